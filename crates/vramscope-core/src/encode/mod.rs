@@ -1,0 +1,1 @@
+//! A [`Snapshot`](crate::Snapshot) back into bytes that torch's own tools read.

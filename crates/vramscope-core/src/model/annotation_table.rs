@@ -1,0 +1,37 @@
+//! `external_annotations`: where user-named ranges (`record_function`, optimizer steps) begin and end.
+
+use serde::{Deserialize, Serialize};
+
+use crate::ids::StringId;
+
+/// Which end of a range an annotation marks.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "SCREAMING_SNAKE_CASE")]
+pub enum Stage {
+    /// The range begins.
+    Start,
+    /// The range ends. Its start may have been lost from the ring buffer.
+    End,
+    /// Another word.
+    Other(StringId),
+}
+
+/// One mark. Starts and ends pair as a stack by (device, name).
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Annotation {
+    /// Begin or end.
+    pub stage: Stage,
+    /// The range's name.
+    pub name: StringId,
+    /// Device index.
+    pub device: i32,
+    /// Microseconds since the Unix epoch, or [`NO_TIME`](super::NO_TIME).
+    pub time_us: i64,
+}
+
+/// The marks in file order.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct AnnotationTable {
+    /// The rows.
+    pub rows: Vec<Annotation>,
+}

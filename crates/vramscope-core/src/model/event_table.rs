@@ -1,0 +1,179 @@
+//! The recorded events of all devices, in file order: 33 bytes a row.
+
+use serde::{Deserialize, Serialize};
+
+use crate::ids::{ContextId, EventId, StackId, StringId};
+
+/// The time of an event that has none.
+pub const NO_TIME: i64 = i64::MIN;
+
+/// What a trace entry reports; FORMAT.md 1.7.1 of PyTorch's allocator, in its words.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Action {
+    /// The allocator handed out a block. Size: the requested bytes.
+    Alloc,
+    /// The program freed a block. Size: the requested bytes.
+    FreeRequested,
+    /// The block can be used again, as no other stream waits for it any more.
+    FreeCompleted,
+    /// `cudaMalloc` returned a segment.
+    SegmentAlloc,
+    /// `cudaFree` gave a segment back.
+    SegmentFree,
+    /// Memory was mapped into an expandable segment.
+    SegmentMap,
+    /// Memory was unmapped from an expandable segment; it may be the middle of a mapped range.
+    SegmentUnmap,
+    /// A snapshot was taken. Size: the active bytes of the device.
+    Snapshot,
+    /// An allocation failed for good. Size: the rounded request; `addr` holds the device's free bytes.
+    Oom,
+    /// A text was attached to a live allocation.
+    Annotate,
+    /// An action this version does not know: row of [`EventTable::other_actions`].
+    Other(u8),
+}
+
+impl Action {
+    const KNOWN: [(Self, &'static str); 10] = [
+        (Self::Alloc, "alloc"),
+        (Self::FreeRequested, "free_requested"),
+        (Self::FreeCompleted, "free_completed"),
+        (Self::SegmentAlloc, "segment_alloc"),
+        (Self::SegmentFree, "segment_free"),
+        (Self::SegmentMap, "segment_map"),
+        (Self::SegmentUnmap, "segment_unmap"),
+        (Self::Snapshot, "snapshot"),
+        (Self::Oom, "oom"),
+        (Self::Annotate, "annotate"),
+    ];
+
+    /// The known actions with their names in the file.
+    #[must_use]
+    pub fn known() -> &'static [(Self, &'static str)] {
+        &Self::KNOWN
+    }
+
+    /// The name in the file, unless the action is unknown.
+    #[must_use]
+    pub fn name(self) -> Option<&'static str> {
+        Self::KNOWN.iter().find(|(action, _)| *action == self).map(|&(_, name)| name)
+    }
+}
+
+/// One event, gathered from its columns.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Event {
+    /// What happened.
+    pub action: Action,
+    /// Start address; for [`Action::Oom`] the bytes that the device reported free.
+    pub addr: u64,
+    /// Bytes; what they count depends on the action.
+    pub size: u64,
+    /// Microseconds since the Unix epoch, or [`NO_TIME`].
+    pub time_us: i64,
+    /// Stream, pool and texts.
+    pub context: ContextId,
+    /// Who did it.
+    pub stack: StackId,
+}
+
+/// Events as columns. All columns have the same length, except that `time_us` is empty while no
+/// event has had a time.
+#[derive(Clone, Default)]
+pub struct EventTable {
+    /// What each event did.
+    pub action: Vec<Action>,
+    /// Start address, or the free bytes of an oom.
+    pub addr: Vec<u64>,
+    /// Size in bytes.
+    pub size: Vec<u64>,
+    /// Microseconds since the Unix epoch, [`NO_TIME`] where missing; empty when all are missing.
+    pub time_us: Vec<i64>,
+    /// Stream, pool and texts.
+    pub context: Vec<ContextId>,
+    /// Stacks.
+    pub stack: Vec<StackId>,
+    /// Names of the actions that [`Action::Other`] stands for. At most 255; further ones share the last.
+    pub other_actions: Vec<StringId>,
+}
+
+impl EventTable {
+    /// Number of events.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.action.len()
+    }
+
+    /// Whether nothing was recorded.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.action.is_empty()
+    }
+
+    /// One event.
+    ///
+    /// # Panics
+    /// If `id` comes from another snapshot.
+    #[must_use]
+    pub fn get(&self, id: EventId) -> Event {
+        let row = id.index();
+        Event {
+            action: self.action[row],
+            addr: self.addr[row],
+            size: self.size[row],
+            time_us: self.time_us.get(row).copied().unwrap_or(NO_TIME),
+            context: self.context[row],
+            stack: self.stack[row],
+        }
+    }
+
+    /// Adds an event at the end.
+    pub(crate) fn push(&mut self, event: Event) {
+        if event.time_us != NO_TIME || !self.time_us.is_empty() {
+            // The first time seen fills in for the rows before it.
+            self.time_us.resize(self.action.len(), NO_TIME);
+            self.time_us.push(event.time_us);
+        }
+        self.action.push(event.action);
+        self.addr.push(event.addr);
+        self.size.push(event.size);
+        self.context.push(event.context);
+        self.stack.push(event.stack);
+    }
+
+    /// Overwrites an event that [`push`](Self::push) added.
+    pub(crate) fn set(&mut self, id: EventId, event: Event) {
+        let row = id.index();
+        if event.time_us != NO_TIME || !self.time_us.is_empty() {
+            self.time_us.resize(self.action.len(), NO_TIME);
+            self.time_us[row] = event.time_us;
+        }
+        self.action[row] = event.action;
+        self.addr[row] = event.addr;
+        self.size[row] = event.size;
+        self.context[row] = event.context;
+        self.stack[row] = event.stack;
+    }
+
+    /// Makes room for exactly `additional` more events.
+    pub(crate) fn reserve_exact(&mut self, additional: usize) {
+        self.action.reserve_exact(additional);
+        self.addr.reserve_exact(additional);
+        self.size.reserve_exact(additional);
+        if !self.time_us.is_empty() {
+            self.time_us.reserve_exact(additional);
+        }
+        self.context.reserve_exact(additional);
+        self.stack.reserve_exact(additional);
+    }
+
+    /// Bytes held on the heap.
+    #[must_use]
+    pub fn heap_bytes(&self) -> usize {
+        self.action.capacity() * size_of::<Action>()
+            + (self.addr.capacity() + self.size.capacity() + self.time_us.capacity()) * 8
+            + (self.context.capacity() + self.stack.capacity()) * 4
+    }
+}

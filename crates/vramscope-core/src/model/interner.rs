@@ -1,0 +1,48 @@
+//! The one way by which rows are interned: a hash table of row numbers over a table that can
+//! compare a candidate with any of its rows.
+
+use std::hash::{BuildHasher, Hash};
+
+use foldhash::fast::RandomState;
+use hashbrown::HashTable;
+
+/// Row numbers by the content of their rows. The rows themselves live in the table that owns this.
+#[derive(Clone, Default)]
+pub(crate) struct RowIndex {
+    /// (half a hash, row): the half saves comparing rows that differ, and reading every row again
+    /// when the table grows.
+    rows: HashTable<(u32, u32)>,
+    hasher: RandomState,
+}
+
+impl RowIndex {
+    /// The hash that [`find`](Self::find) and [`insert`](Self::insert) want for a row's content.
+    pub(crate) fn hash(&self, content: impl Hash) -> u64 {
+        widen((self.hasher.hash_one(content) >> 32) as u32)
+    }
+
+    /// The row with this hash for which `is_equal` holds.
+    pub(crate) fn find(&self, hash: u64, mut is_equal: impl FnMut(u32) -> bool) -> Option<u32> {
+        let half = hash as u32;
+        self.rows
+            .find(hash, |&(row_half, row)| row_half == half && is_equal(row))
+            .map(|&(_, row)| row)
+    }
+
+    /// Adds a row that [`find`](Self::find) did not know.
+    pub(crate) fn insert(&mut self, hash: u64, row: u32) {
+        self.rows
+            .insert_unique(hash, (hash as u32, row), |&(half, _)| widen(half));
+    }
+
+    /// Bytes held by the index.
+    pub(crate) fn heap_bytes(&self) -> usize {
+        self.rows.capacity() * 9
+    }
+}
+
+/// A whole hash from the half that is kept: both the table's control bits (the top) and its bucket
+/// (the bottom) need entropy.
+fn widen(half: u32) -> u64 {
+    u64::from(half) << 32 | u64::from(half)
+}

@@ -1,0 +1,28 @@
+//! What a snapshot holds, as frozen columns.
+//!
+//! One table per file; rows are named by the newtypes of [`crate::ids`]. Strings, frames, stacks and
+//! contexts are interned by content, so equal ids mean equal things and comparing two stacks is
+//! comparing two numbers. Nothing here changes after decoding.
+
+mod annotation_table;
+mod block_table;
+mod context_table;
+mod event_table;
+mod frame_table;
+mod interner;
+mod segment_table;
+mod snapshot;
+mod stack_table;
+mod string_table;
+mod warnings;
+
+pub use annotation_table::{Annotation, AnnotationTable, Stage};
+pub use block_table::{Block, BlockState, BlockTable, Tenant};
+pub use context_table::{Category, Context, ContextTable, PoolId};
+pub use event_table::{Action, Event, EventTable, NO_TIME};
+pub use frame_table::{Frame, FrameTable, FxNode};
+pub use segment_table::{Segment, SegmentKind, SegmentTable};
+pub use snapshot::{ContainerKind, DeviceIndex, Producer, Snapshot, Source};
+pub use stack_table::StackTable;
+pub use string_table::StringTable;
+pub use warnings::{Warning, WarningKind, Warnings};

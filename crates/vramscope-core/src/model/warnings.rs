@@ -1,0 +1,99 @@
+//! What was odd about a file that could be read: counted, with the first few places.
+
+use serde::{Deserialize, Serialize};
+
+/// How many places are kept per kind.
+const PLACES_KEPT: usize = 3;
+
+/// What kind of oddity.
+#[derive(Clone, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case", tag = "kind", content = "detail")]
+#[non_exhaustive]
+pub enum WarningKind {
+    /// A key that no torch up to 2.15 writes; its value was not read. (record, key)
+    UnknownKey(String),
+    /// An action that no torch up to 2.15 writes; kept as an opaque event.
+    UnknownAction(String),
+    /// A record lacks a key that it cannot do without; 0 or empty was taken.
+    MissingKey(String),
+    /// A key holds a value of another type, which was ignored.
+    WrongType(String),
+    /// The blocks of a segment do not add up to its `total_size`.
+    BlocksDoNotFillSegment,
+    /// A block does not begin where the one before it ends.
+    BlocksNotContiguous,
+    /// `allocated_size`, `active_size` or `requested_size` is not the sum over the blocks.
+    SegmentSumsDiffer,
+    /// Segments of a device are not in address order.
+    SegmentsUnsorted,
+    /// Two segments of a device overlap.
+    SegmentsOverlap,
+    /// An event's time lies before its predecessor's.
+    TimeRunsBackwards,
+    /// An allocation at an address where another is still live.
+    AllocAtLiveAddress,
+    /// An allocation live at the end of the trace is no active block of that size in the final state.
+    LiveAllocationWithoutBlock,
+    /// Undoing the recorded segment events from the final state met a range that is not there.
+    SegmentEventMismatch,
+    /// Text that is not valid UTF-8; replacement characters stand for the bad bytes.
+    InvalidUtf8,
+    /// Bytes after the end of the pickle, other than the NULs that torch's HTML pads with.
+    TrailingBytes,
+    /// Several snapshots in one container; the first was read.
+    FurtherFiles,
+}
+
+/// One kind of oddity.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub struct Warning {
+    /// What it is.
+    #[serde(flatten)]
+    pub kind: WarningKind,
+    /// How often it occurred.
+    pub count: u64,
+    /// The first places, e.g. `segments[3].blocks[1]`.
+    pub places: Vec<String>,
+}
+
+/// The oddities of a file, in order of first occurrence.
+#[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct Warnings {
+    list: Vec<Warning>,
+}
+
+impl Warnings {
+    /// Kinds beyond this many share no further entries, so that a hostile file cannot make a list of
+    /// its own length.
+    const KINDS_KEPT: usize = 256;
+
+    /// Counts one; `place` is only asked for the first few of a kind.
+    pub(crate) fn add(&mut self, kind: WarningKind, place: impl FnOnce() -> String) {
+        let index = match self.list.iter().position(|warning| warning.kind == kind) {
+            Some(index) => index,
+            None if self.list.len() < Self::KINDS_KEPT => {
+                self.list.push(Warning { kind, count: 0, places: Vec::new() });
+                self.list.len() - 1
+            }
+            None => return,
+        };
+        let warning = &mut self.list[index];
+        warning.count += 1;
+        if warning.places.len() < PLACES_KEPT {
+            warning.places.push(place());
+        }
+    }
+
+    /// All kinds met.
+    #[must_use]
+    pub fn list(&self) -> &[Warning] {
+        &self.list
+    }
+
+    /// Whether the file was flawless.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.list.is_empty()
+    }
+}
