@@ -1,0 +1,128 @@
+//! The page's side of the workers: one worker per open file, questions out, answers in.
+//!
+//! ```text
+//! Engine::open(source, listener) ──> Session ──ask(Request)──> worker
+//!                                      listener <──Reply── worker
+//! ```
+//!
+//! A spare worker, its module compiled and its memory set up, waits from the page's start on, so that
+//! opening a file costs no start-up. A file's worker ends with its [`Session`]: closing a tab, or
+//! cancelling, gives all its memory back at once.
+
+mod port;
+mod session;
+
+use std::cell::RefCell;
+use std::rc::Rc;
+
+use wasm_bindgen::JsValue;
+use yew::Callback;
+
+use crate::browser::clock;
+use crate::protocol::{Reply, Request};
+use port::Port;
+pub use session::{DrawnBitmap, Session, SessionId};
+
+/// Where a snapshot comes from.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Source {
+    /// A file of the user's machine: dropped, picked or pasted. It is read in place, never sent.
+    File(web_sys::File),
+    /// An address: `?src=` or a sample. May be relative to the page.
+    Url(String),
+}
+
+impl Source {
+    /// The name to show.
+    #[must_use]
+    pub fn name(&self) -> String {
+        match self {
+            Self::File(file) => file.name(),
+            Self::Url(url) => crate::browser::url::file_name(url),
+        }
+    }
+}
+
+/// What `www/page.js` hands over: the compiled module and the address of `www/worker.js`.
+#[derive(Clone, Debug)]
+pub struct Boot {
+    /// The page's own `WebAssembly.Module`; workers instantiate it without compiling again.
+    pub module: JsValue,
+    /// Address of the worker's script.
+    pub worker_url: String,
+}
+
+/// Starts workers. Cheap to clone; equal if the same.
+#[derive(Clone)]
+pub struct Engine {
+    inner: Rc<Inner>,
+}
+
+struct Inner {
+    boot: Boot,
+    /// A worker that waits for a file. `None` only where workers cannot be started.
+    spare: RefCell<Option<Port>>,
+    next_id: RefCell<u32>,
+}
+
+impl PartialEq for Engine {
+    fn eq(&self, other: &Self) -> bool {
+        Rc::ptr_eq(&self.inner, &other.inner)
+    }
+}
+
+impl Engine {
+    /// Starts the spare worker.
+    #[must_use]
+    pub fn new(boot: Boot) -> Self {
+        let spare = Port::start(&boot).ok();
+        let inner = Inner { boot, spare: RefCell::new(spare), next_id: RefCell::new(0) };
+        Self { inner: Rc::new(inner) }
+    }
+
+    /// Opens a file in a worker of its own and marks `vramscope:load`.
+    ///
+    /// `listener` gets [`Reply::Progress`], then [`Reply::Opened`] or [`Reply::Failed`], then the answers
+    /// to what is asked of the session; never [`Reply::Drawn`] and [`Reply::Outline`], which go to the
+    /// session's canvas. [`Reply::Failed`] can also come later, if the worker dies. It is not called
+    /// before this returns.
+    #[must_use]
+    pub fn open(&self, source: &Source, listener: Callback<Reply>) -> Session {
+        clock::mark("vramscope:load");
+        let id = {
+            let mut next = self.inner.next_id.borrow_mut();
+            *next += 1;
+            SessionId(*next)
+        };
+        let spare = self.inner.spare.borrow_mut().take();
+        let port = spare.map_or_else(|| Port::start(&self.inner.boot), Ok);
+        let name = source.name();
+        let session = match port {
+            Ok(port) => {
+                let session = Session::new(id, name.clone(), port, listener);
+                match source {
+                    Source::File(file) => session.ask_about(&Request::OpenBlob { name }, file),
+                    Source::Url(url) => {
+                        let url = crate::browser::url::absolute(url);
+                        session.ask(&Request::OpenUrl { name, url });
+                    }
+                }
+                session
+            }
+            Err(error) => Session::dead(id, name, listener, &error),
+        };
+        self.refill();
+        session
+    }
+
+    /// Starts the next spare once the browser has nothing better to do.
+    fn refill(&self) {
+        let engine = self.clone();
+        crate::browser::clock::when_idle(move || {
+            let mut spare = engine.inner.spare.borrow_mut();
+            if spare.is_none() {
+                *spare = Port::start(&engine.inner.boot).ok();
+            }
+        });
+    }
+}

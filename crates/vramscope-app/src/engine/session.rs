@@ -1,0 +1,173 @@
+//! One open file: its worker, its listener, and its canvas.
+
+use std::cell::{Cell, RefCell};
+use std::rc::Rc;
+
+use wasm_bindgen::{JsCast, JsValue};
+use web_sys::ImageBitmap;
+use yew::Callback;
+
+use super::port::{Port, internal};
+use crate::protocol::{DrawnFrame, OutlineColumns, Reply, Request, RequestId, to_text};
+
+/// Tells open files apart; never used twice while the page lives.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub struct SessionId(pub u32);
+
+/// A picture that a worker drew.
+#[derive(Clone, Debug)]
+pub struct DrawnBitmap {
+    /// What it shows.
+    pub frame: DrawnFrame,
+    /// Its pixels.
+    pub bitmap: ImageBitmap,
+}
+
+/// What a canvas hears from the worker.
+pub(crate) trait CanvasListener {
+    /// A picture is there.
+    fn drawn(&self, drawn: DrawnBitmap);
+    /// An outline is there.
+    fn outline(&self, outline: OutlineColumns);
+    /// Any other reply, before the page's listener gets it.
+    fn other(&self, reply: &Reply);
+}
+
+/// One open file. Cheap to clone; equal if the same. Its worker ends with [`Session::close`] or with the
+/// last clone.
+#[derive(Clone)]
+pub struct Session {
+    inner: Rc<Inner>,
+}
+
+struct Inner {
+    id: SessionId,
+    name: String,
+    port: RefCell<Option<Port>>,
+    listener: Callback<Reply>,
+    canvas: RefCell<Option<Rc<dyn CanvasListener>>>,
+    last_request: Cell<RequestId>,
+}
+
+impl PartialEq for Session {
+    fn eq(&self, other: &Self) -> bool {
+        Rc::ptr_eq(&self.inner, &other.inner)
+    }
+}
+
+impl Session {
+    pub(super) fn new(id: SessionId, name: String, port: Port, listener: Callback<Reply>) -> Self {
+        let session = Self::with_port(id, name, None, listener);
+        // Weak: a worker must not keep alive the session that would end it.
+        let weak = Rc::downgrade(&session.inner);
+        port.listen(move |reply, attachment| {
+            if let Some(inner) = weak.upgrade() {
+                inner.take(reply, attachment);
+            }
+        });
+        session.inner.port.replace(Some(port));
+        session
+    }
+
+    /// A session whose worker could not be started.
+    pub(super) fn dead(id: SessionId, name: String, listener: Callback<Reply>, error: &JsValue) -> Self {
+        let session = Self::with_port(id, name, None, listener);
+        let inner = session.inner.clone();
+        let why = crate::browser::error_text(error);
+        wasm_bindgen_futures::spawn_local(async move {
+            inner.listener.emit(internal(&format!("no worker could be started ({why})")));
+        });
+        session
+    }
+
+    fn with_port(id: SessionId, name: String, port: Option<Port>, listener: Callback<Reply>) -> Self {
+        let inner = Inner {
+            id,
+            name,
+            port: RefCell::new(port),
+            listener,
+            canvas: RefCell::default(),
+            last_request: Cell::new(0),
+        };
+        Self { inner: Rc::new(inner) }
+    }
+
+    /// Tells open files apart.
+    #[must_use]
+    pub fn id(&self) -> SessionId {
+        self.inner.id
+    }
+
+    /// The file's name.
+    #[must_use]
+    pub fn name(&self) -> &str {
+        &self.inner.name
+    }
+
+    /// Asks the worker; the answer goes to the listener. Nothing happens once the session is closed.
+    pub fn ask(&self, request: &Request) {
+        self.ask_about(request, &JsValue::NULL);
+    }
+
+    /// [`ask`](Self::ask) with an attachment.
+    pub(super) fn ask_about(&self, request: &Request, attachment: &JsValue) {
+        let sent = {
+            let port = self.inner.port.borrow();
+            let Some(port) = port.as_ref() else { return };
+            let text = to_text(request).map_err(|error| JsValue::from(error.to_string()));
+            text.and_then(|text| port.send(&text, attachment))
+        };
+        if let Err(error) = sent {
+            self.inner.listener.emit(internal(&crate::browser::error_text(&error)));
+        }
+    }
+
+    /// A number for a question whose answer must be told from a stale one.
+    #[must_use]
+    pub fn next_request(&self) -> RequestId {
+        let next = self.inner.last_request.get().wrapping_add(1).max(1);
+        self.inner.last_request.set(next);
+        next
+    }
+
+    /// Ends the worker and frees its memory: the tab is closed, or opening is cancelled.
+    pub fn close(&self) {
+        self.inner.port.replace(None);
+        self.inner.canvas.replace(None);
+    }
+
+    /// Sends pictures and outlines to `canvas` from now on.
+    pub(crate) fn attach_canvas(&self, canvas: Rc<dyn CanvasListener>) {
+        self.inner.canvas.replace(Some(canvas));
+    }
+}
+
+impl Inner {
+    fn take(&self, reply: Reply, attachment: JsValue) {
+        let canvas = self.canvas.borrow().clone();
+        match reply {
+            Reply::Drawn(frame) => {
+                let bitmap = attachment.unchecked_into::<ImageBitmap>();
+                match canvas {
+                    Some(canvas) => canvas.drawn(DrawnBitmap { frame, bitmap }),
+                    None => bitmap.close(),
+                }
+            }
+            Reply::Outline(outline) => {
+                if let Some(canvas) = canvas {
+                    canvas.outline(outline);
+                }
+            }
+            reply => {
+                if let Some(canvas) = canvas {
+                    canvas.other(&reply);
+                }
+                let is_final = matches!(reply, Reply::Failed(_));
+                self.listener.emit(reply);
+                if is_final {
+                    self.port.replace(None);
+                }
+            }
+        }
+    }
+}

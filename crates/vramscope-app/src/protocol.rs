@@ -1,0 +1,243 @@
+//! What page and worker say to each other.
+//!
+//! Each message is one JSON text, so that both ends and the tests share these types and nothing else;
+//! what is large or no data (a `Blob`, an `ImageBitmap`) travels beside it as the message's attachment.
+//!
+//! One worker has one file, so no message names it. The worker answers in order; where only the newest
+//! question matters ([`Request::Draw`], [`Request::Hit`], [`Request::Outline`]) it skips older ones that
+//! still wait, so a page may ask on every mouse move. Every number is computed by the worker: the page
+//! shows, formats and lays out.
+
+mod answers;
+mod facts;
+
+use serde::{Deserialize, Serialize};
+use vramscope_core::ids::AllocationId;
+use vramscope_core::model::DeviceIndex;
+
+pub use answers::{
+    CallSite, Composition, Details, DrawnFrame, EventMark, EventPlace, FrameLine, FxDetails, Hit,
+    HitOn, Legend, LegendEntry, Life, MomentFacts, OutlineColumns, Overview, Preview, StackLines,
+    StackOrigin,
+};
+pub use facts::{Axes, DeviceFacts, Failure, FileFacts, Note, NoteLevel, Opened, Progress, Stage};
+
+/// Counts questions, so that an answer can be told from a stale one. Never 0.
+pub type RequestId = u32;
+
+/// The x axis's unit.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Axis {
+    /// Moments: the unit of `x` is one event.
+    #[default]
+    Events,
+    /// Wall-clock: the unit of `x` is a microsecond since the first event.
+    Time,
+}
+
+/// What decides a band's colour.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ColourBy {
+    /// The user's frame that allocated it; the same in every file.
+    #[default]
+    CallSite,
+    /// Its bytes.
+    Size,
+    /// Its stream.
+    Stream,
+    /// Its memory pool.
+    Pool,
+    /// What the profiler said it was for.
+    Category,
+    /// When it was born.
+    Age,
+}
+
+/// Light or dark, as the page shows.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ThemeName {
+    /// Dark text on white.
+    #[default]
+    Light,
+    /// Light text on near-black.
+    Dark,
+}
+
+/// A rectangle of data: what part of the timeline is looked at.
+#[derive(Clone, Copy, PartialEq, Debug, Default, Serialize, Deserialize)]
+pub struct Region {
+    /// Left edge, in the axis's unit.
+    pub x_min: f64,
+    /// Right edge.
+    pub x_max: f64,
+    /// Lower edge.
+    pub y_min_bytes: f64,
+    /// Upper edge.
+    pub y_max_bytes: f64,
+}
+
+/// Which picture: all but the place and the size.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default, Serialize, Deserialize)]
+pub struct Look {
+    /// The device.
+    pub device: DeviceIndex,
+    /// The x axis.
+    pub axis: Axis,
+    /// What the colours say.
+    pub colour_by: ColourBy,
+    /// Light or dark.
+    pub theme: ThemeName,
+}
+
+/// A picture to draw.
+#[derive(Clone, Copy, PartialEq, Debug, Default, Serialize, Deserialize)]
+pub struct DrawRequest {
+    /// Which picture.
+    pub look: Look,
+    /// What part.
+    pub region: Region,
+    /// Width in device px.
+    pub width_px: u32,
+    /// Height in device px.
+    pub height_px: u32,
+}
+
+/// What the page asks of a worker.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Request {
+    /// Read the attached `Blob`. Answered by [`Reply::Progress`]…, then [`Reply::Opened`] or
+    /// [`Reply::Failed`].
+    OpenBlob {
+        /// The file's name, for messages.
+        name: String,
+    },
+    /// Fetch and read what lies at this address. Answered like [`Request::OpenBlob`].
+    OpenUrl {
+        /// What to show as the file's name.
+        name: String,
+        /// Absolute address.
+        url: String,
+    },
+    /// Draw a part of the timeline. Answered by [`Reply::Drawn`] with an `ImageBitmap`, or not at all if
+    /// a newer one has come.
+    Draw {
+        /// Given back in the answer.
+        request: RequestId,
+        /// What to draw.
+        draw: DrawRequest,
+    },
+    /// The curves of the strip above the timeline. Answered by [`Reply::Overview`].
+    Overview {
+        /// The device.
+        device: DeviceIndex,
+        /// Its x axis.
+        axis: Axis,
+        /// How many columns to cut the whole into, at most.
+        columns: u32,
+    },
+    /// What is under the pointer. Answered by [`Reply::Hit`], or not at all if a newer one has come.
+    Hit {
+        /// Given back in the answer.
+        request: RequestId,
+        /// The picture the page shows.
+        draw: DrawRequest,
+        /// Where in the picture, in device px from the top left.
+        x_px: f64,
+        /// See `x_px`.
+        y_px: f64,
+    },
+    /// Where in the picture an allocation's band runs. Answered by [`Reply::Outline`], or not at all if a
+    /// newer one for the same `slot` has come.
+    Outline {
+        /// What the outline is for.
+        slot: OutlineSlot,
+        /// The picture the page shows.
+        draw: DrawRequest,
+        /// The allocation.
+        allocation: AllocationId,
+    },
+    /// All that is known about an allocation. Answered by [`Reply::Details`].
+    Details {
+        /// The device.
+        device: DeviceIndex,
+        /// The allocation.
+        allocation: AllocationId,
+    },
+    /// What is live at a moment, by call site. Answered by [`Reply::Composition`].
+    Composition {
+        /// The device.
+        device: DeviceIndex,
+        /// The moment.
+        moment: u32,
+        /// How many call sites to list at most.
+        call_sites: u32,
+    },
+    /// What the colours mean. Answered by [`Reply::Legend`].
+    Legend {
+        /// Device and colouring.
+        look: Look,
+        /// How many entries at most, the largest first.
+        entries: u32,
+    },
+}
+
+/// Which of the two outlines that the page can show.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum OutlineSlot {
+    /// What the pointer is over.
+    Hover,
+    /// What is pinned.
+    Pin,
+}
+
+/// What a worker answers.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Reply {
+    /// The worker listens; sent once.
+    Ready,
+    /// How far reading has come; at most every 50 ms.
+    Progress(Progress),
+    /// The file is read and can be asked about.
+    Opened(Box<Opened>),
+    /// The file cannot be read; nothing else follows.
+    Failed(Box<Failure>),
+    /// A picture; the `ImageBitmap` is attached.
+    Drawn(DrawnFrame),
+    /// See [`Request::Overview`].
+    Overview(Overview),
+    /// See [`Request::Hit`].
+    Hit(Box<Hit>),
+    /// See [`Request::Outline`].
+    Outline(OutlineColumns),
+    /// See [`Request::Details`].
+    Details(Box<Details>),
+    /// See [`Request::Composition`].
+    Composition(Composition),
+    /// See [`Request::Legend`].
+    Legend(Legend),
+}
+
+/// A message as JSON.
+///
+/// # Errors
+/// Never for the types of this module: they have no maps with other keys than text.
+pub fn to_text<T: Serialize>(message: &T) -> Result<String, serde_json::Error> {
+    serde_json::to_string(message)
+}
+
+/// A message from JSON.
+///
+/// # Errors
+/// When the text is not such a message, which only happens if page and worker are of different versions.
+pub fn from_text<'a, T: Deserialize<'a>>(text: &'a str) -> Result<T, serde_json::Error> {
+    serde_json::from_str(text)
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,157 @@
+//! What is said about a file while it is read and once it is.
+
+use serde::{Deserialize, Serialize};
+use vramscope_core::model::DeviceIndex;
+
+use super::{Axis, Region};
+
+/// What a worker is doing with a file.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Stage {
+    /// Fetching it from an address.
+    #[default]
+    Fetching,
+    /// Decoding it.
+    Reading,
+    /// Following the allocations through the events.
+    Replaying,
+}
+
+/// How far opening a file has come.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
+pub struct Progress {
+    /// What is being done.
+    pub stage: Stage,
+    /// Bytes of the file done in this stage.
+    pub done_bytes: u64,
+    /// Size of the file; `None` if a server does not say.
+    pub total_bytes: Option<u64>,
+    /// Events decoded so far.
+    pub events: u64,
+}
+
+/// An open file.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+pub struct Opened {
+    /// The whole file.
+    pub file: FileFacts,
+    /// Its devices, the one with the highest peak first. Empty only for a snapshot without any.
+    pub devices: Vec<DeviceFacts>,
+    /// What the user should know about what is seen: truncated history, missing stacks, damage.
+    pub notes: Vec<Note>,
+}
+
+/// What a file is.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+pub struct FileFacts {
+    /// Its name.
+    pub name: String,
+    /// Its size on disk.
+    pub file_bytes: u64,
+    /// Its size unwrapped.
+    pub decoded_bytes: u64,
+    /// E.g. `gzip, pickle protocol 4`.
+    pub format: String,
+    /// What wrote it, e.g. `torch 2.10-2.11`.
+    pub producer: String,
+    /// Events of all devices and the host.
+    pub events: u64,
+    /// Distinct stacks.
+    pub stacks: u64,
+    /// Bytes that the decoded file holds in memory.
+    pub model_bytes: u64,
+    /// How long reading took, in ms.
+    pub read_ms: f64,
+}
+
+/// One device of a file.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+pub struct DeviceFacts {
+    /// Its index.
+    pub device: DeviceIndex,
+    /// Its recorded events.
+    pub events: u32,
+    /// All allocations known, those from before the recording included.
+    pub allocations: u32,
+    /// Highest sum of live bytes.
+    pub peak_bytes: u64,
+    /// The first moment that reaches it.
+    pub peak_moment: u32,
+    /// Live bytes at the end.
+    pub final_bytes: u64,
+    /// Highest sum of segments.
+    pub peak_reserved_bytes: u64,
+    /// When the first and last event happened, in µs since the Unix epoch; `None` without times.
+    pub time_span_us: Option<(i64, i64)>,
+    /// The whole of the timeline on either axis.
+    pub axes: Axes,
+    /// Failed allocations: the moment after each.
+    pub oom_moments: Vec<u32>,
+    /// What is special about this device, e.g. "recording began after 12 live allocations".
+    pub notes: Vec<Note>,
+}
+
+/// All there is to see, on either axis.
+#[derive(Clone, Copy, PartialEq, Debug, Default, Serialize, Deserialize)]
+pub struct Axes {
+    /// By events.
+    pub events: Region,
+    /// By time; `None` if the recording has no times.
+    pub time: Option<Region>,
+}
+
+impl Axes {
+    /// The whole on an axis; by events where there are no times.
+    #[must_use]
+    pub fn whole(&self, axis: Axis) -> Region {
+        match axis {
+            Axis::Time => self.time.unwrap_or(self.events),
+            Axis::Events => self.events,
+        }
+    }
+}
+
+/// How much a note matters.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum NoteLevel {
+    /// Good to know.
+    Info,
+    /// Something seen is incomplete or doubtful.
+    Warning,
+}
+
+/// A sentence about the file.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub struct Note {
+    /// How much it matters.
+    pub level: NoteLevel,
+    /// What was seen and what it means.
+    pub text: String,
+    /// What to do to record better; empty if nothing helps.
+    pub advice: String,
+    /// The first places in the file, if it is about places.
+    pub places: Vec<String>,
+}
+
+/// Why a file could not be opened, or a worker died.
+#[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
+pub struct Failure {
+    /// One line: what is wrong.
+    pub message: String,
+    /// What to do.
+    pub advice: String,
+    /// Byte offset into the unwrapped data at which it was noticed.
+    pub offset: Option<u64>,
+    /// The record in which it was noticed; empty at the top.
+    pub path: String,
+    /// Recognised wrappings, e.g. `gzip, pickle protocol 4`; empty if none was.
+    pub format: String,
+    /// The first bytes, for what is no known format.
+    pub head: Vec<u8>,
+    /// Whether this is a fault of ours rather than of the file.
+    pub is_internal: bool,
+    /// Whether the user asked for it.
+    pub is_cancelled: bool,
+}

@@ -1,0 +1,27 @@
+//! Serves a folder on loopback, as plainly as a static host: `serve [FOLDER] [--port N]`.
+#![expect(clippy::print_stdout, reason = "a command line tool")]
+
+use std::path::PathBuf;
+
+use anyhow::Result;
+use clap::Parser;
+use vramscope_browser_tests::{Server, page_folder};
+
+#[derive(Parser)]
+struct Arguments {
+    /// What to serve; the built page if not given
+    folder: Option<PathBuf>,
+    /// The port; a free one if not given
+    #[arg(long, default_value_t = 0)]
+    port: u16,
+}
+
+fn main() -> Result<()> {
+    let arguments = Arguments::parse();
+    let folder = arguments.folder.unwrap_or_else(page_folder);
+    let server = Server::start(&folder, arguments.port)?;
+    println!("{}", server.url(""));
+    loop {
+        std::thread::park();
+    }
+}

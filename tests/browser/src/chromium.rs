@@ -1,0 +1,146 @@
+//! Starting and stopping a headless Chromium with an empty profile.
+
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+use std::{env, fs, thread};
+
+use anyhow::{Context, Result, bail};
+use serde_json::json;
+use tempfile::TempDir;
+
+use crate::devtools::Devtools;
+use crate::page::Page;
+
+/// How long the browser may take to start on a slow machine.
+const START_TIMEOUT: Duration = Duration::from_secs(60);
+
+/// No sandbox: tests run as root in containers. The rest keeps the browser from talking to anyone
+/// but us, and from slowing down timers and drawing because nobody looks at its window.
+const FLAGS: [&str; 17] = [
+    "--headless=new",
+    "--no-sandbox",
+    "--disable-quic",
+    "--no-first-run",
+    "--no-default-browser-check",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+    "--disable-default-apps",
+    "--disable-extensions",
+    "--disable-dev-shm-usage",
+    "--disable-background-timer-throttling",
+    "--disable-backgrounding-occluded-windows",
+    "--disable-renderer-backgrounding",
+    "--enable-precise-memory-info",
+    "--force-color-profile=srgb",
+    "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1",
+];
+
+/// A running browser; ends when dropped.
+#[derive(Debug)]
+pub struct Chromium {
+    process: Child,
+    profile: TempDir,
+    port: u16,
+    path: String,
+}
+
+impl Chromium {
+    /// Starts the browser named by `CHROME`, or the first of the usual names on the search path.
+    ///
+    /// # Errors
+    ///
+    /// When there is none or it does not start.
+    pub fn start() -> Result<Self> {
+        let profile = tempfile::tempdir().context("cannot make the browser's profile")?;
+        let process = Command::new(program()?)
+            .args(FLAGS)
+            .arg("--remote-debugging-port=0")
+            .arg(format!("--user-data-dir={}", profile.path().display()))
+            .arg("about:blank")
+            .stdin(Stdio::null())
+            .stdout(Stdio::null())
+            .stderr(Stdio::null())
+            .spawn()
+            .context("cannot start the browser")?;
+        let mut chromium = Self {
+            process,
+            profile,
+            port: 0,
+            path: String::new(),
+        };
+        chromium.wait_for_address()?;
+        Ok(chromium)
+    }
+
+    /// Opens an empty page; [`Page::goto`] loads something.
+    ///
+    /// # Errors
+    ///
+    /// When the browser went away.
+    pub fn page(&self) -> Result<Page> {
+        let mut devtools = Devtools::connect(self.port, &self.path)?;
+        let target =
+            devtools.call("", "Target.createTarget", json!({"url": "about:blank"}))?["targetId"]
+                .take();
+        Page::attach(devtools, &target)
+    }
+
+    /// Memory in bytes of each of the browser's processes, the largest first: all of what it maps
+    /// that is its own (`RssAnon` and shared memory). Empty where the system does not tell (only
+    /// Linux does).
+    #[must_use]
+    pub fn process_memory_bytes(&self) -> Vec<u64> {
+        crate::memory::of_tree(self.process.id())
+    }
+
+    /// Chromium writes the port it took into its profile.
+    fn wait_for_address(&mut self) -> Result<()> {
+        let file = self.profile.path().join("DevToolsActivePort");
+        let deadline = Instant::now() + START_TIMEOUT;
+        while Instant::now() < deadline {
+            if let Some(status) = self.process.try_wait()? {
+                bail!("the browser ended at once: {status}");
+            }
+            let text = fs::read_to_string(&file).unwrap_or_default();
+            if let Some((port, path)) = text.trim().split_once('\n') {
+                self.port = port.parse().context("DevToolsActivePort")?;
+                self.path = path.to_owned();
+                return Ok(());
+            }
+            thread::sleep(Duration::from_millis(20));
+        }
+        bail!("the browser did not start in {START_TIMEOUT:?}")
+    }
+}
+
+impl Drop for Chromium {
+    fn drop(&mut self) {
+        // Asked to close it ends its own helper processes; killed it would leave them behind.
+        let closed = Devtools::connect(self.port, &self.path)
+            .and_then(|mut devtools| devtools.send("", "Browser.close", json!({})).map(drop));
+        if closed.is_ok() {
+            for _ in 0..100 {
+                if matches!(self.process.try_wait(), Ok(Some(_))) {
+                    return;
+                }
+                thread::sleep(Duration::from_millis(20));
+            }
+        }
+        let _ = self.process.kill();
+        let _ = self.process.wait();
+    }
+}
+
+fn program() -> Result<PathBuf> {
+    if let Some(path) = env::var_os("CHROME") {
+        return Ok(path.into());
+    }
+    let folders = env::var_os("PATH").unwrap_or_default();
+    ["chromium", "chromium-browser", "google-chrome", "chrome"]
+        .iter()
+        .flat_map(|name| env::split_paths(&folders).map(move |folder| folder.join(name)))
+        .find(|path: &PathBuf| Path::is_file(path))
+        .context("no Chromium found: set CHROME, or run these tests by `cargo xtask test`")
+}

@@ -1,0 +1,326 @@
+//! One page in the browser: load, evaluate, wait, look; and what it asked for and complained of.
+
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+use anyhow::{Context, Result, anyhow, bail};
+use base64::Engine as _;
+use serde_json::{Value, json};
+
+use crate::devtools::{Devtools, Event};
+
+/// How often a condition is looked at.
+const POLL: Duration = Duration::from_millis(20);
+
+/// A request that the page or one of its workers made.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Request {
+    /// Its full address.
+    pub url: String,
+    /// `GET`, `POST`, …
+    pub method: String,
+}
+
+/// A page and its workers.
+#[derive(Debug)]
+pub struct Page {
+    devtools: Devtools,
+    session: String,
+    requests: Vec<Request>,
+    complaints: Vec<String>,
+    loaded: bool,
+}
+
+impl Page {
+    /// Attaches to the page `target` and listens to it and to all workers it will start.
+    pub(crate) fn attach(mut devtools: Devtools, target: &Value) -> Result<Self> {
+        let attached = devtools.call(
+            "",
+            "Target.attachToTarget",
+            json!({"targetId": target, "flatten": true}),
+        )?;
+        let session = attached["sessionId"]
+            .as_str()
+            .context("no session")?
+            .to_owned();
+        let mut page = Self {
+            devtools,
+            session: session.clone(),
+            requests: Vec::new(),
+            complaints: Vec::new(),
+            loaded: false,
+        };
+        for method in ["Page.enable", "DOM.enable"] {
+            page.call(method, json!({}))?;
+        }
+        page.listen(&session)?;
+        Ok(page)
+    }
+
+    /// Turns on what is recorded of the page or of a worker.
+    fn listen(&mut self, session: &str) -> Result<()> {
+        for method in ["Runtime.enable", "Log.enable", "Network.enable"] {
+            self.devtools.send(session, method, json!({}))?;
+        }
+        // Workers wait until we listen to them too, so that nothing they do is missed.
+        let follow = json!({"autoAttach": true, "waitForDebuggerOnStart": true, "flatten": true});
+        self.devtools
+            .send(session, "Target.setAutoAttach", follow)?;
+        self.devtools
+            .send(session, "Runtime.runIfWaitingForDebugger", json!({}))?;
+        Ok(())
+    }
+
+    /// Calls a DevTools method of this page.
+    ///
+    /// # Errors
+    ///
+    /// When the browser refuses or went away.
+    pub fn call(&mut self, method: &str, params: Value) -> Result<Value> {
+        let session = self.session.clone();
+        let result = self.devtools.call(&session, method, params);
+        self.take_events(Duration::ZERO)?;
+        result
+    }
+
+    /// Loads `url` and waits until the document and all it names are loaded.
+    ///
+    /// # Errors
+    ///
+    /// When it cannot be loaded within a minute.
+    pub fn goto(&mut self, url: &str) -> Result<()> {
+        self.take_events(Duration::ZERO)?;
+        self.loaded = false;
+        let answer = self.call("Page.navigate", json!({"url": url}))?;
+        if let Some(error) = answer["errorText"].as_str() {
+            bail!("cannot load {url}: {error}");
+        }
+        let deadline = Instant::now() + Duration::from_secs(60);
+        while !self.loaded {
+            if Instant::now() > deadline {
+                bail!("{url} does not finish loading");
+            }
+            self.take_events(POLL)?;
+        }
+        Ok(())
+    }
+
+    /// The value of the JavaScript expression `script`; a promise is waited for.
+    ///
+    /// # Errors
+    ///
+    /// When it throws.
+    pub fn eval(&mut self, script: &str) -> Result<Value> {
+        let mut answer = self.call(
+            "Runtime.evaluate",
+            json!({
+                "expression": script, "awaitPromise": true, "returnByValue": true,
+                "userGesture": true, "replMode": true,
+            }),
+        )?;
+        if let Some(details) = answer.get("exceptionDetails") {
+            return Err(anyhow!("{script}: {}", exception_text(details)));
+        }
+        Ok(answer["result"]["value"].take())
+    }
+
+    /// Waits until `script` is truthy and gives its value; while it throws it is not.
+    ///
+    /// # Errors
+    ///
+    /// When it is not truthy within `timeout`; the message holds what it throws and what the page
+    /// has complained of.
+    pub fn wait_for(&mut self, script: &str, timeout: Duration) -> Result<Value> {
+        let deadline = Instant::now() + timeout;
+        loop {
+            let value = self.eval(script);
+            let truthy = value.as_ref().is_ok_and(|value| {
+                !matches!(value, Value::Null | Value::Bool(false))
+                    && value.as_f64() != Some(0.0)
+                    && value.as_str() != Some("")
+            });
+            if truthy {
+                return value;
+            }
+            if Instant::now() > deadline {
+                let complaints = &self.complaints;
+                let last = value.map_or_else(|error| error.to_string(), |value| value.to_string());
+                bail!("not in {timeout:?}: {script}\nlast: {last}\ncomplaints: {complaints:#?}");
+            }
+            self.take_events(POLL)?;
+        }
+    }
+
+    /// The text that `selector`'s first match shows; empty if there is none.
+    ///
+    /// # Errors
+    ///
+    /// When the browser went away.
+    pub fn text(&mut self, selector: &str) -> Result<String> {
+        let script = format!(
+            "document.querySelector({})?.innerText ?? ''",
+            json!(selector)
+        );
+        Ok(self.eval(&script)?.as_str().unwrap_or_default().to_owned())
+    }
+
+    /// Sets the viewport's size in CSS pixels and the device pixels per CSS pixel.
+    ///
+    /// # Errors
+    ///
+    /// When the browser refuses.
+    pub fn set_viewport(&mut self, width_px: u32, height_px: u32, scale: f64) -> Result<()> {
+        let metrics = json!({
+            "width": width_px, "height": height_px, "deviceScaleFactor": scale, "mobile": false,
+        });
+        self.call("Emulation.setDeviceMetricsOverride", metrics)
+            .map(drop)
+    }
+
+    /// Sets what the system says of colours: `light` or `dark`.
+    ///
+    /// # Errors
+    ///
+    /// When the browser refuses.
+    pub fn set_color_scheme(&mut self, scheme: &str) -> Result<()> {
+        self.set_media_feature("prefers-color-scheme", scheme)
+    }
+
+    /// Sets a CSS media feature, such as `prefers-reduced-motion`.
+    ///
+    /// # Errors
+    ///
+    /// When the browser refuses.
+    pub fn set_media_feature(&mut self, name: &str, value: &str) -> Result<()> {
+        let features = json!({"features": [{"name": name, "value": value}]});
+        self.call("Emulation.setEmulatedMedia", features).map(drop)
+    }
+
+    /// Slows the page's main thread down by `factor`, to resemble a weaker machine.
+    ///
+    /// # Errors
+    ///
+    /// When the browser refuses.
+    pub fn throttle_cpu(&mut self, factor: f64) -> Result<()> {
+        self.call("Emulation.setCPUThrottlingRate", json!({"rate": factor}))
+            .map(drop)
+    }
+
+    /// Writes a PNG of the viewport to `path`.
+    ///
+    /// # Errors
+    ///
+    /// When the file cannot be written.
+    pub fn screenshot(&mut self, path: &Path) -> Result<()> {
+        let mut answer = self.call("Page.captureScreenshot", json!({"format": "png"}))?;
+        let data = answer["data"].take();
+        let png = base64::engine::general_purpose::STANDARD
+            .decode(data.as_str().context("no screenshot")?)?;
+        if let Some(folder) = path.parent() {
+            std::fs::create_dir_all(folder)?;
+        }
+        std::fs::write(path, png).with_context(|| format!("cannot write {}", path.display()))
+    }
+
+    /// Every request of the page and its workers so far, but those that leave no machine
+    /// (`blob:`, `data:`).
+    ///
+    /// # Errors
+    ///
+    /// When the browser went away.
+    pub fn requests(&mut self) -> Result<Vec<Request>> {
+        self.take_events(Duration::ZERO)?;
+        Ok(self.requests.clone())
+    }
+
+    /// Errors and warnings on the console, and exceptions nobody caught, of page and workers.
+    ///
+    /// # Errors
+    ///
+    /// When the browser went away.
+    pub fn complaints(&mut self) -> Result<Vec<String>> {
+        self.take_events(Duration::ZERO)?;
+        Ok(self.complaints.clone())
+    }
+
+    /// Lets the page run for `duration`.
+    ///
+    /// # Errors
+    ///
+    /// When the browser went away.
+    pub fn pause(&mut self, duration: Duration) -> Result<()> {
+        let end = Instant::now() + duration;
+        while Instant::now() < end {
+            self.take_events(end.saturating_duration_since(Instant::now()).min(POLL))?;
+        }
+        Ok(())
+    }
+
+    /// Takes all events that are there, waiting for the first at most `wait`.
+    fn take_events(&mut self, mut wait: Duration) -> Result<()> {
+        while let Some(event) = self.devtools.next_event(wait)? {
+            self.take(&event)?;
+            wait = Duration::ZERO;
+        }
+        Ok(())
+    }
+
+    fn take(&mut self, event: &Event) -> Result<()> {
+        let params = &event.params;
+        let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
+        match event.method.as_str() {
+            "Page.loadEventFired" => self.loaded = true,
+            "Target.attachedToTarget" => self.listen(&text(&params["sessionId"]))?,
+            "Network.requestWillBeSent" => {
+                let request = &params["request"];
+                let url = text(&request["url"]);
+                if !url.starts_with("blob:") && !url.starts_with("data:") {
+                    self.requests.push(Request {
+                        url,
+                        method: text(&request["method"]),
+                    });
+                }
+            }
+            "Runtime.exceptionThrown" => {
+                self.complaints
+                    .push(exception_text(&params["exceptionDetails"]));
+            }
+            "Runtime.consoleAPICalled"
+                if matches!(
+                    params["type"].as_str(),
+                    Some("error" | "warning" | "assert")
+                ) =>
+            {
+                let words = params["args"].as_array().map_or(&[][..], Vec::as_slice);
+                let words: Vec<_> = words
+                    .iter()
+                    .map(|word| {
+                        word["value"]
+                            .as_str()
+                            .map_or_else(|| word.to_string(), str::to_owned)
+                    })
+                    .collect();
+                self.complaints.push(words.join(" "));
+            }
+            "Log.entryAdded"
+                if matches!(params["entry"]["level"].as_str(), Some("error" | "warning")) =>
+            {
+                let entry = &params["entry"];
+                self.complaints
+                    .push(format!("{} {}", text(&entry["text"]), text(&entry["url"])));
+            }
+            _ => {}
+        }
+        Ok(())
+    }
+}
+
+fn exception_text(details: &Value) -> String {
+    let exception = &details["exception"];
+    let text = exception["description"]
+        .as_str()
+        .or_else(|| exception["value"].as_str());
+    text.or_else(|| details["text"].as_str())
+        .unwrap_or("an exception")
+        .to_owned()
+}

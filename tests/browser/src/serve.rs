@@ -1,0 +1,133 @@
+//! A static file server on loopback, as plain as a static host can be.
+//!
+//! It knows nothing of the page; that the page works with it is part of what is tested. It keeps a
+//! list of what was asked for, so that a test can see it from the other end as well.
+
+use std::fs;
+use std::io::{self, BufRead, BufReader, Write};
+use std::net::{Ipv4Addr, SocketAddr, TcpListener, TcpStream};
+use std::path::{Component, Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread;
+use std::time::Duration;
+
+/// A server that runs until its process ends.
+#[derive(Debug)]
+pub struct Server {
+    address: SocketAddr,
+    requests: Arc<Mutex<Vec<String>>>,
+}
+
+impl Server {
+    /// Serves the files under `root` on `port`, or on a free port for 0.
+    ///
+    /// # Errors
+    ///
+    /// When the port cannot be had.
+    pub fn start(root: &Path, port: u16) -> io::Result<Self> {
+        let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, port))?;
+        let address = listener.local_addr()?;
+        let requests = Arc::new(Mutex::new(Vec::new()));
+        let (root, log) = (root.to_path_buf(), Arc::clone(&requests));
+        thread::spawn(move || {
+            for stream in listener.incoming().flatten() {
+                let (root, log) = (root.clone(), Arc::clone(&log));
+                // One thread per connection; a browser that goes away is no error here.
+                thread::spawn(move || answer_all(&stream, &root, &log));
+            }
+        });
+        Ok(Self { address, requests })
+    }
+
+    /// The address of `path` (no leading slash) on this server.
+    #[must_use]
+    pub fn url(&self, path: &str) -> String {
+        format!("http://{}/{path}", self.address)
+    }
+
+    /// Every path asked for so far, in order.
+    #[must_use]
+    pub fn requests(&self) -> Vec<String> {
+        self.requests
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .clone()
+    }
+}
+
+/// Answers requests on one connection until it closes.
+fn answer_all(stream: &TcpStream, root: &Path, log: &Mutex<Vec<String>>) -> io::Result<()> {
+    stream.set_read_timeout(Some(Duration::from_secs(60)))?;
+    stream.set_nodelay(true)?;
+    let mut reader = BufReader::new(stream);
+    while let Some(path) = read_request(&mut reader)? {
+        log.lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .push(path.clone());
+        answer(stream, root, &path)?;
+    }
+    Ok(())
+}
+
+/// The path of the next request; `None` when the other end has closed or talks something else.
+fn read_request(reader: &mut impl BufRead) -> io::Result<Option<String>> {
+    let mut first = String::new();
+    reader.read_line(&mut first)?;
+    let mut header = String::new();
+    while reader.read_line(&mut header)? > 2 {
+        header.clear();
+    }
+    Ok(first
+        .strip_prefix("GET ")
+        .and_then(|rest| rest.split_whitespace().next())
+        .map(|target| {
+            target
+                .split(['?', '#'])
+                .next()
+                .unwrap_or_default()
+                .to_owned()
+        }))
+}
+
+fn answer(mut stream: &TcpStream, root: &Path, path: &str) -> io::Result<()> {
+    let body = file_for(root, path).and_then(|file| Some((fs::read(&file).ok()?, file)));
+    let Some((body, file)) = body else {
+        return stream.write_all(b"HTTP/1.1 404 Not Found\r\nContent-Length: 0\r\n\r\n");
+    };
+    let head = format!(
+        "HTTP/1.1 200 OK\r\nContent-Type: {}\r\nContent-Length: {}\r\nCache-Control: no-cache\r\n\r\n",
+        content_type(&file),
+        body.len()
+    );
+    stream.write_all(head.as_bytes())?;
+    stream.write_all(&body)
+}
+
+/// The file that `path` names, nowhere but under `root`.
+fn file_for(root: &Path, path: &str) -> Option<PathBuf> {
+    let relative = Path::new(path.trim_start_matches('/'));
+    if !relative
+        .components()
+        .all(|part| matches!(part, Component::Normal(_)))
+    {
+        return None;
+    }
+    let file = root.join(relative);
+    Some(if file.is_dir() {
+        file.join("index.html")
+    } else {
+        file
+    })
+}
+
+fn content_type(file: &Path) -> &'static str {
+    match file.extension().and_then(|extension| extension.to_str()) {
+        Some("html") => "text/html; charset=utf-8",
+        Some("js") => "text/javascript; charset=utf-8",
+        Some("css") => "text/css; charset=utf-8",
+        Some("svg") => "image/svg+xml",
+        Some("wasm") => "application/wasm",
+        Some("json") => "application/json",
+        _ => "application/octet-stream",
+    }
+}

@@ -1,0 +1,74 @@
+//! The project's commands: `cargo xtask view|test|dist|bench|ci`.
+//!
+//! Each does all of its own set-up, so that a fresh clone on a fresh machine needs nothing but
+//! Rust; what it installs, and why, it says first. Nothing is installed globally except system
+//! packages on Debian as root.
+#![expect(clippy::print_stdout, reason = "a command line tool")]
+
+mod bench;
+mod browser;
+mod ci;
+mod dist;
+mod fingerprint;
+mod page;
+mod process;
+mod test;
+mod tidy;
+mod toolchain;
+mod view;
+
+use std::path::PathBuf;
+
+use clap::{Parser, Subcommand};
+
+#[derive(Parser)]
+#[command(name = "cargo xtask", about = "Build, test and measure vramscope")]
+struct Arguments {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Subcommand)]
+enum Command {
+    /// Build the page, serve it on loopback with the given files loaded, open the browser
+    View(view::Options),
+    /// Run every test, browser tests included
+    Test(test::Options),
+    /// Write the page as a static site
+    Dist {
+        /// Where to write it
+        #[arg(long, default_value = "dist")]
+        out: PathBuf,
+    },
+    /// Measure decoding, drawing and memory; print one table
+    Bench {
+        /// Passed on to the benchmark
+        #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
+        arguments: Vec<String>,
+    },
+    /// Everything a change must pass: format, lints, tests, docs, fuzz targets, tidy
+    Ci,
+    /// Only the checks of the sources that no other tool makes
+    Tidy,
+    /// Build the page into the target directory and print where it is
+    Page {
+        /// Less optimised, for working on it
+        #[arg(long)]
+        fast: bool,
+    },
+}
+
+fn main() -> anyhow::Result<()> {
+    match Arguments::parse().command {
+        Command::View(options) => view::run(&options),
+        Command::Test(options) => test::run(&options),
+        Command::Dist { out } => dist::run(&out),
+        Command::Bench { arguments } => bench::run(&arguments),
+        Command::Ci => ci::run(),
+        Command::Tidy => tidy::run(),
+        Command::Page { fast } => {
+            println!("{}", page::build(page::Profile::from_flag(fast))?.display());
+            Ok(())
+        }
+    }
+}

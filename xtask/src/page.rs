@@ -1,0 +1,207 @@
+//! Builds the page: wasm module, JavaScript glue, static files, samples.
+//!
+//! The result is a folder that any static host can serve from anywhere: `index.html`, `samples/`,
+//! and `app-<hash>/` with all that can be cached for ever, its name being made from its content.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use anyhow::{Context, Result, anyhow};
+use wasm_bindgen_cli_support::Bindgen;
+
+use crate::process::{cargo, find_program, root, run, run_quiet, target_dir};
+use crate::{fingerprint, toolchain};
+
+/// How hard the compiler tries.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Profile {
+    /// What users get: whole-program optimisation, minutes to build.
+    Full,
+    /// For working on the page: seconds to rebuild, slower to run.
+    Fast,
+}
+
+impl Profile {
+    /// Picks by a command line's `--fast`.
+    pub(crate) fn from_flag(fast: bool) -> Self {
+        if fast { Self::Fast } else { Self::Full }
+    }
+
+    /// Its name in the workspace's `Cargo.toml`.
+    fn cargo_name(self) -> &'static str {
+        match self {
+            Self::Full => "wasm",
+            Self::Fast => "wasm-fast",
+        }
+    }
+
+    fn folder(self) -> PathBuf {
+        target_dir().join(match self {
+            Self::Full => "page",
+            Self::Fast => "page-fast",
+        })
+    }
+}
+
+/// All that the page is made from.
+const SOURCES: [&str; 10] = [
+    ".cargo/config.toml",
+    "Cargo.lock",
+    "Cargo.toml",
+    "crates/vramscope-app",
+    "crates/vramscope-core",
+    "crates/vramscope-synth",
+    "crates/vramscope-view",
+    "index.html",
+    "www",
+    "xtask/src/page.rs",
+];
+
+/// The folder with the page, built unless it is there already from the same sources.
+///
+/// # Errors
+///
+/// When no toolchain is found, the build fails or a file cannot be written.
+pub(crate) fn build(profile: Profile) -> Result<PathBuf> {
+    let folder = profile.folder();
+    let stamp = folder.with_extension("fingerprint");
+    let sources: Vec<_> = SOURCES.iter().map(|source| root().join(source)).collect();
+    let fingerprint = fingerprint::of(&sources, profile.cargo_name())?;
+    if fs::read_to_string(&stamp).is_ok_and(|built| built == fingerprint) && folder.is_dir() {
+        return Ok(folder);
+    }
+
+    println!("building the page (profile {})", profile.cargo_name());
+    let module = compile(profile)?;
+    let staging = folder.with_extension("new");
+    replace_folder(&staging)?;
+    let app = staging.join("app");
+    copy_folder(&root().join("www"), &app)?;
+    write_glue(&module, &app)?;
+    if profile == Profile::Full {
+        optimise(&app.join("vramscope_app_bg.wasm"));
+    }
+    name_by_content(&staging)?;
+    write_samples(&staging.join("samples"))?;
+
+    if folder.exists() {
+        fs::remove_dir_all(&folder)?;
+    }
+    fs::rename(&staging, &folder).with_context(|| format!("cannot write {}", folder.display()))?;
+    fs::write(&stamp, fingerprint)?;
+    Ok(folder)
+}
+
+/// Compiles the module and gives its path.
+fn compile(profile: Profile) -> Result<PathBuf> {
+    let toolchain = toolchain::find()?;
+    let mut build = toolchain.cargo("build");
+    build.args([
+        "--package",
+        "vramscope-app",
+        "--lib",
+        "--profile",
+        profile.cargo_name(),
+    ]);
+    run(&mut build)?;
+    Ok(target_dir()
+        .join(toolchain.folder())
+        .join(toolchain::WASM)
+        .join(profile.cargo_name())
+        .join("vramscope_app.wasm"))
+}
+
+/// Writes the JavaScript module that loads `module`, and the module as it wants it, into `out`.
+fn write_glue(module: &Path, out: &Path) -> Result<()> {
+    let mut bindgen = Bindgen::new();
+    bindgen
+        .input_path(module)
+        .out_name("vramscope_app")
+        .typescript(false);
+    bindgen
+        .remove_name_section(true)
+        .remove_producers_section(true);
+    bindgen
+        .web(true)
+        .and_then(|bindgen| bindgen.generate(out))
+        // Its error type cannot be borrowed as a standard one.
+        .map_err(|error| anyhow!("wasm-bindgen: {error:#}"))
+}
+
+/// Runs wasm-opt where there is one; the page is a little larger without.
+fn optimise(module: &Path) {
+    let Some(wasm_opt) = find_program(&["wasm-opt"]) else {
+        return;
+    };
+    let smaller = module.with_extension("opt");
+    let mut command = Command::new(wasm_opt);
+    command
+        .args(["-O3", "--all-features", "-o"])
+        .arg(&smaller)
+        .arg(module);
+    match run(&mut command).and_then(|()| Ok(fs::rename(&smaller, module)?)) {
+        Ok(()) => println!("wasm-opt: optimised"),
+        Err(error) => println!("wasm-opt: left out ({error:#})"),
+    }
+}
+
+/// Renames `app/` after its content and writes the `index.html` that refers to it.
+fn name_by_content(staging: &Path) -> Result<()> {
+    let app = staging.join("app");
+    let index = fs::read_to_string(root().join("index.html")).context("cannot read index.html")?;
+    // The staging folder's own name is in the hash as well: it is the same on every build.
+    let name = format!("app-{}", fingerprint::of(std::slice::from_ref(&app), "")?);
+    fs::rename(&app, staging.join(&name))?;
+    let index = index.replace("\"www/", &format!("\"{name}/"));
+    Ok(fs::write(staging.join("index.html"), index)?)
+}
+
+/// Writes the snapshots that the start page offers.
+fn write_samples(out: &Path) -> Result<()> {
+    fs::create_dir_all(out)?;
+    // The generator is in the works: without it the page has no samples to offer.
+    if !root().join("crates/vramscope-synth/src/main.rs").exists() {
+        return Ok(());
+    }
+    let mut synth = cargo();
+    synth.args([
+        "run",
+        "--quiet",
+        "--package",
+        "vramscope-synth",
+        "--",
+        "samples",
+    ]);
+    run_quiet(synth.arg(out))
+}
+
+/// Makes `folder` anew and empty.
+///
+/// # Errors
+///
+/// When it cannot be removed or made.
+pub(crate) fn replace_folder(folder: &Path) -> Result<()> {
+    if folder.exists() {
+        fs::remove_dir_all(folder)
+            .with_context(|| format!("cannot remove {}", folder.display()))?;
+    }
+    fs::create_dir_all(folder).with_context(|| format!("cannot make {}", folder.display()))
+}
+
+/// Copies the files under `from` to the same places under `to`.
+///
+/// # Errors
+///
+/// When a file cannot be read or written.
+pub(crate) fn copy_folder(from: &Path, to: &Path) -> Result<()> {
+    for file in fingerprint::files_under(from)? {
+        let target = to.join(file.strip_prefix(from)?);
+        if let Some(parent) = target.parent() {
+            fs::create_dir_all(parent)?;
+        }
+        fs::copy(&file, &target)
+            .with_context(|| format!("cannot copy {} to {}", file.display(), target.display()))?;
+    }
+    Ok(())
+}

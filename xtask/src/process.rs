@@ -1,0 +1,93 @@
+//! Running other programs and knowing where the repository is.
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+use anyhow::{Context, Result, bail};
+
+/// The repository's root: the folder above this package.
+pub(crate) fn root() -> &'static Path {
+    let here = Path::new(env!("CARGO_MANIFEST_DIR"));
+    here.parent().unwrap_or(here)
+}
+
+/// Cargo's target directory for this workspace.
+pub(crate) fn target_dir() -> PathBuf {
+    match std::env::var_os("CARGO_TARGET_DIR") {
+        // Cargo reads a relative one against the folder it is called in: here always the root.
+        Some(dir) => root().join(dir),
+        None => root().join("target"),
+    }
+}
+
+/// The active toolchain's cargo, in the repository's root.
+pub(crate) fn cargo() -> Command {
+    let program = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
+    in_root(Command::new(program))
+}
+
+/// `command`, to be run in the repository's root.
+pub(crate) fn in_root(mut command: Command) -> Command {
+    command.current_dir(root());
+    command
+}
+
+/// Prints and runs `command`.
+///
+/// # Errors
+///
+/// When it cannot be started or ends with anything but success.
+pub(crate) fn run(command: &mut Command) -> Result<()> {
+    println!("$ {}", shown(command));
+    run_quiet(command)
+}
+
+/// Runs `command` without printing it.
+///
+/// # Errors
+///
+/// When it cannot be started or ends with anything but success.
+pub(crate) fn run_quiet(command: &mut Command) -> Result<()> {
+    let status = command
+        .status()
+        .with_context(|| format!("cannot start {}", shown(command)))?;
+    if !status.success() {
+        bail!("{} failed: {status}", shown(command));
+    }
+    Ok(())
+}
+
+/// Runs `command` and gives its trimmed standard output; `None` if it fails in any way.
+pub(crate) fn output(command: &mut Command) -> Option<String> {
+    let output = command.stderr(Stdio::null()).output().ok()?;
+    let text = String::from_utf8(output.stdout).ok()?;
+    output.status.success().then(|| text.trim().to_owned())
+}
+
+/// The first of `names` that the search path holds.
+pub(crate) fn find_program(names: &[&str]) -> Option<PathBuf> {
+    let path = std::env::var_os("PATH")?;
+    let folders: Vec<_> = std::env::split_paths(&path).collect();
+    names
+        .iter()
+        .flat_map(|name| {
+            let file_name = format!("{name}{}", std::env::consts::EXE_SUFFIX);
+            folders.iter().map(move |folder| folder.join(&file_name))
+        })
+        .find(|candidate| candidate.is_file())
+}
+
+/// A command as one would type it: program name and arguments.
+fn shown(command: &Command) -> String {
+    let program = Path::new(command.get_program());
+    let mut text = program
+        .file_name()
+        .unwrap_or(command.get_program())
+        .to_string_lossy()
+        .into_owned();
+    for argument in command.get_args() {
+        text.push(' ');
+        text.push_str(&argument.to_string_lossy());
+    }
+    text
+}

@@ -1,0 +1,170 @@
+//! Finds, or installs, a Rust toolchain that can build for `wasm32-unknown-unknown`.
+//!
+//! In this order: the active toolchain if it has the target; `rustup target add`; on Debian the
+//! distribution's `rustc-web`, which builds the standard library from its own sources. The last
+//! is for machines that reach a package mirror but not rustup's server.
+
+use std::path::Path;
+use std::process::Command;
+
+use anyhow::{Context, Result, bail};
+
+use crate::process::{cargo, in_root, output, root, run, run_quiet, target_dir};
+
+/// The target's name.
+pub(crate) const WASM: &str = "wasm32-unknown-unknown";
+
+/// Debian's packages: compiler, cargo, the library's sources, the linker.
+const DEBIAN_PACKAGES: [&str; 4] = ["rustc-web", "cargo-web", "rust-web-src", "lld-22"];
+
+/// Forces one choice, for testing the others: `active`, `rustup` or `debian`.
+const FORCE: &str = "VRAMSCOPE_WASM_TOOLCHAIN";
+
+/// A toolchain that can build for the browser.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Toolchain {
+    /// The active toolchain, its standard library ready made.
+    Active,
+    /// Debian's own compiler in `/usr/bin`, building the standard library first.
+    Debian,
+}
+
+impl Toolchain {
+    /// Cargo of this toolchain, with the subcommand and all that the target needs.
+    ///
+    /// It has a target directory of its own: two compilers must not invalidate each other's work.
+    pub(crate) fn cargo(self, subcommand: &str) -> Command {
+        let mut command = match self {
+            Self::Active => cargo(),
+            Self::Debian => debian_cargo(),
+        };
+        command.args([subcommand, "--target", WASM, "--target-dir"]);
+        command.arg(target_dir().join(self.folder()));
+        if self == Self::Debian {
+            command.arg("-Zbuild-std=std,panic_abort");
+        }
+        command
+    }
+
+    /// The name of its folder within the target directory.
+    pub(crate) fn folder(self) -> &'static str {
+        match self {
+            Self::Active => "web",
+            Self::Debian => "web-debian",
+        }
+    }
+
+    fn description(self) -> &'static str {
+        match self {
+            Self::Active => "the active toolchain",
+            Self::Debian => "Debian's rustc-web, building the standard library (about a minute)",
+        }
+    }
+}
+
+/// Finds a toolchain, installing what is missing where it may, and says which it took.
+///
+/// # Errors
+///
+/// When there is none and none can be installed; the message holds the command that helps.
+pub(crate) fn find() -> Result<Toolchain> {
+    let toolchain = choose()?;
+    println!("wasm32 toolchain: {}", toolchain.description());
+    Ok(toolchain)
+}
+
+fn choose() -> Result<Toolchain> {
+    let forced = std::env::var(FORCE).unwrap_or_default();
+    let may = |name: &str| forced.is_empty() || forced == name;
+    if may("active") && active_has_target() {
+        return Ok(Toolchain::Active);
+    }
+    if may("rustup") && rustup_adds_target() {
+        return Ok(Toolchain::Active);
+    }
+    if may("debian") && Path::new("/usr/bin/apt-get").exists() {
+        if !debian_has_toolchain() {
+            apt_install(&DEBIAN_PACKAGES, "to build for the browser")?;
+        }
+        return Ok(Toolchain::Debian);
+    }
+    bail!(
+        "no Rust toolchain here can build for the browser; try\n    rustup target add {WASM}\n\
+         or, on Debian,\n    apt-get install {}",
+        DEBIAN_PACKAGES.join(" ")
+    )
+}
+
+fn active_has_target() -> bool {
+    let rustc = std::env::var_os("RUSTC").unwrap_or_else(|| "rustc".into());
+    let mut command = in_root(Command::new(rustc));
+    command.args(["--print", "target-libdir", "--target", WASM]);
+    // rustc prints the folder whether or not it is there.
+    output(&mut command).is_some_and(|libdir| Path::new(&libdir).is_dir())
+}
+
+fn rustup_adds_target() -> bool {
+    let mut command = in_root(Command::new("rustup"));
+    command.args(["target", "add", WASM]);
+    if output(Command::new("rustup").arg("--version")).is_none() {
+        return false;
+    }
+    run(&mut command).is_ok() && active_has_target()
+}
+
+fn debian_has_toolchain() -> bool {
+    let mut command = Command::new("dpkg-query");
+    command.args(["--show", "--showformat=${db:Status-Status} "]);
+    command.args(DEBIAN_PACKAGES);
+    output(&mut command).is_some_and(|states| {
+        states
+            .split_whitespace()
+            .filter(|state| *state == "installed")
+            .count()
+            == DEBIAN_PACKAGES.len()
+    })
+}
+
+/// Debian's cargo, kept apart from rustup's settings in the environment.
+fn debian_cargo() -> Command {
+    let mut command = in_root(Command::new("/usr/bin/cargo"));
+    for variable in [
+        "CARGO",
+        "RUSTUP_TOOLCHAIN",
+        "RUSTFLAGS",
+        "CARGO_ENCODED_RUSTFLAGS",
+    ] {
+        command.env_remove(variable);
+    }
+    command.env("RUSTC", "/usr/bin/rustc");
+    // Allows -Zbuild-std on a stable compiler.
+    command.env("RUSTC_BOOTSTRAP", "1");
+    command
+}
+
+/// Installs Debian packages when running as root on a Debian machine.
+///
+/// # Errors
+///
+/// When not root (the message holds the command) or when apt fails.
+pub(crate) fn apt_install(packages: &[&str], purpose: &str) -> Result<()> {
+    let list = packages.join(" ");
+    let is_root = output(Command::new("id").arg("-u")).is_some_and(|id| id == "0");
+    if !is_root {
+        bail!("missing packages {purpose}; run\n    sudo apt-get install {list}");
+    }
+    println!("installing Debian packages {purpose}: {list}");
+    let apt = || {
+        let mut command = Command::new("apt-get");
+        command
+            .env("DEBIAN_FRONTEND", "noninteractive")
+            .current_dir(root());
+        command
+    };
+    // A stale list names versions that are gone; without the net the install below says so.
+    let _ = run_quiet(apt().args(["-qq", "update"]));
+    let mut install = apt();
+    install.args(["-qq", "install", "--yes", "--no-install-recommends"]);
+    install.args(packages);
+    run_quiet(&mut install).with_context(|| format!("cannot install {list}"))
+}
