@@ -1,0 +1,272 @@
+//! Data colours: a ring of hues of equal lightness and chroma, chosen by what an allocation is.
+//!
+//! The call site's colour comes from a hash of its text, never from ids, so the same code has the same
+//! colour in every view, file and run. Hues are equally spaced in OKLCH, turned so that no two of them
+//! coincide for any of the common colour blindnesses; small steps of lightness tell neighbours of one
+//! colour apart.
+
+use crate::theme::Theme;
+use serde::{Deserialize, Serialize};
+
+/// Red, green, blue: sRGB, 8 bits each.
+pub type Rgb = [u8; 3];
+
+/// Hues on the ring.
+pub const HUES: usize = 12;
+/// OKLCH chroma of the ring.
+const CHROMA: f64 = 0.125;
+/// Where the ring starts, in degrees; see the test on colour blindness.
+const FIRST_HUE: f64 = 7.5;
+/// Lightness tiers a call site's hash may choose, added to the theme's.
+const TIERS: [f64; 3] = [0.0, -0.09, 0.08];
+/// Neighbours of one colour take turns between this much lighter and darker.
+const STEP: f64 = 0.018;
+/// Colours of a scale from little to much.
+const SCALE: usize = 64;
+
+/// What the colour of a band says.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ColourMode {
+    /// Where in the code it was allocated.
+    #[default]
+    CallSite,
+    /// How large it is.
+    Size,
+    /// Which stream it was allocated on.
+    Stream,
+    /// Which memory pool it comes from.
+    Pool,
+    /// Which category the profiler gave it.
+    Category,
+    /// When it was allocated.
+    Age,
+}
+
+/// A colour for each allocation, as an index into a palette.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct ColourColumn {
+    /// At most 256 colours.
+    pub palette: Vec<Rgb>,
+    /// Per allocation, its colour's place in the palette.
+    pub index: Vec<u8>,
+}
+
+impl ColourColumn {
+    /// Colours by the stable hash of a text (see [`stable_hash`]), `None` = not known.
+    #[must_use]
+    pub fn by_hash(theme: &Theme, hashes: impl IntoIterator<Item = Option<u64>>) -> Self {
+        // How often each colour was used so far decides between its two steps.
+        let mut used = [0_u8; HUES * TIERS.len() + 1];
+        let index = hashes
+            .into_iter()
+            .map(|hash| {
+                let entry = hash.map_or(HUES * TIERS.len(), ring_entry);
+                used[entry] ^= 1;
+                (entry * 2) as u8 + used[entry]
+            })
+            .collect();
+        Self {
+            palette: ring_palette(theme),
+            index,
+        }
+    }
+
+    /// Colours by a small number (stream, pool, category: 0, 1, 2, …), far apart for close numbers;
+    /// `None` = not known.
+    #[must_use]
+    pub fn by_ordinal(theme: &Theme, ordinals: impl IntoIterator<Item = Option<u32>>) -> Self {
+        // Five hues on, because 5 and 12 have no common factor: all hues are used, neighbours differ.
+        let hash = |ordinal: u32| {
+            let (hue, tier) = (
+                ordinal as usize * 5 % HUES,
+                ordinal as usize / HUES % TIERS.len(),
+            );
+            (tier * HUES + hue) as u64
+        };
+        let mut used = [0_u8; HUES * TIERS.len() + 1];
+        let index = ordinals
+            .into_iter()
+            .map(|ordinal| {
+                let entry = ordinal.map_or(HUES * TIERS.len(), |o| hash(o) as usize);
+                used[entry] ^= 1;
+                (entry * 2) as u8 + used[entry]
+            })
+            .collect();
+        Self {
+            palette: ring_palette(theme),
+            index,
+        }
+    }
+
+    /// Colours by size on a logarithmic scale from 512 bytes to 16 GiB.
+    #[must_use]
+    pub fn by_size(theme: &Theme, sizes_bytes: &[u64]) -> Self {
+        let place = |bytes: u64| ((bytes.max(1) as f64).log2() - 9.0) / 25.0;
+        let index = sizes_bytes
+            .iter()
+            .map(|&bytes| scale_entry(place(bytes)))
+            .collect();
+        Self {
+            palette: scale_palette(theme),
+            index,
+        }
+    }
+
+    /// Colours by the moment of birth, from the first to the last of `moments`.
+    #[must_use]
+    pub fn by_age(theme: &Theme, born: &[u32], moments: usize) -> Self {
+        let last = moments.saturating_sub(1).max(1) as f64;
+        let index = born
+            .iter()
+            .map(|&moment| scale_entry(f64::from(moment) / last))
+            .collect();
+        Self {
+            palette: scale_palette(theme),
+            index,
+        }
+    }
+
+    /// The colour of allocation `row`.
+    #[must_use]
+    pub fn rgb(&self, row: usize) -> Rgb {
+        let entry = self.index.get(row).copied().unwrap_or(0);
+        self.palette
+            .get(usize::from(entry))
+            .copied()
+            .unwrap_or([128; 3])
+    }
+}
+
+/// The colour of a text on the ring, without the step that tells neighbours apart: for legends, flame
+/// graphs and tables.
+#[must_use]
+pub fn site_colour(theme: &Theme, hash: Option<u64>) -> Rgb {
+    match hash {
+        Some(hash) => ring_colour(theme, ring_entry(hash), 0.0),
+        None => theme.unknown,
+    }
+}
+
+/// A hash of `text` that is the same in every version, build and run: FNV-1a with a final mix.
+#[must_use]
+pub fn stable_hash(text: &str) -> u64 {
+    stable_hash_of([text])
+}
+
+/// [`stable_hash`] of the parts put together with a zero byte after each.
+#[must_use]
+pub fn stable_hash_of<'a>(parts: impl IntoIterator<Item = &'a str>) -> u64 {
+    let mut hash = 0xcbf2_9ce4_8422_2325_u64;
+    for part in parts {
+        for &byte in part.as_bytes().iter().chain(&[0]) {
+            hash = (hash ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3);
+        }
+    }
+    // FNV's low bits are weak and the ring is small.
+    hash ^= hash >> 32;
+    hash = hash.wrapping_mul(0xd6e8_feb8_6659_fd93);
+    hash ^ hash >> 32
+}
+
+fn ring_entry(hash: u64) -> usize {
+    (hash % (HUES * TIERS.len()) as u64) as usize
+}
+
+/// Colour of a place on the ring: hue by the remainder, tier by the quotient.
+fn ring_colour(theme: &Theme, entry: usize, step: f64) -> Rgb {
+    let hue = FIRST_HUE + (entry % HUES) as f64 * 360.0 / HUES as f64;
+    oklch(
+        theme.ring_lightness + TIERS[entry / HUES % TIERS.len()] + step,
+        CHROMA,
+        hue,
+    )
+}
+
+/// All ring colours in their two steps, then the unknown ones.
+fn ring_palette(theme: &Theme) -> Vec<Rgb> {
+    let mut palette = Vec::with_capacity((HUES * TIERS.len() + 1) * 2);
+    for entry in 0..HUES * TIERS.len() {
+        palette.push(ring_colour(theme, entry, -STEP));
+        palette.push(ring_colour(theme, entry, STEP));
+    }
+    palette.push(theme.unknown);
+    palette.push(theme.unknown.map(|v| v.saturating_add(10)));
+    palette
+}
+
+/// From blue over green to yellow with growing lightness: readable in grey and to the colour-blind.
+fn scale_palette(theme: &Theme) -> Vec<Rgb> {
+    let from = theme.ring_lightness - 0.26;
+    (0..SCALE)
+        .map(|i| {
+            let t = i as f64 / (SCALE - 1) as f64;
+            oklch(from + 0.46 * t, 0.11 + 0.03 * t, 285.0 - 190.0 * t)
+        })
+        .collect()
+}
+
+fn scale_entry(place: f64) -> u8 {
+    // The cast saturates and takes NaN to 0.
+    (place.clamp(0.0, 1.0) * (SCALE - 1) as f64 + 0.5) as u8
+}
+
+/// OKLCH (lightness 0 to 1, chroma, hue in degrees) as sRGB; chroma is lowered until it can be shown.
+#[must_use]
+pub fn oklch(lightness: f64, chroma: f64, hue: f64) -> Rgb {
+    let (sin, cos) = hue.to_radians().sin_cos();
+    let mut chroma = chroma;
+    for _ in 0..64 {
+        let rgb = oklab_to_linear([lightness, chroma * cos, chroma * sin]);
+        if rgb.iter().all(|v| (-1e-4..=1.0001).contains(v)) {
+            return rgb.map(|v| srgb8(v as f32));
+        }
+        chroma *= 0.96;
+    }
+    oklab_to_linear([lightness, 0.0, 0.0]).map(|v| srgb8(v as f32))
+}
+
+/// OKLab to linear sRGB; the matrices are Björn Ottosson's.
+fn oklab_to_linear([l, a, b]: [f64; 3]) -> [f64; 3] {
+    let cube = |v: f64| v * v * v;
+    let l_ = cube(l + 0.396_337_777_4 * a + 0.215_803_757_3 * b);
+    let m_ = cube(l - 0.105_561_345_8 * a - 0.063_854_172_8 * b);
+    let s_ = cube(l - 0.089_484_177_5 * a - 1.291_485_548_0 * b);
+    [
+        4.076_741_662_1 * l_ - 3.307_711_591_3 * m_ + 0.230_969_929_2 * s_,
+        -1.268_438_004_6 * l_ + 2.609_757_401_1 * m_ - 0.341_319_396_5 * s_,
+        -0.004_196_086_3 * l_ - 0.703_418_614_7 * m_ + 1.707_614_701_0 * s_,
+    ]
+}
+
+/// Linear light, 0 to 1, of an sRGB channel.
+#[must_use]
+pub fn linear(channel: u8) -> f32 {
+    let v = f32::from(channel) / 255.0;
+    if v <= 0.040_45 {
+        v / 12.92
+    } else {
+        ((v + 0.055) / 1.055).powf(2.4)
+    }
+}
+
+/// Linear light of an sRGB channel in 12 bits.
+pub(crate) fn linear12(channel: u8) -> u16 {
+    (linear(channel) * 4095.0 + 0.5) as u16
+}
+
+/// The sRGB channel of linear light, 0 to 1.
+#[must_use]
+pub fn srgb8(light: f32) -> u8 {
+    let v = light.clamp(0.0, 1.0);
+    let coded = if v <= 0.003_130_8 {
+        v * 12.92
+    } else {
+        1.055 * v.powf(1.0 / 2.4) - 0.055
+    };
+    (coded * 255.0 + 0.5) as u8
+}
+
+#[cfg(test)]
+#[path = "colour_tests.rs"]
+mod tests;

@@ -1,0 +1,14 @@
+//! Turns an analysed snapshot into pictures: what the page, the CLI's plots and the tests share.
+//!
+//! Values in, values out: no DOM, no I/O, no clock, no threads; the same code runs natively and in wasm.
+//!
+//! - [`raster`]: the stacked timeline of every allocation as pixels, exact at every zoom;
+//! - [`viewport`]: which part of the data is shown; pan, zoom, clamp;
+//! - [`colour`], [`theme`]: data colours and the colours of meanings;
+//! - [`display`]: numbers as text.
+
+pub mod bitset;
+pub mod colour;
+pub mod raster;
+pub mod theme;
+pub mod viewport;

@@ -1,0 +1,155 @@
+//! The timeline's input: one row per allocation, in stacking order, as plain columns.
+
+use std::ops::RangeInclusive;
+
+/// "Never" in a column of moments.
+pub const NEVER: u32 = u32::MAX;
+
+/// The bands of one timeline. Row = allocation = place in the stack, 0 at the bottom.
+///
+/// A *moment* `m` in `0..=n_events` is the state after `m` events; row `a` is live in the moments
+/// `born[a]..died[a]`. The x axis has one of two units, by whether there are times:
+///
+/// - events: moment `m` covers `[m, m + 1)`, so the whole is `[0, n_events + 1)`, which is not empty
+///   even for a snapshot that recorded no event;
+/// - µs since the first moment: moment `m` covers the time up to the next one, the last one a short
+///   tail ([`Bands::x_end`]). A moment of no length belongs to the pixel column its instant lies in.
+#[derive(Clone, Copy, Debug)]
+pub struct Bands<'a> {
+    /// First moment of life; 0 = before recording began.
+    pub born: &'a [u32],
+    /// First moment after life; [`NEVER`] = still live at the end.
+    pub died: &'a [u32],
+    /// Moment from which the allocation is pending free; [`NEVER`] = never was.
+    pub free_requested: &'a [u32],
+    /// Height of the band, in bytes. Rows of no bytes are not drawn.
+    pub bytes: &'a [u64],
+    /// Per moment (`n_events + 1` of them), the sum of live bytes.
+    pub total_bytes: &'a [u64],
+    /// Per moment, when it began, in µs, not decreasing. The first one is the x axis's zero.
+    pub moment_start_us: Option<&'a [i64]>,
+}
+
+impl Bands<'_> {
+    /// How many allocations there are. Columns of unequal length count as the shortest.
+    #[must_use]
+    pub fn rows(&self) -> usize {
+        let rows = self.born.len().min(self.died.len());
+        rows.min(self.free_requested.len())
+            .min(self.bytes.len())
+            .min(u32::MAX as usize - 2)
+    }
+
+    /// How many moments there are, `n_events + 1`.
+    #[must_use]
+    pub fn moments(&self) -> usize {
+        let moments = self.total_bytes.len().min(u32::MAX as usize - 1);
+        self.moment_start_us
+            .map_or(moments, |starts| moments.min(starts.len()))
+    }
+
+    /// Whether row `row` is live at moment `moment`.
+    #[must_use]
+    pub fn is_live(&self, row: usize, moment: u32) -> bool {
+        self.born[row] <= moment && moment < self.died[row]
+    }
+
+    /// Where the x axis ends: events, or µs since the first moment.
+    ///
+    /// On the time axis the last moment gets a half per cent of the whole (at least 1 µs) to be seen in.
+    #[must_use]
+    pub fn x_end(&self) -> f64 {
+        let moments = self.moments();
+        if self.moment_start_us.is_none() || moments == 0 {
+            return moments as f64;
+        }
+        let last = self.moment_x(moments - 1);
+        last + (last / 200.0).ceil().max(1.0)
+    }
+
+    /// Where moment `moment` begins on the x axis; the axis's end for moments beyond the last.
+    #[must_use]
+    pub fn moment_x(&self, moment: usize) -> f64 {
+        match self.moment_start_us {
+            None => moment.min(self.moments()) as f64,
+            Some(starts) if moment < self.moments() => {
+                starts[moment].saturating_sub(starts[0]) as f64
+            }
+            Some(_) => self.x_end(),
+        }
+    }
+
+    /// The moments that lie at least partly in `[from_x, to_x)`, if any does.
+    #[must_use]
+    pub fn moments_in(&self, from_x: f64, to_x: f64) -> Option<RangeInclusive<u32>> {
+        let moments = self.moments();
+        let inside = from_x < to_x && to_x > 0.0 && from_x < self.x_end();
+        if !inside || moments == 0 {
+            return None;
+        }
+        let last_moment = (moments - 1) as u32;
+        let Some(starts) = self.moment_start_us else {
+            // Truncating casts saturate, so any float is safe here.
+            let first = from_x.max(0.0) as u32;
+            let end = to_x.ceil().min(moments as f64) as u32;
+            return Some(
+                first.min(last_moment)..=end.saturating_sub(1).max(first).min(last_moment),
+            );
+        };
+        let starts = &starts[..moments];
+        let x = |start: &i64| start.saturating_sub(starts[0]) as f64;
+        let mut first = starts.partition_point(|start| x(start) < from_x);
+        // The moment before reaches into the interval unless the next begins exactly at its edge.
+        if first > 0 && (first == moments || x(&starts[first]) > from_x) {
+            first -= 1;
+        }
+        let end = starts.partition_point(|start| x(start) < to_x);
+        (end > first).then(|| first as u32..=(end - 1) as u32)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn axis<'a>(total_bytes: &'a [u64], moment_start_us: Option<&'a [i64]>) -> Bands<'a> {
+        Bands {
+            born: &[],
+            died: &[],
+            free_requested: &[],
+            bytes: &[],
+            total_bytes,
+            moment_start_us,
+        }
+    }
+
+    #[test]
+    fn event_axis_cuts_at_whole_events() {
+        let bands = axis(&[0; 10], None);
+        assert_eq!(bands.x_end(), 10.0);
+        assert_eq!(bands.moments_in(0.0, 10.0), Some(0..=9));
+        assert_eq!(bands.moments_in(2.0, 3.0), Some(2..=2));
+        assert_eq!(bands.moments_in(2.5, 3.5), Some(2..=3));
+        assert_eq!(bands.moments_in(-5.0, 0.5), Some(0..=0));
+        assert_eq!(bands.moments_in(10.0, 11.0), None);
+        assert_eq!(bands.moments_in(-1.0, 0.0), None);
+        assert_eq!(bands.moments_in(f64::NAN, 1.0), None);
+    }
+
+    #[test]
+    fn one_moment_is_still_a_picture() {
+        assert_eq!(axis(&[7], None).moments_in(0.25, 0.5), Some(0..=0));
+        assert_eq!(axis(&[7], Some(&[99])).moments_in(0.25, 0.5), Some(0..=0));
+    }
+
+    #[test]
+    fn moments_of_no_length_belong_to_their_instant() {
+        let bands = axis(&[0; 5], Some(&[1_000, 1_010, 1_010, 1_010, 1_020]));
+        assert_eq!(bands.x_end(), 21.0);
+        assert_eq!(bands.moments_in(0.0, 10.0), Some(0..=0));
+        assert_eq!(bands.moments_in(0.0, 10.5), Some(0..=3));
+        assert_eq!(bands.moments_in(10.0, 11.0), Some(1..=3));
+        assert_eq!(bands.moments_in(11.0, 12.0), Some(3..=3));
+        assert_eq!(bands.moments_in(20.5, 30.0), Some(4..=4));
+    }
+}

@@ -1,0 +1,99 @@
+//! What lies under a pixel: one allocation, or how many and how much.
+
+use super::bands::Bands;
+use super::{BLEND, Frame, NONE};
+use crate::viewport::Viewport;
+
+/// The allocations that reach into a range of heights at one moment.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Composition {
+    /// Rows, the lowest first.
+    pub allocations: Vec<u32>,
+    /// Their whole sizes together; at most `u64::MAX`.
+    pub bytes: u64,
+}
+
+/// What is at a point of a frame.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Hit {
+    /// The point lies outside the picture or the data.
+    Outside,
+    /// Nothing is allocated here at this moment.
+    Free {
+        /// The moment the column shows.
+        moment: u32,
+    },
+    /// One allocation.
+    Allocation {
+        /// The moment the column shows.
+        moment: u32,
+        /// Its row.
+        row: u32,
+    },
+    /// Several allocations, too thin to be told apart.
+    Several {
+        /// The moment the column shows.
+        moment: u32,
+        /// All of them.
+        composition: Composition,
+    },
+}
+
+impl Composition {
+    /// What is live at `moment` between the heights `from_bytes` and `to_bytes`; O(allocations), one
+    /// pass over two columns.
+    #[must_use]
+    pub fn at(bands: &Bands<'_>, moment: u32, from_bytes: f64, to_bytes: f64) -> Self {
+        let mut found = Self::default();
+        let mut low: u128 = 0;
+        for row in 0..bands.rows() {
+            if bands.bytes[row] == 0 || !bands.is_live(row, moment) {
+                continue;
+            }
+            let high = low + u128::from(bands.bytes[row]);
+            if low as f64 >= to_bytes {
+                break;
+            }
+            if high as f64 > from_bytes {
+                found.allocations.push(row as u32);
+                found.bytes = found.bytes.saturating_add(bands.bytes[row]);
+            }
+            low = high;
+        }
+        found
+    }
+}
+
+impl Hit {
+    /// What is at device px (`x_px`, `y_px`) of a frame drawn of these bands with this viewport.
+    #[must_use]
+    pub fn test(
+        bands: &Bands<'_>,
+        frame: &Frame,
+        viewport: &Viewport,
+        x_px: u32,
+        y_px: u32,
+    ) -> Self {
+        if x_px >= frame.width_px || y_px >= frame.height_px {
+            return Self::Outside;
+        }
+        let moment = frame.column_moment[x_px as usize];
+        if moment == NONE {
+            return Self::Outside;
+        }
+        match frame.ids[y_px as usize * frame.width_px as usize + x_px as usize] {
+            NONE => Self::Free { moment },
+            BLEND => {
+                let (top, bottom) = (
+                    viewport.bytes_at(f64::from(y_px)),
+                    viewport.bytes_at(f64::from(y_px) + 1.0),
+                );
+                Self::Several {
+                    moment,
+                    composition: Composition::at(bands, moment, bottom, top),
+                }
+            }
+            row => Self::Allocation { moment, row },
+        }
+    }
+}

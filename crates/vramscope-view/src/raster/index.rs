@@ -1,0 +1,225 @@
+//! What a timeline computes once, so that a frame costs what is in view.
+//!
+//! Births come in row order (or through a sorted list where they do not), deaths and free requests
+//! through rows sorted by moment, and the highest total of any interval through the maxima of blocks of
+//! 64 moments. About 8 bytes per allocation and 0.2 per event.
+
+use super::bands::{Bands, NEVER};
+use std::ops::RangeInclusive;
+
+/// Moments per block of the maximum structure.
+const BLOCK: usize = 64;
+
+/// Live memory from which heights are rounded: size-weighted sums of 12-bit colours stay below 2^63.
+const EXACT_BYTES: u128 = 1 << 51;
+
+/// What is computed once per [`Bands`] and shared by every frame of it.
+#[derive(Clone, Debug)]
+pub struct TimelineIndex {
+    /// Rows by birth; `None` when the rows themselves are in that order.
+    pub(super) by_birth: Option<Vec<u32>>,
+    /// Rows that die within the recording, by death.
+    pub(super) by_death: Vec<u32>,
+    /// Rows that are pending free for a while, by the beginning of it.
+    pub(super) by_request: Vec<u32>,
+    block_max_bytes: Vec<u64>,
+    /// The earliest moment that reaches the block's maximum.
+    block_moment: Vec<u32>,
+    /// Heights are drawn in units of `2^unit_shift` bytes: 0 unless 2 PiB or more are live at once.
+    pub(super) unit_shift: u32,
+    peak_moment: u32,
+    peak_bytes: u64,
+}
+
+impl TimelineIndex {
+    /// Sorts what needs sorting; O(allocations + events).
+    #[must_use]
+    pub fn new(bands: &Bands<'_>) -> Self {
+        let (rows, moments) = (bands.rows(), bands.moments());
+        let total_bytes = &bands.total_bytes[..moments];
+        let (born, died) = (&bands.born[..rows], &bands.died[..rows]);
+        let by_birth = (!born.is_sorted()).then(|| {
+            let mut order: Vec<u32> = (0..rows as u32).collect();
+            order.sort_by_key(|&row| born[row as usize]);
+            order
+        });
+        let by_death = sorted_by_moment(moments, rows, |row| {
+            if born[row] < died[row] {
+                died[row]
+            } else {
+                NEVER
+            }
+        });
+        let by_request = sorted_by_moment(moments, rows, |row| {
+            let requested = bands.free_requested[row];
+            if requested < died[row] && born[row] < died[row] {
+                requested
+            } else {
+                NEVER
+            }
+        });
+
+        let mut block_max_bytes = Vec::with_capacity(moments.div_ceil(BLOCK));
+        let mut block_moment = Vec::with_capacity(moments.div_ceil(BLOCK));
+        for (i, block) in total_bytes.chunks(BLOCK).enumerate() {
+            let (at, max) = earliest_max(block);
+            block_max_bytes.push(max);
+            block_moment.push((i * BLOCK + at) as u32);
+        }
+        let (peak_block, peak_bytes) = earliest_max(&block_max_bytes);
+        Self {
+            by_birth,
+            by_death,
+            by_request,
+            unit_shift: unit_shift(&bands.bytes[..rows], peak_bytes),
+            peak_moment: block_moment.get(peak_block).copied().unwrap_or(0),
+            peak_bytes,
+            block_max_bytes,
+            block_moment,
+        }
+    }
+
+    /// The earliest moment with the highest total of the whole timeline; 0 when there is none.
+    #[must_use]
+    pub fn peak_moment(&self) -> u32 {
+        self.peak_moment
+    }
+
+    /// The highest total of the whole timeline.
+    #[must_use]
+    pub fn peak_bytes(&self) -> u64 {
+        self.peak_bytes
+    }
+
+    /// The earliest moment of `moments` with the highest total. `moments` must lie within `bands`.
+    #[must_use]
+    pub fn highest_in(&self, bands: &Bands<'_>, moments: RangeInclusive<u32>) -> u32 {
+        let (first, end) = (*moments.start() as usize, *moments.end() as usize + 1);
+        let first_block = first.div_ceil(BLOCK);
+        let end_block = end / BLOCK;
+        let scan = |from: usize, to: usize| {
+            let (at, max) = earliest_max(&bands.total_bytes[from..to]);
+            ((from + at) as u32, max)
+        };
+        if first_block >= end_block {
+            return scan(first, end).0;
+        }
+        let mut best = (
+            self.block_moment[first_block],
+            self.block_max_bytes[first_block],
+        );
+        let (block, max) = earliest_max(&self.block_max_bytes[first_block..end_block]);
+        if max > best.1 {
+            best = (self.block_moment[first_block + block], max);
+        }
+        if first < first_block * BLOCK {
+            let head = scan(first, first_block * BLOCK);
+            if head.1 >= best.1 {
+                best = head;
+            }
+        }
+        if end_block * BLOCK < end {
+            let tail = scan(end_block * BLOCK, end);
+            if tail.1 > best.1 {
+                best = tail;
+            }
+        }
+        best.0
+    }
+}
+
+/// Rows by their moment (counting sort, so ties stay in row order); those beyond the last moment left out.
+fn sorted_by_moment(moments: usize, rows: usize, moment: impl Fn(usize) -> u32) -> Vec<u32> {
+    let mut place = vec![0_u32; moments + 1];
+    for row in 0..rows {
+        if let Some(count) = place[1..].get_mut(moment(row) as usize) {
+            *count += 1;
+        }
+    }
+    let mut before = 0;
+    for slot in &mut place {
+        before += *slot;
+        *slot = before;
+    }
+    let mut sorted = vec![0; before as usize];
+    for row in 0..rows {
+        let at = moment(row) as usize;
+        if at < moments {
+            sorted[place[at] as usize] = row as u32;
+            place[at] += 1;
+        }
+    }
+    sorted
+}
+
+/// Position and value of the first maximum; `(0, 0)` of nothing.
+fn earliest_max(values: &[u64]) -> (usize, u64) {
+    // Two passes: the maximum vectorises, and finding it is a short scan.
+    let max = values.iter().copied().max().unwrap_or(0);
+    (
+        values.iter().position(|&value| value == max).unwrap_or(0),
+        max,
+    )
+}
+
+/// The smallest shift that keeps the peak below [`EXACT_BYTES`].
+fn unit_shift(bytes: &[u64], peak_bytes: u64) -> u32 {
+    let all: u128 = bytes.iter().map(|&b| u128::from(b)).sum();
+    if all < EXACT_BYTES {
+        return 0;
+    }
+    // The totals may have been cut off at u64::MAX; what all allocations together hold is a bound too.
+    let bound = if peak_bytes == u64::MAX {
+        all
+    } else {
+        all.min(u128::from(peak_bytes))
+    };
+    (128 - bound.leading_zeros()).saturating_sub(EXACT_BYTES.trailing_zeros())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn totals(total_bytes: &[u64]) -> Bands<'_> {
+        Bands {
+            born: &[],
+            died: &[],
+            free_requested: &[],
+            bytes: &[],
+            total_bytes,
+            moment_start_us: None,
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn highest_is_the_earliest_maximum(
+            values in prop::collection::vec(0_u64..50, 1..700), cut in any::<(prop::sample::Index, prop::sample::Index)>()
+        ) {
+            let (a, b) = (cut.0.index(values.len()), cut.1.index(values.len()));
+            let (first, last) = (a.min(b), a.max(b));
+            let bands = totals(&values);
+            let index = TimelineIndex::new(&bands);
+            let max = *values[first..=last].iter().max().unwrap();
+            let expected = first + values[first..=last].iter().position(|&v| v == max).unwrap();
+            prop_assert_eq!(index.highest_in(&bands, first as u32..=last as u32), expected as u32);
+        }
+    }
+
+    #[test]
+    fn shift_only_beyond_two_pebibytes() {
+        assert_eq!(unit_shift(&[1 << 50], 1 << 50), 0);
+        assert_eq!(unit_shift(&[1 << 40; 4_096], 1 << 45), 0);
+        assert_eq!(unit_shift(&[u64::MAX], u64::MAX), 13);
+        assert_eq!(unit_shift(&[u64::MAX; 4], u64::MAX), 15);
+    }
+
+    #[test]
+    fn deaths_sort_by_moment_then_row() {
+        let died = [3, NEVER, 1, 3, 1];
+        assert_eq!(sorted_by_moment(4, 5, |row| died[row]), [2, 4, 0, 3]);
+        assert_eq!(sorted_by_moment(3, 5, |row| died[row]), [2, 4]);
+    }
+}

@@ -1,0 +1,129 @@
+//! The live allocations of one moment, ordered, with sums that say how high any run of them stands.
+//!
+//! A bit per allocation, a summary bit per non-empty word (64 allocations) and per non-empty group
+//! (4,096), and for each word and group the sum of sizes and of size-weighted colour. Reading the set in
+//! order costs its size, not the number of all allocations, and a word or group thinner than a pixel can
+//! be painted from its sums. All sums are integers and therefore exact however long they are kept up.
+
+use super::shades::{Linear, Shades};
+
+/// Height and colour of a run of live allocations.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Sums {
+    /// Size in the timeline's units (bytes, unless petabytes are live).
+    pub(super) units: u64,
+    /// Sum of size × linear light (12 bits), red, green, blue.
+    pub(super) light: [u64; 3],
+}
+
+impl Sums {
+    // Wrapping: a caller whose totals contradict its sizes gets a wrong picture, not a panic.
+    fn add(&mut self, units: u64, light: Linear) {
+        self.units = self.units.wrapping_add(units);
+        for (sum, value) in self.light.iter_mut().zip(light) {
+            *sum = sum.wrapping_add(units.wrapping_mul(u64::from(value)));
+        }
+    }
+
+    fn remove(&mut self, units: u64, light: Linear) {
+        self.units = self.units.wrapping_sub(units);
+        for (sum, value) in self.light.iter_mut().zip(light) {
+            *sum = sum.wrapping_sub(units.wrapping_mul(u64::from(value)));
+        }
+    }
+}
+
+/// What the set must know about the row it adds or removes.
+pub(super) trait Rows {
+    /// Height in the timeline's units.
+    fn units(&self, row: usize) -> u64;
+    /// Index of the row's shade.
+    fn shade(&self, row: usize, pending: bool) -> usize;
+    /// All shades.
+    fn shades(&self) -> &Shades;
+}
+
+/// The ordered live set.
+#[derive(Clone, Debug, Default)]
+pub(super) struct LiveSet {
+    /// Bit per row: live, and of more than no height.
+    pub(super) words: Vec<u64>,
+    /// Bit per row: live and pending free.
+    pub(super) pending: Vec<u64>,
+    /// Bit per non-empty word; one `u64` per group.
+    pub(super) word_summary: Vec<u64>,
+    /// Bit per non-empty group.
+    pub(super) group_summary: Vec<u64>,
+    pub(super) word_sums: Vec<Sums>,
+    pub(super) group_sums: Vec<Sums>,
+}
+
+impl LiveSet {
+    /// Empties the set and makes room for `rows` rows; reuses its memory.
+    pub(super) fn clear(&mut self, rows: usize) {
+        let words = rows.div_ceil(64);
+        let groups = words.div_ceil(64);
+        for (column, len) in [
+            (&mut self.words, words),
+            (&mut self.pending, words),
+            (&mut self.word_summary, groups),
+            (&mut self.group_summary, groups.div_ceil(64)),
+        ] {
+            column.clear();
+            column.resize(len, 0);
+        }
+        for (column, len) in [(&mut self.word_sums, words), (&mut self.group_sums, groups)] {
+            column.clear();
+            column.resize(len, Sums::default());
+        }
+    }
+
+    /// Adds a row that is not in the set. Rows of no height are left out.
+    #[inline]
+    pub(super) fn insert(&mut self, row: usize, pending: bool, rows: &impl Rows) {
+        let units = rows.units(row);
+        if units == 0 {
+            return;
+        }
+        let (w, g) = (row / 64, row / 4096);
+        self.words[w] |= 1 << (row % 64);
+        self.pending[w] |= u64::from(pending) << (row % 64);
+        self.word_summary[g] |= 1 << (w % 64);
+        self.group_summary[g / 64] |= 1 << (g % 64);
+        let light = rows.shades().light(rows.shade(row, pending));
+        self.word_sums[w].add(units, light);
+        self.group_sums[g].add(units, light);
+    }
+
+    /// Takes a row out; nothing happens when it is not in the set.
+    #[inline]
+    pub(super) fn remove(&mut self, row: usize, rows: &impl Rows) {
+        let (w, g, bit) = (row / 64, row / 4096, 1_u64 << (row % 64));
+        if self.words[w] & bit == 0 {
+            return;
+        }
+        let pending = self.pending[w] & bit != 0;
+        let units = rows.units(row);
+        let light = rows.shades().light(rows.shade(row, pending));
+        self.word_sums[w].remove(units, light);
+        self.group_sums[g].remove(units, light);
+        self.words[w] &= !bit;
+        self.pending[w] &= !bit;
+        if self.words[w] == 0 {
+            self.word_summary[g] &= !(1 << (w % 64));
+            if self.word_summary[g] == 0 {
+                self.group_summary[g / 64] &= !(1 << (g % 64));
+            }
+        }
+    }
+
+    /// Marks a live row as pending free; nothing happens when it is not in the set.
+    #[inline]
+    pub(super) fn set_pending(&mut self, row: usize, rows: &impl Rows) {
+        let (w, bit) = (row / 64, 1_u64 << (row % 64));
+        if self.words[w] & bit != 0 && self.pending[w] & bit == 0 {
+            self.remove(row, rows);
+            self.insert(row, true, rows);
+        }
+    }
+}

@@ -1,0 +1,233 @@
+//! The stacked timeline of every allocation, exact at every zoom, as pixels.
+//!
+//! A frame is a sweep over moments with one ordered set of live allocations ([`live`]). Each pixel column
+//! shows one real moment: the one with the highest total in the column's interval (of several, the
+//! earliest), so no peak is lost, and no allocation is left out: what is thinner than a pixel is blended
+//! by area. Cost: O((events in view + pixels) · log n), whatever was freed when.
+//!
+//! Rows of pixels count from the top, as in an image; pixels not covered are transparent, so that a page
+//! can draw its grid beneath. [`reference`] is the slow, obvious version that the tests compare with.
+
+mod bands;
+mod column;
+mod composition;
+mod index;
+mod live;
+#[cfg(any(test, feature = "reference"))]
+pub mod reference;
+mod shades;
+mod spans;
+mod sweep;
+#[cfg(test)]
+mod tests;
+
+pub use bands::{Bands, NEVER};
+pub use composition::{Composition, Hit};
+pub use index::TimelineIndex;
+pub use spans::ColumnSpan;
+
+use crate::bitset::BitSet;
+use crate::colour::ColourColumn;
+use crate::theme::Theme;
+use crate::viewport::Viewport;
+use column::{Column, Scale};
+use shades::Shades;
+use sweep::{Coloured, Sweep};
+
+/// In a frame's ids: nothing is here. In its moments: the column lies outside the data.
+pub const NONE: u32 = u32::MAX;
+/// In a frame's ids: several allocations, none of which covers half the pixel.
+pub const BLEND: u32 = u32::MAX - 1;
+
+/// Columns drawn side by side before they are turned into rows: 16 pixels fill a cache line.
+const TILE: usize = 16;
+
+/// How the bands are to look.
+#[derive(Clone, Copy, Debug)]
+pub struct Paint<'a> {
+    /// Colour of each allocation.
+    pub colours: &'a ColourColumn,
+    /// Allocations to show in full colour, others dimmed; `None` = all.
+    pub matches: Option<&'a BitSet>,
+    /// Colours of the picture's meanings.
+    pub theme: &'a Theme,
+}
+
+/// A drawn picture. All three buffers are reused from frame to frame.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Frame {
+    /// Width in device px.
+    pub width_px: u32,
+    /// Height in device px.
+    pub height_px: u32,
+    /// `width × height` pixels of R, G, B, A (not premultiplied), the top row first.
+    pub rgba: Vec<u8>,
+    /// For each pixel the allocation that covers half of it or is alone in it, else [`BLEND`]; [`NONE`]
+    /// where there is none.
+    pub ids: Vec<u32>,
+    /// For each column the moment it shows; [`NONE`] outside the data.
+    pub column_moment: Vec<u32>,
+}
+
+impl Frame {
+    fn reset(&mut self, width_px: u32, height_px: u32) {
+        (self.width_px, self.height_px) = (width_px, height_px);
+        let pixels = width_px as usize * height_px as usize;
+        // Every pixel and column is written later: only what is new needs a value.
+        self.rgba.resize(pixels * 4, 0);
+        self.ids.resize(pixels, NONE);
+        self.column_moment.resize(width_px as usize, NONE);
+    }
+
+    /// Puts the picture on a background: every pixel becomes opaque.
+    pub fn flatten(&mut self, background: crate::colour::Rgb) {
+        for pixel in self.rgba.chunks_exact_mut(4) {
+            let alpha = u32::from(pixel[3]);
+            for (channel, back) in pixel.iter_mut().zip(background) {
+                let sum = u32::from(*channel) * alpha + u32::from(back) * (255 - alpha);
+                *channel = ((sum + 127) / 255) as u8;
+            }
+            pixel[3] = 255;
+        }
+    }
+}
+
+/// Draws timelines; keeps its working memory between frames.
+#[derive(Clone, Debug, Default)]
+pub struct TimelineRaster {
+    sweep: Sweep,
+    shades: Shades,
+    /// [`TILE`] columns and the one before them, each from the bottom up.
+    tile_rgba: Vec<u32>,
+    tile_ids: Vec<u32>,
+}
+
+impl TimelineRaster {
+    /// A raster with no working memory yet.
+    #[must_use]
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Draws the part of the timeline in `viewport` into `frame`.
+    ///
+    /// `index` must be of these `bands`. Nothing is allocated once the buffers have their size.
+    pub fn draw(
+        &mut self,
+        bands: &Bands<'_>,
+        index: &TimelineIndex,
+        viewport: &Viewport,
+        paint: &Paint<'_>,
+        frame: &mut Frame,
+    ) {
+        frame.reset(viewport.width_px, viewport.height_px);
+        if viewport.width_px == 0 || viewport.height_px == 0 {
+            return;
+        }
+        self.shades
+            .fill(&paint.colours.palette, paint.theme.pending_free, |c| {
+                paint.theme.dim(c)
+            });
+        let rows = Coloured {
+            bands,
+            index,
+            shades: &self.shades,
+            colour_index: &paint.colours.index,
+            matches: paint.matches,
+        };
+        for x_px in 0..viewport.width_px {
+            frame.column_moment[x_px as usize] = column_moment(bands, index, viewport, x_px);
+        }
+        let scale = scale(viewport, index);
+        let height = viewport.height_px as usize;
+        self.tile_rgba.resize((TILE + 1) * height, 0);
+        self.tile_ids.resize((TILE + 1) * height, NONE);
+
+        // No column has been drawn yet: nothing to copy and nowhere to advance from.
+        let mut drawn = None;
+        for first_px in (0..viewport.width_px as usize).step_by(TILE) {
+            let width = TILE.min(viewport.width_px as usize - first_px);
+            for i in 0..width {
+                let x_px = first_px + i;
+                let (before, column) = (i * height, (i + 1) * height);
+                let moment = frame.column_moment[x_px];
+                if drawn == Some((moment, false)) {
+                    self.tile_rgba.copy_within(before..column, column);
+                    self.tile_ids.copy_within(before..column, column);
+                    continue;
+                }
+                let mut painter = Column::new(
+                    &self.shades,
+                    &mut self.tile_rgba[column..column + height],
+                    &mut self.tile_ids[column..column + height],
+                    x_px,
+                );
+                if moment == NONE {
+                    continue;
+                }
+                match drawn {
+                    None => self.sweep.jump(moment, &rows),
+                    Some((at, _)) if at != moment => self.sweep.advance(moment, &rows),
+                    Some(_) => {}
+                }
+                painter.paint(&self.sweep.live, &rows, &scale);
+                drawn = Some((moment, painter.hatched));
+            }
+            transpose(&self.tile_rgba[height..], height, width, |at, rows| {
+                write_rgba(
+                    &mut frame.rgba,
+                    at,
+                    first_px,
+                    viewport.width_px as usize,
+                    rows,
+                );
+            });
+            transpose(&self.tile_ids[height..], height, width, |at, rows| {
+                let start = at * viewport.width_px as usize + first_px;
+                frame.ids[start..start + rows.len()].copy_from_slice(rows);
+            });
+            // The last column, for the next tile to copy.
+            self.tile_rgba.copy_within(width * height.., 0);
+            self.tile_ids.copy_within(width * height.., 0);
+        }
+    }
+}
+
+fn write_rgba(rgba: &mut [u8], y_px: usize, first_px: usize, width_px: usize, pixels: &[u32]) {
+    let start = (y_px * width_px + first_px) * 4;
+    let out = &mut rgba[start..start + pixels.len() * 4];
+    for (bytes, pixel) in out.chunks_exact_mut(4).zip(pixels) {
+        bytes.copy_from_slice(&pixel.to_le_bytes());
+    }
+}
+
+/// Hands out the rows of `width` columns that stand one after another from the bottom up, as the rows of
+/// an image: the top one first.
+fn transpose(columns: &[u32], height: usize, width: usize, mut emit: impl FnMut(usize, &[u32])) {
+    let mut row = [0; TILE];
+    for y in 0..height {
+        let from_below = height - 1 - y;
+        for (i, pixel) in row[..width].iter_mut().enumerate() {
+            *pixel = columns[i * height + from_below];
+        }
+        emit(y, &row[..width]);
+    }
+}
+
+/// The moment that column `x_px` shows; [`NONE`] outside the data.
+fn column_moment(bands: &Bands<'_>, index: &TimelineIndex, view: &Viewport, x_px: u32) -> u32 {
+    let (from, to) = (view.x_at(f64::from(x_px)), view.x_at(f64::from(x_px + 1)));
+    bands
+        .moments_in(from, to)
+        .map_or(NONE, |moments| index.highest_in(bands, moments))
+}
+
+fn scale(viewport: &Viewport, index: &TimelineIndex) -> Scale {
+    let bytes_per_unit = (1_u64 << index.unit_shift.min(63)) as f64;
+    let height_px = f64::from(viewport.height_px);
+    Scale {
+        first_unit: viewport.y_min_bytes / bytes_per_unit,
+        px_per_unit: height_px * bytes_per_unit / (viewport.y_max_bytes - viewport.y_min_bytes),
+        height_px,
+    }
+}

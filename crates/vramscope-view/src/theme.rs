@@ -1,0 +1,163 @@
+//! The colours of meanings, for light and dark surroundings.
+//!
+//! Data colours come from the ring in [`crate::colour`]; what is here is used for nothing else.
+
+use crate::colour::{Rgb, oklch};
+use serde::{Deserialize, Serialize};
+
+/// Which surroundings a picture is for.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum ThemeName {
+    /// Dark ink on a light ground.
+    #[default]
+    Light,
+    /// Light ink on a dark ground.
+    Dark,
+}
+
+/// All colours of a picture that mean something.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Theme {
+    /// Which one it is.
+    pub name: ThemeName,
+    /// Ground of the picture; also what is free.
+    pub background: Rgb,
+    /// Titles, values.
+    pub text: Rgb,
+    /// Axis labels, secondary text.
+    pub muted_text: Rgb,
+    /// Lines behind the data.
+    pub grid: Rgb,
+    /// Axis lines.
+    pub axis: Rgb,
+    /// Selection, focus, brush.
+    pub accent: Rgb,
+    /// Stripes of what is pending free.
+    pub pending_free: Rgb,
+    /// Stripes of what rounding wastes.
+    pub rounding: Rgb,
+    /// Out of memory, growth.
+    pub growth: Rgb,
+    /// Shrinkage.
+    pub shrink: Rgb,
+    /// Fill under the curve of active memory.
+    pub active: Rgb,
+    /// Line of reserved memory.
+    pub reserved: Rgb,
+    /// Line of the device's capacity.
+    pub capacity: Rgb,
+    /// Allocations of which the coloured property is not known.
+    pub unknown: Rgb,
+    /// OKLCH lightness of the ring.
+    pub ring_lightness: f64,
+}
+
+impl Theme {
+    /// The theme of that name.
+    #[must_use]
+    pub fn of(name: ThemeName) -> Self {
+        match name {
+            ThemeName::Light => Self::light(),
+            ThemeName::Dark => Self::dark(),
+        }
+    }
+
+    /// Dark ink on a light ground.
+    #[must_use]
+    pub fn light() -> Self {
+        Self {
+            name: ThemeName::Light,
+            background: [255, 255, 255],
+            text: [28, 30, 34],
+            muted_text: [92, 97, 106],
+            grid: [232, 234, 237],
+            axis: [176, 181, 189],
+            accent: [26, 98, 214],
+            pending_free: [255, 176, 0],
+            rounding: [150, 154, 160],
+            growth: [200, 30, 38],
+            shrink: [26, 98, 214],
+            active: oklch(0.78, 0.07, 250.0),
+            reserved: [72, 78, 88],
+            capacity: [200, 30, 38],
+            unknown: [176, 180, 186],
+            ring_lightness: 0.73,
+        }
+    }
+
+    /// Light ink on a dark ground.
+    #[must_use]
+    pub fn dark() -> Self {
+        Self {
+            name: ThemeName::Dark,
+            background: [22, 24, 28],
+            text: [230, 232, 236],
+            muted_text: [160, 166, 176],
+            grid: [40, 43, 49],
+            axis: [84, 90, 100],
+            accent: [108, 168, 255],
+            pending_free: [255, 190, 40],
+            rounding: [112, 117, 125],
+            growth: [255, 110, 104],
+            shrink: [108, 168, 255],
+            active: oklch(0.47, 0.08, 250.0),
+            reserved: [190, 196, 206],
+            capacity: [255, 110, 104],
+            unknown: [104, 109, 117],
+            ring_lightness: 0.66,
+        }
+    }
+
+    /// A data colour as it looks when the filter does not match: most of the way to the background.
+    #[must_use]
+    pub fn dim(&self, colour: Rgb) -> Rgb {
+        // Grey of the same weight first, so that what matches is the only colour left.
+        let grey = (u32::from(colour[0]) * 2 + u32::from(colour[1]) * 5 + u32::from(colour[2])) / 8;
+        std::array::from_fn(|c| {
+            let pale = (u32::from(colour[c]) + 2 * grey) / 3;
+            ((pale * 22 + u32::from(self.background[c]) * 78) / 100) as u8
+        })
+    }
+}
+
+/// WCAG contrast ratio of two colours, 1 to 21.
+#[must_use]
+pub fn contrast(a: Rgb, b: Rgb) -> f64 {
+    let luminance = |rgb: Rgb| {
+        let [r, g, b] = rgb.map(|v| f64::from(crate::colour::linear(v)));
+        0.2126 * r + 0.7152 * g + 0.0722 * b
+    };
+    let (a, b) = (luminance(a) + 0.05, luminance(b) + 0.05);
+    if a > b { a / b } else { b / a }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn text_is_legible_on_its_ground() {
+        for theme in [Theme::light(), Theme::dark()] {
+            for ink in [
+                theme.text,
+                theme.muted_text,
+                theme.accent,
+                theme.growth,
+                theme.shrink,
+            ] {
+                let ratio = contrast(ink, theme.background);
+                assert!(ratio >= 4.5, "{:?}: {ink:?} has {ratio:.2}", theme.name);
+            }
+        }
+    }
+
+    #[test]
+    fn dimmed_colours_stay_near_the_ground() {
+        for theme in [Theme::light(), Theme::dark()] {
+            let dimmed = theme.dim(oklch(theme.ring_lightness, 0.12, 30.0));
+            assert!(contrast(dimmed, theme.background) < 1.6);
+            assert_ne!(dimmed, theme.background);
+        }
+    }
+}
