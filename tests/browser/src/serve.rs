@@ -105,6 +105,7 @@ fn answer(mut stream: &TcpStream, root: &Path, path: &str) -> io::Result<()> {
 
 /// The file that `path` names, nowhere but under `root`.
 fn file_for(root: &Path, path: &str) -> Option<PathBuf> {
+    let path = unescaped(path)?;
     let relative = Path::new(path.trim_start_matches('/'));
     if !relative
         .components()
@@ -118,6 +119,19 @@ fn file_for(root: &Path, path: &str) -> Option<PathBuf> {
     } else {
         file
     })
+}
+
+/// `path` with its `%20` and the like as the bytes they stand for.
+fn unescaped(path: &str) -> Option<String> {
+    let mut bytes = Vec::with_capacity(path.len());
+    let mut parts = path.split('%');
+    bytes.extend(parts.next()?.bytes());
+    for part in parts {
+        let (digits, rest) = part.split_at_checked(2)?;
+        bytes.push(u8::from_str_radix(digits, 16).ok()?);
+        bytes.extend(rest.bytes());
+    }
+    String::from_utf8(bytes).ok()
 }
 
 fn content_type(file: &Path) -> &'static str {
