@@ -10,6 +10,8 @@
 
 mod answers;
 mod facts;
+#[cfg(test)]
+mod tests;
 
 use serde::{Deserialize, Serialize};
 use vramscope_core::ids::AllocationId;
@@ -20,6 +22,9 @@ pub use answers::{
     HitOn, Legend, LegendEntry, Life, MomentFacts, OutlineColumns, Overview, Preview, StackLines,
     StackOrigin,
 };
+pub use vramscope_view::theme::ThemeName;
+pub use vramscope_view::viewport::{Bounds, Viewport};
+
 pub use facts::{Axes, DeviceFacts, Failure, FileFacts, Note, NoteLevel, Opened, Progress, Stage};
 
 /// Counts questions, so that an answer can be told from a stale one. Never 0.
@@ -55,30 +60,6 @@ pub enum ColourBy {
     Age,
 }
 
-/// Light or dark, as the page shows.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum ThemeName {
-    /// Dark text on white.
-    #[default]
-    Light,
-    /// Light text on near-black.
-    Dark,
-}
-
-/// A rectangle of data: what part of the timeline is looked at.
-#[derive(Clone, Copy, PartialEq, Debug, Default, Serialize, Deserialize)]
-pub struct Region {
-    /// Left edge, in the axis's unit.
-    pub x_min: f64,
-    /// Right edge.
-    pub x_max: f64,
-    /// Lower edge.
-    pub y_min_bytes: f64,
-    /// Upper edge.
-    pub y_max_bytes: f64,
-}
-
 /// Which picture: all but the place and the size.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default, Serialize, Deserialize)]
 pub struct Look {
@@ -93,16 +74,12 @@ pub struct Look {
 }
 
 /// A picture to draw.
-#[derive(Clone, Copy, PartialEq, Debug, Default, Serialize, Deserialize)]
+#[derive(Clone, Copy, PartialEq, Debug, Serialize, Deserialize)]
 pub struct DrawRequest {
     /// Which picture.
     pub look: Look,
-    /// What part.
-    pub region: Region,
-    /// Width in device px.
-    pub width_px: u32,
-    /// Height in device px.
-    pub height_px: u32,
+    /// What part of it, and its size in device px.
+    pub viewport: Viewport,
 }
 
 /// What the page asks of a worker.
@@ -238,6 +215,3 @@ pub fn to_text<T: Serialize>(message: &T) -> Result<String, serde_json::Error> {
 pub fn from_text<'a, T: Deserialize<'a>>(text: &'a str) -> Result<T, serde_json::Error> {
     serde_json::from_str(text)
 }
-
-#[cfg(test)]
-mod tests;

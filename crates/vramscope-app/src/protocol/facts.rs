@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 use vramscope_core::model::DeviceIndex;
 
-use super::{Axis, Region};
+use super::{Axis, Bounds};
 
 /// What a worker is doing with a file.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default, Serialize, Deserialize)]
@@ -93,18 +93,18 @@ pub struct DeviceFacts {
 }
 
 /// All there is to see, on either axis.
-#[derive(Clone, Copy, PartialEq, Debug, Default, Serialize, Deserialize)]
+#[derive(Clone, Copy, PartialEq, Debug, Serialize, Deserialize)]
 pub struct Axes {
     /// By events.
-    pub events: Region,
+    pub events: Bounds,
     /// By time; `None` if the recording has no times.
-    pub time: Option<Region>,
+    pub time: Option<Bounds>,
 }
 
 impl Axes {
     /// The whole on an axis; by events where there are no times.
     #[must_use]
-    pub fn whole(&self, axis: Axis) -> Region {
+    pub fn bounds(&self, axis: Axis) -> Bounds {
         match axis {
             Axis::Time => self.time.unwrap_or(self.events),
             Axis::Events => self.events,

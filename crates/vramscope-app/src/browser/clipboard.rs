@@ -1,0 +1,15 @@
+//! Copying text.
+
+use wasm_bindgen_futures::{JsFuture, spawn_local};
+
+/// Puts `text` on the clipboard; `done` hears whether that worked.
+///
+/// Browsers allow it only right after a click or key press, on `https:` and on loopback.
+pub fn copy(text: &str, done: impl FnOnce(bool) + 'static) {
+    let Some(window) = web_sys::window().filter(web_sys::Window::is_secure_context) else {
+        done(false);
+        return;
+    };
+    let writing = JsFuture::from(window.navigator().clipboard().write_text(text));
+    spawn_local(async move { done(writing.await.is_ok()) });
+}

@@ -1,0 +1,59 @@
+//! Time: now, the next frame, an idle moment; and the User Timing marks that others measure the page by.
+
+use js_sys::{Function, Reflect};
+use wasm_bindgen::closure::Closure;
+use wasm_bindgen::{JsCast, JsValue};
+use web_sys::PerformanceMarkOptions;
+
+/// Milliseconds since the page (or the worker) began; monotonic.
+#[must_use]
+pub fn now_ms() -> f64 {
+    let performance = Reflect::get(&js_sys::global(), &"performance".into());
+    performance.map_or(0.0, |performance| performance.unchecked_into::<web_sys::Performance>().now())
+}
+
+/// Leaves a User Timing mark.
+pub fn mark(name: &str) {
+    if let Some(performance) = page_performance() {
+        let _ = performance.mark(name);
+    }
+}
+
+/// Leaves a User Timing mark with numbers and words beside it.
+pub fn mark_with(name: &str, detail: &[(&str, JsValue)]) {
+    let Some(performance) = page_performance() else { return };
+    let object = js_sys::Object::new();
+    for (key, value) in detail {
+        let _ = Reflect::set(&object, &(*key).into(), value);
+    }
+    let options = PerformanceMarkOptions::new();
+    options.set_detail(&object);
+    let _ = performance.mark_with_mark_options(name, &options);
+}
+
+fn page_performance() -> Option<web_sys::Performance> {
+    web_sys::window()?.performance()
+}
+
+/// Calls `then` before the browser paints next, with the frame's time in ms.
+pub fn next_frame(then: impl FnOnce(f64) + 'static) {
+    if let Some(window) = web_sys::window() {
+        let callback = Closure::once_into_js(then);
+        let _ = window.request_animation_frame(callback.unchecked_ref());
+    }
+}
+
+/// Calls `then` when the browser has nothing to do, within two seconds in any case.
+pub fn when_idle(then: impl FnOnce() + 'static) {
+    let Some(window) = web_sys::window() else { return };
+    let callback: Function = Closure::once_into_js(then).unchecked_into();
+    // Safari has no idle callbacks.
+    let has_idle = Reflect::has(&window, &"requestIdleCallback".into()).unwrap_or(false);
+    let _ = if has_idle {
+        let options = web_sys::IdleRequestOptions::new();
+        options.set_timeout(2_000);
+        window.request_idle_callback_with_options(&callback, &options).map(drop)
+    } else {
+        window.set_timeout_with_callback_and_timeout_and_arguments_0(&callback, 200).map(drop)
+    };
+}
