@@ -143,20 +143,6 @@ impl EventTable {
         self.stack.push(event.stack);
     }
 
-    /// Overwrites an event that [`push`](Self::push) added.
-    pub(crate) fn set(&mut self, id: EventId, event: Event) {
-        let row = id.index();
-        if event.time_us != NO_TIME || !self.time_us.is_empty() {
-            self.time_us.resize(self.action.len(), NO_TIME);
-            self.time_us[row] = event.time_us;
-        }
-        self.action[row] = event.action;
-        self.addr[row] = event.addr;
-        self.size[row] = event.size;
-        self.context[row] = event.context;
-        self.stack[row] = event.stack;
-    }
-
     /// Makes room for exactly `additional` more events.
     pub(crate) fn reserve_exact(&mut self, additional: usize) {
         self.action.reserve_exact(additional);

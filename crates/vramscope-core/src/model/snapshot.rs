@@ -78,6 +78,8 @@ pub struct Snapshot {
     pub annotations: AnnotationTable,
     /// `allocator_settings` as they are; empty when the file has none.
     pub settings: serde_json::Map<String, serde_json::Value>,
+    /// What stood under unknown keys at the top level.
+    pub extras: serde_json::Map<String, serde_json::Value>,
     /// Which keys the file uses, by record.
     pub keys: KeysSeen,
     /// Where it came from.

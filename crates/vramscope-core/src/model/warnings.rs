@@ -85,6 +85,12 @@ impl Warnings {
         }
     }
 
+    /// Whether the place of another one of this kind would be kept.
+    pub(crate) fn wants_place(&self, kind: &WarningKind) -> bool {
+        let known = self.list.iter().find(|warning| warning.kind == *kind);
+        known.is_none_or(|warning| warning.places.len() < PLACES_KEPT)
+    }
+
     /// All kinds met.
     #[must_use]
     pub fn list(&self) -> &[Warning] {

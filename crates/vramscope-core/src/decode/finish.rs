@@ -1,0 +1,230 @@
+//! The value that a file holds, as a frozen [`Snapshot`].
+
+use std::ops::Range;
+
+use super::key::Key;
+use super::machine::Machine;
+use super::producer;
+use super::value::{DictCell, Fault, ListCell, Record, RecordKind, Value};
+use crate::ErrorKind;
+use crate::model::{
+    AnnotationTable, Producer, Segment, SegmentTable, Snapshot, Source, WarningKind,
+};
+
+/// The largest device index that is taken for one: `device_traces` has a list per device.
+const MOST_DEVICES: usize = 4096;
+
+/// Takes the value on top of the stack apart.
+pub(super) fn snapshot(mut machine: Machine) -> Result<Snapshot, Fault> {
+    let top = machine.pop()?;
+    let parts = Parts::of(&mut machine, top)?;
+    let traces = machine.traces(parts.device_traces)?;
+    let host_trace = match parts.host_traces {
+        Some(list) => machine.rows_value(list, RecordKind::Event, Key::HostTraces)?,
+        None => 0..0,
+    };
+    let device_rows = machine.rows_value(parts.segments, RecordKind::Segment, Key::Segments)?;
+    let host_rows = match parts.host_segments {
+        Some(list) => machine.rows_value(list, RecordKind::Segment, Key::HostSegments)?,
+        None => 0..0,
+    };
+    let annotation_rows = match parts.annotations {
+        Some(list) => machine.rows_value(list, RecordKind::Annotation, Key::ExternalAnnotations)?,
+        None => 0..0,
+    };
+    let settings = parts.settings.map(|value| machine.to_json(value));
+    machine.complete_addresses();
+
+    let tables = machine.tables;
+    let keys = tables.keys;
+    let mut snapshot = Snapshot {
+        segments: SegmentTable { rows: slice(&tables.segments, device_rows) },
+        host_segments: SegmentTable { rows: slice(&tables.segments, host_rows) },
+        annotations: AnnotationTable { rows: slice(&tables.annotations.rows, annotation_rows) },
+        strings: tables.strings,
+        frames: tables.frames,
+        stacks: tables.stacks,
+        contexts: tables.contexts,
+        events: tables.events,
+        blocks: tables.blocks,
+        traces,
+        host_trace,
+        settings: match settings {
+            Some(serde_json::Value::Object(settings)) => settings,
+            _ => serde_json::Map::new(),
+        },
+        extras: parts.extras,
+        keys,
+        source: Source::default(),
+        producer: Producer::default(),
+        warnings: machine.warnings,
+    };
+    snapshot.keys.top = parts.keys;
+    snapshot.producer = producer::of(&snapshot);
+    Ok(snapshot)
+}
+
+fn slice<T: Clone>(rows: &[T], range: Range<u32>) -> Vec<T> {
+    rows.get(range.start as usize..range.end as usize).unwrap_or(&[]).to_vec()
+}
+
+/// The values of the top-level keys.
+struct Parts {
+    segments: Value,
+    device_traces: Option<Value>,
+    settings: Option<Value>,
+    annotations: Option<Value>,
+    host_segments: Option<Value>,
+    host_traces: Option<Value>,
+    extras: serde_json::Map<String, serde_json::Value>,
+    keys: u64,
+}
+
+impl Parts {
+    fn of(machine: &mut Machine, top: Value) -> Result<Self, Fault> {
+        match top {
+            Value::Dict(dict) => Self::of_dict(machine, dict),
+            // torch.cuda.memory_snapshot(), and all there was before torch 2.0: the segments alone.
+            Value::List(list) if machine.is_list_of(list, RecordKind::Segment) => Ok(Self {
+                segments: top,
+                device_traces: None,
+                settings: None,
+                annotations: None,
+                host_segments: None,
+                host_traces: None,
+                extras: serde_json::Map::new(),
+                keys: 0,
+            }),
+            Value::List(_) => Err(wrong_shape("the top level is a list of something else than segments")),
+            _ => Err(wrong_shape("the top level is neither a dict nor a list")),
+        }
+    }
+
+    fn of_dict(machine: &mut Machine, dict: u32) -> Result<Self, Fault> {
+        if let DictCell::Record(record) = machine.dicts[dict as usize] {
+            let word = record.parts().0.word();
+            return Err(wrong_shape(&format!("the top level is a single {word}")));
+        }
+        let get = |key| machine.lookup(dict, key);
+        let device_traces = get(Key::DeviceTraces);
+        let Some(segments) = get(Key::Segments).or(device_traces.map(|_| Value::None)) else {
+            return Err(wrong_shape(&format!(
+                "the top level is a dict without `segments`{}",
+                machine.keys_found(dict)
+            )));
+        };
+        let mut parts = Self {
+            segments,
+            device_traces,
+            settings: get(Key::AllocatorSettings),
+            annotations: get(Key::ExternalAnnotations).filter(|value| *value != Value::None),
+            host_segments: get(Key::HostSegments).filter(|value| *value != Value::None),
+            host_traces: get(Key::HostTraces).filter(|value| *value != Value::None),
+            extras: serde_json::Map::new(),
+            keys: 0,
+        };
+        if parts.segments == Value::None {
+            parts.segments = machine.new_list();
+            machine.warn(WarningKind::MissingKey("segments".to_owned()));
+        }
+        parts.collect_extras(machine, dict);
+        Ok(parts)
+    }
+
+    /// Keeps what has an unknown key, and notes the known ones.
+    fn collect_extras(&mut self, machine: &mut Machine, dict: u32) {
+        const TOP: [Key; 6] = [
+            Key::Segments,
+            Key::DeviceTraces,
+            Key::AllocatorSettings,
+            Key::ExternalAnnotations,
+            Key::HostSegments,
+            Key::HostTraces,
+        ];
+        let DictCell::Pairs(row) = machine.dicts[dict as usize] else { return };
+        for index in 0..machine.pairs[row as usize].len() {
+            let (name, value) = machine.pairs[row as usize][index];
+            let Value::Str(id) = name else { continue };
+            match Key::of(id).filter(|key| TOP.contains(key)) {
+                Some(key) => self.keys |= key.bit(),
+                None if self.extras.len() < 64 => {
+                    let name = machine.tables.strings.get(id).to_owned();
+                    machine.warn(WarningKind::UnknownKey(format!("{name} at the top level")));
+                    let json = machine.to_json(value);
+                    self.extras.insert(name, json);
+                }
+                None => {}
+            }
+        }
+    }
+}
+
+fn wrong_shape(what: &str) -> Fault {
+    ErrorKind::WrongShape(what.to_owned()).into()
+}
+
+impl Machine {
+    fn is_list_of(&self, list: u32, wanted: RecordKind) -> bool {
+        match self.lists[list as usize] {
+            ListCell::Empty => true,
+            ListCell::Rows { kind, .. } => kind == wanted,
+            ListCell::Items(row) => self.items[row as usize]
+                .iter()
+                .all(|item| matches!(item, Value::Record(record) if record.parts().0 == wanted)),
+            _ => false,
+        }
+    }
+
+    /// A few of a dict's keys, for a message.
+    fn keys_found(&self, dict: u32) -> String {
+        let DictCell::Pairs(row) = self.dicts[dict as usize] else { return " (it is empty)".to_owned() };
+        let names = self.pairs[row as usize].iter().filter_map(|(key, _)| match key {
+            Value::Str(id) => Some(self.tables.strings.get(*id).chars().take(40).collect::<String>()),
+            _ => None,
+        });
+        let names: Vec<_> = names.take(5).collect();
+        if names.is_empty() { String::new() } else { format!(" (it has {})", names.join(", ")) }
+    }
+
+    /// The rows of each device's trace.
+    fn traces(&mut self, value: Option<Value>) -> Result<Vec<Range<u32>>, Fault> {
+        let field = Some(Key::DeviceTraces.text());
+        let list = match value {
+            None | Some(Value::None) => return Ok(Vec::new()),
+            Some(Value::List(list)) => list,
+            Some(_) => {
+                return Err(Fault { kind: ErrorKind::Malformed("`device_traces` is no list".to_owned()), field });
+            }
+        };
+        let devices = self.list_values(self.lists[list as usize]);
+        // A flat list of events is one device's trace: some tools write it so.
+        if matches!(devices.first(), Some(Value::Record(Record::Event(_)))) {
+            return Ok(vec![self.rows_value(Value::List(list), RecordKind::Event, Key::DeviceTraces)?]);
+        }
+        if devices.len() > MOST_DEVICES {
+            let kind = ErrorKind::Limit { what: "the number of devices", limit: MOST_DEVICES as u64 };
+            return Err(Fault { kind, field });
+        }
+        devices
+            .into_iter()
+            .map(|trace| self.rows_value(trace, RecordKind::Event, Key::DeviceTraces))
+            .collect()
+    }
+
+    /// Gives blocks the address that torch ≤ 2.0 and `_profile_to_snapshot` leave out: each begins
+    /// where the one before it ends.
+    fn complete_addresses(&mut self) {
+        if self.tables.keys.block & Key::Address.bit() != 0 {
+            return;
+        }
+        let Self { tables, .. } = self;
+        for Segment { address, blocks, .. } in &tables.segments {
+            let mut next = *address;
+            let blocks = blocks.start as usize..blocks.end as usize;
+            for block in tables.blocks.rows.get_mut(blocks).unwrap_or(&mut []) {
+                block.address = next;
+                next = next.wrapping_add(block.size);
+            }
+        }
+    }
+}

@@ -1,0 +1,146 @@
+//! A window on the unwrapped bytes that refills itself.
+
+use std::io::{BufRead, ErrorKind as IoErrorKind, Read};
+
+use crate::ErrorKind;
+
+/// How many bytes an opcode and its fixed-size argument take at most, rounded up.
+pub(super) const WINDOW: usize = 16;
+
+/// Bytes asked of the reader at once.
+const CHUNK: usize = 256 << 10;
+
+/// A buffered reader over which opcodes are read without a bounds check each.
+pub(super) struct Input<'a> {
+    reader: Box<dyn BufRead + 'a>,
+    buffer: Vec<u8>,
+    /// Read position in `buffer`.
+    pos: usize,
+    /// End of the valid bytes in `buffer`.
+    end: usize,
+    /// Bytes before `buffer[0]`.
+    base: u64,
+    at_eof: bool,
+}
+
+impl<'a> Input<'a> {
+    pub(super) fn new(reader: Box<dyn BufRead + 'a>) -> Self {
+        Self { reader, buffer: vec![0; CHUNK + WINDOW], pos: 0, end: 0, base: 0, at_eof: false }
+    }
+
+    /// Offset of the next byte in the unwrapped data.
+    pub(super) fn offset(&self) -> u64 {
+        self.base + self.pos as u64
+    }
+
+    /// Bytes taken from the reader so far.
+    pub(super) fn read_bytes(&self) -> u64 {
+        self.base + self.end as u64
+    }
+
+    /// Whether everything has been read and used.
+    pub(super) fn is_exhausted(&self) -> bool {
+        self.at_eof && self.pos == self.end
+    }
+
+    /// The next bytes, if they are buffered. [`advance`](Self::advance) says how many were meant.
+    #[inline]
+    pub(super) fn window(&self) -> Option<[u8; WINDOW]> {
+        self.buffer.get(self.pos..self.end)?.first_chunk().copied()
+    }
+
+    /// The next bytes after reading more; zeros after the end of the data.
+    #[cold]
+    pub(super) fn refilled_window(&mut self) -> Result<[u8; WINDOW], ErrorKind> {
+        self.fill(WINDOW)?;
+        let mut window = [0; WINDOW];
+        let rest = &self.buffer[self.pos..self.end];
+        let count = rest.len().min(WINDOW);
+        window[..count].copy_from_slice(&rest[..count]);
+        Ok(window)
+    }
+
+    /// Moves past `count` bytes of the last window.
+    #[inline]
+    pub(super) fn advance(&mut self, count: usize) -> Result<(), ErrorKind> {
+        if self.end - self.pos < count {
+            return Err(ErrorKind::Truncated("in the middle of an opcode"));
+        }
+        self.pos += count;
+        Ok(())
+    }
+
+    /// The next `count` bytes, moved past.
+    #[inline]
+    pub(super) fn take(&mut self, count: usize) -> Result<&[u8], ErrorKind> {
+        if self.end - self.pos < count {
+            self.fill(count)?;
+            if self.end - self.pos < count {
+                return Err(ErrorKind::Truncated("in the middle of a string or number"));
+            }
+        }
+        let start = self.pos;
+        self.pos += count;
+        Ok(&self.buffer[start..self.pos])
+    }
+
+    /// The bytes up to the next newline (not included), moved past both; for protocol 0.
+    pub(super) fn take_line(&mut self, max: usize) -> Result<&[u8], ErrorKind> {
+        let mut wanted = 256;
+        loop {
+            self.fill(wanted)?;
+            if let Some(length) = memchr::memchr(b'\n', &self.buffer[self.pos..self.end]) {
+                let start = self.pos;
+                self.pos += length + 1;
+                return Ok(&self.buffer[start..start + length]);
+            }
+            let available = self.end - self.pos;
+            if available < wanted {
+                return Err(ErrorKind::Truncated("in the middle of a line"));
+            }
+            if available > max {
+                return Err(ErrorKind::Limit { what: "the length of a string in bytes", limit: max as u64 });
+            }
+            wanted = available * 2;
+        }
+    }
+
+    /// Makes `wanted` bytes available if the data has as many. Memory grows only with bytes read.
+    fn fill(&mut self, wanted: usize) -> Result<(), ErrorKind> {
+        while self.end - self.pos < wanted && !self.at_eof {
+            if self.buffer.len() - self.end < CHUNK {
+                self.make_room();
+            }
+            let read = match self.reader.read(&mut self.buffer[self.end..]) {
+                Ok(read) => read,
+                Err(error) if error.kind() == IoErrorKind::Interrupted => continue,
+                Err(error) => return Err(read_error(&error)),
+            };
+            self.at_eof = read == 0;
+            self.end += read;
+        }
+        Ok(())
+    }
+
+    /// Drops what was read, and grows the buffer only if that left too little room.
+    fn make_room(&mut self) {
+        self.buffer.copy_within(self.pos..self.end, 0);
+        self.base += self.pos as u64;
+        self.end -= self.pos;
+        self.pos = 0;
+        if self.buffer.len() - self.end < CHUNK {
+            self.buffer.resize((self.end + CHUNK).max(self.buffer.len() * 2), 0);
+        }
+    }
+}
+
+/// A container's own error travels inside the `io::Error`.
+fn read_error(error: &std::io::Error) -> ErrorKind {
+    if error.kind() == IoErrorKind::UnexpectedEof {
+        return ErrorKind::Truncated("in the middle of compressed data");
+    }
+    match error.get_ref().and_then(|inner| inner.downcast_ref::<ErrorKind>()) {
+        Some(kind) => kind.clone(),
+        None => ErrorKind::Read(error.to_string()),
+    }
+}

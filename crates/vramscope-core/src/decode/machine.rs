@@ -1,0 +1,497 @@
+//! The machine that pickle opcodes and JSON tokens drive: a stack of small values, and containers
+//! that turn into table rows the moment they are complete.
+//!
+//! A genuine snapshot of a million events holds millions of dicts and lists, but never more than a few
+//! hundred distinct stacks. So no tree is built: a dict that is recognised as a record is written into
+//! its table by [`super::records`] and only its row number is kept; a list of consecutive rows is a
+//! range; a list of frames is an interned stack. Everything else (the top level, settings, what
+//! nobody knows) stays as it is until [`super::finish`] asks for it.
+//!
+//! A container can't change any more once it has been used in a record. Producers never do that, and
+//! files that do could otherwise make work out of proportion to their size.
+
+use super::key::{self, Key};
+use super::records::Tables;
+use super::value::{DictCell, Fault, ListCell, MemoCell, Record, RecordKind, Value, malformed};
+use crate::ids::StringId;
+use crate::model::Warnings;
+use crate::{ErrorKind, Limits};
+
+/// The state of decoding.
+pub(super) struct Machine {
+    pub(super) stack: Vec<Value>,
+    pub(super) marks: Vec<u32>,
+    memo: Vec<MemoCell>,
+    memo_others: Vec<Value>,
+    pub(super) lists: Vec<ListCell>,
+    pub(super) items: Vec<Vec<Value>>,
+    pub(super) dicts: Vec<DictCell>,
+    pub(super) pairs: Vec<Vec<(Value, Value)>>,
+    /// Values held by `items` and `pairs`.
+    loose_values: usize,
+    pub(super) tables: Tables,
+    pub(super) warnings: Warnings,
+    pub(super) limits: Limits,
+    /// Bytes of unwrapped data read so far, and in all if known; for sizing columns.
+    pub(super) decoded_bytes: u64,
+    pub(super) expected_bytes: Option<u64>,
+}
+
+impl Machine {
+    pub(super) fn new(limits: Limits, expected_bytes: Option<u64>) -> Self {
+        Self {
+            stack: Vec::with_capacity(4096),
+            marks: Vec::with_capacity(16),
+            memo: Vec::new(),
+            memo_others: Vec::new(),
+            lists: Vec::new(),
+            items: Vec::new(),
+            dicts: Vec::new(),
+            pairs: Vec::new(),
+            loose_values: 0,
+            tables: Tables::new(key::strings_with_words()),
+            warnings: Warnings::default(),
+            limits,
+            decoded_bytes: 0,
+            expected_bytes,
+        }
+    }
+
+    /// Heap bytes held, without the input buffer.
+    pub(super) fn heap_bytes(&self) -> usize {
+        (self.stack.capacity() + self.memo_others.capacity() + 2 * self.loose_values) * size_of::<Value>()
+            + self.memo.capacity() * size_of::<MemoCell>()
+            + self.lists.capacity() * size_of::<ListCell>()
+            + self.dicts.capacity() * size_of::<DictCell>()
+            + (self.items.capacity() + self.pairs.capacity()) * size_of::<Vec<Value>>()
+            + self.tables.heap_bytes()
+    }
+
+    #[inline]
+    pub(super) fn push(&mut self, value: Value) {
+        self.stack.push(value);
+    }
+
+    /// Interns a text and pushes it.
+    #[inline]
+    pub(super) fn push_text(&mut self, text: &[u8]) -> Result<(), Fault> {
+        let id = self.text(text)?;
+        self.stack.push(Value::Str(id));
+        Ok(())
+    }
+
+    /// Interns a text; bytes that are not UTF-8 become replacement characters.
+    fn text(&mut self, text: &[u8]) -> Result<StringId, Fault> {
+        let id = match std::str::from_utf8(text) {
+            Ok(text) => self.tables.strings.try_intern(text),
+            Err(_) => {
+                let text = self.lossy(text);
+                self.tables.strings.try_intern(&text)
+            }
+        };
+        id.ok_or_else(|| ErrorKind::Limit { what: "the number of texts", limit: u64::from(u32::MAX) }.into())
+    }
+
+    #[cold]
+    fn lossy(&mut self, text: &[u8]) -> String {
+        let path = super::path::of(self, None);
+        self.warnings.add(crate::model::WarningKind::InvalidUtf8, || path);
+        String::from_utf8_lossy(text).into_owned()
+    }
+
+    #[inline]
+    pub(super) fn pop(&mut self) -> Result<Value, Fault> {
+        let floor = self.marks.last().map_or(0, |&mark| mark as usize);
+        if self.stack.len() <= floor {
+            return Err(malformed("stack underflow"));
+        }
+        self.stack.pop().ok_or_else(|| malformed("stack underflow"))
+    }
+
+    pub(super) fn top(&self) -> Result<Value, Fault> {
+        let floor = self.marks.last().map_or(0, |&mark| mark as usize);
+        match self.stack.last() {
+            Some(&value) if self.stack.len() > floor => Ok(value),
+            _ => Err(malformed("stack underflow")),
+        }
+    }
+
+    #[inline]
+    pub(super) fn mark(&mut self) -> Result<(), Fault> {
+        if self.marks.len() >= self.limits.depth {
+            return Err(ErrorKind::Limit { what: "the depth of nesting", limit: self.limits.depth as u64 }.into());
+        }
+        self.marks.push(self.stack.len() as u32);
+        Ok(())
+    }
+
+    /// Where the values above the last mark begin. The mark stays: after a fault it tells the place.
+    #[inline]
+    fn marked(&self) -> Result<usize, Fault> {
+        self.marks.last().map(|&mark| mark as usize).ok_or_else(|| malformed("there is no MARK to go back to"))
+    }
+
+    /// Drops the values above the last mark, and the mark.
+    pub(super) fn pop_mark(&mut self) -> Result<(), Fault> {
+        let start = self.marked()?;
+        self.stack.truncate(start);
+        self.marks.pop();
+        Ok(())
+    }
+
+    pub(super) fn new_list(&mut self) -> Value {
+        grow(&mut self.lists, self.decoded_bytes, self.expected_bytes);
+        self.lists.push(ListCell::Empty);
+        Value::List(self.lists.len() as u32 - 1)
+    }
+
+    #[inline]
+    pub(super) fn new_dict(&mut self) -> Value {
+        grow(&mut self.dicts, self.decoded_bytes, self.expected_bytes);
+        self.dicts.push(DictCell::Empty);
+        Value::Dict(self.dicts.len() as u32 - 1)
+    }
+
+    /// MEMOIZE: the top of the stack under the next number.
+    #[inline]
+    pub(super) fn memoize(&mut self) -> Result<(), Fault> {
+        let cell = MemoCell::of(self.top()?, &mut self.memo_others)?;
+        grow(&mut self.memo, self.decoded_bytes, self.expected_bytes);
+        self.memo.push(cell);
+        Ok(())
+    }
+
+    /// PUT: the top of the stack under this number.
+    pub(super) fn put(&mut self, index: u64) -> Result<(), Fault> {
+        let cell = MemoCell::of(self.top()?, &mut self.memo_others)?;
+        // Each number costs at least an opcode of its own or was skipped by an optimiser that removed
+        // one: it can't exceed the bytes read.
+        if index > self.decoded_bytes {
+            return Err(malformed(format!("memo number {index} is beyond anything this file could need")));
+        }
+        let index = index as usize;
+        if index >= self.memo.len() {
+            grow(&mut self.memo, self.decoded_bytes, self.expected_bytes);
+            self.memo.resize(index + 1, MemoCell::UNSET);
+        }
+        self.memo[index] = cell;
+        Ok(())
+    }
+
+    /// GET: pushes what is kept under this number.
+    #[inline]
+    pub(super) fn get(&mut self, index: u64) -> Result<(), Fault> {
+        let cell = usize::try_from(index).ok().and_then(|index| self.memo.get(index));
+        match cell.and_then(|cell| cell.get(&self.memo_others)) {
+            Some(value) => {
+                self.stack.push(value);
+                Ok(())
+            }
+            None => Err(malformed(format!("memo number {index} was never stored"))),
+        }
+    }
+
+    /// APPENDS: the values above the mark into the list below it.
+    #[inline]
+    pub(super) fn appends(&mut self) -> Result<(), Fault> {
+        let start = self.marked()?;
+        let list = self.container_below(start)?;
+        self.extend_list(list, start)?;
+        self.stack.truncate(start);
+        self.marks.pop();
+        Ok(())
+    }
+
+    /// APPEND: the top of the stack into the list below it.
+    pub(super) fn append(&mut self) -> Result<(), Fault> {
+        self.top()?;
+        let start = self.stack.len() - 1;
+        let list = self.container_below(start)?;
+        self.extend_list(list, start)?;
+        self.stack.truncate(start);
+        Ok(())
+    }
+
+    /// LIST or TUPLE: the values above the mark as a new list.
+    pub(super) fn list_from_mark(&mut self) -> Result<(), Fault> {
+        let start = self.marked()?;
+        self.list_from(start)?;
+        self.marks.pop();
+        Ok(())
+    }
+
+    /// A tuple of the `count` topmost values. Two integers are kept as a pair: pool ids are
+    /// written as a fresh tuple for every event.
+    pub(super) fn tuple(&mut self, count: usize) -> Result<(), Fault> {
+        let floor = self.marks.last().map_or(0, |&mark| mark as usize);
+        let Some(start) = self.stack.len().checked_sub(count).filter(|&start| start >= floor) else {
+            return Err(malformed("stack underflow"));
+        };
+        if let [Value::Int(first), Value::Int(second)] = self.stack[start..] {
+            let pair = self.tables.pair(first, second);
+            self.stack.truncate(start);
+            self.stack.push(Value::Pair(pair));
+            return Ok(());
+        }
+        self.list_from(start)
+    }
+
+    fn list_from(&mut self, start: usize) -> Result<(), Fault> {
+        let list = self.new_list();
+        let Value::List(row) = list else { return Ok(()) };
+        self.extend_list(row, start)?;
+        self.stack.truncate(start);
+        self.stack.push(list);
+        Ok(())
+    }
+
+    /// SETITEMS: the keys and values above the mark into the dict below it.
+    #[inline]
+    pub(super) fn set_items(&mut self) -> Result<(), Fault> {
+        let start = self.marked()?;
+        let dict = match start.checked_sub(1).map(|below| self.stack[below]) {
+            Some(Value::Dict(row)) => row,
+            _ => return Err(malformed("SETITEMS on something that is no dict")),
+        };
+        self.extend_dict(dict, start)?;
+        self.stack.truncate(start);
+        self.marks.pop();
+        Ok(())
+    }
+
+    /// SETITEM: the two topmost values into the dict below them.
+    pub(super) fn set_item(&mut self) -> Result<(), Fault> {
+        let floor = self.marks.last().map_or(0, |&mark| mark as usize);
+        let start = match self.stack.len().checked_sub(2) {
+            Some(start) if start > floor => start,
+            _ => return Err(malformed("stack underflow")),
+        };
+        let Value::Dict(dict) = self.stack[start - 1] else {
+            return Err(malformed("SETITEM on something that is no dict"));
+        };
+        self.add_pairs(dict, start)?;
+        self.stack.truncate(start);
+        Ok(())
+    }
+
+    /// DICT: the keys and values above the mark as a new dict.
+    pub(super) fn dict_from_mark(&mut self) -> Result<(), Fault> {
+        let start = self.marked()?;
+        let dict = self.new_dict();
+        if let Value::Dict(row) = dict {
+            self.extend_dict(row, start)?;
+        }
+        self.stack.truncate(start);
+        self.marks.pop();
+        self.stack.push(dict);
+        Ok(())
+    }
+
+    fn container_below(&self, start: usize) -> Result<u32, Fault> {
+        match start.checked_sub(1).and_then(|below| self.stack.get(below)) {
+            Some(&Value::List(row)) => Ok(row),
+            _ => Err(malformed("APPEND on something that is no list")),
+        }
+    }
+
+    /// A fresh dict whose pairs come at once becomes a record right away; any other collects pairs.
+    #[inline]
+    fn extend_dict(&mut self, dict: u32, start: usize) -> Result<(), Fault> {
+        if (self.stack.len() - start) % 2 != 0 {
+            return Err(malformed("a dict has a key without a value"));
+        }
+        if self.dicts[dict as usize] == DictCell::Empty {
+            if let Some(record) = self.read_record(start)? {
+                self.dicts[dict as usize] = DictCell::Record(record);
+                return Ok(());
+            }
+        }
+        self.add_pairs(dict, start)
+    }
+
+    fn add_pairs(&mut self, dict: u32, start: usize) -> Result<(), Fault> {
+        let row = match self.dicts[dict as usize] {
+            DictCell::Empty if self.stack.len() == start => return Ok(()),
+            DictCell::Empty => {
+                self.pairs.push(Vec::new());
+                let row = self.pairs.len() as u32 - 1;
+                self.dicts[dict as usize] = DictCell::Pairs(row);
+                row
+            }
+            DictCell::Pairs(row) => row,
+            DictCell::Record(_) | DictCell::Text(_) => {
+                return Err(malformed("a dict changes after it was used"));
+            }
+        };
+        let pairs = &mut self.pairs[row as usize];
+        for pair in self.stack[start..].chunks_exact(2) {
+            if let [key, value] = *pair {
+                pairs.push((key, value));
+                self.loose_values += 2;
+            }
+        }
+        Ok(())
+    }
+
+    /// Turns a dict that collected pairs into a record if it is one: on its first use in a list.
+    pub(super) fn settle(&mut self, dict: u32) -> Result<Option<Record>, Fault> {
+        match self.dicts[dict as usize] {
+            DictCell::Record(record) => Ok(Some(record)),
+            DictCell::Empty | DictCell::Text(_) => Ok(None),
+            DictCell::Pairs(row) => {
+                // The record reader works on the stack: lay the pairs on it.
+                let start = self.stack.len();
+                let pairs = std::mem::take(&mut self.pairs[row as usize]);
+                self.stack.extend(pairs.iter().flat_map(|&(key, value)| [key, value]));
+                let record = self.read_record(start);
+                self.stack.truncate(start);
+                match record? {
+                    Some(record) => {
+                        self.loose_values -= 2 * pairs.len();
+                        self.dicts[dict as usize] = DictCell::Record(record);
+                        Ok(Some(record))
+                    }
+                    None => {
+                        self.pairs[row as usize] = pairs;
+                        Ok(None)
+                    }
+                }
+            }
+        }
+    }
+
+    /// Adds the values from `start` to a list.
+    fn extend_list(&mut self, list: u32, start: usize) -> Result<(), Fault> {
+        let mut frames_only = true;
+        for index in start..self.stack.len() {
+            let Value::Dict(dict) = self.stack[index] else {
+                frames_only = false;
+                continue;
+            };
+            let record = match self.dicts[dict as usize] {
+                DictCell::Record(record) => Some(record),
+                _ => self.settle(dict)?,
+            };
+            frames_only &= matches!(record, Some(Record::Frame(_)));
+            if let Some(record) = record {
+                self.stack[index] = Value::Record(record);
+            }
+        }
+        if start == self.stack.len() {
+            return Ok(());
+        }
+        let cell = self.lists[list as usize];
+        self.lists[list as usize] = match cell {
+            ListCell::Empty if frames_only => ListCell::Stack(self.tables.stack_of(&self.stack[start..])),
+            ListCell::Empty => match run_of_rows(&self.stack[start..]) {
+                Some((kind, start, count)) => ListCell::Rows { kind, start, count },
+                None => self.append_items(cell, start),
+            },
+            ListCell::Rows { kind, start: first, count } => match run_of_rows(&self.stack[start..]) {
+                Some((more, row, further)) if more == kind && row == first + count => {
+                    ListCell::Rows { kind, start: first, count: count + further }
+                }
+                _ => self.append_items(cell, start),
+            },
+            ListCell::Stack(_) | ListCell::Items(_) => self.append_items(cell, start),
+            ListCell::UsedStack(_) | ListCell::UsedLines(_) => {
+                return Err(malformed("a list changes after it was used"));
+            }
+        };
+        Ok(())
+    }
+
+    /// The slow form of a list: every value by itself.
+    fn append_items(&mut self, cell: ListCell, start: usize) -> ListCell {
+        let row = match cell {
+            ListCell::Items(row) => row,
+            _ => {
+                let items = self.list_values(cell);
+                self.loose_values += items.len();
+                self.items.push(items);
+                self.items.len() as u32 - 1
+            }
+        };
+        self.loose_values += self.stack.len() - start;
+        self.items[row as usize].extend_from_slice(&self.stack[start..]);
+        ListCell::Items(row)
+    }
+
+    /// The values of a list.
+    pub(super) fn list_values(&self, cell: ListCell) -> Vec<Value> {
+        self.first_values(cell, usize::MAX)
+    }
+
+    /// The first values of a list, at most `limit`.
+    pub(super) fn first_values(&self, cell: ListCell, limit: usize) -> Vec<Value> {
+        match cell {
+            ListCell::Empty => Vec::new(),
+            ListCell::UsedLines(row) => {
+                self.tables.contexts.forward.lines(row).take(limit).map(Value::Str).collect()
+            }
+            ListCell::Stack(id) | ListCell::UsedStack(id) => {
+                let frames = self.tables.stacks.frames(id).take(limit);
+                frames.map(|frame| Value::Record(Record::Frame(frame))).collect()
+            }
+            ListCell::Rows { kind, start, count } => (start..start + count)
+                .take(limit)
+                .map(|row| Value::Record(Record::from_parts(kind, row)))
+                .collect(),
+            ListCell::Items(row) => self.items[row as usize].iter().take(limit).copied().collect(),
+        }
+    }
+
+    /// How many values a list has.
+    pub(super) fn list_len(&self, list: u32) -> usize {
+        match self.lists[list as usize] {
+            ListCell::Empty => 0,
+            ListCell::Stack(id) | ListCell::UsedStack(id) => self.tables.stacks.frames(id).len(),
+            ListCell::UsedLines(row) => self.tables.contexts.forward.lines(row).len(),
+            ListCell::Rows { count, .. } => count as usize,
+            ListCell::Items(row) => self.items[row as usize].len(),
+        }
+    }
+
+    /// The value of a key in a dict that is no record; the last one wins, as in Python.
+    pub(super) fn lookup(&self, dict: u32, key: Key) -> Option<Value> {
+        let DictCell::Pairs(row) = self.dicts[dict as usize] else { return None };
+        let pairs = self.pairs[row as usize].iter().rev();
+        pairs
+            .filter(|(name, _)| matches!(name, Value::Str(id) if Key::of(*id) == Some(key)))
+            .map(|&(_, value)| value)
+            .next()
+    }
+}
+
+/// The table, first row and count, if these values are consecutive rows of one table.
+fn run_of_rows(values: &[Value]) -> Option<(RecordKind, u32, u32)> {
+    let Some(Value::Record(first)) = values.first() else { return None };
+    let (kind, start) = first.parts();
+    let is_run = (start..).zip(values).all(|(row, value)| {
+        matches!(value, Value::Record(record) if record.parts() == (kind, row))
+    });
+    is_run.then_some((kind, start, values.len() as u32))
+}
+
+/// Makes room for one more, and if that needs a larger buffer, for as many as the rest of the file
+/// will probably need: doubling would hold up to three times what is used.
+#[inline]
+pub(super) fn grow<T>(column: &mut Vec<T>, decoded_bytes: u64, expected_bytes: Option<u64>) {
+    if column.len() == column.capacity() {
+        column.reserve_exact(rows_to_come(column.len(), decoded_bytes, expected_bytes));
+    }
+}
+
+/// How many rows to make room for: by the density so far if the size is known, else as many again.
+#[cold]
+pub(super) fn rows_to_come(rows: usize, decoded_bytes: u64, expected_bytes: Option<u64>) -> usize {
+    let doubled = rows.max(64);
+    let Some(rest) = expected_bytes.and_then(|expected| expected.checked_sub(decoded_bytes)) else {
+        return doubled;
+    };
+    if decoded_bytes < 1 << 20 {
+        return doubled;
+    }
+    let projected = rows as f64 * (rest as f64 / decoded_bytes as f64) * 1.02;
+    (projected as usize + rows / 16 + 64).min(doubled.max(1 << 20) * 16)
+}

@@ -1,0 +1,587 @@
+//! Complete dicts into table rows: which record a dict is, and what each of its keys means.
+//!
+//! A record is recognised by one key that only it has, so the same code reads a dict wherever a file
+//! puts it. Values of a wrong type in a key that matters are errors; elsewhere they are counted.
+
+use super::key::{Key, action_of};
+use super::machine::{Machine, grow, rows_to_come};
+use super::value::{DictCell, Fault, ListCell, Record, RecordKind, Value};
+use crate::ErrorKind;
+use crate::ids::{EventId, FrameId, StackId, StringId};
+use crate::model::{
+    Action, Annotation, AnnotationTable, Block, BlockState, BlockTable, Context, ContextTable, Event,
+    EventTable, Frame, FrameTable, FxNode, KeysSeen, NO_TIME, PoolId, Segment, SegmentKind, StackTable,
+    Stage, StringTable, Tenant, WarningKind,
+};
+use crate::ids::ContextId;
+
+/// The snapshot's tables while they fill.
+pub(super) struct Tables {
+    pub(super) strings: StringTable,
+    pub(super) frames: FrameTable,
+    pub(super) stacks: StackTable,
+    pub(super) contexts: ContextTable,
+    pub(super) events: EventTable,
+    pub(super) segments: Vec<Segment>,
+    pub(super) blocks: BlockTable,
+    pub(super) annotations: AnnotationTable,
+    pub(super) keys: KeysSeen,
+    /// Distinct tuples of two integers.
+    pairs: Vec<(i64, i64)>,
+    /// The context of the last event: the next one's is nearly always the same.
+    last_context: Option<(Context, ContextId)>,
+    scratch: Vec<u32>,
+}
+
+impl Tables {
+    pub(super) fn new(strings: StringTable) -> Self {
+        Self {
+            strings,
+            frames: FrameTable::default(),
+            stacks: StackTable::default(),
+            contexts: ContextTable::default(),
+            events: EventTable::default(),
+            segments: Vec::new(),
+            blocks: BlockTable::default(),
+            annotations: AnnotationTable::default(),
+            keys: KeysSeen::default(),
+            pairs: Vec::new(),
+            last_context: None,
+            scratch: Vec::new(),
+        }
+    }
+
+    pub(super) fn heap_bytes(&self) -> usize {
+        self.strings.heap_bytes()
+            + self.frames.heap_bytes()
+            + self.stacks.heap_bytes()
+            + self.contexts.heap_bytes()
+            + self.events.heap_bytes()
+            + self.segments.capacity() * size_of::<Segment>()
+            + self.blocks.rows.capacity() * size_of::<Block>()
+            + self.blocks.tenants.capacity() * size_of::<Tenant>()
+            + self.annotations.rows.capacity() * size_of::<Annotation>()
+            + self.pairs.capacity() * size_of::<(i64, i64)>()
+    }
+
+    /// The row of a pair of integers. The last few are the likeliest; a file has a handful in all, and
+    /// one with more pays with rows, not with time.
+    pub(super) fn pair(&mut self, first: i64, second: i64) -> u32 {
+        let recent = self.pairs.len().saturating_sub(8);
+        match self.pairs[recent..].iter().rposition(|&pair| pair == (first, second)) {
+            Some(row) => (recent + row) as u32,
+            None => {
+                self.pairs.push((first, second));
+                self.pairs.len() as u32 - 1
+            }
+        }
+    }
+
+    pub(super) fn pair_of(&self, row: u32) -> (i64, i64) {
+        self.pairs.get(row as usize).copied().unwrap_or_default()
+    }
+
+    /// Interns a list of frame records.
+    pub(super) fn stack_of(&mut self, frames: &[Value]) -> StackId {
+        self.scratch.clear();
+        self.scratch.extend(frames.iter().map(|frame| match frame {
+            Value::Record(Record::Frame(FrameId(row))) => *row,
+            _ => 0,
+        }));
+        self.stacks.intern(&self.scratch)
+    }
+
+    #[inline]
+    fn context(&mut self, context: Context) -> ContextId {
+        match self.last_context {
+            Some((last, id)) if last == context => id,
+            _ => {
+                let id = self.contexts.intern(context);
+                self.last_context = Some((context, id));
+                id
+            }
+        }
+    }
+}
+
+/// What a key's value is not.
+fn wrong_type(key: Key, wanted: &str) -> Fault {
+    Fault { kind: ErrorKind::Malformed(format!("`{}` is no {wanted}", key.text())), field: Some(key.text()) }
+}
+
+/// An address or size, whichever way it was signed.
+fn unsigned(value: Value, key: Key) -> Result<u64, Fault> {
+    match value {
+        Value::Int(int) => Ok(int as u64),
+        Value::Big(int) => Ok(int),
+        Value::Bool(flag) => Ok(u64::from(flag)),
+        _ => Err(wrong_type(key, "integer")),
+    }
+}
+
+fn signed(value: Value, key: Key) -> Result<i64, Fault> {
+    match value {
+        Value::Int(int) => Ok(int),
+        Value::Big(int) => Ok(int as i64),
+        Value::Bool(flag) => Ok(i64::from(flag)),
+        _ => Err(wrong_type(key, "integer")),
+    }
+}
+
+fn text(value: Value, key: Key) -> Result<StringId, Fault> {
+    match value {
+        Value::Str(id) => Ok(id),
+        _ => Err(wrong_type(key, "string")),
+    }
+}
+
+impl Machine {
+    /// Reads the keys and values from `start` of the stack as a record, if they are one.
+    #[inline]
+    pub(super) fn read_record(&mut self, start: usize) -> Result<Option<Record>, Fault> {
+        let mut keys = 0_u64;
+        for pair in self.stack[start..].chunks_exact(2) {
+            if let Value::Str(id) = pair[0] {
+                keys |= Key::of(id).map_or(0, Key::bit);
+            }
+        }
+        let has = |key: Key| keys & key.bit() != 0;
+        if has(Key::Action) {
+            self.tables.keys.event |= keys;
+            self.read_event(start, keys).map(Some)
+        } else if has(Key::Filename) {
+            self.read_frame(start).map(Some)
+        } else if has(Key::TotalSize) {
+            self.tables.keys.segment |= keys;
+            self.read_segment(start).map(Some)
+        } else if has(Key::State) {
+            self.tables.keys.block |= keys;
+            self.read_block(start).map(Some)
+        } else if has(Key::Stage) {
+            self.read_annotation(start).map(Some)
+        } else if has(Key::RealSize) {
+            self.read_tenant(start).map(Some)
+        } else {
+            Ok(None)
+        }
+    }
+
+    /// The pair at `index` of the stack.
+    #[inline]
+    fn pair_at(&self, index: usize) -> (Option<Key>, Value) {
+        let key = match self.stack[index] {
+            Value::Str(id) => Key::of(id),
+            _ => None,
+        };
+        (key, self.stack[index + 1])
+    }
+
+    #[inline]
+    fn read_event(&mut self, start: usize, keys: u64) -> Result<Record, Fault> {
+        let mut event = Event {
+            action: Action::Other(0),
+            addr: 0,
+            size: 0,
+            time_us: NO_TIME,
+            context: ContextId(0),
+            stack: StackId::ABSENT,
+        };
+        let mut context = Context::default();
+        for index in (start..self.stack.len()).step_by(2) {
+            let (key, value) = self.pair_at(index);
+            match key {
+                Some(Key::Action) => event.action = self.action(text(value, Key::Action)?),
+                Some(Key::Addr) if keys & Key::DeviceFree.bit() != 0 => {}
+                Some(key @ (Key::Addr | Key::DeviceFree)) => event.addr = unsigned(value, key)?,
+                Some(Key::Size) => event.size = unsigned(value, Key::Size)?,
+                Some(Key::TimeUs) => event.time_us = signed(value, Key::TimeUs)?,
+                Some(Key::Frames) => event.stack = self.stack_value(value, Key::Frames)?,
+                Some(key) => self.read_context(key, value, &mut context, index)?,
+                None => self.unknown_key(RecordKind::Event, index),
+            }
+        }
+        if keys & Key::Size.bit() == 0 || keys & (Key::Addr.bit() | Key::DeviceFree.bit()) == 0 {
+            self.warn(WarningKind::MissingKey("addr or size of a trace entry".to_owned()));
+        }
+        event.context = self.tables.context(context);
+        Ok(Record::Event(self.add_event(event)?))
+    }
+
+    fn add_event(&mut self, event: Event) -> Result<EventId, Fault> {
+        let events = &mut self.tables.events;
+        let rows = events.len();
+        if rows >= u32::MAX as usize - 1 {
+            return Err(ErrorKind::Limit { what: "the number of events", limit: u64::from(u32::MAX) }.into());
+        }
+        if rows == events.action.capacity() {
+            events.reserve_exact(rows_to_come(rows, self.decoded_bytes, self.expected_bytes));
+        }
+        events.push(event);
+        Ok(EventId(rows as u32))
+    }
+
+    /// The rarer keys of a trace entry.
+    #[inline]
+    fn read_context(
+        &mut self,
+        key: Key,
+        value: Value,
+        context: &mut Context,
+        index: usize,
+    ) -> Result<(), Fault> {
+        match key {
+            Key::Stream => context.stream = signed(value, key)?,
+            Key::PoolId => context.pool = self.pool_value(value),
+            Key::CompileContext => context.compile_context = self.text_value(value)?,
+            Key::UserMetadata => context.user_metadata = self.text_value(value)?,
+            Key::InternalMetadata => context.internal_metadata = self.text_value(value)?,
+            Key::Category => context.category = self.text_value(value)?,
+            Key::ForwardFrames => context.forward_frames = self.lines_value(value)?,
+            _ => self.unknown_key(RecordKind::Event, index),
+        }
+        Ok(())
+    }
+
+    fn action(&mut self, name: StringId) -> Action {
+        if let Some(action) = action_of(name) {
+            return action;
+        }
+        let others = &mut self.tables.events.other_actions;
+        let row = match others.iter().position(|&other| other == name) {
+            Some(row) => row,
+            None if others.len() < usize::from(u8::MAX) => {
+                others.push(name);
+                others.len() - 1
+            }
+            None => others.len() - 1,
+        };
+        let text = self.tables.strings.get(name).chars().take(64).collect();
+        self.warn(WarningKind::UnknownAction(text));
+        Action::Other(row as u8)
+    }
+
+    /// The stack that a value of `frames` is.
+    #[inline]
+    fn stack_value(&mut self, value: Value, key: Key) -> Result<StackId, Fault> {
+        let Value::List(list) = value else {
+            return match value {
+                Value::None => Ok(StackId::ABSENT),
+                _ => Err(wrong_type(key, "list of frames")),
+            };
+        };
+        let id = match self.lists[list as usize] {
+            ListCell::UsedStack(id) => return Ok(id),
+            ListCell::Stack(id) => id,
+            ListCell::Empty => StackId::EMPTY,
+            ListCell::Items(row) => {
+                let items = std::mem::take(&mut self.items[row as usize]);
+                let frames = items.iter().filter(|item| matches!(item, Value::Record(Record::Frame(_))));
+                if frames.count() != items.len() {
+                    self.items[row as usize] = items;
+                    return Err(wrong_type(key, "list of frames"));
+                }
+                self.tables.stack_of(&items)
+            }
+            _ => return Err(wrong_type(key, "list of frames")),
+        };
+        // The shared empty list stays as it is: nothing in it could grow.
+        if id != StackId::EMPTY {
+            self.lists[list as usize] = ListCell::UsedStack(id);
+        }
+        Ok(id)
+    }
+
+    /// A pool id: a tuple or list of two integers. Anything else counts as absent.
+    fn pool_value(&mut self, value: Value) -> Option<PoolId> {
+        match value {
+            Value::Pair(row) => {
+                let (first, second) = self.tables.pair_of(row);
+                Some(PoolId(first as u64, second as u64))
+            }
+            Value::List(list) => match self.first_values(self.lists[list as usize], 3)[..] {
+                [Value::Int(first), Value::Int(second)] => Some(PoolId(first as u64, second as u64)),
+                _ => None,
+            },
+            _ => None,
+        }
+    }
+
+    /// A text; a dict (as some tools write metadata) becomes JSON, None is absent.
+    #[inline]
+    fn text_value(&mut self, value: Value) -> Result<Option<StringId>, Fault> {
+        match value {
+            Value::Str(id) => Ok(Some(id)),
+            Value::None => Ok(None),
+            other => self.text_of_other(other),
+        }
+    }
+
+    #[cold]
+    fn text_of_other(&mut self, value: Value) -> Result<Option<StringId>, Fault> {
+        if let Value::Dict(dict) = value
+            && let DictCell::Text(id) = self.dicts[dict as usize]
+        {
+            return Ok(Some(id));
+        }
+        let json = self.to_json(value).to_string();
+        let id = self.tables.strings.try_intern(&json);
+        if let (Value::Dict(dict), Some(id)) = (value, id) {
+            self.dicts[dict as usize] = DictCell::Text(id);
+        }
+        Ok(id)
+    }
+
+    /// `forward_frames`: a list of texts.
+    #[cold]
+    fn lines_value(&mut self, value: Value) -> Result<Option<u32>, Fault> {
+        let Value::List(list) = value else { return Ok(None) };
+        let cell = self.lists[list as usize];
+        if let ListCell::UsedLines(row) = cell {
+            return Ok(Some(row));
+        }
+        let mut lines = Vec::new();
+        for item in self.list_values(cell) {
+            lines.push(text(item, Key::ForwardFrames)?.0);
+        }
+        let row = self.tables.contexts.forward.intern(&lines);
+        if !lines.is_empty() {
+            self.lists[list as usize] = ListCell::UsedLines(row);
+        }
+        Ok(Some(row))
+    }
+
+    fn read_frame(&mut self, start: usize) -> Result<Record, Fault> {
+        let none = StringId(0);
+        let mut frame = Frame { name: none, filename: none, line: 0, fx: None };
+        let mut fx = FxNode { op: none, name: none, target: none, original_trace: none };
+        for index in (start..self.stack.len()).step_by(2) {
+            let (key, value) = self.pair_at(index);
+            match key {
+                Some(Key::Name) => frame.name = text(value, Key::Name)?,
+                Some(Key::Filename) => frame.filename = text(value, Key::Filename)?,
+                Some(Key::Line) => {
+                    let line = match value {
+                        Value::None => 0,
+                        value => signed(value, Key::Line)?,
+                    };
+                    frame.line = u32::try_from(line).unwrap_or(0);
+                }
+                Some(Key::FxNodeOp) => fx.op = self.text_value(value)?.unwrap_or(none),
+                Some(Key::FxNodeName) => fx.name = self.text_value(value)?.unwrap_or(none),
+                Some(Key::FxNodeTarget) => fx.target = self.text_value(value)?.unwrap_or(none),
+                Some(Key::FxOriginalTrace) => fx.original_trace = self.text_value(value)?.unwrap_or(none),
+                _ => self.unknown_key(RecordKind::Frame, index),
+            }
+        }
+        frame.fx = [fx.op, fx.name, fx.target, fx.original_trace].iter().any(|&id| id != none).then_some(fx);
+        Ok(Record::Frame(self.tables.frames.intern(frame)))
+    }
+
+    fn read_segment(&mut self, start: usize) -> Result<Record, Fault> {
+        let mut segment = Segment {
+            device: 0,
+            address: 0,
+            total_size: 0,
+            allocated_size: None,
+            active_size: None,
+            requested_size: None,
+            stream: None,
+            kind: None,
+            pool: None,
+            is_expandable: None,
+            stack: StackId::ABSENT,
+            blocks: 0..0,
+        };
+        for index in (start..self.stack.len()).step_by(2) {
+            let (key, value) = self.pair_at(index);
+            match key {
+                Some(Key::Device) => segment.device = self.device(value)?,
+                Some(Key::Address) if value == Value::None => {
+                    self.warn(WarningKind::MissingKey("address of a segment".to_owned()));
+                }
+                Some(Key::Address) => segment.address = unsigned(value, Key::Address)?,
+                Some(Key::TotalSize) => segment.total_size = unsigned(value, Key::TotalSize)?,
+                Some(key @ Key::AllocatedSize) => segment.allocated_size = Some(unsigned(value, key)?),
+                Some(key @ Key::ActiveSize) => segment.active_size = Some(unsigned(value, key)?),
+                Some(key @ Key::RequestedSize) => segment.requested_size = Some(unsigned(value, key)?),
+                Some(Key::Stream) => segment.stream = Some(signed(value, Key::Stream)?),
+                Some(Key::SegmentType) => segment.kind = Some(self.segment_kind(value)?),
+                Some(Key::SegmentPoolId) => segment.pool = self.pool_value(value),
+                Some(Key::IsExpandable) => segment.is_expandable = Some(signed(value, Key::IsExpandable)? != 0),
+                Some(Key::Frames) => segment.stack = self.stack_value(value, Key::Frames)?,
+                Some(Key::Blocks) => segment.blocks = self.rows_value(value, RecordKind::Block, Key::Blocks)?,
+                _ => self.unknown_key(RecordKind::Segment, index),
+            }
+        }
+        grow(&mut self.tables.segments, self.decoded_bytes, None);
+        self.tables.segments.push(segment);
+        Ok(Record::Segment(self.tables.segments.len() as u32 - 1))
+    }
+
+    fn device(&self, value: Value) -> Result<i32, Fault> {
+        let device = signed(value, Key::Device)?;
+        i32::try_from(device).map_err(|_| wrong_type(Key::Device, "device index"))
+    }
+
+    fn segment_kind(&self, value: Value) -> Result<SegmentKind, Fault> {
+        let id = text(value, Key::SegmentType)?;
+        Ok(match self.tables.strings.get(id) {
+            "small" => SegmentKind::Small,
+            "large" => SegmentKind::Large,
+            _ => SegmentKind::Other(id),
+        })
+    }
+
+    fn read_block(&mut self, start: usize) -> Result<Record, Fault> {
+        let mut block = Block {
+            address: 0,
+            size: 0,
+            requested_size: None,
+            state: BlockState::Inactive,
+            stack: StackId::ABSENT,
+            history: None,
+        };
+        for index in (start..self.stack.len()).step_by(2) {
+            let (key, value) = self.pair_at(index);
+            match key {
+                Some(key @ (Key::Address | Key::Addr)) => block.address = unsigned(value, key)?,
+                Some(Key::Size) => block.size = unsigned(value, Key::Size)?,
+                Some(key @ Key::RequestedSize) => block.requested_size = Some(unsigned(value, key)?),
+                Some(Key::State) => block.state = self.block_state(value)?,
+                Some(Key::Frames) => block.stack = self.stack_value(value, Key::Frames)?,
+                Some(Key::History) => {
+                    block.history = Some(self.rows_value(value, RecordKind::Tenant, Key::History)?);
+                }
+                _ => self.unknown_key(RecordKind::Block, index),
+            }
+        }
+        grow(&mut self.tables.blocks.rows, self.decoded_bytes, None);
+        self.tables.blocks.rows.push(block);
+        Ok(Record::Block(self.tables.blocks.rows.len() as u32 - 1))
+    }
+
+    fn block_state(&self, value: Value) -> Result<BlockState, Fault> {
+        let id = text(value, Key::State)?;
+        Ok(match self.tables.strings.get(id) {
+            "active_allocated" => BlockState::ActiveAllocated,
+            // The second is only in PyTorch's docstrings.
+            "active_pending_free" | "active_awaiting_free" => BlockState::ActivePendingFree,
+            "inactive" => BlockState::Inactive,
+            _ => BlockState::Other(id),
+        })
+    }
+
+    fn read_tenant(&mut self, start: usize) -> Result<Record, Fault> {
+        let mut tenant = Tenant { address: None, real_size: 0, stack: StackId::ABSENT };
+        for index in (start..self.stack.len()).step_by(2) {
+            let (key, value) = self.pair_at(index);
+            match key {
+                Some(Key::Addr) => tenant.address = Some(unsigned(value, Key::Addr)?),
+                Some(Key::RealSize) => tenant.real_size = unsigned(value, Key::RealSize)?,
+                Some(Key::Frames) => tenant.stack = self.stack_value(value, Key::Frames)?,
+                _ => self.unknown_key(RecordKind::Tenant, index),
+            }
+        }
+        self.tables.blocks.tenants.push(tenant);
+        Ok(Record::Tenant(self.tables.blocks.tenants.len() as u32 - 1))
+    }
+
+    fn read_annotation(&mut self, start: usize) -> Result<Record, Fault> {
+        let mut annotation =
+            Annotation { stage: Stage::Start, name: StringId(0), device: 0, time_us: NO_TIME };
+        for index in (start..self.stack.len()).step_by(2) {
+            let (key, value) = self.pair_at(index);
+            match key {
+                Some(Key::Stage) => {
+                    let id = text(value, Key::Stage)?;
+                    annotation.stage = match self.tables.strings.get(id) {
+                        "START" => Stage::Start,
+                        "END" => Stage::End,
+                        _ => Stage::Other(id),
+                    };
+                }
+                Some(Key::Name) => annotation.name = text(value, Key::Name)?,
+                Some(Key::Device) => annotation.device = self.device(value)?,
+                Some(Key::TimeUs) => annotation.time_us = signed(value, Key::TimeUs)?,
+                _ => self.unknown_key(RecordKind::Annotation, index),
+            }
+        }
+        self.tables.annotations.rows.push(annotation);
+        Ok(Record::Annotation(self.tables.annotations.rows.len() as u32 - 1))
+    }
+
+    /// The rows of a list of records, contiguous: copied to the end of their table if a file shares
+    /// them in another order. The list then stands for the copy, so that this happens once.
+    pub(super) fn rows_value(
+        &mut self,
+        value: Value,
+        wanted: RecordKind,
+        key: Key,
+    ) -> Result<std::ops::Range<u32>, Fault> {
+        let Value::List(list) = value else { return Err(wrong_type(key, "list")) };
+        match self.lists[list as usize] {
+            ListCell::Empty => Ok(0..0),
+            ListCell::Rows { kind, start, count } if kind == wanted => Ok(start..start + count),
+            cell => {
+                let mut copies = Vec::new();
+                for (index, item) in self.list_values(cell).into_iter().enumerate() {
+                    match item {
+                        Value::Record(record) if record.parts().0 == wanted => copies.push(record.parts().1),
+                        _ => {
+                            let kind = ErrorKind::Malformed(format!("item {index} is no {}", wanted.word()));
+                            return Err(Fault { kind, field: Some(key.text()) });
+                        }
+                    }
+                }
+                let rows = self.copy_rows(wanted, &copies)?;
+                let (start, count) = (rows.start, rows.end - rows.start);
+                self.lists[list as usize] = ListCell::Rows { kind: wanted, start, count };
+                Ok(rows)
+            }
+        }
+    }
+
+    fn copy_rows(&mut self, kind: RecordKind, rows: &[u32]) -> Result<std::ops::Range<u32>, Fault> {
+        let tables = &mut self.tables;
+        let start = match kind {
+            RecordKind::Event => tables.events.len(),
+            RecordKind::Segment => tables.segments.len(),
+            RecordKind::Block => tables.blocks.rows.len(),
+            RecordKind::Tenant => tables.blocks.tenants.len(),
+            RecordKind::Annotation => tables.annotations.rows.len(),
+            RecordKind::Frame => return Ok(0..0),
+        };
+        for &row in rows {
+            let row = row as usize;
+            match kind {
+                RecordKind::Event => {
+                    let event = self.tables.events.get(EventId::from_index(row));
+                    self.add_event(event)?;
+                }
+                RecordKind::Segment => self.tables.segments.push(self.tables.segments[row].clone()),
+                RecordKind::Block => self.tables.blocks.rows.push(self.tables.blocks.rows[row].clone()),
+                RecordKind::Tenant => self.tables.blocks.tenants.push(self.tables.blocks.tenants[row]),
+                RecordKind::Annotation => {
+                    self.tables.annotations.rows.push(self.tables.annotations.rows[row]);
+                }
+                RecordKind::Frame => {}
+            }
+        }
+        Ok(start as u32..(start + rows.len()) as u32)
+    }
+
+    #[cold]
+    fn unknown_key(&mut self, kind: RecordKind, index: usize) {
+        let name = match self.stack[index] {
+            Value::Str(id) => self.tables.strings.get(id).chars().take(64).collect(),
+            _ => "(no string)".to_owned(),
+        };
+        self.warn(WarningKind::UnknownKey(format!("{name} of a {}", kind.word())));
+    }
+
+    #[cold]
+    pub(super) fn warn(&mut self, kind: WarningKind) {
+        let path = if self.warnings.wants_place(&kind) { super::path::of(self, None) } else { String::new() };
+        self.warnings.add(kind, || path);
+    }
+}
