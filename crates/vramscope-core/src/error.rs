@@ -28,6 +28,9 @@ pub enum ErrorKind {
     /// No bytes at all.
     #[error("the file is empty (0 bytes)")]
     Empty,
+    /// A wrapping around no bytes at all.
+    #[error("it unpacks to an empty file (0 bytes)")]
+    EmptyInside,
     /// Ends in the middle.
     #[error("the file ends early: {0}")]
     Truncated(&'static str),
@@ -37,6 +40,15 @@ pub enum ErrorKind {
     /// A file of a kind that is often mistaken for a snapshot.
     #[error("this is {0}, not a memory snapshot")]
     NotASnapshot(Lookalike),
+    /// A zip archive of other things.
+    #[error("none of the {files} files in this zip archive is a memory snapshot")]
+    ArchiveWithout {
+        /// How many files it holds, folders and what macOS adds not counted.
+        files: u64,
+    },
+    /// A wrapping that is not read.
+    #[error("{0} can't be read")]
+    Unsupported(String),
     /// A pickle or JSON whose value is no snapshot.
     #[error("the data is readable, but no memory snapshot: {0}")]
     WrongShape(String),
@@ -86,6 +98,10 @@ pub enum Lookalike {
     OtherHtml,
     /// The drawing-only HTML of torch 2.0.
     Torch20Html,
+    /// Weights in the safetensors format.
+    Safetensors,
+    /// What a git repository holds in place of a large file.
+    GitLfsPointer,
     /// A file of NUL bytes, as an interrupted copy leaves behind.
     Nuls,
 }
@@ -99,6 +115,8 @@ impl fmt::Display for Lookalike {
             Self::MemoryTimeline => "a memory timeline (torch.profiler's export_memory_timeline)",
             Self::OtherHtml => "an HTML page without an embedded snapshot",
             Self::Torch20Html => "an HTML page of torch 2.0, which holds a drawing but no snapshot",
+            Self::Safetensors => "a safetensors file of weights",
+            Self::GitLfsPointer => "a Git LFS pointer, which stands for a large file in a git repository",
             Self::Nuls => "a file of NUL bytes, as an interrupted copy leaves behind",
         })
     }
@@ -109,7 +127,7 @@ impl Error {
     #[must_use]
     pub fn advice(&self) -> &'static str {
         match &self.kind {
-            ErrorKind::Empty => {
+            ErrorKind::Empty | ErrorKind::EmptyInside => {
                 "The dump failed or recorded nothing: call torch.cuda.memory._record_memory_history() before \
                  _dump_snapshot(), and check that the disk was not full."
             }
@@ -118,7 +136,8 @@ impl Error {
                  until _dump_snapshot() has returned."
             }
             ErrorKind::NotASnapshot(lookalike) => lookalike.advice(),
-            ErrorKind::UnknownFormat | ErrorKind::WrongShape(_) => {
+            ErrorKind::Unsupported(_) => "Unpack it and give the snapshot itself.",
+            ErrorKind::UnknownFormat | ErrorKind::ArchiveWithout { .. } | ErrorKind::WrongShape(_) => {
                 "Give the .pickle that torch.cuda.memory._dump_snapshot() writes (plain, gzip, zstd or zip), \
                  its JSON, or the HTML of torch's trace_plot."
             }
@@ -143,14 +162,18 @@ impl Error {
 impl Lookalike {
     fn advice(self) -> &'static str {
         match self {
-            Self::TorchCheckpoint | Self::ObjectPickle => {
+            Self::TorchCheckpoint | Self::Safetensors | Self::ObjectPickle => {
                 "Give the file that torch.cuda.memory._dump_snapshot() writes. Weights and objects are not read."
             }
             Self::ChromeTrace | Self::MemoryTimeline => {
                 "Open it in Perfetto. For memory, record with torch.cuda.memory._record_memory_history() and \
                  give the file of _dump_snapshot()."
             }
-            Self::OtherHtml => "Give HTML written by torch's trace_plot or segment_plot (torch 2.1 or newer), or the pickle itself.",
+            Self::OtherHtml => {
+                "Give HTML written by torch's trace_plot or segment_plot (torch 2.1 or newer), or the pickle \
+                 itself. A download may have saved a web page in place of the file."
+            }
+            Self::GitLfsPointer => "Fetch the file itself with `git lfs pull`, then open it again.",
             Self::Torch20Html => "Give the pickle from which that page was made.",
             Self::Nuls => "Copy it again, or dump it again.",
         }

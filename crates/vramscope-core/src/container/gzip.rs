@@ -1,0 +1,51 @@
+//! gzip: any number of members one after another.
+
+use std::io::{self, Read};
+
+use flate2::bufread::GzDecoder;
+
+use super::layer::Layer;
+use crate::ErrorKind;
+
+const PLACE: &str = "in the middle of gzip data";
+
+/// The members' contents, one after another. What follows the last member is ignored, as gzip does.
+pub(super) struct GzipReader<'a> {
+    /// `None` after the last member.
+    member: Option<GzDecoder<Layer<'a>>>,
+}
+
+impl<'a> GzipReader<'a> {
+    pub(super) fn new(source: Layer<'a>) -> Self {
+        Self { member: Some(GzDecoder::new(source)) }
+    }
+
+    /// Opens the next member, if there is one.
+    fn next_member(&mut self) -> io::Result<()> {
+        let Some(member) = self.member.take() else { return Ok(()) };
+        let mut source = member.into_inner();
+        if source.peek(2)? == [0x1f, 0x8b] {
+            self.member = Some(GzDecoder::new(source));
+        }
+        Ok(())
+    }
+}
+
+impl Read for GzipReader<'_> {
+    fn read(&mut self, out: &mut [u8]) -> io::Result<usize> {
+        if out.is_empty() {
+            return Ok(0);
+        }
+        while let Some(member) = &mut self.member {
+            match member.read(out) {
+                Ok(0) => self.next_member()?,
+                Ok(read) => return Ok(read),
+                Err(error) => {
+                    let own = || ErrorKind::Malformed(format!("the gzip data is damaged: {error}"));
+                    return Err(io::Error::other(member.get_ref().blame(PLACE, own)));
+                }
+            }
+        }
+        Ok(0)
+    }
+}

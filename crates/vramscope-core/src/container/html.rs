@@ -1,0 +1,237 @@
+//! The pages of torch's `trace_plot`, `segment_plot` and `profile_plot`: the snapshot is in them as
+//! base64.
+//!
+//! ```text
+//! const local_files = [{"name": "snapshot.pickle", "base64": "gASV…"}]
+//! ```
+//! The payload is a pickle and one to three NUL bytes.
+
+use std::io::{self, BufRead, Read};
+use std::rc::Rc;
+
+use base64::alphabet;
+use base64::engine::{DecodePaddingMode, GeneralPurpose, GeneralPurposeConfig};
+use base64::read::DecoderReader;
+use memchr::memmem;
+
+use super::Counters;
+use super::layer::{LOOKAHEAD, Layer, kind_of};
+use crate::ErrorKind;
+use crate::error::Lookalike;
+
+const FILES: &[u8] = b"const local_files";
+const TORCH_2_0: &[u8] = b"let alloc_data";
+const IN_PAGE: &str = "in the middle of an HTML page";
+const IN_BASE64: &str = "in the middle of the base64 in an HTML page";
+
+/// Longest key or file name that is looked at.
+const MAX_STRING_BYTES: usize = 4 << 10;
+
+static BASE64: GeneralPurpose = GeneralPurpose::new(
+    &alphabet::STANDARD,
+    GeneralPurposeConfig::new().with_decode_padding_mode(DecodePaddingMode::Indifferent),
+);
+
+/// The bytes of the page's first embedded file.
+pub(super) struct HtmlReader<'a> {
+    /// `None` after its end.
+    payload: Option<DecoderReader<'static, GeneralPurpose, Quoted<'a>>>,
+    counters: Rc<Counters>,
+}
+
+impl<'a> HtmlReader<'a> {
+    /// Reads up to the first embedded file.
+    ///
+    /// # Errors
+    /// [`ErrorKind::NotASnapshot`] if there is none.
+    pub(super) fn open(mut source: Layer<'a>, counters: Rc<Counters>) -> Result<Self, ErrorKind> {
+        find_files(&mut source)?;
+        if !open_list(&mut source)? || !open_file(&mut source)? {
+            return Err(ErrorKind::NotASnapshot(Lookalike::OtherHtml));
+        }
+        let payload = DecoderReader::new(Quoted { source, ended: false }, &BASE64);
+        Ok(Self { payload: Some(payload), counters })
+    }
+}
+
+impl Read for HtmlReader<'_> {
+    fn read(&mut self, out: &mut [u8]) -> io::Result<usize> {
+        let Some(payload) = &mut self.payload else { return Ok(0) };
+        if out.is_empty() {
+            return Ok(0);
+        }
+        let read = payload.read(out).map_err(|error| match error.kind() {
+            io::ErrorKind::InvalidData => io::Error::other(damaged(&error.to_string())),
+            _ => error,
+        })?;
+        if read == 0
+            && let Some(payload) = self.payload.take()
+        {
+            self.counters.further_files.set(payload.into_inner().count_further());
+        }
+        Ok(read)
+    }
+}
+
+/// A string's bytes up to the closing quote.
+struct Quoted<'a> {
+    source: Layer<'a>,
+    ended: bool,
+}
+
+impl Read for Quoted<'_> {
+    fn read(&mut self, out: &mut [u8]) -> io::Result<usize> {
+        if self.ended || out.is_empty() {
+            return Ok(0);
+        }
+        loop {
+            let available = self.source.fill_buf()?;
+            let plain = memchr::memchr2(b'"', b'\\', available).unwrap_or(available.len());
+            if plain > 0 {
+                let count = plain.min(out.len());
+                out[..count].copy_from_slice(&available[..count]);
+                self.source.consume(count);
+                return Ok(count);
+            }
+            match available.first() {
+                None => return Err(io::Error::other(ErrorKind::Truncated(IN_BASE64))),
+                Some(b'"') => {
+                    self.source.consume(1);
+                    self.ended = true;
+                    return Ok(0);
+                }
+                // JSON may write `/` as `\/`; base64 has nothing else to escape.
+                Some(_) => self.source.consume(1),
+            }
+        }
+    }
+}
+
+impl Quoted<'_> {
+    /// How many more files the list has. What is damaged there does not matter any more.
+    fn count_further(&mut self) -> u64 {
+        let mut count = 0;
+        while let Ok(true) = next_file(&mut self.source) {
+            count += 1;
+            self.ended = false;
+            if io::copy(self, &mut io::sink()).is_err() {
+                break;
+            }
+        }
+        count
+    }
+}
+
+/// Moves past `const local_files`.
+fn find_files(source: &mut Layer<'_>) -> Result<(), ErrorKind> {
+    let finder = memmem::Finder::new(FILES);
+    let mut is_torch_2_0 = false;
+    loop {
+        let head = source.peek(LOOKAHEAD).map_err(|error| kind_of(&error))?;
+        let length = head.len();
+        if let Some(at) = finder.find(head) {
+            source.consume(at + FILES.len());
+            return Ok(());
+        }
+        is_torch_2_0 |= memmem::find(head, TORCH_2_0).is_some();
+        if length < LOOKAHEAD {
+            return Err(ErrorKind::NotASnapshot(match is_torch_2_0 {
+                true => Lookalike::Torch20Html,
+                false => Lookalike::OtherHtml,
+            }));
+        }
+        source.consume(length - FILES.len());
+    }
+}
+
+/// Moves past ` = [`; `false` if something else comes.
+fn open_list(source: &mut Layer<'_>) -> Result<bool, ErrorKind> {
+    Ok(accept(source, b'=')? && accept(source, b'[')?)
+}
+
+/// Moves from behind a file's closing quote into the next file's base64; `false` at the end of the list.
+fn next_file(source: &mut Layer<'_>) -> Result<bool, ErrorKind> {
+    while accept(source, b',')? {
+        // The file's further keys.
+        if peek_byte(source)? == b'{' {
+            return open_file(source);
+        }
+        skip_pair(source)?;
+    }
+    Ok(accept(source, b'}')? && accept(source, b',')? && open_file(source)?)
+}
+
+/// Moves past `{"name": "…", "base64": "`; `false` if something else comes.
+fn open_file(source: &mut Layer<'_>) -> Result<bool, ErrorKind> {
+    if !accept(source, b'{')? {
+        return Ok(false);
+    }
+    loop {
+        let is_payload = read_string(source)? == b"base64";
+        if !accept(source, b':')? {
+            return Ok(false);
+        }
+        if is_payload {
+            return accept(source, b'"');
+        }
+        read_string(source)?;
+        if !accept(source, b',')? {
+            return Ok(false);
+        }
+    }
+}
+
+/// Moves past `"key": "value"`.
+fn skip_pair(source: &mut Layer<'_>) -> Result<(), ErrorKind> {
+    read_string(source)?;
+    accept(source, b':')?;
+    read_string(source)?;
+    Ok(())
+}
+
+/// A short string without its quotes, escapes left as they are.
+fn read_string(source: &mut Layer<'_>) -> Result<Vec<u8>, ErrorKind> {
+    if !accept(source, b'"')? {
+        return Err(damaged("in its list of files"));
+    }
+    let mut text = Vec::new();
+    loop {
+        let byte = take_byte(source)?;
+        match byte {
+            b'"' => return Ok(text),
+            b'\\' => text.extend([byte, take_byte(source)?]),
+            _ => text.push(byte),
+        }
+        if text.len() > MAX_STRING_BYTES {
+            return Err(damaged("in its list of files"));
+        }
+    }
+}
+
+/// Moves past white space, and then past `wanted` if that comes next.
+fn accept(source: &mut Layer<'_>, wanted: u8) -> Result<bool, ErrorKind> {
+    let is_next = peek_byte(source)? == wanted;
+    if is_next {
+        source.consume(1);
+    }
+    Ok(is_next)
+}
+
+/// The next byte that is no white space, not moved past.
+fn peek_byte(source: &mut Layer<'_>) -> Result<u8, ErrorKind> {
+    loop {
+        match source.peek(1).map_err(|error| kind_of(&error))?.first() {
+            Some(byte) if byte.is_ascii_whitespace() => source.consume(1),
+            Some(&byte) => return Ok(byte),
+            None => return Err(ErrorKind::Truncated(IN_PAGE)),
+        }
+    }
+}
+
+fn take_byte(source: &mut Layer<'_>) -> Result<u8, ErrorKind> {
+    source.take_bytes::<1>(IN_PAGE).map(|[byte]| byte)
+}
+
+fn damaged(what: &str) -> ErrorKind {
+    ErrorKind::Malformed(format!("the snapshot in the HTML page is damaged: {what}"))
+}

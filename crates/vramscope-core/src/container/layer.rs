@@ -1,0 +1,237 @@
+//! One layer of bytes: a reader with a lookahead, a limit, and a memory of how it ended.
+//!
+//! Every wrapping reads from a [`Layer`] and is read through one, so interrupts are retried, limits
+//! are kept and errors are named in one place.
+
+use std::io::{self, BufRead, Read};
+
+use crate::ErrorKind;
+
+/// Bytes of lookahead.
+pub(super) const LOOKAHEAD: usize = 64 << 10;
+
+/// A buffered reader that can look ahead and remembers why it stopped.
+pub(super) struct Layer<'a> {
+    inner: Box<dyn Read + 'a>,
+    buffer: Box<[u8]>,
+    pos: usize,
+    end: usize,
+    /// Bytes that may still come.
+    left: u64,
+    limit: u64,
+    at_eof: bool,
+    /// Somebody asked for more than there is.
+    starved: bool,
+    failure: Option<ErrorKind>,
+}
+
+impl<'a> Layer<'a> {
+    /// `limit` is the number of bytes beyond which reading fails.
+    pub(super) fn new(inner: Box<dyn Read + 'a>, limit: u64) -> Self {
+        Self {
+            inner,
+            buffer: vec![0; LOOKAHEAD].into_boxed_slice(),
+            pos: 0,
+            end: 0,
+            left: limit,
+            limit,
+            at_eof: false,
+            starved: false,
+            failure: None,
+        }
+    }
+
+    /// The next bytes without moving past them: `count` (at most [`LOOKAHEAD`]), fewer only where the
+    /// data ends or fails.
+    ///
+    /// # Errors
+    /// Only if there is not a single byte before the failure; else the failure waits for the read
+    /// that meets it.
+    pub(super) fn peek(&mut self, count: usize) -> io::Result<&[u8]> {
+        let count = count.min(LOOKAHEAD);
+        if self.end - self.pos < count && self.pos > 0 {
+            self.buffer.copy_within(self.pos..self.end, 0);
+            self.end -= self.pos;
+            self.pos = 0;
+        }
+        while self.end - self.pos < count && !self.at_eof {
+            let room = self.buffer.get_mut(self.end..).unwrap_or_default();
+            match read_some(&mut self.inner, room, &mut self.left, self.limit) {
+                Ok(0) => self.at_eof = true,
+                Ok(read) => self.end += read,
+                Err(kind) => {
+                    self.failure = Some(kind);
+                    self.at_eof = true;
+                }
+            }
+        }
+        if self.end == self.pos {
+            self.ended()?;
+        }
+        Ok(self.buffered())
+    }
+
+    /// Why nothing more came: an error if it was one.
+    fn ended(&mut self) -> io::Result<()> {
+        match &self.failure {
+            Some(kind) => Err(io::Error::other(kind.clone())),
+            None => {
+                self.starved = true;
+                Ok(())
+            }
+        }
+    }
+
+    /// The bytes at hand.
+    fn buffered(&self) -> &[u8] {
+        self.buffer.get(self.pos..self.end).unwrap_or_default()
+    }
+
+    /// Moves past `count` bytes.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Truncated`] with `place` if there are fewer.
+    pub(super) fn skip(&mut self, mut count: u64, place: &'static str) -> Result<(), ErrorKind> {
+        while count > 0 {
+            let available = self.peek(1).map_err(|error| kind_of(&error))?.len();
+            if available == 0 {
+                return Err(ErrorKind::Truncated(place));
+            }
+            let step = usize::try_from(count).unwrap_or(usize::MAX).min(available);
+            self.consume(step);
+            count -= step as u64;
+        }
+        Ok(())
+    }
+
+    /// The next `N` bytes, moved past.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Truncated`] with `place` if there are fewer.
+    pub(super) fn take_bytes<const N: usize>(&mut self, place: &'static str) -> Result<[u8; N], ErrorKind> {
+        let head = self.peek(N).map_err(|error| kind_of(&error))?;
+        let Some(&bytes) = head.first_chunk::<N>() else { return Err(ErrorKind::Truncated(place)) };
+        self.consume(N);
+        Ok(bytes)
+    }
+
+    /// What a decompressor's failure really was: that of the layer below, the layer's end, or the
+    /// decompressor's own.
+    pub(super) fn blame(&self, place: &'static str, own: impl FnOnce() -> ErrorKind) -> ErrorKind {
+        match &self.failure {
+            Some(kind) if self.end == self.pos => kind.clone(),
+            _ if self.starved => ErrorKind::Truncated(place),
+            _ => own(),
+        }
+    }
+}
+
+impl Read for Layer<'_> {
+    fn read(&mut self, out: &mut [u8]) -> io::Result<usize> {
+        if self.pos == self.end && !self.at_eof && out.len() >= LOOKAHEAD {
+            // Large reads of an empty buffer go straight through.
+            match read_some(&mut self.inner, out, &mut self.left, self.limit) {
+                Ok(0) => self.at_eof = true,
+                Ok(read) => return Ok(read),
+                Err(kind) => {
+                    self.failure = Some(kind);
+                    self.at_eof = true;
+                }
+            }
+        }
+        let available = self.fill_buf()?;
+        let count = available.len().min(out.len());
+        if let (Some(to), Some(from)) = (out.get_mut(..count), available.get(..count)) {
+            to.copy_from_slice(from);
+        }
+        self.consume(count);
+        Ok(count)
+    }
+}
+
+impl BufRead for Layer<'_> {
+    fn fill_buf(&mut self) -> io::Result<&[u8]> {
+        self.peek(1)
+    }
+
+    fn consume(&mut self, count: usize) {
+        self.pos = (self.pos + count).min(self.end);
+        if self.pos == self.end {
+            self.pos = 0;
+            self.end = 0;
+        }
+    }
+}
+
+/// One read that retries interrupts and keeps to the limit.
+fn read_some(
+    inner: &mut dyn Read,
+    out: &mut [u8],
+    left: &mut u64,
+    limit: u64,
+) -> Result<usize, ErrorKind> {
+    loop {
+        match inner.read(out) {
+            // A reader that claims more than it was given room for is broken; what it claims is cut.
+            Ok(read) => {
+                let read = read.min(out.len());
+                *left = left.checked_sub(read as u64).ok_or(ErrorKind::Limit {
+                    what: "the size after unwrapping in bytes",
+                    limit,
+                })?;
+                return Ok(read);
+            }
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Err(error) => return Err(kind_of(&error)),
+        }
+    }
+}
+
+/// The [`ErrorKind`] that an `io::Error` carries, or else the fact that reading failed.
+pub(super) fn kind_of(error: &io::Error) -> ErrorKind {
+    match error.get_ref().and_then(|inner| inner.downcast_ref::<ErrorKind>()) {
+        Some(kind) => kind.clone(),
+        None => ErrorKind::Read(error.to_string()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// One byte per read, every other read interrupted.
+    struct Stutter<'a>(&'a [u8], bool);
+
+    impl Read for Stutter<'_> {
+        fn read(&mut self, out: &mut [u8]) -> io::Result<usize> {
+            self.1 = !self.1;
+            if self.1 {
+                return Err(io::ErrorKind::Interrupted.into());
+            }
+            let count = self.0.len().min(out.len()).min(1);
+            out[..count].copy_from_slice(&self.0[..count]);
+            self.0 = &self.0[count..];
+            Ok(count)
+        }
+    }
+
+    #[test]
+    fn looks_ahead_without_losing_bytes() {
+        let mut layer = Layer::new(Box::new(Stutter(b"abcdef", false)), u64::MAX);
+        assert_eq!(layer.peek(3).unwrap(), b"abc");
+        assert_eq!(layer.take_bytes::<2>("here").unwrap(), *b"ab");
+        assert_eq!(layer.peek(100).unwrap(), b"cdef");
+        layer.skip(1, "here").unwrap();
+        let mut rest = Vec::new();
+        layer.read_to_end(&mut rest).unwrap();
+        assert_eq!(rest, b"def");
+        assert_eq!(layer.skip(1, "there"), Err(ErrorKind::Truncated("there")));
+    }
+
+    #[test]
+    fn refuses_more_than_the_limit() {
+        let mut layer = Layer::new(Box::new(io::repeat(1)), 100_000);
+        let error = io::copy(&mut layer, &mut io::sink()).unwrap_err();
+        assert!(matches!(kind_of(&error), ErrorKind::Limit { limit: 100_000, .. }));
+    }
+}

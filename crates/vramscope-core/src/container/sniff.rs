@@ -1,0 +1,182 @@
+//! What some bytes are, judged by their beginning and never by a name.
+
+use memchr::memmem;
+
+use super::layer::LOOKAHEAD;
+use crate::ErrorKind;
+use crate::error::Lookalike;
+
+/// Bytes that are enough to tell formats apart.
+pub(super) const HEAD: usize = 4 << 10;
+
+/// Something that can be opened.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Format {
+    Gzip,
+    Zstd,
+    Zip,
+    Html,
+    Json,
+    Pickle,
+}
+
+/// `torch.save` before 1.6: a pickle of this number, protocol 2, comes first.
+const LEGACY_CHECKPOINT: &[u8] = b"\x80\x02\x8a\x0a\x6c\xfc\x9c\x46\xf9\x20\x6a\xa8\x50\x19";
+
+const BOM: &[u8] = b"\xef\xbb\xbf";
+
+/// What begins with `head`: [`HEAD`] bytes, or all there are.
+///
+/// # Errors
+/// [`ErrorKind::NotASnapshot`] for what is often mistaken for one, else [`ErrorKind::UnknownFormat`].
+pub(super) fn sniff(head: &[u8]) -> Result<Format, ErrorKind> {
+    let not_a_snapshot = |lookalike| Err(ErrorKind::NotASnapshot(lookalike));
+    match head {
+        [] => return Err(ErrorKind::Empty),
+        [0x1f, 0x8b, ..] => return Ok(Format::Gzip),
+        // A zstd frame, or a skippable one as pzstd and the seekable format write first.
+        [0x28, 0xb5, 0x2f, 0xfd, ..] | [0x50..=0x5f, 0x2a, 0x4d, 0x18, ..] => return Ok(Format::Zstd),
+        [b'P', b'K', 3, 4, ..] | [b'P', b'K', 5, 6, ..] => return Ok(Format::Zip),
+        _ if is_safetensors(head) => return not_a_snapshot(Lookalike::Safetensors),
+        _ if head.starts_with(LEGACY_CHECKPOINT) => return not_a_snapshot(Lookalike::TorchCheckpoint),
+        _ if head.iter().all(|&byte| byte == 0) => return not_a_snapshot(Lookalike::Nuls),
+        _ if head.starts_with(b"version https://git-lfs") => {
+            return not_a_snapshot(Lookalike::GitLfsPointer);
+        }
+        _ if is_pickle(head) => return Ok(Format::Pickle),
+        _ => {}
+    }
+    match text(head) {
+        [b'{', ..] => Ok(Format::Json),
+        [b'[', rest @ ..] => match rest.trim_ascii_start() {
+            [b'[', rest @ ..] if starts_number(rest.trim_ascii_start()) => {
+                not_a_snapshot(Lookalike::MemoryTimeline)
+            }
+            _ => Ok(Format::Json),
+        },
+        [b'<', b'!' | b'?' | b'a'..=b'z' | b'A'..=b'Z', ..] => Ok(Format::Html),
+        _ => Err(ErrorKind::UnknownFormat),
+    }
+}
+
+/// Like [`sniff`], for one file of several in an archive, where a README or a config must not be
+/// taken for the snapshot: JSON and HTML also have to use a snapshot's words early on.
+pub(super) fn sniff_member(name: &[u8], head: &[u8]) -> Result<Format, ErrorKind> {
+    let has = |word: &[u8]| memmem::find(head, word).is_some();
+    let has_keys = || has(b"device_traces") || has(b"total_size") || has(b"segment_type");
+    match sniff(head.get(..HEAD).unwrap_or(head))? {
+        // A genuine snapshot may have that name too; its first segment says what it is.
+        Format::Pickle if is_checkpoint_name(name) && !has_keys() => {
+            Err(ErrorKind::NotASnapshot(Lookalike::TorchCheckpoint))
+        }
+        Format::Json if has(b"\"traceEvents\"") => Err(ErrorKind::NotASnapshot(Lookalike::ChromeTrace)),
+        Format::Json if !has_keys() && !has(b"\"segments\"") => Err(ErrorKind::UnknownFormat),
+        Format::Html if !has(b"local_files") && !has(b"alloc_data") => {
+            Err(ErrorKind::NotASnapshot(Lookalike::OtherHtml))
+        }
+        format => Ok(format),
+    }
+}
+
+/// The files that `torch.save` and `torch.jit.save` put the pickle itself into.
+fn is_checkpoint_name(name: &[u8]) -> bool {
+    name == b"data.pkl" || name.ends_with(b"/data.pkl")
+}
+
+/// How many bytes of `head` are a byte order mark.
+pub(super) fn bom_length(head: &[u8]) -> usize {
+    if head.starts_with(BOM) { BOM.len() } else { 0 }
+}
+
+/// `head` without byte order mark and white space.
+fn text(head: &[u8]) -> &[u8] {
+    head.strip_prefix(BOM).unwrap_or(head).trim_ascii_start()
+}
+
+fn starts_number(bytes: &[u8]) -> bool {
+    matches!(bytes, [b'0'..=b'9' | b'-', ..])
+}
+
+/// Protocol 2 and newer say so. Older ones begin with their first value: a dict or a list, or (what
+/// the decoder refuses by name) an object's class.
+fn is_pickle(head: &[u8]) -> bool {
+    match head {
+        [0x80, 0..=5] => true,
+        [0x80, 0..=5, opcode, ..] => *opcode != 0,
+        // `]q\0(` `}(` `].`: protocol 1 and hand-made.
+        [b']' | b'}', b'q' | b'r' | b'(' | b'.' | b'p' | 0x94, ..] => true,
+        // `(dp0\n` `(lp0\n` `(d.`: protocol 0.
+        [b'(', b'd' | b'l', b'p' | b'q' | b'r' | b'.' | b'(' | b'S' | b'V' | b'X', ..] => true,
+        [b'c', rest @ ..] => is_global(rest),
+        _ => false,
+    }
+}
+
+/// `module\nname\n`, both of them words as Python knows them.
+fn is_global(bytes: &[u8]) -> bool {
+    let is_word = |line: &[u8]| {
+        !line.is_empty() && line.iter().all(|byte| byte.is_ascii_alphanumeric() || b"_.".contains(byte))
+    };
+    let mut lines = bytes.split(|&byte| byte == b'\n');
+    let (module, name, rest) = (lines.next(), lines.next(), lines.next());
+    rest.is_some() && module.is_some_and(is_word) && name.is_some_and(is_word)
+}
+
+/// A little-endian length of the JSON header, then that header.
+fn is_safetensors(head: &[u8]) -> bool {
+    let Some((length, [b'{', b'"' | b' ' | b'}', ..])) = head.split_first_chunk::<8>() else {
+        return false;
+    };
+    (2..=100 << 20).contains(&u64::from_le_bytes(*length))
+}
+
+const _: () = assert!(HEAD <= LOOKAHEAD);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn formats_by_content() {
+        for (head, format) in [
+            (&b"\x80\x04\x95\0\0"[..], Format::Pickle),
+            (b"\x80\x02}", Format::Pickle),
+            (b"(dp0\nS'segments'\n", Format::Pickle),
+            (b"(lp0\n", Format::Pickle),
+            (b"]q\0(", Format::Pickle),
+            (b"}q\0(X", Format::Pickle),
+            (b"ccollections\nOrderedDict\n(", Format::Pickle),
+            (b"{\"segments\": []}", Format::Json),
+            (b"\xef\xbb\xbf \n[{", Format::Json),
+            (b"[]", Format::Json),
+            (b"\n<!DOCTYPE html>", Format::Html),
+            (b"\x1f\x8b\x08", Format::Gzip),
+            (b"\x28\xb5\x2f\xfd\x04", Format::Zstd),
+            (b"\x50\x2a\x4d\x18\x04", Format::Zstd),
+            (b"PK\x03\x04", Format::Zip),
+        ] {
+            assert_eq!(sniff(head), Ok(format), "{:?}", head.escape_ascii().to_string());
+        }
+    }
+
+    #[test]
+    fn lookalikes_by_content() {
+        let safetensors = b"\x40\0\0\0\0\0\0\0{\"weight\":";
+        // Its length is 0x280, so it begins like a pickle of protocol 2.
+        let safetensors_like_pickle = b"\x80\x02\0\0\0\0\0\0{\"weight\":";
+        for (head, lookalike) in [
+            (&safetensors[..], Lookalike::Safetensors),
+            (safetensors_like_pickle, Lookalike::Safetensors),
+            (b"\x80\x02\x8a\x0a\x6c\xfc\x9c\x46\xf9\x20\x6a\xa8\x50\x19.", Lookalike::TorchCheckpoint),
+            (&[0; 100], Lookalike::Nuls),
+            (b"[[1700, 1800], [[0, 512]]]", Lookalike::MemoryTimeline),
+            (b"version https://git-lfs.github.com/spec/v1\noid", Lookalike::GitLfsPointer),
+        ] {
+            assert_eq!(sniff(head), Err(ErrorKind::NotASnapshot(lookalike)));
+        }
+        assert_eq!(sniff(b""), Err(ErrorKind::Empty));
+        for head in [&b"count,bytes\n1,2\n"[..], b"\x7fELF", b"hello", b"   ", b"cat\n", b"\x80\x09"] {
+            assert_eq!(sniff(head), Err(ErrorKind::UnknownFormat), "{head:?}");
+        }
+    }
+}

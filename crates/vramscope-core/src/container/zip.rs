@@ -1,0 +1,137 @@
+//! Zip archives, read from front to back: the first file in them that is a snapshot.
+//!
+//! Reading by local headers needs no seeking, so an archive can be read while it still comes in.
+//! The price: where an archiver wrote sizes only *after* the data (macOS's does, and so does
+//! anything that writes into a pipe), the data itself has to say where it ends.
+
+use std::io::{self, BufRead, Read};
+use std::rc::Rc;
+
+use super::Counters;
+use super::layer::{LOOKAHEAD, Layer, kind_of};
+use super::sniff::{HEAD, sniff_member};
+use super::zip_entry::{Body, Entry};
+use crate::ErrorKind;
+use crate::error::Lookalike;
+
+/// The contents of an archive's first snapshot.
+pub(super) struct ZipReader<'a> {
+    source: Layer<'a>,
+    body: Body,
+    /// What was read of `body` to see what it is, and how much of that has been given out.
+    head: io::Cursor<Vec<u8>>,
+    /// What went wrong while reading `head`, for the read that gets there.
+    failure: Option<ErrorKind>,
+    counters: Rc<Counters>,
+    ended: bool,
+}
+
+impl<'a> ZipReader<'a> {
+    /// Reads up to the first entry that is a snapshot, or a container that may hold one.
+    ///
+    /// # Errors
+    /// What the archive holds instead, or how it is damaged.
+    pub(super) fn open(mut source: Layer<'a>, counters: Rc<Counters>) -> Result<Self, ErrorKind> {
+        let mut files = 0_u64;
+        let mut refusal = None;
+        while let Some(entry) = Entry::next(&mut source)? {
+            if entry.is_noise() {
+                entry.skip(&mut source)?;
+                continue;
+            }
+            files += 1;
+            let mut body = match entry.open() {
+                Ok(body) => body,
+                Err(kind) => {
+                    refusal.get_or_insert(kind);
+                    entry.skip(&mut source)?;
+                    continue;
+                }
+            };
+            let (head, failure) = read_head(&mut body, &mut source, LOOKAHEAD);
+            match sniff_member(&entry.name, &head) {
+                Ok(_) => {
+                    let head = io::Cursor::new(head);
+                    return Ok(Self { source, body, head, failure, counters, ended: false });
+                }
+                Err(kind @ ErrorKind::NotASnapshot(Lookalike::TorchCheckpoint)) => return Err(kind),
+                Err(kind) => {
+                    refusal.get_or_insert(kind);
+                }
+            }
+            if let Some(failure) = failure {
+                return Err(failure);
+            }
+            body.drain(&mut source)?;
+        }
+        Err(match refusal {
+            Some(kind @ (ErrorKind::NotASnapshot(_) | ErrorKind::Unsupported(_))) => kind,
+            _ => ErrorKind::ArchiveWithout { files },
+        })
+    }
+
+    /// How many more snapshots the archive holds. What is damaged there does not matter any more.
+    fn count_further(&mut self) -> Result<u64, ErrorKind> {
+        let mut count = 0;
+        while let Some(entry) = Entry::next(&mut self.source)? {
+            let Ok(mut body) = entry.open() else {
+                entry.skip(&mut self.source)?;
+                continue;
+            };
+            if entry.is_noise() {
+                entry.skip(&mut self.source)?;
+                continue;
+            }
+            let (head, failure) = read_head(&mut body, &mut self.source, HEAD);
+            count += u64::from(sniff_member(&entry.name, &head).is_ok());
+            self.counters.further_files.set(count);
+            if failure.is_some() {
+                break;
+            }
+            body.drain(&mut self.source)?;
+        }
+        Ok(count)
+    }
+}
+
+impl Read for ZipReader<'_> {
+    fn read(&mut self, out: &mut [u8]) -> io::Result<usize> {
+        if out.is_empty() || self.ended {
+            return Ok(0);
+        }
+        let read = self.head.read(out)?;
+        if read > 0 {
+            return Ok(read);
+        }
+        if let Some(kind) = &self.failure {
+            return Err(io::Error::other(kind.clone()));
+        }
+        let read = self.body.read(&mut self.source, out).map_err(io::Error::other)?;
+        if read == 0 {
+            self.ended = true;
+            // A damaged rest is no reason to lose the snapshot that has been read.
+            let _count_so_far_is_kept = self.count_further();
+        }
+        Ok(read)
+    }
+}
+
+/// Up to `count` bytes, and what stopped reading before.
+fn read_head(body: &mut Body, source: &mut Layer<'_>, count: usize) -> (Vec<u8>, Option<ErrorKind>) {
+    let mut head = vec![0; count];
+    let mut filled = 0;
+    let failure = loop {
+        match body.read(source, head.get_mut(filled..).unwrap_or_default()) {
+            Ok(0) => break None,
+            Ok(read) => filled += read,
+            Err(kind) => break Some(kind),
+        }
+    };
+    head.truncate(filled);
+    (head, failure)
+}
+
+/// What the layer has at hand, at least one byte unless it ends.
+pub(super) fn available<'l>(source: &'l mut Layer<'_>) -> Result<&'l [u8], ErrorKind> {
+    source.fill_buf().map_err(|error| kind_of(&error))
+}

@@ -1,0 +1,281 @@
+//! One entry of a zip archive: its local header, its data, and the descriptor that may follow.
+//!
+//! ```text
+//! PK 3 4 | version flags method time date crc packed unpacked name_length extra_length | name | extra
+//! data
+//! [PK 7 8] crc packed unpacked         only with flag 3; the sizes have 4 or 8 bytes each
+//! ```
+
+use std::io::BufRead;
+
+use flate2::{Crc, Decompress, FlushDecompress, Status};
+use memchr::memmem;
+
+use super::layer::{LOOKAHEAD, Layer, kind_of};
+use super::zip::available;
+use crate::ErrorKind;
+
+const PLACE: &str = "in the middle of a zip archive";
+const DESCRIPTOR: &[u8] = b"PK\x07\x08";
+/// Signature, check sum and two sizes of 8 bytes.
+const MAX_DESCRIPTOR_BYTES: usize = 24;
+
+const ENCRYPTED: u16 = 1;
+const HAS_DESCRIPTOR: u16 = 1 << 3;
+
+/// What a local header says.
+pub(super) struct Entry {
+    pub(super) name: Vec<u8>,
+    flags: u16,
+    method: u16,
+    crc: u32,
+    /// Bytes in the archive, unless only the descriptor knows.
+    packed_bytes: Option<u64>,
+}
+
+impl Entry {
+    /// Reads the next local header; `None` at the archive's directory.
+    pub(super) fn next(source: &mut Layer<'_>) -> Result<Option<Self>, ErrorKind> {
+        match source.peek(4).map_err(|error| kind_of(&error))? {
+            b"PK\x03\x04" => Self::read(source).map(Some),
+            [b'P', b'K', 1, 2] | [b'P', b'K', 5 | 6, 5..=8] => Ok(None),
+            head if head.len() < 4 => Err(ErrorKind::Truncated(PLACE)),
+            _ => Err(damaged("no file begins where one should")),
+        }
+    }
+
+    fn read(source: &mut Layer<'_>) -> Result<Self, ErrorKind> {
+        let header = source.take_bytes::<30>(PLACE)?;
+        let u16_at = |at: usize| u16::from_le_bytes([header[at], header[at + 1]]);
+        let u32_at = |at: usize| u32::from(u16_at(at)) | u32::from(u16_at(at + 2)) << 16;
+        let (flags, method, crc) = (u16_at(6), u16_at(8), u32_at(14));
+        let (packed, unpacked) = (u32_at(18), u32_at(22));
+        let name = read_bytes(source, u16_at(26))?;
+        let extra = read_bytes(source, u16_at(28))?;
+        let packed_bytes = match packed {
+            u32::MAX => zip64_packed(&extra, unpacked),
+            0 if flags & HAS_DESCRIPTOR != 0 => None,
+            packed => Some(u64::from(packed)),
+        };
+        Ok(Self { name, flags, method, crc, packed_bytes })
+    }
+
+    /// Folders, and what macOS and other archivers add by themselves.
+    pub(super) fn is_noise(&self) -> bool {
+        self.name.ends_with(b"/")
+            || self.name.starts_with(b"__MACOSX/")
+            || self.name.ends_with(b".DS_Store")
+    }
+
+    /// Ready to read the data.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Unsupported`].
+    pub(super) fn open(&self) -> Result<Body, ErrorKind> {
+        if self.flags & ENCRYPTED != 0 {
+            return Err(ErrorKind::Unsupported("a zip archive with a password".to_owned()));
+        }
+        let packing = match self.method {
+            0 => Packing::Stored,
+            8 => Packing::Deflated(Box::new(Decompress::new(false))),
+            method => {
+                return Err(ErrorKind::Unsupported(format!("a zip archive with compression method {method}")));
+            }
+        };
+        let crc = (self.flags & HAS_DESCRIPTOR == 0).then_some(self.crc);
+        Ok(Body { packing, left: self.packed_bytes, expected_crc: crc, crc: Crc::new(), is_read: false })
+    }
+
+    /// Moves past the data.
+    pub(super) fn skip(&self, source: &mut Layer<'_>) -> Result<(), ErrorKind> {
+        match (self.packed_bytes, self.open()) {
+            (Some(packed), _) => {
+                source.skip(packed, PLACE)?;
+                if self.flags & HAS_DESCRIPTOR != 0 {
+                    read_descriptor(source)?;
+                }
+                Ok(())
+            }
+            (None, Ok(mut body)) => body.drain(source),
+            (None, Err(kind)) => Err(kind),
+        }
+    }
+}
+
+/// `count` bytes. The length has 16 bits, and one layer looks that far ahead.
+fn read_bytes(source: &mut Layer<'_>, count: u16) -> Result<Vec<u8>, ErrorKind> {
+    let count = usize::from(count);
+    let head = source.peek(count).map_err(|error| kind_of(&error))?;
+    let bytes = head.get(..count).ok_or(ErrorKind::Truncated(PLACE))?.to_vec();
+    source.consume(count);
+    Ok(bytes)
+}
+
+/// The packed size in the zip64 field (id 1) of an entry's extra data: it stands there after the
+/// unpacked size, which is only there if the header has no room for it either.
+fn zip64_packed(mut extra: &[u8], unpacked: u32) -> Option<u64> {
+    loop {
+        let ([id0, id1, length0, length1], rest) = extra.split_first_chunk::<4>()?;
+        let length = usize::from(u16::from_le_bytes([*length0, *length1]));
+        let (field, rest) = rest.split_at_checked(length)?;
+        if (*id0, *id1) == (1, 0) {
+            let field = if unpacked == u32::MAX { field.get(8..)? } else { field };
+            let packed = u64::from_le_bytes(*field.first_chunk::<8>()?);
+            // Archivers that write into a pipe put zeros here too, and the size into the descriptor.
+            return (packed > 0).then_some(packed);
+        }
+        extra = rest;
+    }
+}
+
+/// An entry's data on its way out.
+pub(super) struct Body {
+    packing: Packing,
+    /// Packed bytes still to come, unless only the descriptor knows.
+    left: Option<u64>,
+    /// `None` where only the descriptor knows.
+    expected_crc: Option<u32>,
+    crc: Crc,
+    is_read: bool,
+}
+
+enum Packing {
+    Stored,
+    Deflated(Box<Decompress>),
+}
+
+impl Body {
+    /// The next bytes; 0 at the end, which has then been checked.
+    pub(super) fn read(&mut self, source: &mut Layer<'_>, out: &mut [u8]) -> Result<usize, ErrorKind> {
+        if self.is_read || out.is_empty() {
+            return Ok(0);
+        }
+        let read = match (&mut self.packing, self.left) {
+            (Packing::Deflated(inflate), _) => inflate_some(inflate, &mut self.left, source, out)?,
+            (Packing::Stored, Some(left)) => {
+                let read = read_at_most(source, out, left)?;
+                self.left = Some(left - read as u64);
+                read
+            }
+            (Packing::Stored, None) => read_to_descriptor(source, out, &self.crc)?,
+        };
+        match out.get(..read) {
+            Some([]) | None => self.finish(source)?,
+            Some(bytes) => self.crc.update(bytes),
+        }
+        Ok(read)
+    }
+
+    /// Reads to the end.
+    pub(super) fn drain(&mut self, source: &mut Layer<'_>) -> Result<(), ErrorKind> {
+        let mut scratch = vec![0; LOOKAHEAD];
+        while self.read(source, &mut scratch)? > 0 {}
+        Ok(())
+    }
+
+    fn finish(&mut self, source: &mut Layer<'_>) -> Result<(), ErrorKind> {
+        self.is_read = true;
+        if let Some(left) = self.left {
+            source.skip(left, PLACE)?;
+        }
+        let expected = match self.expected_crc {
+            Some(crc) => crc,
+            None => read_descriptor(source)?,
+        };
+        if expected == self.crc.sum() { Ok(()) } else { Err(damaged("the check sum does not match")) }
+    }
+}
+
+fn read_at_most(source: &mut Layer<'_>, out: &mut [u8], left: u64) -> Result<usize, ErrorKind> {
+    let count = usize::try_from(left).unwrap_or(usize::MAX).min(out.len());
+    if count == 0 {
+        return Ok(0);
+    }
+    let out = out.get_mut(..count).unwrap_or_default();
+    match std::io::Read::read(source, out).map_err(|error| kind_of(&error))? {
+        0 => Err(ErrorKind::Truncated(PLACE)),
+        read => Ok(read),
+    }
+}
+
+/// Inflates until there is output; 0 at the end of the deflate stream.
+fn inflate_some(
+    inflate: &mut Decompress,
+    left: &mut Option<u64>,
+    source: &mut Layer<'_>,
+    out: &mut [u8],
+) -> Result<usize, ErrorKind> {
+    loop {
+        let mut input = available(source)?;
+        if let Some(left) = *left {
+            let left = usize::try_from(left).unwrap_or(usize::MAX);
+            input = input.get(..left).unwrap_or(input);
+        }
+        let starved = input.is_empty();
+        let (in_before, out_before) = (inflate.total_in(), inflate.total_out());
+        let status = inflate
+            .decompress(input, out, FlushDecompress::None)
+            .map_err(|error| damaged(&error.to_string()))?;
+        let consumed = inflate.total_in() - in_before;
+        let produced = inflate.total_out() - out_before;
+        source.consume(consumed as usize);
+        *left = left.map(|left| left.saturating_sub(consumed));
+        if produced > 0 || status == Status::StreamEnd {
+            return Ok(produced as usize);
+        }
+        if consumed == 0 {
+            return Err(match (starved, *left) {
+                (true, None | Some(1..)) => ErrorKind::Truncated(PLACE),
+                _ => damaged("the deflate data ends early"),
+            });
+        }
+    }
+}
+
+/// Stored data of unknown length: it ends where a descriptor with the right check sum begins.
+fn read_to_descriptor(source: &mut Layer<'_>, out: &mut [u8], crc: &Crc) -> Result<usize, ErrorKind> {
+    let head = source.peek(LOOKAHEAD).map_err(|error| kind_of(&error))?;
+    if head.is_empty() {
+        return Err(ErrorKind::Truncated(PLACE));
+    }
+    let is_end = |descriptor: &[u8]| {
+        let word = |at: usize| descriptor.get(at..)?.first_chunk().copied().map(u32::from_le_bytes);
+        word(4) == Some(crc.sum()) && word(8) == Some(crc.amount())
+    };
+    if head.starts_with(DESCRIPTOR) && is_end(head) {
+        return Ok(0);
+    }
+    // Up to the next thing that looks like a descriptor, which is then looked at from its start.
+    let next = memmem::find(head.get(1..).unwrap_or_default(), DESCRIPTOR).map(|at| at + 1);
+    let safe = next.unwrap_or_else(|| head.len().saturating_sub(DESCRIPTOR.len() - 1).max(1));
+    let count = safe.min(out.len());
+    if let (Some(to), Some(from)) = (out.get_mut(..count), head.get(..count)) {
+        to.copy_from_slice(from);
+    }
+    source.consume(count);
+    Ok(count)
+}
+
+/// Moves past a descriptor and returns its check sum. Whether it has a signature and how wide its
+/// sizes are, only what comes after it tells: the next header or the directory, both `PK`.
+fn read_descriptor(source: &mut Layer<'_>) -> Result<u32, ErrorKind> {
+    let head = source.peek(MAX_DESCRIPTOR_BYTES + 2).map_err(|error| kind_of(&error))?;
+    let signed: &[(usize, usize)] = &[(4, 16), (4, MAX_DESCRIPTOR_BYTES)];
+    let unsigned: &[(usize, usize)] = &[(0, 12), (0, 20)];
+    let layouts = if head.starts_with(DESCRIPTOR) { signed } else { unsigned };
+    for &(crc_at, length) in layouts {
+        let crc = head.get(crc_at..).and_then(|rest| rest.first_chunk().copied());
+        if let (Some(crc), Some(b"PK")) = (crc, head.get(length..length + 2)) {
+            source.consume(length);
+            return Ok(u32::from_le_bytes(crc));
+        }
+    }
+    match head.len() {
+        ..MAX_DESCRIPTOR_BYTES => Err(ErrorKind::Truncated(PLACE)),
+        _ => Err(damaged("what follows a file's data is none of zip's")),
+    }
+}
+
+fn damaged(what: &str) -> ErrorKind {
+    ErrorKind::Malformed(format!("the zip archive is damaged: {what}"))
+}

@@ -1,0 +1,105 @@
+//! Zstandard: any number of frames one after another, skippable ones among them.
+
+use std::io::{self, Read};
+
+use ruzstd::decoding::errors::FrameDecoderError;
+use ruzstd::decoding::{BlockDecodingStrategy, FrameDecoder};
+
+use super::layer::Layer;
+use crate::ErrorKind;
+
+const PLACE: &str = "in the middle of zstd data";
+
+/// Largest window: what `zstd --ultra -22` and `--long` need, and what the zstd tool itself accepts
+/// without being asked for more.
+const MAX_WINDOW_BYTES: u64 = 128 << 20;
+
+/// The frames' contents, one after another.
+pub(super) struct ZstdReader<'a> {
+    source: Layer<'a>,
+    /// The frame being read. A new decoder for each: reusing one would reserve the whole window that
+    /// a frame claims, however short the frame is.
+    frame: Option<FrameDecoder>,
+}
+
+impl<'a> ZstdReader<'a> {
+    pub(super) fn new(source: Layer<'a>) -> Self {
+        Self { source, frame: None }
+    }
+
+    /// Opens the next frame; `false` at the end. What is no frame after the last one is ignored.
+    fn next_frame(&mut self) -> Result<bool, ErrorKind> {
+        loop {
+            let head = self.source.peek(4).map_err(|error| super::layer::kind_of(&error))?;
+            match head {
+                [0x50..=0x5f, 0x2a, 0x4d, 0x18] => {
+                    let [_, _, _, _, length @ ..] = self.source.take_bytes::<8>(PLACE)?;
+                    self.source.skip(u64::from(u32::from_le_bytes(length)), PLACE)?;
+                }
+                [0x28, 0xb5, 0x2f, 0xfd] => break,
+                _ => return Ok(false),
+            }
+        }
+        let mut frame = FrameDecoder::new();
+        frame.set_max_window_size(MAX_WINDOW_BYTES);
+        frame.init(&mut self.source).map_err(|error| self.explain(&error))?;
+        self.frame = Some(frame);
+        Ok(true)
+    }
+
+    /// The next bytes; 0 at the end of the last frame.
+    fn read_some(&mut self, out: &mut [u8]) -> Result<usize, ErrorKind> {
+        loop {
+            let Some(frame) = &mut self.frame else {
+                if self.next_frame()? {
+                    continue;
+                }
+                return Ok(0);
+            };
+            if frame.can_collect() > 0 {
+                return frame.read(out).map_err(|error| damaged(&error));
+            }
+            if frame.is_finished() {
+                check_sum(frame)?;
+                self.frame = None;
+                continue;
+            }
+            let strategy = BlockDecodingStrategy::UptoBlocks(1);
+            if let Err(error) = frame.decode_blocks(&mut self.source, strategy) {
+                return Err(self.explain(&error));
+            }
+        }
+    }
+
+    fn explain(&self, error: &FrameDecoderError) -> ErrorKind {
+        self.source.blame(PLACE, || match error {
+            FrameDecoderError::WindowSizeTooBig { .. } => {
+                ErrorKind::Limit { what: "the window of the zstd data in bytes", limit: MAX_WINDOW_BYTES }
+            }
+            _ => damaged(error),
+        })
+    }
+}
+
+impl Read for ZstdReader<'_> {
+    fn read(&mut self, out: &mut [u8]) -> io::Result<usize> {
+        if out.is_empty() {
+            return Ok(0);
+        }
+        self.read_some(out).map_err(io::Error::other)
+    }
+}
+
+/// Compares the frame's own check sum, where it has one, with that of what was read.
+fn check_sum(frame: &FrameDecoder) -> Result<(), ErrorKind> {
+    match frame.get_checksum_from_data() {
+        Some(expected) if frame.get_calculated_checksum() != Some(expected) => {
+            Err(damaged(&"the check sum does not match"))
+        }
+        _ => Ok(()),
+    }
+}
+
+fn damaged(what: &dyn std::fmt::Display) -> ErrorKind {
+    ErrorKind::Malformed(format!("the zstd data is damaged: {what}"))
+}
