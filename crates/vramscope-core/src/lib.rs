@@ -26,6 +26,7 @@ mod error;
 pub mod ids;
 mod limits;
 pub mod model;
+pub mod units;
 
 pub use decode::decode;
 pub use error::{Error, ErrorKind};

@@ -1,3 +1,10 @@
 //! Questions a snapshot answers: one file, one question. Results are data.
 
+pub mod annotations;
+pub mod call_sites;
+pub mod details;
+pub mod facts;
+pub mod frames;
 pub mod history;
+pub mod live_at;
+pub mod summary;

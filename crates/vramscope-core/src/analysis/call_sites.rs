@@ -1,0 +1,352 @@
+//! The one frame that stands for a stack: where in the code an allocation was made.
+//!
+//! A call site is the innermost frame of user code; where a stack has none (the threads that run
+//! the backward pass have no Python below them), the most telling frame it has. It is found once per
+//! distinct stack, and sites are numbered densely so that bands can be coloured and summed by them.
+
+use std::collections::HashMap;
+
+use serde::{Deserialize, Serialize};
+
+use super::frames::{FrameClass, FrameClasses, Location, is_python_source, is_torch_name};
+use super::history::{History, StackSource};
+use crate::Snapshot;
+use crate::ids::{AllocationId, FrameId, StackId};
+
+/// A row of [`CallSites`].
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct CallSiteId(pub u32);
+
+impl CallSiteId {
+    /// The site of allocations without any stack.
+    pub const NONE: Self = Self(0);
+
+    /// The row number, for indexing a column.
+    #[must_use]
+    pub fn index(self) -> usize {
+        self.0 as usize
+    }
+}
+
+/// What the stack of a call site tells.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum CallSiteKind {
+    /// Memory was allocated here.
+    Allocated,
+    /// Memory from before the recording was freed here; where it was allocated is not known.
+    Freed,
+    /// No stack was recorded.
+    Unknown,
+}
+
+/// One call site.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub struct CallSite {
+    /// `folder/file:line function`: the same for the same code on every machine, in every file. Hash
+    /// it for a colour that stays.
+    pub label: String,
+    /// Whose code it is.
+    pub class: FrameClass,
+    /// What happened there.
+    pub kind: CallSiteKind,
+    /// A frame of that place.
+    pub frame: Option<FrameId>,
+}
+
+/// The call sites of a snapshot.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct CallSites {
+    sites: Vec<CallSite>,
+    /// Stack → the site where it allocated.
+    allocated: Vec<CallSiteId>,
+    /// Stack → the site where it freed. Empty when frees carry the stack of the allocation.
+    freed: Vec<CallSiteId>,
+}
+
+impl CallSites {
+    /// Finds the call site of every stack. `histories` are those of all devices of the snapshot.
+    #[must_use]
+    pub fn of(snapshot: &Snapshot, classes: &FrameClasses, histories: &[History]) -> Self {
+        let ranks = ranks(snapshot, classes);
+        let frames: Vec<_> = (0..snapshot.stacks.len())
+            .map(|row| site_frame(snapshot, &ranks, StackId::from_index(row)))
+            .collect();
+        let mut builder = Builder::new(snapshot, classes);
+        let allocated = frames.iter().map(|&frame| builder.site(frame, CallSiteKind::Allocated)).collect();
+        let freed = if frees_carry_alloc_stacks(snapshot, histories) {
+            Vec::new()
+        } else {
+            builder.sites_of_frees(&frames, histories)
+        };
+        Self { sites: builder.sites, allocated, freed }
+    }
+
+    /// All sites; row 0 is [`CallSiteId::NONE`].
+    #[must_use]
+    pub fn sites(&self) -> &[CallSite] {
+        &self.sites
+    }
+
+    /// A site.
+    ///
+    /// # Panics
+    /// If `id` comes from another snapshot.
+    #[must_use]
+    pub fn get(&self, id: CallSiteId) -> &CallSite {
+        &self.sites[id.index()]
+    }
+
+    /// Where a stack allocated.
+    #[must_use]
+    pub fn of_stack(&self, stack: StackId) -> CallSiteId {
+        self.allocated.get(stack.index()).copied().unwrap_or(CallSiteId::NONE)
+    }
+
+    /// Where an allocation was made, or at least freed.
+    #[must_use]
+    pub fn of_allocation(&self, snapshot: &Snapshot, history: &History, id: AllocationId) -> CallSiteId {
+        match history.stack(snapshot, id) {
+            (stack, StackSource::Free) if !self.freed.is_empty() => {
+                self.freed.get(stack.index()).copied().unwrap_or(CallSiteId::NONE)
+            }
+            (stack, _) => self.of_stack(stack),
+        }
+    }
+
+    /// The sites of all of a device's allocations, as a column.
+    #[must_use]
+    pub fn of_allocations(&self, snapshot: &Snapshot, history: &History) -> Vec<CallSiteId> {
+        (0..history.allocations.len())
+            .map(|row| self.of_allocation(snapshot, history, AllocationId::from_index(row)))
+            .collect()
+    }
+}
+
+/// Whether the stacks recorded with frees are those of the allocations (recorded with
+/// `context="alloc"`): then they tell where memory from before the recording came from.
+#[must_use]
+pub fn frees_carry_alloc_stacks(snapshot: &Snapshot, histories: &[History]) -> bool {
+    /// One program's frees rarely share their place with the allocation; many never do.
+    const SAMPLE: usize = 64;
+    let both = histories.iter().flat_map(|history| {
+        (0..history.allocations.len()).filter_map(|row| {
+            let id = AllocationId::from_index(row);
+            Some((history.alloc_event(id)?, history.free_requested_event(id)?))
+        })
+    });
+    let mut pairs = both
+        .map(|(alloc, free)| (snapshot.events.stack[alloc.index()], snapshot.events.stack[free.index()]))
+        .filter(|(alloc, _)| alloc.has_frames())
+        .take(SAMPLE)
+        .peekable();
+    pairs.peek().is_some() && pairs.all(|(alloc, free)| alloc == free)
+}
+
+/// How telling a frame is as a call site; the lowest of a stack wins, then the innermost.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+enum Rank {
+    User,
+    PythonLibrary,
+    /// `torch::autograd::generated::MmBackward0::apply`: which gradient is computed.
+    AutogradNode,
+    /// C++ that is not PyTorch's.
+    ForeignNative,
+    /// `at::_ops::mm::call`: which operator runs.
+    Operator,
+    OtherLibrary,
+    /// The allocator and the making of tensors: on every stack, tells nothing.
+    Plumbing,
+    Runtime,
+}
+
+fn ranks(snapshot: &Snapshot, classes: &FrameClasses) -> Vec<Rank> {
+    let ids = (0..snapshot.frames.len()).map(FrameId::from_index);
+    ids.map(|id| {
+        let location = Location::of(snapshot, snapshot.frames.get(id));
+        match classes.get(id) {
+            FrameClass::User => Rank::User,
+            FrameClass::Runtime => Rank::Runtime,
+            FrameClass::Library if is_python_source(location.file) => Rank::PythonLibrary,
+            FrameClass::Library => native_rank(location.function),
+        }
+    })
+    .collect()
+}
+
+fn native_rank(name: &str) -> Rank {
+    const PLUMBING: [&str; 12] = [
+        "CUDACachingAllocator",
+        "StorageImpl",
+        "TensorImpl",
+        "intrusive_ptr",
+        "at::detail::",
+        "set_output_raw",
+        "create_out(",
+        "wrap_kernel_functor",
+        "empty_cuda",
+        "empty_strided",
+        "thread_init",
+        "thread_main",
+    ];
+    if name.is_empty() || name == "??" || PLUMBING.iter().any(|part| name.contains(part)) {
+        return Rank::Plumbing;
+    }
+    let is_node = name.contains("::generated::") || name.contains("AccumulateGrad::apply");
+    if is_node && name.contains("::apply") {
+        return Rank::AutogradNode;
+    }
+    if name.contains("at::_ops::") {
+        return Rank::Operator;
+    }
+    let is_foreign = name.contains("::") && !is_torch_name(name) && !name.starts_with('<');
+    if is_foreign { Rank::ForeignNative } else { Rank::OtherLibrary }
+}
+
+fn site_frame(snapshot: &Snapshot, ranks: &[Rank], stack: StackId) -> Option<FrameId> {
+    snapshot.stacks.frames(stack).min_by_key(|frame| ranks.get(frame.index()).copied().unwrap_or(Rank::Runtime))
+}
+
+/// Interns sites by label and kind.
+struct Builder<'a> {
+    snapshot: &'a Snapshot,
+    classes: &'a FrameClasses,
+    sites: Vec<CallSite>,
+    by_label: HashMap<(String, CallSiteKind), CallSiteId>,
+    by_frame: HashMap<(FrameId, CallSiteKind), CallSiteId>,
+}
+
+impl<'a> Builder<'a> {
+    fn new(snapshot: &'a Snapshot, classes: &'a FrameClasses) -> Self {
+        let none = CallSite {
+            label: "no stack recorded".to_owned(),
+            class: FrameClass::Runtime,
+            kind: CallSiteKind::Unknown,
+            frame: None,
+        };
+        Self { snapshot, classes, sites: vec![none], by_label: HashMap::new(), by_frame: HashMap::new() }
+    }
+
+    fn site(&mut self, frame: Option<FrameId>, kind: CallSiteKind) -> CallSiteId {
+        let Some(frame) = frame else { return CallSiteId::NONE };
+        if let Some(&known) = self.by_frame.get(&(frame, kind)) {
+            return known;
+        }
+        let place = label(&Location::of(self.snapshot, self.snapshot.frames.get(frame)));
+        let text = if kind == CallSiteKind::Freed { format!("freed at {place}") } else { place };
+        let next = CallSiteId(self.sites.len() as u32);
+        let id = *self.by_label.entry((text.clone(), kind)).or_insert(next);
+        if id == next {
+            let class = self.classes.get(frame);
+            self.sites.push(CallSite { label: text, class, kind, frame: Some(frame) });
+        }
+        self.by_frame.insert((frame, kind), id);
+        id
+    }
+
+    /// Only stacks by which something from before the recording was freed get such a site.
+    fn sites_of_frees(&mut self, frames: &[Option<FrameId>], histories: &[History]) -> Vec<CallSiteId> {
+        let mut freed = vec![CallSiteId::NONE; frames.len()];
+        for history in histories {
+            for row in 0..history.allocations.len() {
+                let (stack, source) = history.stack(self.snapshot, AllocationId::from_index(row));
+                if source == StackSource::Free
+                    && let Some(&frame) = frames.get(stack.index())
+                {
+                    freed[stack.index()] = self.site(frame, CallSiteKind::Freed);
+                }
+            }
+        }
+        freed
+    }
+}
+
+/// `models/llama.py:123 forward`.
+#[must_use]
+pub fn label(location: &Location<'_>) -> String {
+    let function = short_function(location.function);
+    match (short_path(location.file), location.line) {
+        (file, _) if file.is_empty() => function,
+        (file, 0) => format!("{file} {function}"),
+        (file, line) => format!("{file}:{line} {function}"),
+    }
+}
+
+/// The part of a path that is the same on every machine: below `site-packages`, else the file and its
+/// folder.
+#[must_use]
+pub fn short_path(path: &str) -> String {
+    let path = path.replace('\\', "/");
+    for folder in ["/site-packages/", "/dist-packages/"] {
+        if let Some((_, inside)) = path.rsplit_once(folder) {
+            return inside.to_owned();
+        }
+    }
+    // A notebook's cells live in a folder named after the process.
+    let parts = if path.contains("/ipykernel_") { 1 } else { 2 };
+    let start = path.rmatch_indices('/').nth(parts - 1).map_or(0, |(at, _)| at + 1);
+    path[start..].to_owned()
+}
+
+/// A C++ signature without arguments and template arguments, a Python object without its address.
+#[must_use]
+pub fn short_function(name: &str) -> String {
+    if let Some((before, _)) = name.split_once(" at 0x") {
+        return format!("{before}{}", if name.starts_with('<') { ">" } else { "" });
+    }
+    if !name.contains("::") {
+        return name.to_owned();
+    }
+    let name = name.replace("(anonymous namespace)::", "");
+    let name = name.split(" [clone").next().unwrap_or(&name);
+    let mut text = String::new();
+    let mut depth = 0_usize;
+    for character in name.chars() {
+        match character {
+            '<' if !text.ends_with("operator") => depth += 1,
+            '>' if depth > 0 => depth -= 1,
+            '(' if depth == 0 && !text.ends_with("operator") => break,
+            _ if depth == 0 => text.push(character),
+            _ => {}
+        }
+    }
+    // What a template function returns stands before its name.
+    let start = text.trim_end().rfind(' ').filter(|_| !text.contains("operator")).map_or(0, |at| at + 1);
+    let short = text[start..].trim().trim_start_matches("torch::autograd::generated::");
+    if short.is_empty() { name.to_owned() } else { short.to_owned() }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn labels_are_short_and_the_same_everywhere() {
+        let of = |function, file, line| label(&Location { function, file, line });
+        assert_eq!(of("forward", "/root/KIVI/models/llama.py", 12), "models/llama.py:12 forward");
+        assert_eq!(of("forward", "D:\\Dev\\cs336\\model.py", 3), "cs336/model.py:3 forward");
+        assert_eq!(
+            of("mm", "/v/lib/python3.11/site-packages/torch/functional.py", 9),
+            "torch/functional.py:9 mm"
+        );
+        assert_eq!(of("at::_ops::mm::call(at::Tensor const&)", "", 0), "at::_ops::mm::call");
+        assert_eq!(of("<cell>", "/tmp/ipykernel_12/345.py", 1), "345.py:1 <cell>");
+        assert_eq!(of("train", "train.py", 1), "train.py:1 train");
+    }
+
+    #[test]
+    fn functions_lose_what_differs_between_runs() {
+        for (name, short) in [
+            ("<built-in method randn of type object at 0x7f0c>", "<built-in method randn of type object>"),
+            ("at::TensorBase at::detail::_empty_generic<long>(c10::ArrayRef<long>)", "at::detail::_empty_generic"),
+            ("torch::autograd::generated::MmBackward0::apply(std::vector<at::Tensor>&&)", "MmBackward0::apply"),
+            ("at::(anonymous namespace)::create_out(long)", "at::create_out"),
+            ("torch::autograd::Node::operator()(std::vector<int>)", "torch::autograd::Node::operator()"),
+            ("forward", "forward"),
+            ("c10::TensorImpl::~TensorImpl() [clone .localalias]", "c10::TensorImpl::~TensorImpl"),
+        ] {
+            assert_eq!(short_function(name), short);
+        }
+    }
+}

@@ -1,0 +1,368 @@
+//! All that is known of one allocation.
+
+use serde::{Deserialize, Serialize};
+
+use super::annotations::NamedRange;
+use super::frames::{FrameClass, FrameClasses, Location};
+use super::history::{History, NEVER, StackSource};
+use crate::Snapshot;
+use crate::ids::{AllocationId, BlockId, EventId, FrameId, SegmentId, StringId};
+use crate::model::{Action, BlockState, Context, DeviceIndex, NO_TIME, PoolId, Segment};
+
+/// The smallest block PyTorch's allocator hands out, and what all sizes are multiples of.
+const BLOCK_UNIT_BYTES: u64 = 512;
+
+/// One allocation in full.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub struct AllocationDetails {
+    /// `b<hex address>_<version>`, as PyTorch's viewer names it.
+    pub name: String,
+    /// Its row.
+    pub allocation: AllocationId,
+    /// Device index.
+    pub device: DeviceIndex,
+    /// Start address.
+    pub address: u64,
+    /// Bytes the program asked for.
+    pub requested_bytes: u64,
+    /// The block it has in the final state; `None` when it was freed before.
+    pub block: Option<BlockDetails>,
+    /// A bound for the block's size where [`block`](Self::block) does not tell it: requests are
+    /// rounded up to 512 bytes at least, and how much further is not recorded.
+    pub block_bytes_at_least: u64,
+    /// By which event it was made; `None` = before recording.
+    pub alloc: Option<EventMark>,
+    /// By which event the program freed it; `None` = it did not, or the event was not recorded.
+    pub free_requested: Option<EventMark>,
+    /// By which event its memory became free; `None` = still live at the end.
+    pub free_completed: Option<EventMark>,
+    /// How long it lived.
+    pub lifetime: Lifetime,
+    /// The `cudaStream_t` as a number.
+    pub stream: Option<i64>,
+    /// The stream's number in order of first appearance; 0 is always the default stream.
+    pub stream_index: Option<u32>,
+    /// The memory pool.
+    pub pool: Option<PoolId>,
+    /// `_profile_to_snapshot`'s category.
+    pub category: Option<String>,
+    /// The text the program had set for its thread.
+    pub user_metadata: Option<String>,
+    /// `torch.compile`'s region; `None` outside.
+    pub compile_context: Option<String>,
+    /// The allocator's own note.
+    pub internal_metadata: Option<String>,
+    /// Texts attached to it while it lived, oldest first.
+    pub annotations: Vec<String>,
+    /// The named ranges in which it was made, outermost first.
+    pub ranges: Vec<String>,
+    /// The stack, innermost frame first.
+    pub stack: Vec<FrameDetails>,
+    /// Whose stack it is; `None` without one.
+    pub stack_source: Option<StackOrigin>,
+    /// The forward pass's stack of a backward allocation, as text lines.
+    pub forward_frames: Vec<String>,
+    /// Requested bytes of everything live right after it was made (at moment 0 if before recording).
+    pub active_bytes_after: u64,
+}
+
+/// The block in which an allocation lives at the end.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub struct BlockDetails {
+    /// Its row.
+    pub block: BlockId,
+    /// Bytes after rounding.
+    pub bytes: u64,
+    /// Bytes lost to rounding.
+    pub rounding_bytes: u64,
+    /// What it is doing.
+    pub state: BlockState,
+    /// The segment around it.
+    pub segment: Option<SegmentId>,
+    /// The segment's address.
+    pub segment_address: Option<u64>,
+    /// The segment's size.
+    pub segment_bytes: Option<u64>,
+}
+
+/// One event of a life.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub struct EventMark {
+    /// Number of the event in its device's trace, from 0.
+    pub number: u32,
+    /// Row of the event table.
+    pub event: EventId,
+    /// Microseconds since the Unix epoch.
+    pub time_us: Option<i64>,
+    /// Microseconds since the first event with a time on this device.
+    pub since_start_us: Option<i64>,
+}
+
+/// How long an allocation lived.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub struct Lifetime {
+    /// From birth to death, in events.
+    pub events: u32,
+    /// The same in microseconds.
+    pub us: Option<i64>,
+    /// Birth or death lie outside the recording: it lived longer than this.
+    pub at_least: bool,
+}
+
+/// Which record a stack comes from.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum StackOrigin {
+    /// The alloc event.
+    Alloc,
+    /// The block in the final state.
+    Block,
+    /// The free; where it was allocated is not known.
+    Free,
+}
+
+/// One frame in words.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub struct FrameDetails {
+    /// Its row.
+    pub frame: FrameId,
+    /// Whose code it is.
+    pub class: FrameClass,
+    /// Function; for C++ the whole signature.
+    pub function: String,
+    /// File; empty when unknown.
+    pub file: String,
+    /// From 1; 0 = unknown.
+    pub line: u32,
+    /// What torch.fx knew.
+    pub fx: Option<FxDetails>,
+}
+
+/// What torch.fx knew of a frame of generated code; empty where it knew nothing.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub struct FxDetails {
+    /// E.g. `call_function`.
+    pub op: String,
+    /// The node.
+    pub name: String,
+    /// What it calls.
+    pub target: String,
+    /// Lines of the model's own code.
+    pub original_trace: String,
+}
+
+/// What [`allocation_details`] looks things up in.
+#[derive(Clone, Copy)]
+pub struct DetailsOptions<'a> {
+    /// Classes of all frames.
+    pub classes: &'a FrameClasses,
+    /// All named ranges of the snapshot.
+    pub ranges: &'a [NamedRange],
+}
+
+/// Gathers all that is known of an allocation; `None` if the device has no such allocation.
+#[must_use]
+pub fn allocation_details(
+    snapshot: &Snapshot,
+    history: &History,
+    id: AllocationId,
+    options: DetailsOptions<'_>,
+) -> Option<AllocationDetails> {
+    let table = &history.allocations;
+    let row = id.index();
+    let requested_bytes = *table.bytes.get(row)?;
+    let address = table.address[row];
+    let alloc = history.alloc_event(id);
+    let context = context_of(snapshot, history, id);
+    let segment = segment_at(snapshot, history.device, address);
+    let stream = context.map(|context| context.stream).or_else(|| segment.and_then(|(_, segment)| segment.stream));
+    let pool = context
+        .and_then(|context| context.pool)
+        .or_else(|| segment.and_then(|(_, segment)| segment.pool));
+    let alloc_mark = alloc.map(|event| mark(snapshot, history, event));
+    let text = |id: Option<StringId>| text_of(snapshot, id);
+    let (stack, stack_source) = stack_of(snapshot, history, id, options.classes);
+
+    Some(AllocationDetails {
+        name: format!("b{address:x}_{}", table.version[row]),
+        allocation: id,
+        device: history.device,
+        address,
+        requested_bytes,
+        block: block_of(snapshot, history, id, requested_bytes, segment),
+        block_bytes_at_least: requested_bytes.max(1).checked_next_multiple_of(BLOCK_UNIT_BYTES).unwrap_or(u64::MAX),
+        alloc: alloc_mark,
+        free_requested: history.free_requested_event(id).map(|event| mark(snapshot, history, event)),
+        free_completed: history.free_completed_event(id).map(|event| mark(snapshot, history, event)),
+        lifetime: lifetime(history, id),
+        stream,
+        stream_index: stream.and_then(|stream| stream_index(snapshot, stream)),
+        pool,
+        category: text(context.and_then(|context| context.category)),
+        user_metadata: text(context.and_then(|context| context.user_metadata)),
+        compile_context: text(context.and_then(|context| context.compile_context)).filter(|text| text != "N/A"),
+        internal_metadata: text(context.and_then(|context| context.internal_metadata)),
+        annotations: annotations(snapshot, history, id),
+        ranges: ranges_at(options.ranges, history.device, alloc_mark.and_then(|mark| mark.time_us)),
+        stack,
+        stack_source,
+        forward_frames: forward_frames(snapshot, context),
+        active_bytes_after: history.active_bytes.get(table.born[row] as usize).copied().unwrap_or(0),
+    })
+}
+
+/// The numbers of all streams in order of first appearance: traces first, then segments; 0 = default.
+#[must_use]
+pub fn stream_numbers(snapshot: &Snapshot) -> Vec<i64> {
+    let of_events = snapshot.contexts.rows().iter().map(|context| context.stream);
+    let of_segments = snapshot.segments.rows.iter().filter_map(|segment| segment.stream);
+    let mut streams = vec![0];
+    let mut seen = std::collections::HashSet::from([0]);
+    for stream in of_events.chain(of_segments) {
+        if seen.insert(stream) {
+            streams.push(stream);
+        }
+    }
+    streams
+}
+
+fn stream_index(snapshot: &Snapshot, stream: i64) -> Option<u32> {
+    stream_numbers(snapshot).iter().position(|&known| known == stream).map(|index| index as u32)
+}
+
+/// The alloc event's context; for what is older than the recording, that of its free.
+fn context_of<'a>(snapshot: &'a Snapshot, history: &History, id: AllocationId) -> Option<&'a Context> {
+    let event = history
+        .alloc_event(id)
+        .or_else(|| history.free_requested_event(id))
+        .or_else(|| history.free_completed_event(id))?;
+    Some(snapshot.contexts.get(snapshot.events.context[event.index()]))
+}
+
+fn text_of(snapshot: &Snapshot, id: Option<StringId>) -> Option<String> {
+    let text = snapshot.strings.get(id?);
+    (!text.is_empty()).then(|| text.to_owned())
+}
+
+/// The final state's segment around an address: memory moves between segments only by being given
+/// back to CUDA, so for freed allocations this is a good, but not a certain, answer.
+fn segment_at(snapshot: &Snapshot, device: DeviceIndex, address: u64) -> Option<(SegmentId, &Segment)> {
+    let device = i32::try_from(device).ok()?;
+    snapshot
+        .segments
+        .of_device(device)
+        .find(|(_, segment)| (segment.address..segment.end()).contains(&address))
+}
+
+fn block_of(
+    snapshot: &Snapshot,
+    history: &History,
+    id: AllocationId,
+    requested_bytes: u64,
+    segment: Option<(SegmentId, &Segment)>,
+) -> Option<BlockDetails> {
+    let block_id = history.final_block(id)?;
+    let block = snapshot.blocks.get(block_id);
+    Some(BlockDetails {
+        block: block_id,
+        bytes: block.size,
+        rounding_bytes: block.size.saturating_sub(requested_bytes),
+        state: block.state,
+        segment: segment.map(|(id, _)| id),
+        segment_address: segment.map(|(_, segment)| segment.address),
+        segment_bytes: segment.map(|(_, segment)| segment.total_size),
+    })
+}
+
+fn mark(snapshot: &Snapshot, history: &History, event: EventId) -> EventMark {
+    let time_us = time_of(snapshot, event);
+    let start_us = history.moment_start_us.first();
+    EventMark {
+        number: event.0.saturating_sub(history.first_event),
+        event,
+        time_us,
+        since_start_us: time_us.zip(start_us).map(|(time, start)| time.saturating_sub(*start)),
+    }
+}
+
+fn time_of(snapshot: &Snapshot, event: EventId) -> Option<i64> {
+    snapshot.events.time_us.get(event.index()).copied().filter(|&time| time != NO_TIME)
+}
+
+fn lifetime(history: &History, id: AllocationId) -> Lifetime {
+    let table = &history.allocations;
+    let (born, died) = (table.born[id.index()], table.died[id.index()]);
+    let end = died.min(history.event_count);
+    let time = |moment: u32| history.moment_start_us.get(moment as usize);
+    Lifetime {
+        events: end.saturating_sub(born),
+        us: time(end).zip(time(born)).map(|(end, born)| end.saturating_sub(*born)),
+        at_least: born == 0 || died == NEVER,
+    }
+}
+
+fn annotations(snapshot: &Snapshot, history: &History, id: AllocationId) -> Vec<String> {
+    let table = &history.allocations;
+    let address = table.address[id.index()];
+    // Moment m follows event m - 1, so the events while it lives are born .. died - 1.
+    let first = table.born[id.index()];
+    let last = table.died[id.index()].saturating_sub(1).min(history.event_count);
+    let rows = history.first_event.saturating_add(first)..history.first_event.saturating_add(last);
+    rows.map(EventId)
+        .filter(|event| snapshot.events.action.get(event.index()) == Some(&Action::Annotate))
+        .filter(|event| snapshot.events.addr[event.index()] == address)
+        .filter_map(|event| {
+            let context = snapshot.contexts.get(snapshot.events.context[event.index()]);
+            text_of(snapshot, context.user_metadata)
+        })
+        .collect()
+}
+
+fn ranges_at(ranges: &[NamedRange], device: DeviceIndex, time_us: Option<i64>) -> Vec<String> {
+    let Some(time_us) = time_us else { return Vec::new() };
+    let here = ranges.iter().filter(|range| i64::from(range.device) == i64::from(device));
+    here.filter(|range| range.contains(time_us)).map(|range| range.name.clone()).collect()
+}
+
+fn stack_of(
+    snapshot: &Snapshot,
+    history: &History,
+    id: AllocationId,
+    classes: &FrameClasses,
+) -> (Vec<FrameDetails>, Option<StackOrigin>) {
+    let (stack, source) = history.stack(snapshot, id);
+    let origin = match source {
+        StackSource::Alloc => StackOrigin::Alloc,
+        StackSource::Block => StackOrigin::Block,
+        StackSource::Free => StackOrigin::Free,
+    };
+    let frames = snapshot.stacks.frames(stack).map(|frame| frame_details(snapshot, classes, frame)).collect();
+    (frames, stack.has_frames().then_some(origin))
+}
+
+/// A frame in words.
+#[must_use]
+pub fn frame_details(snapshot: &Snapshot, classes: &FrameClasses, id: FrameId) -> FrameDetails {
+    let frame = snapshot.frames.get(id);
+    let location = Location::of(snapshot, frame);
+    let text = |id| snapshot.strings.get(id).to_owned();
+    FrameDetails {
+        frame: id,
+        class: classes.get(id),
+        function: location.function.to_owned(),
+        file: location.file.to_owned(),
+        line: location.line,
+        fx: frame.fx.map(|fx| FxDetails {
+            op: text(fx.op),
+            name: text(fx.name),
+            target: text(fx.target),
+            original_trace: text(fx.original_trace),
+        }),
+    }
+}
+
+fn forward_frames(snapshot: &Snapshot, context: Option<&Context>) -> Vec<String> {
+    let Some(context) = context else { return Vec::new() };
+    let lines = snapshot.contexts.forward_lines(context);
+    lines.map(|line| snapshot.strings.get(line).trim_end().to_owned()).collect()
+}
