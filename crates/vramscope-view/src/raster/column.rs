@@ -2,13 +2,15 @@
 //!
 //! The set is walked upwards. A word or group that lies within one pixel and under half of it is added
 //! from its sums; anything higher is descended into, so every band that could own a pixel is seen. Bands
-//! touch without gaps, so one open pixel is all the state a column needs.
+//! touch without gaps, so one open pixel is all the state a column needs; and while what follows surely
+//! ends below that pixel's upper edge, adding it takes no more than integers to compare and one sum.
 
 use super::live::{LiveSet, Rows, Sums};
-use super::shades::{PENDING, Shades};
+use super::shades::{DIMMED, PENDING};
 use super::sweep::Coloured;
 use super::{BLEND, NONE};
 use crate::bitset::bits;
+use std::ops::ControlFlow;
 
 /// From units of size to pixels above the lower edge of the picture.
 #[derive(Clone, Copy, Debug)]
@@ -19,6 +21,18 @@ pub(super) struct Scale {
 }
 
 impl Scale {
+    /// A height in units from which on a band may reach beyond `pixel`; a little less than exact.
+    #[inline]
+    fn edge_units(&self, pixel: usize) -> u64 {
+        // Two units of margin are far more than all rounding errors; the cast saturates.
+        ((pixel + 1) as f64 / self.px_per_unit + self.first_unit - 2.0) as u64
+    }
+
+    /// A height in units of surely less than half a pixel.
+    fn less_than_half_units(&self) -> u64 {
+        (0.49 / self.px_per_unit) as u64
+    }
+
     /// Pixels above the lower edge; not clipped.
     #[inline]
     pub(super) fn y_px(&self, units: u64) -> f64 {
@@ -29,13 +43,14 @@ impl Scale {
 
 /// One column of pixels being filled from the bottom.
 pub(super) struct Column<'a> {
-    shades: &'a Shades,
+    rows: &'a Coloured<'a>,
+    scale: &'a Scale,
     /// Pixels and owners, the lowest first.
     rgba: &'a mut [u32],
     ids: &'a mut [u32],
     x_px: usize,
-    height_px: f64,
     open: Open,
+    less_than_half_units: u64,
     /// Whether a whole pixel was hatched, which makes the column differ from its neighbours.
     pub(super) hatched: bool,
 }
@@ -44,8 +59,10 @@ pub(super) struct Column<'a> {
 #[derive(Clone, Copy)]
 struct Open {
     pixel: usize,
-    light: [f32; 3],
-    coverage: f32,
+    /// What ends lower lies within this pixel; 0 until something is in it.
+    edge_units: u64,
+    /// Sum of light × coverage, and of coverage.
+    light: [f32; 4],
     /// How many bands touch it (of a blended node: "several").
     bands: u32,
     last: u32,
@@ -54,126 +71,151 @@ struct Open {
 }
 
 impl Open {
-    fn at(pixel: usize) -> Self {
+    fn at(pixel: usize, edge_units: u64) -> Self {
         Self {
             pixel,
-            light: [0.0; 3],
-            coverage: 0.0,
+            edge_units,
+            light: [0.0; 4],
             bands: 0,
             last: NONE,
             owner: NONE,
         }
     }
+
+    #[inline]
+    fn add(&mut self, row: u32, light: [f32; 4], coverage: f32) {
+        for (sum, value) in self.light.iter_mut().zip(light) {
+            *sum += value * coverage;
+        }
+        self.bands += 1;
+        self.last = row;
+    }
 }
+
+/// Whether the walk goes on upwards or has left the picture.
+type Walk = ControlFlow<()>;
 
 impl<'a> Column<'a> {
     /// Clears the column's pixels; both slices are as long as the picture is high.
     pub(super) fn new(
-        shades: &'a Shades,
+        rows: &'a Coloured<'a>,
+        scale: &'a Scale,
         rgba: &'a mut [u32],
         ids: &'a mut [u32],
         x_px: usize,
     ) -> Self {
         rgba.fill(0);
         ids.fill(NONE);
-        let height_px = rgba.len() as f64;
+        let less_than_half_units = scale.less_than_half_units();
+        let open = Open::at(0, 0);
         Self {
-            shades,
+            rows,
+            scale,
             rgba,
             ids,
             x_px,
-            height_px,
-            open: Open::at(0),
+            open,
+            less_than_half_units,
             hatched: false,
         }
     }
 
     /// Paints the live set.
-    pub(super) fn paint(&mut self, live: &LiveSet, rows: &Coloured<'_>, scale: &Scale) {
-        let mut units = 0_u64;
-        let mut y0 = scale.y_px(0);
-        'groups: for (gw, &groups) in live.group_summary.iter().enumerate() {
-            for g in bits(groups).map(|g| gw * 64 + g) {
-                let sums = &live.group_sums[g];
-                let y1 = scale.y_px(units.wrapping_add(sums.units));
-                if y1 > 0.0 {
-                    if y0 >= scale.height_px {
-                        break 'groups;
-                    }
-                    let several = || live.word_summary[g].count_ones() > 1;
-                    if within_a_pixel(y0, y1) && several() {
-                        self.blend(sums, y0, y1);
-                    } else {
-                        self.paint_words(live, g, units, rows, scale);
-                    }
-                }
-                (units, y0) = (units.wrapping_add(sums.units), y1);
-            }
-        }
+    pub(super) fn paint(&mut self, live: &LiveSet) {
+        // Broken off above the picture or at the end of the set: both are the end of the column.
+        let _ = self.paint_groups(live);
         self.close();
     }
 
-    /// Paints the words of group `g`, which begins `units` above the ground.
-    fn paint_words(
-        &mut self,
-        live: &LiveSet,
-        g: usize,
-        mut units: u64,
-        rows: &Coloured<'_>,
-        scale: &Scale,
-    ) {
-        let mut y0 = scale.y_px(units);
-        for w in bits(live.word_summary[g]).map(|w| g * 64 + w) {
-            let word = live.words[w];
-            let sums = &live.word_sums[w];
-            let y1 = scale.y_px(units.wrapping_add(sums.units));
-            if y1 > 0.0 {
-                if y0 >= scale.height_px {
-                    return;
+    fn paint_groups(&mut self, live: &LiveSet) -> Walk {
+        let mut units = 0_u64;
+        for (gw, &groups) in live.group_summary.iter().enumerate() {
+            for g in bits(groups).map(|g| gw * 64 + g) {
+                let sums = &live.group_sums[g];
+                let end = units.wrapping_add(sums.units);
+                let several = live.word_summary[g].count_ones() > 1;
+                if !self.node(sums, several, units, end)? {
+                    self.paint_words(live, g, units)?;
                 }
-                if within_a_pixel(y0, y1) && word.count_ones() > 1 {
-                    self.blend(sums, y0, y1);
-                } else {
-                    self.paint_bands(live, w, units, rows, scale);
-                }
+                units = end;
             }
-            (units, y0) = (units.wrapping_add(sums.units), y1);
         }
+        Walk::Continue(())
+    }
+
+    /// Paints the words of group `g`, which begins `units` above the ground.
+    fn paint_words(&mut self, live: &LiveSet, g: usize, mut units: u64) -> Walk {
+        for w in bits(live.word_summary[g]).map(|w| g * 64 + w) {
+            let sums = &live.word_sums[w];
+            let end = units.wrapping_add(sums.units);
+            if !self.node(sums, live.words[w].count_ones() > 1, units, end)? {
+                self.paint_bands(live, w, units)?;
+            }
+            units = end;
+        }
+        Walk::Continue(())
+    }
+
+    /// Deals with a word or group as a whole if that is possible.
+    #[inline]
+    fn node(&mut self, sums: &Sums, several: bool, units: u64, end: u64) -> ControlFlow<(), bool> {
+        let open = &self.open;
+        if end < open.edge_units && sums.units < self.less_than_half_units {
+            if several {
+                self.blend(sums);
+            }
+            return ControlFlow::Continue(several);
+        }
+        let (y0, y1) = (self.scale.y_px(units), self.scale.y_px(end));
+        if y1 <= 0.0 {
+            return ControlFlow::Continue(true);
+        }
+        if y0 >= self.scale.height_px {
+            return ControlFlow::Break(());
+        }
+        let whole = several && y0 >= 0.0 && y1 - y0 < 0.5 && y0 as usize == y1 as usize;
+        if whole {
+            self.blend(sums);
+        }
+        ControlFlow::Continue(whole)
     }
 
     /// Paints the bands of word `w`, which begins `units` above the ground.
     #[inline]
-    fn paint_bands(
-        &mut self,
-        live: &LiveSet,
-        w: usize,
-        mut units: u64,
-        rows: &Coloured<'_>,
-        scale: &Scale,
-    ) {
-        let pending = live.pending[w];
-        let mut y0 = scale.y_px(units);
+    fn paint_bands(&mut self, live: &LiveSet, w: usize, mut units: u64) -> Walk {
+        let px_per_unit = self.scale.px_per_unit as f32;
+        let (pending, dimmed) = (live.pending[w], self.rows.dimmed_word(w));
         for bit in bits(live.words[w]) {
             let row = w * 64 + bit;
-            units = units.wrapping_add(rows.units(row));
-            let y1 = scale.y_px(units);
-            if y1 > 0.0 {
-                if y0 >= scale.height_px {
-                    return;
+            let height = self.rows.units(row);
+            let end = units.wrapping_add(height);
+            let state =
+                (dimmed >> bit & 1) as usize * DIMMED + (pending >> bit & 1) as usize * PENDING;
+            let shade = self.rows.entry(row) + state;
+            if end < self.open.edge_units && height < self.less_than_half_units {
+                let light = self.rows.shades.light_f32(shade);
+                self.open
+                    .add(row as u32, light, height as i64 as f32 * px_per_unit);
+            } else {
+                let (y0, y1) = (self.scale.y_px(units), self.scale.y_px(end));
+                if y0 >= self.scale.height_px {
+                    return Walk::Break(());
                 }
-                let shade = rows.shade(row, pending >> bit & 1 == 1);
-                self.band(row as u32, shade, y0.max(0.0), y1.min(self.height_px));
+                if y1 > 0.0 {
+                    self.band(row as u32, shade, y0.max(0.0), y1.min(self.scale.height_px));
+                }
             }
-            y0 = y1;
+            units = end;
         }
+        Walk::Continue(())
     }
 
     /// Adds one band from `y0` to `y1`, both within the picture.
-    #[inline]
     fn band(&mut self, row: u32, shade: usize, y0: f64, y1: f64) {
         let end = y1 as usize;
         if end == self.open.pixel {
             self.add(row, shade, (y1 - y0) as f32);
+            self.open.edge_units = self.scale.edge_units(end);
             return;
         }
         let mut first = y0 as usize;
@@ -183,7 +225,7 @@ impl<'a> Column<'a> {
             self.close();
         }
         self.fill(row, shade, first, end);
-        self.open = Open::at(end);
+        self.open = Open::at(end, self.scale.edge_units(end));
         if y1 > end as f64 {
             self.add(row, shade, (y1 - end as f64) as f32);
         }
@@ -192,29 +234,22 @@ impl<'a> Column<'a> {
     /// Adds part of the open pixel.
     #[inline]
     fn add(&mut self, row: u32, shade: usize, coverage: f32) {
-        let light = self.shades.light_f32(shade);
-        let open = &mut self.open;
-        for (sum, value) in open.light.iter_mut().zip(light) {
-            *sum += value * coverage;
-        }
-        open.coverage += coverage;
-        open.bands += 1;
-        open.last = row;
-        if coverage >= 0.5 && open.owner == NONE {
-            open.owner = row;
+        self.open
+            .add(row, self.rows.shades.light_f32(shade), coverage);
+        if coverage >= 0.5 && self.open.owner == NONE {
+            self.open.owner = row;
         }
     }
 
     /// Adds several bands that lie within the open pixel, from their sums.
-    fn blend(&mut self, sums: &Sums, y0: f64, y1: f64) {
-        let coverage = (y1 - y0) as f32;
-        let weight = coverage / sums.units as f32;
-        let open = &mut self.open;
-        for (sum, &light) in open.light.iter_mut().zip(&sums.light) {
-            *sum += light as f32 * weight;
+    #[inline]
+    fn blend(&mut self, sums: &Sums) {
+        let px_per_unit = self.scale.px_per_unit as f32;
+        let [r, g, b] = sums.light;
+        for (sum, value) in self.open.light.iter_mut().zip([r, g, b, sums.units]) {
+            *sum += value as i64 as f32 * px_per_unit;
         }
-        open.coverage += coverage;
-        open.bands += 2;
+        self.open.bands += 2;
     }
 
     /// Fills whole pixels with one band.
@@ -225,13 +260,13 @@ impl<'a> Column<'a> {
         }
         self.ids[first..end].fill(row);
         if shade & PENDING == 0 {
-            self.rgba[first..end].fill(self.shades.solid(shade));
+            self.rgba[first..end].fill(self.rows.shades.solid(shade));
             return;
         }
         self.hatched = true;
         let top = self.rgba.len() - 1;
         for (y, pixel) in self.rgba[first..end].iter_mut().enumerate() {
-            *pixel = self.shades.hatched(shade, self.x_px, top - first - y);
+            *pixel = self.rows.shades.hatched(shade, self.x_px, top - first - y);
         }
     }
 
@@ -244,7 +279,7 @@ impl<'a> Column<'a> {
         if let (Some(pixel), Some(id)) =
             (self.rgba.get_mut(open.pixel), self.ids.get_mut(open.pixel))
         {
-            *pixel = self.shades.blended(open.light, open.coverage);
+            *pixel = self.rows.shades.blended(open.light);
             *id = match (open.owner, open.bands) {
                 (NONE, 1) => open.last,
                 (NONE, _) => BLEND,
@@ -252,11 +287,4 @@ impl<'a> Column<'a> {
             };
         }
     }
-}
-
-/// Whether a node may be painted from its sums: within one pixel, and too low for any band of it to own
-/// that pixel.
-#[inline]
-fn within_a_pixel(y0: f64, y1: f64) -> bool {
-    y0 >= 0.0 && y1 - y0 < 0.5 && y0 as usize == y1 as usize
 }

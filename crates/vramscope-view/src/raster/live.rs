@@ -56,11 +56,18 @@ pub(super) struct LiveSet {
     pub(super) group_summary: Vec<u64>,
     pub(super) word_sums: Vec<Sums>,
     pub(super) group_sums: Vec<Sums>,
+    count: u32,
 }
 
 impl LiveSet {
+    /// How many allocations are in the set.
+    pub(super) fn count(&self) -> u32 {
+        self.count
+    }
+
     /// Empties the set and makes room for `rows` rows; reuses its memory.
     pub(super) fn clear(&mut self, rows: usize) {
+        self.count = 0;
         let words = rows.div_ceil(64);
         let groups = words.div_ceil(64);
         for (column, len) in [
@@ -86,6 +93,7 @@ impl LiveSet {
             return;
         }
         let (w, g) = (row / 64, row / 4096);
+        self.count += 1;
         self.words[w] |= 1 << (row % 64);
         self.pending[w] |= u64::from(pending) << (row % 64);
         self.word_summary[g] |= 1 << (w % 64);
@@ -107,6 +115,7 @@ impl LiveSet {
         let light = rows.shades().light(rows.shade(row, pending));
         self.word_sums[w].remove(units, light);
         self.group_sums[g].remove(units, light);
+        self.count -= 1;
         self.words[w] &= !bit;
         self.pending[w] &= !bit;
         if self.words[w] == 0 {

@@ -142,60 +142,84 @@ impl TimelineRaster {
         let height = viewport.height_px as usize;
         self.tile_rgba.resize((TILE + 1) * height, 0);
         self.tile_ids.resize((TILE + 1) * height, NONE);
-
-        // No column has been drawn yet: nothing to copy and nowhere to advance from.
-        let mut drawn = None;
+        let mut columns = Columns {
+            rows,
+            scale,
+            sweep: &mut self.sweep,
+            rgba: &mut self.tile_rgba,
+            ids: &mut self.tile_ids,
+            drawn: None,
+        };
         for first_px in (0..viewport.width_px as usize).step_by(TILE) {
             let width = TILE.min(viewport.width_px as usize - first_px);
             for i in 0..width {
-                let x_px = first_px + i;
-                let (before, column) = (i * height, (i + 1) * height);
-                let moment = frame.column_moment[x_px];
-                if drawn == Some((moment, false)) {
-                    self.tile_rgba.copy_within(before..column, column);
-                    self.tile_ids.copy_within(before..column, column);
-                    continue;
-                }
-                let mut painter = Column::new(
-                    &self.shades,
-                    &mut self.tile_rgba[column..column + height],
-                    &mut self.tile_ids[column..column + height],
-                    x_px,
-                );
-                if moment == NONE {
-                    continue;
-                }
-                match drawn {
-                    None => self.sweep.jump(moment, &rows),
-                    Some((at, _)) if at != moment => self.sweep.advance(moment, &rows),
-                    Some(_) => {}
-                }
-                painter.paint(&self.sweep.live, &rows, &scale);
-                drawn = Some((moment, painter.hatched));
+                columns.draw(i, first_px + i, frame.column_moment[first_px + i], height);
             }
-            transpose(&self.tile_rgba[height..], height, width, |at, rows| {
-                write_rgba(
-                    &mut frame.rgba,
-                    at,
-                    first_px,
-                    viewport.width_px as usize,
-                    rows,
-                );
-            });
-            transpose(&self.tile_ids[height..], height, width, |at, rows| {
-                let start = at * viewport.width_px as usize + first_px;
-                frame.ids[start..start + rows.len()].copy_from_slice(rows);
-            });
-            // The last column, for the next tile to copy.
-            self.tile_rgba.copy_within(width * height.., 0);
-            self.tile_ids.copy_within(width * height.., 0);
+            columns.emit(first_px, width, frame);
         }
     }
 }
 
-fn write_rgba(rgba: &mut [u8], y_px: usize, first_px: usize, width_px: usize, pixels: &[u32]) {
-    let start = (y_px * width_px + first_px) * 4;
-    let out = &mut rgba[start..start + pixels.len() * 4];
+/// The columns of one tile being drawn.
+struct Columns<'a> {
+    rows: Coloured<'a>,
+    scale: Scale,
+    sweep: &'a mut Sweep,
+    rgba: &'a mut [u32],
+    ids: &'a mut [u32],
+    /// The moment of the last column that was drawn, and whether its pixels depend on its place; `None`:
+    /// nothing to copy and nowhere to advance from.
+    drawn: Option<(u32, bool)>,
+}
+
+impl Columns<'_> {
+    /// Draws column `x_px`, the `i`-th of its tile.
+    fn draw(&mut self, i: usize, x_px: usize, moment: u32, height: usize) {
+        let (before, column) = (i * height, (i + 1) * height);
+        if self.drawn == Some((moment, false)) {
+            self.rgba.copy_within(before..column, column);
+            self.ids.copy_within(before..column, column);
+            return;
+        }
+        let mut painter = Column::new(
+            &self.rows,
+            &self.scale,
+            &mut self.rgba[column..column + height],
+            &mut self.ids[column..column + height],
+            x_px,
+        );
+        if moment == NONE {
+            return;
+        }
+        match self.drawn {
+            None => self.sweep.jump(moment, &self.rows),
+            Some((at, _)) if at != moment => self.sweep.advance(moment, &self.rows),
+            Some(_) => {}
+        }
+        painter.paint(&self.sweep.live);
+        self.drawn = Some((moment, painter.hatched));
+    }
+
+    /// Writes the tile into the frame and keeps its last column for the next tile to copy.
+    fn emit(&mut self, first_px: usize, width: usize, frame: &mut Frame) {
+        let (frame_width, height) = (frame.width_px as usize, frame.height_px as usize);
+        transpose(&self.rgba[height..], height, width, |y_px, pixels| {
+            write_rgba(&mut frame.rgba, y_px * frame_width + first_px, pixels);
+        });
+        transpose(&self.ids[height..], height, width, |y_px, ids| {
+            let start = y_px * frame_width + first_px;
+            frame.ids[start..start + width].copy_from_slice(ids);
+        });
+        self.rgba
+            .copy_within(width * height..(width + 1) * height, 0);
+        self.ids
+            .copy_within(width * height..(width + 1) * height, 0);
+    }
+}
+
+/// Writes pixels side by side, the first one being pixel number `first` of the picture.
+fn write_rgba(rgba: &mut [u8], first: usize, pixels: &[u32]) {
+    let out = &mut rgba[first * 4..(first + pixels.len()) * 4];
     for (bytes, pixel) in out.chunks_exact_mut(4).zip(pixels) {
         bytes.copy_from_slice(&pixel.to_le_bytes());
     }

@@ -14,67 +14,74 @@ const ENTRIES: usize = 256;
 pub(super) const DIMMED: usize = ENTRIES;
 /// Added to a palette entry: the band is pending free.
 pub(super) const PENDING: usize = 2 * ENTRIES;
+/// All shades.
+const SHADES: usize = 4 * ENTRIES;
 
 /// Every palette entry × {lit, dimmed} × {plain, pending free}.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 pub(super) struct Shades {
-    light: Vec<Linear>,
-    light_f32: Vec<[f32; 3]>,
-    solid: Vec<u32>,
+    // Arrays and not vectors: a masked index needs no check of its bounds.
+    light: Box<[Linear; SHADES]>,
+    /// The same, and 1 as the fourth, so that one sum carries light and coverage.
+    light_f32: Box<[[f32; 4]; SHADES]>,
+    solid: Box<[u32; SHADES]>,
     /// The hatch's stripes on lit and dimmed bands.
     stripe: [u32; 2],
     srgb_of_linear: Vec<u8>,
 }
 
+impl Default for Shades {
+    fn default() -> Self {
+        Self {
+            light: Box::new([[0; 3]; SHADES]),
+            light_f32: Box::new([[0.0; 4]; SHADES]),
+            solid: Box::new([0; SHADES]),
+            stripe: [0; 2],
+            srgb_of_linear: (0..4096)
+                .map(|value| srgb8(value as f32 / 4095.0))
+                .collect(),
+        }
+    }
+}
+
 impl Shades {
     /// Works the shades out anew; `dim` turns a colour into its dimmed form.
     pub(super) fn fill(&mut self, palette: &[Rgb], hatch: Rgb, dim: impl Fn(Rgb) -> Rgb) {
-        self.light.clear();
-        self.solid.clear();
-        if self.srgb_of_linear.is_empty() {
-            self.srgb_of_linear = (0..4096)
-                .map(|value| srgb8(value as f32 / 4095.0))
-                .collect();
-        }
         self.stripe = [opaque(hatch), opaque(dim(hatch))];
         let missing = palette.last().copied().unwrap_or([128; 3]);
-        for state in 0..4 {
-            let (dimmed, pending) = (state & 1 == 1, state & 2 == 2);
-            for entry in 0..ENTRIES {
-                let plain = palette.get(entry).copied().unwrap_or(missing);
-                let (plain, hatch) = if dimmed {
-                    (dim(plain), dim(hatch))
+        for shade in 0..SHADES {
+            let plain = palette.get(shade % ENTRIES).copied().unwrap_or(missing);
+            let dimmed = shade & DIMMED != 0;
+            let (plain, hatch) = if dimmed {
+                (dim(plain), dim(hatch))
+            } else {
+                (plain, hatch)
+            };
+            self.solid[shade] = opaque(plain);
+            self.light[shade] = std::array::from_fn(|c| {
+                let (plain, hatch) = (linear12(plain[c]), linear12(hatch[c]));
+                // As much amber as the hatch has: two of five pixels.
+                if shade & PENDING == 0 {
+                    plain
                 } else {
-                    (plain, hatch)
-                };
-                self.solid.push(opaque(plain));
-                let light: Linear = std::array::from_fn(|c| {
-                    let (plain, hatch) = (linear12(plain[c]), linear12(hatch[c]));
-                    // As much amber as the hatch has: two of five pixels.
-                    if pending {
-                        (3 * plain + 2 * hatch) / 5
-                    } else {
-                        plain
-                    }
-                });
-                self.light.push(light);
-            }
+                    (3 * plain + 2 * hatch) / 5
+                }
+            });
+            let [r, g, b] = self.light[shade].map(f32::from);
+            self.light_f32[shade] = [r, g, b, 1.0];
         }
-        self.light_f32.clear();
-        self.light_f32
-            .extend(self.light.iter().map(|light| light.map(f32::from)));
     }
 
     /// Linear light of a shade.
     #[inline]
     pub(super) fn light(&self, shade: usize) -> Linear {
-        self.light[shade]
+        self.light[shade % SHADES]
     }
 
-    /// Linear light of a shade, `0.0..=4095.0`.
+    /// Linear light of a shade, `0.0..=4095.0`, and 1 for its coverage.
     #[inline]
-    pub(super) fn light_f32(&self, shade: usize) -> [f32; 3] {
-        self.light_f32[shade]
+    pub(super) fn light_f32(&self, shade: usize) -> [f32; 4] {
+        self.light_f32[shade % SHADES]
     }
 
     /// A shade as one opaque pixel, without the hatch.
@@ -94,9 +101,9 @@ impl Shades {
         }
     }
 
-    /// A pixel of which `coverage` (0 to 1) is covered, by bands whose light × coverage sums to `light`.
+    /// A pixel partly covered by bands: the sums of their light × coverage, and of their coverage.
     #[inline]
-    pub(super) fn blended(&self, light: [f32; 3], coverage: f32) -> u32 {
+    pub(super) fn blended(&self, [r, g, b, coverage]: [f32; 4]) -> u32 {
         if coverage <= 0.0 {
             return 0;
         }
@@ -104,7 +111,7 @@ impl Shades {
         let channel =
             |sum: f32| u32::from(self.srgb_of_linear[((sum / coverage + 0.5) as usize).min(4095)]);
         let alpha = (coverage.min(1.0) * 255.0 + 0.5) as u32;
-        channel(light[0]) | channel(light[1]) << 8 | channel(light[2]) << 16 | alpha << 24
+        channel(r) | channel(g) << 8 | channel(b) << 16 | alpha << 24
     }
 }
 

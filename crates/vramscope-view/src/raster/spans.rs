@@ -82,11 +82,12 @@ impl ColumnSpan {
         let mut points: Vec<(f64, f64)> = Vec::new();
         let push = |points: &mut Vec<(f64, f64)>, x: f64, y: f64| {
             // A third point on one level only moves the second.
-            if let [.., (_, before), (last_x, last)] = points.as_mut_slice() {
-                if *before == y && *last == y {
-                    *last_x = x;
-                    return;
-                }
+            if let [.., (_, before), (last_x, last)] = points.as_mut_slice()
+                && *before == y
+                && *last == y
+            {
+                *last_x = x;
+                return;
             }
             points.push((x, y));
         };

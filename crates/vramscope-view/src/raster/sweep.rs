@@ -8,7 +8,7 @@ use super::bands::Bands;
 use super::index::TimelineIndex;
 use super::live::{LiveSet, Rows};
 use super::shades::{DIMMED, PENDING, Shades};
-use crate::bitset::BitSet;
+use crate::bitset::{BitSet, bits};
 
 /// The rows of a timeline with the colours of a frame.
 #[derive(Clone, Copy)]
@@ -29,12 +29,25 @@ impl Rows for Coloured<'_> {
     #[inline]
     fn shade(&self, row: usize, pending: bool) -> usize {
         let dimmed = self.matches.is_some_and(|matches| !matches.contains(row));
-        let entry = usize::from(self.colour_index.get(row).copied().unwrap_or(0));
-        entry + usize::from(dimmed) * DIMMED + usize::from(pending) * PENDING
+        self.entry(row) + usize::from(dimmed) * DIMMED + usize::from(pending) * PENDING
     }
 
     fn shades(&self) -> &Shades {
         self.shades
+    }
+}
+
+impl Coloured<'_> {
+    /// The row's place in the palette.
+    #[inline]
+    pub(super) fn entry(&self, row: usize) -> usize {
+        usize::from(self.colour_index.get(row).copied().unwrap_or(0))
+    }
+
+    /// The rows of word `w` that the filter dims, as bits.
+    #[inline]
+    pub(super) fn dimmed_word(&self, w: usize) -> u64 {
+        self.matches.map_or(0, |matches| !matches.word(w))
     }
 }
 
@@ -66,11 +79,15 @@ impl Sweep {
         };
         let pairs = born[..scanned].chunks(64).zip(died[..scanned].chunks(64));
         for (w, (born, died)) in pairs.enumerate() {
+            // Long recordings are mostly of the dead: a maximum vectorises, gathering bits does not.
+            if died.iter().fold(0, |latest, &d| latest.max(d)) <= moment {
+                continue;
+            }
             let mut word = 0_u64;
             for (bit, (&born, &died)) in born.iter().zip(died).enumerate() {
                 word |= u64::from(born <= moment && moment < died) << bit;
             }
-            for bit in crate::bitset::bits(word) {
+            for bit in bits(word) {
                 let row = w * 64 + bit;
                 self.live
                     .insert(row, bands.free_requested[row] <= moment, rows);
@@ -87,35 +104,65 @@ impl Sweep {
 
     /// Moves the live set forward to `moment`; cost: what happens in between.
     pub(super) fn advance(&mut self, moment: u32, rows: &Coloured<'_>) {
+        // One event touches one allocation: where more happens than lives, asking the living is cheaper.
+        if moment - self.moment > self.live.count() {
+            self.end_among_living(moment, rows);
+        } else {
+            self.end_in_order(moment, rows);
+        }
+        self.begin(moment, rows);
+        self.moment = moment;
+    }
+
+    /// Deaths and free requests up to `moment`, by the index's lists.
+    fn end_in_order(&mut self, moment: u32, rows: &Coloured<'_>) {
         let (bands, index, from) = (rows.bands, rows.index, self.moment);
-        let n = bands.rows();
-        let (born, died) = (&bands.born[..n], &bands.died[..n]);
-        let requested = &bands.free_requested[..n];
         while let Some(&row) = index.by_death.get(self.next_death) {
             let row = row as usize;
-            if died[row] > moment {
+            if bands.died[row] > moment {
                 break;
             }
             self.next_death += 1;
-            if born[row] <= from {
+            if bands.born[row] <= from {
                 self.live.remove(row, rows);
             }
         }
         while let Some(&row) = index.by_request.get(self.next_request) {
             let row = row as usize;
-            if requested[row] > moment {
+            if bands.free_requested[row] > moment {
                 break;
             }
             self.next_request += 1;
-            if born[row] <= from && died[row] > moment {
+            if bands.born[row] <= from && bands.died[row] > moment {
                 self.live.set_pending(row, rows);
             }
         }
+    }
+
+    /// The same by looking at every live allocation.
+    fn end_among_living(&mut self, moment: u32, rows: &Coloured<'_>) {
+        let bands = rows.bands;
+        for w in 0..self.live.words.len() {
+            for bit in bits(self.live.words[w]) {
+                let row = w * 64 + bit;
+                if bands.died[row] <= moment {
+                    self.live.remove(row, rows);
+                } else if bands.free_requested[row] <= moment {
+                    self.live.set_pending(row, rows);
+                }
+            }
+        }
+        self.skip_ends(moment, rows);
+    }
+
+    /// Births up to `moment`.
+    fn begin(&mut self, moment: u32, rows: &Coloured<'_>) {
+        let (bands, n) = (rows.bands, rows.bands.rows());
+        let (born, died) = (&bands.born[..n], &bands.died[..n]);
+        let requested = &bands.free_requested[..n];
+        let order = rows.index.by_birth.as_deref();
         while self.next_birth < n {
-            let row = index
-                .by_birth
-                .as_ref()
-                .map_or(self.next_birth, |o| o[self.next_birth] as usize);
+            let row = order.map_or(self.next_birth, |order| order[self.next_birth] as usize);
             if born[row] > moment {
                 break;
             }
@@ -124,6 +171,15 @@ impl Sweep {
                 self.live.insert(row, requested[row] <= moment, rows);
             }
         }
-        self.moment = moment;
+    }
+
+    /// Puts the places in the lists of deaths and free requests to `moment`.
+    fn skip_ends(&mut self, moment: u32, rows: &Coloured<'_>) {
+        let (bands, index) = (rows.bands, rows.index);
+        let over = |list: &[u32], column: &[u32], from: usize| {
+            from + list[from..].partition_point(|&row| column[row as usize] <= moment)
+        };
+        self.next_death = over(&index.by_death, bands.died, self.next_death);
+        self.next_request = over(&index.by_request, bands.free_requested, self.next_request);
     }
 }

@@ -264,7 +264,7 @@ fn a_peak_of_one_moment_is_seen_among_thousands() {
     rows.push((777, 1, NEVER, 1 << 30));
     let frame = draw(&Trace::new(5_000, &rows, true), 10, 20);
     assert_eq!(frame.column_moment[1], 777);
-    assert!(frame.ids.iter().any(|&id| id == 1));
+    assert!(frame.ids.contains(&1));
 }
 
 #[test]
