@@ -1,9 +1,25 @@
-//! `cargo xtask ci`: everything a change must pass.
+//! `cargo xtask ci`: everything a change must pass, the quick checks first.
 
-use anyhow::Result;
+use std::time::Instant;
 
-use crate::process::{cargo, run as run_command};
-use crate::tidy;
+use anyhow::{Context, Result};
+
+use crate::process::{cargo, root, run as run_command};
+use crate::toolchain::{self, Toolchain};
+use crate::{test, tidy};
+
+/// The crates that are compiled for the browser.
+const WASM_PACKAGES: [&str; 6] = [
+    "--package",
+    "vramscope-core",
+    "--package",
+    "vramscope-view",
+    "--package",
+    "vramscope-app",
+];
+
+/// A check's name and what it does.
+type Check = (&'static str, fn() -> Result<()>);
 
 /// Runs every check; stops at the first that fails.
 ///
@@ -11,6 +27,77 @@ use crate::tidy;
 ///
 /// When a check fails.
 pub(crate) fn run() -> Result<()> {
-    run_command(cargo().args(["fmt", "--all", "--check"]))?;
-    tidy::run()
+    let checks: [Check; 7] = [
+        ("tidy", tidy::run),
+        ("format", format),
+        ("lints", lints),
+        ("lints for wasm32", wasm_lints),
+        ("documentation", documentation),
+        ("fuzz targets", fuzz_targets),
+        ("tests", || test::run(&test::Options::default())),
+    ];
+    let mut times = Vec::new();
+    for (name, check) in checks {
+        println!("\n== {name}");
+        let start = Instant::now();
+        check().with_context(|| format!("the check \"{name}\" failed"))?;
+        times.push(format!("{name} {} s", start.elapsed().as_secs()));
+    }
+    println!("\nall checks passed: {}", times.join(", "));
+    Ok(())
+}
+
+fn format() -> Result<()> {
+    run_command(cargo().args(["fmt", "--all", "--check"]))
+}
+
+fn lints() -> Result<()> {
+    run_command(cargo().args(["clippy", "--workspace", "--all-targets", "--", "-Dwarnings"]))
+}
+
+/// Debian's toolchain has no clippy for wasm32: there the compiler's own warnings must do, while
+/// the native run above lints all but what is compiled for wasm32 alone.
+fn wasm_lints() -> Result<()> {
+    let toolchain = toolchain::find()?;
+    match toolchain {
+        Toolchain::Active => {
+            let mut clippy = toolchain.cargo("clippy");
+            run_command(
+                clippy
+                    .args(WASM_PACKAGES)
+                    .args(["--lib", "--", "-Dwarnings"]),
+            )
+        }
+        Toolchain::Debian => {
+            println!("no clippy for wasm32 in this toolchain: checking the compiler's warnings");
+            let mut check = toolchain.cargo("check");
+            check.env(
+                "CARGO_TARGET_WASM32_UNKNOWN_UNKNOWN_RUSTFLAGS",
+                "-Dwarnings",
+            );
+            run_command(check.args(WASM_PACKAGES).arg("--lib"))
+        }
+    }
+}
+
+fn documentation() -> Result<()> {
+    let mut doc = cargo();
+    doc.env("RUSTDOCFLAGS", "-Dwarnings");
+    run_command(doc.args(["doc", "--workspace", "--no-deps"]))
+}
+
+/// Builds the fuzz targets without a sanitizer, which would need a nightly compiler.
+fn fuzz_targets() -> Result<()> {
+    let manifest = root().join("fuzz/Cargo.toml");
+    if !manifest.exists() {
+        println!("there are none");
+        return Ok(());
+    }
+    let mut build = cargo();
+    build.env("RUSTFLAGS", "--cfg fuzzing");
+    run_command(
+        build
+            .args(["build", "--bins", "--manifest-path"])
+            .arg(manifest),
+    )
 }

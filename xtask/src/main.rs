@@ -3,7 +3,11 @@
 //! Each does all of its own set-up, so that a fresh clone on a fresh machine needs nothing but
 //! Rust; what it installs, and why, it says first. Nothing is installed globally except system
 //! packages on Debian as root.
-#![expect(clippy::print_stdout, reason = "a command line tool")]
+#![expect(
+    clippy::print_stdout,
+    clippy::print_stderr,
+    reason = "a command line tool"
+)]
 
 mod bench;
 mod browser;
@@ -18,6 +22,7 @@ mod toolchain;
 mod view;
 
 use std::path::PathBuf;
+use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
 
@@ -58,8 +63,18 @@ enum Command {
     },
 }
 
-fn main() -> anyhow::Result<()> {
-    match Arguments::parse().command {
+fn main() -> ExitCode {
+    match run(Arguments::parse().command) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("error: {error:#}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn run(command: Command) -> anyhow::Result<()> {
+    match command {
         Command::View(options) => view::run(&options),
         Command::Test(options) => test::run(&options),
         Command::Dist { out } => dist::run(&out),

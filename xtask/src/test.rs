@@ -11,7 +11,7 @@ use crate::process::{cargo, output, run as run_command};
 const BROWSER_TESTS: &str = "vramscope-browser-tests";
 
 /// What to run.
-#[derive(Args)]
+#[derive(Args, Default)]
 pub(crate) struct Options {
     /// Leave the browser tests out
     #[arg(long)]
