@@ -1,0 +1,93 @@
+//! Writes synthetic snapshots: `vramscope-synth training --events 1000000 -o f.pickle`.
+
+use std::fs::File;
+use std::io::{self, BufWriter};
+use std::path::{Path, PathBuf};
+
+use clap::{Parser, Subcommand};
+use vramscope_synth::snapshot::{Producer, Snapshot, WriteOptions};
+use vramscope_synth::{scenario, training};
+
+/// Writes PyTorch CUDA memory snapshots of runs that never happened.
+#[derive(Debug, Parser)]
+struct Arguments {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Debug, clap::Args)]
+struct Target {
+    /// The file to write.
+    #[arg(short, long)]
+    output: PathBuf,
+    /// Whose file: 1.13 to 2.15, cpp, xpu, profile.
+    #[arg(long, default_value = "2.8")]
+    producer: Producer,
+    /// Python's pickle protocol.
+    #[arg(long, default_value_t = 4, value_parser = clap::value_parser!(u8).range(0..=5))]
+    protocol: u8,
+}
+
+#[derive(Debug, Subcommand)]
+enum Command {
+    /// A training run of many events.
+    Training {
+        /// Events to record, give or take two.
+        #[arg(long, default_value_t = 100_000)]
+        events: usize,
+        /// Decides everything that varies.
+        #[arg(long, default_value_t = 1)]
+        seed: u64,
+        #[command(flatten)]
+        target: Target,
+    },
+    /// Many live blocks freed in random order.
+    Torture {
+        /// Blocks alive at once.
+        #[arg(long, default_value_t = 3000)]
+        live: usize,
+        /// Decides everything that varies.
+        #[arg(long, default_value_t = 1)]
+        seed: u64,
+        #[command(flatten)]
+        target: Target,
+    },
+}
+
+fn main() -> io::Result<()> {
+    match Arguments::parse().command {
+        Command::Training {
+            events,
+            seed,
+            target,
+        } => {
+            let Target {
+                output,
+                producer,
+                protocol,
+            } = target;
+            let options = training::Options {
+                events,
+                seed,
+                producer,
+                protocol,
+                ..Default::default()
+            };
+            training::write(&options, create(&output)?)?;
+        }
+        Command::Torture { live, seed, target } => save(&scenario::torture(live, seed), &target)?,
+    }
+    Ok(())
+}
+
+fn create(path: &Path) -> io::Result<BufWriter<File>> {
+    let named =
+        |error: io::Error| io::Error::new(error.kind(), format!("{}: {error}", path.display()));
+    Ok(BufWriter::new(File::create(path).map_err(named)?))
+}
+
+fn save(snapshot: &Snapshot, target: &Target) -> io::Result<()> {
+    let options = WriteOptions::new(target.producer).protocol(target.protocol);
+    snapshot.write(&options, create(&target.output)?)?;
+    Ok(())
+}

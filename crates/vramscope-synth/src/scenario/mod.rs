@@ -1,0 +1,5 @@
+//! Small runs that each show one thing.
+
+mod torture;
+
+pub use torture::torture;

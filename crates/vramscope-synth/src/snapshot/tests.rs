@@ -1,0 +1,3 @@
+//! The writer held against what FORMAT.md says of each producer.
+
+use super::*;
