@@ -105,6 +105,17 @@ impl<'a> Input<'a> {
         }
     }
 
+    /// Drops what is buffered and reads on: the number of bytes dropped, and whether any was not NUL.
+    pub(super) fn take_rest(&mut self) -> Result<(usize, bool), ErrorKind> {
+        if self.pos == self.end {
+            self.fill(1)?;
+        }
+        let rest = &self.buffer[self.pos..self.end];
+        let result = (rest.len(), rest.iter().any(|&byte| byte != 0));
+        self.pos = self.end;
+        Ok(result)
+    }
+
     /// Makes `wanted` bytes available if the data has as many. Memory grows only with bytes read.
     fn fill(&mut self, wanted: usize) -> Result<(), ErrorKind> {
         while self.end - self.pos < wanted && !self.at_eof {

@@ -32,6 +32,8 @@ pub(super) struct Machine {
     pub(super) tables: Tables,
     pub(super) warnings: Warnings,
     pub(super) limits: Limits,
+    /// The pickle protocol that the data names; 0 if it names none.
+    pub(super) protocol: u8,
     /// Bytes of unwrapped data read so far, and in all if known; for sizing columns.
     pub(super) decoded_bytes: u64,
     pub(super) expected_bytes: Option<u64>,
@@ -52,6 +54,7 @@ impl Machine {
             tables: Tables::new(key::strings_with_words()),
             warnings: Warnings::default(),
             limits,
+            protocol: 0,
             decoded_bytes: 0,
             expected_bytes,
         }

@@ -13,6 +13,7 @@ mod finish;
 mod generic;
 mod input;
 mod invariants;
+mod json;
 mod key;
 mod machine;
 mod path;
@@ -26,6 +27,8 @@ use std::ops::ControlFlow;
 
 pub use key::Key;
 
+use crate::container::{self, Encoding, Unwrapped};
+use crate::model::{ContainerKind, Source, WarningKind};
 use crate::{Error, ErrorKind, Limits, Snapshot};
 use machine::Machine;
 use value::Fault;
@@ -55,31 +58,52 @@ pub struct Options<'a> {
 /// See [`ErrorKind`]. Damage that leaves the rest readable is no error but a warning of the snapshot.
 pub fn decode_with(input: impl Read, options: Options<'_>) -> Result<Snapshot, Error> {
     let Options { limits, file_bytes, on_progress } = options;
-    let mut machine = Machine::new(limits, file_bytes);
-    let mut input = input::Input::new(Box::new(std::io::BufReader::new(input)));
+    let Unwrapped { encoding, input, mut containers, head, counters } = container::unwrap(input, &limits)?;
+    // The size says how much is to come only if nothing unpacks to more.
+    let expected_bytes = file_bytes.filter(|_| containers.is_empty());
+    let mut machine = Machine::new(limits, expected_bytes);
     let mut on_chunk = |machine: &mut Machine, decoded_bytes: u64| {
         machine.decoded_bytes = decoded_bytes;
         check_memory(machine)?;
-        let progress = Progress { file_bytes: decoded_bytes, events: machine.tables.events.len() as u64 };
-        match on_progress(progress) {
+        let events = machine.tables.events.len() as u64;
+        match on_progress(Progress { file_bytes: counters.file_bytes.get(), events }) {
             ControlFlow::Continue(()) => Ok(()),
             ControlFlow::Break(()) => Err(ErrorKind::Cancelled),
         }
     };
-    let result = pickle::run(&mut input, &mut machine, &mut on_chunk);
-    if let Err(Fault { kind, field }) = result {
-        let path = path::of(&machine, field);
-        return Err(Error { kind, offset: input.offset(), path, containers: Vec::new(), head: Vec::new() });
-    }
-    let mut snapshot = match finish::snapshot(machine) {
-        Ok(snapshot) => snapshot,
-        Err(Fault { kind, field }) => {
-            let path = field.unwrap_or_default().to_owned();
-            return Err(Error { kind, offset: input.offset(), path, containers: Vec::new(), head: Vec::new() });
-        }
+    let end = match encoding {
+        Encoding::Pickle => pickle::read(input, &mut machine, &mut on_chunk),
+        Encoding::Json => json::read(input, &mut machine, &mut on_chunk),
     };
+    containers.push(match encoding {
+        Encoding::Pickle => ContainerKind::Pickle(machine.protocol),
+        Encoding::Json => ContainerKind::Json,
+    });
+    let End { fault, offset } = end;
+    let result = match fault {
+        Some(Fault { kind, field }) => Err((kind, path::of(&machine, field))),
+        None => finish::snapshot(machine)
+            .map_err(|Fault { kind, field }| (kind, field.unwrap_or_default().to_owned())),
+    };
+    let mut snapshot = match result {
+        Ok(snapshot) => snapshot,
+        Err((kind, path)) => return Err(Error { kind, offset, path, containers, head }),
+    };
+    snapshot.source =
+        Source { containers, file_bytes: counters.file_bytes.get(), decoded_bytes: offset };
+    if counters.further_files.get() > 0 {
+        snapshot.warnings.add(WarningKind::FurtherFiles, || "the container".to_owned());
+    }
     invariants::check(&mut snapshot);
     Ok(snapshot)
+}
+
+/// How reading the unwrapped data ended.
+struct End {
+    /// What was wrong, if anything.
+    fault: Option<Fault>,
+    /// Where in the unwrapped data.
+    offset: u64,
 }
 
 /// Whether decoding keeps within its memory.

@@ -3,10 +3,14 @@
 //! Only opcodes that make plain data are run: those that import, build or call objects are refused by
 //! name. What each one does is written in CPython's `Lib/pickletools.py`; the names are from there.
 
+use std::io::BufRead;
+
+use super::End;
 use super::input::{Input, WINDOW};
 use super::machine::Machine;
 use super::value::{Fault, Value, malformed};
 use crate::ErrorKind;
+use crate::model::WarningKind;
 
 /// Longest integer in bytes that is looked at; genuine snapshots have none above 9.
 const LONGEST_INTEGER: usize = 1 << 10;
@@ -14,8 +18,40 @@ const LONGEST_INTEGER: usize = 1 << 10;
 /// Longest line of protocol 0 that holds a number.
 const LONGEST_NUMBER_LINE: usize = 1 << 12;
 
-/// Runs the opcodes up to STOP. `on_chunk` is asked after every refill of the input.
-pub(super) fn run(
+/// Runs a pickle up to its STOP; the value is left on the machine's stack. `on_chunk` is asked after
+/// every refill of the input, with the bytes read so far.
+pub(super) fn read(
+    input: Box<dyn BufRead + '_>,
+    machine: &mut Machine,
+    on_chunk: &mut dyn FnMut(&mut Machine, u64) -> Result<(), ErrorKind>,
+) -> End {
+    let mut input = Input::new(input);
+    let fault = run(&mut input, machine, on_chunk).err();
+    let offset = input.offset();
+    if fault.is_none() && read_rest(&mut input, machine).is_err() {
+        // The snapshot itself is complete: what is broken behind it costs nobody anything.
+        machine.warn(WarningKind::DamagedEnd);
+    }
+    End { fault, offset }
+}
+
+/// Reads what follows the STOP, so that a container can check its sums and count further files. A few
+/// NULs are what torch's HTML pads with.
+fn read_rest(input: &mut Input<'_>, machine: &mut Machine) -> Result<(), ErrorKind> {
+    let mut is_first = true;
+    loop {
+        let (count, has_other) = input.take_rest()?;
+        if has_other && is_first {
+            machine.warn(WarningKind::TrailingBytes);
+            is_first = false;
+        }
+        if count == 0 {
+            return Ok(());
+        }
+    }
+}
+
+fn run(
     input: &mut Input<'_>,
     machine: &mut Machine,
     on_chunk: &mut dyn FnMut(&mut Machine, u64) -> Result<(), ErrorKind>,
@@ -128,7 +164,7 @@ fn rare(window: &[u8; WINDOW], input: &mut Input<'_>, machine: &mut Machine) -> 
     input.advance(size)?;
     let length = u64_at(window, 1);
     match opcode {
-        0x80 => protocol(window[1]),
+        0x80 => protocol(window[1], machine),
         // Frames only help whoever reads from a socket; their length is not to be trusted.
         0x95 => Ok(()),
         b'X' | b'B' | b'T' => push_text(u32_at(window) as usize, input, machine),
@@ -212,7 +248,8 @@ fn put(index: u64, input: &Input<'_>, machine: &mut Machine) -> Result<(), Fault
     machine.put(index)
 }
 
-fn protocol(version: u8) -> Result<(), Fault> {
+fn protocol(version: u8, machine: &mut Machine) -> Result<(), Fault> {
+    machine.protocol = version;
     if version <= 5 {
         return Ok(());
     }

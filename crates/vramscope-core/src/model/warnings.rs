@@ -40,6 +40,8 @@ pub enum WarningKind {
     InvalidUtf8,
     /// Bytes after the end of the pickle, other than the NULs that torch's HTML pads with.
     TrailingBytes,
+    /// The snapshot is complete, but what follows it in its container is damaged or cut off.
+    DamagedEnd,
     /// Several snapshots in one container; the first was read.
     FurtherFiles,
 }

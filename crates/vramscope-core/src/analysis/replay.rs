@@ -1,0 +1,206 @@
+//! The allocator's state at any moment: which segments are mapped, which allocations are live.
+//!
+//! Recorded events alone do not say what was there before them, so the final state of the file is
+//! undone event by event to find the first one; from there everything runs forward. A keyframe is
+//! kept whenever as much has happened as one costs, so any moment is reached in time proportional to
+//! what is live there, and all keyframes together hold less than the events.
+
+mod ranges;
+
+use self::ranges::Ranges;
+pub use self::ranges::MappedRange;
+use super::history::{AllocationTable, History};
+use crate::Snapshot;
+use crate::ids::AllocationId;
+use crate::model::{Action, DeviceIndex, EventTable};
+
+/// A keyframe of live allocations is at least this many moments after the one before.
+const MIN_MOMENTS_BETWEEN: u32 = 4096;
+
+/// And this many times as many moments as it has entries.
+const MOMENTS_PER_ENTRY: u32 = 4;
+
+/// A keyframe of segments is taken after this many segment events per range that it holds.
+const STEPS_PER_RANGE: usize = 2;
+
+/// The state of one device at one moment.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct State {
+    /// The moment.
+    pub moment: u32,
+    /// Memory held from CUDA, by address; touching ranges of expandable segments on the same stream
+    /// are one.
+    pub segments: Vec<MappedRange>,
+    /// Live allocations, ascending; those whose free is pending included.
+    pub allocations: Vec<AllocationId>,
+}
+
+impl State {
+    /// Bytes of all segments.
+    #[must_use]
+    pub fn reserved_bytes(&self) -> u64 {
+        self.segments.iter().fold(0, |sum, range| sum.saturating_add(range.bytes))
+    }
+}
+
+/// Random access to the states of one device.
+pub struct Replay {
+    /// Segment events that fit the state they met, oldest first.
+    steps: Vec<Step>,
+    /// (number of steps done, ranges then), ascending; the first is the state before any step.
+    range_keyframes: Vec<(usize, Ranges)>,
+    /// (moment, live allocations then), ascending; the first is moment 0.
+    live_keyframes: Vec<(u32, Vec<AllocationId>)>,
+    /// Segment events that did not fit: their range was not mapped, or was already.
+    pub mismatched_segment_events: u64,
+}
+
+/// A change of the mapped ranges.
+struct Step {
+    moment: u32,
+    is_mapping: bool,
+    range: MappedRange,
+}
+
+impl Replay {
+    /// Prepares the states of `history`'s device.
+    #[must_use]
+    pub fn of(snapshot: &Snapshot, history: &History) -> Self {
+        let mut ranges = final_ranges(snapshot, history.device);
+        let mut steps = Vec::new();
+        let mut mismatched_segment_events = 0;
+        for moment in (1..=history.event_count).rev() {
+            let row = history.first_event + moment - 1;
+            let Some(step) = step_of(&snapshot.events, snapshot, row, moment) else { continue };
+            let fits = if step.is_mapping { ranges.remove(&step.range) } else { ranges.insert(step.range) };
+            if fits {
+                steps.push(step);
+            } else {
+                mismatched_segment_events += 1;
+            }
+        }
+        steps.reverse();
+        Self {
+            range_keyframes: range_keyframes(ranges, &steps),
+            live_keyframes: live_keyframes(history),
+            steps,
+            mismatched_segment_events,
+        }
+    }
+
+    /// The state at a moment. `history` is the one this was made of.
+    #[must_use]
+    pub fn state_at(&self, history: &History, moment: u32) -> State {
+        State { moment, segments: self.segments_at(moment), allocations: self.live_at(history, moment) }
+    }
+
+    /// The mapped ranges at a moment, by address.
+    #[must_use]
+    pub fn segments_at(&self, moment: u32) -> Vec<MappedRange> {
+        let done = self.steps.partition_point(|step| step.moment <= moment);
+        let keyframe = self.range_keyframes.partition_point(|&(steps, _)| steps <= done).saturating_sub(1);
+        let Some((from, ranges)) = self.range_keyframes.get(keyframe) else { return Vec::new() };
+        let mut ranges = ranges.clone();
+        for step in self.steps.get(*from..done).unwrap_or(&[]) {
+            step.apply(&mut ranges);
+        }
+        ranges.to_vec()
+    }
+
+    /// The live allocations at a moment, ascending.
+    #[must_use]
+    pub fn live_at(&self, history: &History, moment: u32) -> Vec<AllocationId> {
+        let keyframe = self.live_keyframes.partition_point(|&(at, _)| at <= moment).saturating_sub(1);
+        match self.live_keyframes.get(keyframe) {
+            Some((from, live)) => advance(&history.allocations, live, *from, moment),
+            None => Vec::new(),
+        }
+    }
+}
+
+impl Step {
+    fn apply(&self, ranges: &mut Ranges) {
+        if self.is_mapping {
+            ranges.insert(self.range);
+        } else {
+            ranges.remove(&self.range);
+        }
+    }
+}
+
+fn final_ranges(snapshot: &Snapshot, device: DeviceIndex) -> Ranges {
+    let mut ranges = Ranges::default();
+    for segment in &snapshot.segments.rows {
+        if u32::try_from(segment.device) == Ok(device) {
+            ranges.insert_apart(MappedRange {
+                address: segment.address,
+                bytes: segment.total_size,
+                stream: segment.stream.unwrap_or(0),
+                pool: segment.pool,
+                is_expandable: segment.is_expandable == Some(true),
+            });
+        }
+    }
+    ranges
+}
+
+fn step_of(events: &EventTable, snapshot: &Snapshot, row: u32, moment: u32) -> Option<Step> {
+    let action = events.action[row as usize];
+    let is_mapping = match action {
+        Action::SegmentAlloc | Action::SegmentMap => true,
+        Action::SegmentFree | Action::SegmentUnmap => false,
+        _ => return None,
+    };
+    let context = snapshot.contexts.get(events.context[row as usize]);
+    let range = MappedRange {
+        address: events.addr[row as usize],
+        bytes: events.size[row as usize],
+        stream: context.stream,
+        pool: context.pool,
+        is_expandable: matches!(action, Action::SegmentMap | Action::SegmentUnmap),
+    };
+    Some(Step { moment, is_mapping, range })
+}
+
+fn range_keyframes(first: Ranges, steps: &[Step]) -> Vec<(usize, Ranges)> {
+    let mut ranges = first.clone();
+    let mut keyframes = vec![(0, first)];
+    let mut since = 0;
+    for (index, step) in steps.iter().enumerate() {
+        step.apply(&mut ranges);
+        since += 1;
+        if since >= (STEPS_PER_RANGE * ranges.len()).max(64) {
+            keyframes.push((index + 1, ranges.clone()));
+            since = 0;
+        }
+    }
+    keyframes
+}
+
+fn live_keyframes(history: &History) -> Vec<(u32, Vec<AllocationId>)> {
+    let ids = (0..history.before_recording).map(AllocationId);
+    let live: Vec<_> = ids.filter(|&id| history.is_live(id, 0)).collect();
+    let mut keyframes = vec![(0, live)];
+    let mut from = 0_u32;
+    while let Some((_, last)) = keyframes.last() {
+        let spacing = (last.len() as u32).saturating_mul(MOMENTS_PER_ENTRY).max(MIN_MOMENTS_BETWEEN);
+        let moment = from.saturating_add(spacing);
+        if moment > history.event_count {
+            break;
+        }
+        let live = advance(&history.allocations, last, from, moment);
+        keyframes.push((moment, live));
+        from = moment;
+    }
+    keyframes
+}
+
+/// What is live at moment `to`, given what is at `from`: allocations are numbered by birth, so the
+/// newer ones follow.
+fn advance(allocations: &AllocationTable, live: &[AllocationId], from: u32, to: u32) -> Vec<AllocationId> {
+    let is_live = |id: &AllocationId| allocations.died[id.index()] > to;
+    let first_newer = allocations.born.partition_point(|&born| born <= from);
+    let last_newer = allocations.born.partition_point(|&born| born <= to);
+    let newer = (first_newer..last_newer).map(AllocationId::from_index);
+    live.iter().copied().filter(is_live).chain(newer.filter(is_live)).collect()
+}
