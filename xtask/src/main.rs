@@ -16,6 +16,7 @@ mod dist;
 mod fingerprint;
 mod page;
 mod process;
+mod samples;
 mod test;
 mod tidy;
 mod toolchain;

@@ -10,8 +10,8 @@ use std::process::Command;
 use anyhow::{Context, Result, anyhow};
 use wasm_bindgen_cli_support::Bindgen;
 
-use crate::process::{cargo, find_program, root, run, run_quiet, target_dir};
-use crate::{fingerprint, toolchain};
+use crate::process::{find_program, root, run, target_dir};
+use crate::{fingerprint, samples, toolchain};
 
 /// How hard the compiler tries.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -45,7 +45,7 @@ impl Profile {
 }
 
 /// All that the page is made from.
-const SOURCES: [&str; 10] = [
+const SOURCES: [&str; 11] = [
     ".cargo/config.toml",
     "Cargo.lock",
     "Cargo.toml",
@@ -56,6 +56,7 @@ const SOURCES: [&str; 10] = [
     "index.html",
     "www",
     "xtask/src/page.rs",
+    "xtask/src/samples.rs",
 ];
 
 /// The folder with the page, built unless it is there already from the same sources.
@@ -83,7 +84,7 @@ pub(crate) fn build(profile: Profile) -> Result<PathBuf> {
         optimise(&app.join("vramscope_app_bg.wasm"));
     }
     name_by_content(&staging)?;
-    write_samples(&staging.join("samples"))?;
+    samples::write(&staging.join("samples"))?;
 
     if folder.exists() {
         fs::remove_dir_all(&folder)?;
@@ -155,25 +156,6 @@ fn name_by_content(staging: &Path) -> Result<()> {
     fs::rename(&app, staging.join(&name))?;
     let index = index.replace("\"www/", &format!("\"{name}/"));
     Ok(fs::write(staging.join("index.html"), index)?)
-}
-
-/// Writes the snapshots that the start page offers.
-fn write_samples(out: &Path) -> Result<()> {
-    fs::create_dir_all(out)?;
-    // The generator is in the works: without it the page has no samples to offer.
-    if !root().join("crates/vramscope-synth/src/main.rs").exists() {
-        return Ok(());
-    }
-    let mut synth = cargo();
-    synth.args([
-        "run",
-        "--quiet",
-        "--package",
-        "vramscope-synth",
-        "--",
-        "samples",
-    ]);
-    run_quiet(synth.arg(out))
 }
 
 /// Makes `folder` anew and empty.

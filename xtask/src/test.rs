@@ -1,11 +1,14 @@
 //! `cargo xtask test`: every test, with all the set-up they need.
 
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
 use anyhow::Result;
 use clap::Args;
 
 use crate::browser;
 use crate::page::{self, Profile};
-use crate::process::{cargo, output, run as run_command};
+use crate::process::{cargo, output, run as run_command, target_dir};
 
 /// The package with the browser tests.
 const BROWSER_TESTS: &str = "vramscope-browser-tests";
@@ -27,26 +30,54 @@ pub(crate) struct Options {
 ///
 /// When the set-up or a test fails.
 pub(crate) fn run(options: &Options) -> Result<()> {
-    // Set-up first: whoever waits learns soon what is missing.
-    let chromium = (!options.no_browser).then(browser::find).transpose()?;
-    native()?;
-    run_command(cargo().args(["test", "--workspace", "--doc"]))?;
-    if let Some(chromium) = chromium {
-        let page = page::build(Profile::from_flag(options.fast))?;
-        println!("browser: {}", chromium.display());
-        let mut tests = runner();
-        tests.args(["--package", BROWSER_TESTS]);
-        run_command(tests.env("CHROME", chromium).env("VRAMSCOPE_PAGE", page))?;
+    if options.no_browser {
+        return native(None);
     }
-    Ok(())
+    // Set-up first: whoever waits learns soon what is missing.
+    let chromium = browser::find()?;
+    println!("browser: {}", chromium.display());
+    let page = page::build(Profile::from_flag(options.fast))?;
+    native(Some(&page))?;
+    in_browser(&chromium, &page)
 }
 
-fn native() -> Result<()> {
-    run_command(runner().args(["--workspace", "--exclude", BROWSER_TESTS]))
+/// Everything but the browser tests. With `page` the command line is built as `view` wants it, so
+/// that it is not built twice.
+fn native(page: Option<&Path>) -> Result<()> {
+    let page: Vec<_> = page
+        .map(|page| ("VRAMSCOPE_PAGE", page))
+        .into_iter()
+        .collect();
+    let mut tests = runner();
+    tests.args(["--workspace", "--exclude", BROWSER_TESTS]);
+    run_command(tests.envs(page.clone()))?;
+    run_command(cargo().args(["test", "--workspace", "--doc"]).envs(page))
+}
+
+fn in_browser(chromium: &Path, page: &Path) -> Result<()> {
+    let program = build_program(page)?;
+    let mut tests = runner();
+    tests.args(["--package", BROWSER_TESTS]);
+    tests
+        .env("CHROME", chromium)
+        .env("VRAMSCOPE_PAGE", page)
+        .env("VRAMSCOPE_BIN", program);
+    run_command(&mut tests)
+}
+
+/// Builds the command line with the page in it and gives its path.
+fn build_program(page: &Path) -> Result<PathBuf> {
+    let mut build = cargo();
+    build
+        .args(["build", "--package", "vramscope-cli"])
+        .env("VRAMSCOPE_PAGE", page);
+    run_command(&mut build)?;
+    let name = format!("vramscope{}", std::env::consts::EXE_SUFFIX);
+    Ok(target_dir().join("debug").join(name))
 }
 
 /// `cargo nextest run` where it is installed, else `cargo test`.
-fn runner() -> std::process::Command {
+fn runner() -> Command {
     let mut command = cargo();
     if output(cargo().args(["nextest", "--version"])).is_some() {
         command.args(["nextest", "run", "--no-tests", "pass"]);

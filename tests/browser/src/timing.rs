@@ -143,6 +143,30 @@ impl Page {
             .collect())
     }
 
+    /// Starts to record when the browser draws frames of the main thread.
+    ///
+    /// # Errors
+    ///
+    /// When the browser went away.
+    pub fn watch_frames(&mut self) -> Result<()> {
+        self.eval(
+            "globalThis.frameTimes = []; (function next(time) { frameTimes.push(time ?? \
+             performance.now()); requestAnimationFrame(next); })(); null",
+        )
+        .map(drop)
+    }
+
+    /// Times in milliseconds of the frames since [`Page::watch_frames`].
+    ///
+    /// # Errors
+    ///
+    /// When they were not watched for.
+    pub fn frame_times_ms(&mut self) -> Result<Vec<f64>> {
+        let times = self.eval("frameTimes")?;
+        let times = times.as_array().context("frames were not watched for")?;
+        Ok(times.iter().filter_map(Value::as_f64).collect())
+    }
+
     /// The page as a screen reader has it: one line per thing, `role "name"`, indented.
     ///
     /// # Errors
