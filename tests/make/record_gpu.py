@@ -68,10 +68,20 @@ def record(torch, **options):
         try:
             return torch.cuda.memory._record_memory_history("all", **options)
         except TypeError as error:
+            if "incompatible function arguments" in str(error) and not REQUIRED & set(options):
+                return record_as_2_0(torch, options)
             unknown = [name for name in options if f"'{name}'" in str(error)]
             if not unknown or unknown[0] in REQUIRED:
                 raise Skip(f"_record_memory_history: {error}") from error
             del options[unknown[0]]
+
+
+def record_as_2_0(torch, options):
+    """torch 2.0's arguments: everything is a flag, and a trace is kept only on request."""
+    stacks = options.get("context", "all") is not None
+    torch.cuda.memory._record_memory_history(
+        True, record_context=stacks, trace_alloc_max_entries=options.get("max_entries", 5000), trace_alloc_record_context=stacks
+    )
 
 
 # Options for whose sake a scenario exists.
@@ -151,7 +161,10 @@ def ring_buffer():
 def state_mode():
     """enabled="state": blocks with stacks, and a trace of one entry."""
     torch = torch_cuda()
-    torch.cuda.memory._record_memory_history("state", stacks="python")
+    try:
+        torch.cuda.memory._record_memory_history("state", stacks="python")
+    except TypeError:
+        torch.cuda.memory._record_memory_history(True)
     kept = [torch.empty(200_000, dtype=torch.uint8, device="cuda") for _ in range(12)]
     del kept[3]
     return {"state_mode": snapshot_of(torch)}
@@ -384,7 +397,10 @@ def contexts():
         kept = [torch.empty(3000, device="cuda") for _ in range(4)]
         del kept[:2]
         result[f"context_{context}"] = snapshot_of(torch)
-        torch.cuda.memory._record_memory_history(None)
+        try:
+            torch.cuda.memory._record_memory_history(None)
+        except TypeError:
+            torch.cuda.memory._record_memory_history(False)
     return result
 
 
