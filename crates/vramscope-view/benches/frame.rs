@@ -1,4 +1,4 @@
-//! How long one frame of the timeline takes: `cargo bench -p vramscope-view`.
+//! How long one frame of the timeline takes: `cargo bench -p vramscope-view -- [part of a name…]`.
 //!
 //! Median of 15 frames of 1500 × 700 px on made-up traces: the whole, a tenth of it, and a hundredth of
 //! it at a tenth of the height. Time is this thread's own where the system tells it, so that a busy
@@ -20,21 +20,33 @@ fn main() {
         "{:<34} {:>9} {:>7} {:>7} {:>7} {:>7}",
         "trace", "rows", "index", "whole", "1/10", "1/100"
     );
-    measure("training, 100 thousand events", &traces::training(100_000));
-    measure("training, 1 million events", &traces::training(1_000_000));
-    measure("training, 10 million events", &traces::training(10_000_000));
-    measure(
-        "3,000 live, 30 thousand events",
-        &traces::torture(30_000, 3_000),
-    );
-    measure(
-        "3,000 live, 1 million events",
-        &traces::torture(1_000_000, 3_000),
-    );
-    measure(
-        "100,000 live, 1 million events",
-        &traces::torture(1_000_000, 100_000),
-    );
+    pick("training, 100 thousand events", || {
+        traces::training(100_000)
+    });
+    pick("training, 1 million events", || traces::training(1_000_000));
+    pick("training, 10 million events", || {
+        traces::training(10_000_000)
+    });
+    pick("3,000 live, 30 thousand events", || {
+        traces::torture(30_000, 3_000)
+    });
+    pick("3,000 live, 1 million events", || {
+        traces::torture(1_000_000, 3_000)
+    });
+    pick("100,000 live, 1 million events", || {
+        traces::torture(1_000_000, 100_000)
+    });
+}
+
+/// Measures a trace unless the command line names others.
+fn pick(name: &str, trace: impl FnOnce() -> Trace) {
+    let wanted: Vec<String> = std::env::args()
+        .skip(1)
+        .filter(|arg| !arg.starts_with('-'))
+        .collect();
+    if wanted.is_empty() || wanted.iter().any(|part| name.contains(part)) {
+        measure(name, &trace());
+    }
 }
 
 fn measure(name: &str, trace: &Trace) {

@@ -17,6 +17,8 @@ use std::ops::ControlFlow;
 pub(super) struct Scale {
     pub(super) first_unit: f64,
     pub(super) px_per_unit: f64,
+    /// The inverse, because this is asked for every pixel.
+    pub(super) units_per_px: f64,
     pub(super) height_px: f64,
 }
 
@@ -25,12 +27,13 @@ impl Scale {
     #[inline]
     fn edge_units(&self, pixel: usize) -> u64 {
         // Two units of margin are far more than all rounding errors; the cast saturates.
-        ((pixel + 1) as f64 / self.px_per_unit + self.first_unit - 2.0) as u64
+        let upper = f64::from(pixel as i32 + 1) * self.units_per_px + self.first_unit;
+        (upper - 2.0).max(0.0) as i64 as u64
     }
 
     /// A height in units of surely less than half a pixel.
     fn less_than_half_units(&self) -> u64 {
-        (0.49 / self.px_per_unit) as u64
+        (0.49 * self.units_per_px) as u64
     }
 
     /// Pixels above the lower edge; not clipped.
@@ -173,7 +176,7 @@ impl<'a> Column<'a> {
         if y0 >= self.scale.height_px {
             return ControlFlow::Break(());
         }
-        let whole = several && y0 >= 0.0 && y1 - y0 < 0.5 && y0 as usize == y1 as usize;
+        let whole = several && y0 >= 0.0 && y1 - y0 < 0.5 && floor(y0) == floor(y1);
         if whole {
             self.blend(sums);
         }
@@ -185,6 +188,8 @@ impl<'a> Column<'a> {
     fn paint_bands(&mut self, live: &LiveSet, w: usize, mut units: u64) -> Walk {
         let px_per_unit = self.scale.px_per_unit as f32;
         let (pending, dimmed) = (live.pending[w], self.rows.dimmed_word(w));
+        // A copy, so that the sums stay in registers from band to band.
+        let mut open = self.open;
         for bit in bits(live.words[w]) {
             let row = w * 64 + bit;
             let height = self.rows.units(row);
@@ -192,42 +197,52 @@ impl<'a> Column<'a> {
             let state =
                 (dimmed >> bit & 1) as usize * DIMMED + (pending >> bit & 1) as usize * PENDING;
             let shade = self.rows.entry(row) + state;
-            if end < self.open.edge_units && height < self.less_than_half_units {
+            if end < open.edge_units && height < self.less_than_half_units {
                 let light = self.rows.shades.light_f32(shade);
-                self.open
-                    .add(row as u32, light, height as i64 as f32 * px_per_unit);
+                open.add(row as u32, light, height as i64 as f32 * px_per_unit);
             } else {
-                let (y0, y1) = (self.scale.y_px(units), self.scale.y_px(end));
-                if y0 >= self.scale.height_px {
-                    return Walk::Break(());
-                }
-                if y1 > 0.0 {
-                    self.band(row as u32, shade, y0.max(0.0), y1.min(self.scale.height_px));
-                }
+                self.open = open;
+                self.cross(row as u32, shade, units, end)?;
+                open = self.open;
             }
             units = end;
+        }
+        self.open = open;
+        Walk::Continue(())
+    }
+
+    /// Adds a band from `units` to `end` that may reach beyond the open pixel or the picture.
+    #[inline]
+    fn cross(&mut self, row: u32, shade: usize, units: u64, end: u64) -> Walk {
+        let (y0, y1) = (self.scale.y_px(units), self.scale.y_px(end));
+        if y0 >= self.scale.height_px {
+            return Walk::Break(());
+        }
+        if y1 > 0.0 {
+            self.band(row, shade, y0.max(0.0), y1.min(self.scale.height_px));
         }
         Walk::Continue(())
     }
 
     /// Adds one band from `y0` to `y1`, both within the picture.
+    #[inline]
     fn band(&mut self, row: u32, shade: usize, y0: f64, y1: f64) {
-        let end = y1 as usize;
+        let end = floor(y1);
         if end == self.open.pixel {
             self.add(row, shade, (y1 - y0) as f32);
             self.open.edge_units = self.scale.edge_units(end);
             return;
         }
-        let mut first = y0 as usize;
-        if y0 > first as f64 {
+        let mut first = floor(y0);
+        if y0 > f64::from(first as i32) {
             first += 1;
-            self.add(row, shade, (first as f64 - y0) as f32);
+            self.add(row, shade, (f64::from(first as i32) - y0) as f32);
             self.close();
         }
         self.fill(row, shade, first, end);
         self.open = Open::at(end, self.scale.edge_units(end));
-        if y1 > end as f64 {
-            self.add(row, shade, (y1 - end as f64) as f32);
+        if y1 > f64::from(end as i32) {
+            self.add(row, shade, (y1 - f64::from(end as i32)) as f32);
         }
     }
 
@@ -271,6 +286,7 @@ impl<'a> Column<'a> {
     }
 
     /// Writes the open pixel.
+    #[inline]
     fn close(&mut self) {
         let open = self.open;
         if open.bands == 0 {
@@ -287,4 +303,11 @@ impl<'a> Column<'a> {
             };
         }
     }
+}
+
+/// The pixel that a height from 0 to the picture's lies in. Signed 32 bits convert in one or two
+/// instructions, `usize` in many.
+#[inline]
+fn floor(y_px: f64) -> usize {
+    (y_px as i32).max(0) as usize
 }

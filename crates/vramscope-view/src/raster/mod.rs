@@ -203,38 +203,23 @@ impl Columns<'_> {
     /// Writes the tile into the frame and keeps its last column for the next tile to copy.
     fn emit(&mut self, first_px: usize, width: usize, frame: &mut Frame) {
         let (frame_width, height) = (frame.width_px as usize, frame.height_px as usize);
-        transpose(&self.rgba[height..], height, width, |y_px, pixels| {
-            write_rgba(&mut frame.rgba, y_px * frame_width + first_px, pixels);
-        });
-        transpose(&self.ids[height..], height, width, |y_px, ids| {
+        let (rgba, ids) = (&self.rgba[height..], &self.ids[height..]);
+        for y_px in 0..height {
+            // Columns stand one after another from the bottom up; an image begins at the top.
+            let from_below = height - 1 - y_px;
             let start = y_px * frame_width + first_px;
-            frame.ids[start..start + width].copy_from_slice(ids);
-        });
+            let pixels = &mut frame.rgba[start * 4..(start + width) * 4];
+            for (i, pixel) in pixels.chunks_exact_mut(4).enumerate() {
+                pixel.copy_from_slice(&rgba[i * height + from_below].to_le_bytes());
+            }
+            for (i, id) in frame.ids[start..start + width].iter_mut().enumerate() {
+                *id = ids[i * height + from_below];
+            }
+        }
         self.rgba
             .copy_within(width * height..(width + 1) * height, 0);
         self.ids
             .copy_within(width * height..(width + 1) * height, 0);
-    }
-}
-
-/// Writes pixels side by side, the first one being pixel number `first` of the picture.
-fn write_rgba(rgba: &mut [u8], first: usize, pixels: &[u32]) {
-    let out = &mut rgba[first * 4..(first + pixels.len()) * 4];
-    for (bytes, pixel) in out.chunks_exact_mut(4).zip(pixels) {
-        bytes.copy_from_slice(&pixel.to_le_bytes());
-    }
-}
-
-/// Hands out the rows of `width` columns that stand one after another from the bottom up, as the rows of
-/// an image: the top one first.
-fn transpose(columns: &[u32], height: usize, width: usize, mut emit: impl FnMut(usize, &[u32])) {
-    let mut row = [0; TILE];
-    for y in 0..height {
-        let from_below = height - 1 - y;
-        for (i, pixel) in row[..width].iter_mut().enumerate() {
-            *pixel = columns[i * height + from_below];
-        }
-        emit(y, &row[..width]);
     }
 }
 
@@ -249,9 +234,11 @@ fn column_moment(bands: &Bands<'_>, index: &TimelineIndex, view: &Viewport, x_px
 fn scale(viewport: &Viewport, index: &TimelineIndex) -> Scale {
     let bytes_per_unit = (1_u64 << index.unit_shift.min(63)) as f64;
     let height_px = f64::from(viewport.height_px);
+    let units = (viewport.y_max_bytes - viewport.y_min_bytes) / bytes_per_unit;
     Scale {
         first_unit: viewport.y_min_bytes / bytes_per_unit,
-        px_per_unit: height_px * bytes_per_unit / (viewport.y_max_bytes - viewport.y_min_bytes),
+        px_per_unit: height_px / units,
+        units_per_px: units / height_px,
         height_px,
     }
 }

@@ -63,7 +63,7 @@ fn draw_column(
 ) {
     let height = f64::from(viewport.height_px);
     let unit = 2_f64.powi(shift as i32);
-    let scale = height * unit / viewport.height_bytes();
+    let scale = height / (viewport.height_bytes() / unit);
     let y = |units: u128| (units as f64 - viewport.y_min_bytes / unit) * scale;
     let mut stack = Vec::new();
     let mut below = 0_u128;

@@ -142,13 +142,16 @@ impl Sweep {
     /// The same by looking at every live allocation.
     fn end_among_living(&mut self, moment: u32, rows: &Coloured<'_>) {
         let bands = rows.bands;
-        for w in 0..self.live.words.len() {
-            for bit in bits(self.live.words[w]) {
-                let row = w * 64 + bit;
-                if bands.died[row] <= moment {
-                    self.live.remove(row, rows);
-                } else if bands.free_requested[row] <= moment {
-                    self.live.set_pending(row, rows);
+        for gw in 0..self.live.group_summary.len() {
+            for g in bits(self.live.group_summary[gw]).map(|g| gw * 64 + g) {
+                for w in bits(self.live.word_summary[g]).map(|w| g * 64 + w) {
+                    for row in bits(self.live.words[w]).map(|bit| w * 64 + bit) {
+                        if bands.died[row] <= moment {
+                            self.live.remove(row, rows);
+                        } else if bands.free_requested[row] <= moment {
+                            self.live.set_pending(row, rows);
+                        }
+                    }
                 }
             }
         }
