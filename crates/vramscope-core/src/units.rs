@@ -8,7 +8,9 @@ use serde::{Deserialize, Serialize};
 ///
 /// The digits are truncated, never rounded up, so that a printed peak is never larger than the real
 /// one: 1023.99 MiB prints as `1023 MiB`.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default, Serialize, Deserialize)]
+#[derive(
+    Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default, Serialize, Deserialize,
+)]
 #[serde(transparent)]
 pub struct Bytes(pub u64);
 
@@ -76,7 +78,12 @@ mod tests {
 
     #[test]
     fn thousands_are_separated() {
-        for (count, text) in [(0, "0"), (999, "999"), (1000, "1,000"), (1_234_567, "1,234,567")] {
+        for (count, text) in [
+            (0, "0"),
+            (999, "999"),
+            (1000, "1,000"),
+            (1_234_567, "1,234,567"),
+        ] {
             assert_eq!(Count(count).to_string(), text);
         }
     }

@@ -27,7 +27,8 @@ impl NamedRange {
     /// Whether a time lies in the range; its ends belong to it, and a missing end is open.
     #[must_use]
     pub fn contains(&self, time_us: i64) -> bool {
-        self.start_us.is_none_or(|start| start <= time_us) && self.end_us.is_none_or(|end| time_us <= end)
+        self.start_us.is_none_or(|start| start <= time_us)
+            && self.end_us.is_none_or(|end| time_us <= end)
     }
 }
 
@@ -62,7 +63,11 @@ pub fn named_ranges(snapshot: &Snapshot) -> Vec<NamedRange> {
     }
     ranges.sort_by_key(|range| {
         let end = range.end_us.unwrap_or(i64::MAX);
-        (range.device, range.start_us.unwrap_or(i64::MIN), std::cmp::Reverse(end))
+        (
+            range.device,
+            range.start_us.unwrap_or(i64::MIN),
+            std::cmp::Reverse(end),
+        )
     });
     set_depths(&mut ranges);
     ranges
@@ -79,7 +84,10 @@ fn set_depths(ranges: &mut [NamedRange]) {
         }
         let start = range.start_us.unwrap_or(i64::MIN);
         let end = range.end_us.unwrap_or(i64::MAX);
-        while around.last().is_some_and(|&outer_end| outer_end <= start && outer_end < end) {
+        while around
+            .last()
+            .is_some_and(|&outer_end| outer_end <= start && outer_end < end)
+        {
             around.pop();
         }
         range.depth = around.len() as u32;
@@ -96,10 +104,18 @@ mod tests {
         let mut snapshot = Snapshot::default();
         for &(stage, name, time_us) in marks {
             let name = snapshot.strings.intern(name);
-            snapshot.annotations.rows.push(Annotation { stage, name, device: 0, time_us });
+            snapshot.annotations.rows.push(Annotation {
+                stage,
+                name,
+                device: 0,
+                time_us,
+            });
         }
         let ranges = named_ranges(&snapshot);
-        ranges.into_iter().map(|range| (range.name, range.start_us, range.end_us, range.depth)).collect()
+        ranges
+            .into_iter()
+            .map(|range| (range.name, range.start_us, range.end_us, range.depth))
+            .collect()
     }
 
     #[test]

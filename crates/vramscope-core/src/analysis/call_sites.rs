@@ -74,13 +74,20 @@ impl CallSites {
             .map(|row| site_frame(snapshot, &ranks, StackId::from_index(row)))
             .collect();
         let mut builder = Builder::new(snapshot, classes);
-        let allocated = frames.iter().map(|&frame| builder.site(frame, CallSiteKind::Allocated)).collect();
+        let allocated = frames
+            .iter()
+            .map(|&frame| builder.site(frame, CallSiteKind::Allocated))
+            .collect();
         let freed = if frees_carry_alloc_stacks(snapshot, histories) {
             Vec::new()
         } else {
             builder.sites_of_frees(&frames, histories)
         };
-        Self { sites: builder.sites, allocated, freed }
+        Self {
+            sites: builder.sites,
+            allocated,
+            freed,
+        }
     }
 
     /// All sites; row 0 is [`CallSiteId::NONE`].
@@ -101,16 +108,26 @@ impl CallSites {
     /// Where a stack allocated.
     #[must_use]
     pub fn of_stack(&self, stack: StackId) -> CallSiteId {
-        self.allocated.get(stack.index()).copied().unwrap_or(CallSiteId::NONE)
+        self.allocated
+            .get(stack.index())
+            .copied()
+            .unwrap_or(CallSiteId::NONE)
     }
 
     /// Where an allocation was made, or at least freed.
     #[must_use]
-    pub fn of_allocation(&self, snapshot: &Snapshot, history: &History, id: AllocationId) -> CallSiteId {
+    pub fn of_allocation(
+        &self,
+        snapshot: &Snapshot,
+        history: &History,
+        id: AllocationId,
+    ) -> CallSiteId {
         match history.stack(snapshot, id) {
-            (stack, StackSource::Free) if !self.freed.is_empty() => {
-                self.freed.get(stack.index()).copied().unwrap_or(CallSiteId::NONE)
-            }
+            (stack, StackSource::Free) if !self.freed.is_empty() => self
+                .freed
+                .get(stack.index())
+                .copied()
+                .unwrap_or(CallSiteId::NONE),
             (stack, _) => self.of_stack(stack),
         }
     }
@@ -137,7 +154,12 @@ pub fn frees_carry_alloc_stacks(snapshot: &Snapshot, histories: &[History]) -> b
         })
     });
     let mut pairs = both
-        .map(|(alloc, free)| (snapshot.events.stack[alloc.index()], snapshot.events.stack[free.index()]))
+        .map(|(alloc, free)| {
+            (
+                snapshot.events.stack[alloc.index()],
+                snapshot.events.stack[free.index()],
+            )
+        })
         .filter(|(alloc, _)| alloc.has_frames())
         .take(SAMPLE)
         .peekable();
@@ -201,11 +223,18 @@ fn native_rank(name: &str) -> Rank {
         return Rank::Operator;
     }
     let is_foreign = name.contains("::") && !is_torch_name(name) && !name.starts_with('<');
-    if is_foreign { Rank::ForeignNative } else { Rank::OtherLibrary }
+    if is_foreign {
+        Rank::ForeignNative
+    } else {
+        Rank::OtherLibrary
+    }
 }
 
 fn site_frame(snapshot: &Snapshot, ranks: &[Rank], stack: StackId) -> Option<FrameId> {
-    snapshot.stacks.frames(stack).min_by_key(|frame| ranks.get(frame.index()).copied().unwrap_or(Rank::Runtime))
+    snapshot
+        .stacks
+        .frames(stack)
+        .min_by_key(|frame| ranks.get(frame.index()).copied().unwrap_or(Rank::Runtime))
 }
 
 /// Interns sites by label and kind.
@@ -225,28 +254,52 @@ impl<'a> Builder<'a> {
             kind: CallSiteKind::Unknown,
             frame: None,
         };
-        Self { snapshot, classes, sites: vec![none], by_label: HashMap::new(), by_frame: HashMap::new() }
+        Self {
+            snapshot,
+            classes,
+            sites: vec![none],
+            by_label: HashMap::new(),
+            by_frame: HashMap::new(),
+        }
     }
 
     fn site(&mut self, frame: Option<FrameId>, kind: CallSiteKind) -> CallSiteId {
-        let Some(frame) = frame else { return CallSiteId::NONE };
+        let Some(frame) = frame else {
+            return CallSiteId::NONE;
+        };
         if let Some(&known) = self.by_frame.get(&(frame, kind)) {
             return known;
         }
-        let place = label(&Location::of(self.snapshot, self.snapshot.frames.get(frame)));
-        let text = if kind == CallSiteKind::Freed { format!("freed at {place}") } else { place };
+        let place = label(&Location::of(
+            self.snapshot,
+            self.snapshot.frames.get(frame),
+        ));
+        let text = if kind == CallSiteKind::Freed {
+            format!("freed at {place}")
+        } else {
+            place
+        };
         let next = CallSiteId(self.sites.len() as u32);
         let id = *self.by_label.entry((text.clone(), kind)).or_insert(next);
         if id == next {
             let class = self.classes.get(frame);
-            self.sites.push(CallSite { label: text, class, kind, frame: Some(frame) });
+            self.sites.push(CallSite {
+                label: text,
+                class,
+                kind,
+                frame: Some(frame),
+            });
         }
         self.by_frame.insert((frame, kind), id);
         id
     }
 
     /// Only stacks by which something from before the recording was freed get such a site.
-    fn sites_of_frees(&mut self, frames: &[Option<FrameId>], histories: &[History]) -> Vec<CallSiteId> {
+    fn sites_of_frees(
+        &mut self,
+        frames: &[Option<FrameId>],
+        histories: &[History],
+    ) -> Vec<CallSiteId> {
         let mut freed = vec![CallSiteId::NONE; frames.len()];
         for history in histories {
             for row in 0..history.allocations.len() {
@@ -285,7 +338,10 @@ pub fn short_path(path: &str) -> String {
     }
     // A notebook's cells live in a folder named after the process.
     let parts = if path.contains("/ipykernel_") { 1 } else { 2 };
-    let start = path.rmatch_indices('/').nth(parts - 1).map_or(0, |(at, _)| at + 1);
+    let start = path
+        .rmatch_indices('/')
+        .nth(parts - 1)
+        .map_or(0, |(at, _)| at + 1);
     path[start..].to_owned()
 }
 
@@ -312,9 +368,19 @@ pub fn short_function(name: &str) -> String {
         }
     }
     // What a template function returns stands before its name.
-    let start = text.trim_end().rfind(' ').filter(|_| !text.contains("operator")).map_or(0, |at| at + 1);
-    let short = text[start..].trim().trim_start_matches("torch::autograd::generated::");
-    if short.is_empty() { name.to_owned() } else { short.to_owned() }
+    let start = text
+        .trim_end()
+        .rfind(' ')
+        .filter(|_| !text.contains("operator"))
+        .map_or(0, |at| at + 1);
+    let short = text[start..]
+        .trim()
+        .trim_start_matches("torch::autograd::generated::");
+    if short.is_empty() {
+        name.to_owned()
+    } else {
+        short.to_owned()
+    }
 }
 
 #[cfg(test)]
@@ -323,28 +389,68 @@ mod tests {
 
     #[test]
     fn labels_are_short_and_the_same_everywhere() {
-        let of = |function, file, line| label(&Location { function, file, line });
-        assert_eq!(of("forward", "/root/KIVI/models/llama.py", 12), "models/llama.py:12 forward");
-        assert_eq!(of("forward", "D:\\Dev\\cs336\\model.py", 3), "cs336/model.py:3 forward");
+        let of = |function, file, line| {
+            label(&Location {
+                function,
+                file,
+                line,
+            })
+        };
         assert_eq!(
-            of("mm", "/v/lib/python3.11/site-packages/torch/functional.py", 9),
+            of("forward", "/root/KIVI/models/llama.py", 12),
+            "models/llama.py:12 forward"
+        );
+        assert_eq!(
+            of("forward", "D:\\Dev\\cs336\\model.py", 3),
+            "cs336/model.py:3 forward"
+        );
+        assert_eq!(
+            of(
+                "mm",
+                "/v/lib/python3.11/site-packages/torch/functional.py",
+                9
+            ),
             "torch/functional.py:9 mm"
         );
-        assert_eq!(of("at::_ops::mm::call(at::Tensor const&)", "", 0), "at::_ops::mm::call");
-        assert_eq!(of("<cell>", "/tmp/ipykernel_12/345.py", 1), "345.py:1 <cell>");
+        assert_eq!(
+            of("at::_ops::mm::call(at::Tensor const&)", "", 0),
+            "at::_ops::mm::call"
+        );
+        assert_eq!(
+            of("<cell>", "/tmp/ipykernel_12/345.py", 1),
+            "345.py:1 <cell>"
+        );
         assert_eq!(of("train", "train.py", 1), "train.py:1 train");
     }
 
     #[test]
     fn functions_lose_what_differs_between_runs() {
         for (name, short) in [
-            ("<built-in method randn of type object at 0x7f0c>", "<built-in method randn of type object>"),
-            ("at::TensorBase at::detail::_empty_generic<long>(c10::ArrayRef<long>)", "at::detail::_empty_generic"),
-            ("torch::autograd::generated::MmBackward0::apply(std::vector<at::Tensor>&&)", "MmBackward0::apply"),
-            ("at::(anonymous namespace)::create_out(long)", "at::create_out"),
-            ("torch::autograd::Node::operator()(std::vector<int>)", "torch::autograd::Node::operator()"),
+            (
+                "<built-in method randn of type object at 0x7f0c>",
+                "<built-in method randn of type object>",
+            ),
+            (
+                "at::TensorBase at::detail::_empty_generic<long>(c10::ArrayRef<long>)",
+                "at::detail::_empty_generic",
+            ),
+            (
+                "torch::autograd::generated::MmBackward0::apply(std::vector<at::Tensor>&&)",
+                "MmBackward0::apply",
+            ),
+            (
+                "at::(anonymous namespace)::create_out(long)",
+                "at::create_out",
+            ),
+            (
+                "torch::autograd::Node::operator()(std::vector<int>)",
+                "torch::autograd::Node::operator()",
+            ),
             ("forward", "forward"),
-            ("c10::TensorImpl::~TensorImpl() [clone .localalias]", "c10::TensorImpl::~TensorImpl"),
+            (
+                "c10::TensorImpl::~TensorImpl() [clone .localalias]",
+                "c10::TensorImpl::~TensorImpl",
+            ),
         ] {
             assert_eq!(short_function(name), short);
         }

@@ -175,7 +175,9 @@ pub fn allocation_details(
     let alloc = history.alloc_event(id);
     let context = context_of(snapshot, history, id);
     let segment = segment_at(snapshot, history.device, address);
-    let stream = context.map(|context| context.stream).or_else(|| segment.and_then(|(_, segment)| segment.stream));
+    let stream = context
+        .map(|context| context.stream)
+        .or_else(|| segment.and_then(|(_, segment)| segment.stream));
     let pool = context
         .and_then(|context| context.pool)
         .or_else(|| segment.and_then(|(_, segment)| segment.pool));
@@ -190,32 +192,56 @@ pub fn allocation_details(
         address,
         requested_bytes,
         block: block_of(snapshot, history, id, requested_bytes, segment),
-        block_bytes_at_least: requested_bytes.max(1).checked_next_multiple_of(BLOCK_UNIT_BYTES).unwrap_or(u64::MAX),
+        block_bytes_at_least: requested_bytes
+            .max(1)
+            .checked_next_multiple_of(BLOCK_UNIT_BYTES)
+            .unwrap_or(u64::MAX),
         alloc: alloc_mark,
-        free_requested: history.free_requested_event(id).map(|event| mark(snapshot, history, event)),
-        free_completed: history.free_completed_event(id).map(|event| mark(snapshot, history, event)),
+        free_requested: history
+            .free_requested_event(id)
+            .map(|event| mark(snapshot, history, event)),
+        free_completed: history
+            .free_completed_event(id)
+            .map(|event| mark(snapshot, history, event)),
         lifetime: lifetime(history, id),
         stream,
         stream_index: stream.and_then(|stream| stream_index(snapshot, stream)),
         pool,
         category: text(context.and_then(|context| context.category)),
         user_metadata: text(context.and_then(|context| context.user_metadata)),
-        compile_context: text(context.and_then(|context| context.compile_context)).filter(|text| text != "N/A"),
+        compile_context: text(context.and_then(|context| context.compile_context))
+            .filter(|text| text != "N/A"),
         internal_metadata: text(context.and_then(|context| context.internal_metadata)),
         annotations: annotations(snapshot, history, id),
-        ranges: ranges_at(options.ranges, history.device, alloc_mark.and_then(|mark| mark.time_us)),
+        ranges: ranges_at(
+            options.ranges,
+            history.device,
+            alloc_mark.and_then(|mark| mark.time_us),
+        ),
         stack,
         stack_source,
         forward_frames: forward_frames(snapshot, context),
-        active_bytes_after: history.active_bytes.get(table.born[row] as usize).copied().unwrap_or(0),
+        active_bytes_after: history
+            .active_bytes
+            .get(table.born[row] as usize)
+            .copied()
+            .unwrap_or(0),
     })
 }
 
 /// The numbers of all streams in order of first appearance: traces first, then segments; 0 = default.
 #[must_use]
 pub fn stream_numbers(snapshot: &Snapshot) -> Vec<i64> {
-    let of_events = snapshot.contexts.rows().iter().map(|context| context.stream);
-    let of_segments = snapshot.segments.rows.iter().filter_map(|segment| segment.stream);
+    let of_events = snapshot
+        .contexts
+        .rows()
+        .iter()
+        .map(|context| context.stream);
+    let of_segments = snapshot
+        .segments
+        .rows
+        .iter()
+        .filter_map(|segment| segment.stream);
     let mut streams = vec![0];
     let mut seen = std::collections::HashSet::from([0]);
     for stream in of_events.chain(of_segments) {
@@ -227,16 +253,27 @@ pub fn stream_numbers(snapshot: &Snapshot) -> Vec<i64> {
 }
 
 fn stream_index(snapshot: &Snapshot, stream: i64) -> Option<u32> {
-    stream_numbers(snapshot).iter().position(|&known| known == stream).map(|index| index as u32)
+    stream_numbers(snapshot)
+        .iter()
+        .position(|&known| known == stream)
+        .map(|index| index as u32)
 }
 
 /// The alloc event's context; for what is older than the recording, that of its free.
-fn context_of<'a>(snapshot: &'a Snapshot, history: &History, id: AllocationId) -> Option<&'a Context> {
+fn context_of<'a>(
+    snapshot: &'a Snapshot,
+    history: &History,
+    id: AllocationId,
+) -> Option<&'a Context> {
     let event = history
         .alloc_event(id)
         .or_else(|| history.free_requested_event(id))
         .or_else(|| history.free_completed_event(id))?;
-    Some(snapshot.contexts.get(snapshot.events.context[event.index()]))
+    Some(
+        snapshot
+            .contexts
+            .get(snapshot.events.context[event.index()]),
+    )
 }
 
 fn text_of(snapshot: &Snapshot, id: Option<StringId>) -> Option<String> {
@@ -246,7 +283,11 @@ fn text_of(snapshot: &Snapshot, id: Option<StringId>) -> Option<String> {
 
 /// The final state's segment around an address: memory moves between segments only by being given
 /// back to CUDA, so for freed allocations this is a good, but not a certain, answer.
-fn segment_at(snapshot: &Snapshot, device: DeviceIndex, address: u64) -> Option<(SegmentId, &Segment)> {
+fn segment_at(
+    snapshot: &Snapshot,
+    device: DeviceIndex,
+    address: u64,
+) -> Option<(SegmentId, &Segment)> {
     let device = i32::try_from(device).ok()?;
     snapshot
         .segments
@@ -281,12 +322,19 @@ fn mark(snapshot: &Snapshot, history: &History, event: EventId) -> EventMark {
         number: event.0.saturating_sub(history.first_event),
         event,
         time_us,
-        since_start_us: time_us.zip(start_us).map(|(time, start)| time.saturating_sub(*start)),
+        since_start_us: time_us
+            .zip(start_us)
+            .map(|(time, start)| time.saturating_sub(*start)),
     }
 }
 
 fn time_of(snapshot: &Snapshot, event: EventId) -> Option<i64> {
-    snapshot.events.time_us.get(event.index()).copied().filter(|&time| time != NO_TIME)
+    snapshot
+        .events
+        .time_us
+        .get(event.index())
+        .copied()
+        .filter(|&time| time != NO_TIME)
 }
 
 fn lifetime(history: &History, id: AllocationId) -> Lifetime {
@@ -296,7 +344,9 @@ fn lifetime(history: &History, id: AllocationId) -> Lifetime {
     let time = |moment: u32| history.moment_start_us.get(moment as usize);
     Lifetime {
         events: end.saturating_sub(born),
-        us: time(end).zip(time(born)).map(|(end, born)| end.saturating_sub(*born)),
+        us: time(end)
+            .zip(time(born))
+            .map(|(end, born)| end.saturating_sub(*born)),
         at_least: born == 0 || died == NEVER,
     }
 }
@@ -306,22 +356,32 @@ fn annotations(snapshot: &Snapshot, history: &History, id: AllocationId) -> Vec<
     let address = table.address[id.index()];
     // Moment m follows event m - 1, so the events while it lives are born .. died - 1.
     let first = table.born[id.index()];
-    let last = table.died[id.index()].saturating_sub(1).min(history.event_count);
+    let last = table.died[id.index()]
+        .saturating_sub(1)
+        .min(history.event_count);
     let rows = history.first_event.saturating_add(first)..history.first_event.saturating_add(last);
     rows.map(EventId)
         .filter(|event| snapshot.events.action.get(event.index()) == Some(&Action::Annotate))
         .filter(|event| snapshot.events.addr[event.index()] == address)
         .filter_map(|event| {
-            let context = snapshot.contexts.get(snapshot.events.context[event.index()]);
+            let context = snapshot
+                .contexts
+                .get(snapshot.events.context[event.index()]);
             text_of(snapshot, context.user_metadata)
         })
         .collect()
 }
 
 fn ranges_at(ranges: &[NamedRange], device: DeviceIndex, time_us: Option<i64>) -> Vec<String> {
-    let Some(time_us) = time_us else { return Vec::new() };
-    let here = ranges.iter().filter(|range| i64::from(range.device) == i64::from(device));
-    here.filter(|range| range.contains(time_us)).map(|range| range.name.clone()).collect()
+    let Some(time_us) = time_us else {
+        return Vec::new();
+    };
+    let here = ranges
+        .iter()
+        .filter(|range| i64::from(range.device) == i64::from(device));
+    here.filter(|range| range.contains(time_us))
+        .map(|range| range.name.clone())
+        .collect()
 }
 
 fn stack_of(
@@ -336,7 +396,11 @@ fn stack_of(
         StackSource::Block => StackOrigin::Block,
         StackSource::Free => StackOrigin::Free,
     };
-    let frames = snapshot.stacks.frames(stack).map(|frame| frame_details(snapshot, classes, frame)).collect();
+    let frames = snapshot
+        .stacks
+        .frames(stack)
+        .map(|frame| frame_details(snapshot, classes, frame))
+        .collect();
     (frames, stack.has_frames().then_some(origin))
 }
 
@@ -362,7 +426,11 @@ pub fn frame_details(snapshot: &Snapshot, classes: &FrameClasses, id: FrameId) -
 }
 
 fn forward_frames(snapshot: &Snapshot, context: Option<&Context>) -> Vec<String> {
-    let Some(context) = context else { return Vec::new() };
+    let Some(context) = context else {
+        return Vec::new();
+    };
     let lines = snapshot.contexts.forward_lines(context);
-    lines.map(|line| snapshot.strings.get(line).trim_end().to_owned()).collect()
+    lines
+        .map(|line| snapshot.strings.get(line).trim_end().to_owned())
+        .collect()
 }

@@ -120,17 +120,30 @@ pub struct Fact {
 pub fn facts(snapshot: &Snapshot, histories: &[History]) -> Vec<Fact> {
     let mut facts: Vec<Fact> = Vec::new();
     let mut add = |kind, device| facts.push(fact(kind, device));
-    if snapshot.events.is_empty() && snapshot.segments.is_empty() && snapshot.host_segments.is_empty() {
+    if snapshot.events.is_empty()
+        && snapshot.segments.is_empty()
+        && snapshot.host_segments.is_empty()
+    {
         add(FactKind::Nothing, None);
         return facts;
     }
     if histories.len() > 1 {
-        add(FactKind::SeveralDevices { devices: histories.len() as u64 }, None);
+        add(
+            FactKind::SeveralDevices {
+                devices: histories.len() as u64,
+            },
+            None,
+        );
     }
     if let Some(kind) = skew(snapshot) {
         add(kind, None);
     }
-    let host_bytes: u64 = snapshot.host_segments.rows.iter().map(|segment| segment.total_size).sum();
+    let host_bytes: u64 = snapshot
+        .host_segments
+        .rows
+        .iter()
+        .map(|segment| segment.total_size)
+        .sum();
     if host_bytes > 0 {
         add(FactKind::HostMemory { bytes: host_bytes }, None);
     }
@@ -154,7 +167,11 @@ fn device_facts(snapshot: &Snapshot, history: &History) -> Vec<FactKind> {
             }
             kinds.extend(ring_full(snapshot, history, &actions));
             kinds.extend(before_recording(history));
-            kinds.extend(actions.skipped().map(|action| FactKind::SkippedActions { action }));
+            kinds.extend(
+                actions
+                    .skipped()
+                    .map(|action| FactKind::SkippedActions { action }),
+            );
         }
     }
     if !has_segments(snapshot, history.device) {
@@ -177,7 +194,10 @@ struct ActionsSeen {
 
 impl ActionsSeen {
     fn of(snapshot: &Snapshot, history: &History) -> Self {
-        let mut counts: Vec<_> = Action::known().iter().map(|&(action, _)| (action, 0)).collect();
+        let mut counts: Vec<_> = Action::known()
+            .iter()
+            .map(|&(action, _)| (action, 0))
+            .collect();
         for (_, action) in events(snapshot, history) {
             if let Some((_, count)) = counts.iter_mut().find(|(known, _)| *known == action) {
                 *count += 1;
@@ -187,7 +207,10 @@ impl ActionsSeen {
     }
 
     fn count(&self, action: Action) -> u64 {
-        self.counts.iter().find(|(known, _)| *known == action).map_or(0, |&(_, count)| count)
+        self.counts
+            .iter()
+            .find(|(known, _)| *known == action)
+            .map_or(0, |&(_, count)| count)
     }
 
     /// Actions that are missing although their counterpart occurs often enough to tell. (A file of
@@ -201,45 +224,75 @@ impl ActionsSeen {
         ];
         pairs
             .into_iter()
-            .filter(|&(missing, counterpart)| self.count(missing) == 0 && self.count(counterpart) >= ENOUGH)
+            .filter(|&(missing, counterpart)| {
+                self.count(missing) == 0 && self.count(counterpart) >= ENOUGH
+            })
             .map(|(missing, _)| missing)
     }
 }
 
 /// Number and action of a device's events.
-fn events<'a>(snapshot: &'a Snapshot, history: &History) -> impl Iterator<Item = (u32, Action)> + use<'a> {
+fn events<'a>(
+    snapshot: &'a Snapshot,
+    history: &History,
+) -> impl Iterator<Item = (u32, Action)> + use<'a> {
     let start = history.first_event as usize;
-    let end = start.saturating_add(history.event_count as usize).min(snapshot.events.len());
+    let end = start
+        .saturating_add(history.event_count as usize)
+        .min(snapshot.events.len());
     (0..).zip(snapshot.events.action[start.min(end)..end].iter().copied())
 }
 
 /// A full ring is not marked in the file. It is all but certain when the trace begins in the middle
 /// of things (its first event ends or frees something) while memory has passed through the trace.
 fn ring_full(snapshot: &Snapshot, history: &History, actions: &ActionsSeen) -> Option<FactKind> {
-    let max_entries = snapshot.settings.get("trace_alloc_max_entries").and_then(serde_json::Value::as_u64);
-    let overflowed = snapshot.settings.get("trace_alloc_overflowed").and_then(serde_json::Value::as_bool);
+    let max_entries = snapshot
+        .settings
+        .get("trace_alloc_max_entries")
+        .and_then(serde_json::Value::as_u64);
+    let overflowed = snapshot
+        .settings
+        .get("trace_alloc_overflowed")
+        .and_then(serde_json::Value::as_bool);
     if let Some(overflowed) = overflowed {
-        return overflowed.then_some(FactKind::RingFull { max_entries, certain: true });
+        return overflowed.then_some(FactKind::RingFull {
+            max_entries,
+            certain: true,
+        });
     }
     let (_, first) = events(snapshot, history).next()?;
     // PyTorch's own default, and the round numbers that people choose.
-    let is_round = |count: u32| count >= 1000 && (count.is_multiple_of(10_000) || count.is_power_of_two() || count == 1000);
+    let is_round = |count: u32| {
+        count >= 1000 && (count.is_multiple_of(10_000) || count.is_power_of_two() || count == 1000)
+    };
     let freed_unknown = freed_without_alloc(history);
     // The free of a pair whose request was overwritten.
     let begins_inside = first == Action::FreeCompleted;
     let is_likely = begins_inside || (is_round(history.event_count) && freed_unknown > 0);
     let has_allocs = actions.count(Action::Alloc) > 0;
-    (is_likely && has_allocs && freed_unknown > 0).then_some(FactKind::RingFull { max_entries, certain: false })
+    (is_likely && has_allocs && freed_unknown > 0).then_some(FactKind::RingFull {
+        max_entries,
+        certain: false,
+    })
 }
 
 fn freed_without_alloc(history: &History) -> u64 {
     let table = &history.allocations;
-    table.born.iter().zip(&table.died).filter(|&(&born, &died)| born == 0 && died != NEVER).count() as u64
+    table
+        .born
+        .iter()
+        .zip(&table.died)
+        .filter(|&(&born, &died)| born == 0 && died != NEVER)
+        .count() as u64
 }
 
 fn before_recording(history: &History) -> Option<FactKind> {
     let table = &history.allocations;
-    let before = table.born.iter().zip(&table.bytes).filter(|(born, _)| **born == 0);
+    let before = table
+        .born
+        .iter()
+        .zip(&table.bytes)
+        .filter(|(born, _)| **born == 0);
     let allocations = before.clone().count() as u64;
     let bytes = before.map(|(_, bytes)| bytes).sum();
     (allocations > 0).then_some(FactKind::BeforeRecording { allocations, bytes })
@@ -248,14 +301,24 @@ fn before_recording(history: &History) -> Option<FactKind> {
 fn no_stacks(snapshot: &Snapshot, history: &History) -> Option<FactKind> {
     let of = history.allocations.len();
     let without = (0..of)
-        .filter(|&row| !history.stack(snapshot, AllocationId::from_index(row)).0.has_frames())
+        .filter(|&row| {
+            !history
+                .stack(snapshot, AllocationId::from_index(row))
+                .0
+                .has_frames()
+        })
         .count();
-    (without > 0).then_some(FactKind::NoStacks { without: without as u64, of: of as u64 })
+    (without > 0).then_some(FactKind::NoStacks {
+        without: without as u64,
+        of: of as u64,
+    })
 }
 
 fn out_of_memory(snapshot: &Snapshot, history: &History) -> Option<FactKind> {
     let ooms = events(snapshot, history).filter(|&(_, action)| action == Action::Oom);
-    let (count, last) = ooms.fold((0, None), |(count, _), (number, _)| (count + 1, Some(number)));
+    let (count, last) = ooms.fold((0, None), |(count, _), (number, _)| {
+        (count + 1, Some(number))
+    });
     let number = last?;
     let event = snapshot.events.get(EventId(history.first_event + number));
     Some(FactKind::OutOfMemory {
@@ -268,7 +331,8 @@ fn out_of_memory(snapshot: &Snapshot, history: &History) -> Option<FactKind> {
 
 fn pending_free(history: &History) -> Option<FactKind> {
     let table = &history.allocations;
-    let pending = (0..table.len()).filter(|&row| table.died[row] == NEVER && table.free_requested[row] != NEVER);
+    let pending = (0..table.len())
+        .filter(|&row| table.died[row] == NEVER && table.free_requested[row] != NEVER);
     let bytes = pending.clone().map(|row| table.bytes[row]).sum();
     let allocations = pending.count() as u64;
     (allocations > 0).then_some(FactKind::PendingFree { allocations, bytes })
@@ -280,7 +344,10 @@ fn skew(snapshot: &Snapshot) -> Option<FactKind> {
         .list()
         .iter()
         .filter(|warning| {
-            matches!(warning.kind, WarningKind::LiveAllocationWithoutBlock | WarningKind::SegmentEventMismatch)
+            matches!(
+                warning.kind,
+                WarningKind::LiveAllocationWithoutBlock | WarningKind::SegmentEventMismatch
+            )
         })
         .map(|warning| warning.count)
         .sum();
@@ -298,21 +365,34 @@ fn fact(kind: FactKind, device: Option<DeviceIndex>) -> Fact {
         _ => FactLevel::Gap,
     };
     let [meaning, advice] = meaning_and_advice(kind).map(str::to_owned);
-    Fact { kind, level, device, text: text(kind), meaning, advice }
+    Fact {
+        kind,
+        level,
+        device,
+        text: text(kind),
+        meaning,
+        advice,
+    }
 }
 
 fn text(kind: FactKind) -> String {
     match kind {
         FactKind::Nothing => "The file holds no segment and no event.".to_owned(),
         FactKind::NoTrace => "No events were recorded.".to_owned(),
-        FactKind::StateOnly => "The trace has exactly one event: recorded with enabled=\"state\".".to_owned(),
+        FactKind::StateOnly => {
+            "The trace has exactly one event: recorded with enabled=\"state\".".to_owned()
+        }
         FactKind::NoTimes => "The events have no times.".to_owned(),
         FactKind::NoSegments => "The file has no segments for this device.".to_owned(),
         FactKind::NoStacks { without, of } if without == of => {
             "No stacks were recorded with the allocations.".to_owned()
         }
         FactKind::NoStacks { without, of } => {
-            format!("{} of {} allocations have no stack.", Count(without), Count(of))
+            format!(
+                "{} of {} allocations have no stack.",
+                Count(without),
+                Count(of)
+            )
         }
         FactKind::BeforeRecording { allocations, bytes } => format!(
             "Recording began after {} live {} of {} in all.",
@@ -320,18 +400,35 @@ fn text(kind: FactKind) -> String {
             plural(allocations, "allocation", "allocations"),
             Bytes(bytes)
         ),
-        FactKind::RingFull { certain, max_entries } => {
+        FactKind::RingFull {
+            certain,
+            max_entries,
+        } => {
             let likely = if certain { "was" } else { "was probably" };
-            let size = max_entries.map(|entries| format!(" ({} entries)", Count(entries))).unwrap_or_default();
+            let size = max_entries
+                .map(|entries| format!(" ({} entries)", Count(entries)))
+                .unwrap_or_default();
             format!("The event buffer{size} {likely} full: the oldest events are lost.")
         }
         FactKind::SkippedActions { action } => {
-            format!("There is no {} event at all.", action.name().unwrap_or("such"))
+            format!(
+                "There is no {} event at all.",
+                action.name().unwrap_or("such")
+            )
         }
         FactKind::SeveralDevices { devices } => format!("The file covers {devices} devices."),
-        FactKind::OutOfMemory { events, requested_bytes, device_free_bytes, event } => format!(
+        FactKind::OutOfMemory {
+            events,
+            requested_bytes,
+            device_free_bytes,
+            event,
+        } => format!(
             "Out of memory {}: the last request, at event {}, was for {} with {} free on the device.",
-            if events == 1 { "once".to_owned() } else { format!("{} times", Count(events)) },
+            if events == 1 {
+                "once".to_owned()
+            } else {
+                format!("{} times", Count(events))
+            },
             Count(u64::from(event)),
             Bytes(requested_bytes),
             Bytes(device_free_bytes)
@@ -341,7 +438,10 @@ fn text(kind: FactKind) -> String {
             Count(places),
             plural(places, "place", "places")
         ),
-        FactKind::HostMemory { bytes } => format!("Pinned host memory was recorded: {} at the end.", Bytes(bytes)),
+        FactKind::HostMemory { bytes } => format!(
+            "Pinned host memory was recorded: {} at the end.",
+            Bytes(bytes)
+        ),
         FactKind::PendingFree { allocations, bytes } => format!(
             "{} freed {} of {} in all still wait for other streams at the end.",
             Count(allocations),
@@ -399,7 +499,10 @@ fn meaning_and_advice(kind: FactKind) -> [&'static str; 2] {
             "Lives of allocations may look longer or shorter than they were.",
             "Record without skip_actions.",
         ],
-        FactKind::SeveralDevices { .. } => ["Each is shown on its own; the one with the highest peak comes first.", ""],
+        FactKind::SeveralDevices { .. } => [
+            "Each is shown on its own; the one with the highest peak comes first.",
+            "",
+        ],
         FactKind::OutOfMemory { .. } => [
             "PyTorch had already given its cached memory back to CUDA by then and still could not get the request.",
             "",
@@ -415,4 +518,39 @@ fn meaning_and_advice(kind: FactKind) -> [&'static str; 2] {
             "",
         ],
     }
+}
+
+/// A warning's kind in words.
+#[must_use]
+pub fn warning_text(kind: &WarningKind) -> String {
+    let text = match kind {
+        WarningKind::UnknownKey(key) => return format!("unknown key {key}, not read"),
+        WarningKind::UnknownAction(action) => {
+            return format!("unknown action {action}, kept as it is");
+        }
+        WarningKind::MissingKey(key) => return format!("missing {key}, taken as 0 or empty"),
+        WarningKind::WrongType(key) => {
+            return format!("{key} has a value of another type, ignored");
+        }
+        WarningKind::BlocksDoNotFillSegment => "blocks do not add up to their segment's total_size",
+        WarningKind::BlocksNotContiguous => "a block does not begin where the one before it ends",
+        WarningKind::SegmentSumsDiffer => "a segment's sums are not those of its blocks",
+        WarningKind::SegmentsUnsorted => "segments are not in address order",
+        WarningKind::SegmentsOverlap => "segments overlap",
+        WarningKind::TimeRunsBackwards => "an event's time lies before its predecessor's",
+        WarningKind::AllocAtLiveAddress => {
+            "an allocation at an address where another is still live"
+        }
+        WarningKind::LiveAllocationWithoutBlock => {
+            "an allocation that is live at the end has no active block of its size"
+        }
+        WarningKind::SegmentEventMismatch => "a segment event does not fit the final state",
+        WarningKind::InvalidUtf8 => "text is not valid UTF-8; the bad bytes are replaced",
+        WarningKind::TrailingBytes => "bytes after the end of the data",
+        WarningKind::DamagedEnd => {
+            "the snapshot is complete, but what follows it in its container is damaged"
+        }
+        WarningKind::FurtherFiles => "further snapshots in the same container; the first was read",
+    };
+    text.to_owned()
 }

@@ -135,24 +135,34 @@ fn classify_python(name: &str, filename: &str) -> FrameClass {
         || path.starts_with("<eval_with_key")
         || path.starts_with("<__array_function__")
         || (path == "<string>" && name.starts_with("__"));
-    if in_library || is_generated { FrameClass::Library } else { FrameClass::User }
+    if in_library || is_generated {
+        FrameClass::Library
+    } else {
+        FrameClass::User
+    }
 }
 
 /// `c:/users/me/appdata/local/programs/python/python311/lib/runpy.py`.
 fn in_windows_standard_library(lower_path: &str) -> bool {
     lower_path.split_once("/lib/").is_some_and(|(before, _)| {
-        before.rsplit('/').next().is_some_and(|folder| folder.starts_with("python3"))
+        before
+            .rsplit('/')
+            .next()
+            .is_some_and(|folder| folder.starts_with("python3"))
     })
 }
 
 fn classify_native(name: &str, filename: &str) -> FrameClass {
-    let starts_with_any = |prefixes: &[&str]| prefixes.iter().any(|prefix| name.starts_with(prefix));
+    let starts_with_any =
+        |prefixes: &[&str]| prefixes.iter().any(|prefix| name.starts_with(prefix));
     let is_c_api = name.strip_prefix("Py").is_some_and(|rest| {
         rest.starts_with(|c: char| c == '_' || c.is_ascii_uppercase()) && !rest.contains("::")
     });
     if RUNTIME_NAMES.iter().any(|part| name.contains(part))
         || RUNTIME_FILES.iter().any(|part| filename.contains(part))
-        || FURTHER_RUNTIME_FILES.iter().any(|part| filename.contains(part))
+        || FURTHER_RUNTIME_FILES
+            .iter()
+            .any(|part| filename.contains(part))
         || starts_with_any(&RUNTIME_PREFIXES)
         || is_c_api
         || name == "clone"
@@ -163,22 +173,48 @@ fn classify_native(name: &str, filename: &str) -> FrameClass {
     // kept debug information, which for PyTorch's own binaries is the build farm.
     let is_absolute = filename.starts_with('/') || filename.get(1..3) == Some(":\\");
     let is_known = is_torch_name(name)
-        || ["/torch/", "/aten/", "/c10/", "/conda", "/usr/", "/build/", "/opt/", "site-packages"]
-            .iter()
-            .any(|folder| filename.contains(folder));
-    let is_source = [".cpp", ".cc", ".cxx", ".cu", ".cuh", ".c", ".h", ".hpp", ".rs"]
+        || [
+            "/torch/",
+            "/aten/",
+            "/c10/",
+            "/conda",
+            "/usr/",
+            "/build/",
+            "/opt/",
+            "site-packages",
+        ]
         .iter()
-        .any(|extension| filename.ends_with(extension));
-    if is_absolute && is_source && !is_known { FrameClass::User } else { FrameClass::Library }
+        .any(|folder| filename.contains(folder));
+    let is_source = [
+        ".cpp", ".cc", ".cxx", ".cu", ".cuh", ".c", ".h", ".hpp", ".rs",
+    ]
+    .iter()
+    .any(|extension| filename.ends_with(extension));
+    if is_absolute && is_source && !is_known {
+        FrameClass::User
+    } else {
+        FrameClass::Library
+    }
 }
 
 /// Whether a C++ name belongs to PyTorch or the libraries it is made of.
 pub(crate) fn is_torch_name(name: &str) -> bool {
     const NAMESPACES: [&str; 11] = [
-        "at::", "c10::", "torch::", "std::", "THP", "caffe2::", "pybind11::", "cublas", "cudnn",
-        "void at::", "__gnu_cxx::",
+        "at::",
+        "c10::",
+        "torch::",
+        "std::",
+        "THP",
+        "caffe2::",
+        "pybind11::",
+        "cublas",
+        "cudnn",
+        "void at::",
+        "__gnu_cxx::",
     ];
-    NAMESPACES.iter().any(|namespace| name.starts_with(namespace))
+    NAMESPACES
+        .iter()
+        .any(|namespace| name.starts_with(namespace))
         || name.contains(" at::")
         || name.contains(" torch::")
         || name.contains(" c10::")
@@ -205,7 +241,10 @@ impl FrameClasses {
     /// The class of a frame; [`FrameClass::Runtime`] for a frame of another snapshot.
     #[must_use]
     pub fn get(&self, id: FrameId) -> FrameClass {
-        self.classes.get(id.index()).copied().unwrap_or(FrameClass::Runtime)
+        self.classes
+            .get(id.index())
+            .copied()
+            .unwrap_or(FrameClass::Runtime)
     }
 }
 
@@ -234,7 +273,11 @@ impl<'a> Location<'a> {
         {
             return location;
         }
-        Self { function: name, file, line: frame.line }
+        Self {
+            function: name,
+            file,
+            line: frame.line,
+        }
     }
 }
 
@@ -243,7 +286,11 @@ fn split_profiler_name(name: &str) -> Option<Location<'_>> {
     let (place, function) = name.split_once("): ")?;
     let (file, line) = place.rsplit_once('(')?;
     let line = line.parse().ok()?;
-    is_python_source(file).then_some(Location { function, file, line })
+    is_python_source(file).then_some(Location {
+        function,
+        file,
+        line,
+    })
 }
 
 /// A row of a stack as it is shown.
@@ -289,11 +336,23 @@ pub fn fold(
             Some(FoldedRow::Runtime { hidden }) if is_hidden => *hidden += 1,
             Some(FoldedRow::Frame { frame, times, .. }) if *frame == id => *times += 1,
             _ if is_hidden => rows.push(FoldedRow::Runtime { hidden: 1 }),
-            _ => rows.push(FoldedRow::Frame { frame: id, class: id_class, times: 1 }),
+            _ => rows.push(FoldedRow::Frame {
+                frame: id,
+                class: id_class,
+                times: 1,
+            }),
         }
     }
     if options.user_first {
-        let is_user = |row: &FoldedRow| matches!(row, FoldedRow::Frame { class: FrameClass::User, .. });
+        let is_user = |row: &FoldedRow| {
+            matches!(
+                row,
+                FoldedRow::Frame {
+                    class: FrameClass::User,
+                    ..
+                }
+            )
+        };
         rows.sort_by_key(|row| !is_user(row));
     }
     rows
@@ -310,21 +369,45 @@ mod tests {
             ("forward", "/root/KIVI/models/modeling_llama.py", User),
             ("train_start", "/home/me/train.py", User),
             ("forward", "D:\\Dev\\cs336\\model.py", User),
-            ("_call_impl", "D:\\Dev\\.venv\\Lib\\site-packages\\torch\\nn\\modules\\module.py", Library),
-            ("_call_impl", "/opt/venv/lib/python3.11/site-packages/torch/nn/modules/module.py", Library),
+            (
+                "_call_impl",
+                "D:\\Dev\\.venv\\Lib\\site-packages\\torch\\nn\\modules\\module.py",
+                Library,
+            ),
+            (
+                "_call_impl",
+                "/opt/venv/lib/python3.11/site-packages/torch/nn/modules/module.py",
+                Library,
+            ),
             ("_run_code", "<frozen runpy>", Library),
             ("<module>", "<string>", User),
             ("__init__", "<string>", Library),
             ("forward", "/tmp/ipykernel_123/456.py", User),
             ("torch/optim/adam.py(348): step", "none", Library),
             ("prof.py(4): step", "none", User),
-            ("<built-in method randn of type object at 0x7f0cefebc100>", "none", Library),
+            (
+                "<built-in method randn of type object at 0x7f0cefebc100>",
+                "none",
+                Library,
+            ),
             ("torch::unwind::unwind()", "??", Runtime),
-            ("_PyEval_EvalFrameDefault", "/tmp/Python-3.11.1/Python/ceval.c", Runtime),
+            (
+                "_PyEval_EvalFrameDefault",
+                "/tmp/Python-3.11.1/Python/ceval.c",
+                Runtime,
+            ),
             ("_PyMem_SetupAllocators", "??", Runtime),
             ("PyDescr_IsData", "??", Runtime),
-            ("slot_tp_call", "/usr/local/src/conda/python-3.12.3/Objects/typeobject.c", Runtime),
-            ("at::_ops::mul_Tensor::call(at::Tensor const&)", "??", Library),
+            (
+                "slot_tp_call",
+                "/usr/local/src/conda/python-3.12.3/Objects/typeobject.c",
+                Runtime,
+            ),
+            (
+                "at::_ops::mul_Tensor::call(at::Tensor const&)",
+                "??",
+                Library,
+            ),
             ("torch::autograd::Engine::thread_main(...)", "??", Library),
             ("my_extension(at::Tensor)", "/home/me/ext/kernel.cu", User),
         ] {
@@ -334,12 +417,19 @@ mod tests {
 
     #[test]
     fn folding_counts_runs() {
-        let classes =
-            FrameClasses { classes: vec![FrameClass::Runtime, FrameClass::Library, FrameClass::User] };
+        let classes = FrameClasses {
+            classes: vec![FrameClass::Runtime, FrameClass::Library, FrameClass::User],
+        };
         let [runtime, library, user] = [FrameId(0), FrameId(1), FrameId(2)];
-        let stack = [runtime, runtime, library, library, runtime, user, user, user, library];
+        let stack = [
+            runtime, runtime, library, library, runtime, user, user, user, library,
+        ];
         let rows = fold(stack, &classes, FoldOptions::default());
-        let frame = |frame, class, times| FoldedRow::Frame { frame, class, times };
+        let frame = |frame, class, times| FoldedRow::Frame {
+            frame,
+            class,
+            times,
+        };
         let expected = vec![
             FoldedRow::Runtime { hidden: 2 },
             frame(library, FrameClass::Library, 2),
@@ -349,7 +439,14 @@ mod tests {
         ];
         assert_eq!(rows, expected);
 
-        let first = fold(stack, &classes, FoldOptions { user_first: true, show_runtime: true })[0];
+        let first = fold(
+            stack,
+            &classes,
+            FoldOptions {
+                user_first: true,
+                show_runtime: true,
+            },
+        )[0];
         assert_eq!(first, frame(user, FrameClass::User, 3));
     }
 }

@@ -58,7 +58,11 @@ pub fn top_call_sites(
         let bytes = history.allocations.bytes[id.index()];
         let site = site_of.get(id.index()).copied().unwrap_or(CallSiteId::NONE);
         while totals.len() <= site.index() {
-            totals.push(SiteTotal { site: CallSiteId(totals.len() as u32), bytes: 0, count: 0 });
+            totals.push(SiteTotal {
+                site: CallSiteId(totals.len() as u32),
+                bytes: 0,
+                count: 0,
+            });
         }
         let total = &mut totals[site.index()];
         total.bytes = total.bytes.saturating_add(bytes);
@@ -99,7 +103,11 @@ mod tests {
 
     #[test]
     fn live_from_birth_until_before_death() {
-        let at = |moment| live_at(&history(), moment).map(|id| id.0).collect::<Vec<_>>();
+        let at = |moment| {
+            live_at(&history(), moment)
+                .map(|id| id.0)
+                .collect::<Vec<_>>()
+        };
         assert_eq!(at(0), [0]);
         assert_eq!(at(1), [0, 1]);
         assert_eq!(at(3), [0, 1, 2], "pending free is still active");
@@ -111,8 +119,18 @@ mod tests {
         let history = history();
         let sites = [CallSiteId(5), CallSiteId(2), CallSiteId(5)];
         let top = top_call_sites(&history, &sites, live_at(&history, 3), 1);
-        assert_eq!(top.sites, [SiteTotal { site: CallSiteId(2), bytes: 200, count: 1 }]);
+        assert_eq!(
+            top.sites,
+            [SiteTotal {
+                site: CallSiteId(2),
+                bytes: 200,
+                count: 1
+            }]
+        );
         assert_eq!((top.bytes, top.count), (350, 3));
-        assert_eq!((top.other_bytes, top.other_count, top.other_sites), (150, 2, 1));
+        assert_eq!(
+            (top.other_bytes, top.other_count, top.other_sites),
+            (150, 2, 1)
+        );
     }
 }

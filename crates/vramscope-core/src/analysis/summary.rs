@@ -145,9 +145,17 @@ pub struct TableSizes {
 /// Sums a snapshot up. `histories` are those of all its [`devices`](Snapshot::devices).
 #[must_use]
 pub fn summary(snapshot: &Snapshot, histories: &[History]) -> Summary {
-    let mut devices: Vec<_> = histories.iter().map(|history| device_summary(snapshot, history)).collect();
+    let mut devices: Vec<_> = histories
+        .iter()
+        .map(|history| device_summary(snapshot, history))
+        .collect();
     devices.sort_by_key(|device| (std::cmp::Reverse(device.peak.active_bytes), device.device));
-    let host_events = u64::from(snapshot.host_trace.end.saturating_sub(snapshot.host_trace.start));
+    let host_events = u64::from(
+        snapshot
+            .host_trace
+            .end
+            .saturating_sub(snapshot.host_trace.start),
+    );
     let has_host = host_events > 0 || !snapshot.host_segments.is_empty();
     Summary {
         source: snapshot.source.clone(),
@@ -175,7 +183,11 @@ pub fn summary(snapshot: &Snapshot, histories: &[History]) -> Summary {
 #[must_use]
 pub fn device_summary(snapshot: &Snapshot, history: &History) -> DeviceSummary {
     let table = &history.allocations;
-    let before = table.born.iter().zip(&table.bytes).filter(|(born, _)| **born == 0);
+    let before = table
+        .born
+        .iter()
+        .zip(&table.bytes)
+        .filter(|(born, _)| **born == 0);
     let events_by_action = events_by_action(snapshot, history);
     let peak_moment = history.peak_moment;
     let device = i32::try_from(history.device).ok();
@@ -190,9 +202,16 @@ pub fn device_summary(snapshot: &Snapshot, history: &History) -> DeviceSummary {
         allocations_before_recording: before.clone().count() as u64,
         bytes_before_recording: before.map(|(_, bytes)| bytes).sum(),
         allocations_still_live: table.died.iter().filter(|&&died| died == NEVER).count() as u64,
-        time_span: times.first().zip(times.last()).map(|(&start_us, &end_us)| TimeSpan { start_us, end_us }),
+        time_span: times
+            .first()
+            .zip(times.last())
+            .map(|(&start_us, &end_us)| TimeSpan { start_us, end_us }),
         peak: Peak {
-            active_bytes: history.active_bytes.get(peak_moment as usize).copied().unwrap_or(0),
+            active_bytes: history
+                .active_bytes
+                .get(peak_moment as usize)
+                .copied()
+                .unwrap_or(0),
             moment: peak_moment,
             time_us: times.get(peak_moment as usize).copied(),
             allocations: super::live_at::live_at(history, peak_moment).count() as u64,
@@ -205,19 +224,30 @@ pub fn device_summary(snapshot: &Snapshot, history: &History) -> DeviceSummary {
 }
 
 fn count_of(counts: &[ActionCount], action: &str) -> u64 {
-    counts.iter().find(|entry| entry.action == action).map_or(0, |entry| entry.count)
+    counts
+        .iter()
+        .find(|entry| entry.action == action)
+        .map_or(0, |entry| entry.count)
 }
 
 fn events_by_action(snapshot: &Snapshot, history: &History) -> Vec<ActionCount> {
     let mut counts: Vec<(Action, ActionCount)> = Vec::new();
     let rows = history.first_event..history.first_event.saturating_add(history.event_count);
     for event in rows.map(EventId) {
-        let Some(&action) = snapshot.events.action.get(event.index()) else { break };
+        let Some(&action) = snapshot.events.action.get(event.index()) else {
+            break;
+        };
         match counts.iter_mut().find(|(known, _)| *known == action) {
             Some((_, entry)) => entry.count += 1,
             None => {
                 let name = snapshot.action_name(event).to_owned();
-                counts.push((action, ActionCount { action: name, count: 1 }));
+                counts.push((
+                    action,
+                    ActionCount {
+                        action: name,
+                        count: 1,
+                    },
+                ));
             }
         }
     }
@@ -226,9 +256,17 @@ fn events_by_action(snapshot: &Snapshot, history: &History) -> Vec<ActionCount> 
 }
 
 /// `device`: whose segments to count; `None` = all of the table.
-fn state_summary(snapshot: &Snapshot, segments: &SegmentTable, device: Option<i32>) -> StateSummary {
+fn state_summary(
+    snapshot: &Snapshot,
+    segments: &SegmentTable,
+    device: Option<i32>,
+) -> StateSummary {
     let mut state = StateSummary::default();
-    for segment in segments.rows.iter().filter(|segment| device.is_none_or(|device| segment.device == device)) {
+    for segment in segments
+        .rows
+        .iter()
+        .filter(|segment| device.is_none_or(|device| segment.device == device))
+    {
         state.segments += 1;
         state.reserved_bytes = state.reserved_bytes.saturating_add(segment.total_size);
         if let Some(stream) = segment.stream
@@ -267,7 +305,14 @@ mod tests {
     use crate::model::{Block, BlockState, Segment};
 
     fn block(address: u64, size: u64, state: BlockState) -> Block {
-        Block { address, size, requested_size: Some(size - 1), state, stack: StackId::ABSENT, history: None }
+        Block {
+            address,
+            size,
+            requested_size: Some(size - 1),
+            state,
+            stack: StackId::ABSENT,
+            history: None,
+        }
     }
 
     #[test]
@@ -293,8 +338,18 @@ mod tests {
             blocks: 0..3,
         });
         let state = device_summary(&snapshot, &History::of(&snapshot, 0)).state;
-        assert_eq!((state.reserved_bytes, state.allocated_bytes, state.active_bytes), (3584, 512, 1536));
+        assert_eq!(
+            (
+                state.reserved_bytes,
+                state.allocated_bytes,
+                state.active_bytes
+            ),
+            (3584, 512, 1536)
+        );
         assert_eq!((state.requested_bytes, state.free_bytes), (1534, 2048));
-        assert_eq!((state.largest_free_block_bytes, state.segments, state.blocks), (2048, 1, 3));
+        assert_eq!(
+            (state.largest_free_block_bytes, state.segments, state.blocks),
+            (2048, 1, 3)
+        );
     }
 }

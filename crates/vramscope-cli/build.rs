@@ -1,0 +1,61 @@
+//! Builds the page into the program: every file below the folder that `VRAMSCOPE_PAGE` names,
+//! compressed, as one static table. Without the variable the table is empty.
+
+use std::fmt::Write as _;
+use std::io::Write as _;
+use std::path::{Path, PathBuf};
+use std::{env, fs, io};
+
+use flate2::Compression;
+use flate2::write::GzEncoder;
+
+fn main() -> io::Result<()> {
+    println!("cargo::rerun-if-env-changed=VRAMSCOPE_PAGE");
+    println!("cargo::rerun-if-changed=build.rs");
+    let out = PathBuf::from(env::var_os("OUT_DIR").ok_or(io::ErrorKind::NotFound)?);
+    let mut table = String::from("&[\n");
+    if let Some(page) = env::var_os("VRAMSCOPE_PAGE").map(PathBuf::from) {
+        println!("cargo::rerun-if-changed={}", page.display());
+        let mut files = Vec::new();
+        list(&page, &mut files)?;
+        files.sort();
+        for (index, file) in files.iter().enumerate() {
+            let compressed = out.join(format!("page-{index}.gz"));
+            fs::write(&compressed, compress(&fs::read(file)?)?)?;
+            let name = name_in_page(&page, file);
+            writeln!(
+                table,
+                "Asset {{ name: {name:?}, gzip: include_bytes!({compressed:?}) }},"
+            )
+            .map_err(io::Error::other)?;
+        }
+    }
+    table.push(']');
+    fs::write(out.join("assets.rs"), table)
+}
+
+/// All files below a folder.
+fn list(folder: &Path, files: &mut Vec<PathBuf>) -> io::Result<()> {
+    for entry in fs::read_dir(folder)? {
+        let path = entry?.path();
+        if path.is_dir() {
+            list(&path, files)?;
+        } else {
+            files.push(path);
+        }
+    }
+    Ok(())
+}
+
+/// The path below the page's folder as it stands in an address.
+fn name_in_page(page: &Path, file: &Path) -> String {
+    let inside = file.strip_prefix(page).unwrap_or(file);
+    let parts: Vec<_> = inside.iter().map(|part| part.to_string_lossy()).collect();
+    parts.join("/")
+}
+
+fn compress(bytes: &[u8]) -> io::Result<Vec<u8>> {
+    let mut encoder = GzEncoder::new(Vec::new(), Compression::best());
+    encoder.write_all(bytes)?;
+    encoder.finish()
+}

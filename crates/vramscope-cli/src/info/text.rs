@@ -1,0 +1,329 @@
+//! The text of `info`: labels to the left, figures aligned, exact bytes beside the rounded ones.
+
+use std::fmt::Write as _;
+use std::time::{Duration, UNIX_EPOCH};
+
+use vramscope_core::analysis::facts::{Fact, FactLevel, warning_text};
+use vramscope_core::analysis::summary::{DeviceSummary, StateSummary, Summary, TimeSpan};
+use vramscope_core::model::{ContainerKind, Source};
+use vramscope_core::units::{Bytes, Count};
+
+use super::{Info, PeakSites};
+
+/// Width of the labels.
+const LABEL: usize = 16;
+/// Width of text that is broken into lines.
+const WIDTH: usize = 96;
+
+/// The whole text.
+pub(super) fn render(info: &Info) -> String {
+    let mut page = Page::default();
+    page.title(&info.file);
+    file_lines(&mut page, &info.summary);
+    for device in &info.summary.devices {
+        page.title(&format!("device {}", device.device));
+        device_lines(&mut page, device);
+        if let Some(peak) = info.peaks.iter().find(|peak| peak.device == device.device) {
+            site_lines(&mut page, peak);
+        }
+    }
+    if let Some(host) = &info.summary.host {
+        page.title("pinned host memory");
+        page.line("events", &count(host.events));
+        state_lines(&mut page, &host.state);
+    }
+    fact_lines(&mut page, &info.facts, info.summary.devices.len() > 1);
+    warning_lines(&mut page, &info.summary);
+    page.text
+}
+
+/// Text that grows by labelled lines.
+#[derive(Default)]
+struct Page {
+    text: String,
+}
+
+impl Page {
+    fn title(&mut self, title: &str) {
+        if !self.text.is_empty() {
+            self.text.push('\n');
+        }
+        self.push(title);
+    }
+
+    fn line(&mut self, label: &str, value: &str) {
+        self.push(format!("  {label:LABEL$}{value}").trim_end());
+    }
+
+    /// A size, rounded and exact, and what is to say of it.
+    fn bytes(&mut self, label: &str, bytes: u64, remark: &str) {
+        let exact = format!("{} B", count(bytes));
+        self.line(
+            label,
+            &format!("{:>9}  {exact:>20}  {remark}", Bytes(bytes).to_string()),
+        );
+    }
+
+    /// Words, broken into lines that all begin at the same column.
+    fn paragraph(&mut self, first: &str, words: &str) {
+        let indent = " ".repeat(first.len());
+        let mut line = first.to_owned();
+        for word in words.split_whitespace() {
+            if line.len() + word.len() >= WIDTH && line.len() > indent.len() {
+                self.push(line.trim_end());
+                line.clone_from(&indent);
+            }
+            line.push_str(word);
+            line.push(' ');
+        }
+        self.push(line.trim_end());
+    }
+
+    fn push(&mut self, line: &str) {
+        self.text.push_str(line);
+        self.text.push('\n');
+    }
+}
+
+fn count(number: u64) -> String {
+    Count(number).to_string()
+}
+
+fn file_lines(page: &mut Page, summary: &Summary) {
+    page.line("format", &format_of(&summary.source));
+    let producer = &summary.producer;
+    let evidence = match producer.evidence.as_str() {
+        "" => String::new(),
+        key => format!(" (by {key})"),
+    };
+    page.line("written by", &format!("{}{evidence}", producer.name));
+    let tables = &summary.tables;
+    let holds = format!(
+        "{} events, {} stacks of {} frames, {} texts, {} streams",
+        count(tables.events),
+        count(tables.stacks),
+        count(tables.frames),
+        count(tables.strings),
+        count(tables.streams),
+    );
+    page.line("holds", &holds);
+    for (key, value) in &summary.settings {
+        if let Some(text) = value.as_str().filter(|text| !text.is_empty()) {
+            page.line("settings", &format!("{key}={text}"));
+        }
+    }
+}
+
+fn format_of(source: &Source) -> String {
+    let names: Vec<_> = source
+        .containers
+        .iter()
+        .map(|&kind| container_name(kind))
+        .collect();
+    let size = Bytes(source.file_bytes);
+    let decoded = Bytes(source.decoded_bytes);
+    if names.len() > 1 && source.decoded_bytes != source.file_bytes {
+        format!("{}, {size} ({decoded} unpacked)", names.join(" > "))
+    } else {
+        format!("{}, {size}", names.join(" > "))
+    }
+}
+
+fn container_name(kind: ContainerKind) -> String {
+    match kind {
+        ContainerKind::Gzip => "gzip".to_owned(),
+        ContainerKind::Zstd => "zstd".to_owned(),
+        ContainerKind::Zip => "zip".to_owned(),
+        ContainerKind::Html => "HTML of torch's plots".to_owned(),
+        ContainerKind::Pickle(protocol) => format!("pickle protocol {protocol}"),
+        ContainerKind::Json => "JSON".to_owned(),
+    }
+}
+
+fn device_lines(page: &mut Page, device: &DeviceSummary) {
+    page.line("events", &events_line(device));
+    let actions: Vec<_> = device
+        .events_by_action
+        .iter()
+        .map(|entry| format!("{} {}", entry.action, count(entry.count)))
+        .collect();
+    if !actions.is_empty() {
+        page.paragraph(&" ".repeat(LABEL + 2), &actions.join(", "));
+    }
+    page.line("allocations", &allocations_line(device));
+    let peak = &device.peak;
+    let at = device
+        .time_span
+        .zip(peak.time_us)
+        .map(|(span, time)| format!(" at {}", offset(span, time)));
+    let remark = format!(
+        "after event {}{}, {} allocations",
+        count(u64::from(peak.moment)),
+        at.unwrap_or_default(),
+        count(peak.allocations)
+    );
+    page.bytes("peak active", peak.active_bytes, &remark);
+    page.bytes("active at end", device.active_at_end_bytes, "");
+    page.bytes("reserved max", device.reserved_max_bytes, "");
+    page.bytes("reserved at end", device.reserved_at_end_bytes, "");
+    state_lines(page, &device.state);
+}
+
+fn events_line(device: &DeviceSummary) -> String {
+    let mut line = count(device.events);
+    if let Some(span) = device.time_span.filter(|_| device.events > 0) {
+        let length = span.end_us.saturating_sub(span.start_us);
+        let _ = write!(line, " in {}", seconds(length));
+        if let Some(date) = date(span.start_us) {
+            let _ = write!(line, " from {date}");
+        }
+    }
+    line
+}
+
+fn allocations_line(device: &DeviceSummary) -> String {
+    let mut line = count(device.allocations);
+    if device.allocations_before_recording > 0 {
+        let before = count(device.allocations_before_recording);
+        let _ = write!(
+            line,
+            ", {before} from before recording ({})",
+            Bytes(device.bytes_before_recording)
+        );
+    }
+    if device.allocations_still_live > 0 {
+        let _ = write!(
+            line,
+            ", {} still live",
+            count(device.allocations_still_live)
+        );
+    }
+    line
+}
+
+fn state_lines(page: &mut Page, state: &StateSummary) {
+    if state.segments == 0 {
+        return;
+    }
+    let mut figures = format!(
+        "{} segments, {} blocks",
+        count(state.segments),
+        count(state.blocks)
+    );
+    if state.streams.len() > 1 {
+        let _ = write!(figures, ", {} streams", state.streams.len());
+    }
+    if state.pools.iter().any(|pool| pool.is_private()) {
+        let pools: Vec<_> = state
+            .pools
+            .iter()
+            .map(|pool| format!("({}, {})", pool.0, pool.1))
+            .collect();
+        let _ = write!(figures, ", pools {}", pools.join(" "));
+    }
+    page.line("final state", &figures);
+    page.bytes("  allocated", state.allocated_bytes, "");
+    let pending = state.active_bytes - state.allocated_bytes.min(state.active_bytes);
+    if pending > 0 {
+        page.bytes("  pending free", pending, "wait for other streams");
+    }
+    page.bytes(
+        "  rounding",
+        state.active_bytes.saturating_sub(state.requested_bytes),
+        "in those",
+    );
+    page.bytes("  free", state.free_bytes, "cached by the allocator");
+    page.bytes(
+        "  largest free",
+        state.largest_free_block_bytes,
+        "one block",
+    );
+}
+
+fn site_lines(page: &mut Page, peak: &PeakSites) {
+    if peak.sites.bytes == 0 {
+        return;
+    }
+    page.push("  at the peak, by call site");
+    let mut line = |bytes: u64, allocations: u64, label: &str| {
+        let percent = bytes as f64 * 100.0 / peak.sites.bytes as f64;
+        let times = count(allocations);
+        page.push(&format!(
+            "    {:>9}  {percent:>3.0} %  {times:>9} x  {label}",
+            Bytes(bytes).to_string()
+        ));
+    };
+    for (total, label) in peak.sites.sites.iter().zip(&peak.labels) {
+        line(total.bytes, total.count, label);
+    }
+    if peak.sites.other_sites > 0 {
+        let label = format!("{} further call sites", count(peak.sites.other_sites));
+        line(peak.sites.other_bytes, peak.sites.other_count, &label);
+    }
+}
+
+fn fact_lines(page: &mut Page, facts: &[Fact], name_device: bool) {
+    if facts.is_empty() {
+        return;
+    }
+    page.title("good to know");
+    for fact in facts {
+        let sign = if fact.level == FactLevel::Gap {
+            "  ! "
+        } else {
+            "  - "
+        };
+        let device = fact
+            .device
+            .filter(|_| name_device)
+            .map(|device| format!("Device {device}: "));
+        let words = [
+            &device.unwrap_or_default(),
+            fact.text.as_str(),
+            &fact.meaning,
+            &fact.advice,
+        ]
+        .join(" ");
+        page.paragraph(sign, &words);
+    }
+}
+
+fn warning_lines(page: &mut Page, summary: &Summary) {
+    if summary.warnings.is_empty() {
+        return;
+    }
+    page.title("odd about this file");
+    for warning in &summary.warnings {
+        let places = match warning.places.as_slice() {
+            [] => String::new(),
+            places => format!(" (e.g. {})", places.join(", ")),
+        };
+        let words = format!(
+            "{} x {}{places}",
+            count(warning.count),
+            warning_text(&warning.kind)
+        );
+        page.paragraph("  ! ", &words);
+    }
+}
+
+/// `+1.234567 s`.
+fn offset(span: TimeSpan, time_us: i64) -> String {
+    format!("+{}", seconds(time_us.saturating_sub(span.start_us)))
+}
+
+fn seconds(us: i64) -> String {
+    let us = us.max(0);
+    format!("{}.{:06} s", us / 1_000_000, us % 1_000_000)
+}
+
+/// `2025-10-02T12:00:00Z`; `None` for times no clock has shown.
+fn date(us: i64) -> Option<String> {
+    let since_epoch = Duration::from_micros(u64::try_from(us).ok().filter(|&us| us > 0)?);
+    // The last second that four digits of year can show.
+    const YEAR_9999: Duration = Duration::from_secs(253_402_300_799);
+    let time = UNIX_EPOCH
+        .checked_add(since_epoch)
+        .filter(|_| since_epoch < YEAR_9999)?;
+    Some(humantime::format_rfc3339_seconds(time).to_string())
+}

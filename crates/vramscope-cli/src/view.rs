@@ -1,0 +1,115 @@
+//! `vramscope view`: the page in a browser, with files loaded.
+
+mod assets;
+mod files;
+mod http;
+mod server;
+
+use std::path::PathBuf;
+
+use clap::Args;
+
+use crate::failure::Failure;
+use crate::output;
+
+/// Explore snapshots in the browser: serves the page from this program, on this machine only
+#[derive(Args)]
+#[command(after_help = EXAMPLES)]
+pub(crate) struct Options {
+    /// The snapshots; `-` reads standard input. Without any, the page asks for one
+    files: Vec<PathBuf>,
+    /// Print the address, open no browser
+    #[arg(long)]
+    no_open: bool,
+    /// Listen on this port instead of a free one
+    #[arg(long, value_name = "N", default_value_t = 0, hide_default_value = true)]
+    port: u16,
+}
+
+const EXAMPLES: &str = "\
+Examples:
+  vramscope view snapshot.pickle
+  vramscope view --no-open --port 8321 rank*.pickle
+  ssh node42 cat run/snapshot.pickle | vramscope view -
+
+The page is served on the loopback address, under a path that cannot be guessed, until Ctrl-C. Only
+the named files can be read through it, and the page is forbidden to reach any other machine.";
+
+/// Serves until interrupted.
+///
+/// # Errors
+/// When the page was not built in, a file cannot be read or the port is taken.
+pub(crate) fn run(options: &Options) -> Result<(), Failure> {
+    if assets::is_empty() {
+        return Err(Failure::Usage(
+            "this vramscope was built without the page. In a clone of its repository, `cargo xtask view \
+             FILE` builds the page and opens FILE in it; to build a program that has the page inside, set \
+             VRAMSCOPE_PAGE to the folder of the built page (`cargo xtask dist` makes one in dist/) and \
+             build again: VRAMSCOPE_PAGE=\"$PWD/dist\" cargo build --release --package vramscope-cli"
+                .to_owned(),
+        ));
+    }
+    let files = files::prepare(&options.files)?;
+    let server = server::Server::bind(options.port, files)?;
+    let address = server.address();
+    output::print(&format!("{address}\n"))?;
+    if let Some(line) = forwarding_line(server.port(), |name| std::env::var(name).ok()) {
+        output::note(&format!(
+            "On your own machine, run:  {line}\nthen open the address above there.\n"
+        ));
+    } else if !options.no_open {
+        // The address is printed already; a machine without a browser is no failure.
+        if let Err(error) = open::that_detached(&address) {
+            output::note(&format!(
+                "cannot open a browser ({error}): open the address yourself\n"
+            ));
+        }
+    }
+    output::note("Ctrl-C ends.\n");
+    server.serve()
+}
+
+/// Over SSH: the command that makes the port reachable from where the user sits.
+fn forwarding_line(port: u16, variable: impl Fn(&str) -> Option<String>) -> Option<String> {
+    let connection = variable("SSH_CONNECTION")?;
+    // Client address, client port, server address, server port.
+    let mut fields = connection.split_whitespace().skip(2);
+    let host = fields.next().unwrap_or("HOST");
+    let ssh_port = fields
+        .next()
+        .filter(|&port| port != "22")
+        .map(|port| format!(" -p {port}"));
+    let user = variable("USER")
+        .filter(|user| !user.is_empty())
+        .map(|user| format!("{user}@"));
+    Some(format!(
+        "ssh -L {port}:127.0.0.1:{port}{} {}{host}",
+        ssh_port.unwrap_or_default(),
+        user.unwrap_or_default()
+    ))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ssh_sessions_are_told_how_to_forward() {
+        let line = |connection: Option<&str>| {
+            forwarding_line(8321, |name| match name {
+                "SSH_CONNECTION" => connection.map(str::to_owned),
+                "USER" => Some("me".to_owned()),
+                _ => None,
+            })
+        };
+        assert_eq!(line(None), None);
+        assert_eq!(
+            line(Some("10.0.0.1 50000 10.0.0.2 22")).as_deref(),
+            Some("ssh -L 8321:127.0.0.1:8321 me@10.0.0.2")
+        );
+        assert_eq!(
+            line(Some("10.0.0.1 50000 10.0.0.2 2222")).as_deref(),
+            Some("ssh -L 8321:127.0.0.1:8321 -p 2222 me@10.0.0.2")
+        );
+    }
+}

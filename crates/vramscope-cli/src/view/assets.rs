@@ -1,0 +1,43 @@
+//! The page, as it was built into this program.
+
+/// One file of the page.
+pub(crate) struct Asset {
+    /// Path below the page's folder, with forward slashes.
+    pub(crate) name: &'static str,
+    /// Its content, compressed.
+    pub(crate) gzip: &'static [u8],
+}
+
+/// All files, ordered by name.
+const ASSETS: &[Asset] = include!(concat!(env!("OUT_DIR"), "/assets.rs"));
+
+/// Whether the program was built without the page.
+pub(crate) fn is_empty() -> bool {
+    ASSETS.is_empty()
+}
+
+/// The file at a path below the page; a folder stands for its `index.html`.
+pub(crate) fn find(path: &str) -> Option<&'static Asset> {
+    let wanted = if path.is_empty() { "index.html" } else { path };
+    let row = ASSETS
+        .binary_search_by_key(&wanted, |asset| asset.name)
+        .ok()?;
+    ASSETS.get(row)
+}
+
+/// What kind of file a name says it is, for the header `Content-Type`.
+pub(crate) fn content_type(name: &str) -> &'static str {
+    match name.rsplit('.').next().unwrap_or_default() {
+        "html" => "text/html; charset=utf-8",
+        "js" | "mjs" => "text/javascript; charset=utf-8",
+        "css" => "text/css; charset=utf-8",
+        "wasm" => "application/wasm",
+        "svg" => "image/svg+xml",
+        "png" => "image/png",
+        "ico" => "image/x-icon",
+        "json" | "webmanifest" => "application/json",
+        "txt" => "text/plain; charset=utf-8",
+        "woff2" => "font/woff2",
+        _ => "application/octet-stream",
+    }
+}

@@ -1,0 +1,146 @@
+//! The files that the user named: nothing else can be read through the server.
+
+use std::fs::File;
+use std::io::{self, Read};
+use std::path::{Path, PathBuf};
+
+use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
+
+use crate::failure::Failure;
+use crate::input::{is_stdin, open_file};
+
+/// What needs no encoding in a path or a query.
+const PLAIN: &AsciiSet = &NON_ALPHANUMERIC
+    .remove(b'-')
+    .remove(b'.')
+    .remove(b'_')
+    .remove(b'~');
+/// The same for a relative address inside a query.
+const PLAIN_IN_QUERY: &AsciiSet = &PLAIN.remove(b'/');
+
+/// One file that is given out.
+#[derive(Debug)]
+pub(crate) struct Served {
+    /// Its last path component, for the page's tab.
+    pub(crate) name: String,
+    content: Content,
+}
+
+#[derive(Debug)]
+enum Content {
+    /// Opened anew for each request, so that a file that grows or is replaced can be loaded again.
+    Path(PathBuf),
+    /// What comes from a pipe can be read only once.
+    Spooled(Vec<u8>),
+}
+
+/// A file's bytes and how many there are.
+pub(crate) type Stream<'a> = (Box<dyn Read + 'a>, u64);
+
+impl Served {
+    /// Its place below the page, encoded: `files/0/snapshot.pickle`.
+    pub(crate) fn address(&self, index: usize) -> String {
+        format!("files/{index}/{}", utf8_percent_encode(&self.name, PLAIN))
+    }
+
+    /// Its bytes.
+    ///
+    /// # Errors
+    /// When it is not there any more.
+    pub(crate) fn open(&self) -> io::Result<Stream<'_>> {
+        match &self.content {
+            Content::Spooled(bytes) => Ok((Box::new(bytes.as_slice()), bytes.len() as u64)),
+            Content::Path(path) => {
+                let file = File::open(path)?;
+                let length = file.metadata()?.len();
+                // What is appended from now on does not belong to the announced length.
+                Ok((Box::new(file.take(length)), length))
+            }
+        }
+    }
+}
+
+/// Checks that every file can be read, and reads those that are no regular files.
+///
+/// # Errors
+/// When one cannot be read.
+pub(crate) fn prepare(paths: &[PathBuf]) -> Result<Vec<Served>, Failure> {
+    if paths.iter().filter(|path| is_stdin(path)).count() > 1 {
+        return Err(Failure::Usage(
+            "standard input (-) can be given only once".to_owned(),
+        ));
+    }
+    paths.iter().map(|path| prepare_one(path)).collect()
+}
+
+fn prepare_one(path: &Path) -> Result<Served, Failure> {
+    if is_stdin(path) {
+        let bytes = spool(io::stdin().lock()).map_err(Failure::io("cannot read standard input"))?;
+        return Ok(Served {
+            name: "stdin".to_owned(),
+            content: Content::Spooled(bytes),
+        });
+    }
+    let file = open_file(path)?;
+    let name = path
+        .file_name()
+        .unwrap_or(path.as_os_str())
+        .to_string_lossy()
+        .into_owned();
+    let is_regular = file.metadata().is_ok_and(|metadata| metadata.is_file());
+    let content = if is_regular {
+        // The server's working folder could change, the files must not.
+        let absolute = std::path::absolute(path);
+        Content::Path(absolute.map_err(Failure::io(format!("cannot read {}", path.display())))?)
+    } else {
+        Content::Spooled(
+            spool(file).map_err(Failure::io(format!("cannot read {}", path.display())))?,
+        )
+    };
+    Ok(Served { name, content })
+}
+
+fn spool(mut input: impl Read) -> io::Result<Vec<u8>> {
+    let mut bytes = Vec::new();
+    input.read_to_end(&mut bytes)?;
+    Ok(bytes)
+}
+
+/// The query by which the page learns what to load: `?src=files/0/a&src=files/1/b`.
+pub(crate) fn query(files: &[Served]) -> String {
+    let sources = files.iter().enumerate().map(|(index, file)| {
+        let address = file.address(index);
+        format!("src={}", utf8_percent_encode(&address, PLAIN_IN_QUERY))
+    });
+    let query = sources.collect::<Vec<_>>().join("&");
+    if query.is_empty() {
+        query
+    } else {
+        format!("?{query}")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn served(name: &str) -> Served {
+        Served {
+            name: name.to_owned(),
+            content: Content::Spooled(Vec::new()),
+        }
+    }
+
+    #[test]
+    fn names_survive_two_decodings() {
+        assert_eq!(query(&[]), "");
+        assert_eq!(
+            query(&[served("a.pickle"), served("b.gz")]),
+            "?src=files/0/a.pickle&src=files/1/b.gz"
+        );
+        assert_eq!(
+            query(&[served("a b%&.p")]),
+            "?src=files/0/a%2520b%2525%2526.p"
+        );
+    }
+}

@@ -1,0 +1,182 @@
+//! As much of HTTP/1.1 as a browser on the same machine needs: one GET or HEAD per connection.
+
+use std::io::{self, Read, Write};
+
+/// Longest request head that is read, in bytes.
+const HEAD_LIMIT: usize = 16 << 10;
+/// Most header fields; browsers send about twenty.
+const FIELDS: usize = 64;
+
+/// What a browser asked for.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(crate) struct Request {
+    /// In capitals.
+    pub(crate) method: String,
+    /// Percent-decoded path, without the query.
+    pub(crate) path: String,
+    /// The header `Host`; empty if missing.
+    pub(crate) host: String,
+    /// Whether compressed answers are understood.
+    pub(crate) accepts_gzip: bool,
+}
+
+/// Reads a request head; `None` if it is malformed, too long or not finished.
+pub(crate) fn read_request(mut stream: impl Read) -> Option<Request> {
+    let mut head = Vec::new();
+    let mut chunk = [0; 2048];
+    loop {
+        let count = stream.read(&mut chunk).ok().filter(|&count| count > 0)?;
+        head.extend_from_slice(chunk.get(..count)?);
+        if head.windows(4).any(|end| end == b"\r\n\r\n") {
+            return parse(&head);
+        }
+        if head.len() > HEAD_LIMIT {
+            return None;
+        }
+    }
+}
+
+fn parse(head: &[u8]) -> Option<Request> {
+    let mut fields = [httparse::EMPTY_HEADER; FIELDS];
+    let mut request = httparse::Request::new(&mut fields);
+    request.parse(head).ok()?.is_complete().then_some(())?;
+    let target = request.path?;
+    let path = target.split(['?', '#']).next().unwrap_or_default();
+    let field = |name: &str| {
+        let mut values = request
+            .headers
+            .iter()
+            .filter(|field| field.name.eq_ignore_ascii_case(name));
+        let first = values
+            .next()
+            .map_or("", |field| std::str::from_utf8(field.value).unwrap_or(""));
+        // Two of them: some proxy and we would disagree on which one counts.
+        if values.next().is_some() { "" } else { first }
+    };
+    Some(Request {
+        method: request.method?.to_owned(),
+        path: percent_encoding::percent_decode_str(path)
+            .decode_utf8()
+            .ok()?
+            .into_owned(),
+        host: field("host").trim().to_owned(),
+        accepts_gzip: field("accept-encoding")
+            .split(',')
+            .any(|coding| coding.trim().starts_with("gzip")),
+    })
+}
+
+/// An answer's status line.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Status {
+    Ok,
+    BadRequest,
+    Forbidden,
+    NotFound,
+    MethodNotAllowed,
+}
+
+impl Status {
+    fn line(self) -> &'static str {
+        match self {
+            Self::Ok => "200 OK",
+            Self::BadRequest => "400 Bad Request",
+            Self::Forbidden => "403 Forbidden",
+            Self::NotFound => "404 Not Found",
+            Self::MethodNotAllowed => "405 Method Not Allowed",
+        }
+    }
+}
+
+/// An answer: its body is streamed.
+pub(crate) struct Response<'a> {
+    pub(crate) status: Status,
+    pub(crate) content_type: &'static str,
+    pub(crate) is_gzip: bool,
+    pub(crate) length: u64,
+    pub(crate) body: Box<dyn Read + 'a>,
+}
+
+impl Response<'_> {
+    /// A short text.
+    pub(crate) fn text(status: Status, text: &'static str) -> Self {
+        Self {
+            status,
+            content_type: "text/plain; charset=utf-8",
+            is_gzip: false,
+            length: text.len() as u64,
+            body: Box::new(text.as_bytes()),
+        }
+    }
+}
+
+/// On every answer: the page may load only from this server, no other page may frame or read it, its
+/// address (which holds the secret path) goes to nobody, and nothing stays in a cache on disk.
+const FIXED_FIELDS: &str = "\
+Content-Security-Policy: default-src 'none'; script-src 'self' 'wasm-unsafe-eval'; style-src 'self' 'unsafe-inline'; \
+img-src 'self' data: blob:; font-src 'self'; connect-src 'self' blob:; worker-src 'self' blob:; manifest-src 'self'; \
+base-uri 'none'; form-action 'none'; frame-ancestors 'none'\r\n\
+Cross-Origin-Opener-Policy: same-origin\r\n\
+Cross-Origin-Resource-Policy: same-origin\r\n\
+Referrer-Policy: no-referrer\r\n\
+X-Content-Type-Options: nosniff\r\n\
+Cache-Control: no-store\r\n\
+Connection: close\r\n";
+
+/// Writes an answer; `with_body` is false for HEAD.
+///
+/// # Errors
+/// When the browser has gone.
+pub(crate) fn write_response(
+    mut stream: impl Write,
+    mut response: Response<'_>,
+    with_body: bool,
+) -> io::Result<()> {
+    let encoding = if response.is_gzip {
+        "Content-Encoding: gzip\r\n"
+    } else {
+        ""
+    };
+    let allow = if response.status == Status::MethodNotAllowed {
+        "Allow: GET, HEAD\r\n"
+    } else {
+        ""
+    };
+    let head = format!(
+        "HTTP/1.1 {}\r\nContent-Type: {}\r\nContent-Length: {}\r\n{encoding}{allow}{FIXED_FIELDS}\r\n",
+        response.status.line(),
+        response.content_type,
+        response.length,
+    );
+    stream.write_all(head.as_bytes())?;
+    if with_body {
+        io::copy(&mut response.body, &mut stream)?;
+    }
+    stream.flush()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn reads_what_browsers_send() {
+        let head = b"GET /token/files/0/a%20b?x=1 HTTP/1.1\r\nHost: 127.0.0.1:80\r\n\
+            Accept-Encoding: br, gzip;q=0.9\r\n\r\n";
+        let request = read_request(&head[..]).unwrap();
+        assert_eq!(request.method, "GET");
+        assert_eq!(request.path, "/token/files/0/a b");
+        assert_eq!(request.host, "127.0.0.1:80");
+        assert!(request.accepts_gzip);
+    }
+
+    #[test]
+    fn refuses_what_is_no_request() {
+        assert_eq!(read_request(&b""[..]), None);
+        assert_eq!(read_request(&b"GET / HTTP/1.1\r\nHost: a"[..]), None);
+        assert_eq!(read_request(&b"\0\0\0\r\n\r\n"[..]), None);
+        assert_eq!(read_request(std::io::repeat(b'a')), None);
+        let two_hosts = b"GET / HTTP/1.1\r\nHost: 127.0.0.1:80\r\nHost: evil\r\n\r\n";
+        assert_eq!(read_request(&two_hosts[..]).unwrap().host, "");
+    }
+}

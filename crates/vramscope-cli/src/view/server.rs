@@ -1,0 +1,238 @@
+//! Listens on loopback and answers only who knows the secret path.
+//!
+//! Any program of any user on this machine can connect to a loopback port, and any web page can make
+//! its visitor's browser do so. Hence a path that cannot be guessed (against the first) and a check of
+//! the header `Host` (against pages whose name resolves to 127.0.0.1, so-called DNS rebinding).
+
+use std::fmt::Write as _;
+use std::io::{self, Cursor, Read};
+use std::net::{Ipv4Addr, Shutdown, TcpListener, TcpStream};
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::thread;
+use std::time::Duration;
+
+use super::assets::{self, Asset, content_type};
+use super::files::{self, Served};
+use super::http::{Request, Response, Status, read_request, write_response};
+use crate::failure::Failure;
+
+/// How long a connection may stay silent: browsers open some in advance and never use them.
+const SILENCE: Duration = Duration::from_secs(30);
+/// Connections served at the same time; a browser opens six.
+const CONNECTIONS: usize = 64;
+
+/// The page and the files, ready to be served.
+pub(crate) struct Server {
+    listener: TcpListener,
+    port: u16,
+    token: String,
+    files: Vec<Served>,
+}
+
+impl Server {
+    /// Takes the port; 0 = any free one.
+    ///
+    /// # Errors
+    /// When it is taken, or the system gives no random numbers.
+    pub(crate) fn bind(port: u16, files: Vec<Served>) -> Result<Self, Failure> {
+        let doing = format!("cannot listen on 127.0.0.1:{port}");
+        let listener =
+            TcpListener::bind((Ipv4Addr::LOCALHOST, port)).map_err(Failure::io(&doing))?;
+        let port = listener.local_addr().map_err(Failure::io(&doing))?.port();
+        Ok(Self {
+            listener,
+            port,
+            token: token()?,
+            files,
+        })
+    }
+
+    /// The port it listens on.
+    pub(crate) fn port(&self) -> u16 {
+        self.port
+    }
+
+    /// Where the page is, with the files to load.
+    pub(crate) fn address(&self) -> String {
+        format!(
+            "http://127.0.0.1:{}/{}/{}",
+            self.port,
+            self.token,
+            files::query(&self.files)
+        )
+    }
+
+    /// Answers requests until the process ends.
+    ///
+    /// # Errors
+    /// When the port is lost.
+    pub(crate) fn serve(&self) -> Result<(), Failure> {
+        let open = AtomicUsize::new(0);
+        thread::scope(|scope| {
+            loop {
+                let stream = match self.listener.accept() {
+                    Ok((stream, _)) => stream,
+                    Err(error) if is_passing(&error) => continue,
+                    Err(error) => return Err(Failure::io("cannot accept connections")(error)),
+                };
+                if open.fetch_add(1, Ordering::Relaxed) >= CONNECTIONS {
+                    open.fetch_sub(1, Ordering::Relaxed);
+                    continue;
+                }
+                let open = &open;
+                scope.spawn(move || {
+                    // A browser that goes away in the middle is nobody's failure.
+                    drop(self.handle(&stream));
+                    open.fetch_sub(1, Ordering::Relaxed);
+                });
+            }
+        })
+    }
+
+    fn handle(&self, stream: &TcpStream) -> io::Result<()> {
+        stream.set_read_timeout(Some(SILENCE))?;
+        stream.set_write_timeout(Some(SILENCE))?;
+        match read_request(stream) {
+            None => write_response(
+                stream,
+                Response::text(Status::BadRequest, "bad request\n"),
+                true,
+            )?,
+            Some(request) => {
+                let with_body = request.method != "HEAD";
+                write_response(stream, self.answer(&request), with_body)?;
+            }
+        }
+        stream.shutdown(Shutdown::Write)
+    }
+
+    fn answer(&self, request: &Request) -> Response<'_> {
+        if !is_own_host(&request.host, self.port) {
+            let text = "Only http://127.0.0.1 or localhost with this server's own port is answered here.\n";
+            return Response::text(Status::Forbidden, text);
+        }
+        if request.method != "GET" && request.method != "HEAD" {
+            return Response::text(Status::MethodNotAllowed, "only GET\n");
+        }
+        self.find(request)
+            .unwrap_or_else(|| Response::text(Status::NotFound, "not found\n"))
+    }
+
+    /// What a path names: a file of the page or one of the user's by number and name. A path is only
+    /// ever compared with names that are known, so it cannot lead anywhere else.
+    fn find(&self, request: &Request) -> Option<Response<'_>> {
+        let (token, path) = request.path.strip_prefix('/')?.split_once('/')?;
+        if !is_same_secret(token, &self.token) {
+            return None;
+        }
+        if let Some(asset) = assets::find(path) {
+            return Some(asset_response(asset, request.accepts_gzip));
+        }
+        let (index, name) = path.strip_prefix("files/")?.split_once('/')?;
+        let file = self
+            .files
+            .get(index.parse::<usize>().ok()?)
+            .filter(|file| file.name == name)?;
+        let (body, length) = file.open().ok()?;
+        Some(Response {
+            status: Status::Ok,
+            content_type: "application/octet-stream",
+            is_gzip: false,
+            length,
+            body,
+        })
+    }
+}
+
+fn asset_response(asset: &'static Asset, accepts_gzip: bool) -> Response<'static> {
+    let content_type = content_type(asset.name);
+    let (body, length): (Box<dyn Read>, _) = if accepts_gzip {
+        (Box::new(asset.gzip), asset.gzip.len())
+    } else {
+        let mut bytes = Vec::new();
+        // We compressed it ourselves when building.
+        drop(flate2::read::GzDecoder::new(asset.gzip).read_to_end(&mut bytes));
+        let length = bytes.len();
+        (Box::new(Cursor::new(bytes)), length)
+    };
+    Response {
+        status: Status::Ok,
+        content_type,
+        is_gzip: accepts_gzip,
+        length: length as u64,
+        body,
+    }
+}
+
+/// Errors of one connection, not of the listener.
+fn is_passing(error: &io::Error) -> bool {
+    matches!(
+        error.kind(),
+        io::ErrorKind::Interrupted
+            | io::ErrorKind::ConnectionAborted
+            | io::ErrorKind::ConnectionReset
+    )
+}
+
+/// Whether a `Host` header is one of this machine's names for itself with our port.
+fn is_own_host(host: &str, port: u16) -> bool {
+    let Some((name, host_port)) = host.rsplit_once(':') else {
+        return false;
+    };
+    let is_own_name =
+        name == "127.0.0.1" || name == "[::1]" || name.eq_ignore_ascii_case("localhost");
+    is_own_name && host_port == port.to_string()
+}
+
+/// Compares all bytes, so that the time taken tells nothing about how many agree.
+fn is_same_secret(given: &str, secret: &str) -> bool {
+    let differing = given
+        .bytes()
+        .zip(secret.bytes())
+        .fold(0, |all, (a, b)| all | (a ^ b));
+    given.len() == secret.len() && differing == 0
+}
+
+/// 128 random bits in hex.
+fn token() -> Result<String, Failure> {
+    let mut bytes = [0; 16];
+    getrandom::fill(&mut bytes)
+        .map_err(|error| Failure::Input(format!("the system gives no random numbers: {error}")))?;
+    Ok(bytes.iter().fold(String::new(), |mut token, byte| {
+        let _ = write!(token, "{byte:02x}");
+        token
+    }))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_own_names_with_own_port() {
+        for host in ["127.0.0.1:80", "localhost:80", "LOCALHOST:80", "[::1]:80"] {
+            assert!(is_own_host(host, 80), "{host}");
+        }
+        for host in [
+            "",
+            "127.0.0.1",
+            "localhost",
+            "evil.example:80",
+            "127.0.0.1:81",
+            "127.0.0.1.evil:80",
+            "::1:80",
+        ] {
+            assert!(!is_own_host(host, 80), "{host}");
+        }
+    }
+
+    #[test]
+    fn tokens_are_long_and_differ() {
+        let (first, second) = (token().unwrap(), token().unwrap());
+        assert_eq!(first.len(), 32);
+        assert_ne!(first, second);
+        assert!(is_same_secret(&first, &first.clone()));
+        assert!(!is_same_secret(&first, &second));
+        assert!(!is_same_secret("", &first));
+    }
+}
