@@ -20,7 +20,7 @@ const SMALL_SEGMENT_BYTES: u64 = 2 * MIB;
 const LARGE_SEGMENT_BYTES: u64 = 20 * MIB;
 const MIN_OWN_SEGMENT_BYTES: u64 = 10 * MIB;
 /// Room between the reservations of expandable segments.
-const RESERVATION_BYTES: u64 = 1 << 40;
+const RESERVATION_BYTES: u64 = 1 << 38;
 
 /// The memory among which an allocation may be placed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
@@ -196,6 +196,12 @@ impl Heap {
     #[must_use]
     pub fn has_segment(&self, addr: u64) -> bool {
         self.segments.contains_key(&addr)
+    }
+
+    /// The arena of the segment that holds `addr`.
+    #[must_use]
+    pub fn arena_at(&self, addr: u64) -> Option<Arena> {
+        self.segment_of(addr).map(|(_, arena)| arena)
     }
 
     /// Allocates; what happened to segments on the way is appended to `events`.

@@ -10,4 +10,5 @@ pub mod rng;
 pub mod scenario;
 pub mod snapshot;
 pub mod stacks;
+pub mod text;
 pub mod training;

@@ -81,7 +81,8 @@ pub struct Recorder<S> {
     pub user_metadata: Text,
     /// Entries recorded so far.
     pub entries: usize,
-    next_list: u32,
+    /// The number of the next stack list; devices of one snapshot must not share numbers.
+    pub next_list: u32,
     segment_events: Vec<SegmentEvent>,
 }
 
@@ -99,12 +100,6 @@ impl<S: Sink> Recorder<S> {
             next_list: first_list,
             segment_events: Vec::new(),
         }
-    }
-
-    /// The first list number not used here.
-    #[must_use]
-    pub fn next_list(&self) -> u32 {
-        self.next_list
     }
 
     /// Makes a new list object with the content of `stack`.

@@ -134,6 +134,14 @@ impl StackBook {
         Self::default()
     }
 
+    /// The frame object of this content; frames with fx information are kept apart.
+    pub fn intern(&mut self, frame: Frame) -> u32 {
+        match frame.fx {
+            Some(_) => self.table.add_frame(frame),
+            None => self.frame(frame.name, frame.filename, frame.line),
+        }
+    }
+
     /// The frame object of this content.
     pub fn frame(&mut self, name: impl Into<Text>, file: impl Into<Text>, line: u32) -> u32 {
         let (name, file) = (name.into(), file.into());

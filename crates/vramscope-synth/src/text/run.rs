@@ -1,0 +1,629 @@
+//! Does what the lines say.
+
+use std::collections::BTreeMap;
+
+use super::line::{Tail, Word, address, duration_us, size, unquoted};
+use crate::allocator::{
+    Arena, HeapOptions, SMALL_LIMIT_BYTES, SegmentEvent, SegmentEventKind, round_size,
+};
+use crate::recorder::{Allocation, Recorder, Request};
+use crate::snapshot::{
+    Action, Annotation, Block, BlockState, Frame, PoolId, Segment, Settings, Snapshot, StackRef,
+    Text, TraceEntry,
+};
+use crate::stacks::StackBook;
+
+/// Devices lie this far apart in the address space, the first one highest.
+const DEVICE_STRIDE: u64 = 0x0400_0000_0000;
+const FIRST_BASE: u64 = 0x7f00_0000_0000;
+const HOST_BASE: u64 = 0x7ffe_0000_0000;
+
+type Done = Result<(), String>;
+
+/// Whether the allocator and the trace take part in a line.
+#[derive(Clone, Copy, PartialEq)]
+enum Truth {
+    Both,
+    Unrecorded,
+    Phantom,
+}
+
+#[derive(Debug)]
+struct Device {
+    recorder: Recorder<Vec<TraceEntry>>,
+    names: BTreeMap<String, Allocation>,
+    options: HeapOptions,
+    drop_first: usize,
+}
+
+/// What must not reach the file.
+#[derive(Debug, Default)]
+struct Without {
+    times: bool,
+    frames: bool,
+    segments: bool,
+    traces: bool,
+    segment_events: bool,
+    all_but_state: bool,
+}
+
+/// The state between two lines.
+#[derive(Debug, Default)]
+pub(super) struct Runner {
+    devices: Vec<Device>,
+    current: usize,
+    book: StackBook,
+    stacks: BTreeMap<Vec<u32>, u32>,
+    next_list: u32,
+    clock_us: Option<i64>,
+    annotations: Vec<Annotation>,
+    settings: Settings,
+    host: BTreeMap<String, (usize, Option<StackRef>)>,
+    host_segments: Vec<Segment>,
+    host_traces: Vec<TraceEntry>,
+    without: Without,
+}
+
+impl Runner {
+    /// Does one line.
+    pub(super) fn line(&mut self, words: &[Word<'_>]) -> Done {
+        let Some((first, rest)) = words.split_first() else {
+            return Ok(());
+        };
+        self.device(self.current);
+        match first.text {
+            "unrecorded" => self.event(rest, Truth::Unrecorded),
+            "phantom" => self.event(rest, Truth::Phantom),
+            "device" => {
+                self.current = number(rest, 0)? as usize;
+                if self.current > 255 {
+                    return Err("there are at most 256 devices".to_owned());
+                }
+                self.device(self.current);
+                Ok(())
+            }
+            "capacity" => {
+                let bytes = size(word(rest, 0)?)?;
+                self.remake(|options| options.capacity_bytes = bytes)
+            }
+            "expandable" => {
+                self.settings.expandable_segments = true;
+                self.remake(|options| options.expandable = true)
+            }
+            "begin" | "end" => self.annotation(first.text == "begin", word(rest, 0)?),
+            "host" => self.host(rest),
+            "wait" => {
+                let clock = self.clock_us.unwrap_or(START_US);
+                self.clock_us = Some(clock + duration_us(word(rest, 0)?)?);
+                Ok(())
+            }
+            "time" => {
+                self.clock_us = Some(number(rest, 0)? as i64);
+                Ok(())
+            }
+            "drop" => {
+                let count = number(rest, 1)? as usize;
+                self.device(self.current).drop_first = count;
+                Ok(())
+            }
+            "mode" if word(rest, 0)? == "state" => {
+                self.without.all_but_state = true;
+                Ok(())
+            }
+            "no" => self.leave_out(rest),
+            "setting" => self.setting(word(rest, 0)?),
+            _ => self.event(words, Truth::Both),
+        }
+    }
+
+    /// The device of this number, made on first use.
+    fn device(&mut self, number: usize) -> &mut Device {
+        while self.devices.len() <= number {
+            let base = FIRST_BASE - (self.devices.len() as u64 % 16) * DEVICE_STRIDE;
+            let options = HeapOptions {
+                base,
+                ..HeapOptions::default()
+            };
+            self.devices.push(Device {
+                recorder: Recorder::new(options, Vec::new(), 0),
+                names: BTreeMap::new(),
+                options,
+                drop_first: 0,
+            });
+        }
+        &mut self.devices[number]
+    }
+
+    fn remake(&mut self, change: impl FnOnce(&mut HeapOptions)) -> Done {
+        let device = self.device(self.current);
+        if device.recorder.heap.reserved() > 0 {
+            return Err("this must come before the device's first event".to_owned());
+        }
+        change(&mut device.options);
+        device.recorder = Recorder::new(device.options, Vec::new(), 0);
+        Ok(())
+    }
+
+    fn leave_out(&mut self, rest: &[Word<'_>]) -> Done {
+        match (word(rest, 0)?, rest.len()) {
+            ("times", 1) => self.without.times = true,
+            ("frames", 1) => self.without.frames = true,
+            ("segments", 1) => self.without.segments = true,
+            ("traces", 1) => self.without.traces = true,
+            ("segment", 2) => self.without.segment_events = true,
+            _ => return Err("say no times, frames, segments, traces or segment events".to_owned()),
+        }
+        Ok(())
+    }
+
+    fn setting(&mut self, text: &str) -> Done {
+        let (key, value) = text.split_once('=').ok_or("a setting is KEY=VALUE")?;
+        match key {
+            "alloc_conf" => self.settings.alloc_conf = unquoted(value).to_owned().into(),
+            "max_split_size" => {
+                let parsed = value
+                    .parse()
+                    .map_err(|_wrong| format!("{value:?} is no number"));
+                self.settings.max_split_size = parsed?;
+            }
+            _ => return Err(format!("there is no setting {key:?}")),
+        }
+        Ok(())
+    }
+
+    fn annotation(&mut self, is_start: bool, name: &str) -> Done {
+        let clock = self.clock_us.unwrap_or(START_US) + 1;
+        self.clock_us = Some(clock);
+        let (name, device) = (unquoted(name).to_owned().into(), self.current as i32);
+        self.annotations.push(Annotation {
+            is_start,
+            name,
+            device,
+            time_us: clock,
+        });
+        Ok(())
+    }
+
+    /// A line that concerns the allocator: the shared clock and list numbers go in and come out.
+    fn event(&mut self, words: &[Word<'_>], truth: Truth) -> Done {
+        let fixed = match word(words, 0)? {
+            "segment" | "map" | "unmap" | "alloc" | "annotate" => 3,
+            "event" => 4,
+            "snapshot" | "empty_cache" => 1,
+            _ => 2,
+        };
+        let tail = Tail::parse(words.get(fixed..).unwrap_or_default())?;
+        let stack = tail.stack.as_deref().map(|frames| self.intern(frames));
+        let (clock, list, quiet) = (self.clock_us, self.next_list, self.without.segment_events);
+        let device = self.device(self.current);
+        let recorder = &mut device.recorder;
+        recorder.clock_us = clock.unwrap_or(START_US);
+        recorder.next_list = list;
+        recorder.compile_context = tail.compile.clone().unwrap_or(Text::Borrowed("N/A"));
+        recorder.user_metadata = tail.meta.clone().unwrap_or_default();
+        let before = recorder.sink.len();
+        let result = device.command(words, &tail, stack, truth);
+        let recorder = &mut device.recorder;
+        match truth {
+            Truth::Unrecorded => recorder.sink.truncate(before),
+            _ => tidy_entries(&mut recorder.sink, before, quiet, words, &tail),
+        }
+        let (clock, list) = (recorder.clock_us, recorder.next_list);
+        self.clock_us = Some(clock);
+        self.next_list = list;
+        result
+    }
+
+    /// The number of a stack given outermost first.
+    fn intern(&mut self, frames: &[Frame]) -> u32 {
+        let book = &mut self.book;
+        let numbers: Vec<u32> = frames
+            .iter()
+            .rev()
+            .map(|f| book.intern(f.clone()))
+            .collect();
+        let known = self.stacks.entry(numbers.clone());
+        *known.or_insert_with(|| book.table.add_stack(numbers))
+    }
+
+    fn host(&mut self, words: &[Word<'_>]) -> Done {
+        let name = word(words, 1)?;
+        let clock = self.clock_us.unwrap_or(START_US) + 1;
+        self.clock_us = Some(clock);
+        let record = |entry: TraceEntry| TraceEntry {
+            time_us: Some(clock),
+            ..entry
+        };
+        if word(words, 0)? == "free" {
+            let (index, frames) = self.host.remove(name).ok_or("it is not allocated")?;
+            let segment = &mut self.host_segments[index];
+            segment.blocks[0].state = BlockState::Inactive;
+            segment.blocks[0].frames = None;
+            for action in [Action::FreeRequested, Action::FreeCompleted] {
+                let entry = TraceEntry::new(action, segment.address, segment.total_size);
+                self.host_traces
+                    .push(record(TraceEntry { frames, ..entry }));
+            }
+            return Ok(());
+        }
+        let size = size(word(words, 2)?)?.next_power_of_two();
+        let tail = Tail::parse(&words[3..])?;
+        let stack = tail.stack.as_deref().map(|frames| self.intern(frames));
+        let frames = stack.map(|stack| StackRef {
+            list: self.next_list,
+            stack,
+        });
+        self.next_list += u32::from(frames.is_some());
+        let last = self.host_segments.last();
+        let address = last.map_or(HOST_BASE, |s| {
+            s.address + s.total_size.next_multiple_of(4096)
+        });
+        for action in [Action::SegmentAlloc, Action::Alloc] {
+            let entry = TraceEntry::new(action, address, size);
+            self.host_traces
+                .push(record(TraceEntry { frames, ..entry }));
+        }
+        self.host
+            .insert(name.to_owned(), (self.host_segments.len(), frames));
+        self.host_segments.push(host_segment(address, size, frames));
+        Ok(())
+    }
+
+    /// The snapshot as the file will have it.
+    pub(super) fn finish(self) -> Snapshot {
+        let without = self.without;
+        let mut snapshot = Snapshot {
+            settings: self.settings,
+            external_annotations: self.annotations,
+            host_segments: self.host_segments,
+            host_traces: self.host_traces,
+            stacks: self.book.table,
+            ..Snapshot::default()
+        };
+        for (number, device) in self.devices.into_iter().enumerate() {
+            let mut trace = device.recorder.sink;
+            trace.drain(..device.drop_first.min(trace.len()));
+            if without.all_but_state {
+                trace.drain(..trace.len().saturating_sub(1));
+            }
+            for entry in &mut trace {
+                if without.frames || without.all_but_state {
+                    entry.frames = None;
+                }
+                if without.times {
+                    entry.time_us = None;
+                }
+            }
+            if !without.segments {
+                snapshot
+                    .segments
+                    .extend(device.recorder.heap.segments(number as i32));
+            }
+            if !without.traces {
+                snapshot.device_traces.push(trace);
+            }
+        }
+        if without.frames {
+            for segment in &mut snapshot.segments {
+                segment.frames = None;
+                segment
+                    .blocks
+                    .iter_mut()
+                    .for_each(|block| block.frames = None);
+            }
+        }
+        snapshot
+    }
+}
+
+/// Where the clock starts.
+const START_US: i64 = 1_767_000_000_000_000;
+
+/// Leaves out what must stay silent, and adds the notes that belong to the line's own entries.
+fn tidy_entries(
+    sink: &mut Vec<TraceEntry>,
+    from: usize,
+    is_quiet: bool,
+    words: &[Word<'_>],
+    tail: &Tail,
+) {
+    let own_segment = words.first().is_some_and(|w| w.text != "alloc");
+    let mut index = from;
+    while index < sink.len() {
+        let is_segment = matches!(
+            sink[index].action,
+            Action::SegmentAlloc | Action::SegmentFree | Action::SegmentMap | Action::SegmentUnmap
+        );
+        if is_segment && is_quiet && !own_segment {
+            sink.remove(index);
+            continue;
+        }
+        let entry = &mut sink[index];
+        entry.internal_metadata = tail.internal.clone().unwrap_or_default();
+        entry.forward_frames.clone_from(&tail.forward);
+        entry.category.clone_from(&tail.category);
+        index += 1;
+    }
+}
+
+impl Device {
+    fn command(
+        &mut self,
+        words: &[Word<'_>],
+        tail: &Tail,
+        stack: Option<u32>,
+        truth: Truth,
+    ) -> Done {
+        match word(words, 0)? {
+            "alloc" => self.alloc(words, tail, stack, truth),
+            "free" => self.free(word(words, 1)?, stack, truth, true, true),
+            "free_requested" => self.free(word(words, 1)?, stack, truth, true, false),
+            "free_completed" => self.free(word(words, 1)?, stack, truth, false, true),
+            "segment" => self.segment(words, tail, stack, truth, SegmentEventKind::Alloc),
+            "map" => self.segment(words, tail, stack, truth, SegmentEventKind::Map),
+            "segment_free" => self.segment_free(words, truth),
+            "unmap" => self.unmap(words, truth),
+            "annotate" => {
+                let allocation = self.named(word(words, 1)?)?;
+                self.recorder
+                    .annotate(allocation, unquoted(word(words, 2)?).to_owned());
+                Ok(())
+            }
+            "oom" => {
+                let rounded = round_size(size(word(words, 1)?)?);
+                let free = tail.free.ok_or("an oom needs free=SIZE")?;
+                let frames = stack.map(|stack| self.recorder.new_list(stack));
+                let place = (tail.stream.unwrap_or(0), tail.pool.unwrap_or_default());
+                self.recorder
+                    .record(Action::Oom, free, rounded, place, frames);
+                Ok(())
+            }
+            "snapshot" => {
+                self.recorder.snapshot();
+                Ok(())
+            }
+            "empty_cache" => {
+                self.recorder.empty_cache();
+                Ok(())
+            }
+            "event" => {
+                let action = Action::Other(Text::Owned(word(words, 1)?.to_owned()));
+                let (addr, bytes) = (address(word(words, 2)?)?, size(word(words, 3)?)?);
+                let frames = stack.map(|stack| self.recorder.new_list(stack));
+                let place = (tail.stream.unwrap_or(0), tail.pool.unwrap_or_default());
+                self.recorder.record(action, addr, bytes, place, frames);
+                Ok(())
+            }
+            other => Err(format!("{other:?} is no command")),
+        }
+    }
+
+    fn named(&self, name: &str) -> Result<Allocation, String> {
+        self.names
+            .get(name)
+            .copied()
+            .ok_or_else(|| format!("{name:?} is not allocated here"))
+    }
+
+    fn alloc(&mut self, words: &[Word<'_>], tail: &Tail, stack: Option<u32>, truth: Truth) -> Done {
+        let (name, bytes) = (word(words, 1)?, size(word(words, 2)?)?);
+        if truth != Truth::Phantom && self.names.contains_key(name) {
+            return Err(format!("{name:?} is allocated already"));
+        }
+        let Some(addr) = tail.at else {
+            if truth == Truth::Phantom {
+                return Err("a phantom needs an address".to_owned());
+            }
+            let (stream, pool) = (tail.stream.unwrap_or(0), tail.pool.unwrap_or_default());
+            let placed = self.recorder.alloc(Request {
+                bytes,
+                stream,
+                pool,
+                stack,
+            });
+            // Out of memory is a thing that happens: the oom entry is in the trace.
+            if let Ok(allocation) = placed {
+                self.names.insert(name.to_owned(), allocation);
+            }
+            return Ok(());
+        };
+        let frames = stack.map(|stack| self.recorder.new_list(stack));
+        let own = self.recorder.heap.arena_at(addr).unwrap_or_default();
+        let stream = tail.stream.unwrap_or(own.stream);
+        let pool = tail.pool.unwrap_or(own.pool);
+        if truth != Truth::Phantom {
+            self.make_room(addr, bytes, tail, frames)?;
+            if !self.recorder.heap.malloc_at(addr, bytes, frames) {
+                return Err(format!("{bytes} bytes at {addr:#x} are not free"));
+            }
+        }
+        self.recorder
+            .record(Action::Alloc, addr, bytes, (stream, pool), frames);
+        self.names.insert(
+            name.to_owned(),
+            Allocation {
+                addr,
+                bytes,
+                stream,
+                pool,
+                frames,
+            },
+        );
+        Ok(())
+    }
+
+    /// An address outside every segment gets a segment of its own around it.
+    fn make_room(&mut self, addr: u64, bytes: u64, tail: &Tail, frames: Option<StackRef>) -> Done {
+        if self.recorder.heap.arena_at(addr).is_some() {
+            return Ok(());
+        }
+        let pool = tail.pool.unwrap_or_default();
+        let arena = Arena::of(bytes, tail.stream.unwrap_or(0), pool);
+        let size = crate::allocator::segment_size(round_size(bytes));
+        if !self.recorder.heap.add_segment(addr, size, arena, frames) {
+            return Err(format!(
+                "a segment of {size} bytes at {addr:#x} would overlap another"
+            ));
+        }
+        let event = SegmentEvent {
+            kind: SegmentEventKind::Alloc,
+            addr,
+            size,
+            arena,
+            frames,
+        };
+        self.recorder.segment(event, None);
+        Ok(())
+    }
+
+    fn free(
+        &mut self,
+        name: &str,
+        stack: Option<u32>,
+        truth: Truth,
+        requests: bool,
+        completes: bool,
+    ) -> Done {
+        let allocation = self.named(name)?;
+        let frames = stack
+            .map(|stack| self.recorder.new_list(stack))
+            .or(allocation.frames);
+        let place = (allocation.stream, allocation.pool);
+        let (addr, bytes) = (allocation.addr, allocation.bytes);
+        if requests {
+            if truth != Truth::Phantom && !self.recorder.heap.request_free(addr) {
+                return Err(format!("{name:?} is not in use"));
+            }
+            self.recorder
+                .record(Action::FreeRequested, addr, bytes, place, frames);
+        }
+        if completes {
+            if truth != Truth::Phantom {
+                self.recorder.heap.complete_free(addr);
+                self.names.remove(name);
+            }
+            if requests {
+                // Adjacent and at the same time.
+                self.recorder.clock_us -= 1;
+            }
+            self.recorder
+                .record(Action::FreeCompleted, addr, bytes, place, frames);
+        }
+        Ok(())
+    }
+
+    fn segment(
+        &mut self,
+        words: &[Word<'_>],
+        tail: &Tail,
+        stack: Option<u32>,
+        truth: Truth,
+        kind: SegmentEventKind,
+    ) -> Done {
+        let (addr, size) = (address(word(words, 1)?)?, size(word(words, 2)?)?);
+        let frames = stack.map(|stack| self.recorder.new_list(stack));
+        let arena = Arena {
+            pool: tail.pool.unwrap_or_default(),
+            stream: tail.stream.unwrap_or(0),
+            is_small: tail.is_small.unwrap_or(size <= 2 * SMALL_LIMIT_BYTES),
+        };
+        let heap = &mut self.recorder.heap;
+        let is_done = truth == Truth::Phantom
+            || match kind {
+                SegmentEventKind::Map => heap.map(addr, size, arena, frames),
+                _ => heap.add_segment(addr, size, arena, frames),
+            };
+        if !is_done {
+            return Err(format!("{size} bytes at {addr:#x} overlap another segment"));
+        }
+        self.recorder.segment(
+            SegmentEvent {
+                kind,
+                addr,
+                size,
+                arena,
+                frames,
+            },
+            None,
+        );
+        Ok(())
+    }
+
+    fn segment_free(&mut self, words: &[Word<'_>], truth: Truth) -> Done {
+        let addr = address(word(words, 1)?)?;
+        let heap = &mut self.recorder.heap;
+        let known = heap.segments(0).into_iter().find(|s| s.address == addr);
+        let segment = known.ok_or_else(|| format!("no segment starts at {addr:#x}"))?;
+        if truth != Truth::Phantom && !heap.remove_segment(addr) {
+            return Err("the segment is in use".to_owned());
+        }
+        let arena = Arena {
+            pool: segment.pool,
+            stream: segment.stream,
+            is_small: segment.is_small,
+        };
+        let (size, frames) = (segment.total_size, segment.frames);
+        let event = SegmentEvent {
+            kind: SegmentEventKind::Free,
+            addr,
+            size,
+            arena,
+            frames,
+        };
+        self.recorder.segment(event, None);
+        Ok(())
+    }
+
+    fn unmap(&mut self, words: &[Word<'_>], truth: Truth) -> Done {
+        let (addr, size) = (address(word(words, 1)?)?, size(word(words, 2)?)?);
+        let arena = self.recorder.heap.arena_at(addr).unwrap_or_default();
+        if truth != Truth::Phantom && !self.recorder.heap.unmap(addr, size) {
+            return Err(format!("{size} bytes at {addr:#x} are not mapped and free"));
+        }
+        let kind = SegmentEventKind::Unmap;
+        self.recorder.segment(
+            SegmentEvent {
+                kind,
+                addr,
+                size,
+                arena,
+                frames: None,
+            },
+            None,
+        );
+        Ok(())
+    }
+}
+
+fn host_segment(address: u64, size: u64, frames: Option<StackRef>) -> Segment {
+    let block = Block {
+        address,
+        size,
+        requested_size: size,
+        state: BlockState::ActiveAllocated,
+        frames,
+        history: Vec::new(),
+    };
+    let pool: PoolId = (0, 0);
+    Segment {
+        device: -1,
+        address,
+        total_size: size,
+        is_small: true,
+        pool,
+        frames,
+        blocks: vec![block],
+        ..Segment::default()
+    }
+}
+
+fn word<'a>(words: &[Word<'a>], index: usize) -> Result<&'a str, String> {
+    words
+        .get(index)
+        .map(|w| w.text)
+        .ok_or_else(|| "the line ends too early".to_owned())
+}
+
+fn number(words: &[Word<'_>], index: usize) -> Result<u64, String> {
+    address(word(words, index)?)
+}
