@@ -49,6 +49,12 @@ impl<'a> Layer<'a> {
     /// that meets it.
     pub(super) fn peek(&mut self, count: usize) -> io::Result<&[u8]> {
         let count = count.min(LOOKAHEAD);
+        let ahead = self.ahead(count)?;
+        Ok(ahead.get(..count).unwrap_or(ahead))
+    }
+
+    /// Like [`peek`](Self::peek), but everything at hand.
+    fn ahead(&mut self, count: usize) -> io::Result<&[u8]> {
         if self.end - self.pos < count && self.pos > 0 {
             self.buffer.copy_within(self.pos..self.end, 0);
             self.end -= self.pos;
@@ -68,7 +74,7 @@ impl<'a> Layer<'a> {
         if self.end == self.pos {
             self.ended()?;
         }
-        Ok(self.buffered())
+        Ok(self.buffer.get(self.pos..self.end).unwrap_or_default())
     }
 
     /// Why nothing more came: an error if it was one.
@@ -82,18 +88,13 @@ impl<'a> Layer<'a> {
         }
     }
 
-    /// The bytes at hand.
-    fn buffered(&self) -> &[u8] {
-        self.buffer.get(self.pos..self.end).unwrap_or_default()
-    }
-
     /// Moves past `count` bytes.
     ///
     /// # Errors
     /// [`ErrorKind::Truncated`] with `place` if there are fewer.
     pub(super) fn skip(&mut self, mut count: u64, place: &'static str) -> Result<(), ErrorKind> {
         while count > 0 {
-            let available = self.peek(1).map_err(|error| kind_of(&error))?.len();
+            let available = self.ahead(1).map_err(|error| kind_of(&error))?.len();
             if available == 0 {
                 return Err(ErrorKind::Truncated(place));
             }
@@ -151,7 +152,7 @@ impl Read for Layer<'_> {
 
 impl BufRead for Layer<'_> {
     fn fill_buf(&mut self) -> io::Result<&[u8]> {
-        self.peek(1)
+        self.ahead(1)
     }
 
     fn consume(&mut self, count: usize) {
@@ -188,7 +189,7 @@ fn read_some(
 }
 
 /// The [`ErrorKind`] that an `io::Error` carries, or else the fact that reading failed.
-pub(super) fn kind_of(error: &io::Error) -> ErrorKind {
+pub(crate) fn kind_of(error: &io::Error) -> ErrorKind {
     match error.get_ref().and_then(|inner| inner.downcast_ref::<ErrorKind>()) {
         Some(kind) => kind.clone(),
         None => ErrorKind::Read(error.to_string()),
@@ -219,6 +220,7 @@ mod tests {
     fn looks_ahead_without_losing_bytes() {
         let mut layer = Layer::new(Box::new(Stutter(b"abcdef", false)), u64::MAX);
         assert_eq!(layer.peek(3).unwrap(), b"abc");
+        assert_eq!(layer.peek(2).unwrap(), b"ab");
         assert_eq!(layer.take_bytes::<2>("here").unwrap(), *b"ab");
         assert_eq!(layer.peek(100).unwrap(), b"cdef");
         layer.skip(1, "here").unwrap();

@@ -18,7 +18,8 @@ use std::cell::Cell;
 use std::io::{self, BufRead, Read};
 use std::rc::Rc;
 
-use self::layer::{Layer, kind_of};
+use self::layer::Layer;
+pub(crate) use self::layer::kind_of;
 use self::sniff::{Format, HEAD, bom_length, sniff};
 use crate::model::ContainerKind;
 use crate::{Error, ErrorKind, Limits};

@@ -54,9 +54,10 @@ impl Entry {
         let extra = read_bytes(source, u16_at(28))?;
         let packed_bytes = match packed {
             u32::MAX => zip64_packed(&extra, unpacked),
-            0 if flags & HAS_DESCRIPTOR != 0 => None,
             packed => Some(u64::from(packed)),
         };
+        // Where a descriptor follows, 0 only says that the size was not known yet.
+        let packed_bytes = packed_bytes.filter(|&size| size > 0 || flags & HAS_DESCRIPTOR == 0);
         Ok(Self { name, flags, method, crc, packed_bytes })
     }
 
@@ -120,9 +121,7 @@ fn zip64_packed(mut extra: &[u8], unpacked: u32) -> Option<u64> {
         let (field, rest) = rest.split_at_checked(length)?;
         if (*id0, *id1) == (1, 0) {
             let field = if unpacked == u32::MAX { field.get(8..)? } else { field };
-            let packed = u64::from_le_bytes(*field.first_chunk::<8>()?);
-            // Archivers that write into a pipe put zeros here too, and the size into the descriptor.
-            return (packed > 0).then_some(packed);
+            return field.first_chunk::<8>().map(|packed| u64::from_le_bytes(*packed));
         }
         extra = rest;
     }

@@ -1,18 +1,420 @@
-//! JSON snapshots onto the [`Machine`].
+//! JSON snapshots onto the [`Machine`], token by token: the same schema, with lists for tuples.
+//!
+//! PyTorch writes none, but its viewer reads them and other tools make them. serde_json reads the
+//! text; [`Node`] tells the machine what a pickle's opcodes would.
 
-use std::io::BufRead;
+use std::cell::Cell;
+use std::fmt;
+use std::io::{self, BufRead, Read};
+
+use serde::de::{DeserializeSeed, MapAccess, SeqAccess, Visitor};
+use serde_json::Deserializer;
+use serde_json::error::Category;
 
 use super::End;
+use super::key::Key;
 use super::machine::Machine;
-use super::value::malformed;
+use super::value::{Fault, ListCell, Value, malformed};
 use crate::ErrorKind;
+use crate::container::kind_of;
+use crate::error::Lookalike;
+use crate::model::WarningKind;
+
+/// Bytes between two questions whether to go on.
+const CHUNK: u64 = 256 << 10;
+
+/// Values gathered before they are added to their list: as many as pickles have in a batch.
+const BATCH: usize = 1000;
+
+/// Largest float that is exactly the number after the largest `u64`: what JavaScript makes of `2^64 - 1`.
+const TWO_TO_64: f64 = 18_446_744_073_709_551_616.0;
 
 /// Reads a JSON value; it is left on the machine's stack. `on_chunk` is asked every few hundred
 /// kilobytes, with the bytes read so far.
 pub(super) fn read(
-    _input: Box<dyn BufRead + '_>,
-    _machine: &mut Machine,
-    _on_chunk: &mut dyn FnMut(&mut Machine, u64) -> Result<(), ErrorKind>,
+    input: Box<dyn BufRead + '_>,
+    machine: &mut Machine,
+    on_chunk: &mut dyn FnMut(&mut Machine, u64) -> Result<(), ErrorKind>,
 ) -> End {
-    End { fault: Some(malformed("JSON is not read yet")), offset: 0 }
+    let offset = Cell::new(0);
+    let token = Cell::new(0);
+    let longest = machine.limits.string_bytes as u64;
+    let mut tap = Tap { input, offset: &offset, token: &token, longest };
+    let mut driver = Driver { machine, on_chunk, offset: &offset, token: &token, asked: 0, fault: None };
+    let node = Node { driver: &mut driver, is_schema: true, depth: 0 };
+    let result = node.deserialize(&mut Deserializer::from_reader(&mut tap));
+    let fault = match (driver.fault.take(), result) {
+        (Some(fault), _) => Some(fault),
+        (None, Err(error)) => Some(fault_of(error)),
+        (None, Ok(())) => driver.ask().err(),
+    };
+    let end = End { fault, offset: offset.get() };
+    if end.fault.is_none() {
+        match read_rest(&mut tap) {
+            Ok(true) => {}
+            Ok(false) => machine.warn(WarningKind::TrailingBytes),
+            // The snapshot itself is complete: what is broken behind it costs nobody anything.
+            Err(_) => machine.warn(WarningKind::DamagedEnd),
+        }
+    }
+    end
+}
+
+/// Reads to the end, so that a container can check its sums; whether nothing but space was left.
+fn read_rest(tap: &mut Tap<'_, '_>) -> io::Result<bool> {
+    let mut is_blank = true;
+    loop {
+        let rest = tap.input.fill_buf()?;
+        if rest.is_empty() {
+            return Ok(is_blank);
+        }
+        is_blank &= rest.iter().all(|byte| byte.is_ascii_whitespace() || *byte == 0);
+        let length = rest.len();
+        tap.input.consume(length);
+    }
+}
+
+/// What serde_json's error is in our words.
+fn fault_of(error: serde_json::Error) -> Fault {
+    match error.classify() {
+        Category::Io => kind_of(&error.into()).into(),
+        Category::Eof => ErrorKind::Truncated("in the middle of JSON").into(),
+        Category::Syntax | Category::Data => malformed(format!("this is no valid JSON: {error}")),
+    }
+}
+
+/// Counts what is read. serde_json keeps a whole string before it shows it, so the distance between
+/// tokens is watched here.
+struct Tap<'a, 'c> {
+    input: Box<dyn BufRead + 'a>,
+    offset: &'c Cell<u64>,
+    /// Where the last token ended.
+    token: &'c Cell<u64>,
+    longest: u64,
+}
+
+impl Read for Tap<'_, '_> {
+    /// serde_json asks for single bytes.
+    #[inline]
+    fn read(&mut self, out: &mut [u8]) -> io::Result<usize> {
+        let available = self.input.fill_buf()?;
+        let count = available.len().min(out.len());
+        if let (Some(to), Some(from)) = (out.get_mut(..count), available.get(..count)) {
+            to.copy_from_slice(from);
+        }
+        self.input.consume(count);
+        let offset = self.offset.get() + count as u64;
+        self.offset.set(offset);
+        if offset - self.token.get() > self.longest {
+            let what = "the length of a string or number in bytes";
+            return Err(io::Error::other(ErrorKind::Limit { what, limit: self.longest }));
+        }
+        Ok(count)
+    }
+}
+
+/// What all nodes share.
+struct Driver<'m, 'c> {
+    machine: &'m mut Machine,
+    on_chunk: &'m mut dyn FnMut(&mut Machine, u64) -> Result<(), ErrorKind>,
+    offset: &'c Cell<u64>,
+    token: &'c Cell<u64>,
+    /// Offset of the last question whether to go on.
+    asked: u64,
+    /// serde's errors hold only text: the real one waits here.
+    fault: Option<Fault>,
+}
+
+impl Driver<'_, '_> {
+    /// Notes a token, and asks from time to time whether to go on.
+    fn step(&mut self) -> Result<(), Fault> {
+        let offset = self.offset.get();
+        self.token.set(offset);
+        if offset - self.asked >= CHUNK { self.ask() } else { Ok(()) }
+    }
+
+    fn ask(&mut self) -> Result<(), Fault> {
+        self.asked = self.offset.get();
+        (self.on_chunk)(self.machine, self.asked)?;
+        Ok(())
+    }
+
+    /// Hands a fault over to serde.
+    fn keep<T, E: serde::de::Error>(&mut self, result: Result<T, Fault>) -> Result<T, E> {
+        result.map_err(|fault| {
+            self.fault = Some(fault);
+            E::custom("")
+        })
+    }
+
+    fn open(&mut self, container: Value) -> Result<(), Fault> {
+        self.step()?;
+        self.machine.push(container);
+        self.machine.mark()
+    }
+
+    /// Adds the gathered values to the list below them.
+    fn flush(&mut self) -> Result<(), Fault> {
+        self.machine.appends()?;
+        self.machine.mark()
+    }
+
+    /// Ends a list. Two integers become a pair, as a tuple of them would in a pickle: a pool id is
+    /// written for every event, and a list of its own would cost more than the event.
+    fn close_list(&mut self) -> Result<(), Fault> {
+        let machine = &mut *self.machine;
+        let start = machine.marks.last().map_or(0, |&mark| mark as usize);
+        let last_list = Value::List((machine.lists.len() as u32).wrapping_sub(1));
+        let value_at = |index: usize| machine.stack.get(index).map(|&packed| machine.value(packed));
+        let is_fresh = machine.lists.last() == Some(&ListCell::Empty)
+            && value_at(start.wrapping_sub(1)) == Some(last_list);
+        if let (true, 2, Some(Value::Int(first)), Some(Value::Int(second))) =
+            (is_fresh, machine.stack.len() - start, value_at(start), value_at(start + 1))
+        {
+            machine.lists.pop();
+            let pair = machine.tables.pair(first, second);
+            machine.stack.truncate(start - 1);
+            machine.marks.pop();
+            machine.push(Value::Pair(pair));
+            return Ok(());
+        }
+        machine.appends()
+    }
+
+    /// Pushes a key and says whether it is one of the schema. Some keys tell at once that the file is
+    /// something else.
+    fn key(&mut self, key: &str, depth: usize) -> Result<bool, Fault> {
+        self.step()?;
+        if key == "traceEvents" && depth == 0 || key == "ph" && depth == 1 {
+            return Err(ErrorKind::NotASnapshot(Lookalike::ChromeTrace).into());
+        }
+        self.machine.push_text(key.as_bytes())?;
+        let key = self.machine.stack.last().map(|&packed| self.machine.value(packed));
+        Ok(matches!(key, Some(Value::Str(id)) if Key::of(id).is_some()))
+    }
+}
+
+/// A value about to be read.
+struct Node<'d, 'm, 'c> {
+    driver: &'d mut Driver<'m, 'c>,
+    /// Whether it stands under a key of the schema, where a whole number is an integer however it is
+    /// written.
+    is_schema: bool,
+    depth: usize,
+}
+
+impl Node<'_, '_, '_> {
+    fn push<E: serde::de::Error>(self, value: Value) -> Result<(), E> {
+        self.driver.machine.push(value);
+        let result = self.driver.step();
+        self.driver.keep(result)
+    }
+}
+
+impl<'de> DeserializeSeed<'de> for Node<'_, '_, '_> {
+    type Value = ();
+
+    fn deserialize<D: serde::Deserializer<'de>>(self, deserializer: D) -> Result<(), D::Error> {
+        deserializer.deserialize_any(self)
+    }
+}
+
+impl<'de> Visitor<'de> for Node<'_, '_, '_> {
+    type Value = ();
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a JSON value")
+    }
+
+    fn visit_unit<E: serde::de::Error>(self) -> Result<(), E> {
+        self.push(Value::None)
+    }
+
+    fn visit_bool<E: serde::de::Error>(self, value: bool) -> Result<(), E> {
+        self.push(Value::Bool(value))
+    }
+
+    fn visit_i64<E: serde::de::Error>(self, value: i64) -> Result<(), E> {
+        self.push(Value::Int(value))
+    }
+
+    fn visit_u64<E: serde::de::Error>(self, value: u64) -> Result<(), E> {
+        self.push(integer(value))
+    }
+
+    fn visit_f64<E: serde::de::Error>(self, value: f64) -> Result<(), E> {
+        let value = if self.is_schema { whole(value) } else { Value::Float(value) };
+        self.push(value)
+    }
+
+    fn visit_str<E: serde::de::Error>(self, value: &str) -> Result<(), E> {
+        let result = self.driver.machine.push_text(value.as_bytes()).and_then(|()| self.driver.step());
+        self.driver.keep(result)
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut items: A) -> Result<(), A::Error> {
+        let Self { driver, is_schema, depth } = self;
+        let list = driver.machine.new_list();
+        let opened = driver.open(list);
+        driver.keep(opened)?;
+        let mut gathered = 0;
+        while let Some(()) = items.next_element_seed(Node { driver, is_schema, depth: depth + 1 })? {
+            gathered += 1;
+            if gathered == BATCH {
+                gathered = 0;
+                let flushed = driver.flush();
+                driver.keep(flushed)?;
+            }
+        }
+        let closed = driver.close_list();
+        driver.keep(closed)
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut entries: A) -> Result<(), A::Error> {
+        let Self { driver, depth, .. } = self;
+        let dict = driver.machine.new_dict();
+        let opened = driver.open(dict);
+        driver.keep(opened)?;
+        while let Some(is_schema) = entries.next_key_seed(KeyNode { driver, depth })? {
+            entries.next_value_seed(Node { driver, is_schema, depth: depth + 1 })?;
+        }
+        let closed = driver.machine.set_items();
+        driver.keep(closed)
+    }
+}
+
+/// A key about to be read; its value is whether the schema has it.
+struct KeyNode<'d, 'm, 'c> {
+    driver: &'d mut Driver<'m, 'c>,
+    depth: usize,
+}
+
+impl<'de> DeserializeSeed<'de> for KeyNode<'_, '_, '_> {
+    type Value = bool;
+
+    fn deserialize<D: serde::Deserializer<'de>>(self, deserializer: D) -> Result<bool, D::Error> {
+        deserializer.deserialize_str(self)
+    }
+}
+
+impl<'de> Visitor<'de> for KeyNode<'_, '_, '_> {
+    type Value = bool;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a key")
+    }
+
+    fn visit_str<E: serde::de::Error>(self, key: &str) -> Result<bool, E> {
+        let result = self.driver.key(key, self.depth);
+        self.driver.keep(result)
+    }
+}
+
+fn integer(value: u64) -> Value {
+    i64::try_from(value).map_or(Value::Big(value), Value::Int)
+}
+
+/// A float that stands for an integer: what JavaScript writes for large ones and some tools for all.
+fn whole(value: f64) -> Value {
+    if value.fract() != 0.0 || !(-TWO_TO_64 / 2.0..=TWO_TO_64).contains(&value) {
+        return Value::Float(value);
+    }
+    // Casting saturates: 2^64, which stands for a number just below, becomes the largest there is.
+    if value < 0.0 { Value::Int(value as i64) } else { integer(value as u64) }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::error::Lookalike;
+    use crate::model::{PoolId, WarningKind};
+    use crate::{Error, ErrorKind, Snapshot, decode};
+
+    const SNAPSHOT: &str = r#"{
+        "segments": [{"device": 0, "address": 139637976727552, "total_size": 2097152.0,
+            "allocated_size": 512, "active_size": 512, "requested_size": 500, "stream": 0,
+            "segment_type": "small", "segment_pool_id": [0, 0], "is_expandable": false, "frames": [],
+            "blocks": [
+                {"address": 139637976727552, "size": 512, "requested_size": 500,
+                 "state": "active_allocated", "frames": [{"name": "f", "filename": "a.py", "line": 3}]},
+                {"address": 139637976728064, "size": 2096640, "requested_size": 0, "state": "inactive",
+                 "frames": []}]}],
+        "device_traces": [[], [
+            {"action": "alloc", "addr": 18446744073709551615, "size": 500, "stream": 0,
+             "time_us": 1700000000000000, "pool_id": [1, 2],
+             "frames": [{"name": "f", "filename": "a.py", "line": 3}]},
+            {"action": "free_requested", "addr": -1, "size": 5e2, "stream": 0},
+            {"action": "free_completed", "addr": 18446744073709552000, "size": 500, "stream": 0,
+             "frames": null}]],
+        "allocator_settings": {"garbage_collection_threshold": 0.0, "max_split_size": -1}
+    }
+    "#;
+
+    fn error(text: &str) -> Error {
+        decode(text.as_bytes()).map(|_| ()).unwrap_err()
+    }
+
+    fn decoded(text: &str) -> Snapshot {
+        decode(text.as_bytes()).unwrap()
+    }
+
+    #[test]
+    fn reads_what_a_pickle_would_hold() {
+        let snapshot = decoded(SNAPSHOT);
+        assert!(snapshot.warnings.is_empty(), "{:?}", snapshot.warnings);
+        assert_eq!(snapshot.segments.rows[0].total_size, 2_097_152);
+        assert_eq!(snapshot.segments.rows[0].pool, Some(PoolId(0, 0)));
+        assert_eq!(snapshot.traces, [0..0, 0..3]);
+        assert_eq!(snapshot.events.addr, [u64::MAX; 3]);
+        assert_eq!(snapshot.events.size, [500; 3]);
+        assert_eq!(snapshot.events.stack[0], snapshot.blocks.rows[0].stack);
+        assert_eq!(snapshot.contexts.get(snapshot.events.context[0]).pool, Some(PoolId(1, 2)));
+        assert!(snapshot.settings["garbage_collection_threshold"].is_f64());
+    }
+
+    #[test]
+    fn lists_longer_than_a_batch() {
+        let event = r#"{"action":"alloc","addr":1,"size":2,"stream":0}"#;
+        let text = format!(r#"{{"segments":[],"device_traces":[[{}]]}}"#, vec![event; 2500].join(","));
+        assert_eq!(decoded(&text).traces, [0..2500]);
+    }
+
+    #[test]
+    fn every_cut_is_an_error() {
+        for cut in 0..SNAPSHOT.trim_end().len() {
+            let kind = error(&SNAPSHOT[..cut]).kind;
+            assert!(
+                matches!(kind, ErrorKind::Truncated(_) | ErrorKind::Empty | ErrorKind::UnknownFormat),
+                "{cut}: {kind}"
+            );
+        }
+    }
+
+    #[test]
+    fn faults_name_the_place() {
+        let error = error(r#"{"segments": [], "device_traces": [[], [{"action": "alloc", "addr": "x"}]]}"#);
+        assert_eq!(error.path, "device_traces[1][0].addr");
+        assert!(matches!(error.kind, ErrorKind::Malformed(_)));
+    }
+
+    #[test]
+    fn other_json() {
+        for text in [
+            r#"{"schemaVersion": 1, "traceEvents": []}"#,
+            r#"[{"name": "x", "ph": "X"}]"#,
+        ] {
+            assert_eq!(error(text).kind, ErrorKind::NotASnapshot(Lookalike::ChromeTrace));
+        }
+        assert!(matches!(error(r#"{"a": 1}"#).kind, ErrorKind::WrongShape(_)));
+        assert!(matches!(error("{]").kind, ErrorKind::Malformed(_)));
+        let deep = "[".repeat(100_000);
+        assert!(matches!(error(&deep).kind, ErrorKind::Limit { limit: 64, .. }));
+    }
+
+    #[test]
+    fn what_follows_is_told() {
+        let snapshot = decoded("[] \n\0");
+        assert!(snapshot.warnings.is_empty());
+        let snapshot = decoded("[] []");
+        assert_eq!(snapshot.warnings.list()[0].kind, WarningKind::TrailingBytes);
+    }
 }

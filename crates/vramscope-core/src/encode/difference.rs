@@ -1,0 +1,181 @@
+//! Whether two snapshots say the same, whatever numbers their rows have.
+
+use std::ops::Range;
+
+use crate::ids::{ContextId, EventId, FrameId, StackId, StringId};
+use crate::model::{
+    Annotation, Block, BlockState, Context, NO_TIME, Segment, SegmentKind, Snapshot, Stage, Tenant,
+};
+
+/// The first place at which two snapshots differ in content, or `None`.
+///
+/// Row numbers, the order of interned tables, where the snapshots came from and their warnings do
+/// not count.
+#[must_use]
+pub fn difference(left: &Snapshot, right: &Snapshot) -> Option<String> {
+    let both = Both { left, right };
+    both.traces()
+        .or_else(|| both.trace("host_traces", &left.host_trace, &right.host_trace))
+        .or_else(|| both.segments("segments", &left.segments.rows, &right.segments.rows))
+        .or_else(|| both.segments("host_segments", &left.host_segments.rows, &right.host_segments.rows))
+        .or_else(|| both.annotations())
+        .or_else(|| unequal("allocator_settings", &left.settings, &right.settings))
+        .or_else(|| unequal("extras", &left.extras, &right.extras))
+        .or_else(|| unequal("producer", &left.producer, &right.producer))
+}
+
+fn unequal<T: PartialEq + std::fmt::Debug>(place: &str, left: &T, right: &T) -> Option<String> {
+    (left != right).then(|| format!("{place}: {left:?} != {right:?}"))
+}
+
+struct Both<'s> {
+    left: &'s Snapshot,
+    right: &'s Snapshot,
+}
+
+impl Both<'_> {
+    fn traces(&self) -> Option<String> {
+        let (left, right) = (&self.left.traces, &self.right.traces);
+        unequal("number of devices", &left.len(), &right.len()).or_else(|| {
+            (0..)
+                .zip(left.iter().zip(right))
+                .find_map(|(device, (left, right)): (usize, _)| {
+                    self.trace(&format!("device_traces[{device}]"), left, right)
+                })
+        })
+    }
+
+    fn trace(&self, place: &str, left: &Range<u32>, right: &Range<u32>) -> Option<String> {
+        unequal(&format!("{place}: number of events"), &left.len(), &right.len()).or_else(|| {
+            left.clone().zip(right.clone()).enumerate().find_map(|(index, (left, right))| {
+                self.event(EventId(left), EventId(right)).map(|what| format!("{place}[{index}].{what}"))
+            })
+        })
+    }
+
+    fn event(&self, left_id: EventId, right_id: EventId) -> Option<String> {
+        let (left, right) = (self.left.events.get(left_id), self.right.events.get(right_id));
+        let names = (self.left.action_name(left_id), self.right.action_name(right_id));
+        unequal("action", &names.0, &names.1)
+            .or_else(|| unequal("addr", &left.addr, &right.addr))
+            .or_else(|| unequal("size", &left.size, &right.size))
+            .or_else(|| unequal("time_us", &left.time_us, &right.time_us))
+            .or_else(|| self.context(left.context, right.context))
+            .or_else(|| self.stack(left.stack, right.stack))
+    }
+
+    fn context(&self, left: ContextId, right: ContextId) -> Option<String> {
+        let (left, right) = (self.left.contexts.get(left), self.right.contexts.get(right));
+        let text = |key, of: fn(&Context) -> Option<StringId>| {
+            let left = of(left).map(|id| self.left.strings.get(id));
+            unequal(key, &left, &of(right).map(|id| self.right.strings.get(id)))
+        };
+        unequal("stream", &left.stream, &right.stream)
+            .or_else(|| unequal("pool_id", &left.pool, &right.pool))
+            .or_else(|| text("compile_context", |context| context.compile_context))
+            .or_else(|| text("user_metadata", |context| context.user_metadata))
+            .or_else(|| text("internal_metadata", |context| context.internal_metadata))
+            .or_else(|| text("category", |context| context.category))
+            .or_else(|| {
+                let left = forward(self.left, left);
+                unequal("forward_frames", &left, &forward(self.right, right))
+            })
+    }
+
+    fn stack(&self, left: StackId, right: StackId) -> Option<String> {
+        unequal("frames: absent", &(left == StackId::ABSENT), &(right == StackId::ABSENT)).or_else(|| {
+            let left: Vec<_> = self.left.stacks.frames(left).map(|id| frame(self.left, id)).collect();
+            let right: Vec<_> = self.right.stacks.frames(right).map(|id| frame(self.right, id)).collect();
+            unequal("frames", &left, &right)
+        })
+    }
+
+    fn segments(&self, place: &str, left: &[Segment], right: &[Segment]) -> Option<String> {
+        unequal(&format!("number of {place}"), &left.len(), &right.len()).or_else(|| {
+            left.iter().zip(right).enumerate().find_map(|(index, (left, right))| {
+                self.segment(left, right).map(|what| format!("{place}[{index}].{what}"))
+            })
+        })
+    }
+
+    fn segment(&self, left: &Segment, right: &Segment) -> Option<String> {
+        let kind = |snapshot: &Snapshot, segment: &Segment| {
+            segment.kind.map(|kind| match kind {
+                SegmentKind::Small => "small".to_owned(),
+                SegmentKind::Large => "large".to_owned(),
+                SegmentKind::Other(id) => snapshot.strings.get(id).to_owned(),
+            })
+        };
+        // What holds no ids is compared as a whole.
+        let bare = |segment: &Segment| Segment {
+            kind: None,
+            stack: StackId::ABSENT,
+            blocks: 0..segment.blocks.len() as u32,
+            ..segment.clone()
+        };
+        unequal("fields", &bare(left), &bare(right))
+            .or_else(|| unequal("segment_type", &kind(self.left, left), &kind(self.right, right)))
+            .or_else(|| self.stack(left.stack, right.stack))
+            .or_else(|| {
+                left.block_ids().zip(right.block_ids()).enumerate().find_map(|(index, (left, right))| {
+                    let (left, right) = (self.left.blocks.get(left), self.right.blocks.get(right));
+                    self.block(left, right).map(|what| format!("blocks[{index}].{what}"))
+                })
+            })
+    }
+
+    fn block(&self, left: &Block, right: &Block) -> Option<String> {
+        let fields = |block: &Block| (block.address, block.size, block.requested_size, block.history.is_some());
+        let state = |snapshot: &Snapshot, block: &Block| match block.state {
+            BlockState::Other(id) => snapshot.strings.get(id).to_owned(),
+            state => format!("{state:?}"),
+        };
+        let tenants = |snapshot: &Snapshot, block: &Block| snapshot.blocks.tenants(block).to_vec();
+        let (left_tenants, right_tenants) = (tenants(self.left, left), tenants(self.right, right));
+        unequal("fields", &fields(left), &fields(right))
+            .or_else(|| unequal("state", &state(self.left, left), &state(self.right, right)))
+            .or_else(|| self.stack(left.stack, right.stack))
+            .or_else(|| unequal("history", &left_tenants.len(), &right_tenants.len()))
+            .or_else(|| {
+                let pairs = left_tenants.iter().zip(&right_tenants);
+                pairs.into_iter().find_map(|(left, right)| self.tenant(left, right))
+            })
+    }
+
+    fn tenant(&self, left: &Tenant, right: &Tenant) -> Option<String> {
+        let fields = |tenant: &Tenant| (tenant.address, tenant.real_size);
+        unequal("history", &fields(left), &fields(right)).or_else(|| self.stack(left.stack, right.stack))
+    }
+
+    fn annotations(&self) -> Option<String> {
+        let texts = |snapshot: &Snapshot| -> Vec<_> {
+            let rows = snapshot.annotations.rows.iter();
+            rows.map(|row| annotation(snapshot, row)).collect()
+        };
+        unequal("external_annotations", &texts(self.left), &texts(self.right))
+    }
+}
+
+fn forward<'s>(snapshot: &'s Snapshot, context: &Context) -> Option<Vec<&'s str>> {
+    context.forward_frames?;
+    Some(snapshot.contexts.forward_lines(context).map(|id| snapshot.strings.get(id)).collect())
+}
+
+/// Name, file, line and fx texts.
+fn frame(snapshot: &Snapshot, id: FrameId) -> (&str, &str, u32, [&str; 4]) {
+    let text = |id| snapshot.strings.get(id);
+    let frame = snapshot.frames.get(id);
+    let fx = frame.fx.map_or([""; 4], |fx| [fx.op, fx.name, fx.target, fx.original_trace].map(text));
+    (text(frame.name), text(frame.filename), frame.line, fx)
+}
+
+/// Stage, name, device and time.
+fn annotation(snapshot: &Snapshot, row: &Annotation) -> (String, String, i32, Option<i64>) {
+    let stage = match row.stage {
+        Stage::Start => "START".to_owned(),
+        Stage::End => "END".to_owned(),
+        Stage::Other(id) => snapshot.strings.get(id).to_owned(),
+    };
+    let time_us = (row.time_us != NO_TIME).then_some(row.time_us);
+    (stage, snapshot.strings.get(row.name).to_owned(), row.device, time_us)
+}
