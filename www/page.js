@@ -1,13 +1,10 @@
-// The page's entry: starts the worker while the module loads, then hands over to Rust.
+// The page's entry: compiles the module while it loads, then hands over to Rust.
 import init, { start_page } from "./vramscope_app.js";
 
-const worker = new Worker(new URL("./worker.js", import.meta.url), { type: "module", name: "vramscope" });
 const module = await compile(new URL("./vramscope_app_bg.wasm", import.meta.url));
 await init({ module_or_path: module });
-start_page(worker);
-// One download and one compilation serve both. The worker answers only after this, when the page
-// has begun to listen.
-worker.postMessage(module);
+// One download and one compilation serve the page and all its workers.
+start_page(module, new URL("./worker.js", import.meta.url).href);
 
 async function compile(url) {
   const response = await fetch(url);

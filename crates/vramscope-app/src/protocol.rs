@@ -61,7 +61,7 @@ pub enum ColourBy {
 }
 
 /// Which picture: all but the place and the size.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default, Serialize, Deserialize)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 pub struct Look {
     /// The device.
     pub device: DeviceIndex,

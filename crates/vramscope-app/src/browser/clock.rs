@@ -3,7 +3,6 @@
 use js_sys::{Function, Reflect};
 use wasm_bindgen::closure::Closure;
 use wasm_bindgen::{JsCast, JsValue};
-use web_sys::PerformanceMarkOptions;
 
 /// Milliseconds since the page (or the worker) began; monotonic.
 #[must_use]
@@ -22,13 +21,18 @@ pub fn mark(name: &str) {
 /// Leaves a User Timing mark with numbers and words beside it.
 pub fn mark_with(name: &str, detail: &[(&str, JsValue)]) {
     let Some(performance) = page_performance() else { return };
-    let object = js_sys::Object::new();
-    for (key, value) in detail {
-        let _ = Reflect::set(&object, &(*key).into(), value);
+    let object = |entries: &[(&str, JsValue)]| {
+        let object = js_sys::Object::new();
+        for (key, value) in entries {
+            let _ = Reflect::set(&object, &(*key).into(), value);
+        }
+        JsValue::from(object)
+    };
+    // web-sys knows `mark` with a name only.
+    let options = object(&[("detail", object(detail))]);
+    if let Ok(mark) = Reflect::get(&performance, &"mark".into()) {
+        let _ = mark.unchecked_into::<Function>().call2(&performance, &name.into(), &options);
     }
-    let options = PerformanceMarkOptions::new();
-    options.set_detail(&object);
-    let _ = performance.mark_with_mark_options(name, &options);
 }
 
 fn page_performance() -> Option<web_sys::Performance> {

@@ -15,6 +15,10 @@ pub struct DrawnFrame {
     pub draw: DrawRequest,
     /// How long the drawing took, in ms.
     pub draw_ms: f64,
+    /// Recorded events of the device.
+    pub events: u32,
+    /// Its allocations: all of them are in the picture.
+    pub allocations: u32,
 }
 
 /// The curves of the strip above the timeline, over the whole recording.
@@ -154,10 +158,8 @@ pub struct OutlineColumns {
     pub draw: DrawRequest,
     /// The allocation.
     pub allocation: AllocationId,
-    /// The first pixel column that shows it, in device px.
-    pub first_px: u32,
-    /// Per column from there on, lower and upper edge in bytes.
-    pub edges_bytes: Vec<(f64, f64)>,
+    /// The band's outline as a closed polygon, in device px of the picture; empty if it is not in it.
+    pub points_px: Vec<(f64, f64)>,
 }
 
 /// All that is known about an allocation.

@@ -46,13 +46,12 @@ fn replies() {
     there_and_back(&Reply::Ready);
     there_and_back(&Reply::Progress(Progress { total_bytes: Some(u64::MAX), ..Progress::default() }));
     there_and_back(&Reply::Failed(Box::new(Failure { head: vec![0, 255], ..Failure::default() })));
-    there_and_back(&Reply::Drawn(DrawnFrame { request: 4, draw: draw(), draw_ms: 0.25 }));
+    there_and_back(&Reply::Drawn(DrawnFrame { request: 4, draw: draw(), draw_ms: 0.25, events: 9, allocations: 4 }));
     there_and_back(&Reply::Outline(OutlineColumns {
         slot: OutlineSlot::Hover,
         draw: draw(),
         allocation: AllocationId(0),
-        first_px: 3,
-        edges_bytes: vec![(0.0, 512.0), (1e9, 1e9 + 512.0)],
+        points_px: vec![(0.0, 512.0), (1e9, 1e9 + 512.0)],
     }));
     let call_sites = vec![CallSite { frame: String::new(), allocations: 1, bytes: u64::MAX }];
     let composition = Composition { call_sites, ..Composition::default() };

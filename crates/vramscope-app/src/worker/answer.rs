@@ -1,0 +1,109 @@
+//! Questions and their answers.
+
+use vramscope_core::ids::AllocationId;
+use vramscope_view::raster;
+
+use super::document::{Device, Document};
+use super::painter::{self, Painter};
+use super::{colours, describe};
+use crate::protocol::{
+    Axis, Composition, DrawRequest, Hit, HitOn, OutlineColumns, Overview, Reply, Request, RequestId,
+};
+use vramscope_core::analysis::live_at::live_at;
+
+/// Call sites listed for what is thinner than a pixel.
+const HIT_CALL_SITES: usize = 3;
+
+/// The answer, unless the question is about something that is not there.
+pub(super) fn answer(question: &Request, document: &Document, painter: &mut Painter) -> Option<Reply> {
+    match *question {
+        Request::Overview { device, axis, columns } => {
+            Some(Reply::Overview(overview(document.device(device)?, axis, columns)))
+        }
+        Request::Hit { request, ref draw, x_px, y_px } => {
+            let hit = hit(document, painter, request, draw, (x_px, y_px))?;
+            Some(Reply::Hit(Box::new(hit)))
+        }
+        Request::Outline { slot, draw, allocation } => {
+            let device = document.device(draw.look.device).filter(|device| device.has(allocation))?;
+            let points_px = painter::outline(device, &draw, allocation);
+            Some(Reply::Outline(OutlineColumns { slot, draw, allocation, points_px }))
+        }
+        Request::Details { device, allocation } => {
+            let details = describe::details(document, document.device(device)?, allocation)?;
+            Some(Reply::Details(Box::new(details)))
+        }
+        Request::Composition { device, moment, call_sites } => {
+            let device = document.device(device)?;
+            let live = live_at(device.history, moment);
+            let limit = call_sites as usize;
+            Some(Reply::Composition(describe::composition(document, device, moment, live, limit)))
+        }
+        Request::Legend { look, entries } => Some(Reply::Legend(colours::legend(document, &look, entries)?)),
+        // These are not answered with data of an open file.
+        Request::OpenBlob { .. } | Request::OpenUrl { .. } | Request::Draw { .. } => None,
+    }
+}
+
+fn hit(
+    document: &Document,
+    painter: &mut Painter,
+    request: RequestId,
+    draw: &DrawRequest,
+    (x_px, y_px): (f64, f64),
+) -> Option<Hit> {
+    let device = document.device(draw.look.device)?;
+    let is_inside = x_px >= 0.0 && y_px >= 0.0;
+    let hit = if is_inside { painter.hit(document, draw, x_px as u32, y_px as u32)? } else { raster::Hit::Outside };
+    let facts = |moment| Some(describe::moment(device, draw.look.axis, moment));
+    let (moment, on) = match hit {
+        raster::Hit::Outside => (None, HitOn::Nothing),
+        raster::Hit::Free { moment } => (facts(moment), HitOn::Nothing),
+        raster::Hit::Allocation { moment, row } => {
+            let preview = describe::preview(document, device, AllocationId(row));
+            (facts(moment), preview.map_or(HitOn::Nothing, HitOn::One))
+        }
+        raster::Hit::Several { moment, composition } => {
+            let several = several(document, device, moment, &composition.allocations);
+            (facts(moment), HitOn::Several(several))
+        }
+    };
+    Some(Hit { request, moment, on })
+}
+
+fn several(document: &Document, device: Device<'_>, moment: u32, rows: &[u32]) -> Composition {
+    let ids = rows.iter().map(|&row| AllocationId(row));
+    describe::composition(document, device, moment, ids, HIT_CALL_SITES)
+}
+
+fn overview(device: Device<'_>, axis: Axis, columns: u32) -> Overview {
+    let (bands, index) = (device.bands(axis), device.index());
+    let end = bands.x_end();
+    let columns = columns.clamp(1, 4_096).min(u32::try_from(bands.moments()).unwrap_or(u32::MAX).max(1));
+    let mut overview = Overview {
+        device: device.history.device,
+        axis: if device.has_times() { axis } else { Axis::Events },
+        x: (0.0, end),
+        peak_x: bands.moment_x(device.history.peak_moment as usize),
+        ..Overview::default()
+    };
+    let steps = &device.history.reserved_steps;
+    for column in 0..columns {
+        let x = |column: u32| end * f64::from(column) / f64::from(columns);
+        let Some(moments) = bands.moments_in(x(column), x(column + 1)) else {
+            // Between two moments on the time axis nothing changes.
+            overview.active_bytes.push(overview.active_bytes.last().copied().unwrap_or(0));
+            overview.reserved_bytes.push(overview.reserved_bytes.last().copied().unwrap_or(0));
+            continue;
+        };
+        let highest = index.highest_in(&bands, moments.clone());
+        overview.active_bytes.push(device.history.active_bytes[highest as usize]);
+        let from = steps.partition_point(|&(moment, _)| moment <= *moments.start()).saturating_sub(1);
+        let within = steps[from..].iter().take_while(|&&(moment, _)| moment <= *moments.end());
+        overview.reserved_bytes.push(within.map(|&(_, bytes)| bytes).max().unwrap_or(0));
+    }
+    if !device.knows_segments() {
+        overview.reserved_bytes.clear();
+    }
+    overview
+}

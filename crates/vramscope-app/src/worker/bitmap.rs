@@ -1,0 +1,37 @@
+//! Pixels of the module's memory as an `ImageBitmap`, which moves to the page without being copied.
+
+use wasm_bindgen::{Clamped, JsCast, JsValue};
+use web_sys::{ImageBitmap, ImageData, OffscreenCanvas, OffscreenCanvasRenderingContext2d};
+
+use vramscope_view::raster::Frame;
+
+/// Makes bitmaps; keeps the canvas it makes them with.
+#[derive(Default)]
+pub(super) struct Bitmaps {
+    canvas: Option<(OffscreenCanvas, OffscreenCanvasRenderingContext2d)>,
+}
+
+impl Bitmaps {
+    /// The frame's pixels.
+    pub(super) fn bitmap(&mut self, frame: &Frame) -> Result<ImageBitmap, JsValue> {
+        let (canvas, context) = self.canvas(frame.width_px, frame.height_px)?;
+        let pixels = Clamped(frame.rgba.as_slice());
+        let image = ImageData::new_with_u8_clamped_array_and_sh(pixels, frame.width_px, frame.height_px)?;
+        context.put_image_data(&image, 0.0, 0.0)?;
+        canvas.transfer_to_image_bitmap()
+    }
+
+    fn canvas(
+        &mut self,
+        width_px: u32,
+        height_px: u32,
+    ) -> Result<&(OffscreenCanvas, OffscreenCanvasRenderingContext2d), JsValue> {
+        let fits = |canvas: &OffscreenCanvas| canvas.width() == width_px && canvas.height() == height_px;
+        if !self.canvas.as_ref().is_some_and(|(canvas, _)| fits(canvas)) {
+            let canvas = OffscreenCanvas::new(width_px, height_px)?;
+            let context = canvas.get_context("2d")?.ok_or("no 2d context in the worker")?;
+            self.canvas = Some((canvas, context.unchecked_into()));
+        }
+        self.canvas.as_ref().ok_or_else(|| JsValue::from("no canvas in the worker"))
+    }
+}

@@ -1,0 +1,72 @@
+//! A `Blob` as a reader: a window of it at a time, so that a file may be larger than the memory.
+
+use std::io::{self, Read};
+
+use js_sys::Uint8Array;
+use web_sys::{Blob, FileReaderSync};
+
+/// Bytes fetched at once: large enough that the browser's overhead per slice does not show.
+const WINDOW_BYTES: u64 = 4 << 20;
+
+/// Reads a blob from its start.
+pub(super) struct BlobReader {
+    reader: FileReaderSync,
+    blob: Blob,
+    size_bytes: u64,
+    /// Where the window after this one begins.
+    next_bytes: u64,
+    /// Lies outside the module's memory; copied from in pieces as large as the caller's buffer.
+    window: Uint8Array,
+    window_used: u32,
+}
+
+impl BlobReader {
+    /// A reader at the first byte.
+    ///
+    /// # Errors
+    /// Outside a worker.
+    pub(super) fn new(blob: Blob) -> Result<Self, wasm_bindgen::JsValue> {
+        Ok(Self {
+            reader: FileReaderSync::new()?,
+            // Exact: sizes are below 2^53.
+            size_bytes: blob.size() as u64,
+            blob,
+            next_bytes: 0,
+            window: Uint8Array::new_with_length(0),
+            window_used: 0,
+        })
+    }
+
+    /// The blob's size.
+    pub(super) fn size_bytes(&self) -> u64 {
+        self.size_bytes
+    }
+
+    fn fill(&mut self) -> io::Result<()> {
+        let end = (self.next_bytes + WINDOW_BYTES).min(self.size_bytes);
+        let read = || {
+            let slice = self.blob.slice_with_f64_and_f64(self.next_bytes as f64, end as f64)?;
+            self.reader.read_as_array_buffer(&slice)
+        };
+        // A file that was changed or removed since it was picked ends here.
+        let buffer = read().map_err(|error| io::Error::other(crate::browser::error_text(&error)))?;
+        self.window = Uint8Array::new(&buffer);
+        self.window_used = 0;
+        self.next_bytes = end;
+        Ok(())
+    }
+}
+
+impl Read for BlobReader {
+    fn read(&mut self, out: &mut [u8]) -> io::Result<usize> {
+        if self.window_used == self.window.length() && self.next_bytes < self.size_bytes {
+            self.fill()?;
+        }
+        let left = (self.window.length() - self.window_used) as usize;
+        let length = left.min(out.len());
+        let end = self.window_used + length as u32;
+        self.window.subarray(self.window_used, end).copy_to(&mut out[..length]);
+        self.window_used = end;
+        Ok(length)
+    }
+}

@@ -1,0 +1,204 @@
+//! An allocation, a moment, several allocations: as the page shows them.
+
+use vramscope_core::analysis::call_sites::CallSiteId;
+use vramscope_core::analysis::details::{
+    self, AllocationDetails, DetailsOptions, allocation_details, stream_numbers,
+};
+use vramscope_core::analysis::frames::FrameClass;
+use vramscope_core::analysis::live_at::top_call_sites;
+use vramscope_core::ids::AllocationId;
+use vramscope_core::model::BlockState;
+use vramscope_core::units::Bytes;
+
+use super::colours::{pool_name, stream_name};
+use super::document::{Device, Document};
+use super::painter;
+use crate::protocol::{
+    Axis, CallSite, Composition, Details, EventMark, FrameLine, FxDetails, Life, MomentFacts, Preview,
+    StackLines, StackOrigin,
+};
+
+/// What the timeline is at a moment.
+pub(super) fn moment(device: Device<'_>, axis: Axis, moment: u32) -> MomentFacts {
+    let history = device.history;
+    let time_us = history.moment_start_us.get(moment as usize).copied();
+    let start_us = history.moment_start_us.first().copied();
+    MomentFacts {
+        moment,
+        x: device.bands(axis).moment_x(moment as usize),
+        time_us,
+        since_start_us: time_us.zip(start_us).map(|(time, start)| time.saturating_sub(start)),
+        active_bytes: history.active_bytes.get(moment as usize).copied().unwrap_or(0),
+        reserved_bytes: device.reserved_bytes(moment),
+    }
+}
+
+/// Three lines about an allocation.
+pub(super) fn preview(document: &Document, device: Device<'_>, id: AllocationId) -> Option<Preview> {
+    let known = known(document, device, id)?;
+    let site = document.site_of(device).get(id.index()).copied().unwrap_or(CallSiteId::NONE);
+    let is_unusual = |name: &String| !name.starts_with("default");
+    let remarks = [known.category.clone(), stream(document, &known).filter(is_unusual), pool(&known).filter(is_unusual)];
+    Some(Preview {
+        allocation: id,
+        id: known.name.clone(),
+        bytes: known.requested_bytes,
+        life: life(&known),
+        user_frame: if site.index() == 0 { String::new() } else { document.words().call_sites.get(site).label.clone() },
+        remarks: remarks.into_iter().flatten().collect::<Vec<_>>().join(", "),
+    })
+}
+
+/// Several allocations, by call site.
+pub(super) fn composition(
+    document: &Document,
+    device: Device<'_>,
+    moment: u32,
+    ids: impl IntoIterator<Item = AllocationId>,
+    limit: usize,
+) -> Composition {
+    let top = top_call_sites(device.history, document.site_of(device), ids, limit);
+    let count = |count: u64| u32::try_from(count).unwrap_or(u32::MAX);
+    let call_sites = top.sites.iter().map(|total| CallSite {
+        frame: match total.site.index() {
+            0 => String::new(),
+            _ => document.words().call_sites.get(total.site).label.clone(),
+        },
+        allocations: count(total.count),
+        bytes: total.bytes,
+    });
+    Composition { moment, allocations: count(top.count), bytes: top.bytes, call_sites: call_sites.collect() }
+}
+
+/// All that is known about an allocation.
+pub(super) fn details(document: &Document, device: Device<'_>, id: AllocationId) -> Option<Details> {
+    let known = known(document, device, id)?;
+    Some(Details {
+        device: known.device,
+        allocation: id,
+        id: known.name.clone(),
+        address: known.address,
+        bytes: known.requested_bytes,
+        block_bytes: known.block.as_ref().map(|block| block.bytes),
+        life: life(&known),
+        place: painter::place(device, id),
+        properties: properties(document, &known),
+        stack: stack_lines(&known),
+        free_stack: free_stack(document, device, id, &known),
+        forward_lines: known.forward_frames,
+    })
+}
+
+fn known(document: &Document, device: Device<'_>, id: AllocationId) -> Option<AllocationDetails> {
+    let words = document.words();
+    let options = DetailsOptions { classes: &words.classes, ranges: &words.ranges };
+    allocation_details(&document.snapshot, device.history, id, options)
+}
+
+fn life(known: &AllocationDetails) -> Life {
+    let mark = |mark: details::EventMark| EventMark {
+        event: mark.number,
+        moment: mark.number.saturating_add(1),
+        time_us: mark.time_us,
+        since_start_us: mark.since_start_us,
+    };
+    Life {
+        alloc: known.alloc.map(mark),
+        free_requested: known.free_requested.map(mark),
+        free_completed: known.free_completed.map(mark),
+        events: known.lifetime.events,
+        duration_us: known.lifetime.us,
+    }
+}
+
+/// What a file has or has not, in order of display.
+fn properties(document: &Document, known: &AllocationDetails) -> Vec<(String, String)> {
+    let block = known.block.as_ref();
+    let state = block.map(|block| match block.state {
+        BlockState::ActiveAllocated => "allocated".to_owned(),
+        BlockState::ActivePendingFree => "pending free".to_owned(),
+        BlockState::Inactive => "inactive".to_owned(),
+        BlockState::Other(word) => document.snapshot.strings.get(word).to_owned(),
+    });
+    let segment = block.and_then(|block| block.segment_address.zip(block.segment_bytes));
+    let texts = |texts: &[String]| (!texts.is_empty()).then(|| texts.join(" › "));
+    let rows = [
+        ("Block state", state),
+        ("Segment", segment.map(|(address, bytes)| format!("0x{address:x}, {}", Bytes(bytes)))),
+        ("Stream", stream(document, known)),
+        ("Pool", pool(known)),
+        ("Category", known.category.clone()),
+        ("Range", texts(&known.ranges)),
+        ("Compile context", known.compile_context.clone()),
+        ("User metadata", known.user_metadata.clone()),
+        ("Internal metadata", known.internal_metadata.clone()),
+        ("Annotations", texts(&known.annotations)),
+        ("Active right after", Some(Bytes(known.active_bytes_after).to_string())),
+    ];
+    rows.into_iter().filter_map(|(name, value)| Some((name.to_owned(), value?))).collect()
+}
+
+fn stream(document: &Document, known: &AllocationDetails) -> Option<String> {
+    let stream = known.stream?;
+    let number = known.stream_index.or_else(|| {
+        let streams = stream_numbers(&document.snapshot);
+        streams.iter().position(|&other| other == stream).map(|number| number as u32)
+    });
+    Some(stream_name(number.unwrap_or(0), stream))
+}
+
+fn pool(known: &AllocationDetails) -> Option<String> {
+    known.pool.map(pool_name)
+}
+
+fn stack_lines(known: &AllocationDetails) -> StackLines {
+    let origin = match known.stack_source {
+        Some(details::StackOrigin::Free) => StackOrigin::Free,
+        Some(details::StackOrigin::Block) => StackOrigin::Block,
+        Some(details::StackOrigin::Alloc) | None => StackOrigin::Alloc,
+    };
+    lines(origin, known.stack.iter().cloned())
+}
+
+fn lines(origin: StackOrigin, frames: impl Iterator<Item = details::FrameDetails>) -> StackLines {
+    let mut user_frame = None;
+    let frames = (0..).zip(frames).map(|(row, frame)| {
+        if frame.class == FrameClass::User && user_frame.is_none() {
+            user_frame = Some(row);
+        }
+        FrameLine {
+            name: frame.function,
+            file: frame.file,
+            line: frame.line,
+            is_runtime: frame.class == FrameClass::Runtime,
+            fx: frame.fx.map(|fx| FxDetails {
+                op: fx.op,
+                name: fx.name,
+                target: fx.target,
+                original_trace: fx.original_trace,
+            }),
+        }
+    });
+    let frames = frames.collect();
+    StackLines { origin, frames, user_frame }
+}
+
+/// The stack of the free, if it says something else than that of the allocation.
+fn free_stack(
+    document: &Document,
+    device: Device<'_>,
+    id: AllocationId,
+    known: &AllocationDetails,
+) -> Option<StackLines> {
+    let history = device.history;
+    let event = history.free_requested_event(id).or_else(|| history.free_completed_event(id))?;
+    let snapshot = &document.snapshot;
+    let stack = *snapshot.events.stack.get(event.index())?;
+    let (own, _) = history.stack(snapshot, id);
+    if stack == own || !stack.has_frames() || known.stack_source == Some(details::StackOrigin::Free) {
+        return None;
+    }
+    let classes = &document.words().classes;
+    let frames = snapshot.stacks.frames(stack).map(|frame| details::frame_details(snapshot, classes, frame));
+    Some(lines(StackOrigin::Free, frames))
+}

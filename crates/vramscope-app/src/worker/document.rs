@@ -1,0 +1,137 @@
+//! An open file: the snapshot, each device's history, and what is found out about them on demand.
+
+use std::cell::OnceCell;
+use std::cmp::Reverse;
+
+use vramscope_core::Snapshot;
+use vramscope_core::analysis::annotations::{NamedRange, named_ranges};
+use vramscope_core::analysis::call_sites::{CallSiteId, CallSites};
+use vramscope_core::analysis::frames::FrameClasses;
+use vramscope_core::analysis::history::History;
+use vramscope_core::ids::AllocationId;
+use vramscope_core::model::DeviceIndex;
+use vramscope_view::raster::{Bands, TimelineIndex};
+use vramscope_view::viewport::Bounds;
+
+use crate::protocol::Axis;
+
+/// One open file.
+pub(super) struct Document {
+    pub(super) snapshot: Snapshot,
+    /// Of each device, the one with the highest peak first.
+    pub(super) histories: Vec<History>,
+    caches: Vec<Cache>,
+    words: OnceCell<Words>,
+}
+
+/// What stacks and annotations say; found out when first asked.
+pub(super) struct Words {
+    pub(super) classes: FrameClasses,
+    pub(super) call_sites: CallSites,
+    pub(super) ranges: Vec<NamedRange>,
+}
+
+/// What is found out about one device when first asked.
+#[derive(Default)]
+struct Cache {
+    index: OnceCell<TimelineIndex>,
+    site_of: OnceCell<Vec<CallSiteId>>,
+}
+
+/// One device of an open file.
+#[derive(Clone, Copy)]
+pub(super) struct Device<'a> {
+    pub(super) history: &'a History,
+    cache: &'a Cache,
+}
+
+impl Document {
+    /// Follows the allocations of every device.
+    pub(super) fn new(snapshot: Snapshot) -> Self {
+        let devices = snapshot.devices().into_iter();
+        let mut histories: Vec<_> = devices.map(|device| History::of(&snapshot, device)).collect();
+        histories.sort_by_key(|history| (Reverse(peak_bytes(history)), history.device));
+        let caches = histories.iter().map(|_| Cache::default()).collect();
+        Self { snapshot, histories, caches, words: OnceCell::new() }
+    }
+
+    /// All devices, the one with the highest peak first.
+    pub(super) fn devices(&self) -> impl Iterator<Item = Device<'_>> {
+        self.histories.iter().zip(&self.caches).map(|(history, cache)| Device { history, cache })
+    }
+
+    /// A device, if the file has it.
+    pub(super) fn device(&self, device: DeviceIndex) -> Option<Device<'_>> {
+        self.devices().find(|known| known.history.device == device)
+    }
+
+    /// What stacks and annotations say.
+    pub(super) fn words(&self) -> &Words {
+        self.words.get_or_init(|| {
+            let classes = FrameClasses::of(&self.snapshot);
+            let call_sites = CallSites::of(&self.snapshot, &classes, &self.histories);
+            Words { call_sites, classes, ranges: named_ranges(&self.snapshot) }
+        })
+    }
+
+    /// The call site of each allocation of `device`.
+    pub(super) fn site_of<'a>(&self, device: Device<'a>) -> &'a [CallSiteId] {
+        let sites = || self.words().call_sites.of_allocations(&self.snapshot, device.history);
+        device.cache.site_of.get_or_init(sites)
+    }
+}
+
+impl<'a> Device<'a> {
+    /// The highest sum of live bytes.
+    pub(super) fn peak_bytes(self) -> u64 {
+        peak_bytes(self.history)
+    }
+
+    /// Whether there is a time axis.
+    pub(super) fn has_times(self) -> bool {
+        !self.history.moment_start_us.is_empty()
+    }
+
+    /// The timeline's columns; by events where there are no times.
+    pub(super) fn bands(self, axis: Axis) -> Bands<'a> {
+        let table = &self.history.allocations;
+        let times = (axis == Axis::Time && self.has_times()).then_some(&*self.history.moment_start_us);
+        Bands {
+            born: &table.born,
+            died: &table.died,
+            free_requested: &table.free_requested,
+            bytes: &table.bytes,
+            total_bytes: &self.history.active_bytes,
+            moment_start_us: times,
+        }
+    }
+
+    /// What the timeline computes once; the same for both axes.
+    pub(super) fn index(self) -> &'a TimelineIndex {
+        self.cache.index.get_or_init(|| TimelineIndex::new(&self.bands(Axis::Events)))
+    }
+
+    /// All there is to see.
+    pub(super) fn bounds(self, axis: Axis) -> Bounds {
+        Bounds::new(self.bands(axis).x_end(), self.peak_bytes())
+    }
+
+    /// Bytes of all segments at a moment; `None` where the file has neither segments nor their events.
+    pub(super) fn reserved_bytes(self, moment: u32) -> Option<u64> {
+        self.knows_segments().then(|| self.history.reserved_bytes(moment))
+    }
+
+    /// Whether anything is known of segments.
+    pub(super) fn knows_segments(self) -> bool {
+        self.history.reserved_steps.iter().any(|&(_, bytes)| bytes > 0)
+    }
+
+    /// Whether the device has this allocation.
+    pub(super) fn has(self, allocation: AllocationId) -> bool {
+        allocation.index() < self.history.allocations.len()
+    }
+}
+
+fn peak_bytes(history: &History) -> u64 {
+    history.active_bytes.get(history.peak_moment as usize).copied().unwrap_or(0)
+}

@@ -1,0 +1,120 @@
+//! A worker: reads one file, keeps it, draws it and answers questions about it.
+//!
+//! ```text
+//! messages ─> queue ─> open ─> Document ─> answer / Painter ─> messages
+//! ```
+//!
+//! Everything but [`port`], [`open`], [`blob`], [`fetch`] and [`bitmap`] is free of the browser and
+//! tested natively.
+
+mod answer;
+mod bitmap;
+mod blob;
+mod colours;
+mod describe;
+mod document;
+mod fetch;
+mod open;
+mod opened;
+mod painter;
+mod port;
+mod queue;
+
+use std::cell::RefCell;
+use std::rc::Rc;
+
+use js_sys::Array;
+use wasm_bindgen::JsValue;
+use web_sys::MessageEvent;
+
+use crate::browser::clock;
+use crate::protocol::{DrawRequest, DrawnFrame, Reply, Request, RequestId, from_text};
+use document::Document;
+use painter::Painter;
+use port::Port;
+use queue::Queue;
+
+/// What a worker has.
+#[derive(Default)]
+struct Worker {
+    queue: Queue<JsValue>,
+    /// The file, once it is read.
+    document: Option<Document>,
+    painter: Painter,
+    bitmaps: bitmap::Bitmaps,
+}
+
+/// Starts listening.
+pub(crate) fn run() {
+    let port = Rc::new(Port::new());
+    port.report_panics();
+    let worker = Rc::new(RefCell::new(Worker::default()));
+    let ticks = {
+        let (worker, port) = (worker.clone(), port.clone());
+        port::Ticks::new(move |ticks| work(&worker, &port, ticks))
+    };
+    port.listen(move |event| {
+        match receive(&event) {
+            Ok((request, attachment)) => worker.borrow_mut().queue.push(request, attachment),
+            Err(error) => port::log_error(&error),
+        }
+        ticks.schedule();
+    });
+    Port::new().send(&Reply::Ready);
+}
+
+fn receive(event: &MessageEvent) -> Result<(Request, JsValue), String> {
+    let parts = Array::from(&event.data());
+    let text = parts.get(0).as_string().unwrap_or_default();
+    let request = from_text(&text).map_err(|error| format!("not understood: {error}: {text}"))?;
+    Ok((request, parts.get(1)))
+}
+
+/// Answers one question; comes back for the next, so that newer ones can take the place of older ones.
+fn work(worker: &Rc<RefCell<Worker>>, port: &Rc<Port>, ticks: &port::Ticks) {
+    let Some((request, attachment)) = worker.borrow_mut().queue.pop() else { return };
+    match request {
+        Request::OpenBlob { name } => {
+            let opened = open::blob(&name, attachment, port);
+            worker.borrow_mut().document = opened;
+        }
+        Request::OpenUrl { name, url } => {
+            let (worker, port) = (worker.clone(), port.clone());
+            wasm_bindgen_futures::spawn_local(async move {
+                let opened = open::url(&name, &url, &port).await;
+                worker.borrow_mut().document = opened;
+            });
+        }
+        Request::Draw { request, draw } => worker.borrow_mut().draw(request, &draw, port),
+        question => {
+            let worker = &mut *worker.borrow_mut();
+            let answer = worker
+                .document
+                .as_mut()
+                .and_then(|document| answer::answer(&question, document, &mut worker.painter));
+            if let Some(answer) = answer {
+                port.send(&answer);
+            }
+        }
+    }
+    if !worker.borrow().queue.is_empty() {
+        ticks.schedule();
+    }
+}
+
+impl Worker {
+    fn draw(&mut self, request: RequestId, draw: &DrawRequest, port: &Port) {
+        let Some(document) = &mut self.document else { return };
+        let start_ms = clock::now_ms();
+        let Some(device) = document.device(draw.look.device) else { return };
+        let (events, allocations) = (device.history.event_count, device.history.allocations.len() as u32);
+        let Some(frame) = self.painter.draw(document, draw) else { return };
+        let bitmap = match self.bitmaps.bitmap(frame) {
+            Ok(bitmap) => bitmap,
+            Err(error) => return port::log_error(&crate::browser::error_text(&error)),
+        };
+        let draw_ms = clock::now_ms() - start_ms;
+        let drawn = DrawnFrame { request, draw: *draw, draw_ms, events, allocations };
+        port.send_with(&Reply::Drawn(drawn), &bitmap.into());
+    }
+}

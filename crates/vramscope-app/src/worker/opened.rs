@@ -1,0 +1,131 @@
+//! What the page is told of a file once it is read, or could not be.
+
+use vramscope_core::analysis::facts::{Fact, FactLevel, facts, warning_text};
+use vramscope_core::model::{Action, ContainerKind, Warning};
+use vramscope_core::units::Count;
+use vramscope_core::{Error, ErrorKind};
+
+use super::document::{Device, Document};
+use crate::protocol::{Axes, Axis, DeviceFacts, Failure, FileFacts, Note, NoteLevel, Opened};
+
+/// What is known of an open file.
+pub(super) fn opened(document: &Document, name: &str, file_bytes: u64, read_ms: f64) -> Opened {
+    let snapshot = &document.snapshot;
+    let facts = facts(snapshot, &document.histories);
+    let notes_of = |device| facts.iter().filter(move |fact| fact.device == device).map(note);
+    let mut notes: Vec<_> = notes_of(None).collect();
+    notes.extend(snapshot.warnings.list().iter().map(warning_note));
+    let devices = document.devices().map(|device| {
+        device_facts(document, device, notes_of(Some(device.history.device)).collect())
+    });
+    Opened {
+        file: FileFacts {
+            name: name.to_owned(),
+            file_bytes,
+            decoded_bytes: snapshot.source.decoded_bytes,
+            format: format_text(&snapshot.source.containers),
+            producer: snapshot.producer.name.clone(),
+            events: snapshot.events.len() as u64,
+            stacks: snapshot.stacks.len().saturating_sub(1) as u64,
+            model_bytes: model_bytes(document),
+            read_ms,
+        },
+        devices: devices.collect(),
+        notes,
+    }
+}
+
+fn device_facts(document: &Document, device: Device<'_>, notes: Vec<Note>) -> DeviceFacts {
+    let history = device.history;
+    let times = &history.moment_start_us;
+    let actions = document.snapshot.events.action.iter().skip(history.first_event as usize);
+    let ooms = (1..).zip(actions.take(history.event_count as usize)).filter(|(_, action)| **action == Action::Oom);
+    DeviceFacts {
+        device: history.device,
+        events: history.event_count,
+        allocations: history.allocations.len() as u32,
+        peak_bytes: device.peak_bytes(),
+        peak_moment: history.peak_moment,
+        final_bytes: history.active_bytes.last().copied().unwrap_or(0),
+        peak_reserved_bytes: history.reserved_steps.iter().map(|&(_, bytes)| bytes).max().unwrap_or(0),
+        time_span_us: times.first().zip(times.last()).map(|(&first, &last)| (first, last)),
+        axes: Axes {
+            events: device.bounds(Axis::Events),
+            time: device.has_times().then(|| device.bounds(Axis::Time)),
+        },
+        oom_moments: ooms.map(|(moment, _)| moment).collect(),
+        notes,
+    }
+}
+
+fn model_bytes(document: &Document) -> u64 {
+    let snapshot = &document.snapshot;
+    let tables = snapshot.strings.heap_bytes()
+        + snapshot.frames.heap_bytes()
+        + snapshot.stacks.heap_bytes()
+        + snapshot.contexts.heap_bytes()
+        + snapshot.events.heap_bytes();
+    let histories = document.histories.iter().map(|history| {
+        // Per allocation and per event, as the columns of `History` are.
+        history.allocations.len() * 32 + history.active_bytes.len() * 12 + history.moment_start_us.len() * 8
+    });
+    (tables + histories.sum::<usize>()) as u64
+}
+
+fn note(fact: &Fact) -> Note {
+    Note {
+        level: match fact.level {
+            FactLevel::Gap => NoteLevel::Warning,
+            FactLevel::Notice => NoteLevel::Info,
+        },
+        text: [fact.text.as_str(), &fact.meaning].join(" ").trim().to_owned(),
+        advice: fact.advice.clone(),
+        places: Vec::new(),
+    }
+}
+
+fn warning_note(warning: &Warning) -> Note {
+    Note {
+        level: NoteLevel::Warning,
+        text: match warning.count {
+            1 => sentence(&warning_text(&warning.kind)),
+            count => sentence(&format!("{} ({} times)", warning_text(&warning.kind), Count(count))),
+        },
+        advice: String::new(),
+        places: warning.places.clone(),
+    }
+}
+
+/// With a capital and a full stop.
+fn sentence(text: &str) -> String {
+    let mut characters = text.chars();
+    let first = characters.next().map(|first| first.to_uppercase().to_string()).unwrap_or_default();
+    format!("{first}{}.", characters.as_str())
+}
+
+/// `gzip, pickle protocol 4`.
+fn format_text(containers: &[ContainerKind]) -> String {
+    let words = containers.iter().map(|container| match container {
+        ContainerKind::Gzip => "gzip".to_owned(),
+        ContainerKind::Zstd => "zstd".to_owned(),
+        ContainerKind::Zip => "zip".to_owned(),
+        ContainerKind::Html => "HTML of torch".to_owned(),
+        ContainerKind::Pickle(protocol) => format!("pickle protocol {protocol}"),
+        ContainerKind::Json => "JSON".to_owned(),
+    });
+    words.collect::<Vec<_>>().join(", ")
+}
+
+/// Why a file could not be read, in words.
+pub(super) fn failure(error: &Error) -> Failure {
+    Failure {
+        message: error.kind.to_string(),
+        advice: error.advice().to_owned(),
+        offset: (error.offset > 0).then_some(error.offset),
+        path: error.path.clone(),
+        format: format_text(&error.containers),
+        head: error.head.clone(),
+        is_internal: false,
+        is_cancelled: error.kind == ErrorKind::Cancelled,
+    }
+}

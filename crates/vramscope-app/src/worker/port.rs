@@ -1,0 +1,115 @@
+//! The worker's end of the wire, and its turn-taking.
+
+use std::cell::Cell;
+use std::rc::Rc;
+
+use js_sys::Array;
+use wasm_bindgen::closure::Closure;
+use wasm_bindgen::{JsCast, JsValue};
+use web_sys::{DedicatedWorkerGlobalScope, MessageChannel, MessageEvent};
+
+use crate::protocol::{Failure, Reply, to_text};
+
+/// Sends to the page.
+pub(super) struct Port {
+    scope: DedicatedWorkerGlobalScope,
+}
+
+impl Port {
+    pub(super) fn new() -> Self {
+        Self { scope: js_sys::global().unchecked_into() }
+    }
+
+    /// Hands every message from now on to `take`.
+    pub(super) fn listen(&self, take: impl Fn(MessageEvent) + 'static) {
+        let on_message = Closure::<dyn Fn(MessageEvent)>::new(take);
+        self.scope.set_onmessage(Some(on_message.as_ref().unchecked_ref()));
+        // Listens as long as the worker lives.
+        on_message.forget();
+    }
+
+    /// Sends a reply.
+    pub(super) fn send(&self, reply: &Reply) {
+        self.post(reply, &Array::new(), &JsValue::NULL);
+    }
+
+    /// Sends a reply with an attachment that moves to the page.
+    pub(super) fn send_with(&self, reply: &Reply, attachment: &JsValue) {
+        self.post(reply, &Array::of1(attachment), attachment);
+    }
+
+    fn post(&self, reply: &Reply, transfer: &Array, attachment: &JsValue) {
+        match to_text(reply) {
+            Ok(text) => {
+                let message = Array::of2(&text.into(), attachment);
+                if let Err(error) = self.scope.post_message_with_transfer(&message, transfer) {
+                    log_error(&crate::browser::error_text(&error));
+                }
+            }
+            Err(error) => log_error(&error.to_string()),
+        }
+    }
+
+    /// Tells the page of a panic before the module traps.
+    pub(super) fn report_panics(&self) {
+        let port = Self { scope: self.scope.clone() };
+        let report = move |text: String| {
+            port.send(&Reply::Failed(Box::new(Failure {
+                message: format!("internal error: {text}"),
+                advice: "Please report this, if you may with the file. Other open files are not affected.".into(),
+                is_internal: true,
+                ..Failure::default()
+            })));
+        };
+        // The hook must be `Send`, which a worker's scope is not; there is one thread.
+        thread_local!(static REPORT: std::cell::RefCell<Option<Box<dyn Fn(String)>>> = const { std::cell::RefCell::new(None) });
+        REPORT.with(|slot| *slot.borrow_mut() = Some(Box::new(report)));
+        std::panic::set_hook(Box::new(|info| {
+            REPORT.with(|slot| {
+                if let Some(report) = &*slot.borrow() {
+                    report(info.to_string());
+                }
+            });
+        }));
+    }
+}
+
+/// Says something on the console that cannot be said to the page.
+pub(super) fn log_error(text: &str) {
+    gloo::console::error!(text);
+}
+
+/// Calls back after the messages that wait have come in: a message to oneself goes to the end of the
+/// line, without the delay that timers have.
+#[derive(Clone)]
+pub(super) struct Ticks {
+    inner: Rc<Inner>,
+}
+
+struct Inner {
+    channel: MessageChannel,
+    is_scheduled: Cell<bool>,
+}
+
+impl Ticks {
+    pub(super) fn new(work: impl Fn(&Self) + 'static) -> Self {
+        // Every worker can make a channel; the specification has no reason to fail.
+        let channel = MessageChannel::new().unwrap_or_else(|error| wasm_bindgen::throw_val(error));
+        let ticks = Self { inner: Rc::new(Inner { channel, is_scheduled: Cell::new(false) }) };
+        let own = ticks.clone();
+        let on_tick = Closure::<dyn Fn()>::new(move || {
+            own.inner.is_scheduled.set(false);
+            work(&own);
+        });
+        ticks.inner.channel.port1().set_onmessage(Some(on_tick.as_ref().unchecked_ref()));
+        on_tick.forget();
+        ticks
+    }
+
+    /// Calls back once, however often this is called before.
+    pub(super) fn schedule(&self) {
+        if !self.inner.is_scheduled.replace(true) {
+            let _ = self.inner.channel.port2().post_message(&JsValue::NULL);
+        }
+    }
+}

@@ -1,0 +1,91 @@
+//! Questions that wait. A newer one takes the place of an older one that it makes pointless.
+
+use std::collections::VecDeque;
+use std::mem::{Discriminant, discriminant};
+
+use crate::protocol::{OutlineSlot, Request};
+
+/// Waiting questions, each with its attachment.
+#[derive(Debug)]
+pub(super) struct Queue<A> {
+    waiting: VecDeque<(Request, A)>,
+}
+
+impl<A> Default for Queue<A> {
+    fn default() -> Self {
+        Self { waiting: VecDeque::new() }
+    }
+}
+
+impl<A> Queue<A> {
+    /// Adds a question at the end.
+    pub(super) fn push(&mut self, request: Request, attachment: A) {
+        if let Some(topic) = topic(&request) {
+            self.waiting.retain(|(older, _)| self::topic(older) != Some(topic));
+        }
+        self.waiting.push_back((request, attachment));
+    }
+
+    /// Takes the oldest.
+    pub(super) fn pop(&mut self) -> Option<(Request, A)> {
+        self.waiting.pop_front()
+    }
+
+    pub(super) fn is_empty(&self) -> bool {
+        self.waiting.is_empty()
+    }
+}
+
+/// Of questions with the same topic only the newest matters.
+fn topic(request: &Request) -> Option<(Discriminant<Request>, Option<OutlineSlot>)> {
+    match request {
+        Request::Draw { .. } | Request::Hit { .. } => Some((discriminant(request), None)),
+        Request::Outline { slot, .. } => Some((discriminant(request), Some(*slot))),
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use vramscope_core::ids::AllocationId;
+
+    fn details(row: u32) -> Request {
+        Request::Details { device: 0, allocation: AllocationId(row) }
+    }
+
+    fn rows(mut queue: Queue<u32>) -> Vec<u32> {
+        std::iter::from_fn(|| queue.pop()).map(|(_, attachment)| attachment).collect()
+    }
+
+    #[test]
+    fn every_details_question_is_answered() {
+        let mut queue = Queue::default();
+        queue.push(details(1), 1);
+        queue.push(details(2), 2);
+        assert!(!queue.is_empty());
+        assert_eq!(rows(queue), [1, 2]);
+    }
+
+    #[test]
+    fn only_the_newest_outline_of_a_slot() {
+        let viewport = vramscope_view::viewport::Viewport {
+            x_min: 0.0,
+            x_max: 1.0,
+            y_min_bytes: 0.0,
+            y_max_bytes: 1.0,
+            width_px: 1,
+            height_px: 1,
+        };
+        let draw = crate::protocol::DrawRequest { look: Default::default(), viewport };
+        let outline = |slot| Request::Outline { slot, draw, allocation: AllocationId(0) };
+        let mut queue = Queue::default();
+        queue.push(outline(OutlineSlot::Hover), 1);
+        queue.push(Request::Draw { request: 1, draw }, 2);
+        queue.push(outline(OutlineSlot::Pin), 3);
+        queue.push(outline(OutlineSlot::Hover), 4);
+        queue.push(details(0), 5);
+        queue.push(Request::Draw { request: 2, draw }, 6);
+        assert_eq!(rows(queue), [3, 4, 5, 6]);
+    }
+}
