@@ -89,6 +89,12 @@ fn count(number: u64) -> String {
     Count(number).to_string()
 }
 
+/// `1 event`, `2 events`.
+fn counted(number: u64, thing: &str) -> String {
+    let ending = if number == 1 { "" } else { "s" };
+    format!("{} {thing}{ending}", count(number))
+}
+
 fn file_lines(page: &mut Page, summary: &Summary) {
     page.line("format", &format_of(&summary.source));
     let producer = &summary.producer;
@@ -98,14 +104,17 @@ fn file_lines(page: &mut Page, summary: &Summary) {
     };
     page.line("written by", &format!("{}{evidence}", producer.name));
     let tables = &summary.tables;
-    let holds = format!(
-        "{} events, {} stacks of {} frames, {} texts, {} streams",
-        count(tables.events),
-        count(tables.stacks),
-        count(tables.frames),
-        count(tables.strings),
-        count(tables.streams),
-    );
+    let holds = [
+        counted(tables.events, "event"),
+        format!(
+            "{} of {}",
+            counted(tables.stacks, "stack"),
+            counted(tables.frames, "frame")
+        ),
+        counted(tables.strings, "text"),
+        counted(tables.streams, "stream"),
+    ]
+    .join(", ");
     page.line("holds", &holds);
     for (key, value) in &summary.settings {
         if let Some(text) = value.as_str().filter(|text| !text.is_empty()) {
@@ -156,12 +165,15 @@ fn device_lines(page: &mut Page, device: &DeviceSummary) {
         .time_span
         .zip(peak.time_us)
         .map(|(span, time)| format!(" at {}", offset(span, time)));
-    let remark = format!(
-        "after event {}{}, {} allocations",
-        count(u64::from(peak.moment)),
-        at.unwrap_or_default(),
-        count(peak.allocations)
-    );
+    let moment = match peak.moment {
+        0 => "from the start".to_owned(),
+        moment => format!(
+            "after event {}{}",
+            count(u64::from(moment)),
+            at.unwrap_or_default()
+        ),
+    };
+    let remark = format!("{moment}, {}", counted(peak.allocations, "allocation"));
     page.bytes("peak active", peak.active_bytes, &remark);
     page.bytes("active at end", device.active_at_end_bytes, "");
     page.bytes("reserved max", device.reserved_max_bytes, "");
@@ -171,7 +183,7 @@ fn device_lines(page: &mut Page, device: &DeviceSummary) {
 
 fn events_line(device: &DeviceSummary) -> String {
     let mut line = count(device.events);
-    if let Some(span) = device.time_span.filter(|_| device.events > 0) {
+    if let Some(span) = device.time_span.filter(|_| device.events > 1) {
         let length = span.end_us.saturating_sub(span.start_us);
         let _ = write!(line, " in {}", seconds(length));
         if let Some(date) = date(span.start_us) {
@@ -183,11 +195,16 @@ fn events_line(device: &DeviceSummary) -> String {
 
 fn allocations_line(device: &DeviceSummary) -> String {
     let mut line = count(device.allocations);
-    if device.allocations_before_recording > 0 {
-        let before = count(device.allocations_before_recording);
+    let before = device.allocations_before_recording;
+    if before > 0 {
+        let number = if before == device.allocations {
+            "all".to_owned()
+        } else {
+            count(before)
+        };
         let _ = write!(
             line,
-            ", {before} from before recording ({})",
+            ", {number} from before recording ({})",
             Bytes(device.bytes_before_recording)
         );
     }
@@ -206,9 +223,9 @@ fn state_lines(page: &mut Page, state: &StateSummary) {
         return;
     }
     let mut figures = format!(
-        "{} segments, {} blocks",
-        count(state.segments),
-        count(state.blocks)
+        "{}, {}",
+        counted(state.segments, "segment"),
+        counted(state.blocks, "block")
     );
     if state.streams.len() > 1 {
         let _ = write!(figures, ", {} streams", state.streams.len());

@@ -3,13 +3,16 @@
 //! Nothing is hidden silently: whoever looks at a picture of a truncated trace must be told so. A
 //! fact says what was seen, then what it means, then what to do; front ends only show it.
 
+mod words;
+
 use serde::{Deserialize, Serialize};
 
 use super::history::{History, NEVER};
 use crate::Snapshot;
 use crate::ids::{AllocationId, EventId};
 use crate::model::{Action, DeviceIndex, WarningKind};
-use crate::units::{Bytes, Count};
+
+pub use words::warning_text;
 
 /// How much a fact matters to what is seen.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]
@@ -40,6 +43,8 @@ pub enum FactKind {
     NoStacks {
         /// Allocations without one.
         without: u64,
+        /// Those of them that are older than the recording; 0 without one.
+        before_recording: u64,
         /// All allocations.
         of: u64,
     },
@@ -83,6 +88,13 @@ pub enum FactKind {
         /// Places at which they disagree.
         places: u64,
     },
+    /// More memory was in use than was held from CUDA: trace and segments are not of one run.
+    ActiveExceedsReserved {
+        /// Highest sum of requested bytes.
+        active_bytes: u64,
+        /// Highest sum of segments.
+        reserved_bytes: u64,
+    },
     /// Pinned host memory is there, and no part of the devices' figures.
     HostMemory {
         /// Bytes held.
@@ -119,7 +131,7 @@ pub struct Fact {
 #[must_use]
 pub fn facts(snapshot: &Snapshot, histories: &[History]) -> Vec<Fact> {
     let mut facts: Vec<Fact> = Vec::new();
-    let mut add = |kind, device| facts.push(fact(kind, device));
+    let mut add = |kind, device| facts.push(words::fact(kind, device));
     if snapshot.events.is_empty()
         && snapshot.segments.is_empty()
         && snapshot.host_segments.is_empty()
@@ -177,6 +189,7 @@ fn device_facts(snapshot: &Snapshot, history: &History) -> Vec<FactKind> {
     if !has_segments(snapshot, history.device) {
         kinds.push(FactKind::NoSegments);
     }
+    kinds.extend(active_exceeds_reserved(snapshot, history));
     kinds.extend(no_stacks(snapshot, history));
     kinds.extend(out_of_memory(snapshot, history));
     kinds.extend(pending_free(history));
@@ -213,21 +226,22 @@ impl ActionsSeen {
             .map_or(0, |&(_, count)| count)
     }
 
-    /// Actions that are missing although their counterpart occurs often enough to tell. (A file of
-    /// `_profile_to_snapshot` or of another tool may lack them by nature; the meaning is the same.)
+    /// Actions that are missing although their counterpart occurs more often than chance would have
+    /// it. (A file of another tool may lack them by nature; the meaning is the same.)
     fn skipped(&self) -> impl Iterator<Item = Action> + '_ {
-        const ENOUGH: u64 = 16;
+        // A request precedes each completion, so that a full ring can cut off one at most; frees
+        // without allocs, and requests that still wait, occur in short genuine traces.
         let pairs = [
-            (Action::Alloc, Action::FreeCompleted),
-            (Action::FreeRequested, Action::FreeCompleted),
-            (Action::FreeCompleted, Action::FreeRequested),
+            (Action::Alloc, Action::FreeCompleted, 16),
+            (Action::FreeRequested, Action::FreeCompleted, 2),
+            (Action::FreeCompleted, Action::FreeRequested, 16),
         ];
         pairs
             .into_iter()
-            .filter(|&(missing, counterpart)| {
-                self.count(missing) == 0 && self.count(counterpart) >= ENOUGH
+            .filter(|&(missing, counterpart, enough)| {
+                self.count(missing) == 0 && self.count(counterpart) >= enough
             })
-            .map(|(missing, _)| missing)
+            .map(|(missing, _, _)| missing)
     }
 }
 
@@ -299,18 +313,37 @@ fn before_recording(history: &History) -> Option<FactKind> {
 }
 
 fn no_stacks(snapshot: &Snapshot, history: &History) -> Option<FactKind> {
-    let of = history.allocations.len();
-    let without = (0..of)
-        .filter(|&row| {
-            !history
-                .stack(snapshot, AllocationId::from_index(row))
-                .0
-                .has_frames()
-        })
-        .count();
+    let table = &history.allocations;
+    let is_without = |row: &usize| {
+        let (stack, _) = history.stack(snapshot, AllocationId::from_index(*row));
+        !stack.has_frames()
+    };
+    let (mut without, mut before_recording) = (0, 0);
+    for row in (0..table.len()).filter(is_without) {
+        without += 1;
+        before_recording += u64::from(table.born[row] == 0 && history.event_count > 1);
+    }
+    let of = table.len() as u64;
     (without > 0).then_some(FactKind::NoStacks {
-        without: without as u64,
-        of: of as u64,
+        without,
+        before_recording,
+        of,
+    })
+}
+
+/// Requested bytes can never exceed the segments that hold them.
+fn active_exceeds_reserved(snapshot: &Snapshot, history: &History) -> Option<FactKind> {
+    let active_bytes = history.active_bytes.iter().copied().max().unwrap_or(0);
+    let reserved_bytes = history
+        .reserved_steps
+        .iter()
+        .map(|&(_, bytes)| bytes)
+        .max()
+        .unwrap_or(0);
+    let is_odd = has_segments(snapshot, history.device) && active_bytes > reserved_bytes;
+    is_odd.then_some(FactKind::ActiveExceedsReserved {
+        active_bytes,
+        reserved_bytes,
     })
 }
 
@@ -354,203 +387,73 @@ fn skew(snapshot: &Snapshot) -> Option<FactKind> {
     (places > 0).then_some(FactKind::Skew { places })
 }
 
-/// Adds the words to the figures.
-fn fact(kind: FactKind, device: Option<DeviceIndex>) -> Fact {
-    let level = match kind {
-        FactKind::SeveralDevices { .. }
-        | FactKind::OutOfMemory { .. }
-        | FactKind::HostMemory { .. }
-        | FactKind::BeforeRecording { .. }
-        | FactKind::PendingFree { .. } => FactLevel::Notice,
-        _ => FactLevel::Gap,
-    };
-    let [meaning, advice] = meaning_and_advice(kind).map(str::to_owned);
-    Fact {
-        kind,
-        level,
-        device,
-        text: text(kind),
-        meaning,
-        advice,
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::decode;
+
+    /// The kinds of facts of a snapshot written as JSON.
+    fn kinds(json: &str) -> Vec<FactKind> {
+        let snapshot = decode(json.as_bytes()).unwrap();
+        let devices = snapshot.devices();
+        let histories: Vec<_> = devices
+            .iter()
+            .map(|&device| History::of(&snapshot, device))
+            .collect();
+        facts(&snapshot, &histories)
+            .into_iter()
+            .map(|fact| fact.kind)
+            .collect()
     }
-}
 
-fn text(kind: FactKind) -> String {
-    match kind {
-        FactKind::Nothing => "The file holds no segment and no event.".to_owned(),
-        FactKind::NoTrace => "No events were recorded.".to_owned(),
-        FactKind::StateOnly => {
-            "The trace has exactly one event: recorded with enabled=\"state\".".to_owned()
-        }
-        FactKind::NoTimes => "The events have no times.".to_owned(),
-        FactKind::NoSegments => "The file has no segments for this device.".to_owned(),
-        FactKind::NoStacks { without, of } if without == of => {
-            "No stacks were recorded with the allocations.".to_owned()
-        }
-        FactKind::NoStacks { without, of } => {
-            format!(
-                "{} of {} allocations have no stack.",
-                Count(without),
-                Count(of)
-            )
-        }
-        FactKind::BeforeRecording { allocations, bytes } => format!(
-            "Recording began after {} live {} of {} in all.",
-            Count(allocations),
-            plural(allocations, "allocation", "allocations"),
-            Bytes(bytes)
-        ),
-        FactKind::RingFull {
-            certain,
-            max_entries,
-        } => {
-            let likely = if certain { "was" } else { "was probably" };
-            let size = max_entries
-                .map(|entries| format!(" ({} entries)", Count(entries)))
-                .unwrap_or_default();
-            format!("The event buffer{size} {likely} full: the oldest events are lost.")
-        }
-        FactKind::SkippedActions { action } => {
-            format!(
-                "There is no {} event at all.",
-                action.name().unwrap_or("such")
-            )
-        }
-        FactKind::SeveralDevices { devices } => format!("The file covers {devices} devices."),
-        FactKind::OutOfMemory {
-            events,
-            requested_bytes,
-            device_free_bytes,
-            event,
-        } => format!(
-            "Out of memory {}: the last request, at event {}, was for {} with {} free on the device.",
-            if events == 1 {
-                "once".to_owned()
-            } else {
-                format!("{} times", Count(events))
-            },
-            Count(u64::from(event)),
-            Bytes(requested_bytes),
-            Bytes(device_free_bytes)
-        ),
-        FactKind::Skew { places } => format!(
-            "Trace and final state disagree in {} {}.",
-            Count(places),
-            plural(places, "place", "places")
-        ),
-        FactKind::HostMemory { bytes } => format!(
-            "Pinned host memory was recorded: {} at the end.",
-            Bytes(bytes)
-        ),
-        FactKind::PendingFree { allocations, bytes } => format!(
-            "{} freed {} of {} in all still wait for other streams at the end.",
-            Count(allocations),
-            plural(allocations, "allocation", "allocations"),
-            Bytes(bytes)
-        ),
+    const SEGMENT: &str = r#"{"device": 0, "address": 4096, "total_size": 1024, "blocks": [
+        {"address": 4096, "size": 512, "requested_size": 500, "state": "active_allocated", "frames": []},
+        {"address": 4608, "size": 512, "requested_size": 0, "state": "inactive", "frames": []}]}"#;
+
+    #[test]
+    fn a_file_without_anything() {
+        assert_eq!(
+            kinds(r#"{"segments": [], "device_traces": []}"#),
+            [FactKind::Nothing]
+        );
     }
-}
 
-fn plural<'a>(count: u64, one: &'a str, many: &'a str) -> &'a str {
-    if count == 1 { one } else { many }
-}
-
-const RECORD_ALL: &str = "Call torch.cuda.memory._record_memory_history() (without enabled=\"state\") before the \
-     code in question, and _dump_snapshot() after it.";
-
-fn meaning_and_advice(kind: FactKind) -> [&'static str; 2] {
-    match kind {
-        FactKind::Nothing => [
-            "There is nothing to show: the allocator had not been used on any device.",
-            "Dump in the process that uses the GPU, after it has allocated, and not with \
-             PYTORCH_NO_CUDA_MEMORY_CACHING=1 or the cudaMallocAsync backend.",
-        ],
-        FactKind::NoTrace => [
-            "Only the final state is known; it is shown as flat bands.",
-            RECORD_ALL,
-        ],
-        FactKind::StateOnly => [
-            "Only the final state is known; it is shown as flat bands. What was allocated and freed before is not in the file.",
-            RECORD_ALL,
-        ],
-        FactKind::NoTimes => [
-            "The order of events is exact, but not when they happened: only the event axis can be shown.",
-            "PyTorch writes times since 2.2.",
-        ],
-        FactKind::NoSegments => [
-            "Reserved memory, block sizes and fragmentation are not known; allocations are.",
-            "Dump with torch.cuda.memory._dump_snapshot(), which writes segments too.",
-        ],
-        FactKind::NoStacks { .. } => [
-            "Allocations without a stack cannot be told apart by where they were made.",
-            "Record with context=\"all\" and, for C++ frames too, stacks=\"all\" (the default); start recording \
-             before the memory is allocated.",
-        ],
-        FactKind::BeforeRecording { .. } => [
-            "They are at the bottom from the start; what happened to them before is not known, and \
-             where they were allocated often not either.",
-            "Start recording before the model is built to see where they come from.",
-        ],
-        FactKind::RingFull { .. } => [
-            "The trace shows only the latest part; memory from before stands at the bottom as if it had always been there.",
-            "Record with a larger max_entries, or dump earlier.",
-        ],
-        FactKind::SkippedActions { .. } => [
-            "Lives of allocations may look longer or shorter than they were.",
-            "Record without skip_actions.",
-        ],
-        FactKind::SeveralDevices { .. } => [
-            "Each is shown on its own; the one with the highest peak comes first.",
-            "",
-        ],
-        FactKind::OutOfMemory { .. } => [
-            "PyTorch had already given its cached memory back to CUDA by then and still could not get the request.",
-            "",
-        ],
-        FactKind::Skew { .. } => [
-            "PyTorch copies the trace before it walks the segments; another thread may allocate in between. \
-             A few places are normal, many mean that the file was altered.",
-            "Dump while no other thread allocates.",
-        ],
-        FactKind::HostMemory { .. } => ["It is no part of any device's figures.", ""],
-        FactKind::PendingFree { .. } => [
-            "Their memory cannot be used again until the streams of record_stream() have passed.",
-            "",
-        ],
+    #[test]
+    fn a_file_without_a_trace() {
+        let found = kinds(&format!(
+            r#"{{"segments": [{SEGMENT}], "device_traces": [[]]}}"#
+        ));
+        let no_stacks = FactKind::NoStacks {
+            without: 1,
+            before_recording: 0,
+            of: 1,
+        };
+        assert_eq!(found, [FactKind::NoTrace, no_stacks]);
     }
-}
 
-/// A warning's kind in words.
-#[must_use]
-pub fn warning_text(kind: &WarningKind) -> String {
-    let text = match kind {
-        WarningKind::UnknownKey(key) => return format!("unknown key {key}, not read"),
-        WarningKind::UnknownAction(action) => {
-            return format!("unknown action {action}, kept as it is");
-        }
-        WarningKind::MissingKey(key) => return format!("missing {key}, taken as 0 or empty"),
-        WarningKind::WrongType(key) => {
-            return format!("{key} has a value of another type, ignored");
-        }
-        WarningKind::BlocksDoNotFillSegment => "blocks do not add up to their segment's total_size",
-        WarningKind::BlocksNotContiguous => "a block does not begin where the one before it ends",
-        WarningKind::SegmentSumsDiffer => "a segment's sums are not those of its blocks",
-        WarningKind::SegmentsUnsorted => "segments are not in address order",
-        WarningKind::SegmentsOverlap => "segments overlap",
-        WarningKind::TimeRunsBackwards => "an event's time lies before its predecessor's",
-        WarningKind::AllocAtLiveAddress => {
-            "an allocation at an address where another is still live"
-        }
-        WarningKind::LiveAllocationWithoutBlock => {
-            "an allocation that is live at the end has no active block of its size"
-        }
-        WarningKind::SegmentEventMismatch => "a segment event does not fit the final state",
-        WarningKind::InvalidUtf8 => "text is not valid UTF-8; the bad bytes are replaced",
-        WarningKind::TrailingBytes => "bytes after the end of the data",
-        WarningKind::DamagedEnd => {
-            "the snapshot is complete, but what follows it in its container is damaged"
-        }
-        WarningKind::FurtherFiles => "further snapshots in the same container; the first was read",
-    };
-    text.to_owned()
+    #[test]
+    fn a_file_in_state_mode() {
+        let event = r#"{"action": "snapshot", "addr": 0, "size": 500, "stream": 0}"#;
+        let found = kinds(&format!(
+            r#"{{"segments": [{SEGMENT}], "device_traces": [[{event}]]}}"#
+        ));
+        assert_eq!(found.first(), Some(&FactKind::StateOnly));
+    }
+
+    #[test]
+    fn an_out_of_memory_event_with_its_figures() {
+        let events = r#"{"action": "alloc", "addr": 4096, "size": 500, "stream": 0},
+            {"action": "oom", "device_free": 100, "size": 2048, "stream": 0}"#;
+        let found = kinds(&format!(
+            r#"{{"segments": [{SEGMENT}], "device_traces": [[{events}]]}}"#
+        ));
+        let oom = FactKind::OutOfMemory {
+            events: 1,
+            requested_bytes: 2048,
+            device_free_bytes: 100,
+            event: 1,
+        };
+        assert!(found.contains(&oom), "{found:?}");
+        assert!(found.contains(&FactKind::NoTimes), "{found:?}");
+    }
 }

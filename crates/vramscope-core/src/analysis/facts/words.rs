@@ -1,0 +1,239 @@
+//! Facts and warnings in words.
+
+use super::{Fact, FactKind, FactLevel};
+use crate::model::{DeviceIndex, WarningKind};
+use crate::units::{Bytes, Count};
+
+/// Adds the words to the figures.
+pub(super) fn fact(kind: FactKind, device: Option<DeviceIndex>) -> Fact {
+    let level = match kind {
+        FactKind::NoStacks {
+            without,
+            before_recording,
+            ..
+        } if without == before_recording => FactLevel::Notice,
+        FactKind::SeveralDevices { .. }
+        | FactKind::OutOfMemory { .. }
+        | FactKind::HostMemory { .. }
+        | FactKind::BeforeRecording { .. }
+        | FactKind::PendingFree { .. } => FactLevel::Notice,
+        _ => FactLevel::Gap,
+    };
+    let [meaning, advice] = meaning_and_advice(kind).map(str::to_owned);
+    Fact {
+        kind,
+        level,
+        device,
+        text: text(kind),
+        meaning,
+        advice,
+    }
+}
+
+fn text(kind: FactKind) -> String {
+    match kind {
+        FactKind::Nothing => "The file holds no segment and no event.".to_owned(),
+        FactKind::NoTrace => "No events were recorded.".to_owned(),
+        FactKind::StateOnly => {
+            "The trace has exactly one event: recorded with enabled=\"state\".".to_owned()
+        }
+        FactKind::NoTimes => "The events have no times.".to_owned(),
+        FactKind::NoSegments => "The file has no segments for this device.".to_owned(),
+        FactKind::NoStacks { without, of, .. } if without == of => {
+            "No stacks were recorded with the allocations.".to_owned()
+        }
+        FactKind::NoStacks {
+            without,
+            before_recording,
+            of,
+        } => {
+            let older = if without == before_recording {
+                ", all from before recording"
+            } else {
+                ""
+            };
+            format!(
+                "{} of {} allocations have no stack{older}.",
+                Count(without),
+                Count(of)
+            )
+        }
+        FactKind::BeforeRecording { allocations, bytes } => format!(
+            "Recording began after {} live {} of {} in all.",
+            Count(allocations),
+            plural(allocations, "allocation", "allocations"),
+            Bytes(bytes)
+        ),
+        FactKind::RingFull {
+            certain,
+            max_entries,
+        } => {
+            let likely = if certain { "was" } else { "was probably" };
+            let size = max_entries
+                .map(|entries| format!(" ({} entries)", Count(entries)))
+                .unwrap_or_default();
+            format!("The event buffer{size} {likely} full: the oldest events are lost.")
+        }
+        FactKind::SkippedActions { action } => {
+            format!(
+                "There is no {} event at all.",
+                action.name().unwrap_or("such")
+            )
+        }
+        FactKind::SeveralDevices { devices } => format!("The file covers {devices} devices."),
+        FactKind::OutOfMemory {
+            events,
+            requested_bytes,
+            device_free_bytes,
+            event,
+        } => format!(
+            "Out of memory {}: the last request, at event {}, was for {} with {} free on the device.",
+            if events == 1 {
+                "once".to_owned()
+            } else {
+                format!("{} times", Count(events))
+            },
+            Count(u64::from(event)),
+            Bytes(requested_bytes),
+            Bytes(device_free_bytes)
+        ),
+        FactKind::Skew { places } => format!(
+            "Trace and final state disagree in {} {}.",
+            Count(places),
+            plural(places, "place", "places")
+        ),
+        FactKind::ActiveExceedsReserved {
+            active_bytes,
+            reserved_bytes,
+        } => format!(
+            "{} were in use at the peak, but only {} held from CUDA.",
+            Bytes(active_bytes),
+            Bytes(reserved_bytes)
+        ),
+        FactKind::HostMemory { bytes } => format!(
+            "Pinned host memory was recorded: {} at the end.",
+            Bytes(bytes)
+        ),
+        FactKind::PendingFree { allocations, bytes } => format!(
+            "{} freed {} of {} in all still wait for other streams at the end.",
+            Count(allocations),
+            plural(allocations, "allocation", "allocations"),
+            Bytes(bytes)
+        ),
+    }
+}
+
+fn plural<'a>(count: u64, one: &'a str, many: &'a str) -> &'a str {
+    if count == 1 { one } else { many }
+}
+
+const RECORD_ALL: &str = "Call torch.cuda.memory._record_memory_history() (without enabled=\"state\") before the \
+     code in question, and _dump_snapshot() after it.";
+
+fn meaning_and_advice(kind: FactKind) -> [&'static str; 2] {
+    match kind {
+        FactKind::Nothing => [
+            "There is nothing to show: the allocator had not been used on any device.",
+            "Dump in the process that uses the GPU, after it has allocated, and not with \
+             PYTORCH_NO_CUDA_MEMORY_CACHING=1 or the cudaMallocAsync backend.",
+        ],
+        FactKind::NoTrace => [
+            "Only the final state is known; it is shown as flat bands.",
+            RECORD_ALL,
+        ],
+        FactKind::StateOnly => [
+            "Only the final state is known; it is shown as flat bands. What was allocated and freed before is not in the file.",
+            RECORD_ALL,
+        ],
+        FactKind::NoTimes => [
+            "The order of events is exact, but not when they happened: only the event axis can be shown.",
+            "PyTorch's recorder writes times since 2.2.",
+        ],
+        FactKind::NoSegments => [
+            "Reserved memory, block sizes and fragmentation are not known; allocations are.",
+            "Dump with torch.cuda.memory._dump_snapshot(), which writes segments too.",
+        ],
+        FactKind::NoStacks {
+            without,
+            before_recording,
+            of,
+        } if without == before_recording && without < of => {
+            ["They cannot be told apart by where they were made.", ""]
+        }
+        FactKind::NoStacks { .. } => [
+            "They cannot be told apart by where they were made.",
+            "Record with context=\"all\" and stacks=\"all\": the backward pass runs in threads without Python \
+             frames, so that stacks=\"python\" leaves it without any.",
+        ],
+        FactKind::BeforeRecording { .. } => [
+            "They are at the bottom from the start; what happened to them before is not known, and \
+             where they were allocated often not either.",
+            "Start recording before the model is built to see where they come from.",
+        ],
+        FactKind::RingFull { .. } => [
+            "The trace shows only the latest part; memory from before stands at the bottom as if it had always been there.",
+            "Record with a larger max_entries, or dump earlier.",
+        ],
+        FactKind::ActiveExceedsReserved { .. } => [
+            "That cannot be: trace and final state do not belong together, or the file was altered.",
+            "",
+        ],
+        FactKind::SkippedActions { .. } => [
+            "Lives of allocations may look longer or shorter than they were.",
+            "Record without skip_actions.",
+        ],
+        FactKind::SeveralDevices { .. } => [
+            "Each is shown on its own; the one with the highest peak comes first.",
+            "",
+        ],
+        FactKind::OutOfMemory { .. } => [
+            "PyTorch had already given its cached memory back to CUDA by then and still could not get the request.",
+            "",
+        ],
+        FactKind::Skew { .. } => [
+            "PyTorch copies the trace before it walks the segments; another thread may allocate in between. \
+             A few places are normal, many mean that the file was altered.",
+            "Dump while no other thread allocates.",
+        ],
+        FactKind::HostMemory { .. } => ["It is no part of any device's figures.", ""],
+        FactKind::PendingFree { .. } => [
+            "Their memory cannot be used again until the streams of record_stream() have passed.",
+            "",
+        ],
+    }
+}
+
+/// A warning's kind in words.
+#[must_use]
+pub fn warning_text(kind: &WarningKind) -> String {
+    let text = match kind {
+        WarningKind::UnknownKey(key) => return format!("unknown key {key}, not read"),
+        WarningKind::UnknownAction(action) => {
+            return format!("unknown action {action}, kept as it is");
+        }
+        WarningKind::MissingKey(key) => return format!("missing {key}, taken as 0 or empty"),
+        WarningKind::WrongType(key) => {
+            return format!("{key} has a value of another type, ignored");
+        }
+        WarningKind::BlocksDoNotFillSegment => "blocks do not add up to their segment's total_size",
+        WarningKind::BlocksNotContiguous => "a block does not begin where the one before it ends",
+        WarningKind::SegmentSumsDiffer => "a segment's sums are not those of its blocks",
+        WarningKind::SegmentsUnsorted => "segments are not in address order",
+        WarningKind::SegmentsOverlap => "segments overlap",
+        WarningKind::TimeRunsBackwards => "an event's time lies before its predecessor's",
+        WarningKind::AllocAtLiveAddress => {
+            "an allocation at an address where another is still live"
+        }
+        WarningKind::LiveAllocationWithoutBlock => {
+            "an allocation that is live at the end has no active block of its size"
+        }
+        WarningKind::SegmentEventMismatch => "a segment event does not fit the final state",
+        WarningKind::InvalidUtf8 => "text is not valid UTF-8; the bad bytes are replaced",
+        WarningKind::TrailingBytes => "bytes after the end of the data",
+        WarningKind::DamagedEnd => {
+            "the snapshot is complete, but what follows it in its container is damaged"
+        }
+        WarningKind::FurtherFiles => "further snapshots in the same container; the first was read",
+    };
+    text.to_owned()
+}
