@@ -76,19 +76,11 @@ impl ColourColumn {
     /// `None` = not known.
     #[must_use]
     pub fn by_ordinal(theme: &Theme, ordinals: impl IntoIterator<Item = Option<u32>>) -> Self {
-        // Five hues on, because 5 and 12 have no common factor: all hues are used, neighbours differ.
-        let hash = |ordinal: u32| {
-            let (hue, tier) = (
-                ordinal as usize * 5 % HUES,
-                ordinal as usize / HUES % TIERS.len(),
-            );
-            (tier * HUES + hue) as u64
-        };
         let mut used = [0_u8; HUES * TIERS.len() + 1];
         let index = ordinals
             .into_iter()
             .map(|ordinal| {
-                let entry = ordinal.map_or(HUES * TIERS.len(), |o| hash(o) as usize);
+                let entry = ordinal.map_or(HUES * TIERS.len(), ordinal_entry);
                 used[entry] ^= 1;
                 (entry * 2) as u8 + used[entry]
             })
@@ -148,6 +140,12 @@ pub fn site_colour(theme: &Theme, hash: Option<u64>) -> Rgb {
     }
 }
 
+/// The colour of a small number, without the step that tells neighbours apart.
+#[must_use]
+pub fn ordinal_colour(theme: &Theme, ordinal: u32) -> Rgb {
+    ring_colour(theme, ordinal_entry(ordinal), 0.0)
+}
+
 /// A hash of `text` that is the same in every version, build and run: FNV-1a with a final mix.
 #[must_use]
 pub fn stable_hash(text: &str) -> u64 {
@@ -171,6 +169,16 @@ pub fn stable_hash_of<'a>(parts: impl IntoIterator<Item = &'a str>) -> u64 {
 
 fn ring_entry(hash: u64) -> usize {
     (hash % (HUES * TIERS.len()) as u64) as usize
+}
+
+/// Five hues on for each number, because 5 and 12 have no common factor: all hues are used and close
+/// numbers differ.
+fn ordinal_entry(ordinal: u32) -> usize {
+    let (hue, tier) = (
+        ordinal as usize * 5 % HUES,
+        ordinal as usize / HUES % TIERS.len(),
+    );
+    tier * HUES + hue
 }
 
 /// Colour of a place on the ring: hue by the remainder, tier by the quotient.

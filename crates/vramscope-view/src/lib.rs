@@ -5,10 +5,16 @@
 //! - [`raster`]: the stacked timeline of every allocation as pixels, exact at every zoom;
 //! - [`viewport`]: which part of the data is shown; pan, zoom, clamp;
 //! - [`colour`], [`theme`]: data colours and the colours of meanings;
+//! - [`axes`], [`minimap`]: ticks, and the curves of the overview;
+//! - [`groups`]: what the colours mean, for a whole snapshot;
 //! - [`display`]: numbers as text.
 
+pub mod axes;
 pub mod bitset;
 pub mod colour;
+pub mod display;
+pub mod groups;
+pub mod minimap;
 pub mod raster;
 pub mod theme;
 pub mod viewport;

@@ -1,0 +1,279 @@
+//! What the colours mean: the groups that a colour mode divides the allocations of a snapshot into.
+
+use crate::colour::{self, ColourColumn, ColourMode, Rgb, stable_hash};
+use crate::display;
+use crate::theme::Theme;
+use std::collections::BTreeMap;
+use vramscope_core::Snapshot;
+use vramscope_core::analysis::call_sites::{CallSiteId, CallSites};
+use vramscope_core::analysis::details::stream_numbers;
+use vramscope_core::analysis::history::History;
+use vramscope_core::ids::AllocationId;
+use vramscope_core::model::{Context, PoolId};
+
+/// PyTorch's categories in the order in which memory is usually stacked; others follow by name.
+const CATEGORIES: [&str; 8] = [
+    "parameter",
+    "gradient",
+    "optimizer_state",
+    "input",
+    "activation",
+    "temporary",
+    "autograd_detail",
+    "unknown",
+];
+
+/// Lower ends of the size groups in a legend.
+const SIZE_STEPS: [u64; 6] = [1 << 30, 256 << 20, 64 << 20, 1 << 20, 64 << 10, 0];
+
+/// The groups of one snapshot, device and colour mode.
+#[derive(Clone, Debug, Default)]
+pub struct Groups {
+    /// Per allocation, its group.
+    pub group_of: Vec<u32>,
+    /// Per group, what it is called.
+    pub labels: Vec<String>,
+    /// Per group, its colour; in the size and age modes the middle of its range.
+    pub rgb: Vec<Rgb>,
+    /// Per allocation, its colour.
+    pub colours: ColourColumn,
+}
+
+/// One group in a legend.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct GroupTotal {
+    /// Which.
+    pub group: u32,
+    /// Bytes of the allocations counted.
+    pub bytes: u64,
+    /// How many allocations.
+    pub count: u64,
+}
+
+impl Groups {
+    /// Groups a device's allocations by `mode`. `site_of` is [`CallSites::of_allocations`].
+    #[must_use]
+    pub fn of(
+        mode: ColourMode,
+        theme: &Theme,
+        snapshot: &Snapshot,
+        history: &History,
+        sites: &CallSites,
+        site_of: &[CallSiteId],
+    ) -> Self {
+        match mode {
+            ColourMode::CallSite => Self::by_site(theme, sites, site_of),
+            ColourMode::Size => Self::by_size(theme, &history.allocations.bytes),
+            ColourMode::Age => Self::by_age(theme, history),
+            ColourMode::Stream => {
+                let numbers = stream_numbers(snapshot);
+                let place: BTreeMap<i64, u32> = numbers.iter().copied().zip(0..).collect();
+                let labels = numbers.iter().enumerate().map(|(i, &stream)| match stream {
+                    0 => "default stream".to_owned(),
+                    handle => format!("stream {i} ({handle:#x})"),
+                });
+                let stream = |context: &Context| place.get(&context.stream).copied();
+                Self::by_ordinal(theme, labels.collect(), ordinals(snapshot, history, stream))
+            }
+            ColourMode::Pool => {
+                let mut pools: Vec<PoolId> = contexts(snapshot).filter_map(|c| c.pool).collect();
+                pools.sort_unstable();
+                pools.dedup();
+                let labels = pools.iter().map(|&pool| pool_label(pool)).collect();
+                let pool = |context: &Context| {
+                    pools
+                        .binary_search(&context.pool?)
+                        .ok()
+                        .map(|place| place as u32)
+                };
+                Self::by_ordinal(theme, labels, ordinals(snapshot, history, pool))
+            }
+            ColourMode::Category => {
+                let name = |context: &Context| Some(snapshot.strings.get(context.category?));
+                let mut names: Vec<&str> = CATEGORIES.to_vec();
+                let mut others: Vec<&str> = contexts(snapshot).filter_map(name).collect();
+                others.retain(|other| !CATEGORIES.contains(other));
+                others.sort_unstable();
+                others.dedup();
+                names.extend(others);
+                let category = |context: &Context| {
+                    let name = name(context)?;
+                    names
+                        .iter()
+                        .position(|&known| known == name)
+                        .map(|place| place as u32)
+                };
+                let labels = names.iter().map(|name| name.replace('_', " ")).collect();
+                Self::by_ordinal(theme, labels, ordinals(snapshot, history, category))
+            }
+        }
+    }
+
+    /// Call sites: colours by their labels.
+    fn by_site(theme: &Theme, sites: &CallSites, site_of: &[CallSiteId]) -> Self {
+        let labels: Vec<String> = sites
+            .sites()
+            .iter()
+            .map(|site| site.label.clone())
+            .collect();
+        let hash = |site: usize| (site > 0).then(|| stable_hash(&labels[site]));
+        let hashes: Vec<Option<u64>> = (0..labels.len()).map(hash).collect();
+        let colours = ColourColumn::by_hash(
+            theme,
+            site_of
+                .iter()
+                .map(|site| hashes.get(site.index()).copied().flatten()),
+        );
+        let rgb = hashes
+            .iter()
+            .map(|&hash| colour::site_colour(theme, hash))
+            .collect();
+        Self {
+            group_of: site_of.iter().map(|site| site.0).collect(),
+            labels,
+            rgb,
+            colours,
+        }
+    }
+
+    /// Numbered things; what has no number is the last group.
+    fn by_ordinal(theme: &Theme, mut labels: Vec<String>, ordinals: Vec<Option<u32>>) -> Self {
+        let unknown = labels.len() as u32;
+        let mut rgb: Vec<Rgb> = (0..unknown)
+            .map(|ordinal| colour::ordinal_colour(theme, ordinal))
+            .collect();
+        labels.push("not recorded".to_owned());
+        rgb.push(theme.unknown);
+        Self {
+            group_of: ordinals
+                .iter()
+                .map(|ordinal| ordinal.unwrap_or(unknown))
+                .collect(),
+            labels,
+            rgb,
+            colours: ColourColumn::by_ordinal(theme, ordinals),
+        }
+    }
+
+    fn by_size(theme: &Theme, bytes: &[u64]) -> Self {
+        let group = |size: u64| {
+            SIZE_STEPS
+                .iter()
+                .position(|&step| size >= step)
+                .unwrap_or(0) as u32
+        };
+        let labels = SIZE_STEPS
+            .iter()
+            .enumerate()
+            .map(|(i, &step)| match (i, step) {
+                (_, 0) => format!("below {}", display::bytes(SIZE_STEPS[i - 1])),
+                (0, step) => format!("{} and more", display::bytes(step)),
+                (i, step) => format!(
+                    "{} to {}",
+                    display::bytes(step),
+                    display::bytes(SIZE_STEPS[i - 1])
+                ),
+            });
+        let middles = SIZE_STEPS.map(|step| step.max(1 << 12) * 2);
+        let of_middles = ColourColumn::by_size(theme, &middles);
+        Self {
+            group_of: bytes.iter().map(|&size| group(size)).collect(),
+            labels: labels.collect(),
+            rgb: (0..SIZE_STEPS.len()).map(|i| of_middles.rgb(i)).collect(),
+            colours: ColourColumn::by_size(theme, bytes),
+        }
+    }
+
+    /// Before recording, then the recording in five parts.
+    fn by_age(theme: &Theme, history: &History) -> Self {
+        const PARTS: u32 = 5;
+        let moments = history.event_count as usize + 1;
+        let part_events = history.event_count.div_ceil(PARTS).max(1);
+        let born = &history.allocations.born;
+        let group = |moment: u32| match moment {
+            0 => 0,
+            moment => 1 + ((moment - 1) / part_events).min(PARTS - 1),
+        };
+        let labels = (0..=PARTS).map(|part| match part {
+            0 => "before recording".to_owned(),
+            part => {
+                let first = (part - 1) * part_events;
+                let end = (part * part_events).min(history.event_count);
+                let last = u64::from(end.saturating_sub(1));
+                format!(
+                    "events {} to {}",
+                    display::count(u64::from(first)),
+                    display::count(last)
+                )
+            }
+        });
+        let middles: Vec<u32> = (0..=PARTS)
+            .map(|part| (part * part_events).saturating_sub(part_events / 2))
+            .collect();
+        let of_middles = ColourColumn::by_age(theme, &middles, moments);
+        Self {
+            group_of: born.iter().map(|&moment| group(moment)).collect(),
+            labels: labels.collect(),
+            rgb: (0..middles.len()).map(|i| of_middles.rgb(i)).collect(),
+            colours: ColourColumn::by_age(theme, born, moments),
+        }
+    }
+
+    /// Sums `rows` by group: the groups that occur, the largest first.
+    #[must_use]
+    pub fn totals(&self, bytes: &[u64], rows: impl IntoIterator<Item = u32>) -> Vec<GroupTotal> {
+        let group = |group| GroupTotal {
+            group,
+            bytes: 0,
+            count: 0,
+        };
+        let mut totals: Vec<GroupTotal> = (0..self.labels.len() as u32).map(group).collect();
+        for row in rows {
+            let place = self.group_of.get(row as usize).copied().unwrap_or(u32::MAX);
+            if let (Some(total), Some(&bytes)) =
+                (totals.get_mut(place as usize), bytes.get(row as usize))
+            {
+                total.bytes = total.bytes.saturating_add(bytes);
+                total.count += 1;
+            }
+        }
+        totals.retain(|total| total.count > 0);
+        totals.sort_by_key(|total| (std::cmp::Reverse(total.bytes), total.group));
+        totals
+    }
+}
+
+fn contexts(snapshot: &Snapshot) -> impl Iterator<Item = &Context> {
+    snapshot.contexts.rows().iter()
+}
+
+/// A number for each allocation from the context it was made in (or, if older than the recording, freed
+/// in).
+fn ordinals(
+    snapshot: &Snapshot,
+    history: &History,
+    of: impl Fn(&Context) -> Option<u32>,
+) -> Vec<Option<u32>> {
+    // Many events share few contexts.
+    let of_context: Vec<Option<u32>> = contexts(snapshot).map(of).collect();
+    (0..history.allocations.len())
+        .map(|row| {
+            let id = AllocationId::from_index(row);
+            let event = history
+                .alloc_event(id)
+                .or_else(|| history.free_requested_event(id))
+                .or_else(|| history.free_completed_event(id))?;
+            let context = snapshot.events.context.get(event.index())?;
+            of_context.get(context.index()).copied().flatten()
+        })
+        .collect()
+}
+
+fn pool_label(pool: PoolId) -> String {
+    match pool {
+        PoolId(0, 0) => "default pool".to_owned(),
+        PoolId(graph, 0) => format!("graph pool ({graph}, 0)"),
+        PoolId(0, handle) => format!("private pool (0, {handle})"),
+        PoolId(a, b) => format!("pool ({a}, {b})"),
+    }
+}
