@@ -102,6 +102,7 @@ def main():
         "old_checkpoint.pt": b"\x80\x02\x8a\nl\xfc\x9cF\xf9 j\xa8P\x19.\x80\x02M\xe9\x03.\x80\x02}q\x00.",
         "object.pickle": pickle.dumps({"segments": FakeTensor()}),
         "number.pickle": pickle.dumps(42),
+        "wrong_type.pickle": pickle.dumps({"segments": [], "device_traces": [[{"action": "alloc", "addr": None, "size": 1, "stream": 0}], []]}),
         "other_dict.pickle": pickle.dumps({"state_dict": {}, "epoch": 3}),
         "chrome_trace.json": json.dumps({"schemaVersion": 1, "traceEvents": [{"ph": "X", "name": "aten::add", "ts": 1, "dur": 2}]}).encode(),
         "memory_timeline.json": json.dumps([[0, 1], [[10, 20], [30, 40]]]).encode(),

@@ -116,7 +116,6 @@ def tolerant():
         {"action": "workspace_snapshot", "addr": 1, "size": 2, "stream": 0, "frames": []},
         {"action": "user_defined", "addr": 3, "size": 4, "stream": 0, "unknown_key": {"deep": [1, [2, (3,)]]}},
         {"size": 5},
-        {"action": "alloc", "addr": None, "size": "many", "stream": 0, "frames": None},
         {"action": "free_completed", "addr": 0x1000, "size": 8, "stream": 0, "time_us": 5, "user_metadata": {"a": 1}, "frames": [{"name": "\ud800 lone", "line": -1}]},
     ]
     snapshot["segments"][0]["blocks"][1]["state"] = "active_awaiting_free"

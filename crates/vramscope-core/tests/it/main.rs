@@ -1,0 +1,7 @@
+//! Tests of the crate as a whole: one binary, one file per question.
+
+mod compare;
+mod encode;
+mod naive;
+mod second_opinion;
+mod support;
