@@ -17,6 +17,9 @@ pub(crate) const WASM: &str = "wasm32-unknown-unknown";
 /// Debian's packages: compiler, cargo, the library's sources, the linker.
 const DEBIAN_PACKAGES: [&str; 4] = ["rustc-web", "cargo-web", "rust-web-src", "lld-22"];
 
+/// Where lld-22 puts the linker; rustc tells a linker's kind by this exact file name.
+const DEBIAN_LINKER: &str = "/usr/lib/llvm-22/bin/wasm-ld";
+
 /// Forces one choice, for testing the others: `active`, `rustup` or `debian`.
 const FORCE: &str = "VRAMSCOPE_WASM_TOOLCHAIN";
 
@@ -137,6 +140,7 @@ fn debian_cargo() -> Command {
         command.env_remove(variable);
     }
     command.env("RUSTC", "/usr/bin/rustc");
+    command.env("CARGO_TARGET_WASM32_UNKNOWN_UNKNOWN_LINKER", DEBIAN_LINKER);
     // Allows -Zbuild-std on a stable compiler.
     command.env("RUSTC_BOOTSTRAP", "1");
     command
