@@ -47,6 +47,11 @@ pub fn next_frame(then: impl FnOnce(f64) + 'static) {
     }
 }
 
+/// Calls `then` as soon as what runs now is done.
+pub fn soon(then: impl FnOnce() + 'static) {
+    wasm_bindgen_futures::spawn_local(async move { then() });
+}
+
 /// Calls `then` when the browser has nothing to do, within two seconds in any case.
 pub fn when_idle(then: impl FnOnce() + 'static) {
     let Some(window) = web_sys::window() else { return };

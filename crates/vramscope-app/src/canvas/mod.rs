@@ -1,28 +1,32 @@
 //! The timeline on the screen: the only code that draws on canvases.
 //!
-//! Three canvases of the same size lie on each other: the *picture* (the worker's bitmaps), the *axes*,
-//! and the *overlay* (outlines, crosshair, box). A change of the viewport is shown in the next animation
-//! frame by stretching the last bitmaps to it, while the worker draws the sharp one; the whole range is
-//! kept beneath, so that panning shows no holes.
+//! Three canvases of the same size lie on each other: at the bottom the *axes* (ticks and grid), then the
+//! *picture* (the worker's bitmaps, transparent where nothing is allocated), then the *overlay* (outlines,
+//! crosshair, box). A change of the viewport is shown in the next animation frame by stretching the last
+//! bitmaps to it, while the worker draws the sharp one; the whole range is kept beneath, so that panning
+//! shows no holes.
 
+mod axes;
+mod overlay;
+mod picture;
+mod placement;
 mod plot_area;
+mod timeline;
 
 pub use plot_area::PlotArea;
+pub use timeline::TimelineCanvas;
 
-use web_sys::HtmlCanvasElement;
-
-use crate::engine::Session;
-use crate::protocol::{Bounds, DrawRequest};
-use vramscope_core::ids::AllocationId;
+use wasm_bindgen::JsCast;
+use web_sys::{CanvasRenderingContext2d, HtmlCanvasElement};
 
 /// The elements to draw on; each fills the same box.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Canvases {
+    /// For ticks and grid; the lowest.
+    pub axes: HtmlCanvasElement,
     /// For the bands.
     pub picture: HtmlCanvasElement,
-    /// For ticks and grid.
-    pub axes: HtmlCanvasElement,
-    /// For outlines, crosshair and box; gets the mouse.
+    /// For outlines, crosshair and box; the highest.
     pub overlay: HtmlCanvasElement,
 }
 
@@ -35,39 +39,12 @@ pub struct BoxCss {
     pub to: (f64, f64),
 }
 
-/// One file's timeline on the screen. Cheap to clone; equal if the same.
-#[derive(Clone)]
-pub struct TimelineCanvas {}
-
-impl TimelineCanvas {
-    /// Shows the pictures of `session` on `canvases` from now on.
-    ///
-    /// It also hears [`Reply::Hit`](crate::protocol::Reply::Hit) and moves the hover outline by itself.
-    #[must_use]
-    pub fn new(_session: &Session, _canvases: Canvases) -> Self {
-        Self {}
-    }
-
-    /// Says how large the box is. Call it once before [`show`](Self::show) and whenever it changes.
-    pub fn resize(&self, _area: PlotArea) {}
-
-    /// Shows this. Its viewport's size must be [`PlotArea::size_px`]; `bounds` is the whole of the axis.
-    /// Call it on every change of viewport, axis, device, colours or theme: it returns at once.
-    pub fn show(&self, _draw: DrawRequest, _bounds: Bounds) {}
-
-    /// The mouse is at this place of the box (css px), or has left: moves the crosshair and asks the
-    /// worker what is there ([`Reply::Hit`](crate::protocol::Reply::Hit) goes to the session's listener).
-    pub fn point(&self, _at_css: Option<(f64, f64)>) {}
-
-    /// Outlines what is pinned, two pixels wide, until told otherwise.
-    pub fn pin(&self, _allocation: Option<AllocationId>) {}
-
-    /// Shows the box that the user is drawing.
-    pub fn select(&self, _selection: Option<BoxCss>) {}
+/// A canvas's context; `None` only if it has one of another kind.
+fn context_2d(canvas: &HtmlCanvasElement) -> Option<CanvasRenderingContext2d> {
+    canvas.get_context("2d").ok().flatten()?.dyn_into().ok()
 }
 
-impl PartialEq for TimelineCanvas {
-    fn eq(&self, _other: &Self) -> bool {
-        true
-    }
+/// `#rrggbb`.
+fn css_colour([r, g, b]: vramscope_view::colour::Rgb) -> String {
+    format!("#{r:02x}{g:02x}{b:02x}")
 }

@@ -21,6 +21,7 @@ use yew::Callback;
 use crate::browser::clock;
 use crate::protocol::{Reply, Request};
 use port::Port;
+pub(crate) use session::CanvasListener;
 pub use session::{DrawnBitmap, Session, SessionId};
 
 /// Where a snapshot comes from.

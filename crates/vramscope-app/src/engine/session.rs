@@ -1,7 +1,7 @@
 //! One open file: its worker, its listener, and its canvas.
 
 use std::cell::{Cell, RefCell};
-use std::rc::Rc;
+use std::rc::{Rc, Weak};
 
 use wasm_bindgen::{JsCast, JsValue};
 use web_sys::ImageBitmap;
@@ -45,7 +45,8 @@ struct Inner {
     name: String,
     port: RefCell<Option<Port>>,
     listener: Callback<Reply>,
-    canvas: RefCell<Option<Rc<dyn CanvasListener>>>,
+    /// Weak: the canvas holds the session.
+    canvas: RefCell<Option<Weak<dyn CanvasListener>>>,
     last_request: Cell<RequestId>,
 }
 
@@ -86,7 +87,7 @@ impl Session {
             name,
             port: RefCell::new(port),
             listener,
-            canvas: RefCell::default(),
+            canvas: RefCell::new(None),
             last_request: Cell::new(0),
         };
         Self { inner: Rc::new(inner) }
@@ -137,14 +138,14 @@ impl Session {
     }
 
     /// Sends pictures and outlines to `canvas` from now on.
-    pub(crate) fn attach_canvas(&self, canvas: Rc<dyn CanvasListener>) {
+    pub(crate) fn attach_canvas(&self, canvas: Weak<dyn CanvasListener>) {
         self.inner.canvas.replace(Some(canvas));
     }
 }
 
 impl Inner {
     fn take(&self, reply: Reply, attachment: JsValue) {
-        let canvas = self.canvas.borrow().clone();
+        let canvas = self.canvas.borrow().as_ref().and_then(Weak::upgrade);
         match reply {
             Reply::Drawn(frame) => {
                 let bitmap = attachment.unchecked_into::<ImageBitmap>();

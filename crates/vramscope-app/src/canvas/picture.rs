@@ -1,0 +1,108 @@
+//! Showing bitmaps: the last sharp one, stretched to what is wanted, over the whole range.
+
+use std::rc::Rc;
+
+use web_sys::CanvasRenderingContext2d;
+
+use super::placement::{RectPx, place};
+use crate::engine::DrawnBitmap;
+use crate::protocol::{DrawRequest, Look};
+
+/// A bitmap that gives its memory back when nobody shows it any more, without waiting for the browser's
+/// garbage collector.
+pub(super) struct Picture(DrawnBitmap);
+
+impl Picture {
+    pub(super) fn draw(&self) -> &DrawRequest {
+        &self.0.frame.draw
+    }
+
+    pub(super) fn frame(&self) -> &crate::protocol::DrawnFrame {
+        &self.0.frame
+    }
+}
+
+impl Drop for Picture {
+    fn drop(&mut self) {
+        self.0.bitmap.close();
+    }
+}
+
+/// The bitmaps at hand.
+#[derive(Default)]
+pub(super) struct Pictures {
+    sharp: Option<Rc<Picture>>,
+    whole: Option<Rc<Picture>>,
+}
+
+impl Pictures {
+    /// Takes a new bitmap, of the whole range if `is_whole`; `is_shown` if it is (nearly) what is wanted.
+    pub(super) fn take(&mut self, drawn: DrawnBitmap, is_whole: bool, is_shown: bool) {
+        let picture = Rc::new(Picture(drawn));
+        if is_whole {
+            self.whole = Some(picture.clone());
+        }
+        if is_shown {
+            self.sharp = Some(picture);
+        }
+    }
+
+    /// Forgets bitmaps that show something else than `look`.
+    pub(super) fn keep_only(&mut self, look: &Look) {
+        for slot in [&mut self.sharp, &mut self.whole] {
+            if slot.as_ref().is_some_and(|picture| picture.draw().look != *look) {
+                *slot = None;
+            }
+        }
+    }
+
+    /// Whether there is a picture of the whole range.
+    pub(super) fn has_whole(&self) -> bool {
+        self.whole.is_some()
+    }
+
+    /// Whether there is anything to show.
+    pub(super) fn is_empty(&self) -> bool {
+        self.sharp.is_none() && self.whole.is_none()
+    }
+
+    /// The picture that is exactly what is wanted.
+    pub(super) fn sharp(&self, wanted: &DrawRequest) -> Option<&Picture> {
+        self.sharp.as_deref().filter(|picture| picture.draw() == wanted)
+    }
+
+    /// Shows them as they belong in `wanted`, whose picture begins at `origin`.
+    pub(super) fn present(&self, context: &CanvasRenderingContext2d, wanted: &DrawRequest, origin: (f64, f64)) {
+        let sharp = self.sharp.as_deref();
+        if self.sharp(wanted).is_none()
+            && let Some(whole) = &self.whole
+        {
+            stretch(context, whole, wanted, origin);
+        }
+        if let Some(sharp) = sharp {
+            stretch(context, sharp, wanted, origin);
+        }
+    }
+}
+
+fn stretch(context: &CanvasRenderingContext2d, picture: &Picture, wanted: &DrawRequest, origin: (f64, f64)) {
+    let Some(placement) = place(&picture.draw().viewport, &wanted.viewport) else { return };
+    let RectPx { x, y, width, height } = placement.target;
+    let (x, y) = (x + origin.0, y + origin.1);
+    // What is free is transparent: nothing coarser may shine through.
+    context.clear_rect(x, y, width, height);
+    let source = placement.source;
+    let drawn = context.draw_image_with_image_bitmap_and_sw_and_sh_and_dx_and_dy_and_dw_and_dh(
+        &picture.0.bitmap,
+        source.x,
+        source.y,
+        source.width,
+        source.height,
+        x,
+        y,
+        width,
+        height,
+    );
+    // Fails only for a bitmap without pixels, which shows nothing anyway.
+    let _ = drawn;
+}
