@@ -101,8 +101,8 @@ impl Parts {
     }
 
     fn of_dict(machine: &mut Machine, dict: u32) -> Result<Self, Fault> {
-        if let DictCell::Record(record) = machine.dicts[dict as usize] {
-            let word = record.parts().0.word();
+        if let DictCell::Record(record) = machine.dict(dict) {
+            let word = record.kind.word();
             return Err(wrong_shape(&format!("the top level is a single {word}")));
         }
         let get = |key| machine.lookup(dict, key);
@@ -141,10 +141,10 @@ impl Parts {
             Key::HostSegments,
             Key::HostTraces,
         ];
-        let DictCell::Pairs(row) = machine.dicts[dict as usize] else { return };
+        let DictCell::Pairs(row) = machine.dict(dict) else { return };
         for index in 0..machine.pairs[row as usize].len() {
             let (name, value) = machine.pairs[row as usize][index];
-            let Value::Str(id) = name else { continue };
+            let (Some(id), value) = (name.text(), machine.value(value)) else { continue };
             match Key::of(id).filter(|key| TOP.contains(key)) {
                 Some(key) => self.keys |= key.bit(),
                 None if self.extras.len() < 64 => {
@@ -170,18 +170,16 @@ impl Machine {
             ListCell::Rows { kind, .. } => kind == wanted,
             ListCell::Items(row) => self.items[row as usize]
                 .iter()
-                .all(|item| matches!(item, Value::Record(record) if record.parts().0 == wanted)),
+                .all(|item| item.record().is_some_and(|record| record.kind == wanted)),
             _ => false,
         }
     }
 
     /// A few of a dict's keys, for a message.
     fn keys_found(&self, dict: u32) -> String {
-        let DictCell::Pairs(row) = self.dicts[dict as usize] else { return " (it is empty)".to_owned() };
-        let names = self.pairs[row as usize].iter().filter_map(|(key, _)| match key {
-            Value::Str(id) => Some(self.tables.strings.get(*id).chars().take(40).collect::<String>()),
-            _ => None,
-        });
+        let DictCell::Pairs(row) = self.dict(dict) else { return " (it is empty)".to_owned() };
+        let names = self.pairs[row as usize].iter().filter_map(|(key, _)| key.text());
+        let names = names.map(|id| self.tables.strings.get(id).chars().take(40).collect::<String>());
         let names: Vec<_> = names.take(5).collect();
         if names.is_empty() { String::new() } else { format!(" (it has {})", names.join(", ")) }
     }
@@ -198,7 +196,7 @@ impl Machine {
         };
         let devices = self.list_values(self.lists[list as usize]);
         // A flat list of events is one device's trace: some tools write it so.
-        if matches!(devices.first(), Some(Value::Record(Record::Event(_)))) {
+        if matches!(devices.first(), Some(Value::Record(Record { kind: RecordKind::Event, .. }))) {
             return Ok(vec![self.rows_value(Value::List(list), RecordKind::Event, Key::DeviceTraces)?]);
         }
         if devices.len() > MOST_DEVICES {

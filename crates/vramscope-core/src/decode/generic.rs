@@ -43,17 +43,17 @@ impl Machine {
     }
 
     fn json_object(&self, dict: u32, depth: usize, left: &mut usize) -> Map<String, Json> {
-        let DictCell::Pairs(row) = self.dicts[dict as usize] else { return Map::new() };
+        let DictCell::Pairs(row) = self.dict(dict) else { return Map::new() };
         let mut object = Map::new();
         for &(key, value) in &self.pairs[row as usize] {
             if *left == 0 {
                 break;
             }
-            let name = match key {
+            let name = match self.value(key) {
                 Value::Str(id) => self.tables.strings.get(id).to_owned(),
                 other => self.json_within(other, depth - 1, left).to_string(),
             };
-            object.insert(name, self.json_within(value, depth - 1, left));
+            object.insert(name, self.json_within(self.value(value), depth - 1, left));
         }
         object
     }

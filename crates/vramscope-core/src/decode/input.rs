@@ -43,6 +43,11 @@ impl<'a> Input<'a> {
         self.at_eof && self.pos == self.end
     }
 
+    /// The bytes that can be had without reading more.
+    pub(super) fn buffered(&self) -> &[u8] {
+        self.buffer.get(self.pos..self.end).unwrap_or(&[])
+    }
+
     /// The next bytes, if they are buffered. [`advance`](Self::advance) says how many were meant.
     #[inline]
     pub(super) fn window(&self) -> Option<[u8; WINDOW]> {

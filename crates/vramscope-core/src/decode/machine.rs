@@ -12,21 +12,33 @@
 
 use super::key::{self, Key};
 use super::records::Tables;
-use super::value::{DictCell, Fault, ListCell, MemoCell, Record, RecordKind, Value, malformed};
+use super::value::{
+    DictCell, Fault, ListCell, Packed, PackedDict, Record, RecordKind, Value, malformed,
+};
 use crate::ids::StringId;
 use crate::model::Warnings;
 use crate::{ErrorKind, Limits};
 
+/// A memo entry that was never stored. No packed value has this tag.
+const UNSET: u32 = 9;
+
 /// The state of decoding.
 pub(super) struct Machine {
-    pub(super) stack: Vec<Value>,
+    pub(super) stack: Vec<Packed>,
     pub(super) marks: Vec<u32>,
-    memo: Vec<MemoCell>,
-    memo_others: Vec<Value>,
+    /// Packed values in four bytes; [`UNSET`] where nothing was stored.
+    memo: Vec<u32>,
+    /// The dict memoised last, and where. If it turns out to be a frame, the memo is told: frames are
+    /// fetched from it tens of millions of times.
+    last_memoised: (u32, usize),
+    /// What does not fit into a packed value.
+    wide: Vec<Value>,
+    /// The texts met last, by a few of their bits: most are the same few again.
+    recent_texts: [StringId; 16],
     pub(super) lists: Vec<ListCell>,
-    pub(super) items: Vec<Vec<Value>>,
-    pub(super) dicts: Vec<DictCell>,
-    pub(super) pairs: Vec<Vec<(Value, Value)>>,
+    pub(super) items: Vec<Vec<Packed>>,
+    dicts: Vec<PackedDict>,
+    pub(super) pairs: Vec<Vec<(Packed, Packed)>>,
     /// Values held by `items` and `pairs`.
     loose_values: usize,
     pub(super) tables: Tables,
@@ -45,7 +57,9 @@ impl Machine {
             stack: Vec::with_capacity(4096),
             marks: Vec::with_capacity(16),
             memo: Vec::new(),
-            memo_others: Vec::new(),
+            last_memoised: (u32::MAX, 0),
+            wide: Vec::new(),
+            recent_texts: [StringId(0); 16],
             lists: Vec::new(),
             items: Vec::new(),
             dicts: Vec::new(),
@@ -62,29 +76,60 @@ impl Machine {
 
     /// Heap bytes held, without the input buffer.
     pub(super) fn heap_bytes(&self) -> usize {
-        (self.stack.capacity() + self.memo_others.capacity() + 2 * self.loose_values) * size_of::<Value>()
-            + self.memo.capacity() * size_of::<MemoCell>()
+        (self.stack.capacity() + 2 * self.loose_values) * size_of::<Packed>()
+            + self.wide.capacity() * size_of::<Value>()
+            + self.memo.capacity() * size_of::<u32>()
             + self.lists.capacity() * size_of::<ListCell>()
-            + self.dicts.capacity() * size_of::<DictCell>()
+            + self.dicts.capacity() * size_of::<PackedDict>()
             + (self.items.capacity() + self.pairs.capacity()) * size_of::<Vec<Value>>()
             + self.tables.heap_bytes()
     }
 
     #[inline]
     pub(super) fn push(&mut self, value: Value) {
-        self.stack.push(value);
+        let packed = Packed::pack(value, &mut self.wide);
+        self.stack.push(packed);
+    }
+
+    /// The value that a packed one stands for.
+    #[inline]
+    pub(super) fn value(&self, packed: Packed) -> Value {
+        packed.unpack(&self.wide)
+    }
+
+    /// What a dict has become.
+    #[inline]
+    pub(super) fn dict(&self, row: u32) -> DictCell {
+        self.dicts[row as usize].unpack()
+    }
+
+    pub(super) fn set_dict(&mut self, row: u32, cell: DictCell) -> Result<(), Fault> {
+        self.dicts[row as usize] = PackedDict::pack(cell)?;
+        Ok(())
     }
 
     /// Interns a text and pushes it.
     #[inline]
     pub(super) fn push_text(&mut self, text: &[u8]) -> Result<(), Fault> {
         let id = self.text(text)?;
-        self.stack.push(Value::Str(id));
+        self.push(Value::Str(id));
         Ok(())
     }
 
     /// Interns a text; bytes that are not UTF-8 become replacement characters.
+    #[inline]
     fn text(&mut self, text: &[u8]) -> Result<StringId, Fault> {
+        let last = text.last().map_or(0, |&byte| usize::from(byte));
+        let recent = (text.len() ^ last) % self.recent_texts.len();
+        if self.tables.strings.get(self.recent_texts[recent]).as_bytes() == text {
+            return Ok(self.recent_texts[recent]);
+        }
+        let id = self.new_text(text)?;
+        self.recent_texts[recent] = id;
+        Ok(id)
+    }
+
+    fn new_text(&mut self, text: &[u8]) -> Result<StringId, Fault> {
         let id = match std::str::from_utf8(text) {
             Ok(text) => self.tables.strings.try_intern(text),
             Err(_) => {
@@ -108,10 +153,12 @@ impl Machine {
         if self.stack.len() <= floor {
             return Err(malformed("stack underflow"));
         }
-        self.stack.pop().ok_or_else(|| malformed("stack underflow"))
+        let top = self.stack.pop().ok_or_else(|| malformed("stack underflow"))?;
+        Ok(self.value(top))
     }
 
-    pub(super) fn top(&self) -> Result<Value, Fault> {
+    #[inline]
+    fn top(&self) -> Result<Packed, Fault> {
         let floor = self.marks.last().map_or(0, |&mark| mark as usize);
         match self.stack.last() {
             Some(&value) if self.stack.len() > floor => Ok(value),
@@ -151,14 +198,46 @@ impl Machine {
     #[inline]
     pub(super) fn new_dict(&mut self) -> Value {
         grow(&mut self.dicts, self.decoded_bytes, self.expected_bytes);
-        self.dicts.push(DictCell::Empty);
+        self.dicts.push(PackedDict::EMPTY);
         Value::Dict(self.dicts.len() as u32 - 1)
+    }
+
+    /// DUP: the top of the stack once more.
+    pub(super) fn duplicate(&mut self) -> Result<(), Fault> {
+        let top = self.top()?;
+        self.stack.push(top);
+        Ok(())
+    }
+
+    /// The top of the stack for the memo.
+    #[inline]
+    fn memo_cell(&mut self) -> Result<u32, Fault> {
+        let top = self.top()?;
+        if top.is_int() {
+            return self.memo_cell_of_int(top);
+        }
+        if let Some(dict) = top.dict() {
+            if let Some(frame) = self.dicts[dict as usize].as_record().filter(|record| record.is_frame()) {
+                return Ok(frame.narrow()?);
+            }
+        }
+        Ok(top.narrow()?)
+    }
+
+    /// No pickler memoises integers, but a pickle may.
+    #[cold]
+    fn memo_cell_of_int(&mut self, int: Packed) -> Result<u32, Fault> {
+        self.wide.push(self.value(int));
+        Ok(Packed::of_wide(self.wide.len() as u32 - 1).narrow()?)
     }
 
     /// MEMOIZE: the top of the stack under the next number.
     #[inline]
     pub(super) fn memoize(&mut self) -> Result<(), Fault> {
-        let cell = MemoCell::of(self.top()?, &mut self.memo_others)?;
+        let cell = self.memo_cell()?;
+        if let Some(dict) = Packed::widen(cell).dict() {
+            self.last_memoised = (dict, self.memo.len());
+        }
         grow(&mut self.memo, self.decoded_bytes, self.expected_bytes);
         self.memo.push(cell);
         Ok(())
@@ -166,7 +245,7 @@ impl Machine {
 
     /// PUT: the top of the stack under this number.
     pub(super) fn put(&mut self, index: u64) -> Result<(), Fault> {
-        let cell = MemoCell::of(self.top()?, &mut self.memo_others)?;
+        let cell = self.memo_cell()?;
         // Each number costs at least an opcode of its own or was skipped by an optimiser that removed
         // one: it can't exceed the bytes read.
         if index > self.decoded_bytes {
@@ -175,7 +254,7 @@ impl Machine {
         let index = index as usize;
         if index >= self.memo.len() {
             grow(&mut self.memo, self.decoded_bytes, self.expected_bytes);
-            self.memo.resize(index + 1, MemoCell::UNSET);
+            self.memo.resize(index + 1, UNSET);
         }
         self.memo[index] = cell;
         Ok(())
@@ -185,12 +264,12 @@ impl Machine {
     #[inline]
     pub(super) fn get(&mut self, index: u64) -> Result<(), Fault> {
         let cell = usize::try_from(index).ok().and_then(|index| self.memo.get(index));
-        match cell.and_then(|cell| cell.get(&self.memo_others)) {
-            Some(value) => {
-                self.stack.push(value);
+        match cell {
+            Some(&cell) if cell != UNSET => {
+                self.stack.push(Packed::widen(cell));
                 Ok(())
             }
-            None => Err(malformed(format!("memo number {index} was never stored"))),
+            _ => Err(never_stored(index)),
         }
     }
 
@@ -230,10 +309,12 @@ impl Machine {
         let Some(start) = self.stack.len().checked_sub(count).filter(|&start| start >= floor) else {
             return Err(malformed("stack underflow"));
         };
-        if let [Value::Int(first), Value::Int(second)] = self.stack[start..] {
+        if let [first, second] = self.stack[start..]
+            && let (Value::Int(first), Value::Int(second)) = (self.value(first), self.value(second))
+        {
             let pair = self.tables.pair(first, second);
             self.stack.truncate(start);
-            self.stack.push(Value::Pair(pair));
+            self.push(Value::Pair(pair));
             return Ok(());
         }
         self.list_from(start)
@@ -244,7 +325,7 @@ impl Machine {
         let Value::List(row) = list else { return Ok(()) };
         self.extend_list(row, start)?;
         self.stack.truncate(start);
-        self.stack.push(list);
+        self.push(list);
         Ok(())
     }
 
@@ -252,9 +333,8 @@ impl Machine {
     #[inline]
     pub(super) fn set_items(&mut self) -> Result<(), Fault> {
         let start = self.marked()?;
-        let dict = match start.checked_sub(1).map(|below| self.stack[below]) {
-            Some(Value::Dict(row)) => row,
-            _ => return Err(malformed("SETITEMS on something that is no dict")),
+        let Some(dict) = start.checked_sub(1).and_then(|below| self.stack[below].dict()) else {
+            return Err(malformed("SETITEMS on something that is no dict"));
         };
         self.extend_dict(dict, start)?;
         self.stack.truncate(start);
@@ -269,7 +349,7 @@ impl Machine {
             Some(start) if start > floor => start,
             _ => return Err(malformed("stack underflow")),
         };
-        let Value::Dict(dict) = self.stack[start - 1] else {
+        let Some(dict) = self.stack[start - 1].dict() else {
             return Err(malformed("SETITEM on something that is no dict"));
         };
         self.add_pairs(dict, start)?;
@@ -286,13 +366,13 @@ impl Machine {
         }
         self.stack.truncate(start);
         self.marks.pop();
-        self.stack.push(dict);
+        self.push(dict);
         Ok(())
     }
 
     fn container_below(&self, start: usize) -> Result<u32, Fault> {
-        match start.checked_sub(1).and_then(|below| self.stack.get(below)) {
-            Some(&Value::List(row)) => Ok(row),
+        match start.checked_sub(1).map(|below| self.value(self.stack[below])) {
+            Some(Value::List(row)) => Ok(row),
             _ => Err(malformed("APPEND on something that is no list")),
         }
     }
@@ -303,22 +383,24 @@ impl Machine {
         if (self.stack.len() - start) % 2 != 0 {
             return Err(malformed("a dict has a key without a value"));
         }
-        if self.dicts[dict as usize] == DictCell::Empty {
-            if let Some(record) = self.read_record(start)? {
-                self.dicts[dict as usize] = DictCell::Record(record);
-                return Ok(());
+        if self.dicts[dict as usize] == PackedDict::EMPTY
+            && let Some(record) = self.read_record(start)?
+        {
+            if record.kind == RecordKind::Frame && self.last_memoised.0 == dict {
+                self.memo[self.last_memoised.1] = Packed::of_record(record).narrow()?;
             }
+            return self.set_dict(dict, DictCell::Record(record));
         }
         self.add_pairs(dict, start)
     }
 
     fn add_pairs(&mut self, dict: u32, start: usize) -> Result<(), Fault> {
-        let row = match self.dicts[dict as usize] {
+        let row = match self.dict(dict) {
             DictCell::Empty if self.stack.len() == start => return Ok(()),
             DictCell::Empty => {
                 self.pairs.push(Vec::new());
                 let row = self.pairs.len() as u32 - 1;
-                self.dicts[dict as usize] = DictCell::Pairs(row);
+                self.set_dict(dict, DictCell::Pairs(row))?;
                 row
             }
             DictCell::Pairs(row) => row,
@@ -338,7 +420,7 @@ impl Machine {
 
     /// Turns a dict that collected pairs into a record if it is one: on its first use in a list.
     pub(super) fn settle(&mut self, dict: u32) -> Result<Option<Record>, Fault> {
-        match self.dicts[dict as usize] {
+        match self.dict(dict) {
             DictCell::Record(record) => Ok(Some(record)),
             DictCell::Empty | DictCell::Text(_) => Ok(None),
             DictCell::Pairs(row) => {
@@ -351,7 +433,7 @@ impl Machine {
                 match record? {
                     Some(record) => {
                         self.loose_values -= 2 * pairs.len();
-                        self.dicts[dict as usize] = DictCell::Record(record);
+                        self.set_dict(dict, DictCell::Record(record))?;
                         Ok(Some(record))
                     }
                     None => {
@@ -365,21 +447,7 @@ impl Machine {
 
     /// Adds the values from `start` to a list.
     fn extend_list(&mut self, list: u32, start: usize) -> Result<(), Fault> {
-        let mut frames_only = true;
-        for index in start..self.stack.len() {
-            let Value::Dict(dict) = self.stack[index] else {
-                frames_only = false;
-                continue;
-            };
-            let record = match self.dicts[dict as usize] {
-                DictCell::Record(record) => Some(record),
-                _ => self.settle(dict)?,
-            };
-            frames_only &= matches!(record, Some(Record::Frame(_)));
-            if let Some(record) = record {
-                self.stack[index] = Value::Record(record);
-            }
-        }
+        let frames_only = self.settle_all(start)?;
         if start == self.stack.len() {
             return Ok(());
         }
@@ -404,12 +472,36 @@ impl Machine {
         Ok(())
     }
 
+    /// Turns the dicts from `start` into records where they are some. Whether all are frames.
+    fn settle_all(&mut self, start: usize) -> Result<bool, Fault> {
+        if self.stack[start..].iter().all(|value| value.is_frame()) {
+            return Ok(true);
+        }
+        let mut frames_only = true;
+        for index in start..self.stack.len() {
+            if let Some(dict) = self.stack[index].dict() {
+                match self.dicts[dict as usize].as_record() {
+                    Some(record) => self.stack[index] = record,
+                    None => {
+                        if let Some(record) = self.settle(dict)? {
+                            self.stack[index] = Packed::of_record(record);
+                        }
+                    }
+                }
+            }
+            frames_only &= self.stack[index].is_frame();
+        }
+        Ok(frames_only)
+    }
+
     /// The slow form of a list: every value by itself.
     fn append_items(&mut self, cell: ListCell, start: usize) -> ListCell {
         let row = match cell {
             ListCell::Items(row) => row,
             _ => {
-                let items = self.list_values(cell);
+                let values = self.list_values(cell);
+                let items: Vec<_> =
+                    values.into_iter().map(|value| Packed::pack(value, &mut self.wide)).collect();
                 self.loose_values += items.len();
                 self.items.push(items);
                 self.items.len() as u32 - 1
@@ -434,13 +526,15 @@ impl Machine {
             }
             ListCell::Stack(id) | ListCell::UsedStack(id) => {
                 let frames = self.tables.stacks.frames(id).take(limit);
-                frames.map(|frame| Value::Record(Record::Frame(frame))).collect()
+                frames.map(|frame| Value::Record(Record::frame(frame))).collect()
             }
             ListCell::Rows { kind, start, count } => (start..start + count)
                 .take(limit)
-                .map(|row| Value::Record(Record::from_parts(kind, row)))
+                .map(|row| Value::Record(Record { kind, row }))
                 .collect(),
-            ListCell::Items(row) => self.items[row as usize].iter().take(limit).copied().collect(),
+            ListCell::Items(row) => {
+                self.items[row as usize].iter().take(limit).map(|&item| self.value(item)).collect()
+            }
         }
     }
 
@@ -457,23 +551,27 @@ impl Machine {
 
     /// The value of a key in a dict that is no record; the last one wins, as in Python.
     pub(super) fn lookup(&self, dict: u32, key: Key) -> Option<Value> {
-        let DictCell::Pairs(row) = self.dicts[dict as usize] else { return None };
+        let DictCell::Pairs(row) = self.dict(dict) else { return None };
         let pairs = self.pairs[row as usize].iter().rev();
         pairs
-            .filter(|(name, _)| matches!(name, Value::Str(id) if Key::of(*id) == Some(key)))
-            .map(|&(_, value)| value)
+            .filter(|(name, _)| name.text().and_then(Key::of) == Some(key))
+            .map(|&(_, value)| self.value(value))
             .next()
     }
 }
 
+#[cold]
+fn never_stored(index: u64) -> Fault {
+    malformed(format!("memo number {index} was never stored"))
+}
+
 /// The table, first row and count, if these values are consecutive rows of one table.
-fn run_of_rows(values: &[Value]) -> Option<(RecordKind, u32, u32)> {
-    let Some(Value::Record(first)) = values.first() else { return None };
-    let (kind, start) = first.parts();
-    let is_run = (start..).zip(values).all(|(row, value)| {
-        matches!(value, Value::Record(record) if record.parts() == (kind, row))
-    });
-    is_run.then_some((kind, start, values.len() as u32))
+fn run_of_rows(values: &[Packed]) -> Option<(RecordKind, u32, u32)> {
+    let first = values.first()?.record()?;
+    let is_run = (first.row..)
+        .zip(values)
+        .all(|(row, value)| *value == Packed::of_record(Record { kind: first.kind, row }));
+    is_run.then_some((first.kind, first.row, values.len() as u32))
 }
 
 /// Makes room for one more, and if that needs a larger buffer, for as many as the rest of the file

@@ -6,7 +6,7 @@
 
 use super::key::Key;
 use super::machine::Machine;
-use super::value::{DictCell, Value};
+use super::value::{DictCell, Packed, Value};
 
 /// Keys longer than this are cut: they come from the file.
 const LONGEST_KEY: usize = 64;
@@ -16,14 +16,16 @@ pub(super) fn of(machine: &Machine, field: Option<&str>) -> String {
     let mut path = String::new();
     for (index, &mark) in machine.marks.iter().enumerate() {
         let mark = mark as usize;
-        let Some(container) = mark.checked_sub(1).and_then(|below| machine.stack.get(below)) else { continue };
+        let Some(&container) = mark.checked_sub(1).and_then(|below| machine.stack.get(below)) else {
+            continue;
+        };
         let is_last = index + 1 == machine.marks.len();
         let end = match machine.marks.get(index + 1) {
             Some(&next) => (next as usize).saturating_sub(1),
             None => machine.stack.len(),
         };
         let gathered = machine.stack.get(mark..end).unwrap_or(&[]);
-        match *container {
+        match machine.value(container) {
             Value::List(list) if is_last => {
                 push_index(&mut path, machine.list_len(list) + gathered.len().saturating_sub(1));
             }
@@ -46,14 +48,14 @@ fn push_index(path: &mut String, index: usize) {
 }
 
 /// The key whose value comes next: the last one gathered without a value.
-fn push_key(path: &mut String, machine: &Machine, dict: u32, gathered: &[Value]) {
+fn push_key(path: &mut String, machine: &Machine, dict: u32, gathered: &[Packed]) {
     if gathered.len() % 2 == 0 {
         return;
     }
-    let Some(&Value::Str(id)) = gathered.last() else { return };
+    let Some(id) = gathered.last().and_then(|key| key.text()) else { return };
     let name = machine.tables.strings.get(id);
     // A key of the settings or of an unknown part may be anything; of the schema it is a word.
-    if Key::of(id).is_some() || machine.dicts.get(dict as usize) == Some(&DictCell::Empty) {
+    if Key::of(id).is_some() || machine.dict(dict) == DictCell::Empty {
         push_name(path, &name.chars().take(LONGEST_KEY).collect::<String>());
     }
 }

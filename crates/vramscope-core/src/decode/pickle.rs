@@ -57,6 +57,9 @@ fn run(
     on_chunk: &mut dyn FnMut(&mut Machine, u64) -> Result<(), ErrorKind>,
 ) -> Result<(), Fault> {
     loop {
+        let (length, result) = burst(input.buffered(), machine);
+        input.advance(length)?;
+        result?;
         let window = match input.window() {
             Some(window) => window,
             None => {
@@ -76,11 +79,95 @@ fn run(
     }
 }
 
-/// Runs one opcode.
+/// Runs the opcodes that a genuine snapshot is made of, as long as each of them lies wholly within
+/// `bytes`: nothing is asked of the input meanwhile. The number of bytes done, and what stopped it
+/// other than their end or an opcode left to [`step`].
+#[inline(never)]
+fn burst(bytes: &[u8], machine: &mut Machine) -> (usize, Result<(), Fault>) {
+    let mut rest = bytes;
+    loop {
+        let Some(window) = rest.first_chunk::<WINDOW>() else { break };
+        let mut length = 1;
+        let result = match window[0] {
+            b'h' | b'j' => {
+                let (done, result) = gets(rest, machine);
+                length = done;
+                result
+            }
+            0x94 => machine.memoize(),
+            b'K' => {
+                length = 2;
+                machine.push(Value::Int(i64::from(window[1])));
+                Ok(())
+            }
+            b'M' => {
+                length = 3;
+                machine.push(Value::Int(i64::from(u16::from_le_bytes([window[1], window[2]]))));
+                Ok(())
+            }
+            b'J' => {
+                length = 5;
+                machine.push(Value::Int(i64::from(u32_at(window) as i32)));
+                Ok(())
+            }
+            0x8a if window[1] <= 8 => {
+                length = 2 + usize::from(window[1]);
+                machine.push(Value::Int(short_integer(u64_at(window, 2), length - 2)));
+                Ok(())
+            }
+            0x8c => match rest.get(2..2 + usize::from(window[1])) {
+                Some(text) => {
+                    length = 2 + text.len();
+                    machine.push_text(text)
+                }
+                None => break,
+            },
+            b'(' => machine.mark(),
+            b'u' => machine.set_items(),
+            b'}' => {
+                let dict = machine.new_dict();
+                machine.push(dict);
+                Ok(())
+            }
+            b'e' => machine.appends(),
+            b']' => {
+                let list = machine.new_list();
+                machine.push(list);
+                Ok(())
+            }
+            0x86 => machine.tuple(2),
+            _ => break,
+        };
+        if result.is_err() {
+            return (bytes.len() - rest.len(), result);
+        }
+        rest = rest.get(length..).unwrap_or(&[]);
+    }
+    (bytes.len() - rest.len(), Ok(()))
+}
+
+/// Runs the BINGETs and LONG_BINGETs with which `bytes` begins: two of three opcodes, as a stack is
+/// written as one for each frame.
 #[inline]
+fn gets(bytes: &[u8], machine: &mut Machine) -> (usize, Result<(), Fault>) {
+    let mut rest = bytes;
+    while let Some(window) = rest.first_chunk::<WINDOW>() {
+        let (index, length) = match window[0] {
+            b'h' => (u32::from(window[1]), 2),
+            b'j' => (u32_at(window), 5),
+            _ => break,
+        };
+        if let Err(fault) = machine.get(u64::from(index)) {
+            return (bytes.len() - rest.len(), Err(fault));
+        }
+        rest = rest.get(length..).unwrap_or(&[]);
+    }
+    (bytes.len() - rest.len(), Ok(()))
+}
+
+/// Runs any one opcode.
 fn step(window: &[u8; WINDOW], input: &mut Input<'_>, machine: &mut Machine) -> Result<(), Fault> {
     match window[0] {
-        // The ones that a genuine snapshot is made of, by frequency.
         b'h' => {
             input.advance(2)?;
             machine.get(u64::from(window[1]))
@@ -88,10 +175,6 @@ fn step(window: &[u8; WINDOW], input: &mut Input<'_>, machine: &mut Machine) -> 
         b'j' => {
             input.advance(5)?;
             machine.get(u64::from(u32_at(window)))
-        }
-        0x94 => {
-            input.advance(1)?;
-            machine.memoize()
         }
         b'K' => {
             input.advance(2)?;
@@ -108,43 +191,9 @@ fn step(window: &[u8; WINDOW], input: &mut Input<'_>, machine: &mut Machine) -> 
             machine.push(Value::Int(i64::from(u32_at(window) as i32)));
             Ok(())
         }
-        0x8a if window[1] <= 8 => {
-            let length = window[1] as usize;
-            input.advance(2 + length)?;
-            machine.push(Value::Int(short_integer(u64_at(window, 2), length)));
-            Ok(())
-        }
         0x8c => {
             input.advance(2)?;
-            push_text(window[1] as usize, input, machine)
-        }
-        b'(' => {
-            input.advance(1)?;
-            machine.mark()
-        }
-        b'u' => {
-            machine.set_items()?;
-            Ok(input.advance(1)?)
-        }
-        b'}' => {
-            input.advance(1)?;
-            let dict = machine.new_dict();
-            machine.push(dict);
-            Ok(())
-        }
-        b'e' => {
-            machine.appends()?;
-            Ok(input.advance(1)?)
-        }
-        b']' => {
-            input.advance(1)?;
-            let list = machine.new_list();
-            machine.push(list);
-            Ok(())
-        }
-        0x86 => {
-            machine.tuple(2)?;
-            Ok(input.advance(1)?)
+            push_text(usize::from(window[1]), input, machine)
         }
         _ => rare(window, input, machine),
     }
@@ -185,6 +234,19 @@ fn rare(window: &[u8; WINDOW], input: &mut Input<'_>, machine: &mut Machine) -> 
 /// Opcodes without an argument, and protocol 0.
 fn bare(opcode: u8, input: &mut Input<'_>, machine: &mut Machine) -> Result<(), Fault> {
     match opcode {
+        0x94 => machine.memoize()?,
+        b'(' => machine.mark()?,
+        b'u' => machine.set_items()?,
+        b'e' => machine.appends()?,
+        b'}' => {
+            let dict = machine.new_dict();
+            machine.push(dict);
+        }
+        b']' => {
+            let list = machine.new_list();
+            machine.push(list);
+        }
+        0x86 => machine.tuple(2)?,
         b'N' => machine.push(Value::None),
         0x88 => machine.push(Value::Bool(true)),
         0x89 => machine.push(Value::Bool(false)),
@@ -203,8 +265,7 @@ fn bare(opcode: u8, input: &mut Input<'_>, machine: &mut Machine) -> Result<(), 
         }
         b'1' => machine.pop_mark()?,
         b'2' => {
-            let top = machine.top()?;
-            machine.push(top);
+            machine.duplicate()?;
         }
         b'I' | b'L' | b'F' | b'S' | b'V' | b'p' | b'g' => return line(opcode, input, machine),
         _ => return Err(refused(opcode).into()),

@@ -5,15 +5,14 @@
 
 use super::key::{Key, action_of};
 use super::machine::{Machine, grow, rows_to_come};
-use super::value::{DictCell, Fault, ListCell, Record, RecordKind, Value};
+use super::value::{DictCell, Fault, ListCell, Packed, Record, RecordKind, Value};
 use crate::ErrorKind;
-use crate::ids::{EventId, FrameId, StackId, StringId};
+use crate::ids::{ContextId, EventId, StackId, StringId};
 use crate::model::{
     Action, Annotation, AnnotationTable, Block, BlockState, BlockTable, Context, ContextTable, Event,
     EventTable, Frame, FrameTable, FxNode, KeysSeen, NO_TIME, PoolId, Segment, SegmentKind, StackTable,
     Stage, StringTable, Tenant, WarningKind,
 };
-use crate::ids::ContextId;
 
 /// The snapshot's tables while they fill.
 pub(super) struct Tables {
@@ -82,12 +81,9 @@ impl Tables {
     }
 
     /// Interns a list of frame records.
-    pub(super) fn stack_of(&mut self, frames: &[Value]) -> StackId {
+    pub(super) fn stack_of(&mut self, frames: &[Packed]) -> StackId {
         self.scratch.clear();
-        self.scratch.extend(frames.iter().map(|frame| match frame {
-            Value::Record(Record::Frame(FrameId(row))) => *row,
-            _ => 0,
-        }));
+        self.scratch.extend(frames.iter().map(|frame| frame.row()));
         self.stacks.intern(&self.scratch)
     }
 
@@ -139,16 +135,21 @@ impl Machine {
     /// Reads the keys and values from `start` of the stack as a record, if they are one.
     #[inline]
     pub(super) fn read_record(&mut self, start: usize) -> Result<Option<Record>, Fault> {
+        // PyTorch always writes this key first, and nearly all records are events.
+        if self.stack.get(start).and_then(|key| key.text()).and_then(Key::of) == Some(Key::Action) {
+            return self.read_event(start).map(Some);
+        }
+        self.read_other_record(start)
+    }
+
+    fn read_other_record(&mut self, start: usize) -> Result<Option<Record>, Fault> {
         let mut keys = 0_u64;
         for pair in self.stack[start..].chunks_exact(2) {
-            if let Value::Str(id) = pair[0] {
-                keys |= Key::of(id).map_or(0, Key::bit);
-            }
+            keys |= pair[0].text().and_then(Key::of).map_or(0, Key::bit);
         }
         let has = |key: Key| keys & key.bit() != 0;
         if has(Key::Action) {
-            self.tables.keys.event |= keys;
-            self.read_event(start, keys).map(Some)
+            self.read_event(start).map(Some)
         } else if has(Key::Filename) {
             self.read_frame(start).map(Some)
         } else if has(Key::TotalSize) {
@@ -169,15 +170,12 @@ impl Machine {
     /// The pair at `index` of the stack.
     #[inline]
     fn pair_at(&self, index: usize) -> (Option<Key>, Value) {
-        let key = match self.stack[index] {
-            Value::Str(id) => Key::of(id),
-            _ => None,
-        };
-        (key, self.stack[index + 1])
+        (self.stack[index].text().and_then(Key::of), self.value(self.stack[index + 1]))
     }
 
     #[inline]
-    fn read_event(&mut self, start: usize, keys: u64) -> Result<Record, Fault> {
+    fn read_event(&mut self, start: usize) -> Result<Record, Fault> {
+        let mut keys = 0_u64;
         let mut event = Event {
             action: Action::Other(0),
             addr: 0,
@@ -187,8 +185,10 @@ impl Machine {
             stack: StackId::ABSENT,
         };
         let mut context = Context::default();
-        for index in (start..self.stack.len()).step_by(2) {
+        let mut index = start;
+        while index < self.stack.len() {
             let (key, value) = self.pair_at(index);
+            keys |= key.map_or(0, Key::bit);
             match key {
                 Some(Key::Action) => event.action = self.action(text(value, Key::Action)?),
                 Some(Key::Addr) if keys & Key::DeviceFree.bit() != 0 => {}
@@ -199,12 +199,14 @@ impl Machine {
                 Some(key) => self.read_context(key, value, &mut context, index)?,
                 None => self.unknown_key(RecordKind::Event, index),
             }
+            index += 2;
         }
+        self.tables.keys.event |= keys;
         if keys & Key::Size.bit() == 0 || keys & (Key::Addr.bit() | Key::DeviceFree.bit()) == 0 {
             self.warn(WarningKind::MissingKey("addr or size of a trace entry".to_owned()));
         }
         event.context = self.tables.context(context);
-        Ok(Record::Event(self.add_event(event)?))
+        Ok(Record::event(self.add_event(event)?))
     }
 
     fn add_event(&mut self, event: Event) -> Result<EventId, Fault> {
@@ -275,8 +277,7 @@ impl Machine {
             ListCell::Empty => StackId::EMPTY,
             ListCell::Items(row) => {
                 let items = std::mem::take(&mut self.items[row as usize]);
-                let frames = items.iter().filter(|item| matches!(item, Value::Record(Record::Frame(_))));
-                if frames.count() != items.len() {
+                if !items.iter().all(|item| item.is_frame()) {
                     self.items[row as usize] = items;
                     return Err(wrong_type(key, "list of frames"));
                 }
@@ -319,14 +320,14 @@ impl Machine {
     #[cold]
     fn text_of_other(&mut self, value: Value) -> Result<Option<StringId>, Fault> {
         if let Value::Dict(dict) = value
-            && let DictCell::Text(id) = self.dicts[dict as usize]
+            && let DictCell::Text(id) = self.dict(dict)
         {
             return Ok(Some(id));
         }
         let json = self.to_json(value).to_string();
         let id = self.tables.strings.try_intern(&json);
         if let (Value::Dict(dict), Some(id)) = (value, id) {
-            self.dicts[dict as usize] = DictCell::Text(id);
+            self.set_dict(dict, DictCell::Text(id))?;
         }
         Ok(id)
     }
@@ -374,7 +375,7 @@ impl Machine {
             }
         }
         frame.fx = [fx.op, fx.name, fx.target, fx.original_trace].iter().any(|&id| id != none).then_some(fx);
-        Ok(Record::Frame(self.tables.frames.intern(frame)))
+        Ok(Record::frame(self.tables.frames.intern(frame)))
     }
 
     fn read_segment(&mut self, start: usize) -> Result<Record, Fault> {
@@ -415,7 +416,7 @@ impl Machine {
         }
         grow(&mut self.tables.segments, self.decoded_bytes, None);
         self.tables.segments.push(segment);
-        Ok(Record::Segment(self.tables.segments.len() as u32 - 1))
+        Ok(Record { kind: RecordKind::Segment, row: self.tables.segments.len() as u32 - 1 })
     }
 
     fn device(&self, value: Value) -> Result<i32, Fault> {
@@ -457,7 +458,7 @@ impl Machine {
         }
         grow(&mut self.tables.blocks.rows, self.decoded_bytes, None);
         self.tables.blocks.rows.push(block);
-        Ok(Record::Block(self.tables.blocks.rows.len() as u32 - 1))
+        Ok(Record { kind: RecordKind::Block, row: self.tables.blocks.rows.len() as u32 - 1 })
     }
 
     fn block_state(&self, value: Value) -> Result<BlockState, Fault> {
@@ -483,7 +484,7 @@ impl Machine {
             }
         }
         self.tables.blocks.tenants.push(tenant);
-        Ok(Record::Tenant(self.tables.blocks.tenants.len() as u32 - 1))
+        Ok(Record { kind: RecordKind::Tenant, row: self.tables.blocks.tenants.len() as u32 - 1 })
     }
 
     fn read_annotation(&mut self, start: usize) -> Result<Record, Fault> {
@@ -507,7 +508,7 @@ impl Machine {
             }
         }
         self.tables.annotations.rows.push(annotation);
-        Ok(Record::Annotation(self.tables.annotations.rows.len() as u32 - 1))
+        Ok(Record { kind: RecordKind::Annotation, row: self.tables.annotations.rows.len() as u32 - 1 })
     }
 
     /// The rows of a list of records, contiguous: copied to the end of their table if a file shares
@@ -526,7 +527,7 @@ impl Machine {
                 let mut copies = Vec::new();
                 for (index, item) in self.list_values(cell).into_iter().enumerate() {
                     match item {
-                        Value::Record(record) if record.parts().0 == wanted => copies.push(record.parts().1),
+                        Value::Record(record) if record.kind == wanted => copies.push(record.row),
                         _ => {
                             let kind = ErrorKind::Malformed(format!("item {index} is no {}", wanted.word()));
                             return Err(Fault { kind, field: Some(key.text()) });
@@ -572,7 +573,7 @@ impl Machine {
 
     #[cold]
     fn unknown_key(&mut self, kind: RecordKind, index: usize) {
-        let name = match self.stack[index] {
+        let name = match self.value(self.stack[index]) {
             Value::Str(id) => self.tables.strings.get(id).chars().take(64).collect(),
             _ => "(no string)".to_owned(),
         };

@@ -1,9 +1,9 @@
-//! What the machine's stack and memo hold.
+//! What the machine's stack and memo hold: values, and their packed form.
 
 use crate::ErrorKind;
 use crate::ids::{EventId, FrameId, StackId, StringId};
 
-/// A value on the stack: 16 bytes. Containers are numbers of cells in the machine.
+/// A value as code looks at it. Containers are numbers of cells in the machine.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub(super) enum Value {
     None,
@@ -17,50 +17,22 @@ pub(super) enum Value {
     Pair(u32),
     List(u32),
     Dict(u32),
-    /// A dict that has been read into its table. In lists only.
+    /// A dict that has been read into its table.
     Record(Record),
 }
 
 /// A dict that has become a row of a table.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Record {
-    Event(EventId),
-    Frame(FrameId),
-    Segment(u32),
-    Block(u32),
-    Tenant(u32),
-    Annotation(u32),
-}
-
-impl Record {
-    /// The table as a number, and the row, for noticing runs of rows.
-    pub(super) fn parts(self) -> (RecordKind, u32) {
-        match self {
-            Self::Event(EventId(row)) => (RecordKind::Event, row),
-            Self::Frame(FrameId(row)) => (RecordKind::Frame, row),
-            Self::Segment(row) => (RecordKind::Segment, row),
-            Self::Block(row) => (RecordKind::Block, row),
-            Self::Tenant(row) => (RecordKind::Tenant, row),
-            Self::Annotation(row) => (RecordKind::Annotation, row),
-        }
-    }
-
-    pub(super) fn from_parts(kind: RecordKind, row: u32) -> Self {
-        match kind {
-            RecordKind::Event => Self::Event(EventId(row)),
-            RecordKind::Frame => Self::Frame(FrameId(row)),
-            RecordKind::Segment => Self::Segment(row),
-            RecordKind::Block => Self::Block(row),
-            RecordKind::Tenant => Self::Tenant(row),
-            RecordKind::Annotation => Self::Annotation(row),
-        }
-    }
+pub(super) struct Record {
+    pub(super) kind: RecordKind,
+    pub(super) row: u32,
 }
 
 /// The tables that dicts are read into.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[repr(u8)]
 pub(super) enum RecordKind {
-    Event,
+    Event = 10,
     Frame,
     Segment,
     Block,
@@ -69,6 +41,9 @@ pub(super) enum RecordKind {
 }
 
 impl RecordKind {
+    const ALL: [Self; 6] =
+        [Self::Event, Self::Frame, Self::Segment, Self::Block, Self::Tenant, Self::Annotation];
+
     /// The word for messages.
     pub(super) fn word(self) -> &'static str {
         match self {
@@ -79,6 +54,149 @@ impl RecordKind {
             Self::Tenant => "history entry",
             Self::Annotation => "annotation",
         }
+    }
+
+    fn of_tag(tag: u8) -> Option<Self> {
+        Self::ALL.get(usize::from(tag).wrapping_sub(Self::Event as usize)).copied()
+    }
+}
+
+impl Record {
+    pub(super) fn event(id: EventId) -> Self {
+        Self { kind: RecordKind::Event, row: id.0 }
+    }
+
+    pub(super) fn frame(id: FrameId) -> Self {
+        Self { kind: RecordKind::Frame, row: id.0 }
+    }
+}
+
+/// A [`Value`] in eight bytes: a tag in the lowest four bits; above it an integer of 60 bits, or a
+/// row number. Pickles push tens of millions of these, nearly all of them row numbers.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) struct Packed(u64);
+
+const TAG_BITS: u32 = 4;
+const INT: u8 = 0;
+const STR: u8 = 1;
+const LIST: u8 = 2;
+const DICT: u8 = 3;
+const PAIR: u8 = 4;
+/// Row of the side table for what does not fit: wide integers and floats.
+const WIDE: u8 = 5;
+const NONE: u8 = 6;
+const FALSE: u8 = 7;
+const TRUE: u8 = 8;
+
+impl Packed {
+    const fn of_row(tag: u8, row: u32) -> Self {
+        Self((row as u64) << TAG_BITS | tag as u64)
+    }
+
+    /// `wide` keeps what does not fit.
+    #[inline]
+    pub(super) fn pack(value: Value, wide: &mut Vec<Value>) -> Self {
+        match value {
+            Value::Int(int) if int << TAG_BITS >> TAG_BITS == int => Self((int as u64) << TAG_BITS),
+            Value::Int(_) | Value::Big(_) | Value::Float(_) => {
+                wide.push(value);
+                Self::of_row(WIDE, wide.len() as u32 - 1)
+            }
+            Value::Str(id) => Self::of_row(STR, id.0),
+            Value::List(row) => Self::of_row(LIST, row),
+            Value::Dict(row) => Self::of_row(DICT, row),
+            Value::Pair(row) => Self::of_row(PAIR, row),
+            Value::None => Self::of_row(NONE, 0),
+            Value::Bool(false) => Self::of_row(FALSE, 0),
+            Value::Bool(true) => Self::of_row(TRUE, 0),
+            Value::Record(record) => Self::of_record(record),
+        }
+    }
+
+    #[inline]
+    pub(super) fn of_record(record: Record) -> Self {
+        Self::of_row(record.kind as u8, record.row)
+    }
+
+    #[inline]
+    pub(super) fn unpack(self, wide: &[Value]) -> Value {
+        match self.tag() {
+            INT => Value::Int(self.0 as i64 >> TAG_BITS),
+            STR => Value::Str(StringId(self.row())),
+            LIST => Value::List(self.row()),
+            DICT => Value::Dict(self.row()),
+            PAIR => Value::Pair(self.row()),
+            WIDE => wide.get(self.row() as usize).copied().unwrap_or(Value::None),
+            FALSE => Value::Bool(false),
+            TRUE => Value::Bool(true),
+            tag => match RecordKind::of_tag(tag) {
+                Some(kind) => Value::Record(Record { kind, row: self.row() }),
+                None => Value::None,
+            },
+        }
+    }
+
+    #[inline]
+    fn tag(self) -> u8 {
+        self.0 as u8 & ((1 << TAG_BITS) - 1)
+    }
+
+    #[inline]
+    pub(super) fn row(self) -> u32 {
+        (self.0 >> TAG_BITS) as u32
+    }
+
+    /// The integer, if it is one of at most 60 bits.
+    #[inline]
+    pub(super) fn int(self) -> Option<i64> {
+        (self.tag() == INT).then_some(self.0 as i64 >> TAG_BITS)
+    }
+
+    /// The text, if it is one.
+    #[inline]
+    pub(super) fn text(self) -> Option<StringId> {
+        (self.tag() == STR).then(|| StringId(self.row()))
+    }
+
+    /// The dict's cell, if it is one.
+    #[inline]
+    pub(super) fn dict(self) -> Option<u32> {
+        (self.tag() == DICT).then(|| self.row())
+    }
+
+    /// Whether it is a frame that has been read.
+    #[inline]
+    pub(super) fn is_frame(self) -> bool {
+        self.tag() == RecordKind::Frame as u8
+    }
+
+    /// The record, if it is one.
+    #[inline]
+    pub(super) fn record(self) -> Option<Record> {
+        RecordKind::of_tag(self.tag()).map(|kind| Record { kind, row: self.row() })
+    }
+
+    /// In four bytes, for the memo.
+    #[inline]
+    pub(super) fn narrow(self) -> Result<u32, ErrorKind> {
+        // An integer needs more; a pickle has no reason to memoise one, and gets it from the side table.
+        u32::try_from(self.0)
+            .map_err(|_| ErrorKind::Limit { what: "the number of objects", limit: 1 << (32 - TAG_BITS) })
+    }
+
+    #[inline]
+    pub(super) fn widen(memo: u32) -> Self {
+        Self(u64::from(memo))
+    }
+
+    /// Whether it is an integer, which [`narrow`](Self::narrow) may not hold.
+    pub(super) fn is_int(self) -> bool {
+        self.tag() == INT
+    }
+
+    /// A row of the side table.
+    pub(super) fn of_wide(row: u32) -> Self {
+        Self::of_row(WIDE, row)
     }
 }
 
@@ -110,43 +228,38 @@ pub(super) enum DictCell {
     Text(StringId),
 }
 
-/// A memo entry in four bytes: what pickles memoise are strings and containers, millions of them.
+/// A [`DictCell`] in four bytes: there is one for every event.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) struct MemoCell(u32);
+pub(super) struct PackedDict(u32);
 
-const TAG_BITS: u32 = 3;
+impl PackedDict {
+    pub(super) const EMPTY: Self = Self(NONE as u32);
 
-impl MemoCell {
-    pub(super) const UNSET: Self = Self(0);
-
-    /// `others` keeps the values that are neither strings nor containers; they are rare.
-    pub(super) fn of(value: Value, others: &mut Vec<Value>) -> Result<Self, ErrorKind> {
-        let (tag, row) = match value {
-            Value::Str(id) => (1, id.0),
-            Value::List(row) => (2, row),
-            Value::Dict(row) => (3, row),
-            Value::Pair(row) => (4, row),
-            other => {
-                others.push(other);
-                (5, others.len() as u32 - 1)
-            }
+    pub(super) fn pack(cell: DictCell) -> Result<Self, ErrorKind> {
+        let packed = match cell {
+            DictCell::Empty => return Ok(Self::EMPTY),
+            DictCell::Pairs(row) => Packed::of_row(DICT, row),
+            DictCell::Record(record) => Packed::of_record(record),
+            DictCell::Text(id) => Packed::of_row(STR, id.0),
         };
-        if row >= 1 << (32 - TAG_BITS) {
-            return Err(ErrorKind::Limit { what: "the number of objects", limit: 1 << (32 - TAG_BITS) });
-        }
-        Ok(Self(row << TAG_BITS | tag))
+        packed.narrow().map(Self)
     }
 
-    pub(super) fn get(self, others: &[Value]) -> Option<Value> {
-        let row = self.0 >> TAG_BITS;
-        match self.0 & ((1 << TAG_BITS) - 1) {
-            1 => Some(Value::Str(StringId(row))),
-            2 => Some(Value::List(row)),
-            3 => Some(Value::Dict(row)),
-            4 => Some(Value::Pair(row)),
-            5 => others.get(row as usize).copied(),
-            _ => None,
+    #[inline]
+    pub(super) fn unpack(self) -> DictCell {
+        let packed = Packed::widen(self.0);
+        match packed.tag() {
+            DICT => DictCell::Pairs(packed.row()),
+            STR => DictCell::Text(StringId(packed.row())),
+            _ => packed.record().map_or(DictCell::Empty, DictCell::Record),
         }
+    }
+
+    /// The record as a stack value, if the dict has become one.
+    #[inline]
+    pub(super) fn as_record(self) -> Option<Packed> {
+        let packed = Packed::widen(self.0);
+        (packed.tag() >= RecordKind::Event as u8).then_some(packed)
     }
 }
 
@@ -166,4 +279,36 @@ impl From<ErrorKind> for Fault {
 /// A fault of the data itself.
 pub(super) fn malformed(text: impl Into<String>) -> Fault {
     ErrorKind::Malformed(text.into()).into()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn packing_loses_nothing() {
+        let record = |kind| Value::Record(Record { kind, row: 7 });
+        let values = [
+            Value::None,
+            Value::Bool(true),
+            Value::Bool(false),
+            Value::Int(0),
+            Value::Int(-1),
+            Value::Int(i64::MIN),
+            Value::Int((1 << 59) - 1),
+            Value::Int(1 << 59),
+            Value::Int(-(1 << 59)),
+            Value::Int(i64::MAX),
+            Value::Big(u64::MAX),
+            Value::Float(0.5),
+            Value::Str(StringId(u32::MAX)),
+            Value::List(3),
+            Value::Dict(u32::MAX),
+            Value::Pair(0),
+        ];
+        let mut wide = Vec::new();
+        for value in values.into_iter().chain(RecordKind::ALL.map(record)) {
+            assert_eq!(Packed::pack(value, &mut wide).unpack(&wide), value);
+        }
+    }
 }
