@@ -2,13 +2,36 @@
 //!
 //! A development tool: it shares no code and no constant with the decoder, so that a mistake
 //! cannot hide by being made twice.
+//!
+//! From the bottom up:
+//!
+//! - [`pickle`]: writes pickles as CPython and torch's C++ pickler do, and hostile ones
+//! - [`snapshot`]: a snapshot as plain structs, written as each producer would
+//! - [`allocator`], [`recorder`]: a caching allocator, and the trace entries of what it does
+//! - [`text`]: a language in which a test's snapshot reads like a picture
+//! - [`stacks`], [`training`], [`scenario`]: runs large and small
+//! - [`samples`], [`fixtures`]: the files made of them
+//!
+//! ```
+//! use vramscope_synth::{snapshot::Producer, text};
+//!
+//! let bytes = text::pickle("alloc a 4MiB main.py:10:train\nfree a", Producer::Python(2, 8))?;
+//! assert_eq!(bytes[..2], [0x80, 4]);
+//! # Ok::<(), text::TextError>(())
+//! ```
 
 pub mod allocator;
+#[cfg(test)]
+mod check;
+pub mod fixtures;
 pub mod pickle;
 pub mod recorder;
-pub mod rng;
+mod rng;
+pub mod samples;
 pub mod scenario;
 pub mod snapshot;
 pub mod stacks;
 pub mod text;
 pub mod training;
+
+pub use rng::Rng;

@@ -1,12 +1,14 @@
 //! Writes synthetic snapshots: `vramscope-synth training --events 1000000 -o f.pickle`.
 
-use std::fs::File;
+#![expect(clippy::print_stdout, reason = "lists what it wrote")]
+
+use std::fs::{self, File};
 use std::io::{self, BufWriter};
 use std::path::{Path, PathBuf};
 
 use clap::{Parser, Subcommand};
 use vramscope_synth::snapshot::{Producer, Snapshot, WriteOptions};
-use vramscope_synth::{scenario, training};
+use vramscope_synth::{fixtures, samples, scenario, text, training};
 
 /// Writes PyTorch CUDA memory snapshots of runs that never happened.
 #[derive(Debug, Parser)]
@@ -38,6 +40,33 @@ enum Command {
         /// Decides everything that varies.
         #[arg(long, default_value_t = 1)]
         seed: u64,
+        #[command(flatten)]
+        target: Target,
+    },
+    /// A small run that shows one thing.
+    Scenario {
+        /// Which: annotated, expandable, fragmented, host, multi-device, oom, pools, state-only.
+        name: String,
+        /// Decides everything that varies.
+        #[arg(long, default_value_t = 1)]
+        seed: u64,
+        #[command(flatten)]
+        target: Target,
+    },
+    /// The samples of the start page.
+    Samples {
+        /// Where to write them.
+        dir: PathBuf,
+    },
+    /// One small snapshot per producer.
+    Fixtures {
+        /// Where to write them.
+        dir: PathBuf,
+    },
+    /// What a text describes.
+    Text {
+        /// The text; its language is documented in `vramscope_synth::text`.
+        file: PathBuf,
         #[command(flatten)]
         target: Target,
     },
@@ -75,19 +104,41 @@ fn main() -> io::Result<()> {
             };
             training::write(&options, create(&output)?)?;
         }
+        Command::Scenario { name, seed, target } => {
+            let known = scenario::ALL.into_iter().find(|(known, _)| *known == name);
+            let (_, make) =
+                known.ok_or_else(|| io::Error::other(format!("no scenario is called {name:?}")))?;
+            save(&make(seed), &target)?;
+        }
+        Command::Samples { dir } => list(&samples::write_all(&dir)?),
+        Command::Fixtures { dir } => list(&fixtures::write_all(&dir)?),
+        Command::Text { file, target } => {
+            let words = fs::read_to_string(&file).map_err(|error| named(&file, &error))?;
+            save(&text::snapshot(&words).map_err(io::Error::other)?, &target)?;
+        }
         Command::Torture { live, seed, target } => save(&scenario::torture(live, seed), &target)?,
     }
     Ok(())
 }
 
+fn named(path: &Path, error: &io::Error) -> io::Error {
+    io::Error::new(error.kind(), format!("{}: {error}", path.display()))
+}
+
 fn create(path: &Path) -> io::Result<BufWriter<File>> {
-    let named =
-        |error: io::Error| io::Error::new(error.kind(), format!("{}: {error}", path.display()));
-    Ok(BufWriter::new(File::create(path).map_err(named)?))
+    Ok(BufWriter::new(
+        File::create(path).map_err(|error| named(path, &error))?,
+    ))
 }
 
 fn save(snapshot: &Snapshot, target: &Target) -> io::Result<()> {
     let options = WriteOptions::new(target.producer).protocol(target.protocol);
     snapshot.write(&options, create(&target.output)?)?;
     Ok(())
+}
+
+fn list(paths: &[PathBuf]) {
+    for path in paths {
+        println!("{}", path.display());
+    }
 }

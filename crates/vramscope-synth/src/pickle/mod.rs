@@ -635,4 +635,4 @@ fn python_repr(value: f64) -> String {
 }
 
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;

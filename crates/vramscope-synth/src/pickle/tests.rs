@@ -29,23 +29,29 @@ pub(crate) fn python(program: &str, input: &[u8]) -> Option<String> {
     Some(String::from_utf8(output.stdout).unwrap())
 }
 
-/// Loads the pickle on stdin and dumps it again at the same protocol: the bytes must not change.
-const REPICKLE: &str = "import sys, pickle
-data = sys.stdin.buffer.read()
-protocol = int(sys.argv[1]) if len(sys.argv) > 1 else PROTOCOL
-again = pickle.dumps(pickle.loads(data), protocol)
-where = next((i for i, (a, b) in enumerate(zip(data, again)) if a != b), min(len(data), len(again)))
-print('same' if data == again else f'differs at {where} of {len(data)}/{len(again)}: '
-      f'{data[where-20:where+20]} {again[where-20:where+20]}', end='')";
+/// Takes pickles of protocols 0 to 5, each after its length, loads each and dumps it again: the
+/// bytes must not change.
+const REPICKLE: &str = r"
+import sys, pickle
+for protocol in range(6):
+    length = int.from_bytes(sys.stdin.buffer.read(8), 'little')
+    data = sys.stdin.buffer.read(length)
+    again = pickle.dumps(pickle.loads(data), protocol)
+    at = next((i for i, (a, b) in enumerate(zip(data, again)) if a != b), min(length, len(again)))
+    around = slice(max(0, at - 20), at + 20)
+    assert data == again, f'protocol {protocol} at {at}: {data[around]} not {again[around]}'
+print('same', end='')
+";
 
 fn assert_python_agrees(value: &Value) {
+    let mut input = Vec::new();
     for protocol in 0..=5 {
         let bytes = value.pickle(Dialect::Python(protocol));
-        let program = REPICKLE.replace("PROTOCOL", &protocol.to_string());
-        let Some(verdict) = python(&program, &bytes) else {
-            return;
-        };
-        assert_eq!(verdict, "same", "protocol {protocol}");
+        input.extend((bytes.len() as u64).to_le_bytes());
+        input.extend(bytes);
+    }
+    if let Some(verdict) = python(REPICKLE, &input) {
+        assert_eq!(verdict, "same");
     }
 }
 

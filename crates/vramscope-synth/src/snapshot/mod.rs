@@ -8,6 +8,7 @@
 //! real files share some lists by reference and repeat the content of others.
 
 mod producer;
+mod profile;
 mod words;
 mod write;
 
@@ -240,6 +241,22 @@ pub struct TraceEntry {
     pub forward_frames: Vec<Text>,
     /// The memory profiler's category (profile only).
     pub category: Option<Text>,
+}
+
+impl Action {
+    /// Whether `producer` has this action at all. The writer writes what it is given; this is for
+    /// makers of files that must be genuine.
+    #[must_use]
+    pub fn is_known_to(&self, producer: Producer) -> bool {
+        match self {
+            Self::Annotate => producer.since(2, 14),
+            Self::SegmentMap | Self::SegmentUnmap => {
+                producer.since(2, 1) || producer == Producer::Xpu
+            }
+            Self::Other(_) => false,
+            _ => true,
+        }
+    }
 }
 
 impl TraceEntry {

@@ -176,7 +176,7 @@ fn scaled(text: &str, unit: Option<(&str, u64)>) -> Option<u64> {
         return whole.checked_mul(factor);
     }
     let product = number.parse::<f64>().ok()? * factor as f64;
-    (product >= 0.0 && product < 1e18).then_some(product as u64)
+    (0.0..1e18).contains(&product).then_some(product as u64)
 }
 
 fn stack(text: &str) -> Result<Vec<Frame>, String> {

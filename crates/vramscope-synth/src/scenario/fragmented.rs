@@ -1,0 +1,79 @@
+//! A server whose cache is eaten into holes: much reserved, little used, no large free block.
+
+use crate::allocator::HeapOptions;
+use crate::recorder::{Recorder, Request};
+use crate::rng::Rng;
+use crate::snapshot::Snapshot;
+use crate::stacks::{CALL, Depth, Line, StackBook};
+
+use super::of_one;
+
+const BOTTOM: [Line; 4] = [
+    ("decode_batch", "engine.py", 118),
+    ("serve", "engine.py", 174),
+    ("main", "server.py", 52),
+    ("<module>", "server.py", 60),
+];
+
+/// A key-value cache grows by requests of many lengths while short-lived buffers come and go.
+#[must_use]
+pub fn fragmented(seed: u64) -> Snapshot {
+    let mut book = StackBook::new();
+    let mut rng = Rng::new(seed);
+    let mut site = |line: Line| {
+        let mut path = vec![line, CALL[0], CALL[1]];
+        path.extend(BOTTOM);
+        book.forward(Depth::Python, "empty", &path)
+    };
+    let weights = site(("load_weights", "weights.py", 33));
+    let cache = [
+        site(("extend_keys", "kv_cache.py", 71)),
+        site(("extend_values", "kv_cache.py", 78)),
+    ];
+    let scratch = [
+        site(("gather_prompt", "engine.py", 96)),
+        site(("sample_logits", "sampler.py", 24)),
+        site(("rotary_tables", "model/rotary.py", 19)),
+        site(("attend", "model/attention.py", 57)),
+    ];
+    let capacity_bytes = 24 << 30;
+    let options = HeapOptions {
+        capacity_bytes,
+        ..HeapOptions::default()
+    };
+    let mut recorder = Recorder::new(options, Vec::new(), 0);
+    for layer in 0..48 {
+        let bytes = if layer % 4 == 3 { 24 << 20 } else { 96 << 20 };
+        let _kept = recorder.alloc(Request::new(bytes, weights));
+    }
+    let mut requests: Vec<Vec<_>> = Vec::new();
+    for _ in 0..220 {
+        recorder.clock_us += rng.between(500, 4000) as i64;
+        // A request keeps its cache for as long as it is answered.
+        let length = rng.between(1, 40);
+        let mut held = Vec::new();
+        for layer in 0..6 {
+            let passing = *rng.pick(&scratch);
+            let buffer = recorder.alloc(Request::new(rng.between(1 << 20, 30 << 20), passing));
+            for stack in cache {
+                let bytes = length * (512 << 10) + layer * 1000;
+                held.extend(recorder.alloc(Request::new(bytes, stack)));
+            }
+            buffer.into_iter().for_each(|buffer| recorder.free(buffer));
+        }
+        requests.push(held);
+        if requests.len() > 26 {
+            let done = requests.swap_remove(rng.below(26) as usize);
+            done.into_iter()
+                .for_each(|allocation| recorder.free(allocation));
+        }
+    }
+    // Nearly all answers end; what is left keeps the segments from being given back.
+    for held in requests.drain(4..) {
+        held.into_iter()
+            .skip(1)
+            .for_each(|allocation| recorder.free(allocation));
+    }
+    recorder.empty_cache();
+    of_one(recorder, book)
+}
