@@ -7,27 +7,29 @@ use std::path::Path;
 use anyhow::{Context, Result};
 use flate2::{Compression, write::GzEncoder};
 
+use crate::fingerprint::files_under;
 use crate::process::{cargo, run_quiet};
 
-/// Each sample's name on the page, and what vramscope-synth is asked for.
-const SAMPLES: [(&str, &[&str]); 2] = [
-    ("training", &["training", "--events", "20000"]),
-    ("fragmented", &["torture"]),
-];
-
-/// Writes every sample as `<name>.pickle.gz` into `folder`.
+/// Writes every sample of vramscope-synth as `<name>.pickle.gz` into `folder`.
 ///
 /// # Errors
 ///
 /// When vramscope-synth does not build or a file cannot be written.
 pub(crate) fn write(folder: &Path) -> Result<()> {
-    fs::create_dir_all(folder)?;
-    for (name, arguments) in SAMPLES {
-        let plain = folder.join(format!("{name}.pickle"));
-        let mut synth = cargo();
-        synth.args(["run", "--quiet", "--package", "vramscope-synth", "--"]);
-        run_quiet(synth.args(arguments).arg("--output").arg(&plain))?;
-        compress(&plain).with_context(|| format!("cannot compress {}", plain.display()))?;
+    println!("writing the start page's samples");
+    let mut synth = cargo();
+    synth.args([
+        "run",
+        "--quiet",
+        "--package",
+        "vramscope-synth",
+        "--",
+        "samples",
+    ]);
+    // It lists what it has written; here that is no news.
+    run_quiet(synth.arg(folder).stdout(std::process::Stdio::null()))?;
+    for file in files_under(folder)? {
+        compress(&file).with_context(|| format!("cannot compress {}", file.display()))?;
     }
     Ok(())
 }
