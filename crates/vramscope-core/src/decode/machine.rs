@@ -74,15 +74,15 @@ impl Machine {
         }
     }
 
-    /// Heap bytes held, without the input buffer.
-    pub(super) fn heap_bytes(&self) -> usize {
-        (self.stack.capacity() + 2 * self.loose_values) * size_of::<Packed>()
-            + self.wide.capacity() * size_of::<Value>()
-            + self.memo.capacity() * size_of::<u32>()
-            + self.lists.capacity() * size_of::<ListCell>()
-            + self.dicts.capacity() * size_of::<PackedDict>()
-            + (self.items.capacity() + self.pairs.capacity()) * size_of::<Vec<Value>>()
-            + self.tables.heap_bytes()
+    /// Heap bytes in use, without the input buffer and without room made in advance.
+    pub(super) fn used_bytes(&self) -> usize {
+        (self.stack.len() + 2 * self.loose_values) * size_of::<Packed>()
+            + self.wide.len() * size_of::<Value>()
+            + self.memo.len() * size_of::<u32>()
+            + self.lists.len() * size_of::<ListCell>()
+            + self.dicts.len() * size_of::<PackedDict>()
+            + (self.items.len() + self.pairs.len()) * size_of::<Vec<Packed>>()
+            + self.tables.used_bytes()
     }
 
     #[inline]
@@ -579,20 +579,26 @@ fn run_of_rows(values: &[Packed]) -> Option<(RecordKind, u32, u32)> {
 #[inline]
 pub(super) fn grow<T>(column: &mut Vec<T>, decoded_bytes: u64, expected_bytes: Option<u64>) {
     if column.len() == column.capacity() {
-        column.reserve_exact(rows_to_come(column.len(), decoded_bytes, expected_bytes));
+        let rows = rows_to_come(column.len(), decoded_bytes, expected_bytes);
+        // The projection may be more than there is (wasm has 4 GiB); then growth is left to the Vec.
+        if column.try_reserve_exact(rows).is_err() {
+            column.reserve(1);
+        }
     }
 }
 
 /// How many rows to make room for: by the density so far if the size is known, else as many again.
 #[cold]
 pub(super) fn rows_to_come(rows: usize, decoded_bytes: u64, expected_bytes: Option<u64>) -> usize {
-    let doubled = rows.max(64);
+    let again = rows.max(64);
     let Some(rest) = expected_bytes.and_then(|expected| expected.checked_sub(decoded_bytes)) else {
-        return doubled;
+        return again;
     };
-    if decoded_bytes < 1 << 20 {
-        return doubled;
+    // A file begins with its segments: too early a projection would be wrong.
+    let is_early = decoded_bytes < 1 << 20 || rest / decoded_bytes.max(1) >= 16;
+    if is_early {
+        return 3 * again;
     }
-    let projected = rows as f64 * (rest as f64 / decoded_bytes as f64) * 1.02;
-    (projected as usize + rows / 16 + 64).min(doubled.max(1 << 20) * 16)
+    let projected = rows as f64 * (rest as f64 / decoded_bytes as f64);
+    (projected * 1.02) as usize + rows / 64 + 64
 }

@@ -110,7 +110,7 @@ struct End {
 fn check_memory(machine: &Machine) -> Result<(), ErrorKind> {
     let allowed = (machine.decoded_bytes.saturating_mul(machine.limits.memory_per_decoded_byte as u64))
         .max(machine.limits.memory_bytes as u64);
-    if machine.heap_bytes() as u64 > allowed {
+    if machine.used_bytes() as u64 > allowed {
         return Err(ErrorKind::Limit { what: "the memory in bytes that this file asks for", limit: allowed });
     }
     Ok(())

@@ -50,17 +50,17 @@ impl Tables {
         }
     }
 
-    pub(super) fn heap_bytes(&self) -> usize {
+    pub(super) fn used_bytes(&self) -> usize {
         self.strings.heap_bytes()
             + self.frames.heap_bytes()
             + self.stacks.heap_bytes()
             + self.contexts.heap_bytes()
-            + self.events.heap_bytes()
-            + self.segments.capacity() * size_of::<Segment>()
-            + self.blocks.rows.capacity() * size_of::<Block>()
-            + self.blocks.tenants.capacity() * size_of::<Tenant>()
-            + self.annotations.rows.capacity() * size_of::<Annotation>()
-            + self.pairs.capacity() * size_of::<(i64, i64)>()
+            + self.events.used_bytes()
+            + self.segments.len() * size_of::<Segment>()
+            + self.blocks.rows.len() * size_of::<Block>()
+            + self.blocks.tenants.len() * size_of::<Tenant>()
+            + self.annotations.rows.len() * size_of::<Annotation>()
+            + self.pairs.len() * size_of::<(i64, i64)>()
     }
 
     /// The row of a pair of integers. The last few are the likeliest; a file has a handful in all, and
@@ -216,7 +216,7 @@ impl Machine {
             return Err(ErrorKind::Limit { what: "the number of events", limit: u64::from(u32::MAX) }.into());
         }
         if rows == events.action.capacity() {
-            events.reserve_exact(rows_to_come(rows, self.decoded_bytes, self.expected_bytes));
+            events.reserve(rows_to_come(rows, self.decoded_bytes, self.expected_bytes));
         }
         events.push(event);
         Ok(EventId(rows as u32))

@@ -143,16 +143,22 @@ impl EventTable {
         self.stack.push(event.stack);
     }
 
-    /// Makes room for exactly `additional` more events.
-    pub(crate) fn reserve_exact(&mut self, additional: usize) {
-        self.action.reserve_exact(additional);
-        self.addr.reserve_exact(additional);
-        self.size.reserve_exact(additional);
+    /// Makes room for `rows` more events, if there is memory for so many.
+    pub(crate) fn reserve(&mut self, rows: usize) {
+        // What can't be had now is asked for again, in smaller pieces, by the pushes themselves.
+        let _ = self.action.try_reserve_exact(rows);
+        let _ = self.addr.try_reserve_exact(rows);
+        let _ = self.size.try_reserve_exact(rows);
+        let _ = self.context.try_reserve_exact(rows);
+        let _ = self.stack.try_reserve_exact(rows);
         if !self.time_us.is_empty() {
-            self.time_us.reserve_exact(additional);
+            let _ = self.time_us.try_reserve_exact(rows);
         }
-        self.context.reserve_exact(additional);
-        self.stack.reserve_exact(additional);
+    }
+
+    /// Bytes of the events themselves.
+    pub(crate) fn used_bytes(&self) -> usize {
+        self.len() * (size_of::<Action>() + 2 * 8 + 2 * 4) + self.time_us.len() * 8
     }
 
     /// Bytes held on the heap.
