@@ -9,8 +9,8 @@ use crate::model::{
 
 /// The first place at which two snapshots differ in content, or `None`.
 ///
-/// Row numbers, the order of interned tables, where the snapshots came from and their warnings do
-/// not count.
+/// Row numbers, the order of interned tables, where the snapshots came from, what may have written
+/// them and their warnings do not count.
 #[must_use]
 pub fn difference(left: &Snapshot, right: &Snapshot) -> Option<String> {
     let both = Both { left, right };
@@ -21,7 +21,6 @@ pub fn difference(left: &Snapshot, right: &Snapshot) -> Option<String> {
         .or_else(|| both.annotations())
         .or_else(|| unequal("allocator_settings", &left.settings, &right.settings))
         .or_else(|| unequal("extras", &left.extras, &right.extras))
-        .or_else(|| unequal("producer", &left.producer, &right.producer))
 }
 
 fn unequal<T: PartialEq + std::fmt::Debug>(place: &str, left: &T, right: &T) -> Option<String> {

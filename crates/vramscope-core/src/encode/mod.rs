@@ -30,7 +30,8 @@ use pickler::Pickler;
 /// # Errors
 /// Those of `out`.
 pub fn encode(snapshot: &Snapshot, out: impl Write) -> io::Result<()> {
-    let mut encoder = Encoder { snapshot, pickler: Pickler::new(snapshot, out)? };
+    let has_addresses = has_addresses(snapshot);
+    let mut encoder = Encoder { snapshot, has_addresses, pickler: Pickler::new(snapshot, out)? };
     if snapshot.keys.top == 0 && snapshot.traces.is_empty() {
         encoder.segments(&snapshot.segments.rows)?;
     } else {
@@ -39,8 +40,25 @@ pub fn encode(snapshot: &Snapshot, out: impl Write) -> io::Result<()> {
     encoder.pickler.finish()
 }
 
+/// Whether blocks get an `address`: where the file had them, or where they are not what a reader
+/// would compute from the sizes.
+fn has_addresses(snapshot: &Snapshot) -> bool {
+    if snapshot.keys.block & Key::Address.bit() != 0 {
+        return true;
+    }
+    snapshot.segments.rows.iter().chain(&snapshot.host_segments.rows).any(|segment| {
+        let mut next = segment.address;
+        segment.block_ids().map(|id| snapshot.blocks.get(id)).any(|block| {
+            let expected = next;
+            next = next.wrapping_add(block.size);
+            block.address != expected
+        })
+    })
+}
+
 struct Encoder<'s, W: Write> {
     snapshot: &'s Snapshot,
+    has_addresses: bool,
     pickler: Pickler<'s, W>,
 }
 
@@ -200,7 +218,7 @@ impl<W: Write> Encoder<'_, W> {
         let snapshot = self.snapshot;
         let pickler = &mut self.pickler;
         pickler.open_dict()?;
-        if snapshot.keys.block & Key::Address.bit() != 0 {
+        if self.has_addresses {
             pickler.unsigned(Key::Address, block.address)?;
         }
         pickler.unsigned(Key::Size, block.size)?;

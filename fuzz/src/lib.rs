@@ -1,0 +1,19 @@
+//! What no input may do, as functions: the fuzz targets call them on what libFuzzer thinks up, the
+//! tests of vramscope-core on every input that once broke one.
+//!
+//! Each panics if the input breaks the rule.
+
+mod rules;
+
+pub use rules::{decode, decode_chunked, pipeline};
+
+/// Runs a rule on the files named on the command line: how a crash is looked at without a fuzzer.
+///
+/// # Errors
+/// When a file can't be read.
+pub fn run_files(rule: fn(&[u8])) -> std::io::Result<()> {
+    for path in std::env::args_os().skip(1) {
+        rule(&std::fs::read(&path)?);
+    }
+    Ok(())
+}

@@ -1,0 +1,160 @@
+//! The rules themselves. This file is also compiled into vramscope-core's own tests.
+
+use std::io::{self, Read};
+use std::ops::ControlFlow;
+
+use vramscope_core::analysis::annotations::named_ranges;
+use vramscope_core::analysis::call_sites::CallSites;
+use vramscope_core::analysis::details::{DetailsOptions, allocation_details, stream_numbers};
+use vramscope_core::analysis::facts::facts;
+use vramscope_core::analysis::frames::{FoldOptions, FrameClasses, fold};
+use vramscope_core::analysis::history::History;
+use vramscope_core::analysis::live_at::{live_at, top_call_sites};
+use vramscope_core::analysis::replay::Replay;
+use vramscope_core::analysis::summary::summary;
+use vramscope_core::decode::{Options, decode_with};
+use vramscope_core::encode::{difference, encode};
+use vramscope_core::ids::AllocationId;
+use vramscope_core::{Error, Limits, Snapshot};
+
+/// Work beyond which an input is left alone: the fuzzer looks for broken rules, not for slow ones.
+const MOST_ROWS: usize = 20_000;
+const MOST_DEVICES: usize = 8;
+const MOST_DETAILS: usize = 50;
+
+/// Small enough that a limit that does not hold is noticed by the fuzzer's own limit on memory.
+fn limits() -> Limits {
+    Limits { decoded_bytes: 8 << 20, memory_bytes: 32 << 20, ..Limits::default() }
+}
+
+fn read(input: impl Read) -> Result<Snapshot, Error> {
+    let options = Options {
+        limits: limits(),
+        file_bytes: None,
+        on_progress: &mut |_| ControlFlow::Continue(()),
+    };
+    decode_with(input, options)
+}
+
+/// Any bytes are a snapshot or an error that can be told.
+pub fn decode(data: &[u8]) {
+    match read(data) {
+        Ok(snapshot) => {
+            let _every_name = (0..snapshot.events.len())
+                .map(|row| snapshot.action_name(vramscope_core::ids::EventId::from_index(row)).len())
+                .sum::<usize>();
+        }
+        Err(error) => assert!(!error.to_string().is_empty() && !error.advice().is_empty()),
+    }
+}
+
+/// Bytes that come in pieces, with interruptions, mean the same as bytes that come at once.
+pub fn decode_chunked(data: &[u8]) {
+    let whole = read(data);
+    // The end of the input also says how it is cut: a corpus then serves every target.
+    let seed = data.iter().rev().take(8).fold(1, |seed: u64, &byte| seed << 8 | u64::from(byte));
+    let pieces = read(Pieces { rest: data, seed: seed | 1 });
+    match (whole, pieces) {
+        (Ok(whole), Ok(pieces)) => {
+            assert_eq!(difference(&whole, &pieces), None);
+            assert_eq!(whole.warnings, pieces.warnings);
+            assert_eq!(whole.source, pieces.source);
+        }
+        (Err(whole), Err(pieces)) => {
+            assert_eq!(whole.kind, pieces.kind);
+            assert_eq!((whole.offset, whole.path), (pieces.offset, pieces.path));
+            assert_eq!((whole.containers, whole.head), (pieces.containers, pieces.head));
+        }
+        (whole, pieces) => panic!("whole: {:?}, in pieces: {:?}", whole.err(), pieces.err()),
+    }
+}
+
+/// A reader that gives 1 to 64 bytes at a time and is interrupted now and then.
+struct Pieces<'a> {
+    rest: &'a [u8],
+    seed: u64,
+}
+
+impl Read for Pieces<'_> {
+    fn read(&mut self, out: &mut [u8]) -> io::Result<usize> {
+        // xorshift64: any sequence will do, as long as the same input gives the same one.
+        self.seed ^= self.seed << 13;
+        self.seed ^= self.seed >> 7;
+        self.seed ^= self.seed << 17;
+        let length = match self.seed % 8 {
+            0 => return Err(io::ErrorKind::Interrupted.into()),
+            1..=3 => 1,
+            _ => 1 + (self.seed >> 32) as usize % 64,
+        };
+        let length = length.min(self.rest.len()).min(out.len());
+        let (now, rest) = self.rest.split_at(length);
+        out[..length].copy_from_slice(now);
+        self.rest = rest;
+        Ok(length)
+    }
+}
+
+/// Whatever decodes can be analysed, written, and read again as the same.
+pub fn pipeline(data: &[u8]) {
+    let Ok(snapshot) = read(data) else { return };
+    if rows(&snapshot) > MOST_ROWS || snapshot.traces.len() > MOST_DEVICES {
+        return;
+    }
+    analyse(&snapshot);
+    let mut written = Vec::new();
+    encode(&snapshot, &mut written).expect("a Vec takes every byte");
+    let again = read(written.as_slice()).unwrap_or_else(|error| panic!("what was written: {error}"));
+    let found = difference(&snapshot, &again);
+    // What stands under unknown keys is kept as far as it is plain: see the decoder's to_json.
+    let is_plain = snapshot.extras.is_empty() && snapshot.settings.is_empty();
+    assert!(found.is_none() || !is_plain && is_generic(found.as_deref()), "{found:?}");
+}
+
+fn is_generic(found: Option<&str>) -> bool {
+    found.is_some_and(|place| place.starts_with("extras") || place.starts_with("allocator_settings"))
+}
+
+/// Rows that the snapshot refers to, each as often as it is referred to.
+fn rows(snapshot: &Snapshot) -> usize {
+    let traces = snapshot.traces.iter().chain([&snapshot.host_trace]);
+    let segments = snapshot.segments.rows.iter().chain(&snapshot.host_segments.rows);
+    traces.map(|rows| rows.len()).sum::<usize>()
+        + segments.map(|segment| 1 + segment.blocks.len()).sum::<usize>()
+        + snapshot.annotations.rows.len()
+}
+
+fn analyse(snapshot: &Snapshot) {
+    let classes = FrameClasses::of(snapshot);
+    let devices = snapshot.devices().into_iter().take(MOST_DEVICES);
+    let histories: Vec<_> = devices.map(|device| History::of(snapshot, device)).collect();
+    let sites = CallSites::of(snapshot, &classes, &histories);
+    let ranges = named_ranges(snapshot);
+    let _streams = stream_numbers(snapshot);
+    let _facts = facts(snapshot, &histories);
+    let _summary = summary(snapshot, &histories);
+    for history in &histories {
+        analyse_device(snapshot, history, &sites, DetailsOptions { classes: &classes, ranges: &ranges });
+    }
+}
+
+fn analyse_device(snapshot: &Snapshot, history: &History, sites: &CallSites, options: DetailsOptions<'_>) {
+    let replay = Replay::of(snapshot, history);
+    let of_allocations = sites.of_allocations(snapshot, history);
+    let last = snapshot.trace(history.device).len() as u32;
+    for moment in [0, last / 2, last.saturating_sub(1), last, last + 1] {
+        let state = replay.state_at(history, moment);
+        let _reserved = (state.reserved_bytes(), history.reserved_bytes(moment));
+        let live: Vec<_> = live_at(history, moment).collect();
+        let top = top_call_sites(history, &of_allocations, live.iter().copied(), 3);
+        assert_eq!(top.count, live.len() as u64);
+        assert!(live.iter().all(|&id| history.is_live(id, moment)));
+    }
+    let folding = FoldOptions { show_runtime: false, user_first: true };
+    for row in 0..history.allocations.len().min(MOST_DETAILS) {
+        let id = AllocationId::from_index(row);
+        let details = allocation_details(snapshot, history, id, options);
+        assert!(details.is_some());
+        let (stack, _) = history.stack(snapshot, id);
+        let _folded = fold(snapshot.stacks.frames(stack), options.classes, folding);
+    }
+}
