@@ -22,6 +22,8 @@ pub use answers::{
     HitOn, Legend, LegendEntry, Life, MomentFacts, OutlineColumns, Overview, Preview, StackLines,
     StackOrigin,
 };
+pub use vramscope_view::axes::XUnit as Axis;
+pub use vramscope_view::colour::ColourMode as ColourBy;
 pub use vramscope_view::theme::ThemeName;
 pub use vramscope_view::viewport::{Bounds, Viewport};
 
@@ -29,36 +31,6 @@ pub use facts::{Axes, DeviceFacts, Failure, FileFacts, Note, NoteLevel, Opened, 
 
 /// Counts questions, so that an answer can be told from a stale one. Never 0.
 pub type RequestId = u32;
-
-/// The x axis's unit.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Axis {
-    /// Moments: the unit of `x` is one event.
-    #[default]
-    Events,
-    /// Wall-clock: the unit of `x` is a microsecond since the first event.
-    Time,
-}
-
-/// What decides a band's colour.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum ColourBy {
-    /// The user's frame that allocated it; the same in every file.
-    #[default]
-    CallSite,
-    /// Its bytes.
-    Size,
-    /// Its stream.
-    Stream,
-    /// Its memory pool.
-    Pool,
-    /// What the profiler said it was for.
-    Category,
-    /// When it was born.
-    Age,
-}
 
 /// Which picture: all but the place and the size.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]

@@ -269,7 +269,9 @@ fn ordinals(
         .collect()
 }
 
-fn pool_label(pool: PoolId) -> String {
+/// What a memory pool is called.
+#[must_use]
+pub fn pool_label(pool: PoolId) -> String {
     match pool {
         PoolId(0, 0) => "default pool".to_owned(),
         PoolId(graph, 0) => format!("graph pool ({graph}, 0)"),

@@ -6,8 +6,8 @@ use plotters_canvas::CanvasBackend;
 use web_sys::HtmlCanvasElement;
 
 use super::PlotArea;
-use crate::protocol::{Axis, DrawRequest};
-use vramscope_view::axes::{XUnit, x_ticks, y_ticks};
+use crate::protocol::DrawRequest;
+use vramscope_view::axes::{x_ticks, y_ticks};
 use vramscope_view::theme::Theme;
 
 /// Size of the labels, css px.
@@ -51,15 +51,14 @@ impl Axes<'_> {
             self.line(root, [(x0 - tick, y), (x0, y)], self.theme.axis)?;
             self.label(root, &tick_at.label, (x0 - tick - tick / 2, y), Pos::new(HPos::Right, VPos::Center))?;
         }
-        let unit = match self.wanted.look.axis {
-            Axis::Events => XUnit::Events,
-            Axis::Time => XUnit::Time,
-        };
-        for tick_at in x_ticks(view, unit, most(width, X_LABEL_CSS)) {
+        for tick_at in x_ticks(view, self.wanted.look.axis, most(width, X_LABEL_CSS)) {
             let x = x0 + view.x_px(tick_at.at).round() as i32;
             self.line(root, [(x, y0), (x, y1)], self.theme.grid)?;
             self.line(root, [(x, y1), (x, y1 + tick)], self.theme.axis)?;
-            self.label(root, &tick_at.label, (x, y1 + tick + tick / 2), Pos::new(HPos::Center, VPos::Top))?;
+            // A label in the middle of its tick would be cut off at the box's right end.
+            let is_last = x + self.px(X_LABEL_CSS / 3.0) as i32 > x1;
+            let (x, side) = if is_last { (x1 + tick, HPos::Right) } else { (x, HPos::Center) };
+            self.label(root, &tick_at.label, (x, y1 + tick + tick / 2), Pos::new(side, VPos::Top))?;
         }
         self.line(root, [(x0, y0), (x0, y1)], self.theme.axis)?;
         self.line(root, [(x0, y1), (x1, y1)], self.theme.axis)

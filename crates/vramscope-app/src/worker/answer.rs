@@ -1,24 +1,29 @@
 //! Questions and their answers.
 
+use vramscope_core::analysis::live_at::live_at;
 use vramscope_core::ids::AllocationId;
+use vramscope_view::minimap::Minimap;
 use vramscope_view::raster;
 
 use super::document::{Device, Document};
+use super::opened::oom_moments;
 use super::painter::{self, Painter};
-use super::{colours, describe};
+use super::describe;
 use crate::protocol::{
     Axis, Composition, DrawRequest, Hit, HitOn, OutlineColumns, Overview, Reply, Request, RequestId,
 };
-use vramscope_core::analysis::live_at::live_at;
 
 /// Call sites listed for what is thinner than a pixel.
 const HIT_CALL_SITES: usize = 3;
+
+/// Most columns of an overview: wider than any screen.
+const MOST_COLUMNS: u32 = 16_384;
 
 /// The answer, unless the question is about something that is not there.
 pub(super) fn answer(question: &Request, document: &Document, painter: &mut Painter) -> Option<Reply> {
     match *question {
         Request::Overview { device, axis, columns } => {
-            Some(Reply::Overview(overview(document.device(device)?, axis, columns)))
+            Some(Reply::Overview(overview(document, document.device(device)?, axis, columns)))
         }
         Request::Hit { request, ref draw, x_px, y_px } => {
             let hit = hit(document, painter, request, draw, (x_px, y_px))?;
@@ -39,7 +44,7 @@ pub(super) fn answer(question: &Request, document: &Document, painter: &mut Pain
             let limit = call_sites as usize;
             Some(Reply::Composition(describe::composition(document, device, moment, live, limit)))
         }
-        Request::Legend { look, entries } => Some(Reply::Legend(colours::legend(document, &look, entries)?)),
+        Request::Legend { look, entries } => Some(Reply::Legend(painter.colours.legend(document, &look, entries)?)),
         // These are not answered with data of an open file.
         Request::OpenBlob { .. } | Request::OpenUrl { .. } | Request::Draw { .. } => None,
     }
@@ -76,34 +81,17 @@ fn several(document: &Document, device: Device<'_>, moment: u32, rows: &[u32]) -
     describe::composition(document, device, moment, ids, HIT_CALL_SITES)
 }
 
-fn overview(device: Device<'_>, axis: Axis, columns: u32) -> Overview {
+fn overview(document: &Document, device: Device<'_>, axis: Axis, columns: u32) -> Overview {
     let (bands, index) = (device.bands(axis), device.index());
-    let end = bands.x_end();
-    let columns = columns.clamp(1, 4_096).min(u32::try_from(bands.moments()).unwrap_or(u32::MAX).max(1));
-    let mut overview = Overview {
+    let steps = if device.knows_segments() { &device.history.reserved_steps[..] } else { &[] };
+    let map = Minimap::new(&bands, index, steps, columns.clamp(1, MOST_COLUMNS));
+    Overview {
         device: device.history.device,
         axis: if device.has_times() { axis } else { Axis::Events },
-        x: (0.0, end),
+        x: (0.0, bands.x_end()),
+        active_bytes: map.active_bytes,
+        reserved_bytes: map.reserved_bytes,
+        oom_x: oom_moments(document, device).map(|moment| bands.moment_x(moment as usize)).collect(),
         peak_x: bands.moment_x(device.history.peak_moment as usize),
-        ..Overview::default()
-    };
-    let steps = &device.history.reserved_steps;
-    for column in 0..columns {
-        let x = |column: u32| end * f64::from(column) / f64::from(columns);
-        let Some(moments) = bands.moments_in(x(column), x(column + 1)) else {
-            // Between two moments on the time axis nothing changes.
-            overview.active_bytes.push(overview.active_bytes.last().copied().unwrap_or(0));
-            overview.reserved_bytes.push(overview.reserved_bytes.last().copied().unwrap_or(0));
-            continue;
-        };
-        let highest = index.highest_in(&bands, moments.clone());
-        overview.active_bytes.push(device.history.active_bytes[highest as usize]);
-        let from = steps.partition_point(|&(moment, _)| moment <= *moments.start()).saturating_sub(1);
-        let within = steps[from..].iter().take_while(|&&(moment, _)| moment <= *moments.end());
-        overview.reserved_bytes.push(within.map(|&(_, bytes)| bytes).max().unwrap_or(0));
     }
-    if !device.knows_segments() {
-        overview.reserved_bytes.clear();
-    }
-    overview
 }

@@ -2,15 +2,15 @@
 
 use vramscope_core::analysis::call_sites::CallSiteId;
 use vramscope_core::analysis::details::{
-    self, AllocationDetails, DetailsOptions, allocation_details, stream_numbers,
+    self, AllocationDetails, DetailsOptions, allocation_details,
 };
 use vramscope_core::analysis::frames::FrameClass;
 use vramscope_core::analysis::live_at::top_call_sites;
 use vramscope_core::ids::AllocationId;
 use vramscope_core::model::BlockState;
 use vramscope_core::units::Bytes;
+use vramscope_view::groups::pool_label;
 
-use super::colours::{pool_name, stream_name};
 use super::document::{Device, Document};
 use super::painter;
 use crate::protocol::{
@@ -38,7 +38,7 @@ pub(super) fn preview(document: &Document, device: Device<'_>, id: AllocationId)
     let known = known(document, device, id)?;
     let site = document.site_of(device).get(id.index()).copied().unwrap_or(CallSiteId::NONE);
     let is_unusual = |name: &String| !name.starts_with("default");
-    let remarks = [known.category.clone(), stream(document, &known).filter(is_unusual), pool(&known).filter(is_unusual)];
+    let remarks = [known.category.clone(), stream(&known).filter(is_unusual), pool(&known).filter(is_unusual)];
     Some(Preview {
         allocation: id,
         id: known.name.clone(),
@@ -125,7 +125,7 @@ fn properties(document: &Document, known: &AllocationDetails) -> Vec<(String, St
     let rows = [
         ("Block state", state),
         ("Segment", segment.map(|(address, bytes)| format!("0x{address:x}, {}", Bytes(bytes)))),
-        ("Stream", stream(document, known)),
+        ("Stream", stream(known)),
         ("Pool", pool(known)),
         ("Category", known.category.clone()),
         ("Range", texts(&known.ranges)),
@@ -138,17 +138,16 @@ fn properties(document: &Document, known: &AllocationDetails) -> Vec<(String, St
     rows.into_iter().filter_map(|(name, value)| Some((name.to_owned(), value?))).collect()
 }
 
-fn stream(document: &Document, known: &AllocationDetails) -> Option<String> {
+fn stream(known: &AllocationDetails) -> Option<String> {
     let stream = known.stream?;
-    let number = known.stream_index.or_else(|| {
-        let streams = stream_numbers(&document.snapshot);
-        streams.iter().position(|&other| other == stream).map(|number| number as u32)
-    });
-    Some(stream_name(number.unwrap_or(0), stream))
+    Some(match known.stream_index.filter(|&number| number > 0) {
+        None => "default stream".to_owned(),
+        Some(number) => format!("stream {number} (0x{stream:x})"),
+    })
 }
 
 fn pool(known: &AllocationDetails) -> Option<String> {
-    known.pool.map(pool_name)
+    known.pool.map(pool_label)
 }
 
 fn stack_lines(known: &AllocationDetails) -> StackLines {

@@ -38,8 +38,6 @@ pub(super) fn opened(document: &Document, name: &str, file_bytes: u64, read_ms: 
 fn device_facts(document: &Document, device: Device<'_>, notes: Vec<Note>) -> DeviceFacts {
     let history = device.history;
     let times = &history.moment_start_us;
-    let actions = document.snapshot.events.action.iter().skip(history.first_event as usize);
-    let ooms = (1..).zip(actions.take(history.event_count as usize)).filter(|(_, action)| **action == Action::Oom);
     DeviceFacts {
         device: history.device,
         events: history.event_count,
@@ -53,9 +51,17 @@ fn device_facts(document: &Document, device: Device<'_>, notes: Vec<Note>) -> De
             events: device.bounds(Axis::Events),
             time: device.has_times().then(|| device.bounds(Axis::Time)),
         },
-        oom_moments: ooms.map(|(moment, _)| moment).collect(),
+        oom_moments: oom_moments(document, device).collect(),
         notes,
     }
+}
+
+/// The moments that follow a failed allocation.
+pub(super) fn oom_moments<'a>(document: &'a Document, device: Device<'_>) -> impl Iterator<Item = u32> + use<'a> {
+    let history = device.history;
+    let actions = document.snapshot.events.action.iter().skip(history.first_event as usize);
+    let events = (1..).zip(actions.take(history.event_count as usize));
+    events.filter(|(_, action)| **action == Action::Oom).map(|(moment, _)| moment)
 }
 
 fn model_bytes(document: &Document) -> u64 {

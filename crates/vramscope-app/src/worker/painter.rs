@@ -1,14 +1,13 @@
 //! Pictures: which are drawn, what is under a pixel, where a band runs.
 
 use vramscope_core::ids::AllocationId;
-use vramscope_view::colour::ColourColumn;
 use vramscope_view::raster::{ColumnSpan, Frame, Hit, NONE, Paint, TimelineRaster};
 use vramscope_view::theme::Theme;
 use vramscope_view::viewport::Viewport;
 
-use super::colours;
+use super::colours::Colours;
 use super::document::{Device, Document};
-use crate::protocol::{Axis, DrawRequest, EventPlace, Look};
+use crate::protocol::{Axis, DrawRequest, EventPlace};
 
 /// Columns by which a band's lowest and highest edges are found.
 const FIT_COLUMNS: u32 = 1_024;
@@ -20,7 +19,7 @@ pub(super) struct Painter {
     frame: Frame,
     /// What `frame` shows.
     drawn: Option<DrawRequest>,
-    colours: Option<(Look, ColourColumn)>,
+    pub(super) colours: Colours,
     /// One pixel, for places that the last frame does not show.
     probe: Frame,
 }
@@ -62,14 +61,9 @@ impl Painter {
     }
 
     fn paint(&mut self, document: &Document, device: Device<'_>, draw: &DrawRequest, frame: &mut Frame) {
-        // Colours are the same on both axes.
-        let look = Look { axis: Axis::Events, ..draw.look };
-        if self.colours.as_ref().is_none_or(|(known, _)| *known != look) {
-            self.colours = Some((look, colours::column(document, device, &look)));
-        }
-        let Some((_, colours)) = &self.colours else { return };
-        let theme = Theme::of(look.theme);
-        let paint = Paint { colours, matches: None, theme: &theme };
+        let groups = self.colours.of(document, device, &draw.look);
+        let theme = Theme::of(draw.look.theme);
+        let paint = Paint { colours: &groups.colours, matches: None, theme: &theme };
         let bands = device.bands(draw.look.axis);
         self.raster.draw(&bands, device.index(), &draw.viewport, &paint, frame);
     }
