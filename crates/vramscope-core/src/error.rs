@@ -53,7 +53,9 @@ pub enum ErrorKind {
     #[error("the data is readable, but no memory snapshot: {0}")]
     WrongShape(String),
     /// An opcode that would build or call an object.
-    #[error("opcode {name} (0x{code:02x}) builds or calls an object; a snapshot has none, so it was not run")]
+    #[error(
+        "opcode {name} (0x{code:02x}) builds or calls an object; a snapshot has none, so it was not run"
+    )]
     ForbiddenOpcode {
         /// Its name in Python's `pickletools`.
         name: &'static str,
@@ -116,7 +118,9 @@ impl fmt::Display for Lookalike {
             Self::OtherHtml => "an HTML page without an embedded snapshot",
             Self::Torch20Html => "an HTML page of torch 2.0, which holds a drawing but no snapshot",
             Self::Safetensors => "a safetensors file of weights",
-            Self::GitLfsPointer => "a Git LFS pointer, which stands for a large file in a git repository",
+            Self::GitLfsPointer => {
+                "a Git LFS pointer, which stands for a large file in a git repository"
+            }
             Self::Nuls => "a file of NUL bytes, as an interrupted copy leaves behind",
         })
     }
@@ -137,7 +141,9 @@ impl Error {
             }
             ErrorKind::NotASnapshot(lookalike) => lookalike.advice(),
             ErrorKind::Unsupported(_) => "Unpack it and give the snapshot itself.",
-            ErrorKind::UnknownFormat | ErrorKind::ArchiveWithout { .. } | ErrorKind::WrongShape(_) => {
+            ErrorKind::UnknownFormat
+            | ErrorKind::ArchiveWithout { .. }
+            | ErrorKind::WrongShape(_) => {
                 "Give the .pickle that torch.cuda.memory._dump_snapshot() writes (plain, gzip, zstd or zip), \
                  its JSON, or the HTML of torch's trace_plot."
             }
@@ -197,6 +203,12 @@ impl std::error::Error for Error {}
 
 impl From<ErrorKind> for Error {
     fn from(kind: ErrorKind) -> Self {
-        Self { kind, offset: 0, path: String::new(), containers: Vec::new(), head: Vec::new() }
+        Self {
+            kind,
+            offset: 0,
+            path: String::new(),
+            containers: Vec::new(),
+            head: Vec::new(),
+        }
     }
 }

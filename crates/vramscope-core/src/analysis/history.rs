@@ -108,8 +108,12 @@ impl History {
     /// Bytes of all segments at a moment.
     #[must_use]
     pub fn reserved_bytes(&self, moment: u32) -> u64 {
-        let after = self.reserved_steps.partition_point(|&(from, _)| from <= moment);
-        after.checked_sub(1).map_or(0, |step| self.reserved_steps[step].1)
+        let after = self
+            .reserved_steps
+            .partition_point(|&(from, _)| from <= moment);
+        after
+            .checked_sub(1)
+            .map_or(0, |step| self.reserved_steps[step].1)
     }
 
     /// Whether an allocation is live at a moment.
@@ -140,7 +144,10 @@ impl History {
     /// The block of the final state in which an allocation lives, if it is still live.
     #[must_use]
     pub fn final_block(&self, id: AllocationId) -> Option<BlockId> {
-        let row = self.final_blocks.binary_search_by_key(&id, |&(allocation, _)| allocation).ok()?;
+        let row = self
+            .final_blocks
+            .binary_search_by_key(&id, |&(allocation, _)| allocation)
+            .ok()?;
         Some(self.final_blocks[row].1)
     }
 
@@ -152,9 +159,15 @@ impl History {
             return (snapshot.events.stack[event.index()], StackSource::Alloc);
         }
         if let Some(block) = self.final_block(id) {
-            return (snapshot.blocks.stack(snapshot.blocks.get(block)), StackSource::Block);
+            return (
+                snapshot.blocks.stack(snapshot.blocks.get(block)),
+                StackSource::Block,
+            );
         }
-        match self.free_requested_event(id).or(self.free_completed_event(id)) {
+        match self
+            .free_requested_event(id)
+            .or(self.free_completed_event(id))
+        {
             Some(event) => (snapshot.events.stack[event.index()], StackSource::Free),
             None => (StackId::ABSENT, StackSource::Free),
         }
@@ -162,7 +175,9 @@ impl History {
 
     /// The event after which a moment begins.
     fn event_before(&self, moment: u32) -> Option<EventId> {
-        (1..=self.event_count).contains(&moment).then(|| EventId(self.first_event + moment - 1))
+        (1..=self.event_count)
+            .contains(&moment)
+            .then(|| EventId(self.first_event + moment - 1))
     }
 }
 
@@ -182,7 +197,12 @@ fn totals(allocations: &AllocationTable, event_count: u32) -> Vec<u64> {
     let moments = event_count as usize + 1;
     // Differences first, then their running sum, in place. Wrapping: a difference may be negative.
     let mut bytes = vec![0_u64; moments];
-    for ((&born, &died), &size) in allocations.born.iter().zip(&allocations.died).zip(&allocations.bytes) {
+    for ((&born, &died), &size) in allocations
+        .born
+        .iter()
+        .zip(&allocations.died)
+        .zip(&allocations.bytes)
+    {
         if let Some(total) = bytes.get_mut(born as usize) {
             *total = total.wrapping_add(size);
         }
@@ -226,17 +246,30 @@ fn reserved_steps(snapshot: &Snapshot, device: DeviceIndex, rows: Range<u32>) ->
         lowest = lowest.min(net);
         steps.push((moment, net));
     }
-    let own = snapshot.segments.rows.iter().filter(|segment| u32::try_from(segment.device) == Ok(device));
+    let own = snapshot
+        .segments
+        .rows
+        .iter()
+        .filter(|segment| u32::try_from(segment.device) == Ok(device));
     let end: i128 = own.map(|segment| i128::from(segment.total_size)).sum();
     let start = (end - net).max(-lowest);
     let absolute = |net: i128| u64::try_from(start + net).unwrap_or(u64::MAX);
-    steps.into_iter().map(|(moment, net)| (moment, absolute(net))).collect()
+    steps
+        .into_iter()
+        .map(|(moment, net)| (moment, absolute(net)))
+        .collect()
 }
 
 /// When each moment begins, made non-decreasing.
 fn moment_starts(snapshot: &Snapshot, rows: Range<u32>) -> Vec<i64> {
-    let times = snapshot.events.time_us.get(rows.start as usize..rows.end as usize).unwrap_or(&[]);
-    let Some(&first) = times.iter().find(|&&time| time != NO_TIME) else { return Vec::new() };
+    let times = snapshot
+        .events
+        .time_us
+        .get(rows.start as usize..rows.end as usize)
+        .unwrap_or(&[]);
+    let Some(&first) = times.iter().find(|&&time| time != NO_TIME) else {
+        return Vec::new();
+    };
     let mut starts = Vec::with_capacity(times.len() + 1);
     starts.push(first);
     let mut latest = first;

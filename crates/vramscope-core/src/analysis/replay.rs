@@ -7,8 +7,8 @@
 
 mod ranges;
 
-use self::ranges::Ranges;
 pub use self::ranges::MappedRange;
+use self::ranges::Ranges;
 use super::history::{AllocationTable, History};
 use crate::Snapshot;
 use crate::ids::AllocationId;
@@ -39,7 +39,9 @@ impl State {
     /// Bytes of all segments.
     #[must_use]
     pub fn reserved_bytes(&self) -> u64 {
-        self.segments.iter().fold(0, |sum, range| sum.saturating_add(range.bytes))
+        self.segments
+            .iter()
+            .fold(0, |sum, range| sum.saturating_add(range.bytes))
     }
 }
 
@@ -71,8 +73,14 @@ impl Replay {
         let mut mismatched_segment_events = 0;
         for moment in (1..=history.event_count).rev() {
             let row = history.first_event + moment - 1;
-            let Some(step) = step_of(&snapshot.events, snapshot, row, moment) else { continue };
-            let fits = if step.is_mapping { ranges.remove(&step.range) } else { ranges.insert(step.range) };
+            let Some(step) = step_of(&snapshot.events, snapshot, row, moment) else {
+                continue;
+            };
+            let fits = if step.is_mapping {
+                ranges.remove(&step.range)
+            } else {
+                ranges.insert(step.range)
+            };
             if fits {
                 steps.push(step);
             } else {
@@ -91,15 +99,24 @@ impl Replay {
     /// The state at a moment. `history` is the one this was made of.
     #[must_use]
     pub fn state_at(&self, history: &History, moment: u32) -> State {
-        State { moment, segments: self.segments_at(moment), allocations: self.live_at(history, moment) }
+        State {
+            moment,
+            segments: self.segments_at(moment),
+            allocations: self.live_at(history, moment),
+        }
     }
 
     /// The mapped ranges at a moment, by address.
     #[must_use]
     pub fn segments_at(&self, moment: u32) -> Vec<MappedRange> {
         let done = self.steps.partition_point(|step| step.moment <= moment);
-        let keyframe = self.range_keyframes.partition_point(|&(steps, _)| steps <= done).saturating_sub(1);
-        let Some((from, ranges)) = self.range_keyframes.get(keyframe) else { return Vec::new() };
+        let keyframe = self
+            .range_keyframes
+            .partition_point(|&(steps, _)| steps <= done)
+            .saturating_sub(1);
+        let Some((from, ranges)) = self.range_keyframes.get(keyframe) else {
+            return Vec::new();
+        };
         let mut ranges = ranges.clone();
         for step in self.steps.get(*from..done).unwrap_or(&[]) {
             step.apply(&mut ranges);
@@ -110,7 +127,10 @@ impl Replay {
     /// The live allocations at a moment, ascending.
     #[must_use]
     pub fn live_at(&self, history: &History, moment: u32) -> Vec<AllocationId> {
-        let keyframe = self.live_keyframes.partition_point(|&(at, _)| at <= moment).saturating_sub(1);
+        let keyframe = self
+            .live_keyframes
+            .partition_point(|&(at, _)| at <= moment)
+            .saturating_sub(1);
         match self.live_keyframes.get(keyframe) {
             Some((from, live)) => advance(&history.allocations, live, *from, moment),
             None => Vec::new(),
@@ -159,7 +179,11 @@ fn step_of(events: &EventTable, snapshot: &Snapshot, row: u32, moment: u32) -> O
         pool: context.pool,
         is_expandable: matches!(action, Action::SegmentMap | Action::SegmentUnmap),
     };
-    Some(Step { moment, is_mapping, range })
+    Some(Step {
+        moment,
+        is_mapping,
+        range,
+    })
 }
 
 fn range_keyframes(first: Ranges, steps: &[Step]) -> Vec<(usize, Ranges)> {
@@ -183,7 +207,9 @@ fn live_keyframes(history: &History) -> Vec<(u32, Vec<AllocationId>)> {
     let mut keyframes = vec![(0, live)];
     let mut from = 0_u32;
     while let Some((_, last)) = keyframes.last() {
-        let spacing = (last.len() as u32).saturating_mul(MOMENTS_PER_ENTRY).max(MIN_MOMENTS_BETWEEN);
+        let spacing = (last.len() as u32)
+            .saturating_mul(MOMENTS_PER_ENTRY)
+            .max(MIN_MOMENTS_BETWEEN);
         let moment = from.saturating_add(spacing);
         if moment > history.event_count {
             break;
@@ -197,10 +223,19 @@ fn live_keyframes(history: &History) -> Vec<(u32, Vec<AllocationId>)> {
 
 /// What is live at moment `to`, given what is at `from`: allocations are numbered by birth, so the
 /// newer ones follow.
-fn advance(allocations: &AllocationTable, live: &[AllocationId], from: u32, to: u32) -> Vec<AllocationId> {
+fn advance(
+    allocations: &AllocationTable,
+    live: &[AllocationId],
+    from: u32,
+    to: u32,
+) -> Vec<AllocationId> {
     let is_live = |id: &AllocationId| allocations.died[id.index()] > to;
     let first_newer = allocations.born.partition_point(|&born| born <= from);
     let last_newer = allocations.born.partition_point(|&born| born <= to);
     let newer = (first_newer..last_newer).map(AllocationId::from_index);
-    live.iter().copied().filter(is_live).chain(newer.filter(is_live)).collect()
+    live.iter()
+        .copied()
+        .filter(is_live)
+        .chain(newer.filter(is_live))
+        .collect()
 }

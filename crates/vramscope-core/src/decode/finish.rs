@@ -38,9 +38,15 @@ pub(super) fn snapshot(mut machine: Machine) -> Result<Snapshot, Fault> {
     let tables = machine.tables;
     let keys = tables.keys;
     let mut snapshot = Snapshot {
-        segments: SegmentTable { rows: slice(&tables.segments, device_rows) },
-        host_segments: SegmentTable { rows: slice(&tables.segments, host_rows) },
-        annotations: AnnotationTable { rows: slice(&tables.annotations.rows, annotation_rows) },
+        segments: SegmentTable {
+            rows: slice(&tables.segments, device_rows),
+        },
+        host_segments: SegmentTable {
+            rows: slice(&tables.segments, host_rows),
+        },
+        annotations: AnnotationTable {
+            rows: slice(&tables.annotations.rows, annotation_rows),
+        },
         strings: tables.strings,
         frames: tables.frames,
         stacks: tables.stacks,
@@ -65,7 +71,9 @@ pub(super) fn snapshot(mut machine: Machine) -> Result<Snapshot, Fault> {
 }
 
 fn slice<T: Clone>(rows: &[T], range: Range<u32>) -> Vec<T> {
-    rows.get(range.start as usize..range.end as usize).unwrap_or(&[]).to_vec()
+    rows.get(range.start as usize..range.end as usize)
+        .unwrap_or(&[])
+        .to_vec()
 }
 
 /// The values of the top-level keys.
@@ -95,7 +103,9 @@ impl Parts {
                 extras: serde_json::Map::new(),
                 keys: 0,
             }),
-            Value::List(_) => Err(wrong_shape("the top level is a list of something else than segments")),
+            Value::List(_) => Err(wrong_shape(
+                "the top level is a list of something else than segments",
+            )),
             _ => Err(wrong_shape("the top level is neither a dict nor a list")),
         }
     }
@@ -141,10 +151,14 @@ impl Parts {
             Key::HostSegments,
             Key::HostTraces,
         ];
-        let DictCell::Pairs(row) = machine.dict(dict) else { return };
+        let DictCell::Pairs(row) = machine.dict(dict) else {
+            return;
+        };
         for index in 0..machine.pairs[row as usize].len() {
             let (name, value) = machine.pairs[row as usize][index];
-            let (Some(id), value) = (name.text(), machine.value(value)) else { continue };
+            let (Some(id), value) = (name.text(), machine.value(value)) else {
+                continue;
+            };
             match Key::of(id).filter(|key| TOP.contains(key)) {
                 Some(key) => self.keys |= key.bit(),
                 None if self.extras.len() < 64 => {
@@ -177,11 +191,26 @@ impl Machine {
 
     /// A few of a dict's keys, for a message.
     fn keys_found(&self, dict: u32) -> String {
-        let DictCell::Pairs(row) = self.dict(dict) else { return " (it is empty)".to_owned() };
-        let names = self.pairs[row as usize].iter().filter_map(|(key, _)| key.text());
-        let names = names.map(|id| self.tables.strings.get(id).chars().take(40).collect::<String>());
+        let DictCell::Pairs(row) = self.dict(dict) else {
+            return " (it is empty)".to_owned();
+        };
+        let names = self.pairs[row as usize]
+            .iter()
+            .filter_map(|(key, _)| key.text());
+        let names = names.map(|id| {
+            self.tables
+                .strings
+                .get(id)
+                .chars()
+                .take(40)
+                .collect::<String>()
+        });
         let names: Vec<_> = names.take(5).collect();
-        if names.is_empty() { String::new() } else { format!(" (it has {})", names.join(", ")) }
+        if names.is_empty() {
+            String::new()
+        } else {
+            format!(" (it has {})", names.join(", "))
+        }
     }
 
     /// The rows of each device's trace.
@@ -191,16 +220,32 @@ impl Machine {
             None | Some(Value::None) => return Ok(Vec::new()),
             Some(Value::List(list)) => list,
             Some(_) => {
-                return Err(Fault { kind: ErrorKind::Malformed("`device_traces` is no list".to_owned()), field });
+                return Err(Fault {
+                    kind: ErrorKind::Malformed("`device_traces` is no list".to_owned()),
+                    field,
+                });
             }
         };
         let devices = self.list_values(self.lists[list as usize]);
         // A flat list of events is one device's trace: some tools write it so.
-        if matches!(devices.first(), Some(Value::Record(Record { kind: RecordKind::Event, .. }))) {
-            return Ok(vec![self.rows_value(Value::List(list), RecordKind::Event, Key::DeviceTraces)?]);
+        if matches!(
+            devices.first(),
+            Some(Value::Record(Record {
+                kind: RecordKind::Event,
+                ..
+            }))
+        ) {
+            return Ok(vec![self.rows_value(
+                Value::List(list),
+                RecordKind::Event,
+                Key::DeviceTraces,
+            )?]);
         }
         if devices.len() > MOST_DEVICES {
-            let kind = ErrorKind::Limit { what: "the number of devices", limit: MOST_DEVICES as u64 };
+            let kind = ErrorKind::Limit {
+                what: "the number of devices",
+                limit: MOST_DEVICES as u64,
+            };
             return Err(Fault { kind, field });
         }
         devices
@@ -216,7 +261,10 @@ impl Machine {
             return;
         }
         let Self { tables, .. } = self;
-        for Segment { address, blocks, .. } in &tables.segments {
+        for Segment {
+            address, blocks, ..
+        } in &tables.segments
+        {
             let mut next = *address;
             let blocks = blocks.start as usize..blocks.end as usize;
             for block in tables.blocks.rows.get_mut(blocks).unwrap_or(&mut []) {

@@ -35,15 +35,23 @@ impl Machine {
                 Json::Array(vec![first.into(), second.into()])
             }
             Value::List(list) => {
-                let items = self.first_values(self.lists[list as usize], *left).into_iter();
-                Json::Array(items.map(|item| self.json_within(item, depth - 1, left)).collect())
+                let items = self
+                    .first_values(self.lists[list as usize], *left)
+                    .into_iter();
+                Json::Array(
+                    items
+                        .map(|item| self.json_within(item, depth - 1, left))
+                        .collect(),
+                )
             }
             Value::Dict(dict) => Json::Object(self.json_object(dict, depth, left)),
         }
     }
 
     fn json_object(&self, dict: u32, depth: usize, left: &mut usize) -> Map<String, Json> {
-        let DictCell::Pairs(row) = self.dict(dict) else { return Map::new() };
+        let DictCell::Pairs(row) = self.dict(dict) else {
+            return Map::new();
+        };
         let mut object = Map::new();
         for &(key, value) in &self.pairs[row as usize] {
             if *left == 0 {

@@ -25,7 +25,14 @@ pub(super) struct Input<'a> {
 
 impl<'a> Input<'a> {
     pub(super) fn new(reader: Box<dyn BufRead + 'a>) -> Self {
-        Self { reader, buffer: vec![0; CHUNK + WINDOW], pos: 0, end: 0, base: 0, at_eof: false }
+        Self {
+            reader,
+            buffer: vec![0; CHUNK + WINDOW],
+            pos: 0,
+            end: 0,
+            base: 0,
+            at_eof: false,
+        }
     }
 
     /// Offset of the next byte in the unwrapped data.
@@ -104,7 +111,10 @@ impl<'a> Input<'a> {
                 return Err(ErrorKind::Truncated("in the middle of a line"));
             }
             if available > max {
-                return Err(ErrorKind::Limit { what: "the length of a string in bytes", limit: max as u64 });
+                return Err(ErrorKind::Limit {
+                    what: "the length of a string in bytes",
+                    limit: max as u64,
+                });
             }
             wanted = available * 2;
         }
@@ -145,7 +155,8 @@ impl<'a> Input<'a> {
         self.end -= self.pos;
         self.pos = 0;
         if self.buffer.len() - self.end < CHUNK {
-            self.buffer.resize((self.end + CHUNK).max(self.buffer.len() * 2), 0);
+            self.buffer
+                .resize((self.end + CHUNK).max(self.buffer.len() * 2), 0);
         }
     }
 }
@@ -155,7 +166,10 @@ fn read_error(error: &std::io::Error) -> ErrorKind {
     if error.kind() == IoErrorKind::UnexpectedEof {
         return ErrorKind::Truncated("in the middle of compressed data");
     }
-    match error.get_ref().and_then(|inner| inner.downcast_ref::<ErrorKind>()) {
+    match error
+        .get_ref()
+        .and_then(|inner| inner.downcast_ref::<ErrorKind>())
+    {
         Some(kind) => kind.clone(),
         None => ErrorKind::Read(error.to_string()),
     }

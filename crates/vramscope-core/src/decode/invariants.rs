@@ -13,16 +13,24 @@ pub(super) fn check(snapshot: &mut Snapshot) {
 fn check_segments(snapshot: &mut Snapshot) {
     for (index, segment) in snapshot.segments.rows.iter().enumerate() {
         let place = || format!("segments[{index}]");
-        let blocks = &snapshot.blocks.rows[segment.blocks.start as usize..segment.blocks.end as usize];
-        let sum = blocks.iter().map(|block| u128::from(block.size)).sum::<u128>();
+        let blocks =
+            &snapshot.blocks.rows[segment.blocks.start as usize..segment.blocks.end as usize];
+        let sum = blocks
+            .iter()
+            .map(|block| u128::from(block.size))
+            .sum::<u128>();
         if sum != u128::from(segment.total_size) {
-            snapshot.warnings.add(WarningKind::BlocksDoNotFillSegment, place);
+            snapshot
+                .warnings
+                .add(WarningKind::BlocksDoNotFillSegment, place);
         }
         let mut next = segment.address;
         for (block_index, block) in blocks.iter().enumerate() {
             if block.address != next {
                 let place = || format!("segments[{index}].blocks[{block_index}]");
-                snapshot.warnings.add(WarningKind::BlocksNotContiguous, place);
+                snapshot
+                    .warnings
+                    .add(WarningKind::BlocksNotContiguous, place);
                 break;
             }
             next = next.wrapping_add(block.size);
@@ -40,12 +48,16 @@ fn sums_hold(snapshot: &Snapshot, segment: &Segment) -> bool {
     let agrees = |said: Option<u64>, is: u128| said.is_none_or(|said| u128::from(said) == is);
     let allocated = blocks().filter(|block| block.state == BlockState::ActiveAllocated);
     let active = || blocks().filter(|block| block.state.is_active());
-    agrees(segment.allocated_size, sum(&mut allocated.map(|block| block.size)))
-        && agrees(segment.active_size, sum(&mut active().map(|block| block.size)))
-        && agrees(
-            segment.requested_size,
-            sum(&mut active().map(|block| snapshot.blocks.requested_bytes(block))),
-        )
+    agrees(
+        segment.allocated_size,
+        sum(&mut allocated.map(|block| block.size)),
+    ) && agrees(
+        segment.active_size,
+        sum(&mut active().map(|block| block.size)),
+    ) && agrees(
+        segment.requested_size,
+        sum(&mut active().map(|block| snapshot.blocks.requested_bytes(block))),
+    )
 }
 
 /// Segments of a device come sorted by address and do not overlap.

@@ -79,13 +79,16 @@ impl Key {
 
     /// The key that a string is, if it is one.
     pub(super) fn of(id: StringId) -> Option<Self> {
-        KEYS.get(id.index().wrapping_sub(FIRST_KEY)).map(|&(key, _)| key)
+        KEYS.get(id.index().wrapping_sub(FIRST_KEY))
+            .map(|&(key, _)| key)
     }
 }
 
 /// The known action that a string is, if it is one.
 pub(super) fn action_of(id: StringId) -> Option<Action> {
-    Action::known().get(id.index().wrapping_sub(FIRST_ACTION)).map(|&(action, _)| action)
+    Action::known()
+        .get(id.index().wrapping_sub(FIRST_ACTION))
+        .map(|&(action, _)| action)
 }
 
 /// A string table in which the known words have their ids.

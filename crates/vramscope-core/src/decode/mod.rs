@@ -9,6 +9,8 @@
 //! Memory: the snapshot's own tables, plus about 12 bytes for each container and each memoised text
 //! that a file holds, released at the end. Never more than [`Limits`] allow.
 
+mod containers;
+mod final_state;
 mod finish;
 mod generic;
 mod input;

@@ -16,7 +16,10 @@ pub(super) fn of(machine: &Machine, field: Option<&str>) -> String {
     let mut path = String::new();
     for (index, &mark) in machine.marks.iter().enumerate() {
         let mark = mark as usize;
-        let Some(&container) = mark.checked_sub(1).and_then(|below| machine.stack.get(below)) else {
+        let Some(&container) = mark
+            .checked_sub(1)
+            .and_then(|below| machine.stack.get(below))
+        else {
             continue;
         };
         let is_last = index + 1 == machine.marks.len();
@@ -27,7 +30,10 @@ pub(super) fn of(machine: &Machine, field: Option<&str>) -> String {
         let gathered = machine.stack.get(mark..end).unwrap_or(&[]);
         match machine.value(container) {
             Value::List(list) if is_last => {
-                push_index(&mut path, machine.list_len(list) + gathered.len().saturating_sub(1));
+                push_index(
+                    &mut path,
+                    machine.list_len(list) + gathered.len().saturating_sub(1),
+                );
             }
             Value::List(list) => push_index(&mut path, machine.list_len(list) + gathered.len()),
             Value::Dict(_) if is_last && field.is_some() => {}
@@ -52,7 +58,9 @@ fn push_key(path: &mut String, machine: &Machine, dict: u32, gathered: &[Packed]
     if gathered.len() % 2 == 0 {
         return;
     }
-    let Some(id) = gathered.last().and_then(|key| key.text()) else { return };
+    let Some(id) = gathered.last().and_then(|key| key.text()) else {
+        return;
+    };
     let name = machine.tables.strings.get(id);
     // A key of the settings or of an unknown part may be anything; of the schema it is a word.
     if Key::of(id).is_some() || machine.dict(dict) == DictCell::Empty {

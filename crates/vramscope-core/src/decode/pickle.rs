@@ -86,7 +86,9 @@ fn run(
 fn burst(bytes: &[u8], machine: &mut Machine) -> (usize, Result<(), Fault>) {
     let mut rest = bytes;
     loop {
-        let Some(window) = rest.first_chunk::<WINDOW>() else { break };
+        let Some(window) = rest.first_chunk::<WINDOW>() else {
+            break;
+        };
         let mut length = 1;
         let result = match window[0] {
             b'h' | b'j' => {
@@ -102,7 +104,9 @@ fn burst(bytes: &[u8], machine: &mut Machine) -> (usize, Result<(), Fault>) {
             }
             b'M' => {
                 length = 3;
-                machine.push(Value::Int(i64::from(u16::from_le_bytes([window[1], window[2]]))));
+                machine.push(Value::Int(i64::from(u16::from_le_bytes([
+                    window[1], window[2],
+                ]))));
                 Ok(())
             }
             b'J' => {
@@ -183,7 +187,9 @@ fn step(window: &[u8; WINDOW], input: &mut Input<'_>, machine: &mut Machine) -> 
         }
         b'M' => {
             input.advance(3)?;
-            machine.push(Value::Int(i64::from(u16::from_le_bytes([window[1], window[2]]))));
+            machine.push(Value::Int(i64::from(u16::from_le_bytes([
+                window[1], window[2],
+            ]))));
             Ok(())
         }
         b'J' => {
@@ -217,7 +223,11 @@ fn rare(window: &[u8; WINDOW], input: &mut Input<'_>, machine: &mut Machine) -> 
         // Frames only help whoever reads from a socket; their length is not to be trusted.
         0x95 => Ok(()),
         b'X' | b'B' | b'T' => push_text(u32_at(window) as usize, input, machine),
-        0x8d | 0x8e | 0x96 => push_text(usize::try_from(length).unwrap_or(usize::MAX), input, machine),
+        0x8d | 0x8e | 0x96 => push_text(
+            usize::try_from(length).unwrap_or(usize::MAX),
+            input,
+            machine,
+        ),
         b'U' | b'C' => push_text(window[1] as usize, input, machine),
         0x8a => push_long(window[1] as usize, input, machine),
         0x8b => push_long(u32_at(window) as usize, input, machine),
@@ -278,7 +288,11 @@ fn line(opcode: u8, input: &mut Input<'_>, machine: &mut Machine) -> Result<(), 
     if matches!(opcode, b'S' | b'V') {
         let limit = machine.limits.string_bytes;
         let line = input.take_line(limit)?;
-        let text = if opcode == b'V' { unescape_unicode(line) } else { unquote(line)? };
+        let text = if opcode == b'V' {
+            unescape_unicode(line)
+        } else {
+            unquote(line)?
+        };
         return machine.push_text(&text);
     }
     let text = std::str::from_utf8(input.take_line(LONGEST_NUMBER_LINE)?)
@@ -290,11 +304,15 @@ fn line(opcode: u8, input: &mut Input<'_>, machine: &mut Machine) -> Result<(), 
         b'I' if text == "01" => machine.push(Value::Bool(true)),
         b'I' | b'L' => machine.push(decimal(text.trim_end_matches('L'))?),
         b'F' => {
-            let float = text.parse().map_err(|_| malformed(format!("`{text}` is no number")))?;
+            let float = text
+                .parse()
+                .map_err(|_| malformed(format!("`{text}` is no number")))?;
             machine.push(Value::Float(float));
         }
         _ => {
-            let index = text.parse().map_err(|_| malformed(format!("`{text}` is no memo number")))?;
+            let index = text
+                .parse()
+                .map_err(|_| malformed(format!("`{text}` is no memo number")))?;
             if opcode == b'g' {
                 return machine.get(index);
             }
@@ -314,11 +332,17 @@ fn protocol(version: u8, machine: &mut Machine) -> Result<(), Fault> {
     if version <= 5 {
         return Ok(());
     }
-    Err(malformed(format!("pickle protocol {version} is newer than any Python writes (0 to 5)")))
+    Err(malformed(format!(
+        "pickle protocol {version} is newer than any Python writes (0 to 5)"
+    )))
 }
 
 fn push_text(length: usize, input: &mut Input<'_>, machine: &mut Machine) -> Result<(), Fault> {
-    check_length(length, machine.limits.string_bytes, "the length of a string in bytes")?;
+    check_length(
+        length,
+        machine.limits.string_bytes,
+        "the length of a string in bytes",
+    )?;
     machine.push_text(input.take(length)?)
 }
 
@@ -331,7 +355,11 @@ fn push_long(length: usize, input: &mut Input<'_>, machine: &mut Machine) -> Res
 
 fn check_length(length: usize, limit: usize, what: &'static str) -> Result<(), Fault> {
     if length > limit {
-        return Err(ErrorKind::Limit { what, limit: limit as u64 }.into());
+        return Err(ErrorKind::Limit {
+            what,
+            limit: limit as u64,
+        }
+        .into());
     }
     Ok(())
 }
@@ -341,7 +369,9 @@ fn u32_at(window: &[u8; WINDOW]) -> u32 {
 }
 
 fn u64_at(window: &[u8; WINDOW], start: usize) -> u64 {
-    let bytes = window.get(start..start + 8).and_then(|bytes| bytes.first_chunk());
+    let bytes = window
+        .get(start..start + 8)
+        .and_then(|bytes| bytes.first_chunk());
     bytes.map_or(0, |bytes| u64::from_le_bytes(*bytes))
 }
 
@@ -370,7 +400,11 @@ fn long_integer(bytes: &[u8]) -> Value {
             match (high.iter().all(|&byte| byte == filler), is_negative) {
                 (true, false) => unsigned(low),
                 (true, true) if low >> 63 == 1 => Value::Int(low as i64),
-                _ => Value::Float(if is_negative { f64::NEG_INFINITY } else { f64::INFINITY }),
+                _ => Value::Float(if is_negative {
+                    f64::NEG_INFINITY
+                } else {
+                    f64::INFINITY
+                }),
             }
         }
         _ => Value::Int(0),
@@ -388,7 +422,9 @@ fn decimal(text: &str) -> Result<Value, Fault> {
     if let Ok(int) = text.parse::<u64>() {
         return Ok(Value::Big(int));
     }
-    text.parse().map(Value::Float).map_err(|_| malformed(format!("`{text}` is no number")))
+    text.parse()
+        .map(Value::Float)
+        .map_err(|_| malformed(format!("`{text}` is no number")))
 }
 
 /// Python's raw-unicode-escape: `\uXXXX` and `\UXXXXXXXX`, everything else as Latin-1.
@@ -401,9 +437,10 @@ fn unescape_unicode(line: &[u8]) -> Vec<u8> {
             (b'\\', Some(b'U')) => 8,
             _ => 0,
         };
-        let code = tail.get(1..1 + digits).filter(|_| digits > 0).and_then(|hex| {
-            u32::from_str_radix(std::str::from_utf8(hex).ok()?, 16).ok()
-        });
+        let code = tail
+            .get(1..1 + digits)
+            .filter(|_| digits > 0)
+            .and_then(|hex| u32::from_str_radix(std::str::from_utf8(hex).ok()?, 16).ok());
         match code {
             Some(code) => {
                 text.push(char::from_u32(code).unwrap_or(char::REPLACEMENT_CHARACTER));
@@ -438,7 +475,9 @@ fn unquote(line: &[u8]) -> Result<Vec<u8>, Fault> {
             Some(b'r') => text.push(b'\r'),
             Some(b'x') => {
                 let hex = [bytes.next().unwrap_or(b'0'), bytes.next().unwrap_or(b'0')];
-                let code = std::str::from_utf8(&hex).ok().and_then(|hex| u8::from_str_radix(hex, 16).ok());
+                let code = std::str::from_utf8(&hex)
+                    .ok()
+                    .and_then(|hex| u8::from_str_radix(hex, 16).ok());
                 text.push(code.unwrap_or(b'?'));
             }
             Some(other) => text.push(other),

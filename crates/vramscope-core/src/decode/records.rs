@@ -4,14 +4,14 @@
 //! puts it. Values of a wrong type in a key that matters are errors; elsewhere they are counted.
 
 use super::key::{Key, action_of};
-use super::machine::{Machine, grow, rows_to_come};
+use super::machine::{Machine, rows_to_come};
 use super::value::{DictCell, Fault, ListCell, Packed, Record, RecordKind, Value};
 use crate::ErrorKind;
 use crate::ids::{ContextId, EventId, StackId, StringId};
 use crate::model::{
-    Action, Annotation, AnnotationTable, Block, BlockState, BlockTable, Context, ContextTable, Event,
-    EventTable, Frame, FrameTable, FxNode, KeysSeen, NO_TIME, PoolId, Segment, SegmentKind, StackTable,
-    Stage, StringTable, Tenant, WarningKind,
+    Action, Annotation, AnnotationTable, Block, BlockTable, Context, ContextTable, Event,
+    EventTable, Frame, FrameTable, FxNode, KeysSeen, NO_TIME, PoolId, Segment, StackTable,
+    StringTable, Tenant, WarningKind,
 };
 
 /// The snapshot's tables while they fill.
@@ -67,7 +67,10 @@ impl Tables {
     /// one with more pays with rows, not with time.
     pub(super) fn pair(&mut self, first: i64, second: i64) -> u32 {
         let recent = self.pairs.len().saturating_sub(8);
-        match self.pairs[recent..].iter().rposition(|&pair| pair == (first, second)) {
+        match self.pairs[recent..]
+            .iter()
+            .rposition(|&pair| pair == (first, second))
+        {
             Some(row) => (recent + row) as u32,
             None => {
                 self.pairs.push((first, second));
@@ -101,12 +104,15 @@ impl Tables {
 }
 
 /// What a key's value is not.
-fn wrong_type(key: Key, wanted: &str) -> Fault {
-    Fault { kind: ErrorKind::Malformed(format!("`{}` is no {wanted}", key.text())), field: Some(key.text()) }
+pub(super) fn wrong_type(key: Key, wanted: &str) -> Fault {
+    Fault {
+        kind: ErrorKind::Malformed(format!("`{}` is no {wanted}", key.text())),
+        field: Some(key.text()),
+    }
 }
 
 /// An address or size, whichever way it was signed.
-fn unsigned(value: Value, key: Key) -> Result<u64, Fault> {
+pub(super) fn unsigned(value: Value, key: Key) -> Result<u64, Fault> {
     match value {
         Value::Int(int) => Ok(int as u64),
         Value::Big(int) => Ok(int),
@@ -115,7 +121,7 @@ fn unsigned(value: Value, key: Key) -> Result<u64, Fault> {
     }
 }
 
-fn signed(value: Value, key: Key) -> Result<i64, Fault> {
+pub(super) fn signed(value: Value, key: Key) -> Result<i64, Fault> {
     match value {
         Value::Int(int) => Ok(int),
         Value::Big(int) => Ok(int as i64),
@@ -124,7 +130,7 @@ fn signed(value: Value, key: Key) -> Result<i64, Fault> {
     }
 }
 
-fn text(value: Value, key: Key) -> Result<StringId, Fault> {
+pub(super) fn text(value: Value, key: Key) -> Result<StringId, Fault> {
     match value {
         Value::Str(id) => Ok(id),
         _ => Err(wrong_type(key, "string")),
@@ -136,7 +142,13 @@ impl Machine {
     #[inline]
     pub(super) fn read_record(&mut self, start: usize) -> Result<Option<Record>, Fault> {
         // PyTorch always writes this key first, and nearly all records are events.
-        if self.stack.get(start).and_then(|key| key.text()).and_then(Key::of) == Some(Key::Action) {
+        if self
+            .stack
+            .get(start)
+            .and_then(|key| key.text())
+            .and_then(Key::of)
+            == Some(Key::Action)
+        {
             return self.read_event(start).map(Some);
         }
         self.read_other_record(start)
@@ -169,8 +181,11 @@ impl Machine {
 
     /// The pair at `index` of the stack.
     #[inline]
-    fn pair_at(&self, index: usize) -> (Option<Key>, Value) {
-        (self.stack[index].text().and_then(Key::of), self.value(self.stack[index + 1]))
+    pub(super) fn pair_at(&self, index: usize) -> (Option<Key>, Value) {
+        (
+            self.stack[index].text().and_then(Key::of),
+            self.value(self.stack[index + 1]),
+        )
     }
 
     #[inline]
@@ -203,17 +218,23 @@ impl Machine {
         }
         self.tables.keys.event |= keys;
         if keys & Key::Size.bit() == 0 || keys & (Key::Addr.bit() | Key::DeviceFree.bit()) == 0 {
-            self.warn(WarningKind::MissingKey("addr or size of a trace entry".to_owned()));
+            self.warn(WarningKind::MissingKey(
+                "addr or size of a trace entry".to_owned(),
+            ));
         }
         event.context = self.tables.context(context);
         Ok(Record::event(self.add_event(event)?))
     }
 
-    fn add_event(&mut self, event: Event) -> Result<EventId, Fault> {
+    pub(super) fn add_event(&mut self, event: Event) -> Result<EventId, Fault> {
         let events = &mut self.tables.events;
         let rows = events.len();
         if rows >= u32::MAX as usize - 1 {
-            return Err(ErrorKind::Limit { what: "the number of events", limit: u64::from(u32::MAX) }.into());
+            return Err(ErrorKind::Limit {
+                what: "the number of events",
+                limit: u64::from(u32::MAX),
+            }
+            .into());
         }
         if rows == events.action.capacity() {
             events.reserve(rows_to_come(rows, self.decoded_bytes, self.expected_bytes));
@@ -264,7 +285,7 @@ impl Machine {
 
     /// The stack that a value of `frames` is.
     #[inline]
-    fn stack_value(&mut self, value: Value, key: Key) -> Result<StackId, Fault> {
+    pub(super) fn stack_value(&mut self, value: Value, key: Key) -> Result<StackId, Fault> {
         let Value::List(list) = value else {
             return match value {
                 Value::None => Ok(StackId::ABSENT),
@@ -293,14 +314,16 @@ impl Machine {
     }
 
     /// A pool id: a tuple or list of two integers. Anything else counts as absent.
-    fn pool_value(&mut self, value: Value) -> Option<PoolId> {
+    pub(super) fn pool_value(&mut self, value: Value) -> Option<PoolId> {
         match value {
             Value::Pair(row) => {
                 let (first, second) = self.tables.pair_of(row);
                 Some(PoolId(first as u64, second as u64))
             }
             Value::List(list) => match self.first_values(self.lists[list as usize], 3)[..] {
-                [Value::Int(first), Value::Int(second)] => Some(PoolId(first as u64, second as u64)),
+                [Value::Int(first), Value::Int(second)] => {
+                    Some(PoolId(first as u64, second as u64))
+                }
                 _ => None,
             },
             _ => None,
@@ -309,7 +332,7 @@ impl Machine {
 
     /// A text; a dict (as some tools write metadata) becomes JSON, None is absent.
     #[inline]
-    fn text_value(&mut self, value: Value) -> Result<Option<StringId>, Fault> {
+    pub(super) fn text_value(&mut self, value: Value) -> Result<Option<StringId>, Fault> {
         match value {
             Value::Str(id) => Ok(Some(id)),
             Value::None => Ok(None),
@@ -335,7 +358,9 @@ impl Machine {
     /// `forward_frames`: a list of texts.
     #[cold]
     fn lines_value(&mut self, value: Value) -> Result<Option<u32>, Fault> {
-        let Value::List(list) = value else { return Ok(None) };
+        let Value::List(list) = value else {
+            return Ok(None);
+        };
         let cell = self.lists[list as usize];
         if let ListCell::UsedLines(row) = cell {
             return Ok(Some(row));
@@ -353,8 +378,18 @@ impl Machine {
 
     fn read_frame(&mut self, start: usize) -> Result<Record, Fault> {
         let none = StringId(0);
-        let mut frame = Frame { name: none, filename: none, line: 0, fx: None };
-        let mut fx = FxNode { op: none, name: none, target: none, original_trace: none };
+        let mut frame = Frame {
+            name: none,
+            filename: none,
+            line: 0,
+            fx: None,
+        };
+        let mut fx = FxNode {
+            op: none,
+            name: none,
+            target: none,
+            original_trace: none,
+        };
         for index in (start..self.stack.len()).step_by(2) {
             let (key, value) = self.pair_at(index);
             match key {
@@ -370,219 +405,38 @@ impl Machine {
                 Some(Key::FxNodeOp) => fx.op = self.text_value(value)?.unwrap_or(none),
                 Some(Key::FxNodeName) => fx.name = self.text_value(value)?.unwrap_or(none),
                 Some(Key::FxNodeTarget) => fx.target = self.text_value(value)?.unwrap_or(none),
-                Some(Key::FxOriginalTrace) => fx.original_trace = self.text_value(value)?.unwrap_or(none),
+                Some(Key::FxOriginalTrace) => {
+                    fx.original_trace = self.text_value(value)?.unwrap_or(none)
+                }
                 _ => self.unknown_key(RecordKind::Frame, index),
             }
         }
-        frame.fx = [fx.op, fx.name, fx.target, fx.original_trace].iter().any(|&id| id != none).then_some(fx);
+        frame.fx = [fx.op, fx.name, fx.target, fx.original_trace]
+            .iter()
+            .any(|&id| id != none)
+            .then_some(fx);
         Ok(Record::frame(self.tables.frames.intern(frame)))
     }
 
-    fn read_segment(&mut self, start: usize) -> Result<Record, Fault> {
-        let mut segment = Segment {
-            device: 0,
-            address: 0,
-            total_size: 0,
-            allocated_size: None,
-            active_size: None,
-            requested_size: None,
-            stream: None,
-            kind: None,
-            pool: None,
-            is_expandable: None,
-            stack: StackId::ABSENT,
-            blocks: 0..0,
-        };
-        for index in (start..self.stack.len()).step_by(2) {
-            let (key, value) = self.pair_at(index);
-            match key {
-                Some(Key::Device) => segment.device = self.device(value)?,
-                Some(Key::Address) if value == Value::None => {
-                    self.warn(WarningKind::MissingKey("address of a segment".to_owned()));
-                }
-                Some(Key::Address) => segment.address = unsigned(value, Key::Address)?,
-                Some(Key::TotalSize) => segment.total_size = unsigned(value, Key::TotalSize)?,
-                Some(key @ Key::AllocatedSize) => segment.allocated_size = Some(unsigned(value, key)?),
-                Some(key @ Key::ActiveSize) => segment.active_size = Some(unsigned(value, key)?),
-                Some(key @ Key::RequestedSize) => segment.requested_size = Some(unsigned(value, key)?),
-                Some(Key::Stream) => segment.stream = Some(signed(value, Key::Stream)?),
-                Some(Key::SegmentType) => segment.kind = Some(self.segment_kind(value)?),
-                Some(Key::SegmentPoolId) => segment.pool = self.pool_value(value),
-                Some(Key::IsExpandable) => segment.is_expandable = Some(signed(value, Key::IsExpandable)? != 0),
-                Some(Key::Frames) => segment.stack = self.stack_value(value, Key::Frames)?,
-                Some(Key::Blocks) => segment.blocks = self.rows_value(value, RecordKind::Block, Key::Blocks)?,
-                _ => self.unknown_key(RecordKind::Segment, index),
-            }
-        }
-        grow(&mut self.tables.segments, self.decoded_bytes, None);
-        self.tables.segments.push(segment);
-        Ok(Record { kind: RecordKind::Segment, row: self.tables.segments.len() as u32 - 1 })
-    }
-
-    fn device(&self, value: Value) -> Result<i32, Fault> {
-        let device = signed(value, Key::Device)?;
-        i32::try_from(device).map_err(|_| wrong_type(Key::Device, "device index"))
-    }
-
-    fn segment_kind(&self, value: Value) -> Result<SegmentKind, Fault> {
-        let id = text(value, Key::SegmentType)?;
-        Ok(match self.tables.strings.get(id) {
-            "small" => SegmentKind::Small,
-            "large" => SegmentKind::Large,
-            _ => SegmentKind::Other(id),
-        })
-    }
-
-    fn read_block(&mut self, start: usize) -> Result<Record, Fault> {
-        let mut block = Block {
-            address: 0,
-            size: 0,
-            requested_size: None,
-            state: BlockState::Inactive,
-            stack: StackId::ABSENT,
-            history: None,
-        };
-        for index in (start..self.stack.len()).step_by(2) {
-            let (key, value) = self.pair_at(index);
-            match key {
-                Some(key @ (Key::Address | Key::Addr)) => block.address = unsigned(value, key)?,
-                Some(Key::Size) => block.size = unsigned(value, Key::Size)?,
-                Some(key @ Key::RequestedSize) => block.requested_size = Some(unsigned(value, key)?),
-                Some(Key::State) => block.state = self.block_state(value)?,
-                Some(Key::Frames) => block.stack = self.stack_value(value, Key::Frames)?,
-                Some(Key::History) => {
-                    block.history = Some(self.rows_value(value, RecordKind::Tenant, Key::History)?);
-                }
-                _ => self.unknown_key(RecordKind::Block, index),
-            }
-        }
-        grow(&mut self.tables.blocks.rows, self.decoded_bytes, None);
-        self.tables.blocks.rows.push(block);
-        Ok(Record { kind: RecordKind::Block, row: self.tables.blocks.rows.len() as u32 - 1 })
-    }
-
-    fn block_state(&self, value: Value) -> Result<BlockState, Fault> {
-        let id = text(value, Key::State)?;
-        Ok(match self.tables.strings.get(id) {
-            "active_allocated" => BlockState::ActiveAllocated,
-            // The second is only in PyTorch's docstrings.
-            "active_pending_free" | "active_awaiting_free" => BlockState::ActivePendingFree,
-            "inactive" => BlockState::Inactive,
-            _ => BlockState::Other(id),
-        })
-    }
-
-    fn read_tenant(&mut self, start: usize) -> Result<Record, Fault> {
-        let mut tenant = Tenant { address: None, real_size: 0, stack: StackId::ABSENT };
-        for index in (start..self.stack.len()).step_by(2) {
-            let (key, value) = self.pair_at(index);
-            match key {
-                Some(Key::Addr) => tenant.address = Some(unsigned(value, Key::Addr)?),
-                Some(Key::RealSize) => tenant.real_size = unsigned(value, Key::RealSize)?,
-                Some(Key::Frames) => tenant.stack = self.stack_value(value, Key::Frames)?,
-                _ => self.unknown_key(RecordKind::Tenant, index),
-            }
-        }
-        self.tables.blocks.tenants.push(tenant);
-        Ok(Record { kind: RecordKind::Tenant, row: self.tables.blocks.tenants.len() as u32 - 1 })
-    }
-
-    fn read_annotation(&mut self, start: usize) -> Result<Record, Fault> {
-        let mut annotation =
-            Annotation { stage: Stage::Start, name: StringId(0), device: 0, time_us: NO_TIME };
-        for index in (start..self.stack.len()).step_by(2) {
-            let (key, value) = self.pair_at(index);
-            match key {
-                Some(Key::Stage) => {
-                    let id = text(value, Key::Stage)?;
-                    annotation.stage = match self.tables.strings.get(id) {
-                        "START" => Stage::Start,
-                        "END" => Stage::End,
-                        _ => Stage::Other(id),
-                    };
-                }
-                Some(Key::Name) => annotation.name = text(value, Key::Name)?,
-                Some(Key::Device) => annotation.device = self.device(value)?,
-                Some(Key::TimeUs) => annotation.time_us = signed(value, Key::TimeUs)?,
-                _ => self.unknown_key(RecordKind::Annotation, index),
-            }
-        }
-        self.tables.annotations.rows.push(annotation);
-        Ok(Record { kind: RecordKind::Annotation, row: self.tables.annotations.rows.len() as u32 - 1 })
-    }
-
-    /// The rows of a list of records, contiguous: copied to the end of their table if a file shares
-    /// them in another order. The list then stands for the copy, so that this happens once.
-    pub(super) fn rows_value(
-        &mut self,
-        value: Value,
-        wanted: RecordKind,
-        key: Key,
-    ) -> Result<std::ops::Range<u32>, Fault> {
-        let Value::List(list) = value else { return Err(wrong_type(key, "list")) };
-        match self.lists[list as usize] {
-            ListCell::Empty => Ok(0..0),
-            ListCell::Rows { kind, start, count } if kind == wanted => Ok(start..start + count),
-            cell => {
-                let mut copies = Vec::new();
-                for (index, item) in self.list_values(cell).into_iter().enumerate() {
-                    match item {
-                        Value::Record(record) if record.kind == wanted => copies.push(record.row),
-                        _ => {
-                            let kind = ErrorKind::Malformed(format!("item {index} is no {}", wanted.word()));
-                            return Err(Fault { kind, field: Some(key.text()) });
-                        }
-                    }
-                }
-                let rows = self.copy_rows(wanted, &copies)?;
-                let (start, count) = (rows.start, rows.end - rows.start);
-                self.lists[list as usize] = ListCell::Rows { kind: wanted, start, count };
-                Ok(rows)
-            }
-        }
-    }
-
-    fn copy_rows(&mut self, kind: RecordKind, rows: &[u32]) -> Result<std::ops::Range<u32>, Fault> {
-        let tables = &mut self.tables;
-        let start = match kind {
-            RecordKind::Event => tables.events.len(),
-            RecordKind::Segment => tables.segments.len(),
-            RecordKind::Block => tables.blocks.rows.len(),
-            RecordKind::Tenant => tables.blocks.tenants.len(),
-            RecordKind::Annotation => tables.annotations.rows.len(),
-            RecordKind::Frame => return Ok(0..0),
-        };
-        for &row in rows {
-            let row = row as usize;
-            match kind {
-                RecordKind::Event => {
-                    let event = self.tables.events.get(EventId::from_index(row));
-                    self.add_event(event)?;
-                }
-                RecordKind::Segment => self.tables.segments.push(self.tables.segments[row].clone()),
-                RecordKind::Block => self.tables.blocks.rows.push(self.tables.blocks.rows[row].clone()),
-                RecordKind::Tenant => self.tables.blocks.tenants.push(self.tables.blocks.tenants[row]),
-                RecordKind::Annotation => {
-                    self.tables.annotations.rows.push(self.tables.annotations.rows[row]);
-                }
-                RecordKind::Frame => {}
-            }
-        }
-        Ok(start as u32..(start + rows.len()) as u32)
-    }
-
     #[cold]
-    fn unknown_key(&mut self, kind: RecordKind, index: usize) {
+    pub(super) fn unknown_key(&mut self, kind: RecordKind, index: usize) {
         let name = match self.value(self.stack[index]) {
             Value::Str(id) => self.tables.strings.get(id).chars().take(64).collect(),
             _ => "(no string)".to_owned(),
         };
-        self.warn(WarningKind::UnknownKey(format!("{name} of a {}", kind.word())));
+        self.warn(WarningKind::UnknownKey(format!(
+            "{name} of a {}",
+            kind.word()
+        )));
     }
 
     #[cold]
     pub(super) fn warn(&mut self, kind: WarningKind) {
-        let path = if self.warnings.wants_place(&kind) { super::path::of(self, None) } else { String::new() };
+        let path = if self.warnings.wants_place(&kind) {
+            super::path::of(self, None)
+        } else {
+            String::new()
+        };
         self.warnings.add(kind, || path);
     }
 }

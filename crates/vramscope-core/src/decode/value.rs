@@ -41,8 +41,14 @@ pub(super) enum RecordKind {
 }
 
 impl RecordKind {
-    const ALL: [Self; 6] =
-        [Self::Event, Self::Frame, Self::Segment, Self::Block, Self::Tenant, Self::Annotation];
+    const ALL: [Self; 6] = [
+        Self::Event,
+        Self::Frame,
+        Self::Segment,
+        Self::Block,
+        Self::Tenant,
+        Self::Annotation,
+    ];
 
     /// The word for messages.
     pub(super) fn word(self) -> &'static str {
@@ -57,17 +63,25 @@ impl RecordKind {
     }
 
     fn of_tag(tag: u8) -> Option<Self> {
-        Self::ALL.get(usize::from(tag).wrapping_sub(Self::Event as usize)).copied()
+        Self::ALL
+            .get(usize::from(tag).wrapping_sub(Self::Event as usize))
+            .copied()
     }
 }
 
 impl Record {
     pub(super) fn event(id: EventId) -> Self {
-        Self { kind: RecordKind::Event, row: id.0 }
+        Self {
+            kind: RecordKind::Event,
+            row: id.0,
+        }
     }
 
     pub(super) fn frame(id: FrameId) -> Self {
-        Self { kind: RecordKind::Frame, row: id.0 }
+        Self {
+            kind: RecordKind::Frame,
+            row: id.0,
+        }
     }
 }
 
@@ -126,11 +140,17 @@ impl Packed {
             LIST => Value::List(self.row()),
             DICT => Value::Dict(self.row()),
             PAIR => Value::Pair(self.row()),
-            WIDE => wide.get(self.row() as usize).copied().unwrap_or(Value::None),
+            WIDE => wide
+                .get(self.row() as usize)
+                .copied()
+                .unwrap_or(Value::None),
             FALSE => Value::Bool(false),
             TRUE => Value::Bool(true),
             tag => match RecordKind::of_tag(tag) {
-                Some(kind) => Value::Record(Record { kind, row: self.row() }),
+                Some(kind) => Value::Record(Record {
+                    kind,
+                    row: self.row(),
+                }),
                 None => Value::None,
             },
         }
@@ -144,12 +164,6 @@ impl Packed {
     #[inline]
     pub(super) fn row(self) -> u32 {
         (self.0 >> TAG_BITS) as u32
-    }
-
-    /// The integer, if it is one of at most 60 bits.
-    #[inline]
-    pub(super) fn int(self) -> Option<i64> {
-        (self.tag() == INT).then_some(self.0 as i64 >> TAG_BITS)
     }
 
     /// The text, if it is one.
@@ -173,15 +187,20 @@ impl Packed {
     /// The record, if it is one.
     #[inline]
     pub(super) fn record(self) -> Option<Record> {
-        RecordKind::of_tag(self.tag()).map(|kind| Record { kind, row: self.row() })
+        RecordKind::of_tag(self.tag()).map(|kind| Record {
+            kind,
+            row: self.row(),
+        })
     }
 
     /// In four bytes, for the memo.
     #[inline]
     pub(super) fn narrow(self) -> Result<u32, ErrorKind> {
         // An integer needs more; a pickle has no reason to memoise one, and gets it from the side table.
-        u32::try_from(self.0)
-            .map_err(|_| ErrorKind::Limit { what: "the number of objects", limit: 1 << (32 - TAG_BITS) })
+        u32::try_from(self.0).map_err(|_| ErrorKind::Limit {
+            what: "the number of objects",
+            limit: 1 << (32 - TAG_BITS),
+        })
     }
 
     #[inline]
@@ -211,7 +230,11 @@ pub(super) enum ListCell {
     /// A list of texts that a record has used: row of the contexts' forward stacks.
     UsedLines(u32),
     /// Consecutive rows of one table: what a list of records nearly always is.
-    Rows { kind: RecordKind, start: u32, count: u32 },
+    Rows {
+        kind: RecordKind,
+        start: u32,
+        count: u32,
+    },
     /// Anything else: row of the machine's `items`.
     Items(u32),
 }

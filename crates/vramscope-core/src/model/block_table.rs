@@ -78,7 +78,9 @@ impl BlockTable {
     /// The tenants of a block, newest first.
     #[must_use]
     pub fn tenants(&self, block: &Block) -> &[Tenant] {
-        block.history.as_ref().map_or(&[], |range| &self.tenants[range.start as usize..range.end as usize])
+        block.history.as_ref().map_or(&[], |range| {
+            &self.tenants[range.start as usize..range.end as usize]
+        })
     }
 
     /// Bytes the program asked for: the block's own key, else its newest tenant's (torch 1.13), else

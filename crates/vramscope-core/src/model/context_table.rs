@@ -9,7 +9,9 @@ use crate::ids::{ContextId, StringId};
 
 /// A memory pool: `(0, 0)` is the default one, `(n, 0)` belongs to a CUDA graph capture, `(0, n)` to
 /// a `graph_pool_handle` or `MemPool`.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default, Serialize, Deserialize)]
+#[derive(
+    Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default, Serialize, Deserialize,
+)]
 pub struct PoolId(pub u64, pub u64);
 
 impl PoolId {
@@ -55,7 +57,10 @@ impl ContextTable {
     /// The id of `context`, which is added if it is new.
     pub(crate) fn intern(&mut self, context: Context) -> ContextId {
         let hash = self.index.hash(context);
-        if let Some(row) = self.index.find(hash, |row| self.rows[row as usize] == context) {
+        if let Some(row) = self
+            .index
+            .find(hash, |row| self.rows[row as usize] == context)
+        {
             return ContextId(row);
         }
         let id = ContextId::from_index(self.rows.len());
@@ -81,7 +86,8 @@ impl ContextTable {
 
     /// The forward pass's stack of a context, as preformatted lines (each may end in a newline).
     pub fn forward_lines(&self, context: &Context) -> impl ExactSizeIterator<Item = StringId> {
-        self.forward.lines(context.forward_frames.unwrap_or(u32::MAX))
+        self.forward
+            .lines(context.forward_frames.unwrap_or(u32::MAX))
     }
 
     /// Number of distinct contexts.

@@ -58,7 +58,10 @@ impl Action {
     /// The name in the file, unless the action is unknown.
     #[must_use]
     pub fn name(self) -> Option<&'static str> {
-        Self::KNOWN.iter().find(|(action, _)| *action == self).map(|&(_, name)| name)
+        Self::KNOWN
+            .iter()
+            .find(|(action, _)| *action == self)
+            .map(|&(_, name)| name)
     }
 }
 

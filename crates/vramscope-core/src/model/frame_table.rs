@@ -40,7 +40,10 @@ impl FrameTable {
     /// The id of `frame`, which is added if it is new.
     pub(crate) fn intern(&mut self, frame: Frame) -> FrameId {
         let hash = self.index.hash(frame);
-        if let Some(row) = self.index.find(hash, |row| self.rows[row as usize] == frame) {
+        if let Some(row) = self
+            .index
+            .find(hash, |row| self.rows[row as usize] == frame)
+        {
             return FrameId(row);
         }
         let id = FrameId::from_index(self.rows.len());

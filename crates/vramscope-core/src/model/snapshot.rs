@@ -109,8 +109,15 @@ impl Snapshot {
     #[must_use]
     pub fn devices(&self) -> Vec<DeviceIndex> {
         let with_events = (0..).zip(&self.traces).filter(|(_, rows)| !rows.is_empty());
-        let with_segments = self.segments.rows.iter().filter_map(|segment| u32::try_from(segment.device).ok());
-        let mut devices: Vec<_> = with_events.map(|(device, _)| device).chain(with_segments).collect();
+        let with_segments = self
+            .segments
+            .rows
+            .iter()
+            .filter_map(|segment| u32::try_from(segment.device).ok());
+        let mut devices: Vec<_> = with_events
+            .map(|(device, _)| device)
+            .chain(with_segments)
+            .collect();
         devices.sort_unstable();
         devices.dedup();
         if devices.is_empty() {

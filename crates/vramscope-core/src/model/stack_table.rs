@@ -40,7 +40,10 @@ impl StackTable {
     }
 
     /// The frames of `id`, innermost first; none for [`StackId::ABSENT`].
-    pub fn frames(&self, id: StackId) -> impl DoubleEndedIterator<Item = FrameId> + ExactSizeIterator {
+    pub fn frames(
+        &self,
+        id: StackId,
+    ) -> impl DoubleEndedIterator<Item = FrameId> + ExactSizeIterator {
         self.lists.get(id.0).iter().map(|&frame| FrameId(frame))
     }
 
@@ -103,7 +106,9 @@ impl ListTable {
 
     fn get(&self, row: u32) -> &[u32] {
         let row = row as usize;
-        let Some(&end) = self.ends.get(row) else { return &[] };
+        let Some(&end) = self.ends.get(row) else {
+            return &[];
+        };
         let start = if row == 0 { 0 } else { self.ends[row - 1] };
         &self.items[start..end]
     }
@@ -113,6 +118,8 @@ impl ListTable {
     }
 
     fn heap_bytes(&self) -> usize {
-        self.items.capacity() * 4 + self.ends.capacity() * size_of::<usize>() + self.index.heap_bytes()
+        self.items.capacity() * 4
+            + self.ends.capacity() * size_of::<usize>()
+            + self.index.heap_bytes()
     }
 }

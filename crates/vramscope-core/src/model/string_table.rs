@@ -17,7 +17,11 @@ pub struct StringTable {
 
 impl Default for StringTable {
     fn default() -> Self {
-        let mut table = Self { text: String::new(), ends: Vec::new(), index: RowIndex::default() };
+        let mut table = Self {
+            text: String::new(),
+            ends: Vec::new(),
+            index: RowIndex::default(),
+        };
         table.intern("");
         table
     }
@@ -49,7 +53,9 @@ impl StringTable {
     #[must_use]
     pub fn find(&self, text: &str) -> Option<StringId> {
         let hash = self.index.hash(text.as_bytes());
-        self.index.find(hash, |row| self.get(StringId(row)) == text).map(StringId)
+        self.index
+            .find(hash, |row| self.get(StringId(row)) == text)
+            .map(StringId)
     }
 
     /// The text of `id`; empty for an id of another snapshot.

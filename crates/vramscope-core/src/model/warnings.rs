@@ -75,7 +75,11 @@ impl Warnings {
         let index = match self.list.iter().position(|warning| warning.kind == kind) {
             Some(index) => index,
             None if self.list.len() < Self::KINDS_KEPT => {
-                self.list.push(Warning { kind, count: 0, places: Vec::new() });
+                self.list.push(Warning {
+                    kind,
+                    count: 0,
+                    places: Vec::new(),
+                });
                 self.list.len() - 1
             }
             None => return,

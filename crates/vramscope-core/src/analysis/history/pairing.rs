@@ -49,8 +49,14 @@ struct Pairing {
 /// The allocations of one device.
 pub(super) fn pair(snapshot: &Snapshot, device: DeviceIndex, rows: Range<u32>) -> History {
     let events = &snapshot.events;
-    let actions = events.action.get(rows.start as usize..rows.end as usize).unwrap_or(&[]);
-    let allocs = actions.iter().filter(|&&action| action == Action::Alloc).count();
+    let actions = events
+        .action
+        .get(rows.start as usize..rows.end as usize)
+        .unwrap_or(&[]);
+    let allocs = actions
+        .iter()
+        .filter(|&&action| action == Action::Alloc)
+        .count();
     let mut pairing = Pairing {
         places: HashMap::default(),
         recorded: with_capacity(allocs),
@@ -114,7 +120,10 @@ impl Pairing {
     }
 
     fn alloc(&mut self, moment: u32, address: u64, bytes: u64) -> u32 {
-        let place = self.places.entry(address).or_insert(Place { row: NONE, version: 0 });
+        let place = self.places.entry(address).or_insert(Place {
+            row: NONE,
+            version: 0,
+        });
         let older = place.row;
         if older != NONE {
             place.version += 1;
@@ -125,7 +134,11 @@ impl Pairing {
             let (table, row) = self.row_mut(older);
             // A requested free whose completion was not recorded ended then; else it ends here.
             let requested = table.free_requested[row];
-            table.died[row] = if requested == NEVER { moment } else { requested };
+            table.died[row] = if requested == NEVER {
+                moment
+            } else {
+                requested
+            };
             if requested == NEVER {
                 self.mismatches.alloc_at_live_address += 1;
             } else {
@@ -152,14 +165,20 @@ impl Pairing {
             self.mismatches.completed_without_request += 1;
         }
         if let Some(place) = self.places.get_mut(&address) {
-            *place = Place { row: NONE, version: place.version + 1 };
+            *place = Place {
+                row: NONE,
+                version: place.version + 1,
+            };
         }
         row
     }
 
     /// The allocation that lives at an address; one from before the recording if none is known.
     fn live_row(&mut self, address: u64, bytes: u64) -> u32 {
-        let place = self.places.entry(address).or_insert(Place { row: NONE, version: 0 });
+        let place = self.places.entry(address).or_insert(Place {
+            row: NONE,
+            version: 0,
+        });
         if place.row == NONE {
             place.row = self.before.push(address, bytes, 0, place.version) | BEFORE;
         }
@@ -178,7 +197,8 @@ impl Pairing {
                 Some(place) => final_blocks.push((place.row, block)),
                 None => {
                     let bytes = snapshot.blocks.requested_bytes(snapshot.blocks.get(block));
-                    let row = ghosts.push(address, bytes, 0, place.map_or(0, |place| place.version));
+                    let row =
+                        ghosts.push(address, bytes, 0, place.map_or(0, |place| place.version));
                     if state == BlockState::ActivePendingFree {
                         ghosts.free_requested[row as usize] = 0;
                     }
@@ -206,7 +226,10 @@ impl Pairing {
                     table.died[row] = requested;
                     self.mismatches.requested_without_completion += 1;
                     if let Some(place) = self.places.get_mut(&table.address[row]) {
-                        *place = Place { row: NONE, version: place.version + 1 };
+                        *place = Place {
+                            row: NONE,
+                            version: place.version + 1,
+                        };
                     }
                 }
             }
@@ -223,9 +246,12 @@ impl Pairing {
                 self.mismatches.block_size_differs += 1;
             }
         }
-        let live = |table: &AllocationTable| table.died.iter().filter(|&&died| died == NEVER).count() as u64;
+        let live = |table: &AllocationTable| {
+            table.died.iter().filter(|&&died| died == NEVER).count() as u64
+        };
         if !snapshot.segments.is_empty() {
-            self.mismatches.live_without_block = live(&self.recorded) + live(&self.before) - matched;
+            self.mismatches.live_without_block =
+                live(&self.recorded) + live(&self.before) - matched;
         }
     }
 
@@ -259,8 +285,10 @@ impl Pairing {
         for row in &mut allocation_of_event {
             *row = place(*row);
         }
-        let mut final_blocks: Vec<_> =
-            final_blocks.iter().map(|&(row, block)| (AllocationId(place(row)), block)).collect();
+        let mut final_blocks: Vec<_> = final_blocks
+            .iter()
+            .map(|&(row, block)| (AllocationId(place(row)), block))
+            .collect();
         final_blocks.sort_unstable();
         History {
             device,
@@ -278,10 +306,20 @@ impl Pairing {
 
 /// Address, row and state of the device's active blocks, by address.
 fn active_blocks(snapshot: &Snapshot, device: DeviceIndex) -> Vec<(u64, BlockId, BlockState)> {
-    let own = snapshot.segments.rows.iter().filter(|segment| u32::try_from(segment.device) == Ok(device));
+    let own = snapshot
+        .segments
+        .rows
+        .iter()
+        .filter(|segment| u32::try_from(segment.device) == Ok(device));
     let mut blocks: Vec<_> = own
         .flat_map(crate::model::Segment::block_ids)
-        .map(|id| (snapshot.blocks.get(id).address, id, snapshot.blocks.get(id).state))
+        .map(|id| {
+            (
+                snapshot.blocks.get(id).address,
+                id,
+                snapshot.blocks.get(id).state,
+            )
+        })
         .filter(|&(_, _, state)| state.is_active())
         .collect();
     blocks.sort_unstable_by_key(|&(address, id, _)| (address, id));

@@ -49,8 +49,16 @@ impl Ranges {
     /// Adds a range, joined with the expandable ranges of the same stream that it touches. Whether it
     /// was free before; if not, nothing changes.
     pub(super) fn insert(&mut self, range: MappedRange) -> bool {
-        let before = self.by_address.range(..=range.address).next_back().map(|(_, range)| *range);
-        let after = self.by_address.range(range.address..).next().map(|(_, range)| *range);
+        let before = self
+            .by_address
+            .range(..=range.address)
+            .next_back()
+            .map(|(_, range)| *range);
+        let after = self
+            .by_address
+            .range(range.address..)
+            .next()
+            .map(|(_, range)| *range);
         let overlaps = before.is_some_and(|before| before.end() > u128::from(range.address))
             || after.is_some_and(|after| u128::from(after.address) < range.end());
         if overlaps {
@@ -60,12 +68,16 @@ impl Ranges {
         let joins = |other: &MappedRange| {
             range.is_expandable && other.is_expandable && other.stream == range.stream
         };
-        if let Some(after) = after.filter(|after| joins(after) && u128::from(after.address) == range.end()) {
+        if let Some(after) =
+            after.filter(|after| joins(after) && u128::from(after.address) == range.end())
+        {
             self.by_address.remove(&after.address);
             joined.bytes += after.bytes;
             joined.pool = joined.pool.or(after.pool);
         }
-        if let Some(before) = before.filter(|before| joins(before) && before.end() == u128::from(range.address)) {
+        if let Some(before) =
+            before.filter(|before| joins(before) && before.end() == u128::from(range.address))
+        {
             joined.address = before.address;
             joined.bytes += before.bytes;
             joined.pool = joined.pool.or(before.pool);
@@ -77,8 +89,11 @@ impl Ranges {
     /// Takes a range out: a whole segment, or a piece of an expandable one, which leaves what is before
     /// and after it. Whether all of it was mapped as one range; if not, nothing changes.
     pub(super) fn remove(&mut self, range: &MappedRange) -> bool {
-        let Some((_, &holder)) = self.by_address.range(..=range.address).next_back() else { return false };
-        if range.end() > holder.end() || (!holder.is_expandable && holder.address != range.address) {
+        let Some((_, &holder)) = self.by_address.range(..=range.address).next_back() else {
+            return false;
+        };
+        if range.end() > holder.end() || (!holder.is_expandable && holder.address != range.address)
+        {
             return false;
         }
         self.by_address.remove(&holder.address);
@@ -88,12 +103,25 @@ impl Ranges {
         }
         let bytes_before = range.address - holder.address;
         if bytes_before > 0 {
-            self.by_address.insert(holder.address, MappedRange { bytes: bytes_before, ..holder });
+            self.by_address.insert(
+                holder.address,
+                MappedRange {
+                    bytes: bytes_before,
+                    ..holder
+                },
+            );
         }
         let bytes_after = (holder.end() - range.end()) as u64;
         if bytes_after > 0 {
             let address = range.address.wrapping_add(range.bytes);
-            self.by_address.insert(address, MappedRange { address, bytes: bytes_after, ..holder });
+            self.by_address.insert(
+                address,
+                MappedRange {
+                    address,
+                    bytes: bytes_after,
+                    ..holder
+                },
+            );
         }
         true
     }
@@ -104,11 +132,21 @@ mod tests {
     use super::*;
 
     fn expandable(address: u64, bytes: u64) -> MappedRange {
-        MappedRange { address, bytes, stream: 0, pool: None, is_expandable: true }
+        MappedRange {
+            address,
+            bytes,
+            stream: 0,
+            pool: None,
+            is_expandable: true,
+        }
     }
 
     fn spans(ranges: &Ranges) -> Vec<(u64, u64)> {
-        ranges.to_vec().iter().map(|range| (range.address, range.bytes)).collect()
+        ranges
+            .to_vec()
+            .iter()
+            .map(|range| (range.address, range.bytes))
+            .collect()
     }
 
     #[test]
@@ -129,11 +167,23 @@ mod tests {
     fn other_streams_and_plain_segments_stay_apart() {
         let mut ranges = Ranges::default();
         ranges.insert(expandable(0, 10));
-        ranges.insert(MappedRange { stream: 1, ..expandable(10, 10) });
-        ranges.insert(MappedRange { is_expandable: false, ..expandable(20, 10) });
+        ranges.insert(MappedRange {
+            stream: 1,
+            ..expandable(10, 10)
+        });
+        ranges.insert(MappedRange {
+            is_expandable: false,
+            ..expandable(20, 10)
+        });
         assert_eq!(spans(&ranges), [(0, 10), (10, 10), (20, 10)]);
-        assert!(!ranges.remove(&MappedRange { is_expandable: false, ..expandable(22, 3) }));
-        assert!(ranges.remove(&MappedRange { is_expandable: false, ..expandable(20, 10) }));
+        assert!(!ranges.remove(&MappedRange {
+            is_expandable: false,
+            ..expandable(22, 3)
+        }));
+        assert!(ranges.remove(&MappedRange {
+            is_expandable: false,
+            ..expandable(20, 10)
+        }));
         assert_eq!(spans(&ranges), [(0, 10), (10, 10)]);
     }
 }

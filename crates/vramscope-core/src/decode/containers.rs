@@ -1,0 +1,358 @@
+//! Lists and dicts of the [`Machine`]: how they fill, and what they turn into when complete.
+
+use super::key::Key;
+use super::machine::{Machine, grow};
+use super::value::{
+    DictCell, Fault, ListCell, Packed, PackedDict, Record, RecordKind, Value, malformed,
+};
+
+impl Machine {
+    pub(super) fn new_list(&mut self) -> Value {
+        grow(&mut self.lists, self.decoded_bytes, self.expected_bytes);
+        self.lists.push(ListCell::Empty);
+        Value::List(self.lists.len() as u32 - 1)
+    }
+
+    #[inline]
+    pub(super) fn new_dict(&mut self) -> Value {
+        grow(&mut self.dicts, self.decoded_bytes, self.expected_bytes);
+        self.dicts.push(PackedDict::EMPTY);
+        Value::Dict(self.dicts.len() as u32 - 1)
+    }
+
+    /// APPENDS: the values above the mark into the list below it.
+    #[inline]
+    pub(super) fn appends(&mut self) -> Result<(), Fault> {
+        let start = self.marked()?;
+        let list = self.container_below(start)?;
+        self.extend_list(list, start)?;
+        self.stack.truncate(start);
+        self.marks.pop();
+        Ok(())
+    }
+
+    /// APPEND: the top of the stack into the list below it.
+    pub(super) fn append(&mut self) -> Result<(), Fault> {
+        self.top()?;
+        let start = self.stack.len() - 1;
+        let list = self.container_below(start)?;
+        self.extend_list(list, start)?;
+        self.stack.truncate(start);
+        Ok(())
+    }
+
+    /// LIST or TUPLE: the values above the mark as a new list.
+    pub(super) fn list_from_mark(&mut self) -> Result<(), Fault> {
+        let start = self.marked()?;
+        self.list_from(start)?;
+        self.marks.pop();
+        Ok(())
+    }
+
+    /// A tuple of the `count` topmost values. Two integers are kept as a pair: pool ids are
+    /// written as a fresh tuple for every event.
+    pub(super) fn tuple(&mut self, count: usize) -> Result<(), Fault> {
+        let floor = self.marks.last().map_or(0, |&mark| mark as usize);
+        let Some(start) = self
+            .stack
+            .len()
+            .checked_sub(count)
+            .filter(|&start| start >= floor)
+        else {
+            return Err(malformed("stack underflow"));
+        };
+        if let [first, second] = self.stack[start..]
+            && let (Value::Int(first), Value::Int(second)) = (self.value(first), self.value(second))
+        {
+            let pair = self.tables.pair(first, second);
+            self.stack.truncate(start);
+            self.push(Value::Pair(pair));
+            return Ok(());
+        }
+        self.list_from(start)
+    }
+
+    fn list_from(&mut self, start: usize) -> Result<(), Fault> {
+        let list = self.new_list();
+        let Value::List(row) = list else {
+            return Ok(());
+        };
+        self.extend_list(row, start)?;
+        self.stack.truncate(start);
+        self.push(list);
+        Ok(())
+    }
+
+    /// SETITEMS: the keys and values above the mark into the dict below it.
+    #[inline]
+    pub(super) fn set_items(&mut self) -> Result<(), Fault> {
+        let start = self.marked()?;
+        let Some(dict) = start
+            .checked_sub(1)
+            .and_then(|below| self.stack[below].dict())
+        else {
+            return Err(malformed("SETITEMS on something that is no dict"));
+        };
+        self.extend_dict(dict, start)?;
+        self.stack.truncate(start);
+        self.marks.pop();
+        Ok(())
+    }
+
+    /// SETITEM: the two topmost values into the dict below them.
+    pub(super) fn set_item(&mut self) -> Result<(), Fault> {
+        let floor = self.marks.last().map_or(0, |&mark| mark as usize);
+        let start = match self.stack.len().checked_sub(2) {
+            Some(start) if start > floor => start,
+            _ => return Err(malformed("stack underflow")),
+        };
+        let Some(dict) = self.stack[start - 1].dict() else {
+            return Err(malformed("SETITEM on something that is no dict"));
+        };
+        self.add_pairs(dict, start)?;
+        self.stack.truncate(start);
+        Ok(())
+    }
+
+    /// DICT: the keys and values above the mark as a new dict.
+    pub(super) fn dict_from_mark(&mut self) -> Result<(), Fault> {
+        let start = self.marked()?;
+        let dict = self.new_dict();
+        if let Value::Dict(row) = dict {
+            self.extend_dict(row, start)?;
+        }
+        self.stack.truncate(start);
+        self.marks.pop();
+        self.push(dict);
+        Ok(())
+    }
+
+    fn container_below(&self, start: usize) -> Result<u32, Fault> {
+        match start
+            .checked_sub(1)
+            .map(|below| self.value(self.stack[below]))
+        {
+            Some(Value::List(row)) => Ok(row),
+            _ => Err(malformed("APPEND on something that is no list")),
+        }
+    }
+
+    /// A fresh dict whose pairs come at once becomes a record right away; any other collects pairs.
+    #[inline]
+    fn extend_dict(&mut self, dict: u32, start: usize) -> Result<(), Fault> {
+        if (self.stack.len() - start) % 2 != 0 {
+            return Err(malformed("a dict has a key without a value"));
+        }
+        if self.dicts[dict as usize] == PackedDict::EMPTY
+            && let Some(record) = self.read_record(start)?
+        {
+            if record.kind == RecordKind::Frame && self.last_memoised.0 == dict {
+                self.memo[self.last_memoised.1] = Packed::of_record(record).narrow()?;
+            }
+            return self.set_dict(dict, DictCell::Record(record));
+        }
+        self.add_pairs(dict, start)
+    }
+
+    fn add_pairs(&mut self, dict: u32, start: usize) -> Result<(), Fault> {
+        let row = match self.dict(dict) {
+            DictCell::Empty if self.stack.len() == start => return Ok(()),
+            DictCell::Empty => {
+                self.pairs.push(Vec::new());
+                let row = self.pairs.len() as u32 - 1;
+                self.set_dict(dict, DictCell::Pairs(row))?;
+                row
+            }
+            DictCell::Pairs(row) => row,
+            DictCell::Record(_) | DictCell::Text(_) => {
+                return Err(malformed("a dict changes after it was used"));
+            }
+        };
+        let pairs = &mut self.pairs[row as usize];
+        for pair in self.stack[start..].chunks_exact(2) {
+            if let [key, value] = *pair {
+                pairs.push((key, value));
+                self.loose_values += 2;
+            }
+        }
+        Ok(())
+    }
+
+    /// Turns a dict that collected pairs into a record if it is one: on its first use in a list.
+    pub(super) fn settle(&mut self, dict: u32) -> Result<Option<Record>, Fault> {
+        match self.dict(dict) {
+            DictCell::Record(record) => Ok(Some(record)),
+            DictCell::Empty | DictCell::Text(_) => Ok(None),
+            DictCell::Pairs(row) => {
+                // The record reader works on the stack: lay the pairs on it.
+                let start = self.stack.len();
+                let pairs = std::mem::take(&mut self.pairs[row as usize]);
+                self.stack
+                    .extend(pairs.iter().flat_map(|&(key, value)| [key, value]));
+                let record = self.read_record(start);
+                self.stack.truncate(start);
+                match record? {
+                    Some(record) => {
+                        self.loose_values -= 2 * pairs.len();
+                        self.set_dict(dict, DictCell::Record(record))?;
+                        Ok(Some(record))
+                    }
+                    None => {
+                        self.pairs[row as usize] = pairs;
+                        Ok(None)
+                    }
+                }
+            }
+        }
+    }
+
+    /// Adds the values from `start` to a list.
+    fn extend_list(&mut self, list: u32, start: usize) -> Result<(), Fault> {
+        let frames_only = self.settle_all(start)?;
+        if start == self.stack.len() {
+            return Ok(());
+        }
+        let cell = self.lists[list as usize];
+        self.lists[list as usize] = match cell {
+            ListCell::Empty if frames_only => {
+                ListCell::Stack(self.tables.stack_of(&self.stack[start..]))
+            }
+            ListCell::Empty => match run_of_rows(&self.stack[start..]) {
+                Some((kind, start, count)) => ListCell::Rows { kind, start, count },
+                None => self.append_items(cell, start),
+            },
+            ListCell::Rows {
+                kind,
+                start: first,
+                count,
+            } => match run_of_rows(&self.stack[start..]) {
+                Some((more, row, further)) if more == kind && row == first + count => {
+                    ListCell::Rows {
+                        kind,
+                        start: first,
+                        count: count + further,
+                    }
+                }
+                _ => self.append_items(cell, start),
+            },
+            ListCell::Stack(_) | ListCell::Items(_) => self.append_items(cell, start),
+            ListCell::UsedStack(_) | ListCell::UsedLines(_) => {
+                return Err(malformed("a list changes after it was used"));
+            }
+        };
+        Ok(())
+    }
+
+    /// Turns the dicts from `start` into records where they are some. Whether all are frames.
+    fn settle_all(&mut self, start: usize) -> Result<bool, Fault> {
+        if self.stack[start..].iter().all(|value| value.is_frame()) {
+            return Ok(true);
+        }
+        let mut frames_only = true;
+        for index in start..self.stack.len() {
+            if let Some(dict) = self.stack[index].dict() {
+                match self.dicts[dict as usize].as_record() {
+                    Some(record) => self.stack[index] = record,
+                    None => {
+                        if let Some(record) = self.settle(dict)? {
+                            self.stack[index] = Packed::of_record(record);
+                        }
+                    }
+                }
+            }
+            frames_only &= self.stack[index].is_frame();
+        }
+        Ok(frames_only)
+    }
+
+    /// The slow form of a list: every value by itself.
+    fn append_items(&mut self, cell: ListCell, start: usize) -> ListCell {
+        let row = match cell {
+            ListCell::Items(row) => row,
+            _ => {
+                let values = self.list_values(cell);
+                let items: Vec<_> = values
+                    .into_iter()
+                    .map(|value| Packed::pack(value, &mut self.wide))
+                    .collect();
+                self.loose_values += items.len();
+                self.items.push(items);
+                self.items.len() as u32 - 1
+            }
+        };
+        self.loose_values += self.stack.len() - start;
+        self.items[row as usize].extend_from_slice(&self.stack[start..]);
+        ListCell::Items(row)
+    }
+
+    /// The values of a list.
+    pub(super) fn list_values(&self, cell: ListCell) -> Vec<Value> {
+        self.first_values(cell, usize::MAX)
+    }
+
+    /// The first values of a list, at most `limit`.
+    pub(super) fn first_values(&self, cell: ListCell, limit: usize) -> Vec<Value> {
+        match cell {
+            ListCell::Empty => Vec::new(),
+            ListCell::UsedLines(row) => self
+                .tables
+                .contexts
+                .forward
+                .lines(row)
+                .take(limit)
+                .map(Value::Str)
+                .collect(),
+            ListCell::Stack(id) | ListCell::UsedStack(id) => {
+                let frames = self.tables.stacks.frames(id).take(limit);
+                frames
+                    .map(|frame| Value::Record(Record::frame(frame)))
+                    .collect()
+            }
+            ListCell::Rows { kind, start, count } => (start..start + count)
+                .take(limit)
+                .map(|row| Value::Record(Record { kind, row }))
+                .collect(),
+            ListCell::Items(row) => self.items[row as usize]
+                .iter()
+                .take(limit)
+                .map(|&item| self.value(item))
+                .collect(),
+        }
+    }
+
+    /// How many values a list has.
+    pub(super) fn list_len(&self, list: u32) -> usize {
+        match self.lists[list as usize] {
+            ListCell::Empty => 0,
+            ListCell::Stack(id) | ListCell::UsedStack(id) => self.tables.stacks.frames(id).len(),
+            ListCell::UsedLines(row) => self.tables.contexts.forward.lines(row).len(),
+            ListCell::Rows { count, .. } => count as usize,
+            ListCell::Items(row) => self.items[row as usize].len(),
+        }
+    }
+
+    /// The value of a key in a dict that is no record; the last one wins, as in Python.
+    pub(super) fn lookup(&self, dict: u32, key: Key) -> Option<Value> {
+        let DictCell::Pairs(row) = self.dict(dict) else {
+            return None;
+        };
+        let pairs = self.pairs[row as usize].iter().rev();
+        pairs
+            .filter(|(name, _)| name.text().and_then(Key::of) == Some(key))
+            .map(|&(_, value)| self.value(value))
+            .next()
+    }
+}
+
+/// The table, first row and count, if these values are consecutive rows of one table.
+fn run_of_rows(values: &[Packed]) -> Option<(RecordKind, u32, u32)> {
+    let first = values.first()?.record()?;
+    let is_run = (first.row..).zip(values).all(|(row, value)| {
+        *value
+            == Packed::of_record(Record {
+                kind: first.kind,
+                row,
+            })
+    });
+    is_run.then_some((first.kind, first.row, values.len() as u32))
+}

@@ -1,0 +1,262 @@
+//! Dicts of the final state into rows: segments, blocks and their tenants, annotations.
+
+use std::ops::Range;
+
+use super::key::Key;
+use super::machine::{Machine, grow};
+use super::records::{signed, text, unsigned, wrong_type};
+use super::value::{Fault, ListCell, Record, RecordKind, Value};
+use crate::ErrorKind;
+use crate::ids::{EventId, StackId, StringId};
+use crate::model::{
+    Annotation, Block, BlockState, NO_TIME, Segment, SegmentKind, Stage, Tenant, WarningKind,
+};
+
+impl Machine {
+    pub(super) fn read_segment(&mut self, start: usize) -> Result<Record, Fault> {
+        let mut segment = Segment {
+            device: 0,
+            address: 0,
+            total_size: 0,
+            allocated_size: None,
+            active_size: None,
+            requested_size: None,
+            stream: None,
+            kind: None,
+            pool: None,
+            is_expandable: None,
+            stack: StackId::ABSENT,
+            blocks: 0..0,
+        };
+        for index in (start..self.stack.len()).step_by(2) {
+            let (key, value) = self.pair_at(index);
+            match key {
+                Some(Key::Device) => segment.device = self.device(value)?,
+                Some(Key::Address) if value == Value::None => {
+                    self.warn(WarningKind::MissingKey("address of a segment".to_owned()));
+                }
+                Some(Key::Address) => segment.address = unsigned(value, Key::Address)?,
+                Some(Key::TotalSize) => segment.total_size = unsigned(value, Key::TotalSize)?,
+                Some(key @ Key::AllocatedSize) => {
+                    segment.allocated_size = Some(unsigned(value, key)?)
+                }
+                Some(key @ Key::ActiveSize) => segment.active_size = Some(unsigned(value, key)?),
+                Some(key @ Key::RequestedSize) => {
+                    segment.requested_size = Some(unsigned(value, key)?)
+                }
+                Some(Key::Stream) => segment.stream = Some(signed(value, Key::Stream)?),
+                Some(Key::SegmentType) => segment.kind = Some(self.segment_kind(value)?),
+                Some(Key::SegmentPoolId) => segment.pool = self.pool_value(value),
+                Some(Key::IsExpandable) => {
+                    segment.is_expandable = Some(signed(value, Key::IsExpandable)? != 0)
+                }
+                Some(Key::Frames) => segment.stack = self.stack_value(value, Key::Frames)?,
+                Some(Key::Blocks) => {
+                    segment.blocks = self.rows_value(value, RecordKind::Block, Key::Blocks)?
+                }
+                _ => self.unknown_key(RecordKind::Segment, index),
+            }
+        }
+        grow(&mut self.tables.segments, self.decoded_bytes, None);
+        self.tables.segments.push(segment);
+        Ok(Record {
+            kind: RecordKind::Segment,
+            row: self.tables.segments.len() as u32 - 1,
+        })
+    }
+
+    fn device(&self, value: Value) -> Result<i32, Fault> {
+        let device = signed(value, Key::Device)?;
+        i32::try_from(device).map_err(|_| wrong_type(Key::Device, "device index"))
+    }
+
+    fn segment_kind(&self, value: Value) -> Result<SegmentKind, Fault> {
+        let id = text(value, Key::SegmentType)?;
+        Ok(match self.tables.strings.get(id) {
+            "small" => SegmentKind::Small,
+            "large" => SegmentKind::Large,
+            _ => SegmentKind::Other(id),
+        })
+    }
+
+    pub(super) fn read_block(&mut self, start: usize) -> Result<Record, Fault> {
+        let mut block = Block {
+            address: 0,
+            size: 0,
+            requested_size: None,
+            state: BlockState::Inactive,
+            stack: StackId::ABSENT,
+            history: None,
+        };
+        for index in (start..self.stack.len()).step_by(2) {
+            let (key, value) = self.pair_at(index);
+            match key {
+                Some(key @ (Key::Address | Key::Addr)) => block.address = unsigned(value, key)?,
+                Some(Key::Size) => block.size = unsigned(value, Key::Size)?,
+                Some(key @ Key::RequestedSize) => {
+                    block.requested_size = Some(unsigned(value, key)?)
+                }
+                Some(Key::State) => block.state = self.block_state(value)?,
+                Some(Key::Frames) => block.stack = self.stack_value(value, Key::Frames)?,
+                Some(Key::History) => {
+                    block.history =
+                        Some(self.rows_value(value, RecordKind::Tenant, Key::History)?);
+                }
+                _ => self.unknown_key(RecordKind::Block, index),
+            }
+        }
+        grow(&mut self.tables.blocks.rows, self.decoded_bytes, None);
+        self.tables.blocks.rows.push(block);
+        Ok(Record {
+            kind: RecordKind::Block,
+            row: self.tables.blocks.rows.len() as u32 - 1,
+        })
+    }
+
+    fn block_state(&self, value: Value) -> Result<BlockState, Fault> {
+        let id = text(value, Key::State)?;
+        Ok(match self.tables.strings.get(id) {
+            "active_allocated" => BlockState::ActiveAllocated,
+            // The second is only in PyTorch's docstrings.
+            "active_pending_free" | "active_awaiting_free" => BlockState::ActivePendingFree,
+            "inactive" => BlockState::Inactive,
+            _ => BlockState::Other(id),
+        })
+    }
+
+    pub(super) fn read_tenant(&mut self, start: usize) -> Result<Record, Fault> {
+        let mut tenant = Tenant {
+            address: None,
+            real_size: 0,
+            stack: StackId::ABSENT,
+        };
+        for index in (start..self.stack.len()).step_by(2) {
+            let (key, value) = self.pair_at(index);
+            match key {
+                Some(Key::Addr) => tenant.address = Some(unsigned(value, Key::Addr)?),
+                Some(Key::RealSize) => tenant.real_size = unsigned(value, Key::RealSize)?,
+                Some(Key::Frames) => tenant.stack = self.stack_value(value, Key::Frames)?,
+                _ => self.unknown_key(RecordKind::Tenant, index),
+            }
+        }
+        self.tables.blocks.tenants.push(tenant);
+        Ok(Record {
+            kind: RecordKind::Tenant,
+            row: self.tables.blocks.tenants.len() as u32 - 1,
+        })
+    }
+
+    pub(super) fn read_annotation(&mut self, start: usize) -> Result<Record, Fault> {
+        let mut annotation = Annotation {
+            stage: Stage::Start,
+            name: StringId(0),
+            device: 0,
+            time_us: NO_TIME,
+        };
+        for index in (start..self.stack.len()).step_by(2) {
+            let (key, value) = self.pair_at(index);
+            match key {
+                Some(Key::Stage) => {
+                    let id = text(value, Key::Stage)?;
+                    annotation.stage = match self.tables.strings.get(id) {
+                        "START" => Stage::Start,
+                        "END" => Stage::End,
+                        _ => Stage::Other(id),
+                    };
+                }
+                Some(Key::Name) => annotation.name = text(value, Key::Name)?,
+                Some(Key::Device) => annotation.device = self.device(value)?,
+                Some(Key::TimeUs) => annotation.time_us = signed(value, Key::TimeUs)?,
+                _ => self.unknown_key(RecordKind::Annotation, index),
+            }
+        }
+        self.tables.annotations.rows.push(annotation);
+        Ok(Record {
+            kind: RecordKind::Annotation,
+            row: self.tables.annotations.rows.len() as u32 - 1,
+        })
+    }
+
+    /// The rows of a list of records, contiguous: copied to the end of their table if a file shares
+    /// them in another order. The list then stands for the copy, so that this happens once.
+    pub(super) fn rows_value(
+        &mut self,
+        value: Value,
+        wanted: RecordKind,
+        key: Key,
+    ) -> Result<Range<u32>, Fault> {
+        let Value::List(list) = value else {
+            return Err(wrong_type(key, "list"));
+        };
+        match self.lists[list as usize] {
+            ListCell::Empty => Ok(0..0),
+            ListCell::Rows { kind, start, count } if kind == wanted => Ok(start..start + count),
+            cell => {
+                let mut copies = Vec::new();
+                for (index, item) in self.list_values(cell).into_iter().enumerate() {
+                    match item {
+                        Value::Record(record) if record.kind == wanted => copies.push(record.row),
+                        _ => {
+                            let kind = ErrorKind::Malformed(format!(
+                                "item {index} is no {}",
+                                wanted.word()
+                            ));
+                            return Err(Fault {
+                                kind,
+                                field: Some(key.text()),
+                            });
+                        }
+                    }
+                }
+                let rows = self.copy_rows(wanted, &copies)?;
+                let (start, count) = (rows.start, rows.end - rows.start);
+                self.lists[list as usize] = ListCell::Rows {
+                    kind: wanted,
+                    start,
+                    count,
+                };
+                Ok(rows)
+            }
+        }
+    }
+
+    fn copy_rows(&mut self, kind: RecordKind, rows: &[u32]) -> Result<Range<u32>, Fault> {
+        let tables = &mut self.tables;
+        let start = match kind {
+            RecordKind::Event => tables.events.len(),
+            RecordKind::Segment => tables.segments.len(),
+            RecordKind::Block => tables.blocks.rows.len(),
+            RecordKind::Tenant => tables.blocks.tenants.len(),
+            RecordKind::Annotation => tables.annotations.rows.len(),
+            RecordKind::Frame => return Ok(0..0),
+        };
+        for &row in rows {
+            let row = row as usize;
+            match kind {
+                RecordKind::Event => {
+                    let event = self.tables.events.get(EventId::from_index(row));
+                    self.add_event(event)?;
+                }
+                RecordKind::Segment => self.tables.segments.push(self.tables.segments[row].clone()),
+                RecordKind::Block => self
+                    .tables
+                    .blocks
+                    .rows
+                    .push(self.tables.blocks.rows[row].clone()),
+                RecordKind::Tenant => self
+                    .tables
+                    .blocks
+                    .tenants
+                    .push(self.tables.blocks.tenants[row]),
+                RecordKind::Annotation => {
+                    self.tables
+                        .annotations
+                        .rows
+                        .push(self.tables.annotations.rows[row]);
+                }
+                RecordKind::Frame => {}
+            }
+        }
+        Ok(start as u32..(start + rows.len()) as u32)
+    }
+}
