@@ -26,7 +26,7 @@ pub fn sample(name: &str) -> Option<Snapshot> {
                 layers: [3, 6],
                 ..Scale::SMALL
             },
-            depth: Depth::Python,
+            depth: Depth::All,
             own_free_stacks: true,
             ..Options::default()
         }),

@@ -91,6 +91,35 @@ const MALLOC: [Line; 12] = [
     ),
 ];
 
+const FREE: [Line; 9] = [
+    MALLOC[0],
+    MALLOC[1],
+    MALLOC[2],
+    (
+        "c10::cuda::CUDACachingAllocator::Native::DeviceCachingAllocator::free(c10::cuda::\
+         CUDACachingAllocator::Native::(anonymous namespace)::Block*)",
+        "CUDACachingAllocator.cpp",
+        0,
+    ),
+    (
+        "c10::cuda::CUDACachingAllocator::Native::local_raw_delete(void*)",
+        "",
+        0,
+    ),
+    ("c10::StorageImpl::~StorageImpl()", "", 0),
+    ("c10::TensorImpl::~TensorImpl()", "TensorImpl.cpp", 0),
+    (
+        "c10::intrusive_ptr<c10::TensorImpl>::reset_()",
+        "intrusive_ptr.h",
+        0,
+    ),
+    (
+        "std::vector<at::Tensor, std::allocator<at::Tensor> >::~vector()",
+        "",
+        0,
+    ),
+];
+
 const INTERPRETER: [Line; 5] = [
     ("pymain_run_file_obj", "main.c", 353),
     ("Py_RunMain", "main.c", 709),
@@ -184,21 +213,44 @@ impl StackBook {
             self.extend(&mut frames, path);
             return self.table.add_stack(frames);
         }
-        for part in ["details", "generated"] {
-            let apply =
-                format!("torch::autograd::{part}::{node}::apply(std::vector<at::Tensor>&&)");
-            frames.push(self.frame(apply, "Functions.cpp", 0));
-        }
-        for wrapper in [
-            "mm_mat1_grad",
-            "sum_to",
-            "validate_outputs",
-            "call_pre_hooks",
+        for (name, file) in [
+            (
+                format!("torch::autograd::generated::details::{node}_grad(at::Tensor const&)"),
+                "??",
+            ),
+            (
+                format!("torch::autograd::generated::{node}_apply_functional(variable_list&&)"),
+                "??",
+            ),
+            (
+                format!("torch::autograd::generated::{node}::apply(variable_list&&)"),
+                "Functions.cpp",
+            ),
         ] {
-            let name = format!("torch::autograd::{wrapper}(at::Tensor const&, {node})");
-            frames.push(self.frame(name, "FunctionsManual.cpp", 0));
+            frames.push(self.frame(name, file, 0));
         }
         self.extend(&mut frames, &ENGINE);
+        self.table.add_stack(frames)
+    }
+
+    /// The stack of a free: the last reference went in a Python call path, or with an empty path
+    /// in the autograd engine.
+    pub fn free(&mut self, depth: Depth, path: &[Line]) -> u32 {
+        let mut frames = Vec::new();
+        if depth == Depth::All {
+            self.extend(&mut frames, &FREE);
+        }
+        self.extend(&mut frames, path);
+        if depth == Depth::All {
+            self.extend(
+                &mut frames,
+                if path.is_empty() {
+                    &ENGINE
+                } else {
+                    &INTERPRETER
+                },
+            );
+        }
         self.table.add_stack(frames)
     }
 

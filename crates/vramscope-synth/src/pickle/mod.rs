@@ -14,6 +14,8 @@
 //! - [`raw`]: opcodes one by one, for streams no honest producer writes
 //! - [`hostile`]: a list of such streams
 
+mod batch;
+mod encoding;
 pub mod hostile;
 pub mod op;
 mod output;
@@ -23,11 +25,12 @@ pub mod value;
 use std::collections::HashMap;
 use std::io::{self, Write};
 
+use batch::Batches;
+pub use batch::OpenList;
+use encoding::{is_interned_by_python, minimal_length, python_repr, raw_unicode_escape};
 pub use output::FRAME_TARGET_BYTES;
 use output::Output;
 
-/// CPython closes a batch of list items or dict entries after this many.
-const BATCH: usize = 1000;
 /// Stands for "not in the memo".
 const ABSENT: u32 = u32::MAX;
 
@@ -490,147 +493,6 @@ impl<W: Write> Pickler<W> {
             self.out.put(&[op::LONG_BINPUT, a, b, c, d]);
         }
         index
-    }
-}
-
-/// A list under construction, see [`Pickler::begin_list`].
-#[derive(Debug)]
-pub struct OpenList {
-    batches: Batches,
-    share: Option<ShareId>,
-    written: usize,
-}
-
-/// How the items of one container are grouped.
-#[derive(Debug)]
-struct Batches {
-    rule: Rule,
-    length: usize,
-    single: u8,
-    many: u8,
-    is_dict: bool,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq)]
-enum Rule {
-    /// Protocol 0: every item is set by itself.
-    EachAlone,
-    /// CPython: a lone item is set by itself, others in batches of 1000.
-    Batched,
-    /// C++: everything between one MARK and one closing opcode, even nothing.
-    Whole,
-}
-
-impl Batches {
-    fn new<W: Write>(
-        p: &mut Pickler<W>,
-        length: usize,
-        [single, many]: [u8; 2],
-        is_dict: bool,
-    ) -> Self {
-        let rule = match (p.is_cpp(), p.protocol) {
-            (true, _) => Rule::Whole,
-            (false, 0) => Rule::EachAlone,
-            (false, _) => Rule::Batched,
-        };
-        if rule == Rule::Whole {
-            p.out.put(&[op::MARK]);
-        }
-        Self {
-            rule,
-            length,
-            single,
-            many,
-            is_dict,
-        }
-    }
-
-    #[inline]
-    fn before<W: Write>(&self, p: &mut Pickler<W>, index: usize) {
-        if self.rule == Rule::Batched && self.length > 1 && index.is_multiple_of(BATCH) {
-            if index > 0 {
-                p.out.put(&[self.many]);
-            }
-            p.out.put(&[op::MARK]);
-        }
-    }
-
-    #[inline]
-    fn after<W: Write>(&self, p: &mut Pickler<W>) {
-        if self.rule == Rule::EachAlone {
-            p.out.put(&[self.single]);
-        }
-    }
-
-    fn end<W: Write>(&self, p: &mut Pickler<W>) {
-        match self.rule {
-            Rule::EachAlone => {}
-            Rule::Whole => p.out.put(&[self.many]),
-            Rule::Batched if self.length == 0 => {}
-            Rule::Batched if self.length == 1 => p.out.put(&[self.single]),
-            Rule::Batched => {
-                p.out.put(&[self.many]);
-                // CPython looks for a further batch of a dict after every full one, and closes
-                // the empty one it finds.
-                if self.is_dict && self.length.is_multiple_of(BATCH) {
-                    p.out.put(&[op::MARK, self.many]);
-                }
-            }
-        }
-    }
-}
-
-/// Bytes of the shortest two's complement form.
-fn minimal_length(value: i128) -> usize {
-    let magnitude = if value < 0 { !value } else { value };
-    let bits = 128 - magnitude.leading_zeros() as usize;
-    bits / 8 + 1
-}
-
-/// CPython interns the empty string and all Latin-1 one-character strings.
-#[inline]
-fn is_interned_by_python(text: &str) -> bool {
-    if text.len() > 2 {
-        return false;
-    }
-    let mut chars = text.chars();
-    match (chars.next(), chars.next()) {
-        (None, _) => true,
-        (Some(only), None) => u32::from(only) < 256,
-        _ => false,
-    }
-}
-
-/// The `raw-unicode-escape` codec with the further escapes protocol 0 needs.
-fn raw_unicode_escape(text: &str) -> Vec<u8> {
-    let mut out = Vec::with_capacity(text.len());
-    for c in text.chars() {
-        match u32::from(c) {
-            code @ (0 | 0x0a | 0x0d | 0x1a | 0x5c) => out.extend(format!("\\u{code:04x}").bytes()),
-            code @ 0..=0xff => out.push(code as u8),
-            code @ 0x100..=0xffff => out.extend(format!("\\u{code:04x}").bytes()),
-            code => out.extend(format!("\\U{code:08x}").bytes()),
-        }
-    }
-    out
-}
-
-/// A float as Python's `repr` prints it: Rust's digits, but an exponent of two digits and a sign.
-fn python_repr(value: f64) -> String {
-    if value.is_nan() {
-        return "nan".to_owned();
-    }
-    if value.is_infinite() {
-        return if value > 0.0 { "inf" } else { "-inf" }.to_owned();
-    }
-    let text = format!("{value:?}");
-    match text.split_once('e') {
-        None => text,
-        Some((digits, exponent)) => {
-            let power: i32 = exponent.parse().unwrap_or(0);
-            let sign = if power < 0 { '-' } else { '+' };
-            format!("{digits}e{sign}{:02}", power.abs())
-        }
     }
 }
 

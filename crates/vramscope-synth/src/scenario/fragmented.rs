@@ -20,22 +20,11 @@ const BOTTOM: [Line; 4] = [
 pub fn fragmented(seed: u64) -> Snapshot {
     let mut book = StackBook::new();
     let mut rng = Rng::new(seed);
-    let mut site = |line: Line| {
-        let mut path = vec![line, CALL[0], CALL[1]];
-        path.extend(BOTTOM);
-        book.forward(Depth::Python, "empty", &path)
-    };
-    let weights = site(("load_weights", "weights.py", 33));
-    let cache = [
-        site(("extend_keys", "kv_cache.py", 71)),
-        site(("extend_values", "kv_cache.py", 78)),
-    ];
-    let scratch = [
-        site(("gather_prompt", "engine.py", 96)),
-        site(("sample_logits", "sampler.py", 24)),
-        site(("rotary_tables", "model/rotary.py", 19)),
-        site(("attend", "model/attention.py", 57)),
-    ];
+    let Sites {
+        weights,
+        cache,
+        scratch,
+    } = Sites::new(&mut book);
     let capacity_bytes = 24 << 30;
     let options = HeapOptions {
         capacity_bytes,
@@ -76,4 +65,42 @@ pub fn fragmented(seed: u64) -> Snapshot {
     }
     recorder.empty_cache();
     of_one(recorder, book)
+}
+
+struct Sites {
+    weights: u32,
+    cache: [u32; 2],
+    scratch: [u32; 10],
+}
+
+impl Sites {
+    fn new(book: &mut StackBook) -> Self {
+        let mut site = |line: Line| {
+            let mut path = vec![line, CALL[0], CALL[1]];
+            path.extend(BOTTOM);
+            book.forward(Depth::All, "empty", &path)
+        };
+        let weights = site(("load_weights", "weights.py", 33));
+        let cache = [
+            site(("extend_keys", "kv_cache.py", 71)),
+            site(("extend_values", "kv_cache.py", 78)),
+        ];
+        let scratch = [
+            site(("gather_prompt", "engine.py", 96)),
+            site(("sample_logits", "sampler.py", 24)),
+            site(("top_p", "sampler.py", 41)),
+            site(("rotary_tables", "model/rotary.py", 19)),
+            site(("apply_rotary", "model/rotary.py", 31)),
+            site(("attend", "model/attention.py", 57)),
+            site(("causal_mask", "model/attention.py", 44)),
+            site(("feed_forward", "model/block.py", 83)),
+            site(("gate", "model/block.py", 79)),
+            site(("lm_head", "model/decoder.py", 138)),
+        ];
+        Self {
+            weights,
+            cache,
+            scratch,
+        }
+    }
 }

@@ -16,7 +16,7 @@ pub fn oom(seed: u64) -> Snapshot {
         seed,
         producer: Producer::Python(2, 8),
         scale,
-        depth: Depth::Python,
+        depth: Depth::All,
         ..Options::default()
     })
 }

@@ -12,7 +12,7 @@ pub fn state_only(seed: u64) -> Snapshot {
         seed,
         producer: Producer::Python(2, 8),
         scale: Scale::SMALL,
-        depth: Depth::Python,
+        depth: Depth::All,
         ..Options::default()
     });
     for trace in &mut snapshot.device_traces {

@@ -7,6 +7,7 @@
 //! Stacks carry two numbers: their content and their Python object identity ([`StackRef`]), since
 //! real files share some lists by reference and repeat the content of others.
 
+mod extras;
 mod producer;
 mod profile;
 mod words;

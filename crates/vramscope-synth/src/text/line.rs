@@ -14,10 +14,11 @@ pub(super) fn words(line: &str) -> Result<Vec<Word<'_>>, String> {
     let line = without_comment(line)?;
     let mut found = Vec::new();
     let mut start = None;
-    let mut is_quoted = false;
+    let (mut quote, mut before) = (None, ' ');
     for (at, c) in line.char_indices() {
-        is_quoted ^= c == '"';
-        if c.is_whitespace() && !is_quoted {
+        quote = quote_after(quote, before, c);
+        before = c;
+        if c.is_whitespace() && quote.is_none() {
             if let Some(from) = start.take() {
                 found.push(Word {
                     text: &line[from..at],
@@ -37,20 +38,28 @@ pub(super) fn words(line: &str) -> Result<Vec<Word<'_>>, String> {
     Ok(found)
 }
 
+/// Which quote is open after `c`. One opens at a word's start or after `=` alone: the names of
+/// functions may hold quotes.
+fn quote_after(open: Option<char>, before: char, c: char) -> Option<char> {
+    match (open, c) {
+        (Some(quote), _) if quote == c => None,
+        (None, '"' | '\'') if before.is_whitespace() || before == '=' => Some(c),
+        _ => open,
+    }
+}
+
 fn without_comment(line: &str) -> Result<&str, String> {
-    let mut is_quoted = false;
-    let mut was_space = true;
+    let (mut quote, mut before) = (None, ' ');
     for (at, c) in line.char_indices() {
-        is_quoted ^= c == '"';
-        if c == '#' && was_space && !is_quoted {
+        quote = quote_after(quote, before, c);
+        if c == '#' && before.is_whitespace() && quote.is_none() {
             return Ok(&line[..at]);
         }
-        was_space = c.is_whitespace();
+        before = c;
     }
-    if is_quoted {
-        Err("a quote is not closed".to_owned())
-    } else {
-        Ok(line)
+    match quote {
+        Some(_) => Err("a quote is not closed".to_owned()),
+        None => Ok(line),
     }
 }
 
@@ -130,9 +139,8 @@ fn is_option(key: &str) -> bool {
 
 /// A text without its quotes.
 pub(super) fn unquoted(text: &str) -> &str {
-    text.strip_prefix('"')
-        .and_then(|t| t.strip_suffix('"'))
-        .unwrap_or(text)
+    let between = |quote| text.strip_prefix(quote).and_then(|t| t.strip_suffix(quote));
+    between('"').or_else(|| between('\'')).unwrap_or(text)
 }
 
 /// A number, decimal or `0x`.
@@ -212,4 +220,17 @@ fn fx_frame(text: &str) -> FxFrame {
         node_target: parts.next().unwrap_or_default(),
         original_trace: parts.next().unwrap_or_default(),
     }
+}
+
+/// The word at `index`.
+pub(super) fn word<'a>(words: &[Word<'a>], index: usize) -> Result<&'a str, String> {
+    words
+        .get(index)
+        .map(|w| w.text)
+        .ok_or_else(|| "the line ends too early".to_owned())
+}
+
+/// The word at `index` as a number.
+pub(super) fn number(words: &[Word<'_>], index: usize) -> Result<u64, String> {
+    address(word(words, index)?)
 }

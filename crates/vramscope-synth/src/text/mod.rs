@@ -51,7 +51,7 @@
 //!         | "forward=" TEXT                      lines of the forward stack, joined by "|"
 //! SIZE    = number ["B" | "KiB" | "MiB" | "GiB" | "TiB"]
 //! TIME    = number ("us" | "ms" | "s")
-//! TEXT    = word without spaces, or anything in double quotes
+//! TEXT    = word without spaces, or anything in double or single quotes
 //! STACK   = frame (" > " frame)*                 outermost first; to the end of the line
 //! frame   = FILE ":" LINE ":" NAME ["@fx(" OP "," NODE "," TARGET "," TRACE ")"]
 //! ```
@@ -60,6 +60,7 @@
 //! Without `at`, the allocator places the block, obtaining segments as torch does. A free without
 //! a STACK shares its allocation's list object, as with `enabled="alloc"`.
 
+mod device;
 mod line;
 mod run;
 

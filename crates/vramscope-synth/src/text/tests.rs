@@ -196,3 +196,11 @@ fn phantoms_and_foreign_actions_change_nothing() {
     assert!(built.segments.is_empty());
     assert_eq!(built.device_traces[0].len(), 2);
 }
+
+#[test]
+fn quotes_open_where_words_begin() {
+    let text = "alloc a 512 meta='{\"step\": 1}' ??:0:at::{lambda()#1}::operator'() > x.py:1:f";
+    let built = snapshot(text).unwrap();
+    assert_eq!(built.device_traces[0][1].user_metadata, r#"{"step": 1}"#);
+    assert_eq!(built.stacks.frames[1].name, "at::{lambda()#1}::operator'()");
+}

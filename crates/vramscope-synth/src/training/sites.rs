@@ -336,20 +336,15 @@ impl Sites {
             "_foreach_copy_",
             &[("reduce_gradients", "distributed.py", 112)],
         );
-        let free_script = at("drop", &[]);
-        let path = [
-            ("backward", "torch/_tensor.py", 648),
-            TRAIN_STEP,
-            MAIN[0],
-            MAIN[1],
-        ];
+        let path = backward_path();
         let loss_backward = book.backward(
             depth,
             "LogSoftmaxBackward0",
             "_log_softmax_backward_data",
             &path,
         );
-        let free_engine = book.backward(depth, "ReleaseVariables", "release", &path);
+        let free_engine = book.free(depth, &[]);
+        let free_script = book.free(depth, &[TRAIN_STEP, MAIN[0], MAIN[1]]);
         Self {
             stages: stages.into(),
             batch,
@@ -398,14 +393,7 @@ fn op_sites(
         path[0] = (name, file, line + i as u32);
         forward.push(book.forward(depth, op.op, &path));
     }
-    let origin = [
-        ("backward", "torch/_tensor.py", 648),
-        // The forward line in the name keeps Python-only backward stacks apart.
-        ("forward", block, op.line),
-        TRAIN_STEP,
-        MAIN[0],
-        MAIN[1],
-    ];
+    let origin = backward_path();
     let backward = book.backward(depth, op.node, op.op, &origin);
     let scratch = book.backward(depth, op.node, "empty_strided", &origin);
     let weights = op.weights.iter().enumerate();
@@ -452,12 +440,7 @@ fn weight_sites(
     let exp_avg = state("_init_group", "zeros_like", 172 + number);
     let exp_avg_sq = state("_init_group", "zeros_like", 176 + number);
     let update = state("_multi_tensor_adamw", "_foreach_sqrt", 590 + number);
-    let origin = [
-        ("backward", "torch/_tensor.py", 648),
-        TRAIN_STEP,
-        MAIN[0],
-        MAIN[1],
-    ];
+    let origin = backward_path();
     let grad = book.backward(depth, op.node, "new_empty_strided", &origin);
     WeightSites {
         init,
@@ -466,4 +449,16 @@ fn weight_sites(
         exp_avg_sq,
         update,
     }
+}
+
+/// Where the script calls the autograd engine: all that Python sees of a backward.
+fn backward_path() -> [Line; 5] {
+    let run = ("_engine_run_backward", "torch/autograd/graph.py", 824);
+    [
+        run,
+        ("backward", "torch/_tensor.py", 648),
+        TRAIN_STEP,
+        MAIN[0],
+        MAIN[1],
+    ]
 }

@@ -6,6 +6,8 @@
 //! unmap, and the retry that empties the cache before an out-of-memory error. Segments and blocks
 //! are two ordered maps by address; blocks always tile the segments.
 
+mod expandable;
+
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::snapshot::{Block, BlockState, PoolId, Segment, StackRef};
@@ -19,8 +21,6 @@ pub const SMALL_LIMIT_BYTES: u64 = MIB;
 const SMALL_SEGMENT_BYTES: u64 = 2 * MIB;
 const LARGE_SEGMENT_BYTES: u64 = 20 * MIB;
 const MIN_OWN_SEGMENT_BYTES: u64 = 10 * MIB;
-/// Room between the reservations of expandable segments.
-const RESERVATION_BYTES: u64 = 1 << 38;
 
 /// The memory among which an allocation may be placed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
@@ -366,91 +366,6 @@ impl Heap {
         true
     }
 
-    /// Maps a range of an expandable segment, joining ranges of its arena that it touches; false
-    /// when part of it is mapped already.
-    pub fn map(&mut self, addr: u64, size: u64, arena: Arena, frames: Option<StackRef>) -> bool {
-        if size == 0 || self.overlaps(addr, size) {
-            return false;
-        }
-        let joins = |s: &SegmentInfo| s.is_expandable && s.arena == arena;
-        let before = self.segments.range(..addr).next_back();
-        let before = before.filter(|&(start, s)| start + s.size == addr && joins(s));
-        let start = before.map_or(addr, |(&start, _)| start);
-        let mut total = addr - start + size;
-        if self.segments.get(&(addr + size)).is_some_and(joins) {
-            total += self.segments.remove(&(addr + size)).map_or(0, |s| s.size);
-        }
-        let frames = before_frames(&self.segments, start).or(frames);
-        self.segments.insert(
-            start,
-            SegmentInfo {
-                size: total,
-                arena,
-                is_expandable: true,
-                frames,
-            },
-        );
-        self.blocks.insert(
-            addr,
-            BlockInfo {
-                size,
-                ..inactive(0)
-            },
-        );
-        self.release(addr, 0, arena);
-        self.reserved += size;
-        true
-    }
-
-    /// Unmaps a free range of an expandable segment, splitting it if need be; false when the range
-    /// is not all free.
-    pub fn unmap(&mut self, addr: u64, size: u64) -> bool {
-        let Some((&start, block)) = self.blocks.range(..=addr).next_back() else {
-            return false;
-        };
-        let (block_size, requested) = (block.size, block.requested);
-        let Some((seg_start, arena)) = self.segment_of(start) else {
-            return false;
-        };
-        if !self.free.contains(&(arena, block_size, start))
-            || addr + size > start + block_size
-            || !self
-                .segments
-                .get(&seg_start)
-                .is_some_and(|s| s.is_expandable)
-        {
-            return false;
-        }
-        self.free.remove(&(arena, block_size, start));
-        self.blocks.remove(&start);
-        if addr > start {
-            self.insert_free(start, addr - start, requested, arena);
-        }
-        let end = start + block_size;
-        if addr + size < end {
-            self.insert_free(addr + size, end - addr - size, requested, arena);
-        }
-        if let Some(info) = self.segments.remove(&seg_start) {
-            let seg_end = seg_start + info.size;
-            if addr > seg_start {
-                let front = SegmentInfo {
-                    size: addr - seg_start,
-                    ..info.clone()
-                };
-                self.segments.insert(seg_start, front);
-            }
-            if addr + size < seg_end {
-                let back = SegmentInfo {
-                    size: seg_end - addr - size,
-                    ..info
-                };
-                self.segments.insert(addr + size, back);
-            }
-        }
-        self.reserved -= size;
-        true
-    }
-
     /// The segments as a snapshot of `device` lists them.
     #[must_use]
     pub fn segments(&self, device: i32) -> Vec<Segment> {
@@ -593,50 +508,6 @@ impl Heap {
         events.push(event(SegmentEventKind::Alloc, addr, size, arena, frames));
         added
     }
-
-    /// Maps pages behind the first free block, or hole, that can then hold the request.
-    fn grow_expandable(
-        &mut self,
-        rounded: u64,
-        arena: Arena,
-        frames: Option<StackRef>,
-        events: &mut Vec<SegmentEvent>,
-    ) -> bool {
-        let number = self.reservations.len() as u64;
-        let start = *self.reservations.entry(arena).or_insert_with(|| {
-            (self.options.base + number * RESERVATION_BYTES).next_multiple_of(LARGE_SEGMENT_BYTES)
-        });
-        let mut hole = start;
-        for (&addr, segment) in self.segments.range(start..start + RESERVATION_BYTES) {
-            if self.usable_before(hole) + (addr - hole) >= rounded {
-                break;
-            }
-            hole = addr + segment.size;
-        }
-        let missing = rounded.saturating_sub(self.usable_before(hole));
-        let next = self
-            .segments
-            .range(hole..)
-            .next()
-            .map_or(u64::MAX, |(&addr, _)| addr);
-        let size = missing.next_multiple_of(page_size(arena)).min(next - hole);
-        if self.reserved + size > self.options.capacity_bytes {
-            return false;
-        }
-        events.push(event(SegmentEventKind::Map, hole, size, arena, frames));
-        self.map(hole, size, arena, frames)
-    }
-
-    /// Bytes of the free block that ends at `addr`.
-    fn usable_before(&self, addr: u64) -> u64 {
-        let before = self.blocks.range(..addr).next_back();
-        let touching = before.filter(|&(start, b)| start + b.size == addr && !b.state.is_active());
-        touching.map_or(0, |(_, b)| b.size)
-    }
-}
-
-fn before_frames(segments: &BTreeMap<u64, SegmentInfo>, start: u64) -> Option<StackRef> {
-    segments.get(&start).and_then(|s| s.frames)
 }
 
 fn page_size(arena: Arena) -> u64 {
@@ -684,146 +555,4 @@ fn snapshot_block((&address, b): (&u64, &BlockInfo)) -> Block {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::rng::Rng;
-
-    fn arena(bytes: u64) -> Arena {
-        Arena::of(bytes, 0, (0, 0))
-    }
-
-    fn assert_tiled(heap: &Heap) {
-        let mut reserved = 0;
-        for segment in heap.segments(0) {
-            let mut at = segment.address;
-            for block in &segment.blocks {
-                assert_eq!(block.address, at);
-                at += block.size;
-            }
-            assert_eq!(at, segment.address + segment.total_size);
-            reserved += segment.total_size;
-        }
-        assert_eq!(reserved, heap.reserved());
-        let inactive = heap
-            .blocks
-            .values()
-            .filter(|b| !b.state.is_active())
-            .count();
-        assert_eq!(inactive, heap.free.len());
-    }
-
-    #[test]
-    fn a_small_request_splits_a_2_mib_segment() {
-        let mut heap = Heap::new(HeapOptions::default());
-        let mut events = Vec::new();
-        let addr = heap.malloc(1000, arena(1000), None, &mut events).unwrap();
-        assert_eq!(
-            (events[0].kind, events[0].size),
-            (SegmentEventKind::Alloc, 2 * MIB)
-        );
-        let blocks: Vec<_> = heap.segments(0)[0].blocks.iter().map(|b| b.size).collect();
-        assert_eq!(blocks, [1024, 2 * MIB - 1024]);
-        assert!(heap.complete_free(addr));
-        assert_eq!(heap.segments(0)[0].blocks.len(), 1);
-    }
-
-    #[test]
-    fn large_requests_round_as_torch_rounds() {
-        assert_eq!(segment_size(round_size(MIB)), 2 * MIB);
-        assert_eq!(segment_size(round_size(MIB + 1)), 20 * MIB);
-        assert_eq!(segment_size(round_size(11 * MIB + 1)), 12 * MIB);
-    }
-
-    #[test]
-    fn a_full_device_empties_its_cache_then_fails() {
-        let options = HeapOptions {
-            capacity_bytes: 40 * MIB,
-            ..HeapOptions::default()
-        };
-        let mut heap = Heap::new(options);
-        let mut events = Vec::new();
-        let a = heap
-            .malloc(20 * MIB, arena(20 * MIB), None, &mut events)
-            .unwrap();
-        assert!(heap.complete_free(a));
-        heap.malloc(30 * MIB, arena(30 * MIB), None, &mut events)
-            .unwrap();
-        let kinds: Vec<_> = events.iter().map(|e| e.kind).collect();
-        use SegmentEventKind::{Alloc, Free};
-        assert_eq!(kinds, [Alloc, Free, Alloc]);
-        let full = heap
-            .malloc(30 * MIB, arena(30 * MIB), None, &mut events)
-            .unwrap_err();
-        assert_eq!(
-            full,
-            OutOfMemory {
-                rounded_bytes: 30 * MIB,
-                device_free_bytes: 10 * MIB
-            }
-        );
-    }
-
-    #[test]
-    fn random_use_keeps_blocks_tiling() {
-        for expandable in [false, true] {
-            let options = HeapOptions {
-                expandable,
-                capacity_bytes: 2 << 30,
-                ..Default::default()
-            };
-            let mut heap = Heap::new(options);
-            let mut rng = Rng::new(3);
-            let mut live = Vec::new();
-            for step in 0..3000 {
-                let power = rng.between(4, 25);
-                let bytes = rng.between(1, 1 << power);
-                let place = Arena::of(bytes, (step % 2) * 8, (0, u64::from(step % 7 == 0)));
-                if let Ok(addr) = heap.malloc(bytes, place, None, &mut Vec::new()) {
-                    live.push(addr);
-                }
-                if live.len() > 50 {
-                    let addr = live.swap_remove(rng.below(50) as usize);
-                    assert!(heap.complete_free(addr));
-                }
-                if step % 500 == 0 {
-                    heap.empty_cache(&mut Vec::new());
-                    assert_tiled(&heap);
-                }
-            }
-            assert_tiled(&heap);
-        }
-    }
-
-    #[test]
-    fn unmapping_the_middle_leaves_two_segments() {
-        let mut heap = Heap::new(HeapOptions {
-            expandable: true,
-            ..HeapOptions::default()
-        });
-        let place = Arena {
-            is_small: true,
-            ..Arena::default()
-        };
-        assert!(heap.map(0x1000_0000, 6 * MIB, place, None));
-        assert!(heap.unmap(0x1000_0000 + 2 * MIB, 2 * MIB));
-        let segments = heap.segments(0);
-        assert_eq!(
-            segments.iter().map(|s| s.total_size).collect::<Vec<_>>(),
-            [2 * MIB, 2 * MIB]
-        );
-        assert!(heap.map(0x1000_0000 + 2 * MIB, 2 * MIB, place, None));
-        assert_eq!(heap.segments(0).len(), 1);
-        assert_eq!(heap.segments(0)[0].blocks.len(), 1);
-        assert_tiled(&heap);
-    }
-
-    #[test]
-    fn a_block_can_be_placed_by_hand() {
-        let mut heap = Heap::new(HeapOptions::default());
-        assert!(heap.add_segment(0x10_0000, 2 * MIB, arena(1), None));
-        assert!(heap.malloc_at(0x10_0400, 512, None));
-        assert!(!heap.malloc_at(0x10_0400, 512, None));
-        assert_eq!(heap.segments(0)[0].blocks.len(), 3);
-        assert_tiled(&heap);
-    }
-}
+mod tests;
