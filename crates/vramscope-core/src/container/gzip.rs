@@ -26,6 +26,8 @@ impl<'a> GzipReader<'a> {
         let mut source = member.into_inner();
         if source.peek(2)? == [0x1f, 0x8b] {
             self.member = Some(GzDecoder::new(source));
+        } else {
+            source.drain();
         }
         Ok(())
     }

@@ -67,7 +67,9 @@ impl Read for HtmlReader<'_> {
         if read == 0
             && let Some(payload) = self.payload.take()
         {
-            self.counters.further_files.set(payload.into_inner().count_further());
+            let mut rest = payload.into_inner();
+            self.counters.add_further_files(rest.count_further());
+            rest.source.drain();
         }
         Ok(read)
     }

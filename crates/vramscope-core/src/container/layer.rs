@@ -105,6 +105,14 @@ impl<'a> Layer<'a> {
         Ok(())
     }
 
+    /// Reads what is left, so that the bytes of the whole file are counted whatever stands at its
+    /// end. A failure there concerns nothing that is wanted.
+    pub(super) fn drain(&mut self) {
+        while let Ok([_, ..]) = self.ahead(1) {
+            self.consume(usize::MAX);
+        }
+    }
+
     /// The next `N` bytes, moved past.
     ///
     /// # Errors
@@ -156,7 +164,7 @@ impl BufRead for Layer<'_> {
     }
 
     fn consume(&mut self, count: usize) {
-        self.pos = (self.pos + count).min(self.end);
+        self.pos = self.pos.saturating_add(count).min(self.end);
         if self.pos == self.end {
             self.pos = 0;
             self.end = 0;

@@ -42,6 +42,12 @@ pub(crate) struct Counters {
     pub(crate) further_files: Cell<u64>,
 }
 
+impl Counters {
+    fn add_further_files(&self, count: u64) {
+        self.further_files.set(self.further_files.get() + count);
+    }
+}
+
 /// A file without its wrappings.
 pub(crate) struct Unwrapped<'a> {
     pub(crate) encoding: Encoding,

@@ -311,10 +311,14 @@ fn errors_tell_where_they_are() {
 
 #[test]
 fn counts_the_bytes_of_the_file() {
-    let bytes = gzip(&pickle());
-    let mut unwrapped = unwrap(bytes.as_slice(), &Limits::default()).unwrap();
-    io::copy(&mut unwrapped.input, &mut io::sink()).unwrap();
-    assert_eq!(unwrapped.counters.file_bytes.get(), bytes.len() as u64);
+    let pickle = pickle();
+    for wrapped in [gzip(&pickle), zstd(&pickle), html(&pickle), one_in_zip(&pickle)] {
+        for bytes in [&wrapped, &[wrapped.as_slice(), &[0; 200_000]].concat()] {
+            let mut unwrapped = unwrap(bytes.as_slice(), &Limits::default()).unwrap();
+            io::copy(&mut unwrapped.input, &mut io::sink()).unwrap();
+            assert_eq!(unwrapped.counters.file_bytes.get(), bytes.len() as u64);
+        }
+    }
 }
 
 #[test]

@@ -70,9 +70,9 @@ impl<'a> ZipReader<'a> {
         })
     }
 
-    /// How many more snapshots the archive holds. What is damaged there does not matter any more.
-    fn count_further(&mut self) -> Result<u64, ErrorKind> {
-        let mut count = 0;
+    /// Counts how many more snapshots the archive holds. What is damaged there does not matter any more.
+    fn count_further(&mut self) -> Result<(), ErrorKind> {
+        let counters = Rc::clone(&self.counters);
         while let Some(entry) = Entry::next(&mut self.source)? {
             let Ok(mut body) = entry.open() else {
                 entry.skip(&mut self.source)?;
@@ -83,14 +83,14 @@ impl<'a> ZipReader<'a> {
                 continue;
             }
             let (head, failure) = read_head(&mut body, &mut self.source, HEAD);
-            count += u64::from(sniff_member(&entry.name, &head).is_ok());
-            self.counters.further_files.set(count);
+            let is_snapshot = sniff_member(&entry.name, &head).is_ok();
+            counters.add_further_files(u64::from(is_snapshot));
             if failure.is_some() {
                 break;
             }
             body.drain(&mut self.source)?;
         }
-        Ok(count)
+        Ok(())
     }
 }
 
@@ -111,6 +111,7 @@ impl Read for ZipReader<'_> {
             self.ended = true;
             // A damaged rest is no reason to lose the snapshot that has been read.
             let _count_so_far_is_kept = self.count_further();
+            self.source.drain();
         }
         Ok(read)
     }

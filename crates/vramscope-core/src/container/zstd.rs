@@ -37,7 +37,10 @@ impl<'a> ZstdReader<'a> {
                     self.source.skip(u64::from(u32::from_le_bytes(length)), PLACE)?;
                 }
                 [0x28, 0xb5, 0x2f, 0xfd] => break,
-                _ => return Ok(false),
+                _ => {
+                    self.source.drain();
+                    return Ok(false);
+                }
             }
         }
         let mut frame = FrameDecoder::new();
