@@ -11,7 +11,7 @@ pub(crate) enum Failure {
         /// As the user named it.
         file: String,
         /// Why.
-        error: vramscope_core::Error,
+        error: Box<vramscope_core::Error>,
     },
     /// A file that could not be read or written, or a server that could not start.
     Io {

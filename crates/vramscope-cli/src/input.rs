@@ -3,7 +3,7 @@
 use std::fs::File;
 use std::io::{self, IsTerminal, Read};
 use std::ops::ControlFlow;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::time::{Duration, Instant};
 
 use vramscope_core::analysis::history::History;
@@ -45,7 +45,7 @@ pub(crate) fn display_name(path: &Path) -> String {
 ///
 /// # Errors
 /// When the file cannot be read or is no snapshot.
-pub(crate) fn load(path: &PathBuf) -> Result<Loaded, Failure> {
+pub(crate) fn load(path: &Path) -> Result<Loaded, Failure> {
     let name = display_name(path);
     let snapshot = if is_stdin(path) {
         decode(&name, io::stdin().lock(), None)?
@@ -97,7 +97,7 @@ fn decode(name: &str, input: impl Read, file_bytes: Option<u64>) -> Result<Snaps
     line.clear();
     result.map_err(|error| Failure::Decode {
         file: name.to_owned(),
-        error,
+        error: Box::new(error),
     })
 }
 

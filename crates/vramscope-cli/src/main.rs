@@ -20,7 +20,7 @@ use crate::failure::Failure;
 /// with gzip or zstd, zipped, as JSON, or inside the HTML of torch's trace_plot. Files are only
 /// decoded, never unpickled: nothing in them is run.
 #[derive(Parser)]
-#[command(version, max_term_width = 100, after_help = EXAMPLES)]
+#[command(name = "vramscope", version, after_help = EXAMPLES, verbatim_doc_comment)]
 struct Arguments {
     #[command(subcommand)]
     command: Command,

@@ -4,6 +4,8 @@ mod assets;
 mod files;
 mod http;
 mod server;
+#[cfg(test)]
+mod server_tests;
 
 use std::path::PathBuf;
 
@@ -40,7 +42,7 @@ the named files can be read through it, and the page is forbidden to reach any o
 /// # Errors
 /// When the page was not built in, a file cannot be read or the port is taken.
 pub(crate) fn run(options: &Options) -> Result<(), Failure> {
-    if assets::is_empty() {
+    if assets::PAGE.is_empty() {
         return Err(Failure::Usage(
             "this vramscope was built without the page. In a clone of its repository, `cargo xtask view \
              FILE` builds the page and opens FILE in it; to build a program that has the page inside, set \
@@ -50,7 +52,7 @@ pub(crate) fn run(options: &Options) -> Result<(), Failure> {
         ));
     }
     let files = files::prepare(&options.files)?;
-    let server = server::Server::bind(options.port, files)?;
+    let server = server::Server::bind(options.port, assets::PAGE, files)?;
     let address = server.address();
     output::print(&format!("{address}\n"))?;
     if let Some(line) = forwarding_line(server.port(), |name| std::env::var(name).ok()) {

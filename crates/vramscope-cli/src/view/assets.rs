@@ -8,21 +8,28 @@ pub(crate) struct Asset {
     pub(crate) gzip: &'static [u8],
 }
 
-/// All files, ordered by name.
-const ASSETS: &[Asset] = include!(concat!(env!("OUT_DIR"), "/assets.rs"));
+/// All files of a page, ordered by name.
+#[derive(Clone, Copy)]
+pub(crate) struct Page(pub(crate) &'static [Asset]);
 
-/// Whether the program was built without the page.
-pub(crate) fn is_empty() -> bool {
-    ASSETS.is_empty()
-}
+/// The page in this program; without files if it was built without.
+pub(crate) const PAGE: Page = Page(include!(concat!(env!("OUT_DIR"), "/assets.rs")));
 
-/// The file at a path below the page; a folder stands for its `index.html`.
-pub(crate) fn find(path: &str) -> Option<&'static Asset> {
-    let wanted = if path.is_empty() { "index.html" } else { path };
-    let row = ASSETS
-        .binary_search_by_key(&wanted, |asset| asset.name)
-        .ok()?;
-    ASSETS.get(row)
+impl Page {
+    /// Whether the program was built without the page.
+    pub(crate) fn is_empty(self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// The file at a path below the page; a folder stands for its `index.html`.
+    pub(crate) fn find(self, path: &str) -> Option<&'static Asset> {
+        let wanted = if path.is_empty() { "index.html" } else { path };
+        let row = self
+            .0
+            .binary_search_by_key(&wanted, |asset| asset.name)
+            .ok()?;
+        self.0.get(row)
+    }
 }
 
 /// What kind of file a name says it is, for the header `Content-Type`.

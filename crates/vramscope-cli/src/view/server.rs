@@ -11,7 +11,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 use std::time::Duration;
 
-use super::assets::{self, Asset, content_type};
+use super::assets::{Asset, Page, content_type};
 use super::files::{self, Served};
 use super::http::{Request, Response, Status, read_request, write_response};
 use crate::failure::Failure;
@@ -26,6 +26,7 @@ pub(crate) struct Server {
     listener: TcpListener,
     port: u16,
     token: String,
+    page: Page,
     files: Vec<Served>,
 }
 
@@ -34,7 +35,7 @@ impl Server {
     ///
     /// # Errors
     /// When it is taken, or the system gives no random numbers.
-    pub(crate) fn bind(port: u16, files: Vec<Served>) -> Result<Self, Failure> {
+    pub(crate) fn bind(port: u16, page: Page, files: Vec<Served>) -> Result<Self, Failure> {
         let doing = format!("cannot listen on 127.0.0.1:{port}");
         let listener =
             TcpListener::bind((Ipv4Addr::LOCALHOST, port)).map_err(Failure::io(&doing))?;
@@ -43,6 +44,7 @@ impl Server {
             listener,
             port,
             token: token()?,
+            page,
             files,
         })
     }
@@ -125,7 +127,7 @@ impl Server {
         if !is_same_secret(token, &self.token) {
             return None;
         }
-        if let Some(asset) = assets::find(path) {
+        if let Some(asset) = self.page.find(path) {
             return Some(asset_response(asset, request.accepts_gzip));
         }
         let (index, name) = path.strip_prefix("files/")?.split_once('/')?;

@@ -1,1 +1,8 @@
-//! The program as its users run it.
+//! The program as its users run it: what it prints, where, and with which exit code.
+#![expect(clippy::unwrap_used, reason = "a test may fail by panicking")]
+
+mod help;
+mod info;
+mod program;
+mod refused;
+mod view;

@@ -7,4 +7,5 @@ pub mod facts;
 pub mod frames;
 pub mod history;
 pub mod live_at;
+pub mod replay;
 pub mod summary;

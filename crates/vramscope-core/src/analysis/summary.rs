@@ -192,7 +192,7 @@ pub fn device_summary(snapshot: &Snapshot, history: &History) -> DeviceSummary {
     let peak_moment = history.peak_moment;
     let device = i32::try_from(history.device).ok();
     let times = &history.moment_start_us;
-    let reserved = history.reserved_steps.iter().map(|&(_, bytes)| bytes);
+    let mut reserved = history.reserved_steps.iter().map(|&(_, bytes)| bytes);
     DeviceSummary {
         device: history.device,
         events: u64::from(history.event_count),
@@ -218,7 +218,7 @@ pub fn device_summary(snapshot: &Snapshot, history: &History) -> DeviceSummary {
         },
         active_at_end_bytes: history.active_bytes.last().copied().unwrap_or(0),
         reserved_max_bytes: reserved.clone().max().unwrap_or(0),
-        reserved_at_end_bytes: reserved.last().unwrap_or(0),
+        reserved_at_end_bytes: reserved.next_back().unwrap_or(0),
         state: state_summary(snapshot, &snapshot.segments, device),
     }
 }

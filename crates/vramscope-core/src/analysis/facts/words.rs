@@ -30,6 +30,7 @@ pub(super) fn fact(kind: FactKind, device: Option<DeviceIndex>) -> Fact {
     }
 }
 
+#[expect(clippy::too_many_lines, reason = "one arm per kind, all of them words")]
 fn text(kind: FactKind) -> String {
     match kind {
         FactKind::Nothing => "The file holds no segment and no event.".to_owned(),
@@ -130,6 +131,7 @@ fn plural<'a>(count: u64, one: &'a str, many: &'a str) -> &'a str {
 const RECORD_ALL: &str = "Call torch.cuda.memory._record_memory_history() (without enabled=\"state\") before the \
      code in question, and _dump_snapshot() after it.";
 
+#[expect(clippy::too_many_lines, reason = "one arm per kind, all of them words")]
 fn meaning_and_advice(kind: FactKind) -> [&'static str; 2] {
     match kind {
         FactKind::Nothing => [

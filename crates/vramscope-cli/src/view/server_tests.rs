@@ -1,0 +1,216 @@
+//! The server over real connections.
+
+use std::io::{Read, Write};
+use std::net::TcpStream;
+use std::path::PathBuf;
+use std::thread;
+
+use flate2::Compression;
+use flate2::write::GzEncoder;
+
+use super::assets::{Asset, Page};
+use super::files::prepare;
+use super::server::Server;
+
+const HTML: &str = "<!doctype html><title>test</title>";
+
+/// A server that runs until the tests end.
+struct Running {
+    port: u16,
+    token: String,
+    address: String,
+}
+
+/// What came back.
+struct Answer {
+    head: String,
+    body: Vec<u8>,
+}
+
+impl Answer {
+    fn status(&self) -> &str {
+        self.head.split(' ').nth(1).unwrap_or("")
+    }
+}
+
+fn start(files: &[PathBuf]) -> Running {
+    let mut encoder = GzEncoder::new(Vec::new(), Compression::fast());
+    encoder.write_all(HTML.as_bytes()).unwrap();
+    let gzip = encoder.finish().unwrap().leak();
+    let page = Page(
+        vec![Asset {
+            name: "index.html",
+            gzip,
+        }]
+        .leak(),
+    );
+    let server = Server::bind(0, page, prepare(files).unwrap()).unwrap();
+    let address = server.address();
+    let running = Running {
+        port: server.port(),
+        token: address.split('/').nth(3).unwrap().to_owned(),
+        address,
+    };
+    thread::spawn(move || server.serve());
+    running
+}
+
+impl Running {
+    fn send(&self, request: &str) -> Answer {
+        let mut stream = TcpStream::connect(("127.0.0.1", self.port)).unwrap();
+        stream.write_all(request.as_bytes()).unwrap();
+        let mut bytes = Vec::new();
+        stream.read_to_end(&mut bytes).unwrap();
+        let end = bytes.windows(4).position(|end| end == b"\r\n\r\n").unwrap() + 4;
+        let head = String::from_utf8(bytes[..end].to_vec()).unwrap();
+        Answer {
+            head,
+            body: bytes[end..].to_vec(),
+        }
+    }
+
+    /// Asks as a browser would, with the right host.
+    fn get(&self, path: &str) -> Answer {
+        self.send(&format!(
+            "GET {path} HTTP/1.1\r\nHost: 127.0.0.1:{}\r\n\r\n",
+            self.port
+        ))
+    }
+
+    fn path(&self, below: &str) -> String {
+        format!("/{}/{below}", self.token)
+    }
+}
+
+#[test]
+fn the_page_comes_whole_with_headers_that_lock_it_in() {
+    let server = start(&[]);
+    assert_eq!(
+        server.address,
+        format!("http://127.0.0.1:{}/{}/", server.port, server.token)
+    );
+    let answer = server.get(&server.path(""));
+    assert_eq!(
+        (answer.status(), answer.body.as_slice()),
+        ("200", HTML.as_bytes())
+    );
+    for field in [
+        "Content-Type: text/html; charset=utf-8\r\n",
+        &format!("Content-Length: {}\r\n", HTML.len()),
+        "Content-Security-Policy: default-src 'none';",
+        "Cache-Control: no-store\r\n",
+        "Referrer-Policy: no-referrer\r\n",
+    ] {
+        assert!(answer.head.contains(field), "{field} in {}", answer.head);
+    }
+}
+
+#[test]
+fn compressed_for_those_who_understand_it() {
+    let server = start(&[]);
+    let answer = server.send(&format!(
+        "GET {} HTTP/1.1\r\nHost: localhost:{}\r\nAccept-Encoding: gzip, br\r\n\r\n",
+        server.path("index.html"),
+        server.port
+    ));
+    assert!(answer.head.contains("Content-Encoding: gzip\r\n"));
+    let mut html = String::new();
+    flate2::read::GzDecoder::new(answer.body.as_slice())
+        .read_to_string(&mut html)
+        .unwrap();
+    assert_eq!(html, HTML);
+}
+
+#[test]
+fn foreign_hosts_are_refused() {
+    let server = start(&[]);
+    for host in ["evil.example", "evil.example:80", "127.0.0.1", ""] {
+        let request = format!("GET {} HTTP/1.1\r\nHost: {host}\r\n\r\n", server.path(""));
+        assert_eq!(server.send(&request).status(), "403", "{host}");
+    }
+    let without = format!("GET {} HTTP/1.1\r\n\r\n", server.path(""));
+    assert_eq!(server.send(&without).status(), "403");
+}
+
+#[test]
+fn nothing_without_the_token() {
+    let server = start(&[]);
+    let wrong = "0".repeat(server.token.len());
+    for path in [
+        "/",
+        "/index.html",
+        &format!("/{wrong}/"),
+        &format!("/{}", server.token),
+    ] {
+        assert_eq!(server.get(path).status(), "404", "{path}");
+    }
+}
+
+#[test]
+fn only_get_and_only_requests() {
+    let server = start(&[]);
+    let post = format!(
+        "POST {} HTTP/1.1\r\nHost: 127.0.0.1:{}\r\n\r\n",
+        server.path(""),
+        server.port
+    );
+    assert_eq!(server.send(&post).status(), "405");
+    assert_eq!(server.send("hello\r\n\r\n").status(), "400");
+    let head = format!(
+        "HEAD {} HTTP/1.1\r\nHost: 127.0.0.1:{}\r\n\r\n",
+        server.path(""),
+        server.port
+    );
+    let answer = server.send(&head);
+    assert_eq!((answer.status(), answer.body.len()), ("200", 0));
+}
+
+#[test]
+fn named_files_come_byte_for_byte_and_no_others() {
+    let folder = tempfile::tempdir().unwrap();
+    let bytes: Vec<u8> = (0..300_000_u32)
+        .map(|number| (number * 31 % 251) as u8)
+        .collect();
+    let named = folder.path().join("my run %.pickle");
+    std::fs::write(&named, &bytes).unwrap();
+    std::fs::write(folder.path().join("secret"), "secret").unwrap();
+    let server = start(&[named]);
+    assert!(
+        server
+            .address
+            .ends_with("/?src=files/0/my%2520run%2520%2525.pickle"),
+        "{}",
+        server.address
+    );
+
+    let answer = server.get(&server.path("files/0/my%20run%20%25.pickle"));
+    assert_eq!(answer.status(), "200");
+    assert!(answer.head.contains("Content-Length: 300000\r\n"));
+    assert!(answer.body == bytes, "the file arrived changed");
+
+    for path in [
+        "files/1/my%20run%20%25.pickle",
+        "files/0/secret",
+        "files/0/../secret",
+        "files/0/%2e%2e/secret",
+        "files/0/..%2fsecret",
+        "../../etc/passwd",
+        "%2e%2e/%2e%2e/etc/passwd",
+        "files/-1/x",
+        "files/99999999999999999999/x",
+        "files/0/",
+        "files/",
+    ] {
+        assert_eq!(server.get(&server.path(path)).status(), "404", "{path}");
+    }
+}
+
+#[test]
+fn a_file_that_is_gone_is_not_found() {
+    let folder = tempfile::tempdir().unwrap();
+    let named = folder.path().join("a.pickle");
+    std::fs::write(&named, "x").unwrap();
+    let server = start(std::slice::from_ref(&named));
+    std::fs::remove_file(named).unwrap();
+    assert_eq!(server.get(&server.path("files/0/a.pickle")).status(), "404");
+}

@@ -1,0 +1,34 @@
+//! `--help` and wrong usage.
+
+use insta::assert_snapshot;
+
+use crate::program::{transcript, vramscope};
+
+#[test]
+fn help_of_the_program() {
+    assert_snapshot!(transcript(&vramscope(&["--help"])));
+}
+
+#[test]
+fn help_of_info() {
+    assert_snapshot!(transcript(&vramscope(&["info", "--help"])));
+}
+
+#[test]
+fn help_of_view() {
+    assert_snapshot!(transcript(&vramscope(&["view", "--help"])));
+}
+
+#[test]
+fn the_version() {
+    let output = vramscope(&["--version"]);
+    let expected = concat!("vramscope ", env!("CARGO_PKG_VERSION"), "\n");
+    assert_eq!(String::from_utf8(output.stdout).unwrap(), expected);
+}
+
+#[test]
+fn wrong_usage_exits_with_2() {
+    for arguments in [&["inof"][..], &["info"], &["info", "--unknown", "x"], &[]] {
+        assert_eq!(vramscope(arguments).status.code(), Some(2), "{arguments:?}");
+    }
+}

@@ -1,0 +1,46 @@
+//! Runs the built program.
+
+use std::io::Write;
+use std::path::PathBuf;
+use std::process::{Command, Output, Stdio};
+
+/// The repository's `tests/fixtures`.
+pub(crate) fn fixtures() -> PathBuf {
+    PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../tests/fixtures")
+}
+
+/// Runs `vramscope` beside the fixtures, so that their names print the same everywhere.
+pub(crate) fn vramscope(arguments: &[&str]) -> Output {
+    command(arguments).stdin(Stdio::null()).output().unwrap()
+}
+
+/// The same with something on standard input.
+pub(crate) fn vramscope_reading(arguments: &[&str], input: &[u8]) -> Output {
+    let mut command = command(arguments);
+    command
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped());
+    let mut child = command.spawn().unwrap();
+    // A program that refuses its input may stop reading before the end.
+    drop(child.stdin.take().unwrap().write_all(input));
+    child.wait_with_output().unwrap()
+}
+
+pub(crate) fn command(arguments: &[&str]) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_vramscope"));
+    command.args(arguments).current_dir(fixtures());
+    // Whatever the machine has must not change what is printed.
+    for variable in ["SSH_CONNECTION", "COLUMNS", "CLICOLOR_FORCE"] {
+        command.env_remove(variable);
+    }
+    command
+}
+
+/// Everything that came out of a run, readable in a snapshot.
+pub(crate) fn transcript(output: &Output) -> String {
+    let code = output.status.code().unwrap();
+    let stdout = String::from_utf8(output.stdout.clone()).unwrap();
+    let stderr = String::from_utf8(output.stderr.clone()).unwrap();
+    format!("exit code {code}\n--- stdout\n{stdout}--- stderr\n{stderr}")
+}

@@ -1,0 +1,52 @@
+//! Files that are no snapshots: what is said of them, on standard error, with exit code 1.
+
+use std::fs;
+
+use insta::assert_snapshot;
+
+use crate::program::{fixtures, transcript, vramscope, vramscope_reading};
+
+#[test]
+fn every_kind_of_wrong_file_gets_its_own_message() {
+    let folder = fixtures().join("refused");
+    let mut names: Vec<_> = fs::read_dir(folder)
+        .unwrap()
+        .map(|entry| entry.unwrap().file_name().into_string().unwrap())
+        .collect();
+    names.sort();
+    let mut messages = String::new();
+    for name in names {
+        let output = vramscope(&["info", &format!("refused/{name}")]);
+        assert_eq!(output.status.code(), Some(1), "{name}");
+        assert!(output.stdout.is_empty(), "{name}");
+        messages.push_str(&String::from_utf8(output.stderr).unwrap());
+    }
+    assert_snapshot!(messages);
+}
+
+#[test]
+fn a_file_that_is_not_there() {
+    let output = vramscope(&["info", "no/such.pickle"]);
+    assert_eq!(output.status.code(), Some(1));
+    let message = String::from_utf8(output.stderr).unwrap();
+    assert!(
+        message.starts_with("error: cannot read no/such.pickle: "),
+        "{message}"
+    );
+}
+
+#[test]
+fn a_folder() {
+    let output = vramscope(&["info", "refused"]);
+    assert_eq!(output.status.code(), Some(1));
+    let message = String::from_utf8(output.stderr).unwrap();
+    assert!(
+        message.starts_with("error: cannot read refused: is a directory"),
+        "{message}"
+    );
+}
+
+#[test]
+fn an_empty_standard_input() {
+    assert_snapshot!(transcript(&vramscope_reading(&["info", "-"], b"")));
+}
