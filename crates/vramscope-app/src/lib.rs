@@ -1,20 +1,36 @@
-//! The page: Yew components in the browser's main thread and a worker that decodes and draws.
+//! The page: Yew components in the browser's main thread and a worker per file that decodes and draws.
 //!
-//! Both ends are this one wasm module, loaded twice: `www/page.js` calls [`start_page`],
-//! `www/worker.js` calls [`start_worker`].
+//! Both ends are this one wasm module: `www/page.js` compiles it once and calls [`start_page`], each
+//! worker gets the compiled module, makes an instance with memory of its own and calls [`start_worker`].
+//!
+//! - [`protocol`]: what the two say to each other;
+//! - [`worker`]: decodes, analyses, draws, answers;
+//! - [`engine`]: the page's side of it: a [`engine::Session`] per open file;
+//! - [`canvas`]: shows the worker's pictures, and axes and outlines over them;
+//! - [`browser`]: files, addresses, clipboard, clock;
+//! - [`state`]: what the page knows, and how it changes;
+//! - [`components`]: shows the state.
 
-mod page;
-mod worker;
+pub mod browser;
+pub mod canvas;
+pub mod components;
+pub mod engine;
+pub mod protocol;
+pub mod state;
+pub mod worker;
 
+use wasm_bindgen::JsValue;
 use wasm_bindgen::prelude::wasm_bindgen;
 
-/// Mounts the page; `worker` is the dedicated worker that runs [`start_worker`].
+/// Mounts the page; `module` is the compiled module that workers are to use, `worker_url` the address of
+/// `worker.js`.
 #[wasm_bindgen]
-pub fn start_page(worker: web_sys::Worker) {
-    page::mount(worker);
+pub fn start_page(module: JsValue, worker_url: String) {
+    let engine = engine::Engine::new(engine::Boot { module, worker_url });
+    yew::Renderer::<components::App>::with_props(components::AppProps { engine }).render();
 }
 
-/// Answers messages from the page; called once, in the worker.
+/// Answers messages from the page; called once, in a worker.
 #[wasm_bindgen]
 pub fn start_worker() {
     worker::run();

@@ -1,0 +1,113 @@
+//! The root component: holds the state, the workers, and what concerns the whole window.
+
+use std::cell::Cell;
+use std::collections::BTreeMap;
+use std::rc::Rc;
+
+use web_sys::HtmlInputElement;
+use yew::prelude::*;
+
+use super::commands::Commands;
+use super::file_view::FileView;
+use super::help::Help;
+use super::hooks::{use_drop, use_keys, use_system_is_dark, use_theme_attribute};
+use super::start::Start;
+use super::status_bar::StatusBar;
+use super::top_bar::TopBar;
+use crate::browser::{files, url};
+use crate::engine::{Engine, Session, SessionId, Source};
+use crate::state::{Action, State};
+
+/// What the root component needs.
+#[derive(Properties, PartialEq)]
+pub struct AppProps {
+    /// Starts workers.
+    pub engine: Engine,
+}
+
+/// The whole page.
+#[component]
+pub fn App(props: &AppProps) -> Html {
+    let state = use_reducer_eq(State::default);
+    let picker = use_node_ref();
+    let commands = use_root_commands(&props.engine, &state, &picker);
+    let is_dragged_over = use_drop(commands.open.clone());
+    use_keys(state.clone(), commands.clone());
+    let theme = state.theme.resolve(use_system_is_dark());
+    use_theme_attribute(state.theme);
+    {
+        let open = commands.open.clone();
+        use_effect_with((), move |()| {
+            let named: Vec<_> = url::sources().into_iter().map(Source::Url).collect();
+            if !named.is_empty() {
+                open.emit(named);
+            }
+        });
+    }
+    let on_pick = commands.open.reform(|event: Event| files::of_input(event.target()));
+    let main = match state.tab() {
+        Some(tab) => html! { <FileView state={state.clone()} tab={tab.clone()} {theme} /> },
+        None => html! { <Start /> },
+    };
+    html! {
+        <ContextProvider<Commands> context={commands}>
+            <div id="app">
+                <TopBar state={state.clone()} />
+                { main }
+                <StatusBar tab={state.tab().cloned()} box_mode={state.box_mode} />
+            </div>
+            <input type="file" multiple=true class="unseen" tabindex="-1" aria-hidden="true" ref={picker} onchange={on_pick} />
+            if state.help_open { <Help /> }
+            if is_dragged_over { <div class="drop-veil" aria-hidden="true"><p>{ "Drop to open" }</p></div> }
+        </ContextProvider<Commands>>
+    }
+}
+
+/// The page's commands; their identities never change, so that they cause no rendering.
+#[hook]
+fn use_root_commands(engine: &Engine, state: &UseReducerHandle<State>, picker: &NodeRef) -> Commands {
+    let sessions = use_mut_ref(BTreeMap::<SessionId, Session>::new);
+    let (engine, dispatcher, picker) = (engine.clone(), state.dispatcher(), picker.clone());
+    let commands = use_memo((), move |()| {
+        let dispatch = Callback::from(move |action| dispatcher.dispatch(action));
+        let open = {
+            let (sessions, dispatch) = (sessions.clone(), dispatch.clone());
+            Callback::from(move |sources: Vec<Source>| {
+                for source in sources {
+                    let session = open_one(&engine, &source, &dispatch);
+                    sessions.borrow_mut().insert(session.id(), session);
+                }
+            })
+        };
+        let close = {
+            let (sessions, dispatch) = (sessions.clone(), dispatch.clone());
+            Callback::from(move |id| {
+                if let Some(session) = sessions.borrow_mut().remove(&id) {
+                    session.close();
+                }
+                dispatch.emit(Action::Close(id));
+            })
+        };
+        let session = Callback::from(move |id| sessions.borrow().get(&id).cloned());
+        let pick = Callback::from(move |()| {
+            if let Some(input) = picker.cast::<HtmlInputElement>() {
+                input.click();
+            }
+        });
+        Commands { dispatch, open, pick, close, session }
+    });
+    (*commands).clone()
+}
+
+fn open_one(engine: &Engine, source: &Source, dispatch: &Callback<Action>) -> Session {
+    // The session's number is only known once it is there, and it says nothing before that.
+    let id = Rc::new(Cell::new(SessionId(0)));
+    let listener = {
+        let (id, dispatch) = (id.clone(), dispatch.clone());
+        Callback::from(move |reply| dispatch.emit(Action::Reply(id.get(), Box::new(reply))))
+    };
+    let session = engine.open(source, listener);
+    id.set(session.id());
+    dispatch.emit(Action::Open { id: session.id(), name: session.name().to_owned() });
+    session
+}

@@ -1,0 +1,49 @@
+//! Thin banners: what a file does not hold, and what that means for what is seen.
+
+use std::rc::Rc;
+
+use yew::prelude::*;
+
+use super::commands::use_commands;
+use super::icons::{Glyph, Icon};
+use crate::protocol::NoteLevel;
+use crate::state::{Action, OpenFile, ViewKind};
+
+/// Banners at most at once; the facts view has all.
+const SHOWN: usize = 2;
+
+/// Properties of [`Banners`].
+#[derive(Properties, PartialEq)]
+pub(super) struct BannersProps {
+    pub(super) file: Rc<OpenFile>,
+}
+
+/// The notes that matter for what is seen and have not been closed.
+#[component]
+pub(super) fn Banners(props: &BannersProps) -> Html {
+    let commands = use_commands();
+    let notes: Vec<_> =
+        props.file.open_notes().filter(|(_, note)| note.level == NoteLevel::Warning).collect();
+    let further = notes.len().saturating_sub(SHOWN);
+    let banner = |(place, (number, note)): (usize, &(usize, &crate::protocol::Note))| {
+        let is_last = place + 1 == notes.len().min(SHOWN);
+        html! {
+            <div class="banner" key={*number}>
+                <Glyph icon={Icon::Warning} />
+                <p><b>{ &note.text }</b> { " " } <span>{ &note.advice }</span></p>
+                if is_last && further > 0 {
+                    <button type="button" class="plain" onclick={commands.on(Action::View(ViewKind::Facts))}>
+                        { format!("{further} more") }
+                    </button>
+                }
+                <button type="button" class="square" title="Read" aria-label="Close this note"
+                    onclick={commands.on(Action::DismissNote(*number))}><Glyph icon={Icon::Close} /></button>
+            </div>
+        }
+    };
+    html! {
+        <div class="banners" role="region" aria-label="Notes on this file">
+            { for notes.iter().take(SHOWN).enumerate().map(banner) }
+        </div>
+    }
+}

@@ -1,0 +1,80 @@
+//! Small choices: a row of alternatives, and a list to pull down.
+
+use web_sys::{HtmlElement, HtmlSelectElement};
+use yew::prelude::*;
+
+/// Properties of [`Choice`].
+#[derive(Properties, PartialEq)]
+pub(super) struct ChoiceProps {
+    /// What is chosen, for those who do not see it.
+    pub(super) label: AttrValue,
+    /// The alternatives: word, and what it means.
+    pub(super) options: Vec<(&'static str, &'static str)>,
+    /// Which one is chosen.
+    pub(super) chosen: usize,
+    /// Hears which one the user chose.
+    pub(super) on_choose: Callback<usize>,
+}
+
+/// A row of alternatives.
+#[component]
+pub(super) fn Choice(props: &ChoiceProps) -> Html {
+    let option = |(place, (word, meaning)): (usize, &(&'static str, &'static str))| {
+        let onchange = props.on_choose.reform(move |event: Event| {
+            give_keys_back(&event);
+            place
+        });
+        html! {
+            <label title={*meaning}>
+                <input type="radio" name={props.label.clone()} checked={place == props.chosen} {onchange} />
+                { word }
+            </label>
+        }
+    };
+    html! {
+        <div class="choice" role="radiogroup" aria-label={props.label.clone()}>
+            { for props.options.iter().enumerate().map(option) }
+        </div>
+    }
+}
+
+/// Properties of [`Select`].
+#[derive(Properties, PartialEq)]
+pub(super) struct SelectProps {
+    /// What is chosen.
+    pub(super) label: AttrValue,
+    /// The alternatives.
+    pub(super) options: Vec<AttrValue>,
+    /// Which one is chosen.
+    pub(super) chosen: usize,
+    /// Hears which one the user chose.
+    pub(super) on_choose: Callback<usize>,
+}
+
+/// A list to pull down.
+#[component]
+pub(super) fn Select(props: &SelectProps) -> Html {
+    let onchange = props.on_choose.reform(|event: Event| {
+        give_keys_back(&event);
+        let select = event.target_dyn_into::<HtmlSelectElement>();
+        usize::try_from(select.map_or(0, |select| select.selected_index())).unwrap_or(0)
+    });
+    let option = |(place, text): (usize, &AttrValue)| {
+        html! { <option selected={place == props.chosen}>{ text.clone() }</option> }
+    };
+    html! {
+        <label>
+            { props.label.clone() }
+            <select {onchange}>{ for props.options.iter().enumerate().map(option) }</select>
+        </label>
+    }
+}
+
+/// A mouse's user goes on with the timeline's keys; a keyboard's user stays where they are.
+fn give_keys_back(event: &Event) {
+    if let Some(element) = event.target_dyn_into::<HtmlElement>()
+        && !element.matches(":focus-visible").unwrap_or(true)
+    {
+        let _ = element.blur();
+    }
+}

@@ -1,0 +1,38 @@
+//! What any component can ask for: handed down as a context, so that it need not pass through all of them.
+
+use yew::prelude::*;
+
+use crate::engine::{Session, SessionId, Source};
+use crate::state::Action;
+
+/// What any component can ask for.
+#[derive(Clone, PartialEq)]
+pub(super) struct Commands {
+    /// Changes the state.
+    pub(super) dispatch: Callback<Action>,
+    /// Opens files, each in a tab.
+    pub(super) open: Callback<Vec<Source>>,
+    /// Shows the browser's file picker.
+    pub(super) pick: Callback<()>,
+    /// Ends a file's worker and closes its tab.
+    pub(super) close: Callback<SessionId>,
+    /// A file's worker, while it lives.
+    pub(super) session: Callback<SessionId, Option<Session>>,
+}
+
+impl Commands {
+    /// A callback that does `action` whatever the event.
+    pub(super) fn on<E: 'static>(&self, action: Action) -> Callback<E> {
+        self.dispatch.reform(move |_| action.clone())
+    }
+}
+
+/// The commands of the page.
+///
+/// # Panics
+/// Outside [`super::App`], which provides them.
+#[hook]
+pub(super) fn use_commands() -> Commands {
+    #[expect(clippy::expect_used, reason = "the root component provides it to all others")]
+    use_context::<Commands>().expect("components live below App")
+}

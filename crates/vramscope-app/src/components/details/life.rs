@@ -1,0 +1,32 @@
+//! When an allocation came and went.
+
+use yew::prelude::*;
+
+use crate::protocol::{EventMark, Life};
+use crate::state::sentences;
+use vramscope_view::display;
+
+/// Rows for the list of details.
+pub(super) fn life_rows(life: &Life) -> Html {
+    html! {
+        <>
+            <dt>{ "Allocated" }</dt>
+            <dd>{ life.alloc.map_or_else(|| html! { "before recording" }, mark) }</dd>
+            if let Some(requested) = life.free_requested.filter(|_| life.free_completed != life.free_requested) {
+                <dt>{ "Free requested" }</dt><dd>{ mark(requested) }</dd>
+            }
+            <dt>{ "Freed" }</dt>
+            <dd>{ life.free_completed.map_or_else(|| html! { "still live at the end" }, mark) }</dd>
+            <dt>{ "Lived" }</dt><dd>{ sentences::lifetime(life) }</dd>
+        </>
+    }
+}
+
+/// An event: its number, its time from the start, the absolute one on hover.
+fn mark(mark: EventMark) -> Html {
+    let time = mark.since_start_us.map(|us| {
+        let absolute = mark.time_us.map(display::date_time);
+        html! { <span class="muted" title={absolute}>{ " · " }{ display::offset(us) }</span> }
+    });
+    html! { <>{ sentences::event(mark) }{ time }</> }
+}

@@ -1,0 +1,78 @@
+//! The panel on the right: all that is known of the pinned allocation; without one, of the device.
+
+mod device;
+mod life;
+mod pinned;
+mod resizer;
+mod stack;
+
+use yew::prelude::*;
+
+use super::commands::use_commands;
+use super::icons::{Glyph, Icon};
+use crate::engine::Session;
+use crate::protocol::{DeviceFacts, Look, Request};
+use crate::state::{Action, DeviceView};
+use device::DeviceSummary;
+use pinned::Pinned;
+use resizer::Resizer;
+
+/// Properties of [`DetailsPanel`].
+#[derive(Properties, PartialEq)]
+pub(super) struct DetailsPanelProps {
+    pub(super) session: Session,
+    pub(super) look: Look,
+    pub(super) facts: DeviceFacts,
+    pub(super) view: DeviceView,
+    pub(super) is_open: bool,
+    pub(super) width_px: f64,
+}
+
+/// The panel, or the button that unfolds it.
+#[component]
+pub(super) fn DetailsPanel(props: &DetailsPanelProps) -> Html {
+    let commands = use_commands();
+    let view = &props.view;
+    use_effect_with((props.session.clone(), props.look.device, view.pinned), |(session, device, pinned)| {
+        if let Some(allocation) = *pinned {
+            session.ask(&Request::Details { device: *device, allocation });
+        }
+    });
+    if !props.is_open {
+        return html! {
+            <button type="button" class="unfold" title="Details (I)" aria-label="Unfold the details"
+                aria-expanded="false" onclick={commands.on(Action::Details(true))}><Glyph icon={Icon::Chevron} /></button>
+        };
+    }
+    let (title, content) = match (&view.pinned, &view.details) {
+        (Some(_), Some(details)) => {
+            ("Pinned allocation", html! { <Pinned key={details.id.clone()} details={details.clone()} /> })
+        }
+        (Some(_), None) => ("Pinned allocation", html! { <p class="muted">{ "…" }</p> }),
+        (None, _) => (
+            "Device",
+            html! {
+                <DeviceSummary session={props.session.clone()} look={props.look} facts={props.facts.clone()}
+                    legend={view.legend.clone()} />
+            },
+        ),
+    };
+    let is_pinned = view.pinned.is_some();
+    html! {
+        <aside class={classes!("details", is_pinned.then_some("pinned"))} aria-label="Details"
+            style={format!("width:{}px", props.width_px)}>
+            <Resizer width_px={props.width_px} />
+            <div class="row head">
+                <h2 class="grow">{ title }</h2>
+                if is_pinned {
+                    <button type="button" class="plain" title="Let go (Escape)" onclick={commands.on(Action::LetGo)}>
+                        { "Unpin" }
+                    </button>
+                }
+                <button type="button" class="square fold" title="Fold away (I)" aria-label="Fold the details away"
+                    aria-expanded="true" onclick={commands.on(Action::Details(false))}><Glyph icon={Icon::Chevron} /></button>
+            </div>
+            <div class="scroll">{ content }</div>
+        </aside>
+    }
+}

@@ -1,0 +1,81 @@
+//! A stack, innermost frame first, runtime frames folded away.
+
+use yew::prelude::*;
+
+use crate::components::copy_button::CopyButton;
+use crate::protocol::{FrameLine, FxDetails, StackLines};
+use crate::state::sentences;
+use crate::state::stacks::{self, StackRow};
+
+#[derive(Properties, PartialEq)]
+pub(super) struct StackProps {
+    pub(super) title: AttrValue,
+    pub(super) stack: StackLines,
+}
+
+/// The stack with its title and buttons.
+#[component]
+pub(super) fn Stack(props: &StackProps) -> Html {
+    let shows_all = use_state_eq(|| false);
+    let frames = &props.stack.frames;
+    let toggle = {
+        let shows_all = shows_all.clone();
+        Callback::from(move |_: MouseEvent| shows_all.set(!*shows_all))
+    };
+    let foldable = stacks::foldable(frames);
+    let word = if *shows_all {
+        "Hide runtime frames".to_owned()
+    } else {
+        format!("Show all {}", sentences::count_of(frames.len() as u64, "frame", "frames"))
+    };
+    let row = |row: StackRow| match row {
+        StackRow::Frame(number) => frame(&frames[number], props.stack.user_frame == Some(number as u32)),
+        StackRow::Folded(count) => html! {
+            <li class="folded"><button type="button" onclick={toggle.clone()} title="Show all frames">
+                { sentences::count_of(count as u64, "runtime frame", "runtime frames") }
+            </button></li>
+        },
+    };
+    html! {
+        <section class="stack">
+            <div class="row">
+                <h3 class="grow">{ props.title.clone() }</h3>
+                if foldable > 0 {
+                    <button type="button" class="plain" aria-expanded={shows_all.to_string()} onclick={toggle.clone()}>{ word }</button>
+                }
+                if !frames.is_empty() { <CopyButton text={stacks::text(&props.stack)} what="the stack" /> }
+            </div>
+            if frames.is_empty() {
+                <p class="muted">{ sentences::NO_STACK }</p>
+            } else {
+                <ol>{ for stacks::rows(frames, *shows_all).into_iter().map(row) }</ol>
+            }
+        </section>
+    }
+}
+
+fn frame(frame: &FrameLine, is_site: bool) -> Html {
+    let place = stacks::place(frame);
+    let (folder, file) = stacks::split_path(&place);
+    let class = classes!(frame.is_runtime.then_some("runtime"), is_site.then_some("site"));
+    html! {
+        <li {class}>
+            <span class="function">{ &frame.name }</span>
+            if !place.is_empty() {
+                <span class="place" title={place.clone()}>
+                    <span class="muted"><bdi>{ folder }</bdi></span><span>{ file }</span>
+                </span>
+            }
+            { frame.fx.as_ref().map(fx) }
+        </li>
+    }
+}
+
+fn fx(fx: &FxDetails) -> Html {
+    html! {
+        <div class="fx">
+            <p class="muted">{ sentences::fx_node(fx) }</p>
+            if !fx.original_trace.is_empty() { <pre>{ &fx.original_trace }</pre> }
+        </div>
+    }
+}

@@ -1,0 +1,81 @@
+//! What a file is, holds and lacks.
+
+use std::rc::Rc;
+
+use yew::prelude::*;
+
+use super::commands::use_commands;
+use super::icons::{Glyph, Icon};
+use crate::protocol::{DeviceFacts, Note, NoteLevel};
+use crate::state::{Action, OpenFile, ViewKind, sentences};
+use vramscope_view::display;
+
+/// Properties of [`FactsView`].
+#[derive(Properties, PartialEq)]
+pub(super) struct FactsViewProps {
+    pub(super) file: Rc<OpenFile>,
+}
+
+/// The file, its devices, and all notes.
+#[component]
+pub(super) fn FactsView(props: &FactsViewProps) -> Html {
+    let commands = use_commands();
+    let opened = &props.file.opened;
+    let device = |(place, facts): (usize, &DeviceFacts)| {
+        let show = {
+            let dispatch = commands.dispatch.clone();
+            Callback::from(move |_: MouseEvent| {
+                dispatch.emit(Action::Device(place));
+                dispatch.emit(Action::View(ViewKind::Timeline));
+            })
+        };
+        html! {
+            <tr>
+                <th scope="row"><button type="button" class="plain" onclick={show}>{ sentences::device_name(facts.device) }</button></th>
+                <td>{ display::count(u64::from(facts.events)) }</td>
+                <td>{ display::count(u64::from(facts.allocations)) }</td>
+                <td title={sentences::exact_bytes(facts.peak_bytes)}>{ display::bytes(facts.peak_bytes) }</td>
+                <td title={sentences::exact_bytes(facts.peak_reserved_bytes)}>{ display::bytes(facts.peak_reserved_bytes) }</td>
+                <td title={sentences::exact_bytes(facts.final_bytes)}>{ display::bytes(facts.final_bytes) }</td>
+                <td>{ display::count(facts.oom_moments.len() as u64) }</td>
+            </tr>
+        }
+    };
+    html! {
+        <section class="view facts" aria-label="Facts" tabindex="0" data-scrolls="">
+            <div class="page">
+                <h2>{ &opened.file.name }</h2>
+                <dl class="rows">
+                    { for sentences::file_rows(&opened.file).into_iter().map(|(name, value)| html! { <><dt>{ name }</dt><dd>{ value }</dd></> }) }
+                </dl>
+                <h3>{ "Devices" }</h3>
+                <div class="wide"><table>
+                    <thead><tr>
+                        { for ["Device", "Events", "Allocations", "Peak active", "Peak reserved", "Active at the end", "OOM"].iter().map(|title| html! { <th scope="col">{ *title }</th> }) }
+                    </tr></thead>
+                    <tbody>{ for opened.devices.iter().enumerate().map(device) }</tbody>
+                </table></div>
+                <h3>{ "What to know about it" }</h3>
+                if props.file.notes().next().is_none() { <p class="muted">{ "Nothing odd was found." }</p> }
+                <ul class="notes">{ for props.file.notes().map(|(_, of)| note(of)) }</ul>
+            </div>
+        </section>
+    }
+}
+
+fn note(note: &Note) -> Html {
+    let icon = match note.level {
+        NoteLevel::Info => Icon::Info,
+        NoteLevel::Warning => Icon::Warning,
+    };
+    html! {
+        <li>
+            <Glyph {icon} />
+            <div>
+                <p>{ &note.text }</p>
+                if !note.advice.is_empty() { <p class="muted">{ &note.advice }</p> }
+                if !note.places.is_empty() { <p class="mono muted">{ note.places.join(", ") }</p> }
+            </div>
+        </li>
+    }
+}

@@ -1,0 +1,99 @@
+//! A tab for each open file.
+
+use std::rc::Rc;
+
+use web_sys::HtmlElement;
+use yew::prelude::*;
+
+use super::commands::use_commands;
+use super::icons::{Glyph, Icon};
+use crate::engine::SessionId;
+use crate::state::{Action, Phase, Tab};
+
+/// Properties of [`FileTabs`].
+#[derive(Properties, PartialEq)]
+pub(super) struct FileTabsProps {
+    pub(super) tabs: Vec<Rc<Tab>>,
+    pub(super) current: Option<SessionId>,
+}
+
+/// The row of tabs, and the button that opens more.
+#[component]
+pub(super) fn FileTabs(props: &FileTabsProps) -> Html {
+    let commands = use_commands();
+    let tab = |tab: &Rc<Tab>| {
+        let is_current = Some(tab.id) == props.current;
+        html! { <FileTab key={tab.id.0} name={tab.name.clone()} id={tab.id} {is_current} spot={spot(tab)} /> }
+    };
+    html! {
+        <>
+            <div class="tabs" role="tablist" aria-label="Open files">{ for props.tabs.iter().map(tab) }</div>
+            <button type="button" class="square" title="Open files (O)" aria-label="Open files"
+                onclick={commands.pick.reform(|_| ())}>
+                <Glyph icon={Icon::Plus} />
+            </button>
+        </>
+    }
+}
+
+/// What the spot before a name says: nothing for a file that can be looked at.
+fn spot(tab: &Tab) -> Option<&'static str> {
+    match tab.phase {
+        Phase::Opening(_) => Some("busy"),
+        Phase::Failed(_) => Some("failed"),
+        Phase::Ready(_) => None,
+    }
+}
+
+#[derive(Properties, PartialEq)]
+struct FileTabProps {
+    id: SessionId,
+    name: AttrValue,
+    is_current: bool,
+    spot: Option<&'static str>,
+}
+
+#[component]
+fn FileTab(props: &FileTabProps) -> Html {
+    let commands = use_commands();
+    let (id, name, is_current) = (props.id, props.name.clone(), props.is_current);
+    let onkeydown = {
+        let commands = commands.clone();
+        Callback::from(move |event: KeyboardEvent| {
+            match event.key().as_str() {
+                "ArrowLeft" => commands.dispatch.emit(Action::SwitchBy(-1)),
+                "ArrowRight" => commands.dispatch.emit(Action::SwitchBy(1)),
+                "Delete" => commands.close.emit(id),
+                _ => return,
+            }
+            event.prevent_default();
+            event.stop_propagation();
+        })
+    };
+    // The arrow keys move the focus with the choice.
+    let node = use_node_ref();
+    {
+        let node = node.clone();
+        use_effect_with(is_current, move |is_current| {
+            let Some(element) = node.cast::<HtmlElement>().filter(|_| *is_current) else { return };
+            element.scroll_into_view_with_bool(false);
+            let focused = gloo::utils::document().active_element();
+            if focused.is_some_and(|focused| focused.get_attribute("role").as_deref() == Some("tab")) {
+                let _ = element.focus();
+            }
+        });
+    }
+    let spot = props.spot.map(|spot| html! { <span class={classes!("spot", spot)} aria-hidden="true" /> });
+    html! {
+        <div class={classes!("tab", is_current.then_some("current"))}>
+            { spot }
+            <button type="button" class="name" role="tab" ref={node} aria-selected={is_current.to_string()}
+                tabindex={if is_current { "0" } else { "-1" }} title={name.clone()} {onkeydown}
+                onclick={commands.on(Action::Switch(id))}>{ name.clone() }</button>
+            <button type="button" class="close" title="Close (Delete)" aria-label={format!("Close {name}")}
+                tabindex={if is_current { "0" } else { "-1" }} onclick={commands.close.reform(move |_| id)}>
+                <Glyph icon={Icon::Close} />
+            </button>
+        </div>
+    }
+}

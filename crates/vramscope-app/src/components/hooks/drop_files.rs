@@ -1,0 +1,62 @@
+//! Files dropped anywhere on the window, or pasted.
+
+use gloo::events::{EventListener, EventListenerOptions};
+use wasm_bindgen::JsCast;
+use web_sys::{ClipboardEvent, DragEvent};
+use yew::prelude::*;
+
+use crate::browser::files;
+use crate::engine::Source;
+
+/// Opens what is dropped or pasted; says whether files are being dragged over the window now.
+#[hook]
+pub(crate) fn use_drop(open: Callback<Vec<Source>>) -> bool {
+    let is_over = use_state_eq(|| false);
+    {
+        let is_over = is_over.clone();
+        use_effect_with(open, move |open| {
+            let drags = ["dragenter", "dragover", "dragleave", "drop"]
+                .map(|kind| listen_to_drag(kind, is_over.setter(), open.clone()));
+            let open = open.clone();
+            let paste = EventListener::new(&gloo::utils::window(), "paste", move |event| {
+                let transfer = event.dyn_ref::<ClipboardEvent>().and_then(ClipboardEvent::clipboard_data);
+                give(&open, files::of_transfer(transfer));
+            });
+            move || drop((drags, paste))
+        });
+    }
+    *is_over
+}
+
+fn listen_to_drag(kind: &'static str, is_over: UseStateSetter<bool>, open: Callback<Vec<Source>>) -> EventListener {
+    let options = EventListenerOptions::enable_prevent_default();
+    EventListener::new_with_options(&gloo::utils::window(), kind, options, move |event| {
+        let Some(event) = event.dyn_ref::<DragEvent>() else { return };
+        let transfer = event.data_transfer();
+        if !files::has_files(transfer.as_ref()) {
+            return;
+        }
+        // Otherwise the browser would leave the page to show the file.
+        event.prevent_default();
+        match kind {
+            // Without a related target the drag has left the window, not only one element for another.
+            "dragleave" => is_over.set(event.related_target().is_some()),
+            "drop" => {
+                is_over.set(false);
+                give(&open, files::of_transfer(transfer));
+            }
+            _ => {
+                if let Some(transfer) = transfer {
+                    transfer.set_drop_effect("copy");
+                }
+                is_over.set(true);
+            }
+        }
+    })
+}
+
+fn give(open: &Callback<Vec<Source>>, sources: Vec<Source>) {
+    if !sources.is_empty() {
+        open.emit(sources);
+    }
+}

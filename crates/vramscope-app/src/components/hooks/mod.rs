@@ -1,0 +1,13 @@
+//! What the window tells: keys, drops, sizes, the system's theme.
+
+mod drop_files;
+mod keyboard;
+mod size;
+mod theme;
+mod wheel;
+
+pub(super) use drop_files::use_drop;
+pub(super) use keyboard::use_keys;
+pub(super) use size::use_plot_area;
+pub(super) use wheel::use_wheel;
+pub(super) use theme::{use_system_is_dark, use_theme_attribute};

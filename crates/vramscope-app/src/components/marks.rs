@@ -1,0 +1,44 @@
+//! The cursor that the keyboard moves and the selected range, over the timeline.
+
+use yew::prelude::*;
+
+use crate::canvas::PlotArea;
+use crate::state::Region;
+use crate::state::gesture::{DragKind, Point};
+
+/// Properties of [`Marks`].
+#[derive(Properties, PartialEq)]
+pub(super) struct MarksProps {
+    pub(super) area: PlotArea,
+    pub(super) region: Region,
+    pub(super) cursor_x: Option<f64>,
+    pub(super) range: Option<(f64, f64)>,
+    /// A range that is being drawn.
+    pub(super) draft: Option<(DragKind, Point, Point)>,
+}
+
+/// Cursor and range.
+#[component]
+pub(super) fn Marks(props: &MarksProps) -> Html {
+    let area = &props.area;
+    let (left, top) = area.to_css((0.0, 0.0));
+    let size = area.size_px();
+    let (right, bottom) = area.to_css((f64::from(size.0), f64::from(size.1)));
+    let viewport = props.region.viewport(size);
+    let x_css = |x: f64| area.to_css((viewport.x_px(x), 0.0)).0.clamp(left, right);
+    let range = match props.draft {
+        Some((_, from, to)) => Some((from.0.min(to.0).clamp(left, right), from.0.max(to.0).clamp(left, right))),
+        None => props.range.map(|(from, to)| (x_css(from), x_css(to))),
+    };
+    let range = range.filter(|(from, to)| to > from).map(|(from, to)| {
+        let width = to - from;
+        let height = bottom - top;
+        html! { <div class="range" style={format!("left:{from}px;top:{top}px;width:{width}px;height:{height}px")} /> }
+    });
+    let is_visible = |x: &f64| (props.region.x_min..=props.region.x_max).contains(x);
+    let cursor = props.cursor_x.filter(is_visible).map(|x| {
+        let (x, height) = (x_css(x), bottom - top);
+        html! { <div class="cursor" style={format!("left:{x}px;top:{top}px;height:{height}px")} /> }
+    });
+    html! { <>{ range }{ cursor }</> }
+}

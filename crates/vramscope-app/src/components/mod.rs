@@ -1,0 +1,31 @@
+//! The page's components, one per file. They show what [`crate::state`] holds and say what the user did; they
+//! compute no number.
+
+mod app;
+mod banners;
+mod choice;
+mod commands;
+mod copy_button;
+mod details;
+mod error_card;
+mod facts_view;
+mod file_tabs;
+mod file_view;
+mod help;
+mod hooks;
+mod icons;
+mod legend;
+mod marks;
+mod opening_card;
+mod rail;
+mod recipe;
+mod samples;
+mod start;
+mod status_bar;
+mod strip;
+mod strip_picture;
+mod timeline;
+mod tooltip;
+mod top_bar;
+
+pub use app::{App, AppProps};

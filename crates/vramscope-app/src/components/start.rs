@@ -1,0 +1,34 @@
+//! The page without a file.
+
+use yew::prelude::*;
+
+use super::commands::use_commands;
+use super::recipe::Recipe;
+use super::samples::Samples;
+
+/// One sentence, a place to drop files, samples, and how to record.
+#[component]
+pub(super) fn Start() -> Html {
+    let commands = use_commands();
+    html! {
+        <main class="start">
+            <div class="page">
+                <h1>{ "See every allocation of a PyTorch CUDA memory snapshot, at every moment, with its stack." }</h1>
+                <button type="button" class="drop-area" onclick={commands.pick.reform(|_| ())}>
+                    <strong>{ "Drop snapshots here" }</strong>
+                    <span>{ "or click to choose files" }</span>
+                    <span class="muted">{ ".pickle, JSON or the HTML of trace_plot; gzip, zstd or zip around it" }</span>
+                </button>
+                <p class="promise">{ "Nothing leaves this page: files are read here, in your browser." }</p>
+                <section aria-labelledby="samples-title">
+                    <h2 id="samples-title">{ "Or look at a sample" }</h2>
+                    <Samples />
+                </section>
+                <section aria-labelledby="recipe-title">
+                    <h2 id="recipe-title">{ "Record your own" }</h2>
+                    <Recipe />
+                </section>
+            </div>
+        </main>
+    }
+}

@@ -1,0 +1,65 @@
+//! The line at the bottom: where the pointer is, and what is selected.
+
+use std::rc::Rc;
+
+use yew::prelude::*;
+
+use crate::state::{Phase, Tab, sentences};
+use vramscope_view::display;
+
+/// Properties of [`StatusBar`].
+#[derive(Properties, PartialEq)]
+pub(super) struct StatusBarProps {
+    pub(super) tab: Option<Rc<Tab>>,
+    pub(super) box_mode: bool,
+}
+
+/// The line at the bottom.
+#[component]
+pub(super) fn StatusBar(props: &StatusBarProps) -> Html {
+    let news = props.tab.as_ref().map_or("", |tab| news(tab));
+    html! {
+        <footer class="statusbar">
+            { props.tab.as_ref().and_then(|tab| place(tab)) }
+            if props.box_mode { <span class="hint">{ "Drag a box to zoom to it · Escape cancels" }</span> }
+            <span class="grow" />
+            <span class="muted">{ "Nothing leaves this page" }</span>
+            <span class="unseen" role="status" aria-live="polite">{ news }</span>
+        </footer>
+    }
+}
+
+/// What a screen reader hears of a file's opening.
+fn news(tab: &Tab) -> &'static str {
+    match &tab.phase {
+        Phase::Opening(progress) => sentences::stage(progress.stage),
+        Phase::Failed(_) => "The file cannot be shown",
+        Phase::Ready(_) => "The file is open",
+    }
+}
+
+/// The moment under the pointer, else the whole device; then the selection.
+fn place(tab: &Tab) -> Option<Html> {
+    let file = tab.ready()?;
+    let (facts, view) = file.facts().zip(file.view())?;
+    let mut parts = Vec::new();
+    match view.hovered.as_ref().and_then(|hit| hit.moment) {
+        Some(moment) => {
+            parts.push(sentences::moment(&moment, facts.events));
+            parts.extend(moment.since_start_us.map(display::offset));
+            parts.extend(moment.time_us.map(display::time_of_day));
+            parts.push(format!("active {}", display::bytes(moment.active_bytes)));
+            parts.extend(moment.reserved_bytes.map(|bytes| format!("reserved {}", display::bytes(bytes))));
+        }
+        None => {
+            parts.push(sentences::count_of(u64::from(facts.events), "event", "events"));
+            parts.push(sentences::count_of(u64::from(facts.allocations), "allocation", "allocations"));
+            parts.push(format!("peak {}", display::bytes(facts.peak_bytes)));
+        }
+    }
+    Some(html! {
+        <>
+            { for parts.into_iter().map(|part| html! { <span>{ part }</span> }) }
+        </>
+    })
+}

@@ -1,0 +1,105 @@
+//! The strip above the timeline: active and reserved memory over the whole recording, and a brush.
+
+use web_sys::{Element, HtmlElement};
+use yew::prelude::*;
+
+use super::commands::use_commands;
+use super::hooks::use_plot_area;
+use super::strip_picture;
+use crate::engine::Session;
+use crate::protocol::{Bounds, Look, Overview, Request};
+use crate::state::brush::{self, Brush};
+use crate::state::{Action, Navigation, Region, Shared};
+
+/// Properties of [`Strip`].
+#[derive(Properties, PartialEq)]
+pub(super) struct StripProps {
+    pub(super) session: Session,
+    pub(super) look: Look,
+    /// The whole of the axis.
+    pub(super) bounds: Bounds,
+    pub(super) region: Region,
+    pub(super) overview: Option<Shared<Overview>>,
+}
+
+/// The strip.
+#[component]
+pub(super) fn Strip(props: &StripProps) -> Html {
+    let commands = use_commands();
+    let node = use_node_ref();
+    let area = use_plot_area(&node);
+    let width_px = area.map(|area| area.box_px().0);
+    use_effect_with(
+        (props.session.clone(), props.look.device, props.look.axis, width_px),
+        |(session, device, axis, width_px)| {
+            if let Some(columns) = *width_px {
+                session.ask(&Request::Overview { device: *device, axis: *axis, columns });
+            }
+        },
+    );
+    let held = use_mut_ref(|| None::<Brush>);
+    let at = move |event: &PointerEvent| {
+        let strip = event.current_target().and_then(|target| {
+            wasm_bindgen::JsCast::dyn_into::<Element>(target).ok()?.closest(".strip").ok().flatten()
+        });
+        strip.map_or((0.0, 1.0), |strip| {
+            let strip = strip.get_bounding_client_rect();
+            (f64::from(event.client_x()) - strip.left(), strip.width().max(1.0))
+        })
+    };
+    let (x_end, region) = (props.bounds.x_end, props.region);
+    let shown = move |width: f64| (region.x_min / x_end * width, region.x_max / x_end * width);
+    let onpointerdown = {
+        let held = held.clone();
+        Callback::from(move |event: PointerEvent| {
+            if event.button() != 0 {
+                return;
+            }
+            let (x, width) = at(&event);
+            *held.borrow_mut() = Some(Brush::press(x, shown(width), width));
+            if let Some(element) = event.target_dyn_into::<HtmlElement>() {
+                let _ = element.set_pointer_capture(event.pointer_id());
+            }
+        })
+    };
+    let onpointermove = {
+        let (held, dispatch) = (held.clone(), commands.dispatch.clone());
+        Callback::from(move |event: PointerEvent| {
+            let (x, width) = at(&event);
+            if let Some((from, to)) = held.borrow().as_ref().and_then(|brush| brush.moved(x, width)) {
+                let data = |css: f64| css / width * x_end;
+                dispatch.emit(Action::Navigate(Navigation::ShowX(data(from), data(to))));
+            }
+        })
+    };
+    let onpointerup = {
+        let dispatch = commands.dispatch.clone();
+        Callback::from(move |event: PointerEvent| {
+            let (x, width) = at(&event);
+            let Some(brush) = held.borrow_mut().take() else { return };
+            if brush.moved(x, width).is_none() {
+                let (from, to) = brush::centred(x, shown(width), width);
+                let data = |css: f64| css / width * x_end;
+                dispatch.emit(Action::Navigate(Navigation::ShowX(data(from), data(to))));
+            }
+        })
+    };
+    let ondblclick = commands.on(Action::Navigate(Navigation::FitAll));
+    let percent = |x: f64| format!("{}%", x / x_end * 100.0);
+    let is_whole = region.x_min <= 0.0 && region.x_max >= x_end;
+    let picture = area.zip(props.overview.as_ref()).map(|(area, overview)| {
+        Html::from_html_unchecked(strip_picture::svg(overview, area, props.look.theme).into())
+    });
+    html! {
+        <div class="strip" ref={node} role="img" title="Drag to show a range; double click shows everything"
+            aria-label="Active and reserved memory over the whole recording"
+            {onpointerdown} {onpointermove} {onpointerup} {ondblclick}>
+            { picture }
+            if !is_whole {
+                <div class="shade" style={format!("left:0;width:{}", percent(region.x_min))} />
+                <div class="shade" style={format!("left:{};right:0", percent(region.x_max))} />
+                <div class="brush" style={format!("left:{};width:{}", percent(region.x_min), percent(region.x_max - region.x_min))} />
+            }
+        </div>
+    }
+}

@@ -1,0 +1,72 @@
+//! What is under the pointer, in three lines beside it.
+
+use yew::prelude::*;
+
+use crate::protocol::{Composition, HitOn, Preview};
+use crate::state::gesture::Point;
+use crate::state::{Hovered, sentences};
+use vramscope_view::display;
+
+/// Properties of [`Tooltip`].
+#[derive(Properties, PartialEq)]
+pub(super) struct TooltipProps {
+    /// The pointer, CSS px of the stage.
+    pub(super) at: Point,
+    /// The stage's size, CSS px.
+    pub(super) room: (f64, f64),
+    pub(super) hit: Hovered,
+}
+
+/// The tooltip; nothing over nothing.
+#[component]
+pub(super) fn Tooltip(props: &TooltipProps) -> Html {
+    let content = match &props.hit.on {
+        HitOn::Nothing => return Html::default(),
+        HitOn::One(preview) => one(preview),
+        HitOn::Several(several) => composition(several),
+    };
+    html! { <div class="tooltip" role="tooltip" style={position(props.at, props.room)}>{ content }</div> }
+}
+
+/// On the side of the pointer with more room, so that it never leaves the stage.
+fn position((x, y): Point, (width, height): (f64, f64)) -> String {
+    let across = if x > width / 2.0 {
+        format!("right:{}px", width - x + 14.0)
+    } else {
+        format!("left:{}px", x + 14.0)
+    };
+    let down = if y > height * 0.6 {
+        format!("bottom:{}px", height - y + 14.0)
+    } else {
+        format!("top:{}px", y + 18.0)
+    };
+    format!("{across};{down}")
+}
+
+fn one(preview: &Preview) -> Html {
+    html! {
+        <>
+            <p><strong>{ display::bytes(preview.bytes) }</strong>
+                if !preview.remarks.is_empty() { <span class="muted">{ " · " }{ &preview.remarks }</span> }
+            </p>
+            <p class="muted">{ sentences::life(&preview.life) }</p>
+            <p class="mono">{ sentences::site(&preview.user_frame) }</p>
+        </>
+    }
+}
+
+fn composition(several: &Composition) -> Html {
+    let shown: u64 = several.call_sites.iter().map(|site| u64::from(site.allocations)).sum();
+    let further = u64::from(several.allocations).saturating_sub(shown);
+    html! {
+        <>
+            <p><strong>{ sentences::allocations(u64::from(several.allocations), several.bytes) }</strong>
+                <span class="muted">{ " share this pixel" }</span></p>
+            { for several.call_sites.iter().map(|site| html! {
+                <p class="pair"><span class="mono">{ sentences::site(&site.frame) }</span>
+                    <span>{ display::bytes(site.bytes) }</span></p>
+            }) }
+            if further > 0 { <p class="muted">{ format!("and {}", sentences::count_of(further, "other", "others")) }</p> }
+        </>
+    }
+}

@@ -1,0 +1,102 @@
+//! The bar at the top: files, device, axis, colours, theme, help.
+
+use std::rc::Rc;
+
+use yew::prelude::*;
+
+use super::choice::{Choice, Select};
+use super::commands::use_commands;
+use super::file_tabs::FileTabs;
+use super::icons::{Glyph, Icon};
+use crate::protocol::{Axis, ColourBy};
+use crate::state::{Action, OpenFile, State, ThemeChoice, sentences};
+
+/// The meanings of colours, in the order of the list.
+const COLOURS: [(ColourBy, &str); 6] = [
+    (ColourBy::CallSite, "call site"),
+    (ColourBy::Size, "size"),
+    (ColourBy::Stream, "stream"),
+    (ColourBy::Pool, "pool"),
+    (ColourBy::Category, "category"),
+    (ColourBy::Age, "age"),
+];
+
+/// Properties of [`TopBar`].
+#[derive(Properties, PartialEq)]
+pub(super) struct TopBarProps {
+    pub(super) state: UseReducerHandle<State>,
+}
+
+/// The bar at the top.
+#[component]
+pub(super) fn TopBar(props: &TopBarProps) -> Html {
+    let commands = use_commands();
+    let state = &props.state;
+    let (theme_icon, theme_word) = match state.theme {
+        ThemeChoice::System => (Icon::System, "as the system"),
+        ThemeChoice::Light => (Icon::Sun, "light"),
+        ThemeChoice::Dark => (Icon::Moon, "dark"),
+    };
+    let theme_label = format!("Theme: {theme_word}");
+    html! {
+        <header class="topbar">
+            <button type="button" class="brand" title="Start page" onclick={commands.on(Action::ShowStart)}>
+                <span class="mark" aria-hidden="true" /> { "vramscope" }
+            </button>
+            <FileTabs tabs={state.tabs.clone()} current={state.current} />
+            <span class="grow" />
+            if let Some(file) = state.file() {
+                <FileChoices file={file.clone()} colour_by={state.colour_by} />
+                <span class="divider" />
+            }
+            <button type="button" class="square" title={theme_label.clone()} aria-label={theme_label}
+                onclick={commands.on(Action::Theme(state.theme.next()))}>
+                <Glyph icon={theme_icon} />
+            </button>
+            <button type="button" class="square" title="Keys and gestures (?)" aria-label="Help"
+                aria-expanded={state.help_open.to_string()} onclick={commands.on(Action::Help(!state.help_open))}>
+                <Glyph icon={Icon::Help} />
+            </button>
+        </header>
+    }
+}
+
+#[derive(Properties, PartialEq)]
+struct FileChoicesProps {
+    file: Rc<OpenFile>,
+    colour_by: ColourBy,
+}
+
+/// What can be chosen once a file is read.
+#[component]
+fn FileChoices(props: &FileChoicesProps) -> Html {
+    let commands = use_commands();
+    let file = &props.file;
+    let devices: Vec<AttrValue> =
+        file.opened.devices.iter().map(|facts| sentences::device(facts).into()).collect();
+    let colours: Vec<AttrValue> = COLOURS.iter().map(|(_, name)| (*name).into()).collect();
+    let has_times = file.facts().is_some_and(|facts| facts.axes.time.is_some());
+    let axes = vec![
+        ("events", "x: one step per event, in order (T)"),
+        ("time", "x: wall-clock time since the first event (T)"),
+    ];
+    let on_axis =
+        commands.dispatch.reform(|place| Action::Axis(if place == 1 { Axis::Time } else { Axis::Events }));
+    html! {
+        <>
+            if !devices.is_empty() {
+                <Select label="Device" options={devices} chosen={file.device}
+                    on_choose={commands.dispatch.reform(Action::Device)} />
+            }
+            <Select label="Colour by" options={colours}
+                chosen={COLOURS.iter().position(|(colour, _)| *colour == props.colour_by).unwrap_or(0)}
+                on_choose={commands.dispatch.reform(|place: usize| {
+                    Action::ColourBy(COLOURS.get(place).map_or(ColourBy::CallSite, |(colour, _)| *colour))
+                })} />
+            if has_times {
+                <Choice label="Horizontal axis" options={axes} chosen={usize::from(file.axis == Axis::Time)}
+                    on_choose={on_axis} />
+            }
+        </>
+    }
+}

@@ -1,0 +1,177 @@
+//! An open file: its tab, how far reading has come, and what of it is shown.
+
+use std::rc::Rc;
+
+use super::{Navigation, Shared};
+use super::view::DeviceView;
+use crate::engine::SessionId;
+use crate::protocol::{Axis, DeviceFacts, Failure, Note, Opened, Progress, Reply};
+
+/// One file's tab.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Tab {
+    /// Its worker.
+    pub id: SessionId,
+    /// The file's name.
+    pub name: String,
+    /// What has become of it.
+    pub phase: Phase,
+}
+
+/// What has become of a file.
+#[derive(Clone, PartialEq, Debug)]
+pub enum Phase {
+    /// It is being read.
+    Opening(Progress),
+    /// It cannot be shown.
+    Failed(Shared<Failure>),
+    /// It can be looked at.
+    Ready(Rc<OpenFile>),
+}
+
+/// A file that can be looked at.
+#[derive(Clone, PartialEq, Debug)]
+pub struct OpenFile {
+    /// What the worker said of it.
+    pub opened: Shared<Opened>,
+    /// Place of the shown device in [`Opened::devices`].
+    pub device: usize,
+    /// The x axis, for all devices alike.
+    pub axis: Axis,
+    /// What is shown of each device, in the same order.
+    pub views: Vec<DeviceView>,
+    /// Numbers of the notes (see [`OpenFile::notes`]) that the user has closed, for all devices together.
+    dismissed: Vec<(usize, usize)>,
+}
+
+impl Tab {
+    /// A file that a worker has just been given.
+    #[must_use]
+    pub fn opening(id: SessionId, name: String) -> Self {
+        Self { id, name, phase: Phase::Opening(Progress::default()) }
+    }
+
+    /// The file, once it is read.
+    #[must_use]
+    pub fn ready(&self) -> Option<&Rc<OpenFile>> {
+        match &self.phase {
+            Phase::Ready(file) => Some(file),
+            Phase::Opening(_) | Phase::Failed(_) => None,
+        }
+    }
+
+    /// Takes what the worker answered.
+    pub(super) fn take(&mut self, reply: Reply) {
+        match reply {
+            Reply::Progress(progress) if self.ready().is_none() => {
+                self.phase = Phase::Opening(progress);
+            }
+            Reply::Opened(opened) => self.phase = Phase::Ready(Rc::new(OpenFile::new(*opened))),
+            Reply::Failed(failure) => self.phase = Phase::Failed(Shared::new(*failure)),
+            reply => {
+                if let Phase::Ready(file) = &mut self.phase {
+                    Rc::make_mut(file).take(reply);
+                }
+            }
+        }
+    }
+}
+
+impl OpenFile {
+    fn new(opened: Opened) -> Self {
+        let views = opened.devices.iter().map(DeviceView::new).collect();
+        Self {
+            opened: Shared::new(opened),
+            device: 0,
+            axis: Axis::Events,
+            views,
+            dismissed: Vec::new(),
+        }
+    }
+
+    /// Facts about the shown device; `None` for a snapshot without devices.
+    #[must_use]
+    pub fn facts(&self) -> Option<&DeviceFacts> {
+        self.opened.devices.get(self.device)
+    }
+
+    /// What is shown of the shown device.
+    #[must_use]
+    pub fn view(&self) -> Option<&DeviceView> {
+        self.views.get(self.device)
+    }
+
+    pub(super) fn view_mut(&mut self) -> Option<&mut DeviceView> {
+        self.views.get_mut(self.device)
+    }
+
+    /// All notes that concern what is seen, the file's own first, each with its number.
+    pub fn notes(&self) -> impl Iterator<Item = (usize, &Note)> {
+        let of_device = self.facts().map_or(&[][..], |facts| &facts.notes);
+        self.opened.notes.iter().chain(of_device).enumerate()
+    }
+
+    /// The notes that have not been closed.
+    pub fn open_notes(&self) -> impl Iterator<Item = (usize, &Note)> {
+        self.notes().filter(|(number, _)| !self.dismissed.contains(&self.note_key(*number)))
+    }
+
+    /// A note of the file is the same on all devices.
+    fn note_key(&self, number: usize) -> (usize, usize) {
+        if number < self.opened.notes.len() { (usize::MAX, number) } else { (self.device, number) }
+    }
+
+    pub(super) fn dismiss_note(&mut self, number: usize) {
+        let key = self.note_key(number);
+        self.dismissed.push(key);
+    }
+
+    pub(super) fn restore_notes(&mut self) {
+        self.dismissed.clear();
+    }
+
+    pub(super) fn choose_device(&mut self, place: usize) {
+        if place < self.views.len() {
+            self.device = place;
+            self.choose_axis(self.axis);
+        }
+    }
+
+    /// A recording without times has only events.
+    pub(super) fn choose_axis(&mut self, axis: Axis) {
+        self.axis = axis;
+        let Some(facts) = self.opened.devices.get(self.device) else { return };
+        if facts.axes.time.is_none() {
+            self.axis = Axis::Events;
+        }
+        let bounds = facts.axes.bounds(self.axis);
+        let axis = self.axis;
+        if let Some(view) = self.view_mut() {
+            view.choose_axis(axis, bounds);
+        }
+    }
+
+    pub(super) fn navigate(&mut self, navigation: Navigation) {
+        let Some(facts) = self.opened.devices.get(self.device) else { return };
+        let bounds = facts.axes.bounds(self.axis);
+        let axis = self.axis;
+        if let Some(view) = self.views.get_mut(self.device) {
+            view.navigate(navigation, axis, &bounds);
+        }
+    }
+
+    fn take(&mut self, reply: Reply) {
+        let devices = &self.opened.devices;
+        let place_of = |device| devices.iter().position(|facts| facts.device == device);
+        let place = match &reply {
+            Reply::Overview(overview) => place_of(overview.device),
+            Reply::Details(details) => place_of(details.device),
+            Reply::Legend(legend) => place_of(legend.look.device),
+            _ => Some(self.device),
+        };
+        let Some(place) = place else { return };
+        if let (Some(view), Some(facts)) = (self.views.get_mut(place), devices.get(place)) {
+            view.take(reply, &facts.axes.bounds(self.axis));
+        }
+    }
+}

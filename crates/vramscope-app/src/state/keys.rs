@@ -1,0 +1,132 @@
+//! What keys do, and the list of them for the help.
+
+use super::{Action, Navigation, State, ViewKind};
+use crate::protocol::Axis;
+
+/// How far an arrow moves the picture, of its size.
+const PAN_STEP: f64 = 0.1;
+/// How much closer a key brings it.
+const ZOOM_STEP: f64 = 1.5;
+/// Keys zoom at the middle.
+const MIDDLE: (f64, f64) = (0.5, 0.5);
+
+/// A key press: as in `KeyboardEvent`.
+#[derive(Clone, Debug, PartialEq, Eq, Default)]
+pub struct Press {
+    /// `KeyboardEvent.key`.
+    pub key: String,
+    /// Shift is held.
+    pub shift: bool,
+    /// Control or Command is held.
+    pub ctrl: bool,
+    /// Alt is held.
+    pub alt: bool,
+}
+
+/// What a key press asks for.
+#[derive(Clone, PartialEq, Debug)]
+pub enum Command {
+    /// Changes the state.
+    Act(Action),
+    /// Opens the browser's file picker.
+    PickFiles,
+}
+
+/// One line of the help: the keys, and what they do.
+pub type HelpLine = (&'static [&'static str], &'static str);
+
+/// All keys and gestures, by topic.
+pub const HELP: [(&str, &[HelpLine]); 4] = [
+    (
+        "Look around",
+        &[
+            (&["wheel"], "zoom in x at the pointer; with Shift in y, with Ctrl in both"),
+            (&["drag"], "move the picture (one finger; two fingers pinch)"),
+            (&["←", "→", "↑", "↓"], "move; A and D do too"),
+            (&["W", "S", "+", "-"], "zoom in x; with Shift W and S zoom in y"),
+            (&["B"], "then drag: zoom to a box"),
+            (&["0"], "show everything"),
+            (&["P"], "go to the peak"),
+        ],
+    ),
+    (
+        "Allocations",
+        &[
+            (&["hover"], "size, call site and life of what is under the pointer"),
+            (&["click"], "pin it: everything known about it, with its stack"),
+            (&["double click"], "fit the view to it; F does so for the pinned one"),
+            (&["[", "]"], "previous and next event of the pinned one"),
+            (&["I"], "fold the details panel away, and back"),
+            (&["Escape"], "let go: of help, box, pin, selection in turn"),
+        ],
+    ),
+    (
+        "Select",
+        &[
+            (&["Alt drag"], "select a range; the status bar says what it holds"),
+            (&["strip above"], "drag: show a range; drag its middle or ends: move or resize it"),
+        ],
+    ),
+    (
+        "Files",
+        &[
+            (&["O"], "open files; dropping them anywhere does too"),
+            (&["<", ">"], "previous and next file"),
+            (&["T"], "event order or wall-clock time"),
+            (&["1", "2"], "timeline, facts"),
+            (&["?"], "this help"),
+        ],
+    ),
+];
+
+/// What a key press means; `None` if nothing.
+#[must_use]
+pub fn command(press: &Press, state: &State) -> Option<Command> {
+    if press.ctrl || press.alt {
+        return None;
+    }
+    match press.key.as_str() {
+        "?" => return Some(Command::Act(Action::Help(!state.help_open))),
+        "Escape" => return Some(Command::Act(Action::LetGo)),
+        _ if state.help_open => return None,
+        "o" | "O" => return Some(Command::PickFiles),
+        "<" => return Some(Command::Act(Action::SwitchBy(-1))),
+        ">" => return Some(Command::Act(Action::SwitchBy(1))),
+        _ => {}
+    }
+    let file = state.file()?;
+    let action = match press.key.as_str() {
+        "1" => Action::View(ViewKind::Timeline),
+        "2" => Action::View(ViewKind::Facts),
+        "t" | "T" => Action::Axis(match file.axis {
+            Axis::Events => Axis::Time,
+            Axis::Time => Axis::Events,
+        }),
+        "i" | "I" => Action::Details(!state.details_open),
+        _ if state.view != ViewKind::Timeline => return None,
+        "b" | "B" => Action::BoxMode(!state.box_mode),
+        key => Action::Navigate(navigation(key, press.shift)?),
+    };
+    Some(Command::Act(action))
+}
+
+fn navigation(key: &str, shift: bool) -> Option<Navigation> {
+    let zoom = |factor_x: f64, factor_y: f64| Navigation::Zoom { factor: (factor_x, factor_y), at: MIDDLE };
+    Some(match key {
+        "ArrowLeft" | "a" | "A" => Navigation::Pan(PAN_STEP, 0.0),
+        "ArrowRight" | "d" | "D" => Navigation::Pan(-PAN_STEP, 0.0),
+        "ArrowUp" => Navigation::Pan(0.0, PAN_STEP),
+        "ArrowDown" => Navigation::Pan(0.0, -PAN_STEP),
+        "w" | "W" if shift => zoom(1.0, ZOOM_STEP),
+        "s" | "S" if shift => zoom(1.0, 1.0 / ZOOM_STEP),
+        // Caps Lock makes them capital without Shift.
+        "w" | "W" | "+" | "=" => zoom(ZOOM_STEP, 1.0),
+        "s" | "S" | "-" | "_" => zoom(1.0 / ZOOM_STEP, 1.0),
+        "0" => Navigation::FitAll,
+        "p" | "P" => Navigation::Peak,
+        "f" | "F" => Navigation::FitPinned,
+        "[" => Navigation::Step(false),
+        "]" => Navigation::Step(true),
+        _ => return None,
+    })
+}

@@ -1,0 +1,294 @@
+//! What the page knows: one value, changed only by [`Action`]s, without any DOM.
+//!
+//! ```text
+//! event ─> Action ─> reduce ─> State ─> components
+//!                                └─> hooks ask the workers ─> Reply ─> Action
+//! ```
+//!
+//! Everything here runs natively, so the tests drive the page without a browser.
+
+pub mod brush;
+mod file;
+pub mod gesture;
+pub mod keys;
+mod navigation;
+pub mod sentences;
+mod shared;
+pub mod stacks;
+#[cfg(test)]
+mod tests;
+mod view;
+
+use std::rc::Rc;
+
+use yew::Reducible;
+
+pub use file::{OpenFile, Phase, Tab};
+pub use navigation::{Navigation, Region};
+pub use shared::Shared;
+pub use view::{DeviceView, Hovered};
+
+use crate::engine::SessionId;
+use crate::protocol::{Axis, ColourBy, Reply, ThemeName};
+use vramscope_core::ids::AllocationId;
+
+/// Narrowest and widest that the details panel can be drawn, in CSS px.
+pub const DETAILS_WIDTH_PX: (f64, f64) = (320.0, 480.0);
+
+/// Light, dark, or what the system says.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum ThemeChoice {
+    /// Follows the system.
+    #[default]
+    System,
+    /// Always light.
+    Light,
+    /// Always dark.
+    Dark,
+}
+
+impl ThemeChoice {
+    /// The next one, going round.
+    #[must_use]
+    pub fn next(self) -> Self {
+        match self {
+            Self::System => Self::Light,
+            Self::Light => Self::Dark,
+            Self::Dark => Self::System,
+        }
+    }
+
+    /// What to draw with, given what the system says.
+    #[must_use]
+    pub fn resolve(self, system_is_dark: bool) -> ThemeName {
+        match self {
+            Self::System if system_is_dark => ThemeName::Dark,
+            Self::Dark => ThemeName::Dark,
+            Self::System | Self::Light => ThemeName::Light,
+        }
+    }
+}
+
+/// The views of the rail.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum ViewKind {
+    /// Every allocation over time.
+    #[default]
+    Timeline,
+    /// What the file is, holds and lacks.
+    Facts,
+}
+
+/// The whole page.
+#[derive(Clone, PartialEq, Debug)]
+pub struct State {
+    /// Open files in the order of their tabs.
+    pub tabs: Vec<Rc<Tab>>,
+    /// The one that is shown; `None` shows the start page.
+    pub current: Option<SessionId>,
+    /// Which view.
+    pub view: ViewKind,
+    /// Light or dark.
+    pub theme: ThemeChoice,
+    /// What the colours say, for all files alike so that they compare.
+    pub colour_by: ColourBy,
+    /// Whether the details panel is unfolded.
+    pub details_open: bool,
+    /// Its width in CSS px.
+    pub details_width_px: f64,
+    /// Whether the next drag zooms to a box.
+    pub box_mode: bool,
+    /// Whether the help is shown.
+    pub help_open: bool,
+}
+
+impl Default for State {
+    fn default() -> Self {
+        Self {
+            tabs: Vec::new(),
+            current: None,
+            view: ViewKind::Timeline,
+            theme: ThemeChoice::System,
+            colour_by: ColourBy::CallSite,
+            details_open: true,
+            details_width_px: 360.0,
+            box_mode: false,
+            help_open: false,
+        }
+    }
+}
+
+/// Everything that can happen.
+#[derive(Clone, PartialEq, Debug)]
+pub enum Action {
+    /// A worker has been given a file: from the drop area, the picker, a sample or `?src=`.
+    Open {
+        /// Its session.
+        id: SessionId,
+        /// The name for its tab.
+        name: String,
+    },
+    /// A worker answered; from the engine's listener.
+    Reply(SessionId, Box<Reply>),
+    /// A tab is closed.
+    Close(SessionId),
+    /// A tab is chosen.
+    Switch(SessionId),
+    /// The tab so many further to the right is chosen, going round.
+    SwitchBy(isize),
+    /// The start page is shown, files stay open.
+    ShowStart,
+    /// A view of the rail is chosen.
+    View(ViewKind),
+    /// A device of the current file is chosen, by its place in the list.
+    Device(usize),
+    /// The x axis is chosen.
+    Axis(Axis),
+    /// A meaning of colours is chosen.
+    ColourBy(ColourBy),
+    /// Light, dark or the system's.
+    Theme(ThemeChoice),
+    /// The visible part changes.
+    Navigate(Navigation),
+    /// Data x from … to is selected, or nothing.
+    Select(Option<(f64, f64)>),
+    /// What lies between two places of the picture (fractions of its width) is selected.
+    SelectBetween(f64, f64),
+    /// The pointer left the picture.
+    Leave,
+    /// What is under the pointer is pinned.
+    PinHovered,
+    /// An allocation is pinned.
+    Pin(AllocationId),
+    /// Lets go of the topmost thing: help, box zoom, pin, selection.
+    LetGo,
+    /// The next drag zooms to a box, or does not.
+    BoxMode(bool),
+    /// The help is shown or hidden.
+    Help(bool),
+    /// The details panel is folded or unfolded.
+    Details(bool),
+    /// The details panel gets another width, in CSS px.
+    DetailsWidth(f64),
+    /// A note of the current file has been read.
+    DismissNote(usize),
+    /// All notes of the current file are shown again.
+    RestoreNotes,
+}
+
+impl State {
+    /// The tab that is shown.
+    #[must_use]
+    pub fn tab(&self) -> Option<&Rc<Tab>> {
+        let current = self.current?;
+        self.tabs.iter().find(|tab| tab.id == current)
+    }
+
+    /// The file that is shown, once it is read.
+    #[must_use]
+    pub fn file(&self) -> Option<&Rc<OpenFile>> {
+        self.tab()?.ready()
+    }
+
+    fn apply(&mut self, action: Action) {
+        match action {
+            Action::Open { id, name } => {
+                self.tabs.push(Rc::new(Tab::opening(id, name)));
+                self.current = Some(id);
+                self.view = ViewKind::Timeline;
+            }
+            Action::Reply(id, reply) => self.edit_tab(id, |tab| tab.take(*reply)),
+            Action::Close(id) => self.close(id),
+            Action::Switch(id) => self.current = Some(id),
+            Action::SwitchBy(steps) => self.switch_by(steps),
+            Action::ShowStart => self.current = None,
+            Action::View(view) => self.view = view,
+            Action::ColourBy(colour_by) => self.colour_by = colour_by,
+            Action::Theme(theme) => self.theme = theme,
+            Action::BoxMode(on) => self.box_mode = on,
+            Action::Help(open) => self.help_open = open,
+            Action::Details(open) => self.details_open = open,
+            Action::DetailsWidth(width_px) => {
+                let (least, most) = DETAILS_WIDTH_PX;
+                self.details_width_px = width_px.clamp(least, most);
+            }
+            Action::LetGo => self.let_go(),
+            Action::Device(place) => self.edit_file(|file| file.choose_device(place)),
+            Action::Axis(axis) => self.edit_file(|file| file.choose_axis(axis)),
+            Action::Navigate(navigation) => {
+                // A box is zoomed to once; holding on to the mode would turn the next pan into a zoom.
+                self.box_mode = false;
+                self.edit_file(|file| file.navigate(navigation));
+            }
+            Action::Select(range) => self.edit_view(|view| view.select(range)),
+            Action::SelectBetween(from, to) => self.edit_view(|view| view.select_between(from, to)),
+            Action::Leave => self.edit_view(|view| view.hovered = None),
+            Action::PinHovered => self.edit_view(DeviceView::pin_hovered),
+            Action::Pin(allocation) => self.edit_view(|view| view.pin(allocation)),
+            Action::DismissNote(note) => self.edit_file(|file| file.dismiss_note(note)),
+            Action::RestoreNotes => self.edit_file(OpenFile::restore_notes),
+        }
+    }
+
+    fn close(&mut self, id: SessionId) {
+        let Some(place) = self.tabs.iter().position(|tab| tab.id == id) else { return };
+        self.tabs.remove(place);
+        if self.current == Some(id) {
+            let neighbour = self.tabs.get(place).or_else(|| self.tabs.last());
+            self.current = neighbour.map(|tab| tab.id);
+        }
+    }
+
+    fn switch_by(&mut self, steps: isize) {
+        let count = self.tabs.len();
+        let at = self.tabs.iter().position(|tab| Some(tab.id) == self.current).unwrap_or(0);
+        if count > 0 {
+            let count = count.cast_signed();
+            let next = (at.cast_signed() + steps).rem_euclid(count);
+            self.current = Some(self.tabs[next.cast_unsigned()].id);
+        }
+    }
+
+    fn let_go(&mut self) {
+        if self.help_open {
+            self.help_open = false;
+        } else if self.box_mode {
+            self.box_mode = false;
+        } else {
+            self.edit_view(DeviceView::let_go);
+        }
+    }
+
+    fn edit_tab(&mut self, id: SessionId, edit: impl FnOnce(&mut Tab)) {
+        if let Some(tab) = self.tabs.iter_mut().find(|tab| tab.id == id) {
+            edit(Rc::make_mut(tab));
+        }
+    }
+
+    fn edit_file(&mut self, edit: impl FnOnce(&mut OpenFile)) {
+        let Some(current) = self.current else { return };
+        self.edit_tab(current, |tab| {
+            if let Phase::Ready(file) = &mut tab.phase {
+                edit(Rc::make_mut(file));
+            }
+        });
+    }
+
+    fn edit_view(&mut self, edit: impl FnOnce(&mut DeviceView)) {
+        self.edit_file(|file| {
+            if let Some(view) = file.view_mut() {
+                edit(view);
+            }
+        });
+    }
+}
+
+impl Reducible for State {
+    type Action = Action;
+
+    fn reduce(self: Rc<Self>, action: Action) -> Rc<Self> {
+        let mut state = self;
+        Rc::make_mut(&mut state).apply(action);
+        state
+    }
+}

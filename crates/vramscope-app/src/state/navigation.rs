@@ -1,0 +1,126 @@
+//! Ways to change the visible part, as data. Places in the picture are fractions of its width from the left
+//! and of its height from the top, so that nothing here knows how large it is.
+
+use crate::protocol::{Axis, Bounds, EventMark, EventPlace, Life, Viewport};
+
+/// How much of the whole a jump shows at most, so that one sees where one has come.
+const JUMP_SHOWS: f64 = 1.0 / 8.0;
+
+/// The visible part of the timeline.
+#[derive(Clone, Copy, PartialEq, Debug, Default)]
+pub struct Region {
+    /// Left edge, in the axis's unit.
+    pub x_min: f64,
+    /// Right edge.
+    pub x_max: f64,
+    /// Lower edge.
+    pub y_min_bytes: f64,
+    /// Upper edge.
+    pub y_max_bytes: f64,
+}
+
+impl Region {
+    /// It as a picture of a size.
+    #[must_use]
+    pub fn viewport(self, (width_px, height_px): (u32, u32)) -> Viewport {
+        let Self { x_min, x_max, y_min_bytes, y_max_bytes } = self;
+        Viewport { x_min, x_max, y_min_bytes, y_max_bytes, width_px, height_px }
+    }
+
+    /// It as a picture one by one large: px are fractions.
+    #[must_use]
+    pub fn unit(self) -> Viewport {
+        self.viewport((1, 1))
+    }
+}
+
+/// A change of the visible part.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub enum Navigation {
+    /// Closer (factor above 1) or further, in x and y; what is at the place stays there.
+    Zoom {
+        /// In x and in y.
+        factor: (f64, f64),
+        /// The place.
+        at: (f64, f64),
+    },
+    /// Moves the picture to the right and down, by fractions of its size.
+    Pan(f64, f64),
+    /// Shows everything.
+    FitAll,
+    /// Shows data x from … to, heights as they are.
+    ShowX(f64, f64),
+    /// Shows what lies between two places.
+    ShowBox((f64, f64), (f64, f64)),
+    /// Shows the pinned allocation with air around it.
+    FitPinned,
+    /// Goes to the peak.
+    Peak,
+    /// Goes to the next (`true`) or previous event of the pinned allocation.
+    Step(bool),
+}
+
+/// A place on one axis.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub(super) struct Place {
+    pub(super) region: Region,
+    pub(super) cursor_x: Option<f64>,
+    pub(super) range: Option<(f64, f64)>,
+}
+
+impl Navigation {
+    /// Those that need to know nothing but where the data ends; the others change nothing.
+    pub(super) fn apply(self, region: Region, bounds: &Bounds) -> Region {
+        let unit = region.unit();
+        let changed = match self {
+            Self::Zoom { factor, at } => unit.zoomed(factor.0, factor.1, at, bounds),
+            Self::Pan(right, down) => unit.panned(right, down, bounds),
+            Self::FitAll => return whole(bounds),
+            Self::ShowX(from, to) => unit.fit_x(from, to, bounds),
+            Self::ShowBox(a, b) => {
+                let x = (unit.x_at(a.0), unit.x_at(b.0));
+                let y_bytes = (unit.bytes_at(a.1), unit.bytes_at(b.1));
+                unit.fit_box(x, y_bytes, bounds)
+            }
+            Self::FitPinned | Self::Peak | Self::Step(_) => unit,
+        };
+        visible(&changed)
+    }
+}
+
+fn visible(viewport: &Viewport) -> Region {
+    let Viewport { x_min, x_max, y_min_bytes, y_max_bytes, .. } = *viewport;
+    Region { x_min, x_max, y_min_bytes, y_max_bytes }
+}
+
+/// All there is.
+pub(super) fn whole(bounds: &Bounds) -> Region {
+    visible(&Viewport::fit_all(bounds, 1, 1))
+}
+
+/// A part around `x`, as wide as now or an eighth of the whole; all heights.
+pub(super) fn centred(region: Region, x: f64, bounds: &Bounds) -> Region {
+    let half = (region.x_max - region.x_min).min(bounds.x_end * JUMP_SHOWS) / 2.0;
+    let all = Viewport::fit_all(bounds, 1, 1);
+    visible(&all.fit_x(x - half, x + half, bounds))
+}
+
+/// The part with one allocation and air around it.
+pub(super) fn fitted(region: Region, place: &EventPlace, axis: Axis, bounds: &Bounds) -> Region {
+    let moments = (f64::from(place.moments.0), f64::from(place.moments.1));
+    let x = match axis {
+        Axis::Events => moments,
+        Axis::Time => place.time_us.unwrap_or((region.x_min, region.x_max)),
+    };
+    visible(&region.unit().fit_allocation(x, place.edges_bytes, bounds))
+}
+
+/// Where the events of a life lie on an axis, in order.
+pub(super) fn events_of(life: &Life, axis: Axis) -> Vec<f64> {
+    let x = |mark: EventMark| match axis {
+        Axis::Events => Some(f64::from(mark.moment)),
+        Axis::Time => mark.since_start_us.map(|us| us as f64),
+    };
+    let marks = [life.alloc, life.free_requested, life.free_completed];
+    marks.into_iter().flatten().filter_map(x).collect()
+}

@@ -1,0 +1,255 @@
+//! What the page says in words: lives, moments, places. Numbers are formatted by `vramscope_view::display`.
+
+use vramscope_view::display;
+use vramscope_core::model::DeviceIndex;
+
+use crate::protocol::{
+    CallSite, Details, DeviceFacts, EventMark, Failure, FileFacts, FxDetails, Hit, HitOn, Life, MomentFacts,
+    Preview, Progress, Stage, StackOrigin,
+};
+
+/// `1 allocation`, `1,204 allocations`.
+#[must_use]
+pub fn count_of(count: u64, one: &str, several: &str) -> String {
+    format!("{} {}", display::count(count), if count == 1 { one } else { several })
+}
+
+/// `40 allocations, 2.10 GiB`.
+#[must_use]
+pub fn allocations(count: u64, bytes: u64) -> String {
+    format!("{}, {}", count_of(count, "allocation", "allocations"), display::bytes(bytes))
+}
+
+/// What an allocation without a stack, or with a nameless frame, is called.
+#[must_use]
+pub fn site(frame: &str) -> &str {
+    if frame.is_empty() { "no stack recorded" } else { frame }
+}
+
+/// A device in the selector.
+#[must_use]
+pub fn device(facts: &DeviceFacts) -> String {
+    format!("{} · peak {}", device_name(facts.device), display::bytes(facts.peak_bytes))
+}
+
+/// `event 1,234`.
+#[must_use]
+pub fn event(mark: EventMark) -> String {
+    display::event(u64::from(mark.event))
+}
+
+/// `event 12 → event 15, live for 3 events, 1.20 ms`.
+#[must_use]
+pub fn life(life: &Life) -> String {
+    let start = life.alloc.map_or_else(|| "before recording".to_owned(), event);
+    let end = match (life.free_completed, life.free_requested) {
+        (Some(mark), _) => event(mark),
+        (None, Some(mark)) => format!("pending free since {}", event(mark)),
+        (None, None) => "still live".to_owned(),
+    };
+    format!("{start} → {end} · {}", lifetime(life))
+}
+
+/// `3 events, 1.20 ms`.
+#[must_use]
+pub fn lifetime(life: &Life) -> String {
+    let mut text = count_of(u64::from(life.events), "event", "events");
+    if let Some(us) = life.duration_us {
+        text.push_str(", ");
+        text.push_str(&display::duration(us));
+    }
+    text
+}
+
+/// What a screen reader hears of what is under the pointer or pinned.
+#[must_use]
+pub fn preview(preview: &Preview) -> String {
+    format!("{}, {}, {}", display::bytes(preview.bytes), site(&preview.user_frame), life(&preview.life))
+}
+
+/// The same for a hit; empty for nothing.
+#[must_use]
+pub fn hit(hit: &Hit) -> String {
+    match &hit.on {
+        HitOn::Nothing => String::new(),
+        HitOn::One(one) => preview(one),
+        HitOn::Several(several) => allocations(u64::from(several.allocations), several.bytes),
+    }
+}
+
+/// A pinned allocation in one sentence.
+#[must_use]
+pub fn pinned(details: &Details) -> String {
+    format!("Pinned {}: {}, {}", details.id, display::bytes(details.bytes), life(&details.life))
+}
+
+/// `train.py:12 forward · 12 allocations`.
+#[must_use]
+pub fn call_site(site: &CallSite) -> String {
+    let name = self::site(&site.frame);
+    format!("{name} · {}", count_of(u64::from(site.allocations), "allocation", "allocations"))
+}
+
+/// `event 12,345 of 1,000,000`.
+#[must_use]
+pub fn moment(moment: &MomentFacts, events: u32) -> String {
+    let of = display::count(u64::from(events));
+    match moment.moment {
+        0 => format!("before the first of {of} events"),
+        moment => format!("event {} of {of}", display::count(u64::from(moment))),
+    }
+}
+
+/// `Reading … 12.0 of 100 MiB, 120,000 events`.
+#[must_use]
+pub fn progress(progress: &Progress) -> String {
+    let mut text = stage(progress.stage).to_owned();
+    text.push_str(" · ");
+    text.push_str(&display::bytes(progress.done_bytes));
+    if let Some(total) = progress.total_bytes {
+        text.push_str(" of ");
+        text.push_str(&display::bytes(total));
+    }
+    if progress.events > 0 {
+        text.push_str(" · ");
+        text.push_str(&count_of(progress.events, "event", "events"));
+    }
+    text
+}
+
+/// What a worker is doing.
+#[must_use]
+pub fn stage(stage: Stage) -> &'static str {
+    match stage {
+        Stage::Fetching => "Fetching",
+        Stage::Reading => "Reading",
+        Stage::Replaying => "Following the allocations",
+    }
+}
+
+/// Bytes done of all, 0 to 1; `None` while the whole is not known.
+#[must_use]
+pub fn fraction(progress: &Progress) -> Option<f64> {
+    let total = progress.total_bytes.filter(|total| *total > 0)?;
+    Some((progress.done_bytes as f64 / total as f64).min(1.0))
+}
+
+/// The first bytes of a file, 16 a line: offset, hex, text.
+#[must_use]
+pub fn hex_dump(head: &[u8]) -> String {
+    let mut text = String::new();
+    for (line, bytes) in head.chunks(16).enumerate() {
+        let hex: Vec<String> = bytes.iter().map(|byte| format!("{byte:02x}")).collect();
+        let shown = |byte: &u8| if (0x20..0x7f).contains(byte) { char::from(*byte) } else { '.' };
+        let plain: String = bytes.iter().map(shown).collect();
+        text.push_str(&format!("{:08x}  {:<47}  {plain}\n", line * 16, hex.join(" ")));
+    }
+    text
+}
+
+/// Where a file broke, as far as it is known: rows of name and value.
+#[must_use]
+pub fn failure_places(failure: &Failure) -> Vec<(&'static str, String)> {
+    let mut rows = Vec::new();
+    if !failure.format.is_empty() {
+        rows.push(("Recognised", failure.format.clone()));
+    }
+    if let Some(offset) = failure.offset {
+        rows.push(("At byte", display::count(offset)));
+    }
+    if !failure.path.is_empty() {
+        rows.push(("In", failure.path.clone()));
+    }
+    rows
+}
+
+/// All of a failure as text for the clipboard.
+#[must_use]
+pub fn failure_text(name: &str, failure: &Failure) -> String {
+    let mut text = format!("{name}: {}\n{}\n", failure.message, failure.advice);
+    for (what, value) in failure_places(failure) {
+        text.push_str(&format!("{what}: {value}\n"));
+    }
+    if !failure.head.is_empty() {
+        text.push_str(&hex_dump(&failure.head));
+    }
+    text
+}
+
+/// Said where a stack would be.
+pub const NO_STACK: &str = "No stack was recorded. Recording with context=\"all\" or \"alloc\" and stacks=\"python\" keeps one \
+     for every allocation; memory from before the recording, and from the backward pass of C++ threads, has none.";
+
+/// What a stack is, by the record that had it.
+#[must_use]
+pub fn stack_title(origin: StackOrigin) -> &'static str {
+    match origin {
+        StackOrigin::Alloc => "Allocated by",
+        StackOrigin::Block => "Allocated by (from the final state)",
+        StackOrigin::Free => "Freed by (the allocation was not recorded)",
+    }
+}
+
+/// `2.00 MiB, 512 bytes of it rounding`.
+#[must_use]
+pub fn block(bytes: u64, block_bytes: u64) -> String {
+    match block_bytes.saturating_sub(bytes) {
+        0 => format!("{}, no rounding", display::bytes(block_bytes)),
+        rounding => format!("{}, {} of it rounding", display::bytes(block_bytes), display::bytes(rounding)),
+    }
+}
+
+/// What torch.fx knew of a frame.
+#[must_use]
+pub fn fx_node(fx: &FxDetails) -> String {
+    let parts = [fx.op.as_str(), fx.name.as_str(), fx.target.as_str()];
+    let parts: Vec<&str> = parts.into_iter().filter(|part| !part.is_empty()).collect();
+    format!("fx: {}", parts.join(" · "))
+}
+
+/// A device's numbers: rows of name and value.
+#[must_use]
+pub fn device_rows(facts: &DeviceFacts) -> Vec<(&'static str, String)> {
+    let mut rows = vec![
+        ("Peak active", display::bytes_exact(facts.peak_bytes)),
+        ("At", format!("event {} of {}", display::count(u64::from(facts.peak_moment)), display::count(u64::from(facts.events)))),
+        ("Peak reserved", display::bytes(facts.peak_reserved_bytes)),
+        ("Active at the end", display::bytes(facts.final_bytes)),
+        ("Allocations", display::count(u64::from(facts.allocations))),
+    ];
+    if let Some((from, to)) = facts.time_span_us {
+        rows.push(("Recorded for", display::duration(to - from)));
+        rows.push(("From", display::date_time(from)));
+    }
+    if !facts.oom_moments.is_empty() {
+        rows.push(("Out of memory", count_of(facts.oom_moments.len() as u64, "time", "times")));
+    }
+    rows
+}
+
+/// What a file is: rows of name and value.
+#[must_use]
+pub fn file_rows(file: &FileFacts) -> Vec<(&'static str, String)> {
+    vec![
+        ("Format", file.format.clone()),
+        ("Written by", file.producer.clone()),
+        ("Size", display::bytes_exact(file.file_bytes)),
+        ("Unwrapped", display::bytes(file.decoded_bytes)),
+        ("Events", display::count(file.events)),
+        ("Distinct stacks", display::count(file.stacks)),
+        ("Held in memory", display::bytes(file.model_bytes)),
+        ("Read in", format!("{:.0} ms", file.read_ms)),
+    ]
+}
+
+/// `GPU 0`.
+#[must_use]
+pub fn device_name(device: DeviceIndex) -> String {
+    format!("GPU {device}")
+}
+
+/// `31,457,280 bytes`.
+#[must_use]
+pub fn exact_bytes(bytes: u64) -> String {
+    count_of(bytes, "byte", "bytes")
+}

@@ -1,0 +1,36 @@
+//! Large values that are compared by pointer.
+
+use std::ops::Deref;
+use std::rc::Rc;
+
+/// An answer of a worker: it never changes, so two are equal only if they are the same one, and comparing
+/// costs nothing however large it is.
+#[derive(Debug)]
+pub struct Shared<T>(Rc<T>);
+
+impl<T> Shared<T> {
+    /// Takes `value`.
+    pub fn new(value: T) -> Self {
+        Self(Rc::new(value))
+    }
+}
+
+impl<T> Clone for Shared<T> {
+    fn clone(&self) -> Self {
+        Self(self.0.clone())
+    }
+}
+
+impl<T> PartialEq for Shared<T> {
+    fn eq(&self, other: &Self) -> bool {
+        Rc::ptr_eq(&self.0, &other.0)
+    }
+}
+
+impl<T> Deref for Shared<T> {
+    type Target = T;
+
+    fn deref(&self) -> &T {
+        &self.0
+    }
+}

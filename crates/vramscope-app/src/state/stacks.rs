@@ -1,0 +1,115 @@
+//! Stacks as they are shown: the user's frames, with what lies between them folded away.
+
+use crate::protocol::{FrameLine, StackLines};
+
+/// One row of a stack.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum StackRow {
+    /// The frame of that number.
+    Frame(usize),
+    /// So many frames of PyTorch, Python and the C library are folded away here.
+    Folded(usize),
+}
+
+/// The rows to show: all frames, or those of the user. A stack without any of the user's is shown whole,
+/// for there is nothing else to see.
+#[must_use]
+pub fn rows(frames: &[FrameLine], show_all: bool) -> Vec<StackRow> {
+    if show_all || frames.iter().all(|frame| frame.is_runtime) {
+        return (0..frames.len()).map(StackRow::Frame).collect();
+    }
+    let mut rows = Vec::new();
+    for (number, frame) in frames.iter().enumerate() {
+        match (frame.is_runtime, rows.last_mut()) {
+            (false, _) => rows.push(StackRow::Frame(number)),
+            (true, Some(StackRow::Folded(count))) => *count += 1,
+            (true, _) => rows.push(StackRow::Folded(1)),
+        }
+    }
+    rows
+}
+
+/// How many frames [`rows`] folds away unless asked for all.
+#[must_use]
+pub fn foldable(frames: &[FrameLine]) -> usize {
+    let folded = |row: &StackRow| match row {
+        StackRow::Folded(count) => *count,
+        StackRow::Frame(_) => 0,
+    };
+    rows(frames, false).iter().map(folded).sum()
+}
+
+/// `file:line`, or what of it is known.
+#[must_use]
+pub fn place(frame: &FrameLine) -> String {
+    match (frame.file.as_str(), frame.line) {
+        ("" | "??", _) => String::new(),
+        (file, 0) => file.to_owned(),
+        (file, line) => format!("{file}:{line}"),
+    }
+}
+
+/// A path cut into its folder, with the closing slash, and its name: the name is what one looks for.
+#[must_use]
+pub fn split_path(place: &str) -> (&str, &str) {
+    place.rfind(['/', '\\']).map_or(("", place), |slash| place.split_at(slash + 1))
+}
+
+/// All of a stack as text for the clipboard, innermost frame first.
+#[must_use]
+pub fn text(stack: &StackLines) -> String {
+    let mut text = String::new();
+    for frame in &stack.frames {
+        let place = place(frame);
+        text.push_str(&place);
+        if !place.is_empty() {
+            text.push(' ');
+        }
+        text.push_str(&frame.name);
+        text.push('\n');
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn frames(kinds: &str) -> Vec<FrameLine> {
+        let frame = |kind| FrameLine {
+            name: format!("f{kind}"),
+            file: "/home/me/train.py".into(),
+            line: 7,
+            is_runtime: kind == 'r',
+            fx: None,
+        };
+        kinds.chars().map(frame).collect()
+    }
+
+    #[test]
+    fn folds_runs_of_runtime_frames() {
+        use StackRow::{Folded, Frame};
+        assert_eq!(rows(&frames("rruru"), false), [Folded(2), Frame(2), Folded(1), Frame(4)]);
+        assert_eq!(rows(&frames("ru"), true), [Frame(0), Frame(1)]);
+        assert_eq!(foldable(&frames("rruru")), 3);
+    }
+
+    #[test]
+    fn shows_all_of_a_stack_without_user_frames() {
+        assert_eq!(rows(&frames("rr"), false), [StackRow::Frame(0), StackRow::Frame(1)]);
+        assert_eq!(foldable(&frames("rr")), 0);
+        assert_eq!(rows(&[], false), []);
+    }
+
+    #[test]
+    fn places() {
+        let mut frame = frames("u").remove(0);
+        assert_eq!(place(&frame), "/home/me/train.py:7");
+        assert_eq!(split_path("/home/me/train.py:7"), ("/home/me/", "train.py:7"));
+        assert_eq!(split_path("train.py"), ("", "train.py"));
+        frame.line = 0;
+        assert_eq!(place(&frame), "/home/me/train.py");
+        frame.file = "??".into();
+        assert_eq!(place(&frame), "");
+    }
+}

@@ -1,0 +1,193 @@
+//! What is shown of one device: the visible part, the pointer, the pin, the selection.
+
+use super::Shared;
+use super::navigation::{self, Navigation, Place, Region};
+use crate::protocol::{
+    Axis, Bounds, Composition, Details, DeviceFacts, Hit, HitOn, Legend, Overview, Reply,
+};
+use vramscope_core::ids::AllocationId;
+
+/// What is under the pointer.
+pub type Hovered = Shared<Hit>;
+
+/// What is shown of one device.
+#[derive(Clone, PartialEq, Debug)]
+pub struct DeviceView {
+    /// The visible part, on the axis of the file.
+    pub region: Region,
+    /// Where the keyboard has jumped to, on that axis.
+    pub cursor_x: Option<f64>,
+    /// Selected data x, lower end first.
+    pub range: Option<(f64, f64)>,
+    /// What is under the pointer.
+    pub hovered: Option<Hovered>,
+    /// The pinned allocation.
+    pub pinned: Option<AllocationId>,
+    /// What is known about it, once the worker has said so.
+    pub details: Option<Shared<Details>>,
+    /// The strip's curves on the axis shown, once the worker has said so.
+    pub overview: Option<Shared<Overview>>,
+    /// What the colours mean, likewise.
+    pub legend: Option<Shared<Legend>>,
+    /// What is live at the peak, likewise.
+    pub at_peak: Option<Shared<Composition>>,
+    /// The axis that `region`, `cursor_x` and `range` are on.
+    axis: Axis,
+    /// What they were on the other axis.
+    other: Option<Place>,
+    /// Whether to pin what the next answer about the pointer says: a finger does not hover before it taps.
+    wants_pin: bool,
+    /// Whether to fit the view to the pinned allocation as soon as its place is known.
+    wants_fit: bool,
+    peak_moment: u32,
+}
+
+impl DeviceView {
+    pub(super) fn new(facts: &DeviceFacts) -> Self {
+        Self {
+            region: navigation::whole(&facts.axes.bounds(Axis::Events)),
+            cursor_x: None,
+            range: None,
+            hovered: None,
+            pinned: None,
+            details: None,
+            overview: None,
+            legend: None,
+            at_peak: None,
+            axis: Axis::Events,
+            other: None,
+            wants_pin: false,
+            wants_fit: false,
+            peak_moment: facts.peak_moment,
+        }
+    }
+
+    /// Each axis keeps its own place: one has no order of events in common with the other's distances.
+    pub(super) fn choose_axis(&mut self, axis: Axis, bounds: Bounds) {
+        if axis == self.axis {
+            return;
+        }
+        let here = Place { region: self.region, cursor_x: self.cursor_x, range: self.range };
+        let there = self.other.replace(here).unwrap_or_else(|| Place {
+            region: Region { x_min: 0.0, x_max: bounds.x_end, ..self.region },
+            cursor_x: None,
+            range: None,
+        });
+        (self.region, self.cursor_x, self.range) = (there.region, there.cursor_x, there.range);
+        self.axis = axis;
+        self.overview = None;
+        self.hovered = None;
+    }
+
+    pub(super) fn navigate(&mut self, navigation: Navigation, axis: Axis, bounds: &Bounds) {
+        match navigation {
+            Navigation::Peak => {
+                if let Some(x) = self.peak_x(axis) {
+                    self.region = navigation::centred(self.region, x, bounds);
+                    self.cursor_x = Some(x);
+                }
+            }
+            Navigation::Step(forward) => self.step(forward, axis, bounds),
+            Navigation::FitPinned => match &self.details {
+                Some(details) => {
+                    self.region =
+                        navigation::fitted(self.region, &details.place, axis, bounds);
+                }
+                None => self.wants_fit = self.pinned.is_some(),
+            },
+            navigation => self.region = navigation.apply(self.region, bounds),
+        }
+    }
+
+    /// The peak on an axis, as soon as it is known there.
+    fn peak_x(&self, axis: Axis) -> Option<f64> {
+        match axis {
+            Axis::Events => Some(f64::from(self.peak_moment)),
+            Axis::Time => self.overview.as_ref().map(|overview| overview.peak_x),
+        }
+    }
+
+    /// Goes to the next or previous event of the pinned allocation.
+    fn step(&mut self, forward: bool, axis: Axis, bounds: &Bounds) {
+        let Some(details) = &self.details else { return };
+        let from = self.cursor_x.unwrap_or(if forward { f64::MIN } else { f64::MAX });
+        let events = navigation::events_of(&details.life, axis);
+        let next = if forward {
+            events.into_iter().find(|&x| x > from)
+        } else {
+            events.into_iter().rev().find(|&x| x < from)
+        };
+        if let Some(x) = next {
+            self.region = navigation::centred(self.region, x, bounds);
+            self.cursor_x = Some(x);
+        }
+    }
+
+    pub(super) fn select(&mut self, range: Option<(f64, f64)>) {
+        self.range = range.map(|(a, b)| (a.min(b), a.max(b))).filter(|(from, to)| to > from);
+    }
+
+    /// Selects what lies between two places of the picture; outside it nothing can be selected.
+    pub(super) fn select_between(&mut self, from: f64, to: f64) {
+        let unit = self.region.unit();
+        self.select(Some((unit.x_at(from.clamp(0.0, 1.0)), unit.x_at(to.clamp(0.0, 1.0)))));
+    }
+
+    /// Pins what is under the pointer; where nothing is, lets go.
+    pub(super) fn pin_hovered(&mut self) {
+        self.wants_pin = self.hovered.is_none();
+        match self.hovered.as_ref().map(|hit| &hit.on) {
+            Some(HitOn::One(preview)) => self.pin(preview.allocation),
+            Some(HitOn::Nothing) => {
+                self.pinned = None;
+                self.details = None;
+            }
+            Some(HitOn::Several(_)) | None => {}
+        }
+    }
+
+    pub(super) fn pin(&mut self, allocation: AllocationId) {
+        if self.pinned != Some(allocation) {
+            self.pinned = Some(allocation);
+            self.details = None;
+            self.cursor_x = None;
+        }
+        self.wants_fit = false;
+    }
+
+    /// Lets go of the pin, then of the cursor, then of the selection.
+    pub(super) fn let_go(&mut self) {
+        if self.pinned.take().is_some() {
+            self.details = None;
+            self.cursor_x = None;
+        } else if self.cursor_x.take().is_none() {
+            self.range = None;
+        }
+    }
+
+    /// Takes an answer about this device; one that is no longer wanted changes nothing.
+    pub(super) fn take(&mut self, reply: Reply, bounds: &Bounds) {
+        match reply {
+            Reply::Hit(hit) => {
+                self.hovered = Some(Shared::new(*hit));
+                if self.wants_pin {
+                    self.pin_hovered();
+                }
+            }
+            Reply::Details(details) if self.pinned == Some(details.allocation) => {
+                self.details = Some(Shared::new(*details));
+                if std::mem::take(&mut self.wants_fit) {
+                    self.navigate(Navigation::FitPinned, self.axis, bounds);
+                }
+            }
+            Reply::Overview(overview) if overview.axis == self.axis => {
+                self.overview = Some(Shared::new(overview));
+            }
+            Reply::Legend(legend) => self.legend = Some(Shared::new(legend)),
+            Reply::Composition(composition) if composition.moment == self.peak_moment => {
+                self.at_peak = Some(Shared::new(composition));
+            }
+            _ => {}
+        }
+    }
+}
