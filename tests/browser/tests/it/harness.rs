@@ -5,7 +5,8 @@ use std::fs;
 use serde_json::json;
 use vramscope_browser_tests::Modifiers;
 
-use crate::{PATIENCE, open_in};
+use crate::PATIENCE;
+use crate::open::open_in;
 
 /// A page that writes down what happens to it.
 const DIARY: &str = r#"<!doctype html><title>diary</title><style>html { user-select: none }</style>

@@ -1,31 +1,46 @@
 //! The page comes up, wherever it is served from, and keeps to itself.
 
 use std::fs;
+use std::path::Path;
+use std::time::Duration;
 
 use vramscope_browser_tests::page_folder;
 
-use crate::{Open, PATIENCE, open, open_in};
+use crate::open::{fixture, open, open_in};
 
-/// Waits until the page has come up with its worker.
-fn wait_until_up(open: &mut Open) {
-    open.page
-        .wait_for(
-            "document.querySelector('#worker-answer').innerText",
-            PATIENCE,
-        )
-        .unwrap();
+#[test]
+fn the_page_comes_up_and_says_what_to_do() {
+    let mut open = open("");
+    let text = open.page.text("main").unwrap();
+    assert!(text.contains("Nothing leaves this page"), "{text}");
+    assert!(text.contains("_record_memory_history"), "{text}");
+    open.check_quiet();
 }
 
 #[test]
-fn the_page_comes_up_and_talks_to_nobody() {
+fn nothing_is_asked_for_after_load() {
     let mut open = open("");
-    wait_until_up(&mut open);
+    open.page.pause(Duration::from_millis(500)).unwrap();
+    // The worker's own start asks for the page's script, which the browser has already.
+    let app = |path: &String| path.starts_with("/app-");
     let asked = open.server.requests().len();
-    open.page.pause(std::time::Duration::from_secs(1)).unwrap();
-    assert_eq!(
-        open.server.requests().len(),
-        asked,
-        "asked for more when all was loaded"
+    open.choose(&[fixture("torch-2.8.0/training.pickle")]);
+    open.painted();
+    let (across, down) = open.point(0.5, 0.6);
+    open.page
+        .wheel(
+            across,
+            down,
+            -300.0,
+            vramscope_browser_tests::Modifiers::NONE,
+        )
+        .unwrap();
+    open.page.click(across, down, 1).unwrap();
+    open.painted();
+    let after: Vec<_> = open.server.requests().split_off(asked);
+    assert!(
+        after.iter().all(app),
+        "asked for {after:?} with a file open"
     );
     open.check_quiet();
 }
@@ -36,7 +51,9 @@ fn the_page_works_from_any_folder() {
     let folder = site.path().join("some/deep folder");
     copy(&page_folder(), &folder);
     let mut open = open_in(site.path(), "some/deep%20folder/index.html");
-    wait_until_up(&mut open);
+    open.wait_until_up();
+    open.page.click_on(".sample").unwrap();
+    open.painted();
     open.check_quiet();
     let inside = |path: &String| path.starts_with("/some/deep%20folder/");
     assert!(
@@ -46,7 +63,7 @@ fn the_page_works_from_any_folder() {
     );
 }
 
-fn copy(from: &std::path::Path, to: &std::path::Path) {
+fn copy(from: &Path, to: &Path) {
     fs::create_dir_all(to).unwrap();
     for entry in fs::read_dir(from).unwrap() {
         let entry = entry.unwrap();

@@ -1,0 +1,149 @@
+//! Measures the page in Chromium on given files: from drop to picture, frames while zooming and
+//! panning, blocks of the main thread, memory. One line of JSON per file; `cargo xtask bench` reads them.
+//!
+//! All figures come from the page's User Timing marks, the browser's own long-task entries and
+//! animation frames: whatever measures so can be compared.
+#![expect(clippy::print_stdout, reason = "a command line tool")]
+
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+use anyhow::{Context, Result};
+use clap::Parser;
+use serde_json::{Value, json};
+use vramscope_browser_tests::timing::{LOAD, PAINTED};
+use vramscope_browser_tests::{Chromium, Modifiers, Page, Server, page_folder};
+
+/// How long a file may take to open.
+const PATIENCE: Duration = Duration::from_secs(300);
+
+/// How long to zoom and pan.
+const PLAY: Duration = Duration::from_secs(4);
+
+/// Between two inputs: a little less than a frame, as a wheel does.
+const INPUT_EVERY: Duration = Duration::from_millis(12);
+
+#[derive(Parser)]
+struct Arguments {
+    /// The snapshots to measure with
+    files: Vec<PathBuf>,
+    /// The built page
+    #[arg(long)]
+    page: Option<PathBuf>,
+    /// The window's size in CSS pixels
+    #[arg(long, default_value_t = 1500)]
+    width_px: u32,
+    #[arg(long, default_value_t = 900)]
+    height_px: u32,
+}
+
+fn main() -> Result<()> {
+    let arguments = Arguments::parse();
+    let server = Server::start(&arguments.page.clone().unwrap_or_else(page_folder), 0)?;
+    for file in &arguments.files {
+        let figures = measure(&arguments, &server, file).with_context(|| file.display().to_string())?;
+        println!("{figures}");
+    }
+    Ok(())
+}
+
+fn measure(arguments: &Arguments, server: &Server, file: &Path) -> Result<Value> {
+    let file_bytes = std::fs::metadata(file)?.len();
+    let chromium = Chromium::start()?;
+    let mut page = chromium.page()?;
+    page.set_viewport(arguments.width_px, arguments.height_px, 1.0)?;
+    page.goto(&server.url(""))?;
+    page.wait_for("document.querySelector('input[type=file]') !== null", PATIENCE)?;
+    // The page starts a worker for the first file while it waits for one.
+    page.pause(Duration::from_secs(1))?;
+    let idle_bytes = chromium.process_memory_bytes().first().copied().unwrap_or(0);
+
+    page.watch_long_tasks()?;
+    page.choose_files("input[type=file]", &[file.to_owned()])?;
+    let painted = page.wait_for_paint(PATIENCE)?;
+    let marks = page.marks()?;
+    let load = marks.iter().find(|mark| mark.name == LOAD).context("the page left no load mark")?;
+    let opened = marks.iter().find(|mark| mark.name == "vramscope:opened");
+    let first = marks.iter().find(|mark| mark.name == PAINTED).unwrap_or(&painted);
+    let (load_ms, first_ms) = (load.time_ms, first.time_ms);
+    let loading_block_ms = longest_block_ms(&mut page, load_ms)?;
+    let held_bytes = chromium.process_memory_bytes().first().copied().unwrap_or(0);
+    page.wait_until_settled(PATIENCE)?;
+    let frames = play(&mut page, arguments)?;
+    Ok(json!({
+        "file": file,
+        "file_bytes": file_bytes,
+        "events": first.detail["events"],
+        "allocations": first.detail["allocations"],
+        "paint_ms": first_ms - load_ms,
+        "read_ms": opened.map(|mark| mark.detail["read_ms"].clone()),
+        "wasm_bytes": opened.map(|mark| mark.detail["worker_bytes"].clone()),
+        "process_bytes": held_bytes.saturating_sub(idle_bytes),
+        "loading_block_ms": loading_block_ms,
+        "frame_median_ms": frames.median_ms,
+        "frame_p95_ms": frames.p95_ms,
+        "sharp_ms": frames.sharp_ms,
+        "playing_block_ms": frames.longest_block_ms,
+    }))
+}
+
+/// What zooming and panning cost.
+struct Frames {
+    median_ms: f64,
+    p95_ms: f64,
+    /// From the last input to the sharp picture of where it led.
+    sharp_ms: f64,
+    longest_block_ms: f64,
+}
+
+/// Zooms in, pans and zooms out again, over and over, as fast as a wheel turns.
+fn play(page: &mut Page, arguments: &Arguments) -> Result<Frames> {
+    let (x_px, y_px) = (f64::from(arguments.width_px) * 0.4, f64::from(arguments.height_px) * 0.6);
+    page.mouse_move(x_px, y_px)?;
+    page.clear_marks()?;
+    page.watch_frames()?;
+    let from_ms = now_ms(page)?;
+    let started = Instant::now();
+    let mut inputs = 0_u32;
+    while started.elapsed() < PLAY {
+        let at = Instant::now();
+        // Thirty turns in, sideways for twenty, thirty out.
+        match inputs % 80 {
+            0..30 => page.wheel(x_px, y_px, -60.0, Modifiers::NONE)?,
+            30..50 => page.key("ArrowRight", Modifiers::NONE)?,
+            _ => page.wheel(x_px, y_px, 60.0, Modifiers::NONE)?,
+        }
+        inputs += 1;
+        std::thread::sleep(INPUT_EVERY.saturating_sub(at.elapsed()));
+    }
+    let to_ms = now_ms(page)?;
+    page.wheel(x_px, y_px, -60.0, Modifiers::NONE)?;
+    let last_input_ms = now_ms(page)?;
+    page.wait_until_settled(PATIENCE)?;
+    let sharp = page.marks()?.into_iter().rfind(|mark| mark.name == PAINTED);
+    let times = page.frame_times_ms()?;
+    let mut lengths: Vec<f64> = times
+        .windows(2)
+        .filter(|pair| pair[0] >= from_ms && pair[1] <= to_ms)
+        .map(|pair| pair[1] - pair[0])
+        .collect();
+    lengths.sort_by(f64::total_cmp);
+    let at = |share: f64| lengths.get((lengths.len() as f64 * share) as usize).copied().unwrap_or(f64::NAN);
+    Ok(Frames {
+        median_ms: at(0.5),
+        p95_ms: at(0.95),
+        sharp_ms: sharp.map_or(f64::NAN, |mark| (mark.time_ms - last_input_ms).max(0.0)),
+        longest_block_ms: longest_block_ms(page, from_ms)?,
+    })
+}
+
+fn now_ms(page: &mut Page) -> Result<f64> {
+    page.eval("performance.now()")?.as_f64().context("performance.now")
+}
+
+/// The longest stretch since `from_ms` in which the main thread answered nothing; 0 if none was over 50 ms.
+fn longest_block_ms(page: &mut Page, from_ms: f64) -> Result<f64> {
+    let tasks = page.long_tasks()?;
+    let blocks = tasks.iter().filter(|task| task.start_ms >= from_ms).map(|task| task.duration_ms);
+    Ok(blocks.fold(0.0, f64::max))
+}

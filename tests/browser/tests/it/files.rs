@@ -1,0 +1,160 @@
+//! Files of every kind become pictures.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use vramscope_browser_tests::root;
+
+use crate::PATIENCE;
+use crate::open::{Open, fixture, open};
+
+#[test]
+fn a_dropped_file_becomes_a_picture() {
+    let mut open = open("");
+    open.page
+        .drop_files(640.0, 360.0, &[fixture("torch-2.8.0/training.pickle")])
+        .unwrap();
+    let mark = open.painted();
+    assert_eq!(mark.detail["view"], "timeline");
+    assert!(
+        mark.detail["events"].as_u64().unwrap() > 100,
+        "{}",
+        mark.detail
+    );
+    assert!(
+        mark.detail["allocations"].as_u64().unwrap() > 50,
+        "{}",
+        mark.detail
+    );
+    assert!(colours(&mut open) > 20, "the picture is empty");
+    open.check_quiet();
+}
+
+#[test]
+fn several_files_are_tabs() {
+    let mut open = open("");
+    open.choose(&[
+        fixture("torch-2.8.0/training.pickle"),
+        fixture("torch-2.8.0/oom_after.pickle"),
+    ]);
+    open.page
+        .wait_for(
+            "document.querySelectorAll('[role=tab]').length === 2",
+            PATIENCE,
+        )
+        .unwrap();
+    open.painted();
+    let selected = "document.querySelector('[role=tab][aria-selected=true]').innerText";
+    let first = open.page.eval(selected).unwrap();
+    open.page
+        .click_on("[role=tab][aria-selected=false]")
+        .unwrap();
+    open.page
+        .wait_for(&format!("{selected} !== {first}"), PATIENCE)
+        .unwrap();
+    open.painted();
+    open.page.click_on(".tab.current .close").unwrap();
+    open.page
+        .wait_for(
+            "document.querySelectorAll('[role=tab]').length === 1",
+            PATIENCE,
+        )
+        .unwrap();
+    assert_eq!(open.page.eval(selected).unwrap(), first);
+    open.check_quiet();
+}
+
+#[test]
+fn every_sample_opens() {
+    let mut open = open("");
+    let count = open
+        .page
+        .eval("document.querySelectorAll('.sample').length")
+        .unwrap();
+    let count = count.as_u64().unwrap();
+    assert_eq!(count, 3);
+    for nth in 1..=count {
+        open.page
+            .click_on(&format!("li:nth-child({nth}) > .sample"))
+            .unwrap();
+        assert!(open.painted().detail["allocations"].as_u64().unwrap() > 100);
+        open.page.clear_marks().unwrap();
+        open.page.click_on(".brand").unwrap();
+        open.page
+            .wait_for("!!document.querySelector('.sample')", PATIENCE)
+            .unwrap();
+    }
+    open.check_quiet();
+}
+
+/// Every fixture and, where they are at hand, every real file: none is refused.
+#[test]
+fn every_snapshot_opens() {
+    let mut files = Vec::new();
+    for folder in fs::read_dir(root().join("tests/fixtures")).unwrap() {
+        let folder = folder.unwrap();
+        if folder.file_name() != "refused" {
+            files.extend(snapshots_in(&folder.path()));
+        }
+    }
+    let shared = std::env::var_os("VRAMSCOPE_SHARED")
+        .map_or_else(|| root().join("../shared"), PathBuf::from)
+        .join("real");
+    if shared.is_dir() {
+        files.extend(snapshots_in(&shared));
+    } else {
+        println!(
+            "skipped: the real files, which are not in {}",
+            shared.display()
+        );
+    }
+    files.sort();
+    let mut open = open("");
+    let refused: Vec<_> = files
+        .iter()
+        .filter(|file| !opens(&mut open, file))
+        .collect();
+    assert!(refused.is_empty(), "{refused:#?}");
+    open.check_quiet();
+}
+
+fn snapshots_in(folder: &Path) -> Vec<PathBuf> {
+    let files = fs::read_dir(folder)
+        .unwrap()
+        .map(|entry| entry.unwrap().path());
+    files
+        .filter(|file| {
+            file.is_file()
+                && file
+                    .extension()
+                    .is_some_and(|extension| extension != "txt" && extension != "md")
+        })
+        .collect()
+}
+
+/// Opens one file, looks whether it is shown, closes it.
+fn opens(open: &mut Open, file: &Path) -> bool {
+    open.choose(&[file.to_path_buf()]);
+    let shown = "document.querySelector('.workspace') ? 'shown' : \
+                 document.querySelector('.card.failed')?.innerText";
+    let answer = open.page.wait_for(shown, PATIENCE).unwrap();
+    if answer != "shown" {
+        println!("{}: {answer}", file.display());
+    }
+    open.page.click_on(".tab.current .close").unwrap();
+    open.page
+        .wait_for("!document.querySelector('.tab')", PATIENCE)
+        .unwrap();
+    answer == "shown"
+}
+
+/// How many colours the picture has.
+fn colours(open: &mut Open) -> u64 {
+    let count = open.page.eval(
+        "(() => { const from = document.querySelector('.stage canvas'); \
+         const to = new OffscreenCanvas(from.width, from.height).getContext('2d'); \
+         to.drawImage(from, 0, 0); \
+         return new Set(new Uint32Array(to.getImageData(0, 0, from.width, from.height).data.buffer)).size })()",
+    );
+    count.unwrap().as_u64().unwrap()
+}

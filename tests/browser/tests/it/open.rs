@@ -1,0 +1,122 @@
+//! What every test begins with: a server, a browser, a page; and what a test asks of the page.
+
+use std::path::{Path, PathBuf};
+
+use vramscope_browser_tests::{Chromium, Mark, Page, Server, page_folder, root};
+
+use crate::PATIENCE;
+
+/// The page's input for files.
+const FILE_INPUT: &str = "input[type=file]";
+
+/// A browser that shows one page of a static server.
+pub(crate) struct Open {
+    pub(crate) server: Server,
+    pub(crate) page: Page,
+    /// Dropped last: it ends the browser.
+    _chromium: Chromium,
+}
+
+/// Serves the built page and opens it, followed by `query`; waits until it has come up.
+pub(crate) fn open(query: &str) -> Open {
+    let mut open = open_in(&page_folder(), query);
+    open.wait_until_up();
+    open
+}
+
+/// The built page with a fixture in it, painted.
+pub(crate) fn open_fixture(name: &str) -> Open {
+    let mut open = open("");
+    open.choose(&[fixture(name)]);
+    open.painted();
+    open
+}
+
+/// Serves `folder` and opens its `path`.
+pub(crate) fn open_in(folder: &Path, path: &str) -> Open {
+    assert!(
+        folder.is_dir(),
+        "no page in {}: run `cargo xtask test`",
+        folder.display()
+    );
+    let server = Server::start(folder, 0).expect("a port");
+    let chromium = Chromium::start().expect("a browser");
+    let mut page = chromium.page().expect("a page");
+    page.set_viewport(1280, 720, 1.0).expect("a viewport");
+    page.goto(&server.url(path)).expect("the page loads");
+    Open {
+        server,
+        page,
+        _chromium: chromium,
+    }
+}
+
+/// A file of `tests/fixtures`.
+pub(crate) fn fixture(name: &str) -> PathBuf {
+    let file = root().join("tests/fixtures").join(name);
+    assert!(file.is_file(), "no fixture {name}");
+    file
+}
+
+impl Open {
+    /// Waits until the page shows what it shows first.
+    pub(crate) fn wait_until_up(&mut self) {
+        let input = format!("!!document.querySelector('{FILE_INPUT}')");
+        self.page.wait_for(&input, PATIENCE).unwrap();
+    }
+
+    /// Gives the page files, as its picker does.
+    pub(crate) fn choose(&mut self, files: &[PathBuf]) {
+        self.page.choose_files(FILE_INPUT, files).unwrap();
+    }
+
+    /// Waits for a painted timeline and until no more is painted; gives the last mark.
+    pub(crate) fn painted(&mut self) -> Mark {
+        self.page.wait_for_paint(PATIENCE).unwrap();
+        self.page.wait_until_settled(PATIENCE).unwrap();
+        self.page.wait_for_paint(PATIENCE).unwrap()
+    }
+
+    /// Does something and waits for the picture that follows from it.
+    pub(crate) fn repainted(&mut self, act: impl FnOnce(&mut Page)) -> Mark {
+        self.page.clear_marks().unwrap();
+        act(&mut self.page);
+        self.painted()
+    }
+
+    /// A point in the picture: parts of its width and height from its upper left corner.
+    pub(crate) fn point(&mut self, across: f64, down: f64) -> (f64, f64) {
+        let box_px = self
+            .page
+            .eval("(({x, y, width, height}) => [x, y, width, height])(document.querySelector('.stage').getBoundingClientRect())")
+            .unwrap();
+        let side = |index: usize| box_px[index].as_f64().unwrap();
+        (side(0) + side(2) * across, side(1) + side(3) * down)
+    }
+
+    /// How much of the whole the picture shows, by the brush in the overview: 1 is all.
+    pub(crate) fn shown_part(&mut self) -> f64 {
+        let part = self
+            .page
+            .eval("(() => { const brush = document.querySelector('.brush'); return brush ? brush.getBoundingClientRect().width / brush.parentElement.getBoundingClientRect().width : 1 })()")
+            .unwrap();
+        part.as_f64().unwrap()
+    }
+
+    /// Checks that the page complained of nothing and talked to nobody but its own host.
+    pub(crate) fn check_quiet(&mut self) {
+        let complaints = self.page.complaints().expect("the browser");
+        assert!(complaints.is_empty(), "console: {complaints:#?}");
+        let origin = self.server.url("");
+        let requests = self.page.requests().expect("the browser");
+        assert!(!requests.is_empty(), "requests are recorded");
+        for request in requests {
+            assert!(
+                request.url.starts_with(&origin),
+                "asked for {}",
+                request.url
+            );
+            assert_eq!(request.method, "GET", "sent something to {}", request.url);
+        }
+    }
+}

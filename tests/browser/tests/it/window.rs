@@ -1,0 +1,106 @@
+//! The page fits its window, in both themes.
+
+use crate::open::{open, open_fixture};
+
+const SIZES_PX: [(u32, u32, f64); 4] = [
+    (1280, 720, 1.0),
+    (1280, 720, 2.0),
+    (1920, 1080, 1.5),
+    (3840, 1600, 1.0),
+];
+
+#[test]
+fn nothing_sticks_out() {
+    for mut open in [open(""), open_fixture("torch-2.8.0/training.pickle")] {
+        for (width_px, height_px, scale) in SIZES_PX {
+            open.page.set_viewport(width_px, height_px, scale).unwrap();
+            open.page
+                .pause(std::time::Duration::from_millis(200))
+                .unwrap();
+            let seen = open
+                .page
+                .eval("(({scrollWidth, scrollHeight}) => [scrollWidth, scrollHeight])(document.scrollingElement)")
+                .unwrap();
+            assert!(
+                seen[0].as_u64().unwrap() <= u64::from(width_px),
+                "{seen} in {width_px}"
+            );
+            assert!(
+                seen[1].as_u64().unwrap() <= u64::from(height_px),
+                "{seen} in {height_px}"
+            );
+        }
+        open.check_quiet();
+    }
+}
+
+#[test]
+fn the_picture_has_a_pixel_for_every_pixel() {
+    let mut open = open_fixture("torch-2.8.0/training.pickle");
+    for (width_px, height_px, scale) in SIZES_PX {
+        open.page.set_viewport(width_px, height_px, scale).unwrap();
+        open.page
+            .pause(std::time::Duration::from_millis(300))
+            .unwrap();
+        open.page.wait_until_settled(crate::PATIENCE).unwrap();
+        let seen = open
+            .page
+            .eval("[...document.querySelectorAll('.stage canvas')].slice(1).map(canvas => [canvas.width, canvas.getBoundingClientRect().width * devicePixelRatio])")
+            .unwrap();
+        for canvas in seen.as_array().unwrap() {
+            let (pixels, wanted) = (canvas[0].as_f64().unwrap(), canvas[1].as_f64().unwrap());
+            assert!(
+                (pixels - wanted).abs() <= 1.0,
+                "{seen} at {width_px} × {scale}"
+            );
+        }
+    }
+}
+
+/// Text and its background differ enough in both themes.
+#[test]
+fn both_themes_are_legible() {
+    let mut open = open_fixture("torch-2.8.0/training.pickle");
+    for scheme in ["light", "dark"] {
+        open.page.set_color_scheme(scheme).unwrap();
+        open.page
+            .pause(std::time::Duration::from_millis(300))
+            .unwrap();
+        let faint = open.page.eval(FAINT_TEXT).unwrap();
+        assert_eq!(faint.as_array().unwrap().len(), 0, "{scheme}: {faint:#}");
+    }
+    open.check_quiet();
+}
+
+/// All text whose contrast to its background is below 4.5 : 1.
+const FAINT_TEXT: &str = r#"(() => {
+  const context = new OffscreenCanvas(1, 1).getContext("2d", { willReadFrequently: true });
+  const rgba = colour => {
+    context.clearRect(0, 0, 1, 1);
+    context.fillStyle = colour;
+    context.fillRect(0, 0, 1, 1);
+    return [...context.getImageData(0, 0, 1, 1).data];
+  };
+  const channel = value => {
+    value /= 255;
+    return value <= 0.04045 ? value / 12.92 : ((value + 0.055) / 1.055) ** 2.4;
+  };
+  const luminance = ([red, green, blue]) =>
+    0.2126 * channel(red) + 0.7152 * channel(green) + 0.0722 * channel(blue);
+  const background = element => {
+    for (; element; element = element.parentElement) {
+      const colour = rgba(getComputedStyle(element).backgroundColor);
+      if (colour[3] === 255) return colour;
+    }
+    return rgba("Canvas");
+  };
+  const faint = [];
+  for (const element of document.body.querySelectorAll("*")) {
+    const words = [...element.childNodes].filter(node => node.nodeType === 3 && node.data.trim());
+    if (!words.length || !element.checkVisibility() || element.closest(".unseen, option")) continue;
+    const [text, behind] = [rgba(getComputedStyle(element).color), background(element)].map(luminance);
+    const contrast = (Math.max(text, behind) + 0.05) / (Math.min(text, behind) + 0.05);
+    if (contrast < 4.5) faint.push(`${words[0].data.trim()}: ${contrast.toFixed(2)}`);
+  }
+  return faint;
+})()"#;
