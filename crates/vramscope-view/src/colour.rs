@@ -12,13 +12,13 @@ use serde::{Deserialize, Serialize};
 pub type Rgb = [u8; 3];
 
 /// Hues on the ring.
-pub const HUES: usize = 12;
+pub const HUES: usize = 8;
 /// OKLCH chroma of the ring.
 const CHROMA: f64 = 0.125;
 /// Where the ring starts, in degrees; see the test on colour blindness.
-const FIRST_HUE: f64 = 7.5;
+const FIRST_HUE: f64 = 33.0;
 /// Lightness tiers a call site's hash may choose, added to the theme's.
-const TIERS: [f64; 3] = [0.0, -0.09, 0.08];
+const TIERS: [f64; 4] = [0.0, -0.07, 0.06, -0.13];
 /// Neighbours of one colour take turns between this much lighter and darker.
 const STEP: f64 = 0.018;
 /// Colours of a scale from little to much.
@@ -171,11 +171,11 @@ fn ring_entry(hash: u64) -> usize {
     (hash % (HUES * TIERS.len()) as u64) as usize
 }
 
-/// Five hues on for each number, because 5 and 12 have no common factor: all hues are used and close
+/// Three hues on for each number, because 3 and 8 have no common factor: all hues are used and close
 /// numbers differ.
 fn ordinal_entry(ordinal: u32) -> usize {
     let (hue, tier) = (
-        ordinal as usize * 5 % HUES,
+        ordinal as usize * 3 % HUES,
         ordinal as usize / HUES % TIERS.len(),
     );
     tier * HUES + hue

@@ -26,3 +26,115 @@ fn known_colours() {
     assert_eq!(oklch(0.0, 0.0, 0.0), [0, 0, 0]);
     assert_eq!(oklch(0.627_955, 0.257_683, 29.233_88), [255, 0, 0]);
 }
+
+/// How the colour-blind see linear light: Machado, Oliveira and Fernandes 2009, severity 1.
+const DEFICIENCIES: [(&str, [[f64; 3]; 3]); 4] = [
+    ("none", [[1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0]]),
+    (
+        "protanopia",
+        [
+            [0.152_286, 1.052_583, -0.204_868],
+            [0.114_503, 0.786_281, 0.099_216],
+            [-0.003_882, -0.048_116, 1.051_998],
+        ],
+    ),
+    (
+        "deuteranopia",
+        [
+            [0.367_322, 0.860_646, -0.227_968],
+            [0.280_085, 0.672_501, 0.047_413],
+            [-0.011_820, 0.042_940, 0.968_881],
+        ],
+    ),
+    (
+        "tritanopia",
+        [
+            [1.255_528, -0.076_749, -0.178_779],
+            [-0.078_411, 0.930_809, 0.147_602],
+            [0.004_733, 0.691_367, 0.303_900],
+        ],
+    ),
+];
+
+/// OKLab of a colour as seen with a deficiency.
+fn seen(rgb: Rgb, matrix: &[[f64; 3]; 3]) -> [f64; 3] {
+    let light = rgb.map(|channel| f64::from(linear(channel)));
+    let [r, g, b] = matrix.map(|row| {
+        row.iter()
+            .zip(light)
+            .map(|(m, v)| m * v)
+            .sum::<f64>()
+            .max(0.0)
+    });
+    let l = (0.412_221_470_8 * r + 0.536_332_536_3 * g + 0.051_445_992_9 * b).cbrt();
+    let m = (0.211_903_498_2 * r + 0.680_699_545_1 * g + 0.107_396_956_6 * b).cbrt();
+    let s = (0.088_302_461_9 * r + 0.281_718_837_6 * g + 0.629_978_700_5 * b).cbrt();
+    [
+        0.210_454_255_3 * l + 0.793_617_785_0 * m - 0.004_072_046_8 * s,
+        1.977_998_495_1 * l - 2.428_592_205_0 * m + 0.450_593_709_9 * s,
+        0.025_904_037_1 * l + 0.782_771_766_2 * m - 0.808_675_766_0 * s,
+    ]
+}
+
+fn least_distance(colours: &[Rgb], matrix: &[[f64; 3]; 3]) -> f64 {
+    let seen: Vec<[f64; 3]> = colours.iter().map(|&rgb| seen(rgb, matrix)).collect();
+    let pairs = seen
+        .iter()
+        .enumerate()
+        .flat_map(|(i, a)| seen[..i].iter().map(move |b| (a, b)));
+    let distance = |(a, b): (&[f64; 3], &[f64; 3])| {
+        a.iter()
+            .zip(b)
+            .map(|(a, b)| (a - b) * (a - b))
+            .sum::<f64>()
+            .sqrt()
+    };
+    pairs.map(distance).fold(f64::INFINITY, f64::min)
+}
+
+#[test]
+fn no_two_hues_coincide_for_the_colour_blind() {
+    // Two colours side by side are told apart from a distance of about 0.01 (in OKLab) on.
+    for theme in [Theme::light(), Theme::dark()] {
+        for tier in 0..TIERS.len() {
+            let ring: Vec<Rgb> = (0..HUES)
+                .map(|hue| ring_colour(&theme, tier * HUES + hue, 0.0))
+                .collect();
+            for (name, matrix) in &DEFICIENCIES {
+                let least = least_distance(&ring, matrix);
+                let needed = if *name == "none" { 0.06 } else { 0.012 };
+                assert!(
+                    least > needed,
+                    "{:?} tier {tier}, {name}: {least:.4}",
+                    theme.name
+                );
+            }
+        }
+    }
+}
+
+#[test]
+fn the_scale_is_readable_without_colour() {
+    for theme in [Theme::light(), Theme::dark()] {
+        let scale = scale_palette(&theme);
+        for (name, matrix) in &DEFICIENCIES {
+            let lightness: Vec<f64> = scale.iter().map(|&rgb| seen(rgb, matrix)[0]).collect();
+            let rises = lightness.windows(8).all(|some| some[7] > some[0] + 0.01);
+            assert!(rises, "{:?}, {name}: {lightness:.3?}", theme.name);
+        }
+    }
+}
+
+#[test]
+fn neighbours_of_one_site_take_turns() {
+    let theme = Theme::light();
+    let colours = ColourColumn::by_hash(&theme, [Some(7), Some(7), Some(7), None]);
+    assert_ne!(colours.rgb(0), colours.rgb(1));
+    assert_eq!(colours.rgb(0), colours.rgb(2));
+    assert_eq!(colours.palette.len(), (HUES * TIERS.len() + 1) * 2);
+    let ordinals = ColourColumn::by_ordinal(&theme, (0..8).map(Some));
+    let mut seen: Vec<Rgb> = (0..8).map(|row| ordinals.rgb(row)).collect();
+    seen.sort_unstable();
+    seen.dedup();
+    assert_eq!(seen.len(), 8);
+}

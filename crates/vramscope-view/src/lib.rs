@@ -6,15 +6,20 @@
 //! - [`viewport`]: which part of the data is shown; pan, zoom, clamp;
 //! - [`colour`], [`theme`]: data colours and the colours of meanings;
 //! - [`axes`], [`minimap`]: ticks, and the curves of the overview;
+//! - [`chart`]: axes and curves, drawn with plotters on any backend;
+//! - `plot` (feature `plot`): a complete picture as PNG or SVG;
 //! - [`groups`]: what the colours mean, for a whole snapshot;
 //! - [`display`]: numbers as text.
 
 pub mod axes;
 pub mod bitset;
+pub mod chart;
 pub mod colour;
 pub mod display;
 pub mod groups;
 pub mod minimap;
+#[cfg(feature = "plot")]
+pub mod plot;
 pub mod raster;
 pub mod theme;
 pub mod viewport;

@@ -81,7 +81,11 @@ mod tests {
         assert_eq!(map.active_bytes, [9, 1, 1, 1]);
         assert_eq!(map.reserved_bytes, [10, 99, 20, 20]);
         assert_eq!(map.highest_bytes(), 99);
-        assert!(Minimap::new(&bands, &index, &[], 4).reserved_bytes.is_empty());
+        assert!(
+            Minimap::new(&bands, &index, &[], 4)
+                .reserved_bytes
+                .is_empty()
+        );
         assert_eq!(Minimap::new(&bands, &index, &[], 0), Minimap::default());
     }
 }

@@ -82,7 +82,7 @@ impl Theme {
             reserved: [72, 78, 88],
             capacity: [200, 30, 38],
             unknown: [176, 180, 186],
-            ring_lightness: 0.73,
+            ring_lightness: 0.70,
         }
     }
 
@@ -105,7 +105,7 @@ impl Theme {
             reserved: [190, 196, 206],
             capacity: [255, 110, 104],
             unknown: [104, 109, 117],
-            ring_lightness: 0.66,
+            ring_lightness: 0.69,
         }
     }
 

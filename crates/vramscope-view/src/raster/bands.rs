@@ -1,6 +1,7 @@
 //! The timeline's input: one row per allocation, in stacking order, as plain columns.
 
 use std::ops::RangeInclusive;
+use vramscope_core::analysis::history::History;
 
 /// "Never" in a column of moments.
 pub const NEVER: u32 = u32::MAX;
@@ -30,7 +31,22 @@ pub struct Bands<'a> {
     pub moment_start_us: Option<&'a [i64]>,
 }
 
-impl Bands<'_> {
+impl<'a> Bands<'a> {
+    /// The bands of a device's history; `with_time` only has an effect when the history has times.
+    #[must_use]
+    pub fn of(history: &'a History, with_time: bool) -> Self {
+        let table = &history.allocations;
+        let has_time = with_time && !history.moment_start_us.is_empty();
+        Self {
+            born: &table.born,
+            died: &table.died,
+            free_requested: &table.free_requested,
+            bytes: &table.bytes,
+            total_bytes: &history.active_bytes,
+            moment_start_us: has_time.then_some(history.moment_start_us.as_slice()),
+        }
+    }
+
     /// How many allocations there are. Columns of unequal length count as the shortest.
     #[must_use]
     pub fn rows(&self) -> usize {

@@ -1,0 +1,89 @@
+//! Draws sample pictures to look at: `cargo run -p vramscope-view --features plot --example pictures -- DIR`.
+
+#[path = "../benches/traces.rs"]
+mod traces;
+
+use std::path::Path;
+use traces::Trace;
+use vramscope_view::bitset::BitSet;
+use vramscope_view::colour::{ColourColumn, site_colour};
+use vramscope_view::plot::{LegendLine, Plot, PlotStyle};
+use vramscope_view::raster::TimelineIndex;
+use vramscope_view::theme::Theme;
+
+type Outcome = Result<(), Box<dyn std::error::Error>>;
+
+fn main() -> Outcome {
+    let folder = std::env::args().nth(1).unwrap_or_else(|| ".".to_owned());
+    let folder = Path::new(&folder);
+    let training = traces::training(60_000);
+    let torture = traces::torture(30_000, 3_000);
+    let middle = f64::from(training.moments()) * 0.30;
+    let (light, dark) = (Theme::light(), Theme::dark());
+    draw(folder, "whole-light", &training, &light, None, false)?;
+    draw(folder, "whole-dark", &training, &dark, None, false)?;
+    draw(
+        folder,
+        "zoomed-light",
+        &training,
+        &light,
+        Some((middle, middle + 120.0)),
+        false,
+    )?;
+    draw(
+        folder,
+        "pending-dark",
+        &training,
+        &dark,
+        Some((middle, middle + 1_500.0)),
+        false,
+    )?;
+    draw(folder, "torture-light", &torture, &light, None, false)?;
+    draw(folder, "filtered-light", &training, &light, None, true)
+}
+
+fn draw(
+    folder: &Path,
+    name: &str,
+    trace: &Trace,
+    theme: &Theme,
+    x: Option<(f64, f64)>,
+    filtered: bool,
+) -> Outcome {
+    let bands = trace.bands();
+    let index = TimelineIndex::new(&bands);
+    let colours = ColourColumn::by_hash(theme, trace.site.iter().map(|&site| Some(hash(site))));
+    let matches = BitSet::from_fn(trace.site.len(), |row| trace.site[row] % 7 == 0);
+    let legend: Vec<LegendLine> = [101, 150, 900, 501, 303, 707, 910, 120]
+        .into_iter()
+        .map(|site| LegendLine {
+            rgb: site_colour(theme, Some(hash(site))),
+            label: format!("models/transformer.py:{site} forward"),
+            bytes: (site << 22) + site,
+        })
+        .collect();
+    let plot = Plot {
+        bands: &bands,
+        index: &index,
+        colours: &colours,
+        matches: filtered.then_some(&matches),
+        x,
+        y_bytes: None,
+        title: name,
+        subtitle: "device 0 · every allocation · peak 2.31 GiB at event 12,345",
+        legend: &legend,
+    };
+    let style = PlotStyle {
+        width_px: 1400,
+        height_px: 800,
+        pixel_ratio: 1.0,
+        theme,
+    };
+    std::fs::write(folder.join(format!("{name}.png")), plot.to_png(&style)?)?;
+    std::fs::write(folder.join(format!("{name}.svg")), plot.to_svg(&style)?)?;
+    Ok(())
+}
+
+fn hash(site: u64) -> u64 {
+    vramscope_view::colour::stable_hash(&site.to_string())
+}

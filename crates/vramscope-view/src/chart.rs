@@ -1,0 +1,239 @@
+//! Axes, grid and the overview's curves, drawn with plotters on any of its backends: the page's canvas,
+//! the CLI's SVG and PNG.
+
+use crate::axes::{Tick, XUnit, x_ticks, y_ticks};
+use crate::colour::Rgb;
+use crate::minimap::Minimap;
+use crate::theme::Theme;
+use crate::viewport::Viewport;
+use plotters::coord::Shift;
+use plotters::prelude::*;
+use plotters::style::text_anchor::{HPos, Pos, VPos};
+
+/// Why a chart was not drawn: the backend's own error.
+pub type ChartError<DB> = DrawingAreaErrorKind<<DB as DrawingBackend>::ErrorType>;
+
+/// Size of the labels, css px.
+const LABEL_CSS: f64 = 11.0;
+/// Length of a tick, css px.
+const TICK_CSS: f64 = 4.0;
+/// Least distance of two labels along x, css px: room for `1,234,567,890` and air.
+const X_LABEL_CSS: f64 = 110.0;
+/// The same along y.
+const Y_LABEL_CSS: f64 = 44.0;
+
+/// A part of a picture, device px from its upper left corner.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Area {
+    /// Left edge.
+    pub x_px: i32,
+    /// Upper edge.
+    pub y_px: i32,
+    /// Width.
+    pub width_px: u32,
+    /// Height.
+    pub height_px: u32,
+}
+
+impl Area {
+    fn right_px(&self) -> i32 {
+        self.x_px.saturating_add_unsigned(self.width_px)
+    }
+
+    fn bottom_px(&self) -> i32 {
+        self.y_px.saturating_add_unsigned(self.height_px)
+    }
+}
+
+/// How lines and text look.
+#[derive(Clone, Copy, Debug)]
+pub struct Style<'a> {
+    /// Colours.
+    pub theme: &'a Theme,
+    /// Font family, as CSS has it.
+    pub font: &'a str,
+    /// Device px per css px.
+    pub pixel_ratio: f64,
+}
+
+impl Style<'_> {
+    /// A length in css px as device px.
+    #[must_use]
+    pub fn px(&self, css: f64) -> i32 {
+        (css * self.pixel_ratio).round() as i32
+    }
+
+    fn stroke(&self, colour: Rgb, css: f64) -> ShapeStyle {
+        let stroke_width = self.px(css).max(1) as u32;
+        ShapeStyle {
+            color: rgb(colour).into(),
+            filled: false,
+            stroke_width,
+        }
+    }
+
+    /// A text style of `css` px.
+    #[must_use]
+    pub fn text(&self, css: f64, colour: Rgb, pos: Pos) -> TextStyle<'_> {
+        (self.font, css * self.pixel_ratio)
+            .into_font()
+            .color(&rgb(colour))
+            .pos(pos)
+    }
+}
+
+/// A colour as plotters has it.
+#[must_use]
+pub fn rgb([r, g, b]: Rgb) -> RGBColor {
+    RGBColor(r, g, b)
+}
+
+/// Draws grid, axes and labels around (and the grid within) the area where the timeline goes, which is
+/// what `viewport` shows.
+///
+/// # Errors
+/// What the backend says.
+pub fn draw_axes<DB: DrawingBackend>(
+    root: &DrawingArea<DB, Shift>,
+    area: &Area,
+    viewport: &Viewport,
+    unit: XUnit,
+    style: &Style<'_>,
+) -> Result<(), ChartError<DB>> {
+    let most = |px: u32, label_css: f64| (f64::from(px) / (label_css * style.pixel_ratio)) as usize;
+    let y = y_ticks(viewport, most(area.height_px, Y_LABEL_CSS));
+    let x = x_ticks(viewport, unit, most(area.width_px, X_LABEL_CSS));
+    let (left, top, right, bottom) = (area.x_px, area.y_px, area.right_px(), area.bottom_px());
+    // The viewport may be that of a canvas of another size.
+    let view = viewport.resized(area.width_px, area.height_px);
+    for tick in &y {
+        draw_y_tick(
+            root,
+            tick,
+            top + view.y_px(tick.at).round() as i32,
+            area,
+            style,
+        )?;
+    }
+    for tick in &x {
+        draw_x_tick(
+            root,
+            tick,
+            left + view.x_px(tick.at).round() as i32,
+            area,
+            style,
+        )?;
+    }
+    let axis = style.stroke(style.theme.axis, 1.0);
+    root.draw(&PathElement::new(
+        vec![(left, top), (left, bottom), (right, bottom)],
+        axis,
+    ))
+}
+
+fn draw_y_tick<DB: DrawingBackend>(
+    root: &DrawingArea<DB, Shift>,
+    tick: &Tick,
+    y: i32,
+    area: &Area,
+    style: &Style<'_>,
+) -> Result<(), ChartError<DB>> {
+    let (left, length) = (area.x_px, style.px(TICK_CSS));
+    let grid = style.stroke(style.theme.grid, 1.0);
+    root.draw(&PathElement::new(
+        vec![(left, y), (area.right_px(), y)],
+        grid,
+    ))?;
+    let axis = style.stroke(style.theme.axis, 1.0);
+    root.draw(&PathElement::new(vec![(left - length, y), (left, y)], axis))?;
+    let text = style.text(
+        LABEL_CSS,
+        style.theme.muted_text,
+        Pos::new(HPos::Right, VPos::Center),
+    );
+    root.draw(&Text::new(
+        tick.label.as_str(),
+        (left - length - length / 2, y),
+        text,
+    ))
+}
+
+fn draw_x_tick<DB: DrawingBackend>(
+    root: &DrawingArea<DB, Shift>,
+    tick: &Tick,
+    x: i32,
+    area: &Area,
+    style: &Style<'_>,
+) -> Result<(), ChartError<DB>> {
+    let (bottom, length) = (area.bottom_px(), style.px(TICK_CSS));
+    let grid = style.stroke(style.theme.grid, 1.0);
+    root.draw(&PathElement::new(vec![(x, area.y_px), (x, bottom)], grid))?;
+    let axis = style.stroke(style.theme.axis, 1.0);
+    root.draw(&PathElement::new(
+        vec![(x, bottom), (x, bottom + length)],
+        axis,
+    ))?;
+    // A label in the middle of its tick would be cut off at the right end.
+    let is_last = x + style.px(X_LABEL_CSS / 3.0) > area.right_px();
+    let (x, side) = if is_last {
+        (area.right_px(), HPos::Right)
+    } else {
+        (x, HPos::Center)
+    };
+    let text = style.text(LABEL_CSS, style.theme.muted_text, Pos::new(side, VPos::Top));
+    root.draw(&Text::new(
+        tick.label.as_str(),
+        (x, bottom + length + length / 2),
+        text,
+    ))
+}
+
+/// Draws the overview's curves: active memory filled, reserved memory and the device's capacity as lines.
+///
+/// # Errors
+/// What the backend says.
+pub fn draw_minimap<DB: DrawingBackend>(
+    root: &DrawingArea<DB, Shift>,
+    area: &Area,
+    map: &Minimap,
+    capacity_bytes: Option<u64>,
+    style: &Style<'_>,
+) -> Result<(), ChartError<DB>> {
+    let top_bytes = map.highest_bytes().max(capacity_bytes.unwrap_or(0)).max(1) as f64;
+    let y = |bytes: u64| {
+        area.bottom_px() - (bytes as f64 / top_bytes * f64::from(area.height_px)).round() as i32
+    };
+    let x = |column: usize, of: usize| {
+        area.x_px + (column as f64 / of as f64 * f64::from(area.width_px)).round() as i32
+    };
+    // Steps and not slopes: a column's value holds for its whole width.
+    let steps = |values: &[u64]| -> Vec<(i32, i32)> {
+        let edges = |(i, &bytes): (usize, &u64)| {
+            [
+                (x(i, values.len()), y(bytes)),
+                (x(i + 1, values.len()), y(bytes)),
+            ]
+        };
+        values.iter().enumerate().flat_map(edges).collect()
+    };
+    if !map.active_bytes.is_empty() {
+        let mut outline = steps(&map.active_bytes);
+        outline.extend([
+            (area.right_px(), area.bottom_px()),
+            (area.x_px, area.bottom_px()),
+        ]);
+        root.draw(&Polygon::new(outline, rgb(style.theme.active).filled()))?;
+    }
+    if !map.reserved_bytes.is_empty() {
+        let line = style.stroke(style.theme.reserved, 1.0);
+        root.draw(&PathElement::new(steps(&map.reserved_bytes), line))?;
+    }
+    if let Some(capacity) = capacity_bytes {
+        let ends = vec![(area.x_px, y(capacity)), (area.right_px(), y(capacity))];
+        root.draw(&PathElement::new(
+            ends,
+            style.stroke(style.theme.capacity, 1.0),
+        ))?;
+    }
+    Ok(())
+}
