@@ -103,6 +103,7 @@ def main():
         "object.pickle": pickle.dumps({"segments": FakeTensor()}),
         "number.pickle": pickle.dumps(42),
         "wrong_type.pickle": pickle.dumps({"segments": [], "device_traces": [[{"action": "alloc", "addr": None, "size": 1, "stream": 0}], []]}),
+        "no_action.pickle": pickle.dumps({"segments": [], "device_traces": [[{"size": 5}], []]}),
         "other_dict.pickle": pickle.dumps({"state_dict": {}, "epoch": 3}),
         "chrome_trace.json": json.dumps({"schemaVersion": 1, "traceEvents": [{"ph": "X", "name": "aten::add", "ts": 1, "dur": 2}]}).encode(),
         "memory_timeline.json": json.dumps([[0, 1], [[10, 20], [30, 40]]]).encode(),

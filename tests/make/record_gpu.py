@@ -9,7 +9,7 @@
 Each scenario runs in a process of its own, because the allocator's state, its settings and its ring
 buffer last as long as the process. A scenario that this torch cannot do is skipped with a line; so any
 torch from 2.0 on gives the files that it can. Everything goes to tests/fixtures/torch-<version>/, with
-personal folders replaced and stacks cut short; expected.py then writes down what a reader must find.
+personal folders replaced and stacks cut short.
 
 The committed files were recorded over fakecuda.c, CPython 3.11, with the torch versions in the folder
 names: the allocator's code, the stacks and the pickling are genuine, only CUDA's answers are not.

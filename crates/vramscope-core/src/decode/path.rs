@@ -1,8 +1,9 @@
 //! Where in the snapshot the machine is, in the words of Python: `device_traces[0][1234].frames`.
 //!
-//! Nothing is tracked while all goes well: the stack itself tells. Below each mark lies the container
-//! that is being filled; between two marks lie what has been gathered for it so far and the container
-//! that the next mark fills.
+//! Nothing is tracked while all goes well: the stack itself tells. From the bottom up it holds the
+//! containers under construction, each followed by what has been gathered for it so far. After a mark
+//! that can be many values (APPENDS, SETITEMS); without one, a single item or a key and its value
+//! (APPEND, SETITEM: what Python writes for containers of one item, and protocol 0 for all).
 
 use super::key::Key;
 use super::machine::Machine;
@@ -14,31 +15,16 @@ const LONGEST_KEY: usize = 64;
 /// The path of the container under construction, and of `field` in it.
 pub(super) fn of(machine: &Machine, field: Option<&str>) -> String {
     let mut path = String::new();
-    for (index, &mark) in machine.marks.iter().enumerate() {
-        let mark = mark as usize;
-        let Some(&container) = mark
-            .checked_sub(1)
-            .and_then(|below| machine.stack.get(below))
-        else {
-            continue;
+    let mut at = 0;
+    while let Some(&container) = machine.stack.get(at) {
+        let next = match machine.value(container) {
+            Value::List(list) => in_list(&mut path, machine, at, list),
+            Value::Dict(dict) => in_dict(&mut path, machine, at, dict, field.is_some()),
+            _ => None,
         };
-        let is_last = index + 1 == machine.marks.len();
-        let end = match machine.marks.get(index + 1) {
-            Some(&next) => (next as usize).saturating_sub(1),
-            None => machine.stack.len(),
-        };
-        let gathered = machine.stack.get(mark..end).unwrap_or(&[]);
-        match machine.value(container) {
-            Value::List(list) if is_last => {
-                push_index(
-                    &mut path,
-                    machine.list_len(list) + gathered.len().saturating_sub(1),
-                );
-            }
-            Value::List(list) => push_index(&mut path, machine.list_len(list) + gathered.len()),
-            Value::Dict(_) if is_last && field.is_some() => {}
-            Value::Dict(dict) => push_key(&mut path, machine, dict, gathered),
-            _ => {}
+        match next {
+            Some(next) => at = next,
+            None => break,
         }
     }
     if let Some(field) = field {
@@ -47,20 +33,59 @@ pub(super) fn of(machine: &Machine, field: Option<&str>) -> String {
     path
 }
 
+/// Whether a mark follows the container at `at`, and the next marked container above it.
+fn marks_at(machine: &Machine, at: usize) -> (bool, Option<usize>) {
+    let marks = machine.marks.iter().map(|&mark| mark as usize);
+    let is_marked = marks.clone().any(|mark| mark == at + 1);
+    (is_marked, marks.filter(|&mark| mark > at + 1).min().map(|mark| mark - 1))
+}
+
+/// Adds the index of the item under construction; its place on the stack.
+fn in_list(path: &mut String, machine: &Machine, at: usize, list: u32) -> Option<usize> {
+    let (is_marked, inner) = marks_at(machine, at);
+    let last = machine.stack.len() - 1;
+    let item = if is_marked { inner.unwrap_or(last) } else { at + 1 };
+    if item > last && !is_marked {
+        return None;
+    }
+    // Lists hold things of one kind, so a dict after a list is that list's first item.
+    let value = |at: usize| machine.stack.get(at).map(|&packed| machine.value(packed));
+    let is_within_last = item > at + 1
+        && matches!((value(item - 1), value(item)), (Some(Value::List(_)), Some(Value::Dict(_))));
+    let item = item - usize::from(is_within_last);
+    push_index(path, machine.list_len(list) + item.saturating_sub(at + 1));
+    (item > at && item <= last).then_some(item)
+}
+
+/// Adds the key whose value is under construction; the value's place on the stack. In a dict that is
+/// itself the record at fault, the caller names the key.
+fn in_dict(path: &mut String, machine: &Machine, at: usize, dict: u32, has_field: bool) -> Option<usize> {
+    let (is_marked, inner) = marks_at(machine, at);
+    if is_marked && inner.is_none() && has_field {
+        return None;
+    }
+    for key in (at + 1..machine.stack.len()).step_by(2) {
+        let value = machine.stack.get(key + 1);
+        // What follows a finished value is the next key; anything else is an item of an open value.
+        let is_open = !is_marked
+            || inner == Some(key + 1)
+            || machine.stack.get(key + 2).is_some_and(|next| next.text().is_none());
+        if value.is_none() || is_open {
+            push_key(path, machine, dict, machine.stack[key]);
+            return value.map(|_| key + 1);
+        }
+    }
+    None
+}
+
 fn push_index(path: &mut String, index: usize) {
     path.push('[');
     path.push_str(&index.to_string());
     path.push(']');
 }
 
-/// The key whose value comes next: the last one gathered without a value.
-fn push_key(path: &mut String, machine: &Machine, dict: u32, gathered: &[Packed]) {
-    if gathered.len() % 2 == 0 {
-        return;
-    }
-    let Some(id) = gathered.last().and_then(|key| key.text()) else {
-        return;
-    };
+fn push_key(path: &mut String, machine: &Machine, dict: u32, key: Packed) {
+    let Some(id) = key.text() else { return };
     let name = machine.tables.strings.get(id);
     // A key of the settings or of an unknown part may be anything; of the schema it is a word.
     if Key::of(id).is_some() || machine.dict(dict) == DictCell::Empty {

@@ -27,7 +27,12 @@ pub(super) fn read(
 ) -> End {
     let mut input = Input::new(input);
     let fault = run(&mut input, machine, on_chunk).err();
-    let offset = input.offset();
+    // An opcode that is not run is named where it stands, everything else where it was noticed.
+    let is_opcode = matches!(
+        fault.as_ref().map(|fault| &fault.kind),
+        Some(ErrorKind::ForbiddenOpcode { .. } | ErrorKind::UnknownOpcode(_))
+    );
+    let offset = input.offset().saturating_sub(u64::from(is_opcode));
     if fault.is_none() && read_rest(&mut input, machine).is_err() {
         // The snapshot itself is complete: what is broken behind it costs nobody anything.
         machine.warn(WarningKind::DamagedEnd);

@@ -27,12 +27,6 @@ impl Value {
         entries.iter().rev().find(|(name, _)| name.text() == Some(key)).map(|(_, value)| value.clone())
     }
 
-    /// The keys of a dict.
-    pub(crate) fn keys(&self) -> Vec<String> {
-        let Value::Dict(entries) = self else { return Vec::new() };
-        entries.borrow().iter().filter_map(|(name, _)| name.text().map(str::to_owned)).collect()
-    }
-
     /// The items of a list or tuple.
     pub(crate) fn items(&self) -> Vec<Value> {
         match self {
