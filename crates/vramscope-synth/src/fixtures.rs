@@ -1,5 +1,6 @@
 //! One small snapshot per producer, kept in `tests/fixtures/synth` for ever: whatever the
-//! generators become, the decoder must go on reading these bytes.
+//! generators become, the decoder must go on reading these bytes. A test says when the generators
+//! no longer write them: then either the generator is wrong, or the changed file joins the old.
 
 use std::fs;
 use std::io;

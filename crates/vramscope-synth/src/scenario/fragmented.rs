@@ -31,7 +31,7 @@ pub fn fragmented(seed: u64) -> Snapshot {
         ..HeapOptions::default()
     };
     let mut recorder = Recorder::new(options, Vec::new(), 0);
-    for layer in 0..48 {
+    for layer in 0..16 {
         let bytes = if layer % 4 == 3 { 24 << 20 } else { 96 << 20 };
         let _kept = recorder.alloc(Request::new(bytes, weights));
     }
@@ -39,29 +39,32 @@ pub fn fragmented(seed: u64) -> Snapshot {
     for _ in 0..220 {
         recorder.clock_us += rng.between(500, 4000) as i64;
         // A request keeps its cache for as long as it is answered.
-        let length = rng.between(1, 40);
+        let length = rng.between(1, 18);
+        let kind = *rng.pick(&cache);
         let mut held = Vec::new();
         for layer in 0..6 {
             let passing = *rng.pick(&scratch);
             let buffer = recorder.alloc(Request::new(rng.between(1 << 20, 30 << 20), passing));
-            for stack in cache {
+            for stack in kind {
                 let bytes = length * (512 << 10) + layer * 1000;
                 held.extend(recorder.alloc(Request::new(bytes, stack)));
             }
             buffer.into_iter().for_each(|buffer| recorder.free(buffer));
         }
         requests.push(held);
-        if requests.len() > 26 {
-            let done = requests.swap_remove(rng.below(26) as usize);
+        if requests.len() > 70 {
+            let done = requests.swap_remove(rng.below(70) as usize);
             done.into_iter()
                 .for_each(|allocation| recorder.free(allocation));
         }
     }
-    // Nearly all answers end; what is left keeps the segments from being given back.
-    for held in requests.drain(4..) {
-        held.into_iter()
-            .skip(1)
-            .for_each(|allocation| recorder.free(allocation));
+    // Prompts are cut short all over the cache; what is left of each keeps its segment from being
+    // given back.
+    for allocation in requests.into_iter().flatten() {
+        recorder.clock_us += rng.between(5, 60) as i64;
+        if !rng.chance(12) {
+            recorder.free(allocation);
+        }
     }
     recorder.empty_cache();
     of_one(recorder, book)
@@ -69,7 +72,7 @@ pub fn fragmented(seed: u64) -> Snapshot {
 
 struct Sites {
     weights: u32,
-    cache: [u32; 2],
+    cache: [[u32; 2]; 3],
     scratch: [u32; 10],
 }
 
@@ -82,8 +85,18 @@ impl Sites {
         };
         let weights = site(("load_weights", "weights.py", 33));
         let cache = [
-            site(("extend_keys", "kv_cache.py", 71)),
-            site(("extend_values", "kv_cache.py", 78)),
+            [
+                site(("extend_keys", "kv_cache.py", 71)),
+                site(("extend_values", "kv_cache.py", 78)),
+            ],
+            [
+                site(("prefill_keys", "kv_cache.py", 42)),
+                site(("prefill_values", "kv_cache.py", 49)),
+            ],
+            [
+                site(("fork_beam", "kv_cache.py", 97)),
+                site(("fork_beam", "kv_cache.py", 98)),
+            ],
         ];
         let scratch = [
             site(("gather_prompt", "engine.py", 96)),
