@@ -1,12 +1,277 @@
-//! `cargo xtask bench`: builds what is measured, then prints one table from one run.
+//! `cargo xtask bench`: makes snapshots, measures decoding, drawing and memory on them, and prints one
+//! table from one run.
+//!
+//! Machines are shared and noisy, so what is compared is compared within the run: CPython reads the
+//! same files between our own rounds.
 
-use anyhow::Result;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
 
-/// Runs the benchmark with `arguments`.
+use anyhow::{Context, Result};
+use clap::Args;
+use serde_json::Value;
+
+use crate::browser;
+use crate::page::{self, Profile};
+use crate::process::{cargo, output, run as run_command, target_dir};
+
+/// Reads a pickle three times and prints the median in seconds.
+const PICKLE_LOAD: &str = "
+import gc, pickle, sys, time
+times = []
+for _ in range(1 if len(sys.argv) > 2 else 3):
+    with open(sys.argv[1], 'rb') as file:
+        start = time.perf_counter()
+        snapshot = pickle.load(file)
+        times.append(time.perf_counter() - start)
+    del snapshot
+    gc.collect()
+print(sorted(times)[len(times) // 2])
+";
+
+/// CPython needs about five times a file's size in memory; beyond this it is not asked.
+const PICKLE_LOAD_MOST_BYTES: u64 = 600 << 20;
+
+/// What to measure.
+#[derive(Args)]
+pub(crate) struct Options {
+    /// Numbers of events of the training snapshots
+    #[arg(long, value_delimiter = ',', default_values_t = [100_000, 1_000_000, 10_000_000])]
+    events: Vec<u32>,
+    /// Further files to measure with
+    files: Vec<PathBuf>,
+    /// Only decode natively
+    #[arg(long)]
+    no_browser: bool,
+}
+
+/// A line of the table.
+struct Row {
+    name: String,
+    file_bytes: f64,
+    native: Value,
+    python_s: Option<f64>,
+    browser: Option<Value>,
+}
+
+/// Makes the snapshots, measures, prints.
 ///
 /// # Errors
 ///
 /// When a build or a measurement fails.
-pub(crate) fn run(_arguments: &[String]) -> Result<()> {
-    anyhow::bail!("no benchmark yet")
+pub(crate) fn run(options: &Options) -> Result<()> {
+    let files = snapshots(options)?;
+    let page = if options.no_browser {
+        None
+    } else {
+        Some(page::build(Profile::Full)?)
+    };
+    let chromium = page.as_ref().map(|_| browser::find()).transpose()?;
+    let mut rows = Vec::new();
+    for file in files {
+        let name = file
+            .file_stem()
+            .unwrap_or_default()
+            .to_string_lossy()
+            .into_owned();
+        println!("measuring {name}");
+        let file_bytes = fs::metadata(&file)?.len();
+        let native = native(&file)?;
+        let python_s = python(&file, file_bytes);
+        let browser = match (&page, &chromium) {
+            (Some(page), Some(chromium)) => Some(in_browser(&file, page, chromium)?),
+            _ => None,
+        };
+        rows.push(Row {
+            name,
+            file_bytes: file_bytes as f64,
+            native,
+            python_s,
+            browser,
+        });
+    }
+    print_table(&rows);
+    Ok(())
+}
+
+/// The snapshots to measure with, made once and kept.
+fn snapshots(options: &Options) -> Result<Vec<PathBuf>> {
+    let folder = target_dir().join("bench");
+    fs::create_dir_all(&folder)?;
+    let mut files = Vec::new();
+    for events in &options.events {
+        let events = events.to_string();
+        files.push(make(
+            &folder,
+            &format!("training-{events}"),
+            &["training", "--events", &events],
+        )?);
+    }
+    files.push(make(&folder, "torture", &["torture"])?);
+    files.extend(options.files.iter().cloned());
+    Ok(files)
+}
+
+fn make(folder: &Path, name: &str, arguments: &[&str]) -> Result<PathBuf> {
+    let path = folder.join(format!("{name}.pickle"));
+    if !path.exists() {
+        println!("making {}", path.display());
+        let part = path.with_extension("part");
+        let mut synth = cargo();
+        synth.args([
+            "run",
+            "--quiet",
+            "--release",
+            "--package",
+            "vramscope-synth",
+            "--",
+        ]);
+        run_command(synth.args(arguments).arg("-o").arg(&part))?;
+        fs::rename(part, &path)?;
+    }
+    Ok(path)
+}
+
+fn native(file: &Path) -> Result<Value> {
+    let mut bench = cargo();
+    bench
+        .args([
+            "bench",
+            "--quiet",
+            "--package",
+            "vramscope-core",
+            "--bench",
+            "decode",
+            "--",
+        ])
+        .arg(file);
+    last_line(output(&mut bench))
+}
+
+/// Seconds of CPython's `pickle.load`; `None` where there is no Python or the file is too large for it.
+fn python(file: &Path, file_bytes: u64) -> Option<f64> {
+    if file_bytes > PICKLE_LOAD_MOST_BYTES {
+        return None;
+    }
+    let result = Command::new("python3")
+        .args(["-c", PICKLE_LOAD])
+        .arg(file)
+        .output()
+        .ok()?;
+    String::from_utf8(result.stdout).ok()?.trim().parse().ok()
+}
+
+fn in_browser(file: &Path, page: &Path, chromium: &Path) -> Result<Value> {
+    let mut bench = cargo();
+    bench
+        .args([
+            "run",
+            "--quiet",
+            "--release",
+            "--package",
+            "vramscope-browser-tests",
+            "--bin",
+            "bench",
+            "--",
+        ])
+        .arg("--page")
+        .arg(page)
+        .arg(file)
+        .env("CHROME", chromium);
+    last_line(output(&mut bench))
+}
+
+fn last_line(text: Option<String>) -> Result<Value> {
+    let text = text.context("the benchmark failed; run its command by hand to see why")?;
+    let line = text
+        .lines()
+        .next_back()
+        .context("the benchmark printed nothing")?;
+    serde_json::from_str(line).with_context(|| format!("the benchmark printed {line:?}"))
+}
+
+/// A figure of the table: its label, and how it reads in a row.
+type Figure = (&'static str, fn(&Row) -> String);
+
+const FIGURES: [Figure; 15] = [
+    ("file, MB", |row| format!("{:.1}", row.file_bytes / 1e6)),
+    ("events", |row| row.native["events"].to_string()),
+    ("allocations", |row| row.native["allocations"].to_string()),
+    ("native decode, MB/s", |row| {
+        rate(row, row.native["decode_s"].as_f64())
+    }),
+    ("  pickle.load, MB/s", |row| rate(row, row.python_s)),
+    ("  ratio", |row| {
+        match (row.python_s, row.native["decode_s"].as_f64()) {
+            (Some(python), Some(ours)) => format!("{:.1} x", python / ours),
+            _ => "-".to_owned(),
+        }
+    }),
+    ("native pairing, ms", |row| {
+        number(row.native["pair_s"].as_f64().map(|seconds| seconds * 1e3))
+    }),
+    ("native peak memory / file", |row| {
+        share(row, row.native["peak_bytes"].as_f64())
+    }),
+    ("wasm decode + pairing, MB/s", |row| {
+        rate(
+            row,
+            page_figure(row, "read_ms").map(|milliseconds| milliseconds / 1e3),
+        )
+    }),
+    ("wasm memory / file", |row| {
+        share(row, page_figure(row, "wasm_bytes"))
+    }),
+    ("drop to first paint, ms", |row| {
+        number(page_figure(row, "paint_ms"))
+    }),
+    ("frame median | 95 %, ms", |row| {
+        let [median, high] =
+            ["frame_median_ms", "frame_p95_ms"].map(|key| number(page_figure(row, key)));
+        format!("{median} | {high}")
+    }),
+    ("sharp after last input, ms", |row| {
+        number(page_figure(row, "sharp_ms"))
+    }),
+    ("main thread blocked loading, ms", |row| {
+        number(page_figure(row, "loading_block_ms"))
+    }),
+    ("main thread blocked zooming, ms", |row| {
+        number(page_figure(row, "playing_block_ms"))
+    }),
+];
+
+fn page_figure(row: &Row, key: &str) -> Option<f64> {
+    row.browser.as_ref()?[key].as_f64()
+}
+
+fn rate(row: &Row, seconds: Option<f64>) -> String {
+    number(seconds.map(|seconds| row.file_bytes / 1e6 / seconds))
+}
+
+fn share(row: &Row, bytes: Option<f64>) -> String {
+    bytes.map_or("-".to_owned(), |bytes| {
+        format!("{:.2}", bytes / row.file_bytes)
+    })
+}
+
+fn number(value: Option<f64>) -> String {
+    value.map_or("-".to_owned(), |value| format!("{value:.1}"))
+}
+
+fn print_table(rows: &[Row]) {
+    let names = rows
+        .iter()
+        .map(|row| format!("{:>18}", row.name))
+        .collect::<String>();
+    println!("{:<32}{names}", "");
+    for (label, figure) in FIGURES {
+        let cells = rows
+            .iter()
+            .map(|row| format!("{:>18}", figure(row)))
+            .collect::<String>();
+        println!("{label:<32}{cells}");
+    }
+    println!("(a long task under 50 ms is reported as 0.0: browsers tell only of longer ones)");
 }

@@ -47,11 +47,7 @@ enum Command {
         out: PathBuf,
     },
     /// Measure decoding, drawing and memory; print one table
-    Bench {
-        /// Passed on to the benchmark
-        #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
-        arguments: Vec<String>,
-    },
+    Bench(bench::Options),
     /// Everything a change must pass: format, lints, tests, docs, fuzz targets, tidy
     Ci,
     /// Only the checks of the sources that no other tool makes
@@ -79,7 +75,7 @@ fn run(command: Command) -> anyhow::Result<()> {
         Command::View(options) => view::run(&options),
         Command::Test(options) => test::run(&options),
         Command::Dist { out } => dist::run(&out),
-        Command::Bench { arguments } => bench::run(&arguments),
+        Command::Bench(options) => bench::run(&options),
         Command::Ci => ci::run(),
         Command::Tidy => tidy::run(),
         Command::Page { fast } => {

@@ -41,7 +41,8 @@ fn main() -> Result<()> {
     let arguments = Arguments::parse();
     let server = Server::start(&arguments.page.clone().unwrap_or_else(page_folder), 0)?;
     for file in &arguments.files {
-        let figures = measure(&arguments, &server, file).with_context(|| file.display().to_string())?;
+        let figures =
+            measure(&arguments, &server, file).with_context(|| file.display().to_string())?;
         println!("{figures}");
     }
     Ok(())
@@ -53,21 +54,38 @@ fn measure(arguments: &Arguments, server: &Server, file: &Path) -> Result<Value>
     let mut page = chromium.page()?;
     page.set_viewport(arguments.width_px, arguments.height_px, 1.0)?;
     page.goto(&server.url(""))?;
-    page.wait_for("document.querySelector('input[type=file]') !== null", PATIENCE)?;
+    page.wait_for(
+        "document.querySelector('input[type=file]') !== null",
+        PATIENCE,
+    )?;
     // The page starts a worker for the first file while it waits for one.
     page.pause(Duration::from_secs(1))?;
-    let idle_bytes = chromium.process_memory_bytes().first().copied().unwrap_or(0);
+    let idle_bytes = chromium
+        .process_memory_bytes()
+        .first()
+        .copied()
+        .unwrap_or(0);
 
     page.watch_long_tasks()?;
     page.choose_files("input[type=file]", &[file.to_owned()])?;
     let painted = page.wait_for_paint(PATIENCE)?;
     let marks = page.marks()?;
-    let load = marks.iter().find(|mark| mark.name == LOAD).context("the page left no load mark")?;
+    let load = marks
+        .iter()
+        .find(|mark| mark.name == LOAD)
+        .context("the page left no load mark")?;
     let opened = marks.iter().find(|mark| mark.name == "vramscope:opened");
-    let first = marks.iter().find(|mark| mark.name == PAINTED).unwrap_or(&painted);
+    let first = marks
+        .iter()
+        .find(|mark| mark.name == PAINTED)
+        .unwrap_or(&painted);
     let (load_ms, first_ms) = (load.time_ms, first.time_ms);
     let loading_block_ms = longest_block_ms(&mut page, load_ms)?;
-    let held_bytes = chromium.process_memory_bytes().first().copied().unwrap_or(0);
+    let held_bytes = chromium
+        .process_memory_bytes()
+        .first()
+        .copied()
+        .unwrap_or(0);
     page.wait_until_settled(PATIENCE)?;
     let frames = play(&mut page, arguments)?;
     Ok(json!({
@@ -98,7 +116,10 @@ struct Frames {
 
 /// Zooms in, pans and zooms out again, over and over, as fast as a wheel turns.
 fn play(page: &mut Page, arguments: &Arguments) -> Result<Frames> {
-    let (x_px, y_px) = (f64::from(arguments.width_px) * 0.4, f64::from(arguments.height_px) * 0.6);
+    let (x_px, y_px) = (
+        f64::from(arguments.width_px) * 0.4,
+        f64::from(arguments.height_px) * 0.6,
+    );
     page.mouse_move(x_px, y_px)?;
     page.clear_marks()?;
     page.watch_frames()?;
@@ -128,7 +149,12 @@ fn play(page: &mut Page, arguments: &Arguments) -> Result<Frames> {
         .map(|pair| pair[1] - pair[0])
         .collect();
     lengths.sort_by(f64::total_cmp);
-    let at = |share: f64| lengths.get((lengths.len() as f64 * share) as usize).copied().unwrap_or(f64::NAN);
+    let at = |share: f64| {
+        lengths
+            .get((lengths.len() as f64 * share) as usize)
+            .copied()
+            .unwrap_or(f64::NAN)
+    };
     Ok(Frames {
         median_ms: at(0.5),
         p95_ms: at(0.95),
@@ -138,12 +164,17 @@ fn play(page: &mut Page, arguments: &Arguments) -> Result<Frames> {
 }
 
 fn now_ms(page: &mut Page) -> Result<f64> {
-    page.eval("performance.now()")?.as_f64().context("performance.now")
+    page.eval("performance.now()")?
+        .as_f64()
+        .context("performance.now")
 }
 
 /// The longest stretch since `from_ms` in which the main thread answered nothing; 0 if none was over 50 ms.
 fn longest_block_ms(page: &mut Page, from_ms: f64) -> Result<f64> {
     let tasks = page.long_tasks()?;
-    let blocks = tasks.iter().filter(|task| task.start_ms >= from_ms).map(|task| task.duration_ms);
+    let blocks = tasks
+        .iter()
+        .filter(|task| task.start_ms >= from_ms)
+        .map(|task| task.duration_ms);
     Ok(blocks.fold(0.0, f64::max))
 }

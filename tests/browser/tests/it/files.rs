@@ -112,7 +112,7 @@ fn every_snapshot_opens() {
     let mut open = open("");
     let refused: Vec<_> = files
         .iter()
-        .filter(|file| !opens(&mut open, file))
+        .filter_map(|file| Some((file, refusal(&mut open, file)?)))
         .collect();
     assert!(refused.is_empty(), "{refused:#?}");
     open.check_quiet();
@@ -132,20 +132,17 @@ fn snapshots_in(folder: &Path) -> Vec<PathBuf> {
         .collect()
 }
 
-/// Opens one file, looks whether it is shown, closes it.
-fn opens(open: &mut Open, file: &Path) -> bool {
+/// Opens one file and closes it again; gives what the page says if it does not show it.
+fn refusal(open: &mut Open, file: &Path) -> Option<String> {
     open.choose(&[file.to_path_buf()]);
     let shown = "document.querySelector('.workspace') ? 'shown' : \
                  document.querySelector('.card.failed')?.innerText";
     let answer = open.page.wait_for(shown, PATIENCE).unwrap();
-    if answer != "shown" {
-        println!("{}: {answer}", file.display());
-    }
     open.page.click_on(".tab.current .close").unwrap();
     open.page
         .wait_for("!document.querySelector('.tab')", PATIENCE)
         .unwrap();
-    answer == "shown"
+    (answer != "shown").then(|| answer.to_string())
 }
 
 /// How many colours the picture has.
