@@ -26,13 +26,13 @@ pub(super) fn read(
     on_chunk: &mut dyn FnMut(&mut Machine, u64) -> Result<(), ErrorKind>,
 ) -> End {
     let mut input = Input::new(input);
-    let fault = run(&mut input, machine, on_chunk).err();
-    // An opcode that is not run is named where it stands, everything else where it was noticed.
-    let is_opcode = matches!(
-        fault.as_ref().map(|fault| &fault.kind),
-        Some(ErrorKind::ForbiddenOpcode { .. } | ErrorKind::UnknownOpcode(_))
-    );
-    let offset = input.offset().saturating_sub(u64::from(is_opcode));
+    let mut opcode = 0;
+    let fault = run(&mut input, machine, on_chunk, &mut opcode).err();
+    // What breaks off is told where it breaks off, everything else where its opcode stands.
+    let offset = match &fault {
+        Some(Fault { kind: ErrorKind::Truncated(_), .. }) | None => input.offset(),
+        Some(_) => opcode,
+    };
     if fault.is_none() && read_rest(&mut input, machine).is_err() {
         // The snapshot itself is complete: what is broken behind it costs nobody anything.
         machine.warn(WarningKind::DamagedEnd);
@@ -56,14 +56,17 @@ fn read_rest(input: &mut Input<'_>, machine: &mut Machine) -> Result<(), ErrorKi
     }
 }
 
+/// `opcode` is told where the opcode at hand begins.
 fn run(
     input: &mut Input<'_>,
     machine: &mut Machine,
     on_chunk: &mut dyn FnMut(&mut Machine, u64) -> Result<(), ErrorKind>,
+    opcode: &mut u64,
 ) -> Result<(), Fault> {
     loop {
         let (length, result) = burst(input.buffered(), machine);
         input.advance(length)?;
+        *opcode = input.offset();
         result?;
         let window = match input.window() {
             Some(window) => window,

@@ -1,6 +1,6 @@
 //! Inputs that once broke a rule of the fuzz targets, and the targets' own seeds.
 
-#[expect(clippy::unreachable_pub, reason = "the file belongs to the fuzz package, where these are public")]
+#[expect(unreachable_pub, reason = "the file belongs to the fuzz package, where these are public")]
 #[path = "../../../../fuzz/src/rules.rs"]
 mod rules;
 
