@@ -8,6 +8,7 @@ use vramscope_view::raster;
 use super::document::{Device, Document};
 use super::opened::oom_moments;
 use super::painter::{self, Painter};
+use super::range::range_facts;
 use super::describe;
 use crate::protocol::{
     Axis, Composition, DrawRequest, Hit, HitOn, OutlineColumns, Overview, Reply, Request, RequestId,
@@ -43,6 +44,9 @@ pub(super) fn answer(question: &Request, document: &Document, painter: &mut Pain
             let live = live_at(device.history, moment);
             let limit = call_sites as usize;
             Some(Reply::Composition(describe::composition(document, device, moment, live, limit)))
+        }
+        Request::Range { device, axis, x } => {
+            Some(Reply::Range(range_facts(document.device(device)?, axis, x)?))
         }
         Request::Legend { look, entries } => Some(Reply::Legend(painter.colours.legend(document, &look, entries)?)),
         // These are not answered with data of an open file.

@@ -19,6 +19,9 @@ mod opened;
 mod painter;
 mod port;
 mod queue;
+mod range;
+#[cfg(test)]
+mod tests;
 
 use std::cell::RefCell;
 use std::rc::Rc;
