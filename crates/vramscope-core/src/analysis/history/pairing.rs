@@ -250,8 +250,9 @@ impl Pairing {
             table.died.iter().filter(|&&died| died == NEVER).count() as u64
         };
         if !snapshot.segments.is_empty() {
-            self.mismatches.live_without_block =
-                live(&self.recorded) + live(&self.before) - matched;
+            // A damaged file may list two blocks at one address.
+            let live = live(&self.recorded) + live(&self.before);
+            self.mismatches.live_without_block = live.saturating_sub(matched);
         }
     }
 
