@@ -1,0 +1,74 @@
+//! Times decoding and pairing of given files: `cargo bench -p vramscope-core --bench decode -- FILE…`.
+//!
+//! One line of JSON per file; `cargo xtask bench` reads them. Each file is read several times and the
+//! median is told, as a machine does other things too.
+#![expect(clippy::unwrap_used, reason = "a benchmark that cannot go on has failed")]
+
+use std::fs::{self, File};
+use std::ops::ControlFlow;
+use std::time::Instant;
+
+use serde_json::json;
+use vramscope_core::analysis::history::History;
+use vramscope_core::decode::{Options, decode_with};
+use vramscope_core::{Limits, Snapshot};
+
+/// Times each file is read; fewer for large ones.
+const ROUNDS: usize = 5;
+const LARGE_BYTES: u64 = 500 << 20;
+
+fn main() {
+    for path in std::env::args().skip(1).filter(|argument| !argument.starts_with("--")) {
+        measure(&path);
+    }
+}
+
+fn measure(path: &str) {
+    let file_bytes = fs::metadata(path).unwrap().len();
+    let rounds = if file_bytes > LARGE_BYTES { 1 } else { ROUNDS };
+    let (mut decode_s, mut pair_s) = (Vec::new(), Vec::new());
+    let (mut events, mut allocations) = (0, 0);
+    for _ in 0..rounds {
+        let start = Instant::now();
+        let snapshot = read(path, file_bytes);
+        decode_s.push(start.elapsed().as_secs_f64());
+        let start = Instant::now();
+        let devices = snapshot.devices().into_iter();
+        allocations = devices.map(|device| History::of(&snapshot, device).allocations.len()).sum();
+        pair_s.push(start.elapsed().as_secs_f64());
+        events = snapshot.events.len();
+    }
+    println!(
+        "{}",
+        json!({
+            "file": path,
+            "file_bytes": file_bytes,
+            "events": events,
+            "allocations": allocations,
+            "decode_s": median(decode_s),
+            "pair_s": median(pair_s),
+            "peak_bytes": peak_bytes(),
+        })
+    );
+}
+
+fn read(path: &str, file_bytes: u64) -> Snapshot {
+    let options = Options {
+        limits: Limits::default(),
+        file_bytes: Some(file_bytes),
+        on_progress: &mut |_| ControlFlow::Continue(()),
+    };
+    decode_with(File::open(path).unwrap(), options).unwrap()
+}
+
+fn median(mut values: Vec<f64>) -> f64 {
+    values.sort_by(f64::total_cmp);
+    values[values.len() / 2]
+}
+
+/// The most memory this process has held so far, in bytes; only Linux tells.
+fn peak_bytes() -> Option<u64> {
+    let status = fs::read_to_string("/proc/self/status").ok()?;
+    let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"))?;
+    line.split_whitespace().next()?.parse::<u64>().ok().map(|kib| kib * 1024)
+}
