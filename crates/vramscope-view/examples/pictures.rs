@@ -1,6 +1,6 @@
 //! Draws sample pictures to look at: `cargo run -p vramscope-view --features plot --example pictures -- DIR`.
 
-#[path = "../benches/traces.rs"]
+#[path = "../benches/frame/traces.rs"]
 mod traces;
 
 use std::path::Path;
@@ -13,33 +13,36 @@ use vramscope_view::theme::Theme;
 
 type Outcome = Result<(), Box<dyn std::error::Error>>;
 
+/// The part of the timeline to show.
+#[derive(Clone, Copy, Default)]
+struct Part {
+    x: Option<(f64, f64)>,
+    y_bytes: Option<(f64, f64)>,
+}
+
 fn main() -> Outcome {
     let folder = std::env::args().nth(1).unwrap_or_else(|| ".".to_owned());
     let folder = Path::new(&folder);
     let training = traces::training(60_000);
     let torture = traces::torture(30_000, 3_000);
     let middle = f64::from(training.moments()) * 0.30;
+    let gib = |gib: f64| gib * f64::from(1 << 30);
+    let close = Part {
+        x: Some((middle, middle + 120.0)),
+        y_bytes: Some((gib(4.5), gib(4.8))),
+    };
+    let waiting = Part {
+        x: Some((middle, middle + 1_500.0)),
+        y_bytes: Some((gib(4.1), gib(4.8))),
+    };
+    let all = Part::default();
     let (light, dark) = (Theme::light(), Theme::dark());
-    draw(folder, "whole-light", &training, &light, None, false)?;
-    draw(folder, "whole-dark", &training, &dark, None, false)?;
-    draw(
-        folder,
-        "zoomed-light",
-        &training,
-        &light,
-        Some((middle, middle + 120.0)),
-        false,
-    )?;
-    draw(
-        folder,
-        "pending-dark",
-        &training,
-        &dark,
-        Some((middle, middle + 1_500.0)),
-        false,
-    )?;
-    draw(folder, "torture-light", &torture, &light, None, false)?;
-    draw(folder, "filtered-light", &training, &light, None, true)
+    draw(folder, "whole-light", &training, &light, all, false)?;
+    draw(folder, "whole-dark", &training, &dark, all, false)?;
+    draw(folder, "zoomed-light", &training, &light, close, false)?;
+    draw(folder, "pending-dark", &training, &dark, waiting, false)?;
+    draw(folder, "torture-light", &torture, &light, all, false)?;
+    draw(folder, "filtered-light", &training, &light, all, true)
 }
 
 fn draw(
@@ -47,13 +50,13 @@ fn draw(
     name: &str,
     trace: &Trace,
     theme: &Theme,
-    x: Option<(f64, f64)>,
+    part: Part,
     filtered: bool,
 ) -> Outcome {
     let bands = trace.bands();
     let index = TimelineIndex::new(&bands);
     let colours = ColourColumn::by_hash(theme, trace.site.iter().map(|&site| Some(hash(site))));
-    let matches = BitSet::from_fn(trace.site.len(), |row| trace.site[row] % 7 == 0);
+    let matches = BitSet::from_fn(trace.site.len(), |row| trace.site[row].is_multiple_of(7));
     let legend: Vec<LegendLine> = [101, 150, 900, 501, 303, 707, 910, 120]
         .into_iter()
         .map(|site| LegendLine {
@@ -62,15 +65,17 @@ fn draw(
             bytes: (site << 22) + site,
         })
         .collect();
+    let peak = vramscope_view::display::bytes(index.peak_bytes());
+    let subtitle = format!("device 0 · every allocation · peak {peak}");
     let plot = Plot {
         bands: &bands,
         index: &index,
         colours: &colours,
         matches: filtered.then_some(&matches),
-        x,
-        y_bytes: None,
+        x: part.x,
+        y_bytes: part.y_bytes,
         title: name,
-        subtitle: "device 0 · every allocation · peak 2.31 GiB at event 12,345",
+        subtitle: &subtitle,
         legend: &legend,
     };
     let style = PlotStyle {

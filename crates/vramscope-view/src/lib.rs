@@ -12,6 +12,8 @@
 //! - [`display`]: numbers as text.
 
 pub mod axes;
+#[cfg(feature = "plot")]
+mod bitmap;
 pub mod bitset;
 pub mod chart;
 pub mod colour;

@@ -4,6 +4,7 @@
 //! text.
 
 use crate::axes::XUnit;
+use crate::bitmap::Bitmap;
 use crate::bitset::BitSet;
 use crate::chart::{Area, Style, draw_axes, rgb};
 use crate::colour::{ColourColumn, Rgb};
@@ -15,7 +16,6 @@ use base64::Engine as _;
 use plotters::coord::Shift;
 use plotters::prelude::*;
 use plotters::style::text_anchor::{HPos, Pos, VPos};
-use std::sync::Once;
 
 /// Least size of a picture, css px: below it there is no room for axes.
 const LEAST_CSS: (f64, f64) = (240.0, 160.0);
@@ -111,10 +111,14 @@ impl Plot<'_> {
     /// If the size is out of range, or drawing or encoding fails.
     pub fn to_png(&self, style: &PlotStyle<'_>) -> Result<Vec<u8>, PlotError> {
         let area = self.area(style)?;
-        register_fonts();
         let size = (style.width_px, style.height_px);
         let mut pixels = vec![0; size.0 as usize * size.1 as usize * 3];
-        let root = BitMapBackend::with_buffer(&mut pixels, size).into_drawing_area();
+        let root = Bitmap {
+            rgb: &mut pixels,
+            width_px: size.0,
+            height_px: size.1,
+        };
+        let root = root.into_drawing_area();
         self.draw_around(&root, &area, style)?;
         drop(root);
         let frame = self.draw_bands(&area, style);
@@ -128,7 +132,6 @@ impl Plot<'_> {
     /// If the size is out of range, or drawing or encoding fails.
     pub fn to_svg(&self, style: &PlotStyle<'_>) -> Result<String, PlotError> {
         let area = self.area(style)?;
-        register_fonts();
         let mut svg = String::new();
         let root = SVGBackend::with_string(&mut svg, (style.width_px, style.height_px))
             .into_drawing_area();
@@ -179,7 +182,7 @@ impl Plot<'_> {
         let (left, right, below) = MARGIN_CSS;
         let legend = self.legend_lines(style) as f64 * LEGEND_LINE_CSS;
         let above = px(if self.subtitle.is_empty() { 40.0 } else { 58.0 });
-        let below = px(below + if legend > 0.0 { legend + 14.0 } else { 6.0 });
+        let below = px(below + if legend > 0.0 { legend + 24.0 } else { 6.0 });
         Ok(Area {
             x_px: px(left) as i32,
             y_px: above as i32,
@@ -331,16 +334,6 @@ fn encode_png(
     writer.write_image_data(pixels)?;
     writer.finish()?;
     Ok(file)
-}
-
-/// Gives plotters the font for PNGs, once per process.
-fn register_fonts() {
-    static ONCE: Once = Once::new();
-    ONCE.call_once(|| {
-        // These fonts are built in: were one refused, drawing text would say so.
-        let _ = plotters::style::register_font(FONT, FontStyle::Normal, dejavu::sans::regular());
-        let _ = plotters::style::register_font(FONT, FontStyle::Bold, dejavu::sans::bold());
-    });
 }
 
 #[cfg(test)]

@@ -134,10 +134,10 @@ fn draw_pixel(
         .find(|band| band.low <= bottom && band.high >= bottom + 1.0)
     {
         let (plain, hatch, pending) = look(band.row);
-        let rgb = if pending && (x_px + y_px) % 5 < 2 {
-            hatch
-        } else {
-            plain
+        let rgb = match (x_px + y_px) % 6 {
+            0 | 1 if pending => hatch,
+            2 if pending => plain.map(|channel| channel / 8 * 5),
+            _ => plain,
         };
         return ([rgb[0], rgb[1], rgb[2], 255], id);
     }

@@ -88,14 +88,19 @@ impl Shades {
         self.solid[shade]
     }
 
-    /// A pixel of a band that is pending free, at device pixel (`x_px`, `y_px`): diagonal stripes, two
-    /// pixels in five, fixed to the canvas so that neighbouring columns and bands join up.
+    /// A pixel of a band that is pending free, at device pixel (`x_px`, `y_px`): diagonal stripes of two
+    /// amber pixels and a dark one in six, which show on every colour, amber too. They are fixed to the
+    /// canvas, so that neighbouring columns and bands join up.
     #[inline]
     pub(super) fn hatched(&self, shade: usize, x_px: usize, y_px: usize) -> u32 {
-        if (x_px + y_px) % 5 < 2 {
-            self.stripe[usize::from(shade & DIMMED != 0)]
-        } else {
-            self.solid[shade]
+        let plain = self.solid(shade);
+        match (x_px + y_px) % 6 {
+            0 | 1 => self.stripe[usize::from(shade & DIMMED != 0)],
+            2 => {
+                let [r, g, b, _] = plain.to_le_bytes();
+                opaque(shadow([r, g, b]))
+            }
+            _ => plain,
         }
     }
 
@@ -121,4 +126,9 @@ impl Shades {
 /// A pixel as the four bytes R, G, B, A in memory order (little endian).
 fn opaque(rgb: Rgb) -> u32 {
     u32::from_le_bytes([rgb[0], rgb[1], rgb[2], 255])
+}
+
+/// The dark edge of a stripe on a band of this colour.
+pub(super) fn shadow(rgb: Rgb) -> Rgb {
+    rgb.map(|channel| channel / 8 * 5)
 }

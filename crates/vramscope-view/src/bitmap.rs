@@ -1,0 +1,146 @@
+//! An RGB picture that plotters draws on, with text.
+//!
+//! Plotters' own bitmap backend sets each glyph on a whole pixel and rounds its height towards the middle
+//! of the line, which makes small text dance; here glyphs stand on one baseline at fractions of a pixel.
+
+use crate::colour::Rgb;
+use ab_glyph::{Font, FontRef, GlyphId, PxScale, ScaleFont, point};
+use plotters_backend::text_anchor::{HPos, VPos};
+use plotters_backend::{
+    BackendColor, BackendCoord, BackendTextStyle, DrawingBackend, DrawingErrorKind, FontStyle,
+};
+
+/// A font that is built in was refused.
+#[derive(Debug, thiserror::Error)]
+#[error("the built-in font cannot be read: {0}")]
+pub(crate) struct BitmapError(#[from] ab_glyph::InvalidFont);
+
+/// The picture: three bytes per pixel, the top row first.
+pub(crate) struct Bitmap<'a> {
+    pub(crate) rgb: &'a mut [u8],
+    pub(crate) width_px: u32,
+    pub(crate) height_px: u32,
+}
+
+impl Bitmap<'_> {
+    /// Mixes a colour into a pixel; pixels outside are left out.
+    fn mix(&mut self, x_px: i32, y_px: i32, colour: Rgb, alpha: f64) {
+        let (Ok(x), Ok(y)) = (u32::try_from(x_px), u32::try_from(y_px)) else {
+            return;
+        };
+        if x >= self.width_px || y >= self.height_px {
+            return;
+        }
+        let at = (y as usize * self.width_px as usize + x as usize) * 3;
+        for (below, above) in self.rgb.iter_mut().skip(at).take(3).zip(colour) {
+            let mixed = f64::from(*below) * (1.0 - alpha) + f64::from(above) * alpha;
+            *below = (mixed + 0.5) as u8;
+        }
+    }
+}
+
+impl DrawingBackend for Bitmap<'_> {
+    type ErrorType = BitmapError;
+
+    fn get_size(&self) -> (u32, u32) {
+        (self.width_px, self.height_px)
+    }
+
+    fn ensure_prepared(&mut self) -> Result<(), DrawingErrorKind<BitmapError>> {
+        Ok(())
+    }
+
+    fn present(&mut self) -> Result<(), DrawingErrorKind<BitmapError>> {
+        Ok(())
+    }
+
+    fn draw_pixel(
+        &mut self,
+        point: BackendCoord,
+        color: BackendColor,
+    ) -> Result<(), DrawingErrorKind<BitmapError>> {
+        let (r, g, b) = color.rgb;
+        self.mix(point.0, point.1, [r, g, b], color.alpha);
+        Ok(())
+    }
+
+    fn draw_text<S: BackendTextStyle>(
+        &mut self,
+        text: &str,
+        style: &S,
+        pos: BackendCoord,
+    ) -> Result<(), DrawingErrorKind<BitmapError>> {
+        let bold = matches!(style.style(), FontStyle::Bold);
+        let file = if bold {
+            dejavu::sans::bold()
+        } else {
+            dejavu::sans::regular()
+        };
+        let font = FontRef::try_from_slice(file)
+            .map_err(|error| DrawingErrorKind::DrawingError(BitmapError::from(error)))?;
+        let BackendColor {
+            alpha,
+            rgb: (r, g, b),
+        } = style.color();
+        let line = Line::new(&font, text, style.size() as f32);
+        let left = match style.anchor().h_pos {
+            HPos::Left => 0.0,
+            HPos::Right => -line.width_px,
+            HPos::Center => -line.width_px / 2.0,
+        };
+        // Baselines below the anchor, in em: that of capitals at the top, and of digits in the middle.
+        let down_em = match style.anchor().v_pos {
+            VPos::Top => 0.76,
+            VPos::Center => 0.36,
+            VPos::Bottom => -0.24,
+        };
+        // A baseline on a whole pixel keeps horizontal strokes sharp.
+        let baseline = (pos.1 as f32 + down_em * style.size() as f32).round();
+        for (id, x_px) in line.glyphs {
+            let at = point(pos.0 as f32 + left + x_px, baseline);
+            let glyph = id.with_scale_and_position(line.scale, at);
+            let Some(outline) = font.outline_glyph(glyph) else {
+                continue;
+            };
+            let bounds = outline.px_bounds();
+            outline.draw(|x, y, coverage| {
+                let (x, y) = (
+                    bounds.min.x as i32 + x as i32,
+                    bounds.min.y as i32 + y as i32,
+                );
+                self.mix(x, y, [r, g, b], alpha * f64::from(coverage.min(1.0)));
+            });
+        }
+        Ok(())
+    }
+}
+
+/// A line of text: where each glyph begins.
+struct Line {
+    scale: PxScale,
+    glyphs: Vec<(GlyphId, f32)>,
+    width_px: f32,
+}
+
+impl Line {
+    /// Lays out `text` with an em of `em_px`.
+    fn new(font: &FontRef<'_>, text: &str, em_px: f32) -> Self {
+        // The crate's scale is the height of a line, not the em.
+        let em_units = font.units_per_em().unwrap_or(2048.0);
+        let scale = PxScale::from(em_px * font.height_unscaled() / em_units);
+        let scaled = font.as_scaled(scale);
+        let mut line = Self {
+            scale,
+            glyphs: Vec::new(),
+            width_px: 0.0,
+        };
+        let mut before = None;
+        for id in text.chars().map(|c| font.glyph_id(c)) {
+            line.width_px += before.map_or(0.0, |before| scaled.kern(before, id));
+            line.glyphs.push((id, line.width_px));
+            line.width_px += scaled.h_advance(id);
+            before = Some(id);
+        }
+        line
+    }
+}
