@@ -375,7 +375,7 @@ mod tests {
     fn lists_longer_than_a_batch() {
         let event = r#"{"action":"alloc","addr":1,"size":2,"stream":0}"#;
         let text = format!(r#"{{"segments":[],"device_traces":[[{}]]}}"#, vec![event; 2500].join(","));
-        assert_eq!(decoded(&text).traces, [0..2500]);
+        assert_eq!(decoded(&text).traces.first(), Some(&(0..2500)));
     }
 
     #[test]

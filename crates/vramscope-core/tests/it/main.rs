@@ -1,5 +1,7 @@
 //! Tests of the crate as a whole: one binary, one file per question.
 
+#![expect(clippy::unwrap_used, reason = "a test that can't go on has failed")]
+
 mod compare;
 mod crashes;
 mod encode;
@@ -9,6 +11,7 @@ mod hostile;
 mod laws;
 mod naive;
 mod official;
+mod random;
 mod real;
 mod second_opinion;
 mod support;
