@@ -455,4 +455,90 @@ mod tests {
             assert_eq!(short_function(name), short);
         }
     }
+
+    fn labels_of(traces: &str) -> Vec<(String, CallSiteKind)> {
+        let file = format!(r#"{{"segments": [], "device_traces": [[{traces}]]}}"#);
+        let snapshot = crate::decode(file.as_bytes()).unwrap();
+        let histories = [History::of(&snapshot, 0)];
+        let sites = CallSites::of(&snapshot, &FrameClasses::of(&snapshot), &histories);
+        let column = sites.of_allocations(&snapshot, &histories[0]);
+        column
+            .into_iter()
+            .map(|id| (sites.get(id).label.clone(), sites.get(id).kind))
+            .collect()
+    }
+
+    fn event(action: &str, addr: u64, frames: &[(&str, &str)]) -> String {
+        let frames: Vec<_> = frames
+            .iter()
+            .map(|(name, file)| format!(r#"{{"name": "{name}", "filename": "{file}", "line": 1}}"#))
+            .collect();
+        let frames = frames.join(",");
+        format!(
+            r#"{{"action": "{action}", "addr": {addr}, "size": 8, "stream": 0, "frames": [{frames}]}}"#
+        )
+    }
+
+    const ADAM: (&str, &str) = ("step", "/v/site-packages/torch/optim/adam.py");
+    const INNER: (&str, &str) = ("inner", "/me/run/model.py");
+    const OUTER: (&str, &str) = ("outer", "/me/run/train.py");
+    const MALLOC: (&str, &str) = (
+        "c10::cuda::CUDACachingAllocator::Native::malloc(void**)",
+        "??",
+    );
+    const NODE: (&str, &str) = ("torch::autograd::generated::MmBackward0::apply(int)", "??");
+
+    #[test]
+    fn the_innermost_user_frame_stands_for_a_stack() {
+        let traces = [
+            event("alloc", 1, &[MALLOC, ADAM, INNER, OUTER]),
+            event("alloc", 2, &[MALLOC, ADAM]),
+            event("alloc", 3, &[MALLOC, NODE]),
+            event("alloc", 4, &[MALLOC]),
+            event("alloc", 5, &[]),
+        ];
+        let labels: Vec<_> = labels_of(&traces.join(","))
+            .into_iter()
+            .map(|(label, _)| label)
+            .collect();
+        assert_eq!(
+            labels,
+            [
+                "run/model.py:1 inner",
+                "torch/optim/adam.py:1 step",
+                "MmBackward0::apply",
+                "c10::cuda::CUDACachingAllocator::Native::malloc",
+                "no stack recorded",
+            ]
+        );
+    }
+
+    #[test]
+    fn the_stack_of_a_free_is_told_apart() {
+        let free = [
+            event("free_requested", 9, &[INNER]),
+            event("free_completed", 9, &[INNER]),
+        ]
+        .join(",");
+        let pair = |frames: &[_]| {
+            let alloc = event("alloc", 1, &[OUTER]);
+            format!(
+                "{free},{alloc},{},{}",
+                event("free_requested", 1, frames),
+                event("free_completed", 1, frames)
+            )
+        };
+        let first = |traces: &str| labels_of(traces).swap_remove(0);
+        let freed = (
+            "freed at run/model.py:1 inner".to_owned(),
+            CallSiteKind::Freed,
+        );
+        assert_eq!(first(&pair(&[INNER])), freed);
+        let allocated = ("run/model.py:1 inner".to_owned(), CallSiteKind::Allocated);
+        assert_eq!(
+            first(&pair(&[OUTER])),
+            allocated,
+            "recorded with context=alloc"
+        );
+    }
 }

@@ -434,3 +434,128 @@ fn forward_frames(snapshot: &Snapshot, context: Option<&Context>) -> Vec<String>
         .map(|line| snapshot.strings.get(line).trim_end().to_owned())
         .collect()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::annotations::named_ranges;
+    use super::*;
+    use crate::decode;
+
+    const FILE: &str = r#"{
+        "segments": [{"device": 0, "address": 4096, "total_size": 2048, "stream": 7,
+            "segment_pool_id": [0, 1], "blocks": [
+            {"address": 4096, "size": 1024, "requested_size": 1000, "state": "active_allocated",
+             "frames": [{"name": "load", "filename": "/home/me/model.py", "line": 3}]},
+            {"address": 5120, "size": 1024, "requested_size": 0, "state": "inactive", "frames": []}]}],
+        "device_traces": [[
+            {"action": "alloc", "addr": 5120, "size": 600, "stream": 7, "time_us": 100, "pool_id": [0, 1],
+             "compile_context": "N/A", "user_metadata": "warm-up", "category": "gradient",
+             "forward_frames": ["a.py:1 f\n"],
+             "frames": [{"name": "PyEval_Run", "filename": "??", "line": 0},
+                        {"name": "step", "filename": "/home/me/train.py", "line": 9}]},
+            {"action": "annotate", "addr": 5120, "size": 600, "stream": 7, "time_us": 110, "user_metadata": "logits"},
+            {"action": "annotate", "addr": 4096, "size": 1000, "stream": 7, "time_us": 115, "user_metadata": "weight"},
+            {"action": "free_requested", "addr": 5120, "size": 600, "stream": 7, "time_us": 120},
+            {"action": "free_completed", "addr": 5120, "size": 600, "stream": 7, "time_us": 150}]],
+        "external_annotations": [
+            {"stage": "START", "name": "step 1", "device": 0, "time_us": 90},
+            {"stage": "END", "name": "step 1", "device": 0, "time_us": 130},
+            {"stage": "START", "name": "step 2", "device": 0, "time_us": 140}]}"#;
+
+    fn details_of(row: u32) -> AllocationDetails {
+        let snapshot = decode(FILE.as_bytes()).unwrap();
+        let history = History::of(&snapshot, 0);
+        let classes = FrameClasses::of(&snapshot);
+        let ranges = named_ranges(&snapshot);
+        let options = DetailsOptions {
+            classes: &classes,
+            ranges: &ranges,
+        };
+        allocation_details(&snapshot, &history, AllocationId(row), options).unwrap()
+    }
+
+    #[test]
+    fn a_whole_life() {
+        let details = details_of(1);
+        assert_eq!(details.name, "b1400_0");
+        assert_eq!(
+            (details.requested_bytes, details.block_bytes_at_least),
+            (600, 1024)
+        );
+        assert_eq!(details.block, None, "it was freed");
+        let [alloc, requested, completed] = [
+            details.alloc,
+            details.free_requested,
+            details.free_completed,
+        ]
+        .map(Option::unwrap);
+        assert_eq!(
+            (alloc.number, requested.number, completed.number),
+            (0, 3, 4)
+        );
+        assert_eq!(
+            (alloc.time_us, completed.since_start_us),
+            (Some(100), Some(50))
+        );
+        assert_eq!(
+            details.lifetime,
+            Lifetime {
+                events: 4,
+                us: Some(50),
+                at_least: false
+            }
+        );
+        assert_eq!((details.stream, details.stream_index), (Some(7), Some(1)));
+        assert_eq!(details.pool, Some(PoolId(0, 1)));
+        assert_eq!(details.category.as_deref(), Some("gradient"));
+        assert_eq!(details.user_metadata.as_deref(), Some("warm-up"));
+        assert_eq!(details.compile_context, None, "N/A means none");
+        assert_eq!(details.annotations, ["logits"]);
+        assert_eq!(details.ranges, ["step 1"]);
+        assert_eq!(details.forward_frames, ["a.py:1 f"]);
+        assert_eq!(details.stack_source, Some(StackOrigin::Alloc));
+        let frames: Vec<_> = details
+            .stack
+            .iter()
+            .map(|frame| (frame.class, frame.line))
+            .collect();
+        assert_eq!(frames, [(FrameClass::Runtime, 0), (FrameClass::User, 9)]);
+        assert_eq!(details.active_bytes_after, 1600);
+    }
+
+    #[test]
+    fn from_before_recording_and_still_live() {
+        let details = details_of(0);
+        assert_eq!(details.name, "b1000_0");
+        let block = details.block.unwrap();
+        assert_eq!((block.bytes, block.rounding_bytes), (1024, 24));
+        assert_eq!(
+            (block.segment_address, block.segment_bytes),
+            (Some(4096), Some(2048))
+        );
+        assert_eq!((details.alloc, details.free_completed), (None, None));
+        assert!(details.lifetime.at_least);
+        assert_eq!(
+            (details.stream, details.pool),
+            (Some(7), Some(PoolId(0, 1))),
+            "its segment's"
+        );
+        assert_eq!(details.annotations, ["weight"]);
+        assert_eq!(details.ranges, [""; 0]);
+        assert_eq!(details.stack_source, Some(StackOrigin::Block));
+    }
+
+    #[test]
+    fn no_such_allocation() {
+        let snapshot = decode(FILE.as_bytes()).unwrap();
+        let history = History::of(&snapshot, 0);
+        let options = DetailsOptions {
+            classes: &FrameClasses::default(),
+            ranges: &[],
+        };
+        assert_eq!(
+            allocation_details(&snapshot, &history, AllocationId(2), options),
+            None
+        );
+    }
+}
