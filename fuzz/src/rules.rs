@@ -24,7 +24,11 @@ const MOST_DETAILS: usize = 50;
 
 /// Small enough that a limit that does not hold is noticed by the fuzzer's own limit on memory.
 fn limits() -> Limits {
-    Limits { decoded_bytes: 8 << 20, memory_bytes: 32 << 20, ..Limits::default() }
+    Limits {
+        decoded_bytes: 8 << 20,
+        memory_bytes: 32 << 20,
+        ..Limits::default()
+    }
 }
 
 fn read(input: impl Read) -> Result<Snapshot, Error> {
@@ -41,7 +45,11 @@ pub fn decode(data: &[u8]) {
     match read(data) {
         Ok(snapshot) => {
             let _every_name = (0..snapshot.events.len())
-                .map(|row| snapshot.action_name(vramscope_core::ids::EventId::from_index(row)).len())
+                .map(|row| {
+                    snapshot
+                        .action_name(vramscope_core::ids::EventId::from_index(row))
+                        .len()
+                })
                 .sum::<usize>();
         }
         Err(error) => assert!(!error.to_string().is_empty() && !error.advice().is_empty()),
@@ -52,8 +60,15 @@ pub fn decode(data: &[u8]) {
 pub fn decode_chunked(data: &[u8]) {
     let whole = read(data);
     // The end of the input also says how it is cut: a corpus then serves every target.
-    let seed = data.iter().rev().take(8).fold(1, |seed: u64, &byte| seed << 8 | u64::from(byte));
-    let pieces = read(Pieces { rest: data, seed: seed | 1 });
+    let seed = data
+        .iter()
+        .rev()
+        .take(8)
+        .fold(1, |seed: u64, &byte| seed << 8 | u64::from(byte));
+    let pieces = read(Pieces {
+        rest: data,
+        seed: seed | 1,
+    });
     match (whole, pieces) {
         (Ok(whole), Ok(pieces)) => {
             assert_eq!(difference(&whole, &pieces), None);
@@ -63,7 +78,10 @@ pub fn decode_chunked(data: &[u8]) {
         (Err(whole), Err(pieces)) => {
             assert_eq!(whole.kind, pieces.kind);
             assert_eq!((whole.offset, whole.path), (pieces.offset, pieces.path));
-            assert_eq!((whole.containers, whole.head), (pieces.containers, pieces.head));
+            assert_eq!(
+                (whole.containers, whole.head),
+                (pieces.containers, pieces.head)
+            );
         }
         (whole, pieces) => panic!("whole: {:?}, in pieces: {:?}", whole.err(), pieces.err()),
     }
@@ -103,41 +121,67 @@ pub fn pipeline(data: &[u8]) {
     analyse(&snapshot);
     let mut written = Vec::new();
     encode(&snapshot, &mut written).expect("a Vec takes every byte");
-    let again = read(written.as_slice()).unwrap_or_else(|error| panic!("what was written: {error}"));
+    let again =
+        read(written.as_slice()).unwrap_or_else(|error| panic!("what was written: {error}"));
     let found = difference(&snapshot, &again);
     // What stands under unknown keys is kept as far as it is plain: see the decoder's to_json.
     let is_plain = snapshot.extras.is_empty() && snapshot.settings.is_empty();
-    assert!(found.is_none() || !is_plain && is_generic(found.as_deref()), "{found:?}");
+    assert!(
+        found.is_none() || !is_plain && is_generic(found.as_deref()),
+        "{found:?}"
+    );
 }
 
 fn is_generic(found: Option<&str>) -> bool {
-    found.is_some_and(|place| place.starts_with("extras") || place.starts_with("allocator_settings"))
+    found
+        .is_some_and(|place| place.starts_with("extras") || place.starts_with("allocator_settings"))
 }
 
 /// Rows that the snapshot refers to, each as often as it is referred to.
 fn rows(snapshot: &Snapshot) -> usize {
     let traces = snapshot.traces.iter().chain([&snapshot.host_trace]);
-    let segments = snapshot.segments.rows.iter().chain(&snapshot.host_segments.rows);
+    let segments = snapshot
+        .segments
+        .rows
+        .iter()
+        .chain(&snapshot.host_segments.rows);
     traces.map(|rows| rows.len()).sum::<usize>()
-        + segments.map(|segment| 1 + segment.blocks.len()).sum::<usize>()
+        + segments
+            .map(|segment| 1 + segment.blocks.len())
+            .sum::<usize>()
         + snapshot.annotations.rows.len()
 }
 
 fn analyse(snapshot: &Snapshot) {
     let classes = FrameClasses::of(snapshot);
     let devices = snapshot.devices().into_iter().take(MOST_DEVICES);
-    let histories: Vec<_> = devices.map(|device| History::of(snapshot, device)).collect();
+    let histories: Vec<_> = devices
+        .map(|device| History::of(snapshot, device))
+        .collect();
     let sites = CallSites::of(snapshot, &classes, &histories);
     let ranges = named_ranges(snapshot);
     let _streams = stream_numbers(snapshot);
     let _facts = facts(snapshot, &histories);
     let _summary = summary(snapshot, &histories);
     for history in &histories {
-        analyse_device(snapshot, history, &sites, DetailsOptions { classes: &classes, ranges: &ranges });
+        analyse_device(
+            snapshot,
+            history,
+            &sites,
+            DetailsOptions {
+                classes: &classes,
+                ranges: &ranges,
+            },
+        );
     }
 }
 
-fn analyse_device(snapshot: &Snapshot, history: &History, sites: &CallSites, options: DetailsOptions<'_>) {
+fn analyse_device(
+    snapshot: &Snapshot,
+    history: &History,
+    sites: &CallSites,
+    options: DetailsOptions<'_>,
+) {
     let replay = Replay::of(snapshot, history);
     let of_allocations = sites.of_allocations(snapshot, history);
     let last = snapshot.trace(history.device).len() as u32;
@@ -149,7 +193,10 @@ fn analyse_device(snapshot: &Snapshot, history: &History, sites: &CallSites, opt
         assert_eq!(top.count, live.len() as u64);
         assert!(live.iter().all(|&id| history.is_live(id, moment)));
     }
-    let folding = FoldOptions { show_runtime: false, user_first: true };
+    let folding = FoldOptions {
+        show_runtime: false,
+        user_first: true,
+    };
     for row in 0..history.allocations.len().min(MOST_DETAILS) {
         let id = AllocationId::from_index(row);
         let details = allocation_details(snapshot, history, id, options);

@@ -17,12 +17,16 @@ pub(super) struct GzipReader<'a> {
 
 impl<'a> GzipReader<'a> {
     pub(super) fn new(source: Layer<'a>) -> Self {
-        Self { member: Some(GzDecoder::new(source)) }
+        Self {
+            member: Some(GzDecoder::new(source)),
+        }
     }
 
     /// Opens the next member, if there is one.
     fn next_member(&mut self) -> io::Result<()> {
-        let Some(member) = self.member.take() else { return Ok(()) };
+        let Some(member) = self.member.take() else {
+            return Ok(());
+        };
         let mut source = member.into_inner();
         if source.peek(2)? == [0x1f, 0x8b] {
             self.member = Some(GzDecoder::new(source));

@@ -49,14 +49,25 @@ impl<'a> HtmlReader<'a> {
         if !open_list(&mut source)? || !open_file(&mut source)? {
             return Err(ErrorKind::NotASnapshot(Lookalike::OtherHtml));
         }
-        let payload = DecoderReader::new(Quoted { source, ended: false }, &BASE64);
-        Ok(Self { payload: Some(payload), counters })
+        let payload = DecoderReader::new(
+            Quoted {
+                source,
+                ended: false,
+            },
+            &BASE64,
+        );
+        Ok(Self {
+            payload: Some(payload),
+            counters,
+        })
     }
 }
 
 impl Read for HtmlReader<'_> {
     fn read(&mut self, out: &mut [u8]) -> io::Result<usize> {
-        let Some(payload) = &mut self.payload else { return Ok(0) };
+        let Some(payload) = &mut self.payload else {
+            return Ok(0);
+        };
         if out.is_empty() {
             return Ok(0);
         }

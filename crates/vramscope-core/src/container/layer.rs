@@ -117,9 +117,14 @@ impl<'a> Layer<'a> {
     ///
     /// # Errors
     /// [`ErrorKind::Truncated`] with `place` if there are fewer.
-    pub(super) fn take_bytes<const N: usize>(&mut self, place: &'static str) -> Result<[u8; N], ErrorKind> {
+    pub(super) fn take_bytes<const N: usize>(
+        &mut self,
+        place: &'static str,
+    ) -> Result<[u8; N], ErrorKind> {
         let head = self.peek(N).map_err(|error| kind_of(&error))?;
-        let Some(&bytes) = head.first_chunk::<N>() else { return Err(ErrorKind::Truncated(place)) };
+        let Some(&bytes) = head.first_chunk::<N>() else {
+            return Err(ErrorKind::Truncated(place));
+        };
         self.consume(N);
         Ok(bytes)
     }
@@ -198,7 +203,10 @@ fn read_some(
 
 /// The [`ErrorKind`] that an `io::Error` carries, or else the fact that reading failed.
 pub(crate) fn kind_of(error: &io::Error) -> ErrorKind {
-    match error.get_ref().and_then(|inner| inner.downcast_ref::<ErrorKind>()) {
+    match error
+        .get_ref()
+        .and_then(|inner| inner.downcast_ref::<ErrorKind>())
+    {
         Some(kind) => kind.clone(),
         None => ErrorKind::Read(error.to_string()),
     }
@@ -242,6 +250,9 @@ mod tests {
     fn refuses_more_than_the_limit() {
         let mut layer = Layer::new(Box::new(io::repeat(1)), 100_000);
         let error = io::copy(&mut layer, &mut io::sink()).unwrap_err();
-        assert!(matches!(kind_of(&error), ErrorKind::Limit { limit: 100_000, .. }));
+        assert!(matches!(
+            kind_of(&error),
+            ErrorKind::Limit { limit: 100_000, .. }
+        ));
     }
 }

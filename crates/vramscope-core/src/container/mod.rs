@@ -67,7 +67,10 @@ pub(crate) struct Unwrapped<'a> {
 /// bytes as far as they were seen.
 pub(crate) fn unwrap<'a>(input: impl Read + 'a, limits: &Limits) -> Result<Unwrapped<'a>, Error> {
     let counters = Rc::new(Counters::default());
-    let counting = CountingReader { inner: input, counters: Rc::clone(&counters) };
+    let counting = CountingReader {
+        inner: input,
+        counters: Rc::clone(&counters),
+    };
     let mut layer = Layer::new(Box::new(counting), u64::MAX);
     let mut containers = Vec::new();
     loop {
@@ -77,7 +80,13 @@ pub(crate) fn unwrap<'a>(input: impl Read + 'a, limits: &Limits) -> Result<Unwra
         let refused = match opened {
             Ok(Opened::Bare(encoding, layer)) => {
                 let input = Box::new(layer);
-                return Ok(Unwrapped { encoding, input, containers, head, counters });
+                return Ok(Unwrapped {
+                    encoding,
+                    input,
+                    containers,
+                    head,
+                    counters,
+                });
             }
             Ok(Opened::Wrapping(kind, reader)) if containers.len() < limits.containers => {
                 containers.push(kind);
@@ -86,11 +95,18 @@ pub(crate) fn unwrap<'a>(input: impl Read + 'a, limits: &Limits) -> Result<Unwra
             }
             Ok(Opened::Wrapping(..)) => {
                 let limit = limits.containers as u64;
-                ErrorKind::Limit { what: "the number of wrappings in each other", limit }
+                ErrorKind::Limit {
+                    what: "the number of wrappings in each other",
+                    limit,
+                }
             }
             Err(kind) => kind,
         };
-        return Err(Error { containers, head, ..refused.into() });
+        return Err(Error {
+            containers,
+            head,
+            ..refused.into()
+        });
     }
 }
 
@@ -134,7 +150,10 @@ fn open<'a>(
             Opened::Wrapping(ContainerKind::Html, Box::new(reader))
         }
         Format::Json => {
-            let bom = layer.peek(HEAD).map(bom_length).map_err(|error| kind_of(&error))?;
+            let bom = layer
+                .peek(HEAD)
+                .map(bom_length)
+                .map_err(|error| kind_of(&error))?;
             layer.consume(bom);
             Opened::Bare(Encoding::Json, layer)
         }
@@ -151,7 +170,9 @@ struct CountingReader<R> {
 impl<R: Read> Read for CountingReader<R> {
     fn read(&mut self, out: &mut [u8]) -> io::Result<usize> {
         let read = self.inner.read(out)?;
-        self.counters.file_bytes.set(self.counters.file_bytes.get() + read as u64);
+        self.counters
+            .file_bytes
+            .set(self.counters.file_bytes.get() + read as u64);
         Ok(read)
     }
 }

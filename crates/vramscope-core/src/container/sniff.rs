@@ -35,10 +35,14 @@ pub(super) fn sniff(head: &[u8]) -> Result<Format, ErrorKind> {
         [] => return Err(ErrorKind::Empty),
         [0x1f, 0x8b, ..] => return Ok(Format::Gzip),
         // A zstd frame, or a skippable one as pzstd and the seekable format write first.
-        [0x28, 0xb5, 0x2f, 0xfd, ..] | [0x50..=0x5f, 0x2a, 0x4d, 0x18, ..] => return Ok(Format::Zstd),
+        [0x28, 0xb5, 0x2f, 0xfd, ..] | [0x50..=0x5f, 0x2a, 0x4d, 0x18, ..] => {
+            return Ok(Format::Zstd);
+        }
         [b'P', b'K', 3, 4, ..] | [b'P', b'K', 5, 6, ..] => return Ok(Format::Zip),
         _ if is_safetensors(head) => return not_a_snapshot(Lookalike::Safetensors),
-        _ if head.starts_with(LEGACY_CHECKPOINT) => return not_a_snapshot(Lookalike::TorchCheckpoint),
+        _ if head.starts_with(LEGACY_CHECKPOINT) => {
+            return not_a_snapshot(Lookalike::TorchCheckpoint);
+        }
         _ if head.iter().all(|&byte| byte == 0) => return not_a_snapshot(Lookalike::Nuls),
         _ if head.starts_with(b"version https://git-lfs") => {
             return not_a_snapshot(Lookalike::GitLfsPointer);
@@ -69,7 +73,9 @@ pub(super) fn sniff_member(name: &[u8], head: &[u8]) -> Result<Format, ErrorKind
         Format::Pickle if is_checkpoint_name(name) && !has_keys() => {
             Err(ErrorKind::NotASnapshot(Lookalike::TorchCheckpoint))
         }
-        Format::Json if has(b"\"traceEvents\"") => Err(ErrorKind::NotASnapshot(Lookalike::ChromeTrace)),
+        Format::Json if has(b"\"traceEvents\"") => {
+            Err(ErrorKind::NotASnapshot(Lookalike::ChromeTrace))
+        }
         Format::Json if !has_keys() && !has(b"\"segments\"") => Err(ErrorKind::UnknownFormat),
         Format::Html if !has(b"local_files") && !has(b"alloc_data") => {
             Err(ErrorKind::NotASnapshot(Lookalike::OtherHtml))
@@ -106,7 +112,12 @@ fn is_pickle(head: &[u8]) -> bool {
         // `]q\0(` `}(` `].`: protocol 1 and hand-made.
         [b']' | b'}', b'q' | b'r' | b'(' | b'.' | b'p' | 0x94, ..] => true,
         // `(dp0\n` `(lp0\n` `(d.`: protocol 0.
-        [b'(', b'd' | b'l', b'p' | b'q' | b'r' | b'.' | b'(' | b'S' | b'V' | b'X', ..] => true,
+        [
+            b'(',
+            b'd' | b'l',
+            b'p' | b'q' | b'r' | b'.' | b'(' | b'S' | b'V' | b'X',
+            ..,
+        ] => true,
         [b'c', rest @ ..] => is_global(rest),
         _ => false,
     }
@@ -115,7 +126,10 @@ fn is_pickle(head: &[u8]) -> bool {
 /// `module\nname\n`, both of them words as Python knows them.
 fn is_global(bytes: &[u8]) -> bool {
     let is_word = |line: &[u8]| {
-        !line.is_empty() && line.iter().all(|byte| byte.is_ascii_alphanumeric() || b"_.".contains(byte))
+        !line.is_empty()
+            && line
+                .iter()
+                .all(|byte| byte.is_ascii_alphanumeric() || b"_.".contains(byte))
     };
     let mut lines = bytes.split(|&byte| byte == b'\n');
     let (module, name, rest) = (lines.next(), lines.next(), lines.next());
@@ -155,7 +169,12 @@ mod tests {
             (b"\x50\x2a\x4d\x18\x04", Format::Zstd),
             (b"PK\x03\x04", Format::Zip),
         ] {
-            assert_eq!(sniff(head), Ok(format), "{:?}", head.escape_ascii().to_string());
+            assert_eq!(
+                sniff(head),
+                Ok(format),
+                "{:?}",
+                head.escape_ascii().to_string()
+            );
         }
     }
 
@@ -167,15 +186,28 @@ mod tests {
         for (head, lookalike) in [
             (&safetensors[..], Lookalike::Safetensors),
             (safetensors_like_pickle, Lookalike::Safetensors),
-            (b"\x80\x02\x8a\x0a\x6c\xfc\x9c\x46\xf9\x20\x6a\xa8\x50\x19.", Lookalike::TorchCheckpoint),
+            (
+                b"\x80\x02\x8a\x0a\x6c\xfc\x9c\x46\xf9\x20\x6a\xa8\x50\x19.",
+                Lookalike::TorchCheckpoint,
+            ),
             (&[0; 100], Lookalike::Nuls),
             (b"[[1700, 1800], [[0, 512]]]", Lookalike::MemoryTimeline),
-            (b"version https://git-lfs.github.com/spec/v1\noid", Lookalike::GitLfsPointer),
+            (
+                b"version https://git-lfs.github.com/spec/v1\noid",
+                Lookalike::GitLfsPointer,
+            ),
         ] {
             assert_eq!(sniff(head), Err(ErrorKind::NotASnapshot(lookalike)));
         }
         assert_eq!(sniff(b""), Err(ErrorKind::Empty));
-        for head in [&b"count,bytes\n1,2\n"[..], b"\x7fELF", b"hello", b"   ", b"cat\n", b"\x80\x09"] {
+        for head in [
+            &b"count,bytes\n1,2\n"[..],
+            b"\x7fELF",
+            b"hello",
+            b"   ",
+            b"cat\n",
+            b"\x80\x09",
+        ] {
             assert_eq!(sniff(head), Err(ErrorKind::UnknownFormat), "{head:?}");
         }
     }

@@ -108,8 +108,15 @@ fn one_in_zip(bytes: &[u8]) -> Vec<u8> {
 fn read(bytes: &[u8]) -> Result<(Vec<u8>, Vec<ContainerKind>, u64), ErrorKind> {
     let mut unwrapped = unwrap(bytes, &Limits::default()).map_err(|error| error.kind)?;
     let mut out = Vec::new();
-    unwrapped.input.read_to_end(&mut out).map_err(|error| kind_of(&error))?;
-    Ok((out, unwrapped.containers, unwrapped.counters.further_files.get()))
+    unwrapped
+        .input
+        .read_to_end(&mut out)
+        .map_err(|error| kind_of(&error))?;
+    Ok((
+        out,
+        unwrapped.containers,
+        unwrapped.counters.further_files.get(),
+    ))
 }
 
 #[track_caller]
@@ -141,7 +148,10 @@ fn wrappings_nest_up_to_the_limit() {
     let kinds = vec![ContainerKind::Gzip, ContainerKind::Zip, ContainerKind::Zstd];
     assert_eq!(read(&nested), Ok((pickle, kinds, 0)));
     let too_deep = gzip(&gzip(&gzip(&nested)));
-    assert!(matches!(refusal(&too_deep), ErrorKind::Limit { limit: 4, .. }));
+    assert!(matches!(
+        refusal(&too_deep),
+        ErrorKind::Limit { limit: 4, .. }
+    ));
 }
 
 #[test]
@@ -150,7 +160,14 @@ fn members_and_frames_follow_each_other() {
     let members = [gzip(&first), gzip(&second), vec![0; 512]].concat();
     assert_eq!(read(&members).unwrap().0, pickle());
     let skippable = b"\x5a\x2a\x4d\x18\x05\0\0\0index".to_vec();
-    let frames = [skippable.clone(), zstd(&first), skippable, zstd(&second), b"rest".to_vec()].concat();
+    let frames = [
+        skippable.clone(),
+        zstd(&first),
+        skippable,
+        zstd(&second),
+        b"rest".to_vec(),
+    ]
+    .concat();
     assert_eq!(read(&frames).unwrap().0, pickle());
 }
 
@@ -186,7 +203,11 @@ fn zip_of_every_writer() {
                     ("run/", b"", false),
                     ("run/README.md", b"See snapshot.pickle.", is_deflated),
                     ("run/config.json", b"{\"lr\": 1}", is_deflated),
-                    ("__MACOSX/run/._snapshot.pickle", b"\0\x05\x16\x07", is_deflated),
+                    (
+                        "__MACOSX/run/._snapshot.pickle",
+                        b"\0\x05\x16\x07",
+                        is_deflated,
+                    ),
                     ("run/snapshot.pickle", &snapshot, is_deflated),
                     ("run/later.pickle", &snapshot, is_deflated),
                     ("run/notes.txt", b"Nothing.", is_deflated),
@@ -194,21 +215,37 @@ fn zip_of_every_writer() {
             );
             let (out, kinds, further) = read(&archive).unwrap();
             assert!(out == snapshot, "{sizes:?} {is_deflated}");
-            assert_eq!((kinds, further), (vec![ContainerKind::Zip], 1), "{sizes:?} {is_deflated}");
+            assert_eq!(
+                (kinds, further),
+                (vec![ContainerKind::Zip], 1),
+                "{sizes:?} {is_deflated}"
+            );
         }
     }
 }
 
 #[test]
 fn zip_without_a_snapshot() {
-    let archive = zip(Sizes::InHeader, &[("a.txt", b"hello", true), ("b.csv", b"1,2", false)]);
+    let archive = zip(
+        Sizes::InHeader,
+        &[("a.txt", b"hello", true), ("b.csv", b"1,2", false)],
+    );
     assert_eq!(refusal(&archive), ErrorKind::ArchiveWithout { files: 2 });
-    assert_eq!(refusal(&zip(Sizes::InHeader, &[])), ErrorKind::ArchiveWithout { files: 0 });
+    assert_eq!(
+        refusal(&zip(Sizes::InHeader, &[])),
+        ErrorKind::ArchiveWithout { files: 0 }
+    );
     let checkpoint = zip(
         Sizes::InDescriptor,
-        &[("archive/.format_version", b"1", false), ("archive/data.pkl", b"\x80\x02}q\0.", false)],
+        &[
+            ("archive/.format_version", b"1", false),
+            ("archive/data.pkl", b"\x80\x02}q\0.", false),
+        ],
     );
-    assert_eq!(refusal(&checkpoint), ErrorKind::NotASnapshot(Lookalike::TorchCheckpoint));
+    assert_eq!(
+        refusal(&checkpoint),
+        ErrorKind::NotASnapshot(Lookalike::TorchCheckpoint)
+    );
     // A snapshot of that name is a snapshot.
     let snapshot = b"\x80\x04}\x94\x8c\x08segments\x94]\x94}\x94(\x8c\x0atotal_sizeK\0us.".to_vec();
     let archive = zip(Sizes::InHeader, &[("run/data.pkl", &snapshot, true)]);
@@ -222,11 +259,24 @@ fn zip_without_a_snapshot() {
 fn html_of_other_kinds() {
     for (page, lookalike) in [
         ("<html><body>404</body></html>", Lookalike::OtherHtml),
-        ("<!DOCTYPE html><script>const local_files = []</script>", Lookalike::OtherHtml),
-        ("<!DOCTYPE html><script>const local_files = load()</script>", Lookalike::OtherHtml),
-        ("<!DOCTYPE html><script>let alloc_data = {}</script>", Lookalike::Torch20Html),
+        (
+            "<!DOCTYPE html><script>const local_files = []</script>",
+            Lookalike::OtherHtml,
+        ),
+        (
+            "<!DOCTYPE html><script>const local_files = load()</script>",
+            Lookalike::OtherHtml,
+        ),
+        (
+            "<!DOCTYPE html><script>let alloc_data = {}</script>",
+            Lookalike::Torch20Html,
+        ),
     ] {
-        assert_eq!(refusal(page.as_bytes()), ErrorKind::NotASnapshot(lookalike), "{page}");
+        assert_eq!(
+            refusal(page.as_bytes()),
+            ErrorKind::NotASnapshot(lookalike),
+            "{page}"
+        );
     }
     // The list far behind other script, across a layer's lookahead.
     for padding in [65_520, 65_530, 65_536, 200_000] {
@@ -254,11 +304,15 @@ fn every_cut_is_named() {
         one_in_zip(&pickle),
         zip(Sizes::InDescriptor, &[("a", &pickle, false)]),
     ] {
-        let cuts = (1..120).chain((120..whole.len() - 40).step_by(50_021)).chain([whole.len() / 2]);
+        let cuts = (1..120)
+            .chain((120..whole.len() - 40).step_by(50_021))
+            .chain([whole.len() / 2]);
         for cut in cuts {
             match read(&whole[..cut]) {
                 // What is left may be too short to say what it is.
-                Err(ErrorKind::Truncated(_) | ErrorKind::UnknownFormat | ErrorKind::NotASnapshot(_)) => {}
+                Err(
+                    ErrorKind::Truncated(_) | ErrorKind::UnknownFormat | ErrorKind::NotASnapshot(_),
+                ) => {}
                 other => panic!("cut at {cut}: {:?}", other.map(|(out, ..)| out.len())),
             }
         }
@@ -289,21 +343,35 @@ fn empty_at_every_layer() {
     assert_eq!(refusal(b""), ErrorKind::Empty);
     assert_eq!(refusal(&gzip(b"")), ErrorKind::EmptyInside);
     assert_eq!(refusal(&zstd(b"")), ErrorKind::EmptyInside);
-    assert_eq!(refusal(&html(b"")), ErrorKind::NotASnapshot(Lookalike::Nuls));
+    assert_eq!(
+        refusal(&html(b"")),
+        ErrorKind::NotASnapshot(Lookalike::Nuls)
+    );
 }
 
 #[test]
 fn bombs_stop_at_the_limit() {
     let bomb = gzip(&[b"\x80\x04".to_vec(), vec![b'N'; 4 << 20]].concat());
-    let limits = Limits { decoded_bytes: 1 << 20, ..Limits::default() };
+    let limits = Limits {
+        decoded_bytes: 1 << 20,
+        ..Limits::default()
+    };
     let mut unwrapped = unwrap(bomb.as_slice(), &limits).unwrap();
     let error = io::copy(&mut unwrapped.input, &mut io::sink()).unwrap_err();
-    assert!(matches!(kind_of(&error), ErrorKind::Limit { limit: 0x10_0000, .. }));
+    assert!(matches!(
+        kind_of(&error),
+        ErrorKind::Limit {
+            limit: 0x10_0000,
+            ..
+        }
+    ));
 }
 
 #[test]
 fn errors_tell_where_they_are() {
-    let error = unwrap(gzip(b"hello world").as_slice(), &Limits::default()).map(|_| ()).unwrap_err();
+    let error = unwrap(gzip(b"hello world").as_slice(), &Limits::default())
+        .map(|_| ())
+        .unwrap_err();
     assert_eq!(error.kind, ErrorKind::UnknownFormat);
     assert_eq!(error.containers, [ContainerKind::Gzip]);
     assert_eq!(error.head, b"hello world");
@@ -312,7 +380,12 @@ fn errors_tell_where_they_are() {
 #[test]
 fn counts_the_bytes_of_the_file() {
     let pickle = pickle();
-    for wrapped in [gzip(&pickle), zstd(&pickle), html(&pickle), one_in_zip(&pickle)] {
+    for wrapped in [
+        gzip(&pickle),
+        zstd(&pickle),
+        html(&pickle),
+        one_in_zip(&pickle),
+    ] {
         for bytes in [&wrapped, &[wrapped.as_slice(), &[0; 200_000]].concat()] {
             let mut unwrapped = unwrap(bytes.as_slice(), &Limits::default()).unwrap();
             io::copy(&mut unwrapped.input, &mut io::sink()).unwrap();

@@ -52,9 +52,18 @@ impl<'a> ZipReader<'a> {
             match sniff_member(&entry.name, &head) {
                 Ok(_) => {
                     let head = io::Cursor::new(head);
-                    return Ok(Self { source, body, head, failure, counters, ended: false });
+                    return Ok(Self {
+                        source,
+                        body,
+                        head,
+                        failure,
+                        counters,
+                        ended: false,
+                    });
                 }
-                Err(kind @ ErrorKind::NotASnapshot(Lookalike::TorchCheckpoint)) => return Err(kind),
+                Err(kind @ ErrorKind::NotASnapshot(Lookalike::TorchCheckpoint)) => {
+                    return Err(kind);
+                }
                 Err(kind) => {
                     refusal.get_or_insert(kind);
                 }
@@ -106,7 +115,10 @@ impl Read for ZipReader<'_> {
         if let Some(kind) = &self.failure {
             return Err(io::Error::other(kind.clone()));
         }
-        let read = self.body.read(&mut self.source, out).map_err(io::Error::other)?;
+        let read = self
+            .body
+            .read(&mut self.source, out)
+            .map_err(io::Error::other)?;
         if read == 0 {
             self.ended = true;
             // A damaged rest is no reason to lose the snapshot that has been read.
@@ -118,7 +130,11 @@ impl Read for ZipReader<'_> {
 }
 
 /// Up to `count` bytes, and what stopped reading before.
-fn read_head(body: &mut Body, source: &mut Layer<'_>, count: usize) -> (Vec<u8>, Option<ErrorKind>) {
+fn read_head(
+    body: &mut Body,
+    source: &mut Layer<'_>,
+    count: usize,
+) -> (Vec<u8>, Option<ErrorKind>) {
     let mut head = vec![0; count];
     let mut filled = 0;
     let failure = loop {

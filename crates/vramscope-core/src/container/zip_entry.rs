@@ -58,7 +58,13 @@ impl Entry {
         };
         // Where a descriptor follows, 0 only says that the size was not known yet.
         let packed_bytes = packed_bytes.filter(|&size| size > 0 || flags & HAS_DESCRIPTOR == 0);
-        Ok(Self { name, flags, method, crc, packed_bytes })
+        Ok(Self {
+            name,
+            flags,
+            method,
+            crc,
+            packed_bytes,
+        })
     }
 
     /// Folders, and what macOS and other archivers add by themselves.
@@ -74,17 +80,27 @@ impl Entry {
     /// [`ErrorKind::Unsupported`].
     pub(super) fn open(&self) -> Result<Body, ErrorKind> {
         if self.flags & ENCRYPTED != 0 {
-            return Err(ErrorKind::Unsupported("a zip archive with a password".to_owned()));
+            return Err(ErrorKind::Unsupported(
+                "a zip archive with a password".to_owned(),
+            ));
         }
         let packing = match self.method {
             0 => Packing::Stored,
             8 => Packing::Deflated(Box::new(Decompress::new(false))),
             method => {
-                return Err(ErrorKind::Unsupported(format!("a zip archive with compression method {method}")));
+                return Err(ErrorKind::Unsupported(format!(
+                    "a zip archive with compression method {method}"
+                )));
             }
         };
         let crc = (self.flags & HAS_DESCRIPTOR == 0).then_some(self.crc);
-        Ok(Body { packing, left: self.packed_bytes, expected_crc: crc, crc: Crc::new(), is_read: false })
+        Ok(Body {
+            packing,
+            left: self.packed_bytes,
+            expected_crc: crc,
+            crc: Crc::new(),
+            is_read: false,
+        })
     }
 
     /// Moves past the data.
@@ -107,7 +123,10 @@ impl Entry {
 fn read_bytes(source: &mut Layer<'_>, count: u16) -> Result<Vec<u8>, ErrorKind> {
     let count = usize::from(count);
     let head = source.peek(count).map_err(|error| kind_of(&error))?;
-    let bytes = head.get(..count).ok_or(ErrorKind::Truncated(PLACE))?.to_vec();
+    let bytes = head
+        .get(..count)
+        .ok_or(ErrorKind::Truncated(PLACE))?
+        .to_vec();
     source.consume(count);
     Ok(bytes)
 }
@@ -120,8 +139,14 @@ fn zip64_packed(mut extra: &[u8], unpacked: u32) -> Option<u64> {
         let length = usize::from(u16::from_le_bytes([*length0, *length1]));
         let (field, rest) = rest.split_at_checked(length)?;
         if (*id0, *id1) == (1, 0) {
-            let field = if unpacked == u32::MAX { field.get(8..)? } else { field };
-            return field.first_chunk::<8>().map(|packed| u64::from_le_bytes(*packed));
+            let field = if unpacked == u32::MAX {
+                field.get(8..)?
+            } else {
+                field
+            };
+            return field
+                .first_chunk::<8>()
+                .map(|packed| u64::from_le_bytes(*packed));
         }
         extra = rest;
     }
@@ -145,7 +170,11 @@ enum Packing {
 
 impl Body {
     /// The next bytes; 0 at the end, which has then been checked.
-    pub(super) fn read(&mut self, source: &mut Layer<'_>, out: &mut [u8]) -> Result<usize, ErrorKind> {
+    pub(super) fn read(
+        &mut self,
+        source: &mut Layer<'_>,
+        out: &mut [u8],
+    ) -> Result<usize, ErrorKind> {
         if self.is_read || out.is_empty() {
             return Ok(0);
         }
@@ -181,7 +210,11 @@ impl Body {
             Some(crc) => crc,
             None => read_descriptor(source)?,
         };
-        if expected == self.crc.sum() { Ok(()) } else { Err(damaged("the check sum does not match")) }
+        if expected == self.crc.sum() {
+            Ok(())
+        } else {
+            Err(damaged("the check sum does not match"))
+        }
     }
 }
 
@@ -232,13 +265,23 @@ fn inflate_some(
 }
 
 /// Stored data of unknown length: it ends where a descriptor with the right check sum begins.
-fn read_to_descriptor(source: &mut Layer<'_>, out: &mut [u8], crc: &Crc) -> Result<usize, ErrorKind> {
+fn read_to_descriptor(
+    source: &mut Layer<'_>,
+    out: &mut [u8],
+    crc: &Crc,
+) -> Result<usize, ErrorKind> {
     let head = source.peek(LOOKAHEAD).map_err(|error| kind_of(&error))?;
     if head.is_empty() {
         return Err(ErrorKind::Truncated(PLACE));
     }
     let is_end = |descriptor: &[u8]| {
-        let word = |at: usize| descriptor.get(at..)?.first_chunk().copied().map(u32::from_le_bytes);
+        let word = |at: usize| {
+            descriptor
+                .get(at..)?
+                .first_chunk()
+                .copied()
+                .map(u32::from_le_bytes)
+        };
         word(4) == Some(crc.sum()) && word(8) == Some(crc.amount())
     };
     if head.starts_with(DESCRIPTOR) && is_end(head) {
@@ -258,12 +301,20 @@ fn read_to_descriptor(source: &mut Layer<'_>, out: &mut [u8], crc: &Crc) -> Resu
 /// Moves past a descriptor and returns its check sum. Whether it has a signature and how wide its
 /// sizes are, only what comes after it tells: the next header or the directory, both `PK`.
 fn read_descriptor(source: &mut Layer<'_>) -> Result<u32, ErrorKind> {
-    let head = source.peek(MAX_DESCRIPTOR_BYTES + 2).map_err(|error| kind_of(&error))?;
+    let head = source
+        .peek(MAX_DESCRIPTOR_BYTES + 2)
+        .map_err(|error| kind_of(&error))?;
     let signed: &[(usize, usize)] = &[(4, 16), (4, MAX_DESCRIPTOR_BYTES)];
     let unsigned: &[(usize, usize)] = &[(0, 12), (0, 20)];
-    let layouts = if head.starts_with(DESCRIPTOR) { signed } else { unsigned };
+    let layouts = if head.starts_with(DESCRIPTOR) {
+        signed
+    } else {
+        unsigned
+    };
     for &(crc_at, length) in layouts {
-        let crc = head.get(crc_at..).and_then(|rest| rest.first_chunk().copied());
+        let crc = head
+            .get(crc_at..)
+            .and_then(|rest| rest.first_chunk().copied());
         if let (Some(crc), Some(b"PK")) = (crc, head.get(length..length + 2)) {
             source.consume(length);
             return Ok(u32::from_le_bytes(crc));

@@ -24,17 +24,24 @@ pub(super) struct ZstdReader<'a> {
 
 impl<'a> ZstdReader<'a> {
     pub(super) fn new(source: Layer<'a>) -> Self {
-        Self { source, frame: None }
+        Self {
+            source,
+            frame: None,
+        }
     }
 
     /// Opens the next frame; `false` at the end. What is no frame after the last one is ignored.
     fn next_frame(&mut self) -> Result<bool, ErrorKind> {
         loop {
-            let head = self.source.peek(4).map_err(|error| super::layer::kind_of(&error))?;
+            let head = self
+                .source
+                .peek(4)
+                .map_err(|error| super::layer::kind_of(&error))?;
             match head {
                 [0x50..=0x5f, 0x2a, 0x4d, 0x18] => {
                     let [_, _, _, _, length @ ..] = self.source.take_bytes::<8>(PLACE)?;
-                    self.source.skip(u64::from(u32::from_le_bytes(length)), PLACE)?;
+                    self.source
+                        .skip(u64::from(u32::from_le_bytes(length)), PLACE)?;
                 }
                 [0x28, 0xb5, 0x2f, 0xfd] => break,
                 _ => {
@@ -45,7 +52,9 @@ impl<'a> ZstdReader<'a> {
         }
         let mut frame = FrameDecoder::new();
         frame.set_max_window_size(MAX_WINDOW_BYTES);
-        frame.init(&mut self.source).map_err(|error| self.explain(&error))?;
+        frame
+            .init(&mut self.source)
+            .map_err(|error| self.explain(&error))?;
         self.frame = Some(frame);
         Ok(true)
     }
@@ -76,9 +85,10 @@ impl<'a> ZstdReader<'a> {
 
     fn explain(&self, error: &FrameDecoderError) -> ErrorKind {
         self.source.blame(PLACE, || match error {
-            FrameDecoderError::WindowSizeTooBig { .. } => {
-                ErrorKind::Limit { what: "the window of the zstd data in bytes", limit: MAX_WINDOW_BYTES }
-            }
+            FrameDecoderError::WindowSizeTooBig { .. } => ErrorKind::Limit {
+                what: "the window of the zstd data in bytes",
+                limit: MAX_WINDOW_BYTES,
+            },
             _ => damaged(error),
         })
     }

@@ -39,16 +39,35 @@ pub(super) fn read(
     let offset = Cell::new(0);
     let token = Cell::new(0);
     let longest = machine.limits.string_bytes as u64;
-    let mut tap = Tap { input, offset: &offset, token: &token, longest };
-    let mut driver = Driver { machine, on_chunk, offset: &offset, token: &token, asked: 0, fault: None };
-    let node = Node { driver: &mut driver, is_schema: true, depth: 0 };
+    let mut tap = Tap {
+        input,
+        offset: &offset,
+        token: &token,
+        longest,
+    };
+    let mut driver = Driver {
+        machine,
+        on_chunk,
+        offset: &offset,
+        token: &token,
+        asked: 0,
+        fault: None,
+    };
+    let node = Node {
+        driver: &mut driver,
+        is_schema: true,
+        depth: 0,
+    };
     let result = node.deserialize(&mut Deserializer::from_reader(&mut tap));
     let fault = match (driver.fault.take(), result) {
         (Some(fault), _) => Some(fault),
         (None, Err(error)) => Some(fault_of(error)),
         (None, Ok(())) => driver.ask().err(),
     };
-    let end = End { fault, offset: offset.get() };
+    let end = End {
+        fault,
+        offset: offset.get(),
+    };
     if end.fault.is_none() {
         match read_rest(&mut tap) {
             Ok(true) => {}
@@ -68,7 +87,9 @@ fn read_rest(tap: &mut Tap<'_, '_>) -> io::Result<bool> {
         if rest.is_empty() {
             return Ok(is_blank);
         }
-        is_blank &= rest.iter().all(|byte| byte.is_ascii_whitespace() || *byte == 0);
+        is_blank &= rest
+            .iter()
+            .all(|byte| byte.is_ascii_whitespace() || *byte == 0);
         let length = rest.len();
         tap.input.consume(length);
     }
@@ -107,7 +128,10 @@ impl Read for Tap<'_, '_> {
         self.offset.set(offset);
         if offset - self.token.get() > self.longest {
             let what = "the length of a string or number in bytes";
-            return Err(io::Error::other(ErrorKind::Limit { what, limit: self.longest }));
+            return Err(io::Error::other(ErrorKind::Limit {
+                what,
+                limit: self.longest,
+            }));
         }
         Ok(count)
     }
@@ -130,7 +154,11 @@ impl Driver<'_, '_> {
     fn step(&mut self) -> Result<(), Fault> {
         let offset = self.offset.get();
         self.token.set(offset);
-        if offset - self.asked >= CHUNK { self.ask() } else { Ok(()) }
+        if offset - self.asked >= CHUNK {
+            self.ask()
+        } else {
+            Ok(())
+        }
     }
 
     fn ask(&mut self) -> Result<(), Fault> {
@@ -165,12 +193,20 @@ impl Driver<'_, '_> {
         let machine = &mut *self.machine;
         let start = machine.marks.last().map_or(0, |&mark| mark as usize);
         let last_list = Value::List((machine.lists.len() as u32).wrapping_sub(1));
-        let value_at = |index: usize| machine.stack.get(index).map(|&packed| machine.value(packed));
+        let value_at = |index: usize| {
+            machine
+                .stack
+                .get(index)
+                .map(|&packed| machine.value(packed))
+        };
         let is_fresh = machine.lists.last() == Some(&ListCell::Empty)
             && value_at(start.wrapping_sub(1)) == Some(last_list);
-        if let (true, 2, Some(Value::Int(first)), Some(Value::Int(second))) =
-            (is_fresh, machine.stack.len() - start, value_at(start), value_at(start + 1))
-        {
+        if let (true, 2, Some(Value::Int(first)), Some(Value::Int(second))) = (
+            is_fresh,
+            machine.stack.len() - start,
+            value_at(start),
+            value_at(start + 1),
+        ) {
             machine.lists.pop();
             let pair = machine.tables.pair(first, second);
             machine.stack.truncate(start - 1);
@@ -189,7 +225,11 @@ impl Driver<'_, '_> {
             return Err(ErrorKind::NotASnapshot(Lookalike::ChromeTrace).into());
         }
         self.machine.push_text(key.as_bytes())?;
-        let key = self.machine.stack.last().map(|&packed| self.machine.value(packed));
+        let key = self
+            .machine
+            .stack
+            .last()
+            .map(|&packed| self.machine.value(packed));
         Ok(matches!(key, Some(Value::Str(id)) if Key::of(id).is_some()))
     }
 }
@@ -243,22 +283,38 @@ impl<'de> Visitor<'de> for Node<'_, '_, '_> {
     }
 
     fn visit_f64<E: serde::de::Error>(self, value: f64) -> Result<(), E> {
-        let value = if self.is_schema { whole(value) } else { Value::Float(value) };
+        let value = if self.is_schema {
+            whole(value)
+        } else {
+            Value::Float(value)
+        };
         self.push(value)
     }
 
     fn visit_str<E: serde::de::Error>(self, value: &str) -> Result<(), E> {
-        let result = self.driver.machine.push_text(value.as_bytes()).and_then(|()| self.driver.step());
+        let result = self
+            .driver
+            .machine
+            .push_text(value.as_bytes())
+            .and_then(|()| self.driver.step());
         self.driver.keep(result)
     }
 
     fn visit_seq<A: SeqAccess<'de>>(self, mut items: A) -> Result<(), A::Error> {
-        let Self { driver, is_schema, depth } = self;
+        let Self {
+            driver,
+            is_schema,
+            depth,
+        } = self;
         let list = driver.machine.new_list();
         let opened = driver.open(list);
         driver.keep(opened)?;
         let mut gathered = 0;
-        while let Some(()) = items.next_element_seed(Node { driver, is_schema, depth: depth + 1 })? {
+        while let Some(()) = items.next_element_seed(Node {
+            driver,
+            is_schema,
+            depth: depth + 1,
+        })? {
             gathered += 1;
             if gathered == BATCH {
                 gathered = 0;
@@ -276,7 +332,11 @@ impl<'de> Visitor<'de> for Node<'_, '_, '_> {
         let opened = driver.open(dict);
         driver.keep(opened)?;
         while let Some(is_schema) = entries.next_key_seed(KeyNode { driver, depth })? {
-            entries.next_value_seed(Node { driver, is_schema, depth: depth + 1 })?;
+            entries.next_value_seed(Node {
+                driver,
+                is_schema,
+                depth: depth + 1,
+            })?;
         }
         let closed = driver.machine.set_items();
         driver.keep(closed)
@@ -320,7 +380,11 @@ fn whole(value: f64) -> Value {
         return Value::Float(value);
     }
     // Casting saturates: 2^64, which stands for a number just below, becomes the largest there is.
-    if value < 0.0 { Value::Int(value as i64) } else { integer(value as u64) }
+    if value < 0.0 {
+        Value::Int(value as i64)
+    } else {
+        integer(value as u64)
+    }
 }
 
 #[cfg(test)]
@@ -367,14 +431,20 @@ mod tests {
         assert_eq!(snapshot.events.addr, [u64::MAX; 3]);
         assert_eq!(snapshot.events.size, [500; 3]);
         assert_eq!(snapshot.events.stack[0], snapshot.blocks.rows[0].stack);
-        assert_eq!(snapshot.contexts.get(snapshot.events.context[0]).pool, Some(PoolId(1, 2)));
+        assert_eq!(
+            snapshot.contexts.get(snapshot.events.context[0]).pool,
+            Some(PoolId(1, 2))
+        );
         assert!(snapshot.settings["garbage_collection_threshold"].is_f64());
     }
 
     #[test]
     fn lists_longer_than_a_batch() {
         let event = r#"{"action":"alloc","addr":1,"size":2,"stream":0}"#;
-        let text = format!(r#"{{"segments":[],"device_traces":[[{}]]}}"#, vec![event; 2500].join(","));
+        let text = format!(
+            r#"{{"segments":[],"device_traces":[[{}]]}}"#,
+            vec![event; 2500].join(",")
+        );
         assert_eq!(decoded(&text).traces.first(), Some(&(0..2500)));
     }
 
@@ -383,7 +453,10 @@ mod tests {
         for cut in 0..SNAPSHOT.trim_end().len() {
             let kind = error(&SNAPSHOT[..cut]).kind;
             assert!(
-                matches!(kind, ErrorKind::Truncated(_) | ErrorKind::Empty | ErrorKind::UnknownFormat),
+                matches!(
+                    kind,
+                    ErrorKind::Truncated(_) | ErrorKind::Empty | ErrorKind::UnknownFormat
+                ),
                 "{cut}: {kind}"
             );
         }
@@ -391,7 +464,8 @@ mod tests {
 
     #[test]
     fn faults_name_the_place() {
-        let error = error(r#"{"segments": [], "device_traces": [[], [{"action": "alloc", "addr": "x"}]]}"#);
+        let error =
+            error(r#"{"segments": [], "device_traces": [[], [{"action": "alloc", "addr": "x"}]]}"#);
         assert_eq!(error.path, "device_traces[1][0].addr");
         assert!(matches!(error.kind, ErrorKind::Malformed(_)));
     }
@@ -402,12 +476,21 @@ mod tests {
             r#"{"schemaVersion": 1, "traceEvents": []}"#,
             r#"[{"name": "x", "ph": "X"}]"#,
         ] {
-            assert_eq!(error(text).kind, ErrorKind::NotASnapshot(Lookalike::ChromeTrace));
+            assert_eq!(
+                error(text).kind,
+                ErrorKind::NotASnapshot(Lookalike::ChromeTrace)
+            );
         }
-        assert!(matches!(error(r#"{"a": 1}"#).kind, ErrorKind::WrongShape(_)));
+        assert!(matches!(
+            error(r#"{"a": 1}"#).kind,
+            ErrorKind::WrongShape(_)
+        ));
         assert!(matches!(error("{]").kind, ErrorKind::Malformed(_)));
         let deep = "[".repeat(100_000);
-        assert!(matches!(error(&deep).kind, ErrorKind::Limit { limit: 64, .. }));
+        assert!(matches!(
+            error(&deep).kind,
+            ErrorKind::Limit { limit: 64, .. }
+        ));
     }
 
     #[test]

@@ -17,7 +17,13 @@ pub fn difference(left: &Snapshot, right: &Snapshot) -> Option<String> {
     both.traces()
         .or_else(|| both.trace("host_traces", &left.host_trace, &right.host_trace))
         .or_else(|| both.segments("segments", &left.segments.rows, &right.segments.rows))
-        .or_else(|| both.segments("host_segments", &left.host_segments.rows, &right.host_segments.rows))
+        .or_else(|| {
+            both.segments(
+                "host_segments",
+                &left.host_segments.rows,
+                &right.host_segments.rows,
+            )
+        })
         .or_else(|| both.annotations())
         .or_else(|| unequal("allocator_settings", &left.settings, &right.settings))
         .or_else(|| unequal("extras", &left.extras, &right.extras))
@@ -45,16 +51,31 @@ impl Both<'_> {
     }
 
     fn trace(&self, place: &str, left: &Range<u32>, right: &Range<u32>) -> Option<String> {
-        unequal(&format!("{place}: number of events"), &left.len(), &right.len()).or_else(|| {
-            left.clone().zip(right.clone()).enumerate().find_map(|(index, (left, right))| {
-                self.event(EventId(left), EventId(right)).map(|what| format!("{place}[{index}].{what}"))
-            })
+        unequal(
+            &format!("{place}: number of events"),
+            &left.len(),
+            &right.len(),
+        )
+        .or_else(|| {
+            left.clone()
+                .zip(right.clone())
+                .enumerate()
+                .find_map(|(index, (left, right))| {
+                    self.event(EventId(left), EventId(right))
+                        .map(|what| format!("{place}[{index}].{what}"))
+                })
         })
     }
 
     fn event(&self, left_id: EventId, right_id: EventId) -> Option<String> {
-        let (left, right) = (self.left.events.get(left_id), self.right.events.get(right_id));
-        let names = (self.left.action_name(left_id), self.right.action_name(right_id));
+        let (left, right) = (
+            self.left.events.get(left_id),
+            self.right.events.get(right_id),
+        );
+        let names = (
+            self.left.action_name(left_id),
+            self.right.action_name(right_id),
+        );
         unequal("action", &names.0, &names.1)
             .or_else(|| unequal("addr", &left.addr, &right.addr))
             .or_else(|| unequal("size", &left.size, &right.size))
@@ -82,18 +103,37 @@ impl Both<'_> {
     }
 
     fn stack(&self, left: StackId, right: StackId) -> Option<String> {
-        unequal("frames: absent", &(left == StackId::ABSENT), &(right == StackId::ABSENT)).or_else(|| {
-            let left: Vec<_> = self.left.stacks.frames(left).map(|id| frame(self.left, id)).collect();
-            let right: Vec<_> = self.right.stacks.frames(right).map(|id| frame(self.right, id)).collect();
+        unequal(
+            "frames: absent",
+            &(left == StackId::ABSENT),
+            &(right == StackId::ABSENT),
+        )
+        .or_else(|| {
+            let left: Vec<_> = self
+                .left
+                .stacks
+                .frames(left)
+                .map(|id| frame(self.left, id))
+                .collect();
+            let right: Vec<_> = self
+                .right
+                .stacks
+                .frames(right)
+                .map(|id| frame(self.right, id))
+                .collect();
             unequal("frames", &left, &right)
         })
     }
 
     fn segments(&self, place: &str, left: &[Segment], right: &[Segment]) -> Option<String> {
         unequal(&format!("number of {place}"), &left.len(), &right.len()).or_else(|| {
-            left.iter().zip(right).enumerate().find_map(|(index, (left, right))| {
-                self.segment(left, right).map(|what| format!("{place}[{index}].{what}"))
-            })
+            left.iter()
+                .zip(right)
+                .enumerate()
+                .find_map(|(index, (left, right))| {
+                    self.segment(left, right)
+                        .map(|what| format!("{place}[{index}].{what}"))
+                })
         })
     }
 
@@ -113,18 +153,36 @@ impl Both<'_> {
             ..segment.clone()
         };
         unequal("fields", &bare(left), &bare(right))
-            .or_else(|| unequal("segment_type", &kind(self.left, left), &kind(self.right, right)))
+            .or_else(|| {
+                unequal(
+                    "segment_type",
+                    &kind(self.left, left),
+                    &kind(self.right, right),
+                )
+            })
             .or_else(|| self.stack(left.stack, right.stack))
             .or_else(|| {
-                left.block_ids().zip(right.block_ids()).enumerate().find_map(|(index, (left, right))| {
-                    let (left, right) = (self.left.blocks.get(left), self.right.blocks.get(right));
-                    self.block(left, right).map(|what| format!("blocks[{index}].{what}"))
-                })
+                left.block_ids()
+                    .zip(right.block_ids())
+                    .enumerate()
+                    .find_map(|(index, (left, right))| {
+                        let (left, right) =
+                            (self.left.blocks.get(left), self.right.blocks.get(right));
+                        self.block(left, right)
+                            .map(|what| format!("blocks[{index}].{what}"))
+                    })
             })
     }
 
     fn block(&self, left: &Block, right: &Block) -> Option<String> {
-        let fields = |block: &Block| (block.address, block.size, block.requested_size, block.history.is_some());
+        let fields = |block: &Block| {
+            (
+                block.address,
+                block.size,
+                block.requested_size,
+                block.history.is_some(),
+            )
+        };
         let state = |snapshot: &Snapshot, block: &Block| match block.state {
             BlockState::Other(id) => snapshot.strings.get(id).to_owned(),
             state => format!("{state:?}"),
@@ -137,13 +195,16 @@ impl Both<'_> {
             .or_else(|| unequal("history", &left_tenants.len(), &right_tenants.len()))
             .or_else(|| {
                 let pairs = left_tenants.iter().zip(&right_tenants);
-                pairs.into_iter().find_map(|(left, right)| self.tenant(left, right))
+                pairs
+                    .into_iter()
+                    .find_map(|(left, right)| self.tenant(left, right))
             })
     }
 
     fn tenant(&self, left: &Tenant, right: &Tenant) -> Option<String> {
         let fields = |tenant: &Tenant| (tenant.address, tenant.real_size);
-        unequal("history", &fields(left), &fields(right)).or_else(|| self.stack(left.stack, right.stack))
+        unequal("history", &fields(left), &fields(right))
+            .or_else(|| self.stack(left.stack, right.stack))
     }
 
     fn annotations(&self) -> Option<String> {
@@ -151,20 +212,32 @@ impl Both<'_> {
             let rows = snapshot.annotations.rows.iter();
             rows.map(|row| annotation(snapshot, row)).collect()
         };
-        unequal("external_annotations", &texts(self.left), &texts(self.right))
+        unequal(
+            "external_annotations",
+            &texts(self.left),
+            &texts(self.right),
+        )
     }
 }
 
 fn forward<'s>(snapshot: &'s Snapshot, context: &Context) -> Option<Vec<&'s str>> {
     context.forward_frames?;
-    Some(snapshot.contexts.forward_lines(context).map(|id| snapshot.strings.get(id)).collect())
+    Some(
+        snapshot
+            .contexts
+            .forward_lines(context)
+            .map(|id| snapshot.strings.get(id))
+            .collect(),
+    )
 }
 
 /// Name, file, line and fx texts.
 fn frame(snapshot: &Snapshot, id: FrameId) -> (&str, &str, u32, [&str; 4]) {
     let text = |id| snapshot.strings.get(id);
     let frame = snapshot.frames.get(id);
-    let fx = frame.fx.map_or([""; 4], |fx| [fx.op, fx.name, fx.target, fx.original_trace].map(text));
+    let fx = frame.fx.map_or([""; 4], |fx| {
+        [fx.op, fx.name, fx.target, fx.original_trace].map(text)
+    });
     (text(frame.name), text(frame.filename), frame.line, fx)
 }
 
@@ -176,5 +249,10 @@ fn annotation(snapshot: &Snapshot, row: &Annotation) -> (String, String, i32, Op
         Stage::Other(id) => snapshot.strings.get(id).to_owned(),
     };
     let time_us = (row.time_us != NO_TIME).then_some(row.time_us);
-    (stage, snapshot.strings.get(row.name).to_owned(), row.device, time_us)
+    (
+        stage,
+        snapshot.strings.get(row.name).to_owned(),
+        row.device,
+        time_us,
+    )
 }

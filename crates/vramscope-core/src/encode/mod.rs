@@ -31,7 +31,11 @@ use pickler::Pickler;
 /// Those of `out`.
 pub fn encode(snapshot: &Snapshot, out: impl Write) -> io::Result<()> {
     let has_addresses = has_addresses(snapshot);
-    let mut encoder = Encoder { snapshot, has_addresses, pickler: Pickler::new(snapshot, out)? };
+    let mut encoder = Encoder {
+        snapshot,
+        has_addresses,
+        pickler: Pickler::new(snapshot, out)?,
+    };
     if snapshot.keys.top == 0 && snapshot.traces.is_empty() {
         encoder.segments(&snapshot.segments.rows)?;
     } else {
@@ -46,14 +50,22 @@ fn has_addresses(snapshot: &Snapshot) -> bool {
     if snapshot.keys.block & Key::Address.bit() != 0 {
         return true;
     }
-    snapshot.segments.rows.iter().chain(&snapshot.host_segments.rows).any(|segment| {
-        let mut next = segment.address;
-        segment.block_ids().map(|id| snapshot.blocks.get(id)).any(|block| {
-            let expected = next;
-            next = next.wrapping_add(block.size);
-            block.address != expected
+    snapshot
+        .segments
+        .rows
+        .iter()
+        .chain(&snapshot.host_segments.rows)
+        .any(|segment| {
+            let mut next = segment.address;
+            segment
+                .block_ids()
+                .map(|id| snapshot.blocks.get(id))
+                .any(|block| {
+                    let expected = next;
+                    next = next.wrapping_add(block.size);
+                    block.address != expected
+                })
         })
-    })
 }
 
 struct Encoder<'s, W: Write> {
@@ -206,7 +218,10 @@ impl<W: Write> Encoder<'_, W> {
         if keys & Key::Blocks.bit() != 0 || !segment.blocks.is_empty() {
             self.pickler.key(Key::Blocks)?;
             let blocks = segment.blocks.start as usize..segment.blocks.end as usize;
-            self.list(snapshot.blocks.rows.get(blocks).unwrap_or_default(), Self::block)?;
+            self.list(
+                snapshot.blocks.rows.get(blocks).unwrap_or_default(),
+                Self::block,
+            )?;
         }
         if segment.stack.has_frames() {
             self.pickler.frames(segment.stack)?;

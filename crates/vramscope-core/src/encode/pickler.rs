@@ -187,7 +187,11 @@ impl<'s, W: Write> Pickler<'s, W> {
             self.out.write_all(&value.to_le_bytes())
         } else {
             // The fewest bytes that keep the sign bit.
-            let spare_bits = if value < 0 { value.leading_ones() } else { value.leading_zeros() } - 1;
+            let spare_bits = if value < 0 {
+                value.leading_ones()
+            } else {
+                value.leading_zeros()
+            } - 1;
             let length = 8 - (spare_bits / 8) as usize;
             let bytes = value.to_le_bytes();
             self.out.write_all(&[0x8a, length as u8])?;
@@ -200,7 +204,9 @@ impl<'s, W: Write> Pickler<'s, W> {
     }
 
     pub(super) fn optional_pool(&mut self, key: Key, pool: Option<PoolId>) -> io::Result<()> {
-        let Some(PoolId(first, second)) = pool else { return Ok(()) };
+        let Some(PoolId(first, second)) = pool else {
+            return Ok(());
+        };
         self.key(key)?;
         self.integer(first as i64)?;
         self.integer(second as i64)?;
@@ -269,14 +275,25 @@ impl<'s, W: Write> Pickler<'s, W> {
         if let Some(slot) = self.frames.get_mut(id.index()) {
             *slot = number;
         }
-        let &Frame { name, filename, line, fx } = self.snapshot.frames.get(id);
+        let &Frame {
+            name,
+            filename,
+            line,
+            fx,
+        } = self.snapshot.frames.get(id);
         self.mark()?;
         self.key(Key::Name)?;
         self.text(name)?;
         self.key(Key::Filename)?;
         self.text(filename)?;
         self.signed(Key::Line, i64::from(line))?;
-        if let Some(FxNode { op, name, target, original_trace }) = fx {
+        if let Some(FxNode {
+            op,
+            name,
+            target,
+            original_trace,
+        }) = fx
+        {
             for (key, text) in [
                 (Key::FxNodeOp, op),
                 (Key::FxNodeName, name),
@@ -291,10 +308,14 @@ impl<'s, W: Write> Pickler<'s, W> {
 
     /// Any small value, through serde-pickle, which shares nothing and so needs no memo.
     pub(super) fn generic(&mut self, value: &impl Serialize) -> io::Result<()> {
-        let pickle = serde_pickle::to_vec(value, serde_pickle::SerOptions::new()).map_err(io::Error::other)?;
+        let pickle = serde_pickle::to_vec(value, serde_pickle::SerOptions::new())
+            .map_err(io::Error::other)?;
         // Without the PROTO and the STOP around it.
-        let body = pickle.strip_prefix(&[0x80, 3]).and_then(|rest| rest.strip_suffix(b"."));
-        let body = body.ok_or_else(|| io::Error::other("serde-pickle writes another frame than it did"))?;
+        let body = pickle
+            .strip_prefix(&[0x80, 3])
+            .and_then(|rest| rest.strip_suffix(b"."));
+        let body =
+            body.ok_or_else(|| io::Error::other("serde-pickle writes another frame than it did"))?;
         self.out.write_all(body)
     }
 }

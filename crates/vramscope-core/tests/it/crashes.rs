@@ -1,6 +1,9 @@
 //! Inputs that once broke a rule of the fuzz targets, and the targets' own seeds.
 
-#[expect(unreachable_pub, reason = "the file belongs to the fuzz package, where these are public")]
+#[expect(
+    unreachable_pub,
+    reason = "the file belongs to the fuzz package, where these are public"
+)]
 #[path = "../../../../fuzz/src/rules.rs"]
 mod rules;
 
@@ -8,11 +11,18 @@ use std::path::Path;
 
 /// Every file below `folder` of the repository, with its name.
 fn files(folder: &str) -> Vec<(String, Vec<u8>)> {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").join(folder);
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR"))
+        .join("../..")
+        .join(folder);
     let mut files: Vec<_> = std::fs::read_dir(&folder)
         .unwrap()
         .map(|entry| entry.unwrap())
-        .map(|entry| (entry.file_name().into_string().unwrap(), std::fs::read(entry.path()).unwrap()))
+        .map(|entry| {
+            (
+                entry.file_name().into_string().unwrap(),
+                std::fs::read(entry.path()).unwrap(),
+            )
+        })
         .collect();
     files.sort();
     assert!(!files.is_empty(), "{} is empty", folder.display());
@@ -21,7 +31,9 @@ fn files(folder: &str) -> Vec<(String, Vec<u8>)> {
 
 #[test]
 fn no_rule_is_broken_again() {
-    let all = files("crates/vramscope-core/tests/crashes").into_iter().chain(files("fuzz/corpus/seeds"));
+    let all = files("crates/vramscope-core/tests/crashes")
+        .into_iter()
+        .chain(files("fuzz/corpus/seeds"));
     for (name, bytes) in all {
         println!("{name}");
         rules::decode(&bytes);

@@ -33,7 +33,13 @@ fn every_file_survives() {
         let snapshot = file.decode();
         let again = decode(encoded(&snapshot).as_slice()).unwrap();
         assert_eq!(difference(&snapshot, &again), None, "{}", file.name);
-        let counts = |snapshot: &Snapshot| (snapshot.strings.len(), snapshot.frames.len(), snapshot.stacks.len());
+        let counts = |snapshot: &Snapshot| {
+            (
+                snapshot.strings.len(),
+                snapshot.frames.len(),
+                snapshot.stacks.len(),
+            )
+        };
         assert!(counts(&again) <= counts(&snapshot), "{}", file.name);
     }
 }
@@ -43,7 +49,10 @@ fn every_file_survives() {
 #[test]
 fn serde_pickle_reads_the_same_value() {
     let options = || serde_pickle::DeOptions::new();
-    for file in support::fixtures().iter().filter(|file| file.name.ends_with("no_stacks.pickle")) {
+    for file in support::fixtures()
+        .iter()
+        .filter(|file| file.name.ends_with("no_stacks.pickle"))
+    {
         let ours: serde_json::Value =
             serde_pickle::from_slice(&encoded(&file.decode()), options()).unwrap();
         let theirs: serde_json::Value = serde_pickle::from_slice(&file.bytes, options()).unwrap();
@@ -73,25 +82,40 @@ const STACKS: u32 = 6;
 fn any_snapshot() -> impl Strategy<Value = synth::Snapshot> {
     let host = (vec(any_segment(), 0..3), vec(any_entry(), 0..5));
     let settings = (any_text(), any::<i64>(), any::<bool>());
-    (vec(any_segment(), 0..5), any_traces(), vec(any_annotation(), 0..5), host, settings, any_stacks()).prop_map(
-        |(segments, device_traces, external_annotations, (host_segments, host_traces), settings, stacks)| {
-            let (alloc_conf, max_split_size, expandable_segments) = settings;
-            synth::Snapshot {
+    (
+        vec(any_segment(), 0..5),
+        any_traces(),
+        vec(any_annotation(), 0..5),
+        host,
+        settings,
+        any_stacks(),
+    )
+        .prop_map(
+            |(
                 segments,
                 device_traces,
                 external_annotations,
-                host_segments,
-                host_traces,
-                settings: synth::Settings {
-                    alloc_conf,
-                    max_split_size: max_split_size.into(),
-                    garbage_collection_threshold: 0.25,
-                    expandable_segments,
-                },
+                (host_segments, host_traces),
+                settings,
                 stacks,
-            }
-        },
-    )
+            )| {
+                let (alloc_conf, max_split_size, expandable_segments) = settings;
+                synth::Snapshot {
+                    segments,
+                    device_traces,
+                    external_annotations,
+                    host_segments,
+                    host_traces,
+                    settings: synth::Settings {
+                        alloc_conf,
+                        max_split_size: max_split_size.into(),
+                        garbage_collection_threshold: 0.25,
+                        expandable_segments,
+                    },
+                    stacks,
+                }
+            },
+        )
 }
 
 /// Sometimes longer than a batch of the pickle.
@@ -121,7 +145,10 @@ fn any_number() -> impl Strategy<Value = u64> {
 }
 
 fn any_stack() -> impl Strategy<Value = Option<StackRef>> {
-    option::of((0..8_u32, 0..STACKS).prop_map(|(list, stack)| StackRef { list: list * STACKS + stack, stack }))
+    option::of((0..8_u32, 0..STACKS).prop_map(|(list, stack)| StackRef {
+        list: list * STACKS + stack,
+        stack,
+    }))
 }
 
 fn any_stacks() -> impl Strategy<Value = synth::StackTable> {
@@ -132,11 +159,27 @@ fn any_stacks() -> impl Strategy<Value = synth::StackTable> {
 }
 
 fn any_frame() -> impl Strategy<Value = synth::Frame> {
-    let fx = (any_text(), any_text(), any_text(), any_text()).prop_map(|(op, name, target, trace)| {
-        synth::FxFrame { node_op: op, node_name: name, node_target: target, original_trace: trace }
-    });
-    (any_text(), any_text(), any::<u32>(), option::weighted(0.2, fx))
-        .prop_map(|(name, filename, line, fx)| synth::Frame { name, filename, line, fx })
+    let fx =
+        (any_text(), any_text(), any_text(), any_text()).prop_map(|(op, name, target, trace)| {
+            synth::FxFrame {
+                node_op: op,
+                node_name: name,
+                node_target: target,
+                original_trace: trace,
+            }
+        });
+    (
+        any_text(),
+        any_text(),
+        any::<u32>(),
+        option::weighted(0.2, fx),
+    )
+        .prop_map(|(name, filename, line, fx)| synth::Frame {
+            name,
+            filename,
+            line,
+            fx,
+        })
 }
 
 fn any_pool() -> impl Strategy<Value = (u64, u64)> {
@@ -145,21 +188,36 @@ fn any_pool() -> impl Strategy<Value = (u64, u64)> {
 
 fn any_segment() -> impl Strategy<Value = synth::Segment> {
     let numbers = (0..4_i32, any_number(), any_number(), any::<i64>());
-    (numbers, any::<bool>(), any_pool(), any::<bool>(), any_stack(), vec(any_block(), 0..5)).prop_map(
-        |((device, address, total_size, stream), is_small, pool, is_expandable, frames, blocks)| {
-            synth::Segment {
-                device,
-                address,
-                total_size,
-                stream,
+    (
+        numbers,
+        any::<bool>(),
+        any_pool(),
+        any::<bool>(),
+        any_stack(),
+        vec(any_block(), 0..5),
+    )
+        .prop_map(
+            |(
+                (device, address, total_size, stream),
                 is_small,
                 pool,
                 is_expandable,
                 frames,
                 blocks,
-            }
-        },
-    )
+            )| {
+                synth::Segment {
+                    device,
+                    address,
+                    total_size,
+                    stream,
+                    is_small,
+                    pool,
+                    is_expandable,
+                    frames,
+                    blocks,
+                }
+            },
+        )
 }
 
 fn any_block() -> impl Strategy<Value = synth::Block> {
@@ -168,8 +226,13 @@ fn any_block() -> impl Strategy<Value = synth::Block> {
         Just(synth::BlockState::ActivePendingFree),
         Just(synth::BlockState::Inactive),
     ];
-    let tenant = (any_number(), any_number(), any_stack())
-        .prop_map(|(addr, real_size, frames)| synth::History { addr, real_size, frames });
+    let tenant = (any_number(), any_number(), any_stack()).prop_map(|(addr, real_size, frames)| {
+        synth::History {
+            addr,
+            real_size,
+            frames,
+        }
+    });
     // Sizes that the segment's sums can add up.
     let sizes = (any_number(), 0..1_u64 << 40, 0..1_u64 << 40);
     (sizes, state, any_stack(), vec(tenant, 0..3)).prop_map(
@@ -204,11 +267,23 @@ fn any_action() -> impl Strategy<Value = synth::Action> {
 }
 
 fn any_entry() -> impl Strategy<Value = synth::TraceEntry> {
-    let numbers = (any_number(), any_number(), any::<i64>(), option::of(0..i64::MAX));
-    let texts = (any_text(), any_text(), any_text(), vec(any_text(), 0..3), option::of(any_text()));
+    let numbers = (
+        any_number(),
+        any_number(),
+        any::<i64>(),
+        option::of(0..i64::MAX),
+    );
+    let texts = (
+        any_text(),
+        any_text(),
+        any_text(),
+        vec(any_text(), 0..3),
+        option::of(any_text()),
+    );
     (any_action(), numbers, any_pool(), any_stack(), texts).prop_map(
         |(action, (addr, size, stream, time_us), pool, frames, texts)| {
-            let (compile_context, user_metadata, internal_metadata, forward_frames, category) = texts;
+            let (compile_context, user_metadata, internal_metadata, forward_frames, category) =
+                texts;
             synth::TraceEntry {
                 action,
                 addr,
@@ -228,6 +303,12 @@ fn any_entry() -> impl Strategy<Value = synth::TraceEntry> {
 }
 
 fn any_annotation() -> impl Strategy<Value = synth::Annotation> {
-    (any::<bool>(), any_text(), -1..4_i32, 0..i64::MAX)
-        .prop_map(|(is_start, name, device, time_us)| synth::Annotation { is_start, name, device, time_us })
+    (any::<bool>(), any_text(), -1..4_i32, 0..i64::MAX).prop_map(
+        |(is_start, name, device, time_us)| synth::Annotation {
+            is_start,
+            name,
+            device,
+            time_us,
+        },
+    )
 }
