@@ -101,6 +101,9 @@ fn burst(bytes: &[u8], machine: &mut Machine) -> (usize, Result<(), Fault>) {
         let result = match window[0] {
             b'h' | b'j' => {
                 let (done, result) = gets(rest, machine);
+                if result.is_err() {
+                    return (bytes.len() - rest.len() + done, result);
+                }
                 length = done;
                 result
             }
