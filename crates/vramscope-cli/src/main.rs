@@ -6,6 +6,7 @@ mod failure;
 mod info;
 mod input;
 mod output;
+mod plot;
 mod view;
 
 use std::process::ExitCode;
@@ -30,6 +31,7 @@ const EXAMPLES: &str = "\
 Examples:
   vramscope info snapshot.pickle
   vramscope view rank0.pickle rank1.pickle
+  vramscope plot snapshot.pickle -o timeline.png
   vramscope info --json snapshot.pickle.gz | jq .summary.devices[0].peak
 
 Exit codes: 0 fine, 1 bad input, 2 wrong usage";
@@ -38,12 +40,14 @@ Exit codes: 0 fine, 1 bad input, 2 wrong usage";
 enum Command {
     Info(info::Options),
     View(view::Options),
+    Plot(plot::Options),
 }
 
 fn main() -> ExitCode {
     let result = match Arguments::parse().command {
         Command::Info(options) => info::run(&options),
         Command::View(options) => view::run(&options),
+        Command::Plot(options) => plot::run(&options),
     };
     match result {
         Ok(()) => ExitCode::SUCCESS,

@@ -21,7 +21,7 @@ pub(crate) fn print(text: &str) -> Result<(), Failure> {
 
 /// Tells why a command failed.
 pub(crate) fn report(failure: &Failure) {
-    note(&format!("error: {failure}\n"));
+    note(&format!("error: {}\n", printable(&failure.to_string())));
 }
 
 /// Writes to standard error. That this can fail as well is nothing anyone could be told.
@@ -32,4 +32,29 @@ pub(crate) fn note(text: &str) {
             .write_all(text.as_bytes())
             .and_then(|()| stderr.flush()),
     );
+}
+
+/// A text in which nothing but line breaks can move the cursor: names in a file may hold any
+/// character, a terminal's escape sequences too.
+pub(crate) fn printable(text: &str) -> String {
+    let is_harmless = |character: char| character == '\n' || !character.is_control();
+    text.chars()
+        .map(|character| {
+            if is_harmless(character) {
+                character
+            } else {
+                '\u{fffd}'
+            }
+        })
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn escape_sequences_are_defused() {
+        assert_eq!(printable("a\u{1b}[2Jb\nc\r"), "a\u{fffd}[2Jb\nc\u{fffd}");
+    }
 }

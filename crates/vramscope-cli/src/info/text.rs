@@ -9,6 +9,7 @@ use vramscope_core::model::{ContainerKind, Source};
 use vramscope_core::units::{Bytes, Count};
 
 use super::{Info, PeakSites};
+use crate::output;
 
 /// Width of the labels.
 const LABEL: usize = 16;
@@ -80,7 +81,7 @@ impl Page {
     }
 
     fn push(&mut self, line: &str) {
-        self.text.push_str(line);
+        self.text.push_str(&output::printable(line));
         self.text.push('\n');
     }
 }
@@ -311,7 +312,13 @@ fn warning_lines(page: &mut Page, summary: &Summary) {
     }
     page.title("odd about this file");
     for warning in &summary.warnings {
-        let places = match warning.places.as_slice() {
+        let places: Vec<_> = warning
+            .places
+            .iter()
+            .map(String::as_str)
+            .filter(|place| !place.is_empty())
+            .collect();
+        let places = match places.as_slice() {
             [] => String::new(),
             places => format!(" (e.g. {})", places.join(", ")),
         };

@@ -32,3 +32,8 @@ fn wrong_usage_exits_with_2() {
         assert_eq!(vramscope(arguments).status.code(), Some(2), "{arguments:?}");
     }
 }
+
+#[test]
+fn help_of_plot() {
+    assert_snapshot!(transcript(&vramscope(&["plot", "--help"])));
+}

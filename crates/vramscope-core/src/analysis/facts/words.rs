@@ -53,8 +53,9 @@ fn text(kind: FactKind) -> String {
             } else {
                 ""
             };
+            let have = plural(without, "has", "have");
             format!(
-                "{} of {} allocations have no stack{older}.",
+                "{} of {} allocations {have} no stack{older}.",
                 Count(without),
                 Count(of)
             )
@@ -116,10 +117,11 @@ fn text(kind: FactKind) -> String {
             Bytes(bytes)
         ),
         FactKind::PendingFree { allocations, bytes } => format!(
-            "{} freed {} of {} in all still wait for other streams at the end.",
+            "{} freed {} of {} in all still {} for other streams at the end.",
             Count(allocations),
             plural(allocations, "allocation", "allocations"),
-            Bytes(bytes)
+            Bytes(bytes),
+            plural(allocations, "waits", "wait")
         ),
     }
 }
