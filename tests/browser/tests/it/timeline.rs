@@ -45,7 +45,7 @@ fn a_click_pins_and_escape_lets_go() {
     let (x_px, y_px) = on_memory(&mut open);
     open.page.click(x_px, y_px, 1).unwrap();
     // The allocation's name: its address and how many had that address before it.
-    let pinned = r"/0x[0-9a-f]+_\d+/.test(document.querySelector('.details').innerText)";
+    let pinned = r"/\bb[0-9a-f]{6,}_\d+\b/.test(document.querySelector('.details').innerText)";
     open.page.wait_for(pinned, PATIENCE).unwrap();
     let details = open.page.text(".details").unwrap();
     for word in ["bytes", "event", ".py"] {
@@ -92,7 +92,7 @@ fn dragging_pans() {
 #[test]
 fn a_double_click_fits_an_allocation() {
     let mut open = open_sample();
-    let (x_px, y_px) = open.point(0.3, 0.4);
+    let (x_px, y_px) = open.point(0.4, 0.5);
     open.repainted(|page| page.click(x_px, y_px, 2).unwrap());
     assert!(open.shown_part() < 0.99, "nothing was fitted");
     open.check_quiet();
