@@ -37,21 +37,34 @@ pub(super) fn of(machine: &Machine, field: Option<&str>) -> String {
 fn marks_at(machine: &Machine, at: usize) -> (bool, Option<usize>) {
     let marks = machine.marks.iter().map(|&mark| mark as usize);
     let is_marked = marks.clone().any(|mark| mark == at + 1);
-    (is_marked, marks.filter(|&mark| mark > at + 1).min().map(|mark| mark - 1))
+    (
+        is_marked,
+        marks
+            .filter(|&mark| mark > at + 1)
+            .min()
+            .map(|mark| mark - 1),
+    )
 }
 
 /// Adds the index of the item under construction; its place on the stack.
 fn in_list(path: &mut String, machine: &Machine, at: usize, list: u32) -> Option<usize> {
     let (is_marked, inner) = marks_at(machine, at);
     let last = machine.stack.len() - 1;
-    let item = if is_marked { inner.unwrap_or(last) } else { at + 1 };
+    let item = if is_marked {
+        inner.unwrap_or(last)
+    } else {
+        at + 1
+    };
     if item > last && !is_marked {
         return None;
     }
     // Lists hold things of one kind, so a dict after a list is that list's first item.
     let value = |at: usize| machine.stack.get(at).map(|&packed| machine.value(packed));
     let is_within_last = item > at + 1
-        && matches!((value(item - 1), value(item)), (Some(Value::List(_)), Some(Value::Dict(_))));
+        && matches!(
+            (value(item - 1), value(item)),
+            (Some(Value::List(_)), Some(Value::Dict(_)))
+        );
     let item = item - usize::from(is_within_last);
     push_index(path, machine.list_len(list) + item.saturating_sub(at + 1));
     (item > at && item <= last).then_some(item)
@@ -59,7 +72,13 @@ fn in_list(path: &mut String, machine: &Machine, at: usize, list: u32) -> Option
 
 /// Adds the key whose value is under construction; the value's place on the stack. In a dict that is
 /// itself the record at fault, the caller names the key.
-fn in_dict(path: &mut String, machine: &Machine, at: usize, dict: u32, has_field: bool) -> Option<usize> {
+fn in_dict(
+    path: &mut String,
+    machine: &Machine,
+    at: usize,
+    dict: u32,
+    has_field: bool,
+) -> Option<usize> {
     let (is_marked, inner) = marks_at(machine, at);
     if is_marked && inner.is_none() && has_field {
         return None;
@@ -69,7 +88,10 @@ fn in_dict(path: &mut String, machine: &Machine, at: usize, dict: u32, has_field
         // What follows a finished value is the next key; anything else is an item of an open value.
         let is_open = !is_marked
             || inner == Some(key + 1)
-            || machine.stack.get(key + 2).is_some_and(|next| next.text().is_none());
+            || machine
+                .stack
+                .get(key + 2)
+                .is_some_and(|next| next.text().is_none());
         if value.is_none() || is_open {
             push_key(path, machine, dict, machine.stack[key]);
             return value.map(|_| key + 1);

@@ -16,17 +16,39 @@ pub(crate) fn assert_same(name: &str, value: &Value, snapshot: &Snapshot) {
     let segments = top.map_or_else(|| value.items(), |top| top.list("segments"));
     at.segments("segments", &segments, &snapshot.segments);
     let traces = top.map(|top| top.list("device_traces")).unwrap_or_default();
-    assert_eq!(traces.len(), snapshot.traces.len(), "{name}: number of traces");
+    assert_eq!(
+        traces.len(),
+        snapshot.traces.len(),
+        "{name}: number of traces"
+    );
     for (device, trace) in traces.iter().enumerate() {
-        at.trace(&format!("device_traces[{device}]"), &trace.items(), snapshot.traces[device].clone());
+        at.trace(
+            &format!("device_traces[{device}]"),
+            &trace.items(),
+            snapshot.traces[device].clone(),
+        );
     }
     let Some(top) = top else { return };
-    at.segments("host_segments", &top.list("host_segments"), &snapshot.host_segments);
-    at.trace("host_traces", &top.list("host_traces"), snapshot.host_trace.clone());
+    at.segments(
+        "host_segments",
+        &top.list("host_segments"),
+        &snapshot.host_segments,
+    );
+    at.trace(
+        "host_traces",
+        &top.list("host_traces"),
+        snapshot.host_trace.clone(),
+    );
     at.annotations(&top.list("external_annotations"));
-    let settings = top.get("allocator_settings").map(|settings| settings.json());
+    let settings = top
+        .get("allocator_settings")
+        .map(|settings| settings.json());
     let ours = serde_json::Value::Object(snapshot.settings.clone());
-    assert_eq!(settings.unwrap_or_else(|| serde_json::json!({})), ours, "{name}: settings");
+    assert_eq!(
+        settings.unwrap_or_else(|| serde_json::json!({})),
+        ours,
+        "{name}: settings"
+    );
 }
 
 struct Place<'a> {
@@ -44,14 +66,46 @@ impl Place<'_> {
 
     fn segment(&self, place: &str, value: &Value, segment: &Segment) {
         let unsigned = |key: &str| value.get(key).and_then(|value| value.int()).map(as_u64);
-        assert_eq!(value.get("device").and_then(|device| device.int()), Some(segment.device.into()), "{place}");
-        assert_eq!(unsigned("address"), Some(segment.address), "{place}.address");
-        assert_eq!(unsigned("total_size"), Some(segment.total_size), "{place}.total_size");
-        assert_eq!(unsigned("allocated_size"), segment.allocated_size, "{place}.allocated_size");
-        assert_eq!(unsigned("active_size"), segment.active_size, "{place}.active_size");
-        assert_eq!(unsigned("requested_size"), segment.requested_size, "{place}.requested_size");
-        assert_eq!(unsigned("stream"), segment.stream.map(|stream| stream as u64), "{place}.stream");
-        assert_eq!(pool(value.get("segment_pool_id")), segment.pool, "{place}.segment_pool_id");
+        assert_eq!(
+            value.get("device").and_then(|device| device.int()),
+            Some(segment.device.into()),
+            "{place}"
+        );
+        assert_eq!(
+            unsigned("address"),
+            Some(segment.address),
+            "{place}.address"
+        );
+        assert_eq!(
+            unsigned("total_size"),
+            Some(segment.total_size),
+            "{place}.total_size"
+        );
+        assert_eq!(
+            unsigned("allocated_size"),
+            segment.allocated_size,
+            "{place}.allocated_size"
+        );
+        assert_eq!(
+            unsigned("active_size"),
+            segment.active_size,
+            "{place}.active_size"
+        );
+        assert_eq!(
+            unsigned("requested_size"),
+            segment.requested_size,
+            "{place}.requested_size"
+        );
+        assert_eq!(
+            unsigned("stream"),
+            segment.stream.map(|stream| stream as u64),
+            "{place}.stream"
+        );
+        assert_eq!(
+            pool(value.get("segment_pool_id")),
+            segment.pool,
+            "{place}.segment_pool_id"
+        );
         let expandable = match value.get("is_expandable") {
             Some(Value::Bool(truth)) => Some(truth),
             _ => None,
@@ -63,21 +117,37 @@ impl Place<'_> {
             SegmentKind::Other(text) => self.text(text),
         });
         let theirs = value.get("segment_type");
-        assert_eq!(theirs.as_ref().and_then(Value::text), kind, "{place}.segment_type");
+        assert_eq!(
+            theirs.as_ref().and_then(Value::text),
+            kind,
+            "{place}.segment_type"
+        );
         self.stack(place, value.get("frames"), segment.stack);
         self.blocks(place, &value.list("blocks"), segment);
     }
 
     fn blocks(&self, place: &str, values: &[Value], segment: &Segment) {
-        assert_eq!(values.len(), segment.blocks.len(), "{place}: number of blocks");
+        assert_eq!(
+            values.len(),
+            segment.blocks.len(),
+            "{place}: number of blocks"
+        );
         let mut next_address = segment.address;
         for (index, (value, id)) in values.iter().zip(segment.block_ids()).enumerate() {
             let place = format!("{place}.blocks[{index}]");
             let block = self.snapshot.blocks.get(id);
             let unsigned = |key: &str| value.get(key).and_then(|value| value.int()).map(as_u64);
-            assert_eq!(unsigned("address").unwrap_or(next_address), block.address, "{place}.address");
+            assert_eq!(
+                unsigned("address").unwrap_or(next_address),
+                block.address,
+                "{place}.address"
+            );
             assert_eq!(unsigned("size"), Some(block.size), "{place}.size");
-            assert_eq!(unsigned("requested_size"), block.requested_size, "{place}.requested_size");
+            assert_eq!(
+                unsigned("requested_size"),
+                block.requested_size,
+                "{place}.requested_size"
+            );
             let theirs = value.get("state");
             let state = match block.state {
                 BlockState::ActiveAllocated => "active_allocated",
@@ -85,10 +155,13 @@ impl Place<'_> {
                 BlockState::Inactive => "inactive",
                 BlockState::Other(text) => self.text(text),
             };
-            let theirs = theirs.as_ref().and_then(Value::text).map(|state| match state {
-                "active_awaiting_free" => "active_pending_free",
-                state => state,
-            });
+            let theirs = theirs
+                .as_ref()
+                .and_then(Value::text)
+                .map(|state| match state {
+                    "active_awaiting_free" => "active_pending_free",
+                    state => state,
+                });
             assert_eq!(theirs, Some(state), "{place}.state");
             self.stack(&place, value.get("frames"), block.stack);
             self.tenants(&place, value, id);
@@ -103,7 +176,11 @@ impl Place<'_> {
         for (theirs, ours) in theirs.iter().zip(ours) {
             let unsigned = |key: &str| theirs.get(key).and_then(|value| value.int()).map(as_u64);
             assert_eq!(unsigned("addr"), ours.address, "{place}.history");
-            assert_eq!(unsigned("real_size"), Some(ours.real_size), "{place}.history");
+            assert_eq!(
+                unsigned("real_size"),
+                Some(ours.real_size),
+                "{place}.history"
+            );
             self.stack(place, theirs.get("frames"), ours.stack);
         }
     }
@@ -111,7 +188,11 @@ impl Place<'_> {
     fn trace(&self, trace: &str, values: &[Value], rows: std::ops::Range<u32>) {
         assert_eq!(values.len(), rows.len(), "{}: length of {trace}", self.name);
         for (index, (value, row)) in values.iter().zip(rows).enumerate() {
-            self.event(&format!("{}: {trace}[{index}]", self.name), value, EventId(row));
+            self.event(
+                &format!("{}: {trace}[{index}]", self.name),
+                value,
+                EventId(row),
+            );
         }
     }
 
@@ -120,27 +201,52 @@ impl Place<'_> {
         let context = *self.snapshot.contexts.get(event.context);
         let unsigned = |key: &str| value.get(key).and_then(|value| value.int()).map(as_u64);
         let action = value.get("action");
-        assert_eq!(action.as_ref().and_then(Value::text), Some(self.snapshot.action_name(id)), "{place}.action");
+        assert_eq!(
+            action.as_ref().and_then(Value::text),
+            Some(self.snapshot.action_name(id)),
+            "{place}.action"
+        );
         let addr = unsigned("addr").or(unsigned("device_free"));
         assert_eq!(addr, Some(event.addr), "{place}.addr");
         assert_eq!(unsigned("size"), Some(event.size), "{place}.size");
-        assert_eq!(unsigned("stream"), Some(context.stream as u64), "{place}.stream");
+        assert_eq!(
+            unsigned("stream"),
+            Some(context.stream as u64),
+            "{place}.stream"
+        );
         let time = value.get("time_us").and_then(|time| time.int());
-        assert_eq!(time.unwrap_or(i128::from(NO_TIME)), i128::from(event.time_us), "{place}.time_us");
+        assert_eq!(
+            time.unwrap_or(i128::from(NO_TIME)),
+            i128::from(event.time_us),
+            "{place}.time_us"
+        );
         assert_eq!(pool(value.get("pool_id")), context.pool, "{place}.pool_id");
         self.optional(place, value, "compile_context", context.compile_context);
         self.optional(place, value, "user_metadata", context.user_metadata);
         self.optional(place, value, "internal_metadata", context.internal_metadata);
         self.optional(place, value, "category", context.category);
         let theirs: Vec<Value> = value.list("forward_frames");
-        let ours: Vec<&str> = self.snapshot.contexts.forward_lines(&context).map(|id| self.text(id)).collect();
-        assert_eq!(theirs.iter().filter_map(Value::text).collect::<Vec<_>>(), ours, "{place}.forward_frames");
+        let ours: Vec<&str> = self
+            .snapshot
+            .contexts
+            .forward_lines(&context)
+            .map(|id| self.text(id))
+            .collect();
+        assert_eq!(
+            theirs.iter().filter_map(Value::text).collect::<Vec<_>>(),
+            ours,
+            "{place}.forward_frames"
+        );
         self.stack(place, value.get("frames"), event.stack);
     }
 
     fn optional(&self, place: &str, value: &Value, key: &str, ours: Option<StringId>) {
         let theirs = value.get(key);
-        assert_eq!(theirs.as_ref().and_then(Value::text), ours.map(|id| self.text(id)), "{place}.{key}");
+        assert_eq!(
+            theirs.as_ref().and_then(Value::text),
+            ours.map(|id| self.text(id)),
+            "{place}.{key}"
+        );
     }
 
     fn stack(&self, place: &str, theirs: Option<Value>, ours: StackId) {
@@ -153,12 +259,28 @@ impl Place<'_> {
         assert_eq!(theirs.len(), ours.len(), "{place}.frames");
         for (theirs, ours) in theirs.iter().zip(ours) {
             let ours = self.snapshot.frames.get(ours);
-            let text = |key: &str| theirs.get(key).and_then(|value| value.text().map(str::to_owned)).unwrap_or_default();
+            let text = |key: &str| {
+                theirs
+                    .get(key)
+                    .and_then(|value| value.text().map(str::to_owned))
+                    .unwrap_or_default()
+            };
             assert_eq!(text("name"), self.text(ours.name), "{place}.frames");
             assert_eq!(text("filename"), self.text(ours.filename), "{place}.frames");
-            assert_eq!(theirs.get("line").and_then(|line| line.int()), Some(ours.line.into()), "{place}.frames");
-            let fx = ours.fx.map(|fx| [fx.op, fx.name, fx.target, fx.original_trace].map(|id| self.text(id).to_owned()));
-            let keys = ["fx_node_op", "fx_node_name", "fx_node_target", "fx_original_trace"];
+            assert_eq!(
+                theirs.get("line").and_then(|line| line.int()),
+                Some(ours.line.into()),
+                "{place}.frames"
+            );
+            let fx = ours.fx.map(|fx| {
+                [fx.op, fx.name, fx.target, fx.original_trace].map(|id| self.text(id).to_owned())
+            });
+            let keys = [
+                "fx_node_op",
+                "fx_node_name",
+                "fx_node_target",
+                "fx_original_trace",
+            ];
             let has_fx = keys.iter().any(|key| theirs.get(key).is_some());
             assert_eq!(has_fx.then(|| keys.map(text)), fx, "{place}.frames: fx");
         }
@@ -166,17 +288,34 @@ impl Place<'_> {
 
     fn annotations(&self, values: &[Value]) {
         let ours = &self.snapshot.annotations.rows;
-        assert_eq!(values.len(), ours.len(), "{}: external_annotations", self.name);
+        assert_eq!(
+            values.len(),
+            ours.len(),
+            "{}: external_annotations",
+            self.name
+        );
         for (value, ours) in values.iter().zip(ours) {
             let stage = match ours.stage {
                 vramscope_core::model::Stage::Start => "START",
                 vramscope_core::model::Stage::End => "END",
                 vramscope_core::model::Stage::Other(text) => self.text(text),
             };
-            assert_eq!(value.get("stage").as_ref().and_then(Value::text), Some(stage));
-            assert_eq!(value.get("name").as_ref().and_then(Value::text), Some(self.text(ours.name)));
-            assert_eq!(value.get("device").and_then(|device| device.int()), Some(ours.device.into()));
-            assert_eq!(value.get("time_us").and_then(|time| time.int()), Some(ours.time_us.into()));
+            assert_eq!(
+                value.get("stage").as_ref().and_then(Value::text),
+                Some(stage)
+            );
+            assert_eq!(
+                value.get("name").as_ref().and_then(Value::text),
+                Some(self.text(ours.name))
+            );
+            assert_eq!(
+                value.get("device").and_then(|device| device.int()),
+                Some(ours.device.into())
+            );
+            assert_eq!(
+                value.get("time_us").and_then(|time| time.int()),
+                Some(ours.time_us.into())
+            );
         }
     }
 
@@ -192,5 +331,8 @@ fn as_u64(number: i128) -> u64 {
 
 fn pool(value: Option<Value>) -> Option<PoolId> {
     let items = value?.items();
-    Some(PoolId(as_u64(items.first()?.int()?), as_u64(items.get(1)?.int()?)))
+    Some(PoolId(
+        as_u64(items.first()?.int()?),
+        as_u64(items.get(1)?.int()?),
+    ))
 }

@@ -11,7 +11,11 @@ use crate::support::{File, fixtures, fixtures_in};
 
 fn find(folder: &str, name: &str) -> Snapshot {
     let wanted = format!("{folder}/{name}");
-    fixtures_in(folder).iter().find(|file| file.name == wanted).expect(&wanted).decode()
+    fixtures_in(folder)
+        .iter()
+        .find(|file| file.name == wanted)
+        .expect(&wanted)
+        .decode()
 }
 
 /// One of the files of the newest torch.
@@ -49,15 +53,26 @@ fn every_container_holds_the_same() {
     ];
     let original = newest("streams_completed.pickle");
     let files = fixtures_in("containers");
-    let names: Vec<_> = files.iter().map(|file| file.name.trim_start_matches("containers/")).collect();
-    assert_eq!(names, expected.iter().map(|(name, _)| *name).collect::<Vec<_>>());
+    let names: Vec<_> = files
+        .iter()
+        .map(|file| file.name.trim_start_matches("containers/"))
+        .collect();
+    assert_eq!(
+        names,
+        expected.iter().map(|(name, _)| *name).collect::<Vec<_>>()
+    );
     for (file, (_, containers)) in files.iter().zip(expected) {
         let snapshot = file.decode();
         // Protocols 0 and 1 do not say which they are.
         let same = snapshot.source.containers == *containers
             || matches!(containers, [Pickle(1)]) && snapshot.source.containers == [Pickle(0)];
         assert!(same, "{}: {:?}", file.name, snapshot.source.containers);
-        assert_eq!(snapshot.source.file_bytes, file.bytes.len() as u64, "{}", file.name);
+        assert_eq!(
+            snapshot.source.file_bytes,
+            file.bytes.len() as u64,
+            "{}",
+            file.name
+        );
         assert_eq!(difference(&snapshot, &original), None, "{}", file.name);
         assert_eq!(snapshot.warnings, original.warnings, "{}", file.name);
         assert_eq!(snapshot.keys, original.keys, "{}", file.name);
@@ -79,13 +94,26 @@ fn what_is_no_snapshot_is_refused() {
             "empty.pickle" => error.kind == ErrorKind::Empty,
             name if name.starts_with("truncated") => matches!(error.kind, ErrorKind::Truncated(_)),
             "text.txt" => error.kind == ErrorKind::UnknownFormat,
-            "object.pickle" => matches!(error.kind, ErrorKind::ForbiddenOpcode { .. } | ErrorKind::NotASnapshot(_)),
+            "object.pickle" => matches!(
+                error.kind,
+                ErrorKind::ForbiddenOpcode { .. } | ErrorKind::NotASnapshot(_)
+            ),
             "no_action.pickle" => error.to_string().contains("device_traces") && error.offset > 0,
             "wrong_type.pickle" => error.path == "device_traces[0][0].addr" && error.offset > 0,
-            "checkpoint.pt" | "old_checkpoint.pt" | "chrome_trace.json" | "memory_timeline.json" | "nuls.pickle"
-            | "other.html" | "torch_2_0.html" => matches!(error.kind, ErrorKind::NotASnapshot(_)),
-            "empty.zip" | "no_snapshot.zip" => matches!(error.kind, ErrorKind::ArchiveWithout { .. }),
-            _ => matches!(error.kind, ErrorKind::WrongShape(_) | ErrorKind::UnknownFormat | ErrorKind::NotASnapshot(_)),
+            "checkpoint.pt"
+            | "old_checkpoint.pt"
+            | "chrome_trace.json"
+            | "memory_timeline.json"
+            | "nuls.pickle"
+            | "other.html"
+            | "torch_2_0.html" => matches!(error.kind, ErrorKind::NotASnapshot(_)),
+            "empty.zip" | "no_snapshot.zip" => {
+                matches!(error.kind, ErrorKind::ArchiveWithout { .. })
+            }
+            _ => matches!(
+                error.kind,
+                ErrorKind::WrongShape(_) | ErrorKind::UnknownFormat | ErrorKind::NotASnapshot(_)
+            ),
         };
         assert!(is_expected, "{name}: {:?}: {error}", error.kind);
     }
@@ -106,25 +134,61 @@ fn the_producer_is_told_from_the_keys() {
         ("torch-2.12.0", "torch 2.12"),
     ];
     for (folder, expected) in expected {
-        let snapshot = find(folder, "training.pickle");
-        assert!(snapshot.producer.name.starts_with(expected), "{folder}: {:?}", snapshot.producer);
+        let snapshot = find(folder, "recorded_late.pickle");
+        assert!(
+            snapshot.producer.name.starts_with(expected),
+            "{folder}: {:?}",
+            snapshot.producer
+        );
     }
-    assert_eq!(newest("training.pickle").producer.name, "torch 2.14 or newer");
-    assert!(newest("profile_to_snapshot.pickle").producer.name.contains("_profile_to_snapshot"));
-    assert!(newest("memory_snapshot_list.pickle").producer.name.contains("memory_snapshot"));
+    assert_eq!(
+        newest("training.pickle").producer.name,
+        "torch 2.14 or newer"
+    );
+    assert!(
+        newest("profile_to_snapshot.pickle")
+            .producer
+            .name
+            .contains("_profile_to_snapshot")
+    );
+    assert!(
+        newest("memory_snapshot_list.pickle")
+            .producer
+            .name
+            .contains("memory_snapshot")
+    );
     assert!(find("legacy", "xpu.pickle").producer.name.contains("xpu"));
-    assert!(find("legacy", "torch_1_13.pickle").producer.name.contains("1.13"));
-    assert!(find("legacy", "torch_2_0.pickle").producer.name.contains("2.0"));
+    assert!(
+        find("legacy", "torch_1_13.pickle")
+            .producer
+            .name
+            .contains("1.13")
+    );
+    assert!(
+        find("legacy", "torch_2_0.pickle")
+            .producer
+            .name
+            .contains("2.0")
+    );
 }
 
 #[test]
 fn genuine_files_break_no_rule() {
-    for file in fixtures().iter().filter(|file| file.name.starts_with("torch-")) {
+    for file in fixtures()
+        .iter()
+        .filter(|file| file.name.starts_with("torch-"))
+    {
         let warnings = file.decode().warnings;
         if file.name.ends_with("forward_frames.pickle") {
             // torch 2.15 writes the key in blocks too.
             let is_known = |kind: &WarningKind| matches!(kind, WarningKind::UnknownKey(key) if key == "forward_frames of a block");
-            assert!(warnings.list().iter().all(|warning| is_known(&warning.kind)), "{warnings:?}");
+            assert!(
+                warnings
+                    .list()
+                    .iter()
+                    .all(|warning| is_known(&warning.kind)),
+                "{warnings:?}"
+            );
         } else {
             assert_eq!(warnings.list(), [], "{}", file.name);
         }
@@ -133,11 +197,19 @@ fn genuine_files_break_no_rule() {
 
 fn actions(snapshot: &Snapshot, action: Action) -> Vec<EventId> {
     let rows = (0..snapshot.events.len()).map(EventId::from_index);
-    rows.filter(|row| snapshot.events.action[row.index()] == action).collect()
+    rows.filter(|row| snapshot.events.action[row.index()] == action)
+        .collect()
 }
 
 fn contexts(snapshot: &Snapshot, events: &[EventId]) -> Vec<Context> {
-    events.iter().map(|event| *snapshot.contexts.get(snapshot.events.context[event.index()])).collect()
+    events
+        .iter()
+        .map(|event| {
+            *snapshot
+                .contexts
+                .get(snapshot.events.context[event.index()])
+        })
+        .collect()
 }
 
 fn text(snapshot: &Snapshot, id: Option<StringId>) -> &str {
@@ -147,8 +219,17 @@ fn text(snapshot: &Snapshot, id: Option<StringId>) -> &str {
 #[test]
 fn pinned_host_memory() {
     let snapshot = newest("pinned.pickle");
-    assert_eq!((snapshot.host_segments.len(), snapshot.host_trace.len()), (7, 18));
-    assert!(snapshot.host_segments.rows.iter().all(|segment| segment.device == -1 && segment.blocks.len() == 1));
+    assert_eq!(
+        (snapshot.host_segments.len(), snapshot.host_trace.len()),
+        (7, 18)
+    );
+    assert!(
+        snapshot
+            .host_segments
+            .rows
+            .iter()
+            .all(|segment| segment.device == -1 && segment.blocks.len() == 1)
+    );
     assert_eq!(snapshot.devices(), [0]);
     assert_eq!(History::of(&snapshot, 0).allocations.len(), 1);
 }
@@ -157,29 +238,70 @@ fn pinned_host_memory() {
 fn annotations_and_metadata() {
     let snapshot = newest("annotated.pickle");
     let notes = contexts(&snapshot, &actions(&snapshot, Action::Annotate));
-    let notes: Vec<_> = notes.iter().map(|context| text(&snapshot, context.user_metadata)).collect();
+    let notes: Vec<_> = notes
+        .iter()
+        .map(|context| text(&snapshot, context.user_metadata))
+        .collect();
     assert_eq!(notes, ["packed into the graph", "a view", "again"]);
     let allocs = contexts(&snapshot, &actions(&snapshot, Action::Alloc));
-    let allocs: Vec<_> = allocs.iter().map(|context| text(&snapshot, context.user_metadata)).collect();
-    assert_eq!(allocs, ["", r#"{"phase":"forward","layer":3}"#, "step; two"]);
-    let names: Vec<_> = snapshot.annotations.rows.iter().map(|row| snapshot.strings.get(row.name)).collect();
-    assert_eq!(names, ["## forward ##", "inner é", "inner é", "## forward ##"]);
+    let allocs: Vec<_> = allocs
+        .iter()
+        .map(|context| text(&snapshot, context.user_metadata))
+        .collect();
+    assert_eq!(
+        allocs,
+        ["", r#"{"phase":"forward","layer":3}"#, "step; two"]
+    );
+    let names: Vec<_> = snapshot
+        .annotations
+        .rows
+        .iter()
+        .map(|row| snapshot.strings.get(row.name))
+        .collect();
+    assert_eq!(
+        names,
+        ["## forward ##", "inner é", "inner é", "## forward ##"]
+    );
     let history = History::of(&snapshot, 0);
-    let of_notes: Vec<_> =
-        actions(&snapshot, Action::Annotate).iter().map(|event| history.allocation_of_event[event.index()]).collect();
+    let of_notes: Vec<_> = actions(&snapshot, Action::Annotate)
+        .iter()
+        .map(|event| history.allocation_of_event[event.index()])
+        .collect();
     assert_eq!(of_notes, [0, 1, 0]);
 }
 
 #[test]
 fn pools_streams_and_graphs() {
     let snapshot = newest("private_pools.pickle");
-    assert!(snapshot.segments.rows.iter().any(|segment| segment.pool == Some(PoolId(0, 1))));
+    assert!(
+        snapshot
+            .segments
+            .rows
+            .iter()
+            .any(|segment| segment.pool == Some(PoolId(0, 1)))
+    );
     let allocs = contexts(&snapshot, &actions(&snapshot, Action::Alloc));
-    assert_eq!(allocs.iter().filter(|context| context.pool == Some(PoolId(0, 1))).count(), 4);
+    assert_eq!(
+        allocs
+            .iter()
+            .filter(|context| context.pool == Some(PoolId(0, 1)))
+            .count(),
+        4
+    );
     let snapshot = newest("cuda_graph.pickle");
-    assert!(snapshot.segments.rows.iter().any(|segment| segment.pool == Some(PoolId(1, 0))));
+    assert!(
+        snapshot
+            .segments
+            .rows
+            .iter()
+            .any(|segment| segment.pool == Some(PoolId(1, 0)))
+    );
     let snapshot = newest("streams_pending.pickle");
-    let pending = snapshot.blocks.rows.iter().filter(|block| block.state == BlockState::ActivePendingFree);
+    let pending = snapshot
+        .blocks
+        .rows
+        .iter()
+        .filter(|block| block.state == BlockState::ActivePendingFree);
     assert_eq!(pending.count(), 5);
     let history = History::of(&snapshot, 0);
     let table = &history.allocations;
@@ -194,24 +316,38 @@ fn out_of_memory_and_unusual_stacks() {
         let failures = actions(&snapshot, Action::Oom);
         assert_eq!(failures.len(), 1, "{name}");
         let event = snapshot.events.get(failures[0]);
-        assert!(event.addr < 128 << 20 && event.size > event.addr, "{name}: free bytes and request");
+        assert!(
+            event.addr < 128 << 20 && event.size > event.addr,
+            "{name}: free bytes and request"
+        );
     }
     let snapshot = newest("forward_frames.pickle");
     let has_lines = |context: &Context| snapshot.contexts.forward_lines(context).len() == 4;
     assert!(snapshot.contexts.rows().iter().any(has_lines));
     let snapshot = newest("fx_frames.pickle");
     let rows = (0..snapshot.frames.len()).map(vramscope_core::ids::FrameId::from_index);
-    let ops: Vec<_> = rows.filter_map(|row| snapshot.frames.get(row).fx).map(|fx| snapshot.strings.get(fx.op)).collect();
+    let ops: Vec<_> = rows
+        .filter_map(|row| snapshot.frames.get(row).fx)
+        .map(|fx| snapshot.strings.get(fx.op))
+        .collect();
     assert!(ops.contains(&"call_function"));
     let snapshot = newest("stacks_all.pickle");
     assert!(snapshot.strings.find("torch::unwind::unwind()").is_some());
     let snapshot = newest("compiled.pickle");
-    assert!(snapshot.strings.find("Torch-Compiled Region: 0/0").is_some());
+    assert!(
+        snapshot
+            .strings
+            .find("Torch-Compiled Region: 0/0")
+            .is_some()
+    );
 }
 
 #[test]
 fn signed_and_unsigned_addresses_are_the_same() {
-    let (signed, unsigned) = (find("legacy", "signed_addresses.pickle"), find("legacy", "xpu.pickle"));
+    let (signed, unsigned) = (
+        find("legacy", "signed_addresses.pickle"),
+        find("legacy", "xpu.pickle"),
+    );
     assert_eq!(difference(&signed, &unsigned), None);
     assert_eq!(unsigned.segments.rows[0].address, 0xffff_8000_0000_0000);
 }
@@ -220,7 +356,11 @@ fn signed_and_unsigned_addresses_are_the_same() {
 fn tenants_of_torch_1_13() {
     let snapshot = find("legacy", "torch_1_13.pickle");
     let blocks = &snapshot.blocks;
-    let requested: Vec<_> = blocks.rows.iter().map(|block| blocks.requested_bytes(block)).collect();
+    let requested: Vec<_> = blocks
+        .rows
+        .iter()
+        .map(|block| blocks.requested_bytes(block))
+        .collect();
     assert_eq!(requested[..2], [1000, 900]);
     assert_eq!(blocks.tenants(&blocks.rows[0]).len(), 3);
     assert_eq!(blocks.rows[1].address, blocks.rows[0].address + 2048);
@@ -236,8 +376,15 @@ fn unknown_things_are_kept_or_counted() {
         .filter(|event| matches!(snapshot.events.action[event.index()], Action::Other(_)))
         .map(|event| snapshot.action_name(event).to_owned())
         .collect();
-    assert!(unknown.starts_with(&["workspace_snapshot".to_owned(), "user_defined".to_owned()]), "{unknown:?}");
-    assert!(snapshot.warnings.list().len() >= 4, "{:?}", snapshot.warnings);
+    assert!(
+        unknown.starts_with(&["workspace_snapshot".to_owned(), "user_defined".to_owned()]),
+        "{unknown:?}"
+    );
+    assert!(
+        snapshot.warnings.list().len() >= 4,
+        "{:?}",
+        snapshot.warnings
+    );
     assert_eq!(snapshot.blocks.rows[1].state, BlockState::ActivePendingFree);
 }
 
@@ -248,7 +395,10 @@ fn fixtures_are_small_and_name_no_machine() {
     assert!(total < 3 << 20, "{total} bytes");
     for file in &files {
         for place in ["/root/", "/tmp/", "/home/runner"] {
-            let found = file.bytes.windows(place.len()).any(|window| window == place.as_bytes());
+            let found = file
+                .bytes
+                .windows(place.len())
+                .any(|window| window == place.as_bytes());
             assert!(!found, "{} names {place}", file.name);
         }
     }

@@ -33,7 +33,11 @@ fn small_files() -> Vec<File> {
     ];
     let mut files = Vec::new();
     for folder in ["torch-2.15.0", "legacy", "containers"] {
-        files.extend(fixtures_in(folder).into_iter().filter(|file| names.contains(&&*file.name)));
+        files.extend(
+            fixtures_in(folder)
+                .into_iter()
+                .filter(|file| names.contains(&&*file.name)),
+        );
     }
     assert_eq!(files.len(), names.len());
     files
@@ -44,12 +48,25 @@ fn every_hostile_stream_is_refused_quickly() {
     for stream in hostile::all() {
         let start = Instant::now();
         let result = decode(&stream.bytes[..]);
-        assert!(start.elapsed() < Duration::from_secs(5), "{}: {:?}", stream.name, start.elapsed());
+        assert!(
+            start.elapsed() < Duration::from_secs(5),
+            "{}: {:?}",
+            stream.name,
+            start.elapsed()
+        );
         match result {
-            Ok(_) => assert!(stream.harmless || TOLERATED.contains(&stream.name), "{} was accepted", stream.name),
+            Ok(_) => assert!(
+                stream.harmless || TOLERATED.contains(&stream.name),
+                "{} was accepted",
+                stream.name
+            ),
             Err(error) => {
                 assert!(!stream.harmless, "{}: {error}", stream.name);
-                assert!(error.offset <= stream.bytes.len() as u64, "{}: {error}", stream.name);
+                assert!(
+                    error.offset <= stream.bytes.len() as u64,
+                    "{}: {error}",
+                    stream.name
+                );
             }
         }
     }
@@ -82,12 +99,21 @@ fn forbidden_opcodes_are_named_with_their_offset() {
     ];
     for &(code, name) in forbidden {
         // Behind enough genuine data that nothing takes it for another kind of file.
-        let before = Raw::proto(4).op(op::EMPTY_DICT).op(op::MARK).text("segments").op(op::EMPTY_LIST).text("device_traces");
+        let before = Raw::proto(4)
+            .op(op::EMPTY_DICT)
+            .op(op::MARK)
+            .text("segments")
+            .op(op::EMPTY_LIST)
+            .text("device_traces");
         let offset = before.clone().cut().len() as u64;
         let bytes = before.op(op::EMPTY_LIST).cut();
         let offset = offset + 1;
         let error = error_of(&[&bytes[..], &[code], b"os\nsystem\n."].concat());
-        assert_eq!(error.kind, ErrorKind::ForbiddenOpcode { name, code }, "{name}");
+        assert_eq!(
+            error.kind,
+            ErrorKind::ForbiddenOpcode { name, code },
+            "{name}"
+        );
         assert_eq!(error.offset, offset, "{name}");
         assert!(error.to_string().contains(name));
     }
@@ -96,7 +122,11 @@ fn forbidden_opcodes_are_named_with_their_offset() {
 #[test]
 fn bytes_that_are_no_opcode_are_told_so() {
     for code in [0x00, 0x01, b'A', b'z', 0x7f, 0x99, 0xff] {
-        let bytes = Raw::proto(4).op(op::EMPTY_DICT).op(op::MARK).text("segments").cut();
+        let bytes = Raw::proto(4)
+            .op(op::EMPTY_DICT)
+            .op(op::MARK)
+            .text("segments")
+            .cut();
         let error = error_of(&[&bytes[..], &[code]].concat());
         assert_eq!(error.kind, ErrorKind::UnknownOpcode(code));
         assert_eq!(error.offset, bytes.len() as u64);
@@ -105,9 +135,17 @@ fn bytes_that_are_no_opcode_are_told_so() {
 
 /// A snapshot with two devices, as Python writes it, whose trace entry 12 of device 0 has `key` = `value`.
 fn with_entry_12(key: &str, value: &str) -> Vec<u8> {
-    let entry = |key: &str, value: &str| format!(r#"{{"action": "alloc", "addr": 1, "size": 1, "stream": 0, "{key}": {value}}}"#);
+    let entry = |key: &str, value: &str| {
+        format!(r#"{{"action": "alloc", "addr": 1, "size": 1, "stream": 0, "{key}": {value}}}"#)
+    };
     let good = entry("time_us", "5");
-    let entries = [vec![good.clone(); 12], vec![entry(key, value)], vec![good; 3]].concat().join(",");
+    let entries = [
+        vec![good.clone(); 12],
+        vec![entry(key, value)],
+        vec![good; 3],
+    ]
+    .concat()
+    .join(",");
     format!(r#"{{"segments": [], "device_traces": [[{entries}], []]}}"#).into_bytes()
 }
 
@@ -123,12 +161,18 @@ fn value(json: &serde_json::Value) -> vramscope_synth::pickle::value::Value {
     match json {
         Json::Null => Value::None,
         Json::Bool(truth) => Value::Bool(*truth),
-        Json::Number(number) => number.as_i64().map_or_else(|| Value::Float(number.as_f64().unwrap()), |number| Value::Int(number.into())),
+        Json::Number(number) => number.as_i64().map_or_else(
+            || Value::Float(number.as_f64().unwrap()),
+            |number| Value::Int(number.into()),
+        ),
         Json::String(text) => Value::from(text.as_str()),
         Json::Array(items) => Value::List(items.iter().map(value).collect()),
-        Json::Object(entries) => {
-            Value::Dict(entries.iter().map(|(key, item)| (Value::from(key.as_str()), value(item))).collect())
-        },
+        Json::Object(entries) => Value::Dict(
+            entries
+                .iter()
+                .map(|(key, item)| (Value::from(key.as_str()), value(item)))
+                .collect(),
+        ),
     }
 }
 
@@ -144,7 +188,12 @@ fn wrong_types_are_told_with_their_path() {
     ];
     for (key, value, path) in cases {
         let json = with_entry_12(key, value);
-        for bytes in [pickled(&json, 0), pickled(&json, 2), pickled(&json, 4), json.clone()] {
+        for bytes in [
+            pickled(&json, 0),
+            pickled(&json, 2),
+            pickled(&json, 4),
+            json.clone(),
+        ] {
             let error = error_of(&bytes);
             assert_eq!(error.path, path, "{key} = {value}: {error}");
             assert!(error.offset > 0, "{key} = {value}: {error}");
@@ -155,8 +204,14 @@ fn wrong_types_are_told_with_their_path() {
 /// With one device Python writes no mark around the list of traces.
 #[test]
 fn paths_are_right_with_one_device() {
-    let json = String::from_utf8(with_entry_12("addr", r#""x""#)).unwrap().replace("], []]", "]]");
-    for bytes in [pickled(json.as_bytes(), 4), pickled(json.as_bytes(), 2), json.into_bytes()] {
+    let json = String::from_utf8(with_entry_12("addr", r#""x""#))
+        .unwrap()
+        .replace("], []]", "]]");
+    for bytes in [
+        pickled(json.as_bytes(), 4),
+        pickled(json.as_bytes(), 2),
+        json.into_bytes(),
+    ] {
         assert_eq!(error_of(&bytes).path, "device_traces[0][12].addr");
     }
 }
@@ -169,10 +224,23 @@ fn a_cut_file_is_an_error_wherever_it_is_cut() {
             match decode(&file.bytes[..length]) {
                 Ok(snapshot) => {
                     // Only what follows the data may be missing.
-                    assert_eq!(difference(&snapshot, &whole), None, "{} cut to {length}", file.name);
-                    assert!(!file.is_plain_pickle(), "{} cut to {length} was accepted", file.name);
+                    assert_eq!(
+                        difference(&snapshot, &whole),
+                        None,
+                        "{} cut to {length}",
+                        file.name
+                    );
+                    assert!(
+                        !file.is_plain_pickle(),
+                        "{} cut to {length} was accepted",
+                        file.name
+                    );
                 }
-                Err(error) => assert!(is_about_a_cut(&error, length), "{} cut to {length}: {error}", file.name),
+                Err(error) => assert!(
+                    is_about_a_cut(&error, length),
+                    "{} cut to {length}: {error}",
+                    file.name
+                ),
             }
         }
     }
@@ -190,12 +258,19 @@ fn is_about_a_cut(error: &Error, length: usize) -> bool {
 
 #[test]
 fn flipped_bits_never_panic() {
-    let limits = Limits { memory_bytes: 64 << 20, ..Limits::default() };
+    let limits = Limits {
+        memory_bytes: 64 << 20,
+        ..Limits::default()
+    };
     let mut accepted = 0_usize;
     let mut total = 0_usize;
     for file in small_files().iter().filter(|file| file.bytes.len() < 3000) {
         for at in 0..file.bytes.len() {
-            let bits: &[u8] = if file.is_plain_pickle() { &[0, 1, 3, 5, 7] } else { &[0, 6] };
+            let bits: &[u8] = if file.is_plain_pickle() {
+                &[0, 1, 3, 5, 7]
+            } else {
+                &[0, 6]
+            };
             for bit in bits {
                 let mut bytes = file.bytes.clone();
                 bytes[at] ^= 1 << bit;
@@ -234,12 +309,24 @@ fn a_lying_file_size_costs_nothing() {
 
 #[test]
 fn limits_are_kept() {
-    let deep = Raw::proto(2).repeat(op::EMPTY_LIST, 100).repeat(op::APPEND, 99).stop();
-    let text = Raw::proto(2).op_u32(op::BINUNICODE, 5000).bytes(&[b'x'; 5000]).stop();
+    let deep = Raw::proto(2)
+        .repeat(op::EMPTY_LIST, 100)
+        .repeat(op::APPEND, 99)
+        .stop();
+    let text = Raw::proto(2)
+        .op_u32(op::BINUNICODE, 5000)
+        .bytes(&[b'x'; 5000])
+        .stop();
     for bytes in [deep, text] {
-        let limits = Limits { string_bytes: 1000, ..Limits::default() };
+        let limits = Limits {
+            string_bytes: 1000,
+            ..Limits::default()
+        };
         let error = decode_within(&bytes, limits).err().map(|error| error.kind);
-        let is_refused = matches!(error, Some(ErrorKind::Limit { .. } | ErrorKind::WrongShape(_)));
+        let is_refused = matches!(
+            error,
+            Some(ErrorKind::Limit { .. } | ErrorKind::WrongShape(_))
+        );
         assert!(is_refused, "{error:?}");
     }
 }

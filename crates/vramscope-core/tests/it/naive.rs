@@ -22,9 +22,15 @@ pub(crate) enum Value {
 impl Value {
     /// The value of a key of a dict; the last one counts.
     pub(crate) fn get(&self, key: &str) -> Option<Value> {
-        let Value::Dict(entries) = self else { return None };
+        let Value::Dict(entries) = self else {
+            return None;
+        };
         let entries = entries.borrow();
-        entries.iter().rev().find(|(name, _)| name.text() == Some(key)).map(|(_, value)| value.clone())
+        entries
+            .iter()
+            .rev()
+            .find(|(name, _)| name.text() == Some(key))
+            .map(|(_, value)| value.clone())
     }
 
     /// The items of a list or tuple.
@@ -69,10 +75,15 @@ impl Value {
             Value::Float(number) => Json::from(*number),
             Value::Text(text) => Json::from(&**text),
             Value::Bytes(bytes) => Json::from(bytes.to_vec()),
-            Value::List(_) | Value::Tuple(_) => Json::Array(self.items().iter().map(Value::json).collect()),
+            Value::List(_) | Value::Tuple(_) => {
+                Json::Array(self.items().iter().map(Value::json).collect())
+            }
             Value::Dict(entries) => {
                 let entries = entries.borrow();
-                entries.iter().map(|(key, value)| (key.text().unwrap().to_owned(), value.json())).collect()
+                entries
+                    .iter()
+                    .map(|(key, value)| (key.text().unwrap().to_owned(), value.json()))
+                    .collect()
             }
         }
     }
@@ -90,9 +101,13 @@ pub(crate) fn from_json(json: &serde_json::Value) -> Value {
             _ => Value::Float(number.as_f64().unwrap()),
         },
         Json::String(text) => Value::Text(text.as_str().into()),
-        Json::Array(items) => Value::List(Rc::new(RefCell::new(items.iter().map(from_json).collect()))),
+        Json::Array(items) => {
+            Value::List(Rc::new(RefCell::new(items.iter().map(from_json).collect())))
+        }
         Json::Object(entries) => {
-            let entries = entries.iter().map(|(key, value)| (Value::Text(key.as_str().into()), from_json(value)));
+            let entries = entries
+                .iter()
+                .map(|(key, value)| (Value::Text(key.as_str().into()), from_json(value)));
             Value::Dict(Rc::new(RefCell::new(entries.collect())))
         }
     }
@@ -108,7 +123,13 @@ struct Reader<'a> {
 
 /// Reads one pickle.
 pub(crate) fn read(bytes: &[u8]) -> Value {
-    let mut reader = Reader { bytes, at: 0, stack: Vec::new(), marks: Vec::new(), memo: HashMap::new() };
+    let mut reader = Reader {
+        bytes,
+        at: 0,
+        stack: Vec::new(),
+        marks: Vec::new(),
+        memo: HashMap::new(),
+    };
     loop {
         let opcode = reader.take(1)[0];
         if opcode == b'.' {
@@ -248,20 +269,34 @@ impl Reader<'_> {
     }
 
     fn line(&mut self) -> String {
-        let length = self.bytes[self.at..].iter().position(|&byte| byte == b'\n').unwrap();
+        let length = self.bytes[self.at..]
+            .iter()
+            .position(|&byte| byte == b'\n')
+            .unwrap();
         let line = self.take(length + 1);
         // Protocol 0 writes Latin-1.
-        line[..length].iter().map(|&byte| char::from(byte)).collect()
+        line[..length]
+            .iter()
+            .map(|&byte| char::from(byte))
+            .collect()
     }
 
     fn unsigned(&mut self, count: usize) -> usize {
-        self.take(count).iter().rev().fold(0, |number, &byte| number << 8 | usize::from(byte))
+        self.take(count)
+            .iter()
+            .rev()
+            .fold(0, |number, &byte| number << 8 | usize::from(byte))
     }
 
     fn signed(&mut self, count: usize) -> i128 {
         let bytes = self.take(count);
         let negative = bytes.last().is_some_and(|&byte| byte >= 0x80);
-        bytes.iter().rev().fold(if negative { -1 } else { 0 }, |number, &byte| number << 8 | i128::from(byte))
+        bytes
+            .iter()
+            .rev()
+            .fold(if negative { -1 } else { 0 }, |number, &byte| {
+                number << 8 | i128::from(byte)
+            })
     }
 }
 

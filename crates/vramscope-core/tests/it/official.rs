@@ -72,24 +72,51 @@ pub(crate) fn annotate(snapshot: &Snapshot) -> Vec<Device> {
                 continue;
             }
             let action = event.action.name().unwrap_or("other");
-            entries.push(Entry { action, addr: event.addr, size: event.size, stream, raw_end });
+            entries.push(Entry {
+                action,
+                addr: event.addr,
+                size: event.size,
+                stream,
+                raw_end,
+            });
         }
-        devices.push(Device { entries, segments: Vec::new(), blocks: Vec::new() });
+        devices.push(Device {
+            entries,
+            segments: Vec::new(),
+            blocks: Vec::new(),
+        });
     }
+    add_final_state(snapshot, &mut devices, &mut name);
+    devices
+}
+
+/// The segments and active blocks of the final state, for the devices that have a trace.
+fn add_final_state(snapshot: &Snapshot, devices: &mut [Device], name: &mut impl FnMut(i64) -> u32) {
     for segment in &snapshot.segments.rows {
         let stream = name(segment.stream.unwrap_or(0));
-        let Some(device) = devices.get_mut(segment.device as usize) else { continue };
-        device.segments.push(Range { addr: segment.address, size: segment.total_size, stream });
+        let Some(device) = devices.get_mut(segment.device as usize) else {
+            continue;
+        };
+        device.segments.push(Range {
+            addr: segment.address,
+            size: segment.total_size,
+            stream,
+        });
         for id in segment.block_ids() {
             let block = snapshot.blocks.get(id);
             if block.state.is_active() {
                 let free_requested = block.state == BlockState::ActivePendingFree;
                 let requested_size = snapshot.blocks.requested_bytes(block);
-                device.blocks.push((block.address, Block { requested_size, free_requested }));
+                device.blocks.push((
+                    block.address,
+                    Block {
+                        requested_size,
+                        free_requested,
+                    },
+                ));
             }
         }
     }
-    devices
 }
 
 /// What the timeline amounts to.
@@ -111,8 +138,11 @@ pub(crate) struct Timeline {
 
 /// FORMAT.md 4.2.
 pub(crate) fn timeline(device: &Device, segment_view: bool, max_entries: usize) -> Timeline {
-    let (alloc, frees): (&str, &[&str]) =
-        if segment_view { ("segment_alloc", &["segment_free"]) } else { ("alloc", &["free", "free_completed"]) };
+    let (alloc, frees): (&str, &[&str]) = if segment_view {
+        ("segment_alloc", &["segment_free"])
+    } else {
+        ("alloc", &["free", "free_completed"])
+    };
     let mut sizes: Vec<u64> = Vec::new();
     let mut initially: Vec<usize> = Vec::new();
     let mut actions: Vec<usize> = Vec::new();
@@ -137,10 +167,19 @@ pub(crate) fn timeline(device: &Device, segment_view: bool, max_entries: usize) 
         }
     }
     let remaining: Vec<(u64, u64)> = if segment_view {
-        device.segments.iter().map(|segment| (segment.addr, segment.size)).collect()
+        device
+            .segments
+            .iter()
+            .map(|segment| (segment.addr, segment.size))
+            .collect()
     } else {
-        let allocated = device.blocks.iter().filter(|(_, block)| !block.free_requested);
-        allocated.map(|(addr, block)| (*addr, block.requested_size)).collect()
+        let allocated = device
+            .blocks
+            .iter()
+            .filter(|(_, block)| !block.free_requested);
+        allocated
+            .map(|(addr, block)| (*addr, block.requested_size))
+            .collect()
     };
     for (addr, size) in remaining {
         if !live.contains_key(&addr) {
@@ -163,68 +202,97 @@ pub(crate) fn timeline(device: &Device, segment_view: bool, max_entries: usize) 
 fn draw(sizes: &[u64], initially: &[usize], actions: &[usize], max_entries: usize) -> Timeline {
     let mut by_size: Vec<usize> = (0..sizes.len()).collect();
     by_size.sort_by_key(|&element| std::cmp::Reverse(sizes[element]));
-    let mut is_drawn = vec![false; sizes.len()];
-    by_size.iter().take(max_entries).for_each(|&element| is_drawn[element] = true);
-
-    let mut stack: Vec<usize> = Vec::new();
-    let mut seen = vec![false; sizes.len()];
-    let (mut total, mut summarised, mut max_size, mut polygons) = (0_u64, 0_u64, 0_u64, 0_usize);
-    let mut totals: Vec<u64> = Vec::new();
-    let mut freed_last = 0;
+    let mut drawing = Drawing {
+        sizes,
+        is_drawn: vec![false; sizes.len()],
+        seen: vec![false; sizes.len()],
+        ..Drawing::default()
+    };
+    for &element in by_size.iter().take(max_entries) {
+        drawing.is_drawn[element] = true;
+    }
     for &element in initially {
-        if is_drawn[element] {
-            stack.push(element);
-            polygons += 1;
-            total += sizes[element];
-        } else {
-            summarised += sizes[element];
-            seen[element] = true;
-        }
+        drawing.add(element);
     }
     for &element in actions {
-        freed_last = 0;
-        if !is_drawn[element] {
-            if seen[element] {
-                totals.push(total + summarised);
-                summarised -= sizes[element];
-                freed_last = sizes[element];
-            } else {
-                summarised += sizes[element];
-                seen[element] = true;
-                totals.push(total + summarised);
-            }
-            continue; // upstream: max_size is not updated here
-        }
-        match stack.iter().rposition(|&other| other == element) {
-            None => {
-                stack.push(element);
-                polygons += 1;
-                total += sizes[element];
-                totals.push(total + summarised);
-            }
-            Some(place) => {
-                totals.push(total + summarised);
-                stack.remove(place);
-                if place < stack.len() {
-                    totals.extend([total + summarised; 3]);
-                }
-                total -= sizes[element];
-                freed_last = sizes[element];
-            }
-        }
-        max_size = max_size.max(total + summarised);
+        drawing.act(element);
     }
+    let Drawing { totals, .. } = drawing;
     let peak = totals.iter().copied().max().unwrap_or(0);
+    let peak_step = totals.iter().position(|&sum| sum == peak);
     Timeline {
         elements: sizes.len(),
         steps: totals.len(),
-        max_size,
+        max_size: drawing.max_size,
         peak,
-        peak_step: totals.iter().position(|&sum| sum == peak).map_or(-1, |step| step as i64),
+        peak_step: peak_step.map_or(-1, |step| step as i64),
         last: totals.last().copied(),
-        series: polygons + 1,
+        series: drawing.polygons + 1,
         never_freed: Vec::new(),
-        freed_last,
+        freed_last: drawing.freed_last,
+    }
+}
+
+/// What grows while the viewer goes through the actions.
+#[derive(Default)]
+struct Drawing<'a> {
+    sizes: &'a [u64],
+    is_drawn: Vec<bool>,
+    /// Elements that are in `summarised`.
+    seen: Vec<bool>,
+    /// Drawn elements from the bottom up.
+    stack: Vec<usize>,
+    /// Bytes of the drawn elements, and of the others.
+    total: u64,
+    summarised: u64,
+    max_size: u64,
+    polygons: usize,
+    /// The sum at every step.
+    totals: Vec<u64>,
+    freed_last: u64,
+}
+
+impl Drawing<'_> {
+    fn sum(&self) -> u64 {
+        self.total + self.summarised
+    }
+
+    fn add(&mut self, element: usize) {
+        if self.is_drawn[element] {
+            self.stack.push(element);
+            self.polygons += 1;
+            self.total += self.sizes[element];
+        } else {
+            self.seen[element] = true;
+            self.summarised += self.sizes[element];
+        }
+    }
+
+    /// The first action of an element adds it, the second takes it away.
+    fn act(&mut self, element: usize) {
+        let place = self.stack.iter().rposition(|&other| other == element);
+        if place.is_none() && !self.seen[element] {
+            self.add(element);
+            self.totals.push(self.sum());
+            self.freed_last = 0;
+        } else {
+            self.totals.push(self.sum());
+            self.freed_last = self.sizes[element];
+            match place {
+                Some(place) => {
+                    self.stack.remove(place);
+                    if place < self.stack.len() {
+                        self.totals.extend([self.sum(); 3]);
+                    }
+                    self.total -= self.sizes[element];
+                }
+                None => self.summarised -= self.sizes[element],
+            }
+        }
+        // Upstream forgets what is not drawn here, which clips the peak.
+        if self.is_drawn[element] {
+            self.max_size = self.max_size.max(self.sum());
+        }
     }
 }
 
@@ -255,7 +323,10 @@ pub(crate) fn state_after(device: &Device, idx: usize) -> Result<State, String> 
 pub(crate) fn state_with(device: &Device, count: usize) -> Result<State, String> {
     let mut segments = device.segments.clone();
     segments.sort_by_key(|segment| segment.addr);
-    let mut state = State { segments, blocks: device.blocks.iter().copied().collect() };
+    let mut state = State {
+        segments,
+        blocks: device.blocks.iter().copied().collect(),
+    };
     for entry in device.entries.iter().skip(count).rev() {
         undo(&mut state, entry)?;
     }
@@ -263,13 +334,29 @@ pub(crate) fn state_with(device: &Device, count: usize) -> Result<State, String>
 }
 
 fn undo(state: &mut State, entry: &Entry) -> Result<(), String> {
-    let block = Block { requested_size: entry.size, free_requested: false };
-    let range = Range { addr: entry.addr, size: entry.size, stream: entry.stream };
+    let block = Block {
+        requested_size: entry.size,
+        free_requested: false,
+    };
+    let range = Range {
+        addr: entry.addr,
+        size: entry.size,
+        stream: entry.stream,
+    };
     match entry.action {
         "free" => drop(state.blocks.insert(entry.addr, block)),
-        "free_completed" => drop(state.blocks.insert(entry.addr, Block { free_requested: true, ..block })),
+        "free_completed" => drop(state.blocks.insert(
+            entry.addr,
+            Block {
+                free_requested: true,
+                ..block
+            },
+        )),
         "free_requested" => {
-            let block = state.blocks.get_mut(&entry.addr).ok_or("free_requested of no block")?;
+            let block = state
+                .blocks
+                .get_mut(&entry.addr)
+                .ok_or("free_requested of no block")?;
             block.free_requested = false;
         }
         "alloc" => drop(state.blocks.remove(&entry.addr)),
@@ -294,7 +381,10 @@ fn insert(segments: &mut Vec<Range>, range: Range) {
 fn merge_touching(segments: &mut Vec<Range>, addr: u64) {
     let at = segments.partition_point(|segment| segment.addr < addr);
     for first in [at, at.wrapping_sub(1)] {
-        let (Some(&a), Some(&b)) = (segments.get(first), segments.get(first.wrapping_add(1))) else { continue };
+        let (Some(&a), Some(&b)) = (segments.get(first), segments.get(first.wrapping_add(1)))
+        else {
+            continue;
+        };
         if a.addr + a.size == b.addr && a.stream == b.stream {
             segments[first].size += b.size;
             segments.remove(first + 1);
@@ -305,10 +395,20 @@ fn merge_touching(segments: &mut Vec<Range>, addr: u64) {
 fn cut(segments: &mut Vec<Range>, range: Range) -> Result<(), String> {
     let end = range.addr + range.size;
     let holds = |segment: &Range| segment.addr <= range.addr && end <= segment.addr + segment.size;
-    let at = segments.iter().position(holds).ok_or("segment_map of no segment")?;
+    let at = segments
+        .iter()
+        .position(holds)
+        .ok_or("segment_map of no segment")?;
     let whole = segments.remove(at);
-    let before = Range { size: range.addr - whole.addr, ..whole };
-    let after = Range { addr: end, size: whole.addr + whole.size - end, ..whole };
+    let before = Range {
+        size: range.addr - whole.addr,
+        ..whole
+    };
+    let after = Range {
+        addr: end,
+        size: whole.addr + whole.size - end,
+        ..whole
+    };
     for piece in [after, before] {
         if piece.size > 0 {
             segments.insert(at, piece);
@@ -345,10 +445,14 @@ pub(crate) struct GoldenRow {
 
 /// The reference for one cap on drawn allocations; none without the shared files.
 pub(crate) fn golden(max_entries: usize) -> Vec<GoldenFile> {
-    let Some(shared) = shared() else { return Vec::new() };
+    let Some(shared) = shared() else {
+        return Vec::new();
+    };
     let path = shared.join(format!("reference/golden/timeline_max{max_entries}.jsonl"));
     let text = std::fs::read_to_string(path).unwrap();
-    text.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
+    text.lines()
+        .map(|line| serde_json::from_str(line).unwrap())
+        .collect()
 }
 
 fn check_row(place: &str, row: &GoldenRow, device: &Device, max_entries: usize) {
@@ -367,14 +471,33 @@ fn check_row(place: &str, row: &GoldenRow, device: &Device, max_entries: usize) 
     let Some(idx) = sim.as_u64() else {
         // The viewer threw while undoing everything down to the first entry, or to the middle one.
         assert_eq!(sim, "err", "{place}");
-        assert!(state_after(device, 0).is_err(), "{place}: the viewer throws");
+        assert!(
+            state_after(device, 0).is_err(),
+            "{place}: the viewer throws"
+        );
         return;
     };
     let state = state_after(device, idx as usize).unwrap();
-    assert_eq!(Some(state.segments.len()), row.nseg, "{place}: segments after {idx}");
-    assert_eq!(Some(state.segment_bytes()), row.segbytes, "{place}: segment bytes after {idx}");
-    assert_eq!(Some(state.blocks.len()), row.nblk, "{place}: blocks after {idx}");
-    assert_eq!(Some(state.block_bytes()), row.blkbytes, "{place}: block bytes after {idx}");
+    assert_eq!(
+        Some(state.segments.len()),
+        row.nseg,
+        "{place}: segments after {idx}"
+    );
+    assert_eq!(
+        Some(state.segment_bytes()),
+        row.segbytes,
+        "{place}: segment bytes after {idx}"
+    );
+    assert_eq!(
+        Some(state.blocks.len()),
+        row.nblk,
+        "{place}: blocks after {idx}"
+    );
+    assert_eq!(
+        Some(state.block_bytes()),
+        row.blkbytes,
+        "{place}: block bytes after {idx}"
+    );
 }
 
 #[test]
@@ -382,7 +505,10 @@ fn these_are_the_official_algorithms() {
     let files = real_files();
     for max_entries in [15_000, 50] {
         for golden in golden(max_entries) {
-            let file = files.iter().find(|file| file.name == golden.file).expect(&golden.file);
+            let file = files
+                .iter()
+                .find(|file| file.name == golden.file)
+                .expect(&golden.file);
             let devices = annotate(&file.decode());
             for row in &golden.devices {
                 let place = format!("{}, device {}, at most {max_entries}", file.name, row.d);

@@ -37,7 +37,9 @@ impl Listed {
 }
 
 fn listed() -> BTreeMap<String, Listed> {
-    let Some(shared) = shared() else { return BTreeMap::new() };
+    let Some(shared) = shared() else {
+        return BTreeMap::new();
+    };
     let text = std::fs::read_to_string(shared.join("real/SOURCES.md")).unwrap();
     let mut files: BTreeMap<String, Listed> = BTreeMap::new();
     let mut current = String::new();
@@ -45,7 +47,11 @@ fn listed() -> BTreeMap<String, Listed> {
         if let Some(name) = line.strip_prefix("## ") {
             name.clone_into(&mut current);
         }
-        files.entry(current.clone()).or_default().lines.push(line.to_owned());
+        files
+            .entry(current.clone())
+            .or_default()
+            .lines
+            .push(line.to_owned());
     }
     files
 }
@@ -54,21 +60,87 @@ fn listed() -> BTreeMap<String, Listed> {
 fn all_decode_and_hold_what_is_listed() {
     let files = real_files();
     let mut checked = 0;
-    for (name, listed) in listed().iter().filter(|(name, _)| name.ends_with(".pickle")) {
+    for (name, listed) in listed()
+        .iter()
+        .filter(|(name, _)| name.ends_with(".pickle"))
+    {
         let file = files.iter().find(|file| file.name == *name).unwrap();
-        assert_eq!(listed.between("- size ", " B,"), Some(&*file.bytes.len().to_string()));
+        assert_eq!(
+            listed.between("- size ", " B,"),
+            Some(&*file.bytes.len().to_string())
+        );
         let snapshot = file.decode();
         check(name, listed, &snapshot);
         checked += 1;
     }
-    assert!(files.is_empty() || checked >= 10, "only {checked} files listed");
+    assert!(
+        files.is_empty() || checked >= 10,
+        "only {checked} files listed"
+    );
 }
 
 fn check(name: &str, listed: &Listed, snapshot: &Snapshot) {
-    let protocol = listed.between("pickle protocol ", ";").unwrap().parse().unwrap();
-    assert_eq!(snapshot.source.containers, [ContainerKind::Pickle(protocol)], "{name}");
+    let protocol = listed
+        .between("pickle protocol ", ";")
+        .unwrap()
+        .parse()
+        .unwrap();
+    assert_eq!(
+        snapshot.source.containers,
+        [ContainerKind::Pickle(protocol)],
+        "{name}"
+    );
     let segments = listed.between("- segments ", " (").unwrap();
-    assert_eq!(segments, snapshot.segments.len().to_string(), "{name}: segments");
+    assert_eq!(
+        segments,
+        snapshot.segments.len().to_string(),
+        "{name}: segments"
+    );
+    let states = block_states(snapshot);
+    assert_eq!(
+        listed.counts("blocks ").unwrap_or_default().len(),
+        states.len(),
+        "{name}: states"
+    );
+    assert_eq!(
+        listed
+            .counts(&format!("blocks {} ", snapshot.blocks.len()))
+            .unwrap(),
+        states,
+        "{name}: blocks"
+    );
+    let mut actions: BTreeMap<String, usize> = BTreeMap::new();
+    for row in 0..snapshot.events.len() {
+        *actions
+            .entry(snapshot.action_name(EventId::from_index(row)).to_owned())
+            .or_default() += 1;
+    }
+    assert_eq!(
+        listed.counts("; actions ").unwrap(),
+        actions,
+        "{name}: actions"
+    );
+    let lengths: Vec<usize> = snapshot.traces.iter().map(ExactSizeIterator::len).collect();
+    assert_eq!(
+        listed.between("per device ", ";").unwrap(),
+        format!("{lengths:?}"),
+        "{name}"
+    );
+    let marks = listed
+        .between("external_annotations ", "\n")
+        .or(listed.lines.iter().find_map(|line| {
+            line.split_once("external_annotations ")
+                .map(|(_, count)| count)
+        }));
+    assert_eq!(
+        marks,
+        Some(&*snapshot.annotations.rows.len().to_string()),
+        "{name}: annotations"
+    );
+    check_producer(name, listed, snapshot);
+}
+
+fn block_states(snapshot: &Snapshot) -> BTreeMap<String, usize> {
     let mut states: BTreeMap<String, usize> = BTreeMap::new();
     for block in &snapshot.blocks.rows {
         let state = match block.state {
@@ -79,32 +151,37 @@ fn check(name: &str, listed: &Listed, snapshot: &Snapshot) {
         };
         *states.entry(state.to_owned()).or_default() += 1;
     }
-    assert_eq!(listed.counts("blocks ").unwrap_or_default().len(), states.len(), "{name}: states");
-    assert_eq!(listed.counts(&format!("blocks {} ", snapshot.blocks.len())).unwrap(), states, "{name}: blocks");
-    let mut actions: BTreeMap<String, usize> = BTreeMap::new();
-    for row in 0..snapshot.events.len() {
-        *actions.entry(snapshot.action_name(EventId::from_index(row)).to_owned()).or_default() += 1;
-    }
-    assert_eq!(listed.counts("; actions ").unwrap(), actions, "{name}: actions");
-    let lengths: Vec<usize> = snapshot.traces.iter().map(ExactSizeIterator::len).collect();
-    assert_eq!(listed.between("per device ", ";").unwrap(), format!("{lengths:?}"), "{name}");
-    let marks = listed.between("external_annotations ", "\n").or(listed.lines.iter().find_map(|line| line.split_once("external_annotations ").map(|(_, count)| count)));
-    assert_eq!(marks, Some(&*snapshot.annotations.rows.len().to_string()), "{name}: annotations");
-    check_producer(name, listed, snapshot);
+    states
 }
 
 fn check_producer(name: &str, listed: &Listed, snapshot: &Model) {
-    let line = listed.lines.iter().find_map(|line| line.split_once("inferred torch ")).unwrap().1;
+    let line = listed
+        .lines
+        .iter()
+        .find_map(|line| line.split_once("inferred torch "))
+        .unwrap()
+        .1;
     // The list says a little more than the keys can tell, so it is enough that the first version is the same.
-    let version = line.split([' ', '-']).next().unwrap().trim_end_matches(".x");
-    assert!(snapshot.producer.name.contains(version), "{name}: {:?}, listed {line:?}", snapshot.producer);
+    let version = line
+        .split([' ', '-'])
+        .next()
+        .unwrap()
+        .trim_end_matches(".x");
+    assert!(
+        snapshot.producer.name.contains(version),
+        "{name}: {:?}, listed {line:?}",
+        snapshot.producer
+    );
 }
 
 #[test]
 fn the_html_page_holds_its_sibling() {
     let files = real_files();
     let find = |end: &str| files.iter().find(|file| file.name.ends_with(end));
-    let (Some(page), Some(pickle)) = (find("__bf16.html"), find("memory_forward_bf16_128.pickle")) else { return };
+    let (Some(page), Some(pickle)) = (find("__bf16.html"), find("memory_forward_bf16_128.pickle"))
+    else {
+        return;
+    };
     let (page, pickle) = (page.decode(), pickle.decode());
     assert_eq!(page.source.containers[0], ContainerKind::Html);
     assert_eq!(vramscope_core::encode::difference(&page, &pickle), None);

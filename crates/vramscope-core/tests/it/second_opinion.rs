@@ -10,7 +10,10 @@ const ODD: &[&str] = &["legacy/tolerant.pickle"];
 #[test]
 fn a_naive_reader_agrees_on_every_pickle() {
     let mut compared = 0;
-    for file in all_files().iter().filter(|file| file.is_plain_pickle() && !ODD.contains(&&*file.name)) {
+    for file in all_files()
+        .iter()
+        .filter(|file| file.is_plain_pickle() && !ODD.contains(&&*file.name))
+    {
         assert_same(&file.name, &naive::read(&file.bytes), &file.decode());
         compared += 1;
     }
@@ -31,15 +34,24 @@ fn serde_json_agrees_on_json() {
 /// about those it can read, and how many those are is part of the test.
 #[test]
 fn serde_pickle_agrees_where_it_can_read() {
-    let options = serde_pickle::DeOptions::new().replace_unresolved_globals().replace_recursive_structures();
+    let options = serde_pickle::DeOptions::new()
+        .replace_unresolved_globals()
+        .replace_recursive_structures();
     let mut compared = 0;
-    for file in all_files().iter().filter(|file| file.is_plain_pickle() && !ODD.contains(&&*file.name)) {
+    for file in all_files()
+        .iter()
+        .filter(|file| file.is_plain_pickle() && !ODD.contains(&&*file.name))
+    {
         // Without the replacing option a file with nested sharing is an error, which is all we want to know.
         if serde_pickle::value_from_slice(&file.bytes, serde_pickle::DeOptions::new()).is_err() {
             continue;
         }
-        let Ok(value) = serde_pickle::value_from_slice(&file.bytes, options.clone()) else { continue };
-        let Some(json) = to_json(&value) else { continue };
+        let Ok(value) = serde_pickle::value_from_slice(&file.bytes, options.clone()) else {
+            continue;
+        };
+        let Some(json) = to_json(&value) else {
+            continue;
+        };
         assert_same(&file.name, &naive::from_json(&json), &file.decode());
         compared += 1;
     }
@@ -58,11 +70,15 @@ fn to_json(value: &serde_pickle::Value) -> Option<serde_json::Value> {
         Pickle::Int(number) => Json::from(number.to_string().parse::<u64>().ok()?),
         Pickle::F64(number) => Json::from(*number),
         Pickle::String(text) => Json::from(text.as_str()),
-        Pickle::List(items) | Pickle::Tuple(items) => Json::Array(items.iter().map(to_json).collect::<Option<_>>()?),
+        Pickle::List(items) | Pickle::Tuple(items) => {
+            Json::Array(items.iter().map(to_json).collect::<Option<_>>()?)
+        }
         Pickle::Dict(entries) => {
             let mut object = serde_json::Map::new();
             for (key, value) in entries {
-                let serde_pickle::HashableValue::String(key) = key else { return None };
+                let serde_pickle::HashableValue::String(key) = key else {
+                    return None;
+                };
                 object.insert(key.clone(), to_json(value)?);
             }
             Json::Object(object)

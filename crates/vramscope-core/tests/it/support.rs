@@ -40,7 +40,11 @@ pub(crate) fn fixtures() -> Vec<File> {
             files.extend(files_of(&fixtures_dir(), &folder));
         }
     }
-    assert!(files.len() > 40, "the fixtures are missing: {} found", files.len());
+    assert!(
+        files.len() > 40,
+        "the fixtures are missing: {} found",
+        files.len()
+    );
     files
 }
 
@@ -53,19 +57,28 @@ pub(crate) fn fixtures_in(folder: &str) -> Vec<File> {
 
 /// Real files of other people, which are not part of the repository: where the environment says, or
 /// beside the checkout. Says so and gives nothing where there are none.
+#[expect(
+    clippy::print_stdout,
+    reason = "whoever runs the tests should know what was left out"
+)]
 pub(crate) fn shared() -> Option<PathBuf> {
     let beside = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared");
     let folder = std::env::var_os("VRAMSCOPE_SHARED").map_or(beside, PathBuf::from);
     if folder.join("real").is_dir() {
         return Some(folder);
     }
-    println!("skipped: no real files at {} (VRAMSCOPE_SHARED)", folder.display());
+    println!(
+        "skipped: no real files at {} (VRAMSCOPE_SHARED)",
+        folder.display()
+    );
     None
 }
 
 /// The real snapshots, by name; none where there are none.
 pub(crate) fn real_files() -> Vec<File> {
-    let Some(shared) = shared() else { return Vec::new() };
+    let Some(shared) = shared() else {
+        return Vec::new();
+    };
     let mut files = files_of(&shared, "real");
     files.extend(files_of(&shared.join("reference"), "generated"));
     for file in &mut files {
@@ -92,10 +105,15 @@ fn subfolders(folder: &Path) -> Vec<String> {
 
 fn files_of(root: &Path, folder: &str) -> Vec<File> {
     let wanted = ["pickle", "json", "html", "gz", "zst", "zip", "pt", "txt"];
-    let Ok(entries) = std::fs::read_dir(root.join(folder)) else { return Vec::new() };
+    let Ok(entries) = std::fs::read_dir(root.join(folder)) else {
+        return Vec::new();
+    };
     let mut files: Vec<File> = entries
         .map(|entry| entry.unwrap().path())
-        .filter(|path| path.extension().is_some_and(|end| wanted.iter().any(|&want| end == want)))
+        .filter(|path| {
+            path.extension()
+                .is_some_and(|end| wanted.iter().any(|&want| end == want))
+        })
         .filter(|path| folder == "refused" || path.extension().is_none_or(|end| end != "txt"))
         .map(|path| File {
             name: format!("{folder}/{}", path.file_name().unwrap().to_str().unwrap()),

@@ -72,14 +72,14 @@ impl Ranges {
             after.filter(|after| joins(after) && u128::from(after.address) == range.end())
         {
             self.by_address.remove(&after.address);
-            joined.bytes += after.bytes;
+            joined.bytes = joined.bytes.saturating_add(after.bytes);
             joined.pool = joined.pool.or(after.pool);
         }
         if let Some(before) =
             before.filter(|before| joins(before) && before.end() == u128::from(range.address))
         {
             joined.address = before.address;
-            joined.bytes += before.bytes;
+            joined.bytes = joined.bytes.saturating_add(before.bytes);
             joined.pool = joined.pool.or(before.pool);
         }
         self.by_address.insert(joined.address, joined);

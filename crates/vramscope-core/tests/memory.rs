@@ -1,0 +1,168 @@
+//! How much memory decoding takes, counted: a binary of its own, because it replaces the allocator.
+#![expect(
+    unsafe_code,
+    reason = "a global allocator that counts is unsafe by its trait"
+)]
+
+use std::alloc::{GlobalAlloc, Layout, System};
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use vramscope_core::{Limits, decode};
+use vramscope_synth::pickle::hostile;
+use vramscope_synth::pickle::op;
+use vramscope_synth::pickle::raw::Raw;
+use vramscope_synth::snapshot::Producer;
+use vramscope_synth::training;
+
+static HELD: AtomicUsize = AtomicUsize::new(0);
+static HIGHEST: AtomicUsize = AtomicUsize::new(0);
+/// Tests share the counters, so they take turns.
+static TURN: Mutex<()> = Mutex::new(());
+
+struct Counting;
+
+// SAFETY: every call is passed on to the system's allocator as it came; only numbers are kept beside.
+unsafe impl GlobalAlloc for Counting {
+    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
+        let held = HELD.fetch_add(layout.size(), Ordering::Relaxed) + layout.size();
+        HIGHEST.fetch_max(held, Ordering::Relaxed);
+        // SAFETY: the caller keeps to the contract of `alloc`.
+        unsafe { System.alloc(layout) }
+    }
+
+    unsafe fn dealloc(&self, pointer: *mut u8, layout: Layout) {
+        HELD.fetch_sub(layout.size(), Ordering::Relaxed);
+        // SAFETY: the pointer came from `alloc` above, with this layout.
+        unsafe { System.dealloc(pointer, layout) }
+    }
+}
+
+#[global_allocator]
+static ALLOCATOR: Counting = Counting;
+
+/// The most bytes held at once while decoding, and how many the result holds.
+fn cost(bytes: &[u8]) -> (usize, usize) {
+    let before = HELD.load(Ordering::Relaxed);
+    HIGHEST.store(before, Ordering::Relaxed);
+    let result = decode(bytes);
+    let highest = HIGHEST.load(Ordering::Relaxed) - before;
+    let kept = HELD.load(Ordering::Relaxed) - before;
+    drop(result);
+    (highest, kept)
+}
+
+/// A training run of some megabytes: no more than its own size while decoding, half of that when done.
+#[test]
+fn a_genuine_file_costs_no_more_than_its_size() {
+    let _turn = TURN.lock();
+    for producer in [Producer::Python(2, 8), Producer::Cpp] {
+        let options = training::Options {
+            events: 60_000,
+            producer,
+            ..training::Options::default()
+        };
+        let bytes = training::write(&options, Vec::new()).unwrap();
+        let (highest, kept) = cost(&bytes);
+        println!(
+            "{producer:?}: {} bytes of file, {highest} at most, {kept} kept",
+            bytes.len()
+        );
+        // Buffers and the first tables cost something whatever the size.
+        let fixed = 2 << 20;
+        assert!(
+            highest <= bytes.len() + fixed,
+            "{producer:?}: {highest} for {} bytes",
+            bytes.len()
+        );
+        assert!(
+            kept <= bytes.len() / 2 + fixed,
+            "{producer:?}: {kept} kept of {} bytes",
+            bytes.len()
+        );
+    }
+}
+
+/// Whatever a hostile file says, it gets the stated floor, or the stated multiple of its size.
+#[test]
+fn hostile_files_cost_no_more_than_the_limits() {
+    let _turn = TURN.lock();
+    let limits = Limits::default();
+    let mut streams: Vec<(String, Vec<u8>)> = hostile::all()
+        .into_iter()
+        .map(|stream| (stream.name.to_owned(), stream.bytes))
+        .collect();
+    // A megabyte each of the cheapest ways to make a decoder hold something.
+    let million = 1 << 20;
+    streams.push((
+        "lists".to_owned(),
+        Raw::proto(4).repeat(op::EMPTY_LIST, million).stop(),
+    ));
+    streams.push((
+        "dicts".to_owned(),
+        Raw::proto(4).repeat(op::EMPTY_DICT, million).stop(),
+    ));
+    streams.push((
+        "memo".to_owned(),
+        Raw::proto(4)
+            .op(op::EMPTY_LIST)
+            .repeat(op::MEMOIZE, million)
+            .stop(),
+    ));
+    streams.push((
+        "tuples".to_owned(),
+        Raw::proto(4).repeat(op::EMPTY_TUPLE, million).stop(),
+    ));
+    streams.push((
+        "marks".to_owned(),
+        Raw::proto(4).repeat(op::MARK, million).stop(),
+    ));
+    let nested = (0..million / 4).fold(Raw::proto(4).op(op::EMPTY_LIST), |raw, _| {
+        raw.op(op::DUP).op(op::TUPLE2).op(op::DUP)
+    });
+    streams.push(("doubling tuples".to_owned(), nested.stop()));
+    for (name, bytes) in streams {
+        let (highest, _) = cost(&bytes);
+        // What a chunk can add between two checks comes on top.
+        let allowed = limits
+            .memory_bytes
+            .max(limits.memory_per_decoded_byte * bytes.len());
+        let per_byte = highest as f64 / bytes.len().max(1) as f64;
+        if bytes.len() > 100_000 {
+            println!(
+                "{name}: {} bytes, {highest} held, {per_byte:.1} per byte",
+                bytes.len()
+            );
+        }
+        assert!(
+            highest <= allowed.min((64 << 20) + 128 * bytes.len()),
+            "{name}: {highest}"
+        );
+    }
+}
+
+/// Small files must not reserve for large ones.
+#[test]
+fn a_small_file_costs_little() {
+    let _turn = TURN.lock();
+    let options = training::Options {
+        events: 30,
+        ..training::Options::default()
+    };
+    for protocol in [0, 2, 4, 5] {
+        let bytes = training::write(
+            &training::Options {
+                protocol,
+                ..options
+            },
+            Vec::new(),
+        )
+        .unwrap();
+        let (highest, _) = cost(&bytes);
+        assert!(
+            highest < (3 << 20) + 4 * bytes.len(),
+            "protocol {protocol}: {highest} for {} bytes",
+            bytes.len()
+        );
+    }
+}
