@@ -517,7 +517,7 @@ def list_and_protocols():
     return result
 
 
-def large(folder):
+def large(folder, allocations):
     """Several hundred MB: a million and a half events with stacks of some forty frames. Not for committing."""
     torch = torch_cuda()
     record(torch, max_entries=1 << 30)
@@ -528,7 +528,7 @@ def large(folder):
             return at_depth(depth - 1, i)
         return torch.empty((i * 7919) % 50_000 + 1, dtype=torch.uint8, device="cuda")
 
-    for i in range(500_000):
+    for i in range(allocations):
         kept.append(at_depth(20 + i % 20, i))
         if len(kept) > 2000:
             kept.pop((i * 104_729) % len(kept))
@@ -594,6 +594,7 @@ def main():
     parser.add_argument("--out", type=pathlib.Path)
     parser.add_argument("--only", nargs="*")
     parser.add_argument("--large", type=pathlib.Path)
+    parser.add_argument("--allocations", type=int, default=500_000, help="for --large; 500000 give about 1.5 million events")
     parser.add_argument("--list", action="store_true")
     parser.add_argument("--run", help=argparse.SUPPRESS)
     options = parser.parse_args()
@@ -604,7 +605,7 @@ def main():
     if options.run:
         return run_one(options.run, options.out)
     if options.large:
-        large(options.large)
+        large(options.large, options.allocations)
         return 0
     import torch
 
