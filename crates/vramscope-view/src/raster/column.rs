@@ -136,8 +136,8 @@ impl<'a> Column<'a> {
             for g in bits(groups).map(|g| gw * 64 + g) {
                 let sums = &live.group_sums[g];
                 let end = units.wrapping_add(sums.units);
-                let several = live.word_summary[g].count_ones() > 1;
-                if !self.node(sums, several, units, end)? {
+                let several = has_several(live.word_summary[g]);
+                if !(several && self.node(sums, units, end)?) {
                     self.paint_words(live, g, units)?;
                 }
                 units = end;
@@ -151,7 +151,7 @@ impl<'a> Column<'a> {
         for w in bits(live.word_summary[g]).map(|w| g * 64 + w) {
             let sums = &live.word_sums[w];
             let end = units.wrapping_add(sums.units);
-            if !self.node(sums, live.words[w].count_ones() > 1, units, end)? {
+            if !(has_several(live.words[w]) && self.node(sums, units, end)?) {
                 self.paint_bands(live, w, units)?;
             }
             units = end;
@@ -159,15 +159,12 @@ impl<'a> Column<'a> {
         Walk::Continue(())
     }
 
-    /// Deals with a word or group as a whole if that is possible.
+    /// Deals with several bands as a whole, if that is possible.
     #[inline]
-    fn node(&mut self, sums: &Sums, several: bool, units: u64, end: u64) -> ControlFlow<(), bool> {
-        let open = &self.open;
-        if end < open.edge_units && sums.units < self.less_than_half_units {
-            if several {
-                self.blend(sums);
-            }
-            return ControlFlow::Continue(several);
+    fn node(&mut self, sums: &Sums, units: u64, end: u64) -> ControlFlow<(), bool> {
+        if end < self.open.edge_units && sums.units < self.less_than_half_units {
+            self.blend(sums);
+            return ControlFlow::Continue(true);
         }
         let (y0, y1) = (self.scale.y_px(units), self.scale.y_px(end));
         if y1 <= 0.0 {
@@ -176,7 +173,7 @@ impl<'a> Column<'a> {
         if y0 >= self.scale.height_px {
             return ControlFlow::Break(());
         }
-        let whole = several && y0 >= 0.0 && y1 - y0 < 0.5 && floor(y0) == floor(y1);
+        let whole = y0 >= 0.0 && y1 - y0 < 0.5 && floor(y0) == floor(y1);
         if whole {
             self.blend(sums);
         }
@@ -310,4 +307,10 @@ impl<'a> Column<'a> {
 #[inline]
 fn floor(y_px: f64) -> usize {
     (y_px as i32).max(0) as usize
+}
+
+/// Whether more than one bit is set; cheaper than counting them where the processor does not.
+#[inline]
+fn has_several(word: u64) -> bool {
+    word & word.wrapping_sub(1) != 0
 }
