@@ -400,3 +400,16 @@ fn json_loses_its_byte_order_mark() {
     assert_eq!(unwrapped.encoding, Encoding::Json);
     assert_eq!(io::read_to_string(unwrapped.input).unwrap(), "{}");
 }
+
+#[test]
+fn a_damaged_end_costs_nothing() {
+    let snapshot = b"\x80\x04}\x94(\x8c\x08segments\x94]\x94\x8c\x0ddevice_traces\x94]\x94u.";
+    for wrapped in [gzip(snapshot), one_in_zip(snapshot)] {
+        for cut in 1..6 {
+            let decoded = crate::decode(&wrapped[..wrapped.len() - cut]).unwrap();
+            let is_warned = !decoded.warnings.is_empty();
+            // What is cut off an archive's directory is never missed.
+            assert_eq!(is_warned, wrapped.starts_with(b"\x1f"), "{cut}");
+        }
+    }
+}

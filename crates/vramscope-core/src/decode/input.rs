@@ -21,6 +21,8 @@ pub(super) struct Input<'a> {
     /// Bytes before `buffer[0]`.
     base: u64,
     at_eof: bool,
+    /// Why the reader failed, for whoever needs more than what came before.
+    failure: Option<ErrorKind>,
 }
 
 impl<'a> Input<'a> {
@@ -32,6 +34,7 @@ impl<'a> Input<'a> {
             end: 0,
             base: 0,
             at_eof: false,
+            failure: None,
         }
     }
 
@@ -76,7 +79,7 @@ impl<'a> Input<'a> {
     #[inline]
     pub(super) fn advance(&mut self, count: usize) -> Result<(), ErrorKind> {
         if self.end - self.pos < count {
-            return Err(ErrorKind::Truncated("in the middle of an opcode"));
+            return Err(self.short("in the middle of an opcode"));
         }
         self.pos += count;
         Ok(())
@@ -88,7 +91,7 @@ impl<'a> Input<'a> {
         if self.end - self.pos < count {
             self.fill(count)?;
             if self.end - self.pos < count {
-                return Err(ErrorKind::Truncated("in the middle of a string or number"));
+                return Err(self.short("in the middle of a string or number"));
             }
         }
         let start = self.pos;
@@ -108,7 +111,7 @@ impl<'a> Input<'a> {
             }
             let available = self.end - self.pos;
             if available < wanted {
-                return Err(ErrorKind::Truncated("in the middle of a line"));
+                return Err(self.short("in the middle of a line"));
             }
             if available > max {
                 return Err(ErrorKind::Limit {
@@ -131,7 +134,15 @@ impl<'a> Input<'a> {
         Ok(result)
     }
 
+    /// What is wrong when there are fewer bytes than an opcode needs.
+    #[cold]
+    fn short(&self, place: &'static str) -> ErrorKind {
+        self.failure.clone().unwrap_or(ErrorKind::Truncated(place))
+    }
+
     /// Makes `wanted` bytes available if the data has as many. Memory grows only with bytes read.
+    /// An error waits until all that came before it has been used: the last opcodes of a snapshot
+    /// may be whole although the container's check sum behind them is cut off.
     fn fill(&mut self, wanted: usize) -> Result<(), ErrorKind> {
         while self.end - self.pos < wanted && !self.at_eof {
             if self.buffer.len() - self.end < CHUNK {
@@ -140,12 +151,18 @@ impl<'a> Input<'a> {
             let read = match self.reader.read(&mut self.buffer[self.end..]) {
                 Ok(read) => read,
                 Err(error) if error.kind() == IoErrorKind::Interrupted => continue,
-                Err(error) => return Err(read_error(&error)),
+                Err(error) => {
+                    self.failure = Some(read_error(&error));
+                    0
+                }
             };
             self.at_eof = read == 0;
             self.end += read;
         }
-        Ok(())
+        match &self.failure {
+            Some(kind) if self.pos == self.end => Err(kind.clone()),
+            _ => Ok(()),
+        }
     }
 
     /// Drops what was read, and grows the buffer only if that left too little room.
