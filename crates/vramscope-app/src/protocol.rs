@@ -19,8 +19,8 @@ use vramscope_core::model::DeviceIndex;
 
 pub use answers::{
     CallSite, Composition, Details, DrawnFrame, EventMark, EventPlace, FrameLine, FxDetails, Hit,
-    HitOn, Legend, LegendEntry, Life, MomentFacts, OutlineColumns, Overview, Preview, StackLines,
-    StackOrigin,
+    HitOn, Legend, LegendEntry, Life, MomentFacts, OutlineColumns, Overview, Preview, RangeFacts,
+    StackLines, StackOrigin,
 };
 pub use vramscope_view::axes::XUnit as Axis;
 pub use vramscope_view::colour::ColourMode as ColourBy;
@@ -58,6 +58,9 @@ pub struct DrawRequest {
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Request {
+    /// Get used to the work while there is none: the browser compiles code well only once it has run for
+    /// a while. Not answered; anything else goes first.
+    WarmUp,
     /// Read the attached `Blob`. Answered by [`Reply::Progress`]…, then [`Reply::Opened`] or
     /// [`Reply::Failed`].
     OpenBlob {
@@ -125,6 +128,15 @@ pub enum Request {
         /// How many call sites to list at most.
         call_sites: u32,
     },
+    /// What happens between two places of the x axis. Answered by [`Reply::Range`].
+    Range {
+        /// The device.
+        device: DeviceIndex,
+        /// The x axis.
+        axis: Axis,
+        /// From … to, in the axis's unit.
+        x: (f64, f64),
+    },
     /// What the colours mean. Answered by [`Reply::Legend`].
     Legend {
         /// Device and colouring.
@@ -168,6 +180,8 @@ pub enum Reply {
     Details(Box<Details>),
     /// See [`Request::Composition`].
     Composition(Composition),
+    /// See [`Request::Range`].
+    Range(RangeFacts),
     /// See [`Request::Legend`].
     Legend(Legend),
 }

@@ -16,3 +16,10 @@ pub fn error_text(error: &JsValue) -> String {
         None => error.as_string().unwrap_or_else(|| format!("{error:?}")),
     }
 }
+
+/// Whether the window is too narrow for the details to stand beside the picture.
+#[must_use]
+pub fn is_narrow() -> bool {
+    let width = web_sys::window().and_then(|window| window.inner_width().ok());
+    width.and_then(|width| width.as_f64()).is_some_and(|width_css| width_css < 900.0)
+}

@@ -14,7 +14,7 @@ use super::hooks::{use_drop, use_keys, use_system_is_dark, use_theme_attribute};
 use super::start::Start;
 use super::status_bar::StatusBar;
 use super::top_bar::TopBar;
-use crate::browser::{files, url};
+use crate::browser::{self, files, url};
 use crate::engine::{Engine, Session, SessionId, Source};
 use crate::state::{Action, State};
 
@@ -28,7 +28,8 @@ pub struct AppProps {
 /// The whole page.
 #[component]
 pub fn App(props: &AppProps) -> Html {
-    let state = use_reducer_eq(State::default);
+    // In a narrow window the details lie over the picture: they come when asked for.
+    let state = use_reducer_eq(|| State { details_open: !browser::is_narrow(), ..State::default() });
     let picker = use_node_ref();
     let commands = use_root_commands(&props.engine, &state, &picker);
     let is_dragged_over = use_drop(commands.open.clone());

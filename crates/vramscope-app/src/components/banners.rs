@@ -6,11 +6,16 @@ use yew::prelude::*;
 
 use super::commands::use_commands;
 use super::icons::{Glyph, Icon};
-use crate::protocol::NoteLevel;
+use crate::protocol::{Note, NoteLevel};
 use crate::state::{Action, OpenFile, ViewKind};
 
 /// Banners at most at once; the facts view has all.
 const SHOWN: usize = 2;
+
+/// What is odd about single records is listed in the facts view; here is what changes what one sees.
+fn is_banner(note: &Note) -> bool {
+    note.level == NoteLevel::Warning && note.places.is_empty()
+}
 
 /// Properties of [`Banners`].
 #[derive(Properties, PartialEq)]
@@ -23,9 +28,9 @@ pub(super) struct BannersProps {
 pub(super) fn Banners(props: &BannersProps) -> Html {
     let commands = use_commands();
     let notes: Vec<_> =
-        props.file.open_notes().filter(|(_, note)| note.level == NoteLevel::Warning).collect();
+        props.file.open_notes().filter(|(_, note)| is_banner(note)).collect();
     let further = notes.len().saturating_sub(SHOWN);
-    let banner = |(place, (number, note)): (usize, &(usize, &crate::protocol::Note))| {
+    let banner = |(place, (number, note)): (usize, &(usize, &Note))| {
         let is_last = place + 1 == notes.len().min(SHOWN);
         html! {
             <div class="banner" key={*number}>

@@ -72,8 +72,7 @@ fn ReadyFile(props: &ReadyFileProps) -> Html {
         ViewKind::Timeline => html! {
             <section class="view" aria-label="Timeline">
                 <Strip session={session.clone()} {look} {bounds} region={view.region} overview={view.overview.clone()} />
-                <Timeline session={session.clone()} {look} {bounds} view={view.clone()} box_mode={state.box_mode}
-                    events={facts.events} />
+                <Timeline session={session.clone()} {look} {bounds} view={view.clone()} box_mode={state.box_mode} />
             </section>
         },
     };

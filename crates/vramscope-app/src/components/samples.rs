@@ -20,7 +20,7 @@ const SAMPLES: [Sample; 3] = [
     Sample {
         file: "training.pickle.gz",
         title: "A training step",
-        text: "Forward, backward, optimizer: activations pile up, gradients replace them.",
+        text: "Activations pile up in forward; gradients replace them in backward.",
         bands: &[
             (0.0, 120.0, 0.0, 14.0),
             (8.0, 74.0, 14.0, 20.0),

@@ -4,7 +4,8 @@ use std::rc::Rc;
 
 use yew::prelude::*;
 
-use crate::state::{Phase, Tab, sentences};
+use super::commands::{Commands, use_commands};
+use crate::state::{Action, OpenFile, Phase, Tab, ViewKind, sentences};
 use vramscope_view::display;
 
 /// Properties of [`StatusBar`].
@@ -17,16 +18,30 @@ pub(super) struct StatusBarProps {
 /// The line at the bottom.
 #[component]
 pub(super) fn StatusBar(props: &StatusBarProps) -> Html {
+    let commands = use_commands();
     let news = props.tab.as_ref().map_or("", |tab| news(tab));
     html! {
         <footer class="statusbar">
             { props.tab.as_ref().and_then(|tab| place(tab)) }
             if props.box_mode { <span class="hint">{ "Drag a box to zoom to it · Escape cancels" }</span> }
             <span class="grow" />
+            { props.tab.as_ref().and_then(|tab| tab.ready()).and_then(|file| notes(file, &commands)) }
             <span class="muted">{ "Nothing leaves this page" }</span>
             <span class="unseen" role="status" aria-live="polite">{ news }</span>
         </footer>
     }
+}
+
+/// How many notes there are, and the way to them.
+fn notes(file: &OpenFile, commands: &Commands) -> Option<Html> {
+    let count = file.notes().count() as u64;
+    (count > 0).then(|| {
+        html! {
+            <button type="button" title="What this file holds and lacks" onclick={commands.on(Action::View(ViewKind::Facts))}>
+                { sentences::count_of(count, "note", "notes") }
+            </button>
+        }
+    })
 }
 
 /// What a screen reader hears of a file's opening.
@@ -57,9 +72,13 @@ fn place(tab: &Tab) -> Option<Html> {
             parts.push(format!("peak {}", display::bytes(facts.peak_bytes)));
         }
     }
+    let selection = view.selection.as_ref().map(|facts| {
+        html! { <span class="selection">{ sentences::selection(facts) }</span> }
+    });
     Some(html! {
         <>
             { for parts.into_iter().map(|part| html! { <span>{ part }</span> }) }
+            { selection }
         </>
     })
 }

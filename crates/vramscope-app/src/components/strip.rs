@@ -40,7 +40,7 @@ pub(super) fn Strip(props: &StripProps) -> Html {
     let held = use_mut_ref(|| None::<Brush>);
     let at = move |event: &PointerEvent| {
         let strip = event.current_target().and_then(|target| {
-            wasm_bindgen::JsCast::dyn_into::<Element>(target).ok()?.closest(".strip").ok().flatten()
+            wasm_bindgen::JsCast::dyn_into::<Element>(target).ok()?.closest(".field").ok().flatten()
         });
         strip.map_or((0.0, 1.0), |strip| {
             let strip = strip.get_bounding_client_rect();
@@ -91,7 +91,14 @@ pub(super) fn Strip(props: &StripProps) -> Html {
         Html::from_html_unchecked(strip_picture::svg(overview, area, props.look.theme).into())
     });
     html! {
-        <div class="strip" ref={node} role="img" title="Drag to show a range; double click shows everything"
+        <div class="strip">
+        <p class="key" aria-hidden="true">
+            if props.overview.as_ref().is_some_and(|overview| !overview.reserved_bytes.is_empty()) {
+                <span class="reserved">{ "reserved" }</span>
+            }
+            <span class="active">{ "active" }</span>
+        </p>
+        <div class="field" ref={node} role="img" title="Drag to show a range; double click shows everything"
             aria-label="Active and reserved memory over the whole recording"
             {onpointerdown} {onpointermove} {onpointerup} {ondblclick}>
             { picture }
@@ -100,6 +107,7 @@ pub(super) fn Strip(props: &StripProps) -> Html {
                 <div class="shade" style={format!("left:{};right:0", percent(region.x_max))} />
                 <div class="brush" style={format!("left:{};width:{}", percent(region.x_min), percent(region.x_max - region.x_min))} />
             }
+        </div>
         </div>
     }
 }

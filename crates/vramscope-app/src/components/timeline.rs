@@ -9,7 +9,7 @@ use super::marks::Marks;
 use super::tooltip::Tooltip;
 use crate::canvas::{BoxCss, Canvases, PlotArea, TimelineCanvas};
 use crate::engine::Session;
-use crate::protocol::{Bounds, DrawRequest, Look};
+use crate::protocol::{Bounds, DrawRequest, Look, Request};
 use crate::state::gesture::{DragKind, Gesture, Outcome, Point};
 use crate::state::{Action, DeviceView, Navigation, sentences};
 
@@ -23,8 +23,6 @@ pub(super) struct TimelineProps {
     pub(super) view: DeviceView,
     /// Whether the next drag zooms to a box.
     pub(super) box_mode: bool,
-    /// Recorded events of the device.
-    pub(super) events: u32,
 }
 
 /// The timeline of one device.
@@ -49,6 +47,23 @@ pub(super) fn Timeline(props: &TimelineProps) -> Html {
             }
         });
     }
+
+    use_effect_with(
+        (props.session.clone(), props.look.device, props.look.axis, props.view.range),
+        |(session, device, axis, range)| {
+            if let Some(x) = *range {
+                session.ask(&Request::Range { device: *device, axis: *axis, x });
+            }
+        },
+    );
+    use_effect_with(
+        (props.session.clone(), props.look.device, props.view.came_from),
+        |(session, device, came_from)| {
+            if let Some((axis, x)) = *came_from {
+                session.ask(&Request::Range { device: *device, axis, x });
+            }
+        },
+    );
 
     let apply = {
         let (dispatch, draft) = (commands.dispatch.clone(), draft.clone());

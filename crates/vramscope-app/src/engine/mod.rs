@@ -19,7 +19,7 @@ use wasm_bindgen::JsValue;
 use yew::Callback;
 
 use crate::browser::clock;
-use crate::protocol::{Reply, Request};
+use crate::protocol::{Reply, Request, to_text};
 use port::Port;
 pub(crate) use session::CanvasListener;
 pub use session::{DrawnBitmap, Session, SessionId};
@@ -77,6 +77,10 @@ impl Engine {
     #[must_use]
     pub fn new(boot: Boot) -> Self {
         let spare = Port::start(&boot).ok();
+        if let (Some(spare), Ok(text)) = (&spare, to_text(&Request::WarmUp)) {
+            // A spare that does not warm up is a spare all the same.
+            let _ = spare.send(&text, &JsValue::NULL);
+        }
         let inner = Inner { boot, spare: RefCell::new(spare), next_id: RefCell::new(0) };
         Self { inner: Rc::new(inner) }
     }
@@ -100,7 +104,8 @@ impl Engine {
         let name = source.name();
         let session = match port {
             Ok(port) => {
-                let session = Session::new(id, name.clone(), port, listener);
+                let engine = self.clone();
+                let session = Session::new(id, name.clone(), port, listener, move || engine.refill());
                 match source {
                     Source::File(file) => session.ask_about(&Request::OpenBlob { name }, file),
                     Source::Url(url) => {
@@ -112,11 +117,11 @@ impl Engine {
             }
             Err(error) => Session::dead(id, name, listener, &error),
         };
-        self.refill();
         session
     }
 
-    /// Starts the next spare once the browser has nothing better to do.
+    /// Starts the next spare once the browser has nothing better to do: not before the file is open, for
+    /// whoever has given one waits for that.
     fn refill(&self) {
         let engine = self.clone();
         crate::browser::clock::when_idle(move || {

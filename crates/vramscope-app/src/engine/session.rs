@@ -48,6 +48,8 @@ struct Inner {
     /// Weak: the canvas holds the session.
     canvas: RefCell<Option<Weak<dyn CanvasListener>>>,
     last_request: Cell<RequestId>,
+    /// Called once the file is open or has failed.
+    on_settled: RefCell<Option<Box<dyn FnOnce()>>>,
 }
 
 impl PartialEq for Session {
@@ -57,8 +59,16 @@ impl PartialEq for Session {
 }
 
 impl Session {
-    pub(super) fn new(id: SessionId, name: String, port: Port, listener: Callback<Reply>) -> Self {
-        let session = Self::with_port(id, name, None, listener);
+    /// `on_settled` is called once, when the file is open or has failed.
+    pub(super) fn new(
+        id: SessionId,
+        name: String,
+        port: Port,
+        listener: Callback<Reply>,
+        on_settled: impl FnOnce() + 'static,
+    ) -> Self {
+        let session = Self::without_port(id, name, listener);
+        session.inner.on_settled.replace(Some(Box::new(on_settled)));
         // Weak: a worker must not keep alive the session that would end it.
         let weak = Rc::downgrade(&session.inner);
         port.listen(move |reply, attachment| {
@@ -72,7 +82,7 @@ impl Session {
 
     /// A session whose worker could not be started.
     pub(super) fn dead(id: SessionId, name: String, listener: Callback<Reply>, error: &JsValue) -> Self {
-        let session = Self::with_port(id, name, None, listener);
+        let session = Self::without_port(id, name, listener);
         let inner = session.inner.clone();
         let why = crate::browser::error_text(error);
         wasm_bindgen_futures::spawn_local(async move {
@@ -81,14 +91,15 @@ impl Session {
         session
     }
 
-    fn with_port(id: SessionId, name: String, port: Option<Port>, listener: Callback<Reply>) -> Self {
+    fn without_port(id: SessionId, name: String, listener: Callback<Reply>) -> Self {
         let inner = Inner {
             id,
             name,
-            port: RefCell::new(port),
+            port: RefCell::new(None),
             listener,
             canvas: RefCell::new(None),
             last_request: Cell::new(0),
+            on_settled: RefCell::new(None),
         };
         Self { inner: Rc::new(inner) }
     }
@@ -135,6 +146,7 @@ impl Session {
     pub fn close(&self) {
         self.inner.port.replace(None);
         self.inner.canvas.replace(None);
+        self.inner.settled();
     }
 
     /// Sends pictures and outlines to `canvas` from now on.
@@ -144,6 +156,13 @@ impl Session {
 }
 
 impl Inner {
+    fn settled(&self) {
+        let on_settled = self.on_settled.borrow_mut().take();
+        if let Some(on_settled) = on_settled {
+            on_settled();
+        }
+    }
+
     fn take(&self, reply: Reply, attachment: JsValue) {
         let canvas = self.canvas.borrow().as_ref().and_then(Weak::upgrade);
         match reply {
@@ -164,6 +183,9 @@ impl Inner {
                     canvas.other(&reply);
                 }
                 let is_final = matches!(reply, Reply::Failed(_));
+                if is_final || matches!(reply, Reply::Opened(_)) {
+                    self.settled();
+                }
                 self.listener.emit(reply);
                 if is_final {
                     self.port.replace(None);

@@ -57,6 +57,29 @@ pub struct MomentFacts {
     pub reserved_bytes: Option<u64>,
 }
 
+/// What happens between two places of the x axis.
+#[derive(Clone, Copy, PartialEq, Debug, Default, Serialize, Deserialize)]
+pub struct RangeFacts {
+    /// The device.
+    pub device: DeviceIndex,
+    /// The x axis asked about.
+    pub axis: Axis,
+    /// The places asked about.
+    pub x: (f64, f64),
+    /// The same places on the events axis.
+    pub events_x: (f64, f64),
+    /// The same places on the time axis; `None` without times.
+    pub time_x: Option<(f64, f64)>,
+    /// Allocations made in it.
+    pub allocated: u32,
+    /// Their bytes.
+    pub allocated_bytes: u64,
+    /// Those of them that are still live at its end.
+    pub surviving: u32,
+    /// Their bytes.
+    pub surviving_bytes: u64,
+}
+
 /// What is under the pointer.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub struct Hit {
@@ -235,8 +258,10 @@ pub struct FrameLine {
     pub file: String,
     /// Line; 0 = unknown.
     pub line: u32,
-    /// Whether it belongs to PyTorch, Python or the C library, and is folded away at first.
+    /// Whether it belongs to the interpreter, the dispatcher or the C library.
     pub is_runtime: bool,
+    /// Whether it is the user's own code, not that of PyTorch or another installed package.
+    pub is_user: bool,
     /// What torch.fx knew.
     pub fx: Option<FxDetails>,
 }

@@ -27,6 +27,7 @@ fn draw() -> DrawRequest {
 fn requests() {
     let allocation = AllocationId(7);
     for request in [
+        Request::WarmUp,
         Request::OpenBlob { name: "a \"b\".pickle".into() },
         Request::OpenUrl { name: "ü".into(), url: "https://example.org/x?y=1#z".into() },
         Request::Draw { request: 1, draw: draw() },

@@ -144,10 +144,10 @@ impl OpenFile {
         if facts.axes.time.is_none() {
             self.axis = Axis::Events;
         }
-        let bounds = facts.axes.bounds(self.axis);
-        let axis = self.axis;
+        let (axes, axis) = (facts.axes, self.axis);
         if let Some(view) = self.view_mut() {
-            view.choose_axis(axis, bounds);
+            let before = axes.bounds(view.axis);
+            view.choose_axis(axis, &before, &axes.bounds(axis));
         }
     }
 
@@ -167,6 +167,7 @@ impl OpenFile {
             Reply::Overview(overview) => place_of(overview.device),
             Reply::Details(details) => place_of(details.device),
             Reply::Legend(legend) => place_of(legend.look.device),
+            Reply::Range(facts) => place_of(facts.device),
             _ => Some(self.device),
         };
         let Some(place) = place else { return };

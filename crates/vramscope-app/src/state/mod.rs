@@ -190,6 +190,10 @@ impl State {
         self.tab()?.ready()
     }
 
+    fn has_pin(&self) -> bool {
+        self.file().and_then(|file| file.view()).is_some_and(|view| view.pinned.is_some())
+    }
+
     fn apply(&mut self, action: Action) {
         match action {
             Action::Open { id, name } => {
@@ -223,7 +227,11 @@ impl State {
             Action::Select(range) => self.edit_view(|view| view.select(range)),
             Action::SelectBetween(from, to) => self.edit_view(|view| view.select_between(from, to)),
             Action::Leave => self.edit_view(|view| view.hovered = None),
-            Action::PinHovered => self.edit_view(DeviceView::pin_hovered),
+            Action::PinHovered => {
+                self.edit_view(DeviceView::pin_hovered);
+                // A click asks for details, folded away or not.
+                self.details_open |= self.has_pin();
+            }
             Action::Pin(allocation) => self.edit_view(|view| view.pin(allocation)),
             Action::DismissNote(note) => self.edit_file(|file| file.dismiss_note(note)),
             Action::RestoreNotes => self.edit_file(OpenFile::restore_notes),

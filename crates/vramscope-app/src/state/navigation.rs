@@ -60,14 +60,6 @@ pub enum Navigation {
     Step(bool),
 }
 
-/// A place on one axis.
-#[derive(Clone, Copy, PartialEq, Debug)]
-pub(super) struct Place {
-    pub(super) region: Region,
-    pub(super) cursor_x: Option<f64>,
-    pub(super) range: Option<(f64, f64)>,
-}
-
 impl Navigation {
     /// Those that need to know nothing but where the data ends; the others change nothing.
     pub(super) fn apply(self, region: Region, bounds: &Bounds) -> Region {

@@ -5,7 +5,7 @@ use vramscope_core::model::DeviceIndex;
 
 use crate::protocol::{
     CallSite, Details, DeviceFacts, EventMark, Failure, FileFacts, FxDetails, Hit, HitOn, Life, MomentFacts,
-    Preview, Progress, Stage, StackOrigin,
+    Preview, Progress, RangeFacts, Stage, StackOrigin,
 };
 
 /// `1 allocation`, `1,204 allocations`.
@@ -96,7 +96,7 @@ pub fn moment(moment: &MomentFacts, events: u32) -> String {
     let of = display::count(u64::from(events));
     match moment.moment {
         0 => format!("before the first of {of} events"),
-        moment => format!("event {} of {of}", display::count(u64::from(moment))),
+        moment => format!("{} of {of}", display::event(u64::from(moment) - 1)),
     }
 }
 
@@ -177,8 +177,8 @@ pub fn failure_text(name: &str, failure: &Failure) -> String {
 }
 
 /// Said where a stack would be.
-pub const NO_STACK: &str = "No stack was recorded. Recording with context=\"all\" or \"alloc\" and stacks=\"python\" keeps one \
-     for every allocation; memory from before the recording, and from the backward pass of C++ threads, has none.";
+pub const NO_STACK: &str = "No stack was recorded: the memory is older than the recording, or the recording was made without \
+     stacks. _record_memory_history(context=\"all\", stacks=\"all\"), called before the model is built, keeps all of them.";
 
 /// What a stack is, by the record that had it.
 #[must_use]
@@ -211,8 +211,11 @@ pub fn fx_node(fx: &FxDetails) -> String {
 #[must_use]
 pub fn device_rows(facts: &DeviceFacts) -> Vec<(&'static str, String)> {
     let mut rows = vec![
-        ("Peak active", display::bytes_exact(facts.peak_bytes)),
-        ("At", format!("event {} of {}", display::count(u64::from(facts.peak_moment)), display::count(u64::from(facts.events)))),
+        ("Peak active", display::bytes(facts.peak_bytes)),
+        ("Reached", match facts.peak_moment {
+            0 => "before recording".to_owned(),
+            moment => format!("with {}", display::event(u64::from(moment) - 1)),
+        }),
         ("Peak reserved", display::bytes(facts.peak_reserved_bytes)),
         ("Active at the end", display::bytes(facts.final_bytes)),
         ("Allocations", display::count(u64::from(facts.allocations))),
@@ -252,4 +255,17 @@ pub fn device_name(device: DeviceIndex) -> String {
 #[must_use]
 pub fn exact_bytes(bytes: u64) -> String {
     count_of(bytes, "byte", "bytes")
+}
+
+/// `selection: 40 allocated, 2.10 GiB · 3 of them still live at its end, 1.20 GiB`.
+#[must_use]
+pub fn selection(facts: &RangeFacts) -> String {
+    let allocated = count_of(u64::from(facts.allocated), "allocation", "allocations");
+    let mut text = format!("selection: {allocated}, {}", display::bytes(facts.allocated_bytes));
+    if facts.allocated > 0 {
+        let surviving = display::count(u64::from(facts.surviving));
+        let bytes = display::bytes(facts.surviving_bytes);
+        text.push_str(&format!("; {surviving} of them outlive it, {bytes}"));
+    }
+    text
 }

@@ -7,23 +7,25 @@ use crate::protocol::{FrameLine, StackLines};
 pub enum StackRow {
     /// The frame of that number.
     Frame(usize),
-    /// So many frames of PyTorch, Python and the C library are folded away here.
+    /// So many frames of PyTorch, other libraries and Python are folded away here.
     Folded(usize),
 }
 
-/// The rows to show: all frames, or those of the user. A stack without any of the user's is shown whole,
-/// for there is nothing else to see.
+/// The rows to show: all frames, or those of the user. Of a stack without any of the user's, the frames of
+/// libraries are shown; of one without those, all, for there is nothing else to see.
 #[must_use]
 pub fn rows(frames: &[FrameLine], show_all: bool) -> Vec<StackRow> {
-    if show_all || frames.iter().all(|frame| frame.is_runtime) {
+    let has_user = frames.iter().any(|frame| frame.is_user);
+    let is_shown = |frame: &FrameLine| if has_user { frame.is_user } else { !frame.is_runtime };
+    if show_all || !frames.iter().any(is_shown) {
         return (0..frames.len()).map(StackRow::Frame).collect();
     }
     let mut rows = Vec::new();
     for (number, frame) in frames.iter().enumerate() {
-        match (frame.is_runtime, rows.last_mut()) {
-            (false, _) => rows.push(StackRow::Frame(number)),
-            (true, Some(StackRow::Folded(count))) => *count += 1,
-            (true, _) => rows.push(StackRow::Folded(1)),
+        match (is_shown(frame), rows.last_mut()) {
+            (true, _) => rows.push(StackRow::Frame(number)),
+            (false, Some(StackRow::Folded(count))) => *count += 1,
+            (false, _) => rows.push(StackRow::Folded(1)),
         }
     }
     rows
@@ -81,15 +83,17 @@ mod tests {
             file: "/home/me/train.py".into(),
             line: 7,
             is_runtime: kind == 'r',
+            is_user: kind == 'u',
             fx: None,
         };
         kinds.chars().map(frame).collect()
     }
 
     #[test]
-    fn folds_runs_of_runtime_frames() {
+    fn folds_runs_of_others_frames() {
         use StackRow::{Folded, Frame};
-        assert_eq!(rows(&frames("rruru"), false), [Folded(2), Frame(2), Folded(1), Frame(4)]);
+        assert_eq!(rows(&frames("rlulu"), false), [Folded(2), Frame(2), Folded(1), Frame(4)]);
+        assert_eq!(rows(&frames("rlr"), false), [Folded(1), Frame(1), Folded(1)]);
         assert_eq!(rows(&frames("ru"), true), [Frame(0), Frame(1)]);
         assert_eq!(foldable(&frames("rruru")), 3);
     }

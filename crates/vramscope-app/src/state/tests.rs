@@ -1,1 +1,363 @@
 //! The page driven without a browser.
+
+use std::rc::Rc;
+
+use yew::Reducible;
+
+use super::keys::{Command, Press, command};
+use super::*;
+use crate::protocol::{
+    Axes, Bounds, Details, DeviceFacts, EventMark, EventPlace, Failure, FileFacts, Hit, HitOn, Life, Note,
+    NoteLevel, Opened, Preview, Progress, RangeFacts, StackLines, StackOrigin,
+};
+
+const EVENTS: f64 = 1_000.0;
+const PEAK: u64 = 8 << 30;
+
+/// A page, changed one action at a time.
+struct Page(Rc<State>);
+
+impl Page {
+    /// With one file that has two devices, the second without times.
+    fn with_file() -> Self {
+        let mut page = Self(Rc::new(State::default()));
+        page.act(Action::Open { id: SessionId(1), name: "a.pickle".into() });
+        page.reply(1, Reply::Opened(Box::new(opened())));
+        page
+    }
+
+    fn act(&mut self, action: Action) {
+        self.0 = self.0.clone().reduce(action);
+    }
+
+    fn reply(&mut self, id: u32, reply: Reply) {
+        self.act(Action::Reply(SessionId(id), Box::new(reply)));
+    }
+
+    fn go(&mut self, navigation: Navigation) {
+        self.act(Action::Navigate(navigation));
+    }
+
+    fn file(&self) -> &OpenFile {
+        self.0.file().unwrap()
+    }
+
+    fn view(&self) -> &DeviceView {
+        self.file().view().unwrap()
+    }
+
+    fn x(&self) -> (f64, f64) {
+        (self.view().region.x_min, self.view().region.x_max)
+    }
+
+    fn key(&mut self, key: &str) -> Option<Command> {
+        let pressed = command(&Press { key: key.into(), ..Press::default() }, &self.0);
+        if let Some(Command::Act(action)) = &pressed {
+            self.act(action.clone());
+        }
+        pressed
+    }
+}
+
+fn opened() -> Opened {
+    let note = |text: &str| Note {
+        level: NoteLevel::Warning,
+        text: text.into(),
+        advice: String::new(),
+        places: Vec::new(),
+    };
+    let device = |device, times: Option<f64>| DeviceFacts {
+        device,
+        events: 999,
+        allocations: 50,
+        peak_bytes: PEAK,
+        peak_moment: 600,
+        final_bytes: 0,
+        peak_reserved_bytes: 0,
+        time_span_us: None,
+        axes: Axes { events: Bounds::new(EVENTS, PEAK), time: times.map(|end| Bounds::new(end, PEAK)) },
+        oom_moments: Vec::new(),
+        notes: vec![note("of the device")],
+    };
+    Opened {
+        file: FileFacts {
+            name: "a.pickle".into(),
+            file_bytes: 1,
+            decoded_bytes: 1,
+            format: String::new(),
+            producer: String::new(),
+            events: 999,
+            stacks: 1,
+            model_bytes: 1,
+            read_ms: 1.0,
+        },
+        devices: vec![device(3, Some(5e6)), device(0, None)],
+        notes: vec![note("of the file")],
+    }
+}
+
+fn hit(on: HitOn) -> Reply {
+    Reply::Hit(Box::new(Hit { request: 1, moment: None, on }))
+}
+
+fn one(allocation: u32) -> HitOn {
+    HitOn::One(Preview {
+        allocation: AllocationId(allocation),
+        id: "b7_0".into(),
+        bytes: 512,
+        life: Life::default(),
+        user_frame: String::new(),
+        remarks: String::new(),
+    })
+}
+
+fn details(allocation: u32) -> Reply {
+    let mark = |moment: u32| {
+        Some(EventMark { event: moment - 1, moment, time_us: None, since_start_us: Some(i64::from(moment) * 10) })
+    };
+    Reply::Details(Box::new(Details {
+        device: 3,
+        allocation: AllocationId(allocation),
+        id: "b7_0".into(),
+        address: 7,
+        bytes: 512,
+        block_bytes: None,
+        life: Life { alloc: mark(100), free_requested: mark(300), free_completed: mark(301), ..Life::default() },
+        place: EventPlace { moments: (100, 301), time_us: None, edges_bytes: (1e9, 2e9) },
+        properties: Vec::new(),
+        stack: StackLines { origin: StackOrigin::Alloc, frames: Vec::new(), user_frame: None },
+        forward_lines: Vec::new(),
+        free_stack: None,
+    }))
+}
+
+#[test]
+fn a_file_is_opened_read_and_closed() {
+    let mut page = Page(Rc::new(State::default()));
+    page.act(Action::Open { id: SessionId(1), name: "a".into() });
+    page.act(Action::Open { id: SessionId(2), name: "b".into() });
+    assert_eq!(page.0.tab().unwrap().name, "b");
+    page.reply(1, Reply::Progress(Progress { done_bytes: 7, ..Progress::default() }));
+    assert!(matches!(page.0.tabs[0].phase, Phase::Opening(Progress { done_bytes: 7, .. })));
+    page.reply(2, Reply::Failed(Box::new(Failure { message: "no".into(), ..Failure::default() })));
+    assert!(matches!(&page.0.tabs[1].phase, Phase::Failed(failure) if failure.message == "no"));
+    page.reply(1, Reply::Opened(Box::new(opened())));
+    // A late word on progress does not take the picture away.
+    page.reply(1, Reply::Progress(Progress::default()));
+    assert!(page.0.tabs[0].ready().is_some());
+    page.act(Action::Close(SessionId(2)));
+    assert_eq!(page.0.current, Some(SessionId(1)));
+    page.act(Action::Close(SessionId(1)));
+    assert_eq!(page.0.current, None);
+    // What a closed file's worker still says is nobody's.
+    page.reply(1, Reply::Ready);
+}
+
+#[test]
+fn tabs_go_round() {
+    let mut page = Page::with_file();
+    page.act(Action::Open { id: SessionId(2), name: "b".into() });
+    page.act(Action::SwitchBy(1));
+    assert_eq!(page.0.current, Some(SessionId(1)));
+    page.act(Action::SwitchBy(-1));
+    assert_eq!(page.0.current, Some(SessionId(2)));
+    page.act(Action::ShowStart);
+    assert!(page.0.tab().is_none() && page.0.tabs.len() == 2);
+}
+
+#[test]
+fn zooming_keeps_the_place_and_zero_shows_all() {
+    let mut page = Page::with_file();
+    page.go(Navigation::Zoom { factor: (4.0, 1.0), at: (0.25, 0.5) });
+    assert_eq!(page.x(), (EVENTS * 0.25 - EVENTS * 0.0625, EVENTS * 0.4375));
+    page.go(Navigation::Pan(1.0, 0.0));
+    assert_eq!(page.x().0, 0.0);
+    page.key("0");
+    assert_eq!(page.x(), (0.0, EVENTS));
+}
+
+#[test]
+fn a_box_is_drawn_once() {
+    let mut page = Page::with_file();
+    page.key("b");
+    assert!(page.0.box_mode);
+    page.go(Navigation::ShowBox((0.5, 1.0), (1.0, 0.5)));
+    assert_eq!(page.x(), (500.0, 1_000.0));
+    assert_eq!(page.view().region.y_min_bytes, 0.0);
+    assert!(!page.0.box_mode);
+}
+
+#[test]
+fn the_peak_comes_to_the_middle() {
+    let mut page = Page::with_file();
+    page.key("p");
+    assert_eq!(page.x(), (600.0 - 62.5, 600.0 + 62.5));
+    assert_eq!(page.view().cursor_x, Some(600.0));
+}
+
+#[test]
+fn a_click_pins_what_is_hovered() {
+    let mut page = Page::with_file();
+    page.act(Action::Details(false));
+    page.reply(1, hit(one(7)));
+    page.act(Action::PinHovered);
+    assert_eq!(page.view().pinned, Some(AllocationId(7)));
+    assert!(page.0.details_open);
+    page.reply(1, details(8));
+    assert!(page.view().details.is_none(), "of another allocation");
+    page.reply(1, details(7));
+    assert!(page.view().details.is_some());
+    page.reply(1, hit(HitOn::Nothing));
+    page.act(Action::PinHovered);
+    assert_eq!(page.view().pinned, None);
+}
+
+#[test]
+fn a_tap_pins_what_it_turns_out_to_be_on() {
+    let mut page = Page::with_file();
+    page.act(Action::PinHovered);
+    page.reply(1, hit(one(7)));
+    assert_eq!(page.view().pinned, Some(AllocationId(7)));
+    page.reply(1, hit(one(8)));
+    assert_eq!(page.view().pinned, Some(AllocationId(7)), "only the tap pins");
+}
+
+#[test]
+fn a_double_click_fits_as_soon_as_the_place_is_known() {
+    let mut page = Page::with_file();
+    page.act(Action::Pin(AllocationId(7)));
+    page.go(Navigation::FitPinned);
+    assert_eq!(page.x(), (0.0, EVENTS));
+    page.reply(1, details(7));
+    let (from, to) = page.x();
+    assert!(from < 100.0 && to > 301.0 && to - from < 300.0, "{from} to {to}");
+}
+
+#[test]
+fn brackets_step_through_a_life() {
+    let mut page = Page::with_file();
+    page.act(Action::Pin(AllocationId(7)));
+    page.reply(1, details(7));
+    let mut at = Vec::new();
+    for key in ["]", "]", "]", "]", "[", "["] {
+        page.key(key);
+        at.push(page.view().cursor_x.unwrap());
+    }
+    assert_eq!(at, [100.0, 300.0, 301.0, 301.0, 300.0, 100.0]);
+}
+
+#[test]
+fn escape_lets_go_of_one_thing_at_a_time() {
+    let mut page = Page::with_file();
+    page.act(Action::SelectBetween(0.75, 0.25));
+    assert_eq!(page.view().range, Some((250.0, 750.0)));
+    page.act(Action::Pin(AllocationId(7)));
+    page.act(Action::BoxMode(true));
+    page.act(Action::Help(true));
+    page.key("Escape");
+    assert!(!page.0.help_open && page.0.box_mode);
+    page.key("Escape");
+    assert!(!page.0.box_mode && page.view().pinned.is_some());
+    page.key("Escape");
+    assert!(page.view().pinned.is_none() && page.view().range.is_some());
+    page.key("Escape");
+    assert!(page.view().range.is_none());
+}
+
+#[test]
+fn what_a_selection_holds_is_that_of_the_newest() {
+    let mut page = Page::with_file();
+    let facts = |x| Reply::Range(RangeFacts { device: 3, x, allocated: 9, ..RangeFacts::default() });
+    page.act(Action::Select(Some((10.0, 20.0))));
+    page.reply(1, facts((1.0, 2.0)));
+    assert_eq!(page.view().selection, None);
+    page.reply(1, facts((10.0, 20.0)));
+    assert_eq!(page.view().selection.unwrap().allocated, 9);
+    page.act(Action::Select(Some((10.0, 30.0))));
+    assert_eq!(page.view().selection, None);
+}
+
+#[test]
+fn another_axis_shows_the_same_part() {
+    let mut page = Page::with_file();
+    page.go(Navigation::ShowX(100.0, 200.0));
+    page.key("t");
+    assert_eq!(page.file().axis, Axis::Time);
+    assert_eq!(page.view().came_from, Some((Axis::Events, (100.0, 200.0))));
+    page.reply(1, Reply::Range(RangeFacts {
+        device: 3,
+        axis: Axis::Events,
+        x: (100.0, 200.0),
+        events_x: (100.0, 200.0),
+        time_x: Some((7.0, 9_000.0)),
+        ..RangeFacts::default()
+    }));
+    assert_eq!(page.x(), (7.0, 9_000.0));
+    assert_eq!(page.view().came_from, None);
+}
+
+#[test]
+fn a_device_without_times_stays_with_events() {
+    let mut page = Page::with_file();
+    page.key("t");
+    page.act(Action::Device(1));
+    assert_eq!(page.file().axis, Axis::Events);
+    page.key("t");
+    assert_eq!(page.file().axis, Axis::Events);
+    page.act(Action::Device(9));
+    assert_eq!(page.file().device, 1);
+}
+
+#[test]
+fn a_closed_note_of_the_file_stays_closed_on_all_devices() {
+    let mut page = Page::with_file();
+    page.act(Action::DismissNote(0));
+    page.act(Action::DismissNote(1));
+    assert_eq!(page.file().open_notes().count(), 0);
+    page.act(Action::Device(1));
+    let open: Vec<_> = page.file().open_notes().map(|(_, note)| note.text.as_str()).collect();
+    assert_eq!(open, ["of the device"]);
+    page.act(Action::RestoreNotes);
+    assert_eq!(page.file().open_notes().count(), 2);
+}
+
+#[test]
+fn keys_mean_nothing_without_a_file_but_help_and_open() {
+    let mut page = Page(Rc::new(State::default()));
+    assert_eq!(page.key("p"), None);
+    assert_eq!(page.key("o"), Some(Command::PickFiles));
+    page.key("?");
+    assert!(page.0.help_open);
+    assert_eq!(page.key("o"), None, "the help is in the way");
+    let with_ctrl = Press { key: "0".into(), ctrl: true, ..Press::default() };
+    assert_eq!(command(&with_ctrl, &Page::with_file().0), None, "the browser's own zoom");
+}
+
+#[test]
+fn the_panel_keeps_its_width_in_bounds() {
+    let mut page = Page::with_file();
+    page.act(Action::DetailsWidth(9_000.0));
+    assert_eq!(page.0.details_width_px, DETAILS_WIDTH_PX.1);
+    page.act(Action::DetailsWidth(0.0));
+    assert_eq!(page.0.details_width_px, DETAILS_WIDTH_PX.0);
+}
+
+#[test]
+fn themes_follow_the_system_until_told_otherwise() {
+    assert_eq!(ThemeChoice::System.resolve(true), ThemeName::Dark);
+    assert_eq!(ThemeChoice::Light.resolve(true), ThemeName::Light);
+    assert_eq!(ThemeChoice::System.next().next().next(), ThemeChoice::System);
+}
+
+#[test]
+fn sentences_read_well() {
+    let life = Life { events: 1, duration_us: Some(1_500), ..Life::default() };
+    assert_eq!(sentences::life(&life), "before recording → still live · 1 event, 1.50 ms");
+    assert_eq!(sentences::block(1_000, 1_024), "1.00 KiB, 24 B of it rounding");
+    let progress = Progress { done_bytes: 1 << 20, total_bytes: Some(4 << 20), ..Progress::default() };
+    assert_eq!(sentences::progress(&progress), "Fetching · 1.00 MiB of 4.00 MiB");
+    assert_eq!(sentences::fraction(&progress), Some(0.25));
+    let dump = sentences::hex_dump(b"\x80\x04}q\x00hello world!");
+    assert_eq!(dump.lines().count(), 2);
+    assert!(dump.starts_with("00000000  80 04 7d 71 00 68 65 6c 6c 6f 20 77 6f 72 6c 64  ..}q.hello world\n"), "{dump}");
+}

@@ -1,9 +1,10 @@
 //! What is shown of one device: the visible part, the pointer, the pin, the selection.
 
 use super::Shared;
-use super::navigation::{self, Navigation, Place, Region};
+use super::navigation::{self, Navigation, Region};
 use crate::protocol::{
-    Axis, Bounds, Composition, Details, DeviceFacts, Hit, HitOn, Legend, Overview, Reply,
+    Axis, Bounds, Details, DeviceFacts, Hit, HitOn, Legend, Overview, RangeFacts,
+    Reply,
 };
 use vramscope_core::ids::AllocationId;
 
@@ -29,12 +30,12 @@ pub struct DeviceView {
     pub overview: Option<Shared<Overview>>,
     /// What the colours mean, likewise.
     pub legend: Option<Shared<Legend>>,
-    /// What is live at the peak, likewise.
-    pub at_peak: Option<Shared<Composition>>,
     /// The axis that `region`, `cursor_x` and `range` are on.
-    axis: Axis,
-    /// What they were on the other axis.
-    other: Option<Place>,
+    pub axis: Axis,
+    /// What was visible on the other axis: to be shown on this one as soon as it is known where it is.
+    pub came_from: Option<(Axis, (f64, f64))>,
+    /// What the selected range holds, once the worker has said so.
+    pub selection: Option<RangeFacts>,
     /// Whether to pin what the next answer about the pointer says: a finger does not hover before it taps.
     wants_pin: bool,
     /// Whether to fit the view to the pinned allocation as soon as its place is known.
@@ -53,30 +54,43 @@ impl DeviceView {
             details: None,
             overview: None,
             legend: None,
-            at_peak: None,
             axis: Axis::Events,
-            other: None,
+            came_from: None,
+            selection: None,
             wants_pin: false,
             wants_fit: false,
             peak_moment: facts.peak_moment,
         }
     }
 
-    /// Each axis keeps its own place: one has no order of events in common with the other's distances.
-    pub(super) fn choose_axis(&mut self, axis: Axis, bounds: Bounds) {
+    /// The same part stays visible; where that is on the other axis, the worker knows.
+    pub(super) fn choose_axis(&mut self, axis: Axis, before: &Bounds, bounds: &Bounds) {
         if axis == self.axis {
             return;
         }
-        let here = Place { region: self.region, cursor_x: self.cursor_x, range: self.range };
-        let there = self.other.replace(here).unwrap_or_else(|| Place {
-            region: Region { x_min: 0.0, x_max: bounds.x_end, ..self.region },
-            cursor_x: None,
-            range: None,
-        });
-        (self.region, self.cursor_x, self.range) = (there.region, there.cursor_x, there.range);
+        let Region { x_min, x_max, .. } = self.region;
+        let is_whole = x_min <= 0.0 && x_max >= before.x_end;
+        self.came_from = (!is_whole).then_some((self.axis, (x_min, x_max)));
+        self.region = Region { x_min: 0.0, x_max: bounds.x_end, ..self.region };
         self.axis = axis;
-        self.overview = None;
-        self.hovered = None;
+        (self.cursor_x, self.range, self.selection) = (None, None, None);
+        (self.overview, self.hovered) = (None, None);
+    }
+
+    /// Takes what a range holds: the selected one, or the one that was visible on the other axis.
+    fn take_range(&mut self, facts: RangeFacts, bounds: &Bounds) {
+        if self.came_from == Some((facts.axis, facts.x)) {
+            self.came_from = None;
+            let here = match self.axis {
+                Axis::Events => Some(facts.events_x),
+                Axis::Time => facts.time_x,
+            };
+            if let Some((from, to)) = here {
+                self.navigate(Navigation::ShowX(from, to), self.axis, bounds);
+            }
+        } else if self.range == Some(facts.x) && facts.axis == self.axis {
+            self.selection = Some(facts);
+        }
     }
 
     pub(super) fn navigate(&mut self, navigation: Navigation, axis: Axis, bounds: &Bounds) {
@@ -124,6 +138,7 @@ impl DeviceView {
     }
 
     pub(super) fn select(&mut self, range: Option<(f64, f64)>) {
+        self.selection = None;
         self.range = range.map(|(a, b)| (a.min(b), a.max(b))).filter(|(from, to)| to > from);
     }
 
@@ -161,7 +176,7 @@ impl DeviceView {
             self.details = None;
             self.cursor_x = None;
         } else if self.cursor_x.take().is_none() {
-            self.range = None;
+            self.select(None);
         }
     }
 
@@ -183,10 +198,8 @@ impl DeviceView {
             Reply::Overview(overview) if overview.axis == self.axis => {
                 self.overview = Some(Shared::new(overview));
             }
+            Reply::Range(facts) => self.take_range(facts, bounds),
             Reply::Legend(legend) => self.legend = Some(Shared::new(legend)),
-            Reply::Composition(composition) if composition.moment == self.peak_moment => {
-                self.at_peak = Some(Shared::new(composition));
-            }
             _ => {}
         }
     }

@@ -50,7 +50,7 @@ pub(super) fn answer(question: &Request, document: &Document, painter: &mut Pain
         }
         Request::Legend { look, entries } => Some(Reply::Legend(painter.colours.legend(document, &look, entries)?)),
         // These are not answered with data of an open file.
-        Request::OpenBlob { .. } | Request::OpenUrl { .. } | Request::Draw { .. } => None,
+        Request::WarmUp | Request::OpenBlob { .. } | Request::OpenUrl { .. } | Request::Draw { .. } => None,
     }
 }
 

@@ -5,8 +5,9 @@ use std::io::{self, Read};
 use js_sys::Uint8Array;
 use web_sys::{Blob, FileReaderSync};
 
-/// Bytes fetched at once: large enough that the browser's overhead per slice does not show.
-const WINDOW_BYTES: u64 = 4 << 20;
+/// Bytes fetched at once: large enough that the browser's overhead per slice does not show (109 MB took
+/// 180 ms by 4 MiB, 130 ms by 32 MiB, 110 ms at once), small beside what the file becomes.
+const WINDOW_BYTES: u64 = 32 << 20;
 
 /// Reads a blob from its start.
 pub(super) struct BlobReader {

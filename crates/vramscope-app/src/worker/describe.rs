@@ -170,6 +170,7 @@ fn lines(origin: StackOrigin, frames: impl Iterator<Item = details::FrameDetails
             file: frame.file,
             line: frame.line,
             is_runtime: frame.class == FrameClass::Runtime,
+            is_user: frame.class == FrameClass::User,
             fx: frame.fx.map(|fx| FxDetails {
                 op: fx.op,
                 name: fx.name,

@@ -55,6 +55,14 @@ impl Document {
         Self { snapshot, histories, caches, words: OnceCell::new() }
     }
 
+    /// Finds out what the first picture needs.
+    pub(super) fn prepare(&self) {
+        if let Some(first) = self.devices().next() {
+            first.index();
+            self.site_of(first);
+        }
+    }
+
     /// All devices, the one with the highest peak first.
     pub(super) fn devices(&self) -> impl Iterator<Item = Device<'_>> {
         self.histories.iter().zip(&self.caches).map(|(history, cache)| Device { history, cache })

@@ -22,6 +22,7 @@ mod queue;
 mod range;
 #[cfg(test)]
 mod tests;
+mod warm_up;
 
 use std::cell::RefCell;
 use std::rc::Rc;
@@ -36,6 +37,7 @@ use document::Document;
 use painter::Painter;
 use port::Port;
 use queue::Queue;
+use warm_up::WarmUp;
 
 /// What a worker has.
 #[derive(Default)]
@@ -45,6 +47,8 @@ struct Worker {
     document: Option<Document>,
     painter: Painter,
     bitmaps: bitmap::Bitmaps,
+    /// What is left of [`Request::WarmUp`].
+    warm_up: Option<WarmUp>,
 }
 
 /// Starts listening.
@@ -75,14 +79,20 @@ fn receive(event: &MessageEvent) -> Result<(Request, JsValue), String> {
 
 /// Answers one question; comes back for the next, so that newer ones can take the place of older ones.
 fn work(worker: &Rc<RefCell<Worker>>, port: &Rc<Port>, ticks: &port::Ticks) {
-    let Some((request, attachment)) = worker.borrow_mut().queue.pop() else { return };
+    let next = worker.borrow_mut().queue.pop();
+    let Some((request, attachment)) = next else {
+        return warm_up(&mut worker.borrow_mut(), ticks);
+    };
     match request {
+        Request::WarmUp => worker.borrow_mut().warm_up = Some(WarmUp::new(clock::now_ms())),
         Request::OpenBlob { name } => {
+            worker.borrow_mut().warm_up = None;
             let opened = open::blob(&name, attachment, port);
             worker.borrow_mut().document = opened;
         }
         Request::OpenUrl { name, url } => {
             let (worker, port) = (worker.clone(), port.clone());
+            worker.borrow_mut().warm_up = None;
             wasm_bindgen_futures::spawn_local(async move {
                 let opened = open::url(&name, &url, &port).await;
                 worker.borrow_mut().document = opened;
@@ -100,7 +110,16 @@ fn work(worker: &Rc<RefCell<Worker>>, port: &Rc<Port>, ticks: &port::Ticks) {
             }
         }
     }
-    if !worker.borrow().queue.is_empty() {
+    let worker = worker.borrow();
+    if !worker.queue.is_empty() || worker.warm_up.is_some() {
+        ticks.schedule();
+    }
+}
+
+/// Does one round, if there is one to do, and comes back for the next.
+fn warm_up(worker: &mut Worker, ticks: &port::Ticks) {
+    worker.warm_up = worker.warm_up.take().and_then(|warm_up| warm_up.round(clock::now_ms()));
+    if worker.warm_up.is_some() {
         ticks.schedule();
     }
 }

@@ -89,6 +89,8 @@ pub(super) fn blob(name: &str, blob: JsValue, port: &Port) -> Option<Document> {
             let document = Document::new(snapshot);
             let read_ms = clock::now_ms() - start_ms;
             port.send(&Reply::Opened(Box::new(opened::opened(&document, name, size_bytes, read_ms))));
+            // While the page builds what it shows of that.
+            document.prepare();
             Some(document)
         }
         Err(error) => fail(opened::failure(&error), port),

@@ -26,9 +26,11 @@ impl<A> Queue<A> {
         self.waiting.push_back((request, attachment));
     }
 
-    /// Takes the oldest.
+    /// Takes the picture if one is wanted, for that is what the user waits for; else the oldest.
     pub(super) fn pop(&mut self) -> Option<(Request, A)> {
-        self.waiting.pop_front()
+        let is_draw = |(request, _): &(Request, A)| matches!(request, Request::Draw { .. });
+        let next = self.waiting.iter().position(is_draw).unwrap_or(0);
+        self.waiting.remove(next)
     }
 
     pub(super) fn is_empty(&self) -> bool {
@@ -86,6 +88,6 @@ mod tests {
         queue.push(outline(OutlineSlot::Hover), 4);
         queue.push(details(0), 5);
         queue.push(Request::Draw { request: 2, draw }, 6);
-        assert_eq!(rows(queue), [3, 4, 5, 6]);
+        assert_eq!(rows(queue), [6, 3, 4, 5]);
     }
 }

@@ -12,12 +12,7 @@ pub(super) fn range_facts(device: Device<'_>, axis: Axis, x: (f64, f64)) -> Opti
     // Both axes have the same moments; a place between two of them is taken to the next.
     let place = |axis| {
         let bands = device.bands(axis);
-        let end = if last as usize + 1 < history.active_bytes.len() {
-            bands.moment_x(last as usize + 1)
-        } else {
-            bands.x_end()
-        };
-        (bands.moment_x(first as usize), end)
+        (bands.moment_x(first as usize), bands.moment_x(last as usize + 1))
     };
     let mut facts = RangeFacts {
         device: history.device,
@@ -46,22 +41,25 @@ mod tests {
     use super::super::document::Document;
     use super::*;
 
-    #[test]
-    fn counts_what_is_made_and_what_survives() {
-        let text = "alloc a 1KiB\nalloc b 2KiB\nfree a\nalloc c 4KiB\nfree b";
-        let Some(document) = document(text) else { return };
-        let device = document.devices().next().unwrap();
-        let events = device.bands(Axis::Events).x_end();
-        let all = range_facts(device, Axis::Events, (0.0, events)).unwrap();
-        assert_eq!((all.allocated, all.allocated_bytes), (3, 7 << 10));
-        assert_eq!((all.surviving, all.surviving_bytes), (1, 4 << 10));
-        assert_eq!(all.events_x, (0.0, events));
-        let start = range_facts(device, Axis::Events, (0.0, 2.5)).unwrap();
-        assert_eq!((start.allocated, start.surviving), (2, 2));
-        assert_eq!(range_facts(device, Axis::Events, (events, events + 9.0)), None);
-    }
+    const FIXTURE: &[u8] = include_bytes!("../../../../tests/fixtures/synth/torch-2.10-py-p4.pickle");
 
-    fn document(_text: &str) -> Option<Document> {
-        None
+    #[test]
+    fn parts_add_up_to_the_whole() {
+        let document = Document::new(vramscope_core::decode(FIXTURE).unwrap());
+        let device = document.devices().next().unwrap();
+        for axis in [Axis::Events, Axis::Time] {
+            let end = device.bands(axis).x_end();
+            let whole = range_facts(device, axis, (0.0, end)).unwrap();
+            let events = device.bands(Axis::Events).x_end();
+            assert_eq!(whole.events_x, (0.0, events));
+            let born = device.history.allocations.born.iter().filter(|&&born| born > 0).count();
+            assert_eq!(whole.allocated as usize, born);
+            assert!(whole.surviving <= whole.allocated && whole.surviving_bytes <= whole.allocated_bytes);
+
+            let middle = device.bands(axis).moment_x(device.history.active_bytes.len() / 2);
+            let parts = [(0.0, middle), (middle, end)].map(|x| range_facts(device, axis, x).unwrap());
+            assert_eq!(parts.iter().map(|part| part.allocated_bytes).sum::<u64>(), whole.allocated_bytes);
+            assert_eq!(range_facts(device, axis, (end + 1.0, end + 2.0)), None);
+        }
     }
 }

@@ -1,4 +1,4 @@
-//! A stack, innermost frame first, runtime frames folded away.
+//! A stack, innermost frame first; what is not the user's code is folded away.
 
 use yew::prelude::*;
 
@@ -24,7 +24,7 @@ pub(super) fn Stack(props: &StackProps) -> Html {
     };
     let foldable = stacks::foldable(frames);
     let word = if *shows_all {
-        "Hide runtime frames".to_owned()
+        "Only your code".to_owned()
     } else {
         format!("Show all {}", sentences::count_of(frames.len() as u64, "frame", "frames"))
     };
@@ -32,7 +32,7 @@ pub(super) fn Stack(props: &StackProps) -> Html {
         StackRow::Frame(number) => frame(&frames[number], props.stack.user_frame == Some(number as u32)),
         StackRow::Folded(count) => html! {
             <li class="folded"><button type="button" onclick={toggle.clone()} title="Show all frames">
-                { sentences::count_of(count as u64, "runtime frame", "runtime frames") }
+                { sentences::count_of(count as u64, "library frame", "library frames") }
             </button></li>
         },
     };
@@ -57,7 +57,7 @@ pub(super) fn Stack(props: &StackProps) -> Html {
 fn frame(frame: &FrameLine, is_site: bool) -> Html {
     let place = stacks::place(frame);
     let (folder, file) = stacks::split_path(&place);
-    let class = classes!(frame.is_runtime.then_some("runtime"), is_site.then_some("site"));
+    let class = classes!(frame.is_runtime.then_some("runtime"), frame.is_user.then_some("user"), is_site.then_some("site"));
     html! {
         <li {class}>
             <span class="function">{ &frame.name }</span>
