@@ -1,0 +1,64 @@
+//! Working for nothing while a worker waits for its file.
+//!
+//! Browsers run a module at first with code that was compiled in a hurry, and compile a function well only
+//! after it has run for a while. A small file would be read and drawn before that has happened; so the
+//! spare worker reads and draws a tiny snapshot over and over for a moment. What is compiled serves every
+//! worker that has the same module.
+
+use vramscope_core::decode;
+
+use super::answer::answer;
+use super::document::Document;
+use super::opened;
+use super::painter::Painter;
+use crate::protocol::{Axis, DrawRequest, Look, Request, Viewport};
+
+/// A few dozen events with stacks, as torch 2.10 writes them.
+const SNAPSHOT: &[u8] = include_bytes!("../../../../tests/fixtures/synth/torch-2.10-py-p4.pickle");
+
+/// How long it goes on, in ms.
+const DURATION_MS: f64 = 300.0;
+/// Snapshots read per picture drawn: about the same time for both.
+const READS: u32 = 20;
+
+/// What is left to do.
+pub(super) struct WarmUp {
+    end_ms: f64,
+    painter: Painter,
+}
+
+impl WarmUp {
+    pub(super) fn new(now_ms: f64) -> Self {
+        Self { end_ms: now_ms + DURATION_MS, painter: Painter::default() }
+    }
+
+    /// Works for a few ms. `None` when it is enough.
+    pub(super) fn round(mut self, now_ms: f64) -> Option<Self> {
+        for _ in 1..READS {
+            decode(SNAPSHOT).ok()?;
+        }
+        let document = Document::new(decode(SNAPSHOT).ok()?);
+        opened::opened(&document, "", 0, 0.0);
+        document.prepare();
+        for axis in [Axis::Events, Axis::Time] {
+            let first = document.devices().next()?;
+            let viewport = Viewport::fit_all(&first.bounds(axis), 1_024, 256);
+            let look = Look { device: first.history.device, axis, ..Look::default() };
+            let draw = DrawRequest { look, viewport };
+            self.painter.draw(&document, &draw)?;
+            answer(&Request::Hit { request: 1, draw, x_px: 9.0, y_px: 255.0 }, &document, &mut self.painter);
+        }
+        (now_ms < self.end_ms).then_some(self)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn it_works_and_ends() {
+        let warm_up = WarmUp::new(0.0).round(0.0);
+        assert!(warm_up.and_then(|warm_up| warm_up.round(DURATION_MS)).is_none());
+    }
+}
