@@ -1,14 +1,20 @@
-//! Draws sample pictures to look at: `cargo run -p vramscope-view --features plot --example pictures -- DIR`.
+//! Draws pictures to look at, of made-up timelines and of the snapshots given:
+//! `cargo run -p vramscope-view --features plot --example pictures -- DIR [SNAPSHOT…]`.
 
 #[path = "../benches/frame/traces.rs"]
 mod traces;
 
 use std::path::Path;
 use traces::Trace;
+use vramscope_core::analysis::call_sites::CallSites;
+use vramscope_core::analysis::frames::FrameClasses;
+use vramscope_core::analysis::history::History;
+use vramscope_core::analysis::live_at::live_at;
 use vramscope_view::bitset::BitSet;
-use vramscope_view::colour::{ColourColumn, site_colour};
+use vramscope_view::colour::{ColourColumn, ColourMode, site_colour};
+use vramscope_view::groups::{GroupTotal, Groups};
 use vramscope_view::plot::{LegendLine, Plot, PlotStyle};
-use vramscope_view::raster::TimelineIndex;
+use vramscope_view::raster::{Bands, TimelineIndex};
 use vramscope_view::theme::Theme;
 
 type Outcome = Result<(), Box<dyn std::error::Error>>;
@@ -23,6 +29,9 @@ struct Part {
 fn main() -> Outcome {
     let folder = std::env::args().nth(1).unwrap_or_else(|| ".".to_owned());
     let folder = Path::new(&folder);
+    for (number, snapshot) in std::env::args().skip(2).enumerate() {
+        draw_snapshot(folder, number, Path::new(&snapshot))?;
+    }
     let training = traces::training(60_000);
     let torture = traces::torture(30_000, 3_000);
     let middle = f64::from(training.moments()) * 0.30;
@@ -91,4 +100,52 @@ fn draw(
 
 fn hash(site: u64) -> u64 {
     vramscope_view::colour::stable_hash(&site.to_string())
+}
+
+/// Every device of a snapshot by call site, in turns light over events and dark over time.
+fn draw_snapshot(folder: &Path, number: usize, file: &Path) -> Outcome {
+    let snapshot = vramscope_core::decode(std::fs::File::open(file)?)?;
+    let devices = snapshot.devices().into_iter();
+    let histories: Vec<History> = devices
+        .map(|device| History::of(&snapshot, device))
+        .collect();
+    let classes = FrameClasses::of(&snapshot);
+    let sites = CallSites::of(&snapshot, &classes, &histories);
+    for history in &histories {
+        let dark = number % 2 == 1;
+        let theme = if dark { Theme::dark() } else { Theme::light() };
+        let bands = Bands::of(history, dark);
+        let index = TimelineIndex::new(&bands);
+        let site_of = sites.of_allocations(&snapshot, history);
+        let mode = ColourMode::CallSite;
+        let groups = Groups::of(mode, &theme, &snapshot, history, &sites, &site_of);
+        let live = live_at(history, index.peak_moment()).map(|id| id.0);
+        let totals = groups.totals(&history.allocations.bytes, live);
+        let line = |total: &GroupTotal| LegendLine {
+            rgb: groups.rgb[total.group as usize],
+            label: groups.labels[total.group as usize].clone(),
+            bytes: total.bytes,
+        };
+        let peak = vramscope_view::display::bytes_exact(index.peak_bytes());
+        let plot = Plot {
+            bands: &bands,
+            index: &index,
+            colours: &groups.colours,
+            matches: None,
+            x: None,
+            y_bytes: None,
+            title: "A snapshot, by call site",
+            subtitle: &format!("device {} · peak {peak}", history.device),
+            legend: &totals.iter().take(8).map(line).collect::<Vec<_>>(),
+        };
+        let style = PlotStyle {
+            width_px: 1400,
+            height_px: 800,
+            pixel_ratio: 1.0,
+            theme: &theme,
+        };
+        let name = format!("snapshot-{number}-device-{}.png", history.device);
+        std::fs::write(folder.join(name), plot.to_png(&style)?)?;
+    }
+    Ok(())
 }
