@@ -15,6 +15,7 @@ use vramscope_core::analysis::summary::summary;
 use vramscope_core::decode::{Options, decode_with};
 use vramscope_core::encode::{difference, encode};
 use vramscope_core::ids::AllocationId;
+use vramscope_core::model::{Warning, WarningKind};
 use vramscope_core::{Error, Limits, Snapshot};
 
 /// Work beyond which an input is left alone: the fuzzer looks for broken rules, not for slow ones.
@@ -73,7 +74,11 @@ pub fn decode_chunked(data: &[u8]) {
         (Ok(whole), Ok(pieces)) => {
             assert_eq!(difference(&whole, &pieces), None);
             assert_eq!(whole.warnings, pieces.warnings);
-            assert_eq!(whole.source, pieces.source);
+            // Behind a damaged end nobody reads on, so how much was read ahead is chance.
+            let is_damaged = |warning: &Warning| warning.kind == WarningKind::DamagedEnd;
+            if !whole.warnings.list().iter().any(is_damaged) {
+                assert_eq!(whole.source, pieces.source);
+            }
         }
         (Err(whole), Err(pieces)) => {
             assert_eq!(whole.kind, pieces.kind);
