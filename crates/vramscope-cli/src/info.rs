@@ -26,7 +26,7 @@ const SITES: usize = 5;
 pub(crate) struct Options {
     /// The snapshot; `-` reads standard input
     file: PathBuf,
-    /// Print JSON (schema 1, described in info-json.md) instead of text
+    /// Print JSON instead of text: schema 1, described in crates/vramscope-cli/info-json.md
     #[arg(long)]
     json: bool,
 }
