@@ -284,6 +284,7 @@ EXPORT CUresult cuMemAddressFree(CUdeviceptr address, size_t bytes) { (void)addr
 EXPORT CUresult cuMemCreate(CUmemGenericAllocationHandle *handle, size_t bytes, const CUmemAllocationProp *properties, unsigned long long flags) { return drv_create(handle, bytes, properties, flags); }
 EXPORT CUresult cuMemGetAllocationGranularity(size_t *bytes, const CUmemAllocationProp *properties, CUmemAllocationGranularity_flags option) { return drv_granularity(bytes, properties, (int)option); }
 EXPORT CUresult cuMemExportToShareableHandle(void *to, CUmemGenericAllocationHandle handle, CUmemAllocationHandleType type, unsigned long long flags) { (void)to; (void)handle; (void)type; (void)flags; return CUDA_ERROR_NOT_SUPPORTED; }
+EXPORT CUresult cuMemImportFromShareableHandle(CUmemGenericAllocationHandle *handle, void *from, CUmemAllocationHandleType type) { (void)handle; (void)from; (void)type; return CUDA_ERROR_NOT_SUPPORTED; }
 EXPORT CUresult cuMemRelease(CUmemGenericAllocationHandle handle) { return drv_release(handle); }
 EXPORT CUresult cuMemMap(CUdeviceptr address, size_t bytes, size_t offset, CUmemGenericAllocationHandle handle, unsigned long long flags) { (void)address; (void)bytes; (void)offset; (void)handle; (void)flags; return CUDA_SUCCESS; }
 EXPORT CUresult cuMemUnmap(CUdeviceptr address, size_t bytes) { (void)address; (void)bytes; return CUDA_SUCCESS; }
