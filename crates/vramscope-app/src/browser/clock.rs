@@ -8,7 +8,9 @@ use wasm_bindgen::{JsCast, JsValue};
 #[must_use]
 pub fn now_ms() -> f64 {
     let performance = Reflect::get(&js_sys::global(), &"performance".into());
-    performance.map_or(0.0, |performance| performance.unchecked_into::<web_sys::Performance>().now())
+    performance.map_or(0.0, |performance| {
+        performance.unchecked_into::<web_sys::Performance>().now()
+    })
 }
 
 /// Leaves a User Timing mark.
@@ -20,7 +22,9 @@ pub fn mark(name: &str) {
 
 /// Leaves a User Timing mark with numbers and words beside it.
 pub fn mark_with(name: &str, detail: &[(&str, JsValue)]) {
-    let Some(performance) = page_performance() else { return };
+    let Some(performance) = page_performance() else {
+        return;
+    };
     let object = |entries: &[(&str, JsValue)]| {
         let object = js_sys::Object::new();
         for (key, value) in entries {
@@ -31,7 +35,9 @@ pub fn mark_with(name: &str, detail: &[(&str, JsValue)]) {
     // web-sys knows `mark` with a name only.
     let options = object(&[("detail", object(detail))]);
     if let Ok(mark) = Reflect::get(&performance, &"mark".into()) {
-        let _ = mark.unchecked_into::<Function>().call2(&performance, &name.into(), &options);
+        let _ = mark
+            .unchecked_into::<Function>()
+            .call2(&performance, &name.into(), &options);
     }
 }
 
@@ -52,17 +58,32 @@ pub fn soon(then: impl FnOnce() + 'static) {
     wasm_bindgen_futures::spawn_local(async move { then() });
 }
 
+/// Calls `then` after `delay_ms`.
+pub fn later(delay_ms: i32, then: impl FnOnce() + 'static) {
+    let Some(window) = web_sys::window() else {
+        return;
+    };
+    let callback: Function = Closure::once_into_js(then).unchecked_into();
+    let _ = window.set_timeout_with_callback_and_timeout_and_arguments_0(&callback, delay_ms);
+}
+
 /// Calls `then` when the browser has nothing to do, within two seconds in any case.
 pub fn when_idle(then: impl FnOnce() + 'static) {
-    let Some(window) = web_sys::window() else { return };
+    let Some(window) = web_sys::window() else {
+        return;
+    };
     let callback: Function = Closure::once_into_js(then).unchecked_into();
     // Safari has no idle callbacks.
     let has_idle = Reflect::has(&window, &"requestIdleCallback".into()).unwrap_or(false);
     let _ = if has_idle {
         let options = web_sys::IdleRequestOptions::new();
         options.set_timeout(2_000);
-        window.request_idle_callback_with_options(&callback, &options).map(drop)
+        window
+            .request_idle_callback_with_options(&callback, &options)
+            .map(drop)
     } else {
-        window.set_timeout_with_callback_and_timeout_and_arguments_0(&callback, 200).map(drop)
+        window
+            .set_timeout_with_callback_and_timeout_and_arguments_0(&callback, 200)
+            .map(drop)
     };
 }

@@ -31,5 +31,8 @@ pub fn has_files(transfer: Option<&DataTransfer>) -> bool {
 
 fn of_list(list: Option<FileList>) -> Vec<Source> {
     let Some(list) = list else { return Vec::new() };
-    (0..list.length()).filter_map(|index| list.get(index)).map(Source::File).collect()
+    (0..list.length())
+        .filter_map(|index| list.get(index))
+        .map(Source::File)
+        .collect()
 }

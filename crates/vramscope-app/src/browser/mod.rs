@@ -21,5 +21,7 @@ pub fn error_text(error: &JsValue) -> String {
 #[must_use]
 pub fn is_narrow() -> bool {
     let width = web_sys::window().and_then(|window| window.inner_width().ok());
-    width.and_then(|width| width.as_f64()).is_some_and(|width_css| width_css < 900.0)
+    width
+        .and_then(|width| width.as_f64())
+        .is_some_and(|width_css| width_css < 900.0)
 }

@@ -9,14 +9,21 @@ pub fn sources() -> Vec<String> {
     let Ok(parameters) = UrlSearchParams::new_with_str(&search.unwrap_or_default()) else {
         return Vec::new();
     };
-    parameters.get_all("src").iter().filter_map(|src| src.as_string()).filter(|src| !src.is_empty()).collect()
+    parameters
+        .get_all("src")
+        .iter()
+        .filter_map(|src| src.as_string())
+        .filter(|src| !src.is_empty())
+        .collect()
 }
 
 /// `url` in full; relative ones are relative to the page. What is no address stays as it is: fetching
 /// it will say so.
 #[must_use]
 pub fn absolute(url: &str) -> String {
-    let base = web_sys::window().and_then(|window| window.document()).and_then(|document| document.base_uri().ok().flatten());
+    let base = web_sys::window()
+        .and_then(|window| window.document())
+        .and_then(|document| document.base_uri().ok().flatten());
     let full = base.and_then(|base| Url::new_with_base(url, &base).ok());
     full.map_or_else(|| url.to_owned(), |full| full.href())
 }
@@ -25,7 +32,11 @@ pub fn absolute(url: &str) -> String {
 #[must_use]
 pub fn file_name(url: &str) -> String {
     let path = url.split(['?', '#']).next().unwrap_or(url);
-    let name = path.trim_end_matches('/').rsplit('/').next().unwrap_or(path);
+    let name = path
+        .trim_end_matches('/')
+        .rsplit('/')
+        .next()
+        .unwrap_or(path);
     percent_decoded(if name.is_empty() { url } else { name })
 }
 
@@ -34,7 +45,10 @@ fn percent_decoded(text: &str) -> String {
     let mut bytes = Vec::with_capacity(text.len());
     let mut rest = text.as_bytes();
     while let Some((&first, tail)) = rest.split_first() {
-        let hex = |at: usize| tail.get(at).and_then(|&digit| char::from(digit).to_digit(16));
+        let hex = |at: usize| {
+            tail.get(at)
+                .and_then(|&digit| char::from(digit).to_digit(16))
+        };
         match (first, hex(0), hex(1)) {
             (b'%', Some(high), Some(low)) => {
                 bytes.push((high * 16 + low) as u8);
@@ -57,7 +71,10 @@ mod tests {
     fn names() {
         for (url, name) in [
             ("samples/oom.pickle.gz", "oom.pickle.gz"),
-            ("https://example.org/a/b%20c.pickle?token=1/2#x", "b c.pickle"),
+            (
+                "https://example.org/a/b%20c.pickle?token=1/2#x",
+                "b c.pickle",
+            ),
             ("https://example.org/a/", "a"),
             ("%zz%f", "%zz%f"),
             ("%ff", "%ff"),

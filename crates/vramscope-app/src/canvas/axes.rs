@@ -21,10 +21,17 @@ const Y_LABEL_CSS: f64 = 44.0;
 
 /// Draws the axes of a viewport. The canvas must be empty.
 pub(super) fn draw(canvas: &HtmlCanvasElement, area: &PlotArea, wanted: &DrawRequest) {
-    let Some(backend) = CanvasBackend::with_canvas_object(canvas.clone()) else { return };
+    let Some(backend) = CanvasBackend::with_canvas_object(canvas.clone()) else {
+        return;
+    };
     let root = backend.into_drawing_area();
     // A canvas without room for labels is left as it is.
-    let _ = Axes { area, wanted, theme: Theme::of(wanted.look.theme) }.draw(&root);
+    let _ = Axes {
+        area,
+        wanted,
+        theme: Theme::of(wanted.look.theme),
+    }
+    .draw(&root);
 }
 
 struct Axes<'a> {
@@ -49,7 +56,12 @@ impl Axes<'_> {
             let y = y0 + view.y_px(tick_at.at).round() as i32;
             self.line(root, [(x0, y), (x1, y)], self.theme.grid)?;
             self.line(root, [(x0 - tick, y), (x0, y)], self.theme.axis)?;
-            self.label(root, &tick_at.label, (x0 - tick - tick / 2, y), Pos::new(HPos::Right, VPos::Center))?;
+            self.label(
+                root,
+                &tick_at.label,
+                (x0 - tick - tick / 2, y),
+                Pos::new(HPos::Right, VPos::Center),
+            )?;
         }
         for tick_at in x_ticks(view, self.wanted.look.axis, most(width, X_LABEL_CSS)) {
             let x = x0 + view.x_px(tick_at.at).round() as i32;
@@ -57,8 +69,17 @@ impl Axes<'_> {
             self.line(root, [(x, y1), (x, y1 + tick)], self.theme.axis)?;
             // A label in the middle of its tick would be cut off at the box's right end.
             let is_last = x + self.px(X_LABEL_CSS / 3.0) as i32 > x1;
-            let (x, side) = if is_last { (x1 + tick, HPos::Right) } else { (x, HPos::Center) };
-            self.label(root, &tick_at.label, (x, y1 + tick + tick / 2), Pos::new(side, VPos::Top))?;
+            let (x, side) = if is_last {
+                (x1 + tick, HPos::Right)
+            } else {
+                (x, HPos::Center)
+            };
+            self.label(
+                root,
+                &tick_at.label,
+                (x, y1 + tick + tick / 2),
+                Pos::new(side, VPos::Top),
+            )?;
         }
         self.line(root, [(x0, y0), (x0, y1)], self.theme.axis)?;
         self.line(root, [(x0, y1), (x1, y1)], self.theme.axis)
@@ -70,13 +91,21 @@ impl Axes<'_> {
 
     fn line(&self, root: &Root, ends: [(i32, i32); 2], [r, g, b]: [u8; 3]) -> Drawn {
         let width = self.area.pixel_ratio.round().max(1.0) as u32;
-        let style = ShapeStyle { color: RGBColor(r, g, b).into(), filled: false, stroke_width: width };
-        root.draw(&PathElement::new(ends.to_vec(), style)).map_err(Into::into)
+        let style = ShapeStyle {
+            color: RGBColor(r, g, b).into(),
+            filled: false,
+            stroke_width: width,
+        };
+        root.draw(&PathElement::new(ends.to_vec(), style))
+            .map_err(Into::into)
     }
 
     fn label(&self, root: &Root, text: &str, at: (i32, i32), pos: Pos) -> Drawn {
         let [r, g, b] = self.theme.muted_text;
-        let style = ("system-ui, sans-serif", self.px(LABEL_CSS)).into_font().color(&RGBColor(r, g, b)).pos(pos);
+        let style = ("system-ui, sans-serif", self.px(LABEL_CSS))
+            .into_font()
+            .color(&RGBColor(r, g, b))
+            .pos(pos);
         root.draw(&Text::new(text, at, style)).map_err(Into::into)
     }
 }

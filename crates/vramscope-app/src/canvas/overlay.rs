@@ -22,18 +22,35 @@ pub(super) struct Overlay<'a> {
 
 impl Overlay<'_> {
     /// Draws it over a picture of `wanted`.
-    pub(super) fn draw(&self, context: &CanvasRenderingContext2d, area: &PlotArea, wanted: &DrawRequest) {
+    pub(super) fn draw(
+        &self,
+        context: &CanvasRenderingContext2d,
+        area: &PlotArea,
+        wanted: &DrawRequest,
+    ) {
         let theme = Theme::of(wanted.look.theme);
         let (left, top) = area.origin_px();
         let (width, height) = area.size_px();
-        let (x, y, width, height) = (f64::from(left), f64::from(top), f64::from(width), f64::from(height));
+        let (x, y, width, height) = (
+            f64::from(left),
+            f64::from(top),
+            f64::from(width),
+            f64::from(height),
+        );
         context.save();
         context.begin_path();
         context.rect(x, y, width, height);
         context.clip();
         for (outline, width_css) in [(self.hover, HOVER_CSS), (self.pin, PIN_CSS)] {
             if let Some(outline) = outline {
-                stroke_outline(context, outline, wanted, (x, y), width_css * area.pixel_ratio, &theme);
+                stroke_outline(
+                    context,
+                    outline,
+                    wanted,
+                    (x, y),
+                    width_css * area.pixel_ratio,
+                    &theme,
+                );
             }
         }
         if let Some(at) = self.pointer.filter(|&at| area.contains(at)) {
@@ -64,8 +81,12 @@ fn stroke_outline(
     let (made, now) = (&outline.draw.viewport, &wanted.viewport);
     context.begin_path();
     for &(x, y) in &outline.points_px {
-        let x = now.x_px(made.x_at(x)).clamp(-4.0, f64::from(now.width_px) + 4.0);
-        let y = now.y_px(made.bytes_at(y)).clamp(-4.0, f64::from(now.height_px) + 4.0);
+        let x = now
+            .x_px(made.x_at(x))
+            .clamp(-4.0, f64::from(now.width_px) + 4.0);
+        let y = now
+            .y_px(made.bytes_at(y))
+            .clamp(-4.0, f64::from(now.height_px) + 4.0);
         context.line_to(origin.0 + x, origin.1 + y);
     }
     context.close_path();
@@ -79,8 +100,14 @@ fn stroke_outline(
 
 fn draw_box(context: &CanvasRenderingContext2d, selection: BoxCss, area: &PlotArea, theme: &Theme) {
     let ratio = area.pixel_ratio;
-    let (x0, x1) = (selection.from.0.min(selection.to.0) * ratio, selection.from.0.max(selection.to.0) * ratio);
-    let (y0, y1) = (selection.from.1.min(selection.to.1) * ratio, selection.from.1.max(selection.to.1) * ratio);
+    let (x0, x1) = (
+        selection.from.0.min(selection.to.0) * ratio,
+        selection.from.0.max(selection.to.0) * ratio,
+    );
+    let (y0, y1) = (
+        selection.from.1.min(selection.to.1) * ratio,
+        selection.from.1.max(selection.to.1) * ratio,
+    );
     let accent = css_colour(theme.accent);
     context.set_fill_style_str(&accent);
     context.set_global_alpha(0.15);

@@ -50,7 +50,10 @@ impl Pictures {
     /// Forgets bitmaps that show something else than `look`.
     pub(super) fn keep_only(&mut self, look: &Look) {
         for slot in [&mut self.sharp, &mut self.whole] {
-            if slot.as_ref().is_some_and(|picture| picture.draw().look != *look) {
+            if slot
+                .as_ref()
+                .is_some_and(|picture| picture.draw().look != *look)
+            {
                 *slot = None;
             }
         }
@@ -68,11 +71,18 @@ impl Pictures {
 
     /// The picture that is exactly what is wanted.
     pub(super) fn sharp(&self, wanted: &DrawRequest) -> Option<&Picture> {
-        self.sharp.as_deref().filter(|picture| picture.draw() == wanted)
+        self.sharp
+            .as_deref()
+            .filter(|picture| picture.draw() == wanted)
     }
 
     /// Shows them as they belong in `wanted`, whose picture begins at `origin`.
-    pub(super) fn present(&self, context: &CanvasRenderingContext2d, wanted: &DrawRequest, origin: (f64, f64)) {
+    pub(super) fn present(
+        &self,
+        context: &CanvasRenderingContext2d,
+        wanted: &DrawRequest,
+        origin: (f64, f64),
+    ) {
         let sharp = self.sharp.as_deref();
         if self.sharp(wanted).is_none()
             && let Some(whole) = &self.whole
@@ -85,9 +95,21 @@ impl Pictures {
     }
 }
 
-fn stretch(context: &CanvasRenderingContext2d, picture: &Picture, wanted: &DrawRequest, origin: (f64, f64)) {
-    let Some(placement) = place(&picture.draw().viewport, &wanted.viewport) else { return };
-    let RectPx { x, y, width, height } = placement.target;
+fn stretch(
+    context: &CanvasRenderingContext2d,
+    picture: &Picture,
+    wanted: &DrawRequest,
+    origin: (f64, f64),
+) {
+    let Some(placement) = place(&picture.draw().viewport, &wanted.viewport) else {
+        return;
+    };
+    let RectPx {
+        x,
+        y,
+        width,
+        height,
+    } = placement.target;
     let (x, y) = (x + origin.0, y + origin.1);
     // What is free is transparent: nothing coarser may shine through.
     context.clear_rect(x, y, width, height);

@@ -31,11 +31,27 @@ pub(super) fn place(shown: &Viewport, wanted: &Viewport) -> Option<Placement> {
     )?;
     // Upside down: px grow downwards.
     let (source_y, target_y) = cut(
-        (-shown.y_max_bytes, -shown.y_min_bytes, f64::from(shown.height_px)),
-        (-wanted.y_max_bytes, -wanted.y_min_bytes, f64::from(wanted.height_px)),
+        (
+            -shown.y_max_bytes,
+            -shown.y_min_bytes,
+            f64::from(shown.height_px),
+        ),
+        (
+            -wanted.y_max_bytes,
+            -wanted.y_min_bytes,
+            f64::from(wanted.height_px),
+        ),
     )?;
-    let rect = |x: (f64, f64), y: (f64, f64)| RectPx { x: x.0, y: y.0, width: x.1 - x.0, height: y.1 - y.0 };
-    Some(Placement { source: rect(source_x, source_y), target: rect(target_x, target_y) })
+    let rect = |x: (f64, f64), y: (f64, f64)| RectPx {
+        x: x.0,
+        y: y.0,
+        width: x.1 - x.0,
+        height: y.1 - y.0,
+    };
+    Some(Placement {
+        source: rect(source_x, source_y),
+        target: rect(target_x, target_y),
+    })
 }
 
 /// The common part of two ranges of data, each (from, to, px), in the px of either.
@@ -63,30 +79,81 @@ mod tests {
 
     #[test]
     fn the_same_viewport_fills_it() {
-        let all = RectPx { x: 0.0, y: 0.0, width: 500.0, height: 200.0 };
-        assert_eq!(place(&WHOLE, &WHOLE), Some(Placement { source: all, target: all }));
+        let all = RectPx {
+            x: 0.0,
+            y: 0.0,
+            width: 500.0,
+            height: 200.0,
+        };
+        assert_eq!(
+            place(&WHOLE, &WHOLE),
+            Some(Placement {
+                source: all,
+                target: all
+            })
+        );
     }
 
     #[test]
     fn zoomed_in_only_a_part_is_seen() {
-        let wanted = Viewport { x_min: 250.0, x_max: 500.0, y_min_bytes: 300.0, y_max_bytes: 400.0, ..WHOLE };
-        let source = RectPx { x: 125.0, y: 0.0, width: 125.0, height: 50.0 };
-        let target = RectPx { x: 0.0, y: 0.0, width: 500.0, height: 200.0 };
+        let wanted = Viewport {
+            x_min: 250.0,
+            x_max: 500.0,
+            y_min_bytes: 300.0,
+            y_max_bytes: 400.0,
+            ..WHOLE
+        };
+        let source = RectPx {
+            x: 125.0,
+            y: 0.0,
+            width: 125.0,
+            height: 50.0,
+        };
+        let target = RectPx {
+            x: 0.0,
+            y: 0.0,
+            width: 500.0,
+            height: 200.0,
+        };
         assert_eq!(place(&WHOLE, &wanted), Some(Placement { source, target }));
     }
 
     #[test]
     fn zoomed_out_it_covers_a_part() {
-        let shown = Viewport { x_min: 250.0, x_max: 500.0, y_min_bytes: 100.0, y_max_bytes: 200.0, ..WHOLE };
-        let source = RectPx { x: 0.0, y: 0.0, width: 500.0, height: 200.0 };
-        let target = RectPx { x: 125.0, y: 100.0, width: 125.0, height: 50.0 };
+        let shown = Viewport {
+            x_min: 250.0,
+            x_max: 500.0,
+            y_min_bytes: 100.0,
+            y_max_bytes: 200.0,
+            ..WHOLE
+        };
+        let source = RectPx {
+            x: 0.0,
+            y: 0.0,
+            width: 500.0,
+            height: 200.0,
+        };
+        let target = RectPx {
+            x: 125.0,
+            y: 100.0,
+            width: 125.0,
+            height: 50.0,
+        };
         assert_eq!(place(&shown, &WHOLE), Some(Placement { source, target }));
     }
 
     #[test]
     fn beside_it_nothing_is_seen() {
-        let wanted = Viewport { x_min: 0.0, x_max: 10.0, ..WHOLE };
-        let shown = Viewport { x_min: 10.0, x_max: 20.0, ..WHOLE };
+        let wanted = Viewport {
+            x_min: 0.0,
+            x_max: 10.0,
+            ..WHOLE
+        };
+        let shown = Viewport {
+            x_min: 10.0,
+            x_max: 20.0,
+            ..WHOLE
+        };
         assert_eq!(place(&shown, &wanted), None);
     }
 }

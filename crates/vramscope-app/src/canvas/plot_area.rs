@@ -23,7 +23,11 @@ impl PlotArea {
     #[must_use]
     pub fn within(box_width_css: f64, box_height_css: f64, pixel_ratio: f64) -> Self {
         let pixel_ratio = if pixel_ratio > 0.0 { pixel_ratio } else { 1.0 };
-        Self { box_width_css, box_height_css, pixel_ratio }
+        Self {
+            box_width_css,
+            box_height_css,
+            pixel_ratio,
+        }
     }
 
     /// The whole box in device px.
@@ -36,7 +40,10 @@ impl PlotArea {
     /// The picture's top left corner in the box, device px.
     #[must_use]
     pub fn origin_px(&self) -> (u32, u32) {
-        ((LEFT_CSS * self.pixel_ratio).round() as u32, (MARGIN_CSS * self.pixel_ratio).round() as u32)
+        (
+            (LEFT_CSS * self.pixel_ratio).round() as u32,
+            (MARGIN_CSS * self.pixel_ratio).round() as u32,
+        )
     }
 
     /// The picture's size in device px; at least 1 × 1.
@@ -46,7 +53,10 @@ impl PlotArea {
         let (width, height) = self.box_px();
         let px = |css: f64| (css * self.pixel_ratio).round() as u32;
         let used = (left + px(MARGIN_CSS), top + px(BOTTOM_CSS));
-        (width.saturating_sub(used.0).max(1), height.saturating_sub(used.1).max(1))
+        (
+            width.saturating_sub(used.0).max(1),
+            height.saturating_sub(used.1).max(1),
+        )
     }
 
     /// A place of the box (css px) as a place of the picture (device px): negative, or beyond
@@ -54,14 +64,20 @@ impl PlotArea {
     #[must_use]
     pub fn to_px(&self, (x_css, y_css): (f64, f64)) -> (f64, f64) {
         let (left, top) = self.origin_px();
-        (x_css * self.pixel_ratio - f64::from(left), y_css * self.pixel_ratio - f64::from(top))
+        (
+            x_css * self.pixel_ratio - f64::from(left),
+            y_css * self.pixel_ratio - f64::from(top),
+        )
     }
 
     /// A place of the picture (device px) as a place of the box (css px).
     #[must_use]
     pub fn to_css(&self, (x_px, y_px): (f64, f64)) -> (f64, f64) {
         let (left, top) = self.origin_px();
-        ((x_px + f64::from(left)) / self.pixel_ratio, (y_px + f64::from(top)) / self.pixel_ratio)
+        (
+            (x_px + f64::from(left)) / self.pixel_ratio,
+            (y_px + f64::from(top)) / self.pixel_ratio,
+        )
     }
 
     /// Whether a place of the box (css px) lies in the picture.

@@ -82,7 +82,11 @@ impl TimelineCanvas {
     /// Says how large the box is. Call it once before [`show`](Self::show) and whenever it changes.
     pub fn resize(&self, area: PlotArea) {
         let (width, height) = area.box_px();
-        let Canvases { axes, picture, overlay } = &self.inner.canvases;
+        let Canvases {
+            axes,
+            picture,
+            overlay,
+        } = &self.inner.canvases;
         for canvas in [axes, picture, overlay] {
             // Setting a size empties a canvas, even to what it was.
             if canvas.width() != width || canvas.height() != height {
@@ -103,7 +107,10 @@ impl TimelineCanvas {
                 return;
             }
             state.pictures.keep_only(&draw.look);
-            if state.wanted.is_none_or(|(before, _)| before.look.device != draw.look.device) {
+            if state
+                .wanted
+                .is_none_or(|(before, _)| before.look.device != draw.look.device)
+            {
                 state.hovered = None;
                 state.hover_outline = None;
             }
@@ -153,7 +160,9 @@ impl CanvasListener for Inner {
             if state.drawing == Some(drawn.frame.request) {
                 state.drawing = None;
             }
-            let wanted = state.wanted.filter(|(wanted, _)| wanted.look == drawn.frame.draw.look);
+            let wanted = state
+                .wanted
+                .filter(|(wanted, _)| wanted.look == drawn.frame.draw.look);
             let Some((wanted, bounds)) = wanted else {
                 // The colours or the device have changed since.
                 drawn.bitmap.close();
@@ -215,7 +224,9 @@ impl Inner {
     /// Asks for what is wanted, unless it is there or being drawn.
     fn ask_for_picture(&self) {
         let mut state = self.state.borrow_mut();
-        let Some((wanted, bounds)) = state.wanted else { return };
+        let Some((wanted, bounds)) = state.wanted else {
+            return;
+        };
         if state.drawing.is_some() {
             return;
         }
@@ -225,7 +236,10 @@ impl Inner {
             return;
         } else {
             let (width_px, height_px) = (wanted.viewport.width_px, wanted.viewport.height_px);
-            DrawRequest { viewport: Viewport::fit_all(&bounds, width_px, height_px), ..wanted }
+            DrawRequest {
+                viewport: Viewport::fit_all(&bounds, width_px, height_px),
+                ..wanted
+            }
         };
         let request = self.session.next_request();
         state.drawing = Some(request);
@@ -245,7 +259,9 @@ impl Inner {
 
     fn ask_what_is_there(&self) {
         let mut state = self.state.borrow_mut();
-        let Some((draw, _)) = state.wanted else { return };
+        let Some((draw, _)) = state.wanted else {
+            return;
+        };
         let Some(at) = state.pointer else { return };
         state.is_hit_stale = state.hitting.is_some();
         if state.is_hit_stale {
@@ -255,13 +271,20 @@ impl Inner {
         let request = self.session.next_request();
         state.hitting = Some(request);
         drop(state);
-        self.session.ask(&Request::Hit { request, draw, x_px, y_px });
+        self.session.ask(&Request::Hit {
+            request,
+            draw,
+            x_px,
+            y_px,
+        });
     }
 
     fn ask_for_outline(&self, slot: OutlineSlot) {
         let (allocation, draw) = {
             let state = self.state.borrow();
-            let Some((draw, _)) = state.wanted else { return };
+            let Some((draw, _)) = state.wanted else {
+                return;
+            };
             let (allocation, known) = match slot {
                 OutlineSlot::Hover => (state.hovered, &state.hover_outline),
                 OutlineSlot::Pin => (state.pinned, &state.pin_outline),
@@ -272,7 +295,11 @@ impl Inner {
             }
             (allocation, draw)
         };
-        self.session.ask(&Request::Outline { slot, draw, allocation });
+        self.session.ask(&Request::Outline {
+            slot,
+            draw,
+            allocation,
+        });
     }
 
     /// Presents in the next animation frame.
@@ -291,21 +318,34 @@ impl Inner {
 
     fn present(&self) {
         let state = &mut *self.state.borrow_mut();
-        let Some((wanted, _)) = state.wanted else { return };
+        let Some((wanted, _)) = state.wanted else {
+            return;
+        };
         let area = state.area;
         let (left, top) = area.origin_px();
         let cleared = |canvas: &HtmlCanvasElement| -> Option<CanvasRenderingContext2d> {
             let context = context_2d(canvas)?;
-            context.clear_rect(0.0, 0.0, f64::from(canvas.width()), f64::from(canvas.height()));
+            context.clear_rect(
+                0.0,
+                0.0,
+                f64::from(canvas.width()),
+                f64::from(canvas.height()),
+            );
             Some(context)
         };
-        let Canvases { axes, picture, overlay } = &self.canvases;
+        let Canvases {
+            axes,
+            picture,
+            overlay,
+        } = &self.canvases;
         if cleared(axes).is_some() {
             axes::draw(axes, &area, &wanted);
         }
         if let Some(context) = cleared(picture) {
             context.set_image_smoothing_enabled(false);
-            state.pictures.present(&context, &wanted, (f64::from(left), f64::from(top)));
+            state
+                .pictures
+                .present(&context, &wanted, (f64::from(left), f64::from(top)));
         }
         if let Some(context) = cleared(overlay) {
             let floating = Overlay {
@@ -323,7 +363,9 @@ impl Inner {
 impl State {
     /// Leaves a mark the first time that a sharp picture is presented.
     fn mark(&mut self, wanted: &DrawRequest) {
-        let Some(sharp) = self.pictures.sharp(wanted) else { return };
+        let Some(sharp) = self.pictures.sharp(wanted) else {
+            return;
+        };
         let frame = sharp.frame();
         if frame.request == self.marked {
             return;

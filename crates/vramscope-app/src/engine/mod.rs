@@ -24,6 +24,9 @@ use port::Port;
 pub(crate) use session::CanvasListener;
 pub use session::{DrawnBitmap, Session, SessionId};
 
+/// How long after a file is open the next spare worker may start, in ms.
+const REFILL_AFTER_MS: i32 = 500;
+
 /// Where a snapshot comes from.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Source {
@@ -81,8 +84,14 @@ impl Engine {
             // A spare that does not warm up is a spare all the same.
             let _ = spare.send(&text, &JsValue::NULL);
         }
-        let inner = Inner { boot, spare: RefCell::new(spare), next_id: RefCell::new(0) };
-        Self { inner: Rc::new(inner) }
+        let inner = Inner {
+            boot,
+            spare: RefCell::new(spare),
+            next_id: RefCell::new(0),
+        };
+        Self {
+            inner: Rc::new(inner),
+        }
     }
 
     /// Opens a file in a worker of its own and marks `vramscope:load`.
@@ -105,7 +114,8 @@ impl Engine {
         let session = match port {
             Ok(port) => {
                 let engine = self.clone();
-                let session = Session::new(id, name.clone(), port, listener, move || engine.refill());
+                let session =
+                    Session::new(id, name.clone(), port, listener, move || engine.refill());
                 match source {
                     Source::File(file) => session.ask_about(&Request::OpenBlob { name }, file),
                     Source::Url(url) => {
@@ -124,11 +134,13 @@ impl Engine {
     /// whoever has given one waits for that.
     fn refill(&self) {
         let engine = self.clone();
-        crate::browser::clock::when_idle(move || {
+        let refill = move || {
             let mut spare = engine.inner.spare.borrow_mut();
             if spare.is_none() {
                 *spare = Port::start(&engine.inner.boot).ok();
             }
-        });
+        };
+        // The first picture is drawn right after a file is open.
+        clock::later(REFILL_AFTER_MS, move || clock::when_idle(refill));
     }
 }

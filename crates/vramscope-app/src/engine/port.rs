@@ -27,7 +27,11 @@ impl Port {
         options.set_name("vramscope");
         let worker = Worker::new_with_options(&boot.worker_url, &options)?;
         worker.post_message(&boot.module)?;
-        Ok(Self { worker, on_message: RefCell::default(), on_error: RefCell::default() })
+        Ok(Self {
+            worker,
+            on_message: RefCell::default(),
+            on_error: RefCell::default(),
+        })
     }
 
     /// Hands everything that comes from now on to `take`, with its attachment.
@@ -47,15 +51,18 @@ impl Port {
             event.prevent_default();
             take_error(trap(&event.message()), JsValue::NULL);
         });
-        self.worker.set_onmessage(Some(on_message.as_ref().unchecked_ref()));
-        self.worker.set_onerror(Some(on_error.as_ref().unchecked_ref()));
+        self.worker
+            .set_onmessage(Some(on_message.as_ref().unchecked_ref()));
+        self.worker
+            .set_onerror(Some(on_error.as_ref().unchecked_ref()));
         self.on_message.replace(Some(on_message));
         self.on_error.replace(Some(on_error));
     }
 
     /// Sends a message. `attachment` is copied by reference (a `Blob`) or not there (`NULL`).
     pub(super) fn send(&self, text: &str, attachment: &JsValue) -> Result<(), JsValue> {
-        self.worker.post_message(&Array::of2(&text.into(), attachment))
+        self.worker
+            .post_message(&Array::of2(&text.into(), attachment))
     }
 }
 
@@ -71,7 +78,8 @@ impl Drop for Port {
 pub(super) fn internal(what: &str) -> Reply {
     Reply::Failed(Box::new(Failure {
         message: format!("internal error: {what}"),
-        advice: "Please report this, if you may with the file. Other open files are not affected.".into(),
+        advice: "Please report this, if you may with the file. Other open files are not affected."
+            .into(),
         is_internal: true,
         ..Failure::default()
     }))

@@ -81,12 +81,19 @@ impl Session {
     }
 
     /// A session whose worker could not be started.
-    pub(super) fn dead(id: SessionId, name: String, listener: Callback<Reply>, error: &JsValue) -> Self {
+    pub(super) fn dead(
+        id: SessionId,
+        name: String,
+        listener: Callback<Reply>,
+        error: &JsValue,
+    ) -> Self {
         let session = Self::without_port(id, name, listener);
         let inner = session.inner.clone();
         let why = crate::browser::error_text(error);
         wasm_bindgen_futures::spawn_local(async move {
-            inner.listener.emit(internal(&format!("no worker could be started ({why})")));
+            inner
+                .listener
+                .emit(internal(&format!("no worker could be started ({why})")));
         });
         session
     }
@@ -101,7 +108,9 @@ impl Session {
             last_request: Cell::new(0),
             on_settled: RefCell::new(None),
         };
-        Self { inner: Rc::new(inner) }
+        Self {
+            inner: Rc::new(inner),
+        }
     }
 
     /// Tells open files apart.
@@ -130,7 +139,9 @@ impl Session {
             text.and_then(|text| port.send(&text, attachment))
         };
         if let Err(error) = sent {
-            self.inner.listener.emit(internal(&crate::browser::error_text(&error)));
+            self.inner
+                .listener
+                .emit(internal(&crate::browser::error_text(&error)));
         }
     }
 

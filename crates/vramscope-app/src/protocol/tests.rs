@@ -20,7 +20,13 @@ fn draw() -> DrawRequest {
         width_px: 1_280,
         height_px: 720,
     };
-    DrawRequest { look: Look { axis: Axis::Time, ..Look::default() }, viewport }
+    DrawRequest {
+        look: Look {
+            axis: Axis::Time,
+            ..Look::default()
+        },
+        viewport,
+    }
 }
 
 #[test]
@@ -28,15 +34,46 @@ fn requests() {
     let allocation = AllocationId(7);
     for request in [
         Request::WarmUp,
-        Request::OpenBlob { name: "a \"b\".pickle".into() },
-        Request::OpenUrl { name: "ü".into(), url: "https://example.org/x?y=1#z".into() },
-        Request::Draw { request: 1, draw: draw() },
-        Request::Overview { device: 3, axis: Axis::Events, columns: 900 },
-        Request::Hit { request: 9, draw: draw(), x_px: 12.25, y_px: 3.0 },
-        Request::Outline { slot: OutlineSlot::Pin, draw: draw(), allocation },
-        Request::Details { device: 0, allocation },
-        Request::Composition { device: 0, moment: u32::MAX, call_sites: 5 },
-        Request::Legend { look: Look::default(), entries: 20 },
+        Request::OpenBlob {
+            name: "a \"b\".pickle".into(),
+        },
+        Request::OpenUrl {
+            name: "ü".into(),
+            url: "https://example.org/x?y=1#z".into(),
+        },
+        Request::Draw {
+            request: 1,
+            draw: draw(),
+        },
+        Request::Overview {
+            device: 3,
+            axis: Axis::Events,
+            columns: 900,
+        },
+        Request::Hit {
+            request: 9,
+            draw: draw(),
+            x_px: 12.25,
+            y_px: 3.0,
+        },
+        Request::Outline {
+            slot: OutlineSlot::Pin,
+            draw: draw(),
+            allocation,
+        },
+        Request::Details {
+            device: 0,
+            allocation,
+        },
+        Request::Composition {
+            device: 0,
+            moment: u32::MAX,
+            call_sites: 5,
+        },
+        Request::Legend {
+            look: Look::default(),
+            entries: 20,
+        },
     ] {
         there_and_back(&request);
     }
@@ -45,20 +82,42 @@ fn requests() {
 #[test]
 fn replies() {
     there_and_back(&Reply::Ready);
-    there_and_back(&Reply::Progress(Progress { total_bytes: Some(u64::MAX), ..Progress::default() }));
-    there_and_back(&Reply::Failed(Box::new(Failure { head: vec![0, 255], ..Failure::default() })));
-    there_and_back(&Reply::Drawn(DrawnFrame { request: 4, draw: draw(), draw_ms: 0.25, events: 9, allocations: 4 }));
+    there_and_back(&Reply::Progress(Progress {
+        total_bytes: Some(u64::MAX),
+        ..Progress::default()
+    }));
+    there_and_back(&Reply::Failed(Box::new(Failure {
+        head: vec![0, 255],
+        ..Failure::default()
+    })));
+    there_and_back(&Reply::Drawn(DrawnFrame {
+        request: 4,
+        draw: draw(),
+        draw_ms: 0.25,
+        events: 9,
+        allocations: 4,
+    }));
     there_and_back(&Reply::Outline(OutlineColumns {
         slot: OutlineSlot::Hover,
         draw: draw(),
         allocation: AllocationId(0),
         points_px: vec![(0.0, 512.0), (1e9, 1e9 + 512.0)],
     }));
-    let call_sites = vec![CallSite { frame: String::new(), allocations: 1, bytes: u64::MAX }];
-    let composition = Composition { call_sites, ..Composition::default() };
+    let call_sites = vec![CallSite {
+        frame: String::new(),
+        allocations: 1,
+        bytes: u64::MAX,
+    }];
+    let composition = Composition {
+        call_sites,
+        ..Composition::default()
+    };
     there_and_back(&Reply::Hit(Box::new(Hit {
         request: 1,
-        moment: Some(MomentFacts { time_us: Some(i64::MIN), ..MomentFacts::default() }),
+        moment: Some(MomentFacts {
+            time_us: Some(i64::MIN),
+            ..MomentFacts::default()
+        }),
         on: HitOn::Several(composition.clone()),
     })));
     there_and_back(&Reply::Composition(composition));
@@ -70,7 +129,14 @@ fn a_file_without_times_is_shown_by_events() {
     let axes = Axes { events, time: None };
     assert_eq!(axes.bounds(Axis::Time), events);
     let time = Bounds::new(99.0, 1 << 30);
-    assert_eq!(Axes { events, time: Some(time) }.bounds(Axis::Time), time);
+    assert_eq!(
+        Axes {
+            events,
+            time: Some(time)
+        }
+        .bounds(Axis::Time),
+        time
+    );
 }
 
 proptest! {

@@ -5,11 +5,11 @@ use vramscope_core::ids::AllocationId;
 use vramscope_view::minimap::Minimap;
 use vramscope_view::raster;
 
+use super::describe;
 use super::document::{Device, Document};
 use super::opened::oom_moments;
 use super::painter::{self, Painter};
 use super::range::range_facts;
-use super::describe;
 use crate::protocol::{
     Axis, Composition, DrawRequest, Hit, HitOn, OutlineColumns, Overview, Reply, Request, RequestId,
 };
@@ -21,36 +21,76 @@ const HIT_CALL_SITES: usize = 3;
 const MOST_COLUMNS: u32 = 16_384;
 
 /// The answer, unless the question is about something that is not there.
-pub(super) fn answer(question: &Request, document: &Document, painter: &mut Painter) -> Option<Reply> {
+pub(super) fn answer(
+    question: &Request,
+    document: &Document,
+    painter: &mut Painter,
+) -> Option<Reply> {
     match *question {
-        Request::Overview { device, axis, columns } => {
-            Some(Reply::Overview(overview(document, document.device(device)?, axis, columns)))
-        }
-        Request::Hit { request, ref draw, x_px, y_px } => {
+        Request::Overview {
+            device,
+            axis,
+            columns,
+        } => Some(Reply::Overview(overview(
+            document,
+            document.device(device)?,
+            axis,
+            columns,
+        ))),
+        Request::Hit {
+            request,
+            ref draw,
+            x_px,
+            y_px,
+        } => {
             let hit = hit(document, painter, request, draw, (x_px, y_px))?;
             Some(Reply::Hit(Box::new(hit)))
         }
-        Request::Outline { slot, draw, allocation } => {
-            let device = document.device(draw.look.device).filter(|device| device.has(allocation))?;
+        Request::Outline {
+            slot,
+            draw,
+            allocation,
+        } => {
+            let device = document
+                .device(draw.look.device)
+                .filter(|device| device.has(allocation))?;
             let points_px = painter::outline(device, &draw, allocation);
-            Some(Reply::Outline(OutlineColumns { slot, draw, allocation, points_px }))
+            Some(Reply::Outline(OutlineColumns {
+                slot,
+                draw,
+                allocation,
+                points_px,
+            }))
         }
         Request::Details { device, allocation } => {
             let details = describe::details(document, document.device(device)?, allocation)?;
             Some(Reply::Details(Box::new(details)))
         }
-        Request::Composition { device, moment, call_sites } => {
+        Request::Composition {
+            device,
+            moment,
+            call_sites,
+        } => {
             let device = document.device(device)?;
             let live = live_at(device.history, moment);
             let limit = call_sites as usize;
-            Some(Reply::Composition(describe::composition(document, device, moment, live, limit)))
+            Some(Reply::Composition(describe::composition(
+                document, device, moment, live, limit,
+            )))
         }
-        Request::Range { device, axis, x } => {
-            Some(Reply::Range(range_facts(document.device(device)?, axis, x)?))
-        }
-        Request::Legend { look, entries } => Some(Reply::Legend(painter.colours.legend(document, &look, entries)?)),
+        Request::Range { device, axis, x } => Some(Reply::Range(range_facts(
+            document.device(device)?,
+            axis,
+            x,
+        )?)),
+        Request::Legend { look, entries } => Some(Reply::Legend(
+            painter.colours.legend(document, &look, entries)?,
+        )),
         // These are not answered with data of an open file.
-        Request::WarmUp | Request::OpenBlob { .. } | Request::OpenUrl { .. } | Request::Draw { .. } => None,
+        Request::WarmUp
+        | Request::OpenBlob { .. }
+        | Request::OpenUrl { .. }
+        | Request::Draw { .. } => None,
     }
 }
 
@@ -63,7 +103,11 @@ fn hit(
 ) -> Option<Hit> {
     let device = document.device(draw.look.device)?;
     let is_inside = x_px >= 0.0 && y_px >= 0.0;
-    let hit = if is_inside { painter.hit(document, draw, x_px as u32, y_px as u32)? } else { raster::Hit::Outside };
+    let hit = if is_inside {
+        painter.hit(document, draw, x_px as u32, y_px as u32)?
+    } else {
+        raster::Hit::Outside
+    };
     let facts = |moment| Some(describe::moment(device, draw.look.axis, moment));
     let (moment, on) = match hit {
         raster::Hit::Outside => (None, HitOn::Nothing),
@@ -72,12 +116,19 @@ fn hit(
             let preview = describe::preview(document, device, AllocationId(row));
             (facts(moment), preview.map_or(HitOn::Nothing, HitOn::One))
         }
-        raster::Hit::Several { moment, composition } => {
+        raster::Hit::Several {
+            moment,
+            composition,
+        } => {
             let several = several(document, device, moment, &composition.allocations);
             (facts(moment), HitOn::Several(several))
         }
     };
-    Some(Hit { request, moment, on })
+    Some(Hit {
+        request,
+        moment,
+        on,
+    })
 }
 
 fn several(document: &Document, device: Device<'_>, moment: u32, rows: &[u32]) -> Composition {
@@ -87,15 +138,25 @@ fn several(document: &Document, device: Device<'_>, moment: u32, rows: &[u32]) -
 
 fn overview(document: &Document, device: Device<'_>, axis: Axis, columns: u32) -> Overview {
     let (bands, index) = (device.bands(axis), device.index());
-    let steps = if device.knows_segments() { &device.history.reserved_steps[..] } else { &[] };
+    let steps = if device.knows_segments() {
+        &device.history.reserved_steps[..]
+    } else {
+        &[]
+    };
     let map = Minimap::new(&bands, index, steps, columns.clamp(1, MOST_COLUMNS));
     Overview {
         device: device.history.device,
-        axis: if device.has_times() { axis } else { Axis::Events },
+        axis: if device.has_times() {
+            axis
+        } else {
+            Axis::Events
+        },
         x: (0.0, bands.x_end()),
         active_bytes: map.active_bytes,
         reserved_bytes: map.reserved_bytes,
-        oom_x: oom_moments(document, device).map(|moment| bands.moment_x(moment as usize)).collect(),
+        oom_x: oom_moments(document, device)
+            .map(|moment| bands.moment_x(moment as usize))
+            .collect(),
         peak_x: bands.moment_x(device.history.peak_moment as usize),
     }
 }

@@ -12,11 +12,26 @@ pub(super) struct Bitmaps {
 }
 
 impl Bitmaps {
+    /// Has the browser set up what the first bitmap needs.
+    pub(super) fn warm_up(&mut self) {
+        let blank = Frame {
+            width_px: 64,
+            height_px: 64,
+            rgba: vec![0; 64 * 64 * 4],
+            ..Frame::default()
+        };
+        // If that fails, so will the first real one, which says so.
+        if let Ok(bitmap) = self.bitmap(&blank) {
+            bitmap.close();
+        }
+    }
+
     /// The frame's pixels.
     pub(super) fn bitmap(&mut self, frame: &Frame) -> Result<ImageBitmap, JsValue> {
         let (canvas, context) = self.canvas(frame.width_px, frame.height_px)?;
         let pixels = Clamped(frame.rgba.as_slice());
-        let image = ImageData::new_with_u8_clamped_array_and_sh(pixels, frame.width_px, frame.height_px)?;
+        let image =
+            ImageData::new_with_u8_clamped_array_and_sh(pixels, frame.width_px, frame.height_px)?;
         context.put_image_data(&image, 0.0, 0.0)?;
         canvas.transfer_to_image_bitmap()
     }
@@ -26,12 +41,17 @@ impl Bitmaps {
         width_px: u32,
         height_px: u32,
     ) -> Result<&(OffscreenCanvas, OffscreenCanvasRenderingContext2d), JsValue> {
-        let fits = |canvas: &OffscreenCanvas| canvas.width() == width_px && canvas.height() == height_px;
+        let fits =
+            |canvas: &OffscreenCanvas| canvas.width() == width_px && canvas.height() == height_px;
         if !self.canvas.as_ref().is_some_and(|(canvas, _)| fits(canvas)) {
             let canvas = OffscreenCanvas::new(width_px, height_px)?;
-            let context = canvas.get_context("2d")?.ok_or("no 2d context in the worker")?;
+            let context = canvas
+                .get_context("2d")?
+                .ok_or("no 2d context in the worker")?;
             self.canvas = Some((canvas, context.unchecked_into()));
         }
-        self.canvas.as_ref().ok_or_else(|| JsValue::from("no canvas in the worker"))
+        self.canvas
+            .as_ref()
+            .ok_or_else(|| JsValue::from("no canvas in the worker"))
     }
 }

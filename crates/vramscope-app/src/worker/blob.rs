@@ -46,11 +46,14 @@ impl BlobReader {
     fn fill(&mut self) -> io::Result<()> {
         let end = (self.next_bytes + WINDOW_BYTES).min(self.size_bytes);
         let read = || {
-            let slice = self.blob.slice_with_f64_and_f64(self.next_bytes as f64, end as f64)?;
+            let slice = self
+                .blob
+                .slice_with_f64_and_f64(self.next_bytes as f64, end as f64)?;
             self.reader.read_as_array_buffer(&slice)
         };
         // A file that was changed or removed since it was picked ends here.
-        let buffer = read().map_err(|error| io::Error::other(crate::browser::error_text(&error)))?;
+        let buffer =
+            read().map_err(|error| io::Error::other(crate::browser::error_text(&error)))?;
         self.window = Uint8Array::new(&buffer);
         self.window_used = 0;
         self.next_bytes = end;
@@ -66,7 +69,9 @@ impl Read for BlobReader {
         let left = (self.window.length() - self.window_used) as usize;
         let length = left.min(out.len());
         let end = self.window_used + length as u32;
-        self.window.subarray(self.window_used, end).copy_to(&mut out[..length]);
+        self.window
+            .subarray(self.window_used, end)
+            .copy_to(&mut out[..length]);
         self.window_used = end;
         Ok(length)
     }

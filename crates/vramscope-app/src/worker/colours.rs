@@ -17,7 +17,10 @@ impl Colours {
     /// The groups of a look.
     pub(super) fn of(&mut self, document: &Document, device: Device<'_>, look: &Look) -> &Groups {
         // They are the same on both axes.
-        let look = Look { axis: Axis::Events, ..*look };
+        let look = Look {
+            axis: Axis::Events,
+            ..*look
+        };
         let known = self.known.take().filter(|(known, _)| *known == look);
         let groups = || {
             Groups::of(
@@ -29,11 +32,19 @@ impl Colours {
                 document.site_of(device),
             )
         };
-        &self.known.insert(known.unwrap_or_else(|| (look, groups()))).1
+        &self
+            .known
+            .insert(known.unwrap_or_else(|| (look, groups())))
+            .1
     }
 
     /// What the colours of a look mean: what is live at the peak, the largest first.
-    pub(super) fn legend(&mut self, document: &Document, look: &Look, limit: u32) -> Option<Legend> {
+    pub(super) fn legend(
+        &mut self,
+        document: &Document,
+        look: &Look,
+        limit: u32,
+    ) -> Option<Legend> {
         let device = document.device(look.device)?;
         let groups = self.of(document, device, look);
         let history = device.history;
@@ -48,7 +59,14 @@ impl Colours {
                 allocations: u32::try_from(total.count).unwrap_or(u32::MAX),
             })
         };
-        let entries = totals.iter().take(limit as usize).filter_map(entry).collect();
-        Some(Legend { look: *look, entries })
+        let entries = totals
+            .iter()
+            .take(limit as usize)
+            .filter_map(entry)
+            .collect();
+        Some(Legend {
+            look: *look,
+            entries,
+        })
     }
 }

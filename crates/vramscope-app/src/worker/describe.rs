@@ -14,8 +14,8 @@ use vramscope_view::groups::pool_label;
 use super::document::{Device, Document};
 use super::painter;
 use crate::protocol::{
-    Axis, CallSite, Composition, Details, EventMark, FrameLine, FxDetails, Life, MomentFacts, Preview,
-    StackLines, StackOrigin,
+    Axis, CallSite, Composition, Details, EventMark, FrameLine, FxDetails, Life, MomentFacts,
+    Preview, StackLines, StackOrigin,
 };
 
 /// What the timeline is at a moment.
@@ -27,24 +27,46 @@ pub(super) fn moment(device: Device<'_>, axis: Axis, moment: u32) -> MomentFacts
         moment,
         x: device.bands(axis).moment_x(moment as usize),
         time_us,
-        since_start_us: time_us.zip(start_us).map(|(time, start)| time.saturating_sub(start)),
-        active_bytes: history.active_bytes.get(moment as usize).copied().unwrap_or(0),
+        since_start_us: time_us
+            .zip(start_us)
+            .map(|(time, start)| time.saturating_sub(start)),
+        active_bytes: history
+            .active_bytes
+            .get(moment as usize)
+            .copied()
+            .unwrap_or(0),
         reserved_bytes: device.reserved_bytes(moment),
     }
 }
 
 /// Three lines about an allocation.
-pub(super) fn preview(document: &Document, device: Device<'_>, id: AllocationId) -> Option<Preview> {
+pub(super) fn preview(
+    document: &Document,
+    device: Device<'_>,
+    id: AllocationId,
+) -> Option<Preview> {
     let known = known(document, device, id)?;
-    let site = document.site_of(device).get(id.index()).copied().unwrap_or(CallSiteId::NONE);
+    let site = document
+        .site_of(device)
+        .get(id.index())
+        .copied()
+        .unwrap_or(CallSiteId::NONE);
     let is_unusual = |name: &String| !name.starts_with("default");
-    let remarks = [known.category.clone(), stream(&known).filter(is_unusual), pool(&known).filter(is_unusual)];
+    let remarks = [
+        known.category.clone(),
+        stream(&known).filter(is_unusual),
+        pool(&known).filter(is_unusual),
+    ];
     Some(Preview {
         allocation: id,
         id: known.name.clone(),
         bytes: known.requested_bytes,
         life: life(&known),
-        user_frame: if site.index() == 0 { String::new() } else { document.words().call_sites.get(site).label.clone() },
+        user_frame: if site.index() == 0 {
+            String::new()
+        } else {
+            document.words().call_sites.get(site).label.clone()
+        },
         remarks: remarks.into_iter().flatten().collect::<Vec<_>>().join(", "),
     })
 }
@@ -67,11 +89,20 @@ pub(super) fn composition(
         allocations: count(total.count),
         bytes: total.bytes,
     });
-    Composition { moment, allocations: count(top.count), bytes: top.bytes, call_sites: call_sites.collect() }
+    Composition {
+        moment,
+        allocations: count(top.count),
+        bytes: top.bytes,
+        call_sites: call_sites.collect(),
+    }
 }
 
 /// All that is known about an allocation.
-pub(super) fn details(document: &Document, device: Device<'_>, id: AllocationId) -> Option<Details> {
+pub(super) fn details(
+    document: &Document,
+    device: Device<'_>,
+    id: AllocationId,
+) -> Option<Details> {
     let known = known(document, device, id)?;
     Some(Details {
         device: known.device,
@@ -91,7 +122,10 @@ pub(super) fn details(document: &Document, device: Device<'_>, id: AllocationId)
 
 fn known(document: &Document, device: Device<'_>, id: AllocationId) -> Option<AllocationDetails> {
     let words = document.words();
-    let options = DetailsOptions { classes: &words.classes, ranges: &words.ranges };
+    let options = DetailsOptions {
+        classes: &words.classes,
+        ranges: &words.ranges,
+    };
     allocation_details(&document.snapshot, device.history, id, options)
 }
 
@@ -124,7 +158,10 @@ fn properties(document: &Document, known: &AllocationDetails) -> Vec<(String, St
     let texts = |texts: &[String]| (!texts.is_empty()).then(|| texts.join(" › "));
     let rows = [
         ("Block state", state),
-        ("Segment", segment.map(|(address, bytes)| format!("0x{address:x}, {}", Bytes(bytes)))),
+        (
+            "Segment",
+            segment.map(|(address, bytes)| format!("0x{address:x}, {}", Bytes(bytes))),
+        ),
         ("Stream", stream(known)),
         ("Pool", pool(known)),
         ("Category", known.category.clone()),
@@ -133,9 +170,14 @@ fn properties(document: &Document, known: &AllocationDetails) -> Vec<(String, St
         ("User metadata", known.user_metadata.clone()),
         ("Internal metadata", known.internal_metadata.clone()),
         ("Annotations", texts(&known.annotations)),
-        ("Active right after", Some(Bytes(known.active_bytes_after).to_string())),
+        (
+            "Active right after",
+            Some(Bytes(known.active_bytes_after).to_string()),
+        ),
     ];
-    rows.into_iter().filter_map(|(name, value)| Some((name.to_owned(), value?))).collect()
+    rows.into_iter()
+        .filter_map(|(name, value)| Some((name.to_owned(), value?)))
+        .collect()
 }
 
 fn stream(known: &AllocationDetails) -> Option<String> {
@@ -180,7 +222,11 @@ fn lines(origin: StackOrigin, frames: impl Iterator<Item = details::FrameDetails
         }
     });
     let frames = frames.collect();
-    StackLines { origin, frames, user_frame }
+    StackLines {
+        origin,
+        frames,
+        user_frame,
+    }
 }
 
 /// The stack of the free, if it says something else than that of the allocation.
@@ -191,14 +237,20 @@ fn free_stack(
     known: &AllocationDetails,
 ) -> Option<StackLines> {
     let history = device.history;
-    let event = history.free_requested_event(id).or_else(|| history.free_completed_event(id))?;
+    let event = history
+        .free_requested_event(id)
+        .or_else(|| history.free_completed_event(id))?;
     let snapshot = &document.snapshot;
     let stack = *snapshot.events.stack.get(event.index())?;
     let (own, _) = history.stack(snapshot, id);
-    if stack == own || !stack.has_frames() || known.stack_source == Some(details::StackOrigin::Free) {
+    if stack == own || !stack.has_frames() || known.stack_source == Some(details::StackOrigin::Free)
+    {
         return None;
     }
     let classes = &document.words().classes;
-    let frames = snapshot.stacks.frames(stack).map(|frame| details::frame_details(snapshot, classes, frame));
+    let frames = snapshot
+        .stacks
+        .frames(stack)
+        .map(|frame| details::frame_details(snapshot, classes, frame));
     Some(lines(StackOrigin::Free, frames))
 }

@@ -49,10 +49,17 @@ impl Document {
     /// Follows the allocations of every device.
     pub(super) fn new(snapshot: Snapshot) -> Self {
         let devices = snapshot.devices().into_iter();
-        let mut histories: Vec<_> = devices.map(|device| History::of(&snapshot, device)).collect();
+        let mut histories: Vec<_> = devices
+            .map(|device| History::of(&snapshot, device))
+            .collect();
         histories.sort_by_key(|history| (Reverse(peak_bytes(history)), history.device));
         let caches = histories.iter().map(|_| Cache::default()).collect();
-        Self { snapshot, histories, caches, words: OnceCell::new() }
+        Self {
+            snapshot,
+            histories,
+            caches,
+            words: OnceCell::new(),
+        }
     }
 
     /// Finds out what the first picture needs.
@@ -65,7 +72,10 @@ impl Document {
 
     /// All devices, the one with the highest peak first.
     pub(super) fn devices(&self) -> impl Iterator<Item = Device<'_>> {
-        self.histories.iter().zip(&self.caches).map(|(history, cache)| Device { history, cache })
+        self.histories
+            .iter()
+            .zip(&self.caches)
+            .map(|(history, cache)| Device { history, cache })
     }
 
     /// A device, if the file has it.
@@ -78,13 +88,21 @@ impl Document {
         self.words.get_or_init(|| {
             let classes = FrameClasses::of(&self.snapshot);
             let call_sites = CallSites::of(&self.snapshot, &classes, &self.histories);
-            Words { call_sites, classes, ranges: named_ranges(&self.snapshot) }
+            Words {
+                call_sites,
+                classes,
+                ranges: named_ranges(&self.snapshot),
+            }
         })
     }
 
     /// The call site of each allocation of `device`.
     pub(super) fn site_of<'a>(&self, device: Device<'a>) -> &'a [CallSiteId] {
-        let sites = || self.words().call_sites.of_allocations(&self.snapshot, device.history);
+        let sites = || {
+            self.words()
+                .call_sites
+                .of_allocations(&self.snapshot, device.history)
+        };
         device.cache.site_of.get_or_init(sites)
     }
 }
@@ -103,7 +121,8 @@ impl<'a> Device<'a> {
     /// The timeline's columns; by events where there are no times.
     pub(super) fn bands(self, axis: Axis) -> Bands<'a> {
         let table = &self.history.allocations;
-        let times = (axis == Axis::Time && self.has_times()).then_some(&*self.history.moment_start_us);
+        let times =
+            (axis == Axis::Time && self.has_times()).then_some(&*self.history.moment_start_us);
         Bands {
             born: &table.born,
             died: &table.died,
@@ -116,7 +135,9 @@ impl<'a> Device<'a> {
 
     /// What the timeline computes once; the same for both axes.
     pub(super) fn index(self) -> &'a TimelineIndex {
-        self.cache.index.get_or_init(|| TimelineIndex::new(&self.bands(Axis::Events)))
+        self.cache
+            .index
+            .get_or_init(|| TimelineIndex::new(&self.bands(Axis::Events)))
     }
 
     /// All there is to see.
@@ -126,12 +147,16 @@ impl<'a> Device<'a> {
 
     /// Bytes of all segments at a moment; `None` where the file has neither segments nor their events.
     pub(super) fn reserved_bytes(self, moment: u32) -> Option<u64> {
-        self.knows_segments().then(|| self.history.reserved_bytes(moment))
+        self.knows_segments()
+            .then(|| self.history.reserved_bytes(moment))
     }
 
     /// Whether anything is known of segments.
     pub(super) fn knows_segments(self) -> bool {
-        self.history.reserved_steps.iter().any(|&(_, bytes)| bytes > 0)
+        self.history
+            .reserved_steps
+            .iter()
+            .any(|&(_, bytes)| bytes > 0)
     }
 
     /// Whether the device has this allocation.
@@ -141,5 +166,9 @@ impl<'a> Device<'a> {
 }
 
 fn peak_bytes(history: &History) -> u64 {
-    history.active_bytes.get(history.peak_moment as usize).copied().unwrap_or(0)
+    history
+        .active_bytes
+        .get(history.peak_moment as usize)
+        .copied()
+        .unwrap_or(0)
 }

@@ -8,32 +8,48 @@ use web_sys::{Blob, ReadableStreamDefaultReader, Response, WorkerGlobalScope};
 use crate::protocol::Failure;
 
 /// Fetches `url` into a blob; `on_progress` hears the bytes so far and, if the server says, of how many.
-pub(super) async fn blob(url: &str, mut on_progress: impl FnMut(u64, Option<u64>)) -> Result<Blob, Failure> {
+pub(super) async fn blob(
+    url: &str,
+    mut on_progress: impl FnMut(u64, Option<u64>),
+) -> Result<Blob, Failure> {
     let response = request(url).await?;
     if !response.ok() {
         return Err(refused(url, &response));
     }
     // With Content-Encoding the length is that of the compressed bytes, which nobody sees.
     let header = |name: &str| response.headers().get(name).ok().flatten();
-    let total = header("Content-Encoding").is_none().then(|| header("Content-Length")?.parse().ok()).flatten();
+    let total = header("Content-Encoding")
+        .is_none()
+        .then(|| header("Content-Length")?.parse().ok())
+        .flatten();
     let broken = |error: JsValue| Failure {
-        message: format!("the download broke off: {}", crate::browser::error_text(&error)),
+        message: format!(
+            "the download broke off: {}",
+            crate::browser::error_text(&error)
+        ),
         advice: "Open it again; if that does not help, download the file and drop it here.".into(),
         ..Failure::default()
     };
     let Some(body) = response.body() else {
-        return JsFuture::from(response.blob().map_err(broken)?).await.map(JsCast::unchecked_into).map_err(broken);
+        return JsFuture::from(response.blob().map_err(broken)?)
+            .await
+            .map(JsCast::unchecked_into)
+            .map_err(broken);
     };
     let reader: ReadableStreamDefaultReader = body.get_reader().unchecked_into();
     let parts = Array::new();
     let mut done_bytes = 0;
     loop {
         let read = JsFuture::from(reader.read()).await.map_err(broken)?;
-        let is_done = Reflect::get(&read, &"done".into()).map_err(broken)?.is_truthy();
+        let is_done = Reflect::get(&read, &"done".into())
+            .map_err(broken)?
+            .is_truthy();
         if is_done {
             break;
         }
-        let chunk: Uint8Array = Reflect::get(&read, &"value".into()).map_err(broken)?.unchecked_into();
+        let chunk: Uint8Array = Reflect::get(&read, &"value".into())
+            .map_err(broken)?
+            .unchecked_into();
         done_bytes += u64::from(chunk.length());
         parts.push(&chunk);
         on_progress(done_bytes, total);
@@ -44,7 +60,9 @@ pub(super) async fn blob(url: &str, mut on_progress: impl FnMut(u64, Option<u64>
 async fn request(url: &str) -> Result<Response, Failure> {
     let scope: WorkerGlobalScope = js_sys::global().unchecked_into();
     let response = JsFuture::from(scope.fetch_with_str(url)).await;
-    response.map(JsCast::unchecked_into).map_err(|error| unreachable(url, &crate::browser::error_text(&error)))
+    response
+        .map(JsCast::unchecked_into)
+        .map_err(|error| unreachable(url, &crate::browser::error_text(&error)))
 }
 
 /// The browser does not tell a page whether a server forbids it to read or cannot be reached.
@@ -70,7 +88,9 @@ fn refused(url: &str, response: &Response) -> Failure {
         _ => "Try again later, or download the file and drop it here.",
     };
     Failure {
-        message: format!("the server answered {status} {}", response.status_text()).trim_end().to_owned(),
+        message: format!("the server answered {status} {}", response.status_text())
+            .trim_end()
+            .to_owned(),
         advice: advice.into(),
         path: url.to_owned(),
         ..Failure::default()

@@ -84,7 +84,11 @@ fn work(worker: &Rc<RefCell<Worker>>, port: &Rc<Port>, ticks: &port::Ticks) {
         return warm_up(&mut worker.borrow_mut(), ticks);
     };
     match request {
-        Request::WarmUp => worker.borrow_mut().warm_up = Some(WarmUp::new(clock::now_ms())),
+        Request::WarmUp => {
+            let worker = &mut *worker.borrow_mut();
+            worker.bitmaps.warm_up();
+            worker.warm_up = Some(WarmUp::new(clock::now_ms()));
+        }
         Request::OpenBlob { name } => {
             worker.borrow_mut().warm_up = None;
             let opened = open::blob(&name, attachment, port);
@@ -118,7 +122,10 @@ fn work(worker: &Rc<RefCell<Worker>>, port: &Rc<Port>, ticks: &port::Ticks) {
 
 /// Does one round, if there is one to do, and comes back for the next.
 fn warm_up(worker: &mut Worker, ticks: &port::Ticks) {
-    worker.warm_up = worker.warm_up.take().and_then(|warm_up| warm_up.round(clock::now_ms()));
+    worker.warm_up = worker
+        .warm_up
+        .take()
+        .and_then(|warm_up| warm_up.round(clock::now_ms()));
     if worker.warm_up.is_some() {
         ticks.schedule();
     }
@@ -126,17 +133,32 @@ fn warm_up(worker: &mut Worker, ticks: &port::Ticks) {
 
 impl Worker {
     fn draw(&mut self, request: RequestId, draw: &DrawRequest, port: &Port) {
-        let Some(document) = &mut self.document else { return };
+        let Some(document) = &mut self.document else {
+            return;
+        };
         let start_ms = clock::now_ms();
-        let Some(device) = document.device(draw.look.device) else { return };
-        let (events, allocations) = (device.history.event_count, device.history.allocations.len() as u32);
-        let Some(frame) = self.painter.draw(document, draw) else { return };
+        let Some(device) = document.device(draw.look.device) else {
+            return;
+        };
+        let (events, allocations) = (
+            device.history.event_count,
+            device.history.allocations.len() as u32,
+        );
+        let Some(frame) = self.painter.draw(document, draw) else {
+            return;
+        };
         let bitmap = match self.bitmaps.bitmap(frame) {
             Ok(bitmap) => bitmap,
             Err(error) => return port::log_error(&crate::browser::error_text(&error)),
         };
         let draw_ms = clock::now_ms() - start_ms;
-        let drawn = DrawnFrame { request, draw: *draw, draw_ms, events, allocations };
+        let drawn = DrawnFrame {
+            request,
+            draw: *draw,
+            draw_ms,
+            events,
+            allocations,
+        };
         port.send_with(&Reply::Drawn(drawn), &bitmap.into());
     }
 }

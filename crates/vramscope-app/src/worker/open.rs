@@ -26,7 +26,10 @@ struct Reporter<'a> {
 
 impl<'a> Reporter<'a> {
     fn new(port: &'a Port) -> Self {
-        Self { port, last_ms: clock::now_ms() }
+        Self {
+            port,
+            last_ms: clock::now_ms(),
+        }
     }
 
     fn report(&mut self, progress: Progress) {
@@ -42,7 +45,12 @@ impl<'a> Reporter<'a> {
 pub(super) async fn url(name: &str, url: &str, port: &Port) -> Option<Document> {
     let mut reporter = Reporter::new(port);
     let fetched = fetch::blob(url, |done_bytes, total_bytes| {
-        reporter.report(Progress { stage: Stage::Fetching, done_bytes, total_bytes, events: 0 });
+        reporter.report(Progress {
+            stage: Stage::Fetching,
+            done_bytes,
+            total_bytes,
+            events: 0,
+        });
     });
     match fetched.await {
         Ok(fetched) => blob(name, fetched.into(), port),
@@ -56,8 +64,18 @@ pub(super) fn blob(name: &str, blob: JsValue, port: &Port) -> Option<Document> {
     let reader = match BlobReader::new(blob.unchecked_into::<Blob>()) {
         Ok(reader) => reader,
         Err(error) => {
-            let message = format!("cannot read the file: {}", crate::browser::error_text(&error));
-            return fail(Failure { message, is_internal: true, ..Failure::default() }, port);
+            let message = format!(
+                "cannot read the file: {}",
+                crate::browser::error_text(&error)
+            );
+            return fail(
+                Failure {
+                    message,
+                    is_internal: true,
+                    ..Failure::default()
+                },
+                port,
+            );
         }
     };
     let size_bytes = reader.size_bytes();
@@ -84,11 +102,18 @@ pub(super) fn blob(name: &str, blob: JsValue, port: &Port) -> Option<Document> {
     match decoded {
         Ok(snapshot) => {
             let stage = Stage::Replaying;
-            let done = Progress { stage, done_bytes: size_bytes, total_bytes: Some(size_bytes), events };
+            let done = Progress {
+                stage,
+                done_bytes: size_bytes,
+                total_bytes: Some(size_bytes),
+                events,
+            };
             reporter.report(done);
             let document = Document::new(snapshot);
             let read_ms = clock::now_ms() - start_ms;
-            port.send(&Reply::Opened(Box::new(opened::opened(&document, name, size_bytes, read_ms))));
+            port.send(&Reply::Opened(Box::new(opened::opened(
+                &document, name, size_bytes, read_ms,
+            ))));
             // While the page builds what it shows of that.
             document.prepare();
             Some(document)

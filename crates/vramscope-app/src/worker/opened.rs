@@ -12,11 +12,20 @@ use crate::protocol::{Axes, Axis, DeviceFacts, Failure, FileFacts, Note, NoteLev
 pub(super) fn opened(document: &Document, name: &str, file_bytes: u64, read_ms: f64) -> Opened {
     let snapshot = &document.snapshot;
     let facts = facts(snapshot, &document.histories);
-    let notes_of = |device| facts.iter().filter(move |fact| fact.device == device).map(note);
+    let notes_of = |device| {
+        facts
+            .iter()
+            .filter(move |fact| fact.device == device)
+            .map(note)
+    };
     let mut notes: Vec<_> = notes_of(None).collect();
     notes.extend(snapshot.warnings.list().iter().map(warning_note));
     let devices = document.devices().map(|device| {
-        device_facts(document, device, notes_of(Some(device.history.device)).collect())
+        device_facts(
+            document,
+            device,
+            notes_of(Some(device.history.device)).collect(),
+        )
     });
     Opened {
         file: FileFacts {
@@ -45,8 +54,16 @@ fn device_facts(document: &Document, device: Device<'_>, notes: Vec<Note>) -> De
         peak_bytes: device.peak_bytes(),
         peak_moment: history.peak_moment,
         final_bytes: history.active_bytes.last().copied().unwrap_or(0),
-        peak_reserved_bytes: history.reserved_steps.iter().map(|&(_, bytes)| bytes).max().unwrap_or(0),
-        time_span_us: times.first().zip(times.last()).map(|(&first, &last)| (first, last)),
+        peak_reserved_bytes: history
+            .reserved_steps
+            .iter()
+            .map(|&(_, bytes)| bytes)
+            .max()
+            .unwrap_or(0),
+        time_span_us: times
+            .first()
+            .zip(times.last())
+            .map(|(&first, &last)| (first, last)),
         axes: Axes {
             events: device.bounds(Axis::Events),
             time: device.has_times().then(|| device.bounds(Axis::Time)),
@@ -57,11 +74,21 @@ fn device_facts(document: &Document, device: Device<'_>, notes: Vec<Note>) -> De
 }
 
 /// The moments that follow a failed allocation.
-pub(super) fn oom_moments<'a>(document: &'a Document, device: Device<'_>) -> impl Iterator<Item = u32> + use<'a> {
+pub(super) fn oom_moments<'a>(
+    document: &'a Document,
+    device: Device<'_>,
+) -> impl Iterator<Item = u32> + use<'a> {
     let history = device.history;
-    let actions = document.snapshot.events.action.iter().skip(history.first_event as usize);
+    let actions = document
+        .snapshot
+        .events
+        .action
+        .iter()
+        .skip(history.first_event as usize);
     let events = (1..).zip(actions.take(history.event_count as usize));
-    events.filter(|(_, action)| **action == Action::Oom).map(|(moment, _)| moment)
+    events
+        .filter(|(_, action)| **action == Action::Oom)
+        .map(|(moment, _)| moment)
 }
 
 fn model_bytes(document: &Document) -> u64 {
@@ -73,7 +100,9 @@ fn model_bytes(document: &Document) -> u64 {
         + snapshot.events.heap_bytes();
     let histories = document.histories.iter().map(|history| {
         // Per allocation and per event, as the columns of `History` are.
-        history.allocations.len() * 32 + history.active_bytes.len() * 12 + history.moment_start_us.len() * 8
+        history.allocations.len() * 32
+            + history.active_bytes.len() * 12
+            + history.moment_start_us.len() * 8
     });
     (tables + histories.sum::<usize>()) as u64
 }
@@ -84,7 +113,10 @@ fn note(fact: &Fact) -> Note {
             FactLevel::Gap => NoteLevel::Warning,
             FactLevel::Notice => NoteLevel::Info,
         },
-        text: [fact.text.as_str(), &fact.meaning].join(" ").trim().to_owned(),
+        text: [fact.text.as_str(), &fact.meaning]
+            .join(" ")
+            .trim()
+            .to_owned(),
         advice: fact.advice.clone(),
         places: Vec::new(),
     }
@@ -95,7 +127,11 @@ fn warning_note(warning: &Warning) -> Note {
         level: NoteLevel::Warning,
         text: match warning.count {
             1 => sentence(&warning_text(&warning.kind)),
-            count => sentence(&format!("{} ({} times)", warning_text(&warning.kind), Count(count))),
+            count => sentence(&format!(
+                "{} ({} times)",
+                warning_text(&warning.kind),
+                Count(count)
+            )),
         },
         advice: String::new(),
         places: warning.places.clone(),
@@ -105,7 +141,10 @@ fn warning_note(warning: &Warning) -> Note {
 /// With a capital and a full stop.
 fn sentence(text: &str) -> String {
     let mut characters = text.chars();
-    let first = characters.next().map(|first| first.to_uppercase().to_string()).unwrap_or_default();
+    let first = characters
+        .next()
+        .map(|first| first.to_uppercase().to_string())
+        .unwrap_or_default();
     format!("{first}{}.", characters.as_str())
 }
 

@@ -37,7 +37,13 @@ impl Painter {
     }
 
     /// What is at device px (`x_px`, `y_px`) of a picture.
-    pub(super) fn hit(&mut self, document: &Document, draw: &DrawRequest, x_px: u32, y_px: u32) -> Option<Hit> {
+    pub(super) fn hit(
+        &mut self,
+        document: &Document,
+        draw: &DrawRequest,
+        x_px: u32,
+        y_px: u32,
+    ) -> Option<Hit> {
         let device = document.device(draw.look.device)?;
         let bands = device.bands(draw.look.axis);
         if self.drawn.as_ref() == Some(draw) {
@@ -54,23 +60,46 @@ impl Painter {
             height_px: 1,
         };
         let mut probe = std::mem::take(&mut self.probe);
-        self.paint(document, device, &DrawRequest { viewport: pixel, ..*draw }, &mut probe);
+        self.paint(
+            document,
+            device,
+            &DrawRequest {
+                viewport: pixel,
+                ..*draw
+            },
+            &mut probe,
+        );
         let hit = Hit::test(&bands, &probe, &pixel, 0, 0);
         self.probe = probe;
         Some(hit)
     }
 
-    fn paint(&mut self, document: &Document, device: Device<'_>, draw: &DrawRequest, frame: &mut Frame) {
+    fn paint(
+        &mut self,
+        document: &Document,
+        device: Device<'_>,
+        draw: &DrawRequest,
+        frame: &mut Frame,
+    ) {
         let groups = self.colours.of(document, device, &draw.look);
         let theme = Theme::of(draw.look.theme);
-        let paint = Paint { colours: &groups.colours, matches: None, theme: &theme };
+        let paint = Paint {
+            colours: &groups.colours,
+            matches: None,
+            theme: &theme,
+        };
         let bands = device.bands(draw.look.axis);
-        self.raster.draw(&bands, device.index(), &draw.viewport, &paint, frame);
+        self.raster
+            .draw(&bands, device.index(), &draw.viewport, &paint, frame);
     }
 }
 
 /// The outline of a band in a picture, in its device px; empty if it is not in it.
-pub(super) fn outline(device: Device<'_>, draw: &DrawRequest, allocation: AllocationId) -> Vec<(f64, f64)> {
+pub(super) fn outline(
+    device: Device<'_>,
+    draw: &DrawRequest,
+    allocation: AllocationId,
+) -> Vec<(f64, f64)> {
     ColumnSpan::outline(&spans(device, draw.look.axis, &draw.viewport, allocation))
 }
 
@@ -78,7 +107,10 @@ pub(super) fn outline(device: Device<'_>, draw: &DrawRequest, allocation: Alloca
 pub(super) fn place(device: Device<'_>, allocation: AllocationId) -> EventPlace {
     let table = &device.history.allocations;
     let moments = device.history.active_bytes.len() as u32;
-    let (born, died) = (table.born[allocation.index()], table.died[allocation.index()].min(moments));
+    let (born, died) = (
+        table.born[allocation.index()],
+        table.died[allocation.index()].min(moments),
+    );
     let bounds = device.bounds(Axis::Events);
     let life = Viewport {
         x_min: f64::from(born),
@@ -89,8 +121,14 @@ pub(super) fn place(device: Device<'_>, allocation: AllocationId) -> EventPlace 
         height_px: 1,
     };
     let spans = spans(device, Axis::Events, &life, allocation);
-    let lowest = spans.iter().map(|span| life.bytes_at(span.bottom_px)).fold(f64::INFINITY, f64::min);
-    let highest = spans.iter().map(|span| life.bytes_at(span.top_px)).fold(0.0, f64::max);
+    let lowest = spans
+        .iter()
+        .map(|span| life.bytes_at(span.bottom_px))
+        .fold(f64::INFINITY, f64::min);
+    let highest = spans
+        .iter()
+        .map(|span| life.bytes_at(span.top_px))
+        .fold(0.0, f64::max);
     let times = device.bands(Axis::Time);
     let x = |moment: u32| times.moment_x(moment as usize);
     EventPlace {
@@ -100,11 +138,21 @@ pub(super) fn place(device: Device<'_>, allocation: AllocationId) -> EventPlace 
     }
 }
 
-fn spans(device: Device<'_>, axis: Axis, viewport: &Viewport, allocation: AllocationId) -> Vec<ColumnSpan> {
+fn spans(
+    device: Device<'_>,
+    axis: Axis,
+    viewport: &Viewport,
+    allocation: AllocationId,
+) -> Vec<ColumnSpan> {
     let (bands, index) = (device.bands(axis), device.index());
     let moment = |x_px: u32| {
-        let (from, to) = (viewport.x_at(f64::from(x_px)), viewport.x_at(f64::from(x_px + 1)));
-        bands.moments_in(from, to).map_or(NONE, |moments| index.highest_in(&bands, moments))
+        let (from, to) = (
+            viewport.x_at(f64::from(x_px)),
+            viewport.x_at(f64::from(x_px + 1)),
+        );
+        bands
+            .moments_in(from, to)
+            .map_or(NONE, |moments| index.highest_in(&bands, moments))
     };
     let moments: Vec<_> = (0..viewport.width_px).map(moment).collect();
     ColumnSpan::of_row(&bands, &moments, viewport, allocation.0)

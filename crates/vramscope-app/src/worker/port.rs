@@ -17,13 +17,16 @@ pub(super) struct Port {
 
 impl Port {
     pub(super) fn new() -> Self {
-        Self { scope: js_sys::global().unchecked_into() }
+        Self {
+            scope: js_sys::global().unchecked_into(),
+        }
     }
 
     /// Hands every message from now on to `take`.
     pub(super) fn listen(&self, take: impl Fn(MessageEvent) + 'static) {
         let on_message = Closure::<dyn Fn(MessageEvent)>::new(take);
-        self.scope.set_onmessage(Some(on_message.as_ref().unchecked_ref()));
+        self.scope
+            .set_onmessage(Some(on_message.as_ref().unchecked_ref()));
         // Listens as long as the worker lives.
         on_message.forget();
     }
@@ -52,7 +55,9 @@ impl Port {
 
     /// Tells the page of a panic before the module traps.
     pub(super) fn report_panics(&self) {
-        let port = Self { scope: self.scope.clone() };
+        let port = Self {
+            scope: self.scope.clone(),
+        };
         let report = move |text: String| {
             port.send(&Reply::Failed(Box::new(Failure {
                 message: format!("internal error: {text}"),
@@ -95,13 +100,22 @@ impl Ticks {
     pub(super) fn new(work: impl Fn(&Self) + 'static) -> Self {
         // Every worker can make a channel; the specification has no reason to fail.
         let channel = MessageChannel::new().unwrap_or_else(|error| wasm_bindgen::throw_val(error));
-        let ticks = Self { inner: Rc::new(Inner { channel, is_scheduled: Cell::new(false) }) };
+        let ticks = Self {
+            inner: Rc::new(Inner {
+                channel,
+                is_scheduled: Cell::new(false),
+            }),
+        };
         let own = ticks.clone();
         let on_tick = Closure::<dyn Fn()>::new(move || {
             own.inner.is_scheduled.set(false);
             work(&own);
         });
-        ticks.inner.channel.port1().set_onmessage(Some(on_tick.as_ref().unchecked_ref()));
+        ticks
+            .inner
+            .channel
+            .port1()
+            .set_onmessage(Some(on_tick.as_ref().unchecked_ref()));
         on_tick.forget();
         ticks
     }

@@ -13,7 +13,9 @@ pub(super) struct Queue<A> {
 
 impl<A> Default for Queue<A> {
     fn default() -> Self {
-        Self { waiting: VecDeque::new() }
+        Self {
+            waiting: VecDeque::new(),
+        }
     }
 }
 
@@ -21,7 +23,8 @@ impl<A> Queue<A> {
     /// Adds a question at the end.
     pub(super) fn push(&mut self, request: Request, attachment: A) {
         if let Some(topic) = topic(&request) {
-            self.waiting.retain(|(older, _)| self::topic(older) != Some(topic));
+            self.waiting
+                .retain(|(older, _)| self::topic(older) != Some(topic));
         }
         self.waiting.push_back((request, attachment));
     }
@@ -53,11 +56,16 @@ mod tests {
     use vramscope_core::ids::AllocationId;
 
     fn details(row: u32) -> Request {
-        Request::Details { device: 0, allocation: AllocationId(row) }
+        Request::Details {
+            device: 0,
+            allocation: AllocationId(row),
+        }
     }
 
     fn rows(mut queue: Queue<u32>) -> Vec<u32> {
-        std::iter::from_fn(|| queue.pop()).map(|(_, attachment)| attachment).collect()
+        std::iter::from_fn(|| queue.pop())
+            .map(|(_, attachment)| attachment)
+            .collect()
     }
 
     #[test]
@@ -79,8 +87,15 @@ mod tests {
             width_px: 1,
             height_px: 1,
         };
-        let draw = crate::protocol::DrawRequest { look: Default::default(), viewport };
-        let outline = |slot| Request::Outline { slot, draw, allocation: AllocationId(0) };
+        let draw = crate::protocol::DrawRequest {
+            look: Default::default(),
+            viewport,
+        };
+        let outline = |slot| Request::Outline {
+            slot,
+            draw,
+            allocation: AllocationId(0),
+        };
         let mut queue = Queue::default();
         queue.push(outline(OutlineSlot::Hover), 1);
         queue.push(Request::Draw { request: 1, draw }, 2);

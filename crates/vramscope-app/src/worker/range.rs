@@ -12,7 +12,10 @@ pub(super) fn range_facts(device: Device<'_>, axis: Axis, x: (f64, f64)) -> Opti
     // Both axes have the same moments; a place between two of them is taken to the next.
     let place = |axis| {
         let bands = device.bands(axis);
-        (bands.moment_x(first as usize), bands.moment_x(last as usize + 1))
+        (
+            bands.moment_x(first as usize),
+            bands.moment_x(last as usize + 1),
+        )
     };
     let mut facts = RangeFacts {
         device: history.device,
@@ -41,7 +44,8 @@ mod tests {
     use super::super::document::Document;
     use super::*;
 
-    const FIXTURE: &[u8] = include_bytes!("../../../../tests/fixtures/synth/torch-2.10-py-p4.pickle");
+    const FIXTURE: &[u8] =
+        include_bytes!("../../../../tests/fixtures/synth/torch-2.10-py-p4.pickle");
 
     #[test]
     fn parts_add_up_to_the_whole() {
@@ -52,13 +56,28 @@ mod tests {
             let whole = range_facts(device, axis, (0.0, end)).unwrap();
             let events = device.bands(Axis::Events).x_end();
             assert_eq!(whole.events_x, (0.0, events));
-            let born = device.history.allocations.born.iter().filter(|&&born| born > 0).count();
+            let born = device
+                .history
+                .allocations
+                .born
+                .iter()
+                .filter(|&&born| born > 0)
+                .count();
             assert_eq!(whole.allocated as usize, born);
-            assert!(whole.surviving <= whole.allocated && whole.surviving_bytes <= whole.allocated_bytes);
+            assert!(
+                whole.surviving <= whole.allocated
+                    && whole.surviving_bytes <= whole.allocated_bytes
+            );
 
-            let middle = device.bands(axis).moment_x(device.history.active_bytes.len() / 2);
-            let parts = [(0.0, middle), (middle, end)].map(|x| range_facts(device, axis, x).unwrap());
-            assert_eq!(parts.iter().map(|part| part.allocated_bytes).sum::<u64>(), whole.allocated_bytes);
+            let middle = device
+                .bands(axis)
+                .moment_x(device.history.active_bytes.len() / 2);
+            let parts =
+                [(0.0, middle), (middle, end)].map(|x| range_facts(device, axis, x).unwrap());
+            assert_eq!(
+                parts.iter().map(|part| part.allocated_bytes).sum::<u64>(),
+                whole.allocated_bytes
+            );
             assert_eq!(range_facts(device, axis, (end + 1.0, end + 2.0)), None);
         }
     }

@@ -9,33 +9,45 @@ use super::document::Document;
 use super::opened;
 use super::painter::Painter;
 use crate::protocol::{
-    Axis, ColourBy, DrawRequest, HitOn, Look, NoteLevel, OutlineSlot, Reply, Request, ThemeName, Viewport,
-    from_text, to_text,
+    Axis, ColourBy, DrawRequest, HitOn, Look, NoteLevel, OutlineSlot, Reply, Request, ThemeName,
+    Viewport, from_text, to_text,
 };
 
 const WIDTH_PX: u32 = 240;
 const HEIGHT_PX: u32 = 100;
 
 fn files(folder: &Path, found: &mut Vec<PathBuf>) {
-    let Ok(entries) = std::fs::read_dir(folder) else { return };
+    let Ok(entries) = std::fs::read_dir(folder) else {
+        return;
+    };
     let mut entries: Vec<_> = entries.flatten().map(|entry| entry.path()).collect();
     entries.sort();
     for path in entries {
-        if path.is_dir() { files(&path, found) } else { found.push(path) }
+        if path.is_dir() {
+            files(&path, found)
+        } else {
+            found.push(path)
+        }
     }
 }
 
 /// Every committed snapshot, the refused ones included.
 fn fixtures() -> Vec<PathBuf> {
     let mut found = Vec::new();
-    files(&Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/fixtures"), &mut found);
+    files(
+        &Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/fixtures"),
+        &mut found,
+    );
     assert!(!found.is_empty());
     found
 }
 
 fn draw(document: &Document, look: Look) -> DrawRequest {
     let bounds = document.device(look.device).unwrap().bounds(look.axis);
-    DrawRequest { look, viewport: Viewport::fit_all(&bounds, WIDTH_PX, HEIGHT_PX) }
+    DrawRequest {
+        look,
+        viewport: Viewport::fit_all(&bounds, WIDTH_PX, HEIGHT_PX),
+    }
 }
 
 /// The reply as the page gets it.
@@ -50,25 +62,42 @@ fn ask(question: &Request, document: &Document, painter: &mut Painter) -> Option
 fn every_fixture_answers_every_question() {
     let mut opened_count = 0;
     for path in fixtures() {
-        let Ok(snapshot) = decode(std::fs::read(&path).unwrap().as_slice()) else { continue };
+        let Ok(snapshot) = decode(std::fs::read(&path).unwrap().as_slice()) else {
+            continue;
+        };
         opened_count += 1;
         let document = Document::new(snapshot);
         let facts = opened::opened(&document, "x", 1, 1.0);
-        let peaks: Vec<_> = facts.devices.iter().map(|device| device.peak_bytes).collect();
+        let peaks: Vec<_> = facts
+            .devices
+            .iter()
+            .map(|device| device.peak_bytes)
+            .collect();
         assert!(peaks.is_sorted_by(|a, b| a >= b), "{path:?}: {peaks:?}");
         let text = to_text(&Reply::Opened(Box::new(facts.clone()))).unwrap();
-        assert_eq!(from_text::<Reply>(&text).unwrap(), Reply::Opened(Box::new(facts.clone())));
+        assert_eq!(
+            from_text::<Reply>(&text).unwrap(),
+            Reply::Opened(Box::new(facts.clone()))
+        );
         let mut painter = Painter::default();
         for device in &facts.devices {
             for axis in [Axis::Events, Axis::Time] {
                 for colour_by in [ColourBy::CallSite, ColourBy::Stream, ColourBy::Age] {
-                    let look = Look { device: device.device, axis, colour_by, theme: ThemeName::Dark };
+                    let look = Look {
+                        device: device.device,
+                        axis,
+                        colour_by,
+                        theme: ThemeName::Dark,
+                    };
                     ask_all(&document, &mut painter, look, &path);
                 }
             }
         }
     }
-    assert!(opened_count > 10, "only {opened_count} fixtures could be read");
+    assert!(
+        opened_count > 10,
+        "only {opened_count} fixtures could be read"
+    );
 }
 
 fn ask_all(document: &Document, painter: &mut Painter, look: Look, path: &Path) {
@@ -80,12 +109,32 @@ fn ask_all(document: &Document, painter: &mut Painter, look: Look, path: &Path) 
     let known = document.device(device).unwrap();
     assert_eq!(is_empty, known.peak_bytes() == 0, "{path:?} {look:?}");
 
-    let overview = ask(&Request::Overview { device, axis: look.axis, columns: 50 }, document, painter);
-    let Some(Reply::Overview(overview)) = overview else { panic!("{path:?}") };
-    assert_eq!(overview.active_bytes.iter().max(), Some(&known.peak_bytes()), "{path:?}");
+    let overview = ask(
+        &Request::Overview {
+            device,
+            axis: look.axis,
+            columns: 50,
+        },
+        document,
+        painter,
+    );
+    let Some(Reply::Overview(overview)) = overview else {
+        panic!("{path:?}")
+    };
+    assert_eq!(
+        overview.active_bytes.iter().max(),
+        Some(&known.peak_bytes()),
+        "{path:?}"
+    );
     let legend = ask(&Request::Legend { look, entries: 5 }, document, painter);
-    let Some(Reply::Legend(legend)) = legend else { panic!("{path:?}") };
-    assert_eq!(legend.entries.is_empty(), known.peak_bytes() == 0, "{path:?}");
+    let Some(Reply::Legend(legend)) = legend else {
+        panic!("{path:?}")
+    };
+    assert_eq!(
+        legend.entries.is_empty(),
+        known.peak_bytes() == 0,
+        "{path:?}"
+    );
     for x_px in (0..WIDTH_PX).step_by(60) {
         for y_px in (0..HEIGHT_PX).step_by(20) {
             hit(document, painter, &draw, (x_px, y_px), path);
@@ -94,30 +143,63 @@ fn ask_all(document: &Document, painter: &mut Painter, look: Look, path: &Path) 
 }
 
 /// What is under a pixel is the same whether or not the picture shown is the one last drawn.
-fn hit(document: &Document, painter: &mut Painter, draw: &DrawRequest, (x_px, y_px): (u32, u32), path: &Path) {
-    let question = |draw| Request::Hit { request: 1, draw, x_px: f64::from(x_px) + 0.5, y_px: f64::from(y_px) };
-    let Some(Reply::Hit(hit)) = ask(&question(*draw), document, painter) else { panic!("{path:?}") };
+fn hit(
+    document: &Document,
+    painter: &mut Painter,
+    draw: &DrawRequest,
+    (x_px, y_px): (u32, u32),
+    path: &Path,
+) {
+    let question = |draw| Request::Hit {
+        request: 1,
+        draw,
+        x_px: f64::from(x_px) + 0.5,
+        y_px: f64::from(y_px),
+    };
+    let Some(Reply::Hit(hit)) = ask(&question(*draw), document, painter) else {
+        panic!("{path:?}")
+    };
     let device = draw.look.device;
     match &hit.on {
         HitOn::One(preview) => {
             let allocation = preview.allocation;
             let details = ask(&Request::Details { device, allocation }, document, painter);
-            let Some(Reply::Details(details)) = details else { panic!("{path:?}") };
+            let Some(Reply::Details(details)) = details else {
+                panic!("{path:?}")
+            };
             assert_eq!((&details.id, details.bytes), (&preview.id, preview.bytes));
             let (low, high) = details.place.edges_bytes;
-            assert!(low <= high && details.place.moments.0 <= details.place.moments.1, "{path:?}: {details:?}");
-            let outline = Request::Outline { slot: OutlineSlot::Hover, draw: *draw, allocation };
-            let Some(Reply::Outline(outline)) = ask(&outline, document, painter) else { panic!("{path:?}") };
+            assert!(
+                low <= high && details.place.moments.0 <= details.place.moments.1,
+                "{path:?}: {details:?}"
+            );
+            let outline = Request::Outline {
+                slot: OutlineSlot::Hover,
+                draw: *draw,
+                allocation,
+            };
+            let Some(Reply::Outline(outline)) = ask(&outline, document, painter) else {
+                panic!("{path:?}")
+            };
             assert!(outline.points_px.len() >= 4, "{path:?}: {outline:?}");
         }
         HitOn::Several(several) => {
-            assert!(several.allocations > 0 && !several.call_sites.is_empty(), "{path:?}: {several:?}");
+            assert!(
+                several.allocations > 0 && !several.call_sites.is_empty(),
+                "{path:?}: {several:?}"
+            );
         }
         HitOn::Nothing => {}
     }
     if let Some(moment) = hit.moment {
-        let question = Request::Composition { device, moment: moment.moment, call_sites: 3 };
-        let Some(Reply::Composition(all)) = ask(&question, document, painter) else { panic!("{path:?}") };
+        let question = Request::Composition {
+            device,
+            moment: moment.moment,
+            call_sites: 3,
+        };
+        let Some(Reply::Composition(all)) = ask(&question, document, painter) else {
+            panic!("{path:?}")
+        };
         assert_eq!(all.bytes, moment.active_bytes, "{path:?}");
     }
 }
@@ -125,11 +207,19 @@ fn hit(document: &Document, painter: &mut Painter, draw: &DrawRequest, (x_px, y_
 #[test]
 fn a_pixel_not_drawn_is_the_same_as_one_drawn() {
     let text = "training";
-    let path = fixtures().into_iter().filter(|path| path.to_string_lossy().contains(text)).min();
+    let path = fixtures()
+        .into_iter()
+        .filter(|path| path.to_string_lossy().contains(text))
+        .min();
     let path = path.unwrap_or_else(|| fixtures().swap_remove(0));
-    let Ok(snapshot) = decode(std::fs::read(&path).unwrap().as_slice()) else { return };
+    let Ok(snapshot) = decode(std::fs::read(&path).unwrap().as_slice()) else {
+        return;
+    };
     let document = Document::new(snapshot);
-    let look = Look { device: document.histories[0].device, ..Look::default() };
+    let look = Look {
+        device: document.histories[0].device,
+        ..Look::default()
+    };
     let draw = draw(&document, look);
     let (mut drawn, mut fresh) = (Painter::default(), Painter::default());
     drawn.draw(&document, &draw).unwrap();
@@ -146,21 +236,53 @@ fn what_is_not_there_has_no_answer() {
     let document = Document::new(vramscope_core::Snapshot::default());
     let mut painter = Painter::default();
     let allocation = vramscope_core::ids::AllocationId(0);
-    assert!(painter.hit(&document, &DrawRequest { look: Look::default(), viewport: EMPTY }, 0, 0).is_none());
+    assert!(
+        painter
+            .hit(
+                &document,
+                &DrawRequest {
+                    look: Look::default(),
+                    viewport: EMPTY
+                },
+                0,
+                0
+            )
+            .is_none()
+    );
     for question in [
-        Request::Details { device: 0, allocation },
-        Request::Overview { device: 9, axis: Axis::Time, columns: 0 },
-        Request::Composition { device: 0, moment: 0, call_sites: 0 },
+        Request::Details {
+            device: 0,
+            allocation,
+        },
+        Request::Overview {
+            device: 9,
+            axis: Axis::Time,
+            columns: 0,
+        },
+        Request::Composition {
+            device: 0,
+            moment: 0,
+            call_sites: 0,
+        },
     ] {
         assert_eq!(answer(&question, &document, &mut painter), None);
     }
     let facts = opened::opened(&document, "empty", 0, 0.0);
     assert!(facts.devices.is_empty());
-    assert_eq!(facts.notes.first().map(|note| note.level), Some(NoteLevel::Warning));
+    assert_eq!(
+        facts.notes.first().map(|note| note.level),
+        Some(NoteLevel::Warning)
+    );
 }
 
-const EMPTY: Viewport =
-    Viewport { x_min: 0.0, x_max: 1.0, y_min_bytes: 0.0, y_max_bytes: 1.0, width_px: 1, height_px: 1 };
+const EMPTY: Viewport = Viewport {
+    x_min: 0.0,
+    x_max: 1.0,
+    y_min_bytes: 0.0,
+    y_max_bytes: 1.0,
+    width_px: 1,
+    height_px: 1,
+};
 
 #[test]
 fn refusals_have_words() {

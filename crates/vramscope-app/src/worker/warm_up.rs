@@ -29,7 +29,10 @@ pub(super) struct WarmUp {
 
 impl WarmUp {
     pub(super) fn new(now_ms: f64) -> Self {
-        Self { end_ms: now_ms + DURATION_MS, painter: Painter::default() }
+        Self {
+            end_ms: now_ms + DURATION_MS,
+            painter: Painter::default(),
+        }
     }
 
     /// Works for a few ms. `None` when it is enough.
@@ -43,10 +46,23 @@ impl WarmUp {
         for axis in [Axis::Events, Axis::Time] {
             let first = document.devices().next()?;
             let viewport = Viewport::fit_all(&first.bounds(axis), 1_024, 256);
-            let look = Look { device: first.history.device, axis, ..Look::default() };
+            let look = Look {
+                device: first.history.device,
+                axis,
+                ..Look::default()
+            };
             let draw = DrawRequest { look, viewport };
             self.painter.draw(&document, &draw)?;
-            answer(&Request::Hit { request: 1, draw, x_px: 9.0, y_px: 255.0 }, &document, &mut self.painter);
+            answer(
+                &Request::Hit {
+                    request: 1,
+                    draw,
+                    x_px: 9.0,
+                    y_px: 255.0,
+                },
+                &document,
+                &mut self.painter,
+            );
         }
         (now_ms < self.end_ms).then_some(self)
     }
@@ -59,6 +75,10 @@ mod tests {
     #[test]
     fn it_works_and_ends() {
         let warm_up = WarmUp::new(0.0).round(0.0);
-        assert!(warm_up.and_then(|warm_up| warm_up.round(DURATION_MS)).is_none());
+        assert!(
+            warm_up
+                .and_then(|warm_up| warm_up.round(DURATION_MS))
+                .is_none()
+        );
     }
 }
