@@ -38,19 +38,20 @@ pub(super) fn Strip(props: &StripProps) -> Html {
         },
     );
     let held = use_mut_ref(|| None::<Brush>);
-    let at = move |event: &PointerEvent| {
-        let strip = event.current_target().and_then(|target| {
-            wasm_bindgen::JsCast::dyn_into::<Element>(target).ok()?.closest(".field").ok().flatten()
-        });
-        strip.map_or((0.0, 1.0), |strip| {
-            let strip = strip.get_bounding_client_rect();
-            (f64::from(event.client_x()) - strip.left(), strip.width().max(1.0))
-        })
+    // The pointer's place and the strip's width, CSS px.
+    let at = {
+        let node = node.clone();
+        move |event: &PointerEvent| {
+            let strip = node.cast::<Element>().map(|strip| strip.get_bounding_client_rect());
+            strip.map_or((0.0, 1.0), |strip| {
+                (f64::from(event.client_x()) - strip.left(), strip.width().max(1.0))
+            })
+        }
     };
     let (x_end, region) = (props.bounds.x_end, props.region);
     let shown = move |width: f64| (region.x_min / x_end * width, region.x_max / x_end * width);
     let onpointerdown = {
-        let held = held.clone();
+        let (held, at) = (held.clone(), at.clone());
         Callback::from(move |event: PointerEvent| {
             if event.button() != 0 {
                 return;
@@ -63,7 +64,7 @@ pub(super) fn Strip(props: &StripProps) -> Html {
         })
     };
     let onpointermove = {
-        let (held, dispatch) = (held.clone(), commands.dispatch.clone());
+        let (held, dispatch, at) = (held.clone(), commands.dispatch.clone(), at.clone());
         Callback::from(move |event: PointerEvent| {
             let (x, width) = at(&event);
             if let Some((from, to)) = held.borrow().as_ref().and_then(|brush| brush.moved(x, width)) {

@@ -23,24 +23,24 @@ fn draw(
     overview: &Overview,
     area: PlotArea,
     theme: &Theme,
-) -> Result<(), DrawingAreaErrorKind<std::io::Error>> {
+) -> Result<(), Box<dyn std::error::Error>> {
     let size = (area.box_width_css.max(1.0) as u32, area.box_height_css.max(1.0) as u32);
     let highest = overview.active_bytes.iter().chain(&overview.reserved_bytes).max();
     let top = highest.map_or(1.0, |&bytes| (bytes as f64).max(1.0)) * AIR;
     let root = SVGBackend::with_string(svg, size).into_drawing_area();
     let mut chart = ChartBuilder::on(&root)
-        .build_cartesian_2d(overview.x.0..overview.x.1.max(overview.x.0 + 1.0), 0.0..top)
-        .map_err(|_| DrawingAreaErrorKind::LayoutError)?;
+        .build_cartesian_2d(overview.x.0..overview.x.1.max(overview.x.0 + 1.0), 0.0..top)?;
     let rgb = |[r, g, b]: [u8; 3]| RGBColor(r, g, b);
     let active = steps(overview, &overview.active_bytes);
     let reserved = steps(overview, &overview.reserved_bytes);
     let series = AreaSeries::new(active, 0.0, rgb(theme.active));
-    chart.draw_series(series).map_err(|_| DrawingAreaErrorKind::LayoutError)?;
+    chart.draw_series(series)?;
     let line = LineSeries::new(reserved, rgb(theme.reserved).stroke_width(1));
-    chart.draw_series(line).map_err(|_| DrawingAreaErrorKind::LayoutError)?;
+    chart.draw_series(line)?;
     let ooms = overview.oom_x.iter().map(|&x| PathElement::new([(x, 0.0), (x, top)], rgb(theme.growth)));
-    chart.draw_series(ooms).map_err(|_| DrawingAreaErrorKind::LayoutError)?;
-    root.present().map_err(|_| DrawingAreaErrorKind::LayoutError)
+    chart.draw_series(ooms)?;
+    root.present()?;
+    Ok(())
 }
 
 /// Each column's value from its left end to its right, so that a single event has a width.

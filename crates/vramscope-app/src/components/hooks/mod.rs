@@ -2,12 +2,14 @@
 
 mod drop_files;
 mod keyboard;
+mod pointer;
 mod size;
 mod theme;
 mod wheel;
 
 pub(super) use drop_files::use_drop;
 pub(super) use keyboard::use_keys;
+pub(super) use pointer::{PointerHandlers, use_pointer};
 pub(super) use size::use_plot_area;
 pub(super) use wheel::use_wheel;
 pub(super) use theme::{use_system_is_dark, use_theme_attribute};
