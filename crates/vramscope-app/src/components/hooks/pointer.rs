@@ -1,0 +1,165 @@
+//! Pointers over the timeline: where they are, what they draw, and what comes of it.
+
+use std::cell::RefCell;
+use std::rc::Rc;
+
+use wasm_bindgen::JsCast;
+use web_sys::{Element, HtmlElement};
+use yew::prelude::*;
+
+use crate::canvas::PlotArea;
+use crate::state::gesture::{DragKind, Gesture, Outcome, Point};
+use crate::state::{Action, Navigation};
+
+/// A range or box that is being drawn.
+pub(crate) type Draft = (DragKind, Point, Point);
+
+/// What is known of the pointers.
+pub(crate) struct Pointer {
+    /// Where the last one is, CSS px of the stage; `None` outside.
+    pub(crate) at: UseStateHandle<Option<Point>>,
+    /// What is being drawn.
+    pub(crate) draft: UseStateHandle<Option<Draft>>,
+    /// Whether the picture is being moved.
+    pub(crate) is_panning: bool,
+    /// To be set on the stage.
+    pub(crate) handlers: PointerHandlers,
+}
+
+/// Listeners for the stage.
+pub(crate) struct PointerHandlers {
+    pub(crate) onpointerdown: Callback<PointerEvent>,
+    pub(crate) onpointermove: Callback<PointerEvent>,
+    pub(crate) onpointerup: Callback<PointerEvent>,
+    pub(crate) onpointercancel: Callback<PointerEvent>,
+    pub(crate) onpointerleave: Callback<PointerEvent>,
+}
+
+/// What all listeners share.
+#[derive(Clone)]
+struct Hand {
+    gesture: Rc<RefCell<Gesture>>,
+    at: UseStateSetter<Option<Point>>,
+    draft: UseStateSetter<Option<Draft>>,
+    area: Option<PlotArea>,
+    dispatch: Callback<Action>,
+}
+
+/// Follows the pointers over the stage.
+#[hook]
+pub(crate) fn use_pointer(area: Option<PlotArea>, box_mode: bool, dispatch: Callback<Action>) -> Pointer {
+    let at = use_state_eq(|| None);
+    let draft = use_state_eq(|| None);
+    let gesture = use_mut_ref(Gesture::default);
+    let hand = Hand { gesture: gesture.clone(), at: at.setter(), draft: draft.setter(), area, dispatch };
+    let listener = |listen: fn(&Hand, &PointerEvent)| {
+        let hand = hand.clone();
+        Callback::from(move |event: PointerEvent| listen(&hand, &event))
+    };
+    let onpointerdown = {
+        let hand = hand.clone();
+        Callback::from(move |event: PointerEvent| hand.press(&event, box_mode))
+    };
+    let handlers = PointerHandlers {
+        onpointerdown,
+        onpointermove: listener(Hand::moved),
+        onpointerup: listener(Hand::release),
+        onpointercancel: listener(Hand::cancel),
+        onpointerleave: listener(Hand::leave),
+    };
+    let is_panning = gesture.borrow().is_panning();
+    Pointer { at, draft, is_panning, handlers }
+}
+
+impl Hand {
+    fn press(&self, event: &PointerEvent, box_mode: bool) {
+        let Some(at) = place(event).filter(|_| event.button() == 0) else { return };
+        let kind = match (box_mode, event.alt_key()) {
+            (true, _) => DragKind::Box,
+            (false, true) => DragKind::Range,
+            (false, false) => DragKind::Pan,
+        };
+        self.gesture.borrow_mut().press(event.pointer_id(), at, kind);
+        // A finger has not hovered: what it taps must be asked for.
+        self.at.set(Some(at));
+        if let Some(element) = event.target_dyn_into::<HtmlElement>() {
+            let _ = element.set_pointer_capture(event.pointer_id());
+        }
+    }
+
+    fn moved(&self, event: &PointerEvent) {
+        let Some(at) = place(event) else { return };
+        self.at.set(Some(at));
+        let outcome = self.gesture.borrow_mut().moved(event.pointer_id(), at);
+        if self.gesture.borrow().is_active() {
+            self.apply(outcome);
+        }
+    }
+
+    fn release(&self, event: &PointerEvent) {
+        let Some(at) = place(event) else { return };
+        let outcome = self.gesture.borrow_mut().release(event.pointer_id(), at);
+        self.apply(outcome);
+    }
+
+    fn cancel(&self, _: &PointerEvent) {
+        self.gesture.borrow_mut().cancel();
+        self.draft.set(None);
+    }
+
+    fn leave(&self, _: &PointerEvent) {
+        if !self.gesture.borrow().is_active() {
+            self.at.set(None);
+            self.dispatch.emit(Action::Leave);
+        }
+    }
+
+    fn apply(&self, outcome: Outcome) {
+        let Some(area) = self.area else { return };
+        self.draft.set(match outcome {
+            Outcome::Draft(kind, from, to) => Some((kind, from, to)),
+            _ => None,
+        });
+        act_on(outcome, &area, &self.dispatch);
+    }
+}
+
+/// Where a pointer is, in CSS px of the stage.
+fn place(event: &PointerEvent) -> Option<Point> {
+    // Yew listens at the root: the current target is there, not here.
+    let stage = event.target()?;
+    let stage = stage.dyn_into::<Element>().ok()?;
+    let stage = stage.closest(".stage").ok()??.get_bounding_client_rect();
+    Some((f64::from(event.client_x()) - stage.left(), f64::from(event.client_y()) - stage.top()))
+}
+
+/// A place of the stage as fractions of the picture.
+fn fractions(area: &PlotArea, at: Point) -> (f64, f64) {
+    let ((x_px, y_px), (width_px, height_px)) = (area.to_px(at), area.size_px());
+    (x_px / f64::from(width_px), y_px / f64::from(height_px))
+}
+
+/// Turns a gesture into actions.
+fn act_on(outcome: Outcome, area: &PlotArea, dispatch: &Callback<Action>) {
+    let by = |(right, down): (f64, f64)| {
+        let (from, to) = (fractions(area, (0.0, 0.0)), fractions(area, (right, down)));
+        Navigation::Pan(to.0 - from.0, to.1 - from.1)
+    };
+    match outcome {
+        Outcome::Nothing | Outcome::Draft(..) => {}
+        Outcome::Pan(right, down) => dispatch.emit(Action::Navigate(by((right, down)))),
+        Outcome::Pinch { factor, around, by: moved } => {
+            let at = fractions(area, around);
+            dispatch.emit(Action::Navigate(Navigation::Zoom { factor: (factor, factor), at }));
+            dispatch.emit(Action::Navigate(by(moved)));
+        }
+        Outcome::Drawn(DragKind::Range, from, to) => {
+            dispatch.emit(Action::SelectBetween(fractions(area, from).0, fractions(area, to).0));
+        }
+        Outcome::Drawn(_, from, to) => {
+            let corners = (fractions(area, from), fractions(area, to));
+            dispatch.emit(Action::Navigate(Navigation::ShowBox(corners.0, corners.1)));
+        }
+        Outcome::Click(_) => dispatch.emit(Action::PinHovered),
+    }
+}
