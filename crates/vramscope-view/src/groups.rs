@@ -279,3 +279,70 @@ pub fn pool_label(pool: PoolId) -> String {
         PoolId(a, b) => format!("pool ({a}, {b})"),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use vramscope_core::analysis::frames::FrameClasses;
+    use vramscope_synth::{snapshot::Producer, text};
+
+    const MODES: [ColourMode; 6] = [
+        ColourMode::CallSite,
+        ColourMode::Size,
+        ColourMode::Stream,
+        ColourMode::Pool,
+        ColourMode::Category,
+        ColourMode::Age,
+    ];
+
+    fn groups(mode: ColourMode) -> (Groups, Vec<u64>) {
+        let written = "alloc a 4MiB main.py:10:train\nalloc b 2KiB main.py:20:step\n\
+                       alloc c 1MiB main.py:10:train\nfree b";
+        let bytes = text::pickle(written, Producer::Python(2, 15)).unwrap();
+        let snapshot = vramscope_core::decode(bytes.as_slice()).unwrap();
+        let history = History::of(&snapshot, 0);
+        let classes = FrameClasses::of(&snapshot);
+        let sites = CallSites::of(&snapshot, &classes, std::slice::from_ref(&history));
+        let site_of = sites.of_allocations(&snapshot, &history);
+        let theme = Theme::light();
+        let groups = Groups::of(mode, &theme, &snapshot, &history, &sites, &site_of);
+        (groups, history.allocations.bytes)
+    }
+
+    #[test]
+    fn every_allocation_has_a_group_and_a_colour_in_every_mode() {
+        for mode in MODES {
+            let (groups, bytes) = groups(mode);
+            assert_eq!(groups.group_of.len(), bytes.len());
+            assert_eq!(groups.colours.index.len(), bytes.len());
+            assert_eq!(groups.labels.len(), groups.rgb.len());
+            assert!(
+                groups
+                    .group_of
+                    .iter()
+                    .all(|&group| (group as usize) < groups.labels.len())
+            );
+            let totals = groups.totals(&bytes, 0..bytes.len() as u32);
+            let sum: u64 = totals.iter().map(|total| total.bytes).sum();
+            assert_eq!(sum, bytes.iter().sum::<u64>(), "{mode:?}");
+            assert!(totals.is_sorted_by_key(|total| std::cmp::Reverse(total.bytes)));
+        }
+    }
+
+    #[test]
+    fn one_place_in_the_code_is_one_group() {
+        let (groups, bytes) = groups(ColourMode::CallSite);
+        let totals = groups.totals(&bytes, 0..bytes.len() as u32);
+        assert_eq!(totals.len(), 2);
+        assert_eq!((totals[0].bytes, totals[0].count), (5 << 20, 2));
+        assert!(groups.labels[totals[0].group as usize].contains("main.py:10"));
+    }
+
+    #[test]
+    fn sizes_fall_into_their_range() {
+        let (groups, _) = groups(ColourMode::Size);
+        let label = |row: usize| groups.labels[groups.group_of[row] as usize].as_str();
+        assert_eq!(label(0), "1.00 MiB to 64.0 MiB");
+        assert_eq!(label(1), "below 64.0 KiB");
+    }
+}
