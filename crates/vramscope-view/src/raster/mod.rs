@@ -1,12 +1,12 @@
 //! The stacked timeline of every allocation, exact at every zoom, as pixels.
 //!
-//! A frame is a sweep over moments with one ordered set of live allocations ([`live`]). Each pixel column
+//! A frame is a sweep over moments with one ordered set of live allocations (`live.rs`). Each pixel column
 //! shows one real moment: the one with the highest total in the column's interval (of several, the
 //! earliest), so no peak is lost, and no allocation is left out: what is thinner than a pixel is blended
 //! by area. Cost: O((events in view + pixels) · log n), whatever was freed when.
 //!
 //! Rows of pixels count from the top, as in an image; pixels not covered are transparent, so that a page
-//! can draw its grid beneath. [`reference`] is the slow, obvious version that the tests compare with.
+//! can draw its grid beneath. `reference.rs` is the slow, obvious version that the tests compare with.
 
 mod bands;
 mod column;
