@@ -111,7 +111,7 @@ impl Engine {
         let spare = self.inner.spare.borrow_mut().take();
         let port = spare.map_or_else(|| Port::start(&self.inner.boot), Ok);
         let name = source.name();
-        let session = match port {
+        match port {
             Ok(port) => {
                 let engine = self.clone();
                 let session =
@@ -126,8 +126,7 @@ impl Engine {
                 session
             }
             Err(error) => Session::dead(id, name, listener, &error),
-        };
-        session
+        }
     }
 
     /// Starts the next spare once the browser has nothing better to do: not before the file is open, for

@@ -26,14 +26,15 @@ pub(super) fn answer(
     document: &Document,
     painter: &mut Painter,
 ) -> Option<Reply> {
+    let device = |device| document.device(device);
     match *question {
         Request::Overview {
-            device,
+            device: of,
             axis,
             columns,
         } => Some(Reply::Overview(overview(
             document,
-            document.device(device)?,
+            device(of)?,
             axis,
             columns,
         ))),
@@ -51,10 +52,8 @@ pub(super) fn answer(
             draw,
             allocation,
         } => {
-            let device = document
-                .device(draw.look.device)
-                .filter(|device| device.has(allocation))?;
-            let points_px = painter::outline(device, &draw, allocation);
+            let of = device(draw.look.device).filter(|device| device.has(allocation))?;
+            let points_px = painter::outline(of, &draw, allocation);
             Some(Reply::Outline(OutlineColumns {
                 slot,
                 draw,
@@ -62,27 +61,29 @@ pub(super) fn answer(
                 points_px,
             }))
         }
-        Request::Details { device, allocation } => {
-            let details = describe::details(document, document.device(device)?, allocation)?;
+        Request::Details {
+            device: of,
+            allocation,
+        } => {
+            let details = describe::details(document, device(of)?, allocation)?;
             Some(Reply::Details(Box::new(details)))
         }
         Request::Composition {
-            device,
+            device: of,
             moment,
             call_sites,
         } => {
-            let device = document.device(device)?;
-            let live = live_at(device.history, moment);
+            let of = device(of)?;
+            let live = live_at(of.history, moment);
             let limit = call_sites as usize;
-            Some(Reply::Composition(describe::composition(
-                document, device, moment, live, limit,
-            )))
+            let composition = describe::composition(document, of, moment, live, limit);
+            Some(Reply::Composition(composition))
         }
-        Request::Range { device, axis, x } => Some(Reply::Range(range_facts(
-            document.device(device)?,
+        Request::Range {
+            device: of,
             axis,
             x,
-        )?)),
+        } => Some(Reply::Range(range_facts(device(of)?, axis, x)?)),
         Request::Legend { look, entries } => Some(Reply::Legend(
             painter.colours.legend(document, &look, entries)?,
         )),

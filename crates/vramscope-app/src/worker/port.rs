@@ -1,6 +1,6 @@
 //! The worker's end of the wire, and its turn-taking.
 
-use std::cell::Cell;
+use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 
 use js_sys::Array;
@@ -9,6 +9,14 @@ use wasm_bindgen::{JsCast, JsValue};
 use web_sys::{DedicatedWorkerGlobalScope, MessageChannel, MessageEvent};
 
 use crate::protocol::{Failure, Reply, to_text};
+
+/// Tells the page of a panic.
+type Report = Box<dyn Fn(String)>;
+
+thread_local! {
+    /// A panic hook must be `Send`, which a worker's scope is not; there is one thread.
+    static REPORT: RefCell<Option<Report>> = const { RefCell::new(None) };
+}
 
 /// Sends to the page.
 pub(super) struct Port {
@@ -66,8 +74,6 @@ impl Port {
                 ..Failure::default()
             })));
         };
-        // The hook must be `Send`, which a worker's scope is not; there is one thread.
-        thread_local!(static REPORT: std::cell::RefCell<Option<Box<dyn Fn(String)>>> = const { std::cell::RefCell::new(None) });
         REPORT.with(|slot| *slot.borrow_mut() = Some(Box::new(report)));
         std::panic::set_hook(Box::new(|info| {
             REPORT.with(|slot| {
