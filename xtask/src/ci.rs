@@ -94,8 +94,6 @@ fn fuzz_targets() -> Result<()> {
     let host = version.lines().find_map(|line| line.strip_prefix("host: "));
     let mut build = cargo();
     build.env("RUSTFLAGS", "--cfg fuzzing");
-    // Other flags in the same folder would have everything built anew, every time.
-    build.env("CARGO_TARGET_DIR", root().join("target/fuzz"));
     build.args(["build", "--package", "vramscope-fuzz", "--bins"]);
     build.args(["--target", host.context("rustc names no host")?]);
     run_command(build.arg("--target-dir").arg(target_dir().join("fuzz")))
