@@ -19,6 +19,9 @@ const PATIENCE: Duration = Duration::from_secs(1);
 /// How often the line changes after that.
 const REFRESH: Duration = Duration::from_millis(200);
 
+/// More devices than any machine has: a hostile file can name millions, each as costly as a real one.
+const DEVICES: usize = 128;
+
 /// A snapshot with the histories of all its devices, in the order of [`Snapshot::devices`].
 pub(crate) struct Loaded {
     /// As the user named it.
@@ -58,8 +61,15 @@ pub(crate) fn load(path: &Path) -> Result<Loaded, Failure> {
             .map(|metadata| metadata.len());
         decode(&name, file, file_bytes)?
     };
-    let histories = snapshot
-        .devices()
+    let mut devices = snapshot.devices();
+    if devices.len() > DEVICES {
+        let number = devices.len();
+        output::note(&format!(
+            "{name} names {number} devices; only the first {DEVICES} are read\n"
+        ));
+        devices.truncate(DEVICES);
+    }
+    let histories = devices
         .into_iter()
         .map(|device| History::of(&snapshot, device))
         .collect();

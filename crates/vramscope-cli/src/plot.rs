@@ -322,7 +322,9 @@ fn legend(groups: &Groups, theme: &Theme, history: &History, peak_moment: u32) -
             bytes: total.bytes,
         })
     });
-    let bytes = further.iter().map(|total| total.bytes).sum();
+    let bytes = further
+        .iter()
+        .fold(0_u64, |sum, total| sum.saturating_add(total.bytes));
     let rest = (!further.is_empty()).then(|| LegendLine {
         rgb: theme.grid,
         label: format!("{} further", Count(further.len() as u64)),

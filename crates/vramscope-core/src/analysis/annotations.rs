@@ -12,7 +12,7 @@ use crate::model::{NO_TIME, Stage};
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct NamedRange {
     /// What the program called it, e.g. `Optimizer.step#AdamW.step`.
-    pub name: String,
+    pub name: StringId,
     /// Device index; -1 if the file gives none.
     pub device: i32,
     /// Microseconds since the Unix epoch; `None` when the beginning was overwritten in the ring buffer.
@@ -43,7 +43,7 @@ pub fn named_ranges(snapshot: &Snapshot) -> Vec<NamedRange> {
         let time_us = (mark.time_us != NO_TIME).then_some(mark.time_us);
         let key = (mark.device, mark.name);
         let new = |start_us, end_us| NamedRange {
-            name: snapshot.strings.get(mark.name).to_owned(),
+            name: mark.name,
             device: mark.device,
             start_us,
             end_us,
@@ -114,7 +114,14 @@ mod tests {
         let ranges = named_ranges(&snapshot);
         ranges
             .into_iter()
-            .map(|range| (range.name, range.start_us, range.end_us, range.depth))
+            .map(|range| {
+                (
+                    snapshot.strings.get(range.name).to_owned(),
+                    range.start_us,
+                    range.end_us,
+                    range.depth,
+                )
+            })
             .collect()
     }
 

@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::annotations::NamedRange;
-use super::frames::{FrameClass, FrameClasses, Location};
+use super::frames::{FrameClass, FrameClasses, Location, clip};
 use super::history::{History, NEVER, StackSource};
 use crate::Snapshot;
 use crate::ids::{AllocationId, BlockId, EventId, FrameId, SegmentId, StringId};
@@ -11,6 +11,12 @@ use crate::model::{Action, BlockState, Context, DeviceIndex, NO_TIME, PoolId, Se
 
 /// The smallest block PyTorch's allocator hands out, and what all sizes are multiples of.
 const BLOCK_UNIT_BYTES: u64 = 512;
+
+/// Bounds on what is gathered of one allocation, so that a hostile file cannot make its details larger
+/// than itself: genuine stacks have some hundred frames, genuine texts some thousand bytes.
+const FRAMES_LIMIT: usize = 4096;
+const TEXTS_LIMIT: usize = 256;
+const TEXT_LIMIT_BYTES: usize = 64 << 10;
 
 /// One allocation in full.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
@@ -56,8 +62,10 @@ pub struct AllocationDetails {
     pub annotations: Vec<String>,
     /// The named ranges in which it was made, outermost first.
     pub ranges: Vec<String>,
-    /// The stack, innermost frame first.
+    /// The stack, innermost frame first; at most 4096 frames of it.
     pub stack: Vec<FrameDetails>,
+    /// How many outermost frames are left out of that.
+    pub frames_left_out: u64,
     /// Whose stack it is; `None` without one.
     pub stack_source: Option<StackOrigin>,
     /// The forward pass's stack of a backward allocation, as text lines.
@@ -175,15 +183,10 @@ pub fn allocation_details(
     let alloc = history.alloc_event(id);
     let context = context_of(snapshot, history, id);
     let segment = segment_at(snapshot, history.device, address);
-    let stream = context
-        .map(|context| context.stream)
-        .or_else(|| segment.and_then(|(_, segment)| segment.stream));
-    let pool = context
-        .and_then(|context| context.pool)
-        .or_else(|| segment.and_then(|(_, segment)| segment.pool));
+    let (stream, pool) = place_of(context, segment.map(|(_, segment)| segment));
     let alloc_mark = alloc.map(|event| mark(snapshot, history, event));
     let text = |id: Option<StringId>| text_of(snapshot, id);
-    let (stack, stack_source) = stack_of(snapshot, history, id, options.classes);
+    let (stack, stack_source, frames_left_out) = stack_of(snapshot, history, id, options.classes);
 
     Some(AllocationDetails {
         name: format!("b{address:x}_{}", table.version[row]),
@@ -214,13 +217,15 @@ pub fn allocation_details(
         internal_metadata: text(context.and_then(|context| context.internal_metadata)),
         annotations: annotations(snapshot, history, id),
         ranges: ranges_at(
+            snapshot,
             options.ranges,
             history.device,
             alloc_mark.and_then(|mark| mark.time_us),
         ),
+        frames_left_out,
         stack,
         stack_source,
-        forward_frames: forward_frames(snapshot, context),
+        forward_frames: forward_frames(snapshot, history, id),
         active_bytes_after: history
             .active_bytes
             .get(table.born[row] as usize)
@@ -276,9 +281,23 @@ fn context_of<'a>(
     )
 }
 
+/// Stream and pool as the event has them, else those of the segment.
+fn place_of(context: Option<&Context>, segment: Option<&Segment>) -> (Option<i64>, Option<PoolId>) {
+    let stream = context.map(|context| context.stream);
+    let pool = context.and_then(|context| context.pool);
+    (
+        stream.or_else(|| segment.and_then(|segment| segment.stream)),
+        pool.or_else(|| segment.and_then(|segment| segment.pool)),
+    )
+}
+
 fn text_of(snapshot: &Snapshot, id: Option<StringId>) -> Option<String> {
-    let text = snapshot.strings.get(id?);
-    (!text.is_empty()).then(|| text.to_owned())
+    let text = clipped(snapshot, id?);
+    (!text.is_empty()).then_some(text)
+}
+
+fn clipped(snapshot: &Snapshot, id: StringId) -> String {
+    clip(snapshot.strings.get(id), TEXT_LIMIT_BYTES).to_owned()
 }
 
 /// The final state's segment around an address: memory moves between segments only by being given
@@ -369,10 +388,16 @@ fn annotations(snapshot: &Snapshot, history: &History, id: AllocationId) -> Vec<
                 .get(snapshot.events.context[event.index()]);
             text_of(snapshot, context.user_metadata)
         })
+        .take(TEXTS_LIMIT)
         .collect()
 }
 
-fn ranges_at(ranges: &[NamedRange], device: DeviceIndex, time_us: Option<i64>) -> Vec<String> {
+fn ranges_at(
+    snapshot: &Snapshot,
+    ranges: &[NamedRange],
+    device: DeviceIndex,
+    time_us: Option<i64>,
+) -> Vec<String> {
     let Some(time_us) = time_us else {
         return Vec::new();
     };
@@ -380,7 +405,8 @@ fn ranges_at(ranges: &[NamedRange], device: DeviceIndex, time_us: Option<i64>) -
         .iter()
         .filter(|range| i64::from(range.device) == i64::from(device));
     here.filter(|range| range.contains(time_us))
-        .map(|range| range.name.clone())
+        .map(|range| clipped(snapshot, range.name))
+        .take(TEXTS_LIMIT)
         .collect()
 }
 
@@ -389,19 +415,23 @@ fn stack_of(
     history: &History,
     id: AllocationId,
     classes: &FrameClasses,
-) -> (Vec<FrameDetails>, Option<StackOrigin>) {
+) -> (Vec<FrameDetails>, Option<StackOrigin>, u64) {
     let (stack, source) = history.stack(snapshot, id);
     let origin = match source {
         StackSource::Alloc => StackOrigin::Alloc,
         StackSource::Block => StackOrigin::Block,
         StackSource::Free => StackOrigin::Free,
     };
-    let frames = snapshot
-        .stacks
-        .frames(stack)
-        .map(|frame| frame_details(snapshot, classes, frame))
-        .collect();
-    (frames, stack.has_frames().then_some(origin))
+    let frames = snapshot.stacks.frames(stack);
+    let left_out = frames.len().saturating_sub(FRAMES_LIMIT) as u64;
+    let frames = frames
+        .take(FRAMES_LIMIT)
+        .map(|frame| frame_details(snapshot, classes, frame));
+    (
+        frames.collect(),
+        stack.has_frames().then_some(origin),
+        left_out,
+    )
 }
 
 /// A frame in words.
@@ -409,7 +439,7 @@ fn stack_of(
 pub fn frame_details(snapshot: &Snapshot, classes: &FrameClasses, id: FrameId) -> FrameDetails {
     let frame = snapshot.frames.get(id);
     let location = Location::of(snapshot, frame);
-    let text = |id| snapshot.strings.get(id).to_owned();
+    let text = |id| clipped(snapshot, id);
     FrameDetails {
         frame: id,
         class: classes.get(id),
@@ -425,13 +455,15 @@ pub fn frame_details(snapshot: &Snapshot, classes: &FrameClasses, id: FrameId) -
     }
 }
 
-fn forward_frames(snapshot: &Snapshot, context: Option<&Context>) -> Vec<String> {
-    let Some(context) = context else {
-        return Vec::new();
-    };
-    let lines = snapshot.contexts.forward_lines(context);
+/// The forward pass's stack: of the event, else of the block that is still live.
+fn forward_frames(snapshot: &Snapshot, history: &History, id: AllocationId) -> Vec<String> {
+    let of_event = context_of(snapshot, history, id).and_then(|context| context.forward_lines);
+    let block = history.final_block(id).map(|block| snapshot.blocks.get(block));
+    let lines = of_event.or(block.and_then(|block| block.forward_lines));
+    let lines = snapshot.contexts.forward_lines(lines);
     lines
-        .map(|line| snapshot.strings.get(line).trim_end().to_owned())
+        .take(FRAMES_LIMIT)
+        .map(|line| clipped(snapshot, line).trim_end().to_owned())
         .collect()
 }
 

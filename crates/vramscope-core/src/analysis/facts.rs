@@ -8,6 +8,7 @@ mod words;
 use serde::{Deserialize, Serialize};
 
 use super::history::{History, NEVER};
+use super::summary::saturating_sum;
 use crate::Snapshot;
 use crate::ids::{AllocationId, EventId};
 use crate::model::{Action, DeviceIndex, WarningKind};
@@ -150,12 +151,8 @@ pub fn facts(snapshot: &Snapshot, histories: &[History]) -> Vec<Fact> {
     if let Some(kind) = skew(snapshot) {
         add(kind, None);
     }
-    let host_bytes: u64 = snapshot
-        .host_segments
-        .rows
-        .iter()
-        .map(|segment| segment.total_size)
-        .sum();
+    let host_segments = snapshot.host_segments.rows.iter();
+    let host_bytes = saturating_sum(host_segments.map(|segment| segment.total_size));
     if host_bytes > 0 {
         add(FactKind::HostMemory { bytes: host_bytes }, None);
     }
@@ -308,7 +305,7 @@ fn before_recording(history: &History) -> Option<FactKind> {
         .zip(&table.bytes)
         .filter(|(born, _)| **born == 0);
     let allocations = before.clone().count() as u64;
-    let bytes = before.map(|(_, bytes)| bytes).sum();
+    let bytes = saturating_sum(before.map(|(_, &bytes)| bytes));
     (allocations > 0).then_some(FactKind::BeforeRecording { allocations, bytes })
 }
 
@@ -366,7 +363,7 @@ fn pending_free(history: &History) -> Option<FactKind> {
     let table = &history.allocations;
     let pending = (0..table.len())
         .filter(|&row| table.died[row] == NEVER && table.free_requested[row] != NEVER);
-    let bytes = pending.clone().map(|row| table.bytes[row]).sum();
+    let bytes = saturating_sum(pending.clone().map(|row| table.bytes[row]));
     let allocations = pending.count() as u64;
     (allocations > 0).then_some(FactKind::PendingFree { allocations, bytes })
 }

@@ -103,9 +103,24 @@ const STANDARD_MODULES: [&str; 8] = [
     "codecs.py",
 ];
 
+/// Longest name or path that is looked at, in bytes. The longest genuine C++ names have some thousand;
+/// a hostile file can name one text of megabytes in a million frames.
+const TEXT_LIMIT_BYTES: usize = 4096;
+
+/// The beginning of a text, at most `limit` bytes of it.
+pub(crate) fn clip(text: &str, limit: usize) -> &str {
+    &text[..text.floor_char_boundary(limit)]
+}
+
+/// The end of a text, at most [`TEXT_LIMIT_BYTES`] of it: what tells most about a path.
+fn clip_path(path: &str) -> &str {
+    &path[path.ceil_char_boundary(path.len().saturating_sub(TEXT_LIMIT_BYTES))..]
+}
+
 /// Whose code a frame of this name and file is.
 #[must_use]
 pub fn classify(name: &str, filename: &str) -> FrameClass {
+    let (name, filename) = (clip(name, TEXT_LIMIT_BYTES), clip_path(filename));
     if is_python_source(filename) {
         return classify_python(name, filename);
     }
@@ -251,9 +266,9 @@ impl FrameClasses {
 /// Function, file and line of a frame, however the producer wrote them.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Location<'a> {
-    /// The function; for C++ the whole signature.
+    /// The function; for C++ the whole signature. Clipped to 4 KiB.
     pub function: &'a str,
-    /// The file as the producer wrote it; empty when unknown (`??`, `none`).
+    /// The file as the producer wrote it, the last 4 KiB of its path; empty when unknown (`??`, `none`).
     pub file: &'a str,
     /// From 1; 0 = unknown.
     pub line: u32,
@@ -263,10 +278,10 @@ impl<'a> Location<'a> {
     /// Where a frame is.
     #[must_use]
     pub fn of(snapshot: &'a Snapshot, frame: &Frame) -> Self {
-        let name = snapshot.strings.get(frame.name);
+        let name = clip(snapshot.strings.get(frame.name), TEXT_LIMIT_BYTES);
         let file = match snapshot.strings.get(frame.filename) {
             "??" | "none" | "<unknown>" => "",
-            known => known,
+            known => clip_path(known),
         };
         if file.is_empty()
             && let Some(location) = split_profiler_name(name)

@@ -1,5 +1,7 @@
 //! What a file is and the figures one asks for first.
 
+use std::collections::BTreeSet;
+
 use serde::{Deserialize, Serialize};
 
 use super::details::stream_numbers;
@@ -200,7 +202,7 @@ pub fn device_summary(snapshot: &Snapshot, history: &History) -> DeviceSummary {
         events_by_action,
         allocations: table.len() as u64,
         allocations_before_recording: before.clone().count() as u64,
-        bytes_before_recording: before.map(|(_, bytes)| bytes).sum(),
+        bytes_before_recording: saturating_sum(before.map(|(_, &bytes)| bytes)),
         allocations_still_live: table.died.iter().filter(|&&died| died == NEVER).count() as u64,
         time_span: times
             .first()
@@ -255,6 +257,11 @@ fn events_by_action(snapshot: &Snapshot, history: &History) -> Vec<ActionCount> 
     counts.into_iter().map(|(_, entry)| entry).collect()
 }
 
+/// A sum of sizes that a hostile file cannot make overflow.
+pub(crate) fn saturating_sum(sizes: impl Iterator<Item = u64>) -> u64 {
+    sizes.fold(0, u64::saturating_add)
+}
+
 /// `device`: whose segments to count; `None` = all of the table.
 fn state_summary(
     snapshot: &Snapshot,
@@ -262,6 +269,7 @@ fn state_summary(
     device: Option<i32>,
 ) -> StateSummary {
     let mut state = StateSummary::default();
+    let (mut seen_streams, mut pools) = (BTreeSet::new(), BTreeSet::new());
     for segment in segments
         .rows
         .iter()
@@ -270,15 +278,11 @@ fn state_summary(
         state.segments += 1;
         state.reserved_bytes = state.reserved_bytes.saturating_add(segment.total_size);
         if let Some(stream) = segment.stream
-            && !state.streams.contains(&stream)
+            && seen_streams.insert(stream)
         {
             state.streams.push(stream);
         }
-        if let Some(pool) = segment.pool
-            && !state.pools.contains(&pool)
-        {
-            state.pools.push(pool);
-        }
+        pools.extend(segment.pool);
         for block in segment.block_ids().map(|id| snapshot.blocks.get(id)) {
             state.blocks += 1;
             if block.state.is_active() {
@@ -294,7 +298,7 @@ fn state_summary(
             }
         }
     }
-    state.pools.sort_unstable();
+    state.pools = pools.into_iter().collect();
     state
 }
 
@@ -311,6 +315,7 @@ mod tests {
             requested_size: Some(size - 1),
             state,
             stack: StackId::ABSENT,
+            forward_lines: None,
             history: None,
         }
     }
