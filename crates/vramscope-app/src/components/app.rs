@@ -10,7 +10,7 @@ use yew::prelude::*;
 use super::commands::Commands;
 use super::file_view::FileView;
 use super::help::Help;
-use super::hooks::{use_drop, use_keys, use_system_is_dark, use_theme_attribute};
+use super::hooks::{kept_theme, use_drop, use_keys, use_system_is_dark, use_theme_attribute};
 use super::start::Start;
 use super::status_bar::StatusBar;
 use super::top_bar::TopBar;
@@ -29,7 +29,11 @@ pub struct AppProps {
 #[component]
 pub fn App(props: &AppProps) -> Html {
     // In a narrow window the details lie over the picture: they come when asked for.
-    let state = use_reducer_eq(|| State { details_open: !browser::is_narrow(), ..State::default() });
+    let state = use_reducer_eq(|| State {
+        details_open: !browser::is_narrow(),
+        theme: kept_theme(),
+        ..State::default()
+    });
     let picker = use_node_ref();
     let commands = use_root_commands(&props.engine, &state, &picker);
     let is_dragged_over = use_drop(commands.open.clone());

@@ -1,10 +1,14 @@
-//! The cursor that the keyboard moves and the selected range, over the timeline.
+//! Over the timeline: the cursor that the keyboard moves, the selected range, failed allocations.
 
 use yew::prelude::*;
 
 use crate::canvas::PlotArea;
-use crate::state::Region;
+use crate::protocol::Overview;
+use crate::state::{Region, Shared};
 use crate::state::gesture::{DragKind, Point};
+
+/// A job that retries can fail thousands of times: more marks than this only cover each other.
+const MOST_OOMS: usize = 200;
 
 /// Properties of [`Marks`].
 #[derive(Properties, PartialEq)]
@@ -13,6 +17,8 @@ pub(super) struct MarksProps {
     pub(super) region: Region,
     pub(super) cursor_x: Option<f64>,
     pub(super) range: Option<(f64, f64)>,
+    /// Has where allocations failed.
+    pub(super) overview: Option<Shared<Overview>>,
     /// A range that is being drawn.
     pub(super) draft: Option<(DragKind, Point, Point)>,
 }
@@ -40,5 +46,9 @@ pub(super) fn Marks(props: &MarksProps) -> Html {
         let (x, height) = (x_css(x), bottom - top);
         html! { <div class="cursor" style={format!("left:{x}px;top:{top}px;height:{height}px")} /> }
     });
-    html! { <>{ range }{ cursor }</> }
+    let ooms = props.overview.iter().flat_map(|overview| &overview.oom_x).copied();
+    let ooms = ooms.filter(|x| is_visible(x)).take(MOST_OOMS).map(|x| {
+        html! { <div class="oom" style={format!("left:{}px;top:{top}px", x_css(x))}>{ "OOM" }</div> }
+    });
+    html! { <>{ range }{ cursor }{ for ooms }</> }
 }

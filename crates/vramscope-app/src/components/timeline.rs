@@ -65,7 +65,7 @@ pub(super) fn Timeline(props: &TimelineProps) -> Html {
             <canvas ref={picture} />
             <canvas ref={overlay} />
             if let Some(area) = area {
-                <Marks {area} region={props.view.region} cursor_x={props.view.cursor_x}
+                <Marks {area} region={props.view.region} cursor_x={props.view.cursor_x} overview={props.view.overview.clone()}
                     range={props.view.range} draft={draft.filter(|(kind, ..)| *kind == DragKind::Range)} />
                 if let (true, Some(at), Some(hit)) = (shows_tooltip, at, &props.view.hovered) {
                     <Tooltip {at} room={(area.box_width_css, area.box_height_css)} hit={hit.clone()} />

@@ -12,4 +12,4 @@ pub(super) use keyboard::use_keys;
 pub(super) use pointer::{PointerHandlers, use_pointer};
 pub(super) use size::use_plot_area;
 pub(super) use wheel::use_wheel;
-pub(super) use theme::{use_system_is_dark, use_theme_attribute};
+pub(super) use theme::{kept_theme, use_system_is_dark, use_theme_attribute};

@@ -1,6 +1,7 @@
 //! Light or dark.
 
 use gloo::events::EventListener;
+use gloo::storage::{LocalStorage, Storage};
 use yew::prelude::*;
 
 use crate::state::ThemeChoice;
@@ -27,15 +28,34 @@ pub(crate) fn use_system_is_dark() -> bool {
     *is_dark
 }
 
-/// Tells the style sheet what the user chose; without a choice it follows the system.
+/// Under which name the choice is kept.
+const KEPT_AS: &str = "vramscope.theme";
+
+/// What the user chose last time; where the browser keeps nothing, the system's.
+pub(crate) fn kept_theme() -> ThemeChoice {
+    match LocalStorage::get::<String>(KEPT_AS).as_deref() {
+        Ok("light") => ThemeChoice::Light,
+        Ok("dark") => ThemeChoice::Dark,
+        _ => ThemeChoice::System,
+    }
+}
+
+/// Tells the style sheet what the user chose, and keeps it; without a choice it follows the system.
 #[hook]
 pub(crate) fn use_theme_attribute(theme: ThemeChoice) {
     use_effect_with(theme, |theme| {
         let root = gloo::utils::document_element();
-        let _ = match theme {
-            ThemeChoice::System => root.remove_attribute("data-theme"),
-            ThemeChoice::Light => root.set_attribute("data-theme", "light"),
-            ThemeChoice::Dark => root.set_attribute("data-theme", "dark"),
+        let name = match theme {
+            ThemeChoice::System => {
+                LocalStorage::delete(KEPT_AS);
+                let _ = root.remove_attribute("data-theme");
+                return;
+            }
+            ThemeChoice::Light => "light",
+            ThemeChoice::Dark => "dark",
         };
+        // Private windows may keep nothing: then the choice lasts as long as the page.
+        let _ = LocalStorage::set(KEPT_AS, name);
+        let _ = root.set_attribute("data-theme", name);
     });
 }
