@@ -1,6 +1,7 @@
 //! A worker and the wire to it: JSON text, with an attachment where there is one.
 
 use std::cell::RefCell;
+use std::rc::Rc;
 
 use js_sys::Array;
 use wasm_bindgen::closure::Closure;
@@ -8,15 +9,36 @@ use wasm_bindgen::{JsCast, JsValue};
 use web_sys::{ErrorEvent, MessageEvent, Worker, WorkerOptions, WorkerType};
 
 use super::Boot;
+use crate::browser::clock;
 use crate::protocol::{Failure, Reply, from_text};
 
-type Listener<E> = RefCell<Option<Closure<dyn FnMut(E)>>>;
+type OnMessage = Closure<dyn FnMut(MessageEvent)>;
+type TakeError = Box<dyn Fn(&str)>;
 
 /// A running worker; ends when dropped.
 pub(super) struct Port {
     worker: Worker,
-    on_message: Listener<MessageEvent>,
-    on_error: Listener<ErrorEvent>,
+    on_message: RefCell<Option<OnMessage>>,
+    /// Called by the browser as long as it is here.
+    _on_error: Closure<dyn FnMut(ErrorEvent)>,
+    errors: Rc<Errors>,
+}
+
+/// Errors that a worker did not catch.
+#[derive(Default)]
+struct Errors {
+    /// What came before anybody listened: a spare worker can fail to start.
+    early: RefCell<Option<String>>,
+    take: RefCell<Option<TakeError>>,
+}
+
+impl Errors {
+    fn report(&self, message: String) {
+        match &*self.take.borrow() {
+            Some(take) => take(&message),
+            None => *self.early.borrow_mut() = Some(message),
+        }
+    }
 }
 
 impl Port {
@@ -27,10 +49,23 @@ impl Port {
         options.set_name("vramscope");
         let worker = Worker::new_with_options(&boot.worker_url, &options)?;
         worker.post_message(&boot.module)?;
+        let errors = Rc::new(Errors::default());
+        let on_error = {
+            let errors = errors.clone();
+            Closure::<dyn FnMut(_)>::new(move |event: ErrorEvent| {
+                event.prevent_default();
+                // A script that cannot be loaded fails without a word.
+                let message = js_sys::Reflect::get(&event, &"message".into());
+                let message = message.ok().and_then(|message| message.as_string());
+                errors.report(message.unwrap_or_else(|| "a worker could not be started".into()));
+            })
+        };
+        worker.set_onerror(Some(on_error.as_ref().unchecked_ref()));
         Ok(Self {
             worker,
             on_message: RefCell::default(),
-            on_error: RefCell::default(),
+            _on_error: on_error,
+            errors,
         })
     }
 
@@ -47,16 +82,17 @@ impl Port {
                 Err(error) => take(internal(&error.to_string()), JsValue::NULL),
             }
         });
-        let on_error = Closure::<dyn FnMut(_)>::new(move |event: ErrorEvent| {
-            event.prevent_default();
-            take_error(trap(&event.message()), JsValue::NULL);
-        });
         self.worker
             .set_onmessage(Some(on_message.as_ref().unchecked_ref()));
-        self.worker
-            .set_onerror(Some(on_error.as_ref().unchecked_ref()));
         self.on_message.replace(Some(on_message));
-        self.on_error.replace(Some(on_error));
+        let take_error = move |message: &str| take_error(trap(message), JsValue::NULL);
+        self.errors.take.replace(Some(Box::new(take_error)));
+        let early = self.errors.early.borrow_mut().take();
+        if let Some(early) = early {
+            let errors = self.errors.clone();
+            // Not before whoever opens the file has its session.
+            clock::soon(move || errors.report(early));
+        }
     }
 
     /// Sends a message. `attachment` is copied by reference (a `Blob`) or not there (`NULL`).
@@ -85,9 +121,12 @@ pub(super) fn internal(what: &str) -> Reply {
     }))
 }
 
-/// A worker that stopped without a word of its own: our panics say what happened before they trap, so
-/// what is left is memory.
+/// A worker that stopped without a word of its own. Our panics say what happened before they trap, so
+/// a trap that is left is memory; anything else is a fault.
 fn trap(message: &str) -> Reply {
+    if !is_memory(message) {
+        return internal(message);
+    }
     Reply::Failed(Box::new(Failure {
         message: "the browser gave no more memory for this file".into(),
         advice: format!(
@@ -96,4 +135,34 @@ fn trap(message: &str) -> Reply {
         ),
         ..Failure::default()
     }))
+}
+
+/// Whether an uncaught error is what a module does whose allocator gets nothing, in any browser's words.
+fn is_memory(message: &str) -> bool {
+    let message = message.to_lowercase();
+    ["unreachable", "memory", "array buffer allocation"]
+        .iter()
+        .any(|word| message.contains(word))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn memory_is_told_from_faults() {
+        for message in [
+            "Uncaught RuntimeError: unreachable",
+            "RuntimeError: Unreachable code should not be executed (evaluating 'a.b')",
+            "Uncaught RangeError: Array buffer allocation failed",
+            "out of memory",
+        ] {
+            assert!(is_memory(message), "{message}");
+        }
+        assert!(!is_memory("Uncaught TypeError: x is not a function"));
+        let Reply::Failed(failure) = trap("Uncaught TypeError: x") else {
+            panic!()
+        };
+        assert!(failure.is_internal);
+    }
 }

@@ -11,7 +11,8 @@ use super::opened::oom_moments;
 use super::painter::{self, Painter};
 use super::range::range_facts;
 use crate::protocol::{
-    Axis, Composition, DrawRequest, Hit, HitOn, OutlineColumns, Overview, Reply, Request, RequestId,
+    Axis, Composition, DrawRequest, Hit, HitOn, OutlineColumns, OutlineSlot, Overview, Reply,
+    Request, RequestId,
 };
 
 /// Call sites listed for what is thinner than a pixel.
@@ -51,16 +52,7 @@ pub(super) fn answer(
             slot,
             draw,
             allocation,
-        } => {
-            let of = device(draw.look.device).filter(|device| device.has(allocation))?;
-            let points_px = painter::outline(of, &draw, allocation);
-            Some(Reply::Outline(OutlineColumns {
-                slot,
-                draw,
-                allocation,
-                points_px,
-            }))
-        }
+        } => outline(document, slot, draw, allocation),
         Request::Details {
             device: of,
             allocation,
@@ -72,13 +64,12 @@ pub(super) fn answer(
             device: of,
             moment,
             call_sites,
-        } => {
-            let of = device(of)?;
-            let live = live_at(of.history, moment);
-            let limit = call_sites as usize;
-            let composition = describe::composition(document, of, moment, live, limit);
-            Some(Reply::Composition(composition))
-        }
+        } => Some(composition(
+            document,
+            device(of)?,
+            moment,
+            call_sites as usize,
+        )),
         Request::Range {
             device: of,
             axis,
@@ -93,6 +84,29 @@ pub(super) fn answer(
         | Request::OpenUrl { .. }
         | Request::Draw { .. } => None,
     }
+}
+
+fn outline(
+    document: &Document,
+    slot: OutlineSlot,
+    draw: DrawRequest,
+    allocation: AllocationId,
+) -> Option<Reply> {
+    let device = document.device(draw.look.device)?;
+    let points_px = device
+        .has(allocation)
+        .then(|| painter::outline(device, &draw, allocation))?;
+    Some(Reply::Outline(OutlineColumns {
+        slot,
+        draw,
+        allocation,
+        points_px,
+    }))
+}
+
+fn composition(document: &Document, device: Device<'_>, moment: u32, limit: usize) -> Reply {
+    let live = live_at(device.history, moment);
+    Reply::Composition(describe::composition(document, device, moment, live, limit))
 }
 
 fn hit(
