@@ -2,7 +2,11 @@
 //!
 //! One line of JSON per file; `cargo xtask bench` reads them. Each file is read several times and the
 //! median is told, as a machine does other things too.
-#![expect(clippy::unwrap_used, reason = "a benchmark that cannot go on has failed")]
+#![expect(
+    clippy::unwrap_used,
+    clippy::print_stdout,
+    reason = "a benchmark that cannot go on has failed; its result is what it prints"
+)]
 
 use std::fs::{self, File};
 use std::ops::ControlFlow;
@@ -18,7 +22,10 @@ const ROUNDS: usize = 5;
 const LARGE_BYTES: u64 = 500 << 20;
 
 fn main() {
-    for path in std::env::args().skip(1).filter(|argument| !argument.starts_with("--")) {
+    for path in std::env::args()
+        .skip(1)
+        .filter(|argument| !argument.starts_with("--"))
+    {
         measure(&path);
     }
 }
@@ -34,7 +41,9 @@ fn measure(path: &str) {
         decode_s.push(start.elapsed().as_secs_f64());
         let start = Instant::now();
         let devices = snapshot.devices().into_iter();
-        allocations = devices.map(|device| History::of(&snapshot, device).allocations.len()).sum();
+        allocations = devices
+            .map(|device| History::of(&snapshot, device).allocations.len())
+            .sum();
         pair_s.push(start.elapsed().as_secs_f64());
         events = snapshot.events.len();
     }
@@ -69,6 +78,12 @@ fn median(mut values: Vec<f64>) -> f64 {
 /// The most memory this process has held so far, in bytes; only Linux tells.
 fn peak_bytes() -> Option<u64> {
     let status = fs::read_to_string("/proc/self/status").ok()?;
-    let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"))?;
-    line.split_whitespace().next()?.parse::<u64>().ok().map(|kib| kib * 1024)
+    let line = status
+        .lines()
+        .find_map(|line| line.strip_prefix("VmHWM:"))?;
+    line.split_whitespace()
+        .next()?
+        .parse::<u64>()
+        .ok()
+        .map(|kib| kib * 1024)
 }

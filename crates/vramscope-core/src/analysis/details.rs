@@ -458,7 +458,9 @@ pub fn frame_details(snapshot: &Snapshot, classes: &FrameClasses, id: FrameId) -
 /// The forward pass's stack: of the event, else of the block that is still live.
 fn forward_frames(snapshot: &Snapshot, history: &History, id: AllocationId) -> Vec<String> {
     let of_event = context_of(snapshot, history, id).and_then(|context| context.forward_lines);
-    let block = history.final_block(id).map(|block| snapshot.blocks.get(block));
+    let block = history
+        .final_block(id)
+        .map(|block| snapshot.blocks.get(block));
     let lines = of_event.or(block.and_then(|block| block.forward_lines));
     let lines = snapshot.contexts.forward_lines(lines);
     lines

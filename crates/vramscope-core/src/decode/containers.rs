@@ -140,7 +140,7 @@ impl Machine {
     /// A fresh dict whose pairs come at once becomes a record right away; any other collects pairs.
     #[inline]
     fn extend_dict(&mut self, dict: u32, start: usize) -> Result<(), Fault> {
-        if (self.stack.len() - start) % 2 != 0 {
+        if !(self.stack.len() - start).is_multiple_of(2) {
             return Err(malformed("a dict has a key without a value"));
         }
         if self.dicts[dict as usize] == PackedDict::EMPTY
@@ -298,7 +298,7 @@ impl Machine {
                 .tables
                 .contexts
                 .forward
-                .lines(row)
+                .lines(Some(row))
                 .take(limit)
                 .map(Value::Str)
                 .collect(),
@@ -325,7 +325,7 @@ impl Machine {
         match self.lists[list as usize] {
             ListCell::Empty => 0,
             ListCell::Stack(id) | ListCell::UsedStack(id) => self.tables.stacks.frames(id).len(),
-            ListCell::UsedLines(row) => self.tables.contexts.forward.lines(row).len(),
+            ListCell::UsedLines(row) => self.tables.contexts.forward.lines(Some(row)).len(),
             ListCell::Rows { count, .. } => count as usize,
             ListCell::Items(row) => self.items[row as usize].len(),
         }

@@ -67,7 +67,9 @@ impl Machine {
 
     fn device(&self, value: Value) -> Result<i32, Fault> {
         let device = signed(value, Key::Device)?;
-        i32::try_from(device).map_err(|_| wrong_type(Key::Device, "device index"))
+        i32::try_from(device)
+            .ok()
+            .ok_or_else(|| wrong_type(Key::Device, "device index"))
     }
 
     fn segment_kind(&self, value: Value) -> Result<SegmentKind, Fault> {
@@ -86,6 +88,7 @@ impl Machine {
             requested_size: None,
             state: BlockState::Inactive,
             stack: StackId::ABSENT,
+            forward_lines: None,
             history: None,
         };
         for index in (start..self.stack.len()).step_by(2) {
@@ -98,6 +101,7 @@ impl Machine {
                 }
                 Some(Key::State) => block.state = self.block_state(value)?,
                 Some(Key::Frames) => block.stack = self.stack_value(value, Key::Frames)?,
+                Some(Key::ForwardFrames) => block.forward_lines = self.lines_value(value)?,
                 Some(Key::History) => {
                     block.history =
                         Some(self.rows_value(value, RecordKind::Tenant, Key::History)?);

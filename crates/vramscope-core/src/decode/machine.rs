@@ -224,13 +224,11 @@ impl Machine {
         if top.is_int() {
             return self.memo_cell_of_int(top);
         }
-        if let Some(dict) = top.dict() {
-            if let Some(frame) = self.dicts[dict as usize]
-                .as_record()
-                .filter(|record| record.is_frame())
-            {
-                return Ok(frame.narrow()?);
-            }
+        let record = top
+            .dict()
+            .and_then(|dict| self.dicts[dict as usize].as_record());
+        if let Some(frame) = record.filter(|record| record.is_frame()) {
+            return Ok(frame.narrow()?);
         }
         Ok(top.narrow()?)
     }

@@ -59,8 +59,18 @@ pub struct Options<'a> {
 /// # Errors
 /// See [`ErrorKind`]. Damage that leaves the rest readable is no error but a warning of the snapshot.
 pub fn decode_with(input: impl Read, options: Options<'_>) -> Result<Snapshot, Error> {
-    let Options { limits, file_bytes, on_progress } = options;
-    let Unwrapped { encoding, input, mut containers, head, counters } = container::unwrap(input, &limits)?;
+    let Options {
+        limits,
+        file_bytes,
+        on_progress,
+    } = options;
+    let Unwrapped {
+        encoding,
+        input,
+        mut containers,
+        head,
+        counters,
+    } = container::unwrap(input, &limits)?;
     // The size says how much is to come only if nothing unpacks to more.
     let expected_bytes = file_bytes.filter(|_| containers.is_empty());
     let mut machine = Machine::new(limits, expected_bytes);
@@ -68,7 +78,10 @@ pub fn decode_with(input: impl Read, options: Options<'_>) -> Result<Snapshot, E
         machine.decoded_bytes = decoded_bytes;
         check_memory(machine)?;
         let events = machine.tables.events.len() as u64;
-        match on_progress(Progress { file_bytes: counters.file_bytes.get(), events }) {
+        match on_progress(Progress {
+            file_bytes: counters.file_bytes.get(),
+            events,
+        }) {
             ControlFlow::Continue(()) => Ok(()),
             ControlFlow::Break(()) => Err(ErrorKind::Cancelled),
         }
@@ -82,22 +95,39 @@ pub fn decode_with(input: impl Read, options: Options<'_>) -> Result<Snapshot, E
         Encoding::Json => ContainerKind::Json,
     });
     let End { fault, offset } = end;
-    let result = match fault {
-        Some(Fault { kind, field }) => Err((kind, path::of(&machine, field))),
-        None => finish::snapshot(machine)
-            .map_err(|Fault { kind, field }| (kind, field.unwrap_or_default().to_owned())),
-    };
-    let mut snapshot = match result {
+    let mut snapshot = match finished(machine, fault) {
         Ok(snapshot) => snapshot,
-        Err((kind, path)) => return Err(Error { kind, offset, path, containers, head }),
+        Err((kind, path)) => {
+            return Err(Error {
+                kind,
+                offset,
+                path,
+                containers,
+                head,
+            });
+        }
     };
-    snapshot.source =
-        Source { containers, file_bytes: counters.file_bytes.get(), decoded_bytes: offset };
+    snapshot.source = Source {
+        containers,
+        file_bytes: counters.file_bytes.get(),
+        decoded_bytes: offset,
+    };
     if counters.further_files.get() > 0 {
-        snapshot.warnings.add(WarningKind::FurtherFiles, || "the container".to_owned());
+        snapshot
+            .warnings
+            .add(WarningKind::FurtherFiles, || "the container".to_owned());
     }
     invariants::check(&mut snapshot);
     Ok(snapshot)
+}
+
+/// The snapshot, or what is wrong and in which record.
+fn finished(machine: Machine, fault: Option<Fault>) -> Result<Snapshot, (ErrorKind, String)> {
+    match fault {
+        Some(Fault { kind, field }) => Err((kind, path::of(&machine, field))),
+        None => finish::snapshot(machine)
+            .map_err(|Fault { kind, field }| (kind, field.unwrap_or_default().to_owned())),
+    }
 }
 
 /// How reading the unwrapped data ended.
@@ -110,10 +140,15 @@ struct End {
 
 /// Whether decoding keeps within its memory.
 fn check_memory(machine: &Machine) -> Result<(), ErrorKind> {
-    let allowed = (machine.decoded_bytes.saturating_mul(machine.limits.memory_per_decoded_byte as u64))
-        .max(machine.limits.memory_bytes as u64);
+    let allowed = (machine
+        .decoded_bytes
+        .saturating_mul(machine.limits.memory_per_decoded_byte as u64))
+    .max(machine.limits.memory_bytes as u64);
     if machine.used_bytes() as u64 > allowed {
-        return Err(ErrorKind::Limit { what: "the memory in bytes that this file asks for", limit: allowed });
+        return Err(ErrorKind::Limit {
+            what: "the memory in bytes that this file asks for",
+            limit: allowed,
+        });
     }
     Ok(())
 }

@@ -30,7 +30,11 @@ pub(super) fn read(
     let fault = run(&mut input, machine, on_chunk, &mut opcode).err();
     // What breaks off is told where it breaks off, everything else where its opcode stands.
     let offset = match &fault {
-        Some(Fault { kind: ErrorKind::Truncated(_), .. }) | None => input.offset(),
+        Some(Fault {
+            kind: ErrorKind::Truncated(_),
+            ..
+        })
+        | None => input.offset(),
         Some(_) => opcode,
     };
     if fault.is_none() && read_rest(&mut input, machine).is_err() {
@@ -91,12 +95,10 @@ fn run(
 /// `bytes`: nothing is asked of the input meanwhile. The number of bytes done, and what stopped it
 /// other than their end or an opcode left to [`step`].
 #[inline(never)]
+#[expect(clippy::too_many_lines, reason = "one match over the opcodes")]
 fn burst(bytes: &[u8], machine: &mut Machine) -> (usize, Result<(), Fault>) {
     let mut rest = bytes;
-    loop {
-        let Some(window) = rest.first_chunk::<WINDOW>() else {
-            break;
-        };
+    while let Some(window) = rest.first_chunk::<WINDOW>() {
         let mut length = 1;
         let result = match window[0] {
             b'h' | b'j' => {
@@ -307,7 +309,8 @@ fn line(opcode: u8, input: &mut Input<'_>, machine: &mut Machine) -> Result<(), 
         return machine.push_text(&text);
     }
     let text = std::str::from_utf8(input.take_line(LONGEST_NUMBER_LINE)?)
-        .map_err(|_| malformed("a number is not written in digits"))?
+        .ok()
+        .ok_or_else(|| malformed("a number is not written in digits"))?
         .trim_end_matches('\r')
         .to_owned();
     match opcode {
@@ -317,13 +320,15 @@ fn line(opcode: u8, input: &mut Input<'_>, machine: &mut Machine) -> Result<(), 
         b'F' => {
             let float = text
                 .parse()
-                .map_err(|_| malformed(format!("`{text}` is no number")))?;
+                .ok()
+                .ok_or_else(|| malformed(format!("`{text}` is no number")))?;
             machine.push(Value::Float(float));
         }
         _ => {
             let index = text
                 .parse()
-                .map_err(|_| malformed(format!("`{text}` is no memo number")))?;
+                .ok()
+                .ok_or_else(|| malformed(format!("`{text}` is no memo number")))?;
             if opcode == b'g' {
                 return machine.get(index);
             }
@@ -435,7 +440,8 @@ fn decimal(text: &str) -> Result<Value, Fault> {
     }
     text.parse()
         .map(Value::Float)
-        .map_err(|_| malformed(format!("`{text}` is no number")))
+        .ok()
+        .ok_or_else(|| malformed(format!("`{text}` is no number")))
 }
 
 /// Python's raw-unicode-escape: `\uXXXX` and `\UXXXXXXXX`, everything else as Latin-1.

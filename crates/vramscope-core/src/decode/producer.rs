@@ -4,6 +4,7 @@ use super::key::Key;
 use crate::model::{Producer, Snapshot};
 
 /// The producer, by the first rule that matches, newest first.
+#[expect(clippy::too_many_lines, reason = "a table of rules")]
 pub(super) fn of(snapshot: &Snapshot) -> Producer {
     let keys = &snapshot.keys;
     let event = |key: Key| keys.event & key.bit() != 0;

@@ -10,7 +10,7 @@ use crate::ErrorKind;
 use crate::ids::{ContextId, EventId, StackId, StringId};
 use crate::model::{
     Action, Annotation, AnnotationTable, Block, BlockTable, Context, ContextTable, Event,
-    EventTable, Frame, FrameTable, FxNode, KeysSeen, NO_TIME, PoolId, Segment, StackTable,
+    EventTable, Frame, FrameTable, FxNode, KeysSeen, LinesId, NO_TIME, PoolId, Segment, StackTable,
     StringTable, Tenant, WarningKind,
 };
 
@@ -160,9 +160,12 @@ impl Machine {
             keys |= pair[0].text().and_then(Key::of).map_or(0, Key::bit);
         }
         let has = |key: Key| keys & key.bit() != 0;
-        if has(Key::Action) {
+        let is_frame = has(Key::Filename) || has(Key::Name) && has(Key::Line);
+        let is_event = has(Key::Action)
+            || (has(Key::Addr) || has(Key::DeviceFree)) && !has(Key::State) && !has(Key::RealSize);
+        if is_event {
             self.read_event(start).map(Some)
-        } else if has(Key::Filename) {
+        } else if is_frame {
             self.read_frame(start).map(Some)
         } else if has(Key::TotalSize) {
             self.tables.keys.segment |= keys;
@@ -217,6 +220,9 @@ impl Machine {
             index += 2;
         }
         self.tables.keys.event |= keys;
+        if keys & Key::Action.bit() == 0 {
+            event.action = self.action(StringId(0));
+        }
         if keys & Key::Size.bit() == 0 || keys & (Key::Addr.bit() | Key::DeviceFree.bit()) == 0 {
             self.warn(WarningKind::MissingKey(
                 "addr or size of a trace entry".to_owned(),
@@ -259,7 +265,7 @@ impl Machine {
             Key::UserMetadata => context.user_metadata = self.text_value(value)?,
             Key::InternalMetadata => context.internal_metadata = self.text_value(value)?,
             Key::Category => context.category = self.text_value(value)?,
-            Key::ForwardFrames => context.forward_frames = self.lines_value(value)?,
+            Key::ForwardFrames => context.forward_lines = self.lines_value(value)?,
             _ => self.unknown_key(RecordKind::Event, index),
         }
         Ok(())
@@ -357,7 +363,7 @@ impl Machine {
 
     /// `forward_frames`: a list of texts.
     #[cold]
-    fn lines_value(&mut self, value: Value) -> Result<Option<u32>, Fault> {
+    pub(super) fn lines_value(&mut self, value: Value) -> Result<Option<LinesId>, Fault> {
         let Value::List(list) = value else {
             return Ok(None);
         };

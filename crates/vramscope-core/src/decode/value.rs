@@ -2,6 +2,7 @@
 
 use crate::ErrorKind;
 use crate::ids::{EventId, FrameId, StackId, StringId};
+use crate::model::LinesId;
 
 /// A value as code looks at it. Containers are numbers of cells in the machine.
 #[derive(Clone, Copy, PartialEq, Debug)]
@@ -197,7 +198,7 @@ impl Packed {
     #[inline]
     pub(super) fn narrow(self) -> Result<u32, ErrorKind> {
         // An integer needs more; a pickle has no reason to memoise one, and gets it from the side table.
-        u32::try_from(self.0).map_err(|_| ErrorKind::Limit {
+        u32::try_from(self.0).ok().ok_or(ErrorKind::Limit {
             what: "the number of objects",
             limit: 1 << (32 - TAG_BITS),
         })
@@ -228,7 +229,7 @@ pub(super) enum ListCell {
     /// The same, after a record has used it: it can no longer change.
     UsedStack(StackId),
     /// A list of texts that a record has used: row of the contexts' forward stacks.
-    UsedLines(u32),
+    UsedLines(LinesId),
     /// Consecutive rows of one table: what a list of records nearly always is.
     Rows {
         kind: RecordKind,

@@ -4,7 +4,8 @@ use std::ops::Range;
 
 use crate::ids::{ContextId, EventId, FrameId, StackId, StringId};
 use crate::model::{
-    Annotation, Block, BlockState, Context, NO_TIME, Segment, SegmentKind, Snapshot, Stage, Tenant,
+    Annotation, Block, BlockState, Context, LinesId, NO_TIME, Segment, SegmentKind, Snapshot,
+    Stage, Tenant,
 };
 
 /// The first place at which two snapshots differ in content, or `None`.
@@ -96,10 +97,15 @@ impl Both<'_> {
             .or_else(|| text("user_metadata", |context| context.user_metadata))
             .or_else(|| text("internal_metadata", |context| context.internal_metadata))
             .or_else(|| text("category", |context| context.category))
-            .or_else(|| {
-                let left = forward(self.left, left);
-                unequal("forward_frames", &left, &forward(self.right, right))
-            })
+            .or_else(|| self.lines(left.forward_lines, right.forward_lines))
+    }
+
+    fn lines(&self, left: Option<LinesId>, right: Option<LinesId>) -> Option<String> {
+        unequal(
+            "forward_frames",
+            &lines(self.left, left),
+            &lines(self.right, right),
+        )
     }
 
     fn stack(&self, left: StackId, right: StackId) -> Option<String> {
@@ -192,6 +198,7 @@ impl Both<'_> {
         unequal("fields", &fields(left), &fields(right))
             .or_else(|| unequal("state", &state(self.left, left), &state(self.right, right)))
             .or_else(|| self.stack(left.stack, right.stack))
+            .or_else(|| self.lines(left.forward_lines, right.forward_lines))
             .or_else(|| unequal("history", &left_tenants.len(), &right_tenants.len()))
             .or_else(|| {
                 let pairs = left_tenants.iter().zip(&right_tenants);
@@ -220,15 +227,9 @@ impl Both<'_> {
     }
 }
 
-fn forward<'s>(snapshot: &'s Snapshot, context: &Context) -> Option<Vec<&'s str>> {
-    context.forward_frames?;
-    Some(
-        snapshot
-            .contexts
-            .forward_lines(context)
-            .map(|id| snapshot.strings.get(id))
-            .collect(),
-    )
+fn lines(snapshot: &Snapshot, id: Option<LinesId>) -> Option<Vec<&str>> {
+    let lines = snapshot.contexts.forward_lines(id);
+    id.map(|_| lines.map(|id| snapshot.strings.get(id)).collect())
 }
 
 /// Name, file, line and fx texts.

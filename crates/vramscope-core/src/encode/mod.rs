@@ -170,10 +170,7 @@ impl<W: Write> Encoder<'_, W> {
         pickler.optional_text(Key::InternalMetadata, context.internal_metadata)?;
         pickler.optional_pool(Key::PoolId, context.pool)?;
         pickler.frames(event.stack)?;
-        if let Some(row) = context.forward_frames {
-            pickler.key(Key::ForwardFrames)?;
-            pickler.forward_lines(row)?;
-        }
+        pickler.optional_lines(context.forward_lines)?;
         pickler.optional_text(Key::Category, context.category)?;
         pickler.close_dict()
     }
@@ -246,6 +243,7 @@ impl<W: Write> Encoder<'_, W> {
             BlockState::Other(name) => pickler.text(name)?,
         }
         pickler.frames(block.stack)?;
+        pickler.optional_lines(block.forward_lines)?;
         if block.history.is_some() {
             self.pickler.key(Key::History)?;
             self.list(snapshot.blocks.tenants(block), Self::tenant)?;

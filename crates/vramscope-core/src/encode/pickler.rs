@@ -8,7 +8,7 @@ use serde::Serialize;
 
 use crate::decode::Key;
 use crate::ids::{FrameId, StackId, StringId};
-use crate::model::{Action, Frame, FxNode, PoolId, Snapshot};
+use crate::model::{Action, Frame, FxNode, LinesId, PoolId, Snapshot};
 
 /// Items per `APPENDS`, as CPython writes them; MemoryViz.js runs out of stack on much larger ones.
 pub(super) const BATCH: usize = 1000;
@@ -232,9 +232,20 @@ impl<'s, W: Write> Pickler<'s, W> {
         self.batches(&mut frames, Self::frame)
     }
 
+    /// `forward_frames`, if there are any.
+    pub(super) fn optional_lines(&mut self, lines: Option<LinesId>) -> io::Result<()> {
+        match lines {
+            Some(lines) => {
+                self.key(Key::ForwardFrames)?;
+                self.forward_lines(lines)
+            }
+            None => Ok(()),
+        }
+    }
+
     /// The preformatted lines of a forward stack.
-    pub(super) fn forward_lines(&mut self, row: u32) -> io::Result<()> {
-        let index = row as usize;
+    fn forward_lines(&mut self, lines: LinesId) -> io::Result<()> {
+        let index = lines.index();
         match self.forward.get(index).copied() {
             Some(number) if number != NONE => return self.get(number),
             Some(_) => {}
@@ -245,7 +256,7 @@ impl<'s, W: Write> Pickler<'s, W> {
         if let Some(slot) = self.forward.get_mut(index) {
             *slot = number;
         }
-        let mut lines = self.snapshot.contexts.forward.lines(row);
+        let mut lines = self.snapshot.contexts.forward_lines(Some(lines));
         self.batches(&mut lines, Self::text)
     }
 

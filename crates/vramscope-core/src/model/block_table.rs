@@ -4,6 +4,7 @@ use std::ops::Range;
 
 use serde::{Deserialize, Serialize};
 
+use super::stack_table::LinesId;
 use crate::ids::{BlockId, StackId, StringId};
 
 /// What a block is doing at the moment of the snapshot.
@@ -41,6 +42,9 @@ pub struct Block {
     pub state: BlockState,
     /// The stack of its allocation.
     pub stack: StackId,
+    /// The forward pass's stack; see [`ContextTable::forward_lines`](super::ContextTable::forward_lines). Since
+    /// torch 2.15.
+    pub forward_lines: Option<LinesId>,
     /// Its tenants, newest first (torch 1.13 and 2.0 only): rows of [`BlockTable::tenants`].
     pub history: Option<Range<u32>>,
 }

@@ -4,7 +4,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::interner::RowIndex;
-use super::stack_table::LineListTable;
+use super::stack_table::{LineListTable, LinesId};
 use crate::ids::{ContextId, StringId};
 
 /// A memory pool: `(0, 0)` is the default one, `(n, 0)` belongs to a CUDA graph capture, `(0, n)` to
@@ -41,8 +41,8 @@ pub struct Context {
     pub internal_metadata: Option<StringId>,
     /// Only from `_profile_to_snapshot`, on alloc entries.
     pub category: Option<Category>,
-    /// Row of the forward stack's lines; see [`ContextTable::forward_lines`]. Since torch 2.11.
-    pub(crate) forward_frames: Option<u32>,
+    /// The forward pass's stack; see [`ContextTable::forward_lines`]. Since torch 2.11.
+    pub forward_lines: Option<LinesId>,
 }
 
 /// Interned contexts.
@@ -84,10 +84,10 @@ impl ContextTable {
         &self.rows
     }
 
-    /// The forward pass's stack of a context, as preformatted lines (each may end in a newline).
-    pub fn forward_lines(&self, context: &Context) -> impl ExactSizeIterator<Item = StringId> {
-        self.forward
-            .lines(context.forward_frames.unwrap_or(u32::MAX))
+    /// The forward pass's stack of a context or block, as preformatted lines (each may end in a newline);
+    /// none for `None`.
+    pub fn forward_lines(&self, id: Option<LinesId>) -> impl ExactSizeIterator<Item = StringId> {
+        self.forward.lines(id)
     }
 
     /// Number of distinct contexts.

@@ -23,6 +23,6 @@ pub use event_table::{Action, Event, EventTable, NO_TIME};
 pub use frame_table::{Frame, FrameTable, FxNode};
 pub use segment_table::{Segment, SegmentKind, SegmentTable};
 pub use snapshot::{ContainerKind, DeviceIndex, KeysSeen, Producer, Snapshot, Source};
-pub use stack_table::StackTable;
+pub use stack_table::{LinesId, StackTable};
 pub use string_table::StringTable;
 pub use warnings::{Warning, WarningKind, Warnings};

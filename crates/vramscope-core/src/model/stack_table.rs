@@ -66,6 +66,17 @@ impl StackTable {
     }
 }
 
+/// A list of lines in a snapshot.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub struct LinesId(u32);
+
+impl LinesId {
+    /// The row number.
+    pub(crate) fn index(self) -> usize {
+        self.0 as usize
+    }
+}
+
 /// Interned lists of strings: the preformatted lines of `forward_frames`.
 #[derive(Clone, Default)]
 pub(crate) struct LineListTable {
@@ -73,12 +84,15 @@ pub(crate) struct LineListTable {
 }
 
 impl LineListTable {
-    pub(crate) fn intern(&mut self, lines: &[u32]) -> u32 {
-        self.lists.intern(lines)
+    /// The id of these strings' row numbers, which are added if they are new.
+    pub(crate) fn intern(&mut self, lines: &[u32]) -> LinesId {
+        LinesId(self.lists.intern(lines))
     }
 
-    pub(crate) fn lines(&self, id: u32) -> impl ExactSizeIterator<Item = StringId> {
-        self.lists.get(id).iter().map(|&line| StringId(line))
+    /// The lines of a list; none for `None`.
+    pub(crate) fn lines(&self, id: Option<LinesId>) -> impl ExactSizeIterator<Item = StringId> {
+        let lines = id.map_or(&[][..], |id| self.lists.get(id.0));
+        lines.iter().map(|&line| StringId(line))
     }
 }
 

@@ -229,7 +229,7 @@ impl Place<'_> {
         let ours: Vec<&str> = self
             .snapshot
             .contexts
-            .forward_lines(&context)
+            .forward_lines(context.forward_lines)
             .map(|id| self.text(id))
             .collect();
         assert_eq!(

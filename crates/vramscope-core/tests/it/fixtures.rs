@@ -4,7 +4,7 @@
 use vramscope_core::analysis::history::History;
 use vramscope_core::encode::difference;
 use vramscope_core::ids::{EventId, StringId};
-use vramscope_core::model::{Action, BlockState, ContainerKind, Context, PoolId, WarningKind};
+use vramscope_core::model::{Action, BlockState, ContainerKind, Context, PoolId};
 use vramscope_core::{ErrorKind, Snapshot};
 
 use crate::support::{File, fixtures, fixtures_in};
@@ -179,19 +179,7 @@ fn genuine_files_break_no_rule() {
         .filter(|file| file.name.starts_with("torch-"))
     {
         let warnings = file.decode().warnings;
-        if file.name.ends_with("forward_frames.pickle") {
-            // torch 2.15 writes the key in blocks too.
-            let is_known = |kind: &WarningKind| matches!(kind, WarningKind::UnknownKey(key) if key == "forward_frames of a block");
-            assert!(
-                warnings
-                    .list()
-                    .iter()
-                    .all(|warning| is_known(&warning.kind)),
-                "{warnings:?}"
-            );
-        } else {
-            assert_eq!(warnings.list(), [], "{}", file.name);
-        }
+        assert_eq!(warnings.list(), [], "{}", file.name);
     }
 }
 
@@ -322,7 +310,8 @@ fn out_of_memory_and_unusual_stacks() {
         );
     }
     let snapshot = newest("forward_frames.pickle");
-    let has_lines = |context: &Context| snapshot.contexts.forward_lines(context).len() == 4;
+    let has_lines =
+        |context: &Context| snapshot.contexts.forward_lines(context.forward_lines).len() == 4;
     assert!(snapshot.contexts.rows().iter().any(has_lines));
     let snapshot = newest("fx_frames.pickle");
     let rows = (0..snapshot.frames.len()).map(vramscope_core::ids::FrameId::from_index);
