@@ -38,6 +38,14 @@ pub(super) struct Pictures {
 impl Pictures {
     /// Takes a new bitmap, of the whole range if `is_whole`; `is_shown` if it is (nearly) what is wanted.
     pub(super) fn take(&mut self, drawn: DrawnBitmap, is_whole: bool, is_shown: bool) {
+        let look = drawn.frame.draw.look;
+        if self
+            .whole
+            .as_ref()
+            .is_some_and(|whole| whole.draw().look != look)
+        {
+            self.whole = None;
+        }
         let picture = Rc::new(Picture(drawn));
         if is_whole {
             self.whole = Some(picture.clone());
@@ -47,21 +55,25 @@ impl Pictures {
         }
     }
 
-    /// Forgets bitmaps that show something else than `look`.
+    /// Forgets bitmaps of other places than `look`'s. Those in other colours stay until the right ones
+    /// come: better than a flash of nothing.
     pub(super) fn keep_only(&mut self, look: &Look) {
         for slot in [&mut self.sharp, &mut self.whole] {
-            if slot
-                .as_ref()
-                .is_some_and(|picture| picture.draw().look != *look)
-            {
+            let is_elsewhere = slot.as_ref().is_some_and(|picture| {
+                let shown = picture.draw().look;
+                (shown.device, shown.axis) != (look.device, look.axis)
+            });
+            if is_elsewhere {
                 *slot = None;
             }
         }
     }
 
-    /// Whether there is a picture of the whole range.
-    pub(super) fn has_whole(&self) -> bool {
-        self.whole.is_some()
+    /// Whether there is a picture of the whole range as `look` has it.
+    pub(super) fn has_whole(&self, look: &Look) -> bool {
+        self.whole
+            .as_ref()
+            .is_some_and(|whole| whole.draw().look == *look)
     }
 
     /// Whether there is anything to show.

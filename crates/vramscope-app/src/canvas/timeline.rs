@@ -232,7 +232,7 @@ impl Inner {
         }
         let draw = if state.pictures.sharp(&wanted).is_none() {
             wanted
-        } else if state.pictures.has_whole() {
+        } else if state.pictures.has_whole(&wanted.look) {
             return;
         } else {
             let (width_px, height_px) = (wanted.viewport.width_px, wanted.viewport.height_px);
