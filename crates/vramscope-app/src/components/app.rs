@@ -49,7 +49,9 @@ pub fn App(props: &AppProps) -> Html {
             }
         });
     }
-    let on_pick = commands.open.reform(|event: Event| files::of_input(event.target()));
+    let on_pick = commands
+        .open
+        .reform(|event: Event| files::of_input(event.target()));
     let main = match state.tab() {
         Some(tab) => html! { <FileView state={state.clone()} tab={tab.clone()} {theme} /> },
         None => html! { <Start /> },
@@ -70,7 +72,11 @@ pub fn App(props: &AppProps) -> Html {
 
 /// The page's commands; their identities never change, so that they cause no rendering.
 #[hook]
-fn use_root_commands(engine: &Engine, state: &UseReducerHandle<State>, picker: &NodeRef) -> Commands {
+fn use_root_commands(
+    engine: &Engine,
+    state: &UseReducerHandle<State>,
+    picker: &NodeRef,
+) -> Commands {
     let sessions = use_mut_ref(BTreeMap::<SessionId, Session>::new);
     let (engine, dispatcher, picker) = (engine.clone(), state.dispatcher(), picker.clone());
     let commands = use_memo((), move |()| {
@@ -99,7 +105,13 @@ fn use_root_commands(engine: &Engine, state: &UseReducerHandle<State>, picker: &
                 input.click();
             }
         });
-        Commands { dispatch, open, pick, close, session }
+        Commands {
+            dispatch,
+            open,
+            pick,
+            close,
+            session,
+        }
     });
     (*commands).clone()
 }
@@ -113,6 +125,9 @@ fn open_one(engine: &Engine, source: &Source, dispatch: &Callback<Action>) -> Se
     };
     let session = engine.open(source, listener);
     id.set(session.id());
-    dispatch.emit(Action::Open { id: session.id(), name: session.name().to_owned() });
+    dispatch.emit(Action::Open {
+        id: session.id(),
+        name: session.name().to_owned(),
+    });
     session
 }

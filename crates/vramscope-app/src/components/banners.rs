@@ -27,8 +27,11 @@ pub(super) struct BannersProps {
 #[component]
 pub(super) fn Banners(props: &BannersProps) -> Html {
     let commands = use_commands();
-    let notes: Vec<_> =
-        props.file.open_notes().filter(|(_, note)| is_banner(note)).collect();
+    let notes: Vec<_> = props
+        .file
+        .open_notes()
+        .filter(|(_, note)| is_banner(note))
+        .collect();
     let further = notes.len().saturating_sub(SHOWN);
     let banner = |(place, (number, note)): (usize, &(usize, &Note))| {
         let is_last = place + 1 == notes.len().min(SHOWN);

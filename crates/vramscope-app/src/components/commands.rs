@@ -33,6 +33,9 @@ impl Commands {
 /// Outside [`super::App`], which provides them.
 #[hook]
 pub(super) fn use_commands() -> Commands {
-    #[expect(clippy::expect_used, reason = "the root component provides it to all others")]
+    #[expect(
+        clippy::expect_used,
+        reason = "the root component provides it to all others"
+    )]
     use_context::<Commands>().expect("components live below App")
 }

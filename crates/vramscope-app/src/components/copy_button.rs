@@ -42,8 +42,16 @@ pub(super) fn CopyButton(props: &CopyButtonProps) -> Html {
         Some(true) => "Copied",
         Some(false) => "The browser did not allow it",
     };
-    let label = if outcome.is_none() { format!("Copy {}", props.what) } else { word.to_owned() };
-    let icon = if *outcome == Some(true) { Icon::Done } else { Icon::Copy };
+    let label = if outcome.is_none() {
+        format!("Copy {}", props.what)
+    } else {
+        word.to_owned()
+    };
+    let icon = if *outcome == Some(true) {
+        Icon::Done
+    } else {
+        Icon::Copy
+    };
     html! {
         <button type="button" class="copy" {onclick} title={label.clone()} aria-label={label}>
             <Glyph {icon} />

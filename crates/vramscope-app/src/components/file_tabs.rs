@@ -75,15 +75,21 @@ fn FileTab(props: &FileTabProps) -> Html {
     {
         let node = node.clone();
         use_effect_with(is_current, move |is_current| {
-            let Some(element) = node.cast::<HtmlElement>().filter(|_| *is_current) else { return };
+            let Some(element) = node.cast::<HtmlElement>().filter(|_| *is_current) else {
+                return;
+            };
             element.scroll_into_view_with_bool(false);
             let focused = gloo::utils::document().active_element();
-            if focused.is_some_and(|focused| focused.get_attribute("role").as_deref() == Some("tab")) {
+            if focused
+                .is_some_and(|focused| focused.get_attribute("role").as_deref() == Some("tab"))
+            {
                 let _ = element.focus();
             }
         });
     }
-    let spot = props.spot.map(|spot| html! { <span class={classes!("spot", spot)} aria-hidden="true" /> });
+    let spot = props
+        .spot
+        .map(|spot| html! { <span class={classes!("spot", spot)} aria-hidden="true" /> });
     html! {
         <div class={classes!("tab", is_current.then_some("current"))}>
             { spot }

@@ -64,8 +64,12 @@ fn ReadyFile(props: &ReadyFileProps) -> Html {
             <main class="workspace"><Rail view={ViewKind::Facts} /><FactsView file={file.clone()} /></main>
         };
     };
-    let look =
-        Look { device: facts.device, axis: file.axis, colour_by: state.colour_by, theme: props.theme };
+    let look = Look {
+        device: facts.device,
+        axis: file.axis,
+        colour_by: state.colour_by,
+        theme: props.theme,
+    };
     let bounds = facts.axes.bounds(file.axis);
     let center = match state.view {
         ViewKind::Facts => html! { <FactsView file={file.clone()} /> },

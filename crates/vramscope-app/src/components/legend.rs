@@ -33,7 +33,11 @@ pub(super) fn LegendList(props: &LegendListProps) -> Html {
 
 fn entry(entry: &LegendEntry) -> Html {
     let [r, g, b] = entry.rgb;
-    let count = sentences::count_of(u64::from(entry.allocations), "allocation in all", "allocations in all");
+    let count = sentences::count_of(
+        u64::from(entry.allocations),
+        "allocation in all",
+        "allocations in all",
+    );
     html! {
         <li title={format!("{} · {count}", entry.label)}>
             <span class="swatch" style={format!("background:rgb({r},{g},{b})")} aria-hidden="true" />

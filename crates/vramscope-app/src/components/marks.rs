@@ -4,8 +4,8 @@ use yew::prelude::*;
 
 use crate::canvas::PlotArea;
 use crate::protocol::Overview;
-use crate::state::{Region, Shared};
 use crate::state::gesture::{DragKind, Point};
+use crate::state::{Region, Shared};
 
 /// A job that retries can fail thousands of times: more marks than this only cover each other.
 const MOST_OOMS: usize = 200;
@@ -33,7 +33,10 @@ pub(super) fn Marks(props: &MarksProps) -> Html {
     let viewport = props.region.viewport(size);
     let x_css = |x: f64| area.to_css((viewport.x_px(x), 0.0)).0.clamp(left, right);
     let range = match props.draft {
-        Some((_, from, to)) => Some((from.0.min(to.0).clamp(left, right), from.0.max(to.0).clamp(left, right))),
+        Some((_, from, to)) => Some((
+            from.0.min(to.0).clamp(left, right),
+            from.0.max(to.0).clamp(left, right),
+        )),
         None => props.range.map(|(from, to)| (x_css(from), x_css(to))),
     };
     let range = range.filter(|(from, to)| to > from).map(|(from, to)| {
@@ -46,7 +49,11 @@ pub(super) fn Marks(props: &MarksProps) -> Html {
         let (x, height) = (x_css(x), bottom - top);
         html! { <div class="cursor" style={format!("left:{x}px;top:{top}px;height:{height}px")} /> }
     });
-    let ooms = props.overview.iter().flat_map(|overview| &overview.oom_x).copied();
+    let ooms = props
+        .overview
+        .iter()
+        .flat_map(|overview| &overview.oom_x)
+        .copied();
     let ooms = ooms.filter(|x| is_visible(x)).take(MOST_OOMS).map(|x| {
         html! { <div class="oom" style={format!("left:{}px;top:{top}px", x_css(x))}>{ "OOM" }</div> }
     });

@@ -8,8 +8,18 @@ use crate::state::{Action, ViewKind};
 
 /// Every view: its icon, its word, and the question it answers.
 const VIEWS: [(ViewKind, Icon, &str, &str); 2] = [
-    (ViewKind::Timeline, Icon::Timeline, "Timeline", "What was allocated when? (1)"),
-    (ViewKind::Facts, Icon::Facts, "Facts", "What is this file, and what does it lack? (2)"),
+    (
+        ViewKind::Timeline,
+        Icon::Timeline,
+        "Timeline",
+        "What was allocated when? (1)",
+    ),
+    (
+        ViewKind::Facts,
+        Icon::Facts,
+        "Facts",
+        "What is this file, and what does it lack? (2)",
+    ),
 ];
 
 /// Properties of [`Rail`].

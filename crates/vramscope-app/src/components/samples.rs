@@ -76,8 +76,9 @@ const SAMPLES: [Sample; 3] = [
 pub(super) fn Samples() -> Html {
     let commands = use_commands();
     let sample = |sample: &'static Sample| {
-        let onclick =
-            commands.open.reform(move |_: MouseEvent| vec![Source::Url(format!("samples/{}", sample.file))]);
+        let onclick = commands
+            .open
+            .reform(move |_: MouseEvent| vec![Source::Url(format!("samples/{}", sample.file))]);
         html! {
             <li><button type="button" class="sample" {onclick}>
                 { thumbnail(sample) }

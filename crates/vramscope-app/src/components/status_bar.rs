@@ -64,11 +64,23 @@ fn place(tab: &Tab) -> Option<Html> {
             parts.extend(moment.since_start_us.map(display::offset));
             parts.extend(moment.time_us.map(display::time_of_day));
             parts.push(format!("active {}", display::bytes(moment.active_bytes)));
-            parts.extend(moment.reserved_bytes.map(|bytes| format!("reserved {}", display::bytes(bytes))));
+            parts.extend(
+                moment
+                    .reserved_bytes
+                    .map(|bytes| format!("reserved {}", display::bytes(bytes))),
+            );
         }
         None => {
-            parts.push(sentences::count_of(u64::from(facts.events), "event", "events"));
-            parts.push(sentences::count_of(u64::from(facts.allocations), "allocation", "allocations"));
+            parts.push(sentences::count_of(
+                u64::from(facts.events),
+                "event",
+                "events",
+            ));
+            parts.push(sentences::count_of(
+                u64::from(facts.allocations),
+                "allocation",
+                "allocations",
+            ));
             parts.push(format!("peak {}", display::bytes(facts.peak_bytes)));
         }
     }

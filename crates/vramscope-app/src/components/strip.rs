@@ -30,10 +30,19 @@ pub(super) fn Strip(props: &StripProps) -> Html {
     let area = use_plot_area(&node);
     let width_px = area.map(|area| area.box_px().0);
     use_effect_with(
-        (props.session.clone(), props.look.device, props.look.axis, width_px),
+        (
+            props.session.clone(),
+            props.look.device,
+            props.look.axis,
+            width_px,
+        ),
         |(session, device, axis, width_px)| {
             if let Some(columns) = *width_px {
-                session.ask(&Request::Overview { device: *device, axis: *axis, columns });
+                session.ask(&Request::Overview {
+                    device: *device,
+                    axis: *axis,
+                    columns,
+                });
             }
         },
     );
@@ -42,9 +51,14 @@ pub(super) fn Strip(props: &StripProps) -> Html {
     let at = {
         let node = node.clone();
         move |event: &PointerEvent| {
-            let strip = node.cast::<Element>().map(|strip| strip.get_bounding_client_rect());
+            let strip = node
+                .cast::<Element>()
+                .map(|strip| strip.get_bounding_client_rect());
             strip.map_or((0.0, 1.0), |strip| {
-                (f64::from(event.client_x()) - strip.left(), strip.width().max(1.0))
+                (
+                    f64::from(event.client_x()) - strip.left(),
+                    strip.width().max(1.0),
+                )
             })
         }
     };
@@ -67,7 +81,11 @@ pub(super) fn Strip(props: &StripProps) -> Html {
         let (held, dispatch, at) = (held.clone(), commands.dispatch.clone(), at.clone());
         Callback::from(move |event: PointerEvent| {
             let (x, width) = at(&event);
-            if let Some((from, to)) = held.borrow().as_ref().and_then(|brush| brush.moved(x, width)) {
+            if let Some((from, to)) = held
+                .borrow()
+                .as_ref()
+                .and_then(|brush| brush.moved(x, width))
+            {
                 let data = |css: f64| css / width * x_end;
                 dispatch.emit(Action::Navigate(Navigation::ShowX(data(from), data(to))));
             }
@@ -77,7 +95,9 @@ pub(super) fn Strip(props: &StripProps) -> Html {
         let dispatch = commands.dispatch.clone();
         Callback::from(move |event: PointerEvent| {
             let (x, width) = at(&event);
-            let Some(brush) = held.borrow_mut().take() else { return };
+            let Some(brush) = held.borrow_mut().take() else {
+                return;
+            };
             if brush.moved(x, width).is_none() {
                 let (from, to) = brush::centred(x, shown(width), width);
                 let data = |css: f64| css / width * x_end;

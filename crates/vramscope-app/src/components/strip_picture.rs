@@ -24,8 +24,15 @@ fn draw(
     area: PlotArea,
     theme: &Theme,
 ) -> Result<(), Box<dyn std::error::Error>> {
-    let size = (area.box_width_css.max(1.0) as u32, area.box_height_css.max(1.0) as u32);
-    let highest = overview.active_bytes.iter().chain(&overview.reserved_bytes).max();
+    let size = (
+        area.box_width_css.max(1.0) as u32,
+        area.box_height_css.max(1.0) as u32,
+    );
+    let highest = overview
+        .active_bytes
+        .iter()
+        .chain(&overview.reserved_bytes)
+        .max();
     let top = highest.map_or(1.0, |&bytes| (bytes as f64).max(1.0)) * AIR;
     let root = SVGBackend::with_string(svg, size).into_drawing_area();
     let mut chart = ChartBuilder::on(&root)
@@ -37,7 +44,10 @@ fn draw(
     chart.draw_series(series)?;
     let line = LineSeries::new(reserved, rgb(theme.reserved).stroke_width(1));
     chart.draw_series(line)?;
-    let ooms = overview.oom_x.iter().map(|&x| PathElement::new([(x, 0.0), (x, top)], rgb(theme.growth)));
+    let ooms = overview
+        .oom_x
+        .iter()
+        .map(|&x| PathElement::new([(x, 0.0), (x, top)], rgb(theme.growth)));
     chart.draw_series(ooms)?;
     root.present()?;
     Ok(())

@@ -56,7 +56,13 @@ pub(super) fn Timeline(props: &TimelineProps) -> Html {
     };
     let [picture, axes, overlay] = nodes;
     let shows_tooltip = draft.is_none() && !pointer.is_panning;
-    let PointerHandlers { onpointerdown, onpointermove, onpointerup, onpointercancel, onpointerleave } = pointer.handlers;
+    let PointerHandlers {
+        onpointerdown,
+        onpointermove,
+        onpointerup,
+        onpointercancel,
+        onpointerleave,
+    } = pointer.handlers;
     let label = "Active memory over time, one band per allocation. Arrow keys move, W and S zoom, question mark lists all keys.";
     html! {
         <div class={classes!("stage", mode)} ref={stage} tabindex="0" role="application" aria-label={label}
@@ -78,7 +84,10 @@ pub(super) fn Timeline(props: &TimelineProps) -> Html {
 
 /// What a screen reader is told: the pin; the pointer's things would be too many.
 fn spoken(view: &DeviceView) -> String {
-    view.details.as_ref().map(|details| sentences::pinned(details)).unwrap_or_default()
+    view.details
+        .as_ref()
+        .map(|details| sentences::pinned(details))
+        .unwrap_or_default()
 }
 
 /// The canvases of `session`, once they are in the document.
@@ -90,7 +99,14 @@ fn use_canvas(session: &Session, nodes: &[NodeRef; 3]) -> UseStateHandle<Option<
         use_effect_with(session.clone(), move |session| {
             let [picture, axes, overlay] = nodes.map(|node| node.cast::<HtmlCanvasElement>());
             if let (Some(picture), Some(axes), Some(overlay)) = (picture, axes, overlay) {
-                canvas.set(Some(TimelineCanvas::new(session, Canvases { picture, axes, overlay })));
+                canvas.set(Some(TimelineCanvas::new(
+                    session,
+                    Canvases {
+                        picture,
+                        axes,
+                        overlay,
+                    },
+                )));
             }
         });
     }
@@ -101,18 +117,35 @@ fn use_canvas(session: &Session, nodes: &[NodeRef; 3]) -> UseStateHandle<Option<
 #[hook]
 fn use_questions(props: &TimelineProps) {
     use_effect_with(
-        (props.session.clone(), props.look.device, props.look.axis, props.view.range),
+        (
+            props.session.clone(),
+            props.look.device,
+            props.look.axis,
+            props.view.range,
+        ),
         |(session, device, axis, range)| {
             if let Some(x) = *range {
-                session.ask(&Request::Range { device: *device, axis: *axis, x });
+                session.ask(&Request::Range {
+                    device: *device,
+                    axis: *axis,
+                    x,
+                });
             }
         },
     );
     use_effect_with(
-        (props.session.clone(), props.look.device, props.view.came_from),
+        (
+            props.session.clone(),
+            props.look.device,
+            props.view.came_from,
+        ),
         |(session, device, came_from)| {
             if let Some((axis, x)) = *came_from {
-                session.ask(&Request::Range { device: *device, axis, x });
+                session.ask(&Request::Range {
+                    device: *device,
+                    axis,
+                    x,
+                });
             }
         },
     );
@@ -135,11 +168,14 @@ fn use_picture(
             canvas.resize(*area);
         }
     });
-    use_effect_with((canvas.clone(), draw, props.bounds), |(canvas, draw, bounds)| {
-        if let (Some(canvas), Some(draw)) = (&**canvas, draw) {
-            canvas.show(*draw, *bounds);
-        }
-    });
+    use_effect_with(
+        (canvas.clone(), draw, props.bounds),
+        |(canvas, draw, bounds)| {
+            if let (Some(canvas), Some(draw)) = (&**canvas, draw) {
+                canvas.show(*draw, *bounds);
+            }
+        },
+    );
     use_effect_with((canvas.clone(), props.view.pinned), |(canvas, pinned)| {
         if let Some(canvas) = &**canvas {
             canvas.pin(*pinned);

@@ -56,7 +56,11 @@ fn one(preview: &Preview) -> Html {
 }
 
 fn composition(several: &Composition) -> Html {
-    let shown: u64 = several.call_sites.iter().map(|site| u64::from(site.allocations)).sum();
+    let shown: u64 = several
+        .call_sites
+        .iter()
+        .map(|site| u64::from(site.allocations))
+        .sum();
     let further = u64::from(several.allocations).saturating_sub(shown);
     html! {
         <>

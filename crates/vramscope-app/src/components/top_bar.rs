@@ -72,16 +72,21 @@ struct FileChoicesProps {
 fn FileChoices(props: &FileChoicesProps) -> Html {
     let commands = use_commands();
     let file = &props.file;
-    let devices: Vec<AttrValue> =
-        file.opened.devices.iter().map(|facts| sentences::device(facts).into()).collect();
+    let devices: Vec<AttrValue> = file
+        .opened
+        .devices
+        .iter()
+        .map(|facts| sentences::device(facts).into())
+        .collect();
     let colours: Vec<AttrValue> = COLOURS.iter().map(|(_, name)| (*name).into()).collect();
     let has_times = file.facts().is_some_and(|facts| facts.axes.time.is_some());
     let axes = vec![
         ("events", "x: one step per event, in order (T)"),
         ("time", "x: wall-clock time since the first event (T)"),
     ];
-    let on_axis =
-        commands.dispatch.reform(|place| Action::Axis(if place == 1 { Axis::Time } else { Axis::Events }));
+    let on_axis = commands
+        .dispatch
+        .reform(|place| Action::Axis(if place == 1 { Axis::Time } else { Axis::Events }));
     html! {
         <>
             if !devices.is_empty() {

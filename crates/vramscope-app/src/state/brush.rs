@@ -42,7 +42,11 @@ impl Brush {
         } else {
             Part::New
         };
-        Self { start: x, part, range }
+        Self {
+            start: x,
+            part,
+            range,
+        }
     }
 
     /// The range to show when the pointer is at `x` of a strip `width` px wide; `None` while it is a click.
@@ -94,13 +98,22 @@ mod tests {
 
     #[test]
     fn takes_hold_of_the_ends() {
-        assert_eq!(Brush::press(38.0, (40.0, 60.0), 100.0).moved(20.0, 100.0), Some((22.0, 60.0)));
-        assert_eq!(Brush::press(62.0, (40.0, 60.0), 100.0).moved(20.0, 100.0), Some((18.0, 40.0)));
+        assert_eq!(
+            Brush::press(38.0, (40.0, 60.0), 100.0).moved(20.0, 100.0),
+            Some((22.0, 60.0))
+        );
+        assert_eq!(
+            Brush::press(62.0, (40.0, 60.0), 100.0).moved(20.0, 100.0),
+            Some((18.0, 40.0))
+        );
     }
 
     #[test]
     fn draws_outside_the_range() {
-        assert_eq!(Brush::press(80.0, (40.0, 60.0), 100.0).moved(90.0, 100.0), Some((80.0, 90.0)));
+        assert_eq!(
+            Brush::press(80.0, (40.0, 60.0), 100.0).moved(90.0, 100.0),
+            Some((80.0, 90.0))
+        );
     }
 
     #[test]

@@ -2,8 +2,8 @@
 
 use std::rc::Rc;
 
-use super::{Navigation, Shared};
 use super::view::DeviceView;
+use super::{Navigation, Shared};
 use crate::engine::SessionId;
 use crate::protocol::{Axis, DeviceFacts, Failure, Note, Opened, Progress, Reply};
 
@@ -48,7 +48,11 @@ impl Tab {
     /// A file that a worker has just been given.
     #[must_use]
     pub fn opening(id: SessionId, name: String) -> Self {
-        Self { id, name, phase: Phase::Opening(Progress::default()) }
+        Self {
+            id,
+            name,
+            phase: Phase::Opening(Progress::default()),
+        }
     }
 
     /// The file, once it is read.
@@ -113,12 +117,17 @@ impl OpenFile {
 
     /// The notes that have not been closed.
     pub fn open_notes(&self) -> impl Iterator<Item = (usize, &Note)> {
-        self.notes().filter(|(number, _)| !self.dismissed.contains(&self.note_key(*number)))
+        self.notes()
+            .filter(|(number, _)| !self.dismissed.contains(&self.note_key(*number)))
     }
 
     /// A note of the file is the same on all devices.
     fn note_key(&self, number: usize) -> (usize, usize) {
-        if number < self.opened.notes.len() { (usize::MAX, number) } else { (self.device, number) }
+        if number < self.opened.notes.len() {
+            (usize::MAX, number)
+        } else {
+            (self.device, number)
+        }
     }
 
     pub(super) fn dismiss_note(&mut self, number: usize) {
@@ -140,7 +149,9 @@ impl OpenFile {
     /// A recording without times has only events.
     pub(super) fn choose_axis(&mut self, axis: Axis) {
         self.axis = axis;
-        let Some(facts) = self.opened.devices.get(self.device) else { return };
+        let Some(facts) = self.opened.devices.get(self.device) else {
+            return;
+        };
         if facts.axes.time.is_none() {
             self.axis = Axis::Events;
         }
@@ -152,7 +163,9 @@ impl OpenFile {
     }
 
     pub(super) fn navigate(&mut self, navigation: Navigation) {
-        let Some(facts) = self.opened.devices.get(self.device) else { return };
+        let Some(facts) = self.opened.devices.get(self.device) else {
+            return;
+        };
         let bounds = facts.axes.bounds(self.axis);
         let axis = self.axis;
         if let Some(view) = self.views.get_mut(self.device) {

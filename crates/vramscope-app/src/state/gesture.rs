@@ -70,7 +70,8 @@ impl Gesture {
     /// Whether the picture is being moved.
     #[must_use]
     pub fn is_panning(&self) -> bool {
-        self.drag.is_some_and(|drag| drag.kind == DragKind::Pan && drag.moved)
+        self.drag
+            .is_some_and(|drag| drag.kind == DragKind::Pan && drag.moved)
     }
 
     /// A pointer went down, meaning to do `kind`.
@@ -78,7 +79,11 @@ impl Gesture {
         self.down.retain(|(id, _)| *id != pointer);
         self.down.push((pointer, at));
         // A second finger makes it a pinch, whatever the first was about to do.
-        self.drag = (self.down.len() == 1).then_some(Drag { kind, start: at, moved: false });
+        self.drag = (self.down.len() == 1).then_some(Drag {
+            kind,
+            start: at,
+            moved: false,
+        });
     }
 
     /// A pointer moved.
@@ -91,7 +96,9 @@ impl Gesture {
             let still = if index == 0 { second } else { first };
             return pinch(from, to, still);
         }
-        let Some(drag) = &mut self.drag else { return Outcome::Nothing };
+        let Some(drag) = &mut self.drag else {
+            return Outcome::Nothing;
+        };
         // The way within the slack is made good with the first move beyond it.
         let from = if drag.moved { from } else { drag.start };
         drag.moved |= distance(drag.start, to) > CLICK_SLACK_PX;
@@ -111,12 +118,21 @@ impl Gesture {
         }
         match (self.drag.take(), &self.down[..]) {
             (Some(drag), []) if !drag.moved => Outcome::Click(drag.start),
-            (Some(Drag { kind: kind @ (DragKind::Range | DragKind::Box), start, .. }), []) => {
-                Outcome::Drawn(kind, start, at)
-            }
+            (
+                Some(Drag {
+                    kind: kind @ (DragKind::Range | DragKind::Box),
+                    start,
+                    ..
+                }),
+                [],
+            ) => Outcome::Drawn(kind, start, at),
             // The finger that stays goes on panning.
             (None, &[(_, start)]) => {
-                self.drag = Some(Drag { kind: DragKind::Pan, start, moved: true });
+                self.drag = Some(Drag {
+                    kind: DragKind::Pan,
+                    start,
+                    moved: true,
+                });
                 Outcome::Nothing
             }
             _ => Outcome::Nothing,
@@ -162,16 +178,27 @@ pub fn wheel(turn: Wheel) -> Navigation {
     if !turn.shift && !turn.ctrl && right.abs() > down.abs() {
         return Navigation::Pan(-right / turn.width_css.max(1.0), 0.0);
     }
-    let travel = if turn.shift && down == 0.0 { right } else { down };
+    let travel = if turn.shift && down == 0.0 {
+        right
+    } else {
+        down
+    };
     // One notch of a common mouse is 100 px or 120 px; pinches on touchpads come in small numbers.
-    let gain = if turn.ctrl && travel.abs() < 40.0 { 0.01 } else { 0.0025 };
+    let gain = if turn.ctrl && travel.abs() < 40.0 {
+        0.01
+    } else {
+        0.0025
+    };
     let factor = (-travel * gain).clamp(-2.0, 2.0).exp();
     let factor = match (turn.ctrl, turn.shift) {
         (true, _) => (factor, factor),
         (false, true) => (1.0, factor),
         (false, false) => (factor, 1.0),
     };
-    Navigation::Zoom { factor, at: turn.at }
+    Navigation::Zoom {
+        factor,
+        at: turn.at,
+    }
 }
 
 fn pinch(from: Point, to: Point, still: Point) -> Outcome {
@@ -179,7 +206,11 @@ fn pinch(from: Point, to: Point, still: Point) -> Outcome {
     let (old, new) = (middle(from, still), middle(to, still));
     // Fingers that touch have no direction; a floor keeps the factor finite.
     let factor = distance(to, still).max(1.0) / distance(from, still).max(1.0);
-    Outcome::Pinch { factor, around: old, by: (new.0 - old.0, new.1 - old.1) }
+    Outcome::Pinch {
+        factor,
+        around: old,
+        by: (new.0 - old.0, new.1 - old.1),
+    }
 }
 
 fn distance(a: Point, b: Point) -> f64 {
@@ -196,7 +227,10 @@ mod tests {
         gesture.press(1, (10.0, 10.0), DragKind::Pan);
         assert_eq!(gesture.moved(1, (12.0, 11.0)), Outcome::Nothing);
         assert!(!gesture.is_panning());
-        assert_eq!(gesture.release(1, (12.0, 11.0)), Outcome::Click((10.0, 10.0)));
+        assert_eq!(
+            gesture.release(1, (12.0, 11.0)),
+            Outcome::Click((10.0, 10.0))
+        );
         assert!(!gesture.is_active());
     }
 
@@ -215,9 +249,15 @@ mod tests {
         let mut gesture = Gesture::default();
         gesture.press(1, (10.0, 10.0), DragKind::Range);
         let draft = gesture.moved(1, (50.0, 20.0));
-        assert_eq!(draft, Outcome::Draft(DragKind::Range, (10.0, 10.0), (50.0, 20.0)));
+        assert_eq!(
+            draft,
+            Outcome::Draft(DragKind::Range, (10.0, 10.0), (50.0, 20.0))
+        );
         let drawn = gesture.release(1, (51.0, 20.0));
-        assert_eq!(drawn, Outcome::Drawn(DragKind::Range, (10.0, 10.0), (51.0, 20.0)));
+        assert_eq!(
+            drawn,
+            Outcome::Drawn(DragKind::Range, (10.0, 10.0), (51.0, 20.0))
+        );
     }
 
     #[test]
@@ -227,7 +267,11 @@ mod tests {
         gesture.press(2, (100.0, 0.0), DragKind::Pan);
         assert_eq!(
             gesture.moved(2, (200.0, 0.0)),
-            Outcome::Pinch { factor: 2.0, around: (50.0, 0.0), by: (50.0, 0.0) }
+            Outcome::Pinch {
+                factor: 2.0,
+                around: (50.0, 0.0),
+                by: (50.0, 0.0)
+            }
         );
         assert_eq!(gesture.release(1, (0.0, 0.0)), Outcome::Nothing);
         assert_eq!(gesture.moved(2, (190.0, 0.0)), Outcome::Pan(-10.0, 0.0));
@@ -246,17 +290,36 @@ mod tests {
             width_css: 1_000.0,
         };
         let factor = |turn| match wheel(turn) {
-            Navigation::Zoom { factor, at: (0.25, 0.5) } => factor,
+            Navigation::Zoom {
+                factor,
+                at: (0.25, 0.5),
+            } => factor,
             other => panic!("{other:?}"),
         };
         let (x, y) = factor(turn);
         assert!(x > 1.2 && y == 1.0);
         // With Shift, browsers send the turn as a sideways one.
-        let (x, y) = factor(Wheel { shift: true, right: -100.0, down: 0.0, ..turn });
+        let (x, y) = factor(Wheel {
+            shift: true,
+            right: -100.0,
+            down: 0.0,
+            ..turn
+        });
         assert!(x == 1.0 && y > 1.2);
-        let (x, y) = factor(Wheel { ctrl: true, down: 100.0, ..turn });
+        let (x, y) = factor(Wheel {
+            ctrl: true,
+            down: 100.0,
+            ..turn
+        });
         assert!(x < 0.9 && x == y);
-        assert_eq!(wheel(Wheel { right: 100.0, down: 5.0, ..turn }), Navigation::Pan(-0.1, 0.0));
+        assert_eq!(
+            wheel(Wheel {
+                right: 100.0,
+                down: 5.0,
+                ..turn
+            }),
+            Navigation::Pan(-0.1, 0.0)
+        );
     }
 
     #[test]

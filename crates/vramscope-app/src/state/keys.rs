@@ -40,10 +40,19 @@ pub const HELP: [(&str, &[HelpLine]); 4] = [
     (
         "Look around",
         &[
-            (&["wheel"], "zoom in x at the pointer; with Shift in y, with Ctrl in both"),
-            (&["drag"], "move the picture (one finger; two fingers pinch)"),
+            (
+                &["wheel"],
+                "zoom in x at the pointer; with Shift in y, with Ctrl in both",
+            ),
+            (
+                &["drag"],
+                "move the picture (one finger; two fingers pinch)",
+            ),
             (&["←", "→", "↑", "↓"], "move; A and D do too"),
-            (&["W", "S", "+", "-"], "zoom in x; with Shift W and S zoom in y"),
+            (
+                &["W", "S", "+", "-"],
+                "zoom in x; with Shift W and S zoom in y",
+            ),
             (&["B"], "then drag: zoom to a box"),
             (&["0"], "show everything"),
             (&["P"], "go to the peak"),
@@ -52,9 +61,18 @@ pub const HELP: [(&str, &[HelpLine]); 4] = [
     (
         "Allocations",
         &[
-            (&["hover"], "size, call site and life of what is under the pointer"),
-            (&["click"], "pin it: everything known about it, with its stack"),
-            (&["double click"], "fit the view to it; F does so for the pinned one"),
+            (
+                &["hover"],
+                "size, call site and life of what is under the pointer",
+            ),
+            (
+                &["click"],
+                "pin it: everything known about it, with its stack",
+            ),
+            (
+                &["double click"],
+                "fit the view to it; F does so for the pinned one",
+            ),
             (&["[", "]"], "previous and next event of the pinned one"),
             (&["I"], "fold the details panel away, and back"),
             (&["Escape"], "let go: of help, box, pin, selection in turn"),
@@ -63,8 +81,14 @@ pub const HELP: [(&str, &[HelpLine]); 4] = [
     (
         "Select",
         &[
-            (&["Alt drag"], "select a range; the status bar says what it holds"),
-            (&["strip above"], "drag: show a range; drag its middle or ends: move or resize it"),
+            (
+                &["Alt drag"],
+                "select a range; the status bar says what it holds",
+            ),
+            (
+                &["strip above"],
+                "drag: show a range; drag its middle or ends: move or resize it",
+            ),
         ],
     ),
     (
@@ -111,7 +135,10 @@ pub fn command(press: &Press, state: &State) -> Option<Command> {
 }
 
 fn navigation(key: &str, shift: bool) -> Option<Navigation> {
-    let zoom = |factor_x: f64, factor_y: f64| Navigation::Zoom { factor: (factor_x, factor_y), at: MIDDLE };
+    let zoom = |factor_x: f64, factor_y: f64| Navigation::Zoom {
+        factor: (factor_x, factor_y),
+        at: MIDDLE,
+    };
     Some(match key {
         "ArrowLeft" | "a" | "A" => Navigation::Pan(PAN_STEP, 0.0),
         "ArrowRight" | "d" | "D" => Navigation::Pan(-PAN_STEP, 0.0),

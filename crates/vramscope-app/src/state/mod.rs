@@ -191,7 +191,9 @@ impl State {
     }
 
     fn has_pin(&self) -> bool {
-        self.file().and_then(|file| file.view()).is_some_and(|view| view.pinned.is_some())
+        self.file()
+            .and_then(|file| file.view())
+            .is_some_and(|view| view.pinned.is_some())
     }
 
     fn apply(&mut self, action: Action) {
@@ -239,7 +241,9 @@ impl State {
     }
 
     fn close(&mut self, id: SessionId) {
-        let Some(place) = self.tabs.iter().position(|tab| tab.id == id) else { return };
+        let Some(place) = self.tabs.iter().position(|tab| tab.id == id) else {
+            return;
+        };
         self.tabs.remove(place);
         if self.current == Some(id) {
             let neighbour = self.tabs.get(place).or_else(|| self.tabs.last());
@@ -249,7 +253,11 @@ impl State {
 
     fn switch_by(&mut self, steps: isize) {
         let count = self.tabs.len();
-        let at = self.tabs.iter().position(|tab| Some(tab.id) == self.current).unwrap_or(0);
+        let at = self
+            .tabs
+            .iter()
+            .position(|tab| Some(tab.id) == self.current)
+            .unwrap_or(0);
         if count > 0 {
             let count = count.cast_signed();
             let next = (at.cast_signed() + steps).rem_euclid(count);

@@ -23,8 +23,20 @@ impl Region {
     /// It as a picture of a size.
     #[must_use]
     pub fn viewport(self, (width_px, height_px): (u32, u32)) -> Viewport {
-        let Self { x_min, x_max, y_min_bytes, y_max_bytes } = self;
-        Viewport { x_min, x_max, y_min_bytes, y_max_bytes, width_px, height_px }
+        let Self {
+            x_min,
+            x_max,
+            y_min_bytes,
+            y_max_bytes,
+        } = self;
+        Viewport {
+            x_min,
+            x_max,
+            y_min_bytes,
+            y_max_bytes,
+            width_px,
+            height_px,
+        }
     }
 
     /// It as a picture one by one large: px are fractions.
@@ -81,8 +93,19 @@ impl Navigation {
 }
 
 fn visible(viewport: &Viewport) -> Region {
-    let Viewport { x_min, x_max, y_min_bytes, y_max_bytes, .. } = *viewport;
-    Region { x_min, x_max, y_min_bytes, y_max_bytes }
+    let Viewport {
+        x_min,
+        x_max,
+        y_min_bytes,
+        y_max_bytes,
+        ..
+    } = *viewport;
+    Region {
+        x_min,
+        x_max,
+        y_min_bytes,
+        y_max_bytes,
+    }
 }
 
 /// All there is.

@@ -1,35 +1,51 @@
 //! What the page says in words: lives, moments, places. Numbers are formatted by `vramscope_view::display`.
 
-use vramscope_view::display;
 use vramscope_core::model::DeviceIndex;
+use vramscope_view::display;
 
 use crate::protocol::{
-    CallSite, Details, DeviceFacts, EventMark, Failure, FileFacts, FxDetails, Hit, HitOn, Life, MomentFacts,
-    Preview, Progress, RangeFacts, Stage, StackOrigin,
+    CallSite, Details, DeviceFacts, EventMark, Failure, FileFacts, FxDetails, Hit, HitOn, Life,
+    MomentFacts, Preview, Progress, RangeFacts, StackOrigin, Stage,
 };
 
 /// `1 allocation`, `1,204 allocations`.
 #[must_use]
 pub fn count_of(count: u64, one: &str, several: &str) -> String {
-    format!("{} {}", display::count(count), if count == 1 { one } else { several })
+    format!(
+        "{} {}",
+        display::count(count),
+        if count == 1 { one } else { several }
+    )
 }
 
 /// `40 allocations, 2.10 GiB`.
 #[must_use]
 pub fn allocations(count: u64, bytes: u64) -> String {
-    format!("{}, {}", count_of(count, "allocation", "allocations"), display::bytes(bytes))
+    format!(
+        "{}, {}",
+        count_of(count, "allocation", "allocations"),
+        display::bytes(bytes)
+    )
 }
 
 /// What an allocation without a stack, or with a nameless frame, is called.
 #[must_use]
 pub fn site(frame: &str) -> &str {
-    if frame.is_empty() { "no stack recorded" } else { frame }
+    if frame.is_empty() {
+        "no stack recorded"
+    } else {
+        frame
+    }
 }
 
 /// A device in the selector.
 #[must_use]
 pub fn device(facts: &DeviceFacts) -> String {
-    format!("{} · peak {}", device_name(facts.device), display::bytes(facts.peak_bytes))
+    format!(
+        "{} · peak {}",
+        device_name(facts.device),
+        display::bytes(facts.peak_bytes)
+    )
 }
 
 /// `event 1,234`.
@@ -41,7 +57,9 @@ pub fn event(mark: EventMark) -> String {
 /// `event 12 → event 15, live for 3 events, 1.20 ms`.
 #[must_use]
 pub fn life(life: &Life) -> String {
-    let start = life.alloc.map_or_else(|| "before recording".to_owned(), event);
+    let start = life
+        .alloc
+        .map_or_else(|| "before recording".to_owned(), event);
     let end = match (life.free_completed, life.free_requested) {
         (Some(mark), _) => event(mark),
         (None, Some(mark)) => format!("pending free since {}", event(mark)),
@@ -64,7 +82,12 @@ pub fn lifetime(life: &Life) -> String {
 /// What a screen reader hears of what is under the pointer or pinned.
 #[must_use]
 pub fn preview(preview: &Preview) -> String {
-    format!("{}, {}, {}", display::bytes(preview.bytes), site(&preview.user_frame), life(&preview.life))
+    format!(
+        "{}, {}, {}",
+        display::bytes(preview.bytes),
+        site(&preview.user_frame),
+        life(&preview.life)
+    )
 }
 
 /// The same for a hit; empty for nothing.
@@ -80,14 +103,22 @@ pub fn hit(hit: &Hit) -> String {
 /// A pinned allocation in one sentence.
 #[must_use]
 pub fn pinned(details: &Details) -> String {
-    format!("Pinned {}: {}, {}", details.id, display::bytes(details.bytes), life(&details.life))
+    format!(
+        "Pinned {}: {}, {}",
+        details.id,
+        display::bytes(details.bytes),
+        life(&details.life)
+    )
 }
 
 /// `train.py:12 forward · 12 allocations`.
 #[must_use]
 pub fn call_site(site: &CallSite) -> String {
     let name = self::site(&site.frame);
-    format!("{name} · {}", count_of(u64::from(site.allocations), "allocation", "allocations"))
+    format!(
+        "{name} · {}",
+        count_of(u64::from(site.allocations), "allocation", "allocations")
+    )
 }
 
 /// `event 12,345 of 1,000,000`.
@@ -140,9 +171,19 @@ pub fn hex_dump(head: &[u8]) -> String {
     let mut text = String::new();
     for (line, bytes) in head.chunks(16).enumerate() {
         let hex: Vec<String> = bytes.iter().map(|byte| format!("{byte:02x}")).collect();
-        let shown = |byte: &u8| if (0x20..0x7f).contains(byte) { char::from(*byte) } else { '.' };
+        let shown = |byte: &u8| {
+            if (0x20..0x7f).contains(byte) {
+                char::from(*byte)
+            } else {
+                '.'
+            }
+        };
         let plain: String = bytes.iter().map(shown).collect();
-        text.push_str(&format!("{:08x}  {:<47}  {plain}\n", line * 16, hex.join(" ")));
+        text.push_str(&format!(
+            "{:08x}  {:<47}  {plain}\n",
+            line * 16,
+            hex.join(" ")
+        ));
     }
     text
 }
@@ -195,7 +236,11 @@ pub fn stack_title(origin: StackOrigin) -> &'static str {
 pub fn block(bytes: u64, block_bytes: u64) -> String {
     match block_bytes.saturating_sub(bytes) {
         0 => format!("{}, no rounding", display::bytes(block_bytes)),
-        rounding => format!("{}, {} of it rounding", display::bytes(block_bytes), display::bytes(rounding)),
+        rounding => format!(
+            "{}, {} of it rounding",
+            display::bytes(block_bytes),
+            display::bytes(rounding)
+        ),
     }
 }
 
@@ -212,10 +257,13 @@ pub fn fx_node(fx: &FxDetails) -> String {
 pub fn device_rows(facts: &DeviceFacts) -> Vec<(&'static str, String)> {
     let mut rows = vec![
         ("Peak active", display::bytes(facts.peak_bytes)),
-        ("Reached", match facts.peak_moment {
-            0 => "before recording".to_owned(),
-            moment => format!("with {}", display::event(u64::from(moment) - 1)),
-        }),
+        (
+            "Reached",
+            match facts.peak_moment {
+                0 => "before recording".to_owned(),
+                moment => format!("with {}", display::event(u64::from(moment) - 1)),
+            },
+        ),
         ("Peak reserved", display::bytes(facts.peak_reserved_bytes)),
         ("Active at the end", display::bytes(facts.final_bytes)),
         ("Allocations", display::count(u64::from(facts.allocations))),
@@ -225,7 +273,10 @@ pub fn device_rows(facts: &DeviceFacts) -> Vec<(&'static str, String)> {
         rows.push(("From", display::date_time(from)));
     }
     if !facts.oom_moments.is_empty() {
-        rows.push(("Out of memory", count_of(facts.oom_moments.len() as u64, "time", "times")));
+        rows.push((
+            "Out of memory",
+            count_of(facts.oom_moments.len() as u64, "time", "times"),
+        ));
     }
     rows
 }
@@ -261,7 +312,10 @@ pub fn exact_bytes(bytes: u64) -> String {
 #[must_use]
 pub fn selection(facts: &RangeFacts) -> String {
     let allocated = count_of(u64::from(facts.allocated), "allocation", "allocations");
-    let mut text = format!("selection: {allocated}, {}", display::bytes(facts.allocated_bytes));
+    let mut text = format!(
+        "selection: {allocated}, {}",
+        display::bytes(facts.allocated_bytes)
+    );
     if facts.allocated > 0 {
         let surviving = display::count(u64::from(facts.surviving));
         let bytes = display::bytes(facts.surviving_bytes);

@@ -16,7 +16,13 @@ pub enum StackRow {
 #[must_use]
 pub fn rows(frames: &[FrameLine], show_all: bool) -> Vec<StackRow> {
     let has_user = frames.iter().any(|frame| frame.is_user);
-    let is_shown = |frame: &FrameLine| if has_user { frame.is_user } else { !frame.is_runtime };
+    let is_shown = |frame: &FrameLine| {
+        if has_user {
+            frame.is_user
+        } else {
+            !frame.is_runtime
+        }
+    };
     if show_all || !frames.iter().any(is_shown) {
         return (0..frames.len()).map(StackRow::Frame).collect();
     }
@@ -54,7 +60,9 @@ pub fn place(frame: &FrameLine) -> String {
 /// A path cut into its folder, with the closing slash, and its name: the name is what one looks for.
 #[must_use]
 pub fn split_path(place: &str) -> (&str, &str) {
-    place.rfind(['/', '\\']).map_or(("", place), |slash| place.split_at(slash + 1))
+    place
+        .rfind(['/', '\\'])
+        .map_or(("", place), |slash| place.split_at(slash + 1))
 }
 
 /// All of a stack as text for the clipboard, innermost frame first.
@@ -92,15 +100,24 @@ mod tests {
     #[test]
     fn folds_runs_of_others_frames() {
         use StackRow::{Folded, Frame};
-        assert_eq!(rows(&frames("rlulu"), false), [Folded(2), Frame(2), Folded(1), Frame(4)]);
-        assert_eq!(rows(&frames("rlr"), false), [Folded(1), Frame(1), Folded(1)]);
+        assert_eq!(
+            rows(&frames("rlulu"), false),
+            [Folded(2), Frame(2), Folded(1), Frame(4)]
+        );
+        assert_eq!(
+            rows(&frames("rlr"), false),
+            [Folded(1), Frame(1), Folded(1)]
+        );
         assert_eq!(rows(&frames("ru"), true), [Frame(0), Frame(1)]);
         assert_eq!(foldable(&frames("rruru")), 3);
     }
 
     #[test]
     fn shows_all_of_a_stack_without_user_frames() {
-        assert_eq!(rows(&frames("rr"), false), [StackRow::Frame(0), StackRow::Frame(1)]);
+        assert_eq!(
+            rows(&frames("rr"), false),
+            [StackRow::Frame(0), StackRow::Frame(1)]
+        );
         assert_eq!(foldable(&frames("rr")), 0);
         assert_eq!(rows(&[], false), []);
     }
@@ -109,7 +126,10 @@ mod tests {
     fn places() {
         let mut frame = frames("u").remove(0);
         assert_eq!(place(&frame), "/home/me/train.py:7");
-        assert_eq!(split_path("/home/me/train.py:7"), ("/home/me/", "train.py:7"));
+        assert_eq!(
+            split_path("/home/me/train.py:7"),
+            ("/home/me/", "train.py:7")
+        );
         assert_eq!(split_path("train.py"), ("", "train.py"));
         frame.line = 0;
         assert_eq!(place(&frame), "/home/me/train.py");

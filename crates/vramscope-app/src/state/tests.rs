@@ -7,8 +7,8 @@ use yew::Reducible;
 use super::keys::{Command, Press, command};
 use super::*;
 use crate::protocol::{
-    Axes, Bounds, Details, DeviceFacts, EventMark, EventPlace, Failure, FileFacts, Hit, HitOn, Life, Note,
-    NoteLevel, Opened, Preview, Progress, RangeFacts, StackLines, StackOrigin,
+    Axes, Bounds, Details, DeviceFacts, EventMark, EventPlace, Failure, FileFacts, Hit, HitOn,
+    Life, Note, NoteLevel, Opened, Preview, Progress, RangeFacts, StackLines, StackOrigin,
 };
 
 const EVENTS: f64 = 1_000.0;
@@ -21,7 +21,10 @@ impl Page {
     /// With one file that has two devices, the second without times.
     fn with_file() -> Self {
         let mut page = Self(Rc::new(State::default()));
-        page.act(Action::Open { id: SessionId(1), name: "a.pickle".into() });
+        page.act(Action::Open {
+            id: SessionId(1),
+            name: "a.pickle".into(),
+        });
         page.reply(1, Reply::Opened(Box::new(opened())));
         page
     }
@@ -51,7 +54,13 @@ impl Page {
     }
 
     fn key(&mut self, key: &str) -> Option<Command> {
-        let pressed = command(&Press { key: key.into(), ..Press::default() }, &self.0);
+        let pressed = command(
+            &Press {
+                key: key.into(),
+                ..Press::default()
+            },
+            &self.0,
+        );
         if let Some(Command::Act(action)) = &pressed {
             self.act(action.clone());
         }
@@ -75,7 +84,10 @@ fn opened() -> Opened {
         final_bytes: 0,
         peak_reserved_bytes: 0,
         time_span_us: None,
-        axes: Axes { events: Bounds::new(EVENTS, PEAK), time: times.map(|end| Bounds::new(end, PEAK)) },
+        axes: Axes {
+            events: Bounds::new(EVENTS, PEAK),
+            time: times.map(|end| Bounds::new(end, PEAK)),
+        },
         oom_moments: Vec::new(),
         notes: vec![note("of the device")],
     };
@@ -97,7 +109,11 @@ fn opened() -> Opened {
 }
 
 fn hit(on: HitOn) -> Reply {
-    Reply::Hit(Box::new(Hit { request: 1, moment: None, on }))
+    Reply::Hit(Box::new(Hit {
+        request: 1,
+        moment: None,
+        on,
+    }))
 }
 
 fn one(allocation: u32) -> HitOn {
@@ -113,7 +129,12 @@ fn one(allocation: u32) -> HitOn {
 
 fn details(allocation: u32) -> Reply {
     let mark = |moment: u32| {
-        Some(EventMark { event: moment - 1, moment, time_us: None, since_start_us: Some(i64::from(moment) * 10) })
+        Some(EventMark {
+            event: moment - 1,
+            moment,
+            time_us: None,
+            since_start_us: Some(i64::from(moment) * 10),
+        })
     };
     Reply::Details(Box::new(Details {
         device: 3,
@@ -122,10 +143,23 @@ fn details(allocation: u32) -> Reply {
         address: 7,
         bytes: 512,
         block_bytes: None,
-        life: Life { alloc: mark(100), free_requested: mark(300), free_completed: mark(301), ..Life::default() },
-        place: EventPlace { moments: (100, 301), time_us: None, edges_bytes: (1e9, 2e9) },
+        life: Life {
+            alloc: mark(100),
+            free_requested: mark(300),
+            free_completed: mark(301),
+            ..Life::default()
+        },
+        place: EventPlace {
+            moments: (100, 301),
+            time_us: None,
+            edges_bytes: (1e9, 2e9),
+        },
         properties: Vec::new(),
-        stack: StackLines { origin: StackOrigin::Alloc, frames: Vec::new(), user_frame: None },
+        stack: StackLines {
+            origin: StackOrigin::Alloc,
+            frames: Vec::new(),
+            user_frame: None,
+        },
         forward_lines: Vec::new(),
         free_stack: None,
     }))
@@ -134,12 +168,33 @@ fn details(allocation: u32) -> Reply {
 #[test]
 fn a_file_is_opened_read_and_closed() {
     let mut page = Page(Rc::new(State::default()));
-    page.act(Action::Open { id: SessionId(1), name: "a".into() });
-    page.act(Action::Open { id: SessionId(2), name: "b".into() });
+    page.act(Action::Open {
+        id: SessionId(1),
+        name: "a".into(),
+    });
+    page.act(Action::Open {
+        id: SessionId(2),
+        name: "b".into(),
+    });
     assert_eq!(page.0.tab().unwrap().name, "b");
-    page.reply(1, Reply::Progress(Progress { done_bytes: 7, ..Progress::default() }));
-    assert!(matches!(page.0.tabs[0].phase, Phase::Opening(Progress { done_bytes: 7, .. })));
-    page.reply(2, Reply::Failed(Box::new(Failure { message: "no".into(), ..Failure::default() })));
+    page.reply(
+        1,
+        Reply::Progress(Progress {
+            done_bytes: 7,
+            ..Progress::default()
+        }),
+    );
+    assert!(matches!(
+        page.0.tabs[0].phase,
+        Phase::Opening(Progress { done_bytes: 7, .. })
+    ));
+    page.reply(
+        2,
+        Reply::Failed(Box::new(Failure {
+            message: "no".into(),
+            ..Failure::default()
+        })),
+    );
     assert!(matches!(&page.0.tabs[1].phase, Phase::Failed(failure) if failure.message == "no"));
     page.reply(1, Reply::Opened(Box::new(opened())));
     // A late word on progress does not take the picture away.
@@ -156,7 +211,10 @@ fn a_file_is_opened_read_and_closed() {
 #[test]
 fn tabs_go_round() {
     let mut page = Page::with_file();
-    page.act(Action::Open { id: SessionId(2), name: "b".into() });
+    page.act(Action::Open {
+        id: SessionId(2),
+        name: "b".into(),
+    });
     page.act(Action::SwitchBy(1));
     assert_eq!(page.0.current, Some(SessionId(1)));
     page.act(Action::SwitchBy(-1));
@@ -168,7 +226,10 @@ fn tabs_go_round() {
 #[test]
 fn zooming_keeps_the_place_and_zero_shows_all() {
     let mut page = Page::with_file();
-    page.go(Navigation::Zoom { factor: (4.0, 1.0), at: (0.25, 0.5) });
+    page.go(Navigation::Zoom {
+        factor: (4.0, 1.0),
+        at: (0.25, 0.5),
+    });
     assert_eq!(page.x(), (EVENTS * 0.25 - EVENTS * 0.0625, EVENTS * 0.4375));
     page.go(Navigation::Pan(1.0, 0.0));
     assert_eq!(page.x().0, 0.0);
@@ -219,7 +280,11 @@ fn a_tap_pins_what_it_turns_out_to_be_on() {
     page.reply(1, hit(one(7)));
     assert_eq!(page.view().pinned, Some(AllocationId(7)));
     page.reply(1, hit(one(8)));
-    assert_eq!(page.view().pinned, Some(AllocationId(7)), "only the tap pins");
+    assert_eq!(
+        page.view().pinned,
+        Some(AllocationId(7)),
+        "only the tap pins"
+    );
 }
 
 #[test]
@@ -230,7 +295,10 @@ fn a_double_click_fits_as_soon_as_the_place_is_known() {
     assert_eq!(page.x(), (0.0, EVENTS));
     page.reply(1, details(7));
     let (from, to) = page.x();
-    assert!(from < 100.0 && to > 301.0 && to - from < 300.0, "{from} to {to}");
+    assert!(
+        from < 100.0 && to > 301.0 && to - from < 300.0,
+        "{from} to {to}"
+    );
 }
 
 #[test]
@@ -267,7 +335,14 @@ fn escape_lets_go_of_one_thing_at_a_time() {
 #[test]
 fn what_a_selection_holds_is_that_of_the_newest() {
     let mut page = Page::with_file();
-    let facts = |x| Reply::Range(RangeFacts { device: 3, x, allocated: 9, ..RangeFacts::default() });
+    let facts = |x| {
+        Reply::Range(RangeFacts {
+            device: 3,
+            x,
+            allocated: 9,
+            ..RangeFacts::default()
+        })
+    };
     page.act(Action::Select(Some((10.0, 20.0))));
     page.reply(1, facts((1.0, 2.0)));
     assert_eq!(page.view().selection, None);
@@ -284,14 +359,17 @@ fn another_axis_shows_the_same_part() {
     page.key("t");
     assert_eq!(page.file().axis, Axis::Time);
     assert_eq!(page.view().came_from, Some((Axis::Events, (100.0, 200.0))));
-    page.reply(1, Reply::Range(RangeFacts {
-        device: 3,
-        axis: Axis::Events,
-        x: (100.0, 200.0),
-        events_x: (100.0, 200.0),
-        time_x: Some((7.0, 9_000.0)),
-        ..RangeFacts::default()
-    }));
+    page.reply(
+        1,
+        Reply::Range(RangeFacts {
+            device: 3,
+            axis: Axis::Events,
+            x: (100.0, 200.0),
+            events_x: (100.0, 200.0),
+            time_x: Some((7.0, 9_000.0)),
+            ..RangeFacts::default()
+        }),
+    );
     assert_eq!(page.x(), (7.0, 9_000.0));
     assert_eq!(page.view().came_from, None);
 }
@@ -315,7 +393,11 @@ fn a_closed_note_of_the_file_stays_closed_on_all_devices() {
     page.act(Action::DismissNote(1));
     assert_eq!(page.file().open_notes().count(), 0);
     page.act(Action::Device(1));
-    let open: Vec<_> = page.file().open_notes().map(|(_, note)| note.text.as_str()).collect();
+    let open: Vec<_> = page
+        .file()
+        .open_notes()
+        .map(|(_, note)| note.text.as_str())
+        .collect();
     assert_eq!(open, ["of the device"]);
     page.act(Action::RestoreNotes);
     assert_eq!(page.file().open_notes().count(), 2);
@@ -329,8 +411,16 @@ fn keys_mean_nothing_without_a_file_but_help_and_open() {
     page.key("?");
     assert!(page.0.help_open);
     assert_eq!(page.key("o"), None, "the help is in the way");
-    let with_ctrl = Press { key: "0".into(), ctrl: true, ..Press::default() };
-    assert_eq!(command(&with_ctrl, &Page::with_file().0), None, "the browser's own zoom");
+    let with_ctrl = Press {
+        key: "0".into(),
+        ctrl: true,
+        ..Press::default()
+    };
+    assert_eq!(
+        command(&with_ctrl, &Page::with_file().0),
+        None,
+        "the browser's own zoom"
+    );
 }
 
 #[test]
@@ -346,18 +436,43 @@ fn the_panel_keeps_its_width_in_bounds() {
 fn themes_follow_the_system_until_told_otherwise() {
     assert_eq!(ThemeChoice::System.resolve(true), ThemeName::Dark);
     assert_eq!(ThemeChoice::Light.resolve(true), ThemeName::Light);
-    assert_eq!(ThemeChoice::System.next().next().next(), ThemeChoice::System);
+    assert_eq!(
+        ThemeChoice::System.next().next().next(),
+        ThemeChoice::System
+    );
 }
 
 #[test]
 fn sentences_read_well() {
-    let life = Life { events: 1, duration_us: Some(1_500), ..Life::default() };
-    assert_eq!(sentences::life(&life), "before recording → still live · 1 event, 1.50 ms");
-    assert_eq!(sentences::block(1_000, 1_024), "1.00 KiB, 24 B of it rounding");
-    let progress = Progress { done_bytes: 1 << 20, total_bytes: Some(4 << 20), ..Progress::default() };
-    assert_eq!(sentences::progress(&progress), "Fetching · 1.00 MiB of 4.00 MiB");
+    let life = Life {
+        events: 1,
+        duration_us: Some(1_500),
+        ..Life::default()
+    };
+    assert_eq!(
+        sentences::life(&life),
+        "before recording → still live · 1 event, 1.50 ms"
+    );
+    assert_eq!(
+        sentences::block(1_000, 1_024),
+        "1.00 KiB, 24 B of it rounding"
+    );
+    let progress = Progress {
+        done_bytes: 1 << 20,
+        total_bytes: Some(4 << 20),
+        ..Progress::default()
+    };
+    assert_eq!(
+        sentences::progress(&progress),
+        "Fetching · 1.00 MiB of 4.00 MiB"
+    );
     assert_eq!(sentences::fraction(&progress), Some(0.25));
     let dump = sentences::hex_dump(b"\x80\x04}q\x00hello world!");
     assert_eq!(dump.lines().count(), 2);
-    assert!(dump.starts_with("00000000  80 04 7d 71 00 68 65 6c 6c 6f 20 77 6f 72 6c 64  ..}q.hello world\n"), "{dump}");
+    assert!(
+        dump.starts_with(
+            "00000000  80 04 7d 71 00 68 65 6c 6c 6f 20 77 6f 72 6c 64  ..}q.hello world\n"
+        ),
+        "{dump}"
+    );
 }

@@ -3,8 +3,7 @@
 use super::Shared;
 use super::navigation::{self, Navigation, Region};
 use crate::protocol::{
-    Axis, Bounds, Details, DeviceFacts, Hit, HitOn, Legend, Overview, RangeFacts,
-    Reply,
+    Axis, Bounds, Details, DeviceFacts, Hit, HitOn, Legend, Overview, RangeFacts, Reply,
 };
 use vramscope_core::ids::AllocationId;
 
@@ -71,7 +70,11 @@ impl DeviceView {
         let Region { x_min, x_max, .. } = self.region;
         let is_whole = x_min <= 0.0 && x_max >= before.x_end;
         self.came_from = (!is_whole).then_some((self.axis, (x_min, x_max)));
-        self.region = Region { x_min: 0.0, x_max: bounds.x_end, ..self.region };
+        self.region = Region {
+            x_min: 0.0,
+            x_max: bounds.x_end,
+            ..self.region
+        };
         self.axis = axis;
         (self.cursor_x, self.range, self.selection) = (None, None, None);
         (self.overview, self.hovered) = (None, None);
@@ -104,8 +107,7 @@ impl DeviceView {
             Navigation::Step(forward) => self.step(forward, axis, bounds),
             Navigation::FitPinned => match &self.details {
                 Some(details) => {
-                    self.region =
-                        navigation::fitted(self.region, &details.place, axis, bounds);
+                    self.region = navigation::fitted(self.region, &details.place, axis, bounds);
                 }
                 None => self.wants_fit = self.pinned.is_some(),
             },
@@ -124,7 +126,9 @@ impl DeviceView {
     /// Goes to the next or previous event of the pinned allocation.
     fn step(&mut self, forward: bool, axis: Axis, bounds: &Bounds) {
         let Some(details) = &self.details else { return };
-        let from = self.cursor_x.unwrap_or(if forward { f64::MIN } else { f64::MAX });
+        let from = self
+            .cursor_x
+            .unwrap_or(if forward { f64::MIN } else { f64::MAX });
         let events = navigation::events_of(&details.life, axis);
         let next = if forward {
             events.into_iter().find(|&x| x > from)
@@ -139,13 +143,18 @@ impl DeviceView {
 
     pub(super) fn select(&mut self, range: Option<(f64, f64)>) {
         self.selection = None;
-        self.range = range.map(|(a, b)| (a.min(b), a.max(b))).filter(|(from, to)| to > from);
+        self.range = range
+            .map(|(a, b)| (a.min(b), a.max(b)))
+            .filter(|(from, to)| to > from);
     }
 
     /// Selects what lies between two places of the picture; outside it nothing can be selected.
     pub(super) fn select_between(&mut self, from: f64, to: f64) {
         let unit = self.region.unit();
-        self.select(Some((unit.x_at(from.clamp(0.0, 1.0)), unit.x_at(to.clamp(0.0, 1.0)))));
+        self.select(Some((
+            unit.x_at(from.clamp(0.0, 1.0)),
+            unit.x_at(to.clamp(0.0, 1.0)),
+        )));
     }
 
     /// Pins what is under the pointer; where nothing is, lets go.

@@ -22,9 +22,15 @@ pub(super) struct DeviceSummaryProps {
 #[component]
 pub(super) fn DeviceSummary(props: &DeviceSummaryProps) -> Html {
     use_effect_with((props.session.clone(), props.look), |(session, look)| {
-        session.ask(&Request::Legend { look: *look, entries: ENTRIES });
+        session.ask(&Request::Legend {
+            look: *look,
+            entries: ENTRIES,
+        });
     });
-    let legend = props.legend.as_ref().filter(|legend| legend.look == props.look);
+    let legend = props
+        .legend
+        .as_ref()
+        .filter(|legend| legend.look == props.look);
     html! {
         <>
             <p class="muted">{ "Hover to see what is there, click to pin it." }</p>

@@ -33,11 +33,17 @@ pub(super) struct DetailsPanelProps {
 pub(super) fn DetailsPanel(props: &DetailsPanelProps) -> Html {
     let commands = use_commands();
     let view = &props.view;
-    use_effect_with((props.session.clone(), props.look.device, view.pinned), |(session, device, pinned)| {
-        if let Some(allocation) = *pinned {
-            session.ask(&Request::Details { device: *device, allocation });
-        }
-    });
+    use_effect_with(
+        (props.session.clone(), props.look.device, view.pinned),
+        |(session, device, pinned)| {
+            if let Some(allocation) = *pinned {
+                session.ask(&Request::Details {
+                    device: *device,
+                    allocation,
+                });
+            }
+        },
+    );
     if !props.is_open {
         return html! {
             <button type="button" class="unfold" title="Details (I)" aria-label="Unfold the details"
@@ -45,9 +51,10 @@ pub(super) fn DetailsPanel(props: &DetailsPanelProps) -> Html {
         };
     }
     let (title, content) = match (&view.pinned, &view.details) {
-        (Some(_), Some(details)) => {
-            ("Pinned allocation", html! { <Pinned key={details.id.clone()} details={details.clone()} /> })
-        }
+        (Some(_), Some(details)) => (
+            "Pinned allocation",
+            html! { <Pinned key={details.id.clone()} details={details.clone()} /> },
+        ),
         (Some(_), None) => ("Pinned allocation", html! { <p class="muted">{ "…" }</p> }),
         (None, _) => (
             "Device",

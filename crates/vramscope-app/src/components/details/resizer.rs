@@ -34,7 +34,9 @@ pub(super) fn Resizer(props: &ResizerProps) -> Html {
         let (held, dispatch) = (held.clone(), commands.dispatch.clone());
         Callback::from(move |event: PointerEvent| {
             if let Some((x, width)) = *held.borrow() {
-                dispatch.emit(Action::DetailsWidth(width + x - f64::from(event.client_x())));
+                dispatch.emit(Action::DetailsWidth(
+                    width + x - f64::from(event.client_x()),
+                ));
             }
         })
     };

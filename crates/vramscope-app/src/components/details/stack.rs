@@ -26,10 +26,16 @@ pub(super) fn Stack(props: &StackProps) -> Html {
     let word = if *shows_all {
         "Only your code".to_owned()
     } else {
-        format!("Show all {}", sentences::count_of(frames.len() as u64, "frame", "frames"))
+        format!(
+            "Show all {}",
+            sentences::count_of(frames.len() as u64, "frame", "frames")
+        )
     };
     let row = |row: StackRow| match row {
-        StackRow::Frame(number) => frame(&frames[number], props.stack.user_frame == Some(number as u32)),
+        StackRow::Frame(number) => frame(
+            &frames[number],
+            props.stack.user_frame == Some(number as u32),
+        ),
         StackRow::Folded(count) => html! {
             <li class="folded"><button type="button" onclick={toggle.clone()} title="Show all frames">
                 { sentences::count_of(count as u64, "library frame", "library frames") }
@@ -57,7 +63,11 @@ pub(super) fn Stack(props: &StackProps) -> Html {
 fn frame(frame: &FrameLine, is_site: bool) -> Html {
     let place = stacks::place(frame);
     let (folder, file) = stacks::split_path(&place);
-    let class = classes!(frame.is_runtime.then_some("runtime"), frame.is_user.then_some("user"), is_site.then_some("site"));
+    let class = classes!(
+        frame.is_runtime.then_some("runtime"),
+        frame.is_user.then_some("user"),
+        is_site.then_some("site")
+    );
     html! {
         <li {class}>
             <span class="function">{ &frame.name }</span>

@@ -19,7 +19,9 @@ pub(crate) fn use_drop(open: Callback<Vec<Source>>) -> bool {
                 .map(|kind| listen_to_drag(kind, is_over.setter(), open.clone()));
             let open = open.clone();
             let paste = EventListener::new(&gloo::utils::window(), "paste", move |event| {
-                let transfer = event.dyn_ref::<ClipboardEvent>().and_then(ClipboardEvent::clipboard_data);
+                let transfer = event
+                    .dyn_ref::<ClipboardEvent>()
+                    .and_then(ClipboardEvent::clipboard_data);
                 give(&open, files::of_transfer(transfer));
             });
             move || drop((drags, paste))
@@ -28,10 +30,16 @@ pub(crate) fn use_drop(open: Callback<Vec<Source>>) -> bool {
     *is_over
 }
 
-fn listen_to_drag(kind: &'static str, is_over: UseStateSetter<bool>, open: Callback<Vec<Source>>) -> EventListener {
+fn listen_to_drag(
+    kind: &'static str,
+    is_over: UseStateSetter<bool>,
+    open: Callback<Vec<Source>>,
+) -> EventListener {
     let options = EventListenerOptions::enable_prevent_default();
     EventListener::new_with_options(&gloo::utils::window(), kind, options, move |event| {
-        let Some(event) = event.dyn_ref::<DragEvent>() else { return };
+        let Some(event) = event.dyn_ref::<DragEvent>() else {
+            return;
+        };
         let transfer = event.data_transfer();
         if !files::has_files(transfer.as_ref()) {
             return;

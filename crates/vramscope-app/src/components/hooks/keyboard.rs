@@ -17,20 +17,29 @@ pub(crate) fn use_keys(state: UseReducerHandle<State>, commands: Commands) {
     *latest.borrow_mut() = Some((state, commands));
     use_effect_with((), move |()| {
         let options = EventListenerOptions::enable_prevent_default();
-        let listener = EventListener::new_with_options(&gloo::utils::window(), "keydown", options, move |event| {
-            let Some(event) = event.dyn_ref::<KeyboardEvent>() else { return };
-            let latest = latest.borrow();
-            let Some((state, commands)) = latest.as_ref() else { return };
-            if event.default_prevented() || belongs_to_field(event) {
-                return;
-            }
-            match keys::command(&press(event), state) {
-                Some(Command::Act(action)) => commands.dispatch.emit(action),
-                Some(Command::PickFiles) => commands.pick.emit(()),
-                None => return,
-            }
-            event.prevent_default();
-        });
+        let listener = EventListener::new_with_options(
+            &gloo::utils::window(),
+            "keydown",
+            options,
+            move |event| {
+                let Some(event) = event.dyn_ref::<KeyboardEvent>() else {
+                    return;
+                };
+                let latest = latest.borrow();
+                let Some((state, commands)) = latest.as_ref() else {
+                    return;
+                };
+                if event.default_prevented() || belongs_to_field(event) {
+                    return;
+                }
+                match keys::command(&press(event), state) {
+                    Some(Command::Act(action)) => commands.dispatch.emit(action),
+                    Some(Command::PickFiles) => commands.pick.emit(()),
+                    None => return,
+                }
+                event.prevent_default();
+            },
+        );
         move || drop(listener)
     });
 }
@@ -46,12 +55,24 @@ fn press(event: &KeyboardEvent) -> Press {
 
 /// Whether the key means something to what has the focus: a list's letters, a scrolled text's arrows.
 fn belongs_to_field(event: &Event) -> bool {
-    let focused = event.target().and_then(|target| target.dyn_into::<Element>().ok());
-    let key = event.dyn_ref::<KeyboardEvent>().map(KeyboardEvent::key).unwrap_or_default();
-    let scrolls = matches!(key.as_str(), "ArrowUp" | "ArrowDown" | "ArrowLeft" | "ArrowRight");
+    let focused = event
+        .target()
+        .and_then(|target| target.dyn_into::<Element>().ok());
+    let key = event
+        .dyn_ref::<KeyboardEvent>()
+        .map(KeyboardEvent::key)
+        .unwrap_or_default();
+    let scrolls = matches!(
+        key.as_str(),
+        "ArrowUp" | "ArrowDown" | "ArrowLeft" | "ArrowRight"
+    );
     focused.is_some_and(|focused| match key.as_str() {
         "Escape" => false,
-        _ if scrolls => focused.matches("input, select, textarea, [data-scrolls]").unwrap_or(false),
-        _ => focused.matches("select, textarea, input:not([type=radio])").unwrap_or(false),
+        _ if scrolls => focused
+            .matches("input, select, textarea, [data-scrolls]")
+            .unwrap_or(false),
+        _ => focused
+            .matches("select, textarea, input:not([type=radio])")
+            .unwrap_or(false),
     })
 }

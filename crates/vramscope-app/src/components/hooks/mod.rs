@@ -11,5 +11,5 @@ pub(super) use drop_files::use_drop;
 pub(super) use keyboard::use_keys;
 pub(super) use pointer::{PointerHandlers, use_pointer};
 pub(super) use size::use_plot_area;
-pub(super) use wheel::use_wheel;
 pub(super) use theme::{kept_theme, use_system_is_dark, use_theme_attribute};
+pub(super) use wheel::use_wheel;

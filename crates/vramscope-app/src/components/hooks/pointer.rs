@@ -47,11 +47,21 @@ struct Hand {
 
 /// Follows the pointers over the stage.
 #[hook]
-pub(crate) fn use_pointer(area: Option<PlotArea>, box_mode: bool, dispatch: Callback<Action>) -> Pointer {
+pub(crate) fn use_pointer(
+    area: Option<PlotArea>,
+    box_mode: bool,
+    dispatch: Callback<Action>,
+) -> Pointer {
     let at = use_state_eq(|| None);
     let draft = use_state_eq(|| None);
     let gesture = use_mut_ref(Gesture::default);
-    let hand = Hand { gesture: gesture.clone(), at: at.setter(), draft: draft.setter(), area, dispatch };
+    let hand = Hand {
+        gesture: gesture.clone(),
+        at: at.setter(),
+        draft: draft.setter(),
+        area,
+        dispatch,
+    };
     let listener = |listen: fn(&Hand, &PointerEvent)| {
         let hand = hand.clone();
         Callback::from(move |event: PointerEvent| listen(&hand, &event))
@@ -68,18 +78,27 @@ pub(crate) fn use_pointer(area: Option<PlotArea>, box_mode: bool, dispatch: Call
         onpointerleave: listener(Hand::leave),
     };
     let is_panning = gesture.borrow().is_panning();
-    Pointer { at, draft, is_panning, handlers }
+    Pointer {
+        at,
+        draft,
+        is_panning,
+        handlers,
+    }
 }
 
 impl Hand {
     fn press(&self, event: &PointerEvent, box_mode: bool) {
-        let Some(at) = place(event).filter(|_| event.button() == 0) else { return };
+        let Some(at) = place(event).filter(|_| event.button() == 0) else {
+            return;
+        };
         let kind = match (box_mode, event.alt_key()) {
             (true, _) => DragKind::Box,
             (false, true) => DragKind::Range,
             (false, false) => DragKind::Pan,
         };
-        self.gesture.borrow_mut().press(event.pointer_id(), at, kind);
+        self.gesture
+            .borrow_mut()
+            .press(event.pointer_id(), at, kind);
         // A finger has not hovered: what it taps must be asked for.
         self.at.set(Some(at));
         if let Some(element) = event.target_dyn_into::<HtmlElement>() {
@@ -130,7 +149,10 @@ fn place(event: &PointerEvent) -> Option<Point> {
     let stage = event.target()?;
     let stage = stage.dyn_into::<Element>().ok()?;
     let stage = stage.closest(".stage").ok()??.get_bounding_client_rect();
-    Some((f64::from(event.client_x()) - stage.left(), f64::from(event.client_y()) - stage.top()))
+    Some((
+        f64::from(event.client_x()) - stage.left(),
+        f64::from(event.client_y()) - stage.top(),
+    ))
 }
 
 /// A place of the stage as fractions of the picture.
@@ -148,13 +170,23 @@ fn act_on(outcome: Outcome, area: &PlotArea, dispatch: &Callback<Action>) {
     match outcome {
         Outcome::Nothing | Outcome::Draft(..) => {}
         Outcome::Pan(right, down) => dispatch.emit(Action::Navigate(by((right, down)))),
-        Outcome::Pinch { factor, around, by: moved } => {
+        Outcome::Pinch {
+            factor,
+            around,
+            by: moved,
+        } => {
             let at = fractions(area, around);
-            dispatch.emit(Action::Navigate(Navigation::Zoom { factor: (factor, factor), at }));
+            dispatch.emit(Action::Navigate(Navigation::Zoom {
+                factor: (factor, factor),
+                at,
+            }));
             dispatch.emit(Action::Navigate(by(moved)));
         }
         Outcome::Drawn(DragKind::Range, from, to) => {
-            dispatch.emit(Action::SelectBetween(fractions(area, from).0, fractions(area, to).0));
+            dispatch.emit(Action::SelectBetween(
+                fractions(area, from).0,
+                fractions(area, to).0,
+            ));
         }
         Outcome::Drawn(_, from, to) => {
             let corners = (fractions(area, from), fractions(area, to));

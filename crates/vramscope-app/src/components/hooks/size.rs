@@ -22,7 +22,11 @@ pub(crate) fn use_plot_area(node: &NodeRef) -> Option<PlotArea> {
                     let scale = gloo::utils::window().device_pixel_ratio();
                     let (width, height) = (element.client_width(), element.client_height());
                     if width > 0 && height > 0 {
-                        area.set(Some(PlotArea::within(f64::from(width), f64::from(height), scale)));
+                        area.set(Some(PlotArea::within(
+                            f64::from(width),
+                            f64::from(height),
+                            scale,
+                        )));
                     }
                 }
             };

@@ -10,7 +10,10 @@ use crate::state::ThemeChoice;
 #[hook]
 pub(crate) fn use_system_is_dark() -> bool {
     let query = use_memo((), |()| {
-        gloo::utils::window().match_media("(prefers-color-scheme: dark)").ok().flatten()
+        gloo::utils::window()
+            .match_media("(prefers-color-scheme: dark)")
+            .ok()
+            .flatten()
     });
     let is_dark = {
         let query = query.clone();
@@ -20,7 +23,9 @@ pub(crate) fn use_system_is_dark() -> bool {
         let is_dark = is_dark.clone();
         use_effect_with((), move |()| {
             let listener = (*query).clone().map(|query| {
-                EventListener::new(&query.clone(), "change", move |_| is_dark.set(query.matches()))
+                EventListener::new(&query.clone(), "change", move |_| {
+                    is_dark.set(query.matches())
+                })
             });
             move || drop(listener)
         });

@@ -18,7 +18,9 @@ pub(crate) fn use_wheel(node: &NodeRef, area: Option<PlotArea>, dispatch: Callba
         let options = EventListenerOptions::enable_prevent_default();
         let listener = node.cast::<Element>().zip(*area).map(|(element, area)| {
             EventListener::new_with_options(&element.clone(), "wheel", options, move |event| {
-                let Some(event) = event.dyn_ref::<WheelEvent>() else { return };
+                let Some(event) = event.dyn_ref::<WheelEvent>() else {
+                    return;
+                };
                 event.prevent_default();
                 dispatch.emit(Action::Navigate(navigation(event, &element, &area)));
             })
@@ -29,7 +31,10 @@ pub(crate) fn use_wheel(node: &NodeRef, area: Option<PlotArea>, dispatch: Callba
 
 fn navigation(event: &WheelEvent, element: &Element, area: &PlotArea) -> Navigation {
     let stage = element.get_bounding_client_rect();
-    let at_css = (f64::from(event.client_x()) - stage.left(), f64::from(event.client_y()) - stage.top());
+    let at_css = (
+        f64::from(event.client_x()) - stage.left(),
+        f64::from(event.client_y()) - stage.top(),
+    );
     let ((x_px, y_px), (width_px, height_px)) = (area.to_px(at_css), area.size_px());
     let at = (x_px / f64::from(width_px), y_px / f64::from(height_px));
     gesture::wheel(gesture::Wheel {
