@@ -23,7 +23,7 @@ use wasm_bindgen::JsValue;
 use wasm_bindgen::prelude::wasm_bindgen;
 
 /// Mounts the page; `module` is the compiled module that workers are to use, `worker_url` the address of
-/// `worker.js`.
+/// their script.
 #[wasm_bindgen]
 pub fn start_page(module: JsValue, worker_url: String) {
     let engine = engine::Engine::new(engine::Boot { module, worker_url });

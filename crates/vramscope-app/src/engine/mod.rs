@@ -47,7 +47,7 @@ impl Source {
     }
 }
 
-/// What `www/page.js` hands over: the compiled module and the address of `www/worker.js`.
+/// What `www/page.js` hands over: the compiled module and the address of a worker's script.
 #[derive(Clone, Debug)]
 pub struct Boot {
     /// The page's own `WebAssembly.Module`; workers instantiate it without compiling again.
