@@ -8,6 +8,7 @@ use web_sys::ImageBitmap;
 use yew::Callback;
 
 use super::port::{Port, internal};
+use crate::browser::clock;
 use crate::protocol::{DrawnFrame, OutlineColumns, Reply, Request, RequestId, to_text};
 
 /// Tells open files apart; never used twice while the page lives.
@@ -192,6 +193,13 @@ impl Inner {
             reply => {
                 if let Some(canvas) = canvas {
                     canvas.other(&reply);
+                }
+                if let Reply::Opened(opened) = &reply {
+                    let figures = [
+                        ("read_ms", JsValue::from(opened.file.read_ms)),
+                        ("worker_bytes", JsValue::from(opened.file.worker_bytes as f64)),
+                    ];
+                    clock::mark_with("vramscope:opened", &figures);
                 }
                 let is_final = matches!(reply, Reply::Failed(_));
                 if is_final || matches!(reply, Reply::Opened(_)) {

@@ -61,6 +61,8 @@ pub struct FileFacts {
     pub stacks: u64,
     /// Bytes that the decoded file holds in memory.
     pub model_bytes: u64,
+    /// Memory of the file's worker in bytes, which is the most it has needed: wasm gives none back.
+    pub worker_bytes: u64,
     /// How long reading took, in ms.
     pub read_ms: f64,
 }

@@ -101,6 +101,7 @@ fn opened() -> Opened {
             events: 999,
             stacks: 1,
             model_bytes: 1,
+            worker_bytes: 1,
             read_ms: 1.0,
         },
         devices: vec![device(3, Some(5e6)), device(0, None)],

@@ -37,6 +37,7 @@ pub(super) fn opened(document: &Document, name: &str, file_bytes: u64, read_ms: 
             events: snapshot.events.len() as u64,
             stacks: snapshot.stacks.len().saturating_sub(1) as u64,
             model_bytes: model_bytes(document),
+            worker_bytes: worker_bytes(),
             read_ms,
         },
         devices: devices.collect(),
@@ -89,6 +90,18 @@ pub(super) fn oom_moments<'a>(
     events
         .filter(|(_, action)| **action == Action::Oom)
         .map(|(moment, _)| moment)
+}
+
+/// All memory of this worker; unknown where the tests run natively.
+fn worker_bytes() -> u64 {
+    #[cfg(target_arch = "wasm32")]
+    {
+        core::arch::wasm32::memory_size::<0>() as u64 * (64 << 10)
+    }
+    #[cfg(not(target_arch = "wasm32"))]
+    {
+        0
+    }
 }
 
 fn model_bytes(document: &Document) -> u64 {
