@@ -197,7 +197,10 @@ impl Inner {
                 if let Reply::Opened(opened) = &reply {
                     let figures = [
                         ("read_ms", JsValue::from(opened.file.read_ms)),
-                        ("worker_bytes", JsValue::from(opened.file.worker_bytes as f64)),
+                        (
+                            "worker_bytes",
+                            JsValue::from(opened.file.worker_bytes as f64),
+                        ),
                     ];
                     clock::mark_with("vramscope:opened", &figures);
                 }

@@ -1,3 +1,5 @@
+//! Each scenario, checked against what held on genuine snapshots.
+
 use super::*;
 use crate::snapshot::{Action, BlockState, Producer, WriteOptions};
 

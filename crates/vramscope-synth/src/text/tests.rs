@@ -1,3 +1,5 @@
+//! Small stories in the text language, and what must come of them.
+
 use super::*;
 use crate::snapshot::{Action, BlockState, StackRef};
 
