@@ -63,6 +63,10 @@ impl Open {
     pub(crate) fn wait_until_up(&mut self) {
         let input = format!("!!document.querySelector('{FILE_INPUT}')");
         self.page.wait_for(&input, PATIENCE).unwrap();
+        // Chromium drops what is typed before the first frame is on the screen.
+        self.page
+            .eval("new Promise(shown => requestAnimationFrame(() => requestAnimationFrame(() => shown(null))))")
+            .unwrap();
     }
 
     /// Gives the page files, as its picker does.
