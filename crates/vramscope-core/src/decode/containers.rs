@@ -144,6 +144,7 @@ impl Machine {
             return Err(malformed("a dict has a key without a value"));
         }
         if self.dicts[dict as usize] == PackedDict::EMPTY
+            && !self.is_value_of_key(start)
             && let Some(record) = self.read_record(start)?
         {
             if record.kind == RecordKind::Frame && self.last_memoised.0 == dict {
@@ -152,6 +153,21 @@ impl Machine {
             return self.set_dict(dict, DictCell::Record(record));
         }
         self.add_pairs(dict, start)
+    }
+
+    /// Whether the dict below `start` will be the value of a key: below it lies that key. Records are only
+    /// found in lists, and what a user puts under a key may look like one.
+    #[inline]
+    fn is_value_of_key(&self, start: usize) -> bool {
+        let enclosing = self
+            .marks
+            .len()
+            .checked_sub(2)
+            .map(|mark| self.marks[mark] as usize);
+        let below = start
+            .checked_sub(2)
+            .filter(|&below| below >= enclosing.unwrap_or(0));
+        below.is_some_and(|below| self.stack[below].text().is_some())
     }
 
     fn add_pairs(&mut self, dict: u32, start: usize) -> Result<(), Fault> {
@@ -164,7 +180,7 @@ impl Machine {
                 row
             }
             DictCell::Pairs(row) => row,
-            DictCell::Record(_) | DictCell::Text(_) => {
+            DictCell::Record(_) | DictCell::Plain(_) | DictCell::Text(_) => {
                 return Err(malformed("a dict changes after it was used"));
             }
         };
@@ -182,7 +198,7 @@ impl Machine {
     pub(super) fn settle(&mut self, dict: u32) -> Result<Option<Record>, Fault> {
         match self.dict(dict) {
             DictCell::Record(record) => Ok(Some(record)),
-            DictCell::Empty | DictCell::Text(_) => Ok(None),
+            DictCell::Empty | DictCell::Plain(_) | DictCell::Text(_) => Ok(None),
             DictCell::Pairs(row) => {
                 // The record reader works on the stack: lay the pairs on it.
                 let start = self.stack.len();
@@ -199,6 +215,8 @@ impl Machine {
                     }
                     None => {
                         self.pairs[row as usize] = pairs;
+                        // Not to be tried again: a list may hold the same dict a million times.
+                        self.set_dict(dict, DictCell::Plain(row))?;
                         Ok(None)
                     }
                 }
@@ -236,7 +254,10 @@ impl Machine {
                 _ => self.append_items(cell, start),
             },
             ListCell::Stack(_) | ListCell::Items(_) => self.append_items(cell, start),
-            ListCell::UsedStack(_) | ListCell::UsedLines(_) => {
+            ListCell::UsedStack(_)
+            | ListCell::UsedLines(_)
+            | ListCell::UsedText(_)
+            | ListCell::UsedRows => {
                 return Err(malformed("a list changes after it was used"));
             }
         };
@@ -293,7 +314,7 @@ impl Machine {
     /// The first values of a list, at most `limit`.
     pub(super) fn first_values(&self, cell: ListCell, limit: usize) -> Vec<Value> {
         match cell {
-            ListCell::Empty => Vec::new(),
+            ListCell::Empty | ListCell::UsedRows | ListCell::UsedText(_) => Vec::new(),
             ListCell::UsedLines(row) => self
                 .tables
                 .contexts
@@ -323,7 +344,7 @@ impl Machine {
     /// How many values a list has.
     pub(super) fn list_len(&self, list: u32) -> usize {
         match self.lists[list as usize] {
-            ListCell::Empty => 0,
+            ListCell::Empty | ListCell::UsedRows | ListCell::UsedText(_) => 0,
             ListCell::Stack(id) | ListCell::UsedStack(id) => self.tables.stacks.frames(id).len(),
             ListCell::UsedLines(row) => self.tables.contexts.forward.lines(Some(row)).len(),
             ListCell::Rows { count, .. } => count as usize,
@@ -331,11 +352,17 @@ impl Machine {
         }
     }
 
+    /// Where the keys and values of a dict are that is no record.
+    pub(super) fn pairs_of(&self, dict: u32) -> Option<u32> {
+        match self.dict(dict) {
+            DictCell::Pairs(row) | DictCell::Plain(row) => Some(row),
+            _ => None,
+        }
+    }
+
     /// The value of a key in a dict that is no record; the last one wins, as in Python.
     pub(super) fn lookup(&self, dict: u32, key: Key) -> Option<Value> {
-        let DictCell::Pairs(row) = self.dict(dict) else {
-            return None;
-        };
+        let row = self.pairs_of(dict)?;
         let pairs = self.pairs[row as usize].iter().rev();
         pairs
             .filter(|(name, _)| name.text().and_then(Key::of) == Some(key))

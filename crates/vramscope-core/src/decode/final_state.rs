@@ -181,8 +181,8 @@ impl Machine {
         })
     }
 
-    /// The rows of a list of records, contiguous: copied to the end of their table if a file shares
-    /// them in another order. The list then stands for the copy, so that this happens once.
+    /// Takes the rows of a list of records, contiguous: copied to the end of their table if a file has
+    /// them in another order.
     pub(super) fn rows_value(
         &mut self,
         value: Value,
@@ -192,19 +192,24 @@ impl Machine {
         let Value::List(list) = value else {
             return Err(wrong_type(key, "list"));
         };
-        match self.lists[list as usize] {
-            ListCell::Empty => Ok(0..0),
-            ListCell::Rows { kind, start, count } if kind == wanted => Ok(start..start + count),
+        let rows = match self.lists[list as usize] {
+            ListCell::Empty => return Ok(0..0),
+            ListCell::Rows { kind, start, count } if kind == wanted => start..start + count,
+            ListCell::UsedRows => {
+                let kind = ErrorKind::Malformed("the same list is used in two places".to_owned());
+                return Err(Fault {
+                    kind,
+                    field: Some(key.text()),
+                });
+            }
             cell => {
                 let mut copies = Vec::new();
                 for (index, item) in self.list_values(cell).into_iter().enumerate() {
                     match item {
                         Value::Record(record) if record.kind == wanted => copies.push(record.row),
                         _ => {
-                            let kind = ErrorKind::Malformed(format!(
-                                "item {index} is no {}",
-                                wanted.word()
-                            ));
+                            let what = format!("item {index} is no {}", wanted.word());
+                            let kind = ErrorKind::Malformed(what);
                             return Err(Fault {
                                 kind,
                                 field: Some(key.text()),
@@ -212,16 +217,12 @@ impl Machine {
                         }
                     }
                 }
-                let rows = self.copy_rows(wanted, &copies)?;
-                let (start, count) = (rows.start, rows.end - rows.start);
-                self.lists[list as usize] = ListCell::Rows {
-                    kind: wanted,
-                    start,
-                    count,
-                };
-                Ok(rows)
+                self.copy_rows(wanted, &copies)?
             }
-        }
+        };
+        // One owner: who adds up what belongs to each owner would otherwise work as often as a file likes.
+        self.lists[list as usize] = ListCell::UsedRows;
+        Ok(rows)
     }
 
     fn copy_rows(&mut self, kind: RecordKind, rows: &[u32]) -> Result<Range<u32>, Fault> {
@@ -241,12 +242,16 @@ impl Machine {
                     let event = self.tables.events.get(EventId::from_index(row));
                     self.add_event(event)?;
                 }
-                RecordKind::Segment => self.tables.segments.push(self.tables.segments[row].clone()),
-                RecordKind::Block => self
-                    .tables
-                    .blocks
-                    .rows
-                    .push(self.tables.blocks.rows[row].clone()),
+                RecordKind::Segment => {
+                    let segment = self.tables.segments[row].clone();
+                    self.tables.segments[row].blocks = 0..0;
+                    self.tables.segments.push(segment);
+                }
+                RecordKind::Block => {
+                    let block = self.tables.blocks.rows[row].clone();
+                    self.tables.blocks.rows[row].history = None;
+                    self.tables.blocks.rows.push(block);
+                }
                 RecordKind::Tenant => self
                     .tables
                     .blocks

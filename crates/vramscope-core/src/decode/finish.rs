@@ -1,5 +1,6 @@
 //! The value that a file holds, as a frozen [`Snapshot`].
 
+use std::collections::BTreeSet;
 use std::ops::Range;
 
 use super::key::Key;
@@ -11,8 +12,8 @@ use crate::model::{
     AnnotationTable, Producer, Segment, SegmentTable, Snapshot, Source, WarningKind,
 };
 
-/// The largest device index that is taken for one: `device_traces` has a list per device.
-const MOST_DEVICES: usize = 4096;
+/// Devices at most: each costs an analysis of its own. Today's largest machines have 72.
+const MOST_DEVICES: usize = 256;
 
 /// Takes the value on top of the stack apart.
 pub(super) fn snapshot(mut machine: Machine) -> Result<Snapshot, Fault> {
@@ -34,13 +35,16 @@ pub(super) fn snapshot(mut machine: Machine) -> Result<Snapshot, Fault> {
     };
     let settings = parts.settings.map(|value| machine.to_json(value));
     machine.complete_addresses();
+    let segments = slice(&machine.tables.segments, device_rows);
+    let devices: BTreeSet<i32> = segments.iter().map(|segment| segment.device).collect();
+    if devices.len() > MOST_DEVICES {
+        return Err(too_many_devices(Key::Segments));
+    }
 
     let tables = machine.tables;
     let keys = tables.keys;
     let mut snapshot = Snapshot {
-        segments: SegmentTable {
-            rows: slice(&tables.segments, device_rows),
-        },
+        segments: SegmentTable { rows: segments },
         host_segments: SegmentTable {
             rows: slice(&tables.segments, host_rows),
         },
@@ -151,7 +155,7 @@ impl Parts {
             Key::HostSegments,
             Key::HostTraces,
         ];
-        let DictCell::Pairs(row) = machine.dict(dict) else {
+        let Some(row) = machine.pairs_of(dict) else {
             return;
         };
         for index in 0..machine.pairs[row as usize].len() {
@@ -173,6 +177,17 @@ impl Parts {
     }
 }
 
+fn too_many_devices(key: Key) -> Fault {
+    let kind = ErrorKind::Limit {
+        what: "the number of devices",
+        limit: MOST_DEVICES as u64,
+    };
+    Fault {
+        kind,
+        field: Some(key.text()),
+    }
+}
+
 fn wrong_shape(what: &str) -> Fault {
     ErrorKind::WrongShape(what.to_owned()).into()
 }
@@ -191,7 +206,7 @@ impl Machine {
 
     /// A few of a dict's keys, for a message.
     fn keys_found(&self, dict: u32) -> String {
-        let DictCell::Pairs(row) = self.dict(dict) else {
+        let Some(row) = self.pairs_of(dict) else {
             return " (it is empty)".to_owned();
         };
         let names = self.pairs[row as usize]
@@ -242,11 +257,7 @@ impl Machine {
             )?]);
         }
         if devices.len() > MOST_DEVICES {
-            let kind = ErrorKind::Limit {
-                what: "the number of devices",
-                limit: MOST_DEVICES as u64,
-            };
-            return Err(Fault { kind, field });
+            return Err(too_many_devices(Key::DeviceTraces));
         }
         devices
             .into_iter()

@@ -3,41 +3,66 @@
 use serde_json::{Map, Number, Value as Json};
 
 use super::machine::Machine;
-use super::value::{DictCell, Value};
+use super::value::Value;
 
-/// Values written out at most. A few shared lists can stand for a tree of any size.
+/// Values written out at most for one. A few shared lists can stand for a tree of any size.
 const MOST_VALUES: usize = 10_000;
 
 /// Deepest nesting written out.
 const DEEPEST: usize = 16;
 
+/// Text written out at most, in all, beyond twice the bytes read: a text can be shared too.
+const SPARE_BYTES: usize = 1 << 20;
+
+/// What may still be written out.
+struct Budget {
+    values: usize,
+    bytes: usize,
+}
+
+impl Budget {
+    /// As much of a text as there is room for.
+    fn clip<'t>(&mut self, text: &'t str) -> &'t str {
+        let text = &text[..text.floor_char_boundary(self.bytes)];
+        self.bytes -= text.len();
+        text
+    }
+}
+
 impl Machine {
-    /// A value as JSON. Records, too deep nesting and what exceeds the bound become null.
-    pub(super) fn to_json(&self, value: Value) -> Json {
-        let mut left = MOST_VALUES;
-        self.json_within(value, DEEPEST, &mut left)
+    /// A value as JSON. Records, too deep nesting and what exceeds the bounds become null or are cut.
+    pub(super) fn to_json(&mut self, value: Value) -> Json {
+        let allowed = usize::try_from(self.decoded_bytes).unwrap_or(usize::MAX);
+        let allowed = allowed.saturating_mul(2).saturating_add(SPARE_BYTES);
+        let bytes = allowed.saturating_sub(self.json_bytes);
+        let mut left = Budget {
+            values: MOST_VALUES,
+            bytes,
+        };
+        let json = self.json_within(value, DEEPEST, &mut left);
+        self.json_bytes += bytes - left.bytes;
+        json
     }
 
-    fn json_within(&self, value: Value, depth: usize, left: &mut usize) -> Json {
-        if depth == 0 || *left == 0 {
+    fn json_within(&self, value: Value, depth: usize, left: &mut Budget) -> Json {
+        if depth == 0 || left.values == 0 {
             return Json::Null;
         }
-        *left -= 1;
+        left.values -= 1;
         match value {
             Value::None | Value::Record(_) => Json::Null,
             Value::Bool(flag) => Json::Bool(flag),
             Value::Int(int) => int.into(),
             Value::Big(int) => int.into(),
             Value::Float(float) => Number::from_f64(float).map_or(Json::Null, Json::Number),
-            Value::Str(id) => self.tables.strings.get(id).into(),
+            Value::Str(id) => left.clip(self.tables.strings.get(id)).into(),
             Value::Pair(row) => {
                 let (first, second) = self.tables.pair_of(row);
                 Json::Array(vec![first.into(), second.into()])
             }
             Value::List(list) => {
-                let items = self
-                    .first_values(self.lists[list as usize], *left)
-                    .into_iter();
+                let items = self.first_values(self.lists[list as usize], left.values);
+                let items = items.into_iter();
                 Json::Array(
                     items
                         .map(|item| self.json_within(item, depth - 1, left))
@@ -48,17 +73,17 @@ impl Machine {
         }
     }
 
-    fn json_object(&self, dict: u32, depth: usize, left: &mut usize) -> Map<String, Json> {
-        let DictCell::Pairs(row) = self.dict(dict) else {
-            return Map::new();
-        };
+    fn json_object(&self, dict: u32, depth: usize, left: &mut Budget) -> Map<String, Json> {
         let mut object = Map::new();
+        let Some(row) = self.pairs_of(dict) else {
+            return object;
+        };
         for &(key, value) in &self.pairs[row as usize] {
-            if *left == 0 {
+            if left.values == 0 {
                 break;
             }
             let name = match self.value(key) {
-                Value::Str(id) => self.tables.strings.get(id).to_owned(),
+                Value::Str(id) => left.clip(self.tables.strings.get(id)).to_owned(),
                 other => self.json_within(other, depth - 1, left).to_string(),
             };
             object.insert(name, self.json_within(self.value(value), depth - 1, left));

@@ -7,8 +7,8 @@
 //! range; a list of frames is an interned stack. Everything else (the top level, settings, what
 //! nobody knows) stays as it is until [`super::finish`] asks for it.
 //!
-//! A container can't change any more once it has been used in a record. Producers never do that, and
-//! files that do could otherwise make work out of proportion to their size.
+//! What a record has used (a stack, a text) can no longer change, and rows have one owner. Producers never
+//! do otherwise, and files that do could make work out of proportion to their size.
 
 use super::key;
 use super::records::Tables;
@@ -39,6 +39,8 @@ pub(super) struct Machine {
     pub(super) pairs: Vec<Vec<(Packed, Packed)>>,
     /// Values held by `items` and `pairs`.
     pub(super) loose_values: usize,
+    /// Bytes of text written out as JSON so far.
+    pub(super) json_bytes: usize,
     pub(super) tables: Tables,
     pub(super) warnings: Warnings,
     pub(super) limits: Limits,
@@ -63,6 +65,7 @@ impl Machine {
             dicts: Vec::new(),
             pairs: Vec::new(),
             loose_values: 0,
+            json_bytes: 0,
             tables: Tables::new(key::strings_with_words()),
             warnings: Warnings::default(),
             limits,
@@ -152,9 +155,7 @@ impl Machine {
 
     #[cold]
     fn lossy(&mut self, text: &[u8]) -> String {
-        let path = super::path::of(self, None);
-        self.warnings
-            .add(crate::model::WarningKind::InvalidUtf8, || path);
+        self.warn(crate::model::WarningKind::InvalidUtf8);
         String::from_utf8_lossy(text).into_owned()
     }
 

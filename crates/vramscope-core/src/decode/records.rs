@@ -348,15 +348,25 @@ impl Machine {
 
     #[cold]
     fn text_of_other(&mut self, value: Value) -> Result<Option<StringId>, Fault> {
-        if let Value::Dict(dict) = value
-            && let DictCell::Text(id) = self.dict(dict)
-        {
-            return Ok(Some(id));
+        match value {
+            Value::Dict(dict) => {
+                if let DictCell::Text(id) = self.dict(dict) {
+                    return Ok(Some(id));
+                }
+            }
+            Value::List(list) => {
+                if let ListCell::UsedText(id) = self.lists[list as usize] {
+                    return Ok(Some(id));
+                }
+            }
+            _ => {}
         }
         let json = self.to_json(value).to_string();
         let id = self.tables.strings.try_intern(&json);
-        if let (Value::Dict(dict), Some(id)) = (value, id) {
-            self.set_dict(dict, DictCell::Text(id))?;
+        match (value, id) {
+            (Value::Dict(dict), Some(id)) => self.set_dict(dict, DictCell::Text(id))?,
+            (Value::List(list), Some(id)) => self.lists[list as usize] = ListCell::UsedText(id),
+            _ => {}
         }
         Ok(id)
     }

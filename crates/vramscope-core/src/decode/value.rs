@@ -236,6 +236,10 @@ pub(super) enum ListCell {
         start: u32,
         count: u32,
     },
+    /// The same, after a record or the top level has taken them: they have one owner.
+    UsedRows,
+    /// A list used as a text, which was written out as JSON; can no longer change.
+    UsedText(StringId),
     /// Anything else: row of the machine's `items`.
     Items(u32),
 }
@@ -248,6 +252,8 @@ pub(super) enum DictCell {
     Pairs(u32),
     /// Read into its table; can no longer change.
     Record(Record),
+    /// Like `Pairs`, but found to be no record when a list took it; can no longer change.
+    Plain(u32),
     /// Used as a text, which was written out as JSON; can no longer change.
     Text(StringId),
 }
@@ -263,6 +269,7 @@ impl PackedDict {
         let packed = match cell {
             DictCell::Empty => return Ok(Self::EMPTY),
             DictCell::Pairs(row) => Packed::of_row(DICT, row),
+            DictCell::Plain(row) => Packed::of_row(LIST, row),
             DictCell::Record(record) => Packed::of_record(record),
             DictCell::Text(id) => Packed::of_row(STR, id.0),
         };
@@ -274,6 +281,7 @@ impl PackedDict {
         let packed = Packed::widen(self.0);
         match packed.tag() {
             DICT => DictCell::Pairs(packed.row()),
+            LIST => DictCell::Plain(packed.row()),
             STR => DictCell::Text(StringId(packed.row())),
             _ => packed.record().map_or(DictCell::Empty, DictCell::Record),
         }

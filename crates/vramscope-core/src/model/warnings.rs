@@ -16,8 +16,6 @@ pub enum WarningKind {
     UnknownAction(String),
     /// A record lacks a key that it cannot do without; 0 or empty was taken.
     MissingKey(String),
-    /// A key holds a value of another type, which was ignored.
-    WrongType(String),
     /// The blocks of a segment do not add up to its `total_size`.
     BlocksDoNotFillSegment,
     /// A block does not begin where the one before it ends.
@@ -30,12 +28,6 @@ pub enum WarningKind {
     SegmentsOverlap,
     /// An event's time lies before its predecessor's.
     TimeRunsBackwards,
-    /// An allocation at an address where another is still live.
-    AllocAtLiveAddress,
-    /// An allocation live at the end of the trace is no active block of that size in the final state.
-    LiveAllocationWithoutBlock,
-    /// Undoing the recorded segment events from the final state met a range that is not there.
-    SegmentEventMismatch,
     /// Text that is not valid UTF-8; replacement characters stand for the bad bytes.
     InvalidUtf8,
     /// Bytes after the end of the pickle, other than the NULs that torch's HTML pads with.
@@ -93,8 +85,10 @@ impl Warnings {
 
     /// Whether the place of another one of this kind would be kept.
     pub(crate) fn wants_place(&self, kind: &WarningKind) -> bool {
-        let known = self.list.iter().find(|warning| warning.kind == *kind);
-        known.is_none_or(|warning| warning.places.len() < PLACES_KEPT)
+        match self.list.iter().find(|warning| warning.kind == *kind) {
+            Some(warning) => warning.places.len() < PLACES_KEPT,
+            None => self.list.len() < Self::KINDS_KEPT,
+        }
     }
 
     /// All kinds met.

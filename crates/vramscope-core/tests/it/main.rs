@@ -14,4 +14,5 @@ mod official;
 mod random;
 mod real;
 mod second_opinion;
+mod sharing;
 mod support;
