@@ -51,6 +51,8 @@ struct State {
     /// The last sharp picture that a mark was left for.
     marked: RequestId,
     pointer: Option<(f64, f64)>,
+    /// A clicked place (device px of the picture) that the worker is still to be asked about.
+    clicked: Option<(DrawRequest, (f64, f64))>,
     /// The place that the worker is asked about, and whether the pointer has moved since.
     hitting: Option<RequestId>,
     is_hit_stale: bool,
@@ -135,6 +137,12 @@ impl TimelineCanvas {
         self.inner.schedule();
     }
 
+    /// Asks what is at a place (device px) of a picture, whatever the mouse does meanwhile.
+    pub fn click(&self, draw: DrawRequest, at_px: (f64, f64)) {
+        self.inner.state.borrow_mut().clicked = Some((draw, at_px));
+        self.inner.ask_what_is_there();
+    }
+
     /// Outlines what is pinned, two pixels wide, until told otherwise.
     pub fn pin(&self, allocation: Option<AllocationId>) {
         {
@@ -203,8 +211,15 @@ impl CanvasListener for Inner {
             if state.hitting == Some(hit.request) {
                 state.hitting = None;
             }
+            // A row of another device is another allocation; of an older view the outline still stands for
+            // what moves away under the pointer, until the answer for the new one comes.
+            let is_elsewhere = state
+                .wanted
+                .is_none_or(|(wanted, _)| wanted.look.device != hit.draw.look.device);
             let hovered = match &hit.on {
-                HitOn::One(preview) if state.pointer.is_some() => Some(preview.allocation),
+                HitOn::One(preview) if state.pointer.is_some() && !is_elsewhere => {
+                    Some(preview.allocation)
+                }
                 _ => None,
             };
             if hovered != state.hovered {
@@ -259,15 +274,19 @@ impl Inner {
 
     fn ask_what_is_there(&self) {
         let mut state = self.state.borrow_mut();
-        let Some((draw, _)) = state.wanted else {
+        let Some((wanted, _)) = state.wanted else {
             return;
         };
-        let Some(at) = state.pointer else { return };
+        let hovered = state.pointer.map(|at| (wanted, state.area.to_px(at)));
+        let Some((draw, (x_px, y_px))) = state.clicked.or(hovered) else {
+            return;
+        };
         state.is_hit_stale = state.hitting.is_some();
         if state.is_hit_stale {
             return;
         }
-        let (x_px, y_px) = state.area.to_px(at);
+        // After a click, what the mouse has moved to since is asked next.
+        state.is_hit_stale = state.clicked.take().is_some();
         let request = self.session.next_request();
         state.hitting = Some(request);
         drop(state);

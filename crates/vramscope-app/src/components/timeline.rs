@@ -181,6 +181,19 @@ fn use_picture(
             canvas.pin(*pinned);
         }
     });
+    let look = props.look;
+    use_effect_with(
+        (canvas.clone(), props.view.clicked),
+        move |(canvas, clicked)| {
+            if let (Some(canvas), Some(click), Some(area)) = (&**canvas, clicked, area) {
+                let draw = DrawRequest {
+                    look,
+                    viewport: click.region.viewport(area.size_px()),
+                };
+                canvas.click(draw, click.at_px);
+            }
+        },
+    );
     // What is under a still pointer changes with the picture.
     use_effect_with((canvas.clone(), pointer, draw), |(canvas, pointer, _)| {
         if let Some(canvas) = &**canvas {

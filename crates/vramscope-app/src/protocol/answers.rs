@@ -85,6 +85,10 @@ pub struct RangeFacts {
 pub struct Hit {
     /// The question.
     pub request: RequestId,
+    /// The picture asked about.
+    pub draw: DrawRequest,
+    /// The place asked about, in device px of the picture.
+    pub at_px: (f64, f64),
     /// The moment that the pixel column shows; `None` left or right of the recording.
     pub moment: Option<MomentFacts>,
     /// What is there.

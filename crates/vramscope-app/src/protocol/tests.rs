@@ -114,6 +114,8 @@ fn replies() {
     };
     there_and_back(&Reply::Hit(Box::new(Hit {
         request: 1,
+        draw: draw(),
+        at_px: (0.1 + 0.2, 7.0),
         moment: Some(MomentFacts {
             time_us: Some(i64::MIN),
             ..MomentFacts::default()

@@ -141,6 +141,11 @@ impl OpenFile {
 
     pub(super) fn choose_device(&mut self, place: usize) {
         if place < self.views.len() {
+            if place != self.device
+                && let Some(view) = self.view_mut()
+            {
+                view.hide();
+            }
             self.device = place;
             self.choose_axis(self.axis);
         }
@@ -179,6 +184,7 @@ impl OpenFile {
         let place = match &reply {
             Reply::Overview(overview) => place_of(overview.device),
             Reply::Details(details) => place_of(details.device),
+            Reply::Hit(hit) => place_of(hit.draw.look.device).filter(|&place| place == self.device),
             Reply::Legend(legend) => place_of(legend.look.device),
             Reply::Range(facts) => place_of(facts.device),
             _ => Some(self.device),

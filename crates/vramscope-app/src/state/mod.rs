@@ -26,7 +26,7 @@ use yew::Reducible;
 pub use file::{OpenFile, Phase, Tab};
 pub use navigation::{Navigation, Region};
 pub use shared::Shared;
-pub use view::{DeviceView, Hovered};
+pub use view::{Click, DeviceView, Hovered};
 
 use crate::engine::SessionId;
 use crate::protocol::{Axis, ColourBy, Reply, ThemeName};
@@ -154,10 +154,10 @@ pub enum Action {
     Select(Option<(f64, f64)>),
     /// What lies between two places of the picture (fractions of its width) is selected.
     SelectBetween(f64, f64),
-    /// The pointer left the picture.
-    Leave,
-    /// What is under the pointer is pinned.
-    PinHovered,
+    /// The pointer came over the picture, or left it.
+    Point(bool),
+    /// What is at this place of the picture (device px) is pinned.
+    Click(f64, f64),
     /// An allocation is pinned.
     Pin(AllocationId),
     /// Lets go of the topmost thing: help, box zoom, pin, selection.
@@ -190,6 +190,12 @@ impl State {
         self.tab()?.ready()
     }
 
+    fn has_click(&self) -> bool {
+        self.file()
+            .and_then(|file| file.view())
+            .is_some_and(|view| view.clicked.is_some())
+    }
+
     fn has_pin(&self) -> bool {
         self.file()
             .and_then(|file| file.view())
@@ -203,7 +209,12 @@ impl State {
                 self.current = Some(id);
                 self.view = ViewKind::Timeline;
             }
-            Action::Reply(id, reply) => self.edit_tab(id, |tab| tab.take(*reply)),
+            Action::Reply(id, reply) => {
+                let had_click = self.has_click();
+                self.edit_tab(id, |tab| tab.take(*reply));
+                // The click is answered now.
+                self.details_open |= had_click && !self.has_click() && self.has_pin();
+            }
             Action::Close(id) => self.close(id),
             Action::Switch(id) => self.current = Some(id),
             Action::SwitchBy(steps) => self.switch_by(steps),
@@ -228,9 +239,9 @@ impl State {
             }
             Action::Select(range) => self.edit_view(|view| view.select(range)),
             Action::SelectBetween(from, to) => self.edit_view(|view| view.select_between(from, to)),
-            Action::Leave => self.edit_view(|view| view.hovered = None),
-            Action::PinHovered => {
-                self.edit_view(DeviceView::pin_hovered);
+            Action::Point(is_over) => self.edit_view(|view| view.point(is_over)),
+            Action::Click(x_px, y_px) => {
+                self.edit_view(|view| view.click((x_px, y_px)));
                 // A click asks for details, folded away or not.
                 self.details_open |= self.has_pin();
             }

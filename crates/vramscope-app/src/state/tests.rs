@@ -7,8 +7,9 @@ use yew::Reducible;
 use super::keys::{Command, Press, command};
 use super::*;
 use crate::protocol::{
-    Axes, Bounds, Details, DeviceFacts, EventMark, EventPlace, Failure, FileFacts, Hit, HitOn,
-    Life, Note, NoteLevel, Opened, Preview, Progress, RangeFacts, StackLines, StackOrigin,
+    Axes, Bounds, Details, DeviceFacts, DrawRequest, EventMark, EventPlace, Failure, FileFacts,
+    Hit, HitOn, Life, Look, Note, NoteLevel, Opened, Preview, Progress, RangeFacts, StackLines,
+    StackOrigin,
 };
 
 const EVENTS: f64 = 1_000.0;
@@ -109,12 +110,44 @@ fn opened() -> Opened {
     }
 }
 
-fn hit(on: HitOn) -> Reply {
-    Reply::Hit(Box::new(Hit {
-        request: 1,
-        moment: None,
-        on,
-    }))
+/// Where the pointer is in these tests, device px.
+const AT_PX: (f64, f64) = (30.0, 20.0);
+
+impl Page {
+    /// What the worker answers about a place of what is shown now.
+    fn hit_at(&self, at_px: (f64, f64), on: HitOn) -> Reply {
+        Reply::Hit(Box::new(Hit {
+            request: 1,
+            draw: DrawRequest {
+                look: Look {
+                    device: self.file().facts().unwrap().device,
+                    axis: self.file().axis,
+                    ..Look::default()
+                },
+                viewport: self.view().region.viewport((640, 480)),
+            },
+            at_px,
+            moment: None,
+            on,
+        }))
+    }
+
+    fn hit(&self, on: HitOn) -> Reply {
+        self.hit_at(AT_PX, on)
+    }
+
+    fn hover(&mut self, on: HitOn) {
+        let reply = self.hit(on);
+        self.reply(1, reply);
+    }
+
+    fn click(&mut self) {
+        self.act(Action::Click(AT_PX.0, AT_PX.1));
+    }
+
+    fn pinned(&self) -> Option<u32> {
+        self.view().pinned.map(|allocation| allocation.0)
+    }
 }
 
 fn one(allocation: u32) -> HitOn {
@@ -261,31 +294,81 @@ fn the_peak_comes_to_the_middle() {
 fn a_click_pins_what_is_hovered() {
     let mut page = Page::with_file();
     page.act(Action::Details(false));
-    page.reply(1, hit(one(7)));
-    page.act(Action::PinHovered);
+    page.hover(one(7));
+    page.click();
     assert_eq!(page.view().pinned, Some(AllocationId(7)));
     assert!(page.0.details_open);
     page.reply(1, details(8));
     assert!(page.view().details.is_none(), "of another allocation");
     page.reply(1, details(7));
     assert!(page.view().details.is_some());
-    page.reply(1, hit(HitOn::Nothing));
-    page.act(Action::PinHovered);
+    page.hover(HitOn::Nothing);
+    page.click();
     assert_eq!(page.view().pinned, None);
 }
 
 #[test]
 fn a_tap_pins_what_it_turns_out_to_be_on() {
     let mut page = Page::with_file();
-    page.act(Action::PinHovered);
-    page.reply(1, hit(one(7)));
-    assert_eq!(page.view().pinned, Some(AllocationId(7)));
-    page.reply(1, hit(one(8)));
-    assert_eq!(
-        page.view().pinned,
-        Some(AllocationId(7)),
-        "only the tap pins"
-    );
+    page.act(Action::Details(false));
+    page.click();
+    assert!(!page.0.details_open, "nothing to show yet");
+    // A finger that is lifted leaves.
+    page.act(Action::Point(false));
+    page.hover(one(7));
+    assert_eq!(page.pinned(), Some(7));
+    assert!(page.0.details_open);
+    assert!(page.view().hovered.is_none(), "the finger is gone");
+    page.act(Action::Point(true));
+    page.hover(one(8));
+    assert_eq!(page.pinned(), Some(7), "only the tap pins");
+    assert!(page.view().hovered.is_some());
+}
+
+#[test]
+fn a_click_pins_what_is_there_now() {
+    let mut page = Page::with_file();
+    page.hover(one(7));
+    let stale = page.hit(one(7));
+    let zoom = Navigation::Zoom {
+        factor: (2.0, 1.0),
+        at: (0.5, 0.5),
+    };
+    page.go(zoom);
+    assert!(page.view().hovered.is_none());
+    page.click();
+    page.reply(1, stale);
+    assert_eq!(page.pinned(), None, "of the view before the zoom");
+    assert!(page.view().hovered.is_none());
+    let elsewhere = page.hit_at((31.0, 20.0), one(8));
+    page.reply(1, elsewhere);
+    assert_eq!(page.pinned(), None, "of where the mouse has gone since");
+    let clicked = page.hit(one(9));
+    page.go(zoom);
+    page.reply(1, clicked);
+    assert_eq!(page.pinned(), Some(9), "the answer may come after a zoom");
+}
+
+#[test]
+fn what_moves_nothing_changes_nothing_under_the_pointer() {
+    let mut page = Page::with_file();
+    page.hover(one(7));
+    page.go(Navigation::FitAll);
+    assert!(page.view().hovered.is_some());
+}
+
+#[test]
+fn an_answer_about_another_device_is_dropped() {
+    let mut page = Page::with_file();
+    let stale = page.hit(one(7));
+    page.click();
+    page.act(Action::Device(1));
+    page.click();
+    page.reply(1, stale);
+    assert_eq!(page.pinned(), None);
+    assert!(page.view().hovered.is_none());
+    page.act(Action::Device(0));
+    assert_eq!((page.pinned(), page.view().clicked), (None, None));
 }
 
 #[test]

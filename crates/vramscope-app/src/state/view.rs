@@ -3,12 +3,37 @@
 use super::Shared;
 use super::navigation::{self, Navigation, Region};
 use crate::protocol::{
-    Axis, Bounds, Details, DeviceFacts, Hit, HitOn, Legend, Overview, RangeFacts, Reply,
+    Axis, Bounds, Details, DeviceFacts, DrawRequest, Hit, HitOn, Legend, Overview, RangeFacts,
+    Reply,
 };
 use vramscope_core::ids::AllocationId;
 
 /// What is under the pointer.
 pub type Hovered = Shared<Hit>;
+
+/// A click: where, and in which part of the timeline.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct Click {
+    /// The place, device px of the picture.
+    pub at_px: (f64, f64),
+    /// What was visible.
+    pub region: Region,
+    /// On this axis.
+    pub axis: Axis,
+}
+
+impl Click {
+    /// Whether an answer is about this place.
+    fn is_at(&self, hit: &Hit) -> bool {
+        self.at_px == hit.at_px && is_of(&hit.draw, self.region, self.axis)
+    }
+}
+
+/// Whether a picture shows this part of the timeline.
+fn is_of(draw: &DrawRequest, region: Region, axis: Axis) -> bool {
+    let size = (draw.viewport.width_px, draw.viewport.height_px);
+    draw.look.axis == axis && draw.viewport == region.viewport(size)
+}
 
 /// What is shown of one device.
 #[derive(Clone, PartialEq, Debug)]
@@ -35,8 +60,11 @@ pub struct DeviceView {
     pub came_from: Option<(Axis, (f64, f64))>,
     /// What the selected range holds, once the worker has said so.
     pub selection: Option<RangeFacts>,
-    /// Whether to pin what the next answer about the pointer says: a finger does not hover before it taps.
-    wants_pin: bool,
+    /// The click that waits for an answer: what it is on will be pinned. A finger does not hover before it
+    /// taps, and a mouse may click before what it is on is known.
+    pub clicked: Option<Click>,
+    /// Whether the pointer has left the picture: answers about it that are still to come say nothing.
+    pointer_left: bool,
     /// Whether to fit the view to the pinned allocation as soon as its place is known.
     wants_fit: bool,
     peak_moment: u32,
@@ -56,7 +84,8 @@ impl DeviceView {
             axis: Axis::Events,
             came_from: None,
             selection: None,
-            wants_pin: false,
+            clicked: None,
+            pointer_left: false,
             wants_fit: false,
             peak_moment: facts.peak_moment,
         }
@@ -97,6 +126,15 @@ impl DeviceView {
     }
 
     pub(super) fn navigate(&mut self, navigation: Navigation, axis: Axis, bounds: &Bounds) {
+        let before = self.region;
+        self.go(navigation, axis, bounds);
+        if self.region != before {
+            // Something else may be under the pointer now.
+            self.hovered = None;
+        }
+    }
+
+    fn go(&mut self, navigation: Navigation, axis: Axis, bounds: &Bounds) {
         match navigation {
             Navigation::Peak => {
                 if let Some(x) = self.peak_x(axis) {
@@ -157,16 +195,52 @@ impl DeviceView {
         )));
     }
 
-    /// Pins what is under the pointer; where nothing is, lets go.
-    pub(super) fn pin_hovered(&mut self) {
-        self.wants_pin = self.hovered.is_none();
-        match self.hovered.as_ref().map(|hit| &hit.on) {
-            Some(HitOn::One(preview)) => self.pin(preview.allocation),
-            Some(HitOn::Nothing) => {
+    /// Pins what is at a place of the picture (device px), as soon as that is known.
+    pub(super) fn click(&mut self, at_px: (f64, f64)) {
+        let click = Click {
+            at_px,
+            region: self.region,
+            axis: self.axis,
+        };
+        match self.hovered.clone().filter(|hit| click.is_at(hit)) {
+            Some(hit) => self.pin_hit(&hit),
+            None => self.clicked = Some(click),
+        }
+    }
+
+    /// Pins what was hit; where nothing is, lets go.
+    fn pin_hit(&mut self, hit: &Hit) {
+        self.clicked = None;
+        match &hit.on {
+            HitOn::One(preview) => self.pin(preview.allocation),
+            HitOn::Nothing => {
                 self.pinned = None;
                 self.details = None;
             }
-            Some(HitOn::Several(_)) | None => {}
+            HitOn::Several(_) => {}
+        }
+    }
+
+    /// The pointer is over the picture, or no longer.
+    pub(super) fn point(&mut self, is_over: bool) {
+        self.pointer_left = !is_over;
+        if !is_over {
+            self.hovered = None;
+        }
+    }
+
+    /// Another device is shown: nothing points here any more.
+    pub(super) fn hide(&mut self) {
+        self.hovered = None;
+        self.clicked = None;
+    }
+
+    fn take_hit(&mut self, hit: Hit) {
+        if self.clicked.is_some_and(|click| click.is_at(&hit)) {
+            self.pin_hit(&hit);
+        }
+        if !self.pointer_left && is_of(&hit.draw, self.region, self.axis) {
+            self.hovered = Some(Shared::new(hit));
         }
     }
 
@@ -192,12 +266,7 @@ impl DeviceView {
     /// Takes an answer about this device; one that is no longer wanted changes nothing.
     pub(super) fn take(&mut self, reply: Reply, bounds: &Bounds) {
         match reply {
-            Reply::Hit(hit) => {
-                self.hovered = Some(Shared::new(*hit));
-                if self.wants_pin {
-                    self.pin_hovered();
-                }
-            }
+            Reply::Hit(hit) => self.take_hit(*hit),
             Reply::Details(details) if self.pinned == Some(details.allocation) => {
                 self.details = Some(Shared::new(*details));
                 if std::mem::take(&mut self.wants_fit) {

@@ -141,6 +141,8 @@ fn hit(
     };
     Some(Hit {
         request,
+        draw: *draw,
+        at_px: (x_px, y_px),
         moment,
         on,
     })

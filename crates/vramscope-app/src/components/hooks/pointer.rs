@@ -40,6 +40,8 @@ pub(crate) struct PointerHandlers {
 struct Hand {
     gesture: Rc<RefCell<Gesture>>,
     at: UseStateSetter<Option<Point>>,
+    /// Whether no pointer was over the stage.
+    was_away: bool,
     draft: UseStateSetter<Option<Draft>>,
     area: Option<PlotArea>,
     dispatch: Callback<Action>,
@@ -58,6 +60,7 @@ pub(crate) fn use_pointer(
     let hand = Hand {
         gesture: gesture.clone(),
         at: at.setter(),
+        was_away: at.is_none(),
         draft: draft.setter(),
         area,
         dispatch,
@@ -100,7 +103,7 @@ impl Hand {
             .borrow_mut()
             .press(event.pointer_id(), at, kind);
         // A finger has not hovered: what it taps must be asked for.
-        self.at.set(Some(at));
+        self.point(at);
         if let Some(element) = event.target_dyn_into::<HtmlElement>() {
             let _ = element.set_pointer_capture(event.pointer_id());
         }
@@ -108,7 +111,7 @@ impl Hand {
 
     fn moved(&self, event: &PointerEvent) {
         let Some(at) = place(event) else { return };
-        self.at.set(Some(at));
+        self.point(at);
         let outcome = self.gesture.borrow_mut().moved(event.pointer_id(), at);
         if self.gesture.borrow().is_active() {
             self.apply(outcome);
@@ -129,7 +132,14 @@ impl Hand {
     fn leave(&self, _: &PointerEvent) {
         if !self.gesture.borrow().is_active() {
             self.at.set(None);
-            self.dispatch.emit(Action::Leave);
+            self.dispatch.emit(Action::Point(false));
+        }
+    }
+
+    fn point(&self, at: Point) {
+        self.at.set(Some(at));
+        if self.was_away {
+            self.dispatch.emit(Action::Point(true));
         }
     }
 
@@ -192,6 +202,9 @@ fn act_on(outcome: Outcome, area: &PlotArea, dispatch: &Callback<Action>) {
             let corners = (fractions(area, from), fractions(area, to));
             dispatch.emit(Action::Navigate(Navigation::ShowBox(corners.0, corners.1)));
         }
-        Outcome::Click(_) => dispatch.emit(Action::PinHovered),
+        Outcome::Click(at) => {
+            let (x_px, y_px) = area.to_px(at);
+            dispatch.emit(Action::Click(x_px, y_px));
+        }
     }
 }
