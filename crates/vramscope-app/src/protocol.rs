@@ -74,8 +74,8 @@ pub enum Request {
         /// Absolute address.
         url: String,
     },
-    /// Draw a part of the timeline. Answered by [`Reply::Drawn`] with an `ImageBitmap`, or not at all if
-    /// a newer one has come.
+    /// Draw a part of the timeline. Answered by [`Reply::Drawn`] with an `ImageBitmap` or by
+    /// [`Reply::NotDrawn`], or not at all if a newer one has come.
     Draw {
         /// Given back in the answer.
         request: RequestId,
@@ -170,6 +170,11 @@ pub enum Reply {
     Failed(Box<Failure>),
     /// A picture; the `ImageBitmap` is attached.
     Drawn(DrawnFrame),
+    /// There is no picture to be had, for want of memory or of the file.
+    NotDrawn {
+        /// The question.
+        request: RequestId,
+    },
     /// See [`Request::Overview`].
     Overview(Overview),
     /// See [`Request::Hit`].

@@ -11,7 +11,8 @@ use super::{BoxCss, Canvases, PlotArea, axes, context_2d};
 use crate::browser::clock;
 use crate::engine::{CanvasListener, DrawnBitmap, Session};
 use crate::protocol::{
-    Bounds, DrawRequest, HitOn, OutlineColumns, OutlineSlot, Reply, Request, RequestId, Viewport,
+    Bounds, DrawRequest, Hit, HitOn, OutlineColumns, OutlineSlot, Reply, Request, RequestId,
+    Viewport,
 };
 use vramscope_core::ids::AllocationId;
 
@@ -47,7 +48,9 @@ struct State {
     pictures: Pictures,
     /// The picture that the worker is asked for: it gets one at a time, so that the next is always the
     /// newest.
-    drawing: Option<RequestId>,
+    drawing: Option<(RequestId, DrawRequest)>,
+    /// What the worker could not draw: asked for again only once something else was.
+    refused: Option<DrawRequest>,
     /// The last sharp picture that a mark was left for.
     marked: RequestId,
     pointer: Option<(f64, f64)>,
@@ -165,8 +168,9 @@ impl CanvasListener for Inner {
     fn drawn(&self, drawn: DrawnBitmap) {
         {
             let state = &mut *self.state.borrow_mut();
-            if state.drawing == Some(drawn.frame.request) {
+            if state.is_drawing(drawn.frame.request) {
                 state.drawing = None;
+                state.refused = None;
             }
             let wanted = state
                 .wanted
@@ -205,7 +209,22 @@ impl CanvasListener for Inner {
     }
 
     fn other(&self, reply: &Reply) {
-        let Reply::Hit(hit) = reply else { return };
+        match reply {
+            Reply::Hit(hit) => self.hit(hit),
+            Reply::NotDrawn { request } => {
+                let state = &mut *self.state.borrow_mut();
+                if state.is_drawing(*request) {
+                    state.refused = state.drawing.take().map(|(_, draw)| draw);
+                }
+                self.ask_again();
+            }
+            _ => {}
+        }
+    }
+}
+
+impl Inner {
+    fn hit(&self, hit: &Hit) {
         {
             let state = &mut *self.state.borrow_mut();
             if state.hitting == Some(hit.request) {
@@ -233,9 +252,7 @@ impl CanvasListener for Inner {
         }
         self.schedule();
     }
-}
 
-impl Inner {
     /// Asks for what is wanted, unless it is there or being drawn.
     fn ask_for_picture(&self) {
         let mut state = self.state.borrow_mut();
@@ -256,8 +273,11 @@ impl Inner {
                 ..wanted
             }
         };
+        if state.refused == Some(draw) {
+            return;
+        }
         let request = self.session.next_request();
-        state.drawing = Some(request);
+        state.drawing = Some((request, draw));
         drop(state);
         self.session.ask(&Request::Draw { request, draw });
     }
@@ -380,6 +400,10 @@ impl Inner {
 }
 
 impl State {
+    fn is_drawing(&self, request: RequestId) -> bool {
+        self.drawing.is_some_and(|(drawing, _)| drawing == request)
+    }
+
     /// Leaves a mark the first time that a sharp picture is presented.
     fn mark(&mut self, wanted: &DrawRequest) {
         let Some(sharp) = self.pictures.sharp(wanted) else {

@@ -27,7 +27,19 @@ impl Bitmaps {
     }
 
     /// The frame's pixels.
+    ///
+    /// # Errors
+    /// What the browser says: the canvas is too large, its memory is gone.
     pub(super) fn bitmap(&mut self, frame: &Frame) -> Result<ImageBitmap, JsValue> {
+        let bitmap = self.transfer(frame);
+        if bitmap.is_err() {
+            // The next one gets a fresh canvas.
+            self.canvas = None;
+        }
+        bitmap
+    }
+
+    fn transfer(&mut self, frame: &Frame) -> Result<ImageBitmap, JsValue> {
         let (canvas, context) = self.canvas(frame.width_px, frame.height_px)?;
         let pixels = Clamped(frame.rgba.as_slice());
         let image =

@@ -29,7 +29,7 @@ use std::rc::Rc;
 
 use js_sys::Array;
 use wasm_bindgen::JsValue;
-use web_sys::MessageEvent;
+use web_sys::{ImageBitmap, MessageEvent};
 
 use crate::browser::clock;
 use crate::protocol::{DrawRequest, DrawnFrame, Reply, Request, RequestId, from_text};
@@ -102,7 +102,14 @@ fn work(worker: &Rc<RefCell<Worker>>, port: &Rc<Port>, ticks: &port::Ticks) {
                 worker.borrow_mut().document = opened;
             });
         }
-        Request::Draw { request, draw } => worker.borrow_mut().draw(request, &draw, port),
+        Request::Draw { request, draw } => match worker.borrow_mut().draw(request, &draw) {
+            Ok((drawn, bitmap)) => port.send_with(&Reply::Drawn(drawn), &bitmap.into()),
+            Err(error) => {
+                port::log_error(&error);
+                // The page asks for one picture at a time: it waits for an answer.
+                port.send(&Reply::NotDrawn { request });
+            }
+        },
         question => {
             let worker = &mut *worker.borrow_mut();
             let answer = worker
@@ -132,25 +139,21 @@ fn warm_up(worker: &mut Worker, ticks: &port::Ticks) {
 }
 
 impl Worker {
-    fn draw(&mut self, request: RequestId, draw: &DrawRequest, port: &Port) {
-        let Some(document) = &mut self.document else {
-            return;
-        };
+    fn draw(
+        &mut self,
+        request: RequestId,
+        draw: &DrawRequest,
+    ) -> Result<(DrawnFrame, ImageBitmap), String> {
+        let document = self.document.as_ref().ok_or("no file to draw")?;
         let start_ms = clock::now_ms();
-        let Some(device) = document.device(draw.look.device) else {
-            return;
-        };
+        let device = document.device(draw.look.device).ok_or("no such device")?;
         let (events, allocations) = (
             device.history.event_count,
             device.history.allocations.len() as u32,
         );
-        let Some(frame) = self.painter.draw(document, draw) else {
-            return;
-        };
-        let bitmap = match self.bitmaps.bitmap(frame) {
-            Ok(bitmap) => bitmap,
-            Err(error) => return port::log_error(&crate::browser::error_text(&error)),
-        };
+        let frame = self.painter.draw(document, draw).ok_or("no such device")?;
+        let bitmap = self.bitmaps.bitmap(frame);
+        let bitmap = bitmap.map_err(|error| crate::browser::error_text(&error))?;
         let draw_ms = clock::now_ms() - start_ms;
         let drawn = DrawnFrame {
             request,
@@ -159,6 +162,6 @@ impl Worker {
             events,
             allocations,
         };
-        port.send_with(&Reply::Drawn(drawn), &bitmap.into());
+        Ok((drawn, bitmap))
     }
 }
