@@ -37,7 +37,7 @@ pub(super) fn FactsView(props: &FactsViewProps) -> Html {
                 <td title={sentences::exact_bytes(facts.peak_bytes)}>{ display::bytes(facts.peak_bytes) }</td>
                 <td title={sentences::exact_bytes(facts.peak_reserved_bytes)}>{ display::bytes(facts.peak_reserved_bytes) }</td>
                 <td title={sentences::exact_bytes(facts.final_bytes)}>{ display::bytes(facts.final_bytes) }</td>
-                <td>{ display::count(facts.oom_moments.len() as u64) }</td>
+                <td>{ display::count(facts.ooms) }</td>
             </tr>
         }
     };

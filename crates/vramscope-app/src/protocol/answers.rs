@@ -34,7 +34,8 @@ pub struct Overview {
     pub active_bytes: Vec<u64>,
     /// Per column, the highest sum of segments in it. Empty where segments are not known.
     pub reserved_bytes: Vec<u64>,
-    /// Where allocations failed, in the axis's unit.
+    /// Where allocations failed, in the axis's unit, ascending; where there are more than columns, only the
+    /// first of each column.
     pub oom_x: Vec<f64>,
     /// The peak's place.
     pub peak_x: f64,

@@ -88,8 +88,8 @@ pub struct DeviceFacts {
     pub time_span_us: Option<(i64, i64)>,
     /// The whole of the timeline on either axis.
     pub axes: Axes,
-    /// Failed allocations: the moment after each.
-    pub oom_moments: Vec<u32>,
+    /// How many allocations failed.
+    pub ooms: u64,
     /// What is special about this device, e.g. "recording began after 12 live allocations".
     pub notes: Vec<Note>,
 }

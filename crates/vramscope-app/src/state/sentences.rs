@@ -272,11 +272,8 @@ pub fn device_rows(facts: &DeviceFacts) -> Vec<(&'static str, String)> {
         rows.push(("Recorded for", display::duration(to - from)));
         rows.push(("From", display::date_time(from)));
     }
-    if !facts.oom_moments.is_empty() {
-        rows.push((
-            "Out of memory",
-            count_of(facts.oom_moments.len() as u64, "time", "times"),
-        ));
+    if facts.ooms > 0 {
+        rows.push(("Out of memory", count_of(facts.ooms, "time", "times")));
     }
     rows
 }

@@ -89,7 +89,7 @@ fn opened() -> Opened {
             events: Bounds::new(EVENTS, PEAK),
             time: times.map(|end| Bounds::new(end, PEAK)),
         },
-        oom_moments: Vec::new(),
+        ooms: 0,
         notes: vec![note("of the device")],
     };
     Opened {

@@ -160,7 +160,8 @@ fn overview(document: &Document, device: Device<'_>, axis: Axis, columns: u32) -
     } else {
         &[]
     };
-    let map = Minimap::new(&bands, index, steps, columns.clamp(1, MOST_COLUMNS));
+    let columns = columns.clamp(1, MOST_COLUMNS);
+    let map = Minimap::new(&bands, index, steps, columns);
     Overview {
         device: device.history.device,
         axis: if device.has_times() {
@@ -171,9 +172,36 @@ fn overview(document: &Document, device: Device<'_>, axis: Axis, columns: u32) -
         x: (0.0, bands.x_end()),
         active_bytes: map.active_bytes,
         reserved_bytes: map.reserved_bytes,
-        oom_x: oom_moments(document, device)
-            .map(|moment| bands.moment_x(moment as usize))
-            .collect(),
+        oom_x: thinned(
+            oom_moments(document, device)
+                .map(|moment| bands.moment_x(moment as usize))
+                .collect(),
+            bands.x_end(),
+            columns,
+        ),
         peak_x: bands.moment_x(device.history.peak_moment as usize),
+    }
+}
+
+/// Ascending places; where there are more than columns, only the first of each column: a job that retries
+/// can fail a million times.
+fn thinned(mut places: Vec<f64>, x_end: f64, columns: u32) -> Vec<f64> {
+    if places.len() > columns as usize {
+        places.dedup_by_key(|x| (*x / x_end * f64::from(columns)) as u32);
+    }
+    places
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_million_failures_are_one_per_column() {
+        let places: Vec<_> = (0..1_000_000).map(f64::from).collect();
+        let thin = thinned(places, 1e6, 100);
+        assert_eq!(thin.len(), 100);
+        assert_eq!(thin[..2], [0.0, 10_000.0]);
+        assert_eq!(thinned(vec![1.0, 1.1], 1e6, 100), [1.0, 1.1]);
     }
 }

@@ -69,7 +69,7 @@ fn device_facts(document: &Document, device: Device<'_>, notes: Vec<Note>) -> De
             events: device.bounds(Axis::Events),
             time: device.has_times().then(|| device.bounds(Axis::Time)),
         },
-        oom_moments: oom_moments(document, device).collect(),
+        ooms: oom_moments(document, device).count() as u64,
         notes,
     }
 }
