@@ -92,7 +92,7 @@ pub(super) fn Strip(props: &StripProps) -> Html {
         })
     };
     let onpointerup = {
-        let dispatch = commands.dispatch.clone();
+        let (held, dispatch) = (held.clone(), commands.dispatch.clone());
         Callback::from(move |event: PointerEvent| {
             let (x, width) = at(&event);
             let Some(brush) = held.borrow_mut().take() else {
@@ -105,6 +105,14 @@ pub(super) fn Strip(props: &StripProps) -> Html {
             }
         })
     };
+    // The system has taken the pointer for itself: it holds the brush no longer.
+    let onlostpointercapture = {
+        let held = held.clone();
+        Callback::from(move |_: PointerEvent| {
+            held.borrow_mut().take();
+        })
+    };
+    let onpointercancel = onlostpointercapture.clone();
     let ondblclick = commands.on(Action::Navigate(Navigation::FitAll));
     let percent = |x: f64| format!("{}%", x / x_end * 100.0);
     let is_whole = region.x_min <= 0.0 && region.x_max >= x_end;
@@ -121,7 +129,7 @@ pub(super) fn Strip(props: &StripProps) -> Html {
         </p>
         <div class="field" ref={node} role="img" title="Drag to show a range; double click shows everything"
             aria-label="Active and reserved memory over the whole recording"
-            {onpointerdown} {onpointermove} {onpointerup} {ondblclick}>
+            {onpointerdown} {onpointermove} {onpointerup} {onpointercancel} {onlostpointercapture} {ondblclick}>
             { picture }
             if !is_whole {
                 <div class="shade" style={format!("left:0;width:{}", percent(region.x_min))} />
