@@ -30,10 +30,10 @@ pub(super) fn range_facts(device: Device<'_>, axis: Axis, x: (f64, f64)) -> Opti
     let to = table.born.partition_point(|&born| born <= last);
     for row in from..to {
         facts.allocated += 1;
-        facts.allocated_bytes += table.bytes[row];
+        facts.allocated_bytes = facts.allocated_bytes.saturating_add(table.bytes[row]);
         if table.died[row] > last {
             facts.surviving += 1;
-            facts.surviving_bytes += table.bytes[row];
+            facts.surviving_bytes = facts.surviving_bytes.saturating_add(table.bytes[row]);
         }
     }
     Some(facts)
@@ -46,6 +46,19 @@ mod tests {
 
     const FIXTURE: &[u8] =
         include_bytes!("../../../../tests/fixtures/synth/torch-2.10-py-p4.pickle");
+
+    #[test]
+    fn sizes_beyond_all_memory_do_not_wrap() {
+        let mut document = Document::new(vramscope_core::decode(FIXTURE).unwrap());
+        document.histories[0]
+            .allocations
+            .bytes
+            .fill(u64::MAX / 2 + 1);
+        let device = document.devices().next().unwrap();
+        let end = device.bands(Axis::Events).x_end();
+        let facts = range_facts(device, Axis::Events, (0.0, end)).unwrap();
+        assert_eq!(facts.allocated_bytes, u64::MAX);
+    }
 
     #[test]
     fn parts_add_up_to_the_whole() {
