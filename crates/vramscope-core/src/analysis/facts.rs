@@ -8,10 +8,11 @@ mod words;
 use serde::{Deserialize, Serialize};
 
 use super::history::{History, NEVER};
+use super::replay::mismatched_segment_events;
 use super::summary::saturating_sum;
 use crate::Snapshot;
 use crate::ids::{AllocationId, EventId};
-use crate::model::{Action, DeviceIndex, WarningKind};
+use crate::model::{Action, DeviceIndex};
 
 pub use words::warning_text;
 
@@ -86,8 +87,19 @@ pub enum FactKind {
     },
     /// Trace and segments were not copied at the same instant.
     Skew {
-        /// Places at which they disagree.
-        places: u64,
+        /// Allocations live at the end of the trace without an active block.
+        live_without_block: u64,
+        /// Allocations whose block tells another requested size.
+        size_differs: u64,
+        /// Frees that were requested, but neither completed nor are they pending at the end.
+        not_completed: u64,
+        /// Segment events that cannot be undone from the final segments.
+        segment_events: u64,
+    },
+    /// Allocations were made where others were still live: frees are missing.
+    FreesMissing {
+        /// How often.
+        allocations: u64,
     },
     /// More memory was in use than was held from CUDA: trace and segments are not of one run.
     ActiveExceedsReserved {
@@ -148,9 +160,6 @@ pub fn facts(snapshot: &Snapshot, histories: &[History]) -> Vec<Fact> {
             None,
         );
     }
-    if let Some(kind) = skew(snapshot) {
-        add(kind, None);
-    }
     let host_segments = snapshot.host_segments.rows.iter();
     let host_bytes = saturating_sum(host_segments.map(|segment| segment.total_size));
     if host_bytes > 0 {
@@ -181,6 +190,8 @@ fn device_facts(snapshot: &Snapshot, history: &History) -> Vec<FactKind> {
                     .skipped()
                     .map(|action| FactKind::SkippedActions { action }),
             );
+            kinds.extend(frees_missing(history));
+            kinds.extend(skew(snapshot, history, &actions));
         }
     }
     if !has_segments(snapshot, history.device) {
@@ -368,20 +379,44 @@ fn pending_free(history: &History) -> Option<FactKind> {
     (allocations > 0).then_some(FactKind::PendingFree { allocations, bytes })
 }
 
-fn skew(snapshot: &Snapshot) -> Option<FactKind> {
-    let places = snapshot
-        .warnings
-        .list()
+fn frees_missing(history: &History) -> Option<FactKind> {
+    let allocations = history.mismatches.alloc_at_live_address;
+    (allocations > 0).then_some(FactKind::FreesMissing { allocations })
+}
+
+/// Where the trace does not lead to the final state. Nothing to compare where the file lists no segment.
+fn skew(snapshot: &Snapshot, history: &History, actions: &ActionsSeen) -> Option<FactKind> {
+    if snapshot.segments.is_empty() {
+        return None;
+    }
+    let found = &history.mismatches;
+    // Without any completion they were not recorded; that is a fact of its own.
+    let has_completions = actions.count(Action::FreeCompleted) > 0;
+    let counts = [
+        found.live_without_block,
+        found.block_size_differs,
+        if has_completions {
+            found.requested_without_completion
+        } else {
+            0
+        },
+        mismatched_segment_events(snapshot, history),
+    ];
+    let [
+        live_without_block,
+        size_differs,
+        not_completed,
+        segment_events,
+    ] = counts;
+    counts
         .iter()
-        .filter(|warning| {
-            matches!(
-                warning.kind,
-                WarningKind::LiveAllocationWithoutBlock | WarningKind::SegmentEventMismatch
-            )
+        .any(|&count| count > 0)
+        .then_some(FactKind::Skew {
+            live_without_block,
+            size_differs,
+            not_completed,
+            segment_events,
         })
-        .map(|warning| warning.count)
-        .sum();
-    (places > 0).then_some(FactKind::Skew { places })
 }
 
 #[cfg(test)]
@@ -435,6 +470,88 @@ mod tests {
             r#"{{"segments": [{SEGMENT}], "device_traces": [[{event}]]}}"#
         ));
         assert_eq!(found.first(), Some(&FactKind::StateOnly));
+    }
+
+    #[test]
+    fn a_trace_that_leads_to_its_end_is_no_skew() {
+        let events = r#"{"action": "segment_alloc", "addr": 4096, "size": 1024, "stream": 0},
+            {"action": "alloc", "addr": 4096, "size": 500, "stream": 0}"#;
+        let found = kinds(&format!(
+            r#"{{"segments": [{SEGMENT}], "device_traces": [[{events}]]}}"#
+        ));
+        let is_mismatch =
+            |kind: &FactKind| matches!(kind, FactKind::Skew { .. } | FactKind::FreesMissing { .. });
+        assert!(!found.iter().any(is_mismatch), "{found:?}");
+    }
+
+    #[test]
+    fn places_where_trace_and_final_state_disagree_are_counted() {
+        // One block of another size, one allocation without a block, one free that is not completed
+        // while another one is, one segment that was never mapped.
+        let events = r#"{"action": "alloc", "addr": 4096, "size": 400, "stream": 0},
+            {"action": "alloc", "addr": 4608, "size": 10, "stream": 0},
+            {"action": "alloc", "addr": 9000, "size": 10, "stream": 0},
+            {"action": "free_requested", "addr": 9000, "size": 10, "stream": 0},
+            {"action": "alloc", "addr": 9600, "size": 10, "stream": 0},
+            {"action": "free_requested", "addr": 9600, "size": 10, "stream": 0},
+            {"action": "free_completed", "addr": 9600, "size": 10, "stream": 0},
+            {"action": "segment_alloc", "addr": 8192, "size": 2048, "stream": 0}"#;
+        let json = format!(r#"{{"segments": [{SEGMENT}], "device_traces": [[{events}]]}}"#);
+        let skew = FactKind::Skew {
+            live_without_block: 1,
+            size_differs: 1,
+            not_completed: 1,
+            segment_events: 1,
+        };
+        assert!(kinds(&json).contains(&skew), "{:?}", kinds(&json));
+        assert_eq!(
+            words::fact(skew, Some(0)).text,
+            "Trace and final state disagree in 4 places: 1 live allocation without a block, 1 block of another \
+             size, 1 requested free never completed, 1 segment event that does not fit."
+        );
+    }
+
+    #[test]
+    fn an_allocation_where_another_is_live() {
+        let alloc = r#"{"action": "alloc", "addr": 4096, "size": 500, "stream": 0}"#;
+        let found = kinds(&format!(
+            r#"{{"segments": [{SEGMENT}], "device_traces": [[{alloc}, {alloc}]]}}"#
+        ));
+        assert!(
+            found.contains(&FactKind::FreesMissing { allocations: 1 }),
+            "{found:?}"
+        );
+    }
+
+    #[test]
+    fn a_free_that_was_requested_before_the_recording_is_nothing_odd() {
+        let free = r#"{"action": "free_completed", "addr": 8192, "size": 500, "stream": 0}"#;
+        let map = r#"{"action": "segment_alloc", "addr": 4096, "size": 1024, "stream": 0}"#;
+        let found = kinds(&format!(
+            r#"{{"segments": [{SEGMENT}], "device_traces": [[{free}, {map}]]}}"#
+        ));
+        assert!(
+            !found
+                .iter()
+                .any(|kind| matches!(kind, FactKind::Skew { .. })),
+            "{found:?}"
+        );
+    }
+
+    #[test]
+    fn a_few_missing_stacks_are_no_gap() {
+        let level = |without| {
+            let kind = FactKind::NoStacks {
+                without,
+                before_recording: 0,
+                of: 542,
+            };
+            words::fact(kind, Some(0)).level
+        };
+        assert_eq!(level(1), FactLevel::Notice);
+        assert_eq!(level(27), FactLevel::Notice);
+        assert_eq!(level(28), FactLevel::Gap);
+        assert_eq!(level(542), FactLevel::Gap);
     }
 
     #[test]

@@ -68,28 +68,11 @@ impl Replay {
     /// Prepares the states of `history`'s device.
     #[must_use]
     pub fn of(snapshot: &Snapshot, history: &History) -> Self {
-        let mut ranges = final_ranges(snapshot, history.device);
         let mut steps = Vec::new();
-        let mut mismatched_segment_events = 0;
-        for moment in (1..=history.event_count).rev() {
-            let row = history.first_event + moment - 1;
-            let Some(step) = step_of(&snapshot.events, snapshot, row, moment) else {
-                continue;
-            };
-            let fits = if step.is_mapping {
-                ranges.remove(&step.range)
-            } else {
-                ranges.insert(step.range)
-            };
-            if fits {
-                steps.push(step);
-            } else {
-                mismatched_segment_events += 1;
-            }
-        }
+        let (first, mismatched_segment_events) = undo(snapshot, history, |step| steps.push(step));
         steps.reverse();
         Self {
-            range_keyframes: range_keyframes(ranges, &steps),
+            range_keyframes: range_keyframes(first, &steps),
             live_keyframes: live_keyframes(history),
             steps,
             mismatched_segment_events,
@@ -146,6 +129,37 @@ impl Step {
             ranges.remove(&self.range);
         }
     }
+}
+
+/// How many segment events do not fit the final state: [`Replay::mismatched_segment_events`] without
+/// what it takes to reach every moment.
+#[must_use]
+pub fn mismatched_segment_events(snapshot: &Snapshot, history: &History) -> u64 {
+    undo(snapshot, history, drop).1
+}
+
+/// Undoes the segment events from the final state, newest first, and hands on those that fit. The
+/// ranges before all of them, and how many did not fit.
+fn undo(snapshot: &Snapshot, history: &History, mut fitting: impl FnMut(Step)) -> (Ranges, u64) {
+    let mut ranges = final_ranges(snapshot, history.device);
+    let mut mismatched = 0;
+    for moment in (1..=history.event_count).rev() {
+        let row = history.first_event + moment - 1;
+        let Some(step) = step_of(&snapshot.events, snapshot, row, moment) else {
+            continue;
+        };
+        let fits = if step.is_mapping {
+            ranges.remove(&step.range)
+        } else {
+            ranges.insert(step.range)
+        };
+        if fits {
+            fitting(step);
+        } else {
+            mismatched += 1;
+        }
+    }
+    (ranges, mismatched)
 }
 
 fn final_ranges(snapshot: &Snapshot, device: DeviceIndex) -> Ranges {

@@ -1,8 +1,11 @@
 //! Facts and warnings in words.
 
-use super::{Fact, FactKind, FactLevel};
+use super::{Fact, FactKind, FactLevel, saturating_sum};
 use crate::model::{DeviceIndex, WarningKind};
 use crate::units::{Bytes, Count};
+
+/// Fewer than one in this many is few.
+const FEW_OF: u64 = 20;
 
 /// Adds the words to the figures.
 pub(super) fn fact(kind: FactKind, device: Option<DeviceIndex>) -> Fact {
@@ -10,8 +13,8 @@ pub(super) fn fact(kind: FactKind, device: Option<DeviceIndex>) -> Fact {
         FactKind::NoStacks {
             without,
             before_recording,
-            ..
-        } if without == before_recording => FactLevel::Notice,
+            of,
+        } if without == before_recording || without < of.div_ceil(FEW_OF) => FactLevel::Notice,
         FactKind::SeveralDevices { .. }
         | FactKind::OutOfMemory { .. }
         | FactKind::HostMemory { .. }
@@ -99,10 +102,37 @@ fn text(kind: FactKind) -> String {
             Bytes(requested_bytes),
             Bytes(device_free_bytes)
         ),
-        FactKind::Skew { places } => format!(
-            "Trace and final state disagree in {} {}.",
-            Count(places),
-            plural(places, "place", "places")
+        FactKind::Skew {
+            live_without_block,
+            size_differs,
+            not_completed,
+            segment_events,
+        } => skew_text([
+            (
+                live_without_block,
+                "live allocation without a block",
+                "live allocations without a block",
+            ),
+            (
+                size_differs,
+                "block of another size",
+                "blocks of another size",
+            ),
+            (
+                not_completed,
+                "requested free never completed",
+                "requested frees never completed",
+            ),
+            (
+                segment_events,
+                "segment event that does not fit",
+                "segment events that do not fit",
+            ),
+        ]),
+        FactKind::FreesMissing { allocations } => format!(
+            "{} {} at an address where another was still live.",
+            Count(allocations),
+            plural(allocations, "allocation was made", "allocations were made")
         ),
         FactKind::ActiveExceedsReserved {
             active_bytes,
@@ -124,6 +154,22 @@ fn text(kind: FactKind) -> String {
             plural(allocations, "waits", "wait")
         ),
     }
+}
+
+/// In how many places trace and final state disagree, and which; `parts` without any are left out.
+fn skew_text(parts: [(u64, &str, &str); 4]) -> String {
+    let places = saturating_sum(parts.iter().map(|&(count, ..)| count));
+    let parts: Vec<_> = parts
+        .iter()
+        .filter(|(count, ..)| *count > 0)
+        .map(|&(count, one, many)| format!("{} {}", Count(count), plural(count, one, many)))
+        .collect();
+    format!(
+        "Trace and final state disagree in {} {}: {}.",
+        Count(places),
+        plural(places, "place", "places"),
+        parts.join(", ")
+    )
 }
 
 fn plural<'a>(count: u64, one: &'a str, many: &'a str) -> &'a str {
@@ -196,8 +242,13 @@ fn meaning_and_advice(kind: FactKind) -> [&'static str; 2] {
         ],
         FactKind::Skew { .. } => [
             "PyTorch copies the trace before it walks the segments; another thread may allocate in between. \
-             A few places are normal, many mean that the file was altered.",
+             A few places are normal; many mean that events were left out (skip_actions) or the file was altered.",
             "Dump while no other thread allocates.",
+        ],
+        FactKind::FreesMissing { .. } => [
+            "The free of the older one is not in the trace: it is shown as live until then, and may have been \
+             freed long before.",
+            "Record without skip_actions.",
         ],
         FactKind::HostMemory { .. } => ["It is no part of any device's figures.", ""],
         FactKind::PendingFree { .. } => [
@@ -216,22 +267,12 @@ pub fn warning_text(kind: &WarningKind) -> String {
             return format!("unknown action {action}, kept as it is");
         }
         WarningKind::MissingKey(key) => return format!("missing {key}, taken as 0 or empty"),
-        WarningKind::WrongType(key) => {
-            return format!("{key} has a value of another type, ignored");
-        }
         WarningKind::BlocksDoNotFillSegment => "blocks do not add up to their segment's total_size",
         WarningKind::BlocksNotContiguous => "a block does not begin where the one before it ends",
         WarningKind::SegmentSumsDiffer => "a segment's sums are not those of its blocks",
         WarningKind::SegmentsUnsorted => "segments are not in address order",
         WarningKind::SegmentsOverlap => "segments overlap",
         WarningKind::TimeRunsBackwards => "an event's time lies before its predecessor's",
-        WarningKind::AllocAtLiveAddress => {
-            "an allocation at an address where another is still live"
-        }
-        WarningKind::LiveAllocationWithoutBlock => {
-            "an allocation that is live at the end has no active block of its size"
-        }
-        WarningKind::SegmentEventMismatch => "a segment event does not fit the final state",
         WarningKind::InvalidUtf8 => "text is not valid UTF-8; the bad bytes are replaced",
         WarningKind::TrailingBytes => "bytes after the end of the data",
         WarningKind::DamagedEnd => {
