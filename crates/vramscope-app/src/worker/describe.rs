@@ -2,7 +2,7 @@
 
 use vramscope_core::analysis::call_sites::CallSiteId;
 use vramscope_core::analysis::details::{
-    self, AllocationDetails, DetailsOptions, allocation_details,
+    self, AllocationDetails, DetailsOptions, Lifetime, allocation_brief, allocation_details,
 };
 use vramscope_core::analysis::frames::FrameClass;
 use vramscope_core::analysis::live_at::top_call_sites;
@@ -45,23 +45,28 @@ pub(super) fn preview(
     device: Device<'_>,
     id: AllocationId,
 ) -> Option<Preview> {
-    let known = known(document, device, id)?;
+    let known = allocation_brief(&document.snapshot, device.history, id)?;
     let site = document
         .site_of(device)
         .get(id.index())
         .copied()
         .unwrap_or(CallSiteId::NONE);
+    let life = life(
+        [known.alloc, known.free_requested, known.free_completed],
+        known.lifetime,
+    );
+    let stream = |stream| stream_label(document, stream);
     let is_unusual = |name: &String| !name.starts_with("default");
     let remarks = [
         known.category.clone(),
-        stream(&known).filter(is_unusual),
-        pool(&known).filter(is_unusual),
+        known.stream.map(stream).filter(is_unusual),
+        known.pool.map(pool_label).filter(is_unusual),
     ];
     Some(Preview {
         allocation: id,
-        id: known.name.clone(),
+        id: known.name,
         bytes: known.requested_bytes,
-        life: life(&known),
+        life,
         user_frame: if site.index() == 0 {
             String::new()
         } else {
@@ -111,7 +116,10 @@ pub(super) fn details(
         address: known.address,
         bytes: known.requested_bytes,
         block_bytes: known.block.as_ref().map(|block| block.bytes),
-        life: life(&known),
+        life: life(
+            [known.alloc, known.free_requested, known.free_completed],
+            known.lifetime,
+        ),
         place: painter::place(device, id),
         properties: properties(document, &known),
         stack: stack_lines(&known),
@@ -129,19 +137,20 @@ fn known(document: &Document, device: Device<'_>, id: AllocationId) -> Option<Al
     allocation_details(&document.snapshot, device.history, id, options)
 }
 
-fn life(known: &AllocationDetails) -> Life {
+fn life(marks: [Option<details::EventMark>; 3], lifetime: Lifetime) -> Life {
     let mark = |mark: details::EventMark| EventMark {
         event: mark.number,
         moment: mark.number.saturating_add(1),
         time_us: mark.time_us,
         since_start_us: mark.since_start_us,
     };
+    let [alloc, free_requested, free_completed] = marks.map(|event| event.map(mark));
     Life {
-        alloc: known.alloc.map(mark),
-        free_requested: known.free_requested.map(mark),
-        free_completed: known.free_completed.map(mark),
-        events: known.lifetime.events,
-        duration_us: known.lifetime.us,
+        alloc,
+        free_requested,
+        free_completed,
+        events: lifetime.events,
+        duration_us: lifetime.us,
     }
 }
 
@@ -162,8 +171,11 @@ fn properties(document: &Document, known: &AllocationDetails) -> Vec<(String, St
             "Segment",
             segment.map(|(address, bytes)| format!("0x{address:x}, {}", Bytes(bytes))),
         ),
-        ("Stream", stream(known)),
-        ("Pool", pool(known)),
+        (
+            "Stream",
+            known.stream.map(|stream| stream_label(document, stream)),
+        ),
+        ("Pool", known.pool.map(pool_label)),
         ("Category", known.category.clone()),
         ("Range", texts(&known.ranges)),
         ("Compile context", known.compile_context.clone()),
@@ -180,16 +192,12 @@ fn properties(document: &Document, known: &AllocationDetails) -> Vec<(String, St
         .collect()
 }
 
-fn stream(known: &AllocationDetails) -> Option<String> {
-    let stream = known.stream?;
-    Some(match known.stream_index.filter(|&number| number > 0) {
-        None => "default stream".to_owned(),
+fn stream_label(document: &Document, stream: i64) -> String {
+    let streams = &document.words().streams;
+    match streams.iter().position(|&known| known == stream) {
+        None | Some(0) => "default stream".to_owned(),
         Some(number) => format!("stream {number} (0x{stream:x})"),
-    })
-}
-
-fn pool(known: &AllocationDetails) -> Option<String> {
-    known.pool.map(pool_label)
+    }
 }
 
 fn stack_lines(known: &AllocationDetails) -> StackLines {

@@ -6,6 +6,7 @@ use std::cmp::Reverse;
 use vramscope_core::Snapshot;
 use vramscope_core::analysis::annotations::{NamedRange, named_ranges};
 use vramscope_core::analysis::call_sites::{CallSiteId, CallSites};
+use vramscope_core::analysis::details::stream_numbers;
 use vramscope_core::analysis::frames::FrameClasses;
 use vramscope_core::analysis::history::History;
 use vramscope_core::ids::AllocationId;
@@ -29,6 +30,8 @@ pub(super) struct Words {
     pub(super) classes: FrameClasses,
     pub(super) call_sites: CallSites,
     pub(super) ranges: Vec<NamedRange>,
+    /// Every stream; its number is its place.
+    pub(super) streams: Vec<i64>,
 }
 
 /// What is found out about one device when first asked.
@@ -92,6 +95,7 @@ impl Document {
                 call_sites,
                 classes,
                 ranges: named_ranges(&self.snapshot),
+                streams: stream_numbers(&self.snapshot),
             }
         })
     }

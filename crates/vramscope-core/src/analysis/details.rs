@@ -168,6 +168,58 @@ pub struct DetailsOptions<'a> {
     pub ranges: &'a [NamedRange],
 }
 
+/// What a line or two about an allocation need; see [`AllocationDetails`] for the fields.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct AllocationBrief {
+    /// Its name.
+    pub name: String,
+    /// Bytes the program asked for.
+    pub requested_bytes: u64,
+    /// By which event it was made.
+    pub alloc: Option<EventMark>,
+    /// By which event the program freed it.
+    pub free_requested: Option<EventMark>,
+    /// By which event its memory became free.
+    pub free_completed: Option<EventMark>,
+    /// How long it lived.
+    pub lifetime: Lifetime,
+    /// The `cudaStream_t` as a number; see [`stream_numbers`].
+    pub stream: Option<i64>,
+    /// The memory pool.
+    pub pool: Option<PoolId>,
+    /// `_profile_to_snapshot`'s category.
+    pub category: Option<String>,
+}
+
+/// The little that is found without a search through the events of a life, the contexts or the frames: for
+/// what is asked on every move of the mouse.
+#[must_use]
+pub fn allocation_brief(
+    snapshot: &Snapshot,
+    history: &History,
+    id: AllocationId,
+) -> Option<AllocationBrief> {
+    let table = &history.allocations;
+    let row = id.index();
+    let requested_bytes = *table.bytes.get(row)?;
+    let address = table.address[row];
+    let context = context_of(snapshot, history, id);
+    let segment = segment_at(snapshot, history.device, address);
+    let (stream, pool) = place_of(context, segment.map(|(_, segment)| segment));
+    let mark = |event: Option<EventId>| event.map(|event| mark(snapshot, history, event));
+    Some(AllocationBrief {
+        name: format!("b{address:x}_{}", table.version[row]),
+        requested_bytes,
+        alloc: mark(history.alloc_event(id)),
+        free_requested: mark(history.free_requested_event(id)),
+        free_completed: mark(history.free_completed_event(id)),
+        lifetime: lifetime(history, id),
+        stream,
+        pool,
+        category: text_of(snapshot, context.and_then(|context| context.category)),
+    })
+}
+
 /// Gathers all that is known of an allocation; `None` if the device has no such allocation.
 #[must_use]
 pub fn allocation_details(
@@ -178,18 +230,25 @@ pub fn allocation_details(
 ) -> Option<AllocationDetails> {
     let table = &history.allocations;
     let row = id.index();
-    let requested_bytes = *table.bytes.get(row)?;
+    let AllocationBrief {
+        name,
+        requested_bytes,
+        alloc,
+        free_requested,
+        free_completed,
+        lifetime,
+        stream,
+        pool,
+        category,
+    } = allocation_brief(snapshot, history, id)?;
     let address = table.address[row];
-    let alloc = history.alloc_event(id);
     let context = context_of(snapshot, history, id);
     let segment = segment_at(snapshot, history.device, address);
-    let (stream, pool) = place_of(context, segment.map(|(_, segment)| segment));
-    let alloc_mark = alloc.map(|event| mark(snapshot, history, event));
     let text = |id: Option<StringId>| text_of(snapshot, id);
     let (stack, stack_source, frames_left_out) = stack_of(snapshot, history, id, options.classes);
 
     Some(AllocationDetails {
-        name: format!("b{address:x}_{}", table.version[row]),
+        name,
         allocation: id,
         device: history.device,
         address,
@@ -199,18 +258,14 @@ pub fn allocation_details(
             .max(1)
             .checked_next_multiple_of(BLOCK_UNIT_BYTES)
             .unwrap_or(u64::MAX),
-        alloc: alloc_mark,
-        free_requested: history
-            .free_requested_event(id)
-            .map(|event| mark(snapshot, history, event)),
-        free_completed: history
-            .free_completed_event(id)
-            .map(|event| mark(snapshot, history, event)),
-        lifetime: lifetime(history, id),
+        alloc,
+        free_requested,
+        free_completed,
+        lifetime,
         stream,
         stream_index: stream.and_then(|stream| stream_index(snapshot, stream)),
         pool,
-        category: text(context.and_then(|context| context.category)),
+        category,
         user_metadata: text(context.and_then(|context| context.user_metadata)),
         compile_context: text(context.and_then(|context| context.compile_context))
             .filter(|text| text != "N/A"),
@@ -220,7 +275,7 @@ pub fn allocation_details(
             snapshot,
             options.ranges,
             history.device,
-            alloc_mark.and_then(|mark| mark.time_us),
+            alloc.and_then(|mark| mark.time_us),
         ),
         frames_left_out,
         stack,
