@@ -332,6 +332,11 @@ impl Inner {
             if known.as_ref().is_some_and(|known| known.draw == draw) {
                 return;
             }
+            // A band is found by going past all below it. While the view moves, the outline at hand is
+            // stretched with the picture; the next one is asked for when the sharp picture is there.
+            if state.pictures.sharp(&draw).is_none() && state.refused != Some(draw) {
+                return;
+            }
             (allocation, draw)
         };
         self.session.ask(&Request::Outline {
