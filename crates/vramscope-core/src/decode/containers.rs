@@ -21,7 +21,7 @@ impl Machine {
     }
 
     /// APPENDS: the values above the mark into the list below it.
-    #[inline]
+    #[inline(never)]
     pub(super) fn appends(&mut self) -> Result<(), Fault> {
         let start = self.marked()?;
         let list = self.container_below(start)?;
@@ -51,6 +51,7 @@ impl Machine {
 
     /// A tuple of the `count` topmost values. Two integers are kept as a pair: pool ids are
     /// written as a fresh tuple for every event.
+    #[inline(never)]
     pub(super) fn tuple(&mut self, count: usize) -> Result<(), Fault> {
         let floor = self.marks.last().map_or(0, |&mark| mark as usize);
         let Some(start) = self
@@ -84,7 +85,7 @@ impl Machine {
     }
 
     /// SETITEMS: the keys and values above the mark into the dict below it.
-    #[inline]
+    #[inline(never)]
     pub(super) fn set_items(&mut self) -> Result<(), Fault> {
         let start = self.marked()?;
         let Some(dict) = start

@@ -78,6 +78,7 @@ impl Key {
     }
 
     /// The key that a string is, if it is one.
+    #[inline(always)]
     pub(super) fn of(id: StringId) -> Option<Self> {
         KEYS.get(id.index().wrapping_sub(FIRST_KEY))
             .map(|&(key, _)| key)

@@ -93,7 +93,7 @@ impl Machine {
     }
 
     /// The value that a packed one stands for.
-    #[inline]
+    #[inline(always)]
     pub(super) fn value(&self, packed: Packed) -> Value {
         packed.unpack(&self.wide)
     }
@@ -110,7 +110,7 @@ impl Machine {
     }
 
     /// Interns a text and pushes it.
-    #[inline]
+    #[inline(never)]
     pub(super) fn push_text(&mut self, text: &[u8]) -> Result<(), Fault> {
         let id = self.text(text)?;
         self.push(Value::Str(id));
@@ -242,7 +242,7 @@ impl Machine {
     }
 
     /// MEMOIZE: the top of the stack under the next number.
-    #[inline]
+    #[inline(never)]
     pub(super) fn memoize(&mut self) -> Result<(), Fault> {
         let cell = self.memo_cell()?;
         if let Some(dict) = Packed::widen(cell).dict() {

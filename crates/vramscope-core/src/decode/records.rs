@@ -112,6 +112,7 @@ pub(super) fn wrong_type(key: Key, wanted: &str) -> Fault {
 }
 
 /// An address or size, whichever way it was signed.
+#[inline(always)]
 pub(super) fn unsigned(value: Value, key: Key) -> Result<u64, Fault> {
     match value {
         Value::Int(int) => Ok(int as u64),
@@ -121,6 +122,7 @@ pub(super) fn unsigned(value: Value, key: Key) -> Result<u64, Fault> {
     }
 }
 
+#[inline(always)]
 pub(super) fn signed(value: Value, key: Key) -> Result<i64, Fault> {
     match value {
         Value::Int(int) => Ok(int),
@@ -130,6 +132,7 @@ pub(super) fn signed(value: Value, key: Key) -> Result<i64, Fault> {
     }
 }
 
+#[inline(always)]
 pub(super) fn text(value: Value, key: Key) -> Result<StringId, Fault> {
     match value {
         Value::Str(id) => Ok(id),
@@ -183,7 +186,7 @@ impl Machine {
     }
 
     /// The pair at `index` of the stack.
-    #[inline]
+    #[inline(always)]
     pub(super) fn pair_at(&self, index: usize) -> (Option<Key>, Value) {
         (
             self.stack[index].text().and_then(Key::of),
@@ -250,7 +253,7 @@ impl Machine {
     }
 
     /// The rarer keys of a trace entry.
-    #[inline]
+    #[inline(always)]
     fn read_context(
         &mut self,
         key: Key,

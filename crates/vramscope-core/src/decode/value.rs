@@ -133,7 +133,7 @@ impl Packed {
         Self::of_row(record.kind as u8, record.row)
     }
 
-    #[inline]
+    #[inline(always)]
     pub(super) fn unpack(self, wide: &[Value]) -> Value {
         match self.tag() {
             INT => Value::Int(self.0 as i64 >> TAG_BITS),
