@@ -8,7 +8,7 @@ use vramscope_core::Snapshot;
 use vramscope_core::analysis::call_sites::{CallSiteId, CallSites};
 use vramscope_core::analysis::details::stream_numbers;
 use vramscope_core::analysis::history::History;
-use vramscope_core::ids::AllocationId;
+use vramscope_core::analysis::places::column;
 use vramscope_core::model::{Context, PoolId};
 
 /// PyTorch's categories in the order in which memory is usually stacked; others follow by name.
@@ -72,21 +72,31 @@ impl Groups {
                     0 => "default stream".to_owned(),
                     handle => format!("stream {i} ({handle:#x})"),
                 });
-                let stream = |context: &Context| place.get(&context.stream).copied();
-                Self::by_ordinal(theme, labels.collect(), ordinals(snapshot, history, stream))
+                let number = |stream: i64| place.get(&stream).copied();
+                let ordinals = column(
+                    snapshot,
+                    history,
+                    |context| number(context.stream),
+                    |segment| number(segment.stream?),
+                );
+                Self::by_ordinal(theme, labels.collect(), ordinals)
             }
             ColourMode::Pool => {
-                let mut pools: Vec<PoolId> = contexts(snapshot).filter_map(|c| c.pool).collect();
+                let of_events = contexts(snapshot).filter_map(|context| context.pool);
+                let segments = snapshot.segments.rows.iter();
+                let of_segments = segments.filter_map(|segment| segment.pool);
+                let mut pools: Vec<PoolId> = of_events.chain(of_segments).collect();
                 pools.sort_unstable();
                 pools.dedup();
                 let labels = pools.iter().map(|&pool| pool_label(pool)).collect();
-                let pool = |context: &Context| {
-                    pools
-                        .binary_search(&context.pool?)
-                        .ok()
-                        .map(|place| place as u32)
-                };
-                Self::by_ordinal(theme, labels, ordinals(snapshot, history, pool))
+                let number = |pool: PoolId| pools.binary_search(&pool).ok().map(|at| at as u32);
+                let ordinals = column(
+                    snapshot,
+                    history,
+                    |context| number(context.pool?),
+                    |segment| number(segment.pool?),
+                );
+                Self::by_ordinal(theme, labels, ordinals)
             }
             ColourMode::Category => {
                 let name = |context: &Context| Some(snapshot.strings.get(context.category?));
@@ -96,15 +106,10 @@ impl Groups {
                 others.sort_unstable();
                 others.dedup();
                 names.extend(others);
-                let category = |context: &Context| {
-                    let name = name(context)?;
-                    names
-                        .iter()
-                        .position(|&known| known == name)
-                        .map(|place| place as u32)
-                };
+                let place: BTreeMap<&str, u32> = names.iter().copied().zip(0..).collect();
+                let category = |context: &Context| place.get(name(context)?).copied();
                 let labels = names.iter().map(|name| name.replace('_', " ")).collect();
-                Self::by_ordinal(theme, labels, ordinals(snapshot, history, category))
+                Self::by_ordinal(theme, labels, column(snapshot, history, category, |_| None))
             }
         }
     }
@@ -247,28 +252,6 @@ fn contexts(snapshot: &Snapshot) -> impl Iterator<Item = &Context> {
     snapshot.contexts.rows().iter()
 }
 
-/// A number for each allocation from the context it was made in (or, if older than the recording, freed
-/// in).
-fn ordinals(
-    snapshot: &Snapshot,
-    history: &History,
-    of: impl Fn(&Context) -> Option<u32>,
-) -> Vec<Option<u32>> {
-    // Many events share few contexts.
-    let of_context: Vec<Option<u32>> = contexts(snapshot).map(of).collect();
-    (0..history.allocations.len())
-        .map(|row| {
-            let id = AllocationId::from_index(row);
-            let event = history
-                .alloc_event(id)
-                .or_else(|| history.free_requested_event(id))
-                .or_else(|| history.free_completed_event(id))?;
-            let context = snapshot.events.context.get(event.index())?;
-            of_context.get(context.index()).copied().flatten()
-        })
-        .collect()
-}
-
 /// What a memory pool is called.
 #[must_use]
 pub fn pool_label(pool: PoolId) -> String {
@@ -336,6 +319,24 @@ mod tests {
         assert_eq!(totals.len(), 2);
         assert_eq!((totals[0].bytes, totals[0].count), (5 << 20, 2));
         assert!(groups.labels[totals[0].group as usize].contains("main.py:10"));
+    }
+
+    #[test]
+    fn what_only_the_final_state_tells_has_a_stream_and_a_pool() {
+        let json = br#"{"segments": [{"device": 0, "address": 4096, "total_size": 512, "stream": 7,
+            "segment_pool_id": [0, 3], "blocks": [{"address": 4096, "size": 512, "requested_size": 512,
+            "state": "active_allocated"}]}], "device_traces": [[]]}"#;
+        let snapshot = vramscope_core::decode(json.as_slice()).unwrap();
+        let history = History::of(&snapshot, 0);
+        let classes = FrameClasses::of(&snapshot);
+        let sites = CallSites::of(&snapshot, &classes, std::slice::from_ref(&history));
+        let label = |mode| {
+            let site_of = sites.of_allocations(&snapshot, &history);
+            let groups = Groups::of(mode, &Theme::light(), &snapshot, &history, &sites, &site_of);
+            groups.labels[groups.group_of[0] as usize].clone()
+        };
+        assert_eq!(label(ColourMode::Stream), "stream 1 (0x7)");
+        assert_eq!(label(ColourMode::Pool), "private pool (0, 3)");
     }
 
     #[test]

@@ -5,9 +5,10 @@ use serde::{Deserialize, Serialize};
 use super::annotations::NamedRange;
 use super::frames::{FrameClass, FrameClasses, Location, clip};
 use super::history::{History, NEVER, StackSource};
+use super::places::{context_of, place_of, segment_at};
 use crate::Snapshot;
 use crate::ids::{AllocationId, BlockId, EventId, FrameId, SegmentId, StringId};
-use crate::model::{Action, BlockState, Context, DeviceIndex, NO_TIME, PoolId, Segment};
+use crate::model::{Action, BlockState, DeviceIndex, NO_TIME, PoolId, Segment};
 
 /// The smallest block PyTorch's allocator hands out, and what all sizes are multiples of.
 const BLOCK_UNIT_BYTES: u64 = 512;
@@ -319,33 +320,6 @@ fn stream_index(snapshot: &Snapshot, stream: i64) -> Option<u32> {
         .map(|index| index as u32)
 }
 
-/// The alloc event's context; for what is older than the recording, that of its free.
-fn context_of<'a>(
-    snapshot: &'a Snapshot,
-    history: &History,
-    id: AllocationId,
-) -> Option<&'a Context> {
-    let event = history
-        .alloc_event(id)
-        .or_else(|| history.free_requested_event(id))
-        .or_else(|| history.free_completed_event(id))?;
-    Some(
-        snapshot
-            .contexts
-            .get(snapshot.events.context[event.index()]),
-    )
-}
-
-/// Stream and pool as the event has them, else those of the segment.
-fn place_of(context: Option<&Context>, segment: Option<&Segment>) -> (Option<i64>, Option<PoolId>) {
-    let stream = context.map(|context| context.stream);
-    let pool = context.and_then(|context| context.pool);
-    (
-        stream.or_else(|| segment.and_then(|segment| segment.stream)),
-        pool.or_else(|| segment.and_then(|segment| segment.pool)),
-    )
-}
-
 fn text_of(snapshot: &Snapshot, id: Option<StringId>) -> Option<String> {
     let text = clipped(snapshot, id?);
     (!text.is_empty()).then_some(text)
@@ -353,20 +327,6 @@ fn text_of(snapshot: &Snapshot, id: Option<StringId>) -> Option<String> {
 
 fn clipped(snapshot: &Snapshot, id: StringId) -> String {
     clip(snapshot.strings.get(id), TEXT_LIMIT_BYTES).to_owned()
-}
-
-/// The final state's segment around an address: memory moves between segments only by being given
-/// back to CUDA, so for freed allocations this is a good, but not a certain, answer.
-fn segment_at(
-    snapshot: &Snapshot,
-    device: DeviceIndex,
-    address: u64,
-) -> Option<(SegmentId, &Segment)> {
-    let device = i32::try_from(device).ok()?;
-    snapshot
-        .segments
-        .of_device(device)
-        .find(|(_, segment)| (segment.address..segment.end()).contains(&address))
 }
 
 fn block_of(

@@ -7,5 +7,6 @@ pub mod facts;
 pub mod frames;
 pub mod history;
 pub mod live_at;
+pub mod places;
 pub mod replay;
 pub mod summary;
