@@ -16,6 +16,7 @@ mod dist;
 mod fingerprint;
 mod page;
 mod process;
+mod program;
 mod samples;
 mod test;
 mod tidy;
@@ -52,6 +53,8 @@ enum Command {
     Ci,
     /// Only the checks of the sources that no other tool makes
     Tidy,
+    /// Build the command line, optimised and with the page inside, and print where it is
+    Build,
     /// Build the page into the target directory and print where it is
     Page {
         /// Less optimised, for working on it
@@ -78,6 +81,11 @@ fn run(command: Command) -> anyhow::Result<()> {
         Command::Bench(options) => bench::run(&options),
         Command::Ci => ci::run(),
         Command::Tidy => tidy::run(),
+        Command::Build => {
+            let page = page::build(page::Profile::Full)?;
+            println!("{}", program::build(&page, program::Speed::Release)?.display());
+            Ok(())
+        }
         Command::Page { fast } => {
             println!("{}", page::build(page::Profile::from_flag(fast))?.display());
             Ok(())

@@ -8,7 +8,8 @@ use clap::Args;
 
 use crate::browser;
 use crate::page::{self, Profile};
-use crate::process::{cargo, output, run as run_command, target_dir};
+use crate::program;
+use crate::process::{cargo, output, run as run_command};
 
 /// The package with the browser tests.
 const BROWSER_TESTS: &str = "vramscope-browser-tests";
@@ -55,7 +56,7 @@ fn native(page: Option<&Path>) -> Result<()> {
 }
 
 fn in_browser(chromium: &Path, page: &Path) -> Result<()> {
-    let program = build_program(page)?;
+    let program = program::build(page, program::Speed::Dev)?;
     let mut tests = runner();
     tests.args(["--package", BROWSER_TESTS]);
     tests
@@ -63,17 +64,6 @@ fn in_browser(chromium: &Path, page: &Path) -> Result<()> {
         .env("VRAMSCOPE_PAGE", page)
         .env("VRAMSCOPE_BIN", program);
     run_command(&mut tests)
-}
-
-/// Builds the command line with the page in it and gives its path.
-fn build_program(page: &Path) -> Result<PathBuf> {
-    let mut build = cargo();
-    build
-        .args(["build", "--package", "vramscope-cli"])
-        .env("VRAMSCOPE_PAGE", page);
-    run_command(&mut build)?;
-    let name = format!("vramscope{}", std::env::consts::EXE_SUFFIX);
-    Ok(target_dir().join("debug").join(name))
 }
 
 /// `cargo nextest run` where it is installed, else `cargo test`.

@@ -1,0 +1,36 @@
+//! The command line with the page built into it.
+
+use std::path::{Path, PathBuf};
+
+use anyhow::Result;
+
+use crate::process::{cargo, run, target_dir};
+
+/// How long the build may take, and how fast the result shall be.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Speed {
+    /// What the tests run.
+    Dev,
+    /// What users get.
+    Release,
+}
+
+/// Builds it and gives its path.
+///
+/// # Errors
+///
+/// When the build fails.
+pub(crate) fn build(page: &Path, speed: Speed) -> Result<PathBuf> {
+    let mut build = cargo();
+    build.args(["build", "--package", "vramscope-cli"]).env("VRAMSCOPE_PAGE", page);
+    let folder = match speed {
+        Speed::Dev => "debug",
+        Speed::Release => {
+            build.arg("--release");
+            "release"
+        }
+    };
+    run(&mut build)?;
+    let name = format!("vramscope{}", std::env::consts::EXE_SUFFIX);
+    Ok(target_dir().join(folder).join(name))
+}
