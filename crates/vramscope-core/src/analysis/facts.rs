@@ -82,7 +82,7 @@ pub enum FactKind {
         requested_bytes: u64,
         /// What the device then reported free.
         device_free_bytes: u64,
-        /// The number of that event in the trace.
+        /// The number of that event in the trace, from 1: the moment that begins with it.
         event: u32,
     },
     /// Trace and segments were not copied at the same instant.
@@ -366,7 +366,7 @@ fn out_of_memory(snapshot: &Snapshot, history: &History) -> Option<FactKind> {
         events: count,
         requested_bytes: event.size,
         device_free_bytes: event.addr,
-        event: number,
+        event: number + 1,
     })
 }
 
@@ -565,7 +565,7 @@ mod tests {
             events: 1,
             requested_bytes: 2048,
             device_free_bytes: 100,
-            event: 1,
+            event: 2,
         };
         assert!(found.contains(&oom), "{found:?}");
         assert!(found.contains(&FactKind::NoTimes), "{found:?}");

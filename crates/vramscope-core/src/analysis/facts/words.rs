@@ -237,7 +237,8 @@ fn meaning_and_advice(kind: FactKind) -> [&'static str; 2] {
             "",
         ],
         FactKind::OutOfMemory { .. } => [
-            "PyTorch had already given its cached memory back to CUDA by then and still could not get the request.",
+            "PyTorch gives segments that are wholly free back to CUDA before it fails. What it still held free then lay in \
+             segments partly in use, where the request did not fit.",
             "",
         ],
         FactKind::Skew { .. } => [
