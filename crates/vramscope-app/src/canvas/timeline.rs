@@ -64,6 +64,9 @@ struct State {
     hover_outline: Option<OutlineColumns>,
     pin_outline: Option<OutlineColumns>,
     selection: Option<BoxCss>,
+    /// What the axes and the picture's canvas show: a mouse move needs neither drawn again.
+    axes_show: Option<(PlotArea, DrawRequest)>,
+    picture_shows: Option<(PlotArea, DrawRequest)>,
 }
 
 impl TimelineCanvas {
@@ -99,7 +102,11 @@ impl TimelineCanvas {
                 canvas.set_height(height);
             }
         }
-        self.inner.state.borrow_mut().area = area;
+        {
+            let state = &mut *self.inner.state.borrow_mut();
+            state.area = area;
+            (state.axes_show, state.picture_shows) = (None, None);
+        }
         self.inner.schedule();
     }
 
@@ -185,6 +192,7 @@ impl CanvasListener for Inner {
             // A picture of the whole that was asked for as background is not to hide a sharper one.
             let is_shown = made == wanted || !is_whole || state.pictures.is_empty();
             state.pictures.take(drawn, is_whole, is_shown);
+            state.picture_shows = None;
         }
         self.ask_again();
         for slot in [OutlineSlot::Hover, OutlineSlot::Pin] {
@@ -382,10 +390,15 @@ impl Inner {
             picture,
             overlay,
         } = &self.canvases;
-        if cleared(axes).is_some() {
+        let shown = Some((area, wanted));
+        if state.axes_show != shown && cleared(axes).is_some() {
             axes::draw(axes, &area, &wanted);
+            state.axes_show = shown;
         }
-        if let Some(context) = cleared(picture) {
+        if state.picture_shows != shown
+            && let Some(context) = cleared(picture)
+        {
+            state.picture_shows = shown;
             context.set_image_smoothing_enabled(false);
             state
                 .pictures
