@@ -46,6 +46,16 @@ pub(super) fn Strip(props: &StripProps) -> Html {
             }
         },
     );
+    // Panning and zooming move the brush only.
+    let picture = use_memo(
+        (props.overview.clone(), area, props.look.theme),
+        |(overview, area, theme)| {
+            let (overview, area) = overview.as_ref().zip(*area)?;
+            Some(Html::from_html_unchecked(
+                strip_picture::svg(overview, area, *theme).into(),
+            ))
+        },
+    );
     let held = use_mut_ref(|| None::<Brush>);
     // The pointer's place and the strip's width, CSS px.
     let at = {
@@ -116,9 +126,6 @@ pub(super) fn Strip(props: &StripProps) -> Html {
     let ondblclick = commands.on(Action::Navigate(Navigation::FitAll));
     let percent = |x: f64| format!("{}%", x / x_end * 100.0);
     let is_whole = region.x_min <= 0.0 && region.x_max >= x_end;
-    let picture = area.zip(props.overview.as_ref()).map(|(area, overview)| {
-        Html::from_html_unchecked(strip_picture::svg(overview, area, props.look.theme).into())
-    });
     html! {
         <div class="strip">
         <p class="key" aria-hidden="true">
@@ -130,7 +137,7 @@ pub(super) fn Strip(props: &StripProps) -> Html {
         <div class="field" ref={node} role="img" title="Drag to show a range; double click shows everything"
             aria-label="Active and reserved memory over the whole recording"
             {onpointerdown} {onpointermove} {onpointerup} {onpointercancel} {onlostpointercapture} {ondblclick}>
-            { picture }
+            { (*picture).clone() }
             if !is_whole {
                 <div class="shade" style={format!("left:0;width:{}", percent(region.x_min))} />
                 <div class="shade" style={format!("left:{};right:0", percent(region.x_max))} />
