@@ -1,6 +1,7 @@
 //! `vramscope view`: the page in a browser, with files loaded.
 
 mod assets;
+mod browser;
 mod files;
 mod http;
 mod server;
@@ -61,10 +62,11 @@ pub(crate) fn run(options: &Options) -> Result<(), Failure> {
         ));
     } else if !options.no_open {
         // The address is printed already; a machine without a browser is no failure.
-        if let Err(error) = open::that_detached(&address) {
-            output::note(&format!(
+        match browser::open(&address) {
+            Ok(()) => output::note("If no page appears, open the address above yourself.\n"),
+            Err(error) => output::note(&format!(
                 "cannot open a browser ({error}): open the address yourself\n"
-            ));
+            )),
         }
     }
     output::note("Ctrl-C ends.\n");

@@ -20,6 +20,10 @@ use crate::failure::Failure;
 const SILENCE: Duration = Duration::from_secs(30);
 /// Connections served at the same time; a browser opens six.
 const CONNECTIONS: usize = 64;
+/// How long to wait when a connection cannot be accepted, and how often in a row: a minute in all,
+/// in which connections that hold file handles fall silent and are closed.
+const RETRY_AFTER: Duration = Duration::from_millis(100);
+const RETRIES: u32 = 600;
 
 /// The page and the files, ready to be served.
 pub(crate) struct Server {
@@ -67,26 +71,38 @@ impl Server {
     /// Answers requests until the process ends.
     ///
     /// # Errors
-    /// When the port is lost.
+    /// When no connection can be accepted for longer than silent ones are kept.
     pub(crate) fn serve(&self) -> Result<(), Failure> {
         let open = AtomicUsize::new(0);
         thread::scope(|scope| {
+            let mut failed = 0;
             loop {
                 let stream = match self.listener.accept() {
                     Ok((stream, _)) => stream,
                     Err(error) if is_passing(&error) => continue,
+                    // Most often the process or the system has no file handle left for now.
+                    Err(_) if failed < RETRIES => {
+                        failed += 1;
+                        thread::sleep(RETRY_AFTER);
+                        continue;
+                    }
                     Err(error) => return Err(Failure::io("cannot accept connections")(error)),
                 };
+                failed = 0;
                 if open.fetch_add(1, Ordering::Relaxed) >= CONNECTIONS {
                     open.fetch_sub(1, Ordering::Relaxed);
                     continue;
                 }
                 let open = &open;
-                scope.spawn(move || {
+                let answering = thread::Builder::new().spawn_scoped(scope, move || {
                     // A browser that goes away in the middle is nobody's failure.
                     drop(self.handle(&stream));
                     open.fetch_sub(1, Ordering::Relaxed);
                 });
+                // Without a thread for it the connection is closed; the browser asks again.
+                if answering.is_err() {
+                    open.fetch_sub(1, Ordering::Relaxed);
+                }
             }
         })
     }
