@@ -1,12 +1,12 @@
 //! `cargo xtask view`: from a fresh clone to an open page.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use anyhow::Result;
 use clap::Args;
 
 use crate::page::{self, Profile};
-use crate::process::{cargo, root, run as run_command};
+use crate::process::{cargo, run as run_command};
 
 /// What to show and how.
 #[derive(Args)]
@@ -31,16 +31,8 @@ pub(crate) struct Options {
 /// When a build fails or the server cannot start.
 pub(crate) fn run(options: &Options) -> Result<()> {
     let page = page::build(Profile::from_flag(options.fast))?;
-    if root().join("crates/vramscope-cli/src/main.rs").exists() {
-        serve_with_cli(options, &page)
-    } else {
-        serve_folder(options, &page)
-    }
-}
-
-/// The real thing: the command line with the page built in.
-fn serve_with_cli(options: &Options, page: &Path) -> Result<()> {
     let mut command = cargo();
+    // The command line with the page built in.
     command.env("VRAMSCOPE_PAGE", page);
     command.args(["run", "--quiet", "--package", "vramscope-cli", "--", "view"]);
     if options.no_open {
@@ -52,16 +44,5 @@ fn serve_with_cli(options: &Options, page: &Path) -> Result<()> {
     // The files' names are relative to where the user is, the command runs in the root.
     let here = std::env::current_dir()?;
     command.args(options.files.iter().map(|file| here.join(file)));
-    run_command(&mut command)
-}
-
-/// Until the command line can: the page alone.
-fn serve_folder(options: &Options, page: &Path) -> Result<()> {
-    let mut command = cargo();
-    command.args(["run", "--quiet", "--package", "vramscope-browser-tests"]);
-    command.args(["--bin", "serve", "--"]).arg(page);
-    if let Some(port) = options.port {
-        command.args(["--port", &port.to_string()]);
-    }
     run_command(&mut command)
 }
