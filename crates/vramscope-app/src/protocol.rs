@@ -119,15 +119,6 @@ pub enum Request {
         /// The allocation.
         allocation: AllocationId,
     },
-    /// What is live at a moment, by call site. Answered by [`Reply::Composition`].
-    Composition {
-        /// The device.
-        device: DeviceIndex,
-        /// The moment.
-        moment: u32,
-        /// How many call sites to list at most.
-        call_sites: u32,
-    },
     /// What happens between two places of the x axis. Answered by [`Reply::Range`].
     Range {
         /// The device.
@@ -183,8 +174,6 @@ pub enum Reply {
     Outline(OutlineColumns),
     /// See [`Request::Details`].
     Details(Box<Details>),
-    /// See [`Request::Composition`].
-    Composition(Composition),
     /// See [`Request::Range`].
     Range(RangeFacts),
     /// See [`Request::Legend`].

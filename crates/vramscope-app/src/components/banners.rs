@@ -7,14 +7,15 @@ use yew::prelude::*;
 use super::commands::use_commands;
 use super::icons::{Glyph, Icon};
 use crate::protocol::{Note, NoteLevel};
-use crate::state::{Action, OpenFile, ViewKind};
+use crate::state::{Action, Navigation, OpenFile, ViewKind};
 
 /// Banners at most at once; the facts view has all.
 const SHOWN: usize = 2;
 
-/// What is odd about single records is listed in the facts view; here is what changes what one sees.
+/// What is odd about single records is listed in the facts view; here is what changes what one sees, and why
+/// the program failed.
 fn is_banner(note: &Note) -> bool {
-    note.level == NoteLevel::Warning && note.places.is_empty()
+    note.moment.is_some() || (note.level == NoteLevel::Warning && note.places.is_empty())
 }
 
 /// Properties of [`Banners`].
@@ -27,11 +28,20 @@ pub(super) struct BannersProps {
 #[component]
 pub(super) fn Banners(props: &BannersProps) -> Html {
     let commands = use_commands();
-    let notes: Vec<_> = props
+    let mut notes: Vec<_> = props
         .file
         .open_notes()
         .filter(|(_, note)| is_banner(note))
         .collect();
+    // What one opened the file for comes first.
+    notes.sort_by_key(|(_, note)| note.moment.is_none());
+    let go = |moment| {
+        let dispatch = commands.dispatch.clone();
+        Callback::from(move |_: MouseEvent| {
+            dispatch.emit(Action::View(ViewKind::Timeline));
+            dispatch.emit(Action::Navigate(Navigation::Oom(moment)));
+        })
+    };
     let further = notes.len().saturating_sub(SHOWN);
     let banner = |(place, (number, note)): (usize, &(usize, &Note))| {
         let is_last = place + 1 == notes.len().min(SHOWN);
@@ -39,6 +49,9 @@ pub(super) fn Banners(props: &BannersProps) -> Html {
             <div class="banner" key={*number}>
                 <Glyph icon={Icon::Warning} />
                 <p><b>{ &note.text }</b> { " " } <span>{ &note.advice }</span></p>
+                if let Some(moment) = note.moment {
+                    <button type="button" class="plain" onclick={go(moment)}>{ "Go there" }</button>
+                }
                 if is_last && further > 0 {
                     <button type="button" class="plain" onclick={commands.on(Action::View(ViewKind::Facts))}>
                         { format!("{further} more") }

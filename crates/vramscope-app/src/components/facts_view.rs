@@ -49,12 +49,14 @@ pub(super) fn FactsView(props: &FactsViewProps) -> Html {
                     { for sentences::file_rows(&opened.file).into_iter().map(|(name, value)| html! { <><dt>{ name }</dt><dd>{ value }</dd></> }) }
                 </dl>
                 <h3>{ "Devices" }</h3>
-                <div class="wide"><table>
+                if opened.devices.is_empty() {
+                    <p class="muted">{ "No device has memory in this snapshot." }</p>
+                } else { <div class="wide"><table>
                     <thead><tr>
                         { for ["Device", "Events", "Allocations", "Peak active", "Peak reserved", "Active at the end", "OOM"].iter().map(|title| html! { <th scope="col">{ *title }</th> }) }
                     </tr></thead>
                     <tbody>{ for opened.devices.iter().enumerate().map(device) }</tbody>
-                </table></div>
+                </table></div> }
                 <h3>{ "What to know about it" }</h3>
                 if props.file.notes().next().is_none() { <p class="muted">{ "Nothing odd was found." }</p> }
                 <ul class="notes">{ for props.file.notes().map(|(_, of)| note(of)) }</ul>

@@ -35,8 +35,8 @@ fn entry(entry: &LegendEntry) -> Html {
     let [r, g, b] = entry.rgb;
     let count = sentences::count_of(
         u64::from(entry.allocations),
-        "allocation in all",
-        "allocations in all",
+        "allocation at the peak",
+        "allocations at the peak",
     );
     html! {
         <li title={format!("{} · {count}", entry.label)}>

@@ -5,10 +5,13 @@ use yew::prelude::*;
 use crate::canvas::PlotArea;
 use crate::protocol::Overview;
 use crate::state::gesture::{DragKind, Point};
-use crate::state::{Region, Shared};
+use crate::state::{Region, Shared, sentences};
 
 /// A job that retries can fail thousands of times: more marks than this only cover each other.
 const MOST_OOMS: usize = 200;
+
+/// Half the width of a label and its air, CSS px.
+const LABEL_CSS: f64 = 18.0;
 
 /// Properties of [`Marks`].
 #[derive(Properties, PartialEq)]
@@ -49,13 +52,13 @@ pub(super) fn Marks(props: &MarksProps) -> Html {
         let (x, height) = (x_css(x), bottom - top);
         html! { <div class="cursor" style={format!("left:{x}px;top:{top}px;height:{height}px")} /> }
     });
-    let ooms = props
-        .overview
-        .iter()
-        .flat_map(|overview| &overview.oom_x)
-        .copied();
-    let ooms = ooms.filter(|x| is_visible(x)).take(MOST_OOMS).map(|x| {
-        html! { <div class="oom" style={format!("left:{}px;top:{top}px", x_css(x))}>{ "OOM" }</div> }
+    let ooms = props.overview.iter().flat_map(|overview| &overview.ooms);
+    let ooms = ooms.filter(|mark| is_visible(&mark.x));
+    let ooms = ooms.take(MOST_OOMS).map(|mark| {
+        let x = x_css(mark.x);
+        // Where a recording ends, there is no room on the right.
+        let class = classes!("oom", (x + LABEL_CSS > right).then_some("last"));
+        html! { <div {class} style={format!("left:{x}px;top:{top}px")} title={sentences::oom(mark)}>{ "OOM" }</div> }
     });
     html! { <>{ range }{ cursor }{ for ooms }</> }
 }

@@ -26,7 +26,7 @@ pub(super) fn StatusBar(props: &StatusBarProps) -> Html {
             if props.box_mode { <span class="hint">{ "Drag a box to zoom to it · Escape cancels" }</span> }
             <span class="grow" />
             { props.tab.as_ref().and_then(|tab| tab.ready()).and_then(|file| notes(file, &commands)) }
-            <span class="muted">{ "Nothing leaves this page" }</span>
+            if props.tab.is_none() { <span class="muted">{ "Nothing leaves this page" }</span> }
             <span class="unseen" role="status" aria-live="polite">{ news }</span>
         </footer>
     }

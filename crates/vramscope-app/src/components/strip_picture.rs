@@ -4,12 +4,15 @@ use plotters::prelude::*;
 
 use crate::canvas::PlotArea;
 use crate::protocol::{Overview, ThemeName};
+use vramscope_view::chart::{Area, Style, draw_minimap, rgb};
+use vramscope_view::minimap::Minimap;
 use vramscope_view::theme::Theme;
 
-/// Air above the highest value, of the height: a line at the edge would be half cut off.
-const AIR: f64 = 1.08;
+/// Air above the highest value, of the strip's height: a line at the edge would be half cut off.
+const AIR: f64 = 0.08;
 
-/// Active memory filled, reserved memory as a line above it, failed allocations as ticks.
+/// Active memory filled, reserved memory as a line above it, failed allocations as ticks; in device px, for
+/// the page to stretch to the strip.
 #[must_use]
 pub(super) fn svg(overview: &Overview, area: PlotArea, theme: ThemeName) -> String {
     let mut svg = String::new();
@@ -24,42 +27,60 @@ fn draw(
     area: PlotArea,
     theme: &Theme,
 ) -> Result<(), Box<dyn std::error::Error>> {
-    let size = (
-        area.box_width_css.max(1.0) as u32,
-        area.box_height_css.max(1.0) as u32,
-    );
-    let highest = overview
-        .active_bytes
-        .iter()
-        .chain(&overview.reserved_bytes)
-        .max();
-    let top = highest.map_or(1.0, |&bytes| (bytes as f64).max(1.0)) * AIR;
-    let root = SVGBackend::with_string(svg, size).into_drawing_area();
-    let mut chart = ChartBuilder::on(&root)
-        .build_cartesian_2d(overview.x.0..overview.x.1.max(overview.x.0 + 1.0), 0.0..top)?;
-    let rgb = |[r, g, b]: [u8; 3]| RGBColor(r, g, b);
-    let active = steps(overview, &overview.active_bytes);
-    let reserved = steps(overview, &overview.reserved_bytes);
-    let series = AreaSeries::new(active, 0.0, rgb(theme.active));
-    chart.draw_series(series)?;
-    let line = LineSeries::new(reserved, rgb(theme.reserved).stroke_width(1));
-    chart.draw_series(line)?;
-    let ooms = overview
-        .oom_x
-        .iter()
-        .map(|&x| PathElement::new([(x, 0.0), (x, top)], rgb(theme.growth)));
-    chart.draw_series(ooms)?;
+    let (width_px, height_px) = area.box_px();
+    let air_px = (f64::from(height_px) * AIR).round() as u32;
+    let place = Area {
+        x_px: 0,
+        y_px: air_px as i32,
+        width_px,
+        height_px: height_px - air_px,
+    };
+    let style = Style {
+        theme,
+        font: "system-ui, sans-serif",
+        pixel_ratio: area.pixel_ratio,
+    };
+    let map = Minimap {
+        active_bytes: overview.active_bytes.clone(),
+        reserved_bytes: overview.reserved_bytes.clone(),
+    };
+    let root = SVGBackend::with_string(svg, (width_px, height_px)).into_drawing_area();
+    draw_minimap(&root, &place, &map, None, &style)?;
+    let (from, to) = overview.x;
+    for mark in &overview.ooms {
+        let x = ((mark.x - from) / (to - from).max(1.0) * f64::from(width_px)).round() as i32;
+        let line = rgb(theme.growth).stroke_width(style.px(1.0).max(1) as u32);
+        root.draw(&PathElement::new([(x, 0), (x, height_px as i32)], line))?;
+    }
     root.present()?;
     Ok(())
 }
 
-/// Each column's value from its left end to its right, so that a single event has a width.
-fn steps(overview: &Overview, bytes: &[u64]) -> Vec<(f64, f64)> {
-    let (from, to) = overview.x;
-    let width = (to - from) / bytes.len().max(1) as f64;
-    let corners = |(column, &bytes): (usize, &u64)| {
-        let left = from + column as f64 * width;
-        [(left, bytes as f64), (left + width, bytes as f64)]
-    };
-    bytes.iter().enumerate().flat_map(corners).collect()
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_curve_is_in_the_picture() {
+        let overview = Overview {
+            x: (0.0, 100.0),
+            active_bytes: vec![1, 5, 2],
+            reserved_bytes: vec![4, 8, 8],
+            ooms: vec![crate::protocol::OomMark {
+                x: 50.0,
+                ..Default::default()
+            }],
+            ..Overview::default()
+        };
+        let area = PlotArea::within(300.0, 50.0, 2.0);
+        let svg = svg(&overview, area, ThemeName::Light);
+        assert!(
+            svg.starts_with("<svg width=\"600\" height=\"100\""),
+            "{svg}"
+        );
+        assert_eq!(svg.matches("<polygon").count(), 1);
+        // Reserved memory and the failed allocation.
+        assert_eq!(svg.matches("<polyline").count(), 2);
+        assert!(svg.contains("300,0 300,100"), "{svg}");
+    }
 }

@@ -56,12 +56,7 @@ fn one(preview: &Preview) -> Html {
 }
 
 fn composition(several: &Composition) -> Html {
-    let shown: u64 = several
-        .call_sites
-        .iter()
-        .map(|site| u64::from(site.allocations))
-        .sum();
-    let further = u64::from(several.allocations).saturating_sub(shown);
+    let further = u64::from(several.further);
     html! {
         <>
             <p><strong>{ sentences::allocations(u64::from(several.allocations), several.bytes) }</strong>

@@ -50,7 +50,7 @@ pub(super) fn TopBar(props: &TopBarProps) -> Html {
                 <span class="divider" />
             }
             <button type="button" class="square" title={theme_label.clone()} aria-label={theme_label}
-                onclick={commands.on(Action::Theme(state.theme.next()))}>
+                onclick={commands.on(Action::Theme(state.theme.next(use_system_is_dark)))}>
                 <Glyph icon={theme_icon} />
             </button>
             <button type="button" class="square" title="Keys and gestures (?)" aria-label="Help"

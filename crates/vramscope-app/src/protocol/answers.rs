@@ -34,11 +34,23 @@ pub struct Overview {
     pub active_bytes: Vec<u64>,
     /// Per column, the highest sum of segments in it. Empty where segments are not known.
     pub reserved_bytes: Vec<u64>,
-    /// Where allocations failed, in the axis's unit, ascending; where there are more than columns, only the
-    /// first of each column.
-    pub oom_x: Vec<f64>,
+    /// Where allocations failed, ascending; where there are more than columns, only the last of each column.
+    pub ooms: Vec<OomMark>,
     /// The peak's place.
     pub peak_x: f64,
+}
+
+/// An allocation that failed.
+#[derive(Clone, Copy, PartialEq, Debug, Default, Serialize, Deserialize)]
+pub struct OomMark {
+    /// Where, in the axis's unit.
+    pub x: f64,
+    /// The moment that begins with it.
+    pub moment: u32,
+    /// What was asked for.
+    pub requested_bytes: u64,
+    /// What the device had free.
+    pub free_bytes: u64,
 }
 
 /// What the timeline is at one moment.
@@ -113,7 +125,7 @@ pub enum HitOn {
 pub struct Preview {
     /// The allocation.
     pub allocation: AllocationId,
-    /// `address_version`, as in [`Details::id`].
+    /// `b<address>_<version>`, as in [`Details::id`].
     pub id: String,
     /// Requested bytes.
     pub bytes: u64,
@@ -128,9 +140,7 @@ pub struct Preview {
 /// An event in the life of an allocation.
 #[derive(Clone, Copy, PartialEq, Debug, Serialize, Deserialize)]
 pub struct EventMark {
-    /// Number of the event within the device's trace, from 0.
-    pub event: u32,
-    /// The moment that begins with it: `event + 1`.
+    /// The moment that begins with it, which is the event's number within the device's trace, from 1.
     pub moment: u32,
     /// µs since the Unix epoch.
     pub time_us: Option<i64>,
@@ -164,6 +174,8 @@ pub struct Composition {
     pub bytes: u64,
     /// The call sites with the most bytes, descending.
     pub call_sites: Vec<CallSite>,
+    /// How many allocations are of other call sites.
+    pub further: u32,
 }
 
 /// What one call site has.
@@ -197,7 +209,7 @@ pub struct Details {
     pub device: DeviceIndex,
     /// The allocation.
     pub allocation: AllocationId,
-    /// `address_version`, e.g. `7f0000000000_0`: the same as in PyTorch's viewer.
+    /// `b<address>_<version>`, e.g. `b7f0000000000_0`: the same as in PyTorch's viewer.
     pub id: String,
     /// Its address.
     pub address: u64,
@@ -302,6 +314,6 @@ pub struct LegendEntry {
     pub label: String,
     /// Bytes that it has at the peak.
     pub bytes: u64,
-    /// How many allocations have it in all.
+    /// How many allocations that live at the peak have it.
     pub allocations: u32,
 }

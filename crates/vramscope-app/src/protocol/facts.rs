@@ -135,6 +135,8 @@ pub struct Note {
     pub advice: String,
     /// The first places in the file, if it is about places.
     pub places: Vec<String>,
+    /// The moment of its device that it is about, if it is about one: a failed allocation.
+    pub moment: Option<u32>,
 }
 
 /// Why a file could not be opened, or a worker died.

@@ -65,11 +65,6 @@ fn requests() {
             device: 0,
             allocation,
         },
-        Request::Composition {
-            device: 0,
-            moment: u32::MAX,
-            call_sites: 5,
-        },
         Request::Legend {
             look: Look::default(),
             entries: 20,
@@ -120,9 +115,8 @@ fn replies() {
             time_us: Some(i64::MIN),
             ..MomentFacts::default()
         }),
-        on: HitOn::Several(composition.clone()),
+        on: HitOn::Several(composition),
     })));
-    there_and_back(&Reply::Composition(composition));
 }
 
 #[test]

@@ -178,6 +178,16 @@ impl OpenFile {
         }
     }
 
+    pub(super) fn click(&mut self, at_px: (f64, f64)) {
+        let Some(facts) = self.opened.devices.get(self.device) else {
+            return;
+        };
+        let bounds = facts.axes.bounds(self.axis);
+        if let Some(view) = self.views.get_mut(self.device) {
+            view.click(at_px, &bounds);
+        }
+    }
+
     fn take(&mut self, reply: Reply) {
         let devices = &self.opened.devices;
         let place_of = |device| devices.iter().position(|facts| facts.device == device);

@@ -48,13 +48,20 @@ pub enum ThemeChoice {
 }
 
 impl ThemeChoice {
-    /// The next one, going round.
+    /// The next one, going round; it begins with what looks other than the system's.
     #[must_use]
-    pub fn next(self) -> Self {
-        match self {
-            Self::System => Self::Light,
-            Self::Light => Self::Dark,
-            Self::Dark => Self::System,
+    pub fn next(self, system_is_dark: bool) -> Self {
+        let (other, same) = if system_is_dark {
+            (Self::Light, Self::Dark)
+        } else {
+            (Self::Dark, Self::Light)
+        };
+        if self == Self::System {
+            other
+        } else if self == other {
+            same
+        } else {
+            Self::System
         }
     }
 
@@ -241,7 +248,7 @@ impl State {
             Action::SelectBetween(from, to) => self.edit_view(|view| view.select_between(from, to)),
             Action::Point(is_over) => self.edit_view(|view| view.point(is_over)),
             Action::Click(x_px, y_px) => {
-                self.edit_view(|view| view.click((x_px, y_px)));
+                self.edit_file(|file| file.click((x_px, y_px)));
                 // A click asks for details, folded away or not.
                 self.details_open |= self.has_pin();
             }

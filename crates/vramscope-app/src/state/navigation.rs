@@ -68,6 +68,8 @@ pub enum Navigation {
     FitPinned,
     /// Goes to the peak.
     Peak,
+    /// Goes to a failed allocation, by its moment.
+    Oom(u32),
     /// Goes to the next (`true`) or previous event of the pinned allocation.
     Step(bool),
 }
@@ -86,7 +88,7 @@ impl Navigation {
                 let y_bytes = (unit.bytes_at(a.1), unit.bytes_at(b.1));
                 unit.fit_box(x, y_bytes, bounds)
             }
-            Self::FitPinned | Self::Peak | Self::Step(_) => unit,
+            Self::FitPinned | Self::Peak | Self::Oom(_) | Self::Step(_) => unit,
         };
         visible(&changed)
     }

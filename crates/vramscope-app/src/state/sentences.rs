@@ -4,8 +4,8 @@ use vramscope_core::model::DeviceIndex;
 use vramscope_view::display;
 
 use crate::protocol::{
-    CallSite, Details, DeviceFacts, EventMark, Failure, FileFacts, FxDetails, Hit, HitOn, Life,
-    MomentFacts, Preview, Progress, RangeFacts, StackOrigin, Stage,
+    Details, DeviceFacts, EventMark, Failure, FileFacts, FxDetails, Life, MomentFacts, OomMark, Progress,
+    RangeFacts, StackOrigin, Stage,
 };
 
 /// `1 allocation`, `1,204 allocations`.
@@ -51,7 +51,7 @@ pub fn device(facts: &DeviceFacts) -> String {
 /// `event 1,234`.
 #[must_use]
 pub fn event(mark: EventMark) -> String {
-    display::event(u64::from(mark.event))
+    display::event(u64::from(mark.moment))
 }
 
 /// `event 12 → event 15, live for 3 events, 1.20 ms`.
@@ -79,27 +79,6 @@ pub fn lifetime(life: &Life) -> String {
     text
 }
 
-/// What a screen reader hears of what is under the pointer or pinned.
-#[must_use]
-pub fn preview(preview: &Preview) -> String {
-    format!(
-        "{}, {}, {}",
-        display::bytes(preview.bytes),
-        site(&preview.user_frame),
-        life(&preview.life)
-    )
-}
-
-/// The same for a hit; empty for nothing.
-#[must_use]
-pub fn hit(hit: &Hit) -> String {
-    match &hit.on {
-        HitOn::Nothing => String::new(),
-        HitOn::One(one) => preview(one),
-        HitOn::Several(several) => allocations(u64::from(several.allocations), several.bytes),
-    }
-}
-
 /// A pinned allocation in one sentence.
 #[must_use]
 pub fn pinned(details: &Details) -> String {
@@ -111,23 +90,13 @@ pub fn pinned(details: &Details) -> String {
     )
 }
 
-/// `train.py:12 forward · 12 allocations`.
-#[must_use]
-pub fn call_site(site: &CallSite) -> String {
-    let name = self::site(&site.frame);
-    format!(
-        "{name} · {}",
-        count_of(u64::from(site.allocations), "allocation", "allocations")
-    )
-}
-
 /// `event 12,345 of 1,000,000`.
 #[must_use]
 pub fn moment(moment: &MomentFacts, events: u32) -> String {
     let of = display::count(u64::from(events));
     match moment.moment {
         0 => format!("before the first of {of} events"),
-        moment => format!("{} of {of}", display::event(u64::from(moment) - 1)),
+        moment => format!("{} of {of}", display::event(u64::from(moment))),
     }
 }
 
@@ -261,7 +230,7 @@ pub fn device_rows(facts: &DeviceFacts) -> Vec<(&'static str, String)> {
             "Reached",
             match facts.peak_moment {
                 0 => "before recording".to_owned(),
-                moment => format!("with {}", display::event(u64::from(moment) - 1)),
+                moment => format!("with {}", display::event(u64::from(moment))),
             },
         ),
         ("Peak reserved", display::bytes(facts.peak_reserved_bytes)),
@@ -281,16 +250,33 @@ pub fn device_rows(facts: &DeviceFacts) -> Vec<(&'static str, String)> {
 /// What a file is: rows of name and value.
 #[must_use]
 pub fn file_rows(file: &FileFacts) -> Vec<(&'static str, String)> {
-    vec![
+    let mut rows = vec![
         ("Format", file.format.clone()),
         ("Written by", file.producer.clone()),
         ("Size", display::bytes_exact(file.file_bytes)),
-        ("Unwrapped", display::bytes(file.decoded_bytes)),
+    ];
+    // A file that is not packed has nothing to unwrap.
+    if file.decoded_bytes != file.file_bytes {
+        rows.push(("Unwrapped", display::bytes(file.decoded_bytes)));
+    }
+    rows.extend([
         ("Events", display::count(file.events)),
         ("Distinct stacks", display::count(file.stacks)),
         ("Held in memory", display::bytes(file.model_bytes)),
         ("Read in", format!("{:.0} ms", file.read_ms)),
-    ]
+    ]);
+    rows
+}
+
+/// `Out of memory at event 1,234: requested 2.00 GiB with 1.20 GiB free on the device`.
+#[must_use]
+pub fn oom(mark: &OomMark) -> String {
+    format!(
+        "Out of memory at {}: requested {} with {} free on the device",
+        display::event(u64::from(mark.moment)),
+        display::bytes(mark.requested_bytes),
+        display::bytes(mark.free_bytes)
+    )
 }
 
 /// `GPU 0`.
@@ -305,12 +291,12 @@ pub fn exact_bytes(bytes: u64) -> String {
     count_of(bytes, "byte", "bytes")
 }
 
-/// `selection: 40 allocated, 2.10 GiB · 3 of them still live at its end, 1.20 GiB`.
+/// `selection: 40 allocations, 2.10 GiB (sum of their sizes); 3 of them outlive it, 1.20 GiB`.
 #[must_use]
 pub fn selection(facts: &RangeFacts) -> String {
     let allocated = count_of(u64::from(facts.allocated), "allocation", "allocations");
     let mut text = format!(
-        "selection: {allocated}, {}",
+        "selection: {allocated}, {} (sum of their sizes)",
         display::bytes(facts.allocated_bytes)
     );
     if facts.allocated > 0 {

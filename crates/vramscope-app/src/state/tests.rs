@@ -75,6 +75,7 @@ fn opened() -> Opened {
         text: text.into(),
         advice: String::new(),
         places: Vec::new(),
+        moment: None,
     };
     let device = |device, times: Option<f64>| DeviceFacts {
         device,
@@ -164,7 +165,6 @@ fn one(allocation: u32) -> HitOn {
 fn details(allocation: u32) -> Reply {
     let mark = |moment: u32| {
         Some(EventMark {
-            event: moment - 1,
             moment,
             time_us: None,
             since_start_us: Some(i64::from(moment) * 10),

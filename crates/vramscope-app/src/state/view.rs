@@ -8,6 +8,9 @@ use crate::protocol::{
 };
 use vramscope_core::ids::AllocationId;
 
+/// How much closer a click goes where several allocations share a pixel.
+const CLOSER: f64 = 8.0;
+
 /// What is under the pointer.
 pub type Hovered = Shared<Hit>;
 
@@ -138,8 +141,12 @@ impl DeviceView {
         match navigation {
             Navigation::Peak => {
                 if let Some(x) = self.peak_x(axis) {
-                    self.region = navigation::centred(self.region, x, bounds);
-                    self.cursor_x = Some(x);
+                    self.jump(x, bounds);
+                }
+            }
+            Navigation::Oom(moment) => {
+                if let Some(x) = self.oom_x(moment, axis) {
+                    self.jump(x, bounds);
                 }
             }
             Navigation::Step(forward) => self.step(forward, axis, bounds),
@@ -174,8 +181,24 @@ impl DeviceView {
             events.into_iter().rev().find(|&x| x < from)
         };
         if let Some(x) = next {
-            self.region = navigation::centred(self.region, x, bounds);
-            self.cursor_x = Some(x);
+            self.jump(x, bounds);
+        }
+    }
+
+    /// Brings a place to the middle and puts the cursor there.
+    fn jump(&mut self, x: f64, bounds: &Bounds) {
+        self.region = navigation::centred(self.region, x, bounds);
+        self.cursor_x = Some(x);
+    }
+
+    /// A failed allocation on an axis, as soon as it is known there.
+    fn oom_x(&self, moment: u32, axis: Axis) -> Option<f64> {
+        match axis {
+            Axis::Events => Some(f64::from(moment)),
+            Axis::Time => {
+                let mut ooms = self.overview.iter().flat_map(|overview| &overview.ooms);
+                ooms.find(|mark| mark.moment == moment).map(|mark| mark.x)
+            }
         }
     }
 
@@ -195,21 +218,22 @@ impl DeviceView {
         )));
     }
 
-    /// Pins what is at a place of the picture (device px), as soon as that is known.
-    pub(super) fn click(&mut self, at_px: (f64, f64)) {
+    /// Pins what is at a place of the picture (device px), as soon as that is known; where several share the
+    /// pixel, goes closer.
+    pub(super) fn click(&mut self, at_px: (f64, f64), bounds: &Bounds) {
         let click = Click {
             at_px,
             region: self.region,
             axis: self.axis,
         };
         match self.hovered.clone().filter(|hit| click.is_at(hit)) {
-            Some(hit) => self.pin_hit(&hit),
+            Some(hit) => self.act_on_hit(&hit, bounds),
             None => self.clicked = Some(click),
         }
     }
 
-    /// Pins what was hit; where nothing is, lets go.
-    fn pin_hit(&mut self, hit: &Hit) {
+    /// Pins what was hit; where nothing is, lets go; where several are, goes closer until there is one.
+    fn act_on_hit(&mut self, hit: &Hit, bounds: &Bounds) {
         self.clicked = None;
         match &hit.on {
             HitOn::One(preview) => self.pin(preview.allocation),
@@ -217,7 +241,15 @@ impl DeviceView {
                 self.pinned = None;
                 self.details = None;
             }
-            HitOn::Several(_) => {}
+            HitOn::Several(_) => {
+                let viewport = &hit.draw.viewport;
+                let at = (
+                    hit.at_px.0 / f64::from(viewport.width_px),
+                    hit.at_px.1 / f64::from(viewport.height_px),
+                );
+                let factor = (CLOSER, CLOSER);
+                self.navigate(Navigation::Zoom { factor, at }, self.axis, bounds);
+            }
         }
     }
 
@@ -235,9 +267,9 @@ impl DeviceView {
         self.clicked = None;
     }
 
-    fn take_hit(&mut self, hit: Hit) {
+    fn take_hit(&mut self, hit: Hit, bounds: &Bounds) {
         if self.clicked.is_some_and(|click| click.is_at(&hit)) {
-            self.pin_hit(&hit);
+            self.act_on_hit(&hit, bounds);
         }
         if !self.pointer_left && is_of(&hit.draw, self.region, self.axis) {
             self.hovered = Some(Shared::new(hit));
@@ -266,7 +298,7 @@ impl DeviceView {
     /// Takes an answer about this device; one that is no longer wanted changes nothing.
     pub(super) fn take(&mut self, reply: Reply, bounds: &Bounds) {
         match reply {
-            Reply::Hit(hit) => self.take_hit(*hit),
+            Reply::Hit(hit) => self.take_hit(*hit, bounds),
             Reply::Details(details) if self.pinned == Some(details.allocation) => {
                 self.details = Some(Shared::new(*details));
                 if std::mem::take(&mut self.wants_fit) {

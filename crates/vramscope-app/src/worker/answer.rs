@@ -1,17 +1,16 @@
 //! Questions and their answers.
 
-use vramscope_core::analysis::live_at::live_at;
 use vramscope_core::ids::AllocationId;
 use vramscope_view::minimap::Minimap;
 use vramscope_view::raster;
 
 use super::describe;
 use super::document::{Device, Document};
-use super::opened::oom_moments;
+use super::opened::ooms;
 use super::painter::{self, Painter};
 use super::range::range_facts;
 use crate::protocol::{
-    Axis, Composition, DrawRequest, Hit, HitOn, OutlineColumns, OutlineSlot, Overview, Reply,
+    Axis, Composition, DrawRequest, Hit, HitOn, OomMark, OutlineColumns, OutlineSlot, Overview, Reply,
     Request, RequestId,
 };
 
@@ -60,16 +59,6 @@ pub(super) fn answer(
             let details = describe::details(document, device(of)?, allocation)?;
             Some(Reply::Details(Box::new(details)))
         }
-        Request::Composition {
-            device: of,
-            moment,
-            call_sites,
-        } => Some(composition(
-            document,
-            device(of)?,
-            moment,
-            call_sites as usize,
-        )),
         Request::Range {
             device: of,
             axis,
@@ -102,11 +91,6 @@ fn outline(
         allocation,
         points_px,
     }))
-}
-
-fn composition(document: &Document, device: Device<'_>, moment: u32, limit: usize) -> Reply {
-    let live = live_at(device.history, moment);
-    Reply::Composition(describe::composition(document, device, moment, live, limit))
 }
 
 fn hit(
@@ -172,9 +156,17 @@ fn overview(document: &Document, device: Device<'_>, axis: Axis, columns: u32) -
         x: (0.0, bands.x_end()),
         active_bytes: map.active_bytes,
         reserved_bytes: map.reserved_bytes,
-        oom_x: thinned(
-            oom_moments(document, device)
-                .map(|moment| bands.moment_x(moment as usize))
+        ooms: thinned(
+            ooms(document, device)
+                .map(|(moment, event)| {
+                    let event = document.snapshot.events.get(event);
+                    OomMark {
+                        x: bands.moment_x(moment as usize),
+                        moment,
+                        requested_bytes: event.size,
+                        free_bytes: event.addr,
+                    }
+                })
                 .collect(),
             bands.x_end(),
             columns,
@@ -183,13 +175,15 @@ fn overview(document: &Document, device: Device<'_>, axis: Axis, columns: u32) -
     }
 }
 
-/// Ascending places; where there are more than columns, only the first of each column: a job that retries
-/// can fail a million times.
-fn thinned(mut places: Vec<f64>, x_end: f64, columns: u32) -> Vec<f64> {
-    if places.len() > columns as usize {
-        places.dedup_by_key(|x| (*x / x_end * f64::from(columns)) as u32);
+/// Ascending marks; where there are more than columns, only the last of each column: a job that retries can
+/// fail a million times, and the last failure is the one that ended it.
+fn thinned(mut marks: Vec<OomMark>, x_end: f64, columns: u32) -> Vec<OomMark> {
+    if marks.len() > columns as usize {
+        marks.reverse();
+        marks.dedup_by_key(|mark| (mark.x / x_end * f64::from(columns)) as u32);
+        marks.reverse();
     }
-    places
+    marks
 }
 
 #[cfg(test)]
@@ -198,10 +192,14 @@ mod tests {
 
     #[test]
     fn a_million_failures_are_one_per_column() {
-        let places: Vec<_> = (0..1_000_000).map(f64::from).collect();
-        let thin = thinned(places, 1e6, 100);
+        let mark = |x| OomMark {
+            x,
+            ..OomMark::default()
+        };
+        let thin = thinned((0..1_000_000).map(f64::from).map(mark).collect(), 1e6, 100);
         assert_eq!(thin.len(), 100);
-        assert_eq!(thin[..2], [0.0, 10_000.0]);
-        assert_eq!(thinned(vec![1.0, 1.1], 1e6, 100), [1.0, 1.1]);
+        assert_eq!(thin[..2], [9_999.0, 19_999.0].map(mark));
+        let few = vec![mark(1.0), mark(1.1)];
+        assert_eq!(thinned(few.clone(), 1e6, 100), few);
     }
 }

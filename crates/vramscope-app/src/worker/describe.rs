@@ -99,6 +99,7 @@ pub(super) fn composition(
         allocations: count(top.count),
         bytes: top.bytes,
         call_sites: call_sites.collect(),
+        further: count(top.other_count),
     }
 }
 
@@ -139,7 +140,6 @@ fn known(document: &Document, device: Device<'_>, id: AllocationId) -> Option<Al
 
 fn life(marks: [Option<details::EventMark>; 3], lifetime: Lifetime) -> Life {
     let mark = |mark: details::EventMark| EventMark {
-        event: mark.number,
         moment: mark.number.saturating_add(1),
         time_us: mark.time_us,
         since_start_us: mark.since_start_us,

@@ -124,17 +124,7 @@ impl<'a> Device<'a> {
 
     /// The timeline's columns; by events where there are no times.
     pub(super) fn bands(self, axis: Axis) -> Bands<'a> {
-        let table = &self.history.allocations;
-        let times =
-            (axis == Axis::Time && self.has_times()).then_some(&*self.history.moment_start_us);
-        Bands {
-            born: &table.born,
-            died: &table.died,
-            free_requested: &table.free_requested,
-            bytes: &table.bytes,
-            total_bytes: &self.history.active_bytes,
-            moment_start_us: times,
-        }
+        Bands::of(self.history, axis == Axis::Time)
     }
 
     /// What the timeline computes once; the same for both axes.

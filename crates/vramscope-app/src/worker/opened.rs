@@ -1,6 +1,7 @@
 //! What the page is told of a file once it is read, or could not be.
 
-use vramscope_core::analysis::facts::{Fact, FactLevel, facts, warning_text};
+use vramscope_core::analysis::facts::{Fact, FactKind, FactLevel, facts, warning_text};
+use vramscope_core::ids::EventId;
 use vramscope_core::model::{Action, ContainerKind, Warning};
 use vramscope_core::units::Count;
 use vramscope_core::{Error, ErrorKind};
@@ -69,27 +70,27 @@ fn device_facts(document: &Document, device: Device<'_>, notes: Vec<Note>) -> De
             events: device.bounds(Axis::Events),
             time: device.has_times().then(|| device.bounds(Axis::Time)),
         },
-        ooms: oom_moments(document, device).count() as u64,
+        ooms: ooms(document, device).count() as u64,
         notes,
     }
 }
 
-/// The moments that follow a failed allocation.
-pub(super) fn oom_moments<'a>(
+/// The failed allocations: the moment that begins with each, and its event.
+pub(super) fn ooms<'a>(
     document: &'a Document,
     device: Device<'_>,
-) -> impl Iterator<Item = u32> + use<'a> {
-    let history = device.history;
+) -> impl Iterator<Item = (u32, EventId)> + use<'a> {
+    let first = device.history.first_event;
     let actions = document
         .snapshot
         .events
         .action
         .iter()
-        .skip(history.first_event as usize);
-    let events = (1..).zip(actions.take(history.event_count as usize));
+        .skip(first as usize);
+    let events = (0..).zip(actions.take(device.history.event_count as usize));
     events
         .filter(|(_, action)| **action == Action::Oom)
-        .map(|(moment, _)| moment)
+        .map(move |(number, _): (u32, _)| (number + 1, EventId(first + number)))
 }
 
 /// All memory of this worker; unknown where the tests run natively.
@@ -132,6 +133,10 @@ fn note(fact: &Fact) -> Note {
             .to_owned(),
         advice: fact.advice.clone(),
         places: Vec::new(),
+        moment: match fact.kind {
+            FactKind::OutOfMemory { event, .. } => Some(event),
+            _ => None,
+        },
     }
 }
 
@@ -148,6 +153,7 @@ fn warning_note(warning: &Warning) -> Note {
         },
         advice: String::new(),
         places: warning.places.clone(),
+        moment: None,
     }
 }
 

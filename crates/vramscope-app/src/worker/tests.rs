@@ -2,9 +2,11 @@
 
 use std::path::{Path, PathBuf};
 
+use vramscope_core::analysis::live_at::live_at;
 use vramscope_core::decode;
 
 use super::answer::answer;
+use super::describe;
 use super::document::Document;
 use super::opened;
 use super::painter::Painter;
@@ -192,15 +194,12 @@ fn hit(
         HitOn::Nothing => {}
     }
     if let Some(moment) = hit.moment {
-        let question = Request::Composition {
-            device,
-            moment: moment.moment,
-            call_sites: 3,
-        };
-        let Some(Reply::Composition(all)) = ask(&question, document, painter) else {
-            panic!("{path:?}")
-        };
+        let device = document.device(device).unwrap();
+        let live = live_at(device.history, moment.moment);
+        let all = describe::composition(document, device, moment.moment, live, 3);
         assert_eq!(all.bytes, moment.active_bytes, "{path:?}");
+        let listed: u32 = all.call_sites.iter().map(|site| site.allocations).sum();
+        assert_eq!(listed + all.further, all.allocations, "{path:?}");
     }
 }
 
@@ -258,11 +257,6 @@ fn what_is_not_there_has_no_answer() {
             device: 9,
             axis: Axis::Time,
             columns: 0,
-        },
-        Request::Composition {
-            device: 0,
-            moment: 0,
-            call_sites: 0,
         },
     ] {
         assert_eq!(answer(&question, &document, &mut painter), None);
