@@ -404,6 +404,8 @@ impl Inner {
                 .pictures
                 .present(&context, &wanted, (f64::from(left), f64::from(top)));
         }
+        // The style sheet says "Drawing…" over a picture that has nothing yet.
+        let _ = picture.toggle_attribute_with_force("data-drawn", !state.pictures.is_empty());
         if let Some(context) = cleared(overlay) {
             let floating = Overlay {
                 hover: state.hover_outline.as_ref(),

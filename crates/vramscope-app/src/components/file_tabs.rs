@@ -21,9 +21,10 @@ pub(super) struct FileTabsProps {
 #[component]
 pub(super) fn FileTabs(props: &FileTabsProps) -> Html {
     let commands = use_commands();
+    let count = props.tabs.len();
     let tab = |tab: &Rc<Tab>| {
         let is_current = Some(tab.id) == props.current;
-        html! { <FileTab key={tab.id.0} name={tab.name.clone()} id={tab.id} {is_current} spot={spot(tab)} /> }
+        html! { <FileTab key={tab.id.0} name={tab.name.clone()} id={tab.id} {is_current} {count} spot={spot(tab)} /> }
     };
     html! {
         <>
@@ -45,12 +46,23 @@ fn spot(tab: &Tab) -> Option<&'static str> {
     }
 }
 
+/// How much of a name's end always stays: that is where names differ.
+const END_CHARACTERS: usize = 16;
+
+/// A name's start, which gives way, and its end.
+fn halves(name: &str) -> (&str, &str) {
+    let end = name.char_indices().rev().nth(END_CHARACTERS - 1);
+    name.split_at(end.map_or(0, |(at, _)| at))
+}
+
 #[derive(Properties, PartialEq)]
 struct FileTabProps {
     id: SessionId,
     name: AttrValue,
     is_current: bool,
     spot: Option<&'static str>,
+    /// How many tabs there are.
+    count: usize,
 }
 
 #[component]
@@ -74,11 +86,15 @@ fn FileTab(props: &FileTabProps) -> Html {
     let node = use_node_ref();
     {
         let node = node.clone();
-        use_effect_with(is_current, move |is_current| {
+        // More tabs, and the choices of a file that is open now, leave less room for this one.
+        let room = (is_current, props.spot, props.count);
+        use_effect_with(room, move |(is_current, ..)| {
             let Some(element) = node.cast::<HtmlElement>().filter(|_| *is_current) else {
                 return;
             };
-            element.scroll_into_view_with_bool(false);
+            if let Some(tab) = element.parent_element() {
+                tab.scroll_into_view_with_bool(false);
+            }
             let focused = gloo::utils::document().active_element();
             if focused
                 .is_some_and(|focused| focused.get_attribute("role").as_deref() == Some("tab"))
@@ -87,6 +103,7 @@ fn FileTab(props: &FileTabProps) -> Html {
             }
         });
     }
+    let (start, end) = halves(&name);
     let spot = props
         .spot
         .map(|spot| html! { <span class={classes!("spot", spot)} aria-hidden="true" /> });
@@ -95,7 +112,7 @@ fn FileTab(props: &FileTabProps) -> Html {
             { spot }
             <button type="button" class="name" role="tab" ref={node} aria-selected={is_current.to_string()}
                 tabindex={if is_current { "0" } else { "-1" }} title={name.clone()} {onkeydown}
-                onclick={commands.on(Action::Switch(id))}>{ name.clone() }</button>
+                onclick={commands.on(Action::Switch(id))}><span class="start">{ start }</span><span class="end">{ end }</span></button>
             <button type="button" class="close" title="Close (Delete)" aria-label={format!("Close {name}")}
                 tabindex={if is_current { "0" } else { "-1" }} onclick={commands.close.reform(move |_| id)}>
                 <Glyph icon={Icon::Close} />

@@ -2,6 +2,7 @@
 
 use yew::prelude::*;
 
+use super::site_label::site_label;
 use crate::protocol::{ColourBy, Legend, LegendEntry};
 use crate::state::{Shared, sentences};
 use vramscope_view::display;
@@ -41,7 +42,7 @@ fn entry(entry: &LegendEntry) -> Html {
     html! {
         <li title={format!("{} · {count}", entry.label)}>
             <span class="swatch" style={format!("background:rgb({r},{g},{b})")} aria-hidden="true" />
-            <span class="grow label">{ sentences::site(&entry.label) }</span>
+            <span class="grow label">{ site_label(&entry.label) }</span>
             <span class="number">{ display::bytes(entry.bytes) }</span>
         </li>
     }

@@ -20,6 +20,7 @@ mod opening_card;
 mod rail;
 mod recipe;
 mod samples;
+mod site_label;
 mod start;
 mod status_bar;
 mod strip;

@@ -2,6 +2,7 @@
 
 use yew::prelude::*;
 
+use super::site_label::site_label;
 use crate::protocol::{Composition, HitOn, Preview};
 use crate::state::gesture::Point;
 use crate::state::{Hovered, sentences};
@@ -40,7 +41,8 @@ fn position((x, y): Point, (width, height): (f64, f64)) -> String {
     } else {
         format!("top:{}px", y + 18.0)
     };
-    format!("{across};{down}")
+    let room = x.max(width - x) - 22.0;
+    format!("{across};{down};max-width:min(520px,{room}px)")
 }
 
 fn one(preview: &Preview) -> Html {
@@ -50,7 +52,7 @@ fn one(preview: &Preview) -> Html {
                 if !preview.remarks.is_empty() { <span class="muted">{ " · " }{ &preview.remarks }</span> }
             </p>
             <p class="muted">{ sentences::life(&preview.life) }</p>
-            <p class="mono">{ sentences::site(&preview.user_frame) }</p>
+            <p>{ site_label(&preview.user_frame) }</p>
         </>
     }
 }
@@ -62,7 +64,7 @@ fn composition(several: &Composition) -> Html {
             <p><strong>{ sentences::allocations(u64::from(several.allocations), several.bytes) }</strong>
                 <span class="muted">{ " share this pixel" }</span></p>
             { for several.call_sites.iter().map(|site| html! {
-                <p class="pair"><span class="mono">{ sentences::site(&site.frame) }</span>
+                <p class="pair">{ site_label(&site.frame) }
                     <span>{ display::bytes(site.bytes) }</span></p>
             }) }
             if further > 0 { <p class="muted">{ format!("and {}", sentences::count_of(further, "other", "others")) }</p> }

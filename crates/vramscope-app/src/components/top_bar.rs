@@ -7,6 +7,7 @@ use yew::prelude::*;
 use super::choice::{Choice, Select};
 use super::commands::use_commands;
 use super::file_tabs::FileTabs;
+use super::hooks::use_system_is_dark;
 use super::icons::{Glyph, Icon};
 use crate::protocol::{Axis, ColourBy};
 use crate::state::{Action, OpenFile, State, ThemeChoice, sentences};
@@ -32,6 +33,7 @@ pub(super) struct TopBarProps {
 pub(super) fn TopBar(props: &TopBarProps) -> Html {
     let commands = use_commands();
     let state = &props.state;
+    let system_is_dark = use_system_is_dark();
     let (theme_icon, theme_word) = match state.theme {
         ThemeChoice::System => (Icon::System, "as the system"),
         ThemeChoice::Light => (Icon::Sun, "light"),
@@ -50,7 +52,7 @@ pub(super) fn TopBar(props: &TopBarProps) -> Html {
                 <span class="divider" />
             }
             <button type="button" class="square" title={theme_label.clone()} aria-label={theme_label}
-                onclick={commands.on(Action::Theme(state.theme.next(use_system_is_dark)))}>
+                onclick={commands.on(Action::Theme(state.theme.next(system_is_dark)))}>
                 <Glyph icon={theme_icon} />
             </button>
             <button type="button" class="square" title="Keys and gestures (?)" aria-label="Help"

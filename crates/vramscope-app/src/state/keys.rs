@@ -36,7 +36,7 @@ pub enum Command {
 pub type HelpLine = (&'static [&'static str], &'static str);
 
 /// All keys and gestures, by topic.
-pub const HELP: [(&str, &[HelpLine]); 4] = [
+pub const HELP: [(&str, &[HelpLine]); 5] = [
     (
         "Look around",
         &[
@@ -90,6 +90,13 @@ pub const HELP: [(&str, &[HelpLine]); 4] = [
                 "drag: show a range; drag its middle or ends: move or resize it",
             ),
         ],
+    ),
+    (
+        "Picture",
+        &[(
+            &["amber stripes"],
+            "pending free: freed by the program, but other streams may still use it, so that it is not free yet",
+        )],
     ),
     (
         "Files",

@@ -4,8 +4,8 @@ use vramscope_core::model::DeviceIndex;
 use vramscope_view::display;
 
 use crate::protocol::{
-    Details, DeviceFacts, EventMark, Failure, FileFacts, FxDetails, Life, MomentFacts, OomMark, Progress,
-    RangeFacts, StackOrigin, Stage,
+    Details, DeviceFacts, EventMark, Failure, FileFacts, FxDetails, Life, MomentFacts, OomMark,
+    Progress, RangeFacts, StackOrigin, Stage,
 };
 
 /// `1 allocation`, `1,204 allocations`.

@@ -65,6 +65,22 @@ pub fn split_path(place: &str) -> (&str, &str) {
         .map_or(("", place), |slash| place.split_at(slash + 1))
 }
 
+/// `file:line function` cut into `file:line` and the function; a label without a line is no place.
+#[must_use]
+pub fn split_site(label: &str) -> (&str, &str) {
+    for (at, _) in label.match_indices(':') {
+        let digits = label[at + 1..]
+            .bytes()
+            .take_while(u8::is_ascii_digit)
+            .count();
+        let (place, rest) = label.split_at(at + 1 + digits);
+        if digits > 0 && (rest.is_empty() || rest.starts_with(' ')) {
+            return (place, rest.trim_start());
+        }
+    }
+    ("", label)
+}
+
 /// All of a stack as text for the clipboard, innermost frame first.
 #[must_use]
 pub fn text(stack: &StackLines) -> String {
@@ -120,6 +136,14 @@ mod tests {
         );
         assert_eq!(foldable(&frames("rr")), 0);
         assert_eq!(rows(&[], false), []);
+    }
+
+    #[test]
+    fn a_site_is_a_place_and_a_function() {
+        assert_eq!(split_site("/a b/c.py:12 f"), ("/a b/c.py:12", "f"));
+        assert_eq!(split_site("C:/a.py:3"), ("C:/a.py:3", ""));
+        assert_eq!(split_site("no stack recorded"), ("", "no stack recorded"));
+        assert_eq!(split_site("x.py:: é:"), ("", "x.py:: é:"));
     }
 
     #[test]

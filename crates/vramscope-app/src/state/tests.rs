@@ -521,7 +521,7 @@ fn themes_follow_the_system_until_told_otherwise() {
     assert_eq!(ThemeChoice::System.resolve(true), ThemeName::Dark);
     assert_eq!(ThemeChoice::Light.resolve(true), ThemeName::Light);
     assert_eq!(
-        ThemeChoice::System.next().next().next(),
+        ThemeChoice::System.next(false).next(false).next(false),
         ThemeChoice::System
     );
 }

@@ -10,8 +10,8 @@ use super::opened::ooms;
 use super::painter::{self, Painter};
 use super::range::range_facts;
 use crate::protocol::{
-    Axis, Composition, DrawRequest, Hit, HitOn, OomMark, OutlineColumns, OutlineSlot, Overview, Reply,
-    Request, RequestId,
+    Axis, Composition, DrawRequest, Hit, HitOn, OomMark, OutlineColumns, OutlineSlot, Overview,
+    Reply, Request, RequestId,
 };
 
 /// Call sites listed for what is thinner than a pixel.

@@ -81,12 +81,7 @@ pub(super) fn ooms<'a>(
     device: Device<'_>,
 ) -> impl Iterator<Item = (u32, EventId)> + use<'a> {
     let first = device.history.first_event;
-    let actions = document
-        .snapshot
-        .events
-        .action
-        .iter()
-        .skip(first as usize);
+    let actions = document.snapshot.events.action.iter().skip(first as usize);
     let events = (0..).zip(actions.take(device.history.event_count as usize));
     events
         .filter(|(_, action)| **action == Action::Oom)

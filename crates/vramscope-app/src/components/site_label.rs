@@ -1,0 +1,22 @@
+//! A call site on one line: where there is no room for all of it, its folder and its function give way, and
+//! `file:line` stays.
+
+use yew::prelude::*;
+
+use crate::state::{sentences, stacks};
+
+/// A call site, or another label as it is.
+pub(super) fn site_label(label: &str) -> Html {
+    let (place, function) = stacks::split_site(label);
+    if place.is_empty() {
+        return html! { <span class="site-label mono"><span class="function">{ sentences::site(label) }</span></span> };
+    }
+    let (folder, file) = stacks::split_path(place);
+    html! {
+        <span class="site-label mono">
+            if !folder.is_empty() { <span class="folder"><bdi>{ folder }</bdi></span> }
+            <span class="file">{ file }</span>
+            if !function.is_empty() { <span class="function">{ function }</span> }
+        </span>
+    }
+}
