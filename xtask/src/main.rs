@@ -83,7 +83,10 @@ fn run(command: Command) -> anyhow::Result<()> {
         Command::Tidy => tidy::run(),
         Command::Build => {
             let page = page::build(page::Profile::Full)?;
-            println!("{}", program::build(&page, program::Speed::Release)?.display());
+            println!(
+                "{}",
+                program::build(&page, program::Speed::Release)?.display()
+            );
             Ok(())
         }
         Command::Page { fast } => {

@@ -22,7 +22,9 @@ pub(crate) enum Speed {
 /// When the build fails.
 pub(crate) fn build(page: &Path, speed: Speed) -> Result<PathBuf> {
     let mut build = cargo();
-    build.args(["build", "--package", "vramscope-cli"]).env("VRAMSCOPE_PAGE", page);
+    build
+        .args(["build", "--package", "vramscope-cli"])
+        .env("VRAMSCOPE_PAGE", page);
     let folder = match speed {
         Speed::Dev => "debug",
         Speed::Release => {

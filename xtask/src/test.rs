@@ -8,8 +8,8 @@ use clap::Args;
 
 use crate::browser;
 use crate::page::{self, Profile};
-use crate::program;
 use crate::process::{cargo, output, run as run_command};
+use crate::program;
 
 /// The package with the browser tests.
 const BROWSER_TESTS: &str = "vramscope-browser-tests";

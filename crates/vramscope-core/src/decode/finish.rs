@@ -33,7 +33,7 @@ pub(super) fn snapshot(mut machine: Machine) -> Result<Snapshot, Fault> {
         Some(list) => machine.rows_value(list, RecordKind::Annotation, Key::ExternalAnnotations)?,
         None => 0..0,
     };
-    let settings = parts.settings.map(|value| machine.to_json(value));
+    let settings = parts.settings.map(|value| machine.json_of(value));
     machine.complete_addresses();
     let segments = slice(&machine.tables.segments, device_rows);
     let devices: BTreeSet<i32> = segments.iter().map(|segment| segment.device).collect();
@@ -168,7 +168,7 @@ impl Parts {
                 None if self.extras.len() < 64 => {
                     let name = machine.tables.strings.get(id).to_owned();
                     machine.warn(WarningKind::UnknownKey(format!("{name} at the top level")));
-                    let json = machine.to_json(value);
+                    let json = machine.json_of(value);
                     self.extras.insert(name, json);
                 }
                 None => {}

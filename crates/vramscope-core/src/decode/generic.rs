@@ -31,7 +31,7 @@ impl Budget {
 
 impl Machine {
     /// A value as JSON. Records, too deep nesting and what exceeds the bounds become null or are cut.
-    pub(super) fn to_json(&mut self, value: Value) -> Json {
+    pub(super) fn json_of(&mut self, value: Value) -> Json {
         let allowed = usize::try_from(self.decoded_bytes).unwrap_or(usize::MAX);
         let allowed = allowed.saturating_mul(2).saturating_add(SPARE_BYTES);
         let bytes = allowed.saturating_sub(self.json_bytes);

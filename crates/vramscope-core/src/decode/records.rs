@@ -364,7 +364,7 @@ impl Machine {
             }
             _ => {}
         }
-        let json = self.to_json(value).to_string();
+        let json = self.json_of(value).to_string();
         let id = self.tables.strings.try_intern(&json);
         match (value, id) {
             (Value::Dict(dict), Some(id)) => self.set_dict(dict, DictCell::Text(id))?,
