@@ -19,8 +19,8 @@ use vramscope_core::model::DeviceIndex;
 
 pub use answers::{
     CallSite, Composition, Details, DrawnFrame, EventMark, EventPlace, FrameLine, FxDetails, Hit,
-    HitOn, Legend, LegendEntry, Life, MomentFacts, OomMark, OutlineColumns, Overview, Preview, RangeFacts,
-    StackLines, StackOrigin,
+    HitOn, Legend, LegendEntry, Life, MomentFacts, OomMark, OutlineColumns, Overview, Preview,
+    RangeFacts, StackLines, StackOrigin,
 };
 pub use vramscope_view::axes::XUnit as Axis;
 pub use vramscope_view::colour::ColourMode as ColourBy;
