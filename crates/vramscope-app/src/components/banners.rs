@@ -48,7 +48,8 @@ pub(super) fn Banners(props: &BannersProps) -> Html {
         html! {
             <div class="banner" key={*number}>
                 <Glyph icon={Icon::Warning} />
-                <p><b>{ &note.text }</b> { " " } <span>{ &note.advice }</span></p>
+                // Of a failed allocation, the facts view has the rest.
+                <p><b>{ &note.text }</b> { " " } if note.moment.is_none() { <span>{ &note.advice }</span> }</p>
                 if let Some(moment) = note.moment {
                     <button type="button" class="plain" onclick={go(moment)}>{ "Go there" }</button>
                 }

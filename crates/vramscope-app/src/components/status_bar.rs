@@ -85,7 +85,8 @@ fn place(tab: &Tab) -> Option<Html> {
         }
     }
     let selection = view.selection.as_ref().map(|facts| {
-        html! { <span class="selection">{ sentences::selection(facts) }</span> }
+        let text = sentences::selection(facts);
+        html! { <span class="selection" title={text.clone()}>{ text }</span> }
     });
     Some(html! {
         <>

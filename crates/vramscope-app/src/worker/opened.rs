@@ -117,6 +117,15 @@ fn model_bytes(document: &Document) -> u64 {
 }
 
 fn note(fact: &Fact) -> Note {
+    if let FactKind::OutOfMemory { event, .. } = fact.kind {
+        return Note {
+            level: NoteLevel::Info,
+            text: fact.text.clone(),
+            advice: fact.meaning.clone(),
+            places: Vec::new(),
+            moment: Some(event),
+        };
+    }
     Note {
         level: match fact.level {
             FactLevel::Gap => NoteLevel::Warning,
@@ -128,10 +137,7 @@ fn note(fact: &Fact) -> Note {
             .to_owned(),
         advice: fact.advice.clone(),
         places: Vec::new(),
-        moment: match fact.kind {
-            FactKind::OutOfMemory { event, .. } => Some(event),
-            _ => None,
-        },
+        moment: None,
     }
 }
 
