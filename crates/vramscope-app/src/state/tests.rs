@@ -326,6 +326,28 @@ fn a_tap_pins_what_it_turns_out_to_be_on() {
 }
 
 #[test]
+fn a_click_on_a_shared_pixel_goes_closer() {
+    let mut page = Page::with_file();
+    let before = page.view().region;
+    page.hover(HitOn::Several(crate::protocol::Composition::default()));
+    page.click();
+    let after = page.view().region;
+    assert!(after.x_max - after.x_min < (before.x_max - before.x_min) / 2.0);
+    assert!(
+        after.y_max_bytes - after.y_min_bytes < (before.y_max_bytes - before.y_min_bytes) / 2.0
+    );
+    assert_eq!(page.pinned(), None);
+}
+
+#[test]
+fn the_way_to_a_failed_allocation() {
+    let mut page = Page::with_file();
+    page.go(Navigation::Oom(700));
+    assert_eq!(page.view().cursor_x, Some(700.0));
+    assert!((page.view().region.x_min..page.view().region.x_max).contains(&700.0));
+}
+
+#[test]
 fn a_click_pins_what_is_there_now() {
     let mut page = Page::with_file();
     page.hover(one(7));
