@@ -1,4 +1,4 @@
-//! The recorded events of all devices, in file order: 33 bytes a row.
+//! The recorded events of all devices, in file order: 34 bytes a row.
 
 use serde::{Deserialize, Serialize};
 
