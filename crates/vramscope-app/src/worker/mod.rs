@@ -4,7 +4,7 @@
 //! messages ─> queue ─> open ─> Document ─> answer / Painter ─> messages
 //! ```
 //!
-//! Everything but [`port`], [`open`], [`blob`], [`fetch`] and [`bitmap`] is free of the browser and
+//! Everything but `port`, `open`, `blob`, `fetch` and `bitmap` is free of the browser and
 //! tested natively.
 
 mod answer;
