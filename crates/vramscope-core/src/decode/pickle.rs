@@ -94,9 +94,6 @@ fn run(
 /// Runs the opcodes that a genuine snapshot is made of, as long as each of them lies wholly within
 /// `bytes`: nothing is asked of the input meanwhile. The number of bytes done, and what stopped it
 /// other than their end or an opcode left to [`step`].
-///
-/// What it calls is kept out of line, but for pushing and fetching: inlined, whole-program optimisation makes
-/// it a third slower, as it no longer fits into the registers.
 #[inline(never)]
 #[expect(clippy::too_many_lines, reason = "one match over the opcodes")]
 fn burst(bytes: &[u8], machine: &mut Machine) -> (usize, Result<(), Fault>) {
