@@ -19,6 +19,7 @@
 //!   after `m` events.
 
 pub mod analysis;
+pub mod bitset;
 mod container;
 pub mod decode;
 pub mod encode;

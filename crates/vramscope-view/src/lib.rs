@@ -14,7 +14,7 @@
 pub mod axes;
 #[cfg(feature = "plot")]
 mod bitmap;
-pub mod bitset;
+pub use vramscope_core::bitset;
 pub mod chart;
 pub mod colour;
 pub mod display;

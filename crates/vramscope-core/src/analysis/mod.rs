@@ -9,4 +9,5 @@ pub mod history;
 pub mod live_at;
 pub mod places;
 pub mod replay;
+pub mod selection;
 pub mod summary;

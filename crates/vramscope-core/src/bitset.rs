@@ -1,4 +1,4 @@
-//! A set of allocations as bits in 64-bit words.
+//! A set of allocations as bits in 64-bit words: what a filter matches, what is drawn.
 //!
 //! The raster reads it a word (64 allocations) at a time, which is why it is not one of the crates whose
 //! words follow the platform's pointer size: wasm32 would get other words than native.
@@ -84,7 +84,8 @@ impl BitSet {
 }
 
 /// The positions of the set bits of `word`, ascending.
-pub(crate) fn bits(mut word: u64) -> impl Iterator<Item = usize> {
+#[inline]
+pub fn bits(mut word: u64) -> impl Iterator<Item = usize> {
     std::iter::from_fn(move || {
         (word != 0).then(|| {
             let bit = word.trailing_zeros() as usize;
