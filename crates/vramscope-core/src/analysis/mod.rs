@@ -4,6 +4,7 @@ pub mod annotations;
 pub mod call_sites;
 pub mod details;
 pub mod facts;
+pub mod frame_groups;
 pub mod frames;
 pub mod history;
 pub mod live_at;

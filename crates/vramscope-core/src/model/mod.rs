@@ -21,6 +21,7 @@ pub use block_table::{Block, BlockState, BlockTable, Tenant};
 pub use context_table::{Category, Context, ContextTable, PoolId};
 pub use event_table::{Action, Event, EventTable, NO_TIME};
 pub use frame_table::{Frame, FrameTable, FxNode};
+pub(crate) use interner::RowIndex;
 pub use segment_table::{Segment, SegmentKind, SegmentTable};
 pub use snapshot::{ContainerKind, DeviceIndex, KeysSeen, Producer, Snapshot, Source};
 pub use stack_table::{LinesId, StackTable};
