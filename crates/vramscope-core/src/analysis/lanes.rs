@@ -1,0 +1,296 @@
+//! Stretches of a device's recording that the program named, as lanes of rows: annotations, the
+//! user's metadata, regions of `torch.compile`.
+//!
+//! Annotations have times and no thread; the two texts stand with every event, so that equal ones
+//! in a row make a range. What torch itself annotates (guard lookups, collectives) has a lane of its
+//! own. The ranges of a row never overlap, so that what a viewport shows is found by bisection; what
+//! they cost in memory is told by [`range_totals`](super::range_totals).
+
+mod rows;
+mod steps;
+
+pub use steps::{Step, Steps, StepsBy, steps};
+
+use serde::{Deserialize, Serialize};
+
+use super::annotations::{NamedRange, named_ranges};
+use super::history::History;
+use super::selection::Moments;
+use crate::Snapshot;
+use crate::ids::{EventId, StringId};
+use crate::model::{Action, Context, NO_TIME};
+
+/// What a lane is made from.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum LaneKind {
+    /// `external_annotations`: `record_function`, optimizer steps, profiler steps.
+    Annotations,
+    /// The same, of torch's own making.
+    Internal,
+    /// `user_metadata` of the events.
+    UserMetadata,
+    /// `compile_context` of the events.
+    CompileContext,
+}
+
+impl LaneKind {
+    /// All of them, in the order in which they are shown.
+    pub const ALL: [Self; 4] = [
+        Self::Annotations,
+        Self::UserMetadata,
+        Self::CompileContext,
+        Self::Internal,
+    ];
+}
+
+/// One named stretch.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub struct LaneRange {
+    /// What it is called.
+    pub name: StringId,
+    /// The moment before its first event.
+    pub from: u32,
+    /// The moment after its last event; equal to `from` when no event lies in it.
+    pub to: u32,
+    /// µs since the Unix epoch; [`NO_TIME`] when the trace has no times.
+    pub start_us: i64,
+    /// µs since the Unix epoch, not before `start_us`; [`NO_TIME`] when the trace has no times.
+    pub end_us: i64,
+    /// Its beginning was not recorded; it is taken to begin with the recording.
+    pub is_open_start: bool,
+    /// Its end was not recorded; it is taken to last to the end.
+    pub is_open_end: bool,
+}
+
+impl LaneRange {
+    /// Its moments.
+    #[must_use]
+    pub fn moments(&self) -> Moments {
+        (self.from, self.to)
+    }
+}
+
+/// Ranges of one kind.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub struct Lane {
+    /// What they are made from.
+    pub kind: LaneKind,
+    /// Rows from the outermost to the innermost ranges, each in order of time. No row is empty, and
+    /// but for the last of [`MAX_ROWS`] no two ranges of a row overlap.
+    pub rows: Vec<Vec<LaneRange>>,
+}
+
+impl Lane {
+    /// How many ranges it has.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.rows.iter().map(Vec::len).sum()
+    }
+
+    /// Whether it has none.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.rows.is_empty()
+    }
+}
+
+/// Most rows of a lane; deeper ranges lie in the last one.
+pub const MAX_ROWS: usize = 32;
+
+/// All lanes of one device.
+#[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
+pub struct Lanes {
+    /// Those that have a range, in the order of [`LaneKind::ALL`].
+    pub lanes: Vec<Lane>,
+    /// Annotations of the device that lie wholly before or after the recorded events.
+    pub outside: u64,
+    /// Annotations of the device that cannot be placed: they or the events have no times.
+    pub without_time: u64,
+}
+
+impl Lanes {
+    /// The lanes of `history`'s device. An annotation of no device belongs to every one.
+    #[must_use]
+    pub fn of(snapshot: &Snapshot, history: &History) -> Self {
+        let mut lanes = Self::default();
+        let (own, internal) = lanes.placed_annotations(snapshot, history);
+        let metadata = |context: &Context| context.user_metadata;
+        let region = |context: &Context| context.compile_context;
+        for kind in LaneKind::ALL {
+            let rows = match kind {
+                LaneKind::Annotations => rows::packed(&own),
+                LaneKind::Internal => rows::packed(&internal),
+                LaneKind::UserMetadata => row_of(runs(snapshot, history, metadata)),
+                LaneKind::CompileContext => row_of(runs(snapshot, history, region)),
+            };
+            if !rows.is_empty() {
+                lanes.lanes.push(Lane { kind, rows });
+            }
+        }
+        lanes
+    }
+
+    /// The lane of a kind, if there is any range of it.
+    #[must_use]
+    pub fn lane(&self, kind: LaneKind) -> Option<&Lane> {
+        self.lanes.iter().find(|lane| lane.kind == kind)
+    }
+
+    /// The annotations in order of their start, the user's and torch's own; counts the others.
+    fn placed_annotations(
+        &mut self,
+        snapshot: &Snapshot,
+        history: &History,
+    ) -> (Vec<LaneRange>, Vec<LaneRange>) {
+        let (mut own, mut internal) = (Vec::new(), Vec::new());
+        for range in named_ranges(snapshot) {
+            if range.device >= 0 && u32::try_from(range.device) != Ok(history.device) {
+                continue;
+            }
+            match place(history, &range) {
+                Place::Inside(placed) if is_internal(snapshot.strings.get(range.name)) => {
+                    internal.push(placed);
+                }
+                Place::Inside(placed) => own.push(placed),
+                Place::Outside => self.outside += 1,
+                Place::WithoutTime => self.without_time += 1,
+            }
+        }
+        for ranges in [&mut own, &mut internal] {
+            ranges.sort_by_key(|range| (range.start_us, std::cmp::Reverse(range.end_us)));
+        }
+        (own, internal)
+    }
+}
+
+enum Place {
+    Inside(LaneRange),
+    Outside,
+    WithoutTime,
+}
+
+fn place(history: &History, range: &NamedRange) -> Place {
+    // Moment m > 0 begins with event m; moment 0 shares the first one's time.
+    let event_times = history.moment_start_us.get(1..).unwrap_or(&[]);
+    let (Some(&first), Some(&last)) = (event_times.first(), event_times.last()) else {
+        return Place::WithoutTime;
+    };
+    if range.start_us.is_none() && range.end_us.is_none() {
+        return Place::WithoutTime;
+    }
+    let start_us = range
+        .start_us
+        .unwrap_or(first.min(range.end_us.unwrap_or(first)));
+    let end_us = range.end_us.unwrap_or(last.max(start_us)).max(start_us);
+    if end_us < first || start_us > last {
+        return Place::Outside;
+    }
+    let from = event_times.partition_point(|&time| time < start_us) as u32;
+    let to = event_times.partition_point(|&time| time <= end_us) as u32;
+    Place::Inside(LaneRange {
+        name: range.name,
+        from,
+        to,
+        start_us,
+        end_us,
+        is_open_start: range.start_us.is_none(),
+        is_open_end: range.end_us.is_none(),
+    })
+}
+
+/// Whether torch itself annotates so, where a user would call it noise. Optimizer steps and the data
+/// loader are torch's words as well, but tell what the program is doing.
+fn is_internal(name: &str) -> bool {
+    const BEGINNINGS: [&str; 15] = [
+        "TorchDynamo",
+        "Torch-Compiled Region",
+        "AOTDispatcher",
+        "Pregraph bytecode",
+        "## Call CompiledFxGraph",
+        "CompiledFxGraph",
+        "CompiledFunction",
+        "CachingAutotuner",
+        "inductor",
+        "record_param_comms",
+        "nccl:",
+        "gloo:",
+        "c10d::",
+        "aten::",
+        "autograd::engine",
+    ];
+    let starts = BEGINNINGS
+        .iter()
+        .any(|beginning| name.starts_with(beginning));
+    starts || name.ends_with("(dynamo_timed)")
+}
+
+fn row_of(ranges: Vec<LaneRange>) -> Vec<Vec<LaneRange>> {
+    if ranges.is_empty() {
+        return Vec::new();
+    }
+    vec![ranges]
+}
+
+/// Runs of the same text over a device's allocs and frees. Segments, snapshots and the like neither
+/// make nor break one; an alloc or free without the text ends it. The texts belong to threads, so two
+/// busy threads take turns here.
+fn runs(
+    snapshot: &Snapshot,
+    history: &History,
+    text_of: impl Fn(&Context) -> Option<StringId>,
+) -> Vec<LaneRange> {
+    let is_text = |&id: &StringId| !matches!(snapshot.strings.get(id), "" | "N/A");
+    let contexts = snapshot.contexts.rows().iter();
+    let texts: Vec<_> = contexts.map(|row| text_of(row).filter(is_text)).collect();
+    if texts.iter().all(Option::is_none) {
+        return Vec::new();
+    }
+    let mut ranges: Vec<LaneRange> = Vec::new();
+    let mut current = None;
+    for (moment, event) in (1..=history.event_count).map(|moment| {
+        let event = EventId(history.first_event.saturating_add(moment - 1));
+        (moment, event.index())
+    }) {
+        let (Some(action), Some(context)) = (
+            snapshot.events.action.get(event),
+            snapshot.events.context.get(event),
+        ) else {
+            break;
+        };
+        if !matches!(
+            action,
+            Action::Alloc | Action::FreeRequested | Action::FreeCompleted
+        ) {
+            continue;
+        }
+        let text = texts.get(context.index()).copied().flatten();
+        let time_us = time_of(history, moment);
+        match (text, ranges.last_mut()) {
+            (Some(name), Some(range)) if current == Some(name) => {
+                range.to = moment;
+                range.end_us = time_us;
+            }
+            (Some(name), _) => ranges.push(LaneRange {
+                name,
+                from: moment - 1,
+                to: moment,
+                start_us: time_us,
+                end_us: time_us,
+                is_open_start: false,
+                is_open_end: false,
+            }),
+            (None, _) => {}
+        }
+        current = text;
+    }
+    ranges
+}
+
+fn time_of(history: &History, moment: u32) -> i64 {
+    let time = history.moment_start_us.get(moment as usize);
+    time.copied().unwrap_or(NO_TIME)
+}
+
+#[cfg(test)]
+mod tests;
