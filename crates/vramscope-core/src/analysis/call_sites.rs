@@ -96,6 +96,13 @@ impl CallSites {
         &self.sites
     }
 
+    /// Whether the stacks recorded with frees are those of the allocations; see
+    /// [`frees_carry_alloc_stacks`].
+    #[must_use]
+    pub fn frees_carry_alloc_stacks(&self) -> bool {
+        self.freed.is_empty()
+    }
+
     /// A site.
     ///
     /// # Panics

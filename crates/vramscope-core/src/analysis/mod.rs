@@ -2,6 +2,7 @@
 
 pub mod annotations;
 pub mod call_sites;
+pub mod call_tree;
 pub mod details;
 pub mod facts;
 pub mod frame_groups;
