@@ -174,7 +174,7 @@ impl History {
     }
 
     /// The event after which a moment begins.
-    fn event_before(&self, moment: u32) -> Option<EventId> {
+    pub(super) fn event_before(&self, moment: u32) -> Option<EventId> {
         (1..=self.event_count)
             .contains(&moment)
             .then(|| EventId(self.first_event + moment - 1))

@@ -13,5 +13,6 @@ pub mod live_at;
 pub mod places;
 pub mod range_totals;
 pub mod replay;
+pub mod segment_history;
 pub mod selection;
 pub mod summary;

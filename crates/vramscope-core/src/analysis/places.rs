@@ -54,16 +54,7 @@ pub fn column<T: Copy>(
     of_segment: impl Fn(&Segment) -> Option<T>,
 ) -> Vec<Option<T>> {
     let of_context: Vec<Option<T>> = snapshot.contexts.rows().iter().map(of_context).collect();
-    let mut segments: Vec<_> = own_segments(snapshot, history.device)
-        .map(|(_, segment)| (segment.address, segment.end(), of_segment(segment)))
-        .collect();
-    // Stable: of several at one address (a damaged file) the last counts, as for a single one.
-    segments.sort_by_key(|&(address, ..)| address);
-    let by_segment = |address: u64| {
-        let after = segments.partition_point(|&(start, ..)| start <= address);
-        let &(_, end, value) = segments.get(after.checked_sub(1)?)?;
-        value.filter(|_| address < end)
-    };
+    let by_segment = by_address(snapshot, history.device, |_, segment| of_segment(segment));
     let addresses = history.allocations.address.iter().enumerate();
     addresses
         .map(|(row, &address)| {
@@ -72,6 +63,32 @@ pub fn column<T: Copy>(
             by_event.or_else(|| by_segment(address))
         })
         .collect()
+}
+
+/// For many addresses: the final state's segment around each.
+pub(super) fn segment_of_addresses(
+    snapshot: &Snapshot,
+    device: DeviceIndex,
+) -> impl Fn(u64) -> Option<SegmentId> {
+    by_address(snapshot, device, |id, _| Some(id))
+}
+
+/// What `value` makes of the final state's segment around an address; asked once per segment.
+fn by_address<T: Copy>(
+    snapshot: &Snapshot,
+    device: DeviceIndex,
+    value: impl Fn(SegmentId, &Segment) -> Option<T>,
+) -> impl Fn(u64) -> Option<T> {
+    let mut segments: Vec<_> = own_segments(snapshot, device)
+        .map(|(id, segment)| (segment.address, segment.end(), value(id, segment)))
+        .collect();
+    // Stable: of several at one address (a damaged file) the last counts, as for a single one.
+    segments.sort_by_key(|&(address, ..)| address);
+    move |address| {
+        let after = segments.partition_point(|&(start, ..)| start <= address);
+        let &(_, end, value) = segments.get(after.checked_sub(1)?)?;
+        value.filter(|_| address < end)
+    }
 }
 
 fn context_id_of(snapshot: &Snapshot, history: &History, id: AllocationId) -> Option<ContextId> {

@@ -8,7 +8,7 @@
 mod ranges;
 
 pub use self::ranges::MappedRange;
-use self::ranges::Ranges;
+pub(super) use self::ranges::Ranges;
 use super::history::{AllocationTable, History};
 use crate::Snapshot;
 use crate::ids::AllocationId;
@@ -58,10 +58,11 @@ pub struct Replay {
 }
 
 /// A change of the mapped ranges.
-struct Step {
-    moment: u32,
-    is_mapping: bool,
-    range: MappedRange,
+pub(super) struct Step {
+    /// The moment that follows it.
+    pub(super) moment: u32,
+    pub(super) is_mapping: bool,
+    pub(super) range: MappedRange,
 }
 
 impl Replay {
@@ -140,7 +141,11 @@ pub fn mismatched_segment_events(snapshot: &Snapshot, history: &History) -> u64 
 
 /// Undoes the segment events from the final state, newest first, and hands on those that fit. The
 /// ranges before all of them, and how many did not fit.
-fn undo(snapshot: &Snapshot, history: &History, mut fitting: impl FnMut(Step)) -> (Ranges, u64) {
+pub(super) fn undo(
+    snapshot: &Snapshot,
+    history: &History,
+    mut fitting: impl FnMut(Step),
+) -> (Ranges, u64) {
     let mut ranges = final_ranges(snapshot, history.device);
     let mut mismatched = 0;
     for moment in (1..=history.event_count).rev() {

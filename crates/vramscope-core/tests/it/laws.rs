@@ -4,6 +4,7 @@ use std::io::Read;
 
 use vramscope_core::analysis::history::{AllocationTable, History, NEVER};
 use vramscope_core::analysis::replay::Replay;
+use vramscope_core::analysis::segment_history::SegmentHistory;
 use vramscope_core::encode::difference;
 use vramscope_core::ids::AllocationId;
 use vramscope_core::model::Action;
@@ -22,6 +23,7 @@ fn check_device(place: &str, snapshot: &Snapshot, device: u32) {
     check_events(place, snapshot, &history);
     check_versions(place, &history);
     check_replay(place, snapshot, &history);
+    check_segments(place, snapshot, &history);
 }
 
 fn check_shape(place: &str, snapshot: &Snapshot, history: &History) {
@@ -182,16 +184,19 @@ fn check_versions(place: &str, history: &History) {
     }
 }
 
+/// Whether the segment events lead to the final state. A damaged file may speak of more bytes than
+/// addresses can tell apart.
+fn is_sound(snapshot: &Snapshot, history: &History, replay: &Replay) -> bool {
+    let mut reserved = history.reserved_steps.iter();
+    replay.mismatched_segment_events == 0
+        && snapshot.warnings.is_empty()
+        && reserved.all(|&(_, bytes)| bytes < 1 << 60)
+}
+
 fn check_replay(place: &str, snapshot: &Snapshot, history: &History) {
     let replay = Replay::of(snapshot, history);
     let count = history.event_count;
-    // A damaged file may speak of more bytes than addresses can tell apart.
-    let is_sound = replay.mismatched_segment_events == 0
-        && snapshot.warnings.is_empty()
-        && history
-            .reserved_steps
-            .iter()
-            .all(|&(_, bytes)| bytes < 1 << 60);
+    let is_sound = is_sound(snapshot, history, &replay);
     for moment in (0..=count)
         .step_by((count as usize / 25).max(1))
         .chain([count])
@@ -235,6 +240,77 @@ fn check_replay(place: &str, snapshot: &Snapshot, history: &History) {
             .map(|range| (range.address, range.bytes))
             .collect();
         assert_eq!(replayed, listed, "{place}: final segments");
+    }
+}
+
+/// The pieces of memory that was mapped are the replay's, at every moment, and add up to what was reserved.
+fn check_segments(place: &str, snapshot: &Snapshot, history: &History) {
+    let pieces = SegmentHistory::of(snapshot, history);
+    let replay = Replay::of(snapshot, history);
+    assert_eq!(
+        pieces.mismatched, replay.mismatched_segment_events,
+        "{place}: mismatched"
+    );
+    let is_sound = is_sound(snapshot, history, &replay);
+    let rows = 0..pieces.len();
+    assert_eq!(
+        pieces
+            .segments
+            .iter()
+            .flat_map(|segment| segment.rows())
+            .collect::<Vec<_>>(),
+        rows.clone().collect::<Vec<_>>(),
+        "{place}: every piece has its segment"
+    );
+    let steps = pieces.reserved_steps(|_| true);
+    let count = history.event_count;
+    for moment in (0..=count)
+        .step_by((count as usize / 25).max(1))
+        .chain([count])
+    {
+        let mut mapped: Vec<_> = rows
+            .clone()
+            .filter(|&row| pieces.born[row] <= moment && moment < pieces.died[row])
+            .map(|row| {
+                (
+                    pieces.address[row],
+                    pieces.bytes[row],
+                    pieces.segment_of(row),
+                )
+            })
+            .collect();
+        mapped.sort_unstable_by_key(|&(address, ..)| address);
+        for pair in mapped.windows(2) {
+            let end = u128::from(pair[0].0) + u128::from(pair[0].1);
+            assert!(
+                end <= u128::from(pair[1].0),
+                "{place}: pieces overlap at {moment}"
+            );
+        }
+        let sum: u64 = mapped
+            .iter()
+            .fold(0, |sum, piece| sum.saturating_add(piece.1));
+        let step = steps.partition_point(|&(from, _)| from <= moment) - 1;
+        assert_eq!(sum, steps[step].1, "{place}: steps at {moment}");
+        if is_sound {
+            assert_eq!(
+                sum,
+                history.reserved_bytes(moment),
+                "{place}: reserved at {moment}"
+            );
+            // Every piece lies in one of the replay's ranges, on the same stream.
+            let ranges = replay.segments_at(moment);
+            for (address, bytes, segment) in mapped {
+                let after = ranges.partition_point(|range| range.address <= address);
+                let range = &ranges[after - 1];
+                assert!(
+                    u128::from(address) + u128::from(bytes)
+                        <= u128::from(range.address) + u128::from(range.bytes),
+                    "{place}: {address:#x} at {moment}"
+                );
+                assert_eq!(segment.stream, range.stream, "{place}: {address:#x}");
+            }
+        }
     }
 }
 

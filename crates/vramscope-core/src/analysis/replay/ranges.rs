@@ -28,7 +28,7 @@ impl MappedRange {
 
 /// Disjoint ranges by address.
 #[derive(Clone, Default, Debug)]
-pub(super) struct Ranges {
+pub(in crate::analysis) struct Ranges {
     by_address: BTreeMap<u64, MappedRange>,
 }
 
@@ -37,7 +37,7 @@ impl Ranges {
         self.by_address.len()
     }
 
-    pub(super) fn to_vec(&self) -> Vec<MappedRange> {
+    pub(in crate::analysis) fn to_vec(&self) -> Vec<MappedRange> {
         self.by_address.values().copied().collect()
     }
 
