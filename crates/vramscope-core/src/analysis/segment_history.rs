@@ -211,8 +211,7 @@ impl Builder {
         let end = u128::from(range.address) + u128::from(range.bytes);
         let below = self.at_or_below(range.address);
         let above = self.mapped.range(range.address..).next();
-        let overlaps = below
-            .is_some_and(|row| self.pieces[row].end() > u128::from(range.address))
+        let overlaps = below.is_some_and(|row| self.pieces[row].end() > u128::from(range.address))
             || above.is_some_and(|(&address, _)| u128::from(address) < end);
         // Only the segments of a damaged final state overlap.
         if overlaps || range.bytes == 0 {
