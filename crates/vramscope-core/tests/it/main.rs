@@ -5,6 +5,7 @@
 mod call_tree;
 mod compare;
 mod crashes;
+mod differences;
 mod encode;
 mod fixtures;
 mod golden;
