@@ -8,6 +8,7 @@
 //! - [`axes`], [`minimap`]: ticks, and the curves of the overview;
 //! - [`chart`]: axes and curves, drawn with plotters on any backend;
 //! - `plot` (feature `plot`): a complete picture as PNG or SVG;
+//! - [`flame`]: call trees as flame graphs and as tables;
 //! - [`groups`]: what the colours mean, for a whole snapshot;
 //! - [`display`]: numbers as text.
 
@@ -18,6 +19,7 @@ pub use vramscope_core::bitset;
 pub mod chart;
 pub mod colour;
 pub mod display;
+pub mod flame;
 pub mod groups;
 pub mod minimap;
 #[cfg(feature = "plot")]

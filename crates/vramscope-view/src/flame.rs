@@ -1,0 +1,177 @@
+//! Flame graphs: a call tree as boxes in rows, each as wide as what it weighs.
+//!
+//! Four steps: [`NodeKeys`] give nodes names that outlive a tree (the next moment has another tree, the
+//! focus stays), [`layout`] makes boxes of the part of a tree that a focus shows, [`FlameScene`] is what
+//! of it a page needs, and [`draw`](picture::draw) draws a scene with plotters on any backend. What is too
+//! narrow to see becomes one grey box that says how many it stands for: nothing is left out silently.
+//!
+//! [`rows`](open_rows) are the same tree as a table with rows that open.
+
+mod keys;
+mod label;
+mod layout;
+pub mod picture;
+mod rows;
+mod scene;
+
+use serde::{Deserialize, Serialize};
+use vramscope_core::analysis::selection::Weight;
+
+use crate::display;
+pub use keys::{NodeKey, NodeKeys};
+pub use label::fit as fit_label;
+pub use layout::{FlameBox, FlameLayout, layout};
+pub use rows::{heavy_path, open_rows};
+pub use scene::{FlameCell, FlameScene, Step, group_colour};
+
+/// Height of a row, css px.
+pub const ROW_CSS: f64 = 20.0;
+
+/// Which way up.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Shape {
+    /// The root on top, calls hang from it.
+    #[default]
+    Icicle,
+    /// The root at the bottom, calls stand on it.
+    Flame,
+}
+
+impl Shape {
+    /// Where row `row` (the root's is 0) of `rows` is drawn, counted from the top.
+    #[must_use]
+    pub fn place(self, row: u32, rows: u32) -> u32 {
+        match self {
+            Self::Icicle => row,
+            Self::Flame => rows.saturating_sub(row).saturating_sub(1),
+        }
+    }
+}
+
+/// A sum in the unit of its weight: `31.2 GiB`, `1,234 allocations`, `31.2 GiB · events`.
+#[must_use]
+pub fn weight_text(weight: Weight, sum: u64) -> String {
+    match weight {
+        Weight::Bytes => display::bytes(sum),
+        Weight::Count if sum == 1 => "1 allocation".to_owned(),
+        Weight::Count => format!("{} allocations", display::count(sum)),
+        Weight::ByteEvents => format!("{} · events", display::bytes(sum)),
+    }
+}
+
+/// `12.3 %` of a whole; `<0.1 %` of what is there but little, `0 %` of nothing.
+#[must_use]
+pub fn share_text(part: u64, whole: u64) -> String {
+    if part == 0 || whole == 0 {
+        return "0 %".to_owned();
+    }
+    // Cut off like sizes are: 99.96 % is not all.
+    let thousandths = (u128::from(part) * 1000 / u128::from(whole)).min(1000);
+    match (thousandths / 10, thousandths % 10) {
+        (0, 0) => "<0.1 %".to_owned(),
+        (100, _) => "100 %".to_owned(),
+        (whole, tenth) => format!("{whole}.{tenth} %"),
+    }
+}
+
+#[cfg(test)]
+pub(crate) mod tests {
+    use super::*;
+    use proptest::prelude::*;
+    use vramscope_core::analysis::call_tree::{CallTree, Sums};
+    use vramscope_core::analysis::frame_groups::GroupId;
+
+    /// A tree of nodes given as (depth below the node before, at most one deeper; own weight); heaviest
+    /// child first, as core makes them.
+    pub(crate) fn trees() -> impl Strategy<Value = CallTree> {
+        let node = (0..6_u32, prop_oneof![0..4_u64, 0..1_000_u64]);
+        prop::collection::vec(node, 0..60).prop_map(|nodes| tree(&nodes))
+    }
+
+    pub(crate) fn tree(nodes: &[(u32, u64)]) -> CallTree {
+        #[derive(Clone, Default)]
+        struct Node {
+            own: u64,
+            total: u64,
+            children: Vec<usize>,
+        }
+        let mut made = vec![Node::default()];
+        let mut open = vec![0_usize];
+        for &(depth, own) in nodes {
+            open.truncate((depth as usize + 1).min(open.len()));
+            let (new, parent) = (made.len(), *open.last().unwrap());
+            made[parent].children.push(new);
+            made.push(Node {
+                own,
+                ..Node::default()
+            });
+            open.push(new);
+        }
+        for node in (0..made.len()).rev() {
+            let below: u64 = made[node]
+                .children
+                .iter()
+                .map(|&child| made[child].total)
+                .sum();
+            made[node].total = made[node].own + below;
+            let mut children = std::mem::take(&mut made[node].children);
+            children.sort_by_key(|&child| (std::cmp::Reverse(made[child].total), child));
+            made[node].children = children;
+        }
+        let mut tree = CallTree::default();
+        let sums = |weight| Sums {
+            weight,
+            bytes: weight,
+            count: 1,
+            matched: weight / 2,
+        };
+        let mut waiting = vec![(0_usize, 0_u32, 0_u32)];
+        while let Some((node, parent, depth)) = waiting.pop() {
+            let row = tree.group.len() as u32;
+            tree.group.push(GroupId(node as u32 + 5));
+            tree.parent.push(parent);
+            tree.depth.push(depth);
+            tree.total.push(sums(made[node].total));
+            tree.own.push(sums(made[node].own));
+            tree.end.push(row + 1);
+            let children = made[node].children.iter().rev();
+            waiting.extend(children.map(|&child| (child, row, depth + 1)));
+        }
+        for node in (1..tree.len()).rev() {
+            let parent = tree.parent[node] as usize;
+            tree.end[parent] = tree.end[parent].max(tree.end[node]);
+        }
+        tree
+    }
+
+    #[test]
+    fn shares_are_cut_off() {
+        for (part, whole, text) in [
+            (0, 5, "0 %"),
+            (1, 0, "0 %"),
+            (1, 1_000_000, "<0.1 %"),
+            (1, 3, "33.3 %"),
+            (9_999, 10_000, "99.9 %"),
+            (5, 5, "100 %"),
+            (u64::MAX, u64::MAX, "100 %"),
+        ] {
+            assert_eq!(share_text(part, whole), text);
+        }
+    }
+
+    #[test]
+    fn weights_have_their_unit() {
+        assert_eq!(weight_text(Weight::Bytes, 2_048), "2.00 KiB");
+        assert_eq!(weight_text(Weight::Count, 1), "1 allocation");
+        assert_eq!(weight_text(Weight::Count, 1_200), "1,200 allocations");
+        assert_eq!(weight_text(Weight::ByteEvents, 2_048), "2.00 KiB · events");
+    }
+
+    #[test]
+    fn shapes_mirror_rows() {
+        assert_eq!([0, 1, 4].map(|row| Shape::Icicle.place(row, 5)), [0, 1, 4]);
+        assert_eq!([0, 1, 4].map(|row| Shape::Flame.place(row, 5)), [4, 3, 0]);
+        assert_eq!(Shape::Flame.place(9, 5), 0);
+    }
+}

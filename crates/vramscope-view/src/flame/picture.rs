@@ -1,0 +1,126 @@
+//! A flame graph drawn with plotters: on the page's canvas, or as SVG.
+
+use plotters::coord::Shift;
+use plotters::prelude::*;
+use plotters::style::text_anchor::{HPos, Pos, VPos};
+
+use super::label::fit;
+use super::scene::{FlameCell, FlameScene};
+use super::{ROW_CSS, Shape};
+use crate::chart::{ChartError, Style, rgb};
+use crate::colour::Rgb;
+use crate::theme::{Theme, contrast};
+
+const FONT_CSS: f64 = 12.0;
+/// Between a box's edge and its text, css px.
+const PAD_CSS: f64 = 5.0;
+/// Between boxes, css px.
+const GAP_CSS: f64 = 1.0;
+/// Height of the bar that says how much of a box matches, css px.
+const LIT_CSS: f64 = 4.0;
+
+/// Draws the boxes of a scene whose rows lie within `height_css` from `scroll_css` on; the area's origin is
+/// where that begins. The area must be empty.
+///
+/// # Errors
+/// What the backend says.
+pub fn draw<DB: DrawingBackend>(
+    root: &DrawingArea<DB, Shift>,
+    scene: &FlameScene,
+    shape: Shape,
+    scroll_css: f64,
+    height_css: f64,
+    style: &Style<'_>,
+) -> Result<(), ChartError<DB>> {
+    for cell in &scene.cells {
+        let top_css = f64::from(shape.place(cell.row, scene.rows)) * ROW_CSS - scroll_css;
+        if top_css + ROW_CSS > 0.0 && top_css < height_css {
+            draw_cell(root, cell, top_css, style)?;
+        }
+    }
+    Ok(())
+}
+
+fn draw_cell<DB: DrawingBackend>(
+    root: &DrawingArea<DB, Shift>,
+    cell: &FlameCell,
+    top_css: f64,
+    style: &Style<'_>,
+) -> Result<(), ChartError<DB>> {
+    let theme = style.theme;
+    let (left, right) = (style.px(cell.x_px), style.px(cell.x_px + cell.width_px));
+    let (top, bottom) = (style.px(top_css), style.px(top_css + ROW_CSS - GAP_CSS));
+    // A gap only where it leaves most of the box.
+    let gap = if right - left > 3 {
+        style.px(GAP_CSS)
+    } else {
+        0
+    };
+    let right = right.max(left + 1) - gap;
+    let ground = ground(cell, theme);
+    root.draw(&Rectangle::new(
+        [(left, top), (right, bottom)],
+        rgb(ground).filled(),
+    ))?;
+    if cell.lit < 1.0 && cell.lit > 0.0 {
+        let until = left + (f64::from(right - left) * cell.lit).ceil() as i32;
+        let bar = [(left, bottom - style.px(LIT_CSS)), (until, bottom)];
+        root.draw(&Rectangle::new(bar, rgb(cell.fill).filled()))?;
+    }
+    let text = fit(&cell.label, cell.width_px - 2.0 * PAD_CSS, FONT_CSS);
+    if text.is_empty() {
+        return Ok(());
+    }
+    let ink = style.text(
+        FONT_CSS,
+        ink(ground, theme),
+        Pos::new(HPos::Left, VPos::Center),
+    );
+    let place = (left + style.px(PAD_CSS), (top + bottom) / 2);
+    root.draw(&Text::new(text, place, ink))
+}
+
+/// What a box is filled with: its own colour where all of it matches, else that dimmed. What is above the
+/// focus is paler, for it is more than what is shown.
+fn ground(cell: &FlameCell, theme: &Theme) -> Rgb {
+    if cell.is_above || cell.lit < 1.0 {
+        theme.dim(cell.fill)
+    } else {
+        cell.fill
+    }
+}
+
+/// The theme's text or its background, whichever can be read.
+fn ink(ground: Rgb, theme: &Theme) -> Rgb {
+    let [dark, light] = [[0; 3], [255; 3]];
+    let best = if contrast(dark, ground) >= contrast(light, ground) {
+        dark
+    } else {
+        light
+    };
+    // The theme's own where it does as well.
+    if contrast(theme.text, ground) >= 4.5 {
+        theme.text
+    } else {
+        best
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::colour::site_colour;
+
+    #[test]
+    fn text_is_legible_on_every_box() {
+        for theme in [Theme::light(), Theme::dark()] {
+            let fills = (0..64).map(|hash| site_colour(&theme, Some(hash)));
+            for fill in fills.chain([theme.unknown]) {
+                for ground in [fill, theme.dim(fill)] {
+                    let ratio = contrast(ink(ground, &theme), ground);
+                    assert!(ratio >= 4.5, "{:?}: {ground:?} has {ratio:.2}", theme.name);
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,205 @@
+//! What a page needs to show a flame graph: boxes with their label, colour and numbers.
+
+use serde::{Deserialize, Serialize};
+use vramscope_core::analysis::call_tree::{CallTree, Sums};
+use vramscope_core::analysis::frame_groups::{Group, GroupId, GroupTable};
+use vramscope_core::analysis::frames::FrameClass;
+
+use super::keys::{NodeKey, NodeKeys};
+use super::layout::{FlameLayout, layout};
+use super::{ROW_CSS, Shape};
+use crate::colour::{Rgb, site_colour, stable_hash};
+use crate::theme::Theme;
+
+/// A box to draw.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+pub struct FlameCell {
+    /// Whose; for several small ones, their parent's.
+    pub key: NodeKey,
+    /// How far from the root.
+    pub row: u32,
+    /// Left edge, css px.
+    pub x_px: f64,
+    /// Width, css px.
+    pub width_px: f64,
+    /// The whole label.
+    pub label: String,
+    /// The colour of its code.
+    pub fill: Rgb,
+    /// How much of it matches the search, 0 to 1; 1 without a search.
+    pub lit: f64,
+    /// 0, or how many narrow ones it stands for.
+    pub smaller: u32,
+    /// What it comes to.
+    pub sums: Sums,
+    /// Whether it is above the focus.
+    pub is_above: bool,
+}
+
+/// A flame graph.
+#[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize)]
+pub struct FlameScene {
+    /// By row, then from left to right.
+    pub cells: Vec<FlameCell>,
+    /// Rows in use.
+    pub rows: u32,
+    /// Width of the whole, css px.
+    pub width_px: f64,
+}
+
+impl FlameScene {
+    /// The part of a tree that `focus` shows, `width_px` wide. `keys` and `table` are the tree's.
+    #[must_use]
+    pub fn new(
+        tree: &CallTree,
+        keys: &NodeKeys,
+        table: &GroupTable,
+        theme: &Theme,
+        focus: u32,
+        width_px: f64,
+    ) -> Self {
+        let FlameLayout {
+            boxes,
+            rows,
+            width_px,
+            ..
+        } = layout(tree, focus, width_px);
+        let top = tree.depth.get(focus as usize).copied().unwrap_or(0);
+        let cells = boxes.into_iter().map(|of| {
+            let group = table.get(tree.group[of.node as usize]);
+            let (label, fill) = if of.smaller > 0 {
+                (format!("{} smaller", of.smaller), theme.unknown)
+            } else {
+                let id = tree.group[of.node as usize];
+                (group.label.clone(), group_colour(theme, id, group))
+            };
+            FlameCell {
+                key: keys.key(of.node),
+                row: of.row,
+                x_px: of.x_px,
+                width_px: of.width_px,
+                label,
+                fill,
+                lit: lit(&of.sums),
+                smaller: of.smaller,
+                sums: of.sums,
+                is_above: of.row < top,
+            }
+        });
+        Self {
+            cells: cells.collect(),
+            rows,
+            width_px,
+        }
+    }
+
+    /// The place in `cells` of the box under a point, in css px from the top left of the whole picture.
+    #[must_use]
+    pub fn hit(&self, shape: Shape, x_px: f64, y_px: f64) -> Option<usize> {
+        let from_top = y_px / ROW_CSS;
+        if !(0.0..f64::from(self.rows)).contains(&from_top) {
+            return None;
+        }
+        // Both shapes are their own mirror image.
+        let row = shape.place(from_top as u32, self.rows);
+        let is_before = |cell: &FlameCell| cell.row < row || (cell.row == row && cell.x_px <= x_px);
+        let place = self.cells.partition_point(is_before).checked_sub(1)?;
+        let cell = &self.cells[place];
+        (cell.row == row && x_px < cell.x_px + cell.width_px).then_some(place)
+    }
+
+    /// The box that an arrow key leads to from the one of `key`: up and down in the picture, left and right
+    /// to the neighbour in the row. The root's, if there is no such box.
+    #[must_use]
+    pub fn step(&self, shape: Shape, from: Option<usize>, step: Step) -> Option<usize> {
+        let Some((place, cell)) = from.and_then(|at| Some((at, self.cells.get(at)?))) else {
+            return (!self.cells.is_empty()).then_some(0);
+        };
+        let in_row = |place: Option<usize>| {
+            place.filter(|&at| {
+                self.cells
+                    .get(at)
+                    .is_some_and(|other| other.row == cell.row)
+            })
+        };
+        let row = match (step, shape) {
+            (Step::Left, _) => return in_row(place.checked_sub(1)).or(from),
+            (Step::Right, _) => return in_row(place.checked_add(1)).or(from),
+            (Step::Up, Shape::Icicle) | (Step::Down, Shape::Flame) => cell.row.checked_sub(1),
+            (Step::Down, Shape::Icicle) | (Step::Up, Shape::Flame) => cell.row.checked_add(1),
+        };
+        let Some(row) = row else { return from };
+        let of_row = |of: &&FlameCell| of.row == row;
+        let start = self.cells.partition_point(|other| other.row < row);
+        let others = self.cells[start..].iter().take_while(of_row);
+        let overlaps = |other: &FlameCell| {
+            other.x_px < cell.x_px + cell.width_px && cell.x_px < other.x_px + other.width_px
+        };
+        others
+            .enumerate()
+            .find(|(_, other)| overlaps(other))
+            .map(|(at, _)| start + at)
+            .or(from)
+    }
+}
+
+/// See [`FlameScene::step`].
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[expect(missing_docs, reason = "they say what they are")]
+pub enum Step {
+    Left,
+    Right,
+    Up,
+    Down,
+}
+
+fn lit(sums: &Sums) -> f64 {
+    if sums.weight == 0 {
+        return 1.0;
+    }
+    sums.matched as f64 / sums.weight as f64
+}
+
+/// The colour of a group: of a call site's label its own, of the runtime and of what is no code the grey of
+/// what is not known.
+#[must_use]
+pub fn group_colour(theme: &Theme, id: GroupId, group: &Group) -> Rgb {
+    let is_known = id.is_code() && group.class != FrameClass::Runtime;
+    site_colour(theme, is_known.then(|| stable_hash(&group.label)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::flame::tests::trees;
+    use proptest::prelude::*;
+
+    proptest! {
+        #[test]
+        fn every_box_is_hit_in_its_middle_and_reached_by_keys(tree in trees(), focus in 0..60_u32) {
+            let table = GroupTable::default();
+            let keys = NodeKeys::of(&tree, &table);
+            let scene = FlameScene::new(&tree, &keys, &table, &Theme::light(), focus, 500.0);
+            for shape in [Shape::Icicle, Shape::Flame] {
+                for (place, cell) in scene.cells.iter().enumerate() {
+                    let y_px = (f64::from(shape.place(cell.row, scene.rows)) + 0.5) * ROW_CSS;
+                    prop_assert_eq!(scene.hit(shape, cell.x_px + cell.width_px / 2.0, y_px), Some(place));
+                    // Towards the root and on, and everyone gets there.
+                    let towards = if shape == Shape::Icicle { Step::Up } else { Step::Down };
+                    let mut at = Some(place);
+                    for _ in 0..scene.rows {
+                        at = scene.step(shape, at, towards);
+                    }
+                    prop_assert_eq!(at, Some(0));
+                    for step in [Step::Left, Step::Right, Step::Up, Step::Down] {
+                        prop_assert!(scene.step(shape, Some(place), step).is_some());
+                    }
+                }
+                prop_assert_eq!(scene.hit(shape, 1.0, -1.0), None);
+                prop_assert_eq!(scene.hit(shape, f64::NAN, 1.0), None);
+                prop_assert_eq!(scene.hit(shape, 500.1, 1.0), None);
+                prop_assert_eq!(scene.hit(shape, 1.0, f64::from(scene.rows) * ROW_CSS), None);
+            }
+        }
+    }
+}
