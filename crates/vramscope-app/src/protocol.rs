@@ -9,9 +9,11 @@
 //! shows, formats and lays out.
 
 mod answers;
+mod ask;
 mod facts;
 #[cfg(test)]
 mod tests;
+pub mod views;
 
 use serde::{Deserialize, Serialize};
 use vramscope_core::ids::AllocationId;
@@ -27,16 +29,41 @@ pub use vramscope_view::colour::ColourMode as ColourBy;
 pub use vramscope_view::theme::ThemeName;
 pub use vramscope_view::viewport::{Bounds, Viewport};
 
-pub use facts::{Axes, DeviceFacts, Failure, FileFacts, Note, NoteLevel, Opened, Progress, Stage};
+pub use ask::{Answer, Ask, Extra, Question, Slot};
+pub use facts::{
+    Axes, DeviceFacts, Failure, FileFacts, Heights, Note, NoteLevel, Opened, Progress, Stage,
+};
 
 /// Counts questions, so that an answer can be told from a stale one. Never 0.
 pub type RequestId = u32;
+
+/// What a picture is of: those that have an x axis, and share all that is done to it.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Picture {
+    /// Allocations stacked: y is bytes.
+    #[default]
+    Timeline,
+    /// Segments stacked: y is bytes.
+    Segments,
+    /// Address × time: y is bytes of the address space that was ever mapped, in lanes.
+    Map,
+}
+
+/// Counts the texts of the search box, so that a picture says with which it was drawn. 0: none.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct FilterId(pub u32);
 
 /// Which picture: all but the place and the size.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 pub struct Look {
     /// The device.
     pub device: DeviceIndex,
+    /// What it is of.
+    pub picture: Picture,
+    /// What does not match this filter is dimmed.
+    pub filter: FilterId,
     /// The x axis.
     pub axis: Axis,
     /// What the colours say.
@@ -119,6 +146,35 @@ pub enum Request {
         /// The allocation.
         allocation: AllocationId,
     },
+    /// Search for this from now on; taken before anything else that waits, and not answered: see
+    /// [`views::filter`] for what it matches.
+    Filter {
+        /// Which text it is.
+        filter: FilterId,
+        /// The text; a wrong one matches everything.
+        text: String,
+        /// What the words of the text refer to.
+        context: views::filter::FilterContext,
+    },
+    /// A question of one view. Answered by [`Reply::Answer`], or not at all if a newer one with the same
+    /// `slot` has come.
+    Ask {
+        /// Given back in the answer.
+        request: RequestId,
+        /// Who asks.
+        slot: Slot,
+        /// What.
+        question: Box<Question>,
+    },
+    /// What is known of a moment. Answered by [`Reply::Moment`].
+    Moment {
+        /// The device.
+        device: DeviceIndex,
+        /// The x axis.
+        axis: Axis,
+        /// The moment.
+        moment: u32,
+    },
     /// What happens between two places of the x axis. Answered by [`Reply::Range`].
     Range {
         /// The device.
@@ -174,6 +230,24 @@ pub enum Reply {
     Outline(OutlineColumns),
     /// See [`Request::Details`].
     Details(Box<Details>),
+    /// See [`Request::Ask`]; its [`Extra`] is attached.
+    Answer {
+        /// The question.
+        request: RequestId,
+        /// Who asked.
+        slot: Slot,
+        /// The answer; `None` if there is nothing to say, e.g. no such device.
+        answer: Option<Box<Answer>>,
+    },
+    /// See [`Request::Moment`].
+    Moment {
+        /// The device.
+        device: DeviceIndex,
+        /// The x axis.
+        axis: Axis,
+        /// What is known.
+        facts: MomentFacts,
+    },
     /// See [`Request::Range`].
     Range(RangeFacts),
     /// See [`Request::Legend`].

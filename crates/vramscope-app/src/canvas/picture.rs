@@ -61,7 +61,7 @@ impl Pictures {
         for slot in [&mut self.sharp, &mut self.whole] {
             let is_elsewhere = slot.as_ref().is_some_and(|picture| {
                 let shown = picture.draw().look;
-                (shown.device, shown.axis) != (look.device, look.axis)
+                (shown.device, shown.axis, shown.picture) != (look.device, look.axis, look.picture)
             });
             if is_elsewhere {
                 *slot = None;

@@ -11,8 +11,8 @@ use super::{BoxCss, Canvases, PlotArea, axes, context_2d};
 use crate::browser::clock;
 use crate::engine::{CanvasListener, DrawnBitmap, Session};
 use crate::protocol::{
-    Bounds, DrawRequest, Hit, HitOn, OutlineColumns, OutlineSlot, Reply, Request, RequestId,
-    Viewport,
+    Bounds, DrawRequest, Hit, HitOn, OutlineColumns, OutlineSlot, Picture, Reply, Request,
+    RequestId, Viewport,
 };
 use vramscope_core::ids::AllocationId;
 
@@ -119,10 +119,9 @@ impl TimelineCanvas {
                 return;
             }
             state.pictures.keep_only(&draw.look);
-            if state
-                .wanted
-                .is_none_or(|(before, _)| before.look.device != draw.look.device)
-            {
+            if state.wanted.is_none_or(|(before, _)| {
+                (before.look.device, before.look.picture) != (draw.look.device, draw.look.picture)
+            }) {
                 state.hovered = None;
                 state.hover_outline = None;
             }
@@ -434,7 +433,7 @@ impl State {
             return;
         }
         let detail = [
-            ("view", "timeline".into()),
+            ("view", view_name(wanted.look.picture).into()),
             ("events", frame.events.into()),
             ("allocations", frame.allocations.into()),
             ("request", frame.request.into()),
@@ -443,6 +442,15 @@ impl State {
         ];
         self.marked = frame.request;
         clock::mark_with(PAINTED, &detail);
+    }
+}
+
+/// The view of a picture, as [`ViewKind::name`](crate::state::ViewKind::name) has it.
+fn view_name(picture: Picture) -> &'static str {
+    match picture {
+        Picture::Timeline => "timeline",
+        Picture::Segments => "segments",
+        Picture::Map => "map",
     }
 }
 

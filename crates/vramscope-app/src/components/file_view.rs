@@ -4,18 +4,23 @@ use std::rc::Rc;
 
 use yew::prelude::*;
 
+use super::allocator::AllocatorView;
 use super::banners::Banners;
 use super::commands::use_commands;
+use super::compare::CompareView;
 use super::details::DetailsPanel;
 use super::error_card::ErrorCard;
 use super::facts_view::FactsView;
+use super::flame::FlameView;
 use super::opening_card::OpeningCard;
+use super::overview::OverviewView;
+use super::pictured::PicturedView;
 use super::rail::Rail;
-use super::strip::Strip;
-use super::timeline::Timeline;
-use crate::engine::Session;
-use crate::protocol::{Look, ThemeName};
-use crate::state::{OpenFile, Phase, State, Tab, ViewKind};
+use super::table::TableView;
+use super::view_props::ViewProps;
+use crate::engine::{Session, SessionId};
+use crate::protocol::{Look, Request, ThemeName};
+use crate::state::{DeviceView, OpenFile, Phase, State, Tab, ViewKind};
 
 /// Properties of [`FileView`].
 #[derive(Properties, PartialEq)]
@@ -40,7 +45,7 @@ pub(super) fn FileView(props: &FileViewProps) -> Html {
         },
         Phase::Ready(file) => match commands.session.emit(tab.id) {
             Some(session) => html! {
-                <ReadyFile key={tab.id.0} state={props.state.clone()} file={file.clone()} {session} theme={props.theme} />
+                <ReadyFile key={tab.id.0} state={props.state.clone()} file={file.clone()} {session} id={tab.id} theme={props.theme} />
             },
             None => Html::default(),
         },
@@ -52,6 +57,7 @@ struct ReadyFileProps {
     state: UseReducerHandle<State>,
     file: Rc<OpenFile>,
     session: Session,
+    id: SessionId,
     theme: ThemeName,
 }
 
@@ -59,26 +65,42 @@ struct ReadyFileProps {
 #[component]
 fn ReadyFile(props: &ReadyFileProps) -> Html {
     let (state, file, session) = (&props.state, &props.file, &props.session);
+    let look = Look {
+        device: file.facts().map_or(0, |facts| facts.device),
+        picture: file.picture,
+        filter: state.search.id,
+        axis: file.axis,
+        colour_by: state.colour_by,
+        theme: props.theme,
+    };
+    use_questions(session, look, file.view());
     let Some((facts, view)) = file.facts().zip(file.view()) else {
         return html! {
             <main class="workspace"><Rail view={ViewKind::Facts} /><FactsView file={file.clone()} /></main>
         };
     };
-    let look = Look {
-        device: facts.device,
-        axis: file.axis,
-        colour_by: state.colour_by,
-        theme: props.theme,
+    let given = ViewProps {
+        session: session.clone(),
+        id: props.id,
+        file: file.clone(),
+        look,
+        bounds: facts.bounds(file.picture, file.axis),
+        view: view.clone(),
+        search: state.search.clone(),
+        choices: state.choices.clone(),
+        box_mode: state.box_mode,
+        tabs: state.tabs.clone(),
     };
-    let bounds = facts.axes.bounds(file.axis);
     let center = match state.view {
+        ViewKind::Overview => html! { <OverviewView ..given /> },
+        ViewKind::Timeline | ViewKind::Segments | ViewKind::Map => {
+            html! { <PicturedView ..given /> }
+        }
+        ViewKind::Allocator => html! { <AllocatorView ..given /> },
+        ViewKind::Flame => html! { <FlameView ..given /> },
+        ViewKind::Table => html! { <TableView ..given /> },
+        ViewKind::Compare => html! { <CompareView ..given /> },
         ViewKind::Facts => html! { <FactsView file={file.clone()} /> },
-        ViewKind::Timeline => html! {
-            <section class="view" aria-label="Timeline">
-                <Strip session={session.clone()} {look} {bounds} region={view.region} overview={view.overview.clone()} />
-                <Timeline session={session.clone()} {look} {bounds} view={view.clone()} box_mode={state.box_mode} />
-            </section>
-        },
     };
     html! {
         <>
@@ -91,4 +113,39 @@ fn ReadyFile(props: &ReadyFileProps) -> Html {
             </main>
         </>
     }
+}
+
+/// Asks what all views need of the device: where the cursor is and what the range holds, also where they
+/// are after the axis has changed.
+#[hook]
+fn use_questions(session: &Session, look: Look, view: Option<&DeviceView>) {
+    let place = (session.clone(), look.device, look.axis);
+    let cursor = view.and_then(DeviceView::cursor_moment);
+    use_effect_with(
+        (place.clone(), cursor),
+        |((session, device, axis), cursor)| {
+            if let Some(moment) = *cursor {
+                session.ask(&Request::Moment {
+                    device: *device,
+                    axis: *axis,
+                    moment,
+                });
+            }
+        },
+    );
+    let range = view.and_then(|view| Some((look.axis, view.range?)));
+    let ranges = [
+        range,
+        view.and_then(|view| view.range_from),
+        view.and_then(|view| view.came_from),
+    ];
+    use_effect_with((place, ranges), |((session, device, _), ranges)| {
+        for (axis, x) in ranges.iter().copied().flatten() {
+            session.ask(&Request::Range {
+                device: *device,
+                axis,
+                x,
+            });
+        }
+    });
 }

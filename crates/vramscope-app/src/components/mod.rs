@@ -1,22 +1,27 @@
 //! The page's components, one per file. They show what [`crate::state`] holds and say what the user did; they
 //! compute no number.
 
+mod allocator;
 mod app;
 mod banners;
 mod choice;
 mod commands;
+mod compare;
 mod copy_button;
 mod details;
 mod error_card;
 mod facts_view;
 mod file_tabs;
 mod file_view;
+mod flame;
 mod help;
 mod hooks;
 mod icons;
 mod legend;
 mod marks;
 mod opening_card;
+mod overview;
+mod pictured;
 mod rail;
 mod recipe;
 mod samples;
@@ -25,8 +30,10 @@ mod start;
 mod status_bar;
 mod strip;
 mod strip_picture;
+mod table;
 mod timeline;
 mod tooltip;
 mod top_bar;
+mod view_props;
 
 pub use app::{App, AppProps};

@@ -6,21 +6,44 @@ use super::commands::use_commands;
 use super::icons::{Glyph, Icon};
 use crate::state::{Action, ViewKind};
 
-/// Every view: its icon, its word, and the question it answers.
-const VIEWS: [(ViewKind, Icon, &str, &str); 2] = [
-    (
-        ViewKind::Timeline,
-        Icon::Timeline,
-        "Timeline",
-        "What was allocated when? (1)",
-    ),
-    (
-        ViewKind::Facts,
-        Icon::Facts,
-        "Facts",
-        "What is this file, and what does it lack? (2)",
-    ),
-];
+/// A view's icon, its word, and the question it answers.
+fn entry(view: ViewKind) -> (Icon, &'static str, &'static str) {
+    match view {
+        ViewKind::Overview => (
+            Icon::Overview,
+            "Overview",
+            "What is wrong, and what held the memory?",
+        ),
+        ViewKind::Timeline => (Icon::Timeline, "Timeline", "What was allocated when?"),
+        ViewKind::Segments => (
+            Icon::Segments,
+            "Segments",
+            "What was reserved from CUDA when?",
+        ),
+        ViewKind::Map => (
+            Icon::Map,
+            "Map",
+            "Where did everything lie? How did memory fragment?",
+        ),
+        ViewKind::Allocator => (
+            Icon::Allocator,
+            "State",
+            "What did the allocator hold at one event?",
+        ),
+        ViewKind::Flame => (Icon::Flame, "Flame", "Which code holds the memory?"),
+        ViewKind::Table => (Icon::Table, "Table", "Which allocations are there?"),
+        ViewKind::Compare => (
+            Icon::Compare,
+            "Compare",
+            "What differs between two moments, devices or files?",
+        ),
+        ViewKind::Facts => (
+            Icon::Facts,
+            "Facts",
+            "What is this file, and what does it lack?",
+        ),
+    }
+}
 
 /// Properties of [`Rail`].
 #[derive(Properties, PartialEq)]
@@ -32,13 +55,14 @@ pub(super) struct RailProps {
 #[component]
 pub(super) fn Rail(props: &RailProps) -> Html {
     let commands = use_commands();
-    let entry = |&(view, icon, word, question): &(ViewKind, Icon, &'static str, &'static str)| {
+    let button = |(number, &view): (usize, &ViewKind)| {
+        let (icon, word, question) = entry(view);
         html! {
-            <button type="button" title={question} aria-current={(view == props.view).then_some("page")}
-                onclick={commands.on(Action::View(view))}>
+            <button type="button" title={format!("{question} ({})", number + 1)} aria-current={(view == props.view).then_some("page")}
+                data-view={view.name()} onclick={commands.on(Action::View(view))}>
                 <Glyph {icon} /> { word }
             </button>
         }
     };
-    html! { <nav class="rail" aria-label="Views">{ for VIEWS.iter().map(entry) }</nav> }
+    html! { <nav class="rail" aria-label="Views">{ for ViewKind::ALL.iter().enumerate().map(button) }</nav> }
 }

@@ -9,7 +9,7 @@ use super::marks::Marks;
 use super::tooltip::Tooltip;
 use crate::canvas::{BoxCss, Canvases, PlotArea, TimelineCanvas};
 use crate::engine::Session;
-use crate::protocol::{Bounds, DrawRequest, Look, Request};
+use crate::protocol::{Bounds, DrawRequest, Look};
 use crate::state::gesture::{DragKind, Point};
 use crate::state::{Action, DeviceView, Navigation, sentences};
 
@@ -37,7 +37,6 @@ pub(super) fn Timeline(props: &TimelineProps) -> Html {
     let (at, draft) = (*pointer.at, *pointer.draft);
 
     use_picture(&canvas, area, props, at);
-    use_questions(props);
     use_wheel(&stage, area, commands.dispatch.clone());
     {
         let boxed = draft.filter(|(kind, ..)| *kind == DragKind::Box);
@@ -71,7 +70,7 @@ pub(super) fn Timeline(props: &TimelineProps) -> Html {
             <canvas ref={picture} />
             <canvas ref={overlay} />
             if let Some(area) = area {
-                <Marks {area} region={props.view.region} cursor_x={props.view.cursor_x} overview={props.view.overview.clone()}
+                <Marks {area} region={props.view.region} cursor_x={props.view.cursor_x()} overview={props.view.overview.clone()}
                     range={props.view.range} draft={draft.filter(|(kind, ..)| *kind == DragKind::Range)} />
                 if let (true, Some(at), Some(hit)) = (shows_tooltip, at, &props.view.hovered) {
                     <Tooltip {at} room={(area.box_width_css, area.box_height_css)} hit={hit.clone()} />
@@ -111,44 +110,6 @@ fn use_canvas(session: &Session, nodes: &[NodeRef; 3]) -> UseStateHandle<Option<
         });
     }
     canvas
-}
-
-/// Asks what the selection holds, and where the part that was visible on the other axis is on this one.
-#[hook]
-fn use_questions(props: &TimelineProps) {
-    use_effect_with(
-        (
-            props.session.clone(),
-            props.look.device,
-            props.look.axis,
-            props.view.range,
-        ),
-        |(session, device, axis, range)| {
-            if let Some(x) = *range {
-                session.ask(&Request::Range {
-                    device: *device,
-                    axis: *axis,
-                    x,
-                });
-            }
-        },
-    );
-    use_effect_with(
-        (
-            props.session.clone(),
-            props.look.device,
-            props.view.came_from,
-        ),
-        |(session, device, came_from)| {
-            if let Some((axis, x)) = *came_from {
-                session.ask(&Request::Range {
-                    device: *device,
-                    axis,
-                    x,
-                });
-            }
-        },
-    );
 }
 
 /// Keeps the canvases at what is to be seen.

@@ -1,6 +1,7 @@
 //! One open file: its worker, its listener, and its canvas.
 
 use std::cell::{Cell, RefCell};
+use std::collections::HashMap;
 use std::rc::{Rc, Weak};
 
 use wasm_bindgen::{JsCast, JsValue};
@@ -9,7 +10,9 @@ use yew::Callback;
 
 use super::port::{Port, internal};
 use crate::browser::clock;
-use crate::protocol::{DrawnFrame, OutlineColumns, Reply, Request, RequestId, to_text};
+use crate::protocol::{
+    Answer, DrawnFrame, OutlineColumns, Question, Reply, Request, RequestId, Slot, to_text,
+};
 
 /// Tells open files apart; never used twice while the page lives.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
@@ -34,6 +37,9 @@ pub(crate) trait CanvasListener {
     fn other(&self, reply: &Reply);
 }
 
+/// Takes the answer to a view's question, and its attachment.
+type TakeAnswer = Box<dyn FnOnce(Option<Answer>, JsValue)>;
+
 /// One open file. Cheap to clone; equal if the same. Its worker ends with [`Session::close`] or with the
 /// last clone.
 #[derive(Clone)]
@@ -49,6 +55,8 @@ struct Inner {
     /// Weak: the canvas holds the session.
     canvas: RefCell<Option<Weak<dyn CanvasListener>>>,
     last_request: Cell<RequestId>,
+    /// Who waits for an answer to which question.
+    askers: RefCell<HashMap<Slot, Vec<(RequestId, TakeAnswer)>>>,
     /// Called once the file is open or has failed.
     on_settled: RefCell<Option<Box<dyn FnOnce()>>>,
 }
@@ -107,6 +115,7 @@ impl Session {
             listener,
             canvas: RefCell::new(None),
             last_request: Cell::new(0),
+            askers: RefCell::default(),
             on_settled: RefCell::new(None),
         };
         Self {
@@ -129,6 +138,32 @@ impl Session {
     /// Asks the worker; the answer goes to the listener. Nothing happens once the session is closed.
     pub fn ask(&self, request: &Request) {
         self.ask_about(request, &JsValue::NULL);
+    }
+
+    /// Asks a view's question; `take` gets the answer (`None`: there is nothing to say) and its attachment.
+    /// It is dropped if a newer question of the same asker is answered first, as the worker skips those
+    /// that still wait when the next one comes; so someone who asks all the time still hears something.
+    pub fn ask_for(
+        &self,
+        slot: Slot,
+        question: Question,
+        take: impl FnOnce(Option<Answer>, JsValue) + 'static,
+    ) {
+        let request = self.next_request();
+        let asker = (request, Box::new(take) as TakeAnswer);
+        let mut askers = self.inner.askers.borrow_mut();
+        askers.entry(slot).or_default().push(asker);
+        drop(askers);
+        self.ask(&Request::Ask {
+            request,
+            slot,
+            question: Box::new(question),
+        });
+    }
+
+    /// Forgets who waits for an answer.
+    pub fn forget(&self, slot: Slot) {
+        self.inner.askers.borrow_mut().remove(&slot);
     }
 
     /// [`ask`](Self::ask) with an attachment.
@@ -183,6 +218,22 @@ impl Inner {
                 match canvas {
                     Some(canvas) => canvas.drawn(DrawnBitmap { frame, bitmap }),
                     None => bitmap.close(),
+                }
+            }
+            Reply::Answer {
+                request,
+                slot,
+                answer,
+            } => {
+                let mut askers = self.askers.borrow_mut();
+                let asker = askers.get_mut(&slot).and_then(|waiting| {
+                    let place = waiting.iter().position(|(known, _)| *known == request)?;
+                    waiting.drain(..=place).next_back()
+                });
+                // It may ask again at once.
+                drop(askers);
+                if let Some((_, take)) = asker {
+                    take(answer.map(|answer| *answer), attachment);
                 }
             }
             Reply::Outline(outline) => {

@@ -79,6 +79,8 @@ pub struct RangeFacts {
     pub axis: Axis,
     /// The places asked about.
     pub x: (f64, f64),
+    /// The moments before the first event between them and after the last.
+    pub moments: (u32, u32),
     /// The same places on the events axis.
     pub events_x: (f64, f64),
     /// The same places on the time axis; `None` without times.

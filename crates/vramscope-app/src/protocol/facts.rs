@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 use vramscope_core::model::DeviceIndex;
 
-use super::{Axis, Bounds};
+use super::{Axis, Bounds, Picture};
 
 /// What a worker is doing with a file.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default, Serialize, Deserialize)]
@@ -88,13 +88,35 @@ pub struct DeviceFacts {
     pub time_span_us: Option<(i64, i64)>,
     /// The whole of the timeline on either axis.
     pub axes: Axes,
+    /// How high each picture is.
+    pub heights: Heights,
     /// How many allocations failed.
     pub ooms: u64,
     /// What is special about this device, e.g. "recording began after 12 live allocations".
     pub notes: Vec<Note>,
 }
 
-/// All there is to see, on either axis.
+impl DeviceFacts {
+    /// The whole of a picture on an axis.
+    #[must_use]
+    pub fn bounds(&self, picture: Picture, axis: Axis) -> Bounds {
+        let timeline = self.axes.bounds(axis);
+        match picture {
+            Picture::Timeline => timeline,
+            Picture::Segments => Bounds::new(timeline.x_end, self.peak_reserved_bytes),
+            Picture::Map => Bounds::new(timeline.x_end, self.heights.map_bytes),
+        }
+    }
+}
+
+/// How high pictures are that are no stack of allocations or segments.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
+pub struct Heights {
+    /// All lanes of the map, with the gaps between them, in bytes.
+    pub map_bytes: u64,
+}
+
+/// All there is to see of the timeline, on either axis.
 #[derive(Clone, Copy, PartialEq, Debug, Serialize, Deserialize)]
 pub struct Axes {
     /// By events.

@@ -5,7 +5,7 @@ use std::rc::Rc;
 use super::view::DeviceView;
 use super::{Navigation, Shared};
 use crate::engine::SessionId;
-use crate::protocol::{Axis, DeviceFacts, Failure, Note, Opened, Progress, Reply};
+use crate::protocol::{Axis, Bounds, DeviceFacts, Failure, Note, Opened, Picture, Progress, Reply};
 
 /// One file's tab.
 #[derive(Clone, PartialEq, Debug)]
@@ -38,6 +38,8 @@ pub struct OpenFile {
     pub device: usize,
     /// The x axis, for all devices alike.
     pub axis: Axis,
+    /// What the picture is of, for all devices alike: of the last view that had one.
+    pub picture: Picture,
     /// What is shown of each device, in the same order.
     pub views: Vec<DeviceView>,
     /// Numbers of the notes (see [`OpenFile::notes`]) that the user has closed, for all devices together.
@@ -88,6 +90,7 @@ impl OpenFile {
             opened: Shared::new(opened),
             device: 0,
             axis: Axis::Events,
+            picture: Picture::Timeline,
             views,
             dismissed: Vec::new(),
         }
@@ -148,6 +151,31 @@ impl OpenFile {
             }
             self.device = place;
             self.choose_axis(self.axis);
+            self.choose_picture(self.picture);
+        }
+    }
+
+    /// The whole of the shown picture; `None` for a snapshot without devices.
+    #[must_use]
+    pub fn bounds(&self) -> Option<Bounds> {
+        Some(self.facts()?.bounds(self.picture, self.axis))
+    }
+
+    pub(super) fn choose_picture(&mut self, picture: Picture) {
+        self.picture = picture;
+        let Some(bounds) = self.bounds() else { return };
+        if let Some(view) = self.view_mut() {
+            view.choose_picture(picture, &bounds);
+        }
+    }
+
+    pub(super) fn go_to_moment(&mut self, moment: u32) {
+        let Some((facts, bounds)) = self.facts().zip(self.bounds()) else {
+            return;
+        };
+        let moment = moment.min(facts.events);
+        if let Some(view) = self.view_mut() {
+            view.go_to_moment(moment, &bounds);
         }
     }
 
@@ -160,18 +188,15 @@ impl OpenFile {
         if facts.axes.time.is_none() {
             self.axis = Axis::Events;
         }
-        let (axes, axis) = (facts.axes, self.axis);
-        if let Some(view) = self.view_mut() {
-            let before = axes.bounds(view.axis);
-            view.choose_axis(axis, &before, &axes.bounds(axis));
+        let of = |axis| facts.bounds(self.picture, axis);
+        let (axis, bounds) = (self.axis, of(self.axis));
+        if let Some(view) = self.views.get_mut(self.device) {
+            view.choose_axis(axis, &of(view.axis), &bounds);
         }
     }
 
     pub(super) fn navigate(&mut self, navigation: Navigation) {
-        let Some(facts) = self.opened.devices.get(self.device) else {
-            return;
-        };
-        let bounds = facts.axes.bounds(self.axis);
+        let Some(bounds) = self.bounds() else { return };
         let axis = self.axis;
         if let Some(view) = self.views.get_mut(self.device) {
             view.navigate(navigation, axis, &bounds);
@@ -179,10 +204,7 @@ impl OpenFile {
     }
 
     pub(super) fn click(&mut self, at_px: (f64, f64)) {
-        let Some(facts) = self.opened.devices.get(self.device) else {
-            return;
-        };
-        let bounds = facts.axes.bounds(self.axis);
+        let Some(bounds) = self.bounds() else { return };
         if let Some(view) = self.views.get_mut(self.device) {
             view.click(at_px, &bounds);
         }
@@ -197,11 +219,12 @@ impl OpenFile {
             Reply::Hit(hit) => place_of(hit.draw.look.device).filter(|&place| place == self.device),
             Reply::Legend(legend) => place_of(legend.look.device),
             Reply::Range(facts) => place_of(facts.device),
+            Reply::Moment { device, .. } => place_of(*device),
             _ => Some(self.device),
         };
         let Some(place) = place else { return };
         if let (Some(view), Some(facts)) = (self.views.get_mut(place), devices.get(place)) {
-            view.take(reply, &facts.axes.bounds(self.axis));
+            view.take(reply, &facts.bounds(self.picture, self.axis));
         }
     }
 }

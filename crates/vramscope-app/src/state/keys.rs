@@ -104,7 +104,7 @@ pub const HELP: [(&str, &[HelpLine]); 5] = [
             (&["O"], "open files; dropping them anywhere does too"),
             (&["<", ">"], "previous and next file"),
             (&["T"], "event order or wall-clock time"),
-            (&["1", "2"], "timeline, facts"),
+            (&["1", "…", "9"], "the views, from the top of the rail"),
             (&["?"], "this help"),
         ],
     ),
@@ -126,19 +126,26 @@ pub fn command(press: &Press, state: &State) -> Option<Command> {
         _ => {}
     }
     let file = state.file()?;
+    if let Some(view) = view_of(&press.key) {
+        return Some(Command::Act(Action::View(view)));
+    }
     let action = match press.key.as_str() {
-        "1" => Action::View(ViewKind::Timeline),
-        "2" => Action::View(ViewKind::Facts),
         "t" | "T" => Action::Axis(match file.axis {
             Axis::Events => Axis::Time,
             Axis::Time => Axis::Events,
         }),
         "i" | "I" => Action::Details(!state.details_open),
-        _ if state.view != ViewKind::Timeline => return None,
+        _ if state.view.picture().is_none() => return None,
         "b" | "B" => Action::BoxMode(!state.box_mode),
         key => Action::Navigate(navigation(key, press.shift)?),
     };
     Some(Command::Act(action))
+}
+
+/// The view of a digit.
+fn view_of(key: &str) -> Option<ViewKind> {
+    let number: usize = key.parse().ok()?;
+    ViewKind::ALL.get(number.checked_sub(1)?).copied()
 }
 
 fn navigation(key: &str, shift: bool) -> Option<Navigation> {

@@ -8,6 +8,7 @@
 //! Everything here runs natively, so the tests drive the page without a browser.
 
 pub mod brush;
+pub mod choices;
 mod file;
 pub mod gesture;
 pub mod keys;
@@ -21,15 +22,18 @@ mod view;
 
 use std::rc::Rc;
 
+use serde::{Deserialize, Serialize};
+use vramscope_core::analysis::selection::Moments;
 use yew::Reducible;
 
+pub use choices::{Choices, Chosen};
 pub use file::{OpenFile, Phase, Tab};
 pub use navigation::{Navigation, Region};
 pub use shared::Shared;
-pub use view::{Click, DeviceView, Hovered};
+pub use view::{Click, Cursor, DeviceView, Hovered};
 
 use crate::engine::SessionId;
-use crate::protocol::{Axis, ColourBy, Reply, ThemeName};
+use crate::protocol::{Axis, ColourBy, FilterId, Picture, Reply, ThemeName};
 use vramscope_core::ids::AllocationId;
 
 /// Narrowest and widest that the details panel can be drawn, in CSS px.
@@ -77,13 +81,102 @@ impl ThemeChoice {
 }
 
 /// The views of the rail.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum ViewKind {
+    /// What is wrong, in words.
+    Overview,
     /// Every allocation over time.
     #[default]
     Timeline,
+    /// Every segment over time.
+    Segments,
+    /// Address × time.
+    Map,
+    /// The allocator at one moment.
+    Allocator,
+    /// Call trees.
+    Flame,
+    /// Every allocation in a table.
+    Table,
+    /// Two moments, devices or files.
+    Compare,
     /// What the file is, holds and lacks.
     Facts,
+}
+
+impl ViewKind {
+    /// In the order of the rail and of the keys `1`, `2`, ….
+    pub const ALL: [Self; 9] = [
+        Self::Overview,
+        Self::Timeline,
+        Self::Segments,
+        Self::Map,
+        Self::Allocator,
+        Self::Flame,
+        Self::Table,
+        Self::Compare,
+        Self::Facts,
+    ];
+
+    /// Its picture, if it is one over the x axis.
+    #[must_use]
+    pub fn picture(self) -> Option<Picture> {
+        match self {
+            Self::Timeline => Some(Picture::Timeline),
+            Self::Segments => Some(Picture::Segments),
+            Self::Map => Some(Picture::Map),
+            _ => None,
+        }
+    }
+
+    /// Its name in addresses and marks.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Overview => "overview",
+            Self::Timeline => "timeline",
+            Self::Segments => "segments",
+            Self::Map => "map",
+            Self::Allocator => "allocator",
+            Self::Flame => "flame",
+            Self::Table => "table",
+            Self::Compare => "compare",
+            Self::Facts => "facts",
+        }
+    }
+}
+
+/// What is searched for, in all files alike.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct Search {
+    /// Tells texts apart; 0 while there is none.
+    pub id: FilterId,
+    /// What stands in the search box.
+    pub text: String,
+    last_id: u32,
+}
+
+impl Search {
+    fn set(&mut self, text: String) {
+        if text != self.text {
+            self.last_id += 1;
+            self.id = FilterId(if text.trim().is_empty() {
+                0
+            } else {
+                self.last_id
+            });
+            self.text = text;
+        }
+    }
+
+    /// What its words refer to has changed: the same text may match something else.
+    fn refresh(&mut self) {
+        if self.id != FilterId::default() {
+            self.last_id += 1;
+            self.id = FilterId(self.last_id);
+        }
+    }
 }
 
 /// The whole page.
@@ -99,6 +192,10 @@ pub struct State {
     pub theme: ThemeChoice,
     /// What the colours say, for all files alike so that they compare.
     pub colour_by: ColourBy,
+    /// What is searched for.
+    pub search: Search,
+    /// What was chosen in each view.
+    pub choices: Choices,
     /// Whether the details panel is unfolded.
     pub details_open: bool,
     /// Its width in CSS px.
@@ -117,6 +214,8 @@ impl Default for State {
             view: ViewKind::Timeline,
             theme: ThemeChoice::System,
             colour_by: ColourBy::CallSite,
+            search: Search::default(),
+            choices: Choices::default(),
             details_open: true,
             details_width_px: 360.0,
             box_mode: false,
@@ -153,6 +252,16 @@ pub enum Action {
     Axis(Axis),
     /// A meaning of colours is chosen.
     ColourBy(ColourBy),
+    /// The text of the search box is this.
+    Search(String),
+    /// What the search's words refer to has changed.
+    RefreshSearch,
+    /// Something is chosen in a view.
+    Choose(Chosen),
+    /// The cursor goes to this moment; the picture follows only if it shows another place.
+    Moment(u32),
+    /// The range between two moments is selected.
+    SelectMoments(Moments),
     /// Light, dark or the system's.
     Theme(ThemeChoice),
     /// The visible part changes.
@@ -226,8 +335,13 @@ impl State {
             Action::Switch(id) => self.current = Some(id),
             Action::SwitchBy(steps) => self.switch_by(steps),
             Action::ShowStart => self.current = None,
-            Action::View(view) => self.view = view,
+            Action::View(view) => self.show(view),
             Action::ColourBy(colour_by) => self.colour_by = colour_by,
+            Action::Search(text) => self.search.set(text),
+            Action::RefreshSearch => self.search.refresh(),
+            Action::Choose(chosen) => self.choices.take(chosen),
+            Action::Moment(moment) => self.edit_file(|file| file.go_to_moment(moment)),
+            Action::SelectMoments(moments) => self.edit_view(|view| view.select_moments(moments)),
             Action::Theme(theme) => self.theme = theme,
             Action::BoxMode(on) => self.box_mode = on,
             Action::Help(open) => self.help_open = open,
@@ -255,6 +369,19 @@ impl State {
             Action::Pin(allocation) => self.edit_view(|view| view.pin(allocation)),
             Action::DismissNote(note) => self.edit_file(|file| file.dismiss_note(note)),
             Action::RestoreNotes => self.edit_file(OpenFile::restore_notes),
+        }
+    }
+
+    fn show(&mut self, view: ViewKind) {
+        self.view = view;
+        self.box_mode &= view.picture().is_some();
+        self.follow_view();
+    }
+
+    /// The current file shows the picture of the current view.
+    fn follow_view(&mut self) {
+        if let Some(picture) = self.view.picture() {
+            self.edit_file(|file| file.choose_picture(picture));
         }
     }
 

@@ -1,7 +1,7 @@
 //! Ways to change the visible part, as data. Places in the picture are fractions of its width from the left
 //! and of its height from the top, so that nothing here knows how large it is.
 
-use crate::protocol::{Axis, Bounds, EventMark, EventPlace, Life, Viewport};
+use crate::protocol::{Axis, Bounds, EventPlace, Life, Viewport};
 
 /// How much of the whole a jump shows at most, so that one sees where one has come.
 const JUMP_SHOWS: f64 = 1.0 / 8.0;
@@ -132,12 +132,12 @@ pub(super) fn fitted(region: Region, place: &EventPlace, axis: Axis, bounds: &Bo
     visible(&region.unit().fit_allocation(x, place.edges_bytes, bounds))
 }
 
-/// Where the events of a life lie on an axis, in order.
-pub(super) fn events_of(life: &Life, axis: Axis) -> Vec<f64> {
-    let x = |mark: EventMark| match axis {
-        Axis::Events => Some(f64::from(mark.moment)),
-        Axis::Time => mark.since_start_us.map(|us| us as f64),
-    };
+/// The moments that begin with the events of a life, in order.
+pub(super) fn events_of(life: &Life) -> Vec<u32> {
     let marks = [life.alloc, life.free_requested, life.free_completed];
-    marks.into_iter().flatten().filter_map(x).collect()
+    marks
+        .into_iter()
+        .flatten()
+        .map(|mark| mark.moment)
+        .collect()
 }

@@ -8,8 +8,8 @@ use super::keys::{Command, Press, command};
 use super::*;
 use crate::protocol::{
     Axes, Bounds, Details, DeviceFacts, DrawRequest, EventMark, EventPlace, Failure, FileFacts,
-    Hit, HitOn, Life, Look, Note, NoteLevel, Opened, Preview, Progress, RangeFacts, StackLines,
-    StackOrigin,
+    Heights, Hit, HitOn, Life, Look, Note, NoteLevel, Opened, Preview, Progress, RangeFacts,
+    StackLines, StackOrigin,
 };
 
 const EVENTS: f64 = 1_000.0;
@@ -90,6 +90,7 @@ fn opened() -> Opened {
             events: Bounds::new(EVENTS, PEAK),
             time: times.map(|end| Bounds::new(end, PEAK)),
         },
+        heights: Heights::default(),
         ooms: 0,
         notes: vec![note("of the device")],
     };
@@ -287,7 +288,7 @@ fn the_peak_comes_to_the_middle() {
     let mut page = Page::with_file();
     page.key("p");
     assert_eq!(page.x(), (600.0 - 62.5, 600.0 + 62.5));
-    assert_eq!(page.view().cursor_x, Some(600.0));
+    assert_eq!(page.view().cursor_x(), Some(600.0));
 }
 
 #[test]
@@ -343,7 +344,7 @@ fn a_click_on_a_shared_pixel_goes_closer() {
 fn the_way_to_a_failed_allocation() {
     let mut page = Page::with_file();
     page.go(Navigation::Oom(700));
-    assert_eq!(page.view().cursor_x, Some(700.0));
+    assert_eq!(page.view().cursor_x(), Some(700.0));
     assert!((page.view().region.x_min..page.view().region.x_max).contains(&700.0));
 }
 
@@ -415,7 +416,7 @@ fn brackets_step_through_a_life() {
     let mut at = Vec::new();
     for key in ["]", "]", "]", "]", "[", "["] {
         page.key(key);
-        at.push(page.view().cursor_x.unwrap());
+        at.push(page.view().cursor_x().unwrap());
     }
     assert_eq!(at, [100.0, 300.0, 301.0, 301.0, 300.0, 100.0]);
 }

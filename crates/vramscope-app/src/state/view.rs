@@ -3,9 +3,10 @@
 use super::Shared;
 use super::navigation::{self, Navigation, Region};
 use crate::protocol::{
-    Axis, Bounds, Details, DeviceFacts, DrawRequest, Hit, HitOn, Legend, Overview, RangeFacts,
-    Reply,
+    Axis, Bounds, Details, DeviceFacts, DrawRequest, Hit, HitOn, Legend, MomentFacts, Overview,
+    Picture, RangeFacts, Reply,
 };
+use vramscope_core::analysis::selection::Moments;
 use vramscope_core::ids::AllocationId;
 
 /// How much closer a click goes where several allocations share a pixel.
@@ -23,19 +24,54 @@ pub struct Click {
     pub region: Region,
     /// On this axis.
     pub axis: Axis,
+    /// Of this picture.
+    pub picture: Picture,
 }
 
 impl Click {
     /// Whether an answer is about this place.
     fn is_at(&self, hit: &Hit) -> bool {
-        self.at_px == hit.at_px && is_of(&hit.draw, self.region, self.axis)
+        let look = &hit.draw.look;
+        self.at_px == hit.at_px
+            && (look.axis, look.picture) == (self.axis, self.picture)
+            && shows(&hit.draw, self.region)
     }
 }
 
-/// Whether a picture shows this part of the timeline.
-fn is_of(draw: &DrawRequest, region: Region, axis: Axis) -> bool {
+/// Whether a picture shows this part.
+fn shows(draw: &DrawRequest, region: Region) -> bool {
     let size = (draw.viewport.width_px, draw.viewport.height_px);
-    draw.look.axis == axis && draw.viewport == region.viewport(size)
+    draw.viewport == region.viewport(size)
+}
+
+/// The moment that all views are about.
+#[derive(Clone, Copy, PartialEq, Debug, Default)]
+pub struct Cursor {
+    /// The moment.
+    pub moment: u32,
+    /// Where it is on the axis shown; `None` until the worker has said so.
+    pub x: Option<f64>,
+    /// What is known of it, once the worker has said so.
+    pub facts: Option<MomentFacts>,
+}
+
+impl Cursor {
+    fn at(moment: u32, axis: Axis) -> Self {
+        Self {
+            moment,
+            x: (axis == Axis::Events).then(|| f64::from(moment)),
+            facts: None,
+        }
+    }
+}
+
+/// When a new cursor moves the picture.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Reveal {
+    /// Always: the user asked to go there.
+    Centre,
+    /// Only if the picture does not show it.
+    IfHidden,
 }
 
 /// What is shown of one device.
@@ -43,8 +79,8 @@ fn is_of(draw: &DrawRequest, region: Region, axis: Axis) -> bool {
 pub struct DeviceView {
     /// The visible part, on the axis of the file.
     pub region: Region,
-    /// Where the keyboard has jumped to, on that axis.
-    pub cursor_x: Option<f64>,
+    /// The moment that the keyboard, a click or another view has gone to.
+    pub cursor: Option<Cursor>,
     /// Selected data x, lower end first.
     pub range: Option<(f64, f64)>,
     /// What is under the pointer.
@@ -57,10 +93,17 @@ pub struct DeviceView {
     pub overview: Option<Shared<Overview>>,
     /// What the colours mean, likewise.
     pub legend: Option<Shared<Legend>>,
-    /// The axis that `region`, `cursor_x` and `range` are on.
+    /// The axis that `region`, `cursor` and `range` are on.
     pub axis: Axis,
     /// What was visible on the other axis: to be shown on this one as soon as it is known where it is.
     pub came_from: Option<(Axis, (f64, f64))>,
+    /// What is selected, in places of the other axis: to be selected on this one as soon as it is known
+    /// where it is.
+    pub range_from: Option<(Axis, (f64, f64))>,
+    /// What the picture is of.
+    pub picture: Picture,
+    /// What was visible in y of the pictures that are not shown.
+    heights: [Option<(f64, f64)>; 3],
     /// What the selected range holds, once the worker has said so.
     pub selection: Option<RangeFacts>,
     /// The click that waits for an answer: what it is on will be pinned. A finger does not hover before it
@@ -70,6 +113,8 @@ pub struct DeviceView {
     pointer_left: bool,
     /// Whether to fit the view to the pinned allocation as soon as its place is known.
     wants_fit: bool,
+    /// How to show the cursor as soon as its place is known.
+    reveal: Option<Reveal>,
     peak_moment: u32,
 }
 
@@ -77,7 +122,7 @@ impl DeviceView {
     pub(super) fn new(facts: &DeviceFacts) -> Self {
         Self {
             region: navigation::whole(&facts.axes.bounds(Axis::Events)),
-            cursor_x: None,
+            cursor: None,
             range: None,
             hovered: None,
             pinned: None,
@@ -86,10 +131,14 @@ impl DeviceView {
             legend: None,
             axis: Axis::Events,
             came_from: None,
+            range_from: None,
+            picture: Picture::Timeline,
+            heights: [None; 3],
             selection: None,
             clicked: None,
             pointer_left: false,
             wants_fit: false,
+            reveal: None,
             peak_moment: facts.peak_moment,
         }
     }
@@ -107,9 +156,50 @@ impl DeviceView {
             x_max: bounds.x_end,
             ..self.region
         };
+        if let Some(range) = self.range {
+            self.range_from = Some((self.axis, range));
+        }
         self.axis = axis;
-        (self.cursor_x, self.range, self.selection) = (None, None, None);
+        self.cursor = self.cursor.map(|cursor| Cursor::at(cursor.moment, axis));
+        (self.range, self.selection) = (None, None);
         (self.overview, self.hovered) = (None, None);
+    }
+
+    /// Another picture shows the same part of the x axis, and what it last showed in y.
+    pub(super) fn choose_picture(&mut self, picture: Picture, bounds: &Bounds) {
+        if picture == self.picture {
+            return;
+        }
+        let Region {
+            y_min_bytes,
+            y_max_bytes,
+            ..
+        } = self.region;
+        self.heights[self.picture as usize] = Some((y_min_bytes, y_max_bytes));
+        let whole = navigation::whole(bounds);
+        let kept = self.heights[picture as usize];
+        (self.region.y_min_bytes, self.region.y_max_bytes) =
+            kept.unwrap_or((whole.y_min_bytes, whole.y_max_bytes));
+        self.picture = picture;
+        self.hide();
+    }
+
+    /// The selected range in moments, once the worker has said so.
+    #[must_use]
+    pub fn moments(&self) -> Option<Moments> {
+        self.selection.map(|facts| facts.moments)
+    }
+
+    /// Where the cursor is on the axis shown, once that is known.
+    #[must_use]
+    pub fn cursor_x(&self) -> Option<f64> {
+        self.cursor.and_then(|cursor| cursor.x)
+    }
+
+    /// The moment of the cursor.
+    #[must_use]
+    pub fn cursor_moment(&self) -> Option<u32> {
+        self.cursor.map(|cursor| cursor.moment)
     }
 
     /// Takes what a range holds: the selected one, or the one that was visible on the other axis.
@@ -123,6 +213,17 @@ impl DeviceView {
             if let Some((from, to)) = here {
                 self.navigate(Navigation::ShowX(from, to), self.axis, bounds);
             }
+        } else if self.range_from == Some((facts.axis, facts.x)) {
+            self.range_from = None;
+            self.range = match self.axis {
+                Axis::Events => Some(facts.events_x),
+                Axis::Time => facts.time_x,
+            };
+            self.selection = self.range.map(|x| RangeFacts {
+                axis: self.axis,
+                x,
+                ..facts
+            });
         } else if self.range == Some(facts.x) && facts.axis == self.axis {
             self.selection = Some(facts);
         }
@@ -139,17 +240,9 @@ impl DeviceView {
 
     fn go(&mut self, navigation: Navigation, axis: Axis, bounds: &Bounds) {
         match navigation {
-            Navigation::Peak => {
-                if let Some(x) = self.peak_x(axis) {
-                    self.jump(x, bounds);
-                }
-            }
-            Navigation::Oom(moment) => {
-                if let Some(x) = self.oom_x(moment, axis) {
-                    self.jump(x, bounds);
-                }
-            }
-            Navigation::Step(forward) => self.step(forward, axis, bounds),
+            Navigation::Peak => self.jump(self.peak_moment, bounds),
+            Navigation::Oom(moment) => self.jump(moment, bounds),
+            Navigation::Step(forward) => self.step(forward, bounds),
             Navigation::FitPinned => match &self.details {
                 Some(details) => {
                     self.region = navigation::fitted(self.region, &details.place, axis, bounds);
@@ -160,50 +253,81 @@ impl DeviceView {
         }
     }
 
-    /// The peak on an axis, as soon as it is known there.
-    fn peak_x(&self, axis: Axis) -> Option<f64> {
-        match axis {
-            Axis::Events => Some(f64::from(self.peak_moment)),
-            Axis::Time => self.overview.as_ref().map(|overview| overview.peak_x),
-        }
-    }
-
     /// Goes to the next or previous event of the pinned allocation.
-    fn step(&mut self, forward: bool, axis: Axis, bounds: &Bounds) {
+    fn step(&mut self, forward: bool, bounds: &Bounds) {
         let Some(details) = &self.details else { return };
-        let from = self
-            .cursor_x
-            .unwrap_or(if forward { f64::MIN } else { f64::MAX });
-        let events = navigation::events_of(&details.life, axis);
+        let events = navigation::events_of(&details.life);
+        let from = self.cursor_moment();
         let next = if forward {
-            events.into_iter().find(|&x| x > from)
+            events
+                .into_iter()
+                .find(|&moment| from.is_none_or(|from| moment > from))
         } else {
-            events.into_iter().rev().find(|&x| x < from)
+            let mut events = events.into_iter().rev();
+            events.find(|&moment| from.is_none_or(|from| moment < from))
         };
-        if let Some(x) = next {
-            self.jump(x, bounds);
+        if let Some(moment) = next {
+            self.jump(moment, bounds);
         }
     }
 
-    /// Brings a place to the middle and puts the cursor there.
-    fn jump(&mut self, x: f64, bounds: &Bounds) {
-        self.region = navigation::centred(self.region, x, bounds);
-        self.cursor_x = Some(x);
+    /// Brings a moment to the middle and puts the cursor there.
+    fn jump(&mut self, moment: u32, bounds: &Bounds) {
+        self.put_cursor(moment, Reveal::Centre, bounds);
     }
 
-    /// A failed allocation on an axis, as soon as it is known there.
-    fn oom_x(&self, moment: u32, axis: Axis) -> Option<f64> {
-        match axis {
-            Axis::Events => Some(f64::from(moment)),
+    /// Puts the cursor on a moment; the picture moves only if it does not show it.
+    pub(super) fn go_to_moment(&mut self, moment: u32, bounds: &Bounds) {
+        self.put_cursor(moment, Reveal::IfHidden, bounds);
+    }
+
+    fn put_cursor(&mut self, moment: u32, reveal: Reveal, bounds: &Bounds) {
+        if self.cursor_moment() != Some(moment) {
+            self.cursor = Some(Cursor::at(moment, self.axis));
+        }
+        self.reveal = Some(reveal);
+        self.reveal_cursor(bounds);
+    }
+
+    /// Shows the cursor if its place is known by now.
+    fn reveal_cursor(&mut self, bounds: &Bounds) {
+        let Some((reveal, x)) = self.reveal.zip(self.cursor_x()) else {
+            return;
+        };
+        self.reveal = None;
+        let is_hidden = !(self.region.x_min..=self.region.x_max).contains(&x);
+        if is_hidden || reveal == Reveal::Centre {
+            self.region = navigation::centred(self.region, x, bounds);
+        }
+    }
+
+    /// Takes what is known of the cursor's moment.
+    fn take_moment(&mut self, axis: Axis, facts: MomentFacts, bounds: &Bounds) {
+        if axis == self.axis
+            && let Some(cursor) = &mut self.cursor
+            && cursor.moment == facts.moment
+        {
+            cursor.x = Some(facts.x);
+            cursor.facts = Some(facts);
+            self.reveal_cursor(bounds);
+        }
+    }
+
+    /// Selects the events between two moments.
+    pub(super) fn select_moments(&mut self, (from, to): Moments) {
+        // Moment m is at m … m + 1, and begins with its event.
+        let x = (f64::from(from) + 1.0, f64::from(to) + 1.0);
+        match self.axis {
+            Axis::Events => self.select(Some(x)),
             Axis::Time => {
-                let mut ooms = self.overview.iter().flat_map(|overview| &overview.ooms);
-                ooms.find(|mark| mark.moment == moment).map(|mark| mark.x)
+                self.select(None);
+                self.range_from = Some((Axis::Events, x));
             }
         }
     }
 
     pub(super) fn select(&mut self, range: Option<(f64, f64)>) {
-        self.selection = None;
+        (self.selection, self.range_from) = (None, None);
         self.range = range
             .map(|(a, b)| (a.min(b), a.max(b)))
             .filter(|(from, to)| to > from);
@@ -225,6 +349,7 @@ impl DeviceView {
             at_px,
             region: self.region,
             axis: self.axis,
+            picture: self.picture,
         };
         match self.hovered.clone().filter(|hit| click.is_at(hit)) {
             Some(hit) => self.act_on_hit(&hit, bounds),
@@ -235,6 +360,14 @@ impl DeviceView {
     /// Pins what was hit; where nothing is, lets go; where several are, goes closer until there is one.
     fn act_on_hit(&mut self, hit: &Hit, bounds: &Bounds) {
         self.clicked = None;
+        if let (Some(facts), HitOn::One(_) | HitOn::Nothing) = (hit.moment, &hit.on) {
+            // All views are about the moment that was clicked.
+            self.cursor = Some(Cursor {
+                moment: facts.moment,
+                x: Some(facts.x),
+                facts: Some(facts),
+            });
+        }
         match &hit.on {
             HitOn::One(preview) => self.pin(preview.allocation),
             HitOn::Nothing => {
@@ -271,7 +404,9 @@ impl DeviceView {
         if self.clicked.is_some_and(|click| click.is_at(&hit)) {
             self.act_on_hit(&hit, bounds);
         }
-        if !self.pointer_left && is_of(&hit.draw, self.region, self.axis) {
+        let look = &hit.draw.look;
+        let is_current = (look.axis, look.picture) == (self.axis, self.picture);
+        if !self.pointer_left && is_current && shows(&hit.draw, self.region) {
             self.hovered = Some(Shared::new(hit));
         }
     }
@@ -280,7 +415,6 @@ impl DeviceView {
         if self.pinned != Some(allocation) {
             self.pinned = Some(allocation);
             self.details = None;
-            self.cursor_x = None;
         }
         self.wants_fit = false;
     }
@@ -289,8 +423,8 @@ impl DeviceView {
     pub(super) fn let_go(&mut self) {
         if self.pinned.take().is_some() {
             self.details = None;
-            self.cursor_x = None;
-        } else if self.cursor_x.take().is_none() {
+            self.cursor = None;
+        } else if self.cursor.take().is_none() {
             self.select(None);
         }
     }
@@ -309,6 +443,7 @@ impl DeviceView {
                 self.overview = Some(Shared::new(overview));
             }
             Reply::Range(facts) => self.take_range(facts, bounds),
+            Reply::Moment { axis, facts, .. } => self.take_moment(axis, facts, bounds),
             Reply::Legend(legend) => self.legend = Some(Shared::new(legend)),
             _ => {}
         }

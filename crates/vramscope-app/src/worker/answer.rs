@@ -64,6 +64,15 @@ pub(super) fn answer(
             axis,
             x,
         } => Some(Reply::Range(range_facts(device(of)?, axis, x)?)),
+        Request::Moment {
+            device: of,
+            axis,
+            moment,
+        } => Some(Reply::Moment {
+            device: of,
+            axis,
+            facts: describe::moment(device(of)?, axis, moment),
+        }),
         Request::Legend { look, entries } => Some(Reply::Legend(
             painter.colours.legend(document, &look, entries)?,
         )),
@@ -71,6 +80,8 @@ pub(super) fn answer(
         Request::WarmUp
         | Request::OpenBlob { .. }
         | Request::OpenUrl { .. }
+        | Request::Filter { .. }
+        | Request::Ask { .. }
         | Request::Draw { .. } => None,
     }
 }

@@ -31,7 +31,20 @@ impl Bitmaps {
     /// # Errors
     /// What the browser says: the canvas is too large, its memory is gone.
     pub(super) fn bitmap(&mut self, frame: &Frame) -> Result<ImageBitmap, JsValue> {
-        let bitmap = self.transfer(frame);
+        self.of_pixels(frame.width_px, frame.height_px, &frame.rgba)
+    }
+
+    /// `width_px × height_px` pixels of R, G, B, A.
+    ///
+    /// # Errors
+    /// What the browser says, as for [`Bitmaps::bitmap`]; or that there are not as many pixels.
+    pub(super) fn of_pixels(
+        &mut self,
+        width_px: u32,
+        height_px: u32,
+        rgba: &[u8],
+    ) -> Result<ImageBitmap, JsValue> {
+        let bitmap = self.transfer(width_px, height_px, rgba);
         if bitmap.is_err() {
             // The next one gets a fresh canvas.
             self.canvas = None;
@@ -39,11 +52,15 @@ impl Bitmaps {
         bitmap
     }
 
-    fn transfer(&mut self, frame: &Frame) -> Result<ImageBitmap, JsValue> {
-        let (canvas, context) = self.canvas(frame.width_px, frame.height_px)?;
-        let pixels = Clamped(frame.rgba.as_slice());
+    fn transfer(
+        &mut self,
+        width_px: u32,
+        height_px: u32,
+        rgba: &[u8],
+    ) -> Result<ImageBitmap, JsValue> {
+        let (canvas, context) = self.canvas(width_px, height_px)?;
         let image =
-            ImageData::new_with_u8_clamped_array_and_sh(pixels, frame.width_px, frame.height_px)?;
+            ImageData::new_with_u8_clamped_array_and_sh(Clamped(rgba), width_px, height_px)?;
         context.put_image_data(&image, 0.0, 0.0)?;
         canvas.transfer_to_image_bitmap()
     }

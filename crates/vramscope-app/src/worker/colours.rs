@@ -5,7 +5,7 @@ use vramscope_view::groups::Groups;
 use vramscope_view::theme::Theme;
 
 use super::document::{Device, Document};
-use crate::protocol::{Axis, Legend, LegendEntry, Look};
+use crate::protocol::{Legend, LegendEntry, Look};
 
 /// The groups and colours of the look that was last asked for: asked for in every frame, changed rarely.
 #[derive(Default)]
@@ -16,10 +16,12 @@ pub(super) struct Colours {
 impl Colours {
     /// The groups of a look.
     pub(super) fn of(&mut self, document: &Document, device: Device<'_>, look: &Look) -> &Groups {
-        // They are the same on both axes.
+        // They are the same on both axes, in all pictures, and whatever is searched for.
         let look = Look {
-            axis: Axis::Events,
-            ..*look
+            device: look.device,
+            colour_by: look.colour_by,
+            theme: look.theme,
+            ..Look::default()
         };
         let known = self.known.take().filter(|(known, _)| *known == look);
         let groups = || {

@@ -2,6 +2,7 @@
 
 use std::cell::OnceCell;
 use std::cmp::Reverse;
+use std::rc::Rc;
 
 use vramscope_core::Snapshot;
 use vramscope_core::analysis::annotations::{NamedRange, named_ranges};
@@ -9,12 +10,14 @@ use vramscope_core::analysis::call_sites::{CallSiteId, CallSites};
 use vramscope_core::analysis::details::stream_numbers;
 use vramscope_core::analysis::frames::FrameClasses;
 use vramscope_core::analysis::history::History;
+use vramscope_core::bitset::BitSet;
 use vramscope_core::ids::AllocationId;
 use vramscope_core::model::DeviceIndex;
 use vramscope_view::raster::{Bands, TimelineIndex};
 use vramscope_view::viewport::Bounds;
 
-use crate::protocol::Axis;
+use super::filter::CurrentFilter;
+use crate::protocol::{Axis, FilterId};
 
 /// One open file.
 pub(super) struct Document {
@@ -23,6 +26,7 @@ pub(super) struct Document {
     pub(super) histories: Vec<History>,
     caches: Vec<Cache>,
     words: OnceCell<Words>,
+    pub(super) filter: CurrentFilter,
 }
 
 /// What stacks and annotations say; found out when first asked.
@@ -62,7 +66,14 @@ impl Document {
             histories,
             caches,
             words: OnceCell::new(),
+            filter: CurrentFilter::default(),
         }
+    }
+
+    /// The allocations of `device` that the filter matches; `None` if all do, or if it is another filter
+    /// by now.
+    pub(super) fn matches(&self, device: Device<'_>, filter: FilterId) -> Option<Rc<BitSet>> {
+        self.filter.matches(self, device, filter)
     }
 
     /// Finds out what the first picture needs.

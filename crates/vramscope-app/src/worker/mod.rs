@@ -14,6 +14,7 @@ mod colours;
 mod describe;
 mod document;
 mod fetch;
+mod filter;
 mod open;
 mod opened;
 mod painter;
@@ -22,6 +23,7 @@ mod queue;
 mod range;
 #[cfg(test)]
 mod tests;
+mod views;
 mod warm_up;
 
 use std::cell::RefCell;
@@ -32,7 +34,9 @@ use wasm_bindgen::JsValue;
 use web_sys::{ImageBitmap, MessageEvent};
 
 use crate::browser::clock;
-use crate::protocol::{DrawRequest, DrawnFrame, Reply, Request, RequestId, from_text};
+use crate::protocol::{
+    Answer, DrawRequest, DrawnFrame, Extra, Question, Reply, Request, RequestId, from_text,
+};
 use document::Document;
 use painter::Painter;
 use port::Port;
@@ -47,6 +51,7 @@ struct Worker {
     document: Option<Document>,
     painter: Painter,
     bitmaps: bitmap::Bitmaps,
+    views: views::Caches,
     /// What is left of [`Request::WarmUp`].
     warm_up: Option<WarmUp>,
 }
@@ -110,6 +115,32 @@ fn work(worker: &Rc<RefCell<Worker>>, port: &Rc<Port>, ticks: &port::Ticks) {
                 port.send(&Reply::NotDrawn { request });
             }
         },
+        Request::Filter {
+            filter,
+            text,
+            context,
+        } => {
+            if let Some(document) = &mut worker.borrow_mut().document {
+                document.filter.set(filter, text, context);
+            }
+        }
+        Request::Ask {
+            request,
+            slot,
+            question,
+        } => {
+            let (answer, attachment) = worker.borrow_mut().answer(&question);
+            let reply = Reply::Answer {
+                request,
+                slot,
+                answer: answer.map(Box::new),
+            };
+            if attachment.is_null() {
+                port.send(&reply);
+            } else {
+                port.send_with(&reply, &attachment);
+            }
+        }
         question => {
             let worker = &mut *worker.borrow_mut();
             let answer = worker
@@ -139,6 +170,35 @@ fn warm_up(worker: &mut Worker, ticks: &port::Ticks) {
 }
 
 impl Worker {
+    /// The answer to a view's question, and its attachment or `NULL`.
+    fn answer(&mut self, question: &Question) -> (Option<Answer>, JsValue) {
+        let answered = self.document.as_ref().and_then(|document| {
+            views::answer(question, document, &mut self.painter, &mut self.views)
+        });
+        let Some((answer, extra)) = answered else {
+            return (None, JsValue::NULL);
+        };
+        match extra {
+            Extra::Nothing => (Some(answer), JsValue::NULL),
+            // The array's buffer is what moves to the page.
+            Extra::Bytes(bytes) => {
+                let array = js_sys::Uint8Array::from(bytes.as_slice());
+                (Some(answer), array.buffer().into())
+            }
+            Extra::Pixels {
+                width_px,
+                height_px,
+                rgba,
+            } => match self.bitmaps.of_pixels(width_px, height_px, &rgba) {
+                Ok(bitmap) => (Some(answer), bitmap.into()),
+                Err(error) => {
+                    port::log_error(&crate::browser::error_text(&error));
+                    (None, JsValue::NULL)
+                }
+            },
+        }
+    }
+
     fn draw(
         &mut self,
         request: RequestId,

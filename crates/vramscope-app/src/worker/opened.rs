@@ -7,7 +7,9 @@ use vramscope_core::units::Count;
 use vramscope_core::{Error, ErrorKind};
 
 use super::document::{Device, Document};
-use crate::protocol::{Axes, Axis, DeviceFacts, Failure, FileFacts, Note, NoteLevel, Opened};
+use crate::protocol::{
+    Axes, Axis, DeviceFacts, Failure, FileFacts, Heights, Note, NoteLevel, Opened,
+};
 
 /// What is known of an open file.
 pub(super) fn opened(document: &Document, name: &str, file_bytes: u64, read_ms: f64) -> Opened {
@@ -70,6 +72,7 @@ fn device_facts(document: &Document, device: Device<'_>, notes: Vec<Note>) -> De
             events: device.bounds(Axis::Events),
             time: device.has_times().then(|| device.bounds(Axis::Time)),
         },
+        heights: Heights::default(),
         ooms: ooms(document, device).count() as u64,
         notes,
     }

@@ -82,10 +82,11 @@ impl Painter {
         frame: &mut Frame,
     ) {
         let groups = self.colours.of(document, device, &draw.look);
+        let matches = document.matches(device, draw.look.filter);
         let theme = Theme::of(draw.look.theme);
         let paint = Paint {
             colours: &groups.colours,
-            matches: None,
+            matches: matches.as_deref(),
             theme: &theme,
         };
         let bands = device.bands(draw.look.axis);

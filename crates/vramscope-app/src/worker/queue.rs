@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 use std::mem::{Discriminant, discriminant};
 
-use crate::protocol::{OutlineSlot, Request};
+use crate::protocol::{OutlineSlot, Request, Slot};
 
 /// Waiting questions, each with its attachment.
 #[derive(Debug)]
@@ -29,10 +29,16 @@ impl<A> Queue<A> {
         self.waiting.push_back((request, attachment));
     }
 
-    /// Takes the picture if one is wanted, for that is what the user waits for; else the oldest.
+    /// Takes a new filter, which costs nothing and which pictures need; then the picture if one is wanted,
+    /// for that is what the user waits for; else the oldest.
     pub(super) fn pop(&mut self) -> Option<(Request, A)> {
-        let is_draw = |(request, _): &(Request, A)| matches!(request, Request::Draw { .. });
-        let next = self.waiting.iter().position(is_draw).unwrap_or(0);
+        let urgency = |(request, _): &(Request, A)| match request {
+            Request::Filter { .. } => 2,
+            Request::Draw { .. } => 1,
+            _ => 0,
+        };
+        let waiting = self.waiting.iter().enumerate();
+        let (next, _) = waiting.rev().max_by_key(|(_, waiting)| urgency(waiting))?;
         self.waiting.remove(next)
     }
 
@@ -42,10 +48,12 @@ impl<A> Queue<A> {
 }
 
 /// Of questions with the same topic only the newest matters.
-fn topic(request: &Request) -> Option<(Discriminant<Request>, Option<OutlineSlot>)> {
+fn topic(request: &Request) -> Option<(Discriminant<Request>, Slot)> {
+    let kind = discriminant(request);
     match request {
-        Request::Draw { .. } | Request::Hit { .. } => Some((discriminant(request), None)),
-        Request::Outline { slot, .. } => Some((discriminant(request), Some(*slot))),
+        Request::Draw { .. } | Request::Hit { .. } | Request::Filter { .. } => Some((kind, 0)),
+        Request::Outline { slot, .. } => Some((kind, u32::from(*slot == OutlineSlot::Pin))),
+        Request::Ask { slot, .. } => Some((kind, *slot)),
         _ => None,
     }
 }

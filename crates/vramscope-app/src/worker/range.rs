@@ -21,6 +21,7 @@ pub(super) fn range_facts(device: Device<'_>, axis: Axis, x: (f64, f64)) -> Opti
         device: history.device,
         axis,
         x,
+        moments: (first.max(1) - 1, last),
         events_x: place(Axis::Events),
         time_x: device.has_times().then(|| place(Axis::Time)),
         ..RangeFacts::default()

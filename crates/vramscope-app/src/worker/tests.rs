@@ -90,6 +90,7 @@ fn every_fixture_answers_every_question() {
                         axis,
                         colour_by,
                         theme: ThemeName::Dark,
+                        ..Look::default()
                     };
                     ask_all(&document, &mut painter, look, &path);
                 }

@@ -1,0 +1,94 @@
+//! A view's question and its answer.
+
+use std::cell::Cell;
+
+use wasm_bindgen::JsValue;
+use yew::prelude::*;
+
+use crate::browser::clock;
+use crate::engine::Session;
+use crate::protocol::{Ask, Slot};
+use crate::state::Shared;
+
+/// An answer, and what it answers.
+#[derive(PartialEq)]
+pub(crate) struct Answered<Q: Ask> {
+    /// The question: it may be an older one than what is asked now.
+    pub(crate) question: Q,
+    /// The answer; `None` if there is nothing to say.
+    pub(crate) answer: Option<Shared<Q::Answer>>,
+    /// What came beside it: an `ImageBitmap`, an `ArrayBuffer`, or `NULL`.
+    pub(crate) attachment: JsValue,
+}
+
+impl<Q: Ask> Clone for Answered<Q> {
+    fn clone(&self) -> Self {
+        Self {
+            question: self.question.clone(),
+            answer: self.answer.clone(),
+            attachment: self.attachment.clone(),
+        }
+    }
+}
+
+/// Asks `session` whenever the question changes, and gives the newest answer at hand. The last one stays
+/// until the next is there, so that nothing flickers; `None` before the first, and while nothing is asked.
+#[hook]
+pub(crate) fn use_answer<Q: Ask + 'static>(
+    session: &Session,
+    question: Option<Q>,
+) -> Option<Answered<Q>> {
+    let slot = *use_memo((), |()| next_slot());
+    let answered = use_state(|| None::<(Session, Answered<Q>)>);
+    let has_question = question.is_some();
+    {
+        let answered = answered.setter();
+        use_effect_with(
+            (session.clone(), question),
+            move |(session, question): &(Session, Option<Q>)| {
+                if let Some(question) = question.clone() {
+                    let from = session.clone();
+                    session.ask_for(slot, question.clone().into(), move |answer, attachment| {
+                        let answered_now = Answered {
+                            question,
+                            answer: answer.and_then(Q::pick).map(Shared::new),
+                            attachment,
+                        };
+                        answered.set(Some((from, answered_now)));
+                    });
+                }
+            },
+        );
+        use_effect_with(session.clone(), move |session| {
+            let session = session.clone();
+            move || session.forget(slot)
+        });
+    }
+    let (from, answered) = (*answered).clone()?;
+    (has_question && from == *session).then_some(answered)
+}
+
+/// Leaves the mark `vramscope:painted` with the view's name after the frame in which `what` changed to
+/// something: by it benchmarks and tests know that a view shows what it was asked for.
+#[hook]
+pub(crate) fn use_painted<T: PartialEq + 'static>(view: &'static str, what: Option<T>) {
+    use_effect_with(what, move |what| {
+        if what.is_some() {
+            // The frame that shows it comes after this one's callbacks.
+            clock::next_frame(move |_| {
+                clock::mark_with(
+                    "vramscope:painted",
+                    &[("view", view.into()), ("sharp", true.into())],
+                );
+            });
+        }
+    });
+}
+
+fn next_slot() -> Slot {
+    thread_local! {
+        static LAST: Cell<Slot> = const { Cell::new(0) };
+    }
+    LAST.set(LAST.get().wrapping_add(1));
+    LAST.get()
+}

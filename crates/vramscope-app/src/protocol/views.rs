@@ -1,0 +1,11 @@
+//! What each view asks and is told; one file each.
+
+pub mod allocator;
+pub mod compare;
+pub mod export;
+pub mod filter;
+pub mod flame;
+pub mod lanes;
+pub mod overview;
+pub mod segments;
+pub mod table;

@@ -1,0 +1,13 @@
+//! What the view of the allocator asks.
+
+use serde::{Deserialize, Serialize};
+
+/// A question.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Question {}
+
+/// An answer.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Answer {}

@@ -1,0 +1,13 @@
+//! What the segment timeline and the map ask beside their pictures.
+
+use serde::{Deserialize, Serialize};
+
+/// A question.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Question {}
+
+/// An answer.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Answer {}

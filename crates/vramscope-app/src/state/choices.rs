@@ -1,0 +1,72 @@
+//! What was chosen in each view: plain data, one file each, so that the address can keep it.
+
+mod allocator;
+mod compare;
+mod flame;
+mod lanes;
+mod overview;
+mod segments;
+mod table;
+
+use serde::{Deserialize, Serialize};
+
+pub use allocator::AllocatorChoices;
+pub use compare::CompareChoices;
+pub use flame::FlameChoices;
+pub use lanes::LanesChoices;
+pub use overview::OverviewChoices;
+pub use segments::SegmentsChoices;
+pub use table::TableChoices;
+
+/// What was chosen in each view.
+#[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Choices {
+    /// In the overview.
+    pub overview: OverviewChoices,
+    /// In the timeline, beside its picture.
+    pub lanes: LanesChoices,
+    /// In the segment timeline and the map.
+    pub segments: SegmentsChoices,
+    /// In the view of the allocator.
+    pub allocator: AllocatorChoices,
+    /// In the flame graph.
+    pub flame: FlameChoices,
+    /// In the table of allocations.
+    pub table: TableChoices,
+    /// In the comparison.
+    pub compare: CompareChoices,
+}
+
+/// All choices of one view, of which one has changed.
+#[derive(Clone, PartialEq, Debug)]
+pub enum Chosen {
+    /// In the overview.
+    Overview(OverviewChoices),
+    /// In the timeline, beside its picture.
+    Lanes(LanesChoices),
+    /// In the segment timeline and the map.
+    Segments(SegmentsChoices),
+    /// In the view of the allocator.
+    Allocator(AllocatorChoices),
+    /// In the flame graph.
+    Flame(FlameChoices),
+    /// In the table of allocations.
+    Table(TableChoices),
+    /// In the comparison.
+    Compare(CompareChoices),
+}
+
+impl Choices {
+    pub(super) fn take(&mut self, chosen: Chosen) {
+        match chosen {
+            Chosen::Overview(choices) => self.overview = choices,
+            Chosen::Lanes(choices) => self.lanes = choices,
+            Chosen::Segments(choices) => self.segments = choices,
+            Chosen::Allocator(choices) => self.allocator = choices,
+            Chosen::Flame(choices) => self.flame = choices,
+            Chosen::Table(choices) => self.table = choices,
+            Chosen::Compare(choices) => self.compare = choices,
+        }
+    }
+}
