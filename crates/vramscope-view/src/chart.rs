@@ -100,35 +100,53 @@ pub fn draw_axes<DB: DrawingBackend>(
     unit: XUnit,
     style: &Style<'_>,
 ) -> Result<(), ChartError<DB>> {
-    let most = |px: u32, label_css: f64| (f64::from(px) / (label_css * style.pixel_ratio)) as usize;
-    let y = y_ticks(viewport, most(area.height_px, Y_LABEL_CSS));
-    let x = x_ticks(viewport, unit, most(area.width_px, X_LABEL_CSS));
-    let (left, top, right, bottom) = (area.x_px, area.y_px, area.right_px(), area.bottom_px());
+    draw_y_axis(root, area, viewport, style)?;
+    draw_x_axis(root, area, viewport, unit, style)
+}
+
+/// The vertical half of [`draw_axes`].
+///
+/// # Errors
+/// What the backend says.
+pub fn draw_y_axis<DB: DrawingBackend>(
+    root: &DrawingArea<DB, Shift>,
+    area: &Area,
+    viewport: &Viewport,
+    style: &Style<'_>,
+) -> Result<(), ChartError<DB>> {
+    let most = f64::from(area.height_px) / (Y_LABEL_CSS * style.pixel_ratio);
     // The viewport may be that of a canvas of another size.
     let view = viewport.resized(area.width_px, area.height_px);
-    for tick in &y {
-        draw_y_tick(
-            root,
-            tick,
-            top + view.y_px(tick.at).round() as i32,
-            area,
-            style,
-        )?;
+    for tick in &y_ticks(viewport, most as usize) {
+        let y = area.y_px + view.y_px(tick.at).round() as i32;
+        draw_y_tick(root, tick, y, area, style)?;
     }
-    for tick in &x {
-        draw_x_tick(
-            root,
-            tick,
-            left + view.x_px(tick.at).round() as i32,
-            area,
-            style,
-        )?;
+    let ends = vec![(area.x_px, area.y_px), (area.x_px, area.bottom_px())];
+    root.draw(&PathElement::new(ends, style.stroke(style.theme.axis, 1.0)))
+}
+
+/// The horizontal half of [`draw_axes`].
+///
+/// # Errors
+/// What the backend says.
+pub fn draw_x_axis<DB: DrawingBackend>(
+    root: &DrawingArea<DB, Shift>,
+    area: &Area,
+    viewport: &Viewport,
+    unit: XUnit,
+    style: &Style<'_>,
+) -> Result<(), ChartError<DB>> {
+    let most = f64::from(area.width_px) / (X_LABEL_CSS * style.pixel_ratio);
+    let view = viewport.resized(area.width_px, area.height_px);
+    for tick in &x_ticks(viewport, unit, most as usize) {
+        let x = area.x_px + view.x_px(tick.at).round() as i32;
+        draw_x_tick(root, tick, x, area, style)?;
     }
-    let axis = style.stroke(style.theme.axis, 1.0);
-    root.draw(&PathElement::new(
-        vec![(left, top), (left, bottom), (right, bottom)],
-        axis,
-    ))
+    let ends = vec![
+        (area.x_px, area.bottom_px()),
+        (area.right_px(), area.bottom_px()),
+    ];
+    root.draw(&PathElement::new(ends, style.stroke(style.theme.axis, 1.0)))
 }
 
 fn draw_y_tick<DB: DrawingBackend>(
@@ -199,41 +217,59 @@ pub fn draw_minimap<DB: DrawingBackend>(
     capacity_bytes: Option<u64>,
     style: &Style<'_>,
 ) -> Result<(), ChartError<DB>> {
-    let top_bytes = map.highest_bytes().max(capacity_bytes.unwrap_or(0)).max(1) as f64;
-    let y = |bytes: u64| {
-        area.bottom_px() - (bytes as f64 / top_bytes * f64::from(area.height_px)).round() as i32
-    };
+    let top_bytes = map.highest_bytes().max(capacity_bytes.unwrap_or(0)).max(1);
+    let values = (&map.active_bytes[..], &map.reserved_bytes[..]);
+    draw_curves(root, area, values, top_bytes as f64, style)?;
+    if let Some(capacity) = capacity_bytes {
+        let y = y_of(area, top_bytes as f64, capacity);
+        let line = style.stroke(style.theme.capacity, 1.0);
+        root.draw(&PathElement::new(
+            vec![(area.x_px, y), (area.right_px(), y)],
+            line,
+        ))?;
+    }
+    Ok(())
+}
+
+fn y_of(area: &Area, top_bytes: f64, bytes: u64) -> i32 {
+    area.bottom_px()
+        - (bytes as f64 / top_bytes.max(1.0) * f64::from(area.height_px)).round() as i32
+}
+
+/// Draws active memory filled and reserved memory as a line, each in columns that share the area's width,
+/// on a scale whose upper edge is `top_bytes`.
+///
+/// # Errors
+/// What the backend says.
+pub fn draw_curves<DB: DrawingBackend>(
+    root: &DrawingArea<DB, Shift>,
+    area: &Area,
+    (active_bytes, reserved_bytes): (&[u64], &[u64]),
+    top_bytes: f64,
+    style: &Style<'_>,
+) -> Result<(), ChartError<DB>> {
     let x = |column: usize, of: usize| {
         area.x_px + (column as f64 / of as f64 * f64::from(area.width_px)).round() as i32
     };
     // Steps and not slopes: a column's value holds for its whole width.
     let steps = |values: &[u64]| -> Vec<(i32, i32)> {
         let edges = |(i, &bytes): (usize, &u64)| {
-            [
-                (x(i, values.len()), y(bytes)),
-                (x(i + 1, values.len()), y(bytes)),
-            ]
+            let y = y_of(area, top_bytes, bytes);
+            [(x(i, values.len()), y), (x(i + 1, values.len()), y)]
         };
         values.iter().enumerate().flat_map(edges).collect()
     };
-    if !map.active_bytes.is_empty() {
-        let mut outline = steps(&map.active_bytes);
+    if !active_bytes.is_empty() {
+        let mut outline = steps(active_bytes);
         outline.extend([
             (area.right_px(), area.bottom_px()),
             (area.x_px, area.bottom_px()),
         ]);
         root.draw(&Polygon::new(outline, rgb(style.theme.active).filled()))?;
     }
-    if !map.reserved_bytes.is_empty() {
+    if !reserved_bytes.is_empty() {
         let line = style.stroke(style.theme.reserved, 1.0);
-        root.draw(&PathElement::new(steps(&map.reserved_bytes), line))?;
-    }
-    if let Some(capacity) = capacity_bytes {
-        let ends = vec![(area.x_px, y(capacity)), (area.right_px(), y(capacity))];
-        root.draw(&PathElement::new(
-            ends,
-            style.stroke(style.theme.capacity, 1.0),
-        ))?;
+        root.draw(&PathElement::new(steps(reserved_bytes), line))?;
     }
     Ok(())
 }

@@ -10,12 +10,14 @@
 //! - `plot` (feature `plot`): a complete picture as PNG or SVG;
 //! - [`flame`]: call trees as flame graphs and as tables;
 //! - [`groups`]: what the colours mean, for a whole snapshot;
+//! - [`change_flame`], [`stacked_curves`]: two sides compared, by call path and over time;
 //! - [`display`]: numbers as text.
 
 pub mod axes;
 #[cfg(feature = "plot")]
 mod bitmap;
 pub use vramscope_core::bitset;
+pub mod change_flame;
 pub mod chart;
 pub mod colour;
 pub mod display;
@@ -25,5 +27,6 @@ pub mod minimap;
 #[cfg(feature = "plot")]
 pub mod plot;
 pub mod raster;
+pub mod stacked_curves;
 pub mod theme;
 pub mod viewport;

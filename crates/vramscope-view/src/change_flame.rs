@@ -1,0 +1,302 @@
+//! The signed flame graph: call paths of two sides in one picture, red where the second has more, blue
+//! where it has less.
+//!
+//! A node is as wide as its own share and its children's together. In [`FlameWidth::Either`] that share is
+//! the larger one of both sides, so that what is gone has its place beside what is new and no child is
+//! wider than its caller; other widths show one side alone, or only what differs. Grey is what did not
+//! change; colour grows with the difference's share of the node, and is full where a side has nothing.
+
+use serde::{Deserialize, Serialize};
+use vramscope_core::analysis::compare::{Change, ChangeTree};
+use vramscope_core::analysis::profile::Amount;
+
+use crate::colour::Rgb;
+use crate::theme::{Theme, contrast};
+
+/// Least width of a rectangle, device px; what is narrower is left out with all below it.
+const LEAST_PX: f64 = 0.7;
+/// Most rows below the focus: deeper stacks are read by going closer.
+const ROWS_MAX: u32 = 400;
+/// How much of the colour of growth or shrinkage the smallest difference has.
+const LEAST_TINT: f64 = 0.12;
+
+/// What the width of a node says.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum FlameWidth {
+    /// What the larger side has of each path.
+    #[default]
+    Either,
+    /// What the first side has.
+    Before,
+    /// What the second side has.
+    After,
+    /// What differs, in either direction.
+    Difference,
+}
+
+/// What is counted.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ChangeUnit {
+    /// Requested bytes.
+    #[default]
+    Bytes,
+    /// Allocations.
+    Count,
+}
+
+impl ChangeUnit {
+    /// Of an amount.
+    #[must_use]
+    pub fn of(self, amount: Amount) -> u64 {
+        match self {
+            Self::Bytes => amount.bytes,
+            Self::Count => amount.count,
+        }
+    }
+}
+
+/// How to lay out.
+#[derive(Clone, Copy, PartialEq, Debug, Serialize, Deserialize)]
+pub struct FlameOptions {
+    /// What widths say.
+    pub width: FlameWidth,
+    /// What is counted.
+    pub unit: ChangeUnit,
+    /// The node that fills the picture; 0 for all.
+    pub focus: u32,
+    /// Width of the picture, device px.
+    pub width_px: u32,
+}
+
+/// One node on the screen.
+#[derive(Clone, Copy, PartialEq, Debug, Serialize, Deserialize)]
+pub struct FlameRect {
+    /// The node.
+    pub node: u32,
+    /// Its row from the top; callers stand above what they call.
+    pub row: u32,
+    /// Left edge, device px.
+    pub x_px: f64,
+    /// Width, device px.
+    pub width_px: f64,
+}
+
+/// A signed flame graph. Rectangles are sorted by row, then from left to right.
+#[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize)]
+pub struct ChangeFlame {
+    /// What is wide enough to be seen.
+    pub rects: Vec<FlameRect>,
+    /// Number of rows.
+    pub rows: u32,
+    /// Nodes that are too narrow, or too deep, to be seen; what is below them not counted.
+    pub hidden: u32,
+}
+
+impl ChangeFlame {
+    /// The rectangle at a place, device px and row.
+    #[must_use]
+    pub fn at(&self, x_px: f64, row: u32) -> Option<&FlameRect> {
+        let after = self
+            .rects
+            .partition_point(|rect| (rect.row, rect.x_px) <= (row, x_px));
+        let rect = self.rects.get(after.checked_sub(1)?)?;
+        (rect.row == row && x_px < rect.x_px + rect.width_px).then_some(rect)
+    }
+}
+
+/// Lays out a tree.
+#[must_use]
+pub fn layout(tree: &ChangeTree, options: &FlameOptions) -> ChangeFlame {
+    if tree.is_empty() {
+        return ChangeFlame::default();
+    }
+    let widths = widths(tree, options);
+    let children = Children::of(tree, &widths);
+    let focus = if (options.focus as usize) < tree.len() {
+        options.focus
+    } else {
+        0
+    };
+    let full_px = f64::from(options.width_px.max(1));
+    let mut flame = ChangeFlame::default();
+    // Where one came from, each over the whole width.
+    let above = callers(tree, focus);
+    for (row, &node) in (0..).zip(&above) {
+        flame.rects.push(FlameRect {
+            node,
+            row,
+            x_px: 0.0,
+            width_px: full_px,
+        });
+    }
+    let first_row = above.len() as u32;
+    let scale = full_px / widths[focus as usize].max(f64::MIN_POSITIVE);
+    let mut open = vec![(focus, first_row, 0.0)];
+    while let Some((node, row, x_px)) = open.pop() {
+        let width_px = if node == focus {
+            full_px
+        } else {
+            widths[node as usize] * scale
+        };
+        flame.rects.push(FlameRect {
+            node,
+            row,
+            x_px,
+            width_px,
+        });
+        let mut x = x_px;
+        for &child in children.of_node(node) {
+            let width = widths[child as usize] * scale;
+            if width >= LEAST_PX && row - first_row < ROWS_MAX {
+                open.push((child, row + 1, x));
+            } else if width > 0.0 {
+                flame.hidden += 1;
+            }
+            x += width;
+        }
+    }
+    flame
+        .rects
+        .sort_by(|a, b| a.row.cmp(&b.row).then(a.x_px.total_cmp(&b.x_px)));
+    flame.rows = flame.rects.last().map_or(0, |rect| rect.row + 1);
+    flame
+}
+
+/// The way to a node, the root first and the node itself left out.
+#[must_use]
+pub fn callers(tree: &ChangeTree, node: u32) -> Vec<u32> {
+    let mut path = Vec::new();
+    let mut at = node;
+    // A parent stands before its child; what does not is none of ours.
+    while let Some(&parent) = tree.parent.get(at as usize).filter(|&&parent| parent < at) {
+        path.push(parent);
+        at = parent;
+    }
+    path.reverse();
+    path
+}
+
+/// Own share and that of all longer paths. As floating point, because sums of both sides may exceed 64 bits.
+fn widths(tree: &ChangeTree, options: &FlameOptions) -> Vec<f64> {
+    let own = |change: &Change| {
+        let (before, after) = (
+            options.unit.of(change.before),
+            options.unit.of(change.after),
+        );
+        let wide = match options.width {
+            FlameWidth::Either => before.max(after),
+            FlameWidth::Before => before,
+            FlameWidth::After => after,
+            FlameWidth::Difference => before.abs_diff(after),
+        };
+        wide as f64
+    };
+    let mut widths: Vec<f64> = tree.own.iter().map(own).collect();
+    widths.resize(tree.len(), 0.0);
+    for row in (1..tree.len()).rev() {
+        let parent = tree.parent[row] as usize;
+        if parent < row {
+            widths[parent] += widths[row];
+        }
+    }
+    widths
+}
+
+/// Every node's children, the widest first, in one list.
+struct Children {
+    /// Where the children of node `i` begin; one entry more than nodes.
+    starts: Vec<u32>,
+    nodes: Vec<u32>,
+}
+
+impl Children {
+    fn of(tree: &ChangeTree, widths: &[f64]) -> Self {
+        let mut starts = vec![0_u32; tree.len() + 1];
+        let is_child = |row: usize| (tree.parent[row] as usize) < row;
+        let rows = (1..tree.len()).filter(|&row| is_child(row));
+        for row in rows.clone() {
+            starts[tree.parent[row] as usize + 1] += 1;
+        }
+        for row in 0..tree.len() {
+            starts[row + 1] += starts[row];
+        }
+        let mut next = starts.clone();
+        let mut nodes = vec![0; starts[tree.len()] as usize];
+        for row in rows {
+            let place = &mut next[tree.parent[row] as usize];
+            nodes[*place as usize] = row as u32;
+            *place += 1;
+        }
+        for row in 0..tree.len() {
+            let own = &mut nodes[starts[row] as usize..starts[row + 1] as usize];
+            own.sort_by(|&a, &b| {
+                let wider = widths[b as usize].total_cmp(&widths[a as usize]);
+                wider.then_with(|| tree.text(a).cmp(tree.text(b)))
+            });
+        }
+        Self { starts, nodes }
+    }
+
+    fn of_node(&self, node: u32) -> &[u32] {
+        let node = node as usize;
+        match (self.starts.get(node), self.starts.get(node + 1)) {
+            (Some(&start), Some(&end)) => &self.nodes[start as usize..end as usize],
+            _ => &[],
+        }
+    }
+}
+
+/// The difference's share of the larger side, from −1 (gone) to 1 (new); 0 where both have the same.
+#[must_use]
+pub fn growth(before: u64, after: u64) -> f64 {
+    let more = before.max(after);
+    if more == 0 {
+        return 0.0;
+    }
+    // Of a 64-bit difference the first digits are enough for a colour.
+    let share = before.abs_diff(after) as f64 / more as f64;
+    if after < before { -share } else { share }
+}
+
+/// The colour of a difference: see the module.
+#[must_use]
+pub fn change_colour(theme: &Theme, before: u64, after: u64) -> Rgb {
+    let growth = growth(before, after);
+    let full = if growth < 0.0 {
+        theme.shrink
+    } else {
+        theme.growth
+    };
+    let share = growth.abs();
+    let tint = if share > 0.0 {
+        LEAST_TINT + (1.0 - LEAST_TINT) * share
+    } else {
+        0.0
+    };
+    let still = mix(theme.background, theme.unknown, 0.45);
+    mix(still, full, tint)
+}
+
+/// Black or white, whichever reads better on a colour: one of them always reads well.
+#[must_use]
+pub fn ink_on(colour: Rgb) -> Rgb {
+    let (black, white) = ([0; 3], [255; 3]);
+    if contrast(colour, black) >= contrast(colour, white) {
+        black
+    } else {
+        white
+    }
+}
+
+fn mix(from: Rgb, to: Rgb, share: f64) -> Rgb {
+    std::array::from_fn(|c| {
+        let (from, to) = (f64::from(from[c]), f64::from(to[c]));
+        (from + (to - from) * share).round() as u8
+    })
+}
+
+#[cfg(test)]
+#[path = "change_flame_tests.rs"]
+mod tests;

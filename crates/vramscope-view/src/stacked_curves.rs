@@ -1,0 +1,189 @@
+//! Two recordings' memory over time, one above the other on one axis, so that they can be compared by eye:
+//! the same px are the same bytes and the same events (or µs since the start) on both.
+
+use crate::axes::XUnit;
+use crate::chart::{Area, ChartError, Style, draw_curves, draw_x_axis, draw_y_axis, rgb};
+use crate::viewport::{Bounds, Viewport};
+use plotters::coord::Shift;
+use plotters::prelude::*;
+use plotters::style::text_anchor::{HPos, Pos, VPos};
+use vramscope_core::analysis::curves::{CurveAxis, Curves};
+
+/// Room for the labels of bytes, css px.
+const LEFT_CSS: f64 = 64.0;
+/// Room for the labels of events or time, css px.
+const BOTTOM_CSS: f64 = 22.0;
+/// Between the two, and above the upper one: room for a side's letter and its moments' flags, css px.
+const GAP_CSS: f64 = 16.0;
+/// Size of letters, css px.
+const LETTER_CSS: f64 = 11.0;
+
+/// One recording.
+#[derive(Clone, Copy, Debug)]
+pub struct Row<'a> {
+    /// What is written above it.
+    pub title: &'a str,
+    /// Its memory.
+    pub curves: &'a Curves,
+    /// Places to mark, in the unit of the curves' axis: a moment, or the two ends of a range.
+    pub marks: &'a [u64],
+}
+
+/// Where a picture of that size has its rows, the first above; both equally large.
+#[must_use]
+pub fn places(width_px: u32, height_px: u32, style: &Style<'_>) -> [Area; 2] {
+    let px = |css: f64| style.px(css).max(0);
+    let width = u32::try_from(width_px as i32 - px(LEFT_CSS) - px(2.0)).unwrap_or(0);
+    let free = height_px as i32 - px(BOTTOM_CSS) - 2 * px(GAP_CSS);
+    let height = u32::try_from(free / 2).unwrap_or(0);
+    [0, 1].map(|row: i32| Area {
+        x_px: px(LEFT_CSS),
+        y_px: px(GAP_CSS) + row * (height as i32 + px(GAP_CSS)),
+        width_px: width,
+        height_px: height,
+    })
+}
+
+/// Where both end: the unit of the axis, its end, and the highest bytes with some air.
+#[must_use]
+pub fn bounds(rows: &[Row<'_>; 2]) -> (XUnit, Bounds) {
+    let time = rows.iter().all(|row| row.curves.axis == CurveAxis::Time);
+    let unit = if time { XUnit::Time } else { XUnit::Events };
+    let end = rows.iter().map(|row| row.curves.end).max().unwrap_or(1);
+    let top = rows.iter().map(|row| row.curves.highest_bytes()).max();
+    (unit, Bounds::new(end as f64, top.unwrap_or(0)))
+}
+
+/// Draws both rows, their axes and marks.
+///
+/// # Errors
+/// What the backend says.
+pub fn draw<DB: DrawingBackend>(
+    root: &DrawingArea<DB, Shift>,
+    (width_px, height_px): (u32, u32),
+    rows: &[Row<'_>; 2],
+    style: &Style<'_>,
+) -> Result<(), ChartError<DB>> {
+    let (unit, bounds) = bounds(rows);
+    let places = places(width_px, height_px, style);
+    for (row, place) in rows.iter().zip(&places) {
+        if place.width_px == 0 || place.height_px == 0 {
+            continue;
+        }
+        let view = Viewport::fit_all(&bounds, place.width_px, place.height_px);
+        draw_y_axis(root, place, &view, style)?;
+        draw_row(root, place, row, &bounds, style)?;
+    }
+    let last = &places[1];
+    if last.width_px > 0 && last.height_px > 0 {
+        let view = Viewport::fit_all(&bounds, last.width_px, last.height_px);
+        draw_x_axis(root, last, &view, unit, style)?;
+    }
+    Ok(())
+}
+
+fn draw_row<DB: DrawingBackend>(
+    root: &DrawingArea<DB, Shift>,
+    place: &Area,
+    row: &Row<'_>,
+    bounds: &Bounds,
+    style: &Style<'_>,
+) -> Result<(), ChartError<DB>> {
+    let curves = row.curves;
+    let share = (curves.end as f64 / bounds.x_end).clamp(0.0, 1.0);
+    let own = Area {
+        // A recording that is short beside the other one is still there to be seen.
+        width_px: ((share * f64::from(place.width_px)).round() as u32).max(1),
+        ..*place
+    };
+    let values = (&curves.active_bytes[..], &curves.reserved_bytes[..]);
+    draw_curves(root, &own, values, bounds.y_end_bytes, style)?;
+    let (top, bottom) = (
+        place.y_px,
+        place.y_px.saturating_add_unsigned(place.height_px),
+    );
+    let ink = rgb(style.theme.accent);
+    for &mark in row.marks {
+        let at = (mark as f64 / bounds.x_end).clamp(0.0, 1.0);
+        let x = place.x_px + (at * f64::from(place.width_px)).round() as i32;
+        let line = ink.stroke_width(style.px(1.5).max(1) as u32);
+        root.draw(&PathElement::new(vec![(x, top), (x, bottom)], line))?;
+        let half = style.px(4.0).max(2);
+        let flag = vec![(x - half, top - half), (x + half, top - half), (x, top)];
+        root.draw(&Polygon::new(flag, ink.filled()))?;
+    }
+    let text = style.text(
+        LETTER_CSS,
+        style.theme.muted_text,
+        Pos::new(HPos::Left, VPos::Bottom),
+    );
+    let at = (place.x_px + style.px(4.0), top - style.px(2.0));
+    root.draw(&Text::new(row.title, at, text))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::theme::Theme;
+
+    fn curves(end: u64, active: &[u64], axis: CurveAxis) -> Curves {
+        Curves {
+            axis,
+            end,
+            active_bytes: active.to_vec(),
+            reserved_bytes: active.iter().map(|bytes| bytes * 2).collect(),
+        }
+    }
+
+    fn svg(rows: &[Row<'_>; 2], size_px: (u32, u32)) -> String {
+        let mut svg = String::new();
+        let style = Style {
+            theme: &Theme::light(),
+            font: "sans-serif",
+            pixel_ratio: 1.0,
+        };
+        let root = SVGBackend::with_string(&mut svg, size_px).into_drawing_area();
+        draw(&root, size_px, rows, &style).unwrap();
+        drop(root);
+        svg
+    }
+
+    #[test]
+    fn the_shorter_recording_ends_earlier_and_marks_stand_where_they_belong() {
+        let long = curves(1_000, &[1 << 30, 2 << 30], CurveAxis::Time);
+        let short = curves(500, &[1 << 30], CurveAxis::Events);
+        let rows = [
+            Row {
+                title: "A",
+                curves: &long,
+                marks: &[1_000],
+            },
+            Row {
+                title: "B",
+                curves: &short,
+                marks: &[0, 250],
+            },
+        ];
+        let (unit, bounds) = bounds(&rows);
+        assert_eq!(unit, XUnit::Events, "what both have");
+        assert_eq!(bounds.x_end, 1_000.0);
+        let svg = svg(&rows, (666, 200));
+        // 64 px left, 600 px of picture: B's curve ends in the middle.
+        assert!(svg.contains("364,") && svg.contains("664,"), "{svg}");
+        // Two curves and three flags.
+        assert_eq!(svg.matches("<polygon").count(), 5);
+    }
+
+    #[test]
+    fn nothing_and_no_room_do_no_harm() {
+        let none = Curves::default();
+        let rows = [Row {
+            title: "",
+            curves: &none,
+            marks: &[7, u64::MAX],
+        }; 2];
+        for size in [(0, 0), (1, 1), (80, 50), (300, 90)] {
+            svg(&rows, size);
+        }
+    }
+}
