@@ -1,7 +1,7 @@
 //! Decodes, models and analyses PyTorch CUDA memory snapshots.
 //!
 //! ```text
-//! bytes ─> decode ─> model ─> analysis        model ─> encode ─> bytes
+//! bytes ─> decode ─> model ─> analysis        model (─> cut) ─> encode ─> bytes
 //! ```
 //!
 //! Nothing here touches a file, a clock, a thread or the DOM: values in, values out.
@@ -21,6 +21,7 @@
 pub mod analysis;
 pub mod bitset;
 mod container;
+pub mod cut;
 pub mod decode;
 pub mod encode;
 mod error;

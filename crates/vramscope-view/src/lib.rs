@@ -11,7 +11,8 @@
 //! - [`flame`]: call trees as flame graphs and as tables;
 //! - [`groups`]: what the colours mean, for a whole snapshot;
 //! - [`change_flame`], [`stacked_curves`]: two sides compared, by call path and over time;
-//! - [`display`]: numbers as text.
+//! - [`display`]: numbers as text;
+//! - [`editor`]: where a frame's source opens.
 
 pub mod axes;
 #[cfg(feature = "plot")]
@@ -21,6 +22,7 @@ pub mod change_flame;
 pub mod chart;
 pub mod colour;
 pub mod display;
+pub mod editor;
 pub mod flame;
 pub mod groups;
 pub mod minimap;

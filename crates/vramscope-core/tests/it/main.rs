@@ -5,6 +5,7 @@
 mod call_tree;
 mod compare;
 mod crashes;
+mod cut;
 mod differences;
 mod encode;
 mod fixtures;

@@ -16,7 +16,7 @@ use crate::laws::{assert_chunked_is_whole, check_all};
 
 /// What a random program does next.
 #[derive(Clone, Copy, Debug)]
-enum Step {
+pub(crate) enum Step {
     Alloc { bytes: u64, stream: i64, pool: u64 },
     Free(usize),
     Request(usize),
@@ -26,7 +26,7 @@ enum Step {
     Annotate(usize),
 }
 
-fn steps() -> impl Strategy<Value = Vec<Step>> {
+pub(crate) fn steps() -> impl Strategy<Value = Vec<Step>> {
     let sizes = prop_oneof![
         1..2000_u64,
         (1_u64 << 19)..(3 << 20),
@@ -45,7 +45,7 @@ fn steps() -> impl Strategy<Value = Vec<Step>> {
 }
 
 /// Runs the steps on the simulated allocator: (the snapshot, bytes live after each event).
-fn run(steps: &[Step], expandable: bool, forget: usize) -> synth::Snapshot {
+pub(crate) fn run(steps: &[Step], expandable: bool, forget: usize) -> synth::Snapshot {
     let mut snapshot = synth::Snapshot::default();
     let frame = snapshot
         .stacks
@@ -101,7 +101,7 @@ fn run(steps: &[Step], expandable: bool, forget: usize) -> synth::Snapshot {
 }
 
 /// Entries that do not fit one another, at few addresses so that they meet.
-fn nonsense() -> impl Strategy<Value = synth::Snapshot> {
+pub(crate) fn nonsense() -> impl Strategy<Value = synth::Snapshot> {
     let number = prop_oneof![0..40_u64, any::<u64>(), Just(u64::MAX), Just(1 << 63)];
     let entry = (
         0..10_usize,
@@ -193,7 +193,7 @@ fn producers() -> impl Strategy<Value = WriteOptions> {
 }
 
 /// `PROPTEST_CASES` asks for more.
-fn config() -> ProptestConfig {
+pub(crate) fn config() -> ProptestConfig {
     let default = ProptestConfig::default();
     let cases = if std::env::var_os("PROPTEST_CASES").is_some() {
         default.cases
@@ -208,7 +208,7 @@ fn config() -> ProptestConfig {
 }
 
 /// Damage that random files rarely hit: segments and trace.
-fn damaged() -> Vec<(Vec<synth::Segment>, Vec<synth::TraceEntry>)> {
+pub(crate) fn damaged() -> Vec<(Vec<synth::Segment>, Vec<synth::TraceEntry>)> {
     let block = |address, size| synth::Block {
         address,
         size,

@@ -1,0 +1,388 @@
+//! The law of the cut: at every moment of the range it finds what the whole file has there.
+
+use std::io::Write as _;
+use std::process::{Command, Stdio};
+
+use proptest::prelude::*;
+use vramscope_core::analysis::annotations::named_ranges;
+use vramscope_core::analysis::history::{History, StackSource};
+use vramscope_core::analysis::replay::Replay;
+use vramscope_core::cut::{Piece, cut};
+use vramscope_core::encode::{difference, encode};
+use vramscope_core::ids::AllocationId;
+use vramscope_core::{Snapshot, decode};
+use vramscope_synth::snapshot::{Producer, WriteOptions};
+
+use crate::random::{config, damaged, nonsense, run, steps};
+use crate::support::{all_files, real_files};
+
+fn encoded(snapshot: &Snapshot) -> Vec<u8> {
+    let mut bytes = Vec::new();
+    encode(snapshot, &mut bytes).unwrap();
+    bytes
+}
+
+fn pickle_of(snapshot: &Snapshot, device: u32, moments: (u32, u32)) -> Vec<u8> {
+    let history = History::of(snapshot, device);
+    let replay = Replay::of(snapshot, &history);
+    let piece = Piece {
+        history: &history,
+        replay: &replay,
+        moments,
+    };
+    encoded(&cut(snapshot, &[piece]))
+}
+
+/// A device of the whole file with what the laws compare.
+struct Whole<'a> {
+    place: String,
+    snapshot: &'a Snapshot,
+    history: History,
+    replay: Replay,
+}
+
+impl<'a> Whole<'a> {
+    fn of(name: &str, snapshot: &'a Snapshot, device: u32) -> Self {
+        let history = History::of(snapshot, device);
+        let replay = Replay::of(snapshot, &history);
+        Self {
+            place: format!("{name}, device {device}"),
+            snapshot,
+            history,
+            replay,
+        }
+    }
+
+    /// Whether every event fits what was there: what does not is found differently with less of the file.
+    fn is_sound(&self) -> bool {
+        let mismatches = self.history.mismatches;
+        mismatches.alloc_at_live_address == 0
+            && mismatches.block_size_differs == 0
+            && self.replay.mismatched_segment_events == 0
+    }
+
+    fn piece(&self, moments: (u32, u32)) -> Piece<'_> {
+        Piece {
+            history: &self.history,
+            replay: &self.replay,
+            moments,
+        }
+    }
+
+    /// Cuts and writes a range, and reads it again: that holds for any file.
+    fn cut_and_read(&self, (from, to): (u32, u32)) -> Snapshot {
+        let place = format!("{}, {from} to {to}", self.place);
+        let cut = cut(self.snapshot, &[self.piece((from, to))]);
+        let read = decode(&encoded(&cut)[..]).unwrap();
+        assert_eq!(difference(&cut, &read), None, "{place}");
+        let counts = |snapshot: &Snapshot| {
+            let Snapshot {
+                frames,
+                stacks,
+                contexts,
+                ..
+            } = snapshot;
+            (frames.len(), stacks.len(), contexts.len())
+        };
+        assert_eq!(counts(&cut), counts(&read), "{place}: only what is used");
+        read
+    }
+
+    /// Compares a cut with the whole, moment by moment.
+    fn check(&self, (from, to): (u32, u32)) {
+        let place = format!("{}, {from} to {to}", self.place);
+        let read = self.cut_and_read((from, to));
+        if !self.is_sound() {
+            return;
+        }
+        if self.snapshot.warnings.is_empty() {
+            assert_eq!(read.warnings.list(), &[], "{place}");
+        }
+        let history = History::of(&read, self.history.device);
+        let replay = Replay::of(&read, &history);
+        assert_eq!(history.event_count, to - from, "{place}");
+        // Without segments at the end, a request to free counts as unfinished, not as the end.
+        if read.segments.is_empty() && !self.snapshot.segments.is_empty() {
+            return;
+        }
+        let span = from as usize..=to as usize;
+        assert_eq!(
+            history.active_bytes, self.history.active_bytes[span],
+            "{place}: active"
+        );
+        for moment in (0..=to - from)
+            .step_by(((to - from) as usize / 15).max(1))
+            .chain([to - from])
+        {
+            let place = format!("{place}, moment {moment}");
+            assert_eq!(
+                live(&history, moment),
+                live(&self.history, from + moment),
+                "{place}"
+            );
+            let reserved = |replay: &Replay, moment| -> Vec<(u64, u64, i64)> {
+                let ranges = replay.segments_at(moment);
+                joined(
+                    ranges
+                        .iter()
+                        .map(|range| (range.address, range.bytes, range.stream)),
+                )
+            };
+            if self.holds_all(to) {
+                assert_eq!(
+                    reserved(&replay, moment),
+                    reserved(&self.replay, from + moment),
+                    "{place}"
+                );
+                assert_eq!(
+                    history.reserved_bytes(moment),
+                    self.history.reserved_bytes(from + moment),
+                    "{place}"
+                );
+            }
+        }
+        self.check_stacks(&place, &read, &history, to);
+    }
+
+    /// Whether each live allocation lies in a segment.
+    fn holds_all(&self, moment: u32) -> bool {
+        let ranges = self.replay.segments_at(moment);
+        self.replay.live_at(&self.history, moment).iter().all(|id| {
+            let address = self.history.allocations.address[id.index()];
+            ranges
+                .iter()
+                .any(|range| range.address <= address && address - range.address < range.bytes)
+        })
+    }
+
+    /// Who made what is live at the end is still known, as far as it was.
+    fn check_stacks(&self, place: &str, read: &Snapshot, history: &History, to: u32) {
+        let end = history.event_count;
+        let (mut ours, mut theirs): (Vec<AllocationId>, Vec<AllocationId>) = (
+            live_ids(history, end).collect(),
+            live_ids(&self.history, to).collect(),
+        );
+        ours.sort_by_key(|id| history.allocations.address[id.index()]);
+        theirs.sort_by_key(|id| self.history.allocations.address[id.index()]);
+        for (ours, theirs) in ours.into_iter().zip(theirs) {
+            let (stack, source) = self.history.stack(self.snapshot, theirs);
+            let text = |snapshot: &Snapshot, stack| -> Vec<String> {
+                let frames = snapshot
+                    .stacks
+                    .frames(stack)
+                    .map(|id| snapshot.frames.get(id));
+                frames
+                    .map(|frame| format!("{} {}", snapshot.strings.get(frame.name), frame.line))
+                    .collect()
+            };
+            let expected = if source == StackSource::Free {
+                Vec::new()
+            } else {
+                text(self.snapshot, stack)
+            };
+            assert_eq!(
+                text(read, history.stack(read, ours).0),
+                expected,
+                "{place}: stack"
+            );
+        }
+    }
+}
+
+fn live_ids(history: &History, moment: u32) -> impl Iterator<Item = AllocationId> + '_ {
+    (0..history.allocations.len() as u32)
+        .map(AllocationId)
+        .filter(move |&id| history.is_live(id, moment))
+}
+
+fn live(history: &History, moment: u32) -> Vec<(u64, u64)> {
+    let table = &history.allocations;
+    let mut live: Vec<_> = live_ids(history, moment)
+        .map(|id| (table.address[id.index()], table.bytes[id.index()]))
+        .collect();
+    live.sort_unstable();
+    live
+}
+
+/// Ranges of the same stream that touch, as one: whether they count as one depends on what was seen of them.
+fn joined(ranges: impl Iterator<Item = (u64, u64, i64)>) -> Vec<(u64, u64, i64)> {
+    let mut joined: Vec<(u64, u64, i64)> = Vec::new();
+    for (address, bytes, stream) in ranges {
+        match joined.last_mut() {
+            Some(last) if last.0 + last.1 == address && last.2 == stream => last.1 += bytes,
+            _ => joined.push((address, bytes, stream)),
+        }
+    }
+    joined
+}
+
+/// The ends, the peak, and pieces from everywhere.
+fn ranges_of(history: &History) -> Vec<(u32, u32)> {
+    let count = history.event_count;
+    let peak = history.peak_moment;
+    vec![
+        (0, count),
+        (0, 0),
+        (count, count),
+        (peak.saturating_sub(50), peak),
+        (peak, (peak + 200).min(count)),
+        (count / 3, count / 3 + count / 10),
+        (count / 2, count),
+    ]
+}
+
+#[test]
+fn cuts_of_every_file_are_true() {
+    let mut sound = 0;
+    for file in all_files() {
+        let snapshot = file.decode();
+        for device in 0..(snapshot.traces.len() as u32).max(1) {
+            let whole = Whole::of(&file.name, &snapshot, device);
+            sound += u32::from(whole.is_sound());
+            for range in ranges_of(&whole.history) {
+                whole.check(range);
+            }
+        }
+    }
+    assert!(sound > 40, "only {sound} sound devices");
+}
+
+#[test]
+fn damaged_files_are_cut_without_harm() {
+    for (index, (segments, trace)) in damaged().into_iter().enumerate() {
+        let model = vramscope_synth::snapshot::Snapshot {
+            segments,
+            device_traces: vec![trace],
+            ..Default::default()
+        };
+        let bytes = model.to_pickle(&WriteOptions::new(Producer::Python(2, 15)));
+        let snapshot = decode(&bytes[..]).unwrap();
+        let whole = Whole::of(&format!("damaged {index}"), &snapshot, 0);
+        for range in ranges_of(&whole.history) {
+            whole.cut_and_read(range);
+        }
+    }
+}
+
+#[test]
+fn a_cut_is_smaller() {
+    for file in real_files().iter().filter(|file| file.is_plain_pickle()) {
+        let snapshot = file.decode();
+        let count = History::of(&snapshot, 0).event_count;
+        let small = pickle_of(&snapshot, 0, (count / 4, count / 2));
+        if count > 1000 {
+            assert!(
+                small.len() < file.bytes.len() * 3 / 4,
+                "{}: {} of {}",
+                file.name,
+                small.len(),
+                file.bytes.len()
+            );
+        }
+    }
+}
+
+#[test]
+fn ranges_that_reach_into_the_cut_keep_their_marks() {
+    let text = r#"{"segments": [], "device_traces": [[
+        {"action": "alloc", "addr": 4096, "size": 1, "time_us": 10},
+        {"action": "alloc", "addr": 8192, "size": 1, "time_us": 20},
+        {"action": "alloc", "addr": 12288, "size": 1, "time_us": 30},
+        {"action": "alloc", "addr": 16384, "size": 1, "time_us": 40}]],
+        "external_annotations": [
+        {"stage": "START", "name": "over", "device": 0, "time_us": 1},
+        {"stage": "START", "name": "before", "device": 0, "time_us": 2},
+        {"stage": "START", "name": "into", "device": 0, "time_us": 3},
+        {"stage": "END", "name": "before", "device": 0, "time_us": 4},
+        {"stage": "END", "name": "into", "device": 0, "time_us": 25},
+        {"stage": "START", "name": "other device", "device": 1, "time_us": 25},
+        {"stage": "START", "name": "out of", "device": 0, "time_us": 26},
+        {"stage": "END", "name": "out of", "device": 0, "time_us": 35},
+        {"stage": "END", "name": "over", "device": 0, "time_us": 50},
+        {"stage": "START", "name": "after", "device": 0, "time_us": 60}]}"#;
+    let snapshot = decode(text.as_bytes()).unwrap();
+    let names = |moments| {
+        let read = decode(&pickle_of(&snapshot, 0, moments)[..]).unwrap();
+        let ranges = named_ranges(&read);
+        let name = |id| read.strings.get(id).to_owned();
+        ranges
+            .iter()
+            .map(|range| (name(range.name), range.start_us, range.end_us))
+            .collect::<Vec<_>>()
+    };
+    let expected = [
+        ("over".to_owned(), Some(1), None),
+        ("into".to_owned(), Some(3), Some(25)),
+        ("out of".to_owned(), Some(26), None),
+    ];
+    assert_eq!(names((2, 3)), expected);
+    assert_eq!(names((0, 4)).len(), 5, "all of the device's");
+}
+
+#[test]
+fn python_reads_a_cut() {
+    let program = "import pickle, sys; s = pickle.load(sys.stdin.buffer); \
+        print(sum(map(len, s['device_traces'])), len(s['segments']), \
+        all(sum(b['size'] for b in g['blocks']) == g['total_size'] for g in s['segments']))";
+    for file in all_files()
+        .iter()
+        .filter(|file| file.name.ends_with("training.pickle"))
+    {
+        let snapshot = file.decode();
+        let count = History::of(&snapshot, 0).event_count;
+        let bytes = pickle_of(&snapshot, 0, (count / 3, count / 2));
+        let started = Command::new("python3")
+            .args(["-c", program])
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .spawn();
+        let Ok(mut python) = started else {
+            skipped("python3");
+            return;
+        };
+        python.stdin.take().unwrap().write_all(&bytes).unwrap();
+        let said = String::from_utf8(python.wait_with_output().unwrap().stdout).unwrap();
+        let read = decode(&bytes[..]).unwrap();
+        let expected = format!("{} {} True", count / 2 - count / 3, read.segments.len());
+        assert_eq!(said.trim(), expected, "{}", file.name);
+    }
+}
+
+#[expect(
+    clippy::print_stdout,
+    reason = "whoever runs the tests should know what was left out"
+)]
+fn skipped(what: &str) {
+    println!("skipped: no {what} here");
+}
+
+proptest! {
+    #![proptest_config(config())]
+
+    #[test]
+    fn cuts_of_random_programs_are_true(steps in steps(), expandable: bool, forget in 0..40_usize, ends: (u16, u16)) {
+        let bytes = run(&steps, expandable, forget).to_pickle(&WriteOptions::new(Producer::Python(2, 15)));
+        let snapshot = decode(&bytes[..]).unwrap();
+        let whole = Whole::of("random program", &snapshot, 0);
+        prop_assert!(whole.is_sound());
+        let at = |end: u16| u32::from(end) % (whole.history.event_count + 1);
+        let (from, to) = (at(ends.0).min(at(ends.1)), at(ends.0).max(at(ends.1)));
+        whole.check((from, to));
+    }
+
+    #[test]
+    fn nonsense_is_cut_without_harm(model in nonsense(), ends: (u16, u16)) {
+        let bytes = model.to_pickle(&WriteOptions::new(Producer::Python(2, 15)));
+        if let Ok(snapshot) = decode(&bytes[..]) {
+            for device in 0..2 {
+                let history = History::of(&snapshot, device);
+                let replay = Replay::of(&snapshot, &history);
+                let moments = (u32::from(ends.0) % 70, u32::from(ends.1) % 70);
+                let small = cut(&snapshot, &[Piece { history: &history, replay: &replay, moments }]);
+                let read = decode(&encoded(&small)[..]).unwrap();
+                prop_assert_eq!(difference(&small, &read), None);
+                let _ = History::of(&read, device);
+            }
+        }
+    }
+}
