@@ -3,6 +3,7 @@
 pub mod annotations;
 pub mod call_sites;
 pub mod call_tree;
+pub mod capacity;
 pub mod compare;
 pub mod curves;
 pub mod details;
@@ -13,6 +14,7 @@ pub mod history;
 pub mod host;
 pub mod lanes;
 pub mod live_at;
+pub mod markers;
 pub mod places;
 pub mod profile;
 pub mod range_totals;
