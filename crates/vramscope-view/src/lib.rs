@@ -13,6 +13,8 @@
 //! - [`change_flame`], [`stacked_curves`]: two sides compared, by call path and over time;
 //! - [`display`]: numbers as text;
 //! - [`editor`]: where a frame's source opens.
+//! - [`lanes`], [`marks`], [`reserved`], [`ruler`]: what lies above and over the timeline;
+//! - [`display`]: numbers as text.
 
 pub mod axes;
 #[cfg(feature = "plot")]
@@ -25,10 +27,14 @@ pub mod display;
 pub mod editor;
 pub mod flame;
 pub mod groups;
+pub mod lanes;
+pub mod marks;
 pub mod minimap;
 #[cfg(feature = "plot")]
 pub mod plot;
 pub mod raster;
 pub mod stacked_curves;
+pub mod reserved;
+pub mod ruler;
 pub mod theme;
 pub mod viewport;

@@ -16,6 +16,7 @@ pub mod lanes;
 pub mod live_at;
 pub mod markers;
 pub mod places;
+pub mod pool_use;
 pub mod profile;
 pub mod range_totals;
 pub mod releases;

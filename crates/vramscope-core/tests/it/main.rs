@@ -11,6 +11,7 @@ mod encode;
 mod fixtures;
 mod golden;
 mod hostile;
+mod lanes;
 mod laws;
 mod naive;
 mod official;
