@@ -33,8 +33,8 @@ pub mod minimap;
 #[cfg(feature = "plot")]
 pub mod plot;
 pub mod raster;
-pub mod stacked_curves;
 pub mod reserved;
 pub mod ruler;
+pub mod stacked_curves;
 pub mod theme;
 pub mod viewport;
