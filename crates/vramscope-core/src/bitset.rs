@@ -33,6 +33,41 @@ impl BitSet {
         set
     }
 
+    /// The set of all rows `0..len`.
+    #[must_use]
+    pub fn full(len: usize) -> Self {
+        let mut set = Self::new(len);
+        set.complement();
+        set
+    }
+
+    /// Makes members of what were none, and the other way round.
+    pub fn complement(&mut self) {
+        for word in &mut self.words {
+            *word = !*word;
+        }
+        // What lies beyond the end is never a member.
+        if let Some(last) = self.words.last_mut()
+            && !self.len.is_multiple_of(64)
+        {
+            *last &= (1 << (self.len % 64)) - 1;
+        }
+    }
+
+    /// Adds the members of `other`, which ranges over the same rows.
+    pub fn union_with(&mut self, other: &Self) {
+        for (word, theirs) in self.words.iter_mut().zip(&other.words) {
+            *word |= theirs;
+        }
+    }
+
+    /// Keeps the members of `other`, which ranges over the same rows.
+    pub fn intersect_with(&mut self, other: &Self) {
+        for (word, theirs) in self.words.iter_mut().zip(&other.words) {
+            *word &= theirs;
+        }
+    }
+
     /// How many rows the set ranges over, members or not.
     #[must_use]
     pub fn len(&self) -> usize {
@@ -105,6 +140,24 @@ mod tests {
         assert_eq!(set.iter().collect::<Vec<_>>(), [3, 70, 137]);
         assert_eq!(set.count(), 3);
         assert!(set.contains(70) && !set.contains(71) && !set.contains(1_000));
+    }
+
+    #[test]
+    fn sets_combine() {
+        for len in [0, 1, 64, 65, 130] {
+            let of = |n: usize| BitSet::from_fn(len, |row| row % n == 0);
+            let (mut both, mut either, mut none) = (of(2), of(2), of(2));
+            both.intersect_with(&of(3));
+            either.union_with(&of(3));
+            none.complement();
+            assert_eq!(both, of(6));
+            assert_eq!(
+                either,
+                BitSet::from_fn(len, |row| row % 2 == 0 || row % 3 == 0)
+            );
+            assert_eq!(none, BitSet::from_fn(len, |row| row % 2 == 1));
+            assert_eq!(BitSet::full(len).count(), len);
+        }
     }
 
     #[test]

@@ -8,6 +8,7 @@ pub mod compare;
 pub mod curves;
 pub mod details;
 pub mod facts;
+pub mod filter;
 pub mod frame_groups;
 pub mod frames;
 pub mod history;

@@ -91,7 +91,12 @@ fn by_address<T: Copy>(
     }
 }
 
-fn context_id_of(snapshot: &Snapshot, history: &History, id: AllocationId) -> Option<ContextId> {
+/// The context of the event that tells most about an allocation: its alloc, else its free.
+pub(super) fn context_id_of(
+    snapshot: &Snapshot,
+    history: &History,
+    id: AllocationId,
+) -> Option<ContextId> {
     let event = history
         .alloc_event(id)
         .or_else(|| history.free_requested_event(id))

@@ -1,0 +1,278 @@
+//! What could be written next: keys, their values, and words of the file.
+
+use std::ops::Range;
+
+use serde::{Deserialize, Serialize};
+
+use super::keys::{self, Key, KeyKind};
+use super::lexer::{Operator, TokenKind, Word as WrittenWord, tokens};
+use super::pattern::Pattern;
+use super::term::{Place, Term};
+use super::vocabulary::{Vocabulary, Word};
+
+/// Candidates that are offered at once.
+const CANDIDATES_LIMIT: usize = 40;
+/// Words of the file beside keys.
+const WORDS_LIMIT: usize = 8;
+
+/// What could be written in place of a part of the text.
+#[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
+pub struct Completions {
+    /// Which bytes of the text a candidate replaces; empty where something new would be written.
+    pub span: Range<usize>,
+    /// The best first.
+    pub candidates: Vec<Candidate>,
+}
+
+/// One of them.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub struct Candidate {
+    /// What to write.
+    pub text: String,
+    /// What it means, or how often it is there.
+    pub help: String,
+    /// What it is.
+    pub kind: CandidateKind,
+}
+
+/// What a candidate is.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum CandidateKind {
+    /// A key: a value comes next.
+    Key,
+    /// A whole term.
+    Term,
+}
+
+/// What could be written at `caret`, a byte of `text`.
+#[must_use]
+pub fn completions(text: &str, caret: usize, vocabulary: &Vocabulary) -> Completions {
+    let caret = text.floor_char_boundary(caret);
+    let tokens = tokens(text).or_else(|_open| tokens(&text[..caret]));
+    let Ok(tokens) = tokens else {
+        return Completions::default();
+    };
+    let at = tokens
+        .into_iter()
+        .find(|token| token.span.start < caret && caret <= token.span.end);
+    let (span, mut candidates) = match at {
+        Some(token) => match token.kind {
+            TokenKind::Word(word) => (token.span.clone(), of_word(text, &word, vocabulary)),
+            _ => (caret..caret, all_keys("")),
+        },
+        None => (caret..caret, all_keys("")),
+    };
+    // What is written already is nothing to offer.
+    candidates.retain(|candidate| candidate.text != text[span.clone()]);
+    candidates.truncate(CANDIDATES_LIMIT);
+    Completions { span, candidates }
+}
+
+fn of_word(text: &str, word: &WrittenWord, vocabulary: &Vocabulary) -> Vec<Candidate> {
+    if word.is_quoted {
+        return Vec::new();
+    }
+    match &word.key {
+        Some((name, operator)) => match keys::find(&text[name.clone()]) {
+            Some(key) => values(key, *operator, &word.value, vocabulary),
+            None => Vec::new(),
+        },
+        None => {
+            let mut candidates = all_keys(&word.value);
+            candidates.extend(anywhere(&word.value, vocabulary));
+            candidates
+        }
+    }
+}
+
+/// Keys and flags that begin so; keys whose other names do come last.
+fn all_keys(beginning: &str) -> Vec<Candidate> {
+    let beginning = beginning.to_ascii_lowercase();
+    let by_name = keys::all().filter(|key| key.name.starts_with(&beginning));
+    let by_alias = keys::all().filter(|key| {
+        let mut aliases = key.aliases.iter();
+        !key.name.starts_with(&beginning) && aliases.any(|alias| alias.starts_with(&beginning))
+    });
+    let flags = keys::FLAGS
+        .into_iter()
+        .filter(|flag| flag.name.starts_with(&beginning));
+    let keys = by_name.chain(by_alias).map(|key| Candidate {
+        text: format!("{}{}", key.name, sign_of(key.kind)),
+        help: format!("{} \u{2014} {}", key.help, key.example),
+        kind: CandidateKind::Key,
+    });
+    let flags = flags.map(|flag| Candidate {
+        text: flag.name.to_owned(),
+        help: flag.help.to_owned(),
+        kind: CandidateKind::Term,
+    });
+    keys.chain(flags).collect()
+}
+
+fn sign_of(kind: KeyKind) -> &'static str {
+    match kind {
+        KeyKind::Bytes(_) | KeyKind::Length(_) | KeyKind::When(_) => ">",
+        KeyKind::Live => "@",
+        _ => ":",
+    }
+}
+
+/// Words of the file that hold a bare word, as terms.
+fn anywhere(part: &str, vocabulary: &Vocabulary) -> Vec<Candidate> {
+    if part.len() < 2 {
+        return Vec::new();
+    }
+    let kinds = [
+        (Place::Site, &vocabulary.sites, false),
+        (Place::Function, &vocabulary.functions, true),
+        (Place::Category, &vocabulary.categories, true),
+        (Place::Annotation, &vocabulary.annotations, true),
+        (Place::File, &vocabulary.files, true),
+        (Place::Metadata, &vocabulary.metadata, true),
+    ];
+    kinds
+        .into_iter()
+        .flat_map(|(place, words, is_whole)| {
+            holding(words, part)
+                .take(WORDS_LIMIT)
+                .map(move |word| text_term(place, word, is_whole))
+        })
+        .collect()
+}
+
+fn holding<'a>(words: &'a [Word], part: &str) -> impl Iterator<Item = &'a Word> {
+    let part = part.to_lowercase();
+    let part = part.trim_matches('*').to_owned();
+    words
+        .iter()
+        .filter(move |word| word.text.to_lowercase().contains(&part))
+}
+
+fn text_term(place: Place, word: &Word, is_whole: bool) -> Candidate {
+    let pattern = Pattern {
+        text: word.text.clone(),
+        is_literal: word.text.contains('*'),
+        is_whole,
+    };
+    Candidate {
+        text: Term::Text(place, pattern).to_string(),
+        help: word.help.clone(),
+        kind: CandidateKind::Term,
+    }
+}
+
+/// Values of a key, of which a part is written.
+fn values(key: Key, operator: Operator, part: &str, vocabulary: &Vocabulary) -> Vec<Candidate> {
+    let is_whole = operator == Operator::Equal;
+    let words = |words| {
+        holding(words, part)
+            .map(|word| match key.kind {
+                KeyKind::Text(place) => text_term(place, word, is_whole),
+                _ => plain(key, operator, &word.text, &word.help),
+            })
+            .collect()
+    };
+    match key.kind {
+        KeyKind::Text(Place::Function) => words(&vocabulary.functions),
+        KeyKind::Text(Place::File) => words(&vocabulary.files),
+        KeyKind::Text(Place::Frame | Place::Anywhere) => {
+            let mut found: Vec<_> = words(&vocabulary.functions);
+            found.extend(words(&vocabulary.files));
+            found
+        }
+        KeyKind::Text(Place::Site) => words(&vocabulary.sites),
+        KeyKind::Text(Place::Metadata) => words(&vocabulary.metadata),
+        KeyKind::Text(Place::Category) => words(&vocabulary.categories),
+        KeyKind::Text(Place::Compile) => words(&vocabulary.compiled),
+        KeyKind::Text(Place::Annotation) => words(&vocabulary.annotations),
+        KeyKind::Stream => words(&vocabulary.streams),
+        KeyKind::Pool => {
+            let mut found = fixed(key, operator, part);
+            let ids: Vec<_> = words(&vocabulary.pools);
+            found.extend(ids.into_iter().filter(|id| !id.text.ends_with("default")));
+            found
+        }
+        KeyKind::Live => {
+            let mut found = fixed(key, operator, part);
+            found.extend(holding(&vocabulary.annotations, part).map(|word| {
+                let pattern = Pattern {
+                    text: word.text.clone(),
+                    is_literal: word.text.contains('*'),
+                    is_whole: false,
+                };
+                Candidate {
+                    text: Term::Live(super::term::Live::Named(pattern)).to_string(),
+                    help: word.help.clone(),
+                    kind: CandidateKind::Term,
+                }
+            }));
+            found
+        }
+        KeyKind::Address
+        | KeyKind::Bytes(_)
+        | KeyKind::Length(_)
+        | KeyKind::When(_)
+        | KeyKind::In => fixed(key, operator, part),
+    }
+}
+
+/// The values that every file has.
+fn fixed(key: Key, operator: Operator, part: &str) -> Vec<Candidate> {
+    const MOMENTS: [(&str, &str); 4] = [
+        ("peak", "the first moment of the most active memory"),
+        ("end", "after the last event"),
+        ("start", "before the first event"),
+        ("cursor", "where the cursor is"),
+    ];
+    let values: &[(&str, &str)] = match key.kind {
+        KeyKind::Live => &[
+            MOMENTS[0],
+            MOMENTS[1],
+            MOMENTS[2],
+            MOMENTS[3],
+            ("oom", "when an allocation failed"),
+            ("range", "at any time in the selected range"),
+        ],
+        KeyKind::When(_) if operator == Operator::Colon => {
+            &[("range", "in the selected range"), MOMENTS[0], MOMENTS[3]]
+        }
+        KeyKind::When(_) => &MOMENTS,
+        KeyKind::Bytes(_) => &[("1MiB", ""), ("10MiB", ""), ("100MiB", ""), ("1GiB", "")],
+        KeyKind::Length(_) => &[
+            ("1ms", "milliseconds"),
+            ("1s", "seconds"),
+            ("1000ev", "events"),
+        ],
+        KeyKind::Pool => &[
+            ("default", "the pool of everything that asks for no other"),
+            ("private", "pools of graphs and of MemPool"),
+        ],
+        KeyKind::In => &[("range", "the selected range")],
+        _ => &[],
+    };
+    let begun = |&&(value, _): &&(&str, &str)| value.starts_with(&part.to_lowercase());
+    values
+        .iter()
+        .filter(begun)
+        .map(|&(value, help)| plain(key, operator, value, help))
+        .collect()
+}
+
+fn plain(key: Key, operator: Operator, value: &str, help: &str) -> Candidate {
+    let sign = match operator {
+        Operator::Colon => ":",
+        Operator::At => "@",
+        Operator::Equal => "=",
+        Operator::NotEqual => "!=",
+        Operator::Below => "<",
+        Operator::AtMost => "<=",
+        Operator::Above => ">",
+        Operator::AtLeast => ">=",
+    };
+    Candidate {
+        text: format!("{}{sign}{value}", key.name),
+        help: help.to_owned(),
+        kind: CandidateKind::Term,
+    }
+}

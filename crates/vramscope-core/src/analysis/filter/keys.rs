@@ -1,0 +1,359 @@
+//! Every key and flag of the language: its name, what its value is, and a line of help with an example.
+
+use super::term::{BytesField, LengthField, Place, WhenField};
+
+/// What may follow a key.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum KeyKind {
+    /// Text to look for there.
+    Text(Place),
+    /// An address.
+    Address,
+    /// A stream.
+    Stream,
+    /// A memory pool.
+    Pool,
+    /// A comparison of bytes.
+    Bytes(BytesField),
+    /// A comparison of lengths of time.
+    Length(LengthField),
+    /// A comparison of moments.
+    When(WhenField),
+    /// `live@`: a moment.
+    Live,
+    /// `in:range`.
+    In,
+}
+
+/// One key.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Key {
+    /// Its name as printed.
+    pub name: &'static str,
+    /// What else it may be called.
+    pub aliases: &'static [&'static str],
+    /// What it takes.
+    pub kind: KeyKind,
+    /// A term with it.
+    pub example: &'static str,
+    /// What the example finds.
+    pub help: &'static str,
+}
+
+/// One word that is a term by itself.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct FlagWord {
+    /// The word.
+    pub name: &'static str,
+    /// Which.
+    pub flag: Flag,
+    /// What it finds.
+    pub help: &'static str,
+}
+
+/// What an allocation is or is not.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Flag {
+    /// Gone before the end.
+    Freed,
+    /// Still live at the end.
+    Live,
+    /// From before the recording.
+    Before,
+    /// Waiting at the end for other streams.
+    Pending,
+    /// Live when an allocation failed.
+    Oom,
+}
+
+/// The flags.
+pub const FLAGS: [FlagWord; 5] = [
+    FlagWord {
+        name: "freed",
+        flag: Flag::Freed,
+        help: "gone before the end of the recording",
+    },
+    FlagWord {
+        name: "live",
+        flag: Flag::Live,
+        help: "still live at the end; the same as !freed",
+    },
+    FlagWord {
+        name: "before",
+        flag: Flag::Before,
+        help: "allocated before the recording began",
+    },
+    FlagWord {
+        name: "pending",
+        flag: Flag::Pending,
+        help: "freed, but at the end another stream may still use it",
+    },
+    FlagWord {
+        name: "oom",
+        flag: Flag::Oom,
+        help: "live when an allocation failed for want of memory",
+    },
+];
+
+const fn key(
+    name: &'static str,
+    aliases: &'static [&'static str],
+    kind: KeyKind,
+    example: &'static str,
+    help: &'static str,
+) -> Key {
+    Key {
+        name,
+        aliases,
+        kind,
+        example,
+        help,
+    }
+}
+
+/// The keys, those most wanted first.
+pub const KEYS: [Key; 20] = [
+    key(
+        "frame",
+        &["stack"],
+        KeyKind::Text(Place::Frame),
+        "frame:attention",
+        "a frame of the stack: function, file, or file:line",
+    ),
+    key(
+        "size",
+        &["bytes", "requested"],
+        KeyKind::Bytes(BytesField::Size),
+        "size>100MiB",
+        "requested bytes; also size:1MiB..2MiB",
+    ),
+    key(
+        "live",
+        &[],
+        KeyKind::Live,
+        "live@peak",
+        "live at peak, end, start, cursor, oom, an event, a time, or an annotation",
+    ),
+    key(
+        "site",
+        &["at"],
+        KeyKind::Text(Place::Site),
+        "site:model.py",
+        "the call site, as the colours show it",
+    ),
+    key(
+        "fn",
+        &["function", "func"],
+        KeyKind::Text(Place::Function),
+        "fn=forward",
+        "a function on the stack; = asks for the whole name",
+    ),
+    key(
+        "file",
+        &["path"],
+        KeyKind::Text(Place::File),
+        "file:*/layers/*.py",
+        "a file on the stack",
+    ),
+    key(
+        "stream",
+        &[],
+        KeyKind::Stream,
+        "stream:7",
+        "its stream: the number shown, or the handle",
+    ),
+    key(
+        "pool",
+        &[],
+        KeyKind::Pool,
+        "pool:private",
+        "its memory pool: default, private, or an id such as 0,3",
+    ),
+    key(
+        "category",
+        &["cat"],
+        KeyKind::Text(Place::Category),
+        "category:gradient",
+        "the profiler's category",
+    ),
+    key(
+        "annotation",
+        &["during", "within"],
+        KeyKind::Text(Place::Annotation),
+        "annotation:step",
+        "allocated within an annotated range of this name",
+    ),
+    key(
+        "meta",
+        &["metadata", "note"],
+        KeyKind::Text(Place::Metadata),
+        "meta:layer3",
+        "texts the program attached to it",
+    ),
+    key(
+        "compile",
+        &["compiled"],
+        KeyKind::Text(Place::Compile),
+        "compile:graph",
+        "torch.compile's region",
+    ),
+    key(
+        "lifetime",
+        &["life", "lived"],
+        KeyKind::Length(LengthField::Lifetime),
+        "lifetime<5ms",
+        "how long it lived: ms, s, or ev (events)",
+    ),
+    key(
+        "age",
+        &["older"],
+        KeyKind::Length(LengthField::Age),
+        "age>1000ev",
+        "how long before the cursor (else the end) it was made",
+    ),
+    key(
+        "pending",
+        &["waited"],
+        KeyKind::Length(LengthField::Pending),
+        "pending>1ms",
+        "how long other streams kept it after its free",
+    ),
+    key(
+        "born",
+        &["allocated", "after"],
+        KeyKind::When(WhenField::Born),
+        "born>peak",
+        "when it was made: an event, a time, peak, cursor, or range",
+    ),
+    key(
+        "died",
+        &["gone"],
+        KeyKind::When(WhenField::Died),
+        "died<2.5s",
+        "when it was gone; never, for what is still live",
+    ),
+    key(
+        "addr",
+        &["address"],
+        KeyKind::Address,
+        "addr:0x7f5a00000200",
+        "the allocation around an address, or beginning with its digits",
+    ),
+    key(
+        "block",
+        &[],
+        KeyKind::Bytes(BytesField::Block),
+        "block>1MiB",
+        "bytes of its block, where the file tells",
+    ),
+    key(
+        "rounding",
+        &["slack"],
+        KeyKind::Bytes(BytesField::Rounding),
+        "rounding>1MiB",
+        "bytes its block has more than were requested, where the file tells",
+    ),
+];
+
+/// `in:range`.
+pub const IN: Key = key(
+    "in",
+    &[],
+    KeyKind::In,
+    "in:range",
+    "live at any time in the selected range",
+);
+
+/// The key called so.
+#[must_use]
+pub fn find(name: &str) -> Option<Key> {
+    let is = |known: &str| known.eq_ignore_ascii_case(name);
+    all().find(|key| is(key.name) || key.aliases.iter().any(|alias| is(alias)))
+}
+
+/// The flag called so.
+#[must_use]
+pub fn flag(name: &str) -> Option<FlagWord> {
+    FLAGS
+        .into_iter()
+        .find(|flag| flag.name.eq_ignore_ascii_case(name))
+}
+
+/// All keys.
+pub fn all() -> impl Iterator<Item = Key> {
+    KEYS.into_iter().chain([IN])
+}
+
+/// The name of a key or one of its aliases that is written almost so.
+#[must_use]
+pub fn similar(name: &str) -> Option<&'static str> {
+    let lower = name.to_ascii_lowercase();
+    let names = all().flat_map(|key| std::iter::once(key.name).chain(key.aliases.iter().copied()));
+    // Two slips in a long name, one in a short one; in two letters anything is close to anything.
+    let allowed = match lower.len() {
+        0..3 => return None,
+        3..6 => 1,
+        _ => 2,
+    };
+    names
+        .map(|known| (distance(&lower, known), known))
+        .filter(|&(slips, _)| slips <= allowed)
+        .min_by_key(|&(slips, _)| slips)
+        .map(|(_, known)| known)
+}
+
+/// How many letters must be put in, left out, changed or swapped with their neighbour (Damerau and
+/// Levenshtein's distance, of short words only).
+fn distance(a: &str, b: &str) -> usize {
+    let (a, b) = (a.as_bytes(), b.as_bytes());
+    if a.len().abs_diff(b.len()) > 2 {
+        return usize::MAX;
+    }
+    let mut rows = vec![vec![0; b.len() + 1]; a.len() + 1];
+    for i in 0..=a.len() {
+        for j in 0..=b.len() {
+            if i == 0 || j == 0 {
+                rows[i][j] = i + j;
+                continue;
+            }
+            let change = usize::from(a[i - 1] != b[j - 1]);
+            let mut least = (rows[i - 1][j] + 1)
+                .min(rows[i][j - 1] + 1)
+                .min(rows[i - 1][j - 1] + change);
+            if i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1] {
+                least = least.min(rows[i - 2][j - 2] + 1);
+            }
+            rows[i][j] = least;
+        }
+    }
+    rows[a.len()][b.len()]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::Filter;
+    use super::*;
+
+    #[test]
+    fn every_example_is_a_filter_and_every_name_is_found() {
+        for key in all() {
+            assert!(Filter::parse(key.example).is_ok(), "{}", key.example);
+            assert_eq!(find(key.name), Some(key));
+            for alias in key.aliases {
+                assert_eq!(find(&alias.to_uppercase()), Some(key));
+            }
+        }
+        for flag in FLAGS {
+            assert!(Filter::parse(flag.name).is_ok());
+        }
+    }
+
+    #[test]
+    fn slips_are_understood() {
+        assert_eq!(similar("sise"), Some("size"));
+        assert_eq!(similar("catgeory"), Some("category"));
+        assert_eq!(similar("liftime"), Some("lifetime"));
+        assert_eq!(similar("vector"), None);
+        assert_eq!(similar("xy"), None);
+    }
+}
