@@ -3,6 +3,7 @@
 //! Values in, values out: no DOM, no I/O, no clock, no threads; the same code runs natively and in wasm.
 //!
 //! - [`raster`]: the stacked timeline of every allocation as pixels, exact at every zoom;
+//! - [`map`]: addresses × time, as exact;
 //! - [`viewport`]: which part of the data is shown; pan, zoom, clamp;
 //! - [`colour`], [`theme`]: data colours and the colours of meanings;
 //! - [`axes`], [`minimap`]: ticks, and the curves of the overview;
@@ -13,8 +14,6 @@
 //! - [`change_flame`], [`stacked_curves`]: two sides compared, by call path and over time;
 //! - [`display`]: numbers as text;
 //! - [`editor`]: where a frame's source opens.
-//! - [`lanes`], [`marks`], [`reserved`], [`ruler`]: what lies above and over the timeline;
-//! - [`display`]: numbers as text.
 
 pub mod axes;
 #[cfg(feature = "plot")]
@@ -27,14 +26,11 @@ pub mod display;
 pub mod editor;
 pub mod flame;
 pub mod groups;
-pub mod lanes;
-pub mod marks;
+pub mod map;
 pub mod minimap;
 #[cfg(feature = "plot")]
 pub mod plot;
 pub mod raster;
-pub mod reserved;
-pub mod ruler;
 pub mod stacked_curves;
 pub mod theme;
 pub mod viewport;

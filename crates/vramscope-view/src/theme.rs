@@ -23,6 +23,8 @@ pub struct Theme {
     pub name: ThemeName,
     /// Ground of the picture; also what is free.
     pub background: Rgb,
+    /// What is held but free, where the picture also has what is not held.
+    pub held_free: Rgb,
     /// Titles, values.
     pub text: Rgb,
     /// Axis labels, secondary text.
@@ -69,6 +71,7 @@ impl Theme {
         Self {
             name: ThemeName::Light,
             background: [255, 255, 255],
+            held_free: [232, 236, 241],
             text: [28, 30, 34],
             muted_text: [92, 97, 106],
             grid: [232, 234, 237],
@@ -92,6 +95,7 @@ impl Theme {
         Self {
             name: ThemeName::Dark,
             background: [22, 24, 28],
+            held_free: [40, 44, 51],
             text: [230, 232, 236],
             muted_text: [160, 166, 176],
             grid: [40, 43, 49],

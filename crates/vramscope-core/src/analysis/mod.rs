@@ -3,7 +3,6 @@
 pub mod annotations;
 pub mod call_sites;
 pub mod call_tree;
-pub mod capacity;
 pub mod compare;
 pub mod curves;
 pub mod details;
@@ -15,9 +14,7 @@ pub mod history;
 pub mod host;
 pub mod lanes;
 pub mod live_at;
-pub mod markers;
 pub mod places;
-pub mod pool_use;
 pub mod profile;
 pub mod range_totals;
 pub mod releases;

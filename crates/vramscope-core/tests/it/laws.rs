@@ -3,8 +3,8 @@
 use std::io::Read;
 
 use vramscope_core::analysis::history::{AllocationTable, History, NEVER};
-use vramscope_core::analysis::replay::Replay;
-use vramscope_core::analysis::segment_history::SegmentHistory;
+use vramscope_core::analysis::replay::{MappedRange, Replay};
+use vramscope_core::analysis::segment_history::{SegmentHistory, SegmentLife};
 use vramscope_core::encode::difference;
 use vramscope_core::ids::AllocationId;
 use vramscope_core::model::Action;
@@ -298,19 +298,23 @@ fn check_segments(place: &str, snapshot: &Snapshot, history: &History) {
                 history.reserved_bytes(moment),
                 "{place}: reserved at {moment}"
             );
-            // Every piece lies in one of the replay's ranges, on the same stream.
             let ranges = replay.segments_at(moment);
-            for (address, bytes, segment) in mapped {
-                let after = ranges.partition_point(|range| range.address <= address);
-                let range = &ranges[after - 1];
-                assert!(
-                    u128::from(address) + u128::from(bytes)
-                        <= u128::from(range.address) + u128::from(range.bytes),
-                    "{place}: {address:#x} at {moment}"
-                );
-                assert_eq!(segment.stream, range.stream, "{place}: {address:#x}");
-            }
+            check_pieces(&format!("{place} at {moment}"), &mapped, &ranges);
         }
+    }
+}
+
+/// Every piece lies in one of the replay's ranges, on the same stream.
+fn check_pieces(place: &str, pieces: &[(u64, u64, &SegmentLife)], ranges: &[MappedRange]) {
+    let end = |address: u64, bytes: u64| u128::from(address) + u128::from(bytes);
+    for &(address, bytes, segment) in pieces {
+        let after = ranges.partition_point(|range| range.address <= address);
+        let range = &ranges[after - 1];
+        assert!(
+            end(address, bytes) <= end(range.address, range.bytes),
+            "{place}: {address:#x}"
+        );
+        assert_eq!(segment.stream, range.stream, "{place}: {address:#x}");
     }
 }
 

@@ -11,7 +11,6 @@ mod encode;
 mod fixtures;
 mod golden;
 mod hostile;
-mod lanes;
 mod laws;
 mod naive;
 mod official;

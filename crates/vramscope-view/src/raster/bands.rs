@@ -95,6 +95,13 @@ impl<'a> Bands<'a> {
         }
     }
 
+    /// The moment that holds at `x`: of those without length the last. `None` outside of the axis.
+    #[must_use]
+    pub fn moment_at(&self, x: f64) -> Option<u32> {
+        self.moments_in(x, x.next_up())
+            .map(|moments| *moments.end())
+    }
+
     /// The moments that lie at least partly in `[from_x, to_x)`, if any does.
     #[must_use]
     pub fn moments_in(&self, from_x: f64, to_x: f64) -> Option<RangeInclusive<u32>> {
@@ -167,5 +174,10 @@ mod tests {
         assert_eq!(bands.moments_in(10.0, 11.0), Some(1..=3));
         assert_eq!(bands.moments_in(11.0, 12.0), Some(3..=3));
         assert_eq!(bands.moments_in(20.5, 30.0), Some(4..=4));
+        let at: Vec<_> = [0.0, 9.5, 10.0, 15.0, 20.0, 20.9, 21.0]
+            .map(|x| bands.moment_at(x))
+            .to_vec();
+        let expected = [Some(0), Some(0), Some(3), Some(3), Some(4), Some(4), None];
+        assert_eq!(at, expected);
     }
 }

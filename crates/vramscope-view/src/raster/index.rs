@@ -129,7 +129,11 @@ impl TimelineIndex {
 }
 
 /// Rows by their moment (counting sort, so ties stay in row order); those beyond the last moment left out.
-fn sorted_by_moment(moments: usize, rows: usize, moment: impl Fn(usize) -> u32) -> Vec<u32> {
+pub(crate) fn sorted_by_moment(
+    moments: usize,
+    rows: usize,
+    moment: impl Fn(usize) -> u32,
+) -> Vec<u32> {
     let mut place = vec![0_u32; moments + 1];
     for row in 0..rows {
         if let Some(count) = place[1..].get_mut(moment(row) as usize) {

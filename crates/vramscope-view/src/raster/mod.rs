@@ -24,6 +24,7 @@ mod tests;
 pub use bands::{Bands, NEVER};
 pub use composition::{Composition, Hit};
 pub use index::TimelineIndex;
+pub(crate) use index::sorted_by_moment;
 pub use spans::ColumnSpan;
 
 use crate::bitset::BitSet;
@@ -31,7 +32,7 @@ use crate::colour::ColourColumn;
 use crate::theme::Theme;
 use crate::viewport::Viewport;
 use column::{Column, Scale};
-use shades::Shades;
+pub(crate) use shades::{DIMMED, PENDING, Shades};
 use sweep::{Coloured, Sweep};
 
 /// In a frame's ids: nothing is here. In its moments: the column lies outside the data.
@@ -71,11 +72,17 @@ pub struct Frame {
 
 impl Frame {
     fn reset(&mut self, width_px: u32, height_px: u32) {
+        self.reset_pixels(width_px, height_px);
+        let pixels = width_px as usize * height_px as usize;
+        self.ids.resize(pixels, NONE);
+    }
+
+    /// Gives the buffers their size, all but the ids.
+    pub(crate) fn reset_pixels(&mut self, width_px: u32, height_px: u32) {
         (self.width_px, self.height_px) = (width_px, height_px);
         let pixels = width_px as usize * height_px as usize;
         // Every pixel and column is written later: only what is new needs a value.
         self.rgba.resize(pixels * 4, 0);
-        self.ids.resize(pixels, NONE);
         self.column_moment.resize(width_px as usize, NONE);
     }
 

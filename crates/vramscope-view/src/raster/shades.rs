@@ -6,20 +6,20 @@
 use crate::colour::{Rgb, linear12, srgb8};
 
 /// Linear light of red, green and blue, each `0..=4095`.
-pub(super) type Linear = [u16; 3];
+pub(crate) type Linear = [u16; 3];
 
 /// Palette entries: what a `u8` can name.
 const ENTRIES: usize = 256;
 /// Added to a palette entry: the band does not match the filter.
-pub(super) const DIMMED: usize = ENTRIES;
+pub(crate) const DIMMED: usize = ENTRIES;
 /// Added to a palette entry: the band is pending free.
-pub(super) const PENDING: usize = 2 * ENTRIES;
+pub(crate) const PENDING: usize = 2 * ENTRIES;
 /// All shades.
 const SHADES: usize = 4 * ENTRIES;
 
 /// Every palette entry × {lit, dimmed} × {plain, pending free}.
 #[derive(Clone, Debug)]
-pub(super) struct Shades {
+pub(crate) struct Shades {
     // Arrays and not vectors: a masked index needs no check of its bounds.
     light: Box<[Linear; SHADES]>,
     /// The same, and 1 as the fourth, so that one sum carries light and coverage.
@@ -44,7 +44,7 @@ impl Default for Shades {
 
 impl Shades {
     /// Works the shades out anew; `dim` turns a colour into its dimmed form.
-    pub(super) fn fill(&mut self, palette: &[Rgb], hatch: Rgb, dim: impl Fn(Rgb) -> Rgb) {
+    pub(crate) fn fill(&mut self, palette: &[Rgb], hatch: Rgb, dim: impl Fn(Rgb) -> Rgb) {
         self.stripe = [opaque(hatch), opaque(dim(hatch))];
         let missing = palette.last().copied().unwrap_or([128; 3]);
         for shade in 0..SHADES {
@@ -72,19 +72,19 @@ impl Shades {
 
     /// Linear light of a shade.
     #[inline]
-    pub(super) fn light(&self, shade: usize) -> Linear {
+    pub(crate) fn light(&self, shade: usize) -> Linear {
         self.light[shade % SHADES]
     }
 
     /// Linear light of a shade, `0.0..=4095.0`, and 1 for its coverage.
     #[inline]
-    pub(super) fn light_f32(&self, shade: usize) -> [f32; 4] {
+    pub(crate) fn light_f32(&self, shade: usize) -> [f32; 4] {
         self.light_f32[shade % SHADES]
     }
 
     /// A shade as one opaque pixel, without the hatch.
     #[inline]
-    pub(super) fn solid(&self, shade: usize) -> u32 {
+    pub(crate) fn solid(&self, shade: usize) -> u32 {
         self.solid[shade]
     }
 
@@ -92,7 +92,7 @@ impl Shades {
     /// amber pixels and a dark one in six, which show on every colour, amber too. They are fixed to the
     /// canvas, so that neighbouring columns and bands join up.
     #[inline]
-    pub(super) fn hatched(&self, shade: usize, x_px: usize, y_px: usize) -> u32 {
+    pub(crate) fn hatched(&self, shade: usize, x_px: usize, y_px: usize) -> u32 {
         let plain = self.solid(shade);
         match (x_px + y_px) % 6 {
             0 | 1 => self.stripe[usize::from(shade & DIMMED != 0)],
@@ -106,7 +106,7 @@ impl Shades {
 
     /// A pixel partly covered by bands: the sums of their light × coverage, and of their coverage.
     #[inline]
-    pub(super) fn blended(&self, [r, g, b, coverage]: [f32; 4]) -> u32 {
+    pub(crate) fn blended(&self, [r, g, b, coverage]: [f32; 4]) -> u32 {
         if coverage <= 0.0 {
             return 0;
         }
@@ -129,6 +129,6 @@ fn opaque(rgb: Rgb) -> u32 {
 }
 
 /// The dark edge of a stripe on a band of this colour.
-pub(super) fn shadow(rgb: Rgb) -> Rgb {
+pub(crate) fn shadow(rgb: Rgb) -> Rgb {
     rgb.map(|channel| channel / 8 * 5)
 }

@@ -1,0 +1,227 @@
+//! What lies under a pixel of the map.
+
+use vramscope_core::analysis::history::AllocationTable;
+
+use super::MemoryMap;
+use crate::raster::{Bands, Composition};
+use crate::viewport::Viewport;
+
+/// Held memory between two allocations, or between one and the end of what is held.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct FreeRange {
+    /// First address.
+    pub address: u64,
+    /// Its size.
+    pub bytes: u64,
+    /// The piece of a segment under the pixel: a row of
+    /// [`SegmentHistory`](vramscope_core::analysis::segment_history::SegmentHistory).
+    pub piece: u32,
+}
+
+/// What is at a point of the map.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum MapHit {
+    /// The point lies outside of the picture or of time.
+    Outside,
+    /// Between two lanes.
+    Between {
+        /// The moment at the middle of the pixel.
+        moment: u32,
+    },
+    /// An address that is not held at this moment.
+    Unmapped {
+        /// Likewise.
+        moment: u32,
+        /// The lane, a row of [`Lanes`](super::Lanes).
+        lane: u32,
+        /// The address at the middle of the pixel.
+        address: u64,
+    },
+    /// Held memory that nothing lives in.
+    Free {
+        /// Likewise.
+        moment: u32,
+        /// The lane.
+        lane: u32,
+        /// All of the free range around the point.
+        range: FreeRange,
+    },
+    /// One allocation, or what rounding takes above it.
+    Allocation {
+        /// Likewise.
+        moment: u32,
+        /// The lane.
+        lane: u32,
+        /// Its row.
+        row: u32,
+    },
+    /// Several allocations, too small to be told apart.
+    Several {
+        /// Likewise.
+        moment: u32,
+        /// The lane at the middle of the pixel, if there is one.
+        lane: Option<u32>,
+        /// All of them.
+        composition: Composition,
+    },
+}
+
+/// What of a pixel allocations take.
+#[derive(Default)]
+struct Found {
+    /// Allocation → the part of the pixel that it covers; several tiles of one follow one another or not.
+    rows: Vec<(u32, f64)>,
+}
+
+impl MemoryMap {
+    /// What is at device px (`x_px`, `y_px`) of a picture of `viewport`; O(allocations), one pass.
+    #[must_use]
+    pub fn hit(
+        &self,
+        allocations: &AllocationTable,
+        bands: &Bands<'_>,
+        viewport: &Viewport,
+        (x_px, y_px): (u32, u32),
+    ) -> MapHit {
+        let is_inside = x_px < viewport.width_px && y_px < viewport.height_px;
+        let (left, top) = (f64::from(x_px), f64::from(y_px));
+        let (x, y) = (viewport.x_at(left + 0.5), viewport.bytes_at(top + 0.5));
+        let moment = bands.moment_at(x).filter(|_| is_inside);
+        let Some(moment) = moment else {
+            return MapHit::Outside;
+        };
+        let columns = (viewport.x_at(left), viewport.x_at(left + 1.0));
+        let rows = (viewport.bytes_at(top + 1.0), viewport.bytes_at(top));
+        let found = self.found(bands, columns, rows);
+        let lane = self.lanes.at(y);
+        let area = (columns.1 - columns.0) * (rows.1 - rows.0);
+        if let Some(row) = found.owner(area) {
+            let address = allocations.address.get(row as usize);
+            let lane = address.and_then(|&address| self.lanes.row_of(address));
+            return MapHit::Allocation {
+                moment,
+                lane: lane.unwrap_or(0),
+                row,
+            };
+        }
+        if !found.rows.is_empty() {
+            return MapHit::Several {
+                moment,
+                lane: lane.map(|(lane, _)| lane),
+                composition: found.composition(allocations),
+            };
+        }
+        let Some((lane, address)) = lane else {
+            return MapHit::Between { moment };
+        };
+        match self.free_range(moment, y) {
+            Some(range) => MapHit::Free {
+                moment,
+                lane,
+                range,
+            },
+            None => MapHit::Unmapped {
+                moment,
+                lane,
+                address,
+            },
+        }
+    }
+
+    /// The allocations that reach into a pixel.
+    fn found(&self, bands: &Bands<'_>, columns: (f64, f64), rows: (f64, f64)) -> Found {
+        let mut found = Found::default();
+        let Some(moments) = bands.moments_in(columns.0, columns.1) else {
+            return found;
+        };
+        for tile in &self.tiles {
+            if tile.low >= rows.1 {
+                // They are sorted by it.
+                break;
+            }
+            if tile.high > rows.0 && tile.born <= *moments.end() && tile.died > *moments.start() {
+                let height = tile.high.min(rows.1) - tile.low.max(rows.0);
+                let left = bands.moment_x(tile.born as usize).max(columns.0);
+                let right = bands.moment_x(tile.died as usize).min(columns.1);
+                if right > left {
+                    found.rows.push((tile.row, (right - left) * height));
+                }
+            }
+        }
+        found
+    }
+
+    /// The free range around a height at a moment, if that is held.
+    fn free_range(&self, moment: u32, y: f64) -> Option<FreeRange> {
+        let lives = |born: u32, died: u32| born <= moment && moment < died;
+        let mut held: Vec<(f64, f64, u32)> = (0..)
+            .zip(&self.pieces)
+            .filter(|(_, piece)| lives(piece.born, piece.died))
+            .map(|(row, piece)| (piece.low, piece.high, row))
+            .collect();
+        held.sort_unstable_by(|a, b| a.0.total_cmp(&b.0));
+        let at = held.partition_point(|&(low, ..)| low <= y).checked_sub(1)?;
+        let (mut low, mut high, piece) = held[at];
+        let lane = self.lanes.lanes.get(self.lanes.at(y)?.0 as usize)?;
+        if y >= high {
+            return None;
+        }
+        // Pieces of an expandable segment that touch are held as one; other segments have air between.
+        for pair in held[..=at].windows(2).rev() {
+            if pair[0].1 < pair[1].0 {
+                break;
+            }
+            low = pair[0].0;
+        }
+        for pair in held[at..].windows(2) {
+            if pair[0].1 < pair[1].0 {
+                break;
+            }
+            high = pair[1].1;
+        }
+        (low, high) = (low.max(lane.y), high.min(lane.y_end()));
+        for tile in &self.tiles {
+            if tile.low >= high {
+                break;
+            }
+            if tile.high > low && lives(tile.born, tile.died) {
+                if tile.high <= y {
+                    low = tile.high;
+                } else if tile.low >= y {
+                    high = high.min(tile.low);
+                }
+            }
+        }
+        let (_, address) = self.lanes.at(low)?;
+        Some(FreeRange {
+            address,
+            bytes: (high - low) as u64,
+            piece,
+        })
+    }
+}
+
+impl Found {
+    /// The one that covers half of the pixel (of several tiles together) or is alone in it.
+    fn owner(&self, area: f64) -> Option<u32> {
+        let &(first, _) = self.rows.first()?;
+        if self.rows.iter().all(|&(row, _)| row == first) {
+            return Some(first);
+        }
+        let half = self.rows.iter().find(|(_, part)| *part >= area / 2.0);
+        half.map(|&(row, _)| row)
+    }
+
+    fn composition(&self, allocations: &AllocationTable) -> Composition {
+        let mut rows: Vec<u32> = self.rows.iter().map(|&(row, _)| row).collect();
+        rows.sort_unstable();
+        rows.dedup();
+        let bytes = rows.iter().fold(0_u64, |sum, &row| {
+            sum.saturating_add(allocations.bytes[row as usize])
+        });
+        Composition {
+            allocations: rows,
+            bytes,
+        }
+    }
+}

@@ -1,0 +1,258 @@
+//! The map's y axis: addresses that were ever held, lane by lane.
+//!
+//! Segments whose addresses overlap at different moments share a lane, so that an address has one place.
+//! What was allocated outside of all known segments (a file without them, a damaged one) gets lanes of
+//! its own, allocations close together sharing one.
+
+use std::ops::Range;
+
+use vramscope_core::analysis::history::AllocationTable;
+use vramscope_core::analysis::segment_history::SegmentHistory;
+use vramscope_core::model::PoolId;
+
+/// Air between two lanes: this part of all lanes' bytes …
+const GAP_PART: f64 = 0.004;
+/// … but all air together no more than this part.
+const AIR_PART: f64 = 0.06;
+/// Between lanes of different pools or streams there is this many times as much air.
+const GROUP_GAPS: f64 = 4.0;
+/// Allocations outside of all segments share a lane when no more than this lies between them.
+const NEAR_BYTES: u64 = 2 << 20;
+
+/// One row of the map.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Lane {
+    /// First address.
+    pub address: u64,
+    /// Bytes of address space, which is also the lane's height.
+    pub bytes: u64,
+    /// Where it begins on the y axis.
+    pub y: f64,
+    /// Row of [`Lanes::groups`].
+    pub group: u32,
+    /// The largest segment in it, a row of [`SegmentHistory::segments`]; `None` where only allocations tell
+    /// that there is memory.
+    pub segment: Option<u32>,
+    /// How many segments lie in it, at different moments.
+    pub segments: u32,
+}
+
+impl Lane {
+    /// The address after its last byte, saturating.
+    #[must_use]
+    pub fn end(&self) -> u64 {
+        self.address.saturating_add(self.bytes)
+    }
+
+    /// Where it ends on the y axis.
+    #[must_use]
+    pub fn y_end(&self) -> f64 {
+        self.y + self.bytes as f64
+    }
+}
+
+/// Neighbouring lanes of one pool and stream.
+#[derive(Clone, Debug, PartialEq)]
+pub struct LaneGroup {
+    /// The `cudaStream_t` as a number; `None` where no segment is known.
+    pub stream: Option<i64>,
+    /// The pool, where the file names it.
+    pub pool: Option<PoolId>,
+    /// Its lanes.
+    pub lanes: Range<usize>,
+    /// From where to where it reaches on the y axis.
+    pub y: (f64, f64),
+}
+
+/// All lanes from the bottom up: by pool and stream, then by address.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Lanes {
+    /// The lanes.
+    pub lanes: Vec<Lane>,
+    /// Their groups.
+    pub groups: Vec<LaneGroup>,
+    /// Rows of `lanes` by address.
+    by_address: Vec<u32>,
+}
+
+/// A lane's order: what no segment is known of last, then by pool and stream.
+type GroupKey = (bool, Option<PoolId>, Option<i64>);
+
+impl Lanes {
+    /// The lanes of a device.
+    #[must_use]
+    pub fn new(allocations: &AllocationTable, segments: &SegmentHistory) -> Self {
+        let mut lanes = of_segments(segments);
+        let others = of_strays(allocations, &lanes);
+        lanes.extend(others);
+        let key = |lane: &Lane| -> GroupKey {
+            let segment = lane
+                .segment
+                .and_then(|row| segments.segments.get(row as usize));
+            (
+                segment.is_none(),
+                segment.and_then(|segment| segment.pool),
+                segment.map(|segment| segment.stream),
+            )
+        };
+        lanes.sort_by_key(|lane| (key(lane), lane.address));
+        let keys: Vec<GroupKey> = lanes.iter().map(key).collect();
+        let groups = stack(&mut lanes, &keys);
+        let mut by_address: Vec<u32> = (0..lanes.len() as u32).collect();
+        by_address.sort_by_key(|&row| lanes[row as usize].address);
+        Self {
+            lanes,
+            groups,
+            by_address,
+        }
+    }
+
+    /// Where the y axis ends; 0 without lanes.
+    #[must_use]
+    pub fn y_end(&self) -> f64 {
+        self.lanes.last().map_or(0.0, Lane::y_end)
+    }
+
+    /// The lane around an address.
+    #[must_use]
+    pub fn lane_of(&self, address: u64) -> Option<&Lane> {
+        self.row_of(address).map(|row| &self.lanes[row as usize])
+    }
+
+    /// The row of the lane around an address.
+    #[must_use]
+    pub fn row_of(&self, address: u64) -> Option<u32> {
+        let lane = |row: u32| &self.lanes[row as usize];
+        let after = self
+            .by_address
+            .partition_point(|&row| lane(row).address <= address);
+        let found = *self.by_address.get(after.checked_sub(1)?)?;
+        (address < lane(found).end()).then_some(found)
+    }
+
+    /// From where to where `bytes` at an address reach on the y axis, as far as its lane goes; nowhere
+    /// ((0, 0)) outside of all lanes.
+    #[must_use]
+    pub fn span(&self, address: u64, bytes: u64) -> (f64, f64) {
+        self.lane_of(address).map_or((0.0, 0.0), |lane| {
+            let from = address - lane.address;
+            let to = from.saturating_add(bytes).min(lane.bytes);
+            (lane.y + from as f64, lane.y + to as f64)
+        })
+    }
+
+    /// The row of the lane at a height of the y axis, and the address there; `None` between lanes and
+    /// beyond them.
+    #[must_use]
+    pub fn at(&self, y: f64) -> Option<(u32, u64)> {
+        let row = self
+            .lanes
+            .partition_point(|lane| lane.y <= y)
+            .checked_sub(1)?;
+        let lane = self.lanes.get(row)?;
+        // The cast cuts off parts of a byte.
+        let offset = (y - lane.y) as u64;
+        (offset < lane.bytes).then(|| (row as u32, lane.address + offset))
+    }
+}
+
+/// Lanes of what is known to have been held, by address.
+fn of_segments(segments: &SegmentHistory) -> Vec<Lane> {
+    let mut order: Vec<u32> = (0..segments.segments.len() as u32).collect();
+    order.sort_by_key(|&row| segments.segments[row as usize].address);
+    let mut lanes: Vec<Lane> = Vec::new();
+    for row in order {
+        let segment = &segments.segments[row as usize];
+        match lanes.last_mut().filter(|lane| segment.address < lane.end()) {
+            Some(lane) => {
+                let largest = lane.segment.map(|row| &segments.segments[row as usize]);
+                if largest.is_none_or(|largest| segment.extent_bytes > largest.extent_bytes) {
+                    lane.segment = Some(row);
+                }
+                lane.bytes = lane.end().max(segment.end()) - lane.address;
+                lane.segments += 1;
+            }
+            None => lanes.push(Lane {
+                address: segment.address,
+                bytes: segment.end() - segment.address,
+                y: 0.0,
+                group: 0,
+                segment: Some(row),
+                segments: 1,
+            }),
+        }
+    }
+    lanes
+}
+
+/// Lanes of allocations that lie in none of `lanes`, which are by address.
+fn of_strays(allocations: &AllocationTable, lanes: &[Lane]) -> Vec<Lane> {
+    let next_lane = |address: u64| lanes.partition_point(|lane| lane.address <= address);
+    let is_stray = |address: u64| {
+        let before = next_lane(address).checked_sub(1);
+        before.is_none_or(|row| lanes[row].end() <= address)
+    };
+    let rows = allocations.address.iter().zip(&allocations.bytes);
+    let mut strays: Vec<(u64, u64)> = rows
+        .filter(|&(&address, &bytes)| bytes > 0 && is_stray(address))
+        .map(|(&address, &bytes)| (address, address.saturating_add(bytes)))
+        .collect();
+    strays.sort_unstable();
+    let mut found: Vec<Lane> = Vec::new();
+    // Where the next lane of segments begins, which no other may reach into.
+    let mut limit = 0;
+    for (address, end) in strays {
+        let near =
+            |lane: &&mut Lane| address < limit && address.saturating_sub(lane.end()) <= NEAR_BYTES;
+        if let Some(lane) = found.last_mut().filter(near) {
+            lane.bytes = lane.end().max(end.min(limit)) - lane.address;
+            continue;
+        }
+        limit = lanes
+            .get(next_lane(address))
+            .map_or(u64::MAX, |lane| lane.address);
+        found.push(Lane {
+            address,
+            bytes: end.min(limit) - address,
+            y: 0.0,
+            group: 0,
+            segment: None,
+            segments: 0,
+        });
+    }
+    found.retain(|lane| lane.bytes > 0);
+    found
+}
+
+/// Gives the lanes their places and groups those of one key.
+fn stack(lanes: &mut [Lane], keys: &[GroupKey]) -> Vec<LaneGroup> {
+    let bytes: f64 = lanes.iter().map(|lane| lane.bytes as f64).sum();
+    let changes = keys.windows(2).filter(|pair| pair[0] != pair[1]).count() as f64;
+    let gaps = lanes.len() as f64 + changes * (GROUP_GAPS - 1.0);
+    // Whole bytes, so that every place is one.
+    let gap = (bytes * GAP_PART.min(AIR_PART / gaps.max(1.0))).floor();
+    let mut groups: Vec<LaneGroup> = Vec::new();
+    let mut y = 0.0;
+    for (row, (lane, &key)) in lanes.iter_mut().zip(keys).enumerate() {
+        let continues = row > 0 && keys[row - 1] == key;
+        if row > 0 {
+            y += if continues { gap } else { gap * GROUP_GAPS };
+        }
+        lane.y = y;
+        y = lane.y_end();
+        match groups.last_mut().filter(|_| continues) {
+            Some(group) => {
+                group.lanes.end = row + 1;
+                group.y.1 = y;
+            }
+            None => groups.push(LaneGroup {
+                stream: key.2,
+                pool: key.1,
+                lanes: row..row + 1,
+                y: (lane.y, y),
+            }),
+        }
+        lane.group = (groups.len() - 1) as u32;
+    }
+    groups
+}
