@@ -48,7 +48,7 @@ impl State {
 /// Random access to the states of one device.
 pub struct Replay {
     /// Segment events that fit the state they met, oldest first.
-    steps: Vec<Step>,
+    steps: Vec<SegmentStep>,
     /// (number of steps done, ranges then), ascending; the first is the state before any step.
     range_keyframes: Vec<(usize, Ranges)>,
     /// (moment, live allocations then), ascending; the first is moment 0.
@@ -57,12 +57,15 @@ pub struct Replay {
     pub mismatched_segment_events: u64,
 }
 
-/// A change of the mapped ranges.
-pub(super) struct Step {
-    /// The moment that follows it.
-    pub(super) moment: u32,
-    pub(super) is_mapping: bool,
-    pub(super) range: MappedRange,
+/// A change of the mapped ranges by one event.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct SegmentStep {
+    /// The first moment after it.
+    pub moment: u32,
+    /// Whether the range was mapped; else it was given back.
+    pub is_mapping: bool,
+    /// What was mapped or given back, as the event says.
+    pub range: MappedRange,
 }
 
 impl Replay {
@@ -108,6 +111,14 @@ impl Replay {
         ranges.to_vec()
     }
 
+    /// The segment events that lead from one moment to a later one, oldest first; those that do not fit
+    /// the state they met are left out.
+    #[must_use]
+    pub fn segment_steps(&self, from: u32, to: u32) -> &[SegmentStep] {
+        let until = |moment| self.steps.partition_point(|step| step.moment <= moment);
+        self.steps.get(until(from)..until(to)).unwrap_or(&[])
+    }
+
     /// The live allocations at a moment, ascending.
     #[must_use]
     pub fn live_at(&self, history: &History, moment: u32) -> Vec<AllocationId> {
@@ -122,7 +133,7 @@ impl Replay {
     }
 }
 
-impl Step {
+impl SegmentStep {
     fn apply(&self, ranges: &mut Ranges) {
         if self.is_mapping {
             ranges.insert(self.range);
@@ -144,7 +155,7 @@ pub fn mismatched_segment_events(snapshot: &Snapshot, history: &History) -> u64 
 pub(super) fn undo(
     snapshot: &Snapshot,
     history: &History,
-    mut fitting: impl FnMut(Step),
+    mut fitting: impl FnMut(SegmentStep),
 ) -> (Ranges, u64) {
     let mut ranges = final_ranges(snapshot, history.device);
     let mut mismatched = 0;
@@ -183,7 +194,7 @@ fn final_ranges(snapshot: &Snapshot, device: DeviceIndex) -> Ranges {
     ranges
 }
 
-fn step_of(events: &EventTable, snapshot: &Snapshot, row: u32, moment: u32) -> Option<Step> {
+fn step_of(events: &EventTable, snapshot: &Snapshot, row: u32, moment: u32) -> Option<SegmentStep> {
     let action = events.action[row as usize];
     let is_mapping = match action {
         Action::SegmentAlloc | Action::SegmentMap => true,
@@ -198,14 +209,14 @@ fn step_of(events: &EventTable, snapshot: &Snapshot, row: u32, moment: u32) -> O
         pool: context.pool,
         is_expandable: matches!(action, Action::SegmentMap | Action::SegmentUnmap),
     };
-    Some(Step {
+    Some(SegmentStep {
         moment,
         is_mapping,
         range,
     })
 }
 
-fn range_keyframes(first: Ranges, steps: &[Step]) -> Vec<(usize, Ranges)> {
+fn range_keyframes(first: Ranges, steps: &[SegmentStep]) -> Vec<(usize, Ranges)> {
     let mut ranges = first.clone();
     let mut keyframes = vec![(0, first)];
     let mut since = 0;

@@ -12,7 +12,7 @@ use std::ops::Range;
 
 use super::history::{History, NEVER};
 use super::places::segment_of_addresses;
-use super::replay::{self, MappedRange, Step};
+use super::replay::{self, MappedRange, SegmentStep};
 use crate::Snapshot;
 use crate::ids::{EventId, SegmentId};
 use crate::model::{PoolId, SegmentKind};
@@ -193,7 +193,7 @@ struct Builder {
 }
 
 impl Builder {
-    fn apply(&mut self, step: &Step) {
+    fn apply(&mut self, step: &SegmentStep) {
         if step.is_mapping {
             self.open(step.range, step.moment);
         } else {

@@ -24,6 +24,7 @@ fn check_device(place: &str, snapshot: &Snapshot, device: u32) {
     check_versions(place, &history);
     check_replay(place, snapshot, &history);
     check_segments(place, snapshot, &history);
+    crate::allocator_state::check(place, snapshot, &history);
 }
 
 fn check_shape(place: &str, snapshot: &Snapshot, history: &History) {

@@ -2,6 +2,7 @@
 
 #![expect(clippy::unwrap_used, reason = "a test that can't go on has failed")]
 
+mod allocator_state;
 mod call_tree;
 mod compare;
 mod crashes;

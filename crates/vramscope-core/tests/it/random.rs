@@ -44,8 +44,19 @@ pub(crate) fn steps() -> impl Strategy<Value = Vec<Step>> {
     vec(step, 0..120)
 }
 
-/// Runs the steps on the simulated allocator: (the snapshot, bytes live after each event).
+/// Runs the steps on the simulated allocator.
 pub(crate) fn run(steps: &[Step], expandable: bool, forget: usize) -> synth::Snapshot {
+    run_watched(steps, expandable, forget, |_, _| ())
+}
+
+/// Runs the steps on the simulated allocator and shows its segments after each, with the number of events
+/// so far.
+pub(crate) fn run_watched(
+    steps: &[Step],
+    expandable: bool,
+    forget: usize,
+    mut watch: impl FnMut(usize, Vec<synth::Segment>),
+) -> synth::Snapshot {
     let mut snapshot = synth::Snapshot::default();
     let frame = snapshot
         .stacks
@@ -91,6 +102,7 @@ pub(crate) fn run(steps: &[Step], expandable: bool, forget: usize) -> synth::Sna
             }
             _ => {}
         }
+        watch(recorder.sink.len(), recorder.heap.segments(0));
     }
     snapshot.segments = recorder.heap.segments(0);
     let mut trace = recorder.sink;

@@ -1,0 +1,116 @@
+//! Whether the replayed state at the end is what the file itself lists as its final state.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+
+use super::{AllocatorState, BlockUse, Recording};
+use crate::model::BlockState;
+
+/// What differs between the replayed and the listed final state; all zero in a sound file. Events between
+/// copying the trace and walking the segments make some, damage many.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
+pub struct FinalCheck {
+    /// Segments in the list, but not replayed so (address and size).
+    pub segments_missing: u64,
+    /// Segments replayed, but not in the list.
+    pub segments_extra: u64,
+    /// Active blocks in the list, but not replayed so (address, size and state).
+    pub blocks_missing: u64,
+    /// Active blocks replayed, but not in the list.
+    pub blocks_extra: u64,
+    /// Free blocks in the list, but not replayed so (address and size).
+    pub free_missing: u64,
+    /// Free blocks replayed, but not in the list.
+    pub free_extra: u64,
+}
+
+impl FinalCheck {
+    /// Whether nothing differs.
+    #[must_use]
+    pub fn is_equal(&self) -> bool {
+        *self == Self::default()
+    }
+}
+
+/// Compares the state after the last event with the list. Of no use for a file without segments, which
+/// lists nothing.
+#[must_use]
+pub fn check_final(recording: Recording<'_>, last: &AllocatorState) -> FinalCheck {
+    let snapshot = recording.snapshot;
+    let device = i32::try_from(recording.history.device).unwrap_or(i32::MIN);
+    let mut segments = Difference::default();
+    let mut blocks = Difference::default();
+    let mut free = Difference::default();
+    for (_, segment) in snapshot.segments.of_device(device) {
+        segments.add((segment.address, segment.total_size), 1);
+        // Free neighbours count as one, which they are in every file but hand-made ones.
+        let mut hole: Option<(u64, u64)> = None;
+        for id in segment.block_ids() {
+            let block = snapshot.blocks.get(id);
+            let is_pending = block.state == BlockState::ActivePendingFree;
+            if block.state.is_active() {
+                blocks.add((block.address, block.size, is_pending), 1);
+            }
+            match &mut hole {
+                Some((_, bytes)) if !block.state.is_active() => {
+                    *bytes = bytes.saturating_add(block.size);
+                }
+                _ => {
+                    if let Some(hole) = hole.take() {
+                        free.add(hole, 1);
+                    }
+                    hole = (!block.state.is_active()).then_some((block.address, block.size));
+                }
+            }
+        }
+        if let Some(hole) = hole {
+            free.add(hole, 1);
+        }
+    }
+    for segment in &last.segments {
+        segments.add((segment.address, segment.bytes), -1);
+        for block in &segment.blocks {
+            let place = (block.address, block.bytes);
+            match block.usage {
+                BlockUse::Allocated => blocks.add((place.0, place.1, false), -1),
+                BlockUse::PendingFree => blocks.add((place.0, place.1, true), -1),
+                BlockUse::Free => free.add(place, -1),
+            }
+        }
+    }
+    let (segments, blocks, free) = (segments.counts(), blocks.counts(), free.counts());
+    FinalCheck {
+        segments_missing: segments.0,
+        segments_extra: segments.1,
+        blocks_missing: blocks.0,
+        blocks_extra: blocks.1,
+        free_missing: free.0,
+        free_extra: free.1,
+    }
+}
+
+/// How much more often something was listed than replayed.
+struct Difference<K>(BTreeMap<K, i64>);
+
+impl<K> Default for Difference<K> {
+    fn default() -> Self {
+        Self(BTreeMap::new())
+    }
+}
+
+impl<K: Ord> Difference<K> {
+    fn add(&mut self, key: K, count: i64) {
+        *self.0.entry(key).or_default() += count;
+    }
+
+    /// (only listed, only replayed)
+    fn counts(self) -> (u64, u64) {
+        let sum = |sign: i64| {
+            self.0
+                .values()
+                .map(move |count| (count * sign).max(0) as u64)
+        };
+        (sum(1).sum(), sum(-1).sum())
+    }
+}

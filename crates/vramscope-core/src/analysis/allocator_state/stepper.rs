@@ -1,0 +1,171 @@
+//! Moves from one moment to another and rebuilds only the segments in which something happened.
+
+use std::collections::BTreeSet;
+
+use super::index::{end_before, live_by_address, sum_up, within};
+use super::{AllocatorIndex, AllocatorState, MappedRange, Recording, SegmentState};
+use crate::ids::AllocationId;
+
+/// Events that are walked one by one; more are jumped over.
+const WALK_AT_MOST: u32 = 256;
+
+/// A state that moves. It always is what [`AllocatorIndex::state_at`] would say.
+pub struct Stepper {
+    state: AllocatorState,
+    /// The live allocations by address.
+    live: Vec<(u64, AllocationId)>,
+}
+
+impl Stepper {
+    /// Begins at a moment.
+    #[must_use]
+    pub fn at(recording: Recording<'_>, index: &AllocatorIndex, moment: u32) -> Self {
+        let moment = moment.min(recording.history.event_count);
+        Self {
+            state: index.state_at(recording, moment),
+            live: live_by_address(recording, moment),
+        }
+    }
+
+    /// The state at the current moment.
+    #[must_use]
+    pub fn state(&self) -> &AllocatorState {
+        &self.state
+    }
+
+    /// Goes to a moment; moments beyond the last are the last. `recording` and `index` must be those it
+    /// was made with.
+    pub fn go_to(&mut self, recording: Recording<'_>, index: &AllocatorIndex, moment: u32) {
+        let moment = moment.min(recording.history.event_count);
+        let (first, last) = ordered(self.state.moment, moment);
+        if first == last {
+            return;
+        }
+        if last - first > WALK_AT_MOST {
+            *self = Self::at(recording, index, moment);
+            return;
+        }
+        let touched = self.walk(recording, index, moment);
+        if recording.replay.segment_steps(first, last).is_empty() {
+            self.rebuild(recording, index, moment, &touched);
+        } else {
+            self.remap(recording, index, moment, &touched);
+        }
+    }
+
+    /// Brings `live` to a moment. The addresses at which something changed.
+    fn walk(
+        &mut self,
+        recording: Recording<'_>,
+        index: &AllocatorIndex,
+        moment: u32,
+    ) -> BTreeSet<u64> {
+        let history = recording.history;
+        let table = &history.allocations;
+        let (first, last) = ordered(self.state.moment, moment);
+        let events = history
+            .allocation_of_event
+            .get(first as usize..last as usize);
+        let own = events.unwrap_or(&[]).iter().copied();
+        let own = own.filter(|&row| row != u32::MAX).map(AllocationId);
+        let displaced = &index.displaced;
+        let from = displaced.partition_point(|&(died, _)| died <= first);
+        let to = displaced.partition_point(|&(died, _)| died <= last);
+        let displaced = displaced.get(from..to).unwrap_or(&[]);
+        let mut touched = BTreeSet::new();
+        for id in own.chain(displaced.iter().map(|&(_, id)| id)) {
+            let entry = (table.address[id.index()], id);
+            touched.insert(entry.0);
+            match (self.live.binary_search(&entry), history.is_live(id, moment)) {
+                (Ok(place), false) => {
+                    self.live.remove(place);
+                }
+                (Err(place), true) => self.live.insert(place, entry),
+                _ => {}
+            }
+        }
+        touched
+    }
+
+    /// Rebuilds the touched segments; the mapped ranges are as they were.
+    fn rebuild(
+        &mut self,
+        recording: Recording<'_>,
+        index: &AllocatorIndex,
+        moment: u32,
+        touched: &BTreeSet<u64>,
+    ) {
+        let mut rows: Vec<_> = touched
+            .iter()
+            .filter_map(|&address| self.state.segment_at(address))
+            .collect();
+        rows.dedup();
+        for row in rows {
+            let range = self.state.segments[row].range();
+            let next = self.state.segments.get(row + 1);
+            let end = end_before(&range, next.map(|next| next.address));
+            let live = within(&self.live, range.address, end);
+            self.state.segments[row] = index.segment(recording, moment, &range, live);
+        }
+        self.state.moment = moment;
+        sum_up(recording, &mut self.state, &self.live);
+    }
+
+    /// Rebuilds the touched segments and those that were mapped, cut or joined.
+    fn remap(
+        &mut self,
+        recording: Recording<'_>,
+        index: &AllocatorIndex,
+        moment: u32,
+        touched: &BTreeSet<u64>,
+    ) {
+        let (first, last) = ordered(self.state.moment, moment);
+        let steps = recording.replay.segment_steps(first, last);
+        let segments = std::mem::take(&mut self.state.segments);
+        let mut old: Vec<_> = segments.into_iter().map(Some).collect();
+        let mut row = 0;
+        let mut known = |range: &MappedRange, end: u128| {
+            // Both are in order of address: whatever begins earlier is gone.
+            while let Some(segment) = old.get_mut(row) {
+                let Some(found) = segment.take_if(|segment| segment.address <= range.address)
+                else {
+                    break;
+                };
+                row += 1;
+                let is_touched = touched
+                    .range(range.address..)
+                    .next()
+                    .is_some_and(|&address| u128::from(address) < end)
+                    || steps.iter().any(|step| covers(&step.range, range.address));
+                let next = old.get(row).and_then(Option::as_ref);
+                let old_end = end_before(&found.range(), next.map(|next| next.address));
+                if is_same(&found, range) && old_end == end && !is_touched {
+                    return Some(found);
+                }
+            }
+            None
+        };
+        let ranges = recording.replay.segments_at(moment);
+        self.state = index.assemble(recording, moment, &ranges, &self.live, &mut known);
+    }
+}
+
+fn is_same(segment: &SegmentState, range: &MappedRange) -> bool {
+    let old = segment.range();
+    (old.address, old.bytes, old.stream, old.is_expandable)
+        == (
+            range.address,
+            range.bytes,
+            range.stream,
+            range.is_expandable,
+        )
+}
+
+fn covers(range: &MappedRange, address: u64) -> bool {
+    let offset = address.checked_sub(range.address);
+    offset.is_some_and(|offset| offset < range.bytes)
+}
+
+fn ordered(a: u32, b: u32) -> (u32, u32) {
+    (a.min(b), a.max(b))
+}
