@@ -7,12 +7,14 @@
 //! shows no holes.
 
 mod axes;
+mod flame;
 mod overlay;
 mod picture;
 mod placement;
 mod plot_area;
 mod timeline;
 
+pub(crate) use flame::draw_flame;
 pub use plot_area::PlotArea;
 pub use timeline::TimelineCanvas;
 

@@ -30,7 +30,7 @@ pub(super) fn Tooltip(props: &TooltipProps) -> Html {
 }
 
 /// On the side of the pointer with more room, so that it never leaves the stage.
-fn position((x, y): Point, (width, height): (f64, f64)) -> String {
+pub(super) fn position((x, y): Point, (width, height): (f64, f64)) -> String {
     let across = if x > width / 2.0 {
         format!("right:{}px", width - x + 14.0)
     } else {

@@ -32,8 +32,12 @@ pub struct FlameCell {
     pub smaller: u32,
     /// What it comes to.
     pub sums: Sums,
+    /// What of that ends here.
+    pub own: Sums,
     /// Whether it is above the focus.
     pub is_above: bool,
+    /// Whether it names code, which can be searched for.
+    pub is_code: bool,
 }
 
 /// A flame graph.
@@ -83,7 +87,13 @@ impl FlameScene {
                 lit: lit(&of.sums),
                 smaller: of.smaller,
                 sums: of.sums,
+                own: if of.smaller > 0 {
+                    Sums::default()
+                } else {
+                    tree.own[of.node as usize]
+                },
                 is_above: of.row < top,
+                is_code: of.smaller == 0 && tree.group[of.node as usize].is_code(),
             }
         });
         Self {
@@ -91,6 +101,13 @@ impl FlameScene {
             rows,
             width_px,
         }
+    }
+
+    /// The place in `cells` of a node's own box.
+    #[must_use]
+    pub fn find(&self, key: NodeKey) -> Option<usize> {
+        let is_it = |cell: &FlameCell| cell.key == key && cell.smaller == 0;
+        self.cells.iter().position(is_it)
     }
 
     /// The place in `cells` of the box under a point, in css px from the top left of the whole picture.

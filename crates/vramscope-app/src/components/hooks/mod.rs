@@ -8,8 +8,7 @@ mod size;
 mod theme;
 mod wheel;
 
-#[expect(unused_imports, reason = "every view uses them")]
-pub(super) use answer::{Answered, use_answer, use_painted};
+pub(super) use answer::{use_answer, use_painted};
 pub(super) use drop_files::use_drop;
 pub(super) use keyboard::use_keys;
 pub(super) use pointer::{PointerHandlers, use_pointer};

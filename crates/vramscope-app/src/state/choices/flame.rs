@@ -1,8 +1,217 @@
 //! What was chosen in the flame graph.
 
 use serde::{Deserialize, Serialize};
+use vramscope_core::analysis::frame_groups::{FoldPatterns, PatternError};
+use vramscope_core::analysis::selection::{Moments, Selection, Weight};
+use vramscope_view::display;
+use vramscope_view::flame::NodeKey;
+
+use crate::protocol::views::flame::{Fold, FrameGrouping, FunctionOrder};
+
+/// Which allocations.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum FlameWhat {
+    /// Live at the cursor; at the peak, where there is none.
+    Cursor,
+    /// Live at the peak.
+    #[default]
+    Peak,
+    /// Live at the end.
+    End,
+    /// Allocated in the range; in the whole recording, where there is none.
+    Allocated,
+    /// Allocated in the range (or the recording) and live at its end.
+    Retained,
+}
+
+/// In which form.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum FlameForm {
+    /// Boxes hanging from the root.
+    #[default]
+    Icicle,
+    /// Boxes standing on the root.
+    Flame,
+    /// A table with rows that open.
+    Tree,
+    /// A list of functions, and who calls each and what it calls.
+    Sandwich,
+}
 
 /// What was chosen in the flame graph; kept in the address.
 #[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize)]
 #[serde(default)]
-pub struct FlameChoices {}
+pub struct FlameChoices {
+    /// Which allocations.
+    pub what: FlameWhat,
+    /// What each counts.
+    pub weight: Weight,
+    /// What makes two frames one.
+    pub grouping: FrameGrouping,
+    /// Whose frames are left out.
+    pub fold: Fold,
+    /// Which more are, as written.
+    pub patterns: String,
+    /// In which form.
+    pub form: FlameForm,
+    /// Whether what allocates is on top and its callers below.
+    pub inverted: bool,
+    /// What fills the width; the root, if `None`.
+    pub focus: Option<NodeKey>,
+    /// The function of the sandwich; the heaviest, if empty.
+    pub function: String,
+    /// How the functions are ordered.
+    pub order: FunctionOrder,
+}
+
+/// The places in the recording that [`FlameWhat`] refers to.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct FlamePlaces {
+    /// The cursor.
+    pub cursor: Option<u32>,
+    /// The selected range.
+    pub range: Option<Moments>,
+    /// The peak.
+    pub peak: u32,
+    /// The last moment.
+    pub end: u32,
+}
+
+impl FlamePlaces {
+    /// Which allocations are meant.
+    #[must_use]
+    pub fn selection(&self, what: FlameWhat) -> Selection {
+        let range = self.range.unwrap_or((0, self.end));
+        match what {
+            FlameWhat::Cursor => Selection::LiveAt(self.cursor.unwrap_or(self.peak)),
+            FlameWhat::Peak => Selection::LiveAt(self.peak),
+            FlameWhat::End => Selection::LiveAt(self.end),
+            FlameWhat::Allocated => Selection::AllocatedIn(range),
+            FlameWhat::Retained => Selection::RetainedFrom(range),
+        }
+    }
+
+    /// What a choice is called, as far as there are a cursor and a range.
+    #[must_use]
+    pub fn word(&self, what: FlameWhat) -> String {
+        let at = |moment: u32| display::event(u64::from(moment));
+        match (what, self.cursor, self.range) {
+            (FlameWhat::Cursor, Some(moment), _) => format!("live at the cursor, {}", at(moment)),
+            (FlameWhat::Cursor, None, _) => "live at the cursor (none set: peak)".to_owned(),
+            (FlameWhat::Peak, ..) => format!("live at the peak, {}", at(self.peak)),
+            (FlameWhat::End, ..) => "live at the end".to_owned(),
+            (FlameWhat::Allocated, _, None) => "allocated in the whole recording".to_owned(),
+            (FlameWhat::Allocated, _, Some(_)) => "allocated in the range".to_owned(),
+            (FlameWhat::Retained, _, None) => "allocated and never freed".to_owned(),
+            (FlameWhat::Retained, _, Some(_)) => "retained from the range".to_owned(),
+        }
+    }
+}
+
+impl FlameChoices {
+    /// Why the patterns cannot be used, if so.
+    #[must_use]
+    pub fn pattern_error(&self) -> Option<PatternError> {
+        FoldPatterns::parse(&self.patterns).err()
+    }
+}
+
+/// The search that finds what has this group on its stack.
+#[must_use]
+pub fn search_text(grouping: FrameGrouping, label: &str) -> String {
+    let quoted = |key: &str, text: &str| {
+        let text = text.replace('\\', "\\\\").replace('"', "\\\"");
+        format!("{key}:\"{text}\"")
+    };
+    let is_native = label.contains("::") && !label.contains('/');
+    match grouping {
+        FrameGrouping::Line | FrameGrouping::Function => match label.split_once(' ') {
+            Some((place, function)) if place.contains('.') && !is_native => {
+                if grouping == FrameGrouping::Line {
+                    quoted("frame", place)
+                } else {
+                    format!("{} {}", quoted("file", place), quoted("fn", function))
+                }
+            }
+            _ => quoted("fn", label),
+        },
+        FrameGrouping::File => quoted("file", label),
+        FrameGrouping::Module | FrameGrouping::Package if is_native => {
+            quoted("fn", &format!("{label}::"))
+        }
+        FrameGrouping::Module => quoted("file", &label.replace('.', "/")),
+        FrameGrouping::Package => quoted("frame", label),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn without_cursor_and_range_the_choices_still_mean_something() {
+        let none = FlamePlaces {
+            peak: 7,
+            end: 20,
+            ..FlamePlaces::default()
+        };
+        let some = FlamePlaces {
+            cursor: Some(3),
+            range: Some((4, 9)),
+            ..none
+        };
+        for (what, without, with) in [
+            (
+                FlameWhat::Cursor,
+                Selection::LiveAt(7),
+                Selection::LiveAt(3),
+            ),
+            (FlameWhat::Peak, Selection::LiveAt(7), Selection::LiveAt(7)),
+            (FlameWhat::End, Selection::LiveAt(20), Selection::LiveAt(20)),
+            (
+                FlameWhat::Allocated,
+                Selection::AllocatedIn((0, 20)),
+                Selection::AllocatedIn((4, 9)),
+            ),
+            (
+                FlameWhat::Retained,
+                Selection::RetainedFrom((0, 20)),
+                Selection::RetainedFrom((4, 9)),
+            ),
+        ] {
+            assert_eq!(none.selection(what), without);
+            assert_eq!(some.selection(what), with);
+        }
+        assert_eq!(none.word(FlameWhat::Retained), "allocated and never freed");
+        assert_eq!(some.word(FlameWhat::Cursor), "live at the cursor, event 3");
+    }
+
+    #[test]
+    fn groups_are_searched_for_by_what_names_them() {
+        use FrameGrouping::{File, Function, Line, Module, Package};
+        for (grouping, label, text) in [
+            (Line, "models/a.py:12 forward", r#"frame:"models/a.py:12""#),
+            (Line, "at::_ops::mm::call", r#"fn:"at::_ops::mm::call""#),
+            (Function, "models/a.py fn", r#"file:"models/a.py" fn:"fn""#),
+            (File, "models/a.py", r#"file:"models/a.py""#),
+            (Module, "torch.nn.linear", r#"file:"torch/nn/linear""#),
+            (Module, "at::native", r#"fn:"at::native::""#),
+            (Package, "models", r#"frame:"models""#),
+            (Line, "a \"b\"", r#"fn:"a \"b\"""#),
+        ] {
+            assert_eq!(search_text(grouping, label), text);
+        }
+    }
+
+    #[test]
+    fn patterns_are_judged() {
+        let with = |patterns: &str| FlameChoices {
+            patterns: patterns.to_owned(),
+            ..FlameChoices::default()
+        };
+        assert_eq!(with("torch/*").pattern_error(), None);
+        assert!(with("*").pattern_error().is_some());
+    }
+}

@@ -1,0 +1,240 @@
+//! One function from both sides: a list of all functions, who calls the chosen one, and what it calls.
+
+use yew::prelude::*;
+
+use super::chart::FlameChart;
+use super::sums;
+use super::tree::numbers;
+use super::window::{ROW_PX, reveal, use_window};
+use crate::components::hooks::use_answer;
+use crate::components::site_label::site_label;
+use crate::engine::Session;
+use crate::protocol::ThemeName;
+use crate::protocol::views::flame::{
+    About, Answer, FunctionOrder, FunctionRow, Question, Told, TreeKind, Wanted, Weight,
+};
+use crate::state::Shared;
+use crate::state::choices::FlameChoices;
+use vramscope_view::flame::{FlameCell, Shape};
+
+/// Properties of [`Sandwich`].
+#[derive(Properties, PartialEq)]
+pub(super) struct SandwichProps {
+    pub(super) session: Session,
+    pub(super) theme: ThemeName,
+    pub(super) about: About,
+    pub(super) choices: FlameChoices,
+    /// Takes the changed choices.
+    pub(super) choose: Callback<FlameChoices>,
+    /// The function of this label is to be looked at.
+    pub(super) on_function: Callback<String>,
+    /// What has this label on its stack is to be searched for.
+    pub(super) on_search: Callback<String>,
+}
+
+fn told(answer: &Answer) -> Option<(u32, u32, &[FunctionRow])> {
+    match &answer.told {
+        Told::Functions { rows, first, told } => Some((*rows, *first, told)),
+        _ => None,
+    }
+}
+
+/// The list and both sides.
+#[component]
+pub(super) fn Sandwich(props: &SandwichProps) -> Html {
+    let list = use_node_ref();
+    let (window, onscroll) = use_window(&list);
+    let question = window.map(|window| Question {
+        about: props.about.clone(),
+        wanted: Wanted::Functions {
+            order: props.choices.order,
+            first: window.first,
+            count: window.count,
+            theme: props.theme,
+        },
+    });
+    let answered = use_answer(&props.session, question);
+    let shown = answered.and_then(|answered| Some((answered.question.about, answered.answer?)));
+    let heaviest = use_heaviest(&shown);
+    let function = match props.choices.function.as_str() {
+        "" => heaviest,
+        chosen => Some(chosen.to_owned()),
+    };
+    let onkeydown = on_keys(props, &shown, function.as_deref(), &list);
+    html! {
+        <>
+        <div class="flame-head">
+            if let Some((about, answer)) = &shown { { sums::whole(about, answer) } } else { <span class="muted">{ "Adding up…" }</span> }
+            <span class="grow" />
+            if let Some(function) = &function { { head(props, function) } }
+        </div>
+        <div class="flame-sandwich">
+            <div class="flame-table" role="grid" aria-label="Functions" ref={list} tabindex="0" data-scrolls="" {onscroll} {onkeydown}>
+                { columns(props) }
+                if let Some((about, answer)) = &shown { { rows(props, about, answer, function.as_deref()) } }
+            </div>
+            if let Some(function) = function { { sides(props, function) } }
+        </div>
+        </>
+    }
+}
+
+/// The function at the top of the list, once it was seen there: scrolling does not change it.
+#[hook]
+fn use_heaviest(shown: &Option<(About, Shared<Answer>)>) -> Option<String> {
+    let heaviest = use_state_eq(|| None::<String>);
+    {
+        let heaviest = heaviest.setter();
+        use_effect_with(shown.clone(), move |shown| {
+            let told = shown.as_ref().and_then(|(_, answer)| told(answer));
+            if let Some((_, 0, rows)) = told {
+                let code = rows.iter().find(|row| row.is_code);
+                heaviest.set(code.or(rows.first()).map(|row| row.label.clone()));
+            }
+        });
+    }
+    (*heaviest).clone()
+}
+
+/// What can be done about the function.
+fn head(props: &SandwichProps, function: &str) -> Html {
+    let search = {
+        let label = function.to_owned();
+        props.on_search.reform(move |_: MouseEvent| label.clone())
+    };
+    html! {
+        <>
+            <span class="flame-focus" title={function.to_owned()}>{ site_label(function) }</span>
+            <button type="button" class="outlined" title="Search for what has this on its stack, in all views" onclick={search}>{ "Search for it" }</button>
+        </>
+    }
+}
+
+/// The names of the columns; those of two order the list.
+fn columns(props: &SandwichProps) -> Html {
+    let by = |order: FunctionOrder| {
+        let choices = props.choices.clone();
+        props.choose.reform(move |_: MouseEvent| FlameChoices {
+            order,
+            ..choices.clone()
+        })
+    };
+    let sorted = |order| (props.choices.order == order).then_some("descending");
+    let mark = |order| {
+        if props.choices.order == order {
+            " ▾"
+        } else {
+            ""
+        }
+    };
+    let other = if props.about.weight == Weight::Count {
+        "bytes"
+    } else {
+        "number"
+    };
+    let (total, own) = (FunctionOrder::Total, FunctionOrder::Own);
+    html! {
+        <div class="flame-row head" role="row">
+            <span class="what">{ "function" }</span>
+            <span class="number" role="columnheader" aria-sort={sorted(total)}>
+                <button type="button" title="allocated with it anywhere on the stack" onclick={by(total)}>{ "total" }{ mark(total) }</button>
+            </span>
+            <span class="number share">{ "of all" }</span>
+            <span class="number" role="columnheader" aria-sort={sorted(own)}>
+                <button type="button" title="allocated with it as the innermost frame" onclick={by(own)}>{ "self" }{ mark(own) }</button>
+            </span>
+            <span class="number">{ other }</span>
+            if props.about.filter.0 != 0 { <span class="number" title="the share that the search matches">{ "matches" }</span> }
+        </div>
+    }
+}
+
+fn rows(
+    props: &SandwichProps,
+    about: &About,
+    answer: &Shared<Answer>,
+    function: Option<&str>,
+) -> Html {
+    let Some((rows, first, told)) = told(answer) else {
+        return Html::default();
+    };
+    let has_search = about.filter.0 != 0;
+    let row = |(at, row): (usize, &FunctionRow)| {
+        let is_chosen = function == Some(row.label.as_str());
+        let [r, g, b] = row.fill;
+        let onclick = {
+            let label = row.label.clone();
+            props.on_function.reform(move |_: MouseEvent| label.clone())
+        };
+        let is_dim = has_search && row.total.matched == 0;
+        html! {
+            <div key={row.label.clone()} class={classes!("flame-row", is_chosen.then_some("chosen"), is_dim.then_some("dim"))} role="row"
+                aria-selected={is_chosen.to_string()} style={format!("top:{}px", (f64::from(first) + at as f64) * ROW_PX)} {onclick}>
+                <span class="what">
+                    <i class="swatch" style={format!("background:rgb({r} {g} {b})")} />
+                    <span class="label" title={row.label.clone()}>{ site_label(&row.label) }</span>
+                </span>
+                { numbers(about.weight, &row.total, &row.own, answer.whole.weight, has_search) }
+            </div>
+        }
+    };
+    html! {
+        <div class="flame-rows" style={format!("height:{}px", f64::from(rows) * ROW_PX)}>
+            { for told.iter().enumerate().map(row) }
+        </div>
+    }
+}
+
+/// Who calls it above, what it calls below.
+fn sides(props: &SandwichProps, function: String) -> Html {
+    let on_choose = {
+        let on_function = props.on_function.clone();
+        Callback::from(move |cell: FlameCell| {
+            if cell.is_code {
+                on_function.emit(cell.label);
+            }
+        })
+    };
+    let side = |tree: TreeKind, shape: Shape| {
+        html! {
+            <FlameChart session={props.session.clone()} theme={props.theme} about={props.about.clone()} {tree} {shape}
+                on_choose={on_choose.clone()} />
+        }
+    };
+    html! {
+        <div class="flame-sides">
+            <h3>{ "called from" }</h3>
+            { side(TreeKind::Callers(function.clone()), Shape::Flame) }
+            <h3>{ "calls" }</h3>
+            { side(TreeKind::Callees(function), Shape::Icicle) }
+        </div>
+    }
+}
+
+/// Arrows go up and down the list.
+fn on_keys(
+    props: &SandwichProps,
+    shown: &Option<(About, Shared<Answer>)>,
+    function: Option<&str>,
+    list: &NodeRef,
+) -> Callback<KeyboardEvent> {
+    let (shown, function, list) = (shown.clone(), function.map(str::to_owned), list.clone());
+    let on_function = props.on_function.clone();
+    Callback::from(move |event: KeyboardEvent| {
+        let told = shown.as_ref().and_then(|(_, answer)| told(answer));
+        let Some((_, first, rows)) = told else { return };
+        let at = rows
+            .iter()
+            .position(|row| Some(&row.label) == function.as_ref());
+        let to = match event.key().as_str() {
+            "ArrowDown" => at.map_or(0, |at| at + 1),
+            "ArrowUp" => at.map_or(0, |at| at.saturating_sub(1)),
+            _ => return,
+        };
+        event.prevent_default();
+        if let Some(row) = rows.get(to) {
+            on_function.emit(row.label.clone());
+            reveal(&list, first + to as u32, ROW_PX);
+        }
+    })
+}

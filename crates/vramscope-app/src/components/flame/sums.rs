@@ -1,0 +1,69 @@
+//! What trees come to, in words.
+
+use yew::prelude::*;
+
+use crate::components::site_label::site_label;
+use crate::protocol::views::flame::{About, Answer, Weight};
+use crate::state::sentences;
+use vramscope_core::analysis::call_tree::Sums;
+use vramscope_view::display;
+use vramscope_view::flame::{FlameCell, share_text, weight_text};
+
+/// What all that is asked about comes to, and how much of it the search matches.
+pub(super) fn whole(about: &About, answer: &Answer) -> Html {
+    let sums = answer.whole;
+    html! {
+        <>
+            <span title={display::bytes_exact(sums.bytes)}>
+                <strong>{ weight_text(about.weight, sums.weight) }</strong>
+                if about.weight != Weight::Count {
+                    { format!(" in {}", sentences::count_of(sums.count, "allocation", "allocations")) }
+                } else {
+                    { format!(", {}", display::bytes(sums.bytes)) }
+                }
+            </span>
+            if about.filter.0 != 0 {
+                <span class="flame-matches">{ matches(about.weight, &sums) }</span>
+            }
+            if answer.cut > 0 {
+                <span class="muted">{ format!("{} cut short: too deep", sentences::count_of(answer.cut, "stack", "stacks")) }</span>
+            }
+        </>
+    }
+}
+
+/// `the search matches 3.10 GiB, 12.3 %`.
+fn matches(weight: Weight, sums: &Sums) -> String {
+    format!(
+        "the search matches {}, {}",
+        weight_text(weight, sums.matched),
+        share_text(sums.matched, sums.weight)
+    )
+}
+
+/// What a box is, for its tooltip.
+pub(super) fn of_cell(about: &About, answer: &Answer, cell: &FlameCell) -> Html {
+    let (sums, weight) = (&cell.sums, about.weight);
+    let count = sentences::count_of(sums.count, "allocation", "allocations");
+    html! {
+        <>
+            <p>
+                <strong>{ weight_text(weight, sums.weight) }</strong>
+                { format!(" · {} of all", share_text(sums.weight, answer.whole.weight)) }
+            </p>
+            <p class="muted">
+                if weight == Weight::Count { { display::bytes_exact(sums.bytes) } }
+                else { { format!("{count} · {} bytes", display::count(sums.bytes)) } }
+            </p>
+            if cell.smaller > 0 {
+                <p>{ format!("{} too narrow to draw", sentences::count_of(u64::from(cell.smaller), "call", "calls")) }</p>
+            } else {
+                <p>{ site_label(&cell.label) }</p>
+                if cell.own.count > 0 && cell.own != *sums {
+                    <p class="muted">{ format!("{} of it right here", weight_text(weight, cell.own.weight)) }</p>
+                }
+            }
+            if about.filter.0 != 0 { <p>{ matches(weight, sums) }</p> }
+        </>
+    }
+}

@@ -1,0 +1,283 @@
+//! A tree as a table with rows that open.
+
+use std::rc::Rc;
+
+use yew::prelude::*;
+
+use super::sums;
+use super::window::{ROW_PX, reveal, use_window};
+use crate::components::hooks::{use_answer, use_painted};
+use crate::components::site_label::site_label;
+use crate::engine::Session;
+use crate::protocol::ThemeName;
+use crate::protocol::views::flame::{
+    About, Answer, NodeKey, Question, Told, TreeKind, TreeRow, Wanted, Weight,
+};
+use crate::state::Shared;
+use vramscope_view::display;
+use vramscope_view::flame::{share_text, weight_text};
+
+/// Indentation of a level, CSS px.
+const INDENT_PX: u32 = 12;
+/// Levels after which rows are indented no further: there would be no room for their text.
+const MOST_INDENTS: u32 = 40;
+
+/// Properties of [`TreeTable`].
+#[derive(Properties, PartialEq)]
+pub(super) struct TreeTableProps {
+    pub(super) session: Session,
+    pub(super) theme: ThemeName,
+    pub(super) about: About,
+    pub(super) tree: TreeKind,
+    /// What has this label on its stack is to be searched for.
+    pub(super) on_search: Callback<String>,
+    /// The function of this label is to be looked at from both sides.
+    pub(super) on_sandwich: Callback<String>,
+}
+
+/// Rows that were told.
+struct ToldRows<'a> {
+    rows: u32,
+    first: u32,
+    told: &'a [TreeRow],
+    open: &'a [NodeKey],
+}
+
+fn told(answer: &Answer) -> Option<ToldRows<'_>> {
+    match &answer.told {
+        Told::Rows {
+            rows,
+            first,
+            told,
+            open,
+        } => Some(ToldRows {
+            rows: *rows,
+            first: *first,
+            told,
+            open,
+        }),
+        _ => None,
+    }
+}
+
+/// The table.
+#[component]
+pub(super) fn TreeTable(props: &TreeTableProps) -> Html {
+    let list = use_node_ref();
+    let (window, onscroll) = use_window(&list);
+    let open = use_state_eq(|| None::<Rc<Vec<NodeKey>>>);
+    let chosen = use_state_eq(|| None::<NodeKey>);
+    {
+        // Other names, other rows.
+        let (open, about) = (open.setter(), &props.about);
+        let names = (
+            about.grouping,
+            about.fold,
+            about.patterns.clone(),
+            props.tree.clone(),
+        );
+        use_effect_with(names, move |_| open.set(None));
+    }
+    let question = window.map(|window| Question {
+        about: props.about.clone(),
+        wanted: Wanted::Rows {
+            tree: props.tree.clone(),
+            open: open.as_ref().map(|open| open.to_vec()),
+            first: window.first,
+            count: window.count,
+            theme: props.theme,
+        },
+    });
+    let answered = use_answer(&props.session, question);
+    let shown = answered.and_then(|answered| Some((answered.question.about, answered.answer?)));
+    use_painted("flame", shown.as_ref().map(|(_, answer)| answer.clone()));
+    let (about, answer) = match &shown {
+        Some((about, answer)) => (about.clone(), Some(answer.clone())),
+        None => (props.about.clone(), None),
+    };
+    let toggle = {
+        let (open, answer) = (open.clone(), answer.clone());
+        Callback::from(move |(key, wanted): (NodeKey, bool)| {
+            // What is open of its own accord stays so.
+            let known = answer
+                .as_ref()
+                .and_then(|answer| told(answer))
+                .map_or(&[][..], |told| told.open);
+            let mut keys = open
+                .as_ref()
+                .map_or_else(|| known.to_vec(), |open| open.to_vec());
+            keys.retain(|&other| other != key);
+            if wanted {
+                keys.push(key);
+            }
+            open.set(Some(Rc::new(keys)));
+        })
+    };
+    let onkeydown = on_keys(&answer, &chosen, &toggle, &list);
+    let rows = answer.as_ref().and_then(|answer| told(answer));
+    let row = |(at, row): (usize, &TreeRow)| {
+        let number = rows.as_ref().map_or(0, |rows| rows.first) + at as u32;
+        let is_chosen = *chosen == Some(row.key);
+        html! { <Row key={row.key.0.to_string()} row={row.clone()} {number} {is_chosen} weight={about.weight}
+        has_search={about.filter.0 != 0} whole={answer.as_ref().map_or(0, |answer| answer.whole.weight)}
+        toggle={toggle.clone()} choose={Callback::from({ let chosen = chosen.setter(); move |key| chosen.set(Some(key)) })}
+        on_search={props.on_search.clone()} on_sandwich={props.on_sandwich.clone()} /> }
+    };
+    html! {
+        <>
+        <div class="flame-head">
+            if let Some(answer) = &answer { { sums::whole(&about, answer) } } else { <span class="muted">{ "Adding up…" }</span> }
+        </div>
+        <div class="flame-table" role="treegrid" aria-label="Call tree" ref={list} tabindex="0" data-scrolls="" {onscroll} {onkeydown}>
+            { columns(&about) }
+            <div class="flame-rows" style={format!("height:{}px", rows.as_ref().map_or(0.0, |rows| f64::from(rows.rows) * ROW_PX))}>
+                if let Some(rows) = &rows { { for rows.told.iter().enumerate().map(row) } }
+            </div>
+        </div>
+        </>
+    }
+}
+
+/// The names of the columns.
+pub(super) fn columns(about: &About) -> Html {
+    html! {
+        <div class="flame-row head" role="row">
+            <span class="what">{ "call" }</span>
+            <span class="number" title="allocated here and in all that is called from here">{ "total" }</span>
+            <span class="number share">{ "of all" }</span>
+            <span class="number" title="allocated right here">{ "self" }</span>
+            <span class="number">{ if about.weight == Weight::Count { "bytes" } else { "number" } }</span>
+            if about.filter.0 != 0 { <span class="number" title="the share that the search matches">{ "matches" }</span> }
+        </div>
+    }
+}
+
+/// Arrows go up and down, open and close; Enter searches.
+fn on_keys(
+    answer: &Option<Shared<Answer>>,
+    chosen: &UseStateHandle<Option<NodeKey>>,
+    toggle: &Callback<(NodeKey, bool)>,
+    list: &NodeRef,
+) -> Callback<KeyboardEvent> {
+    let (answer, chosen, toggle, list) =
+        (answer.clone(), chosen.clone(), toggle.clone(), list.clone());
+    Callback::from(move |event: KeyboardEvent| {
+        let Some(rows) = answer.as_ref().and_then(|answer| told(answer)) else {
+            return;
+        };
+        let at = rows.told.iter().position(|row| Some(row.key) == *chosen);
+        let row = at.map(|at| &rows.told[at]);
+        let go = |to: Option<usize>| {
+            if let Some((to, row)) = to.and_then(|to| Some((to, rows.told.get(to)?))) {
+                chosen.set(Some(row.key));
+                reveal(&list, rows.first + to as u32, ROW_PX);
+            }
+        };
+        match event.key().as_str() {
+            "ArrowDown" => go(Some(at.map_or(0, |at| at + 1))),
+            "ArrowUp" => go(at.map_or(Some(0), |at| at.checked_sub(1))),
+            "ArrowRight" => match row {
+                Some(row) if row.has_children && !row.is_open => toggle.emit((row.key, true)),
+                Some(row) if row.has_children => go(at.map(|at| at + 1)),
+                _ => {}
+            },
+            "ArrowLeft" => match (row, at) {
+                (Some(row), _) if row.is_open && row.has_children => toggle.emit((row.key, false)),
+                (Some(row), Some(at)) => {
+                    go(rows.told[..at]
+                        .iter()
+                        .rposition(|above| above.depth < row.depth));
+                }
+                _ => {}
+            },
+            "Enter" | " " => {
+                if let Some(row) = row {
+                    toggle.emit((row.key, !row.is_open));
+                }
+            }
+            _ => return,
+        }
+        event.prevent_default();
+    })
+}
+
+#[derive(Properties, PartialEq)]
+struct RowProps {
+    row: TreeRow,
+    number: u32,
+    is_chosen: bool,
+    weight: Weight,
+    has_search: bool,
+    whole: u64,
+    toggle: Callback<(NodeKey, bool)>,
+    choose: Callback<NodeKey>,
+    on_search: Callback<String>,
+    on_sandwich: Callback<String>,
+}
+
+/// One row.
+#[component]
+fn Row(props: &RowProps) -> Html {
+    let row = &props.row;
+    let (key, is_open) = (row.key, row.is_open);
+    let indent = (row.depth - 1).min(MOST_INDENTS) * INDENT_PX;
+    let onclick = props.choose.reform(move |_: MouseEvent| key);
+    let turn = {
+        let toggle = props.toggle.clone();
+        Callback::from(move |_: MouseEvent| toggle.emit((key, !is_open)))
+    };
+    let tell = |to: &Callback<String>| {
+        let label = row.label.clone();
+        to.reform(move |_: MouseEvent| label.clone())
+    };
+    let [r, g, b] = row.fill;
+    let is_dim = props.has_search && row.total.matched == 0;
+    html! {
+        <div class={classes!("flame-row", props.is_chosen.then_some("chosen"), is_dim.then_some("dim"))} role="row"
+            aria-level={row.depth.to_string()} aria-expanded={row.has_children.then(|| is_open.to_string())}
+            aria-selected={props.is_chosen.to_string()}
+            style={format!("top:{}px", f64::from(props.number) * ROW_PX)} {onclick} ondblclick={turn.clone()}>
+            <span class="what" style={format!("padding-left:{indent}px")}>
+                if row.has_children {
+                    <button type="button" class="turn" tabindex="-1" aria-label={if is_open { "Close" } else { "Open" }} onclick={turn}>
+                        { if is_open { "▾" } else { "▸" } }
+                    </button>
+                } else { <span class="turn" /> }
+                <i class="swatch" style={format!("background:rgb({r} {g} {b})")} />
+                <span class="label" title={row.label.clone()}>{ site_label(&row.label) }</span>
+                if props.is_chosen && row.is_code {
+                    <button type="button" class="plain" title="Search for what has this on its stack, in all views" onclick={tell(&props.on_search)}>{ "search" }</button>
+                    <button type="button" class="plain" title="Who calls it, and what it calls, wherever it is" onclick={tell(&props.on_sandwich)}>{ "sandwich" }</button>
+                }
+            </span>
+            { numbers(props.weight, &row.total, &row.own, props.whole, props.has_search) }
+        </div>
+    }
+}
+
+/// The numbers of a row: total, share, self, number, matches.
+pub(super) fn numbers(
+    weight: Weight,
+    total: &vramscope_core::analysis::call_tree::Sums,
+    own: &vramscope_core::analysis::call_tree::Sums,
+    whole: u64,
+    has_search: bool,
+) -> Html {
+    let short = |sum: u64| match weight {
+        Weight::Count => display::count(sum),
+        _ => weight_text(weight, sum),
+    };
+    let other = match weight {
+        Weight::Count => display::bytes(total.bytes),
+        _ => display::count(total.count),
+    };
+    html! {
+        <>
+            <span class="number" title={display::bytes_exact(total.bytes)}>{ short(total.weight) }</span>
+            <span class="number share">{ share_text(total.weight, whole) }</span>
+            <span class="number" title={display::bytes_exact(own.bytes)}>{ if own.count > 0 { short(own.weight) } else { String::new() } }</span>
+            <span class="number">{ other }</span>
+            if has_search { <span class="number">{ share_text(total.matched, total.weight) }</span> }
+        </>
+    }
+}

@@ -1,0 +1,61 @@
+//! Which rows of a long list are to be seen.
+
+use web_sys::Element;
+use yew::prelude::*;
+
+use crate::components::hooks::use_plot_area;
+
+/// Height of a row, CSS px.
+pub(super) const ROW_PX: f64 = 22.0;
+/// Rows asked for beyond the visible ones on either side, so that scrolling meets them.
+const SPARE: u32 = 40;
+/// The window moves in steps of so many rows: not every px is a new question.
+const STEP: u32 = 20;
+
+/// What of a list to ask for.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub(super) struct Window {
+    /// The first row.
+    pub(super) first: u32,
+    /// How many.
+    pub(super) count: u32,
+}
+
+/// Follows the scrolling of a list: the rows to ask for, and what to set on its box.
+#[hook]
+pub(super) fn use_window(node: &NodeRef) -> (Option<Window>, Callback<Event>) {
+    let area = use_plot_area(node);
+    let top = use_state_eq(|| 0_u32);
+    let onscroll = {
+        let (top, node) = (top.setter(), node.clone());
+        Callback::from(move |_: Event| {
+            let scroll = node.cast::<Element>().map_or(0, |list| list.scroll_top());
+            top.set((f64::from(scroll) / ROW_PX) as u32 / STEP * STEP);
+        })
+    };
+    let window = area.map(|area| Window {
+        first: top.saturating_sub(SPARE),
+        count: (area.box_height_css / ROW_PX) as u32 + STEP + 2 * SPARE,
+    });
+    (window, onscroll)
+}
+
+/// Scrolls a row into view.
+pub(super) fn reveal(node: &NodeRef, row: u32, head_px: f64) {
+    let Some(list) = node.cast::<Element>() else {
+        return;
+    };
+    let (top, height) = (
+        f64::from(list.scroll_top()),
+        f64::from(list.client_height()),
+    );
+    let (from, to) = (
+        f64::from(row) * ROW_PX,
+        f64::from(row + 1) * ROW_PX + head_px,
+    );
+    if from < top {
+        list.set_scroll_top(from as i32);
+    } else if to > top + height {
+        list.set_scroll_top((to - height) as i32);
+    }
+}
