@@ -31,6 +31,7 @@ pub mod minimap;
 #[cfg(feature = "plot")]
 pub mod plot;
 pub mod raster;
+pub mod scroll;
 pub mod stacked_curves;
 pub mod theme;
 pub mod viewport;

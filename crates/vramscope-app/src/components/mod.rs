@@ -35,5 +35,6 @@ mod timeline;
 mod tooltip;
 mod top_bar;
 mod view_props;
+mod virtual_list;
 
 pub use app::{App, AppProps};

@@ -52,3 +52,36 @@ pub(crate) fn use_plot_area(node: &NodeRef) -> Option<PlotArea> {
     }
     *area
 }
+
+/// The height of the element's inner box in CSS px, kept up to date; `None` until it is laid out.
+#[hook]
+pub(crate) fn use_height(node: &NodeRef) -> Option<f64> {
+    let height = use_state_eq(|| None);
+    {
+        let (height, node) = (height.clone(), node.clone());
+        use_effect_with((), move |()| {
+            let element = node.cast::<Element>();
+            let measure = {
+                let element = element.clone();
+                move || {
+                    if let Some(element) = &element {
+                        height.set(Some(f64::from(element.client_height())));
+                    }
+                }
+            };
+            measure();
+            let on_change = Closure::<dyn FnMut()>::new(measure);
+            let observer = ResizeObserver::new(on_change.as_ref().unchecked_ref()).ok();
+            if let (Some(observer), Some(element)) = (&observer, &element) {
+                observer.observe(element);
+            }
+            move || {
+                if let Some(observer) = observer {
+                    observer.disconnect();
+                }
+                drop(on_change);
+            }
+        });
+    }
+    *height
+}

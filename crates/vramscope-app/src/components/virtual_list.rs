@@ -1,0 +1,235 @@
+//! A list of any length of which only the seen rows exist: scrolled by wheel and bar, walked by keys.
+//!
+//! The parent gives a row's content when asked and learns which rows are seen, so that it can ask its worker
+//! for them. What is active is the parent's to keep; the list shows it and scrolls to it when it changes.
+
+use std::ops::Range;
+
+use gloo::events::{EventListener, EventListenerOptions};
+use wasm_bindgen::JsCast;
+use web_sys::{Element, KeyboardEvent, WheelEvent};
+use yew::prelude::*;
+
+use vramscope_view::scroll::Scroll;
+
+use super::hooks::use_height;
+
+/// Rows that exist beyond the seen ones, so that scrolling shows no gap.
+const MORE_ROWS: u32 = 12;
+/// Rows that a wheel step of whole lines or pages moves by.
+const WHEEL_LINE_PX: f64 = 40.0;
+
+/// Properties of [`VirtualList`].
+#[derive(Properties, PartialEq)]
+pub(super) struct VirtualListProps {
+    /// What it is a list of, for those who hear it.
+    pub(super) label: AttrValue,
+    /// How many rows.
+    pub(super) rows: u32,
+    /// The height of each in CSS px.
+    pub(super) row_px: f64,
+    /// What a row holds.
+    pub(super) row: Callback<u32, Html>,
+    /// Classes of a row beside `vrow`.
+    #[prop_or_default]
+    pub(super) row_classes: Option<Callback<u32, Classes>>,
+    /// The row that keys move from; it is scrolled to whenever it changes.
+    #[prop_or_default]
+    pub(super) active: Option<u32>,
+    /// Which rows exist now, some more than are seen.
+    #[prop_or_default]
+    pub(super) on_window: Callback<Range<u32>>,
+    /// A row was clicked or walked to.
+    #[prop_or_default]
+    pub(super) on_active: Callback<u32>,
+    /// A row was double-clicked, or Enter pressed on it.
+    #[prop_or_default]
+    pub(super) on_open: Callback<u32>,
+    /// What stays above the rows and scrolls sideways with them.
+    #[prop_or_default]
+    pub(super) header: Html,
+    /// The height of that in CSS px.
+    #[prop_or_default]
+    pub(super) head_px: f64,
+    /// Whether it takes the focus when it appears.
+    #[prop_or_default]
+    pub(super) takes_focus: bool,
+}
+
+/// The list.
+#[component]
+pub(super) fn VirtualList(props: &VirtualListProps) -> Html {
+    let node = use_node_ref();
+    let top = use_state_eq(|| 0.0_f64);
+    let height_px = use_height(&node).unwrap_or(0.0);
+    let list = Scroll {
+        rows: props.rows,
+        row_px: props.row_px,
+        view_px: (height_px - props.head_px).max(0.0),
+    };
+    let now = list.clamp(*top);
+    // The scroll position that we asked for: its event tells nothing new.
+    let asked = use_mut_ref(|| f64::NAN);
+
+    let go = {
+        let (top, node, asked) = (top.clone(), node.clone(), asked.clone());
+        Callback::from(move |to: f64| {
+            let to = list.clamp(to);
+            if let Some(element) = node.cast::<Element>() {
+                *asked.borrow_mut() = list.scroll_of(to).round();
+                element.set_scroll_top(list.scroll_of(to).round() as i32);
+            }
+            top.set(to);
+        })
+    };
+    use_wheel_steps(&node, list, now, go.clone());
+    use_reveal(props.active, list, now, go.clone());
+    use_focus(&node, props.takes_focus);
+
+    let window = list.window(now, MORE_ROWS);
+    {
+        let on_window = props.on_window.clone();
+        use_effect_with(window.clone(), move |window| on_window.emit(window.clone()));
+    }
+    let onscroll = {
+        let node = node.clone();
+        Callback::from(move |_: Event| {
+            let Some(element) = node.cast::<Element>() else {
+                return;
+            };
+            let scroll_px = f64::from(element.scroll_top());
+            if (scroll_px - *asked.borrow()).abs() > 1.0 {
+                *asked.borrow_mut() = f64::NAN;
+                top.set(list.top_of(scroll_px));
+            }
+        })
+    };
+    let offset_px = list.place_px(now, window.start);
+    let rows = window.map(|row| one_row(props, row));
+    html! {
+        <div class="vlist" ref={node} tabindex="0" role="listbox" aria-label={props.label.clone()} data-scrolls=""
+            aria-activedescendant={props.active.map(row_id)} {onscroll} onkeydown={on_key(props, list)}>
+            if props.head_px > 0.0 {
+                <div class="vhead" style={format!("height:{}px", props.head_px)}>{ props.header.clone() }</div>
+            }
+            <div class="vspace" style={format!("height:{}px", list.content_px())}>
+                <div class="vrows" style={format!("transform:translateY({offset_px}px)")}>{ for rows }</div>
+            </div>
+        </div>
+    }
+}
+
+fn row_id(row: u32) -> String {
+    format!("vrow-{row}")
+}
+
+fn one_row(props: &VirtualListProps, row: u32) -> Html {
+    let is_active = props.active == Some(row);
+    let more = props
+        .row_classes
+        .as_ref()
+        .map(|classes| classes.emit(row))
+        .unwrap_or_default();
+    let classes = classes!("vrow", is_active.then_some("active"), more);
+    html! {
+        <div key={row} id={row_id(row)} class={classes} role="option" aria-selected={is_active.to_string()}
+            style={format!("height:{}px", props.row_px)}
+            onclick={props.on_active.reform(move |_| row)} ondblclick={props.on_open.reform(move |_| row)}>
+            { props.row.emit(row) }
+        </div>
+    }
+}
+
+/// Arrows, pages and ends walk; Enter opens.
+fn on_key(props: &VirtualListProps, list: Scroll) -> Callback<KeyboardEvent> {
+    let (rows, active) = (props.rows, props.active);
+    let (on_active, on_open) = (props.on_active.clone(), props.on_open.clone());
+    Callback::from(move |event: KeyboardEvent| {
+        if event.ctrl_key() || event.meta_key() || event.alt_key() || rows == 0 {
+            return;
+        }
+        let last = rows - 1;
+        let from = active.unwrap_or(0);
+        let to = match event.key().as_str() {
+            "ArrowDown" => active.map_or(0, |row| row.saturating_add(1)),
+            "ArrowUp" => from.saturating_sub(1),
+            "PageDown" => from.saturating_add(list.page()),
+            "PageUp" => from.saturating_sub(list.page()),
+            "Home" => 0,
+            "End" => last,
+            "Enter" => {
+                if let Some(row) = active {
+                    event.prevent_default();
+                    on_open.emit(row);
+                }
+                return;
+            }
+            _ => return,
+        };
+        event.prevent_default();
+        on_active.emit(to.min(last));
+    })
+}
+
+/// Where the scrollbar is stretched, the wheel moves the list by its own pixels all the same.
+#[hook]
+fn use_wheel_steps(node: &NodeRef, list: Scroll, top: f64, go: Callback<f64>) {
+    let latest = use_mut_ref(|| (list, top, go.clone()));
+    *latest.borrow_mut() = (list, top, go);
+    let node = node.clone();
+    use_effect_with(list.is_stretched(), move |&is_stretched| {
+        // Yew's own listener is passive.
+        let options = EventListenerOptions::enable_prevent_default();
+        let element = node.cast::<Element>().filter(|_| is_stretched);
+        let listener = element.map(|element| {
+            EventListener::new_with_options(&element, "wheel", options, move |event| {
+                let Some(event) = event.dyn_ref::<WheelEvent>() else {
+                    return;
+                };
+                let (list, top, go) = latest.borrow().clone();
+                if event.ctrl_key() || event.shift_key() || event.delta_y() == 0.0 {
+                    return;
+                }
+                event.prevent_default();
+                let step_px = match event.delta_mode() {
+                    WheelEvent::DOM_DELTA_LINE => WHEEL_LINE_PX,
+                    WheelEvent::DOM_DELTA_PAGE => list.view_px,
+                    _ => 1.0,
+                };
+                go.emit(top + event.delta_y() * step_px);
+            })
+        });
+        move || drop(listener)
+    });
+}
+
+/// Scrolls to the active row when it is another one, or when the list is first laid out.
+#[hook]
+fn use_reveal(active: Option<u32>, list: Scroll, top: f64, go: Callback<f64>) {
+    let is_laid_out = list.view_px > 0.0;
+    use_effect_with(
+        (active, list.rows, is_laid_out),
+        move |&(active, _, is_laid_out)| {
+            let Some(row) = active.filter(|&row| is_laid_out && row < list.rows) else {
+                return;
+            };
+            let nearest = list.reveal(top, row);
+            // What is far away comes to the middle, so that its neighbours are seen too.
+            let is_far = (nearest - top).abs() > list.view_px;
+            let to = if is_far { list.centre(row) } else { nearest };
+            if to != top {
+                go.emit(to);
+            }
+        },
+    );
+}
+
+#[hook]
+fn use_focus(node: &NodeRef, takes_focus: bool) {
+    let node = node.clone();
+    use_effect_with((), move |()| {
+        if takes_focus && let Some(element) = node.cast::<web_sys::HtmlElement>() {
+            let _ = element.focus();
+        }
+    });
+}
