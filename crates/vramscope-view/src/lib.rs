@@ -5,6 +5,7 @@
 //! - [`raster`]: the stacked timeline of every allocation as pixels, exact at every zoom;
 //! - [`map`]: addresses × time, as exact;
 //! - [`viewport`]: which part of the data is shown; pan, zoom, clamp;
+//! - [`allocator_picture`]: segments and their blocks at one moment;
 //! - [`colour`], [`theme`]: data colours and the colours of meanings;
 //! - [`axes`], [`minimap`]: ticks, and the curves of the overview;
 //! - [`chart`]: axes and curves, drawn with plotters on any backend;
@@ -15,6 +16,7 @@
 //! - [`display`]: numbers as text;
 //! - [`editor`]: where a frame's source opens.
 
+pub mod allocator_picture;
 pub mod axes;
 #[cfg(feature = "plot")]
 mod bitmap;

@@ -7,6 +7,7 @@ pub mod call_tree;
 pub mod compare;
 pub mod curves;
 pub mod details;
+pub mod event_rows;
 pub mod facts;
 pub mod filter;
 pub mod frame_groups;

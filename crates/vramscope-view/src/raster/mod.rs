@@ -32,7 +32,7 @@ use crate::colour::ColourColumn;
 use crate::theme::Theme;
 use crate::viewport::Viewport;
 use column::{Column, Scale};
-pub(crate) use shades::{DIMMED, PENDING, Shades};
+pub(crate) use shades::{DIMMED, PENDING, Shades, opaque, shadow};
 use sweep::{Coloured, Sweep};
 
 /// In a frame's ids: nothing is here. In its moments: the column lies outside the data.

@@ -124,7 +124,7 @@ impl Shades {
 }
 
 /// A pixel as the four bytes R, G, B, A in memory order (little endian).
-fn opaque(rgb: Rgb) -> u32 {
+pub(crate) fn opaque(rgb: Rgb) -> u32 {
     u32::from_le_bytes([rgb[0], rgb[1], rgb[2], 255])
 }
 
