@@ -1,6 +1,5 @@
 //! Questions a snapshot answers: one file, one question. Results are data.
 
-pub mod allocations;
 pub mod allocator_state;
 pub mod annotations;
 pub mod call_sites;
@@ -11,12 +10,15 @@ pub mod details;
 pub mod event_rows;
 pub mod facts;
 pub mod filter;
+pub mod findings;
 pub mod frame_groups;
 pub mod frames;
+pub mod gap;
 pub mod history;
 pub mod host;
 pub mod lanes;
 pub mod live_at;
+pub mod overview;
 pub mod places;
 pub mod profile;
 pub mod range_totals;

@@ -15,6 +15,7 @@ mod hostile;
 mod laws;
 mod naive;
 mod official;
+mod overview;
 mod random;
 mod real;
 mod second_opinion;

@@ -76,8 +76,7 @@ fn draw_cell<DB: DrawingBackend>(
         ink(ground, theme),
         Pos::new(HPos::Left, VPos::Center),
     );
-    // Letters have more above their middle than below.
-    let place = (left + style.px(PAD_CSS), (top + bottom) / 2 + style.px(1.0));
+    let place = (left + style.px(PAD_CSS), (top + bottom) / 2);
     root.draw(&Text::new(text, place, ink))
 }
 
