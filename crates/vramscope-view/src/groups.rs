@@ -82,12 +82,7 @@ impl Groups {
                 Self::by_ordinal(theme, labels.collect(), ordinals)
             }
             ColourMode::Pool => {
-                let of_events = contexts(snapshot).filter_map(|context| context.pool);
-                let segments = snapshot.segments.rows.iter();
-                let of_segments = segments.filter_map(|segment| segment.pool);
-                let mut pools: Vec<PoolId> = of_events.chain(of_segments).collect();
-                pools.sort_unstable();
-                pools.dedup();
+                let pools = pools(snapshot);
                 let labels = pools.iter().map(|&pool| pool_label(pool)).collect();
                 let number = |pool: PoolId| pools.binary_search(&pool).ok().map(|at| at as u32);
                 let ordinals = column(
@@ -252,10 +247,27 @@ fn contexts(snapshot: &Snapshot) -> impl Iterator<Item = &Context> {
     snapshot.contexts.rows().iter()
 }
 
+/// Every pool that a file names, ascending; a pool's place is the number of its colour.
+#[must_use]
+pub fn pools(snapshot: &Snapshot) -> Vec<PoolId> {
+    let of_events = contexts(snapshot).filter_map(|context| context.pool);
+    let segments = snapshot.segments.rows.iter();
+    let of_segments = segments.filter_map(|segment| segment.pool);
+    let mut pools: Vec<PoolId> = of_events.chain(of_segments).collect();
+    pools.sort_unstable();
+    pools.dedup();
+    pools
+}
+
 /// What a memory pool is called.
 #[must_use]
 pub fn pool_label(pool: PoolId) -> String {
-    pool.to_string()
+    match pool {
+        PoolId(0, 0) => "default pool".to_owned(),
+        PoolId(graph, 0) => format!("graph pool ({graph}, 0)"),
+        PoolId(0, handle) => format!("private pool (0, {handle})"),
+        PoolId(a, b) => format!("pool ({a}, {b})"),
+    }
 }
 
 #[cfg(test)]

@@ -13,6 +13,7 @@
 //! - [`flame`]: call trees as flame graphs and as tables;
 //! - [`groups`]: what the colours mean, for a whole snapshot;
 //! - [`change_flame`], [`stacked_curves`]: two sides compared, by call path and over time;
+//! - [`header`], [`lanes`], [`marks`], [`reserved`], [`ruler`]: what lies above and over the timeline;
 //! - [`display`]: numbers as text;
 //! - [`editor`]: where a frame's source opens.
 
@@ -28,11 +29,16 @@ pub mod display;
 pub mod editor;
 pub mod flame;
 pub mod groups;
+pub mod header;
+pub mod lanes;
 pub mod map;
+pub mod marks;
 pub mod minimap;
 #[cfg(feature = "plot")]
 pub mod plot;
 pub mod raster;
+pub mod reserved;
+pub mod ruler;
 pub mod scroll;
 pub mod stacked_curves;
 pub mod theme;

@@ -3,10 +3,7 @@
 
 pub mod clipboard;
 pub mod clock;
-pub mod download;
 pub mod files;
-pub mod history;
-pub mod picture;
 pub mod url;
 
 use wasm_bindgen::{JsCast, JsValue};

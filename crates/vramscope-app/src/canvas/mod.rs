@@ -8,6 +8,8 @@
 
 mod axes;
 mod flame;
+mod lanes;
+mod lines;
 mod overlay;
 mod picture;
 mod placement;
@@ -15,6 +17,8 @@ mod plot_area;
 mod timeline;
 
 pub(crate) use flame::draw_flame;
+pub(crate) use lanes::LanesPicture;
+pub(crate) use lines::LinesPicture;
 pub use plot_area::PlotArea;
 pub use timeline::TimelineCanvas;
 

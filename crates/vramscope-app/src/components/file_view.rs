@@ -76,7 +76,7 @@ fn ReadyFile(props: &ReadyFileProps) -> Html {
     use_questions(session, look, file.view());
     let Some((facts, view)) = file.facts().zip(file.view()) else {
         return html! {
-            <main class="workspace"><Rail view={ViewKind::Facts} /><FactsView session={session.clone()} file={file.clone()} theme={props.theme} /></main>
+            <main class="workspace"><Rail view={ViewKind::Facts} /><FactsView file={file.clone()} /></main>
         };
     };
     let given = ViewProps {
@@ -84,11 +84,14 @@ fn ReadyFile(props: &ReadyFileProps) -> Html {
         id: props.id,
         file: file.clone(),
         look,
-        bounds: facts.bounds(file.picture, file.axis),
+        bounds: file
+            .bounds()
+            .unwrap_or_else(|| facts.bounds(file.picture, file.axis)),
         view: view.clone(),
         search: state.search.clone(),
         choices: state.choices.clone(),
         box_mode: state.box_mode,
+        ruler_mode: state.ruler_mode,
         tabs: state.tabs.clone(),
     };
     let center = match state.view {
@@ -100,9 +103,7 @@ fn ReadyFile(props: &ReadyFileProps) -> Html {
         ViewKind::Flame => html! { <FlameView ..given /> },
         ViewKind::Table => html! { <TableView ..given /> },
         ViewKind::Compare => html! { <CompareView ..given /> },
-        ViewKind::Facts => {
-            html! { <FactsView session={session.clone()} file={file.clone()} theme={props.theme} /> }
-        }
+        ViewKind::Facts => html! { <FactsView file={file.clone()} /> },
     };
     html! {
         <>
@@ -110,7 +111,7 @@ fn ReadyFile(props: &ReadyFileProps) -> Html {
             <main class="workspace">
                 <Rail view={state.view} />
                 { center }
-                <DetailsPanel session={session.clone()} {look} facts={facts.clone()} view={view.clone()}
+                <DetailsPanel session={session.clone()} {look} facts={facts.clone()} view={view.clone()} lanes={state.choices.lanes}
                     is_open={state.details_open} width_px={state.details_width_px} />
             </main>
         </>

@@ -1,7 +1,10 @@
-//! The views that are pictures over the x axis: the strip, then the picture.
+//! The views that are pictures over the x axis: the strip, then lanes and marks, then the picture.
 
 use yew::prelude::*;
 
+use super::commands::use_commands;
+use super::hooks::use_plot_area;
+use super::lanes::{Lanes, use_shown, use_walk};
 use super::strip::Strip;
 use super::timeline::Timeline;
 use super::view_props::ViewProps;
@@ -10,23 +13,44 @@ use crate::protocol::Picture;
 /// The timeline, the segment timeline or the map.
 #[component]
 pub(super) fn PicturedView(props: &ViewProps) -> Html {
+    let commands = use_commands();
+    let node = use_node_ref();
+    let area = use_plot_area(&node);
     let ViewProps {
         session,
+        file,
         look,
         bounds,
         view,
+        choices,
         box_mode,
+        ruler_mode,
         ..
     } = props.clone();
+    let lines = file
+        .facts()
+        .map(|facts| choices.lanes.lines(facts, look.picture));
+    let lines = lines.unwrap_or_default();
+    let shown = use_shown(&session, look, view.region, area, lines);
+    use_walk(&session, look, view.walk, commands.dispatch);
     let (class, label) = match look.picture {
         Picture::Timeline => ("timeline", "Timeline"),
         Picture::Segments => ("segments", "Segments"),
         Picture::Map => ("map", "Map"),
     };
+    let capacity_bytes = file
+        .facts()
+        .and_then(|facts| choices.lanes.known_capacity(facts));
     html! {
-        <section class={classes!("view", class)} aria-label={label}>
-            <Strip session={session.clone()} {look} {bounds} region={view.region} overview={view.overview.clone()} />
-            <Timeline {session} {look} {bounds} {view} {box_mode} />
+        <section class={classes!("view", class)} aria-label={label} ref={node}>
+            <Strip session={session.clone()} {look} {bounds} region={view.region} overview={view.overview.clone()}
+                {capacity_bytes} cursor_x={view.cursor_x()} range={view.range} />
+            if let Some((area, facts)) = area.zip(file.facts()) {
+                <Lanes session={session.clone()} {look} facts={facts.lines.clone()} choices={choices.lanes}
+                    region={view.region} {area} shown={shown.clone()} />
+            }
+            <Timeline {session} {look} {bounds} {view} {box_mode} {ruler_mode} {shown}
+                capacity_bytes={lines.capacity_bytes} />
         </section>
     }
 }

@@ -13,6 +13,7 @@ use vramscope_view::display;
 pub(super) struct StatusBarProps {
     pub(super) tab: Option<Rc<Tab>>,
     pub(super) box_mode: bool,
+    pub(super) ruler_mode: bool,
 }
 
 /// The line at the bottom.
@@ -24,6 +25,7 @@ pub(super) fn StatusBar(props: &StatusBarProps) -> Html {
         <footer class="statusbar">
             { props.tab.as_ref().and_then(|tab| place(tab)) }
             if props.box_mode { <span class="hint">{ "Drag a box to zoom to it · Escape cancels" }</span> }
+            if props.ruler_mode { <span class="hint">{ "Drag to measure · M or Escape ends" }</span> }
             <span class="grow" />
             { props.tab.as_ref().and_then(|tab| tab.ready()).and_then(|file| notes(file, &commands)) }
             if props.tab.is_none() { <span class="muted">{ "Nothing leaves this page" }</span> }

@@ -4,12 +4,13 @@ use web_sys::{Element, HtmlElement};
 use yew::prelude::*;
 
 use super::commands::use_commands;
-use super::hooks::use_plot_area;
-use super::strip_picture;
+use super::hooks::{use_answer, use_plot_area};
+use super::strip_picture::{self, StripLines};
 use crate::engine::Session;
+use crate::protocol::views::lanes::{Answer, Question, StepMarks};
 use crate::protocol::{Bounds, Look, Overview, Request};
 use crate::state::brush::{self, Brush};
-use crate::state::{Action, Navigation, Region, Shared};
+use crate::state::{Action, Navigation, Region, Shared, lane_words};
 
 /// Properties of [`Strip`].
 #[derive(Properties, PartialEq)]
@@ -20,6 +21,12 @@ pub(super) struct StripProps {
     pub(super) bounds: Bounds,
     pub(super) region: Region,
     pub(super) overview: Option<Shared<Overview>>,
+    /// The device's capacity, where it is known.
+    pub(super) capacity_bytes: Option<u64>,
+    /// Where the cursor is.
+    pub(super) cursor_x: Option<f64>,
+    /// What is selected.
+    pub(super) range: Option<(f64, f64)>,
 }
 
 /// The strip.
@@ -46,13 +53,25 @@ pub(super) fn Strip(props: &StripProps) -> Html {
             }
         },
     );
+    let steps = use_steps(props);
     // Panning and zooming move the brush only.
     let picture = use_memo(
-        (props.overview.clone(), area, props.look.theme),
-        |(overview, area, theme)| {
+        (
+            props.overview.clone(),
+            steps.clone(),
+            area,
+            props.look.theme,
+            props.capacity_bytes,
+        ),
+        |(overview, steps, area, theme, capacity_bytes)| {
             let (overview, area) = overview.as_ref().zip(*area)?;
+            let steps = steps.as_ref().map_or(&[][..], |steps| &steps.starts);
+            let lines = StripLines {
+                steps,
+                capacity_bytes: *capacity_bytes,
+            };
             Some(Html::from_html_unchecked(
-                strip_picture::svg(overview, area, *theme).into(),
+                strip_picture::svg(overview, &lines, area, *theme).into(),
             ))
         },
     );
@@ -128,16 +147,28 @@ pub(super) fn Strip(props: &StripProps) -> Html {
     let is_whole = region.x_min <= 0.0 && region.x_max >= x_end;
     html! {
         <div class="strip">
-        <p class="key" aria-hidden="true">
+        <p class="key">
             if props.overview.as_ref().is_some_and(|overview| !overview.reserved_bytes.is_empty()) {
                 <span class="reserved">{ "reserved" }</span>
             }
             <span class="active">{ "active" }</span>
+            if props.capacity_bytes.is_some() {
+                <span class="capacity">{ "capacity" }</span>
+            }
+            if let Some(title) = steps.as_ref().and_then(lane_words::steps) {
+                <span class="steps" {title}>{ "steps" }</span>
+            }
         </p>
         <div class="field" ref={node} role="img" title="Drag to show a range; double click shows everything"
             aria-label="Active and reserved memory over the whole recording"
             {onpointerdown} {onpointermove} {onpointerup} {onpointercancel} {onlostpointercapture} {ondblclick}>
             { (*picture).clone() }
+            if let Some((from, to)) = props.range {
+                <div class="selected" style={format!("left:{};width:{}", percent(from), percent(to - from))} />
+            }
+            if let Some(x) = props.cursor_x {
+                <div class="at" style={format!("left:{}", percent(x))} />
+            }
             if !is_whole {
                 <div class="shade" style={format!("left:0;width:{}", percent(region.x_min))} />
                 <div class="shade" style={format!("left:{};right:0", percent(region.x_max))} />
@@ -145,5 +176,20 @@ pub(super) fn Strip(props: &StripProps) -> Html {
             }
         </div>
         </div>
+    }
+}
+
+/// The training steps on the axis shown.
+#[hook]
+fn use_steps(props: &StripProps) -> Option<StepMarks> {
+    let question = Question::Steps {
+        device: props.look.device,
+        axis: props.look.axis,
+    };
+    let answered = use_answer(&props.session, Some(question.clone()))?;
+    let answer = answered.answer.filter(|_| answered.question == question)?;
+    match &*answer {
+        Answer::Steps(steps) => Some(steps.clone()),
+        _ => None,
     }
 }

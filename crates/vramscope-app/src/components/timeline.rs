@@ -5,6 +5,7 @@ use yew::prelude::*;
 
 use super::commands::use_commands;
 use super::hooks::{PointerHandlers, use_plot_area, use_pointer, use_wheel};
+use super::lanes::{Lines, ShownPart};
 use super::marks::Marks;
 use super::tooltip::Tooltip;
 use crate::canvas::{BoxCss, Canvases, PlotArea, TimelineCanvas};
@@ -23,6 +24,12 @@ pub(super) struct TimelineProps {
     pub(super) view: DeviceView,
     /// Whether the next drag zooms to a box.
     pub(super) box_mode: bool,
+    /// Whether drags measure.
+    pub(super) ruler_mode: bool,
+    /// What the worker found for about the visible part.
+    pub(super) shown: Option<ShownPart>,
+    /// The device's capacity, where it is to be drawn.
+    pub(super) capacity_bytes: Option<u64>,
 }
 
 /// The timeline of one device.
@@ -33,7 +40,12 @@ pub(super) fn Timeline(props: &TimelineProps) -> Html {
     let area = use_plot_area(&stage);
     let nodes = [use_node_ref(), use_node_ref(), use_node_ref()];
     let canvas = use_canvas(&props.session, &nodes);
-    let pointer = use_pointer(area, props.box_mode, commands.dispatch.clone());
+    let drag_mode = match (props.box_mode, props.ruler_mode) {
+        (true, _) => Some(DragKind::Box),
+        (false, true) => Some(DragKind::Ruler),
+        (false, false) => None,
+    };
+    let pointer = use_pointer(area, drag_mode, commands.dispatch.clone());
     let (at, draft) = (*pointer.at, *pointer.draft);
 
     use_picture(&canvas, area, props, at);
@@ -50,7 +62,7 @@ pub(super) fn Timeline(props: &TimelineProps) -> Html {
     let ondblclick = commands.on(Action::Navigate(Navigation::FitPinned));
     let mode = match draft {
         Some((DragKind::Range, ..)) => Some("selecting"),
-        _ if props.box_mode => Some("boxing"),
+        _ if props.box_mode || props.ruler_mode => Some("boxing"),
         _ => pointer.is_panning.then_some("panning"),
     };
     let [picture, axes, overlay] = nodes;
@@ -70,6 +82,8 @@ pub(super) fn Timeline(props: &TimelineProps) -> Html {
             <canvas ref={picture} />
             <canvas ref={overlay} />
             if let Some(area) = area {
+                <Lines look={props.look} region={props.view.region} {area} shown={props.shown.clone()}
+                    capacity_bytes={props.capacity_bytes} ruler_mode={props.ruler_mode} {draft} />
                 <Marks {area} region={props.view.region} cursor_x={props.view.cursor_x()} overview={props.view.overview.clone()}
                     range={props.view.range} draft={draft.filter(|(kind, ..)| *kind == DragKind::Range)} />
                 if let (true, Some(at), Some(hit)) = (shows_tooltip, at, &props.view.hovered) {

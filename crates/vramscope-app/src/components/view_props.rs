@@ -29,6 +29,8 @@ pub(super) struct ViewProps {
     pub(super) choices: Choices,
     /// Whether the next drag zooms to a box.
     pub(super) box_mode: bool,
+    /// Whether drags measure.
+    pub(super) ruler_mode: bool,
     /// All open files, for what compares them.
     pub(super) tabs: Vec<Rc<Tab>>,
 }

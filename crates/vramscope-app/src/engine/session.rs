@@ -8,7 +8,6 @@ use wasm_bindgen::{JsCast, JsValue};
 use web_sys::ImageBitmap;
 use yew::Callback;
 
-use super::Source;
 use super::port::{Port, internal};
 use crate::browser::clock;
 use crate::protocol::{
@@ -51,8 +50,6 @@ pub struct Session {
 struct Inner {
     id: SessionId,
     name: String,
-    /// Where it was fetched from.
-    url: Option<String>,
     port: RefCell<Option<Port>>,
     listener: Callback<Reply>,
     /// Weak: the canvas holds the session.
@@ -74,12 +71,12 @@ impl Session {
     /// `on_settled` is called once, when the file is open or has failed.
     pub(super) fn new(
         id: SessionId,
-        source: &Source,
+        name: String,
         port: Port,
         listener: Callback<Reply>,
         on_settled: impl FnOnce() + 'static,
     ) -> Self {
-        let session = Self::without_port(id, source, listener);
+        let session = Self::without_port(id, name, listener);
         session.inner.on_settled.replace(Some(Box::new(on_settled)));
         // Weak: a worker must not keep alive the session that would end it.
         let weak = Rc::downgrade(&session.inner);
@@ -95,11 +92,11 @@ impl Session {
     /// A session whose worker could not be started.
     pub(super) fn dead(
         id: SessionId,
-        source: &Source,
+        name: String,
         listener: Callback<Reply>,
         error: &JsValue,
     ) -> Self {
-        let session = Self::without_port(id, source, listener);
+        let session = Self::without_port(id, name, listener);
         let inner = session.inner.clone();
         let why = crate::browser::error_text(error);
         wasm_bindgen_futures::spawn_local(async move {
@@ -110,14 +107,10 @@ impl Session {
         session
     }
 
-    fn without_port(id: SessionId, source: &Source, listener: Callback<Reply>) -> Self {
+    fn without_port(id: SessionId, name: String, listener: Callback<Reply>) -> Self {
         let inner = Inner {
             id,
-            name: source.name(),
-            url: match source {
-                Source::Url(url) => Some(url.clone()),
-                Source::File(_) => None,
-            },
+            name,
             port: RefCell::new(None),
             listener,
             canvas: RefCell::new(None),
@@ -140,12 +133,6 @@ impl Session {
     #[must_use]
     pub fn name(&self) -> &str {
         &self.inner.name
-    }
-
-    /// Where the file was fetched from, as the page was told; `None` for a file of the user's machine.
-    #[must_use]
-    pub fn url(&self) -> Option<&str> {
-        self.inner.url.as_deref()
     }
 
     /// Asks the worker; the answer goes to the listener. Nothing happens once the session is closed.

@@ -3,6 +3,7 @@
 use serde::{Deserialize, Serialize};
 use vramscope_core::model::DeviceIndex;
 
+use super::views::lanes::LineFacts;
 use super::{Axis, Bounds, Picture};
 
 /// What a worker is doing with a file.
@@ -90,6 +91,8 @@ pub struct DeviceFacts {
     pub axes: Axes,
     /// How high each picture is.
     pub heights: Heights,
+    /// What there is to show above and over its picture.
+    pub lines: LineFacts,
     /// How many allocations failed.
     pub ooms: u64,
     /// What is special about this device, e.g. "recording began after 12 live allocations".
@@ -97,6 +100,29 @@ pub struct DeviceFacts {
 }
 
 impl DeviceFacts {
+    /// A device without anything, for tests to fill in.
+    #[cfg(test)]
+    pub(crate) fn example() -> Self {
+        Self {
+            device: 0,
+            events: 0,
+            allocations: 0,
+            peak_bytes: 0,
+            peak_moment: 0,
+            final_bytes: 0,
+            peak_reserved_bytes: 0,
+            time_span_us: None,
+            axes: Axes {
+                events: Bounds::new(1.0, 0),
+                time: None,
+            },
+            heights: Heights::default(),
+            lines: LineFacts::default(),
+            ooms: 0,
+            notes: Vec::new(),
+        }
+    }
+
     /// The whole of a picture on an axis.
     #[must_use]
     pub fn bounds(&self, picture: Picture, axis: Axis) -> Bounds {

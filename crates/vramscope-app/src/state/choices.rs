@@ -13,7 +13,7 @@ use serde::{Deserialize, Serialize};
 pub use allocator::AllocatorChoices;
 pub use compare::CompareChoices;
 pub use flame::{FlameChoices, FlameForm, FlamePlaces, FlameWhat, search_text};
-pub use lanes::LanesChoices;
+pub use lanes::{LanesChoices, Lines};
 pub use overview::OverviewChoices;
 pub use segments::SegmentsChoices;
 pub use table::TableChoices;

@@ -2,9 +2,8 @@
 
 use std::rc::Rc;
 
-use super::permalink::Place;
 use super::view::DeviceView;
-use super::{Navigation, Shared};
+use super::{LanesChoices, Navigation, Shared};
 use crate::engine::SessionId;
 use crate::protocol::{Axis, Bounds, DeviceFacts, Failure, Note, Opened, Picture, Progress, Reply};
 
@@ -43,6 +42,8 @@ pub struct OpenFile {
     pub picture: Picture,
     /// What is shown of each device, in the same order.
     pub views: Vec<DeviceView>,
+    /// What is drawn over the picture, for all files alike: the height of the whole depends on it.
+    pub lanes: LanesChoices,
     /// Numbers of the notes (see [`OpenFile::notes`]) that the user has closed, for all devices together.
     dismissed: Vec<(usize, usize)>,
 }
@@ -93,6 +94,7 @@ impl OpenFile {
             axis: Axis::Events,
             picture: Picture::Timeline,
             views,
+            lanes: LanesChoices::default(),
             dismissed: Vec::new(),
         }
     }
@@ -159,7 +161,30 @@ impl OpenFile {
     /// The whole of the shown picture; `None` for a snapshot without devices.
     #[must_use]
     pub fn bounds(&self) -> Option<Bounds> {
-        Some(self.facts()?.bounds(self.picture, self.axis))
+        Some(self.bounds_of(self.facts()?, self.axis))
+    }
+
+    fn bounds_of(&self, facts: &DeviceFacts, axis: Axis) -> Bounds {
+        self.lanes.bounds(facts, self.picture, axis)
+    }
+
+    /// Something else is drawn over the picture; where all heights were shown, they still are.
+    pub(super) fn choose_lines(&mut self, lanes: LanesChoices) {
+        let before = self.bounds();
+        self.lanes = lanes;
+        if let (Some(before), Some(after)) = (before, self.bounds())
+            && let Some(view) = self.view_mut()
+        {
+            view.fit_heights(&before, &after);
+        }
+    }
+
+    /// The allocation above or below the pinned one is to be pinned.
+    pub(super) fn walk(&mut self, up: bool) {
+        let Some(bounds) = self.bounds() else { return };
+        if let Some(view) = self.view_mut() {
+            view.walk(up, &bounds);
+        }
     }
 
     pub(super) fn choose_picture(&mut self, picture: Picture) {
@@ -167,26 +192,6 @@ impl OpenFile {
         let Some(bounds) = self.bounds() else { return };
         if let Some(view) = self.view_mut() {
             view.choose_picture(picture, &bounds);
-        }
-    }
-
-    /// Shows a place, as far as the file has it.
-    pub(super) fn restore(&mut self, place: &Place) {
-        let devices = &self.opened.devices;
-        let of_device = |device| devices.iter().position(|facts| facts.device == device);
-        self.choose_device(place.device.and_then(of_device).unwrap_or(0));
-        self.choose_axis(place.axis);
-        self.choose_picture(place.picture);
-        let Some((facts, bounds)) = self.facts().cloned().zip(self.bounds()) else {
-            return;
-        };
-        let place = Place {
-            cursor: place.cursor.map(|moment| moment.min(facts.events)),
-            pinned: place.pinned.filter(|id| id.0 < facts.allocations),
-            ..place.clone()
-        };
-        if let Some(view) = self.view_mut() {
-            view.restore(&place, &bounds);
         }
     }
 
@@ -209,7 +214,7 @@ impl OpenFile {
         if facts.axes.time.is_none() {
             self.axis = Axis::Events;
         }
-        let of = |axis| facts.bounds(self.picture, axis);
+        let of = |axis| self.lanes.bounds(facts, self.picture, axis);
         let (axis, bounds) = (self.axis, of(self.axis));
         if let Some(view) = self.views.get_mut(self.device) {
             view.choose_axis(axis, &of(view.axis), &bounds);
@@ -245,7 +250,7 @@ impl OpenFile {
         };
         let Some(place) = place else { return };
         if let (Some(view), Some(facts)) = (self.views.get_mut(place), devices.get(place)) {
-            view.take(reply, &facts.bounds(self.picture, self.axis));
+            view.take(reply, &self.lanes.bounds(facts, self.picture, self.axis));
         }
     }
 }

@@ -19,6 +19,8 @@ pub enum DragKind {
     Range,
     /// Zooms to a box.
     Box,
+    /// Measures.
+    Ruler,
 }
 
 /// What the pointers that are down are doing.
@@ -120,7 +122,7 @@ impl Gesture {
             (Some(drag), []) if !drag.moved => Outcome::Click(drag.start),
             (
                 Some(Drag {
-                    kind: kind @ (DragKind::Range | DragKind::Box),
+                    kind: kind @ (DragKind::Range | DragKind::Box | DragKind::Ruler),
                     start,
                     ..
                 }),

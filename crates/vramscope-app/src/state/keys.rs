@@ -74,6 +74,10 @@ pub const HELP: [(&str, &[HelpLine]); 5] = [
                 "fit the view to it; F does so for the pinned one",
             ),
             (&["[", "]"], "previous and next event of the pinned one"),
+            (
+                &[",", "."],
+                "pin the allocation below or above, at the cursor or the peak",
+            ),
             (&["I"], "fold the details panel away, and back"),
             (&["Escape"], "let go: of help, box, pin, selection in turn"),
         ],
@@ -84,6 +88,11 @@ pub const HELP: [(&str, &[HelpLine]); 5] = [
             (
                 &["Alt drag"],
                 "select a range; the status bar says what it holds",
+            ),
+            (&["M"], "then drag: measure bytes, and events or time"),
+            (
+                &["lanes above"],
+                "click: show a named range; with Alt select it; marks: go to their moment",
             ),
             (
                 &["strip above"],
@@ -137,6 +146,9 @@ pub fn command(press: &Press, state: &State) -> Option<Command> {
         "i" | "I" => Action::Details(!state.details_open),
         _ if state.view.picture().is_none() => return None,
         "b" | "B" => Action::BoxMode(!state.box_mode),
+        "m" | "M" => Action::RulerMode(!state.ruler_mode),
+        "," => Action::Walk(false),
+        "." => Action::Walk(true),
         key => Action::Navigate(navigation(key, press.shift)?),
     };
     Some(Command::Act(action))

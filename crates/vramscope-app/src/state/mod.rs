@@ -12,8 +12,8 @@ pub mod choices;
 mod file;
 pub mod gesture;
 pub mod keys;
+pub mod lane_words;
 mod navigation;
-pub mod permalink;
 pub mod sentences;
 mod shared;
 pub mod stacks;
@@ -27,12 +27,11 @@ use serde::{Deserialize, Serialize};
 use vramscope_core::analysis::selection::Moments;
 use yew::Reducible;
 
-pub use choices::{Choices, Chosen};
+pub use choices::{Choices, Chosen, LanesChoices, Lines};
 pub use file::{OpenFile, Phase, Tab};
 pub use navigation::{Navigation, Region};
-pub use permalink::Permalink;
 pub use shared::Shared;
-pub use view::{Click, Cursor, DeviceView, Hovered};
+pub use view::{Click, Cursor, DeviceView, Hovered, Walk};
 
 use crate::engine::SessionId;
 use crate::protocol::{Axis, ColourBy, FilterId, Picture, Reply, ThemeName};
@@ -204,10 +203,10 @@ pub struct State {
     pub details_width_px: f64,
     /// Whether the next drag zooms to a box.
     pub box_mode: bool,
+    /// Whether drags measure.
+    pub ruler_mode: bool,
     /// Whether the help is shown.
     pub help_open: bool,
-    /// What to show once its file is open.
-    pub wanted: Option<Rc<Permalink>>,
 }
 
 impl Default for State {
@@ -223,8 +222,8 @@ impl Default for State {
             details_open: true,
             details_width_px: 360.0,
             box_mode: false,
+            ruler_mode: false,
             help_open: false,
-            wanted: None,
         }
     }
 }
@@ -267,8 +266,6 @@ pub enum Action {
     Moment(u32),
     /// The range between two moments is selected.
     SelectMoments(Moments),
-    /// What an address says is shown, or as soon as its file is open.
-    Restore(Box<Permalink>),
     /// Light, dark or the system's.
     Theme(ThemeChoice),
     /// The visible part changes.
@@ -287,6 +284,12 @@ pub enum Action {
     LetGo,
     /// The next drag zooms to a box, or does not.
     BoxMode(bool),
+    /// Drags measure, or do not.
+    RulerMode(bool),
+    /// The allocation above (`true`) or below the pinned one is pinned.
+    Walk(bool),
+    /// A walk has led to an allocation, or to the end of the stack.
+    Walked(Option<AllocationId>),
     /// The help is shown or hidden.
     Help(bool),
     /// The details panel is folded or unfolded.
@@ -334,11 +337,7 @@ impl State {
             }
             Action::Reply(id, reply) => {
                 let had_click = self.has_click();
-                let has_opened = matches!(*reply, Reply::Opened(_));
                 self.edit_tab(id, |tab| tab.take(*reply));
-                if has_opened {
-                    self.restore_wanted(id);
-                }
                 // The click is answered now.
                 self.details_open |= had_click && !self.has_click() && self.has_pin();
             }
@@ -351,11 +350,16 @@ impl State {
             Action::Search(text) => self.search.set(text),
             Action::RefreshSearch => self.search.refresh(),
             Action::Choose(chosen) => self.choices.take(chosen),
+            Action::Walk(up) => self.edit_file(|file| file.walk(up)),
+            Action::Walked(to) => {
+                self.edit_view(|view| view.walked(to));
+                self.details_open |= to.is_some();
+            }
             Action::Moment(moment) => self.edit_file(|file| file.go_to_moment(moment)),
             Action::SelectMoments(moments) => self.edit_view(|view| view.select_moments(moments)),
-            Action::Restore(link) => self.restore(*link),
             Action::Theme(theme) => self.theme = theme,
-            Action::BoxMode(on) => self.box_mode = on,
+            Action::BoxMode(on) => (self.box_mode, self.ruler_mode) = (on, false),
+            Action::RulerMode(on) => (self.box_mode, self.ruler_mode) = (false, on),
             Action::Help(open) => self.help_open = open,
             Action::Details(open) => self.details_open = open,
             Action::DetailsWidth(width_px) => {
@@ -387,6 +391,7 @@ impl State {
     fn show(&mut self, view: ViewKind) {
         self.view = view;
         self.box_mode &= view.picture().is_some();
+        self.ruler_mode &= view.picture().is_some();
         self.follow_view();
     }
 
@@ -394,35 +399,6 @@ impl State {
     fn follow_view(&mut self) {
         if let Some(picture) = self.view.picture() {
             self.edit_file(|file| file.choose_picture(picture));
-        }
-    }
-
-    /// Shows what a permalink says; if its file is not open, the start page until it is.
-    fn restore(&mut self, link: Permalink) {
-        let key = link.file.as_ref();
-        let tab = key.and_then(|key| self.tabs.iter().find(|tab| key.is_of(tab)));
-        self.current = tab.map(|tab| tab.id);
-        if self.current.is_none() {
-            self.wanted = key.is_some().then(|| Rc::new(link));
-            return;
-        }
-        self.view = link.view;
-        self.colour_by = link.colour_by;
-        self.search.set(link.search);
-        self.choices = link.choices;
-        self.edit_file(|file| file.restore(&link.place));
-        self.box_mode = false;
-    }
-
-    /// Shows what was wanted if this is its file.
-    fn restore_wanted(&mut self, id: SessionId) {
-        let tab = self.tabs.iter().find(|tab| tab.id == id);
-        let is_it = |link: &Rc<Permalink>| {
-            let key = link.file.as_ref().zip(tab);
-            key.is_some_and(|(key, tab)| key.is_of(tab))
-        };
-        if let Some(link) = self.wanted.take_if(|link| is_it(link)) {
-            self.restore((*link).clone());
         }
     }
 
@@ -454,10 +430,22 @@ impl State {
     fn let_go(&mut self) {
         if self.help_open {
             self.help_open = false;
-        } else if self.box_mode {
-            self.box_mode = false;
+        } else if self.box_mode || self.ruler_mode {
+            (self.box_mode, self.ruler_mode) = (false, false);
         } else {
             self.edit_view(DeviceView::let_go);
+        }
+    }
+
+    /// What is drawn over pictures is chosen for all files alike, those that open later included.
+    fn share_lines(&mut self) {
+        let lanes = self.choices.lanes;
+        for tab in &mut self.tabs {
+            if tab.ready().is_some_and(|file| file.lanes != lanes)
+                && let Phase::Ready(file) = &mut Rc::make_mut(tab).phase
+            {
+                Rc::make_mut(file).choose_lines(lanes);
+            }
         }
     }
 
@@ -490,7 +478,9 @@ impl Reducible for State {
 
     fn reduce(self: Rc<Self>, action: Action) -> Rc<Self> {
         let mut state = self;
-        Rc::make_mut(&mut state).apply(action);
+        let inner = Rc::make_mut(&mut state);
+        inner.apply(action);
+        inner.share_lines();
         state
     }
 }

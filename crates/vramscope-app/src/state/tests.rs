@@ -78,6 +78,7 @@ fn opened() -> Opened {
         moment: None,
     };
     let device = |device, times: Option<f64>| DeviceFacts {
+        lines: crate::protocol::views::lanes::LineFacts::default(),
         device,
         events: 999,
         allocations: 50,

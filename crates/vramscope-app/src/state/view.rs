@@ -2,7 +2,6 @@
 
 use super::Shared;
 use super::navigation::{self, Navigation, Region};
-use super::permalink::Place;
 use crate::protocol::{
     Axis, Bounds, Details, DeviceFacts, DrawRequest, Hit, HitOn, Legend, MomentFacts, Overview,
     Picture, RangeFacts, Reply,
@@ -75,6 +74,17 @@ enum Reveal {
     IfHidden,
 }
 
+/// The way to the next allocation in the stack of bands.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Walk {
+    /// Up rather than down.
+    pub up: bool,
+    /// From this one; `None` = from the end of the stack.
+    pub from: Option<AllocationId>,
+    /// At this moment.
+    pub moment: u32,
+}
+
 /// What is shown of one device.
 #[derive(Clone, PartialEq, Debug)]
 pub struct DeviceView {
@@ -110,6 +120,8 @@ pub struct DeviceView {
     /// The click that waits for an answer: what it is on will be pinned. A finger does not hover before it
     /// taps, and a mouse may click before what it is on is known.
     pub clicked: Option<Click>,
+    /// A step to another allocation that waits for an answer.
+    pub walk: Option<Walk>,
     /// Whether the pointer has left the picture: answers about it that are still to come say nothing.
     pointer_left: bool,
     /// Whether to fit the view to the pinned allocation as soon as its place is known.
@@ -137,6 +149,7 @@ impl DeviceView {
             heights: [None; 3],
             selection: None,
             clicked: None,
+            walk: None,
             pointer_left: false,
             wants_fit: false,
             reveal: None,
@@ -185,26 +198,34 @@ impl DeviceView {
         self.hide();
     }
 
-    /// Shows a place, whatever was shown before.
-    pub(super) fn restore(&mut self, place: &Place, bounds: &Bounds) {
-        let whole = navigation::whole(bounds);
-        let x = place.x.unwrap_or((whole.x_min, whole.x_max));
-        let y_bytes = place.y_bytes;
-        let y_bytes = y_bytes.unwrap_or((whole.y_min_bytes, whole.y_max_bytes));
-        self.region = navigation::of_box(x, y_bytes, bounds);
-        (self.came_from, self.reveal) = (None, None);
-        if self.range != place.range {
-            self.select(place.range);
+    /// The whole has another height: where all of it was shown, it still is.
+    pub(super) fn fit_heights(&mut self, before: &Bounds, after: &Bounds) {
+        let is_whole =
+            self.region.y_min_bytes <= 0.0 && self.region.y_max_bytes >= before.y_end_bytes;
+        if is_whole || self.region.y_max_bytes > after.y_end_bytes {
+            self.region.y_min_bytes = 0.0;
+            self.region.y_max_bytes = after.y_end_bytes;
+            self.hide();
         }
-        self.range_from = None;
-        if self.cursor_moment() != place.cursor {
-            self.cursor = place.cursor.map(|moment| Cursor::at(moment, self.axis));
+    }
+
+    /// Asks for the allocation above or below the pinned one, at the cursor; without a cursor at the peak.
+    pub(super) fn walk(&mut self, up: bool, bounds: &Bounds) {
+        let moment = self.cursor_moment().unwrap_or(self.peak_moment);
+        self.go_to_moment(moment, bounds);
+        self.walk = Some(Walk {
+            up,
+            from: self.pinned,
+            moment,
+        });
+    }
+
+    /// The step has led to this allocation, or to the end of the stack.
+    pub(super) fn walked(&mut self, to: Option<AllocationId>) {
+        self.walk = None;
+        if let Some(allocation) = to {
+            self.pin(allocation);
         }
-        match place.pinned {
-            Some(allocation) => self.pin(allocation),
-            None => (self.pinned, self.details) = (None, None),
-        }
-        self.hide();
     }
 
     /// The selected range in moments, once the worker has said so.

@@ -10,6 +10,9 @@ use vramscope_core::analysis::call_sites::{CallSiteId, CallSites};
 use vramscope_core::analysis::details::stream_numbers;
 use vramscope_core::analysis::frames::FrameClasses;
 use vramscope_core::analysis::history::History;
+use vramscope_core::analysis::lanes::Lanes;
+use vramscope_core::analysis::markers::Markers;
+use vramscope_core::analysis::range_totals::RangeSums;
 use vramscope_core::bitset::BitSet;
 use vramscope_core::ids::AllocationId;
 use vramscope_core::model::DeviceIndex;
@@ -43,6 +46,9 @@ pub(super) struct Words {
 struct Cache {
     index: OnceCell<TimelineIndex>,
     site_of: OnceCell<Vec<CallSiteId>>,
+    lanes: OnceCell<Lanes>,
+    markers: OnceCell<Markers>,
+    sums: OnceCell<RangeSums>,
 }
 
 /// One device of an open file.
@@ -143,6 +149,23 @@ impl<'a> Device<'a> {
         self.cache
             .index
             .get_or_init(|| TimelineIndex::new(&self.bands(Axis::Events)))
+    }
+
+    /// Its named ranges. `snapshot` is the one it is of.
+    pub(super) fn lanes(self, snapshot: &Snapshot) -> &'a Lanes {
+        let lanes = &self.cache.lanes;
+        lanes.get_or_init(|| Lanes::of(snapshot, self.history))
+    }
+
+    /// Its moments worth a mark. `snapshot` is the one it is of.
+    pub(super) fn markers(self, snapshot: &Snapshot) -> &'a Markers {
+        let markers = &self.cache.markers;
+        markers.get_or_init(|| Markers::of(snapshot, self.history))
+    }
+
+    /// What the totals of ranges are made from.
+    pub(super) fn sums(self) -> &'a RangeSums {
+        self.cache.sums.get_or_init(|| RangeSums::of(self.history))
     }
 
     /// All there is to see.

@@ -7,6 +7,7 @@ use vramscope_core::units::Count;
 use vramscope_core::{Error, ErrorKind};
 
 use super::document::{Device, Document};
+use super::views::line_facts;
 use crate::protocol::{
     Axes, Axis, DeviceFacts, Failure, FileFacts, Heights, Note, NoteLevel, Opened,
 };
@@ -73,6 +74,7 @@ fn device_facts(document: &Document, device: Device<'_>, notes: Vec<Note>) -> De
             time: device.has_times().then(|| device.bounds(Axis::Time)),
         },
         heights: Heights::default(),
+        lines: line_facts(document, device),
         ooms: ooms(document, device).count() as u64,
         notes,
     }

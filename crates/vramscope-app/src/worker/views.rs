@@ -10,6 +10,8 @@ mod overview;
 mod segments;
 mod table;
 
+pub(super) use lanes::line_facts;
+
 use super::document::Document;
 use super::painter::Painter;
 use crate::protocol::{Answer, Extra, Question};

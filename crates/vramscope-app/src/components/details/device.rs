@@ -2,10 +2,11 @@
 
 use yew::prelude::*;
 
+use crate::components::lanes::LineControls;
 use crate::components::legend::LegendList;
 use crate::engine::Session;
 use crate::protocol::{DeviceFacts, Legend, Look, Request};
-use crate::state::{Shared, sentences};
+use crate::state::{LanesChoices, Shared, sentences};
 
 /// Entries of the legend asked for: more than fit on a screen are not read.
 const ENTRIES: u32 = 40;
@@ -15,6 +16,7 @@ pub(super) struct DeviceSummaryProps {
     pub(super) session: Session,
     pub(super) look: Look,
     pub(super) facts: DeviceFacts,
+    pub(super) lanes: LanesChoices,
     pub(super) legend: Option<Shared<Legend>>,
 }
 
@@ -37,6 +39,7 @@ pub(super) fn DeviceSummary(props: &DeviceSummaryProps) -> Html {
             <dl class="rows">
                 { for sentences::device_rows(&props.facts).into_iter().map(|(name, value)| html! { <><dt>{ name }</dt><dd>{ value }</dd></> }) }
             </dl>
+            <LineControls facts={props.facts.clone()} picture={props.look.picture} choices={props.lanes} />
             if let Some(legend) = legend {
                 <LegendList legend={legend.clone()} />
             }

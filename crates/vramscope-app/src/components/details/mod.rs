@@ -12,7 +12,7 @@ use super::commands::use_commands;
 use super::icons::{Glyph, Icon};
 use crate::engine::Session;
 use crate::protocol::{DeviceFacts, Look, Request};
-use crate::state::{Action, DeviceView};
+use crate::state::{Action, DeviceView, LanesChoices};
 use device::DeviceSummary;
 use pinned::Pinned;
 use resizer::Resizer;
@@ -24,6 +24,7 @@ pub(super) struct DetailsPanelProps {
     pub(super) look: Look,
     pub(super) facts: DeviceFacts,
     pub(super) view: DeviceView,
+    pub(super) lanes: LanesChoices,
     pub(super) is_open: bool,
     pub(super) width_px: f64,
 }
@@ -60,7 +61,7 @@ pub(super) fn DetailsPanel(props: &DetailsPanelProps) -> Html {
             "Device",
             html! {
                 <DeviceSummary session={props.session.clone()} look={props.look} facts={props.facts.clone()}
-                    legend={view.legend.clone()} />
+                    lanes={props.lanes} legend={view.legend.clone()} />
             },
         ),
     };

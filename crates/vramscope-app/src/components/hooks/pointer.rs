@@ -47,11 +47,11 @@ struct Hand {
     dispatch: Callback<Action>,
 }
 
-/// Follows the pointers over the stage.
+/// Follows the pointers over the stage. `mode` is what a drag does instead of panning.
 #[hook]
 pub(crate) fn use_pointer(
     area: Option<PlotArea>,
-    box_mode: bool,
+    mode: Option<DragKind>,
     dispatch: Callback<Action>,
 ) -> Pointer {
     let at = use_state_eq(|| None);
@@ -71,7 +71,7 @@ pub(crate) fn use_pointer(
     };
     let onpointerdown = {
         let hand = hand.clone();
-        Callback::from(move |event: PointerEvent| hand.press(&event, box_mode))
+        Callback::from(move |event: PointerEvent| hand.press(&event, mode))
     };
     let handlers = PointerHandlers {
         onpointerdown,
@@ -90,15 +90,16 @@ pub(crate) fn use_pointer(
 }
 
 impl Hand {
-    fn press(&self, event: &PointerEvent, box_mode: bool) {
+    fn press(&self, event: &PointerEvent, mode: Option<DragKind>) {
         let Some(at) = place(event).filter(|_| event.button() == 0) else {
             return;
         };
-        let kind = match (box_mode, event.alt_key()) {
-            (true, _) => DragKind::Box,
-            (false, true) => DragKind::Range,
-            (false, false) => DragKind::Pan,
+        let plain = if event.alt_key() {
+            DragKind::Range
+        } else {
+            DragKind::Pan
         };
+        let kind = mode.unwrap_or(plain);
         self.gesture
             .borrow_mut()
             .press(event.pointer_id(), at, kind);
@@ -178,7 +179,8 @@ fn act_on(outcome: Outcome, area: &PlotArea, dispatch: &Callback<Action>) {
         Navigation::Pan(to.0 - from.0, to.1 - from.1)
     };
     match outcome {
-        Outcome::Nothing | Outcome::Draft(..) => {}
+        // A ruler changes nothing but what is drawn.
+        Outcome::Nothing | Outcome::Draft(..) | Outcome::Drawn(DragKind::Ruler, ..) => {}
         Outcome::Pan(right, down) => dispatch.emit(Action::Navigate(by((right, down)))),
         Outcome::Pinch {
             factor,

@@ -2,7 +2,143 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::protocol::{Axis, Bounds, DeviceFacts, Picture};
+
+/// A line is shown unasked only if the picture stays at least this large a part of the height.
+const LEAST_PICTURE: f64 = 0.6;
+
 /// What was chosen in the timeline, beside its picture; kept in the address.
-#[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 #[serde(default)]
-pub struct LanesChoices {}
+pub struct LanesChoices {
+    /// Whether the lanes are folded.
+    pub folded: bool,
+    /// Whether reserved memory is drawn; `None` = where it leaves room for the picture.
+    pub reserved: Option<bool>,
+    /// Whether the device's capacity is drawn; `None` likewise.
+    pub capacity: Option<bool>,
+    /// Whether private pools are drawn; `None` = if there are any and reserved memory is drawn.
+    pub pools: Option<bool>,
+    /// The capacity that the user gave.
+    pub capacity_bytes: Option<u64>,
+}
+
+/// What is drawn over the picture of a device.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Lines {
+    /// Reserved memory.
+    pub reserved: bool,
+    /// Private pools.
+    pub pools: bool,
+    /// The device's capacity.
+    pub capacity_bytes: Option<u64>,
+}
+
+impl LanesChoices {
+    /// The capacity of a device: the user's, else the file's.
+    #[must_use]
+    pub fn known_capacity(&self, facts: &DeviceFacts) -> Option<u64> {
+        let of_file = facts.lines.capacity.map(|capacity| capacity.bytes);
+        self.capacity_bytes.or(of_file).filter(|&bytes| bytes > 0)
+    }
+
+    /// What is drawn over a picture.
+    #[must_use]
+    pub fn lines(&self, facts: &DeviceFacts, picture: Picture) -> Lines {
+        let height = match picture {
+            Picture::Timeline => facts.peak_bytes,
+            Picture::Segments => facts.peak_reserved_bytes,
+            Picture::Map => return Lines::default(),
+        };
+        let leaves_room = |bytes: u64| bytes as f64 * LEAST_PICTURE <= height as f64;
+        let reserved = picture == Picture::Timeline
+            && facts.peak_reserved_bytes > 0
+            && self
+                .reserved
+                .unwrap_or_else(|| leaves_room(facts.peak_reserved_bytes));
+        let is_shown = |&bytes: &u64| self.capacity.unwrap_or_else(|| leaves_room(bytes));
+        Lines {
+            reserved,
+            pools: picture == Picture::Timeline
+                && facts.lines.has_pools
+                && self.pools.unwrap_or(reserved),
+            capacity_bytes: self.known_capacity(facts).filter(is_shown),
+        }
+    }
+
+    /// The whole of a picture, with what is drawn over it.
+    #[must_use]
+    pub fn bounds(&self, facts: &DeviceFacts, picture: Picture, axis: Axis) -> Bounds {
+        let plain = facts.bounds(picture, axis);
+        let lines = self.lines(facts, picture);
+        let reserved = (lines.reserved || lines.pools).then_some(facts.peak_reserved_bytes);
+        let top = reserved.into_iter().chain(lines.capacity_bytes).max();
+        let Some(top) = top else { return plain };
+        let grown = Bounds::new(plain.x_end, top);
+        Bounds {
+            y_end_bytes: plain.y_end_bytes.max(grown.y_end_bytes),
+            ..plain
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::protocol::Axes;
+    use crate::protocol::views::lanes::LineFacts;
+    use vramscope_core::analysis::capacity::{Capacity, CapacitySource};
+
+    fn facts(peak_bytes: u64, reserved: u64, capacity: Option<u64>) -> DeviceFacts {
+        let events = Bounds::new(10.0, peak_bytes);
+        DeviceFacts {
+            peak_bytes,
+            peak_reserved_bytes: reserved,
+            axes: Axes { events, time: None },
+            lines: LineFacts {
+                capacity: capacity.map(|bytes| Capacity {
+                    bytes,
+                    source: CapacitySource::File,
+                }),
+                has_pools: true,
+                ..LineFacts::default()
+            },
+            ..DeviceFacts::example()
+        }
+    }
+
+    #[test]
+    fn lines_show_themselves_where_they_leave_room() {
+        let choices = LanesChoices::default();
+        let lines = choices.lines(&facts(1_000, 1_200, Some(9_000)), Picture::Timeline);
+        assert!(lines.reserved && lines.pools && lines.capacity_bytes.is_none());
+        let lines = choices.lines(&facts(1_000, 5_000, Some(1_100)), Picture::Timeline);
+        assert!(!lines.reserved && !lines.pools && lines.capacity_bytes == Some(1_100));
+        assert_eq!(
+            choices.lines(&facts(1_000, 1_000, Some(1)), Picture::Map),
+            Lines::default()
+        );
+    }
+
+    #[test]
+    fn the_picture_grows_to_hold_what_is_shown() {
+        let facts = facts(10_000, 50_000, None);
+        let top = |choices: LanesChoices| {
+            choices
+                .bounds(&facts, Picture::Timeline, Axis::Events)
+                .y_end_bytes
+        };
+        let plain = top(LanesChoices::default());
+        let reserved = LanesChoices {
+            reserved: Some(true),
+            ..LanesChoices::default()
+        };
+        assert!(top(reserved) > 50_000.0 && plain < 11_000.0);
+        let typed = LanesChoices {
+            capacity: Some(true),
+            capacity_bytes: Some(80_000),
+            ..LanesChoices::default()
+        };
+        assert!(top(typed) > 80_000.0);
+    }
+}

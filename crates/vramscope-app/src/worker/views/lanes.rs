@@ -1,18 +1,387 @@
 //! Answers to [`protocol::views::lanes`](crate::protocol::views::lanes).
 
-use super::super::document::Document;
-use crate::protocol::Extra;
-use crate::protocol::views::lanes::{Answer, Question};
+use vramscope_core::analysis::capacity::capacity;
+use vramscope_core::analysis::lanes::{Lane, LaneRange, Steps, steps};
+use vramscope_core::analysis::markers::{MarkerKind, marker};
+use vramscope_core::analysis::pool_use::{PoolUse, pool_uses};
+use vramscope_core::analysis::segment_history::SegmentHistory;
+use vramscope_core::ids::AllocationId;
+use vramscope_core::model::{DeviceIndex, PoolId};
+use vramscope_view::lanes::{Item, LEAST_CSS, MOST_ROWS, visible};
+use vramscope_view::marks::{CELL_CSS, marks, track};
+use vramscope_view::raster::Bands;
+use vramscope_view::reserved::{curve, envelopes};
+use vramscope_view::viewport::Viewport;
+
+use super::super::document::{Device, Document};
+use crate::protocol::views::lanes::{
+    Answer, LaneFacts, LineFacts, Part, Question, Shown, ShownItem, ShownLane, ShownPool, StepMarks,
+};
+use crate::protocol::{Axis, Extra, FilterId};
+
+/// Steps sent: more are not told apart on a strip.
+const MOST_STEPS: usize = 4_000;
+/// The ranges of an item are compared by name if there are no more than this.
+const COMPARED_NAMES: u32 = 64;
+/// The longest name that is sent whole, in letters.
+const LONGEST_NAME: usize = 300;
 
 /// What is kept from one question to the next.
 #[derive(Default)]
-pub(super) struct Cache {}
+pub(super) struct Cache {
+    /// By device.
+    pools: Vec<(DeviceIndex, Vec<PoolUse>)>,
+    steps: Vec<(DeviceIndex, Option<Steps>)>,
+}
 
 /// The answer, with what travels beside it; `None` if there is nothing to say.
 pub(super) fn answer(
     question: &Question,
-    _document: &Document,
-    _cache: &mut Cache,
+    document: &Document,
+    cache: &mut Cache,
 ) -> Option<(Answer, Extra)> {
-    match *question {}
+    let device = |device| document.device(device);
+    let answer = match *question {
+        Question::Shown(ref part) => {
+            Answer::Shown(Box::new(shown(document, device(part.device)?, part, cache)))
+        }
+        Question::Steps { device: of, axis } => {
+            Answer::Steps(step_marks(document, device(of)?, axis, cache))
+        }
+        Question::Marker { device: of, moment } => {
+            Answer::Marker(marker(&document.snapshot, device(of)?.history, moment)?)
+        }
+        Question::Totals {
+            device: of,
+            moments,
+        } => {
+            let device = device(of)?;
+            Answer::Totals(device.sums().totals(device.history, moments))
+        }
+        Question::Neighbour {
+            device: of,
+            filter,
+            moment,
+            from,
+            up,
+        } => Answer::Neighbour(neighbour(document, device(of)?, filter, moment, from, up)),
+    };
+    Some((answer, Extra::Nothing))
+}
+
+/// What `device` has to show above and over its picture.
+pub(in crate::worker) fn line_facts(document: &Document, device: Device<'_>) -> LineFacts {
+    let snapshot = &document.snapshot;
+    let (lanes, markers) = (device.lanes(snapshot), device.markers(snapshot));
+    let has = |on| {
+        let mut kinds = MarkerKind::ALL
+            .into_iter()
+            .filter(|&kind| track(kind) == on);
+        kinds.any(|kind| !markers.column(kind).is_empty())
+    };
+    let is_private = |pool: Option<PoolId>| pool.is_some_and(PoolId::is_private);
+    let own = i32::try_from(device.history.device).unwrap_or(i32::MIN);
+    let mut segments = snapshot.segments.of_device(own);
+    let mut contexts = snapshot.contexts.rows().iter();
+    LineFacts {
+        lanes: lanes
+            .lanes
+            .iter()
+            .map(|lane| LaneFacts {
+                kind: lane.kind,
+                rows: lane.rows.len() as u32,
+                ranges: lane.len() as u64,
+            })
+            .collect(),
+        tracks: [has(0), has(1)],
+        capacity: capacity(snapshot, device.history),
+        has_pools: segments.any(|(_, segment)| is_private(segment.pool))
+            || contexts.any(|context| is_private(context.pool)),
+        outside: lanes.outside,
+        without_time: lanes.without_time,
+    }
+}
+
+fn shown(document: &Document, device: Device<'_>, part: &Part, cache: &mut Cache) -> Shown {
+    let snapshot = &document.snapshot;
+    let bands = device.bands(part.axis);
+    let view = Viewport {
+        x_min: part.x.0,
+        x_max: part.x.1.max(part.x.0 + f64::MIN_POSITIVE),
+        y_min_bytes: 0.0,
+        y_max_bytes: 1.0,
+        width_px: part.width_px.clamp(1, 16_384),
+        height_px: 1,
+    };
+    let lanes = device.lanes(snapshot).lanes.iter();
+    let lanes = lanes.map(|lane| shown_lane(document, lane, &bands, &view, part.pixel_ratio));
+    let reserved = part.reserved && device.knows_segments();
+    let steps: &[(u32, u64)] = if reserved {
+        &device.history.reserved_steps
+    } else {
+        &[]
+    };
+    Shown {
+        lanes: lanes.collect(),
+        marks: marks(
+            device.markers(snapshot),
+            &bands,
+            &view,
+            CELL_CSS * part.pixel_ratio,
+        ),
+        reserved: curve(steps, &bands, &view),
+        pools: if part.pools {
+            shown_pools(document, device, &bands, &view, cache)
+        } else {
+            Vec::new()
+        },
+    }
+}
+
+fn shown_lane(
+    document: &Document,
+    lane: &Lane,
+    bands: &Bands<'_>,
+    view: &Viewport,
+    pixel_ratio: f64,
+) -> ShownLane {
+    let rows = lane.rows.iter().take(MOST_ROWS).map(|row| {
+        let items = visible(row, bands, view, LEAST_CSS * pixel_ratio).into_iter();
+        items
+            .filter_map(|item| shown_item(document, row, item))
+            .collect()
+    });
+    ShownLane {
+        kind: lane.kind,
+        rows: rows.collect(),
+    }
+}
+
+fn shown_item(document: &Document, row: &[LaneRange], item: Item) -> Option<ShownItem> {
+    let first = item.first as usize;
+    let ranges = row.get(first..first + item.count as usize)?;
+    let (from, to) = (ranges.first()?, ranges.last()?);
+    let is_one_name =
+        item.count <= COMPARED_NAMES && ranges.iter().all(|range| range.name == from.name);
+    let name = if is_one_name {
+        document.snapshot.strings.get(from.name)
+    } else {
+        ""
+    };
+    Some(ShownItem {
+        item,
+        name: name.chars().take(LONGEST_NAME).collect(),
+        moments: (from.from, to.to),
+        is_open: item.count == 1 && (from.is_open_start || from.is_open_end),
+    })
+}
+
+fn shown_pools(
+    document: &Document,
+    device: Device<'_>,
+    bands: &Bands<'_>,
+    view: &Viewport,
+    cache: &mut Cache,
+) -> Vec<ShownPool> {
+    let snapshot = &document.snapshot;
+    let of = device.history.device;
+    if !cache.pools.iter().any(|(known, _)| *known == of) {
+        let segments = SegmentHistory::of(snapshot, device.history);
+        let uses = pool_uses(snapshot, device.history, &segments);
+        cache.pools.push((of, uses));
+    }
+    let Some((_, uses)) = cache.pools.iter().find(|(known, _)| *known == of) else {
+        return Vec::new();
+    };
+    let steps: Vec<_> = uses
+        .iter()
+        .map(|pool| (&pool.reserved_steps[..], &pool.active_steps[..]))
+        .collect();
+    let streams = &document.words().streams;
+    let number = |stream: i64| {
+        streams
+            .iter()
+            .position(|&known| known == stream)
+            .unwrap_or(0)
+    };
+    // The same numbers as in the colours by pool.
+    let pools = vramscope_view::groups::pools(snapshot);
+    let envelopes = envelopes(&steps, bands, device.index(), view).into_iter();
+    let shown = uses
+        .iter()
+        .zip(envelopes)
+        .map(|(pool, envelope)| ShownPool {
+            pool: pool.pool,
+            stream_number: number(pool.stream) as u32,
+            ordinal: pools.binary_search(&pool.pool).unwrap_or(0) as u32,
+            envelope,
+        });
+    shown.collect()
+}
+
+fn step_marks(document: &Document, device: Device<'_>, axis: Axis, cache: &mut Cache) -> StepMarks {
+    let of = device.history.device;
+    if !cache.steps.iter().any(|(known, _)| *known == of) {
+        let snapshot = &document.snapshot;
+        let found = steps(
+            snapshot,
+            device.history,
+            device.lanes(snapshot),
+            device.sums(),
+        );
+        cache.steps.push((of, found));
+    }
+    let found = cache.steps.iter().find(|(known, _)| *known == of);
+    let Some(found) = found.and_then(|(_, steps)| steps.as_ref()) else {
+        return StepMarks {
+            axis,
+            by: None,
+            pattern: String::new(),
+            count: 0,
+            starts: Vec::new(),
+        };
+    };
+    let bands = device.bands(axis);
+    let stride = found.steps.len().div_ceil(MOST_STEPS).max(1);
+    let starts = found.steps.iter().step_by(stride);
+    StepMarks {
+        axis,
+        by: Some(found.by),
+        pattern: found.pattern.clone(),
+        count: found.steps.len() as u64,
+        starts: starts
+            .map(|step| bands.moment_x(step.moments.0 as usize + 1))
+            .collect(),
+    }
+}
+
+/// The next allocation that is live, has a height and is matched.
+fn neighbour(
+    document: &Document,
+    device: Device<'_>,
+    filter: FilterId,
+    moment: u32,
+    from: Option<AllocationId>,
+    up: bool,
+) -> Option<AllocationId> {
+    let history = device.history;
+    let matches = document.matches(device, filter);
+    let is_wanted = |&row: &usize| {
+        history.is_live(AllocationId::from_index(row), moment)
+            && history.allocations.bytes[row] > 0
+            && matches.as_ref().is_none_or(|matches| matches.contains(row))
+    };
+    let rows = history.allocations.len();
+    let from = from.map(|id| id.index().min(rows));
+    let found = if up {
+        (from.map_or(0, |row| row + 1)..rows).find(is_wanted)
+    } else {
+        (0..from.unwrap_or(rows)).rev().find(is_wanted)
+    };
+    found.map(AllocationId::from_index)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use vramscope_core::analysis::live_at::live_at;
+
+    const ANNOTATED: &[u8] =
+        include_bytes!("../../../../../tests/fixtures/synth/scenario-annotated.pickle");
+    const POOLS: &[u8] =
+        include_bytes!("../../../../../tests/fixtures/synth/scenario-pools.pickle");
+
+    fn document(file: &[u8]) -> Document {
+        Document::new(vramscope_core::decode(file).unwrap())
+    }
+
+    fn whole(document: &Document, axis: Axis) -> Shown {
+        let device = document.devices().next().unwrap();
+        let part = Part {
+            device: device.history.device,
+            axis,
+            x: (0.0, device.bands(axis).x_end()),
+            width_px: 1_000,
+            pixel_ratio: 1.0,
+            reserved: true,
+            pools: true,
+        };
+        match answer(&Question::Shown(part), document, &mut Cache::default()) {
+            Some((Answer::Shown(shown), Extra::Nothing)) => *shown,
+            other => panic!("{other:?}"),
+        }
+    }
+
+    #[test]
+    fn every_range_and_mark_is_shown_or_counted() {
+        let document = document(ANNOTATED);
+        let device = document.devices().next().unwrap();
+        let facts = line_facts(&document, device);
+        assert!(facts.lanes.len() >= 3 && facts.tracks == [true, true]);
+        for axis in [Axis::Events, Axis::Time] {
+            let shown = whole(&document, axis);
+            for (lane, facts) in shown.lanes.iter().zip(&facts.lanes) {
+                let items = lane.rows.iter().flatten();
+                let count: u64 = items.map(|shown| u64::from(shown.item.count)).sum();
+                assert_eq!((lane.kind, count), (facts.kind, facts.ranges));
+            }
+            let highest = shown.reserved.bytes.iter().max();
+            assert_eq!(
+                highest,
+                device
+                    .history
+                    .reserved_steps
+                    .iter()
+                    .map(|step| &step.1)
+                    .max()
+            );
+        }
+    }
+
+    #[test]
+    fn steps_have_their_places() {
+        let document = document(ANNOTATED);
+        let question = Question::Steps {
+            device: 0,
+            axis: Axis::Events,
+        };
+        let Some((Answer::Steps(steps), _)) = answer(&question, &document, &mut Cache::default())
+        else {
+            panic!("no steps");
+        };
+        assert_eq!((steps.pattern.as_str(), steps.count), ("ProfilerStep#", 8));
+        assert!(steps.starts.windows(2).all(|pair| pair[0] < pair[1]));
+    }
+
+    #[test]
+    fn private_pools_have_envelopes() {
+        let document = document(POOLS);
+        let device = document.devices().next().unwrap();
+        assert!(line_facts(&document, device).has_pools);
+        let shown = whole(&document, Axis::Events);
+        assert!(!shown.pools.is_empty());
+        for pool in &shown.pools {
+            assert!(pool.pool.is_private() && pool.ordinal > 0);
+            assert_eq!(pool.envelope.low_bytes.len(), shown.reserved.bytes.len());
+        }
+    }
+
+    #[test]
+    fn walking_up_meets_every_live_allocation_once() {
+        let document = document(ANNOTATED);
+        let device = document.devices().next().unwrap();
+        let moment = device.history.peak_moment;
+        let step = |from, up| neighbour(&document, device, FilterId::default(), moment, from, up);
+        let mut walked = Vec::new();
+        let mut at = step(None, true);
+        while let Some(id) = at {
+            walked.push(id);
+            at = step(at, true);
+        }
+        let live: Vec<_> = live_at(device.history, moment).collect();
+        assert_eq!(walked, live);
+        assert_eq!(step(None, false), live.last().copied());
+        assert_eq!(step(Some(live[1]), false), Some(live[0]));
+        assert_eq!(step(Some(live[0]), false), None);
+    }
 }

@@ -1,0 +1,101 @@
+//! Which lines are drawn over the picture.
+
+use web_sys::HtmlInputElement;
+use yew::prelude::*;
+
+use crate::components::commands::use_commands;
+use crate::protocol::{DeviceFacts, Picture};
+use crate::state::{Action, Chosen, LanesChoices, lane_words};
+use vramscope_view::display;
+
+/// Properties of [`LineControls`].
+#[derive(Properties, PartialEq)]
+pub(in crate::components) struct LineControlsProps {
+    pub(in crate::components) facts: DeviceFacts,
+    pub(in crate::components) picture: Picture,
+    pub(in crate::components) choices: LanesChoices,
+}
+
+/// Switches for reserved memory, private pools and capacity, the last with a field for what no file tells.
+#[component]
+pub(in crate::components) fn LineControls(props: &LineControlsProps) -> Html {
+    let commands = use_commands();
+    let LineControlsProps {
+        facts,
+        picture,
+        choices,
+    } = props;
+    if *picture == Picture::Map {
+        return Html::default();
+    }
+    let lines = choices.lines(facts, *picture);
+    let choose =
+        |changed: LanesChoices| commands.on::<Event>(Action::Choose(Chosen::Lanes(changed)));
+    let known = choices.known_capacity(facts);
+    let source = match (choices.capacity_bytes, &facts.lines.capacity) {
+        (Some(_), _) => "as typed".to_owned(),
+        (None, Some(capacity)) => lane_words::capacity(capacity),
+        (None, None) => {
+            "No file tells it; an out-of-memory event would. Type it, e.g. 80 GiB".to_owned()
+        }
+    };
+    let onchange = {
+        let (dispatch, choices) = (commands.dispatch.clone(), *choices);
+        Callback::from(move |event: Event| {
+            let Some(input) = event.target_dyn_into::<HtmlInputElement>() else {
+                return;
+            };
+            let text = input.value();
+            let capacity_bytes = lane_words::parse_bytes(&text);
+            let is_wrong = capacity_bytes.is_none() && !text.trim().is_empty();
+            let _ = input.toggle_attribute_with_force("aria-invalid", is_wrong);
+            if !is_wrong {
+                let capacity = capacity_bytes.map(|_| true).or(choices.capacity);
+                dispatch.emit(Action::Choose(Chosen::Lanes(LanesChoices {
+                    capacity,
+                    capacity_bytes,
+                    ..choices
+                })));
+            }
+        })
+    };
+    html! {
+        <section class="line-controls" aria-label="Lines over the picture">
+            if *picture == Picture::Timeline && facts.peak_reserved_bytes > 0 {
+                { switch("reserved", "Reserved", display::bytes(facts.peak_reserved_bytes), "Memory held from CUDA; its highest",
+                    lines.reserved, choose(LanesChoices { reserved: Some(!lines.reserved), ..*choices })) }
+            }
+            if *picture == Picture::Timeline && facts.lines.has_pools {
+                { switch("pools", "Private pools", String::new(),
+                    "What CUDA graphs and MemPools hold and do not use, on top of what is active",
+                    lines.pools, choose(LanesChoices { pools: Some(!lines.pools), ..*choices })) }
+            }
+            <div class="row" title={source}>
+                <label class="grow">
+                    <input type="checkbox" checked={lines.capacity_bytes.is_some()} disabled={known.is_none()}
+                        onchange={choose(LanesChoices { capacity: Some(lines.capacity_bytes.is_none()), ..*choices })} />
+                    <span class="sample capacity" aria-hidden="true" />{ "Capacity" }
+                </label>
+                <input class="bytes" type="text" size="9" aria-label="Capacity of the device" placeholder="unknown"
+                    value={known.map(display::bytes).unwrap_or_default()} {onchange} />
+            </div>
+        </section>
+    }
+}
+
+fn switch(
+    class: &'static str,
+    name: &'static str,
+    value: String,
+    title: &'static str,
+    is_on: bool,
+    onchange: Callback<Event>,
+) -> Html {
+    html! {
+        <label class="row" {title}>
+            <span class="grow"><input type="checkbox" checked={is_on} {onchange} />
+                <span class={classes!("sample", class)} aria-hidden="true" />{ name }</span>
+            <span class="number">{ value }</span>
+        </label>
+    }
+}

@@ -1,0 +1,87 @@
+//! Over a picture: reserved memory, capacity, private pools, and the rulers that are drawn there.
+
+use web_sys::HtmlCanvasElement;
+use yew::prelude::*;
+
+use super::ShownPart;
+use crate::canvas::{LinesPicture, PlotArea};
+use crate::protocol::Look;
+use crate::state::Region;
+use crate::state::gesture::{DragKind, Point};
+use vramscope_view::ruler::Ruler;
+
+/// Rulers kept at once; the oldest goes first.
+const MOST_RULERS: usize = 4;
+
+/// Properties of [`Lines`].
+#[derive(Properties, PartialEq)]
+pub(in crate::components) struct LinesProps {
+    pub(in crate::components) look: Look,
+    pub(in crate::components) region: Region,
+    pub(in crate::components) area: PlotArea,
+    /// What the worker found for about this part.
+    pub(in crate::components) shown: Option<ShownPart>,
+    pub(in crate::components) capacity_bytes: Option<u64>,
+    /// Whether drags measure; rulers go with it.
+    pub(in crate::components) ruler_mode: bool,
+    /// What is being drawn.
+    pub(in crate::components) draft: Option<(DragKind, Point, Point)>,
+}
+
+/// The canvas over the picture.
+#[component]
+pub(in crate::components) fn Lines(props: &LinesProps) -> Html {
+    let node = use_node_ref();
+    let rulers = use_rulers(props);
+    let wanted = (
+        (props.shown.clone(), props.capacity_bytes, rulers),
+        (props.look.axis, props.look.theme, props.region, props.area),
+    );
+    let canvas = node.clone();
+    use_effect_with(
+        wanted,
+        move |((shown, capacity_bytes, rulers), (axis, theme, region, area))| {
+            if let Some(canvas) = canvas.cast::<HtmlCanvasElement>() {
+                let picture = LinesPicture {
+                    shown: shown.as_ref().and_then(ShownPart::get),
+                    capacity_bytes: *capacity_bytes,
+                    rulers,
+                    view: region.viewport(area.size_px()),
+                    axis: *axis,
+                    theme: *theme,
+                };
+                picture.draw(&canvas, area);
+            }
+        },
+    );
+    html! { <canvas ref={node} class="lines" /> }
+}
+
+/// The rulers: those that were drawn since measuring began, and the one being drawn, last.
+#[hook]
+fn use_rulers(props: &LinesProps) -> Vec<Ruler> {
+    let kept = use_state_eq(Vec::<Ruler>::new);
+    let drafted = use_mut_ref(|| None::<Ruler>);
+    let viewport = props.region.viewport(props.area.size_px());
+    let draft = props.draft.filter(|(kind, ..)| *kind == DragKind::Ruler);
+    let draft = draft.map(|(_, from, to)| {
+        Ruler::between(&viewport, props.area.to_px(from), props.area.to_px(to))
+    });
+    {
+        let (kept, drafted) = (kept.clone(), drafted.clone());
+        use_effect_with((draft, props.ruler_mode), move |(draft, ruler_mode)| {
+            let finished = drafted.replace(*draft).filter(|_| draft.is_none());
+            if !ruler_mode {
+                kept.set(Vec::new());
+            } else if let Some(ruler) = finished {
+                let mut rulers = (*kept).clone();
+                if rulers.len() == MOST_RULERS {
+                    rulers.remove(0);
+                }
+                rulers.push(ruler);
+                kept.set(rulers);
+            }
+        });
+    }
+    kept.iter().copied().chain(draft).collect()
+}

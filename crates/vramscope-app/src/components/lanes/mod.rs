@@ -1,0 +1,298 @@
+//! Above a picture: lanes of named ranges and marks, over the same x axis.
+
+mod controls;
+mod lines;
+mod tip;
+mod walk;
+
+use web_sys::{Element, HtmlCanvasElement};
+use yew::prelude::*;
+
+pub(super) use controls::LineControls;
+pub(super) use lines::Lines;
+pub(super) use walk::use_walk;
+
+use super::commands::use_commands;
+use super::hooks::{use_answer, use_wheel};
+use crate::canvas::{LanesPicture, PlotArea};
+use crate::engine::Session;
+use crate::protocol::views::lanes::{Answer, LineFacts, Part, Question, Shown};
+use crate::protocol::{Axis, Look};
+use crate::state::{self, Action, Chosen, LanesChoices, Navigation, Region, Shared, lane_words};
+use tip::Tip;
+use vramscope_view::header::{Header, Target};
+use vramscope_view::viewport::Viewport;
+
+/// What the worker found for about the visible part.
+#[derive(Clone, PartialEq)]
+pub(super) struct ShownPart(Shared<Answer>);
+
+impl ShownPart {
+    fn get(&self) -> Option<&Shown> {
+        match &*self.0 {
+            Answer::Shown(shown) => Some(shown),
+            _ => None,
+        }
+    }
+}
+
+/// Asks what lies above and over the visible part, again whenever that changes. The last answer stays
+/// until the next is there; it is drawn where its places are by then.
+#[hook]
+pub(super) fn use_shown(
+    session: &Session,
+    look: Look,
+    region: Region,
+    area: Option<PlotArea>,
+    lines: state::Lines,
+) -> Option<ShownPart> {
+    let question = area.map(|area| {
+        Question::Shown(Part {
+            device: look.device,
+            axis: look.axis,
+            x: (region.x_min, region.x_max),
+            width_px: area.size_px().0,
+            pixel_ratio: area.pixel_ratio,
+            reserved: lines.reserved || lines.pools,
+            pools: lines.pools,
+        })
+    });
+    let answered = use_answer(session, question)?;
+    let Question::Shown(part) = answered.question else {
+        return None;
+    };
+    let is_current = (part.device, part.axis) == (look.device, look.axis);
+    answered.answer.filter(|_| is_current).map(ShownPart)
+}
+
+/// Properties of [`Lanes`].
+#[derive(Properties, PartialEq)]
+pub(super) struct LanesProps {
+    pub(super) session: Session,
+    pub(super) look: Look,
+    pub(super) facts: LineFacts,
+    pub(super) choices: LanesChoices,
+    pub(super) region: Region,
+    /// The box of the picture below, for its width.
+    pub(super) area: PlotArea,
+    /// What the worker found for about this part.
+    pub(super) shown: Option<ShownPart>,
+}
+
+/// Lanes and marks; nothing where there are none.
+#[component]
+pub(super) fn Lanes(props: &LanesProps) -> Html {
+    let commands = use_commands();
+    let node = use_node_ref();
+    let canvas = use_node_ref();
+    let at = use_state_eq(|| None::<(f64, f64)>);
+    let header = header(&props.facts, &props.choices);
+    let area = PlotArea::within(
+        props.area.box_width_css,
+        header.height_css,
+        props.area.pixel_ratio,
+    );
+    let view = props.region.viewport((area.size_px().0, 1));
+    let target = at.and_then(|at| {
+        target(
+            &header,
+            props.shown.as_ref().and_then(ShownPart::get),
+            &view,
+            &area,
+            at,
+        )
+    });
+
+    use_wheel(&node, Some(area), commands.dispatch.clone());
+    use_drawing(&canvas, &header, props, area, target);
+
+    if header.height_css <= 0.0 {
+        return Html::default();
+    }
+    let place = {
+        let node = node.clone();
+        move |event: &PointerEvent| {
+            let element = node.cast::<Element>()?.get_bounding_client_rect();
+            let (x, y) = (f64::from(event.client_x()), f64::from(event.client_y()));
+            Some((x - element.left(), y - element.top()))
+        }
+    };
+    let onpointermove = {
+        let at = at.setter();
+        Callback::from(move |event: PointerEvent| at.set(place(&event)))
+    };
+    let onpointerleave = {
+        let at = at.setter();
+        Callback::from(move |_: PointerEvent| at.set(None))
+    };
+    let onclick = {
+        let (dispatch, shown) = (commands.dispatch.clone(), props.shown.clone());
+        Callback::from(move |event: MouseEvent| {
+            if let (Some(target), Some(shown)) = (target, shown.as_ref().and_then(ShownPart::get))
+                && let Some(action) = action(target, shown, event.alt_key())
+            {
+                dispatch.emit(action);
+            }
+        })
+    };
+    let fold = commands.on(Action::Choose(Chosen::Lanes(LanesChoices {
+        folded: !props.choices.folded,
+        ..props.choices
+    })));
+    let (title, glyph) = if props.choices.folded {
+        ("Unfold the lanes", "▸")
+    } else {
+        ("Fold the lanes", "▾")
+    };
+    let left_out = lane_words::left_out(&props.facts);
+    html! {
+        <div class="lanes" ref={node} style={format!("height:{}px", header.height_css)}
+            role="group" aria-label="Named ranges and marks"
+            {onpointermove} {onpointerleave} {onclick}>
+            <canvas ref={canvas} class={target.is_some().then_some("over")} />
+            { labels(&header, &props.facts) }
+            if !props.facts.lanes.is_empty() {
+                <button type="button" class="fold" {title} aria-label={title} aria-expanded={(!props.choices.folded).to_string()}
+                    onclick={fold}>{ glyph }</button>
+            }
+            if !left_out.is_empty() {
+                <span class="left-out" title={format!("Not shown: {left_out}")}>{ "…" }</span>
+            }
+            if let (Some(at), Some(target), Some(shown)) = (*at, target, &props.shown) {
+                <Tip session={props.session.clone()} device={props.look.device} is_time={props.look.axis == Axis::Time}
+                    {at} width_css={area.box_width_css} {target} shown={shown.clone()} />
+            }
+        </div>
+    }
+}
+
+/// Where everything stands; what there is to show does not change with the visible part.
+fn header(facts: &LineFacts, choices: &LanesChoices) -> Header {
+    let rows: Vec<usize> = facts.lanes.iter().map(|lane| lane.rows as usize).collect();
+    Header::new(&rows, choices.folded, facts.tracks)
+}
+
+fn target(
+    header: &Header,
+    shown: Option<&Shown>,
+    view: &Viewport,
+    area: &PlotArea,
+    at: (f64, f64),
+) -> Option<Target> {
+    let shown = shown?;
+    let items = |lane: usize, row: usize| {
+        let row = shown.lanes.get(lane).and_then(|lane| lane.rows.get(row));
+        row.into_iter().flatten().map(|shown| &shown.item).collect()
+    };
+    let x_px = area.to_px(at).0;
+    header.at((x_px, at.1), view, area.pixel_ratio, items, &shown.marks)
+}
+
+/// What a click does: shows a range, with Alt selects it; goes to a mark, or closer to several.
+fn action(target: Target, shown: &Shown, alt: bool) -> Option<Action> {
+    match target {
+        Target::Item(place) => {
+            let item = shown
+                .lanes
+                .get(place.lane)?
+                .rows
+                .get(place.row)?
+                .get(place.item)?;
+            let (from, to) = item.item.x;
+            Some(if alt {
+                Action::SelectMoments(item.moments)
+            } else {
+                Action::Navigate(Navigation::ShowX(from, to))
+            })
+        }
+        Target::Mark(place) => {
+            let mark = shown.marks.get(place)?;
+            Some(if mark.count == 1 {
+                Action::Moment(mark.moment)
+            } else {
+                let air = (mark.x_last - mark.x) * 0.1;
+                Action::Navigate(Navigation::ShowX(mark.x - air, mark.x_last + air))
+            })
+        }
+    }
+}
+
+/// What the rows are, in the column left of the picture.
+fn labels(header: &Header, facts: &LineFacts) -> Html {
+    let lanes = header.lanes.rows.iter().filter(|row| row.row == 0);
+    let lanes = lanes.filter_map(|row| {
+        let lane = facts.lanes.get(row.lane)?;
+        let hidden = header.lanes.hidden_rows(lane.rows as usize);
+        let mut title = lane_words::lane_meaning(lane.kind).to_owned();
+        if hidden > 0 {
+            title = format!("{title}; {hidden} deeper rows are not shown");
+        }
+        (!header.lanes.is_folded).then(|| {
+            label(
+                row.top_css,
+                row.height_css,
+                lane_words::lane_name(lane.kind),
+                &title,
+            )
+        })
+    });
+    let names = [
+        ("marks", "Out of memory ▼, snapshots ◆, annotated tensors ●"),
+        (
+            "segments",
+            "Memory taken from CUDA ▲ and given back ▽: segments and mappings",
+        ),
+    ];
+    let tracks = header.tracks.iter().zip(names);
+    let tracks = tracks.filter_map(|(top, (name, title))| Some(label((*top)?, 12.0, name, title)));
+    html! { <>{ for lanes }{ for tracks }</> }
+}
+
+fn label(top_css: f64, height_css: f64, name: &'static str, title: &str) -> Html {
+    let style = format!("top:{top_css}px;height:{height_css}px;line-height:{height_css}px");
+    html! { <span class="lane-name" {style} title={title.to_owned()}>{ name }</span> }
+}
+
+/// Keeps the canvas at what is to be seen.
+#[hook]
+fn use_drawing(
+    canvas: &NodeRef,
+    header: &Header,
+    props: &LanesProps,
+    area: PlotArea,
+    target: Option<Target>,
+) {
+    let wanted = (
+        props.shown.clone(),
+        header.clone(),
+        area,
+        props.region,
+        props.look.theme,
+        target,
+    );
+    let canvas = canvas.clone();
+    use_effect_with(
+        wanted,
+        move |(shown, header, area, region, theme, target)| {
+            let canvas = canvas.cast::<HtmlCanvasElement>();
+            if let (Some(canvas), Some(shown)) = (canvas, shown.as_ref().and_then(ShownPart::get)) {
+                let picture = LanesPicture {
+                    shown,
+                    layout: &header.lanes,
+                    tracks: header.tracks,
+                    view: region.viewport((area.size_px().0, 1)),
+                    theme: *theme,
+                    hovered: match target {
+                        Some(Target::Item(place)) => Some(*place),
+                        _ => None,
+                    },
+                    hovered_mark: match target {
+                        Some(Target::Mark(place)) => Some(*place),
+                        _ => None,
+                    },
+                };
+                picture.draw(&canvas, area);
+            }
+        },
+    );
+}

@@ -1,5 +1,0 @@
-//! What can be taken away: a link to what is seen, a picture, numbers, a part of the file.
-
-mod menu;
-
-pub(super) use menu::ShareMenu;

@@ -1,0 +1,277 @@
+//! What lanes, marks and lines say in words.
+
+use vramscope_core::analysis::capacity::{Capacity, CapacitySource};
+use vramscope_core::analysis::lanes::{LaneKind, StepsBy};
+use vramscope_core::analysis::markers::{Marker, MarkerKind};
+use vramscope_core::analysis::range_totals::RangeTotals;
+use vramscope_view::marks::Mark;
+use vramscope_view::{display, groups};
+
+use super::sentences::count_of;
+use crate::protocol::views::lanes::{LineFacts, ShownItem, StepMarks};
+
+/// The name of a lane, for the narrow column on its left.
+#[must_use]
+pub fn lane_name(kind: LaneKind) -> &'static str {
+    match kind {
+        LaneKind::Annotations => "ranges",
+        LaneKind::Internal => "torch",
+        LaneKind::UserMetadata => "metadata",
+        LaneKind::CompileContext => "compile",
+    }
+}
+
+/// What a lane is made from.
+#[must_use]
+pub fn lane_meaning(kind: LaneKind) -> &'static str {
+    match kind {
+        LaneKind::Annotations => "Annotations: record_function, optimizer and profiler steps",
+        LaneKind::Internal => {
+            "Annotations of torch itself: guard lookups, compiled graphs, collectives"
+        }
+        LaneKind::UserMetadata => "user_metadata of the events; threads take turns",
+        LaneKind::CompileContext => "Regions of torch.compile, as the events name them",
+    }
+}
+
+/// The heading of a range's tooltip.
+#[must_use]
+pub fn item(item: &ShownItem) -> String {
+    let count = u64::from(item.item.count);
+    match (count, item.name.is_empty()) {
+        (1, false) => item.name.clone(),
+        (1, true) => "unnamed range".to_owned(),
+        (_, false) => format!("{} × {}", display::count(count), item.name),
+        (_, true) => count_of(count, "range", "ranges"),
+    }
+}
+
+/// `+1.20 GiB · peak 31.2 GiB · 3.10 GiB allocated in 120 allocations, 1.90 GiB freed`.
+#[must_use]
+pub fn totals(totals: &RangeTotals) -> [String; 2] {
+    let change = display::bytes_change(totals.before_bytes, totals.after_bytes);
+    let peak = display::bytes(totals.peak_bytes);
+    let rise = display::bytes(totals.rise_bytes());
+    [
+        format!("{change} live · peak {peak}, {rise} above its begin"),
+        format!(
+            "{} allocated in {}, {} freed",
+            display::bytes(totals.allocated_bytes),
+            count_of(u64::from(totals.allocations), "allocation", "allocations"),
+            display::bytes(totals.freed_bytes),
+        ),
+    ]
+}
+
+/// How long a range is: events, and time where the axis is one of time.
+#[must_use]
+pub fn length(item: &ShownItem, is_time: bool) -> String {
+    let events = u64::from(item.moments.1.saturating_sub(item.moments.0));
+    let events = count_of(events, "event", "events");
+    let open = if item.is_open {
+        " · one end was not recorded"
+    } else {
+        ""
+    };
+    if is_time {
+        let us = (item.item.x.1 - item.item.x.0).round() as i64;
+        format!("{events} · {}{open}", display::duration(us))
+    } else {
+        format!("{events}{open}")
+    }
+}
+
+fn kind_words(kind: MarkerKind) -> (&'static str, &'static str) {
+    match kind {
+        MarkerKind::Oom => ("failed allocation", "failed allocations"),
+        MarkerKind::Snapshot => ("snapshot", "snapshots"),
+        MarkerKind::Annotate => ("annotated tensor", "annotated tensors"),
+        MarkerKind::SegmentAlloc => ("segment allocated", "segments allocated"),
+        MarkerKind::SegmentMap => ("mapping", "mappings"),
+        MarkerKind::SegmentFree => ("segment freed", "segments freed"),
+        MarkerKind::SegmentUnmap => ("unmapping", "unmappings"),
+    }
+}
+
+/// The heading of a mark's tooltip.
+#[must_use]
+pub fn mark(mark: &Mark) -> String {
+    let (one, several) = kind_words(mark.kind);
+    let count = count_of(u64::from(mark.count), one, several);
+    let bytes = display::bytes(mark.bytes);
+    match (mark.kind, mark.count) {
+        (MarkerKind::Oom, 1) => format!("Out of memory: {bytes} asked for"),
+        (MarkerKind::Oom, _) => count,
+        // What was active at several snapshots does not add up.
+        (MarkerKind::Snapshot, 1) => format!("Snapshot taken: {bytes} active"),
+        (MarkerKind::Snapshot, _) => count,
+        (_, 1) => format!("{} · {bytes}", capital(one)),
+        _ => format!("{count} · {bytes}"),
+    }
+}
+
+/// Where and what one mark is: lines below its heading.
+#[must_use]
+pub fn marker(marker: &Marker) -> Vec<String> {
+    let mut lines = Vec::new();
+    if !marker.text.is_empty() {
+        lines.push(marker.text.clone());
+    }
+    if marker.kind == MarkerKind::Oom {
+        lines.push(format!(
+            "the device had {} free",
+            display::bytes(marker.address)
+        ));
+    }
+    if !matches!(marker.kind, MarkerKind::Oom | MarkerKind::Snapshot) {
+        let mut place = format!(
+            "{} · stream {}",
+            display::address(marker.address),
+            marker.stream_number
+        );
+        if let Some(pool) = marker.pool {
+            place = format!("{place} · {}", groups::pool_label(pool));
+        }
+        lines.push(place);
+    }
+    lines
+}
+
+/// How the device's memory is known.
+#[must_use]
+pub fn capacity(capacity: &Capacity) -> String {
+    match capacity.source {
+        CapacitySource::File => "as the file states".to_owned(),
+        CapacitySource::Oom {
+            reserved_bytes,
+            free_bytes,
+            ..
+        } => format!(
+            "{} reserved and {} free on the device when an allocation failed: what this process could have, at least",
+            display::bytes(reserved_bytes),
+            display::bytes(free_bytes)
+        ),
+    }
+}
+
+/// What told the steps, for the strip's title.
+#[must_use]
+pub fn steps(marks: &StepMarks) -> Option<String> {
+    let by = match marks.by? {
+        StepsBy::Optimizer => "by the ends of",
+        StepsBy::Profiler | StepsBy::Numbered | StepsBy::NumberedMetadata | StepsBy::Repeated => {
+            "named"
+        }
+    };
+    let count = count_of(marks.count, "step", "steps");
+    Some(format!("{count} {by} {}", marks.pattern))
+}
+
+/// What of the annotations is not seen; empty if all are.
+#[must_use]
+pub fn left_out(facts: &LineFacts) -> String {
+    let mut parts = Vec::new();
+    if facts.outside > 0 {
+        let count = count_of(facts.outside, "annotation", "annotations");
+        parts.push(format!("{count} before or after the recorded events"));
+    }
+    if facts.without_time > 0 {
+        let count = count_of(facts.without_time, "annotation", "annotations");
+        parts.push(format!("{count} without a time to be placed by"));
+    }
+    parts.join(", ")
+}
+
+/// A size that someone typed, such as `80 GiB`, `79.6GB`, `85899345920`; a bare number below a million is
+/// one of GiB.
+#[must_use]
+pub fn parse_bytes(text: &str) -> Option<u64> {
+    let text = text.trim().to_ascii_lowercase().replace(',', "");
+    let digits = text
+        .find(|c: char| !c.is_ascii_digit() && c != '.')
+        .unwrap_or(text.len());
+    let number: f64 = text[..digits].parse().ok()?;
+    let unit = match text[digits..].trim() {
+        "" if number < 1e6 => 1_u64 << 30,
+        "" | "b" | "bytes" => 1,
+        "k" | "kib" => 1 << 10,
+        "m" | "mib" => 1 << 20,
+        "g" | "gib" => 1 << 30,
+        "t" | "tib" => 1 << 40,
+        "kb" => 1_000,
+        "mb" => 1_000_000,
+        "gb" => 1_000_000_000,
+        "tb" => 1_000_000_000_000,
+        _ => return None,
+    };
+    let bytes = number * unit as f64;
+    (bytes >= 1.0 && bytes < 1e18).then_some(bytes.round() as u64)
+}
+
+fn capital(text: &str) -> String {
+    let mut letters = text.chars();
+    let first = letters.next().map(|first| first.to_uppercase().to_string());
+    format!("{}{}", first.unwrap_or_default(), letters.as_str())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sizes_that_people_type() {
+        assert_eq!(parse_bytes("80"), Some(80 << 30));
+        assert_eq!(parse_bytes(" 79.5 GiB "), Some(85_362_475_008));
+        assert_eq!(parse_bytes("80gb"), Some(80_000_000_000));
+        assert_eq!(parse_bytes("85,899,345,920"), Some(80 << 30));
+        for wrong in ["", "GiB", "-3", "1 parsec", "1e99 GiB", "0"] {
+            assert_eq!(parse_bytes(wrong), None, "{wrong}");
+        }
+    }
+
+    #[test]
+    fn marks_in_words() {
+        let at = |kind, count| Mark {
+            kind,
+            x: 0.0,
+            x_last: 0.0,
+            moment: 1,
+            last_moment: count,
+            count,
+            bytes: 2 << 20,
+        };
+        assert_eq!(
+            mark(&at(MarkerKind::Oom, 1)),
+            "Out of memory: 2.00 MiB asked for"
+        );
+        assert_eq!(
+            mark(&at(MarkerKind::SegmentAlloc, 1)),
+            "Segment allocated · 2.00 MiB"
+        );
+        assert_eq!(
+            mark(&at(MarkerKind::SegmentFree, 3)),
+            "3 segments freed · 2.00 MiB"
+        );
+    }
+
+    #[test]
+    fn totals_in_words() {
+        let lines = totals(&RangeTotals {
+            before_bytes: 1 << 30,
+            after_bytes: 2 << 30,
+            peak_bytes: 3 << 30,
+            allocated_bytes: 4 << 30,
+            freed_bytes: 3 << 30,
+            allocations: 12,
+            ..RangeTotals::default()
+        });
+        assert_eq!(
+            lines[0],
+            "+1.00 GiB live · peak 3.00 GiB, 2.00 GiB above its begin"
+        );
+        assert_eq!(
+            lines[1],
+            "4.00 GiB allocated in 12 allocations, 3.00 GiB freed"
+        );
+    }
+}

@@ -1,0 +1,170 @@
+//! What each private pool holds from CUDA and how much of it is in use, over time.
+//!
+//! A CUDA graph or a `MemPool` keeps its segments to itself: what it does not use no one else can. The
+//! default pool is left out; it is what remains of the whole.
+
+use std::collections::BTreeMap;
+
+use super::history::{History, NEVER};
+use super::places;
+use super::segment_history::SegmentHistory;
+use crate::Snapshot;
+use crate::model::PoolId;
+
+/// One private pool on one stream. Steps are (first moment, bytes from then on), ascending; before the
+/// first there is nothing.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct PoolUse {
+    /// The pool.
+    pub pool: PoolId,
+    /// The `cudaStream_t` as a number.
+    pub stream: i64,
+    /// Bytes of its segments.
+    pub reserved_steps: Vec<(u32, u64)>,
+    /// Requested bytes of its live allocations, pending frees included.
+    pub active_steps: Vec<(u32, u64)>,
+}
+
+impl PoolUse {
+    /// Bytes of its segments at a moment.
+    #[must_use]
+    pub fn reserved_bytes(&self, moment: u32) -> u64 {
+        at(&self.reserved_steps, moment)
+    }
+
+    /// Requested bytes of its live allocations at a moment.
+    #[must_use]
+    pub fn active_bytes(&self, moment: u32) -> u64 {
+        at(&self.active_steps, moment)
+    }
+}
+
+/// The value of steps at a moment; 0 before the first.
+fn at(steps: &[(u32, u64)], moment: u32) -> u64 {
+    let after = steps.partition_point(|&(from, _)| from <= moment);
+    after.checked_sub(1).map_or(0, |step| steps[step].1)
+}
+
+/// The private pools of `history`'s device, by pool and stream; `segments` is of the same history.
+#[must_use]
+pub fn pool_uses(
+    snapshot: &Snapshot,
+    history: &History,
+    segments: &SegmentHistory,
+) -> Vec<PoolUse> {
+    let private = |pool: Option<PoolId>| pool.filter(|pool| pool.is_private());
+    let mut changes: BTreeMap<(PoolId, i64), Vec<(u32, i128)>> = BTreeMap::new();
+    for segment in &segments.segments {
+        if let Some(pool) = private(segment.pool) {
+            changes.entry((pool, segment.stream)).or_default();
+        }
+    }
+    let names_pools = snapshot
+        .contexts
+        .rows()
+        .iter()
+        .any(|row| private(row.pool).is_some());
+    if changes.is_empty() && !names_pools {
+        return Vec::new();
+    }
+    let pools = places::column(snapshot, history, |row| row.pool, |segment| segment.pool);
+    let streams = places::column(
+        snapshot,
+        history,
+        |row| Some(row.stream),
+        |segment| segment.stream,
+    );
+    let table = &history.allocations;
+    for (row, (&pool, &stream)) in pools.iter().zip(&streams).enumerate() {
+        let Some(pool) = private(pool) else { continue };
+        let own = changes.entry((pool, stream.unwrap_or(0))).or_default();
+        let bytes = i128::from(table.bytes[row]);
+        own.push((table.born[row], bytes));
+        if table.died[row] != NEVER {
+            own.push((table.died[row], -bytes));
+        }
+    }
+    let uses = changes
+        .into_iter()
+        .map(|((pool, stream), changes)| PoolUse {
+            pool,
+            stream,
+            reserved_steps: segments
+                .reserved_steps(|segment| segment.pool == Some(pool) && segment.stream == stream),
+            active_steps: running_sum(changes),
+        });
+    uses.collect()
+}
+
+/// Changes at moments, as the sum from each of these moments on.
+fn running_sum(mut changes: Vec<(u32, i128)>) -> Vec<(u32, u64)> {
+    changes.sort_unstable_by_key(|&(moment, _)| moment);
+    let mut sum = 0_i128;
+    let mut steps: Vec<(u32, u64)> = Vec::new();
+    for (moment, change) in changes {
+        sum += change;
+        let bytes = u64::try_from(sum.max(0)).unwrap_or(u64::MAX);
+        match steps.last_mut().filter(|last| last.0 == moment) {
+            Some(last) => last.1 = bytes,
+            None => steps.push((moment, bytes)),
+        }
+    }
+    steps
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::decode;
+
+    fn uses(file: &str) -> Vec<PoolUse> {
+        let snapshot = decode(file.as_bytes()).unwrap();
+        let history = History::of(&snapshot, 0);
+        pool_uses(
+            &snapshot,
+            &history,
+            &SegmentHistory::of(&snapshot, &history),
+        )
+    }
+
+    #[test]
+    fn each_pool_and_stream_over_time() {
+        let found = uses(
+            r#"{"segments": [
+            {"device": 0, "address": 4096, "total_size": 4096, "stream": 7, "segment_pool_id": [0, 1], "blocks": [
+                {"address": 4096, "size": 4096, "requested_size": 4000, "state": "active_allocated"}]},
+            {"device": 0, "address": 16384, "total_size": 4096, "stream": 0, "segment_pool_id": [0, 0], "blocks": [
+                {"address": 16384, "size": 4096, "requested_size": 0, "state": "inactive"}]}],
+            "device_traces": [[
+            {"action": "segment_alloc", "addr": 16384, "size": 4096, "stream": 0},
+            {"action": "alloc", "addr": 16384, "size": 500, "stream": 0},
+            {"action": "segment_alloc", "addr": 4096, "size": 4096, "stream": 7},
+            {"action": "alloc", "addr": 4096, "size": 1000, "stream": 7},
+            {"action": "free_completed", "addr": 4096, "size": 1000, "stream": 7},
+            {"action": "alloc", "addr": 4096, "size": 4000, "stream": 7}]]}"#,
+        );
+        assert_eq!(found.len(), 1, "the default pool is left out");
+        let pool = &found[0];
+        assert_eq!((pool.pool, pool.stream), (PoolId(0, 1), 7));
+        let at = |moment| (pool.reserved_bytes(moment), pool.active_bytes(moment));
+        let expected = [
+            (0, 0),
+            (0, 0),
+            (0, 0),
+            (4096, 0),
+            (4096, 1000),
+            (4096, 0),
+            (4096, 4000),
+        ];
+        assert_eq!([0, 1, 2, 3, 4, 5, 6].map(at), expected);
+    }
+
+    #[test]
+    fn without_private_pools_there_is_nothing() {
+        let found = uses(
+            r#"{"segments": [{"device": 0, "address": 4096, "total_size": 4096, "blocks": []}],
+            "device_traces": [[{"action": "alloc", "addr": 4096, "size": 9, "stream": 0}]]}"#,
+        );
+        assert_eq!(found, []);
+    }
+}

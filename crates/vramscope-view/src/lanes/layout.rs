@@ -1,0 +1,244 @@
+//! Where lanes and their ranges are drawn, and what lies under the pointer.
+
+use serde::{Deserialize, Serialize};
+
+use super::{Item, LEAST_CSS};
+use crate::colour::{Rgb, site_colour, stable_hash};
+use crate::theme::Theme;
+use crate::viewport::Viewport;
+
+/// Height of a row, css px, its gap included.
+pub const ROW_CSS: f64 = 17.0;
+/// Height of a row of folded lanes.
+const FOLDED_CSS: f64 = 6.0;
+/// Gap between lanes.
+const LANE_GAP_CSS: f64 = 3.0;
+/// Most rows of one lane that are shown; the rest is counted.
+pub const MOST_ROWS: usize = 6;
+/// Air left and right of a label.
+const LABEL_AIR_CSS: f64 = 4.0;
+/// Mean width of a letter of the label's font.
+const LETTER_CSS: f64 = 6.0;
+
+/// A row as it is laid out.
+#[derive(Clone, Copy, PartialEq, Debug, Serialize, Deserialize)]
+pub struct LayoutRow {
+    /// Place of the lane in the list of lanes.
+    pub lane: usize,
+    /// Row of the lane.
+    pub row: usize,
+    /// Upper edge, css px.
+    pub top_css: f64,
+    /// Height, css px.
+    pub height_css: f64,
+}
+
+/// All rows.
+#[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize)]
+pub struct LaneLayout {
+    /// From the top.
+    pub rows: Vec<LayoutRow>,
+    /// Height of all, css px; 0 without lanes.
+    pub height_css: f64,
+    /// Whether labels find room.
+    pub is_folded: bool,
+}
+
+/// What lies under a place.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub struct Place {
+    /// Place of the lane in the list of lanes.
+    pub lane: usize,
+    /// Row of the lane.
+    pub row: usize,
+    /// Place of the item in the row.
+    pub item: usize,
+}
+
+impl LaneLayout {
+    /// Lays out lanes of so many rows each. Folded, each lane is one thin row without labels: its
+    /// outermost ranges.
+    #[must_use]
+    pub fn new(rows_of_lanes: &[usize], is_folded: bool) -> Self {
+        let (most_rows, height_css) = if is_folded {
+            (1, FOLDED_CSS)
+        } else {
+            (MOST_ROWS, ROW_CSS)
+        };
+        let mut layout = Self {
+            is_folded,
+            ..Self::default()
+        };
+        for (lane, &rows) in rows_of_lanes.iter().enumerate() {
+            if !layout.rows.is_empty() {
+                layout.height_css += LANE_GAP_CSS;
+            }
+            for row in 0..rows.min(most_rows) {
+                layout.rows.push(LayoutRow {
+                    lane,
+                    row,
+                    top_css: layout.height_css,
+                    height_css,
+                });
+                layout.height_css += height_css;
+            }
+        }
+        layout
+    }
+
+    /// How many rows of a lane of `rows` are not shown.
+    #[must_use]
+    pub fn hidden_rows(&self, rows: usize) -> usize {
+        rows.saturating_sub(if self.is_folded { 1 } else { MOST_ROWS })
+    }
+
+    /// What lies at (`x_px`, `y_css`): device px from the left of the view's canvas, css px from the top
+    /// of the lanes. `items` are those of a row of a lane. Narrow items are as wide as they are drawn.
+    #[must_use]
+    pub fn at<'a>(
+        &self,
+        (x_px, y_css): (f64, f64),
+        view: &Viewport,
+        pixel_ratio: f64,
+        items: impl Fn(usize, usize) -> Vec<&'a Item>,
+    ) -> Option<Place> {
+        let inside =
+            |row: &&LayoutRow| (row.top_css..row.top_css + row.height_css).contains(&y_css);
+        let row = self.rows.iter().find(inside)?;
+        let found = items(row.lane, row.row).iter().position(|item| {
+            let (from, to) = drawn_px(item, view, pixel_ratio);
+            (from..to).contains(&x_px)
+        })?;
+        Some(Place {
+            lane: row.lane,
+            row: row.row,
+            item: found,
+        })
+    }
+}
+
+/// From where to where an item is drawn, device px, whole; never narrower than can be seen and hit.
+#[must_use]
+pub fn drawn_px(item: &Item, view: &Viewport, pixel_ratio: f64) -> (f64, f64) {
+    let width = f64::from(view.width_px);
+    let least = (LEAST_CSS * pixel_ratio).round().max(1.0);
+    let from = view.x_px(item.x.0).clamp(-least, width + least).round();
+    let to = view.x_px(item.x.1).clamp(-least, width + least).round();
+    // One px of ground tells neighbours apart.
+    let gap = pixel_ratio.round().max(1.0);
+    (from, (to - gap).max(from + least - gap))
+}
+
+/// A label as far as it fits into a width: whole, cut with an ellipsis, or nothing at all.
+#[must_use]
+pub fn elided(label: &str, width_css: f64) -> Option<String> {
+    let letters = ((width_css - 2.0 * LABEL_AIR_CSS) / LETTER_CSS).floor();
+    let letters = if letters > 0.0 { letters as usize } else { 0 };
+    // Not more letters than one looks at.
+    let length = label.chars().take(letters + 1).count();
+    if length <= letters {
+        return (length > 0).then(|| label.to_owned());
+    }
+    (letters >= 3).then(|| label.chars().take(letters - 1).chain(['…']).collect())
+}
+
+/// The fill of a range and the line at its beginning. The same name has the same colour; numbers in it
+/// do not count, so that all steps look alike. The fill is pale enough for the theme's text.
+#[must_use]
+pub fn lane_fill(theme: &Theme, name: &str) -> (Rgb, Rgb) {
+    let pattern: String = name.chars().filter(|c| !c.is_ascii_digit()).collect();
+    let full = site_colour(theme, Some(stable_hash(&pattern)));
+    let pale = std::array::from_fn(|c| {
+        let (ground, ink) = (u32::from(theme.background[c]), u32::from(full[c]));
+        ((ground * 68 + ink * 32) / 100) as u8
+    });
+    (pale, full)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::theme::contrast;
+
+    const VIEW: Viewport = Viewport {
+        x_min: 0.0,
+        x_max: 100.0,
+        y_min_bytes: 0.0,
+        y_max_bytes: 1.0,
+        width_px: 200,
+        height_px: 1,
+    };
+
+    fn item(from: f64, to: f64) -> Item {
+        Item {
+            x: (from, to),
+            first: 0,
+            count: 1,
+        }
+    }
+
+    #[test]
+    fn rows_follow_each_other_and_deep_ones_are_counted() {
+        let layout = LaneLayout::new(&[2, 9], false);
+        assert_eq!(layout.rows.len(), 2 + MOST_ROWS);
+        assert_eq!(layout.hidden_rows(9), 3);
+        let overlaps = |pair: &[LayoutRow]| pair[0].top_css + pair[0].height_css > pair[1].top_css;
+        assert!(!layout.rows.windows(2).any(overlaps));
+        let last = layout.rows[layout.rows.len() - 1];
+        assert_eq!(layout.height_css, last.top_css + last.height_css);
+        let folded = LaneLayout::new(&[2, 9], true);
+        assert!(folded.rows.len() == 2 && folded.height_css < 20.0);
+        assert_eq!(LaneLayout::new(&[], false).height_css, 0.0);
+    }
+
+    #[test]
+    fn the_pointer_finds_what_is_drawn() {
+        let layout = LaneLayout::new(&[2], false);
+        let rows = [
+            vec![item(0.0, 50.0), item(50.0, 50.0)],
+            vec![item(10.0, 20.0)],
+        ];
+        let at = |x_px, y_css| {
+            layout.at((x_px, y_css), &VIEW, 1.0, |_, row| {
+                rows[row].iter().collect()
+            })
+        };
+        let place = |row, item| Some(Place { lane: 0, row, item });
+        assert_eq!(at(10.0, 5.0), place(0, 0));
+        assert_eq!(at(101.0, 5.0), place(0, 1), "of no length, but drawn");
+        assert_eq!(at(30.0, ROW_CSS + 2.0), place(1, 0));
+        assert_eq!(at(90.0, ROW_CSS + 2.0), None);
+        assert_eq!(at(10.0, 500.0), None);
+    }
+
+    #[test]
+    fn labels_fit_or_are_left_out() {
+        assert_eq!(elided("forward", 80.0).as_deref(), Some("forward"));
+        assert_eq!(
+            elided("Optimizer.step#AdamW.step", 80.0).as_deref(),
+            Some("Optimizer.s…")
+        );
+        assert_eq!(elided("forward", 20.0), None);
+        assert_eq!(elided("", 80.0), None);
+        assert_eq!(elided("a", f64::NAN), None);
+    }
+
+    #[test]
+    fn text_is_legible_on_every_fill() {
+        for theme in [Theme::light(), Theme::dark()] {
+            for name in 0..200 {
+                let (fill, line) = lane_fill(
+                    &theme,
+                    &format!("{}", (b'a' + name % 26) as char).repeat(1 + name as usize / 26),
+                );
+                assert!(contrast(theme.text, fill) >= 4.5);
+                assert_ne!(fill, line);
+            }
+        }
+        let steps = [
+            lane_fill(&Theme::light(), "step 1"),
+            lane_fill(&Theme::light(), "step 23"),
+        ];
+        assert_eq!(steps[0], steps[1]);
+    }
+}

@@ -1,0 +1,201 @@
+//! Reserved memory over the picture: its curve, and what private pools hold of it without using it.
+//!
+//! The gap between the active curve and the reserved one is what the allocator holds for nothing at that
+//! moment. Private pools cannot lend it, so their share is stacked on the active curve, one envelope per
+//! pool and stream; what remains up to the reserved curve is rounding and what the default pool has free.
+
+use serde::{Deserialize, Serialize};
+
+use crate::raster::{Bands, TimelineIndex};
+use crate::viewport::Viewport;
+
+/// Bytes from a moment on: (first moment, bytes), ascending.
+pub type Steps = [(u32, u64)];
+
+/// Most columns of a curve: wider than any screen.
+const MOST_COLUMNS: u32 = 16_384;
+
+/// A curve in columns of equal width over the viewport: a value holds for its whole column.
+#[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize)]
+pub struct Curve {
+    /// Left edge of the first column, in the axis's unit.
+    pub x_min: f64,
+    /// Right edge of the last one.
+    pub x_max: f64,
+    /// The highest value of each column.
+    pub bytes: Vec<u64>,
+}
+
+/// The lower and upper edge of an area, in the columns of a [`Curve`].
+#[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize)]
+pub struct Envelope {
+    /// Lower edge.
+    pub low_bytes: Vec<u64>,
+    /// Upper edge, nowhere below the lower one.
+    pub high_bytes: Vec<u64>,
+}
+
+/// The value of `steps` at a moment; 0 before the first.
+#[must_use]
+pub fn at(steps: &Steps, moment: u32) -> u64 {
+    let after = steps.partition_point(|&(from, _)| from <= moment);
+    after.checked_sub(1).map_or(0, |step| steps[step].1)
+}
+
+/// The highest value of `steps` per device px column of the viewport; empty without steps.
+#[must_use]
+pub fn curve(steps: &Steps, bands: &Bands<'_>, view: &Viewport) -> Curve {
+    let mut curve = Curve {
+        x_min: view.x_min,
+        x_max: view.x_max,
+        bytes: Vec::new(),
+    };
+    if steps.is_empty() {
+        return curve;
+    }
+    curve.bytes = columns(bands, view, |first, last| {
+        let begin = steps.partition_point(|&(from, _)| from <= first);
+        let end = steps.partition_point(|&(from, _)| from <= last);
+        let within = steps[begin.saturating_sub(1)..end].iter();
+        within.map(|&(_, bytes)| bytes).max().unwrap_or(0)
+    });
+    curve
+}
+
+/// Where the held but unused memory of each pool lies on top of the active curve: per column at the
+/// moment of its highest active memory, where the picture's outline is. A pool is given by what it
+/// reserves and what of that is active.
+#[must_use]
+pub fn envelopes(
+    pools: &[(&Steps, &Steps)],
+    bands: &Bands<'_>,
+    index: &TimelineIndex,
+    view: &Viewport,
+) -> Vec<Envelope> {
+    let moments = columns(bands, view, |first, last| {
+        index.highest_in(bands, first..=last)
+    });
+    let mut low: Vec<u64> = moments
+        .iter()
+        .map(|&moment| bands.total_bytes[moment as usize])
+        .collect();
+    let stacked = pools.iter().map(|&(reserved, active)| {
+        let unused = |moment: u32| at(reserved, moment).saturating_sub(at(active, moment));
+        let high: Vec<u64> = low
+            .iter()
+            .zip(&moments)
+            .map(|(&low, &moment)| low.saturating_add(unused(moment)))
+            .collect();
+        Envelope {
+            low_bytes: std::mem::replace(&mut low, high.clone()),
+            high_bytes: high,
+        }
+    });
+    stacked.collect()
+}
+
+/// A value per device px column of the viewport, from the first and last moment in it. A column without a
+/// moment (the time axis has such) is given the moment that lasts through it.
+fn columns<T: Copy + Default>(
+    bands: &Bands<'_>,
+    view: &Viewport,
+    mut value: impl FnMut(u32, u32) -> T,
+) -> Vec<T> {
+    let count = view.width_px.clamp(1, MOST_COLUMNS);
+    let width = view.width() / f64::from(count);
+    let mut values: Vec<T> = Vec::with_capacity(count as usize);
+    for column in 0..count {
+        let from = view.x_min + width * f64::from(column);
+        let found = bands
+            .moments_in(from, from + width)
+            .map(|moments| value(*moments.start(), *moments.end()));
+        values.push(found.or(values.last().copied()).unwrap_or_default());
+    }
+    values
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn view(x_min: f64, x_max: f64, width_px: u32) -> Viewport {
+        Viewport {
+            x_min,
+            x_max,
+            y_min_bytes: 0.0,
+            y_max_bytes: 1.0,
+            width_px,
+            height_px: 1,
+        }
+    }
+
+    fn bands(totals: &[u64]) -> Bands<'_> {
+        Bands {
+            born: &[],
+            died: &[],
+            free_requested: &[],
+            bytes: &[],
+            total_bytes: totals,
+            moment_start_us: None,
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn a_column_has_the_highest_value_in_it(
+            changes in prop::collection::btree_map(0_u32..200, 0_u64..1_000, 1..40),
+            from in 0.0..0.9, width in 0.02..1.0, width_px in 1_u32..300
+        ) {
+            let mut steps: Vec<_> = changes.into_iter().collect();
+            steps[0].0 = 0;
+            let totals = vec![0; 200];
+            let bands = bands(&totals);
+            let view = view(from * 200.0, f64::min(from + width, 1.0) * 200.0, width_px);
+            let curve = curve(&steps, &bands, &view);
+            prop_assert_eq!(curve.bytes.len(), width_px as usize);
+            let column = view.width() / f64::from(width_px);
+            for (i, &bytes) in curve.bytes.iter().enumerate() {
+                let left = view.x_min + column * i as f64;
+                let moments = bands.moments_in(left, left + column).unwrap();
+                let expected = moments.map(|moment| at(&steps, moment)).max().unwrap();
+                prop_assert_eq!(bytes, expected);
+            }
+        }
+    }
+
+    #[test]
+    fn envelopes_lie_on_the_active_curve_and_on_each_other() {
+        let totals = [0, 10, 30, 20];
+        let bands = bands(&totals);
+        let index = TimelineIndex::new(&bands);
+        let first: (&Steps, &Steps) = (&[(0, 8), (2, 16)], &[(1, 4)]);
+        let second: (&Steps, &Steps) = (&[(2, 5)], &[(2, 9)]);
+        let found = envelopes(&[first, second], &bands, &index, &view(0.0, 4.0, 4));
+        assert_eq!(found[0].low_bytes, totals);
+        assert_eq!(found[0].high_bytes, [8, 14, 42, 32]);
+        assert_eq!(found[1].low_bytes, found[0].high_bytes);
+        assert_eq!(
+            found[1].high_bytes, found[1].low_bytes,
+            "more active than reserved is no gap"
+        );
+        let both = envelopes(&[first], &bands, &index, &view(0.0, 4.0, 2));
+        assert_eq!(
+            both[0].low_bytes,
+            [10, 30],
+            "at the highest moment of the column"
+        );
+        assert_eq!(both[0].high_bytes, [14, 42]);
+    }
+
+    #[test]
+    fn without_steps_there_is_no_curve() {
+        let totals = [0; 4];
+        assert!(
+            curve(&[], &bands(&totals), &view(0.0, 4.0, 9))
+                .bytes
+                .is_empty()
+        );
+        assert_eq!(at(&[(3, 7)], 2), 0);
+    }
+}
