@@ -10,11 +10,13 @@ use serde::{Deserialize, Serialize};
 use vramscope_core::analysis::compare::{Change, ChangeTree};
 use vramscope_core::analysis::profile::Amount;
 
-use crate::colour::Rgb;
+use crate::colour::{Rgb, stable_hash};
+use crate::flame::NodeKey;
 use crate::theme::{Theme, contrast};
 
-/// Least width of a rectangle, device px; what is narrower is left out with all below it.
-const LEAST_PX: f64 = 0.7;
+/// Least width of a rectangle, px. What is narrower shares one with its narrow neighbours, without what it
+/// calls.
+const LEAST_PX: f64 = 2.0;
 /// Most rows below the focus: deeper stacks are read by going closer.
 const ROWS_MAX: u32 = 400;
 /// How much of the colour of growth or shrinkage the smallest difference has.
@@ -66,20 +68,22 @@ pub struct FlameOptions {
     pub unit: ChangeUnit,
     /// The node that fills the picture; 0 for all.
     pub focus: u32,
-    /// Width of the picture, device px.
-    pub width_px: u32,
+    /// Width of the picture, css px.
+    pub width_px: f64,
 }
 
 /// One node on the screen.
 #[derive(Clone, Copy, PartialEq, Debug, Serialize, Deserialize)]
 pub struct FlameRect {
-    /// The node.
+    /// The node; for several that are too narrow, their caller.
     pub node: u32,
+    /// 0, or how many narrow ones it stands for.
+    pub smaller: u32,
     /// Its row from the top; callers stand above what they call.
     pub row: u32,
-    /// Left edge, device px.
+    /// Left edge, css px.
     pub x_px: f64,
-    /// Width, device px.
+    /// Width, css px.
     pub width_px: f64,
 }
 
@@ -90,12 +94,10 @@ pub struct ChangeFlame {
     pub rects: Vec<FlameRect>,
     /// Number of rows.
     pub rows: u32,
-    /// Nodes that are too narrow, or too deep, to be seen; what is below them not counted.
-    pub hidden: u32,
 }
 
 impl ChangeFlame {
-    /// The rectangle at a place, device px and row.
+    /// The rectangle at a place, css px and row.
     #[must_use]
     pub fn at(&self, x_px: f64, row: u32) -> Option<&FlameRect> {
         let after = self
@@ -119,13 +121,14 @@ pub fn layout(tree: &ChangeTree, options: &FlameOptions) -> ChangeFlame {
     } else {
         0
     };
-    let full_px = f64::from(options.width_px.max(1));
+    let full_px = options.width_px.max(1.0);
     let mut flame = ChangeFlame::default();
     // Where one came from, each over the whole width.
     let above = callers(tree, focus);
     for (row, &node) in (0..).zip(&above) {
         flame.rects.push(FlameRect {
             node,
+            smaller: 0,
             row,
             x_px: 0.0,
             width_px: full_px,
@@ -133,35 +136,66 @@ pub fn layout(tree: &ChangeTree, options: &FlameOptions) -> ChangeFlame {
     }
     let first_row = above.len() as u32;
     let scale = full_px / widths[focus as usize].max(f64::MIN_POSITIVE);
-    let mut open = vec![(focus, first_row, 0.0)];
-    while let Some((node, row, x_px)) = open.pop() {
-        let width_px = if node == focus {
-            full_px
-        } else {
-            widths[node as usize] * scale
-        };
+    let scaled = |node: u32| widths[node as usize] * scale;
+    let mut open = vec![(focus, first_row, 0.0, full_px)];
+    while let Some((node, row, x_px, width_px)) = open.pop() {
         flame.rects.push(FlameRect {
             node,
+            smaller: 0,
             row,
             x_px,
             width_px,
         });
+        let below = children.of_node(node);
+        // The widest come first: from the first narrow one on all are.
+        let wide = match row - first_row {
+            0..ROWS_MAX => below.partition_point(|&child| scaled(child) >= LEAST_PX),
+            _ => 0,
+        };
         let mut x = x_px;
-        for &child in children.of_node(node) {
-            let width = widths[child as usize] * scale;
-            if width >= LEAST_PX && row - first_row < ROWS_MAX {
-                open.push((child, row + 1, x));
-            } else if width > 0.0 {
-                flame.hidden += 1;
-            }
-            x += width;
+        for &child in &below[..wide] {
+            open.push((child, row + 1, x, scaled(child)));
+            x += scaled(child);
         }
+        flame.rects.extend(
+            narrow(&below[wide..], scaled).map(|(smaller, width_px)| FlameRect {
+                node,
+                smaller,
+                row: row + 1,
+                x_px: x,
+                width_px,
+            }),
+        );
     }
     flame
         .rects
         .sort_by(|a, b| a.row.cmp(&b.row).then(a.x_px.total_cmp(&b.x_px)));
     flame.rows = flame.rects.last().map_or(0, |rect| rect.row + 1);
     flame
+}
+
+/// How many of these have a width, and how wide they are together; `None` if that cannot be seen.
+fn narrow(nodes: &[u32], scaled: impl Fn(u32) -> f64) -> Option<(u32, f64)> {
+    let seen = nodes
+        .iter()
+        .map(|&node| scaled(node))
+        .filter(|&width| width > 0.0);
+    let (count, width) = seen.fold((0, 0.0), |(count, sum), width| (count + 1, sum + width));
+    (width >= LEAST_PX / 4.0).then_some((count, width))
+}
+
+/// The name of every node by its path, as in the [flame graph](crate::flame) of one side: a focus stays
+/// where it is when another moment is compared.
+#[must_use]
+pub fn keys(tree: &ChangeTree) -> Vec<NodeKey> {
+    let hashes: Vec<u64> = tree.labels.iter().map(|label| stable_hash(label)).collect();
+    let mut keys: Vec<NodeKey> = Vec::with_capacity(tree.len());
+    for (&parent, &label) in tree.parent.iter().zip(&tree.label) {
+        let hash = hashes.get(label as usize).copied().unwrap_or(0);
+        let above = keys.get(parent as usize).copied();
+        keys.push(above.map_or(NodeKey::ROOT, |above| above.child(hash)));
+    }
+    keys
 }
 
 /// The way to a node, the root first and the node itself left out.

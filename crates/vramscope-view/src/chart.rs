@@ -236,6 +236,17 @@ fn y_of(area: &Area, top_bytes: f64, bytes: u64) -> i32 {
         - (bytes as f64 / top_bytes.max(1.0) * f64::from(area.height_px)).round() as i32
 }
 
+/// Where the highest of these columns is in an area, if there is one; see [`draw_curves`].
+#[must_use]
+pub fn highest_point(area: &Area, values: &[u64], top_bytes: f64) -> Option<(i32, i32)> {
+    let (column, &bytes) = (values.iter().enumerate())
+        .rev()
+        .max_by_key(|(_, bytes)| **bytes)?;
+    let middle = (column as f64 + 0.5) / values.len() as f64;
+    let x = area.x_px + (middle * f64::from(area.width_px)).round() as i32;
+    Some((x, y_of(area, top_bytes, bytes)))
+}
+
 /// Draws active memory filled and reserved memory as a line, each in columns that share the area's width,
 /// on a scale whose upper edge is `top_bytes`.
 ///

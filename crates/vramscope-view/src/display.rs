@@ -33,6 +33,16 @@ pub fn bytes_change(before: u64, after: u64) -> String {
     }
 }
 
+/// `+1,234`, `−5`, `0`.
+#[must_use]
+pub fn count_change(before: u64, after: u64) -> String {
+    match after.abs_diff(before) {
+        0 => Count(0).to_string(),
+        more if after > before => format!("+{}", Count(more)),
+        less => format!("\u{2212}{}", Count(less)),
+    }
+}
+
 /// `1,234,567`.
 #[must_use]
 pub fn count(count: u64) -> String {
@@ -159,6 +169,11 @@ mod tests {
         assert_eq!(bytes_change(0, 2_621_440), "+2.50 MiB");
         assert_eq!(bytes_change(1_024, 512), "\u{2212}512 B");
         assert_eq!(bytes_change(7, 7), "0 B");
+        assert_eq!(count_change(7, 1_007), "+1,000");
+        assert_eq!(
+            (count_change(7, 5), count_change(7, 7)),
+            ("\u{2212}2".to_owned(), "0".to_owned())
+        );
     }
 
     #[test]

@@ -54,6 +54,43 @@ pub fn bounds(rows: &[Row<'_>; 2]) -> (XUnit, Bounds) {
     (unit, Bounds::new(end as f64, top.unwrap_or(0)))
 }
 
+/// What is under a point of the picture: which row, and the moment of the highest active memory in that
+/// column.
+#[must_use]
+pub fn hit(
+    (width_px, height_px): (u32, u32),
+    rows: &[Row<'_>; 2],
+    style: &Style<'_>,
+    (x_px, y_px): (f64, f64),
+) -> Option<(usize, u32)> {
+    let (_, bounds) = bounds(rows);
+    for (which, (row, place)) in rows
+        .iter()
+        .zip(places(width_px, height_px, style))
+        .enumerate()
+    {
+        let (x, y) = (x_px - f64::from(place.x_px), y_px - f64::from(place.y_px));
+        let height = f64::from(place.height_px);
+        if !(0.0..height).contains(&y) || !(0.0..=f64::from(place.width_px)).contains(&x) {
+            continue;
+        }
+        let at = x / f64::from(place.width_px.max(1)) * bounds.x_end;
+        let moments = &row.curves.peak_moments;
+        let column = (at / row.curves.end.max(1) as f64 * moments.len() as f64) as usize;
+        // Right of a shorter recording is its end.
+        let moment = moments.get(column).or(moments.last()).copied();
+        // A column into which no moment falls shows the one before it.
+        let known = |moment: &u32| *moment != u32::MAX;
+        let before = moments[..column.min(moments.len())]
+            .iter()
+            .rev()
+            .copied()
+            .find(known);
+        return Some((which, moment.filter(known).or(before)?));
+    }
+    None
+}
+
 /// Draws both rows, their axes and marks.
 ///
 /// # Errors
@@ -131,6 +168,7 @@ mod tests {
             axis,
             end,
             active_bytes: active.to_vec(),
+            peak_moments: vec![0; active.len()],
             reserved_bytes: active.iter().map(|bytes| bytes * 2).collect(),
         }
     }
@@ -172,6 +210,47 @@ mod tests {
         assert!(svg.contains("364,") && svg.contains("664,"), "{svg}");
         // Two curves and three flags.
         assert_eq!(svg.matches("<polygon").count(), 5);
+    }
+
+    #[test]
+    fn a_point_is_a_moment_of_its_row() {
+        let mut long = curves(1_000, &[1, 2, 3, 4], CurveAxis::Events);
+        long.peak_moments = vec![3, u32::MAX, 600, 800];
+        let short = Curves {
+            end: 500,
+            ..long.clone()
+        };
+        let rows = [
+            Row {
+                title: "",
+                curves: &long,
+                marks: &[],
+            },
+            Row {
+                title: "",
+                curves: &short,
+                marks: &[],
+            },
+        ];
+        let style = Style {
+            theme: &Theme::light(),
+            font: "",
+            pixel_ratio: 1.0,
+        };
+        let at = |x, y| hit((666, 200), &rows, &style, (x, y));
+        assert_eq!(at(70.0, 50.0), Some((0, 3)));
+        assert_eq!(
+            at(64.0 + 200.0, 50.0),
+            Some((0, 3)),
+            "an empty column shows what was before"
+        );
+        assert_eq!(at(64.0 + 590.0, 50.0), Some((0, 800)));
+        assert_eq!(at(64.0 + 160.0, 150.0), Some((1, 600)));
+        assert_eq!(at(64.0 + 590.0, 150.0), Some((1, 800)), "behind its end");
+        assert_eq!(
+            (at(10.0, 50.0), at(300.0, 5.0), at(300.0, 199.0)),
+            (None, None, None)
+        );
     }
 
     #[test]

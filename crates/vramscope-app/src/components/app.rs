@@ -7,6 +7,7 @@ use std::rc::Rc;
 use web_sys::HtmlInputElement;
 use yew::prelude::*;
 
+use super::all_strip::AllStrip;
 use super::commands::Commands;
 use super::file_view::FileView;
 use super::help::Help;
@@ -60,6 +61,7 @@ pub fn App(props: &AppProps) -> Html {
         <ContextProvider<Commands> context={commands}>
             <div id="app">
                 <TopBar state={state.clone()} />
+                <AllStrip state={state.clone()} {theme} />
                 { main }
                 <StatusBar tab={state.tab().cloned()} box_mode={state.box_mode} ruler_mode={state.ruler_mode} />
             </div>

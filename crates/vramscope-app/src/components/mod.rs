@@ -1,6 +1,7 @@
 //! The page's components, one per file. They show what [`crate::state`] holds and say what the user did; they
 //! compute no number.
 
+mod all_strip;
 mod allocator;
 mod app;
 mod banners;

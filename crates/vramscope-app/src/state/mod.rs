@@ -9,6 +9,7 @@
 
 pub mod brush;
 pub mod choices;
+pub mod figures;
 mod file;
 pub mod gesture;
 pub mod keys;
@@ -16,6 +17,7 @@ pub mod lane_words;
 mod navigation;
 pub mod sentences;
 mod shared;
+pub mod sides;
 pub mod stacks;
 #[cfg(test)]
 mod tests;

@@ -28,6 +28,8 @@ pub struct Curves {
     pub end: u64,
     /// Per column, the highest sum of live requested bytes.
     pub active_bytes: Vec<u64>,
+    /// Per column, the first moment at which it is the highest.
+    pub peak_moments: Vec<u32>,
     /// Per column, the highest sum of segments. Empty where segments are not known.
     pub reserved_bytes: Vec<u64>,
 }
@@ -45,6 +47,7 @@ impl Curves {
         // More columns than there is to tell apart would only repeat each other.
         let columns = u64::from(columns.max(1)).min(end.saturating_add(1)) as usize;
         let mut active_bytes = vec![0_u64; columns];
+        let mut peak_moments = vec![u32::MAX; columns];
         let mut reserved_bytes = vec![0_u64; columns];
         let mut steps = history.reserved_steps.iter().peekable();
         let mut reserved = 0;
@@ -54,7 +57,9 @@ impl Curves {
                 steps.next();
             }
             for column in columns_of(history, axis, moment, end, columns) {
-                active_bytes[column] = active_bytes[column].max(active);
+                if active > active_bytes[column] || peak_moments[column] == u32::MAX {
+                    (active_bytes[column], peak_moments[column]) = (active, moment);
+                }
                 reserved_bytes[column] = reserved_bytes[column].max(reserved);
             }
         }
@@ -66,6 +71,7 @@ impl Curves {
             axis,
             end,
             active_bytes,
+            peak_moments,
             reserved_bytes,
         }
     }
@@ -181,6 +187,10 @@ mod tests {
                     }
                 }
                 prop_assert_eq!(&curves.active_bytes, &naive);
+                for (&moment, &bytes) in curves.peak_moments.iter().zip(&curves.active_bytes) {
+                    let at = history.active_bytes.get(moment as usize).copied();
+                    prop_assert_eq!(at.unwrap_or(0), bytes, "no moment falls into an empty column");
+                }
                 prop_assert_eq!(curves.active_bytes.iter().max(), history.active_bytes.iter().max());
             }
         }

@@ -183,6 +183,14 @@ impl ProfileNames {
     }
 }
 
+impl ProfileNames {
+    /// The name of a call site.
+    #[must_use]
+    pub fn site(&self, site: CallSiteId) -> &str {
+        self.sites.get(site.index()).map_or("", String::as_str)
+    }
+}
+
 /// By line, a call site has its own label; else that of its frame's group.
 fn site_names(
     snapshot: &Snapshot,

@@ -44,6 +44,13 @@ pub struct Turnover {
 }
 
 impl Turnover {
+    /// Adds that of other allocations.
+    pub fn join(&mut self, other: Self) {
+        self.kept.add(other.kept);
+        self.freed.add(other.freed);
+        self.new.add(other.new);
+    }
+
     fn add(&mut self, fate: Fate, amount: Amount) {
         match fate {
             Fate::Kept => self.kept.add(amount),
@@ -175,11 +182,7 @@ mod tests {
             prop_assert_eq!(found.total.kept.bytes + found.total.freed.bytes, live(from));
             prop_assert_eq!(found.total.kept.bytes + found.total.new.bytes, live(to));
             let mut sum = Turnover::default();
-            for site in &found.sites {
-                sum.kept.add(site.turnover.kept);
-                sum.freed.add(site.turnover.freed);
-                sum.new.add(site.turnover.new);
-            }
+            found.sites.iter().for_each(|site| sum.join(site.turnover));
             prop_assert_eq!(sum, found.total);
             let back = turnover(&history, &sites, to, from);
             prop_assert_eq!((back.total.freed, back.total.new), (found.total.new, found.total.freed));

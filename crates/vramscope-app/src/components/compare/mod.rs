@@ -1,12 +1,308 @@
 //! Two moments, devices or files beside each other.
+//!
+//! One worker compares: the one of the file that is shown, if it is a side. A side of another file is asked
+//! of that file's worker and handed on.
+
+mod flame;
+mod settings;
+mod side_picker;
+mod sites;
+mod timelines;
+mod totals;
 
 use yew::prelude::*;
 
+use super::choice::{Choice, Select};
+use super::commands::use_commands;
+use super::hooks::{Answered, use_answer, use_painted};
 use super::view_props::ViewProps;
+use crate::engine::{Session, SessionId};
+use crate::protocol::Axis;
+use crate::protocol::views::compare::{
+    Answer, Compared, CurveAxis, FrameGrouping, Question, SideData, SideSpec,
+};
+use crate::state::choices::{CompareChoices, ComparePanel, Which};
+use crate::state::sides::{Side, side};
+use crate::state::{Action, Chosen, Shared};
+use flame::FlamePanel;
+use settings::SettingsPanel;
+use side_picker::SidePicker;
+use sites::SitesPanel;
+use timelines::Timelines;
+use totals::Totals;
+
+/// Columns of each curve.
+const COLUMNS: u32 = 1_200;
+
+/// How places in the code are matched, in the order of the list.
+const GROUPINGS: [(FrameGrouping, &str); 5] = [
+    (FrameGrouping::Line, "line"),
+    (FrameGrouping::Function, "function (lines may have moved)"),
+    (FrameGrouping::File, "file"),
+    (FrameGrouping::Module, "module"),
+    (FrameGrouping::Package, "package"),
+];
 
 /// See the module.
 #[component]
 pub(super) fn CompareView(props: &ViewProps) -> Html {
-    let _ = &props.session;
-    html! { <section class="view compare" aria-label="Compare" /> }
+    let commands = use_commands();
+    let choices = &props.choices.compare;
+    let choose = {
+        let dispatch = commands.dispatch.clone();
+        Callback::from(move |choices| dispatch.emit(Action::Choose(Chosen::Compare(choices))))
+    };
+    let sides = [&choices.before, &choices.after].map(|choice| side(choice, &props.tabs, props.id));
+    let answered = use_comparison(props, &sides);
+    let compared = answered
+        .as_ref()
+        .and_then(|(_, answered)| answered.answer.clone());
+    use_painted("compare", compared.clone());
+    let picker = |which: Which, side: &Option<Side>| {
+        html! {
+            <SidePicker {which} choices={choices.clone()} side={side.clone()} tabs={props.tabs.clone()} current={props.id}
+                on_choose={choose.clone()} />
+        }
+    };
+    let swap = {
+        let (choose, choices) = (choose.clone(), choices.clone());
+        Callback::from(move |_: MouseEvent| choose.emit(choices.swapped()))
+    };
+    html! {
+        <section class="view compare" aria-label="Compare" tabindex="0" data-scrolls="">
+            <div class="sides">
+                { picker(Which::Before, &sides[0]) }
+                <button type="button" class="outlined swap" title="Swap the sides" aria-label="Swap the sides" onclick={swap}>{ "⇄" }</button>
+                { picker(Which::After, &sides[1]) }
+            </div>
+            { body(props, &sides, answered, &choose) }
+        </section>
+    }
+}
+
+/// What is below the choice of sides.
+fn body(
+    props: &ViewProps,
+    sides: &[Option<Side>; 2],
+    answered: Option<(Session, Answered<Question>)>,
+    choose: &Callback<CompareChoices>,
+) -> Html {
+    let choices = &props.choices.compare;
+    let [Some(before), Some(after)] = sides else {
+        return html! { <p class="hint muted">{ "A file that was compared is not open: choose another one above, or open it (+)." }</p> };
+    };
+    let Some((session, answered)) = answered else {
+        return html! { <p class="hint muted late">{ "Comparing…" }</p> };
+    };
+    let Some(compared) = answered.answer.and_then(|answer| pick(&answer)) else {
+        return html! { <p class="hint muted">{ "There is nothing to compare." }</p> };
+    };
+    let theme = props.look.theme;
+    let panel = match choices.panel {
+        ComparePanel::Sites => html! {
+            <SitesPanel session={session.clone()} compared={compared.clone()} choices={choices.clone()} {theme} on_choose={choose.clone()} />
+        },
+        ComparePanel::Flame => html! {
+            <FlamePanel session={session.clone()} compared={compared.clone()} choices={choices.clone()} {theme} on_choose={choose.clone()} />
+        },
+        ComparePanel::Settings => html! { <SettingsPanel compared={compared.clone()} /> },
+    };
+    html! {
+        <>
+            <Totals compared={compared.clone()} />
+            <Timelines compared={compared.clone()} titles={[title("A", before), title("B", after)]} choices={choices.clone()} {theme} on_choose={choose.clone()} />
+            <PanelBar compared={compared.clone()} choices={choices.clone()} on_choose={choose.clone()} />
+            { panel }
+        </>
+    }
+}
+
+fn title(letter: &str, side: &Side) -> AttrValue {
+    let device = match side.devices {
+        1 => String::new(),
+        _ => format!(" · device {}", side.device),
+    };
+    format!("{letter}  {}{device} · {}", side.name, side.words).into()
+}
+
+/// The comparison in an answer.
+fn pick(answer: &Shared<Answer>) -> Option<ComparedRef> {
+    matches!(**answer, Answer::Compared(_)).then(|| ComparedRef(answer.clone()))
+}
+
+/// A comparison, shared with the answer that it came in.
+#[derive(Clone, PartialEq)]
+struct ComparedRef(Shared<Answer>);
+
+impl ComparedRef {
+    /// The comparison; `None` never.
+    fn get(&self) -> Option<&Compared> {
+        match &*self.0 {
+            Answer::Compared(compared) => Some(compared),
+            _ => None,
+        }
+    }
+}
+
+/// Asks the workers: the answer, and the worker that compared.
+#[hook]
+fn use_comparison(
+    props: &ViewProps,
+    sides: &[Option<Side>; 2],
+) -> Option<(Session, Answered<Question>)> {
+    let commands = use_commands();
+    let sessions = sides.each_ref().map(|side| {
+        let side = side.as_ref()?;
+        commands.session.emit(side.id)
+    });
+    let both = sides[0].as_ref().zip(sides[1].as_ref());
+    let host_id = both.map(|(before, after)| host(before, after, props.id));
+    let host_place = usize::from(both.is_some_and(|(before, _)| Some(before.id) != host_id));
+    let host = sessions[host_place]
+        .clone()
+        .unwrap_or_else(|| props.session.clone());
+    let times = both.is_some_and(|(before, after)| before.has_times && after.has_times);
+    let axis = if times && props.look.axis == Axis::Time {
+        CurveAxis::Time
+    } else {
+        CurveAxis::Events
+    };
+    let grouping = props.choices.compare.grouping;
+    let spec = |side: &Side| SideSpec {
+        device: side.device,
+        selection: side.selection,
+        axis,
+        columns: COLUMNS,
+    };
+    // At most one of them is of another worker: which, and what it is asked.
+    let guest_place = 1 - host_place;
+    let guest = sides[guest_place]
+        .as_ref()
+        .filter(|side| Some(side.id) != host_id);
+    let profile_question = guest.map(|side| Question::Profile {
+        side: spec(side),
+        grouping,
+    });
+    let guest_session = sessions[guest_place].clone().filter(|_| guest.is_some());
+    let guest_session = guest_session.unwrap_or_else(|| host.clone());
+    let handed = use_answer(&guest_session, profile_question.clone());
+    let handed = handed.filter(|handed| Some(&handed.question) == profile_question.as_ref());
+    let profile = handed.and_then(|handed| match &*handed.answer? {
+        Answer::Profile(profile) => Some(profile.clone()),
+        _ => None,
+    });
+    let data = |place: usize| {
+        let side = sides[place].as_ref()?;
+        if place == guest_place && guest.is_some() {
+            profile.clone().map(SideData::Given)
+        } else {
+            Some(SideData::Here(spec(side)))
+        }
+    };
+    let question = data(0)
+        .zip(data(1))
+        .map(|(before, after)| Question::Compare {
+            before,
+            after,
+            grouping,
+        });
+    // While the other worker is asked, what was compared last stays.
+    let last = use_mut_ref(|| None::<(Session, Question)>);
+    let mut last = last.borrow_mut();
+    if let Some(question) = question {
+        *last = Some((host.clone(), question));
+    }
+    let question = last
+        .as_ref()
+        .filter(|(of, _)| *of == host && both.is_some());
+    let question = question.map(|(_, question)| question.clone());
+    drop(last);
+    let answered = use_answer(&host, question)?;
+    Some((host, answered))
+}
+
+/// Which file's worker compares: that of the shown file, if it is a side.
+fn host(before: &Side, after: &Side, current: SessionId) -> SessionId {
+    if before.id == current {
+        before.id
+    } else {
+        after.id
+    }
+}
+
+#[derive(Properties, PartialEq)]
+struct PanelBarProps {
+    compared: ComparedRef,
+    choices: CompareChoices,
+    on_choose: Callback<CompareChoices>,
+}
+
+/// What is shown of the comparison, and how places are matched.
+#[component]
+fn PanelBar(props: &PanelBarProps) -> Html {
+    let choices = &props.choices;
+    let Some(compared) = props.compared.get() else {
+        return Html::default();
+    };
+    let with = |change: fn(&mut CompareChoices, usize)| {
+        let (choices, on_choose) = (choices.clone(), props.on_choose.clone());
+        Callback::from(move |place| {
+            let mut choices = choices.clone();
+            change(&mut choices, place);
+            on_choose.emit(choices);
+        })
+    };
+    const PANELS: [ComparePanel; 3] = [
+        ComparePanel::Sites,
+        ComparePanel::Flame,
+        ComparePanel::Settings,
+    ];
+    let panels = vec![
+        (
+            "call sites",
+            "what grew and what shrank, by place in the code",
+        ),
+        (
+            "flame graph",
+            "the same by call path: red grew, blue shrank",
+        ),
+        (
+            "figures and settings",
+            "the allocator's settings that differ, and all figures of both sides",
+        ),
+    ];
+    let chosen = PANELS
+        .iter()
+        .position(|panel| *panel == choices.panel)
+        .unwrap_or(0);
+    let on_panel =
+        with(|choices, place| choices.panel = PANELS.get(place).copied().unwrap_or_default());
+    let groupings: Vec<AttrValue> = GROUPINGS.iter().map(|(_, name)| (*name).into()).collect();
+    let grouping = GROUPINGS
+        .iter()
+        .position(|(of, _)| *of == choices.grouping)
+        .unwrap_or(0);
+    let on_grouping = with(|choices, place| {
+        choices.grouping = GROUPINGS
+            .get(place)
+            .map_or(FrameGrouping::Line, |(of, _)| *of);
+        choices.focus = None;
+    });
+    let settings = compared.settings.len();
+    html! {
+        <div class="panel-bar">
+            <Choice label="Comparison" options={panels} {chosen} on_choose={on_panel.clone()} />
+            if choices.panel != ComparePanel::Settings {
+                <Select label="Match by" options={groupings} chosen={grouping} on_choose={on_grouping} />
+            }
+            if choices.panel == ComparePanel::Sites { <sites::Controls choices={choices.clone()} compared={props.compared.clone()} on_choose={props.on_choose.clone()} /> }
+            if choices.panel == ComparePanel::Flame { <flame::Controls choices={choices.clone()} on_choose={props.on_choose.clone()} /> }
+            <span class="grow" />
+            if settings > 0 && choices.panel != ComparePanel::Settings {
+                <button type="button" class="plain" onclick={on_panel.reform(|_: MouseEvent| 2)}>
+                    { crate::state::sentences::count_of(settings as u64, "setting differs", "settings differ") }
+                </button>
+            }
+        </div>
+    }
 }

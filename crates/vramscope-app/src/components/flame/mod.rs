@@ -5,7 +5,7 @@ mod sandwich;
 mod sums;
 mod toolbar;
 mod tree;
-mod window;
+pub(super) mod window;
 
 use yew::prelude::*;
 

@@ -6,7 +6,7 @@ use yew::prelude::*;
 use crate::components::hooks::use_plot_area;
 
 /// Height of a row, CSS px.
-pub(super) const ROW_PX: f64 = 22.0;
+pub(in crate::components) const ROW_PX: f64 = 22.0;
 /// Rows asked for beyond the visible ones on either side, so that scrolling meets them.
 const SPARE: u32 = 40;
 /// The window moves in steps of so many rows: not every px is a new question.
@@ -14,16 +14,16 @@ const STEP: u32 = 20;
 
 /// What of a list to ask for.
 #[derive(Clone, Copy, PartialEq, Debug)]
-pub(super) struct Window {
+pub(in crate::components) struct Window {
     /// The first row.
-    pub(super) first: u32,
+    pub(in crate::components) first: u32,
     /// How many.
-    pub(super) count: u32,
+    pub(in crate::components) count: u32,
 }
 
 /// Follows the scrolling of a list: the rows to ask for, and what to set on its box.
 #[hook]
-pub(super) fn use_window(node: &NodeRef) -> (Option<Window>, Callback<Event>) {
+pub(in crate::components) fn use_window(node: &NodeRef) -> (Option<Window>, Callback<Event>) {
     let area = use_plot_area(node);
     let top = use_state_eq(|| 0_u32);
     let onscroll = {
@@ -41,7 +41,7 @@ pub(super) fn use_window(node: &NodeRef) -> (Option<Window>, Callback<Event>) {
 }
 
 /// Scrolls a row into view.
-pub(super) fn reveal(node: &NodeRef, row: u32, head_px: f64) {
+pub(in crate::components) fn reveal(node: &NodeRef, row: u32, head_px: f64) {
     let Some(list) = node.cast::<Element>() else {
         return;
     };

@@ -1,18 +1,238 @@
 //! Answers to [`protocol::views::compare`](crate::protocol::views::compare).
 
+mod flame;
+mod moments;
+mod sites;
+
+use std::collections::HashMap;
+use std::collections::VecDeque;
+
+use vramscope_core::analysis::compare::{Comparison, compare};
+use vramscope_core::analysis::curves::Curves;
+use vramscope_core::analysis::frame_groups::{FrameGrouping, GroupOptions};
+use vramscope_core::analysis::profile::{Profile, ProfileNames, ProfileOptions, profile};
+use vramscope_core::analysis::selection::Selection;
+use vramscope_core::analysis::turnover::{Turnover, turnover};
+use vramscope_view::flame::NodeKey;
+
 use super::super::document::Document;
 use crate::protocol::Extra;
-use crate::protocol::views::compare::{Answer, Question};
+use crate::protocol::views::compare::{
+    Answer, Compared, ComparisonId, HandedProfile, Question, SideData, SideFacts, SideSpec,
+    SiteOrder,
+};
+
+/// Comparisons that are kept: the shown one, and the one before for as long as questions about it are on
+/// their way.
+const KEPT: usize = 2;
+/// Most columns of a curve.
+const MOST_COLUMNS: u32 = 4_000;
 
 /// What is kept from one question to the next.
 #[derive(Default)]
-pub(super) struct Cache {}
+pub(super) struct Cache {
+    names: Vec<(FrameGrouping, ProfileNames)>,
+    kept: VecDeque<Kept>,
+    last_id: u32,
+}
+
+/// A comparison.
+struct Kept {
+    id: ComparisonId,
+    comparison: Comparison,
+    /// Of each call site by its name, for two moments of one device.
+    turnovers: Option<HashMap<String, Turnover>>,
+    /// Rows of the table in the order asked for last.
+    sorted: Option<((SiteOrder, bool), Vec<u32>)>,
+    /// The tree's nodes by their path, once asked for.
+    keys: Option<Vec<NodeKey>>,
+}
+
+impl Cache {
+    /// What frames and call sites are called.
+    fn names(&mut self, document: &Document, grouping: FrameGrouping) -> &ProfileNames {
+        let place = self.names.iter().position(|(of, _)| *of == grouping);
+        let place = place.unwrap_or_else(|| {
+            let words = document.words();
+            let options = GroupOptions {
+                grouping,
+                ..GroupOptions::default()
+            };
+            let names = ProfileNames::of(
+                &document.snapshot,
+                &words.classes,
+                &words.call_sites,
+                &options,
+            );
+            self.names.push((grouping, names));
+            self.names.len() - 1
+        });
+        &self.names[place].1
+    }
+
+    fn kept(&mut self, id: ComparisonId) -> Option<&mut Kept> {
+        self.kept.iter_mut().find(|kept| kept.id == id)
+    }
+}
 
 /// The answer, with what travels beside it; `None` if there is nothing to say.
 pub(super) fn answer(
     question: &Question,
-    _document: &Document,
-    _cache: &mut Cache,
+    document: &Document,
+    cache: &mut Cache,
 ) -> Option<(Answer, Extra)> {
-    match *question {}
+    let answer = match question {
+        Question::Moments { device } => {
+            Answer::Moments(moments::named(document, document.device(*device)?))
+        }
+        Question::Curves {
+            device,
+            axis,
+            columns,
+        } => {
+            let history = document.device(*device)?.history;
+            Answer::Curves(Curves::of(history, *axis, (*columns).min(MOST_COLUMNS)))
+        }
+        Question::Profile { side, grouping } => {
+            let profile = profile_of(document, cache, side, *grouping)?;
+            Answer::Profile(HandedProfile(profile.into()))
+        }
+        Question::Compare {
+            before,
+            after,
+            grouping,
+        } => Answer::Compared(Box::new(compared(
+            document, cache, before, after, *grouping,
+        )?)),
+        Question::Sites {
+            comparison,
+            order,
+            changed_only,
+            first,
+            rows,
+            theme,
+        } => {
+            let kept = cache.kept(*comparison)?;
+            Answer::Sites(sites::rows(
+                kept,
+                (*order, *changed_only),
+                (*first, *rows),
+                *theme,
+            ))
+        }
+        Question::Flame { comparison, .. } => {
+            Answer::Flame(flame::scene(cache.kept(*comparison)?, question)?)
+        }
+    };
+    Some((answer, Extra::Nothing))
 }
+
+fn profile_of(
+    document: &Document,
+    cache: &mut Cache,
+    side: &SideSpec,
+    grouping: FrameGrouping,
+) -> Option<Profile> {
+    let device = document.device(side.device)?;
+    let options = ProfileOptions {
+        selection: side.selection,
+        axis: side.axis,
+        columns: side.columns.min(MOST_COLUMNS),
+    };
+    let names = cache.names(document, grouping);
+    let sites = (&document.words().call_sites, document.site_of(device));
+    Some(profile(
+        &document.snapshot,
+        device.history,
+        sites,
+        names,
+        &options,
+    ))
+}
+
+fn compared(
+    document: &Document,
+    cache: &mut Cache,
+    before: &SideData,
+    after: &SideData,
+    grouping: FrameGrouping,
+) -> Option<Compared> {
+    let mut side = |data: &SideData| {
+        Some(match data {
+            SideData::Here(spec) => {
+                HandedProfile(profile_of(document, cache, spec, grouping)?.into())
+            }
+            SideData::Given(profile) => profile.clone(),
+        })
+    };
+    let (old, new) = (side(before)?, side(after)?);
+    let (old, new) = (&*old.0, &*new.0);
+    let comparison = compare(old, new);
+    let turned = turnovers(document, cache, before, after, grouping);
+    cache.last_id += 1;
+    let id = ComparisonId(cache.last_id);
+    let changed = comparison
+        .sites
+        .iter()
+        .filter(|site| !site.change.is_none());
+    let answer = Compared {
+        id,
+        before: facts(old),
+        after: facts(new),
+        turnover: turned.as_ref().map(|(total, _)| *total),
+        sites: comparison.sites.len() as u32,
+        changed_sites: changed.count() as u32,
+        settings: comparison.settings.clone(),
+        settings_known: !old.settings.is_empty() || !new.settings.is_empty(),
+    };
+    cache.kept.truncate(KEPT - 1);
+    cache.kept.push_front(Kept {
+        id,
+        comparison,
+        turnovers: turned.map(|(_, sites)| sites),
+        sorted: None,
+        keys: None,
+    });
+    Some(answer)
+}
+
+fn facts(profile: &Profile) -> SideFacts {
+    SideFacts {
+        device: profile.device,
+        figures: profile.figures.clone(),
+        total: profile.total,
+        curves: profile.curves.clone(),
+        marks: profile.marks.clone(),
+    }
+}
+
+/// What became of single allocations, in all and by call site: only two moments of one device tell.
+fn turnovers(
+    document: &Document,
+    cache: &mut Cache,
+    before: &SideData,
+    after: &SideData,
+    grouping: FrameGrouping,
+) -> Option<(Turnover, HashMap<String, Turnover>)> {
+    let (SideData::Here(before), SideData::Here(after)) = (before, after) else {
+        return None;
+    };
+    let (Selection::LiveAt(from), Selection::LiveAt(to)) = (before.selection, after.selection)
+    else {
+        return None;
+    };
+    let device = document
+        .device(before.device)
+        .filter(|_| before.device == after.device)?;
+    let found = turnover(device.history, document.site_of(device), from, to);
+    let names = cache.names(document, grouping);
+    let mut sites: HashMap<String, Turnover> = HashMap::new();
+    for site in &found.sites {
+        let name = names.site(site.site).to_owned();
+        sites.entry(name).or_default().join(site.turnover);
+    }
+    Some((found.total, sites))
+}
+
+#[cfg(test)]
+mod tests;

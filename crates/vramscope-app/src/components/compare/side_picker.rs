@@ -1,0 +1,240 @@
+//! The choice of one side: file, device, moment.
+
+use std::rc::Rc;
+
+use web_sys::{HtmlInputElement, HtmlSelectElement};
+use yew::prelude::*;
+
+use crate::components::commands::use_commands;
+use crate::components::hooks::use_answer;
+use crate::engine::{Session, SessionId};
+use crate::protocol::views::compare::{Answer, NamedMoments, Question};
+use crate::state::choices::{CompareChoices, SideChoice, SideWhat, Which};
+use crate::state::sides::{Side, choice_of, word};
+use crate::state::{Shared, Tab, sentences};
+use vramscope_view::display;
+
+/// Properties of [`SidePicker`].
+#[derive(Properties, PartialEq)]
+pub(super) struct SidePickerProps {
+    pub(super) which: Which,
+    pub(super) choices: CompareChoices,
+    /// The side as it was made out.
+    pub(super) side: Option<Side>,
+    pub(super) tabs: Vec<Rc<Tab>>,
+    pub(super) current: SessionId,
+    pub(super) on_choose: Callback<CompareChoices>,
+}
+
+/// One side.
+#[component]
+pub(super) fn SidePicker(props: &SidePickerProps) -> Html {
+    let commands = use_commands();
+    let (letter, class) = match props.which {
+        Which::Before => ("A", "side a"),
+        Which::After => ("B", "side b"),
+    };
+    let choice = props.choices.side(props.which);
+    let choose = {
+        let (choices, which, on_choose) =
+            (props.choices.clone(), props.which, props.on_choose.clone());
+        Callback::from(move |side: SideChoice| on_choose.emit(choices.with_side(which, side)))
+    };
+    let session = props
+        .side
+        .as_ref()
+        .and_then(|side| commands.session.emit(side.id));
+    html! {
+        <fieldset {class}>
+            <legend>{ letter }</legend>
+            { files(props) }
+            { devices(props, choice, &choose) }
+            if let Some((side, session)) = props.side.as_ref().zip(session) {
+                <MomentPicker key={side.id.0} {session} side={side.clone()} choice={choice.clone()} on_choose={choose.clone()} />
+            }
+        </fieldset>
+    }
+}
+
+/// The place that a list was set to.
+fn place_of(event: &Event) -> usize {
+    let select = event.target_dyn_into::<HtmlSelectElement>();
+    usize::try_from(select.map_or(0, |select| select.selected_index())).unwrap_or(0)
+}
+
+/// The list of open files; nothing while there is only the one.
+fn files(props: &SidePickerProps) -> Html {
+    let ready: Vec<&Rc<Tab>> = props
+        .tabs
+        .iter()
+        .filter(|tab| tab.ready().is_some())
+        .collect();
+    if ready.len() < 2 && props.side.is_some() {
+        return Html::default();
+    }
+    let ids: Vec<SessionId> = ready.iter().map(|tab| tab.id).collect();
+    let onchange = {
+        let (choices, tabs, which) = (props.choices.clone(), props.tabs.clone(), props.which);
+        let (current, on_choose) = (props.current, props.on_choose.clone());
+        let missing = usize::from(props.side.is_none());
+        Callback::from(move |event: Event| {
+            let Some(&id) = place_of(&event)
+                .checked_sub(missing)
+                .and_then(|place| ids.get(place))
+            else {
+                return;
+            };
+            // From now on both are named: switching tabs does not change what is compared.
+            let mut choices = choices.clone();
+            for side in [&mut choices.before, &mut choices.after] {
+                if side.file.is_none() {
+                    side.file = choice_of(&tabs, current);
+                }
+            }
+            let side = SideChoice {
+                file: choice_of(&tabs, id),
+                device: None,
+                what: match choices.side(which).what {
+                    // A number of one file means nothing in another.
+                    SideWhat::Event(_) => SideWhat::Peak,
+                    what => what,
+                },
+            };
+            on_choose.emit(choices.with_side(which, side));
+        })
+    };
+    let chosen = props.side.as_ref().map(|side| side.id);
+    let option = |tab: &&Rc<Tab>| {
+        html! { <option selected={chosen == Some(tab.id)}>{ tab.name.clone() }</option> }
+    };
+    html! {
+        <select class="file" aria-label="File" {onchange}>
+            if chosen.is_none() { <option selected={true}>{ "(not open)" }</option> }
+            { for ready.iter().map(option) }
+        </select>
+    }
+}
+
+/// The list of devices; nothing where there is only one.
+fn devices(props: &SidePickerProps, choice: &SideChoice, choose: &Callback<SideChoice>) -> Html {
+    let Some(side) = props.side.as_ref().filter(|side| side.devices > 1) else {
+        return Html::default();
+    };
+    let tab = props.tabs.iter().find(|tab| tab.id == side.id);
+    let Some(file) = tab.and_then(|tab| tab.ready()) else {
+        return Html::default();
+    };
+    let devices: Vec<_> = file
+        .opened
+        .devices
+        .iter()
+        .map(|facts| facts.device)
+        .collect();
+    let onchange = {
+        let (choice, choose) = (choice.clone(), choose.clone());
+        Callback::from(move |event: Event| {
+            choose.emit(SideChoice {
+                device: devices.get(place_of(&event)).copied(),
+                ..choice.clone()
+            });
+        })
+    };
+    html! {
+        <select class="device" aria-label="Device" {onchange}>
+            { for file.opened.devices.iter().map(|facts| html! {
+                <option selected={facts.device == side.device}>{ sentences::device(facts) }</option>
+            }) }
+        </select>
+    }
+}
+
+#[derive(Properties, PartialEq)]
+struct MomentPickerProps {
+    session: Session,
+    side: Side,
+    choice: SideChoice,
+    on_choose: Callback<SideChoice>,
+}
+
+/// The moment: a word, a step, or a number.
+#[component]
+fn MomentPicker(props: &MomentPickerProps) -> Html {
+    let side = &props.side;
+    let question = Question::Moments {
+        device: side.device,
+    };
+    let answered = use_answer(&props.session, Some(question.clone()));
+    let answered = answered.filter(|answered| answered.question == question);
+    let named = answered.and_then(|answered| answered.answer);
+    let named: Option<&NamedMoments> = named.as_ref().and_then(names);
+    let set = {
+        let (choice, on_choose) = (props.choice.clone(), props.on_choose.clone());
+        move |what| {
+            on_choose.emit(SideChoice {
+                what,
+                ..choice.clone()
+            });
+        }
+    };
+    let moments: Vec<u32> = named.map_or(Vec::new(), |named| {
+        named.moments.iter().map(|named| named.moment).collect()
+    });
+    let onchange = {
+        let (set, moments, now) = (set.clone(), moments.clone(), side.moment);
+        Callback::from(move |event: Event| {
+            let place = place_of(&event);
+            let what = SideWhat::NAMED.get(place).copied().unwrap_or_else(|| {
+                let named = place.checked_sub(SideWhat::NAMED.len() + 1);
+                SideWhat::Event(
+                    named
+                        .and_then(|place| moments.get(place))
+                        .copied()
+                        .unwrap_or(now),
+                )
+            });
+            set(what);
+        })
+    };
+    let on_number = Callback::from(move |event: Event| {
+        let input = event.target_dyn_into::<HtmlInputElement>();
+        let text = input.map_or(String::new(), |input| input.value());
+        let digits: String = text.chars().filter(char::is_ascii_digit).collect();
+        if let Ok(moment) = digits.parse() {
+            set(SideWhat::Event(moment));
+        }
+    });
+    let what = props.choice.what;
+    // Of several names of one moment the first is shown.
+    let is_event = matches!(what, SideWhat::Event(_));
+    let named_place = moments
+        .iter()
+        .position(|&moment| is_event && moment == side.moment);
+    let option = |of: &SideWhat| html! { <option selected={what == *of}>{ word(*of) }</option> };
+    html! {
+        <>
+            <select class="what" aria-label="What of it" {onchange}>
+                { for SideWhat::NAMED.iter().map(option) }
+                <option selected={is_event && named_place.is_none()}>{ word(SideWhat::Event(0)) }</option>
+                if let Some(named) = named.filter(|named| !named.moments.is_empty()) {
+                    <optgroup label="Named moments">
+                        { for named.moments.iter().enumerate().map(|(place, of)| html! {
+                            <option selected={named_place == Some(place)}>{ format!("{}, {}", of.name, display::event(u64::from(of.moment))) }</option>
+                        }) }
+                    </optgroup>
+                }
+            </select>
+            <label class="event" title={format!("{}: type another event, 0 to {}", side.words, display::count(u64::from(side.events)))}>
+                { "event" }
+                <input type="text" inputmode="numeric" size="9" aria-label="Event"
+                    value={display::count(u64::from(side.moment))} onchange={on_number} />
+            </label>
+        </>
+    }
+}
+
+fn names(answer: &Shared<Answer>) -> Option<&NamedMoments> {
+    match &**answer {
+        Answer::Moments(named) => Some(named),
+        _ => None,
+    }
+}

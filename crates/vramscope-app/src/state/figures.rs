@@ -1,0 +1,140 @@
+//! The figures of two compared sides as rows of text.
+
+use std::cmp::Ordering;
+
+use vramscope_view::display;
+
+use crate::protocol::views::compare::{Compared, SideFacts};
+
+/// A figure on both sides.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct FigureRow {
+    /// What it is.
+    pub name: &'static str,
+    /// On the first side.
+    pub before: String,
+    /// On the second side.
+    pub after: String,
+    /// What differs; empty where that says nothing.
+    pub change: String,
+    /// Which way; [`Ordering::Greater`] = it grew.
+    pub direction: Ordering,
+    /// The exact numbers, for sizes.
+    pub exact: String,
+}
+
+/// What was compared: the sums of both sides.
+#[must_use]
+pub fn totals(compared: &Compared) -> Vec<FigureRow> {
+    let of = |name, get: fn(&SideFacts) -> u64| (name, get);
+    let (name, get) = of("compared", |side| side.total.bytes);
+    let mut rows = vec![
+        bytes(name, get(&compared.before), get(&compared.after)),
+        count(
+            "allocations",
+            compared.before.total.count,
+            compared.after.total.count,
+        ),
+    ];
+    let figures = (&compared.before.figures, &compared.after.figures);
+    rows.push(bytes(
+        "reserved then",
+        figures.0.reserved_bytes,
+        figures.1.reserved_bytes,
+    ));
+    if compared.turnover.is_none() {
+        rows.push(bytes(
+            "peak active",
+            figures.0.peak_active_bytes,
+            figures.1.peak_active_bytes,
+        ));
+    }
+    rows
+}
+
+/// Everything that is known of both sides.
+#[must_use]
+pub fn all(compared: &Compared) -> Vec<FigureRow> {
+    let (a, b) = (&compared.before.figures, &compared.after.figures);
+    let span = |us: Option<u64>| us.map(|us| i64::try_from(us).unwrap_or(i64::MAX));
+    let time = |us| span(us).map_or_else(|| "no times".to_owned(), display::duration);
+    let plain = |name, before: String, after: String| FigureRow {
+        name,
+        before,
+        after,
+        change: String::new(),
+        direction: Ordering::Equal,
+        exact: String::new(),
+    };
+    vec![
+        plain("written by", a.producer.clone(), b.producer.clone()),
+        count("recorded events", a.events, b.events),
+        plain("recorded time", time(a.duration_us), time(b.duration_us)),
+        count("known allocations", a.allocations, b.allocations),
+        bytes("peak active", a.peak_active_bytes, b.peak_active_bytes),
+        bytes(
+            "peak reserved",
+            a.peak_reserved_bytes,
+            b.peak_reserved_bytes,
+        ),
+        bytes("active then", a.active_bytes, b.active_bytes),
+        bytes("reserved then", a.reserved_bytes, b.reserved_bytes),
+        count(
+            "cudaMalloc and mappings",
+            a.segment_allocs,
+            b.segment_allocs,
+        ),
+        count("cudaFree and unmappings", a.segment_frees, b.segment_frees),
+        count("out of memory", a.ooms, b.ooms),
+    ]
+}
+
+fn bytes(name: &'static str, before: u64, after: u64) -> FigureRow {
+    FigureRow {
+        name,
+        before: display::bytes(before),
+        after: display::bytes(after),
+        change: display::bytes_change(before, after),
+        direction: after.cmp(&before),
+        exact: format!(
+            "{} \u{2192} {} bytes",
+            display::count(before),
+            display::count(after)
+        ),
+    }
+}
+
+fn count(name: &'static str, before: u64, after: u64) -> FigureRow {
+    FigureRow {
+        name,
+        before: display::count(before),
+        after: display::count(after),
+        change: display::count_change(before, after),
+        direction: after.cmp(&before),
+        exact: String::new(),
+    }
+}
+
+/// The class of an element whose colour says which way something went.
+#[must_use]
+pub fn direction_class(direction: Ordering) -> &'static str {
+    match direction {
+        Ordering::Greater => "grew",
+        Ordering::Less => "shrank",
+        Ordering::Equal => "same",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn figures_say_what_differs_and_which_way() {
+        let row = bytes("x", 3 << 20, 1 << 20);
+        assert_eq!(row.change, "\u{2212}2.00 MiB");
+        assert_eq!(direction_class(row.direction), "shrank");
+        assert_eq!(row.exact, "3,145,728 \u{2192} 1,048,576 bytes");
+        assert_eq!(count("y", 1, 1_001).change, "+1,000");
+    }
+}

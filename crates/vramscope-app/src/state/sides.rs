@@ -1,0 +1,277 @@
+//! Which file, device and moment a side of the comparison is: the user's choices, made out among the open
+//! files.
+
+use std::rc::Rc;
+
+use vramscope_core::analysis::selection::{Moments, Selection};
+use vramscope_core::model::DeviceIndex;
+use vramscope_view::display;
+
+use super::choices::{FileChoice, SideChoice, SideWhat};
+use super::{OpenFile, Tab};
+use crate::engine::SessionId;
+
+/// A side that can be asked about.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Side {
+    /// Its file.
+    pub id: SessionId,
+    /// The file's name.
+    pub name: String,
+    /// The device.
+    pub device: DeviceIndex,
+    /// How many devices the file has.
+    pub devices: usize,
+    /// Which allocations.
+    pub selection: Selection,
+    /// The moment it is about, or the last of them.
+    pub moment: u32,
+    /// Recorded events.
+    pub events: u32,
+    /// Whether the recording has times.
+    pub has_times: bool,
+    /// What of the device it is, in words.
+    pub words: String,
+}
+
+/// The open file that is meant; `None` if it is not open, or not read yet.
+#[must_use]
+pub fn tab_of<'a>(
+    choice: Option<&FileChoice>,
+    tabs: &'a [Rc<Tab>],
+    current: SessionId,
+) -> Option<&'a Rc<Tab>> {
+    let tab = match choice {
+        None => tabs.iter().find(|tab| tab.id == current),
+        Some(file) => (tabs.iter())
+            .filter(|tab| tab.name == file.name)
+            .nth(file.nth as usize),
+    };
+    tab.filter(|tab| tab.ready().is_some())
+}
+
+/// How an open file is named in choices.
+#[must_use]
+pub fn choice_of(tabs: &[Rc<Tab>], id: SessionId) -> Option<FileChoice> {
+    let place = tabs.iter().position(|tab| tab.id == id)?;
+    let name = tabs[place].name.clone();
+    let nth = tabs[..place].iter().filter(|tab| tab.name == name).count() as u32;
+    Some(FileChoice { name, nth })
+}
+
+/// Makes out a side; `None` if its file is not open or has no such device.
+#[must_use]
+pub fn side(choice: &SideChoice, tabs: &[Rc<Tab>], current: SessionId) -> Option<Side> {
+    let tab = tab_of(choice.file.as_ref(), tabs, current)?;
+    let file: &OpenFile = tab.ready()?;
+    let devices = &file.opened.devices;
+    let place = match choice.device {
+        None => file.device,
+        Some(device) => devices.iter().position(|facts| facts.device == device)?,
+    };
+    let (facts, view) = (devices.get(place)?, file.views.get(place)?);
+    let places = Places {
+        cursor: view.cursor_moment(),
+        range: view.moments(),
+        peak: facts.peak_moment,
+        end: facts.events,
+    };
+    let selection = places.selection(choice.what);
+    Some(Side {
+        id: tab.id,
+        name: tab.name.clone(),
+        device: facts.device,
+        devices: devices.len(),
+        selection,
+        moment: last_moment(selection, facts.events),
+        events: facts.events,
+        has_times: facts.axes.time.is_some(),
+        words: places.words(choice.what),
+    })
+}
+
+fn last_moment(selection: Selection, end: u32) -> u32 {
+    match selection {
+        Selection::All => end,
+        Selection::LiveAt(moment) => moment,
+        Selection::AllocatedIn((_, to))
+        | Selection::RetainedFrom((_, to))
+        | Selection::FreedIn((_, to)) => to,
+    }
+}
+
+/// The places in a recording that [`SideWhat`] refers to.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+struct Places {
+    cursor: Option<u32>,
+    range: Option<Moments>,
+    peak: u32,
+    end: u32,
+}
+
+impl Places {
+    fn selection(&self, what: SideWhat) -> Selection {
+        let range = self.range.unwrap_or((0, self.end));
+        Selection::LiveAt(match what {
+            SideWhat::Start => 0,
+            SideWhat::Peak => self.peak,
+            SideWhat::End => self.end,
+            SideWhat::Cursor => self.cursor.unwrap_or(self.end),
+            SideWhat::RangeStart => range.0,
+            SideWhat::RangeEnd => range.1,
+            SideWhat::Event(moment) => moment.min(self.end),
+            SideWhat::Allocated => return Selection::AllocatedIn(range),
+            SideWhat::Retained => return Selection::RetainedFrom(range),
+        })
+    }
+
+    fn words(&self, what: SideWhat) -> String {
+        let range = match self.range {
+            Some(_) => "in the range",
+            None => "in the whole recording",
+        };
+        match what {
+            SideWhat::Allocated => format!("allocated {range}"),
+            SideWhat::Retained => format!("allocated {range} and not freed in it"),
+            SideWhat::Event(moment) => {
+                format!(
+                    "live after {}",
+                    display::event(u64::from(moment.min(self.end)))
+                )
+            }
+            what => word(what).to_owned(),
+        }
+    }
+}
+
+/// What a choice is called in the list.
+#[must_use]
+pub fn word(what: SideWhat) -> &'static str {
+    match what {
+        SideWhat::Start => "live at the start",
+        SideWhat::Peak => "live at the peak",
+        SideWhat::End => "live at the end",
+        SideWhat::Cursor => "live at the cursor",
+        SideWhat::RangeStart => "live where the range begins",
+        SideWhat::RangeEnd => "live where the range ends",
+        SideWhat::Event(_) => "live after event …",
+        SideWhat::Allocated => "allocated in the range",
+        SideWhat::Retained => "retained from the range",
+    }
+}
+
+/// A device of an open file, to pick from.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct DeviceCard {
+    /// Its file.
+    pub id: SessionId,
+    /// The file's name.
+    pub name: String,
+    /// The device.
+    pub device: DeviceIndex,
+    /// Its place among those of its file.
+    pub place: usize,
+    /// How many devices the file has.
+    pub devices: usize,
+    /// How many files are open.
+    pub files: usize,
+    /// Highest sum of live bytes.
+    pub peak_bytes: u64,
+    /// Highest sum of segments.
+    pub peak_reserved_bytes: u64,
+    /// The higher one of both.
+    pub top_bytes: u64,
+}
+
+impl DeviceCard {
+    /// What tells it from the others.
+    #[must_use]
+    pub fn short_name(&self) -> String {
+        match (self.files, self.devices) {
+            (1, _) => format!("device {}", self.device),
+            (_, 1) => self.name.clone(),
+            _ => format!("{} · {}", self.device, self.name),
+        }
+    }
+}
+
+/// All devices of all open files, in the order of their tabs.
+#[must_use]
+pub fn cards(tabs: &[Rc<Tab>]) -> Vec<DeviceCard> {
+    let ready = tabs.iter().filter_map(|tab| Some((tab, tab.ready()?)));
+    let files = ready.clone().count();
+    let mut cards = Vec::new();
+    for (tab, file) in ready {
+        let devices = &file.opened.devices;
+        let mut own: Vec<DeviceCard> = (devices.iter().enumerate())
+            .map(|(place, facts)| DeviceCard {
+                id: tab.id,
+                name: tab.name.clone(),
+                device: facts.device,
+                place,
+                devices: devices.len(),
+                files,
+                peak_bytes: facts.peak_bytes,
+                peak_reserved_bytes: facts.peak_reserved_bytes,
+                top_bytes: facts.peak_bytes.max(facts.peak_reserved_bytes),
+            })
+            .collect();
+        // Ranks are looked for by number, not by size.
+        own.sort_by_key(|card| card.device);
+        cards.extend(own);
+    }
+    cards
+}
+
+/// Whether a side of the comparison is this device.
+#[must_use]
+pub fn is_side(
+    choice: &SideChoice,
+    card: &DeviceCard,
+    tabs: &[Rc<Tab>],
+    current: SessionId,
+) -> bool {
+    side(choice, tabs, current).is_some_and(|side| (side.id, side.device) == (card.id, card.device))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn without_cursor_and_range_every_choice_still_means_something() {
+        let none = Places {
+            peak: 7,
+            end: 20,
+            ..Places::default()
+        };
+        let some = Places {
+            cursor: Some(3),
+            range: Some((4, 9)),
+            ..none
+        };
+        let live = Selection::LiveAt;
+        for (what, without, with) in [
+            (SideWhat::Start, live(0), live(0)),
+            (SideWhat::Peak, live(7), live(7)),
+            (SideWhat::End, live(20), live(20)),
+            (SideWhat::Cursor, live(20), live(3)),
+            (SideWhat::RangeStart, live(0), live(4)),
+            (SideWhat::RangeEnd, live(20), live(9)),
+            (SideWhat::Event(99), live(20), live(20)),
+            (
+                SideWhat::Allocated,
+                Selection::AllocatedIn((0, 20)),
+                Selection::AllocatedIn((4, 9)),
+            ),
+            (
+                SideWhat::Retained,
+                Selection::RetainedFrom((0, 20)),
+                Selection::RetainedFrom((4, 9)),
+            ),
+        ] {
+            assert_eq!(none.selection(what), without);
+            assert_eq!(some.selection(what), with);
+        }
+    }
+}
