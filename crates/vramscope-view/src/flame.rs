@@ -22,7 +22,7 @@ pub use keys::{NodeKey, NodeKeys};
 pub use label::fit as fit_label;
 pub use layout::{FlameBox, FlameLayout, layout};
 pub use rows::{heavy_path, open_rows};
-pub use scene::{FlameCell, FlameScene, Step, group_colour};
+pub use scene::{FlameCell, FlameScene, GroupColours, Step};
 
 /// Height of a row, css px.
 pub const ROW_CSS: f64 = 20.0;

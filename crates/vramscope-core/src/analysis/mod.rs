@@ -1,5 +1,6 @@
 //! Questions a snapshot answers: one file, one question. Results are data.
 
+pub mod allocations;
 pub mod allocator_state;
 pub mod annotations;
 pub mod call_sites;

@@ -76,7 +76,8 @@ fn draw_cell<DB: DrawingBackend>(
         ink(ground, theme),
         Pos::new(HPos::Left, VPos::Center),
     );
-    let place = (left + style.px(PAD_CSS), (top + bottom) / 2);
+    // Letters have more above their middle than below.
+    let place = (left + style.px(PAD_CSS), (top + bottom) / 2 + style.px(1.0));
     root.draw(&Text::new(text, place, ink))
 }
 

@@ -52,13 +52,14 @@ pub struct FlameScene {
 }
 
 impl FlameScene {
-    /// The part of a tree that `focus` shows, `width_px` wide. `keys` and `table` are the tree's.
+    /// The part of a tree that `focus` shows, `width_px` wide. `keys`, `table` and `fills` (see
+    /// [`GroupColours`]) are the tree's.
     #[must_use]
     pub fn new(
         tree: &CallTree,
         keys: &NodeKeys,
         table: &GroupTable,
-        theme: &Theme,
+        fills: &GroupColours,
         focus: u32,
         width_px: f64,
     ) -> Self {
@@ -70,12 +71,11 @@ impl FlameScene {
         } = layout(tree, focus, width_px);
         let top = tree.depth.get(focus as usize).copied().unwrap_or(0);
         let cells = boxes.into_iter().map(|of| {
-            let group = table.get(tree.group[of.node as usize]);
+            let id = tree.group[of.node as usize];
             let (label, fill) = if of.smaller > 0 {
-                (format!("{} smaller", of.smaller), theme.unknown)
+                (format!("{} smaller", of.smaller), fills.unknown)
             } else {
-                let id = tree.group[of.node as usize];
-                (group.label.clone(), group_colour(theme, id, group))
+                (table.get(id).label.clone(), fills.get(id))
             };
             FlameCell {
                 key: keys.key(of.node),
@@ -177,18 +177,77 @@ fn lit(sums: &Sums) -> f64 {
     sums.matched as f64 / sums.weight as f64
 }
 
-/// The colour of a group: of a call site's label its own, of the runtime and of what is no code the grey of
-/// what is not known.
-#[must_use]
-pub fn group_colour(theme: &Theme, id: GroupId, group: &Group) -> Rgb {
-    let is_known = id.is_code() && group.class != FrameClass::Runtime;
-    site_colour(theme, is_known.then(|| stable_hash(&group.label)))
+/// The colour of every group.
+#[derive(Clone, Debug, Default)]
+pub struct GroupColours {
+    fills: Vec<Rgb>,
+    unknown: Rgb,
+}
+
+impl GroupColours {
+    /// Call sites have their own colour, as everywhere; so has the user's code between them. Libraries'
+    /// frames, which are most of a stack and are looked at least, have theirs paler, so that the user's
+    /// stand out. The runtime and what is no code are grey.
+    #[must_use]
+    pub fn of(table: &GroupTable, theme: &Theme, is_call_site: impl Fn(&str) -> bool) -> Self {
+        let fill = |(row, group): (usize, &Group)| {
+            let id = GroupId(row as u32);
+            let is_known = id.is_code() && group.class != FrameClass::Runtime;
+            let own = site_colour(theme, is_known.then(|| stable_hash(&group.label)));
+            match group.class {
+                FrameClass::Library if !is_call_site(&group.label) => pale(theme, own),
+                _ => own,
+            }
+        };
+        Self {
+            fills: table.groups().iter().enumerate().map(fill).collect(),
+            unknown: theme.unknown,
+        }
+    }
+
+    /// The colour of a group; grey for one of another table.
+    #[must_use]
+    pub fn get(&self, id: GroupId) -> Rgb {
+        self.fills.get(id.index()).copied().unwrap_or(self.unknown)
+    }
+}
+
+/// Half way to the background.
+fn pale(theme: &Theme, colour: Rgb) -> Rgb {
+    let mix = |of: u8, ground: u8| ((u16::from(of) * 45 + u16::from(ground) * 55) / 100) as u8;
+    std::array::from_fn(|c| mix(colour[c], theme.background[c]))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::flame::tests::trees;
+    use vramscope_core::analysis::frame_groups::{FrameGroups, GroupOptions};
+    use vramscope_core::analysis::frames::FrameClasses;
+
+    #[test]
+    fn call_sites_have_the_colour_that_they_have_everywhere() {
+        const FILE: &[u8] = br#"{"segments": [], "device_traces": [[
+            {"action": "alloc", "addr": 1, "size": 8, "stream": 0, "frames": [
+                {"name": "mm", "filename": "/v/site-packages/torch/f.py", "line": 5},
+                {"name": "main", "filename": "/me/run/train.py", "line": 2}]}]]}"#;
+        let snapshot = vramscope_core::decode(FILE).unwrap();
+        let mut table = GroupTable::default();
+        let classes = FrameClasses::of(&snapshot);
+        let _ = FrameGroups::of(&snapshot, &classes, &GroupOptions::default(), &mut table);
+        let theme = Theme::light();
+        let colour = |label: &str| site_colour(&theme, Some(stable_hash(label)));
+        let (library, user) = ("torch/f.py:5 mm", "run/train.py:2 main");
+        let of = |label: &str, sites: &[&str]| {
+            GroupColours::of(&table, &theme, |label| sites.contains(&label))
+                .get(table.find(label).unwrap())
+        };
+        assert_eq!(of(user, &[]), colour(user));
+        assert_eq!(of(library, &[library]), colour(library));
+        assert_eq!(of(library, &[]), pale(&theme, colour(library)));
+        let none = GroupColours::of(&table, &theme, |_| false);
+        assert_eq!(none.get(GroupId::NO_STACK), theme.unknown);
+    }
     use proptest::prelude::*;
 
     proptest! {
@@ -196,7 +255,8 @@ mod tests {
         fn every_box_is_hit_in_its_middle_and_reached_by_keys(tree in trees(), focus in 0..60_u32) {
             let table = GroupTable::default();
             let keys = NodeKeys::of(&tree, &table);
-            let scene = FlameScene::new(&tree, &keys, &table, &Theme::light(), focus, 500.0);
+            let fills = GroupColours::of(&table, &Theme::light(), |_| false);
+            let scene = FlameScene::new(&tree, &keys, &table, &fills, focus, 500.0);
             for shape in [Shape::Icicle, Shape::Flame] {
                 for (place, cell) in scene.cells.iter().enumerate() {
                     let y_px = (f64::from(shape.place(cell.row, scene.rows)) + 0.5) * ROW_CSS;

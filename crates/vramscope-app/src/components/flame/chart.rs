@@ -4,6 +4,7 @@ use web_sys::{Element, HtmlCanvasElement};
 use yew::prelude::*;
 
 use super::sums;
+use super::window::use_keys_on_show;
 use crate::canvas::{PlotArea, draw_flame};
 use crate::components::hooks::{use_answer, use_painted, use_plot_area};
 use crate::components::tooltip;
@@ -76,16 +77,17 @@ struct Pointed {
 #[component]
 pub(super) fn FlameChart(props: &FlameChartProps) -> Html {
     let (scroller, canvas) = (use_node_ref(), use_node_ref());
+    use_keys_on_show(&scroller);
     let area = use_plot_area(&scroller);
     let scroll = use_state_eq(|| 0.0_f64);
     let pointed = use_state_eq(|| None::<Pointed>);
     let question = area.map(|area| Question {
         about: props.about.clone(),
+        theme: props.theme,
         wanted: Wanted::Picture {
             tree: props.tree.clone(),
             focus: props.focus.unwrap_or(NodeKey::ROOT),
             width_px: area.box_width_css,
-            theme: props.theme,
         },
     });
     let answered = use_answer(&props.session, question);

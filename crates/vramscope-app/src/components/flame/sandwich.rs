@@ -5,7 +5,7 @@ use yew::prelude::*;
 use super::chart::FlameChart;
 use super::sums;
 use super::tree::numbers;
-use super::window::{ROW_PX, reveal, use_window};
+use super::window::{ROW_PX, reveal, use_keys_on_show, use_window};
 use crate::components::hooks::use_answer;
 use crate::components::site_label::site_label;
 use crate::engine::Session;
@@ -44,13 +44,14 @@ fn told(answer: &Answer) -> Option<(u32, u32, &[FunctionRow])> {
 pub(super) fn Sandwich(props: &SandwichProps) -> Html {
     let list = use_node_ref();
     let (window, onscroll) = use_window(&list);
+    use_keys_on_show(&list);
     let question = window.map(|window| Question {
         about: props.about.clone(),
+        theme: props.theme,
         wanted: Wanted::Functions {
             order: props.choices.order,
             first: window.first,
             count: window.count,
-            theme: props.theme,
         },
     });
     let answered = use_answer(&props.session, question);
@@ -79,7 +80,8 @@ pub(super) fn Sandwich(props: &SandwichProps) -> Html {
     }
 }
 
-/// The function at the top of the list, once it was seen there: scrolling does not change it.
+/// The first of the user's functions at the top of the list, once it was seen there: scrolling does not
+/// change it.
 #[hook]
 fn use_heaviest(shown: &Option<(About, Shared<Answer>)>) -> Option<String> {
     let heaviest = use_state_eq(|| None::<String>);
@@ -88,7 +90,8 @@ fn use_heaviest(shown: &Option<(About, Shared<Answer>)>) -> Option<String> {
         use_effect_with(shown.clone(), move |shown| {
             let told = shown.as_ref().and_then(|(_, answer)| told(answer));
             if let Some((_, 0, rows)) = told {
-                let code = rows.iter().find(|row| row.is_code);
+                let user = rows.iter().find(|row| row.is_user);
+                let code = user.or_else(|| rows.iter().find(|row| row.is_code));
                 heaviest.set(code.or(rows.first()).map(|row| row.label.clone()));
             }
         });
@@ -143,7 +146,7 @@ fn columns(props: &SandwichProps) -> Html {
             <span class="number" role="columnheader" aria-sort={sorted(own)}>
                 <button type="button" title="allocated with it as the innermost frame" onclick={by(own)}>{ "self" }{ mark(own) }</button>
             </span>
-            <span class="number">{ other }</span>
+            <span class="number count">{ other }</span>
             if props.about.filter.0 != 0 { <span class="number" title="the share that the search matches">{ "matches" }</span> }
         </div>
     }

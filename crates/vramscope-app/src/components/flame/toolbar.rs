@@ -27,7 +27,7 @@ const GROUPINGS: [(FrameGrouping, &str); 5] = [
     (FrameGrouping::Package, "package"),
 ];
 const FOLDS: [(Fold, &str); 3] = [
-    (Fold::Runtime, "interpreter and dispatcher"),
+    (Fold::Runtime, "runtime frames"),
     (Fold::Library, "all but your code"),
     (Fold::Nothing, "nothing"),
 ];

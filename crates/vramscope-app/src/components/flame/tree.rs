@@ -5,7 +5,7 @@ use std::rc::Rc;
 use yew::prelude::*;
 
 use super::sums;
-use super::window::{ROW_PX, reveal, use_window};
+use super::window::{ROW_PX, reveal, use_keys_on_show, use_window};
 use crate::components::hooks::{use_answer, use_painted};
 use crate::components::site_label::site_label;
 use crate::engine::Session;
@@ -65,6 +65,7 @@ fn told(answer: &Answer) -> Option<ToldRows<'_>> {
 pub(super) fn TreeTable(props: &TreeTableProps) -> Html {
     let list = use_node_ref();
     let (window, onscroll) = use_window(&list);
+    use_keys_on_show(&list);
     let open = use_state_eq(|| None::<Rc<Vec<NodeKey>>>);
     let chosen = use_state_eq(|| None::<NodeKey>);
     {
@@ -80,12 +81,12 @@ pub(super) fn TreeTable(props: &TreeTableProps) -> Html {
     }
     let question = window.map(|window| Question {
         about: props.about.clone(),
+        theme: props.theme,
         wanted: Wanted::Rows {
             tree: props.tree.clone(),
             open: open.as_ref().map(|open| open.to_vec()),
             first: window.first,
             count: window.count,
-            theme: props.theme,
         },
     });
     let answered = use_answer(&props.session, question);
@@ -146,7 +147,7 @@ pub(super) fn columns(about: &About) -> Html {
             <span class="number" title="allocated here and in all that is called from here">{ "total" }</span>
             <span class="number share">{ "of all" }</span>
             <span class="number" title="allocated right here">{ "self" }</span>
-            <span class="number">{ if about.weight == Weight::Count { "bytes" } else { "number" } }</span>
+            <span class="number count">{ if about.weight == Weight::Count { "bytes" } else { "number" } }</span>
             if about.filter.0 != 0 { <span class="number" title="the share that the search matches">{ "matches" }</span> }
         </div>
     }
@@ -276,7 +277,7 @@ pub(super) fn numbers(
             <span class="number" title={display::bytes_exact(total.bytes)}>{ short(total.weight) }</span>
             <span class="number share">{ share_text(total.weight, whole) }</span>
             <span class="number" title={display::bytes_exact(own.bytes)}>{ if own.count > 0 { short(own.weight) } else { String::new() } }</span>
-            <span class="number">{ other }</span>
+            <span class="number count">{ other }</span>
             if has_search { <span class="number">{ share_text(total.matched, total.weight) }</span> }
         </>
     }

@@ -1,6 +1,6 @@
 //! Which rows of a long list are to be seen.
 
-use web_sys::Element;
+use web_sys::{Element, HtmlElement};
 use yew::prelude::*;
 
 use crate::components::hooks::use_plot_area;
@@ -38,6 +38,20 @@ pub(in crate::components) fn use_window(node: &NodeRef) -> (Option<Window>, Call
         count: (area.box_height_css / ROW_PX) as u32 + STEP + 2 * SPARE,
     });
     (window, onscroll)
+}
+
+/// Gives an element the keys once it is shown, as far as nothing else has them.
+#[hook]
+pub(super) fn use_keys_on_show(node: &NodeRef) {
+    let node = node.clone();
+    use_effect_with((), move |()| {
+        let is_free = gloo::utils::document()
+            .active_element()
+            .is_none_or(|focused| focused.matches("body, .rail *").unwrap_or(false));
+        if let Some(element) = node.cast::<HtmlElement>().filter(|_| is_free) {
+            let _ = element.focus();
+        }
+    });
 }
 
 /// Scrolls a row into view.

@@ -37,6 +37,8 @@ pub struct About {
 pub struct Question {
     /// About what.
     pub about: About,
+    /// In which colours.
+    pub theme: ThemeName,
     /// What of it.
     pub wanted: Wanted,
 }
@@ -79,8 +81,6 @@ pub enum Wanted {
         focus: NodeKey,
         /// How wide, css px.
         width_px: f64,
-        /// In which colours.
-        theme: ThemeName,
     },
     /// Rows of a table. Answered by [`Told::Rows`].
     Rows {
@@ -92,8 +92,6 @@ pub enum Wanted {
         first: u32,
         /// How many at most.
         count: u32,
-        /// In which colours.
-        theme: ThemeName,
     },
     /// All functions. Answered by [`Told::Functions`].
     Functions {
@@ -103,8 +101,6 @@ pub enum Wanted {
         first: u32,
         /// How many at most.
         count: u32,
-        /// In which colours.
-        theme: ThemeName,
     },
 }
 
@@ -149,8 +145,10 @@ pub struct FunctionRow {
     pub label: String,
     /// Its colour.
     pub fill: Rgb,
-    /// Whether it can be asked about: it is code.
+    /// Whether it names code, which can be searched for.
     pub is_code: bool,
+    /// Whether that is the user's.
+    pub is_user: bool,
     /// Allocated with it on the stack.
     pub total: Sums,
     /// Allocated with it as the innermost frame.

@@ -1,4 +1,7 @@
-//! Answers to [`protocol::views::flame`](crate::protocol::views::flame). Keeps what the last question was about, for the next is mostly about the same.
+//! Answers to [`protocol::views::flame`](crate::protocol::views::flame).
+//!
+//! Keeps what the last question was about, for the next is mostly about the same: moving the cursor makes new
+//! sums and trees, focusing and scrolling nothing at all.
 
 use std::collections::HashSet;
 use std::rc::Rc;
@@ -9,15 +12,16 @@ use vramscope_core::analysis::call_tree::{
 use vramscope_core::analysis::frame_groups::{
     FoldPatterns, FrameGroups, GroupId, GroupOptions, GroupTable,
 };
-use vramscope_view::flame::{FlameScene, NodeKey, NodeKeys, group_colour, heavy_path, open_rows};
+use vramscope_core::analysis::frames::FrameClass;
+use vramscope_view::flame::{FlameScene, GroupColours, NodeKey, NodeKeys, heavy_path, open_rows};
 use vramscope_view::theme::Theme;
 
 use super::super::document::Document;
-use crate::protocol::Extra;
 use crate::protocol::views::flame::{
     About, Answer, Fold, FrameGrouping, FunctionOrder, FunctionRow, Question, Told, TrailStep,
     TreeKind, TreeRow, Wanted,
 };
+use crate::protocol::{Extra, ThemeName};
 
 /// Most rows told at once: more than a screen has.
 const MOST_ROWS: u32 = 1_000;
@@ -37,7 +41,7 @@ pub(super) fn answer(
     document: &Document,
     cache: &mut Cache,
 ) -> Option<(Answer, Extra)> {
-    let answer = cache.answer(document, &question.about, &question.wanted)?;
+    let answer = cache.answer(document, question)?;
     Some((answer, Extra::Nothing))
 }
 
@@ -46,6 +50,13 @@ struct Groups {
     asked: (FrameGrouping, Fold, String),
     table: GroupTable,
     of_frame: FrameGroups,
+    colours: Option<(ThemeName, GroupColours)>,
+}
+
+/// Groups as they are told.
+struct Shown<'a> {
+    table: &'a GroupTable,
+    colours: &'a GroupColours,
 }
 
 /// The paths of what is selected, and what was made of them.
@@ -62,46 +73,42 @@ struct Tree {
 }
 
 impl Cache {
-    fn answer(&mut self, document: &Document, about: &About, wanted: &Wanted) -> Option<Answer> {
+    fn answer(&mut self, document: &Document, question: &Question) -> Option<Answer> {
+        let about = &question.about;
         self.group(document, about);
+        self.colour(document, question.theme);
         self.select(document, about)?;
         let (groups, selected) = self.groups.as_ref().zip(self.paths.as_mut())?;
-        let table = &groups.table;
+        let shown = Shown {
+            table: &groups.table,
+            colours: &groups.colours.as_ref()?.1,
+        };
         let whole = selected.paths.total();
         let mut cut = selected.paths.cut();
         let mut total = whole;
         let mut of_tree = |selected: &mut SelectedPaths, kind: &TreeKind| {
-            let tree = selected.tree(kind, table);
+            let tree = selected.tree(kind, shown.table);
             total = tree.tree.total[0];
             cut += tree.tree.cut_paths;
             tree
         };
-        let told = match wanted {
+        let told = match &question.wanted {
             Wanted::Picture {
                 tree,
                 focus,
                 width_px,
-                theme,
-            } => {
-                let tree = of_tree(selected, tree);
-                tree.picture(table, &Theme::of(*theme), *focus, *width_px)
-            }
+            } => of_tree(selected, tree).picture(&shown, *focus, *width_px),
             Wanted::Rows {
                 tree,
                 open,
                 first,
                 count,
-                theme,
-            } => {
-                let tree = of_tree(selected, tree);
-                tree.rows(table, &Theme::of(*theme), open.as_deref(), (*first, *count))
-            }
+            } => of_tree(selected, tree).rows(&shown, open.as_deref(), (*first, *count)),
             Wanted::Functions {
                 order,
                 first,
                 count,
-                theme,
-            } => selected.functions(table, &Theme::of(*theme), *order, (*first, *count)),
+            } => selected.functions(&shown, *order, (*first, *count)),
         };
         Some(Answer {
             total,
@@ -134,7 +141,26 @@ impl Cache {
             asked,
             table,
             of_frame,
+            colours: None,
         });
+    }
+
+    fn colour(&mut self, document: &Document, theme: ThemeName) {
+        let Some(groups) = &mut self.groups else {
+            return;
+        };
+        if groups
+            .colours
+            .as_ref()
+            .is_some_and(|known| known.0 == theme)
+        {
+            return;
+        }
+        let sites = document.words().call_sites.sites();
+        let sites: HashSet<&str> = sites.iter().map(|site| site.label.as_str()).collect();
+        let is_call_site = |label: &str| sites.contains(label);
+        let colours = GroupColours::of(&groups.table, &Theme::of(theme), is_call_site);
+        groups.colours = Some((theme, colours));
     }
 
     fn select(&mut self, document: &Document, about: &About) -> Option<()> {
@@ -172,7 +198,7 @@ impl SelectedPaths {
             let known = self.trees.remove(place);
             self.trees.push(known);
         } else {
-            let group = |label: &str| table.find(label).unwrap_or(GroupId::OTHER);
+            let group = |label: &str| group_of(table, label);
             let tree = match kind {
                 TreeKind::TopDown => CallTree::top_down(&self.paths),
                 TreeKind::BottomUp => CallTree::bottom_up(&self.paths),
@@ -192,8 +218,7 @@ impl SelectedPaths {
 
     fn functions(
         &mut self,
-        table: &GroupTable,
-        theme: &Theme,
+        shown: &Shown<'_>,
         order: FunctionOrder,
         (first, count): (u32, u32),
     ) -> Told {
@@ -206,11 +231,12 @@ impl SelectedPaths {
             (std::cmp::Reverse((by.weight, then.weight)), row.group)
         });
         let told = window(all, first, count).iter().map(|row| {
-            let group = table.get(row.group);
+            let group = shown.table.get(row.group);
             FunctionRow {
                 label: group.label.clone(),
-                fill: group_colour(theme, row.group, group),
+                fill: shown.colours.get(row.group),
                 is_code: row.group.is_code(),
+                is_user: group.class == FrameClass::User,
                 total: row.total,
                 own: row.own,
             }
@@ -224,13 +250,13 @@ impl SelectedPaths {
 }
 
 impl Tree {
-    fn picture(&self, table: &GroupTable, theme: &Theme, focus: NodeKey, width_px: f64) -> Told {
+    fn picture(&self, shown: &Shown<'_>, focus: NodeKey, width_px: f64) -> Told {
         let Self { tree, keys } = self;
         let focus = keys.node(focus).unwrap_or(0);
         let mut trail = Vec::new();
         let mut node = focus;
         loop {
-            let label = table.get(tree.group[node as usize]).label.clone();
+            let label = shown.table.get(tree.group[node as usize]).label.clone();
             trail.push(TrailStep {
                 key: keys.key(node),
                 label,
@@ -243,7 +269,7 @@ impl Tree {
         }
         trail.reverse();
         Told::Picture {
-            scene: FlameScene::new(tree, keys, table, theme, focus, width_px),
+            scene: FlameScene::new(tree, keys, shown.table, shown.colours, focus, width_px),
             trail,
             focus: tree.total[focus as usize],
         }
@@ -251,8 +277,7 @@ impl Tree {
 
     fn rows(
         &self,
-        table: &GroupTable,
-        theme: &Theme,
+        shown: &Shown<'_>,
         open: Option<&[NodeKey]>,
         (first, count): (u32, u32),
     ) -> Told {
@@ -264,11 +289,10 @@ impl Tree {
         let rows = open_rows(tree, |node| open.contains(&node));
         let told = window(&rows, first, count).iter().map(|&node| {
             let at = node as usize;
-            let group = table.get(tree.group[at]);
             TreeRow {
                 key: keys.key(node),
-                label: group.label.clone(),
-                fill: group_colour(theme, tree.group[at], group),
+                label: shown.table.get(tree.group[at]).label.clone(),
+                fill: shown.colours.get(tree.group[at]),
                 is_code: tree.group[at].is_code(),
                 depth: tree.depth[at],
                 total: tree.total[at],
@@ -288,8 +312,120 @@ impl Tree {
     }
 }
 
+/// The group of a label: code, or what stands for what is none.
+fn group_of(table: &GroupTable, label: &str) -> GroupId {
+    let no_code = (0..).map(GroupId).take_while(|id| !id.is_code());
+    let is_it = |id: &GroupId| table.get(*id).label == label;
+    table
+        .find(label)
+        .or_else(|| no_code.into_iter().find(is_it))
+        .unwrap_or(GroupId::OTHER)
+}
+
 fn window<T>(rows: &[T], first: u32, count: u32) -> &[T] {
     let start = (first as usize).min(rows.len());
     let end = start + (count.min(MOST_ROWS) as usize).min(rows.len() - start);
     &rows[start..end]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::protocol::FilterId;
+    use vramscope_core::analysis::selection::{Selection, Weight};
+
+    const FILE: &str = r#"{"segments": [], "device_traces": [[
+        {"action": "alloc", "addr": 1, "size": 8, "stream": 0, "frames": [
+            {"name": "forward", "filename": "/v/site-packages/torch/nn/linear.py", "line": 5},
+            {"name": "main", "filename": "/me/run/train.py", "line": 2}]},
+        {"action": "alloc", "addr": 2, "size": 4, "stream": 0, "frames": [
+            {"name": "main", "filename": "/me/run/train.py", "line": 3}]},
+        {"action": "alloc", "addr": 3, "size": 1, "stream": 0, "frames": []}]]}"#;
+
+    fn ask(cache: &mut Cache, document: &Document, moment: u32, wanted: Wanted) -> Answer {
+        let question = Question {
+            about: About {
+                device: 0,
+                selection: Selection::LiveAt(moment),
+                weight: Weight::Bytes,
+                grouping: FrameGrouping::Function,
+                fold: Fold::Runtime,
+                patterns: String::new(),
+                filter: FilterId::default(),
+            },
+            theme: ThemeName::Light,
+            wanted,
+        };
+        answer(&question, document, cache).unwrap().0
+    }
+
+    #[test]
+    fn pictures_rows_and_functions_are_of_one_tree() {
+        let document = Document::new(vramscope_core::decode(FILE.as_bytes()).unwrap());
+        let mut cache = Cache::default();
+        let picture = |focus| Wanted::Picture {
+            tree: TreeKind::TopDown,
+            focus,
+            width_px: 100.0,
+        };
+        let whole = ask(&mut cache, &document, 3, picture(NodeKey::ROOT));
+        assert_eq!((whole.whole.weight, whole.total.weight), (13, 13));
+        let Told::Picture { scene, trail, .. } = whole.told else {
+            panic!("no picture");
+        };
+        let labels: Vec<&str> = scene.cells.iter().map(|cell| cell.label.as_str()).collect();
+        let (main, forward) = ("run/train.py main", "torch/nn/linear.py forward");
+        assert_eq!(labels, ["all", main, "no stack recorded", forward]);
+        assert_eq!(trail.len(), 1);
+
+        // The focus is the same node at another moment.
+        let focused = ask(&mut cache, &document, 1, picture(scene.cells[1].key));
+        let Told::Picture { trail, focus, .. } = focused.told else {
+            panic!("no picture");
+        };
+        assert_eq!((trail[1].label.as_str(), focus.weight), (main, 8));
+
+        let rows = Wanted::Rows {
+            tree: TreeKind::BottomUp,
+            open: None,
+            first: 1,
+            count: 1,
+        };
+        let Told::Rows { rows, told, .. } = ask(&mut cache, &document, 3, rows).told else {
+            panic!("no rows");
+        };
+        assert_eq!((rows, told[0].label.as_str(), told[0].depth), (4, main, 2));
+
+        let functions = Wanted::Functions {
+            order: FunctionOrder::Own,
+            first: 0,
+            count: 9,
+        };
+        let Told::Functions { told, .. } = ask(&mut cache, &document, 3, functions).told else {
+            panic!("no functions");
+        };
+        let own: Vec<(&str, u64)> = told
+            .iter()
+            .map(|row| (row.label.as_str(), row.own.weight))
+            .collect();
+        assert_eq!(own, [(forward, 8), (main, 4), ("no stack recorded", 1)]);
+    }
+
+    #[test]
+    fn what_is_no_code_can_be_asked_about_too() {
+        let document = Document::new(vramscope_core::decode(FILE.as_bytes()).unwrap());
+        let mut cache = Cache::default();
+        for (label, bytes) in [
+            ("no stack recorded", 1),
+            ("run/train.py main", 12),
+            ("?", 0),
+        ] {
+            let wanted = Wanted::Picture {
+                tree: TreeKind::Callees(label.to_owned()),
+                focus: NodeKey::ROOT,
+                width_px: 100.0,
+            };
+            assert_eq!(ask(&mut cache, &document, 3, wanted).total.weight, bytes);
+        }
+    }
 }

@@ -6,7 +6,7 @@ use super::moments::oom_moments;
 use crate::Snapshot;
 use crate::analysis::history::History;
 use crate::analysis::places;
-use crate::ids::{AllocationId, StackId, StringId};
+use crate::ids::{AllocationId, ContextId, StackId, StringId};
 use crate::model::{Action, PoolId};
 
 /// No context: known from the final state alone.
@@ -61,6 +61,12 @@ impl FilterIndex {
             streams: OnceCell::new(),
             pools: OnceCell::new(),
         }
+    }
+
+    /// The context of an allocation's event; `None` for what the final state alone tells.
+    pub(in crate::analysis) fn context(&self, row: usize) -> Option<ContextId> {
+        let context = self.context.get(row).copied();
+        context.filter(|&row| row != NO_CONTEXT).map(ContextId)
     }
 
     /// The stream of each allocation.

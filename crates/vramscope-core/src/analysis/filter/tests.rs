@@ -749,3 +749,181 @@ fn completions_offer_keys_then_what_the_file_has() {
     assert!(offered("fn=").1.contains(&format!("fn={function}")));
     assert!(offered("stream:").1.contains(&"stream:0".to_owned()));
 }
+
+mod table {
+    //! The table of allocations, on the same files.
+
+    use super::*;
+    use crate::analysis::allocations::{
+        AllocationRow, Column, Permutations, append_csv, columns_with_values, csv_header, place_of,
+        rows, sorted,
+    };
+
+    const COLUMNS: [Column; 13] = [
+        Column::Order,
+        Column::Size,
+        Column::Block,
+        Column::Rounding,
+        Column::Site,
+        Column::Born,
+        Column::Died,
+        Column::Lifetime,
+        Column::Stream,
+        Column::Pool,
+        Column::Category,
+        Column::Metadata,
+        Column::Address,
+    ];
+
+    /// A row's value, for comparing with the next row's.
+    fn value(row: &AllocationRow, column: Column) -> Option<(u64, String)> {
+        let number = |number: u64| Some((number, String::new()));
+        let text = |text: Option<String>| Some((0, text?));
+        match column {
+            Column::Order => number(u64::from(row.allocation.0)),
+            Column::Size => number(row.requested_bytes),
+            Column::Block => number(row.block_bytes?),
+            Column::Rounding => number(row.block_bytes?.saturating_sub(row.requested_bytes)),
+            Column::Site => text(Some(row.site.clone()).filter(|site| site != "no stack recorded")),
+            Column::Born => number(u64::from(row.born)),
+            Column::Died => number(u64::from(row.died?)),
+            Column::Lifetime => number(
+                row.lifetime
+                    .us
+                    .map_or(u64::from(row.lifetime.events), |us| us as u64),
+            ),
+            Column::Stream => number(u64::from(row.stream?)),
+            Column::Pool => row.pool.map(|pool| (pool.0, format!("{:9}", pool.1))),
+            Column::Category => text(row.category.clone()),
+            Column::Metadata => text(row.metadata.clone()),
+            Column::Address => number(row.address),
+        }
+    }
+
+    #[test]
+    fn every_column_sorts_both_ways_and_the_unknown_come_last() {
+        for opened in opened() {
+            for device in 0..opened.histories.len() {
+                let subject = opened.subject(device);
+                let all = subject.history.allocations.len();
+                let set = crate::bitset::BitSet::from_fn(all, |row| row % 3 != 0);
+                for (column, is_descending) in COLUMNS.iter().flat_map(|&c| [(c, false), (c, true)])
+                {
+                    let order = sorted(&subject, column);
+                    for matches in [None, Some(&set)] {
+                        let shown = order.shown(is_descending, matches);
+                        let mut ids = shown.clone();
+                        ids.sort_unstable();
+                        let expected =
+                            (0..all).filter(|&row| matches.is_none_or(|set| set.contains(row)));
+                        assert!(
+                            ids.into_iter().eq(expected.map(|row| row as u32)),
+                            "{column:?}"
+                        );
+                        let values: Vec<_> = rows(&subject, &shown)
+                            .iter()
+                            .map(|row| value(row, column))
+                            .collect();
+                        let is_sorted = values.windows(2).all(|pair| match (&pair[0], &pair[1]) {
+                            (Some(a), Some(b)) if is_descending => a >= b,
+                            (Some(a), Some(b)) => a <= b,
+                            (None, Some(_)) => false,
+                            (_, None) => true,
+                        });
+                        assert!(is_sorted, "{column:?} {is_descending}");
+                    }
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn rows_say_what_details_say() {
+        for opened in opened() {
+            let subject = opened.subject(0);
+            let options = DetailsOptions {
+                classes: &opened.classes,
+                ranges: &opened.ranges,
+            };
+            let shown: Vec<u32> = (0..subject.history.allocations.len() as u32).collect();
+            for row in rows(&subject, &shown) {
+                let details =
+                    allocation_details(&opened.snapshot, subject.history, row.allocation, options)
+                        .unwrap();
+                assert_eq!(row.requested_bytes, details.requested_bytes);
+                assert_eq!(row.block_bytes, details.block.map(|block| block.bytes));
+                assert_eq!((row.stream, row.pool), (details.stream_index, details.pool));
+                assert_eq!(
+                    (row.category, row.metadata),
+                    (details.category, details.user_metadata)
+                );
+                assert_eq!(
+                    row.born_us,
+                    details.alloc.and_then(|mark| mark.since_start_us)
+                );
+                assert_eq!(row.lifetime, details.lifetime);
+                assert_eq!(
+                    row.born.checked_sub(1),
+                    details.alloc.map(|mark| mark.number)
+                );
+            }
+            assert_eq!(
+                place_of(&shown, AllocationId(0)),
+                (!shown.is_empty()).then_some(0)
+            );
+            assert!(rows(&subject, &[u32::MAX]).is_empty());
+            assert!(columns_with_values(&subject).contains(&Column::Size));
+            let mut kept = Permutations::default();
+            for column in COLUMNS.iter().chain(&COLUMNS) {
+                assert_eq!(*kept.get(&subject, *column), sorted(&subject, *column));
+            }
+        }
+    }
+
+    #[test]
+    fn csv_has_a_field_per_column_and_a_line_per_row() {
+        for opened in opened() {
+            let subject = opened.subject(0);
+            let shown: Vec<u32> = (0..subject.history.allocations.len() as u32).collect();
+            let mut text = csv_header();
+            append_csv(&subject, &shown, &mut text);
+            let lines = parse(&text);
+            assert_eq!(lines.len(), shown.len() + 1);
+            assert!(lines.iter().all(|line| line.len() == lines[0].len()));
+            let column = lines[0]
+                .iter()
+                .position(|name| name == "requested_bytes")
+                .unwrap();
+            let sum: u64 = lines[1..]
+                .iter()
+                .map(|line| line[column].parse::<u64>().unwrap())
+                .sum();
+            assert_eq!(sum, totals(subject.history, None, 0).bytes);
+        }
+    }
+
+    /// A reader of RFC 4180.
+    fn parse(text: &str) -> Vec<Vec<String>> {
+        let (mut lines, mut line, mut field, mut quoted) =
+            (Vec::new(), Vec::new(), String::new(), false);
+        let mut characters = text.chars().peekable();
+        while let Some(character) = characters.next() {
+            match character {
+                '"' if quoted && characters.peek() == Some(&'"') => {
+                    field.push('"');
+                    characters.next();
+                }
+                '"' => quoted = !quoted,
+                ',' if !quoted => line.push(std::mem::take(&mut field)),
+                '\r' if !quoted => {
+                    assert_eq!(characters.next(), Some('\n'));
+                    line.push(std::mem::take(&mut field));
+                    lines.push(std::mem::take(&mut line));
+                }
+                character => field.push(character),
+            }
+        }
+        assert!(field.is_empty() && line.is_empty());
+        lines
+    }
+}
