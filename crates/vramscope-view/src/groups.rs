@@ -262,12 +262,7 @@ pub fn pools(snapshot: &Snapshot) -> Vec<PoolId> {
 /// What a memory pool is called.
 #[must_use]
 pub fn pool_label(pool: PoolId) -> String {
-    match pool {
-        PoolId(0, 0) => "default pool".to_owned(),
-        PoolId(graph, 0) => format!("graph pool ({graph}, 0)"),
-        PoolId(0, handle) => format!("private pool (0, {handle})"),
-        PoolId(a, b) => format!("pool ({a}, {b})"),
-    }
+    pool.to_string()
 }
 
 #[cfg(test)]

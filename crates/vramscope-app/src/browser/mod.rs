@@ -3,7 +3,10 @@
 
 pub mod clipboard;
 pub mod clock;
+pub mod download;
 pub mod files;
+pub mod history;
+pub mod picture;
 pub mod url;
 
 use wasm_bindgen::{JsCast, JsValue};

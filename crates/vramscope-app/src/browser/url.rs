@@ -41,7 +41,8 @@ pub fn file_name(url: &str) -> String {
 }
 
 /// `%20` and its like as characters; text that is not UTF-8 then stays as it is.
-fn percent_decoded(text: &str) -> String {
+#[must_use]
+pub fn percent_decoded(text: &str) -> String {
     let mut bytes = Vec::with_capacity(text.len());
     let mut rest = text.as_bytes();
     while let Some((&first, tail)) = rest.split_first() {

@@ -11,7 +11,10 @@ use super::all_strip::AllStrip;
 use super::commands::Commands;
 use super::file_view::FileView;
 use super::help::Help;
-use super::hooks::{kept_theme, use_drop, use_keys, use_system_is_dark, use_theme_attribute};
+use super::hooks::{
+    kept_theme, use_address, use_drop, use_keys, use_system_is_dark, use_theme_attribute,
+};
+use super::source_link::{Editor, use_editor_setting};
 use super::start::Start;
 use super::status_bar::StatusBar;
 use super::top_bar::TopBar;
@@ -41,6 +44,8 @@ pub fn App(props: &AppProps) -> Html {
     use_keys(state.clone(), commands.clone());
     let theme = state.theme.resolve(use_system_is_dark());
     use_theme_attribute(state.theme);
+    use_address(&state);
+    let editor = use_editor_setting();
     {
         let open = commands.open.clone();
         use_effect_with((), move |()| {
@@ -55,10 +60,11 @@ pub fn App(props: &AppProps) -> Html {
         .reform(|event: Event| files::of_input(event.target()));
     let main = match state.tab() {
         Some(tab) => html! { <FileView state={state.clone()} tab={tab.clone()} {theme} /> },
-        None => html! { <Start /> },
+        None => html! { <Start wanted={state.wanted.clone()} /> },
     };
     html! {
         <ContextProvider<Commands> context={commands}>
+        <ContextProvider<Editor> context={editor}>
             <div id="app">
                 <TopBar state={state.clone()} />
                 <AllStrip state={state.clone()} {theme} />
@@ -68,6 +74,7 @@ pub fn App(props: &AppProps) -> Html {
             <input type="file" multiple=true class="unseen" tabindex="-1" aria-hidden="true" ref={picker} onchange={on_pick} />
             if state.help_open { <Help /> }
             if is_dragged_over { <div class="drop-veil" aria-hidden="true"><p>{ "Drop to open" }</p></div> }
+        </ContextProvider<Editor>>
         </ContextProvider<Commands>>
     }
 }

@@ -1,26 +1,46 @@
-//! What a file is, holds and lacks.
+//! What a file is, holds and lacks; how its allocator was set up.
+
+mod counts;
+mod host;
+mod settings;
 
 use std::rc::Rc;
 
 use yew::prelude::*;
 
+use self::counts::counts_section;
+use self::host::host_section;
+use self::settings::settings_section;
 use super::commands::use_commands;
+use super::hooks::{use_answer, use_painted};
 use super::icons::{Glyph, Icon};
-use crate::protocol::{DeviceFacts, Note, NoteLevel};
+use crate::engine::Session;
+use crate::protocol::views::overview::{Answer, Question};
+use crate::protocol::{DeviceFacts, Note, NoteLevel, ThemeName};
 use crate::state::{Action, OpenFile, ViewKind, sentences};
 use vramscope_view::display;
 
 /// Properties of [`FactsView`].
 #[derive(Properties, PartialEq)]
 pub(super) struct FactsViewProps {
+    pub(super) session: Session,
+    pub(super) theme: ThemeName,
     pub(super) file: Rc<OpenFile>,
 }
 
-/// The file, its devices, and all notes.
+/// The file, its devices, all notes, its settings and what it counts.
 #[component]
 pub(super) fn FactsView(props: &FactsViewProps) -> Html {
     let commands = use_commands();
     let opened = &props.file.opened;
+    let question = Question::File { theme: props.theme };
+    let answered = use_answer(&props.session, Some(question));
+    let answer = answered.and_then(|answered| answered.answer);
+    use_painted("facts", answer.clone());
+    let details = answer.as_deref().and_then(|answer| match answer {
+        Answer::File(details) => Some(&**details),
+        Answer::Device(_) => None,
+    });
     let device = |(place, facts): (usize, &DeviceFacts)| {
         let show = {
             let dispatch = commands.dispatch.clone();
@@ -60,6 +80,11 @@ pub(super) fn FactsView(props: &FactsViewProps) -> Html {
                 <h3>{ "What to know about it" }</h3>
                 if props.file.notes().next().is_none() { <p class="muted">{ "Nothing odd was found." }</p> }
                 <ul class="notes">{ for props.file.notes().map(|(_, of)| note(of)) }</ul>
+                if let Some(details) = details {
+                    { settings_section(details) }
+                    { host_section(&commands, details) }
+                    { counts_section(details) }
+                }
             </div>
         </section>
     }

@@ -76,7 +76,7 @@ fn ReadyFile(props: &ReadyFileProps) -> Html {
     use_questions(session, look, file.view());
     let Some((facts, view)) = file.facts().zip(file.view()) else {
         return html! {
-            <main class="workspace"><Rail view={ViewKind::Facts} /><FactsView file={file.clone()} /></main>
+            <main class="workspace"><Rail view={ViewKind::Facts} /><FactsView session={session.clone()} file={file.clone()} theme={props.theme} /></main>
         };
     };
     let given = ViewProps {
@@ -103,7 +103,9 @@ fn ReadyFile(props: &ReadyFileProps) -> Html {
         ViewKind::Flame => html! { <FlameView ..given /> },
         ViewKind::Table => html! { <TableView ..given /> },
         ViewKind::Compare => html! { <CompareView ..given /> },
-        ViewKind::Facts => html! { <FactsView file={file.clone()} /> },
+        ViewKind::Facts => {
+            html! { <FactsView session={session.clone()} file={file.clone()} theme={props.theme} /> }
+        }
     };
     html! {
         <>

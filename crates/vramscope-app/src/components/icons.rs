@@ -11,6 +11,8 @@ pub(super) enum Icon {
     Compare,
     Copy,
     Done,
+    Download,
+    Edit,
     Facts,
     Flame,
     Help,
@@ -36,6 +38,8 @@ impl Icon {
             Self::Compare => "M2.5 2.5h4.5v11H2.5zM9 2.5h4.5v11H9zM11.2 6v4M4.7 8h.1",
             Self::Copy => "M5.5 5.5v-3h8v8h-3M2.5 5.5h8v8h-8z",
             Self::Done => "M3 8.5l3.5 3.5L13 4.5",
+            Self::Download => "M8 2v8M4.5 7L8 10.5 11.5 7M2.5 13.5h11",
+            Self::Edit => "M9 3H3v10h10V8M7 9l6.5-6.5M10 2.5h3.5V6",
             Self::Facts => "M3 2.5h10v11H3zM5.5 6h5M5.5 8.5h5M5.5 11h3",
             Self::Flame => "M2 13h12v-3H2zM3.5 10h8V7h-8zM5 7h4V4H5z",
             Self::Help => {

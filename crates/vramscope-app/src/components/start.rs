@@ -1,19 +1,32 @@
 //! The page without a file.
 
+use std::rc::Rc;
+
 use yew::prelude::*;
 
 use super::commands::use_commands;
 use super::recipe::Recipe;
 use super::samples::Samples;
+use crate::state::{Permalink, sentences};
+
+/// Properties of [`Start`].
+#[derive(Properties, PartialEq)]
+pub(super) struct StartProps {
+    /// What the page's address is about, if its file is not open.
+    pub(super) wanted: Option<Rc<Permalink>>,
+}
 
 /// One sentence, a place to drop files, samples, and how to record.
 #[component]
-pub(super) fn Start() -> Html {
+pub(super) fn Start(props: &StartProps) -> Html {
     let commands = use_commands();
     html! {
         <main class="start">
             <div class="page">
                 <h1>{ "See every allocation of a PyTorch CUDA memory snapshot, at every moment, with its stack." }</h1>
+                if let Some(file) = props.wanted.as_ref().and_then(|link| link.file.as_ref()) {
+                    <p class="wanted">{ sentences::wanted(&file.name, file.bytes) }</p>
+                }
                 <button type="button" class="drop-area" onclick={commands.pick.reform(|_| ())}>
                     <strong>{ "Drop snapshots here" }</strong>
                     <span>{ "or click to choose files" }</span>

@@ -9,6 +9,7 @@ use super::commands::use_commands;
 use super::file_tabs::FileTabs;
 use super::hooks::use_system_is_dark;
 use super::icons::{Glyph, Icon};
+use super::share::ShareMenu;
 use crate::protocol::{Axis, ColourBy};
 use crate::state::{Action, OpenFile, State, ThemeChoice, sentences};
 
@@ -50,6 +51,9 @@ pub(super) fn TopBar(props: &TopBarProps) -> Html {
             if let Some(file) = state.file() {
                 <FileChoices file={file.clone()} colour_by={state.colour_by} />
                 <span class="divider" />
+            }
+            if let Some((file, session)) = state.file().zip(state.current.and_then(|id| commands.session.emit(id))) {
+                <ShareMenu state={state.clone()} file={file.clone()} {session} />
             }
             <button type="button" class="square" title={theme_label.clone()} aria-label={theme_label}
                 onclick={commands.on(Action::Theme(state.theme.next(system_is_dark)))}>

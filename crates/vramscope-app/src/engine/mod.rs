@@ -114,8 +114,7 @@ impl Engine {
         match port {
             Ok(port) => {
                 let engine = self.clone();
-                let session =
-                    Session::new(id, name.clone(), port, listener, move || engine.refill());
+                let session = Session::new(id, source, port, listener, move || engine.refill());
                 match source {
                     Source::File(file) => session.ask_about(&Request::OpenBlob { name }, file),
                     Source::Url(url) => {
@@ -125,7 +124,7 @@ impl Engine {
                 }
                 session
             }
-            Err(error) => Session::dead(id, name, listener, &error),
+            Err(error) => Session::dead(id, source, listener, &error),
         }
     }
 

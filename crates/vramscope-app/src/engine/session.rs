@@ -8,6 +8,7 @@ use wasm_bindgen::{JsCast, JsValue};
 use web_sys::ImageBitmap;
 use yew::Callback;
 
+use super::Source;
 use super::port::{Port, internal};
 use crate::browser::clock;
 use crate::protocol::{
@@ -50,6 +51,8 @@ pub struct Session {
 struct Inner {
     id: SessionId,
     name: String,
+    /// Where it was fetched from.
+    url: Option<String>,
     port: RefCell<Option<Port>>,
     listener: Callback<Reply>,
     /// Weak: the canvas holds the session.
@@ -71,12 +74,12 @@ impl Session {
     /// `on_settled` is called once, when the file is open or has failed.
     pub(super) fn new(
         id: SessionId,
-        name: String,
+        source: &Source,
         port: Port,
         listener: Callback<Reply>,
         on_settled: impl FnOnce() + 'static,
     ) -> Self {
-        let session = Self::without_port(id, name, listener);
+        let session = Self::without_port(id, source, listener);
         session.inner.on_settled.replace(Some(Box::new(on_settled)));
         // Weak: a worker must not keep alive the session that would end it.
         let weak = Rc::downgrade(&session.inner);
@@ -92,11 +95,11 @@ impl Session {
     /// A session whose worker could not be started.
     pub(super) fn dead(
         id: SessionId,
-        name: String,
+        source: &Source,
         listener: Callback<Reply>,
         error: &JsValue,
     ) -> Self {
-        let session = Self::without_port(id, name, listener);
+        let session = Self::without_port(id, source, listener);
         let inner = session.inner.clone();
         let why = crate::browser::error_text(error);
         wasm_bindgen_futures::spawn_local(async move {
@@ -107,10 +110,14 @@ impl Session {
         session
     }
 
-    fn without_port(id: SessionId, name: String, listener: Callback<Reply>) -> Self {
+    fn without_port(id: SessionId, source: &Source, listener: Callback<Reply>) -> Self {
         let inner = Inner {
             id,
-            name,
+            name: source.name(),
+            url: match source {
+                Source::Url(url) => Some(url.clone()),
+                Source::File(_) => None,
+            },
             port: RefCell::new(None),
             listener,
             canvas: RefCell::new(None),
@@ -133,6 +140,12 @@ impl Session {
     #[must_use]
     pub fn name(&self) -> &str {
         &self.inner.name
+    }
+
+    /// Where the file was fetched from, as the page was told; `None` for a file of the user's machine.
+    #[must_use]
+    pub fn url(&self) -> Option<&str> {
+        self.inner.url.as_deref()
     }
 
     /// Asks the worker; the answer goes to the listener. Nothing happens once the session is closed.

@@ -2,6 +2,7 @@
 
 use std::rc::Rc;
 
+use super::permalink::Place;
 use super::view::DeviceView;
 use super::{LanesChoices, Navigation, Shared};
 use crate::engine::SessionId;
@@ -192,6 +193,26 @@ impl OpenFile {
         let Some(bounds) = self.bounds() else { return };
         if let Some(view) = self.view_mut() {
             view.choose_picture(picture, &bounds);
+        }
+    }
+
+    /// Shows a place, as far as the file has it.
+    pub(super) fn restore(&mut self, place: &Place) {
+        let devices = &self.opened.devices;
+        let of_device = |device| devices.iter().position(|facts| facts.device == device);
+        self.choose_device(place.device.and_then(of_device).unwrap_or(0));
+        self.choose_axis(place.axis);
+        self.choose_picture(place.picture);
+        let Some((facts, bounds)) = self.facts().cloned().zip(self.bounds()) else {
+            return;
+        };
+        let place = Place {
+            cursor: place.cursor.map(|moment| moment.min(facts.events)),
+            pinned: place.pinned.filter(|id| id.0 < facts.allocations),
+            ..place.clone()
+        };
+        if let Some(view) = self.view_mut() {
+            view.restore(&place, &bounds);
         }
     }
 

@@ -15,6 +15,7 @@ pub mod gesture;
 pub mod keys;
 pub mod lane_words;
 mod navigation;
+pub mod permalink;
 pub mod sentences;
 mod shared;
 pub mod sides;
@@ -32,6 +33,7 @@ use yew::Reducible;
 pub use choices::{Choices, Chosen, LanesChoices, Lines};
 pub use file::{OpenFile, Phase, Tab};
 pub use navigation::{Navigation, Region};
+pub use permalink::Permalink;
 pub use shared::Shared;
 pub use view::{Click, Cursor, DeviceView, Hovered, Walk};
 
@@ -209,6 +211,8 @@ pub struct State {
     pub ruler_mode: bool,
     /// Whether the help is shown.
     pub help_open: bool,
+    /// What to show once its file is open.
+    pub wanted: Option<Rc<Permalink>>,
 }
 
 impl Default for State {
@@ -226,6 +230,7 @@ impl Default for State {
             box_mode: false,
             ruler_mode: false,
             help_open: false,
+            wanted: None,
         }
     }
 }
@@ -268,6 +273,8 @@ pub enum Action {
     Moment(u32),
     /// The range between two moments is selected.
     SelectMoments(Moments),
+    /// What an address says is shown, or as soon as its file is open.
+    Restore(Box<Permalink>),
     /// Light, dark or the system's.
     Theme(ThemeChoice),
     /// The visible part changes.
@@ -339,7 +346,11 @@ impl State {
             }
             Action::Reply(id, reply) => {
                 let had_click = self.has_click();
+                let has_opened = matches!(*reply, Reply::Opened(_));
                 self.edit_tab(id, |tab| tab.take(*reply));
+                if has_opened {
+                    self.restore_wanted(id);
+                }
                 // The click is answered now.
                 self.details_open |= had_click && !self.has_click() && self.has_pin();
             }
@@ -359,6 +370,7 @@ impl State {
             }
             Action::Moment(moment) => self.edit_file(|file| file.go_to_moment(moment)),
             Action::SelectMoments(moments) => self.edit_view(|view| view.select_moments(moments)),
+            Action::Restore(link) => self.restore(*link),
             Action::Theme(theme) => self.theme = theme,
             Action::BoxMode(on) => (self.box_mode, self.ruler_mode) = (on, false),
             Action::RulerMode(on) => (self.box_mode, self.ruler_mode) = (false, on),
@@ -401,6 +413,35 @@ impl State {
     fn follow_view(&mut self) {
         if let Some(picture) = self.view.picture() {
             self.edit_file(|file| file.choose_picture(picture));
+        }
+    }
+
+    /// Shows what a permalink says; if its file is not open, the start page until it is.
+    fn restore(&mut self, link: Permalink) {
+        let key = link.file.as_ref();
+        let tab = key.and_then(|key| self.tabs.iter().find(|tab| key.is_of(tab)));
+        self.current = tab.map(|tab| tab.id);
+        if self.current.is_none() {
+            self.wanted = key.is_some().then(|| Rc::new(link));
+            return;
+        }
+        self.view = link.view;
+        self.colour_by = link.colour_by;
+        self.search.set(link.search);
+        self.choices = link.choices;
+        self.edit_file(|file| file.restore(&link.place));
+        self.box_mode = false;
+    }
+
+    /// Shows what was wanted if this is its file.
+    fn restore_wanted(&mut self, id: SessionId) {
+        let tab = self.tabs.iter().find(|tab| tab.id == id);
+        let is_it = |link: &Rc<Permalink>| {
+            let key = link.file.as_ref().zip(tab);
+            key.is_some_and(|(key, tab)| key.is_of(tab))
+        };
+        if let Some(link) = self.wanted.take_if(|link| is_it(link)) {
+            self.restore((*link).clone());
         }
     }
 

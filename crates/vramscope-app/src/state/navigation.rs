@@ -115,6 +115,11 @@ pub(super) fn whole(bounds: &Bounds) -> Region {
     visible(&Viewport::fit_all(bounds, 1, 1))
 }
 
+/// From … to in x and in y, within the bounds.
+pub(super) fn of_box(x: (f64, f64), y_bytes: (f64, f64), bounds: &Bounds) -> Region {
+    visible(&Viewport::fit_all(bounds, 1, 1).fit_box(x, y_bytes, bounds))
+}
+
 /// A part around `x`, as wide as now or an eighth of the whole; all heights.
 pub(super) fn centred(region: Region, x: f64, bounds: &Bounds) -> Region {
     let half = (region.x_max - region.x_min).min(bounds.x_end * JUMP_SHOWS) / 2.0;

@@ -306,3 +306,12 @@ pub fn selection(facts: &RangeFacts) -> String {
     }
     text
 }
+
+/// What a link without its file asks for.
+#[must_use]
+pub fn wanted(name: &str, bytes: u64) -> String {
+    let size = display::bytes(bytes);
+    format!(
+        "This link shows a place in {name} ({size}), but does not hold that file. Open it here to see the place."
+    )
+}

@@ -2,6 +2,7 @@
 
 use super::Shared;
 use super::navigation::{self, Navigation, Region};
+use super::permalink::Place;
 use crate::protocol::{
     Axis, Bounds, Details, DeviceFacts, DrawRequest, Hit, HitOn, Legend, MomentFacts, Overview,
     Picture, RangeFacts, Reply,
@@ -195,6 +196,28 @@ impl DeviceView {
         (self.region.y_min_bytes, self.region.y_max_bytes) =
             kept.unwrap_or((whole.y_min_bytes, whole.y_max_bytes));
         self.picture = picture;
+        self.hide();
+    }
+
+    /// Shows a place, whatever was shown before.
+    pub(super) fn restore(&mut self, place: &Place, bounds: &Bounds) {
+        let whole = navigation::whole(bounds);
+        let x = place.x.unwrap_or((whole.x_min, whole.x_max));
+        let y_bytes = place.y_bytes;
+        let y_bytes = y_bytes.unwrap_or((whole.y_min_bytes, whole.y_max_bytes));
+        self.region = navigation::of_box(x, y_bytes, bounds);
+        (self.came_from, self.reveal) = (None, None);
+        if self.range != place.range {
+            self.select(place.range);
+        }
+        self.range_from = None;
+        if self.cursor_moment() != place.cursor {
+            self.cursor = place.cursor.map(|moment| Cursor::at(moment, self.axis));
+        }
+        match place.pinned {
+            Some(allocation) => self.pin(allocation),
+            None => (self.pinned, self.details) = (None, None),
+        }
         self.hide();
     }
 

@@ -1,6 +1,8 @@
 //! What events share besides address, size and stack: stream, pool and the rare texts, interned
 //! together so that an event pays four bytes for all of it.
 
+use std::fmt;
+
 use serde::{Deserialize, Serialize};
 
 use super::interner::RowIndex;
@@ -13,6 +15,18 @@ use crate::ids::{ContextId, StringId};
     Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default, Serialize, Deserialize,
 )]
 pub struct PoolId(pub u64, pub u64);
+
+/// `default pool`, `graph pool (1, 0)`, `private pool (0, 1)`.
+impl fmt::Display for PoolId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self(0, 0) => f.pad("default pool"),
+            Self(graph, 0) => write!(f, "graph pool ({graph}, 0)"),
+            Self(0, handle) => write!(f, "private pool (0, {handle})"),
+            Self(a, b) => write!(f, "pool ({a}, {b})"),
+        }
+    }
+}
 
 impl PoolId {
     /// Whether this is not the default pool.

@@ -16,6 +16,7 @@ mod lanes;
 mod laws;
 mod naive;
 mod official;
+mod overview;
 mod random;
 mod real;
 mod second_opinion;

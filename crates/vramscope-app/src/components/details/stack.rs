@@ -3,6 +3,7 @@
 use yew::prelude::*;
 
 use crate::components::copy_button::CopyButton;
+use crate::components::source_link::{EditorButton, SourceLink};
 use crate::protocol::{FrameLine, FxDetails, StackLines};
 use crate::state::sentences;
 use crate::state::stacks::{self, StackRow};
@@ -49,6 +50,7 @@ pub(super) fn Stack(props: &StackProps) -> Html {
                 if foldable > 0 {
                     <button type="button" class="plain" aria-expanded={shows_all.to_string()} onclick={toggle.clone()}>{ word }</button>
                 }
+                if !frames.is_empty() { <EditorButton /> }
                 if !frames.is_empty() { <CopyButton text={stacks::text(&props.stack)} what="the stack" /> }
             </div>
             if frames.is_empty() {
@@ -72,9 +74,9 @@ fn frame(frame: &FrameLine, is_site: bool) -> Html {
         <li {class}>
             <span class="function">{ &frame.name }</span>
             if !place.is_empty() {
-                <span class="place" title={place.clone()}>
+                <SourceLink class="place" file={frame.file.clone()} line={frame.line}>
                     <span class="muted"><bdi>{ folder }</bdi></span><span>{ file }</span>
-                </span>
+                </SourceLink>
             }
             { frame.fx.as_ref().map(fx) }
         </li>

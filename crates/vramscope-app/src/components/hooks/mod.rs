@@ -1,5 +1,6 @@
 //! What the window tells: keys, drops, sizes, the system's theme.
 
+mod address;
 mod answer;
 mod drop_files;
 mod keyboard;
@@ -8,6 +9,7 @@ mod size;
 mod theme;
 mod wheel;
 
+pub(super) use address::use_address;
 pub(super) use answer::{Answered, use_answer, use_painted};
 pub(super) use drop_files::use_drop;
 pub(super) use keyboard::use_keys;

@@ -1,12 +1,77 @@
 //! What is wrong, in words, with the evidence one click away.
 
+mod cards;
+mod evidence;
+mod gap;
+pub(super) mod rows;
+mod steps;
+mod tiles;
+mod words;
+
 use yew::prelude::*;
 
+use self::cards::Cards;
+use self::gap::GapSection;
+use self::rows::row_table;
+use self::steps::StepsSection;
+use self::tiles::Tiles;
+use super::commands::use_commands;
+use super::hooks::{use_answer, use_painted};
 use super::view_props::ViewProps;
+use crate::protocol::views::overview::{Answer, DeviceOverview, Question};
 
 /// See the module.
 #[component]
 pub(super) fn OverviewView(props: &ViewProps) -> Html {
-    let _ = &props.session;
-    html! { <section class="view overview" aria-label="Overview" /> }
+    let question = Question::Device {
+        device: props.look.device,
+        theme: props.look.theme,
+    };
+    let answered = use_answer(&props.session, Some(question));
+    let answer = answered.and_then(|answered| answered.answer);
+    use_painted("overview", answer.clone());
+    let found = answer.as_deref().and_then(|answer| match answer {
+        Answer::Device(found) => Some(&**found),
+        Answer::File(_) => None,
+    });
+    html! {
+        <section class="view overview" aria-label="Overview" tabindex="0" data-scrolls="">
+            if let Some(found) = found.filter(|found| found.device == props.look.device) {
+                <Found found={found.clone()} choices={props.choices.flame.clone()} />
+            } else {
+                <p class="muted wait">{ "Looking through the recording…" }</p>
+            }
+        </section>
+    }
+}
+
+#[derive(Properties, PartialEq)]
+struct FoundProps {
+    found: DeviceOverview,
+    choices: crate::state::choices::FlameChoices,
+}
+
+/// What was found.
+#[component]
+fn Found(props: &FoundProps) -> Html {
+    let commands = use_commands();
+    let found = &props.found;
+    html! {
+        <div class="page">
+            <Tiles found={found.clone()} />
+            <div class="columns">
+                <Cards cards={found.cards.clone()} choices={props.choices.clone()} has_trace={found.events > 1} />
+                <div class="column">
+                    <GapSection bars={found.bars.clone()} segments={found.segments} />
+                    if !found.peak_sites.is_empty() {
+                        <section class="sites">
+                            <h3>{ "What held the peak, by call site" }</h3>
+                            { row_table(&commands, &found.peak_sites, "allocations") }
+                        </section>
+                    }
+                </div>
+            </div>
+            if let Some(steps) = &found.steps { <StepsSection steps={steps.clone()} /> }
+        </div>
+    }
 }

@@ -1,0 +1,49 @@
+//! The page's address behind `#`, and the browser's back and forward.
+
+use wasm_bindgen::JsValue;
+use web_sys::{History, Window};
+
+/// What stands behind `#`, with it; empty if nothing does.
+#[must_use]
+pub fn fragment() -> String {
+    let hash = web_sys::window().and_then(|window| window.location().hash().ok());
+    hash.unwrap_or_default()
+}
+
+/// Changes what stands behind `#`: as a step that back undoes, or where the address stands.
+pub fn set_fragment(fragment: &str, is_step: bool) {
+    let Some((window, history)) = parts() else {
+        return;
+    };
+    let location = window.location();
+    let [path, search] = [location.pathname(), location.search()].map(Result::unwrap_or_default);
+    let hash = if fragment.is_empty() { "" } else { "#" };
+    let address = format!("{path}{search}{hash}{fragment}");
+    // Refused only where a page changes its address hundreds of times in seconds; the next one will do.
+    let _ = if is_step {
+        history.push_state_with_url(&JsValue::NULL, "", Some(&address))
+    } else {
+        history.replace_state_with_url(&JsValue::NULL, "", Some(&address))
+    };
+}
+
+/// The page's whole address with these parts: `src` is an address to open, if it has one.
+#[must_use]
+pub fn link(src: Option<&str>, fragment: &str) -> String {
+    let location = web_sys::window().map(|window| window.location());
+    let of = |get: fn(&web_sys::Location) -> Result<String, JsValue>| {
+        location
+            .as_ref()
+            .and_then(|location| get(location).ok())
+            .unwrap_or_default()
+    };
+    let base = of(web_sys::Location::origin) + &of(web_sys::Location::pathname);
+    let src = src.map(|src| format!("?src={}", String::from(js_sys::encode_uri_component(src))));
+    format!("{base}{}#{fragment}", src.unwrap_or_default())
+}
+
+fn parts() -> Option<(Window, History)> {
+    let window = web_sys::window()?;
+    let history = window.history().ok()?;
+    Some((window, history))
+}

@@ -1,0 +1,108 @@
+//! The page's address: it says what is seen, and back and forward change what is seen.
+
+use std::cell::RefCell;
+use std::rc::Rc;
+
+use gloo::events::EventListener;
+use gloo::timers::callback::Timeout;
+use yew::prelude::*;
+
+use crate::browser::{history, url};
+use crate::state::permalink::Change;
+use crate::state::{Action, Permalink, State};
+
+/// How long a movement must have been over before the address follows: browsers refuse more than some
+/// hundred changes in half a minute.
+const MOVED_AFTER_MS: u32 = 300;
+
+/// How long nothing must have been typed before it is a step to come back to.
+const CHOSEN_AFTER_MS: u32 = 700;
+
+/// What the address says, and what it is about to say.
+#[derive(Default)]
+struct Address {
+    shown: Permalink,
+    latest: Option<Permalink>,
+    timer: Option<Timeout>,
+    /// The page was opened with a file: its first view is no step away from the start page.
+    starts_with_file: bool,
+}
+
+impl Address {
+    /// Says the latest.
+    fn settle(&mut self) {
+        self.timer = None;
+        if let Some(latest) = self.latest.take() {
+            let is_step = self.shown.change(&latest) >= Change::Chosen;
+            self.say(latest, is_step);
+        }
+    }
+
+    fn say(&mut self, link: Permalink, is_step: bool) {
+        history::set_fragment(&link.to_text(), is_step);
+        self.shown = link;
+    }
+}
+
+/// Keeps the address at what is seen, and what is seen at the address.
+#[hook]
+pub(crate) fn use_address(state: &UseReducerHandle<State>) {
+    let address = use_mut_ref(Address::default);
+    {
+        let (address, dispatcher) = (address.clone(), state.dispatcher());
+        use_effect_with((), move |()| {
+            address.borrow_mut().starts_with_file = !url::sources().is_empty();
+            let restore = move |is_first: bool| {
+                let link = Permalink::parse(&history::fragment());
+                if link.is_none() && is_first {
+                    return;
+                }
+                let link = link.unwrap_or_default();
+                {
+                    let mut address = address.borrow_mut();
+                    (address.latest, address.timer) = (None, None);
+                    address.shown = link.clone();
+                }
+                dispatcher.dispatch(Action::Restore(Box::new(link)));
+            };
+            restore(true);
+            let listener =
+                EventListener::new(&gloo::utils::window(), "popstate", move |_| restore(false));
+            move || drop(listener)
+        });
+    }
+    let waits = state.wanted.is_some();
+    let link = Permalink::of(state).filter(|link| !(waits && link.file.is_none()));
+    use_effect_with(link, move |link| {
+        if let Some(link) = link {
+            follow(&address, link.clone());
+        }
+    });
+}
+
+/// The address follows what is seen, now or soon.
+fn follow(address: &Rc<RefCell<Address>>, link: Permalink) {
+    let own = address;
+    let mut address = own.borrow_mut();
+    let change = address.shown.change(&link);
+    match change {
+        Change::None => (address.latest, address.timer) = (None, None),
+        Change::Moved | Change::Chosen => {
+            address.latest = Some(link);
+            let wait_ms = if change == Change::Moved {
+                MOVED_AFTER_MS
+            } else {
+                CHOSEN_AFTER_MS
+            };
+            let own = own.clone();
+            address.timer = Some(Timeout::new(wait_ms, move || own.borrow_mut().settle()));
+        }
+        Change::Step => {
+            // Back leads to where one was, not to where one was a moment before.
+            address.settle();
+            let is_first = address.shown.file.is_none() && address.starts_with_file;
+            address.starts_with_file = false;
+            address.say(link, !is_first);
+        }
+    }
+}

@@ -1,0 +1,92 @@
+//! Findings as cards: what was seen, then what it may mean, then what to try.
+
+use vramscope_core::analysis::findings::{Evidence, Figure, Severity};
+use vramscope_view::display;
+use yew::prelude::*;
+
+use super::rows::row_table;
+use super::{evidence, words};
+use crate::components::commands::{Commands, use_commands};
+use crate::components::icons::{Glyph, Icon};
+use crate::protocol::views::overview::{Card, CardTable};
+use crate::state::choices::FlameChoices;
+use crate::state::sentences;
+
+#[derive(Properties, PartialEq)]
+pub(super) struct CardsProps {
+    pub(super) cards: Vec<Card>,
+    /// What is chosen in the flame graph, to which evidence may lead.
+    pub(super) choices: FlameChoices,
+    pub(super) has_trace: bool,
+}
+
+/// All findings.
+#[component]
+pub(super) fn Cards(props: &CardsProps) -> Html {
+    let commands = use_commands();
+    html! {
+        <section class="findings">
+            <h3>{ "Findings" }</h3>
+            if props.cards.is_empty() {
+                <p class="muted">{ if props.has_trace {
+                    "Nothing that looks wrong: no request failed, nothing grows from step to step, and what is reserved is mostly in use \
+                     when most is needed."
+                } else {
+                    "Nothing that looks wrong in the recorded state. Without a trace, only that can be judged."
+                } }</p>
+            }
+            { for props.cards.iter().map(|of| card(&commands, &props.choices, of)) }
+        </section>
+    }
+}
+
+fn card(commands: &Commands, choices: &FlameChoices, card: &Card) -> Html {
+    let (class, word) = words::severity(card.severity);
+    let is_open = card.severity != Severity::Note;
+    let icon = match card.severity {
+        Severity::Note => Icon::Info,
+        Severity::Problem | Severity::Warning => Icon::Warning,
+    };
+    html! {
+        <article class={classes!("finding", class)}>
+            <h4><Glyph {icon} /><span class="unseen">{ word }{ ": " }</span>{ &card.title }</h4>
+            <p>{ &card.seen }</p>
+            if !card.figures.is_empty() { <dl class="figures">{ for card.figures.iter().map(figure) }</dl> }
+            <details open={is_open}>
+                <summary>{ "What it may mean, and what to try" }</summary>
+                <p>{ &card.may_mean }</p>
+                <ul class="try">{ for card.to_try.iter().map(|text| html! { <li>{ text }</li> }) }</ul>
+            </details>
+            { for card.tables.iter().filter(|table| !table.rows.is_empty()).map(|of| table(commands, of, is_open)) }
+            <p class="evidence">{ for card.evidence.iter().map(|of| link(commands, choices, of)) }</p>
+        </article>
+    }
+}
+
+fn figure(figure: &Figure) -> Html {
+    html! {
+        <div>
+            <dt>{ &figure.label }</dt>
+            <dd title={sentences::exact_bytes(figure.bytes)}>{ display::bytes(figure.bytes) }</dd>
+        </div>
+    }
+}
+
+fn table(commands: &Commands, table: &CardTable, is_open: bool) -> Html {
+    html! {
+        <details open={is_open && table.rows.len() <= 12}>
+            <summary>{ &table.title }</summary>
+            { row_table(commands, &table.rows, &table.counted) }
+        </details>
+    }
+}
+
+fn link(commands: &Commands, choices: &FlameChoices, of: &Evidence) -> Html {
+    let (_, view) = words::view(of.view);
+    let onclick = evidence::show(&commands.dispatch, of, choices);
+    html! {
+        <button type="button" class="outlined" title={format!("Show in {view}")} {onclick}>
+            <b>{ view }</b>{ " " }{ &of.label }
+        </button>
+    }
+}

@@ -1,0 +1,51 @@
+//! Goes to where a finding can be seen.
+
+use vramscope_core::analysis::findings::Evidence;
+use vramscope_core::analysis::selection::Selection;
+use yew::Callback;
+
+use super::words;
+use crate::state::choices::{FlameChoices, FlameWhat};
+use crate::state::{Action, Chosen};
+
+/// What shows a piece of evidence: the view first, so that what follows is shown in it.
+fn actions(evidence: &Evidence, choices: &FlameChoices) -> Vec<Action> {
+    let (view, _) = words::view(evidence.view);
+    let mut actions = vec![Action::View(view)];
+    if let Some(filter) = &evidence.filter {
+        actions.push(Action::Search(filter.clone()));
+    }
+    if let Some(range) = evidence.range {
+        actions.push(Action::SelectMoments(range));
+    }
+    if let Some(moment) = evidence.moment {
+        actions.push(Action::Moment(moment));
+    }
+    let what = evidence.selection.map(|selection| match selection {
+        Selection::LiveAt(_) => FlameWhat::Cursor,
+        Selection::RetainedFrom(_) => FlameWhat::Retained,
+        Selection::All | Selection::AllocatedIn(_) | Selection::FreedIn(_) => FlameWhat::Allocated,
+    });
+    if let Some(what) = what {
+        actions.push(Action::Choose(Chosen::Flame(FlameChoices {
+            what,
+            ..choices.clone()
+        })));
+    }
+    actions
+}
+
+/// Does so on a click.
+pub(super) fn show<E: 'static>(
+    dispatch: &Callback<Action>,
+    evidence: &Evidence,
+    choices: &FlameChoices,
+) -> Callback<E> {
+    let actions = actions(evidence, choices);
+    let dispatch = dispatch.clone();
+    Callback::from(move |_| {
+        for action in actions.clone() {
+            dispatch.emit(action);
+        }
+    })
+}

@@ -1,0 +1,134 @@
+//! Where reserved memory is: bars of the same scale, and their parts in numbers.
+
+use vramscope_core::analysis::overview::SegmentsKnown;
+use vramscope_view::display;
+use yew::prelude::*;
+
+use super::words;
+use crate::components::commands::{Commands, use_commands};
+use crate::protocol::views::overview::{Bar, Part};
+use crate::state::{Action, ViewKind, sentences};
+
+#[derive(Properties, PartialEq)]
+pub(super) struct GapSectionProps {
+    pub(super) bars: Vec<Bar>,
+    pub(super) segments: SegmentsKnown,
+}
+
+/// The bars and the table.
+#[component]
+pub(super) fn GapSection(props: &GapSectionProps) -> Html {
+    let commands = use_commands();
+    let remark = words::segments(props.segments);
+    html! {
+        <section class="gap">
+            <h3>{ "Where reserved memory is" }</h3>
+            if let Some(remark) = remark { <p class="muted">{ remark }</p> }
+            if !props.bars.is_empty() {
+                { for props.bars.iter().map(|of| bar(&commands, of)) }
+                { table(&props.bars) }
+            }
+        </section>
+    }
+}
+
+fn bar(commands: &Commands, bar: &Bar) -> Html {
+    let dispatch = commands.dispatch.clone();
+    let of = bar.moment;
+    let go = Callback::from(move |_: MouseEvent| {
+        dispatch.emit(Action::View(ViewKind::Allocator));
+        dispatch.emit(Action::Moment(of));
+    });
+    let part = |part: &Part| {
+        let (name, meaning) = words::part(part.kind);
+        let title = format!("{name}: {}\n{meaning}", sentences::exact_bytes(part.bytes));
+        html! {
+            <span class={classes!("part", words::part_class(part.kind))} {title}
+                style={format!("width:{:.4}%", part.share * 100.0)} />
+        }
+    };
+    let parts = bar.parts.iter().filter(|part| part.bytes > 0);
+    html! {
+        <div class="bar" data-moment={bar.moment.to_string()}>
+            <button type="button" class="plain" title="Show all segments and blocks then" onclick={go}>{ words::occasions(bar) }</button>
+            <span class="muted">{ words::place(bar.moment, bar.since_start_us) }</span>
+            <span class="number" title={sentences::exact_bytes(bar.reserved_bytes)}>{ display::bytes(bar.reserved_bytes) }</span>
+            <div class="parts" role="img" aria-label={description(bar)}>{ for parts.map(part) }</div>
+        </div>
+    }
+}
+
+fn description(bar: &Bar) -> String {
+    let parts = bar.parts.iter().filter(|part| part.bytes > 0);
+    let parts = parts.map(|part| {
+        format!(
+            "{} {}",
+            display::bytes(part.bytes),
+            words::part(part.kind).0
+        )
+    });
+    format!(
+        "{}: {}",
+        words::occasions(bar),
+        parts.collect::<Vec<_>>().join(", ")
+    )
+}
+
+/// The parts as rows, the moments as columns.
+fn table(bars: &[Bar]) -> Html {
+    let Some(first) = bars.first() else {
+        return Html::default();
+    };
+    let cell = |bytes: u64| {
+        html! {
+            <td class={classes!((bytes == 0).then_some("zero"))} title={sentences::exact_bytes(bytes)}>
+                { if bytes == 0 { "–".to_owned() } else { display::bytes(bytes) } }
+            </td>
+        }
+    };
+    let row = |(place, part): (usize, &Part)| {
+        let is_anywhere = bars.iter().any(|bar| bar.parts[place].bytes > 0);
+        let (name, meaning) = words::part(part.kind);
+        html! {
+            if is_anywhere {
+                <tr>
+                    <th scope="row" title={meaning}><i class={classes!("part", words::part_class(part.kind))} />{ name }</th>
+                    { for bars.iter().map(|bar| cell(bar.parts[place].bytes)) }
+                    <td class="exact muted">{ display::count(part.bytes) }{ " B" }</td>
+                </tr>
+            }
+        }
+    };
+    let has_outside = bars.iter().any(|bar| bar.outside_bytes > 0);
+    html! {
+        <div class="wide"><table>
+            <thead><tr>
+                <th scope="col" />
+                { for bars.iter().map(|bar| html! { <th scope="col">{ words::occasions(bar) }</th> }) }
+                <th scope="col" class="exact">{ "exactly, the first" }</th>
+            </tr></thead>
+            <tbody>
+                { for first.parts.iter().enumerate().map(row) }
+                <tr class="sum">
+                    <th scope="row">{ "reserved" }</th>
+                    { for bars.iter().map(|bar| cell(bar.reserved_bytes)) }
+                    <td class="exact muted">{ display::count(first.reserved_bytes) }{ " B" }</td>
+                </tr>
+                <tr>
+                    <th scope="row" title="A larger request needs new memory from CUDA">{ "largest free block" }</th>
+                    { for bars.iter().map(|bar| cell(bar.largest_free_bytes)) }
+                    <td class="exact muted">{ display::count(first.largest_free_bytes) }{ " B" }</td>
+                </tr>
+                if has_outside {
+                    <tr>
+                        <th scope="row" title="No part of what is reserved: the recording has no segment events for it, or is damaged">
+                            { "live outside of segments" }
+                        </th>
+                        { for bars.iter().map(|bar| cell(bar.outside_bytes)) }
+                        <td class="exact muted">{ display::count(first.outside_bytes) }{ " B" }</td>
+                    </tr>
+                }
+            </tbody>
+        </table></div>
+    }
+}

@@ -1,0 +1,154 @@
+//! The figures one asks for first.
+
+use vramscope_core::analysis::overview::Occasion;
+use vramscope_view::display;
+use yew::prelude::*;
+
+use super::words;
+use crate::components::commands::{Commands, use_commands};
+use crate::protocol::views::overview::{Bar, DeviceOverview};
+use crate::state::{Action, ViewKind, sentences};
+
+#[derive(Properties, PartialEq)]
+pub(super) struct TilesProps {
+    pub(super) found: DeviceOverview,
+}
+
+/// One figure.
+struct Tile {
+    name: &'static str,
+    value: String,
+    exact: String,
+    remark: Html,
+}
+
+/// The row of figures.
+#[component]
+pub(super) fn Tiles(props: &TilesProps) -> Html {
+    let commands = use_commands();
+    let found = &props.found;
+    let bar = |occasion| {
+        found
+            .bars
+            .iter()
+            .find(|bar| bar.occasions.contains(&occasion))
+    };
+    let mut tiles = vec![peak(&commands, found)];
+    tiles.extend(bar(Occasion::ReservedPeak).map(|bar| reserved(&commands, bar)));
+    if let Some(bar) = bar(Occasion::Peak) {
+        tiles.push(gap(bar));
+        tiles.push(largest(bar));
+    }
+    tiles.push(cuda(found));
+    tiles.push(trouble(found));
+    html! { <dl class="tiles">{ for tiles.into_iter().map(tile) }</dl> }
+}
+
+fn tile(tile: Tile) -> Html {
+    html! {
+        <div>
+            <dt>{ tile.name }</dt>
+            <dd>
+                <span class="size" title={tile.exact}>{ tile.value }</span>
+                <span class="muted">{ tile.remark }</span>
+            </dd>
+        </div>
+    }
+}
+
+/// A moment that can be gone to.
+pub(super) fn moment(commands: &Commands, moment: u32, since_start_us: Option<i64>) -> Html {
+    let dispatch = commands.dispatch.clone();
+    let go = Callback::from(move |_: MouseEvent| {
+        dispatch.emit(Action::View(ViewKind::Timeline));
+        dispatch.emit(Action::Moment(moment));
+    });
+    html! {
+        <button type="button" class="plain" title="Show it in the timeline" onclick={go}>
+            { words::place(moment, since_start_us) }
+        </button>
+    }
+}
+
+fn peak(commands: &Commands, found: &DeviceOverview) -> Tile {
+    let peak = &found.peak;
+    let allocations = sentences::count_of(peak.allocations, "allocation", "allocations");
+    Tile {
+        name: "Peak of live memory",
+        value: display::bytes(peak.bytes),
+        exact: sentences::exact_bytes(peak.bytes),
+        remark: html! { <>{ moment(commands, peak.moment, peak.since_start_us) }<br />{ allocations }</> },
+    }
+}
+
+fn reserved(commands: &Commands, bar: &Bar) -> Tile {
+    Tile {
+        name: "Peak of reserved memory",
+        value: display::bytes(bar.reserved_bytes),
+        exact: sentences::exact_bytes(bar.reserved_bytes),
+        remark: html! {
+            <>{ moment(commands, bar.moment, bar.since_start_us) }<br />{ format!("{} live then", display::bytes(bar.active_bytes)) }</>
+        },
+    }
+}
+
+fn gap(bar: &Bar) -> Tile {
+    Tile {
+        name: "Reserved, but not live, at the peak",
+        value: display::bytes(bar.gap_bytes),
+        exact: sentences::exact_bytes(bar.gap_bytes),
+        remark: html! {
+            format!("{} of {} reserved", words::percent(bar.gap_percent), display::bytes(bar.reserved_bytes))
+        },
+    }
+}
+
+fn largest(bar: &Bar) -> Tile {
+    Tile {
+        name: "Largest free block then",
+        value: display::bytes(bar.largest_free_bytes),
+        exact: format!(
+            "{}, in the {}",
+            sentences::exact_bytes(bar.largest_free_bytes),
+            bar.own
+        ),
+        remark: html! { "a larger request needs new memory" },
+    }
+}
+
+fn cuda(found: &DeviceOverview) -> Tile {
+    let calls = &found.releases;
+    let (asked, given) = (calls.mallocs + calls.maps, calls.frees + calls.unmaps);
+    let maps = if calls.maps + calls.unmaps > 0 {
+        format!(
+            "of them {} mappings, {} unmappings",
+            display::count(calls.maps),
+            display::count(calls.unmaps)
+        )
+    } else {
+        "while recording".to_owned()
+    };
+    Tile {
+        name: "cudaMalloc and cudaFree",
+        value: format!("{} / {}", display::count(asked), display::count(given)),
+        exact: format!(
+            "{} asked for, {} given back",
+            display::bytes(calls.malloc_bytes.saturating_add(calls.map_bytes)),
+            display::bytes(calls.free_bytes.saturating_add(calls.unmap_bytes))
+        ),
+        remark: html! { if found.events > 1 { { maps } } else { { "no trace" } } },
+    }
+}
+
+fn trouble(found: &DeviceOverview) -> Tile {
+    let retries = found.releases.for_request.runs;
+    Tile {
+        name: "Failed requests",
+        value: display::count(found.ooms),
+        exact: String::new(),
+        remark: html! { match retries {
+            0 => "no retry seen".to_owned(),
+            retries => sentences::count_of(retries, "retry with the cache emptied", "retries with the cache emptied"),
+        } },
+    }
+}

@@ -1,0 +1,245 @@
+//! The list of what can be taken away; it opens at its button in the top bar.
+
+use std::rc::Rc;
+
+use wasm_bindgen::JsCast;
+use web_sys::Element;
+use yew::prelude::*;
+
+use crate::browser::{download, history, picture};
+use crate::components::copy_button::CopyButton;
+use crate::components::hooks::use_answer;
+use crate::components::icons::{Glyph, Icon};
+use crate::engine::Session;
+use crate::protocol::views::export::{Answer, Question};
+use crate::protocol::{Answer as AnyAnswer, Slot};
+use crate::state::{OpenFile, Permalink, State, sentences};
+use vramscope_view::display;
+
+/// The part of the page that pictures are of.
+const PICTURED: &str = "main > .view";
+
+const MENU_ID: &str = "share-menu";
+
+/// Questions asked by a click: never at the same time as another of the same kind.
+const SLOT: Slot = Slot::MAX;
+
+#[derive(Properties, PartialEq)]
+pub(in crate::components) struct ShareMenuProps {
+    pub(in crate::components) state: UseReducerHandle<State>,
+    pub(in crate::components) file: Rc<OpenFile>,
+    pub(in crate::components) session: Session,
+}
+
+/// The button and its list.
+#[component]
+pub(in crate::components) fn ShareMenu(props: &ShareMenuProps) -> Html {
+    let is_open = use_state_eq(|| false);
+    let ontoggle = {
+        let is_open = is_open.clone();
+        Callback::from(move |event: Event| {
+            let element = event
+                .target()
+                .and_then(|target| target.dyn_into::<Element>().ok());
+            is_open.set(
+                element.is_some_and(|element| element.matches(":popover-open").unwrap_or(false)),
+            );
+        })
+    };
+    html! {
+        <div class="share" onkeydown={Callback::from(keep_escape(*is_open))}>
+            <button type="button" class="square" popovertarget={MENU_ID} title="Link and downloads" aria-label="Link and downloads">
+                <Glyph icon={Icon::Download} />
+            </button>
+            <div id={MENU_ID} popover="auto" class="popover" {ontoggle}>
+                if *is_open { <Items ..props.clone() /> }
+            </div>
+        </div>
+    }
+}
+
+impl Clone for ShareMenuProps {
+    fn clone(&self) -> Self {
+        Self {
+            state: self.state.clone(),
+            file: self.file.clone(),
+            session: self.session.clone(),
+        }
+    }
+}
+
+/// Escape closes an open list, and lets go of nothing else.
+fn keep_escape(is_open: bool) -> impl Fn(KeyboardEvent) {
+    move |event| {
+        if is_open && event.key() == "Escape" {
+            event.stop_propagation();
+        }
+    }
+}
+
+#[component]
+fn Items(props: &ShareMenuProps) -> Html {
+    let ShareMenuProps {
+        state,
+        file,
+        session,
+    } = props;
+    let Some((facts, view)) = file.facts().zip(file.view()) else {
+        return html! { <p class="muted">{ "This file has nothing to show." }</p> };
+    };
+    let name = stem(session.name());
+    let pictured = format!("{name}.{}", state.view.name());
+    let device = facts.device;
+    let moments = view.moments();
+    let size = use_answer(
+        session,
+        moments.map(|moments| Question::Snapshot {
+            device,
+            moments,
+            only_size: true,
+        }),
+    );
+    let size_bytes = size.and_then(|size| match size.answer.as_deref() {
+        Some(Answer::Snapshot { bytes, .. }) => Some(*bytes),
+        _ => None,
+    });
+    let png_failed = use_state_eq(|| false);
+    let on_png = {
+        let (name, png_failed) = (format!("{pictured}.png"), png_failed.clone());
+        Callback::from(move |_: MouseEvent| {
+            let png_failed = png_failed.clone();
+            picture::save_png(PICTURED, &name, move |worked| png_failed.set(!worked));
+        })
+    };
+    let on_svg = Callback::from(move |_: MouseEvent| {
+        picture::save_svg(PICTURED, &format!("{pictured}.svg"))
+    });
+    let whole = (0, facts.events);
+    let on_curves = {
+        let question = Question::Curves {
+            device,
+            moments: moments.unwrap_or(whole),
+        };
+        fetch(session, question, format!("{name}.curves.csv"), "text/csv")
+    };
+    let on_cut = moments.map(|(from, to)| {
+        let question = Question::Snapshot {
+            device,
+            moments: (from, to),
+            only_size: false,
+        };
+        let name = format!("{name}.events-{}-{to}.pickle", from + 1);
+        fetch(session, question, name, "application/octet-stream")
+    });
+    let link = Permalink::of(state).map(|link| history::link(session.url(), &link.to_text()));
+    html! {
+        <>
+            if let Some(link) = link { { link_item(link, session.url().is_some()) } }
+            <h3>{ "What is seen" }</h3>
+            { item("Picture (PNG)", if *png_failed { "the browser could not make it" } else { "with axes and texts, for documents" }, Some(on_png)) }
+            { item("Picture (SVG)", "text stays text; opens in drawing programs", Some(on_svg)) }
+            <h3>{ "Numbers" }</h3>
+            { item("Memory over time (CSV)", &of_what(moments, facts.events), Some(on_curves)) }
+            <h3>{ "A part of the file" }</h3>
+            { item("Selected range as a snapshot", &cut_text(moments, size_bytes), on_cut) }
+        </>
+    }
+}
+
+fn link_item(link: String, has_source: bool) -> Html {
+    let what = if has_source {
+        "opens this file at what is seen"
+    } else {
+        "shows what is seen to who opens the same file: the link does not hold it"
+    };
+    html! {
+        <div class="item link">
+            <span class="grow"><strong>{ "Link" }</strong><span class="muted">{ what }</span></span>
+            <CopyButton text={link} what="the link" with_word=true />
+        </div>
+    }
+}
+
+fn item(title: &str, what: &str, onclick: Option<Callback<MouseEvent>>) -> Html {
+    html! {
+        <button type="button" class="item" disabled={onclick.is_none()} {onclick}>
+            <strong>{ title.to_owned() }</strong><span class="muted">{ what.to_owned() }</span>
+        </button>
+    }
+}
+
+fn of_what(moments: Option<(u32, u32)>, events: u32) -> String {
+    match moments {
+        Some((from, to)) => format!(
+            "active and reserved after each of {} selected",
+            sentences::count_of(u64::from(to - from), "event", "events")
+        ),
+        None => format!(
+            "active and reserved after each of {}",
+            sentences::count_of(u64::from(events), "event", "events")
+        ),
+    }
+}
+
+fn cut_text(moments: Option<(u32, u32)>, bytes: Option<u64>) -> String {
+    match (moments, bytes) {
+        (None, _) => "select a range first: Alt and drag".to_owned(),
+        (Some((from, to)), bytes) => {
+            let events = sentences::count_of(u64::from(to - from), "event", "events");
+            let size = bytes.map_or_else(|| "…".to_owned(), display::bytes);
+            format!("{events}, {size}; torch's tools read it too")
+        }
+    }
+}
+
+/// Asks for a file and offers it when it is there.
+fn fetch(
+    session: &Session,
+    question: Question,
+    name: String,
+    content_type: &'static str,
+) -> Callback<MouseEvent> {
+    let session = session.clone();
+    Callback::from(move |_| {
+        let name = name.clone();
+        let save = move |answer: Option<AnyAnswer>, content: wasm_bindgen::JsValue| {
+            if answer.is_some() && !content.is_null() {
+                download::save(&name, content_type, &content);
+            }
+        };
+        session.ask_for(SLOT, question.clone().into(), save);
+    })
+}
+
+/// A file's name without its endings.
+fn stem(name: &str) -> String {
+    let endings = [
+        ".gz", ".zst", ".zip", ".pickle", ".pkl", ".json", ".html", ".pt",
+    ];
+    let mut stem = name;
+    while let Some(shorter) = endings.iter().find_map(|ending| stem.strip_suffix(ending)) {
+        stem = shorter;
+    }
+    if stem.is_empty() {
+        "snapshot".to_owned()
+    } else {
+        stem.to_owned()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::stem;
+
+    #[test]
+    fn stems() {
+        for (name, expected) in [
+            ("a.b.pickle.gz", "a.b"),
+            ("run", "run"),
+            (".json", "snapshot"),
+            ("x.html", "x"),
+        ] {
+            assert_eq!(stem(name), expected);
+        }
+    }
+}

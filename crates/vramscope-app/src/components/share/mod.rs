@@ -1,0 +1,5 @@
+//! What can be taken away: a link to what is seen, a picture, numbers, a part of the file.
+
+mod menu;
+
+pub(super) use menu::ShareMenu;

@@ -1,0 +1,79 @@
+//! Words that several findings share.
+
+use crate::Snapshot;
+use crate::analysis::call_sites::{CallSiteId, CallSites};
+use crate::analysis::details::stream_numbers;
+use crate::analysis::gap::Arena;
+use crate::analysis::history::History;
+use crate::analysis::selection::Moments;
+use crate::units::Count;
+
+/// `1 block`, `2 blocks`.
+pub(super) fn counted(number: u64, thing: &str) -> String {
+    let ending = if number == 1 { "" } else { "s" };
+    format!("{} {thing}{ending}", Count(number))
+}
+
+/// `Event 12`, `Before the first event`; of a file without a trace, `In the recorded state`.
+pub(super) fn at_moment(history: &History, moment: u32) -> String {
+    match moment {
+        _ if !has_trace(history) => "In the recorded state".to_owned(),
+        0 => "Before the first event".to_owned(),
+        moment => format!("Event {}", Count(u64::from(moment))),
+    }
+}
+
+/// `, at the peak of live memory`, where there is a trace to have one.
+pub(super) fn at_peak(history: &History) -> &'static str {
+    if has_trace(history) {
+        ", at the peak of live memory"
+    } else {
+        ""
+    }
+}
+
+/// Whether there is more than the final state: a single event is `enabled="state"`.
+pub(super) fn has_trace(history: &History) -> bool {
+    history.event_count > 1
+}
+
+/// `12 %`, `0.4 %`; of nothing, `0 %`.
+pub(super) fn percent(part: u64, whole: u64) -> String {
+    if whole == 0 {
+        return "0 %".to_owned();
+    }
+    let permille = u128::from(part) * 1000 / u128::from(whole);
+    match permille {
+        0 if part > 0 => "less than 0.1 %".to_owned(),
+        0..100 => format!("{}.{} %", permille / 10, permille % 10),
+        _ => format!("{} %", permille / 10),
+    }
+}
+
+/// `default stream`, `stream 2`: numbers in order of first appearance.
+pub(super) fn stream_label(snapshot: &Snapshot, stream: i64) -> String {
+    let numbers = stream_numbers(snapshot);
+    match numbers.iter().position(|&known| known == stream) {
+        None | Some(0) => "default stream".to_owned(),
+        Some(number) => format!("stream {number}"),
+    }
+}
+
+/// `default pool, stream 2`.
+#[must_use]
+pub fn place_label(snapshot: &Snapshot, arena: Arena) -> String {
+    format!("{}, {}", arena.pool, stream_label(snapshot, arena.stream))
+}
+
+/// ` at train.py:10 step`; empty where no stack was recorded.
+pub(super) fn at_site(sites: &CallSites, site: CallSiteId) -> String {
+    if site == CallSiteId::NONE {
+        return String::new();
+    }
+    format!(" at {}", sites.get(site).label)
+}
+
+/// The text of a filter for what was allocated between two moments and is still live at the end.
+pub(super) fn stayed_filter((from, to): Moments) -> String {
+    format!("born:{}..{to} !freed", from.saturating_add(1))
+}

@@ -1,0 +1,177 @@
+//! Overviews of all files: parts that add up, evidence inside of the recording, and nothing that panics.
+//! `cargo test -p vramscope-core --test it overview -- --nocapture` prints what is found in each.
+
+use vramscope_core::Snapshot;
+use vramscope_core::analysis::allocator_state::{AllocatorIndex, Recording};
+use vramscope_core::analysis::call_sites::CallSites;
+use vramscope_core::analysis::findings::FindingKind;
+use vramscope_core::analysis::frames::FrameClasses;
+use vramscope_core::analysis::history::History;
+use vramscope_core::analysis::host::host_memory;
+use vramscope_core::analysis::lanes::{Lanes, steps};
+use vramscope_core::analysis::overview::{Overview, Sources, overview};
+use vramscope_core::analysis::range_totals::RangeSums;
+use vramscope_core::analysis::replay::Replay;
+use vramscope_core::analysis::settings::settings;
+use vramscope_core::units::Bytes;
+
+use crate::support::{all_files, fixtures_in};
+
+fn overviews(snapshot: &Snapshot) -> Vec<(History, Overview)> {
+    let histories: Vec<_> = snapshot
+        .devices()
+        .iter()
+        .map(|&device| History::of(snapshot, device))
+        .collect();
+    let sites = CallSites::of(snapshot, &FrameClasses::of(snapshot), &histories);
+    let host = host_memory(snapshot, &sites, 3);
+    assert_eq!(
+        host.is_some(),
+        !snapshot.host_segments.is_empty() || !snapshot.host_trace.is_empty()
+    );
+    let overviews: Vec<_> = histories
+        .iter()
+        .map(|history| {
+            let replay = Replay::of(snapshot, history);
+            let recording = Recording {
+                snapshot,
+                history,
+                replay: &replay,
+            };
+            let (lanes, sums) = (Lanes::of(snapshot, history), RangeSums::of(history));
+            let steps = steps(snapshot, history, &lanes, &sums);
+            overview(
+                Sources {
+                    recording,
+                    index: &AllocatorIndex::of(recording),
+                    sites: &sites,
+                    site_of: &sites.of_allocations(snapshot, history),
+                    steps: steps.as_ref(),
+                },
+                5,
+            )
+        })
+        .collect();
+    histories.into_iter().zip(overviews).collect()
+}
+
+fn kinds(snapshot: &Snapshot) -> Vec<FindingKind> {
+    let found = overviews(snapshot);
+    let findings = found.iter().flat_map(|(_, found)| &found.findings);
+    findings.map(|finding| finding.kind).collect()
+}
+
+#[test]
+fn parts_add_up_in_every_file() {
+    for file in all_files() {
+        let snapshot = file.decode();
+        println!("== {}", file.name);
+        for setting in settings(&snapshot) {
+            if setting.changed != Some(false) {
+                println!(
+                    "   setting {} = {} {}",
+                    setting.key, setting.value, setting.effect
+                );
+            }
+        }
+        for (history, found) in overviews(&snapshot) {
+            println!(
+                "   device {}: segments {:?}, {:?}",
+                history.device, found.segments, found.releases
+            );
+            for at in &found.gaps {
+                check_parts(&file.name, &history, at.gap, at.active_bytes);
+                println!("   {:?}", at);
+            }
+            for finding in &found.findings {
+                println!(
+                    "   {:?} {:?} {}: {}",
+                    finding.severity,
+                    finding.kind,
+                    Bytes(finding.bytes),
+                    finding.title
+                );
+                println!(
+                    "      seen: {}\n      may mean: {}\n      try: {:?}",
+                    finding.seen, finding.may_mean, finding.to_try
+                );
+                for table in &finding.tables {
+                    println!("      {}", table.title);
+                    for row in &table.rows {
+                        println!(
+                            "        {} {} x {} {}",
+                            Bytes(row.bytes),
+                            row.count,
+                            row.label,
+                            row.remark
+                        );
+                    }
+                }
+            }
+        }
+    }
+}
+
+fn check_parts(
+    name: &str,
+    history: &History,
+    gap: vramscope_core::analysis::gap::Gap,
+    active_bytes: u64,
+) {
+    let parts = [
+        gap.in_use_bytes,
+        gap.pending_bytes,
+        gap.rounding_bytes,
+        gap.partly_bytes,
+        gap.empty_bytes,
+        gap.other_pools_bytes,
+        gap.other_streams_bytes,
+    ];
+    assert_eq!(
+        parts.iter().sum::<u64>(),
+        gap.reserved_bytes,
+        "{name}: {gap:?}"
+    );
+    let live = gap.in_use_bytes + gap.pending_bytes + gap.outside_bytes;
+    assert_eq!(live, active_bytes, "{name}: {gap:?}");
+    if history.mismatches == vramscope_core::analysis::history::Mismatches::default()
+        && gap.outside_bytes == 0
+    {
+        assert!(gap.in_use_bytes <= gap.reserved_bytes);
+    }
+}
+
+#[test]
+fn fixtures_of_torch_show_what_they_were_made_to_show() {
+    let find = |name: &str| {
+        let files = fixtures_in("torch-2.15.0");
+        let file = files
+            .into_iter()
+            .find(|file| file.name.ends_with(name))
+            .unwrap();
+        kinds(&file.decode())
+    };
+    assert!(find("oom_after.pickle").contains(&FindingKind::OutOfMemory));
+    assert!(find("oom_observer.pickle").contains(&FindingKind::OutOfMemory));
+    assert!(find("streams_pending.pickle").contains(&FindingKind::PendingFree));
+    assert!(find("private_pools.pickle").contains(&FindingKind::PrivatePools));
+    assert!(find("cuda_graph.pickle").contains(&FindingKind::PrivatePools));
+    for healthy in [
+        "context_alloc.pickle",
+        "stacks_all.pickle",
+        "named_ranges.pickle",
+        "training.pickle",
+    ] {
+        let found = find(healthy);
+        let wrong = [
+            FindingKind::OutOfMemory,
+            FindingKind::Growth,
+            FindingKind::PrivatePools,
+            FindingKind::PendingFree,
+        ];
+        assert!(
+            !found.iter().any(|kind| wrong.contains(kind)),
+            "{healthy}: {found:?}"
+        );
+    }
+}
