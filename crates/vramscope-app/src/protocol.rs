@@ -20,9 +20,9 @@ use vramscope_core::ids::AllocationId;
 use vramscope_core::model::DeviceIndex;
 
 pub use answers::{
-    CallSite, Composition, Details, DrawnFrame, EventMark, EventPlace, FrameLine, FxDetails, Hit,
-    HitOn, Legend, LegendEntry, Life, MomentFacts, OomMark, OutlineColumns, Overview, Preview,
-    RangeFacts, StackLines, StackOrigin,
+    CallSite, Composition, Details, DrawnFrame, EventMark, EventPlace, FrameLine, FreePreview,
+    FxDetails, Hit, HitOn, Legend, LegendEntry, Life, MomentFacts, OomMark, OutlineColumns,
+    Overview, Preview, RangeFacts, SegmentPreview, StackLines, StackOrigin, Thing,
 };
 pub use vramscope_view::axes::XUnit as Axis;
 pub use vramscope_view::colour::ColourMode as ColourBy;
@@ -136,8 +136,8 @@ pub enum Request {
         slot: OutlineSlot,
         /// The picture the page shows.
         draw: DrawRequest,
-        /// The allocation.
-        allocation: AllocationId,
+        /// What to outline.
+        thing: Thing,
     },
     /// All that is known about an allocation. Answered by [`Reply::Details`].
     Details {

@@ -1,5 +1,9 @@
 //! What the colours mean: the groups that a colour mode divides the allocations of a snapshot into.
 
+mod segments;
+
+pub use segments::stack_of;
+
 use crate::colour::{self, ColourColumn, ColourMode, Rgb, stable_hash};
 use crate::display;
 use crate::theme::Theme;
@@ -64,14 +68,11 @@ impl Groups {
         match mode {
             ColourMode::CallSite => Self::by_site(theme, sites, site_of),
             ColourMode::Size => Self::by_size(theme, &history.allocations.bytes),
-            ColourMode::Age => Self::by_age(theme, history),
+            ColourMode::Age => Self::by_birth(theme, history, &history.allocations.born),
             ColourMode::Stream => {
                 let numbers = stream_numbers(snapshot);
                 let place: BTreeMap<i64, u32> = numbers.iter().copied().zip(0..).collect();
-                let labels = numbers.iter().enumerate().map(|(i, &stream)| match stream {
-                    0 => "default stream".to_owned(),
-                    handle => format!("stream {i} ({handle:#x})"),
-                });
+                let labels = stream_labels(&numbers);
                 let number = |stream: i64| place.get(&stream).copied();
                 let ordinals = column(
                     snapshot,
@@ -79,7 +80,7 @@ impl Groups {
                     |context| number(context.stream),
                     |segment| number(segment.stream?),
                 );
-                Self::by_ordinal(theme, labels.collect(), ordinals)
+                Self::by_ordinal(theme, labels, ordinals)
             }
             ColourMode::Pool => {
                 let pools = pools(snapshot);
@@ -185,11 +186,10 @@ impl Groups {
     }
 
     /// Before recording, then the recording in five parts.
-    fn by_age(theme: &Theme, history: &History) -> Self {
+    fn by_birth(theme: &Theme, history: &History, born: &[u32]) -> Self {
         const PARTS: u32 = 5;
         let moments = history.event_count as usize + 1;
         let part_events = history.event_count.div_ceil(PARTS).max(1);
-        let born = &history.allocations.born;
         let group = |moment: u32| match moment {
             0 => 0,
             moment => 1 + ((moment - 1) / part_events).min(PARTS - 1),
@@ -257,6 +257,15 @@ pub fn pools(snapshot: &Snapshot) -> Vec<PoolId> {
     pools.sort_unstable();
     pools.dedup();
     pools
+}
+
+/// What streams are called, by their numbers.
+fn stream_labels(streams: &[i64]) -> Vec<String> {
+    let label = |(number, &stream): (usize, &i64)| match stream {
+        0 => "default stream".to_owned(),
+        handle => format!("stream {number} ({handle:#x})"),
+    };
+    streams.iter().enumerate().map(label).collect()
 }
 
 /// What a memory pool is called.

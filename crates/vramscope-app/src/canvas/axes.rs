@@ -5,8 +5,8 @@ use plotters_canvas::CanvasBackend;
 use web_sys::HtmlCanvasElement;
 
 use super::PlotArea;
-use crate::protocol::DrawRequest;
-use vramscope_view::chart::{Area, Style, draw_axes};
+use crate::protocol::{DrawRequest, Picture};
+use vramscope_view::chart::{Area, Style, draw_axes, draw_x_axis};
 use vramscope_view::theme::Theme;
 
 /// Draws the axes of a viewport. The canvas must be empty.
@@ -26,12 +26,12 @@ pub(super) fn draw(canvas: &HtmlCanvasElement, area: &PlotArea, wanted: &DrawReq
         font: "system-ui, sans-serif",
         pixel_ratio: area.pixel_ratio,
     };
+    let root = backend.into_drawing_area();
+    let (viewport, unit) = (&wanted.viewport, wanted.look.axis);
     // A canvas without room for labels is left as it is.
-    let _ = draw_axes(
-        &backend.into_drawing_area(),
-        &place,
-        &wanted.viewport,
-        wanted.look.axis,
-        &style,
-    );
+    let _ = match wanted.look.picture {
+        // Its lanes are labelled by the page.
+        Picture::Map => draw_x_axis(&root, &place, viewport, unit, &style),
+        Picture::Timeline | Picture::Segments => draw_axes(&root, &place, viewport, unit, &style),
+    };
 }

@@ -12,9 +12,8 @@ use crate::browser::clock;
 use crate::engine::{CanvasListener, DrawnBitmap, Session};
 use crate::protocol::{
     Bounds, DrawRequest, Hit, HitOn, OutlineColumns, OutlineSlot, Picture, Reply, Request,
-    RequestId, Viewport,
+    RequestId, Thing, Viewport,
 };
-use vramscope_core::ids::AllocationId;
 
 /// The mark left after every finished frame.
 const PAINTED: &str = "vramscope:painted";
@@ -59,8 +58,8 @@ struct State {
     /// The place that the worker is asked about, and whether the pointer has moved since.
     hitting: Option<RequestId>,
     is_hit_stale: bool,
-    hovered: Option<AllocationId>,
-    pinned: Option<AllocationId>,
+    hovered: Option<Thing>,
+    pinned: Option<Thing>,
     hover_outline: Option<OutlineColumns>,
     pin_outline: Option<OutlineColumns>,
     selection: Option<BoxCss>,
@@ -153,10 +152,10 @@ impl TimelineCanvas {
     }
 
     /// Outlines what is pinned, two pixels wide, until told otherwise.
-    pub fn pin(&self, allocation: Option<AllocationId>) {
+    pub fn pin(&self, thing: Option<Thing>) {
         {
             let state = &mut *self.inner.state.borrow_mut();
-            state.pinned = allocation;
+            state.pinned = thing;
             state.pin_outline = None;
         }
         self.inner.ask_for_outline(OutlineSlot::Pin);
@@ -207,7 +206,7 @@ impl CanvasListener for Inner {
                 OutlineSlot::Hover => (state.hovered, &mut state.hover_outline),
                 OutlineSlot::Pin => (state.pinned, &mut state.pin_outline),
             };
-            if shown != Some(outline.allocation) {
+            if shown != Some(outline.thing) {
                 return;
             }
             *slot = Some(outline);
@@ -239,14 +238,17 @@ impl Inner {
             }
             // A row of another device is another allocation; of an older view the outline still stands for
             // what moves away under the pointer, until the answer for the new one comes.
-            let is_elsewhere = state
-                .wanted
-                .is_none_or(|(wanted, _)| wanted.look.device != hit.draw.look.device);
+            let is_elsewhere = state.wanted.is_none_or(|(wanted, _)| {
+                let (look, asked) = (wanted.look, hit.draw.look);
+                (look.device, look.picture) != (asked.device, asked.picture)
+            });
             let hovered = match &hit.on {
-                HitOn::One(preview) if state.pointer.is_some() && !is_elsewhere => {
-                    Some(preview.allocation)
+                _ if state.pointer.is_none() || is_elsewhere => None,
+                HitOn::One(preview) => Some(Thing::Allocation(preview.allocation)),
+                HitOn::Segment(preview) => Some(Thing::Segment(preview.piece)),
+                HitOn::Nothing | HitOn::Several(_) | HitOn::Free(_) | HitOn::Unmapped { .. } => {
+                    None
                 }
-                _ => None,
             };
             if hovered != state.hovered {
                 state.hovered = hovered;
@@ -326,16 +328,16 @@ impl Inner {
     }
 
     fn ask_for_outline(&self, slot: OutlineSlot) {
-        let (allocation, draw) = {
+        let (thing, draw) = {
             let state = self.state.borrow();
             let Some((draw, _)) = state.wanted else {
                 return;
             };
-            let (allocation, known) = match slot {
+            let (thing, known) = match slot {
                 OutlineSlot::Hover => (state.hovered, &state.hover_outline),
                 OutlineSlot::Pin => (state.pinned, &state.pin_outline),
             };
-            let Some(allocation) = allocation else { return };
+            let Some(thing) = thing else { return };
             if known.as_ref().is_some_and(|known| known.draw == draw) {
                 return;
             }
@@ -344,13 +346,9 @@ impl Inner {
             if state.pictures.sharp(&draw).is_none() && state.refused != Some(draw) {
                 return;
             }
-            (allocation, draw)
+            (thing, draw)
         };
-        self.session.ask(&Request::Outline {
-            slot,
-            draw,
-            allocation,
-        });
+        self.session.ask(&Request::Outline { slot, draw, thing });
     }
 
     /// Presents in the next animation frame.

@@ -20,6 +20,7 @@ mod hooks;
 mod icons;
 mod lanes;
 mod legend;
+mod map_labels;
 mod marks;
 mod opening_card;
 mod overview;

@@ -6,11 +6,12 @@ use yew::prelude::*;
 use super::commands::use_commands;
 use super::hooks::{PointerHandlers, use_plot_area, use_pointer, use_wheel};
 use super::lanes::{Lines, ShownPart};
+use super::map_labels::MapLabelList;
 use super::marks::Marks;
 use super::tooltip::Tooltip;
 use crate::canvas::{BoxCss, Canvases, PlotArea, TimelineCanvas};
 use crate::engine::Session;
-use crate::protocol::{Bounds, DrawRequest, Look};
+use crate::protocol::{Bounds, DrawRequest, Look, Picture};
 use crate::state::gesture::{DragKind, Point};
 use crate::state::{Action, DeviceView, Navigation, sentences};
 
@@ -74,7 +75,12 @@ pub(super) fn Timeline(props: &TimelineProps) -> Html {
         onpointercancel,
         onpointerleave,
     } = pointer.handlers;
-    let label = "Active memory over time, one band per allocation. Arrow keys move, W and S zoom, question mark lists all keys.";
+    let what = match props.look.picture {
+        Picture::Timeline => "Active memory over time, one band per allocation.",
+        Picture::Segments => "Reserved memory over time, one band per segment.",
+        Picture::Map => "Addresses over time, one rectangle per allocation.",
+    };
+    let label = format!("{what} Arrow keys move, W and S zoom, question mark lists all keys.");
     html! {
         <div class={classes!("stage", mode)} ref={stage} tabindex="0" role="application" aria-label={label}
             {onpointerdown} {onpointermove} {onpointerup} {onpointercancel} {onpointerleave} {ondblclick}>
@@ -84,6 +90,9 @@ pub(super) fn Timeline(props: &TimelineProps) -> Html {
             if let Some(area) = area {
                 <Lines look={props.look} region={props.view.region} {area} shown={props.shown.clone()}
                     capacity_bytes={props.capacity_bytes} ruler_mode={props.ruler_mode} {draft} />
+                if props.look.picture == Picture::Map {
+                    <MapLabelList session={props.session.clone()} device={props.look.device} {area} region={props.view.region} />
+                }
                 <Marks {area} region={props.view.region} cursor_x={props.view.cursor_x()} overview={props.view.overview.clone()}
                     range={props.view.range} draft={draft.filter(|(kind, ..)| *kind == DragKind::Range)} />
                 if let (true, Some(at), Some(hit)) = (shows_tooltip, at, &props.view.hovered) {
@@ -151,7 +160,8 @@ fn use_picture(
             }
         },
     );
-    use_effect_with((canvas.clone(), props.view.pinned), |(canvas, pinned)| {
+    let pinned = props.view.pinned_thing();
+    use_effect_with((canvas.clone(), pinned), |(canvas, pinned)| {
         if let Some(canvas) = &**canvas {
             canvas.pin(*pinned);
         }

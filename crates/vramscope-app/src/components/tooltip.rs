@@ -3,7 +3,7 @@
 use yew::prelude::*;
 
 use super::site_label::site_label;
-use crate::protocol::{Composition, HitOn, Preview};
+use crate::protocol::{Composition, FreePreview, HitOn, Preview, SegmentPreview};
 use crate::state::gesture::Point;
 use crate::state::{Hovered, sentences};
 use vramscope_view::display;
@@ -25,6 +25,12 @@ pub(super) fn Tooltip(props: &TooltipProps) -> Html {
         HitOn::Nothing => return Html::default(),
         HitOn::One(preview) => one(preview),
         HitOn::Several(several) => composition(several),
+        HitOn::Segment(preview) => segment(preview),
+        HitOn::Free(free) => free_range(free),
+        HitOn::Unmapped { address } => html! {
+            <p><span class="mono">{ display::address(*address) }</span>
+                <span class="muted">{ " · not held from CUDA at this moment" }</span></p>
+        },
     };
     html! { <div class="tooltip" role="tooltip" style={position(props.at, props.room)}>{ content }</div> }
 }
@@ -53,6 +59,30 @@ fn one(preview: &Preview) -> Html {
             </p>
             <p class="muted">{ sentences::life(&preview.life) }</p>
             <p>{ site_label(&preview.user_frame) }</p>
+        </>
+    }
+}
+
+fn segment(preview: &SegmentPreview) -> Html {
+    html! {
+        <>
+            <p><strong>{ sentences::segment(preview) }</strong>
+                if !preview.remarks.is_empty() { <span class="muted">{ " · " }{ &preview.remarks }</span> }
+            </p>
+            <p class="muted">{ sentences::mapped(preview) }</p>
+            if !preview.user_frame.is_empty() { <p>{ site_label(&preview.user_frame) }</p> }
+        </>
+    }
+}
+
+fn free_range(free: &FreePreview) -> Html {
+    html! {
+        <>
+            <p><strong>{ format!("{} free", display::bytes(free.bytes)) }</strong>
+                <span class="muted">{ " from " }<span class="mono">{ display::address(free.address) }</span></span></p>
+            <p class="muted">{ "in " }{ sentences::segment(&free.segment) }
+                if !free.segment.remarks.is_empty() { { " · " }{ &free.segment.remarks } }
+            </p>
         </>
     }
 }

@@ -110,6 +110,52 @@ pub struct Hit {
     pub on: HitOn,
 }
 
+/// Something that a picture shows, and that can be outlined and pinned.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Thing {
+    /// An allocation.
+    Allocation(AllocationId),
+    /// A segment, by one of its pieces: a row of the device's segment history.
+    Segment(u32),
+}
+
+/// A segment under the pointer.
+#[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize)]
+pub struct SegmentPreview {
+    /// The piece under the pointer.
+    pub piece: u32,
+    /// Where the segment begins: the lowest address that was ever mapped.
+    pub address: u64,
+    /// Bytes of the piece.
+    pub piece_bytes: u64,
+    /// Bytes of the whole segment at the moment under the pointer.
+    pub bytes: u64,
+    /// Whether it can grow, shrink and be cut.
+    pub is_expandable: bool,
+    /// The piece's.
+    pub life: Life,
+    /// Where in the code the allocator was made to ask for it; empty if not recorded.
+    pub user_frame: String,
+    /// What is unusual: private pool, other stream; and which requests it serves.
+    pub remarks: String,
+    /// Where the segment lies in the picture: left and right, in the axis's unit.
+    pub x: (f64, f64),
+    /// Lower and upper edge.
+    pub y: (f64, f64),
+}
+
+/// Held memory under the pointer that nothing lives in.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+pub struct FreePreview {
+    /// First address of the free range around the pointer.
+    pub address: u64,
+    /// Its size.
+    pub bytes: u64,
+    /// The segment that it lies in.
+    pub segment: SegmentPreview,
+}
+
 /// See [`Hit::on`].
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -120,6 +166,15 @@ pub enum HitOn {
     One(Preview),
     /// Several, none of which fills half the pixel.
     Several(Composition),
+    /// A segment, in the segment timeline.
+    Segment(Box<SegmentPreview>),
+    /// Free memory, in the map.
+    Free(Box<FreePreview>),
+    /// An address that is not held at this moment, in the map.
+    Unmapped {
+        /// The address.
+        address: u64,
+    },
 }
 
 /// Three lines about an allocation.
@@ -198,8 +253,8 @@ pub struct OutlineColumns {
     pub slot: OutlineSlot,
     /// The picture.
     pub draw: DrawRequest,
-    /// The allocation.
-    pub allocation: AllocationId,
+    /// What is outlined.
+    pub thing: Thing,
     /// The band's outline as a closed polygon, in device px of the picture; empty if it is not in it.
     pub points_px: Vec<(f64, f64)>,
 }
@@ -243,6 +298,8 @@ pub struct EventPlace {
     pub time_us: Option<(f64, f64)>,
     /// Lowest and highest edge of its band over its life.
     pub edges_bytes: (f64, f64),
+    /// Its lower and upper edge on the map.
+    pub map_bytes: (f64, f64),
 }
 
 /// Which record had the stack.

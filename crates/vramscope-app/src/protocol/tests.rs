@@ -59,7 +59,7 @@ fn requests() {
         Request::Outline {
             slot: OutlineSlot::Pin,
             draw: draw(),
-            allocation,
+            thing: Thing::Allocation(allocation),
         },
         Request::Details {
             device: 0,
@@ -95,7 +95,7 @@ fn replies() {
     there_and_back(&Reply::Outline(OutlineColumns {
         slot: OutlineSlot::Hover,
         draw: draw(),
-        allocation: AllocationId(0),
+        thing: Thing::Segment(0),
         points_px: vec![(0.0, 512.0), (1e9, 1e9 + 512.0)],
     }));
     let call_sites = vec![CallSite {

@@ -35,7 +35,7 @@ pub use file::{OpenFile, Phase, Tab};
 pub use navigation::{Navigation, Region};
 pub use permalink::Permalink;
 pub use shared::Shared;
-pub use view::{Click, Cursor, DeviceView, Hovered, Walk};
+pub use view::{Click, Cursor, DeviceView, Hovered, PinnedSegment, Walk};
 
 use crate::engine::SessionId;
 use crate::protocol::{Axis, ColourBy, FilterId, Picture, Reply, ThemeName};
@@ -334,7 +334,7 @@ impl State {
     fn has_pin(&self) -> bool {
         self.file()
             .and_then(|file| file.view())
-            .is_some_and(|view| view.pinned.is_some())
+            .is_some_and(|view| view.pinned_thing().is_some())
     }
 
     fn apply(&mut self, action: Action) {

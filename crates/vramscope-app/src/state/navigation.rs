@@ -1,7 +1,7 @@
 //! Ways to change the visible part, as data. Places in the picture are fractions of its width from the left
 //! and of its height from the top, so that nothing here knows how large it is.
 
-use crate::protocol::{Axis, Bounds, EventPlace, Life, Viewport};
+use crate::protocol::{Axis, Bounds, EventPlace, Life, Picture, Viewport};
 
 /// How much of the whole a jump shows at most, so that one sees where one has come.
 const JUMP_SHOWS: f64 = 1.0 / 8.0;
@@ -127,14 +127,42 @@ pub(super) fn centred(region: Region, x: f64, bounds: &Bounds) -> Region {
     visible(&all.fit_x(x - half, x + half, bounds))
 }
 
-/// The part with one allocation and air around it.
-pub(super) fn fitted(region: Region, place: &EventPlace, axis: Axis, bounds: &Bounds) -> Region {
+/// The part of a picture with one allocation and air around it. The segment timeline shows its life only:
+/// no allocation has a height there.
+pub(super) fn fitted(
+    region: Region,
+    place: &EventPlace,
+    (axis, picture): (Axis, Picture),
+    bounds: &Bounds,
+) -> Region {
     let moments = (f64::from(place.moments.0), f64::from(place.moments.1));
     let x = match axis {
         Axis::Events => moments,
         Axis::Time => place.time_us.unwrap_or((region.x_min, region.x_max)),
     };
-    visible(&region.unit().fit_allocation(x, place.edges_bytes, bounds))
+    let y = match picture {
+        Picture::Timeline => place.edges_bytes,
+        Picture::Map => place.map_bytes,
+        Picture::Segments => {
+            let heights = (region.y_min_bytes, region.y_max_bytes);
+            return Region {
+                y_min_bytes: heights.0,
+                y_max_bytes: heights.1,
+                ..fitted_to(region, x, heights, bounds)
+            };
+        }
+    };
+    fitted_to(region, x, y, bounds)
+}
+
+/// The part with this place and air around it.
+pub(super) fn fitted_to(
+    region: Region,
+    x: (f64, f64),
+    y_bytes: (f64, f64),
+    bounds: &Bounds,
+) -> Region {
+    visible(&region.unit().fit_allocation(x, y_bytes, bounds))
 }
 
 /// The moments that begin with the events of a life, in order.

@@ -5,7 +5,7 @@ use vramscope_view::display;
 
 use crate::protocol::{
     Details, DeviceFacts, EventMark, Failure, FileFacts, FxDetails, Life, MomentFacts, OomMark,
-    Progress, RangeFacts, StackOrigin, Stage,
+    Progress, RangeFacts, SegmentPreview, StackOrigin, Stage,
 };
 
 /// `1 allocation`, `1,204 allocations`.
@@ -77,6 +77,49 @@ pub fn lifetime(life: &Life) -> String {
         text.push_str(&display::duration(us));
     }
     text
+}
+
+/// `segment of 20.0 MiB`, `expandable segment, 1.25 GiB mapped`.
+#[must_use]
+pub fn segment(preview: &SegmentPreview) -> String {
+    let bytes = display::bytes(preview.bytes);
+    if preview.is_expandable {
+        format!("expandable segment, {bytes} mapped")
+    } else {
+        format!("segment of {bytes}")
+    }
+}
+
+/// `before the first event`, `after event 12`.
+#[must_use]
+pub fn at_moment(moment: u32) -> String {
+    match moment {
+        0 => "before the first event".to_owned(),
+        moment => format!("after {}", display::event(u64::from(moment))),
+    }
+}
+
+/// `event 12 → still held · 3 events, 1.20 ms`.
+#[must_use]
+pub fn held(life: &Life) -> String {
+    let start = life
+        .alloc
+        .map_or_else(|| "before recording".to_owned(), event);
+    let end = life
+        .free_completed
+        .map_or_else(|| "still held".to_owned(), event);
+    format!("{start} → {end} · {}", lifetime(life))
+}
+
+/// When a segment's memory was held; of an expandable one, which part of it.
+#[must_use]
+pub fn mapped(preview: &SegmentPreview) -> String {
+    let life = held(&preview.life);
+    if preview.is_expandable {
+        format!("{} of it: {life}", display::bytes(preview.piece_bytes))
+    } else {
+        life
+    }
 }
 
 /// A pinned allocation in one sentence.

@@ -189,6 +189,7 @@ fn details(allocation: u32) -> Reply {
             moments: (100, 301),
             time_us: None,
             edges_bytes: (1e9, 2e9),
+            map_bytes: (3e9, 4e9),
         },
         properties: Vec::new(),
         stack: StackLines {

@@ -5,7 +5,7 @@ use super::navigation::{self, Navigation, Region};
 use super::permalink::Place;
 use crate::protocol::{
     Axis, Bounds, Details, DeviceFacts, DrawRequest, Hit, HitOn, Legend, MomentFacts, Overview,
-    Picture, RangeFacts, Reply,
+    Picture, RangeFacts, Reply, SegmentPreview, Thing,
 };
 use vramscope_core::analysis::selection::Moments;
 use vramscope_core::ids::AllocationId;
@@ -86,6 +86,31 @@ pub struct Walk {
     pub moment: u32,
 }
 
+/// A segment that was clicked.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct PinnedSegment {
+    /// The piece of it.
+    pub piece: u32,
+    /// Where it lies …
+    x: (f64, f64),
+    y: (f64, f64),
+    /// … in this picture and on this axis.
+    picture: Picture,
+    axis: Axis,
+}
+
+impl PinnedSegment {
+    fn of(preview: &SegmentPreview, draw: &DrawRequest) -> Self {
+        Self {
+            piece: preview.piece,
+            x: preview.x,
+            y: preview.y,
+            picture: draw.look.picture,
+            axis: draw.look.axis,
+        }
+    }
+}
+
 /// What is shown of one device.
 #[derive(Clone, PartialEq, Debug)]
 pub struct DeviceView {
@@ -99,7 +124,9 @@ pub struct DeviceView {
     pub hovered: Option<Hovered>,
     /// The pinned allocation.
     pub pinned: Option<AllocationId>,
-    /// What is known about it, once the worker has said so.
+    /// The pinned segment, in its stead.
+    pub pinned_segment: Option<PinnedSegment>,
+    /// What is known about the allocation, once the worker has said so.
     pub details: Option<Shared<Details>>,
     /// The strip's curves on the axis shown, once the worker has said so.
     pub overview: Option<Shared<Overview>>,
@@ -140,6 +167,7 @@ impl DeviceView {
             range: None,
             hovered: None,
             pinned: None,
+            pinned_segment: None,
             details: None,
             overview: None,
             legend: None,
@@ -312,12 +340,31 @@ impl DeviceView {
             Navigation::Step(forward) => self.step(forward, bounds),
             Navigation::FitPinned => match &self.details {
                 Some(details) => {
-                    self.region = navigation::fitted(self.region, &details.place, axis, bounds);
+                    let shown = (axis, self.picture);
+                    self.region = navigation::fitted(self.region, &details.place, shown, bounds);
                 }
-                None => self.wants_fit = self.pinned.is_some(),
+                None => {
+                    self.fit_segment(bounds);
+                    self.wants_fit = self.pinned.is_some();
+                }
             },
             navigation => self.region = navigation.apply(self.region, bounds),
         }
+    }
+
+    /// Shows the pinned segment, where this picture is the one that it was pinned in.
+    fn fit_segment(&mut self, bounds: &Bounds) {
+        let here = |pin: &PinnedSegment| (pin.picture, pin.axis) == (self.picture, self.axis);
+        if let Some(pin) = self.pinned_segment.filter(here) {
+            self.region = navigation::fitted_to(self.region, pin.x, pin.y, bounds);
+        }
+    }
+
+    /// What is pinned.
+    #[must_use]
+    pub fn pinned_thing(&self) -> Option<Thing> {
+        let allocation = self.pinned.map(Thing::Allocation);
+        allocation.or_else(|| self.pinned_segment.map(|pin| Thing::Segment(pin.piece)))
     }
 
     /// Goes to the next or previous event of the pinned allocation.
@@ -427,7 +474,7 @@ impl DeviceView {
     /// Pins what was hit; where nothing is, lets go; where several are, goes closer until there is one.
     fn act_on_hit(&mut self, hit: &Hit, bounds: &Bounds) {
         self.clicked = None;
-        if let (Some(facts), HitOn::One(_) | HitOn::Nothing) = (hit.moment, &hit.on) {
+        if let (Some(facts), false) = (hit.moment, matches!(hit.on, HitOn::Several(_))) {
             // All views are about the moment that was clicked.
             self.cursor = Some(Cursor {
                 moment: facts.moment,
@@ -437,8 +484,11 @@ impl DeviceView {
         }
         match &hit.on {
             HitOn::One(preview) => self.pin(preview.allocation),
-            HitOn::Nothing => {
+            HitOn::Segment(preview) => self.pin_segment(PinnedSegment::of(preview, &hit.draw)),
+            HitOn::Free(free) => self.pin_segment(PinnedSegment::of(&free.segment, &hit.draw)),
+            HitOn::Nothing | HitOn::Unmapped { .. } => {
                 self.pinned = None;
+                self.pinned_segment = None;
                 self.details = None;
             }
             HitOn::Several(_) => {
@@ -483,12 +533,21 @@ impl DeviceView {
             self.pinned = Some(allocation);
             self.details = None;
         }
+        self.pinned_segment = None;
+        self.wants_fit = false;
+    }
+
+    fn pin_segment(&mut self, segment: PinnedSegment) {
+        self.pinned_segment = Some(segment);
+        self.pinned = None;
+        self.details = None;
         self.wants_fit = false;
     }
 
     /// Lets go of the pin, then of the cursor, then of the selection.
     pub(super) fn let_go(&mut self) {
-        if self.pinned.take().is_some() {
+        let segment = self.pinned_segment.take();
+        if self.pinned.take().is_some() || segment.is_some() {
             self.details = None;
             self.cursor = None;
         } else if self.cursor.take().is_none() {

@@ -1,17 +1,19 @@
 //! Questions and their answers.
 
 use vramscope_core::ids::AllocationId;
+use vramscope_view::map::MapHit;
 use vramscope_view::minimap::Minimap;
 use vramscope_view::raster;
 
 use super::describe;
 use super::document::{Device, Document};
 use super::opened::ooms;
-use super::painter::{self, Painter};
+use super::painter::{self, Painter, Under};
 use super::range::range_facts;
+use super::reserved;
 use crate::protocol::{
-    Axis, Composition, DrawRequest, Hit, HitOn, OomMark, OutlineColumns, OutlineSlot, Overview,
-    Reply, Request, RequestId,
+    Axis, Composition, DrawRequest, FreePreview, Hit, HitOn, OomMark, OutlineColumns, OutlineSlot,
+    Overview, Picture, Reply, Request, RequestId, Thing,
 };
 
 /// Call sites listed for what is thinner than a pixel.
@@ -47,11 +49,7 @@ pub(super) fn answer(
             let hit = hit(document, painter, request, draw, (x_px, y_px))?;
             Some(Reply::Hit(Box::new(hit)))
         }
-        Request::Outline {
-            slot,
-            draw,
-            allocation,
-        } => outline(document, slot, draw, allocation),
+        Request::Outline { slot, draw, thing } => outline(document, slot, draw, thing),
         Request::Details {
             device: of,
             allocation,
@@ -90,16 +88,18 @@ fn outline(
     document: &Document,
     slot: OutlineSlot,
     draw: DrawRequest,
-    allocation: AllocationId,
+    thing: Thing,
 ) -> Option<Reply> {
     let device = document.device(draw.look.device)?;
-    let points_px = device
-        .has(allocation)
-        .then(|| painter::outline(device, &draw, allocation))?;
+    let is_known = match thing {
+        Thing::Allocation(allocation) => device.has(allocation),
+        Thing::Segment(piece) => (piece as usize) < document.segments(device).len(),
+    };
+    let points_px = is_known.then(|| painter::outline(document, device, &draw, thing))?;
     Some(Reply::Outline(OutlineColumns {
         slot,
         draw,
-        allocation,
+        thing,
         points_px,
     }))
 }
@@ -113,34 +113,109 @@ fn hit(
 ) -> Option<Hit> {
     let device = document.device(draw.look.device)?;
     let is_inside = x_px >= 0.0 && y_px >= 0.0;
-    let hit = if is_inside {
+    let under = if is_inside {
         painter.hit(document, draw, x_px as u32, y_px as u32)?
     } else {
-        raster::Hit::Outside
+        Under::Band(raster::Hit::Outside)
     };
-    let facts = |moment| Some(describe::moment(device, draw.look.axis, moment));
-    let (moment, on) = match hit {
+    let (moment, on) = match under {
+        Under::Band(hit) => on_band(document, device, draw, hit),
+        Under::Map(hit) => on_map(document, device, draw, hit),
+    };
+    Some(Hit {
+        request,
+        draw: *draw,
+        at_px: (x_px, y_px),
+        moment: moment.map(|moment| describe::moment(device, draw.look.axis, moment)),
+        on,
+    })
+}
+
+fn on_band(
+    document: &Document,
+    device: Device<'_>,
+    draw: &DrawRequest,
+    hit: raster::Hit,
+) -> (Option<u32>, HitOn) {
+    let is_segment = draw.look.picture == Picture::Segments;
+    match hit {
         raster::Hit::Outside => (None, HitOn::Nothing),
-        raster::Hit::Free { moment } => (facts(moment), HitOn::Nothing),
-        raster::Hit::Allocation { moment, row } => {
-            let preview = describe::preview(document, device, AllocationId(row));
-            (facts(moment), preview.map_or(HitOn::Nothing, HitOn::One))
+        raster::Hit::Free { moment } => (Some(moment), HitOn::Nothing),
+        raster::Hit::Allocation { moment, row } if is_segment => {
+            (Some(moment), segment(document, device, draw, row, moment))
+        }
+        raster::Hit::Allocation { moment, row } => (Some(moment), one(document, device, row)),
+        raster::Hit::Several {
+            moment,
+            composition,
+        } if is_segment => {
+            // Of segments too thin to be told apart the largest speaks for all.
+            let bytes = &document.segments(device).bytes;
+            let pieces = composition.allocations.iter().copied();
+            let largest = pieces.max_by_key(|&piece| bytes.get(piece as usize));
+            let on = largest.map_or(HitOn::Nothing, |piece| {
+                segment(document, device, draw, piece, moment)
+            });
+            (Some(moment), on)
         }
         raster::Hit::Several {
             moment,
             composition,
         } => {
             let several = several(document, device, moment, &composition.allocations);
-            (facts(moment), HitOn::Several(several))
+            (Some(moment), HitOn::Several(several))
         }
-    };
-    Some(Hit {
-        request,
-        draw: *draw,
-        at_px: (x_px, y_px),
-        moment,
-        on,
-    })
+    }
+}
+
+fn on_map(
+    document: &Document,
+    device: Device<'_>,
+    draw: &DrawRequest,
+    hit: MapHit,
+) -> (Option<u32>, HitOn) {
+    match hit {
+        MapHit::Outside => (None, HitOn::Nothing),
+        MapHit::Between { moment } => (Some(moment), HitOn::Nothing),
+        MapHit::Unmapped {
+            moment, address, ..
+        } => (Some(moment), HitOn::Unmapped { address }),
+        MapHit::Free { moment, range, .. } => {
+            let segment = reserved::preview(document, device, draw, range.piece, moment);
+            let on = segment.map_or(HitOn::Nothing, |segment| {
+                HitOn::Free(Box::new(FreePreview {
+                    address: range.address,
+                    bytes: range.bytes,
+                    segment,
+                }))
+            });
+            (Some(moment), on)
+        }
+        MapHit::Allocation { moment, row, .. } => (Some(moment), one(document, device, row)),
+        MapHit::Several {
+            moment,
+            composition,
+            ..
+        } => {
+            let several = several(document, device, moment, &composition.allocations);
+            (Some(moment), HitOn::Several(several))
+        }
+    }
+}
+
+fn one(document: &Document, device: Device<'_>, row: u32) -> HitOn {
+    describe::preview(document, device, AllocationId(row)).map_or(HitOn::Nothing, HitOn::One)
+}
+
+fn segment(
+    document: &Document,
+    device: Device<'_>,
+    draw: &DrawRequest,
+    piece: u32,
+    moment: u32,
+) -> HitOn {
+    let preview = reserved::preview(document, device, draw, piece, moment);
+    preview.map_or(HitOn::Nothing, |preview| HitOn::Segment(Box::new(preview)))
 }
 
 fn several(document: &Document, device: Device<'_>, moment: u32, rows: &[u32]) -> Composition {

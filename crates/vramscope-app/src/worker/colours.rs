@@ -5,24 +5,19 @@ use vramscope_view::groups::Groups;
 use vramscope_view::theme::Theme;
 
 use super::document::{Device, Document};
-use crate::protocol::{Legend, LegendEntry, Look};
+use crate::protocol::{Legend, LegendEntry, Look, Picture};
 
 /// The groups and colours of the look that was last asked for: asked for in every frame, changed rarely.
 #[derive(Default)]
 pub(super) struct Colours {
     known: Option<(Look, Groups)>,
+    of_segments: Option<(Look, Groups)>,
 }
 
 impl Colours {
     /// The groups of a look.
     pub(super) fn of(&mut self, document: &Document, device: Device<'_>, look: &Look) -> &Groups {
-        // They are the same on both axes, in all pictures, and whatever is searched for.
-        let look = Look {
-            device: look.device,
-            colour_by: look.colour_by,
-            theme: look.theme,
-            ..Look::default()
-        };
+        let look = colouring(look);
         let known = self.known.take().filter(|(known, _)| *known == look);
         let groups = || {
             Groups::of(
@@ -40,6 +35,31 @@ impl Colours {
             .1
     }
 
+    /// The groups of the pieces of a device's segments.
+    pub(super) fn of_segments(
+        &mut self,
+        document: &Document,
+        device: Device<'_>,
+        look: &Look,
+    ) -> &Groups {
+        let look = colouring(look);
+        let known = self.of_segments.take().filter(|(known, _)| *known == look);
+        let groups = || {
+            Groups::of_segments(
+                look.colour_by,
+                &Theme::of(look.theme),
+                &document.snapshot,
+                device.history,
+                document.segments(device),
+                &document.words().call_sites,
+            )
+        };
+        &self
+            .of_segments
+            .insert(known.unwrap_or_else(|| (look, groups())))
+            .1
+    }
+
     /// What the colours of a look mean: what is live at the peak, the largest first.
     pub(super) fn legend(
         &mut self,
@@ -48,10 +68,22 @@ impl Colours {
         limit: u32,
     ) -> Option<Legend> {
         let device = document.device(look.device)?;
-        let groups = self.of(document, device, look);
         let history = device.history;
-        let live = live_at(history, history.peak_moment).map(|id| id.0);
-        let totals = groups.totals(&history.allocations.bytes, live);
+        let (groups, totals) = if look.picture == Picture::Segments {
+            let segments = document.segments(device);
+            let peak = document.reserved(device).index.peak_moment();
+            let is_held = |&piece: &u32| {
+                let piece = piece as usize;
+                segments.born[piece] <= peak && peak < segments.died[piece]
+            };
+            let held = (0..segments.len() as u32).filter(is_held);
+            let groups = self.of_segments(document, device, look);
+            (groups, groups.totals(&segments.bytes, held))
+        } else {
+            let live = live_at(history, history.peak_moment).map(|id| id.0);
+            let groups = self.of(document, device, look);
+            (groups, groups.totals(&history.allocations.bytes, live))
+        };
         let entry = |total: &vramscope_view::groups::GroupTotal| {
             let group = total.group as usize;
             Some(LegendEntry {
@@ -70,5 +102,15 @@ impl Colours {
             look: *look,
             entries,
         })
+    }
+}
+
+/// What of a look matters to colours: they are the same on both axes and whatever is searched for.
+fn colouring(look: &Look) -> Look {
+    Look {
+        device: look.device,
+        colour_by: look.colour_by,
+        theme: look.theme,
+        ..Look::default()
     }
 }

@@ -121,7 +121,7 @@ pub(super) fn details(
             [known.alloc, known.free_requested, known.free_completed],
             known.lifetime,
         ),
-        place: painter::place(device, id),
+        place: painter::place(document, device, id),
         properties: properties(document, &known),
         stack: stack_lines(&known),
         free_stack: free_stack(document, device, id, &known),
@@ -192,7 +192,7 @@ fn properties(document: &Document, known: &AllocationDetails) -> Vec<(String, St
         .collect()
 }
 
-fn stream_label(document: &Document, stream: i64) -> String {
+pub(super) fn stream_label(document: &Document, stream: i64) -> String {
     let streams = &document.words().streams;
     match streams.iter().position(|&known| known == stream) {
         None | Some(0) => "default stream".to_owned(),
@@ -209,7 +209,10 @@ fn stack_lines(known: &AllocationDetails) -> StackLines {
     lines(origin, known.stack.iter().cloned())
 }
 
-fn lines(origin: StackOrigin, frames: impl Iterator<Item = details::FrameDetails>) -> StackLines {
+pub(super) fn lines(
+    origin: StackOrigin,
+    frames: impl Iterator<Item = details::FrameDetails>,
+) -> StackLines {
     let mut user_frame = None;
     let frames = (0..).zip(frames).map(|(row, frame)| {
         if frame.class == FrameClass::User && user_frame.is_none() {

@@ -9,17 +9,21 @@ use vramscope_core::analysis::annotations::{NamedRange, named_ranges};
 use vramscope_core::analysis::call_sites::{CallSiteId, CallSites};
 use vramscope_core::analysis::details::stream_numbers;
 use vramscope_core::analysis::frames::FrameClasses;
+use vramscope_core::analysis::held::held_bytes;
 use vramscope_core::analysis::history::History;
 use vramscope_core::analysis::lanes::Lanes;
 use vramscope_core::analysis::markers::Markers;
 use vramscope_core::analysis::range_totals::RangeSums;
+use vramscope_core::analysis::segment_history::SegmentHistory;
 use vramscope_core::bitset::BitSet;
 use vramscope_core::ids::AllocationId;
 use vramscope_core::model::DeviceIndex;
+use vramscope_view::map::{self, MemoryMap};
 use vramscope_view::raster::{Bands, TimelineIndex};
 use vramscope_view::viewport::Bounds;
 
 use super::filter::CurrentFilter;
+use super::reserved::Reserved;
 use crate::protocol::{Axis, FilterId};
 
 /// One open file.
@@ -49,6 +53,10 @@ struct Cache {
     lanes: OnceCell<Lanes>,
     markers: OnceCell<Markers>,
     sums: OnceCell<RangeSums>,
+    segments: OnceCell<SegmentHistory>,
+    reserved: OnceCell<Reserved>,
+    map_lanes: OnceCell<map::Lanes>,
+    map: OnceCell<MemoryMap>,
 }
 
 /// One device of an open file.
@@ -125,6 +133,37 @@ impl Document {
                 .of_allocations(&self.snapshot, device.history)
         };
         device.cache.site_of.get_or_init(sites)
+    }
+}
+
+impl Document {
+    /// Every piece of memory that `device` held.
+    pub(super) fn segments<'a>(&self, device: Device<'a>) -> &'a SegmentHistory {
+        let segments = || SegmentHistory::of(&self.snapshot, device.history);
+        device.cache.segments.get_or_init(segments)
+    }
+
+    /// What the segment timeline is drawn of.
+    pub(super) fn reserved<'a>(&self, device: Device<'a>) -> &'a Reserved {
+        let reserved = || Reserved::of(self.segments(device), device.history);
+        device.cache.reserved.get_or_init(reserved)
+    }
+
+    /// The map's y axis.
+    pub(super) fn map_lanes<'a>(&self, device: Device<'a>) -> &'a map::Lanes {
+        let lanes = || map::Lanes::new(&device.history.allocations, self.segments(device));
+        device.cache.map_lanes.get_or_init(lanes)
+    }
+
+    /// The map.
+    pub(super) fn map<'a>(&self, device: Device<'a>) -> &'a MemoryMap {
+        device.cache.map.get_or_init(|| {
+            let held = held_bytes(&self.snapshot, device.history);
+            let held = |row: usize| held.get(row).copied().unwrap_or(0);
+            let lanes = self.map_lanes(device).clone();
+            let allocations = &device.history.allocations;
+            MemoryMap::new(allocations, self.segments(device), lanes, held)
+        })
     }
 }
 

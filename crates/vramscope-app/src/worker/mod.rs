@@ -21,6 +21,7 @@ mod painter;
 mod port;
 mod queue;
 mod range;
+mod reserved;
 #[cfg(test)]
 mod tests;
 mod views;

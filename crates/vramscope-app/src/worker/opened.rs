@@ -73,8 +73,11 @@ fn device_facts(document: &Document, device: Device<'_>, notes: Vec<Note>) -> De
             events: device.bounds(Axis::Events),
             time: device.has_times().then(|| device.bounds(Axis::Time)),
         },
-        heights: Heights::default(),
         lines: line_facts(document, device),
+        heights: Heights {
+            // The cast saturates.
+            map_bytes: document.map_lanes(device).y_end() as u64,
+        },
         ooms: ooms(document, device).count() as u64,
         notes,
     }

@@ -102,7 +102,7 @@ mod tests {
         let outline = |slot| Request::Outline {
             slot,
             draw,
-            allocation: AllocationId(0),
+            thing: crate::protocol::Thing::Allocation(AllocationId(0)),
         };
         let mut queue = Queue::default();
         queue.push(outline(OutlineSlot::Hover), 1);

@@ -12,7 +12,7 @@ use super::opened;
 use super::painter::Painter;
 use crate::protocol::{
     Axis, ColourBy, DrawRequest, HitOn, Look, NoteLevel, OutlineSlot, Reply, Request, ThemeName,
-    Viewport, from_text, to_text,
+    Thing, Viewport, from_text, to_text,
 };
 
 const WIDTH_PX: u32 = 240;
@@ -179,7 +179,7 @@ fn hit(
             let outline = Request::Outline {
                 slot: OutlineSlot::Hover,
                 draw: *draw,
-                allocation,
+                thing: Thing::Allocation(allocation),
             };
             let Some(Reply::Outline(outline)) = ask(&outline, document, painter) else {
                 panic!("{path:?}")
@@ -192,7 +192,7 @@ fn hit(
                 "{path:?}: {several:?}"
             );
         }
-        HitOn::Nothing => {}
+        HitOn::Nothing | HitOn::Segment(_) | HitOn::Free(_) | HitOn::Unmapped { .. } => {}
     }
     if let Some(moment) = hit.moment {
         let device = document.device(device).unwrap();

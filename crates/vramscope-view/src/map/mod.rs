@@ -11,6 +11,7 @@
 //! what happens between the peaks, too.
 
 mod hit;
+mod labels;
 mod lanes;
 mod raster;
 #[cfg(any(test, feature = "reference"))]
@@ -18,6 +19,7 @@ pub mod reference;
 mod tiles;
 
 pub use hit::{FreeRange, MapHit};
+pub use labels::{GroupMark, LaneMark, MapLabel, MapLabels};
 pub use lanes::{Lane, LaneGroup, Lanes};
 pub use raster::MapRaster;
 pub use tiles::Tile;
@@ -47,15 +49,15 @@ struct Piece {
 }
 
 impl MemoryMap {
-    /// Lays out a device's allocations. `held_bytes` tells what an allocation takes, rounding included, as
+    /// Lays out a device's allocations in its lanes. `held_bytes` tells what an allocation takes, rounding included, as
     /// far as that is known: at least what was requested.
     #[must_use]
     pub fn new(
         allocations: &AllocationTable,
         segments: &SegmentHistory,
+        lanes: Lanes,
         held_bytes: impl Fn(usize) -> u64,
     ) -> Self {
-        let lanes = Lanes::new(allocations, segments);
         let tiles = tiles::tiles(allocations, &lanes, held_bytes);
         let pieces = (0..segments.len())
             .map(|row| {

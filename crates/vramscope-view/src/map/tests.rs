@@ -88,7 +88,8 @@ impl Story {
 
     fn map(&self) -> MemoryMap {
         let bytes = &self.allocations.bytes;
-        MemoryMap::new(&self.allocations, &self.segments, |row| {
+        let lanes = Lanes::new(&self.allocations, &self.segments);
+        MemoryMap::new(&self.allocations, &self.segments, lanes, |row| {
             bytes[row].next_multiple_of(UNIT)
         })
     }
@@ -356,7 +357,8 @@ fn an_allocation_beyond_all_bounds_does_no_harm() {
     let mut story = Story::new(4, &[[0, 10, 0, 99, 99], [5, 10, 1, 99, 99]], &[]);
     story.allocations.bytes[1] = u64::MAX;
     story.segment(u64::MAX - 5, &[[100, 0, 99]]);
-    let map = MemoryMap::new(&story.allocations, &story.segments, |_| u64::MAX);
+    let lanes = Lanes::new(&story.allocations, &story.segments);
+    let map = MemoryMap::new(&story.allocations, &story.segments, lanes, |_| u64::MAX);
     let view = viewport(&map, &story.bands(), (30, 20, [0.0, 1.0, 0.0, 1.0]));
     let [fast, _] = draw(&story, &map, &view, None);
     assert_eq!(fast.rgba.len(), 30 * 20 * 4);

@@ -2,6 +2,8 @@
 //!
 //! The page draws it on a canvas above the picture, so hovering never draws the picture again.
 
+use std::ops::Range;
+
 use super::NONE;
 use super::bands::Bands;
 use crate::viewport::Viewport;
@@ -28,29 +30,39 @@ impl ColumnSpan {
         row: u32,
     ) -> Vec<Self> {
         let row = row as usize;
-        if row >= bands.rows() {
+        Self::of_rows(bands, column_moment, viewport, row..row + 1)
+    }
+
+    /// The same for neighbouring rows taken as one band: from the first column that shows any of them to the
+    /// last; of no height where none is live.
+    #[must_use]
+    pub fn of_rows(
+        bands: &Bands<'_>,
+        column_moment: &[u32],
+        viewport: &Viewport,
+        rows: Range<usize>,
+    ) -> Vec<Self> {
+        if rows.is_empty() || rows.end > bands.rows() {
             return Vec::new();
         }
+        // Columns outside the data stand at either end; those to the left count as "before".
+        let outside_left = column_moment.iter().take_while(|&&m| m == NONE).count();
+        let shown = &column_moment[outside_left..];
         let columns = |row: usize| {
-            // Columns outside the data stand at either end; those to the left count as "before".
-            let outside_left = column_moment.iter().take_while(|&&m| m == NONE).count();
-            let shown = &column_moment[outside_left..];
             let first = shown.partition_point(|&m| m < bands.born[row]);
             let end = shown.partition_point(|&m| m < bands.died[row] && m != NONE);
-            outside_left + first..outside_left + end.max(first)
+            first..end.max(first)
         };
-        let own = columns(row);
-        let Some(moments) = column_moment
-            .get(own.clone())
-            .filter(|shown| !shown.is_empty())
-        else {
+        let own = rows.clone().map(columns).filter(|own| !own.is_empty());
+        let Some(own) = own.reduce(|a, b| a.start.min(b.start)..a.end.max(b.end)) else {
             return Vec::new();
         };
+        let moments = &shown[own.clone()];
         let (first_moment, last_moment) = (moments[0], moments[moments.len() - 1]);
 
-        // What lies below, as differences from column to column.
-        let mut below_change = vec![0_i128; own.len() + 1];
-        for other in 0..row {
+        // What lies below and what the rows take, as differences from column to column.
+        let mut changes = vec![[0_i128; 2]; own.len() + 1];
+        for other in 0..rows.end {
             if bands.born[other] > last_moment || bands.died[other] <= first_moment {
                 continue;
             }
@@ -58,17 +70,18 @@ impl ColumnSpan {
             let end = moments
                 .partition_point(|&m| m < bands.died[other])
                 .max(first);
-            below_change[first] += i128::from(bands.bytes[other]);
-            below_change[end] -= i128::from(bands.bytes[other]);
+            let kind = usize::from(rows.contains(&other));
+            changes[first][kind] += i128::from(bands.bytes[other]);
+            changes[end][kind] -= i128::from(bands.bytes[other]);
         }
-        let mut below_bytes = 0;
-        own.zip(below_change)
-            .map(|(x, change)| {
-                below_bytes += change;
-                let top = below_bytes + i128::from(bands.bytes[row]);
+        let [mut below_bytes, mut own_bytes] = [0; 2];
+        own.zip(changes)
+            .map(|(x, [below, inside])| {
+                below_bytes += below;
+                own_bytes += inside;
                 Self {
-                    x_px: x as u32,
-                    top_px: viewport.y_px(top as f64),
+                    x_px: (outside_left + x) as u32,
+                    top_px: viewport.y_px((below_bytes + own_bytes) as f64),
                     bottom_px: viewport.y_px(below_bytes as f64),
                 }
             })

@@ -4,6 +4,7 @@ mod device;
 mod life;
 mod pinned;
 mod resizer;
+mod segment;
 mod stack;
 
 use yew::prelude::*;
@@ -16,6 +17,7 @@ use crate::state::{Action, DeviceView, LanesChoices};
 use device::DeviceSummary;
 use pinned::Pinned;
 use resizer::Resizer;
+use segment::SegmentPanel;
 
 /// Properties of [`DetailsPanel`].
 #[derive(Properties, PartialEq)]
@@ -57,6 +59,13 @@ pub(super) fn DetailsPanel(props: &DetailsPanelProps) -> Html {
             html! { <Pinned key={details.id.clone()} details={details.clone()} /> },
         ),
         (Some(_), None) => ("Pinned allocation", html! { <p class="muted">{ "…" }</p> }),
+        (None, _) if view.pinned_segment.is_some() => {
+            let segment = view.pinned_segment.iter().map(|segment| html! {
+                <SegmentPanel session={props.session.clone()} device={props.look.device} piece={segment.piece}
+                    moment={view.cursor_moment()} />
+            });
+            ("Pinned segment", html! { <>{ for segment }</> })
+        }
         (None, _) => (
             "Device",
             html! {
@@ -65,7 +74,7 @@ pub(super) fn DetailsPanel(props: &DetailsPanelProps) -> Html {
             },
         ),
     };
-    let is_pinned = view.pinned.is_some();
+    let is_pinned = view.pinned_thing().is_some();
     html! {
         <aside class={classes!("details", is_pinned.then_some("pinned"))} aria-label="Details"
             style={format!("width:{}px", props.width_px)}>

@@ -1,0 +1,52 @@
+//! Beside the map: its lanes' sizes and addresses, and which pool and stream they are of.
+
+use yew::prelude::*;
+
+use super::hooks::use_answer;
+use crate::canvas::PlotArea;
+use crate::engine::Session;
+use crate::protocol::views::segments::{Answer, MapLanes, Question};
+use crate::state::Region;
+use vramscope_core::model::DeviceIndex;
+use vramscope_view::map::{MapLabel, MapLabels};
+
+/// Properties of [`MapLabelList`].
+#[derive(Properties, PartialEq)]
+pub(super) struct MapLabelListProps {
+    pub(super) session: Session,
+    pub(super) device: DeviceIndex,
+    pub(super) area: PlotArea,
+    pub(super) region: Region,
+}
+
+/// The labels of what is visible.
+#[component]
+pub(super) fn MapLabelList(props: &MapLabelListProps) -> Html {
+    let device = props.device;
+    let answered = use_answer(&props.session, Some(Question::Lanes { device }));
+    let answer = answered.and_then(|answered| answered.answer);
+    match answer.as_deref() {
+        Some(Answer::Lanes(lanes)) if lanes.device == device => labels(lanes, props),
+        _ => Html::default(),
+    }
+}
+
+fn labels(lanes: &MapLanes, props: &MapLabelListProps) -> Html {
+    let (left, top) = props.area.to_css((0.0, 0.0));
+    let size = props.area.size_px();
+    let (_, bottom) = props.area.to_css((0.0, f64::from(size.1)));
+    // Text is as large on every screen.
+    let viewport = props.region.viewport((1, (bottom - top).round() as u32));
+    let labels = MapLabels::of(&lanes.lanes, &lanes.groups, &viewport);
+    let lane = |label: &MapLabel| {
+        let style = format!("width:{}px;top:{}px", left - 6.0, top + label.y_px);
+        html! { <div class="lane-label" {style} title={label.title.clone()}>{ &label.text }</div> }
+    };
+    let group = |label: &MapLabel| {
+        let style = format!("left:{}px;top:{}px", left + 4.0, top + label.y_px + 4.0);
+        html! { <div class="lane-group" {style}>{ &label.text }</div> }
+    };
+    html! {
+        <div class="lane-labels">{ for labels.lanes.iter().map(lane) }{ for labels.groups.iter().map(group) }</div>
+    }
+}

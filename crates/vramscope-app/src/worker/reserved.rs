@@ -1,0 +1,262 @@
+//! Segments as the page shows them: the segment timeline's columns, previews, outlines, details.
+
+use std::ops::Range;
+
+use vramscope_core::analysis::details::frame_details;
+use vramscope_core::analysis::history::{History, NEVER};
+use vramscope_core::analysis::segment_contents::SegmentContents;
+use vramscope_core::analysis::segment_history::{SegmentHistory, SegmentLife};
+use vramscope_core::model::SegmentKind;
+use vramscope_core::units::{Bytes, Count};
+use vramscope_view::groups::{pool_label, stack_of};
+use vramscope_view::raster::{Bands, TimelineIndex};
+
+use super::describe;
+use super::document::{Device, Document};
+use crate::protocol::views::segments::SegmentDetails;
+use crate::protocol::{Axis, DrawRequest, EventMark, Life, Picture, SegmentPreview, StackOrigin};
+
+/// The segment timeline's columns that [`SegmentHistory`] has not.
+pub(super) struct Reserved {
+    /// Nothing is pending: as many [`NEVER`]s as pieces.
+    never: Vec<u32>,
+    /// Per moment.
+    total_bytes: Vec<u64>,
+    pub(super) index: TimelineIndex,
+}
+
+impl Reserved {
+    pub(super) fn of(segments: &SegmentHistory, history: &History) -> Self {
+        let moments = history.active_bytes.len();
+        let steps = segments.reserved_steps(|_| true);
+        let mut total_bytes = Vec::with_capacity(moments);
+        let ends = steps.iter().skip(1).map(|&(from, _)| from as usize);
+        for (&(_, bytes), end) in steps.iter().zip(ends.chain([moments])) {
+            total_bytes.resize(end.min(moments), bytes);
+        }
+        let never = vec![NEVER; segments.len()];
+        let bands = Bands {
+            born: &segments.born,
+            died: &segments.died,
+            free_requested: &never,
+            bytes: &segments.bytes,
+            total_bytes: &total_bytes,
+            moment_start_us: None,
+        };
+        let index = TimelineIndex::new(&bands);
+        Self {
+            never,
+            total_bytes,
+            index,
+        }
+    }
+}
+
+/// The segment timeline's columns: a row is a piece.
+pub(super) fn bands<'a>(document: &Document, device: Device<'a>, axis: Axis) -> Bands<'a> {
+    let (segments, reserved) = (document.segments(device), document.reserved(device));
+    Bands {
+        born: &segments.born,
+        died: &segments.died,
+        free_requested: &reserved.never,
+        bytes: &segments.bytes,
+        total_bytes: &reserved.total_bytes,
+        ..device.bands(axis)
+    }
+}
+
+/// The pieces in which an allocation lay: all of its segment's, if it is known.
+pub(super) fn rows_around(
+    document: &Document,
+    device: Device<'_>,
+    allocation: usize,
+) -> Range<usize> {
+    let table = &device.history.allocations;
+    let segments = document.segments(device);
+    let piece = segments.piece_at(table.address[allocation], table.born[allocation]);
+    piece.map_or(0..0, |piece| segments.segment_of(piece).rows())
+}
+
+/// A few lines about a piece and its segment, as they lie in a picture.
+pub(super) fn preview(
+    document: &Document,
+    device: Device<'_>,
+    draw: &DrawRequest,
+    piece: u32,
+    moment: u32,
+) -> Option<SegmentPreview> {
+    let segments = document.segments(device);
+    let row = piece as usize;
+    let &piece_bytes = segments.bytes.get(row)?;
+    let segment = segments.segment_of(row);
+    let sites = &document.words().call_sites;
+    let stack = stack_of(&document.snapshot, device.history, segments, row);
+    let site = sites.of_stack(stack);
+    let (x, y) = place(document, device, draw, segment);
+    Some(SegmentPreview {
+        piece,
+        address: segment.address,
+        piece_bytes,
+        bytes: mapped_bytes(segments, segment, moment),
+        is_expandable: segment.is_expandable,
+        life: life(device.history, segments.born[row], segments.died[row]),
+        user_frame: match site.index() {
+            0 => String::new(),
+            _ => sites.get(site).label.clone(),
+        },
+        remarks: remarks(document, segment),
+        x,
+        y,
+    })
+}
+
+/// All that is known of a piece's segment, and what is in it at a moment.
+pub(super) fn details(
+    document: &Document,
+    device: Device<'_>,
+    piece: u32,
+    moment: Option<u32>,
+) -> Option<SegmentDetails> {
+    let segments = document.segments(device);
+    let row = piece as usize;
+    (row < segments.len()).then_some(())?;
+    let segment = segments.segment_of(row);
+    let moment = moment.unwrap_or(device.history.event_count);
+    let stack = stack_of(&document.snapshot, device.history, segments, row);
+    let classes = &document.words().classes;
+    let frames = document.snapshot.stacks.frames(stack);
+    let frames = frames.map(|frame| frame_details(&document.snapshot, classes, frame));
+    Some(SegmentDetails {
+        device: device.history.device,
+        piece,
+        address: segment.address,
+        bytes: mapped_bytes(segments, segment, moment),
+        is_expandable: segment.is_expandable,
+        life: life(device.history, segment.born, segment.died),
+        properties: properties(document, device, row, moment),
+        stack: stack
+            .has_frames()
+            .then(|| describe::lines(StackOrigin::Alloc, frames)),
+    })
+}
+
+fn properties(
+    document: &Document,
+    device: Device<'_>,
+    piece: usize,
+    moment: u32,
+) -> Vec<(String, String)> {
+    let segments = document.segments(device);
+    let segment = segments.segment_of(piece);
+    let inside = SegmentContents::at(device.history, segments, segment, moment);
+    let serves = match segment.kind {
+        Some(SegmentKind::Small) => Some("requests up to 1 MiB".to_owned()),
+        Some(SegmentKind::Large) => Some("requests above 1 MiB".to_owned()),
+        Some(SegmentKind::Other(word)) => Some(document.snapshot.strings.get(word).to_owned()),
+        None => None,
+    };
+    let piece_text = segment.is_expandable.then(|| {
+        let (address, bytes) = (segments.address[piece], segments.bytes[piece]);
+        format!("{} at 0x{address:x}", Bytes(bytes))
+    });
+    let extent = segment
+        .is_expandable
+        .then(|| Bytes(segment.extent_bytes).to_string());
+    let rows = [
+        ("Ever mapped", extent),
+        ("This piece", piece_text),
+        ("Serves", serves),
+        (
+            "Stream",
+            Some(describe::stream_label(document, segment.stream)),
+        ),
+        ("Pool", segment.pool.map(pool_label)),
+        ("Allocations in it", requested(&inside)),
+        (
+            "Largest free range",
+            (inside.mapped_bytes > 0).then(|| Bytes(inside.largest_free_bytes).to_string()),
+        ),
+    ];
+    rows.into_iter()
+        .filter_map(|(name, value)| Some((name.to_owned(), value?)))
+        .collect()
+}
+
+/// `3 allocations, 12.0 MiB (60 %)`.
+fn requested(inside: &SegmentContents) -> Option<String> {
+    if inside.mapped_bytes == 0 {
+        return None;
+    }
+    let share = inside.requested_bytes as f64 / inside.mapped_bytes as f64 * 100.0;
+    Some(format!(
+        "{}, {} ({share:.0} % of it)",
+        Count(inside.allocations),
+        Bytes(inside.requested_bytes)
+    ))
+}
+
+fn mapped_bytes(segments: &SegmentHistory, segment: &SegmentLife, moment: u32) -> u64 {
+    let is_mapped = |&row: &usize| segments.born[row] <= moment && moment < segments.died[row];
+    let mapped = segment.rows().filter(is_mapped);
+    mapped.fold(0, |sum, row| sum.saturating_add(segments.bytes[row]))
+}
+
+fn remarks(document: &Document, segment: &SegmentLife) -> String {
+    let kind = match segment.kind {
+        Some(SegmentKind::Small) => Some("for requests up to 1 MiB".to_owned()),
+        _ => None,
+    };
+    let is_unusual = |name: &String| !name.starts_with("default");
+    let remarks = [
+        kind,
+        Some(describe::stream_label(document, segment.stream)).filter(is_unusual),
+        segment.pool.map(pool_label).filter(is_unusual),
+    ];
+    remarks.into_iter().flatten().collect::<Vec<_>>().join(", ")
+}
+
+fn life(history: &History, born: u32, died: u32) -> Life {
+    let starts = &history.moment_start_us;
+    let at = |moment: u32| starts.get(moment as usize).copied();
+    let since = |to: Option<i64>, from: Option<i64>| Some(to?.saturating_sub(from?));
+    let mark = |moment: u32| {
+        let is_event = (1..=history.event_count).contains(&moment);
+        is_event.then(|| EventMark {
+            moment,
+            time_us: at(moment),
+            since_start_us: since(at(moment), at(0)),
+        })
+    };
+    let end = died.min(history.event_count);
+    Life {
+        alloc: mark(born),
+        free_requested: None,
+        free_completed: mark(died),
+        events: end.saturating_sub(born),
+        duration_us: since(at(end), at(born)),
+    }
+}
+
+/// Where a segment lies in a picture, from its first piece's birth to its last one's death.
+fn place(
+    document: &Document,
+    device: Device<'_>,
+    draw: &DrawRequest,
+    segment: &SegmentLife,
+) -> ((f64, f64), (f64, f64)) {
+    let bands = bands(document, device, draw.look.axis);
+    let x = |moment: u32| bands.moment_x(moment as usize);
+    let y = match draw.look.picture {
+        Picture::Map => {
+            let lanes = document.map_lanes(device);
+            lanes.span(segment.address, segment.extent_bytes)
+        }
+        _ => super::painter::edges(
+            &bands,
+            &document.reserved(device).index,
+            segment.rows(),
+            (segment.born, segment.died),
+        ),
+    };
+    ((x(segment.born), x(segment.died)), y)
+}

@@ -1,0 +1,119 @@
+//! The same for segments: what the colours of the segment timeline mean.
+
+use super::{Groups, pool_label};
+use crate::colour::ColourMode;
+use crate::theme::Theme;
+use std::collections::BTreeMap;
+use vramscope_core::Snapshot;
+use vramscope_core::analysis::call_sites::{CallSiteId, CallSites};
+use vramscope_core::analysis::details::stream_numbers;
+use vramscope_core::analysis::history::History;
+use vramscope_core::analysis::segment_history::SegmentHistory;
+use vramscope_core::ids::StackId;
+use vramscope_core::model::SegmentKind;
+
+impl Groups {
+    /// Groups the pieces of a device's segments by `mode`. Segments have no category of the profiler:
+    /// that mode tells those for small requests from those for large ones.
+    #[must_use]
+    pub fn of_segments(
+        mode: ColourMode,
+        theme: &Theme,
+        snapshot: &Snapshot,
+        history: &History,
+        segments: &SegmentHistory,
+        sites: &CallSites,
+    ) -> Self {
+        let pieces = 0..segments.len();
+        match mode {
+            ColourMode::CallSite => {
+                let site = |piece| sites.of_stack(stack_of(snapshot, history, segments, piece));
+                Self::by_site(theme, sites, &pieces.map(site).collect::<Vec<CallSiteId>>())
+            }
+            ColourMode::Size => {
+                let size = |piece| segments.segment_of(piece).extent_bytes;
+                Self::by_size(theme, &pieces.map(size).collect::<Vec<u64>>())
+            }
+            ColourMode::Age => Self::by_birth(theme, history, &segments.born),
+            ColourMode::Stream => {
+                let numbers = stream_numbers(snapshot);
+                let labels = super::stream_labels(&numbers);
+                let place: BTreeMap<i64, u32> = numbers.into_iter().zip(0..).collect();
+                let number = |piece| place.get(&segments.segment_of(piece).stream).copied();
+                Self::by_ordinal(theme, labels, pieces.map(number).collect())
+            }
+            ColourMode::Pool => {
+                let pools = super::pools(snapshot);
+                let labels = pools.iter().map(|&pool| pool_label(pool)).collect();
+                let number = |piece| {
+                    let pool = segments.segment_of(piece).pool?;
+                    pools.binary_search(&pool).ok().map(|at| at as u32)
+                };
+                Self::by_ordinal(theme, labels, pieces.map(number).collect())
+            }
+            ColourMode::Category => {
+                let labels = ["for requests up to 1 MiB", "for larger requests"];
+                let number = |piece| match segments.segment_of(piece).kind? {
+                    SegmentKind::Small => Some(0),
+                    SegmentKind::Large => Some(1),
+                    SegmentKind::Other(_) => None,
+                };
+                let labels = labels.map(str::to_owned).to_vec();
+                Self::by_ordinal(theme, labels, pieces.map(number).collect())
+            }
+        }
+    }
+}
+
+/// The stack that made the allocator ask for a piece: of the event that mapped it, else of the segment that
+/// the final state lists.
+#[must_use]
+pub fn stack_of(
+    snapshot: &Snapshot,
+    history: &History,
+    segments: &SegmentHistory,
+    piece: usize,
+) -> StackId {
+    let by_event = segments
+        .mapped_by(history, piece)
+        .and_then(|event| snapshot.events.stack.get(event.index()).copied());
+    by_event.unwrap_or_else(|| {
+        let listed = segments.segment_of(piece).final_segment;
+        listed.map_or(StackId::ABSENT, |id| snapshot.segments.get(id).stack)
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use vramscope_core::analysis::frames::FrameClasses;
+    use vramscope_synth::{snapshot::Producer, text};
+
+    #[test]
+    fn every_piece_has_a_group_and_a_colour_in_every_mode() {
+        let written = "alloc a 4MiB main.py:10:train\nalloc b 2KiB main.py:20:step\nfree a";
+        let bytes = text::pickle(written, Producer::Python(2, 15)).unwrap();
+        let snapshot = vramscope_core::decode(bytes.as_slice()).unwrap();
+        let history = History::of(&snapshot, 0);
+        let segments = SegmentHistory::of(&snapshot, &history);
+        assert_eq!(segments.len(), 2);
+        let classes = FrameClasses::of(&snapshot);
+        let sites = CallSites::of(&snapshot, &classes, std::slice::from_ref(&history));
+        let labels = [
+            (ColourMode::CallSite, "main.py:10"),
+            (ColourMode::Size, "1.00 MiB to 64.0 MiB"),
+            (ColourMode::Stream, "default stream"),
+            (ColourMode::Pool, "default pool"),
+            (ColourMode::Category, "for larger requests"),
+            (ColourMode::Age, "events 0 to"),
+        ];
+        for (mode, label) in labels {
+            let theme = Theme::light();
+            let groups = Groups::of_segments(mode, &theme, &snapshot, &history, &segments, &sites);
+            assert_eq!(groups.group_of.len(), 2);
+            assert_eq!(groups.colours.index.len(), 2);
+            let first = &groups.labels[groups.group_of[0] as usize];
+            assert!(first.contains(label), "{mode:?}: {first}");
+        }
+    }
+}

@@ -1,0 +1,252 @@
+//! What stands beside the map: sizes and addresses of lanes, and which pool and stream they are of.
+
+use serde::{Deserialize, Serialize};
+
+use crate::display;
+use crate::viewport::Viewport;
+
+/// Least height of a line of text and of a lane that is labelled, px.
+const LINE_PX: f64 = 14.0;
+/// From this height on a lane's addresses are marked, not its size alone, px.
+const ADDRESSES_PX: f64 = 90.0;
+/// Least distance of two marked addresses, px.
+const ADDRESS_STEP_PX: f64 = 44.0;
+/// Least height of the visible part of a group that is labelled, px.
+const GROUP_PX: f64 = 30.0;
+
+/// A lane, as far as its labels need it.
+#[derive(Clone, Copy, PartialEq, Debug, Default, Serialize, Deserialize)]
+pub struct LaneMark {
+    /// Where it begins on the y axis.
+    pub y: f64,
+    /// Its first address.
+    pub address: u64,
+    /// Its size.
+    pub bytes: u64,
+    /// Whether it is an expandable segment.
+    pub is_expandable: bool,
+}
+
+/// Neighbouring lanes of one pool and stream, likewise.
+#[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize)]
+pub struct GroupMark {
+    /// From where to where on the y axis.
+    pub y: (f64, f64),
+    /// E.g. `default pool · default stream`.
+    pub label: String,
+}
+
+/// A text beside or over the map.
+#[derive(Clone, PartialEq, Debug)]
+pub struct MapLabel {
+    /// Its middle (of a group: its upper edge), px from the top of the picture.
+    pub y_px: f64,
+    /// The text.
+    pub text: String,
+    /// All of it, where `text` is short.
+    pub title: String,
+}
+
+/// The labels of a picture.
+#[derive(Clone, PartialEq, Debug, Default)]
+pub struct MapLabels {
+    /// Of lanes and addresses, to stand left of the picture; none overlaps another.
+    pub lanes: Vec<MapLabel>,
+    /// Of groups, to stand in its upper left corner.
+    pub groups: Vec<MapLabel>,
+}
+
+impl MapLabels {
+    /// The labels of what `viewport` shows, whose px are those of the text. `lanes` and `groups` are from the
+    /// bottom up.
+    #[must_use]
+    pub fn of(lanes: &[LaneMark], groups: &[GroupMark], viewport: &Viewport) -> Self {
+        let mut labels = Self::default();
+        let first =
+            lanes.partition_point(|lane| lane.y + lane.bytes as f64 <= viewport.y_min_bytes);
+        let seen = lanes[first..].iter();
+        for lane in seen.take_while(|lane| lane.y < viewport.y_max_bytes) {
+            lane_labels(lane, viewport, &mut labels.lanes);
+        }
+        // Of two that stand too close the upper goes; from the bottom up, as they come.
+        let mut last_px = f64::INFINITY;
+        labels.lanes.retain(|label| {
+            let fits = last_px - label.y_px >= LINE_PX;
+            if fits {
+                last_px = label.y_px;
+            }
+            fits
+        });
+        if groups.len() > 1 {
+            labels.groups = groups
+                .iter()
+                .filter_map(|group| group_label(group, viewport))
+                .collect();
+        }
+        labels
+    }
+}
+
+fn lane_labels(lane: &LaneMark, view: &Viewport, labels: &mut Vec<MapLabel>) {
+    let height_px = f64::from(view.height_px);
+    let top = view.y_px(lane.y + lane.bytes as f64).clamp(0.0, height_px);
+    let bottom = view.y_px(lane.y).clamp(0.0, height_px);
+    let word = if lane.is_expandable {
+        "expandable segment, up to"
+    } else {
+        "segment of"
+    };
+    let title = format!(
+        "{word} {} at {}",
+        display::bytes(lane.bytes),
+        display::address(lane.address)
+    );
+    if bottom - top >= ADDRESSES_PX {
+        address_labels(lane, view, (top, bottom), labels);
+    } else if bottom - top >= LINE_PX {
+        labels.push(MapLabel {
+            y_px: f64::midpoint(top, bottom),
+            text: display::bytes(lane.bytes),
+            title,
+        });
+    }
+}
+
+/// Round addresses (multiples of a power of two) in the visible part of a lane.
+fn address_labels(
+    lane: &LaneMark,
+    view: &Viewport,
+    (top_px, bottom_px): (f64, f64),
+    labels: &mut Vec<MapLabel>,
+) {
+    let bytes_per_px = view.height_bytes() / f64::from(view.height_px.max(1));
+    let offset = |y_px: f64| (view.bytes_at(y_px) - lane.y).clamp(0.0, lane.bytes as f64) as u64;
+    let (low, high) = (offset(bottom_px), offset(top_px));
+    // The cast saturates; so large a step leaves one address or none.
+    let step = ((bytes_per_px * ADDRESS_STEP_PX) as u64)
+        .max(512)
+        .checked_next_power_of_two()
+        .unwrap_or(1 << 63);
+    let Some(mut address) = lane
+        .address
+        .checked_add(low)
+        .and_then(|from| from.checked_next_multiple_of(step))
+    else {
+        return;
+    };
+    while address - lane.address <= high {
+        let y_px = view.y_px(lane.y + (address - lane.address) as f64);
+        let whole = display::address(address);
+        labels.push(MapLabel {
+            y_px: y_px.clamp(top_px, bottom_px),
+            // What all have in common says little, and the margin is narrow.
+            text: if whole.len() > 11 {
+                format!("\u{2026}{}", &whole[whole.len() - 9..])
+            } else {
+                whole.clone()
+            },
+            title: whole,
+        });
+        let Some(next) = address.checked_add(step) else {
+            return;
+        };
+        address = next;
+    }
+}
+
+fn group_label(group: &GroupMark, view: &Viewport) -> Option<MapLabel> {
+    let height_px = f64::from(view.height_px);
+    let top = view.y_px(group.y.1).clamp(0.0, height_px);
+    let bottom = view.y_px(group.y.0).clamp(0.0, height_px);
+    (bottom - top >= GROUP_PX).then(|| MapLabel {
+        y_px: top,
+        text: group.label.clone(),
+        title: String::new(),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn view(y_min_bytes: f64, y_max_bytes: f64) -> Viewport {
+        Viewport {
+            x_min: 0.0,
+            x_max: 1.0,
+            y_min_bytes,
+            y_max_bytes,
+            width_px: 10,
+            height_px: 200,
+        }
+    }
+
+    fn lane(y: f64, bytes: u64) -> LaneMark {
+        LaneMark {
+            y,
+            address: 0x7f12_0000_0000 + y as u64,
+            bytes,
+            is_expandable: false,
+        }
+    }
+
+    fn texts(labels: &[MapLabel]) -> Vec<(i32, &str)> {
+        labels
+            .iter()
+            .map(|label| (label.y_px as i32, label.text.as_str()))
+            .collect()
+    }
+
+    #[test]
+    fn lanes_tell_their_size_where_there_is_room() {
+        let lanes = [
+            lane(0.0, 40 << 20),
+            lane(50e6, 2 << 20),
+            lane(60e6, 60 << 20),
+        ];
+        let labels = MapLabels::of(&lanes, &[], &view(0.0, 200e6));
+        assert_eq!(texts(&labels.lanes), [(179, "40.0 MiB"), (108, "60.0 MiB")]);
+    }
+
+    #[test]
+    fn close_by_addresses_are_marked() {
+        let lanes = [lane(0.0, 1 << 30)];
+        let labels = MapLabels::of(&lanes, &[], &view(0.0, 4e6));
+        assert_eq!(
+            texts(&labels.lanes),
+            [
+                (200, "…200000000"),
+                (147, "…200100000"),
+                (95, "…200200000"),
+                (42, "…200300000")
+            ]
+        );
+        assert_eq!(labels.lanes[1].title, "0x7f1200100000");
+    }
+
+    #[test]
+    fn groups_are_named_where_there_are_several() {
+        let group = |from, to| GroupMark {
+            y: (from, to),
+            label: "pool".to_owned(),
+        };
+        let view = view(0.0, 200.0);
+        assert!(
+            MapLabels::of(&[], &[group(0.0, 200.0)], &view)
+                .groups
+                .is_empty()
+        );
+        let labels = MapLabels::of(&[], &[group(0.0, 100.0), group(110.0, 120.0)], &view);
+        assert_eq!(texts(&labels.groups), [(100, "pool")]);
+    }
+
+    #[test]
+    fn the_end_of_the_address_space_is_no_end_of_the_page() {
+        let lanes = [LaneMark {
+            y: 0.0,
+            address: u64::MAX - 5,
+            bytes: u64::MAX,
+            is_expandable: true,
+        }];
+        assert!(MapLabels::of(&lanes, &[], &view(0.0, 1e18)).lanes.len() < 9);
+    }
+}
