@@ -44,6 +44,9 @@ pub(crate) struct Options {
     /// Only decode natively
     #[arg(long)]
     no_browser: bool,
+    /// Build the page less optimised: in seconds, for slower figures
+    #[arg(long)]
+    fast: bool,
 }
 
 /// A line of the table.
@@ -65,7 +68,7 @@ pub(crate) fn run(options: &Options) -> Result<()> {
     let page = if options.no_browser {
         None
     } else {
-        Some(page::build(Profile::Full)?)
+        Some(page::build(Profile::from_flag(options.fast))?)
     };
     let chromium = page.as_ref().map(|_| browser::find()).transpose()?;
     let mut rows = Vec::new();
@@ -175,6 +178,7 @@ fn in_browser(file: &Path, page: &Path, chromium: &Path) -> Result<Value> {
             "bench",
             "--",
         ])
+        .arg("--views")
         .arg("--page")
         .arg(page)
         .arg(file)
@@ -194,7 +198,7 @@ fn last_line(text: Option<String>) -> Result<Value> {
 /// A figure of the table: its label, and how it reads in a row.
 type Figure = (&'static str, fn(&Row) -> String);
 
-const FIGURES: [Figure; 15] = [
+const FIGURES: [Figure; 18] = [
     ("file, MB", |row| format!("{:.1}", row.file_bytes / 1e6)),
     ("events", |row| row.native["events"].to_string()),
     ("allocations", |row| row.native["allocations"].to_string()),
@@ -240,10 +244,51 @@ const FIGURES: [Figure; 15] = [
     ("main thread blocked zooming, ms", |row| {
         number(page_figure(row, "playing_block_ms"))
     }),
+    ("search after the last key, ms", |row| {
+        median_and_high(row, "search_ms")
+    }),
+    ("flame graph of a moment, ms", |row| {
+        median_and_high(row, "flame_ms")
+    }),
+    ("step of the allocator, ms", |row| {
+        median_and_high(row, "step_ms")
+    }),
+];
+
+/// The views by name, as [`FIGURES`] go on.
+const VIEWS: [&str; 9] = [
+    "overview",
+    "timeline",
+    "segments",
+    "map",
+    "allocator",
+    "flame",
+    "table",
+    "compare",
+    "facts",
 ];
 
 fn page_figure(row: &Row, key: &str) -> Option<f64> {
     row.browser.as_ref()?[key].as_f64()
+}
+
+/// Median and 95 % of something that was done several times.
+fn median_and_high(row: &Row, key: &str) -> String {
+    let figure = row.browser.as_ref().map(|page| &page["views"][key]);
+    let [median, high] =
+        ["median", "p95"].map(|share| number(figure.and_then(|figure| figure[share].as_f64())));
+    format!("{median} | {high}")
+}
+
+/// A view shown for the first time and again, then its frames: median and 95 %.
+fn view_figures(row: &Row, view: &str) -> String {
+    let figure = row.browser.as_ref().map(|page| &page["views"][view]);
+    let keys = ["first_ms", "again_ms", "frame_median_ms", "frame_p95_ms"];
+    let [first, again, median, high] = keys.map(|key| {
+        let value = figure.and_then(|figure| figure[key].as_f64());
+        value.map_or("-".to_owned(), |value| format!("{value:.0}"))
+    });
+    format!("{first} {again} | {median} {high}")
 }
 
 fn rate(row: &Row, seconds: Option<f64>) -> String {
@@ -273,5 +318,18 @@ fn print_table(rows: &[Row]) {
             .collect::<String>();
         println!("{label:<32}{cells}");
     }
+    for view in VIEWS {
+        let cells = rows
+            .iter()
+            .map(|row| format!("{:>18}", view_figures(row, view)));
+        println!(
+            "{:<32}{}",
+            format!("{view}: show, again | frames"),
+            cells.collect::<String>()
+        );
+    }
+    println!(
+        "(views: ms to the first paint, first and later times; ms between frames, median and 95 %)"
+    );
     println!("(a long task under 50 ms is reported as 0.0: browsers tell only of longer ones)");
 }

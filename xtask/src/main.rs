@@ -1,4 +1,4 @@
-//! The project's commands: `cargo xtask view|test|dist|bench|ci`.
+//! The project's commands: `cargo xtask view|test|dist|bench|shots|ci`.
 //!
 //! Each does all of its own set-up, so that a fresh clone on a fresh machine needs nothing but
 //! Rust; what it installs, and why, it says first. Nothing is installed globally except system
@@ -18,6 +18,7 @@ mod page;
 mod process;
 mod program;
 mod samples;
+mod shots;
 mod test;
 mod tidy;
 mod toolchain;
@@ -49,6 +50,8 @@ enum Command {
     },
     /// Measure decoding, drawing and memory; print one table
     Bench(bench::Options),
+    /// Write screenshots of every view, light and dark, into `shots/`
+    Shots(shots::Options),
     /// Everything a change must pass: format, lints, tests, docs, fuzz targets, tidy
     Ci,
     /// Only the checks of the sources that no other tool makes
@@ -79,6 +82,7 @@ fn run(command: Command) -> anyhow::Result<()> {
         Command::Test(options) => test::run(&options),
         Command::Dist { out } => dist::run(&out),
         Command::Bench(options) => bench::run(&options),
+        Command::Shots(options) => shots::run(&options),
         Command::Ci => ci::run(),
         Command::Tidy => tidy::run(),
         Command::Build => {

@@ -11,6 +11,7 @@ mod memory;
 pub mod page;
 pub mod serve;
 pub mod timing;
+pub mod views;
 
 pub use chromium::Chromium;
 pub use input::Modifiers;

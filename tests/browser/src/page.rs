@@ -212,14 +212,27 @@ impl Page {
     ///
     /// When the file cannot be written.
     pub fn screenshot(&mut self, path: &Path) -> Result<()> {
-        let mut answer = self.call("Page.captureScreenshot", json!({"format": "png"}))?;
+        self.screenshot_as(path, "png", 100)
+    }
+
+    /// Writes the viewport to `path` as `png`, `jpeg` or `webp`, the latter two with a quality up to 100.
+    ///
+    /// # Errors
+    ///
+    /// When the file cannot be written.
+    pub fn screenshot_as(&mut self, path: &Path, format: &str, quality: u32) -> Result<()> {
+        let mut wanted = json!({"format": format});
+        if format != "png" {
+            wanted["quality"] = quality.into();
+        }
+        let mut answer = self.call("Page.captureScreenshot", wanted)?;
         let data = answer["data"].take();
-        let png = base64::engine::general_purpose::STANDARD
+        let picture = base64::engine::general_purpose::STANDARD
             .decode(data.as_str().context("no screenshot")?)?;
         if let Some(folder) = path.parent() {
             std::fs::create_dir_all(folder)?;
         }
-        std::fs::write(path, png).with_context(|| format!("cannot write {}", path.display()))
+        std::fs::write(path, picture).with_context(|| format!("cannot write {}", path.display()))
     }
 
     /// Every request of the page and its workers so far, but those that leave no machine

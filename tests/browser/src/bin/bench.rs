@@ -12,7 +12,7 @@ use anyhow::{Context, Result};
 use clap::Parser;
 use serde_json::{Value, json};
 use vramscope_browser_tests::timing::{LOAD, PAINTED};
-use vramscope_browser_tests::{Chromium, Modifiers, Page, Server, page_folder};
+use vramscope_browser_tests::{Chromium, Modifiers, Page, Server, page_folder, views};
 
 /// How long a file may take to open.
 const PATIENCE: Duration = Duration::from_secs(300);
@@ -35,6 +35,9 @@ struct Arguments {
     width_px: u32,
     #[arg(long, default_value_t = 900)]
     height_px: u32,
+    /// Measure every view, not only opening and the timeline
+    #[arg(long)]
+    views: bool,
 }
 
 fn main() -> Result<()> {
@@ -88,7 +91,15 @@ fn measure(arguments: &Arguments, server: &Server, file: &Path) -> Result<Value>
         .unwrap_or(0);
     page.wait_until_settled(PATIENCE)?;
     let frames = play(&mut page, arguments)?;
+    let views = if arguments.views {
+        page.key("0", Modifiers::NONE)?;
+        page.wait_until_settled(PATIENCE)?;
+        views::measure(&mut page, middle(arguments))?
+    } else {
+        Value::Null
+    };
     Ok(json!({
+        "views": views,
         "file": file,
         "file_bytes": file_bytes,
         "events": first.detail["events"],
@@ -114,12 +125,17 @@ struct Frames {
     longest_block_ms: f64,
 }
 
-/// Zooms in, pans and zooms out again, over and over, as fast as a wheel turns.
-fn play(page: &mut Page, arguments: &Arguments) -> Result<Frames> {
-    let (x_px, y_px) = (
+/// A point in the middle of every view.
+fn middle(arguments: &Arguments) -> (f64, f64) {
+    (
         f64::from(arguments.width_px) * 0.4,
         f64::from(arguments.height_px) * 0.6,
-    );
+    )
+}
+
+/// Zooms in, pans and zooms out again, over and over, as fast as a wheel turns.
+fn play(page: &mut Page, arguments: &Arguments) -> Result<Frames> {
+    let (x_px, y_px) = middle(arguments);
     page.mouse_move(x_px, y_px)?;
     page.clear_marks()?;
     page.watch_frames()?;

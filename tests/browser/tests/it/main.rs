@@ -8,6 +8,7 @@ mod loading;
 mod open;
 mod program;
 mod refusals;
+mod share;
 mod sources;
 mod timeline;
 mod window;

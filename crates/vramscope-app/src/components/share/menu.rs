@@ -170,14 +170,14 @@ fn item(title: &str, what: &str, onclick: Option<Callback<MouseEvent>>) -> Html 
 
 fn of_what(moments: Option<(u32, u32)>, events: u32) -> String {
     match moments {
-        Some((from, to)) => format!(
-            "active and reserved after each of {} selected",
-            sentences::count_of(u64::from(to - from), "event", "events")
-        ),
-        None => format!(
-            "active and reserved after each of {}",
-            sentences::count_of(u64::from(events), "event", "events")
-        ),
+        Some((from, to)) => {
+            let count = sentences::count_of(u64::from(to - from), "event", "events");
+            format!("active and reserved, {count} of the range")
+        }
+        None => {
+            let count = sentences::count_of(u64::from(events), "event", "events");
+            format!("active and reserved, {count}")
+        }
     }
 }
 

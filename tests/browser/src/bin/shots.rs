@@ -1,0 +1,137 @@
+//! Takes screenshots of every view, light and dark, on the page's own samples; `cargo xtask shots` runs it.
+//!
+//! With `--readme` it writes the README's pictures instead: three views, small, as WebP.
+#![expect(clippy::print_stdout, reason = "a command line tool")]
+
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use anyhow::Result;
+use clap::Parser;
+use vramscope_browser_tests::timing::PAINTED;
+use vramscope_browser_tests::{Chromium, Modifiers, Page, Server, page_folder};
+
+/// How long the page may take to show something.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+/// A view: its name, its key, the sample that shows it well, and what is done before looking.
+type Shot = (
+    &'static str,
+    &'static str,
+    &'static str,
+    &'static [&'static str],
+);
+
+const SHOTS: [Shot; 9] = [
+    ("overview", "1", "out-of-memory", &[]),
+    ("timeline", "2", "training", &["pin"]),
+    ("segments", "3", "fragmented", &[]),
+    ("map", "4", "fragmented", &["pin"]),
+    ("allocator", "5", "fragmented", &["peak"]),
+    ("flame", "6", "training", &[]),
+    ("table", "7", "training", &[]),
+    ("compare", "8", "out-of-memory", &["peak"]),
+    ("facts", "9", "out-of-memory", &[]),
+];
+
+/// What the README shows: view, theme.
+const README: [(&str, &str); 3] = [
+    ("overview", "light"),
+    ("timeline", "dark"),
+    ("flame", "light"),
+];
+
+#[derive(Parser)]
+#[command(about = "Screenshots of every view, light and dark")]
+struct Arguments {
+    /// The built page's folder
+    #[arg(long)]
+    page: Option<PathBuf>,
+    /// Where to write them
+    #[arg(long, default_value = "shots")]
+    out: PathBuf,
+    /// The viewport in CSS pixels
+    #[arg(long, default_value = "1280x720")]
+    size: String,
+    /// The README's pictures instead
+    #[arg(long)]
+    readme: bool,
+}
+
+fn main() -> Result<()> {
+    let arguments = Arguments::parse();
+    let server = Server::start(&arguments.page.clone().unwrap_or_else(page_folder), 0)?;
+    let (width, height) = arguments.size.split_once('x').unwrap_or(("1280", "720"));
+    let size_px = (width.parse()?, height.parse()?);
+    for theme in ["light", "dark"] {
+        let chromium = Chromium::start()?;
+        let mut page = chromium.page()?;
+        page.set_viewport(size_px.0, size_px.1, 1.0)?;
+        page.set_color_scheme(theme)?;
+        if !arguments.readme {
+            page.goto(&server.url(""))?;
+            page.pause(Duration::from_millis(500))?;
+            page.screenshot(&arguments.out.join(format!("start-{theme}.png")))?;
+        }
+        for shot in SHOTS {
+            if arguments.readme && !README.contains(&(shot.0, theme)) {
+                continue;
+            }
+            take(&mut page, &server, &arguments, theme, &shot)?;
+        }
+        for complaint in page.complaints()? {
+            println!("console: {complaint}");
+        }
+    }
+    println!("written to {}", arguments.out.display());
+    Ok(())
+}
+
+fn take(
+    page: &mut Page,
+    server: &Server,
+    arguments: &Arguments,
+    theme: &str,
+    shot: &Shot,
+) -> Result<()> {
+    let (view, key, sample, acts) = *shot;
+    page.goto("about:blank")?;
+    page.goto(&server.url(&format!("?src=samples/{sample}.pickle.gz")))?;
+    page.wait_for("!!document.querySelector('main .view')", PATIENCE)?;
+    page.pause(Duration::from_millis(300))?;
+    for act in acts {
+        page.key("2", Modifiers::NONE)?;
+        page.wait_for_paint(PATIENCE)?;
+        match *act {
+            "peak" => page.key("p", Modifiers::NONE)?,
+            _ => {
+                let (x_px, y_px) = page.middle_of("main .stage")?;
+                page.click(x_px, y_px * 1.4, 1)?;
+            }
+        }
+        page.pause(Duration::from_millis(400))?;
+        page.key("0", Modifiers::NONE)?;
+    }
+    page.clear_marks()?;
+    page.key(key, Modifiers::NONE)?;
+    let painted = format!(
+        "performance.getEntriesByName('{PAINTED}').some(mark => mark.detail?.view === '{view}')"
+    );
+    if page.wait_for(&painted, Duration::from_secs(5)).is_err() {
+        println!("{view} left no mark");
+    }
+    page.wait_until_settled(PATIENCE)?;
+    // The pointer away from everything that says more when hovered.
+    page.mouse_move(2.0, 2.0)?;
+    page.pause(Duration::from_millis(500))?;
+    if arguments.readme {
+        webp(page, &arguments.out.join(format!("{view}.webp")))
+    } else {
+        page.screenshot(&arguments.out.join(format!("{view}-{theme}.png")))
+    }
+}
+
+/// Writes what is seen as WebP: a fifth of a PNG's size.
+fn webp(page: &mut Page, path: &Path) -> Result<()> {
+    page.screenshot_as(path, "webp", 85)
+}

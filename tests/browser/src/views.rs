@@ -1,0 +1,213 @@
+//! What every view costs: showing it, moving in it, a step, a search; by the page's own marks.
+
+use std::time::{Duration, Instant};
+
+use anyhow::{Context, Result};
+use serde_json::{Value, json};
+
+use crate::input::Modifiers;
+use crate::page::Page;
+use crate::timing::PAINTED;
+
+/// The views by name, in the order of their keys `1`, `2`, ….
+pub const VIEWS: [&str; 9] = [
+    "overview",
+    "timeline",
+    "segments",
+    "map",
+    "allocator",
+    "flame",
+    "table",
+    "compare",
+    "facts",
+];
+
+/// How often each view is shown again after the first time.
+const AGAIN: usize = 5;
+
+/// How long to move in each view.
+const PLAY: Duration = Duration::from_millis(1_500);
+
+/// Between two inputs: a little less than a frame, as a wheel does.
+const INPUT_EVERY: Duration = Duration::from_millis(12);
+
+/// How many steps of the allocator, moments of the flame graph and searches are measured.
+const STEPS: usize = 20;
+
+/// How long the page may take to show something.
+const PATIENCE: Duration = Duration::from_secs(30);
+
+/// Measures every view of the file that the page shows. Milliseconds; what could not be measured is null.
+///
+/// # Errors
+///
+/// When the browser went away.
+pub fn measure(page: &mut Page, (x_px, y_px): (f64, f64)) -> Result<Value> {
+    watch_inputs(page)?;
+    let mut figures = serde_json::Map::new();
+    for (place, view) in VIEWS.iter().enumerate() {
+        let first = show(page, place)?;
+        let mut again = Vec::new();
+        for _ in 0..AGAIN {
+            // From another view; facts and overview take turns.
+            show(page, if place == 8 { 0 } else { 8 })?;
+            again.extend(show(page, place)?);
+        }
+        let frames = play(page, x_px, y_px)?;
+        let of_view = json!({
+            "first_ms": first,
+            "again_ms": middle(&mut again),
+            "frame_median_ms": frames.0,
+            "frame_p95_ms": frames.1,
+        });
+        figures.insert((*view).to_owned(), of_view);
+    }
+    figures.insert("step_ms".to_owned(), steps(page)?);
+    figures.insert("flame_ms".to_owned(), flames(page, (x_px, y_px))?);
+    figures.insert("search_ms".to_owned(), searches(page)?);
+    Ok(Value::Object(figures))
+}
+
+/// The page notes when it was last typed in or clicked at.
+fn watch_inputs(page: &mut Page) -> Result<()> {
+    page.eval(
+        "for (const kind of ['keydown', 'input', 'pointerdown']) \
+         addEventListener(kind, () => { globalThis.lastInput = performance.now(); }, true); null",
+    )
+    .map(drop)
+}
+
+/// Shows a view by its key; how long until it was painted, `None` if it was not within reason.
+fn show(page: &mut Page, place: usize) -> Result<Option<f64>> {
+    page.clear_marks()?;
+    page.key(&(place + 1).to_string(), Modifiers::NONE)?;
+    let painted = painted(page, VIEWS[place], PATIENCE)?;
+    page.pause(Duration::from_millis(60))?;
+    Ok(painted)
+}
+
+/// From the last input to the first mark of a view after it.
+fn painted(page: &mut Page, view: &str, patience: Duration) -> Result<Option<f64>> {
+    let script = format!(
+        "(() => {{ const mark = performance.getEntriesByName('{PAINTED}').find(mark => \
+         mark.detail?.view === '{view}' && mark.startTime >= lastInput); \
+         return mark ? [mark.startTime - lastInput] : null; }})()"
+    );
+    let deadline = Instant::now() + patience;
+    while Instant::now() < deadline {
+        if let Some(ms) = page.eval(&script)?[0].as_f64() {
+            return Ok(Some(ms));
+        }
+        page.pause(Duration::from_millis(4))?;
+    }
+    Ok(None)
+}
+
+/// Turns the wheel in and out over the view; median and 95 % of the times between frames.
+fn play(page: &mut Page, x_px: f64, y_px: f64) -> Result<(f64, f64)> {
+    page.mouse_move(x_px, y_px)?;
+    page.watch_frames()?;
+    let from_ms = now_ms(page)?;
+    let started = Instant::now();
+    let mut turns = 0;
+    while started.elapsed() < PLAY {
+        let at = Instant::now();
+        let turn_px = if turns % 50 < 30 { -60.0 } else { 90.0 };
+        page.wheel(x_px, y_px, turn_px, Modifiers::NONE)?;
+        turns += 1;
+        std::thread::sleep(INPUT_EVERY.saturating_sub(at.elapsed()));
+    }
+    let to_ms = now_ms(page)?;
+    let times = page.frame_times_ms()?;
+    let within = |pair: &&[f64]| pair[0] >= from_ms && pair[1] <= to_ms;
+    let mut lengths: Vec<f64> = times
+        .windows(2)
+        .filter(within)
+        .map(|pair| pair[1] - pair[0])
+        .collect();
+    // Everything, for the next view to begin at.
+    page.key("0", Modifiers::NONE)?;
+    page.pause(Duration::from_millis(200))?;
+    lengths.sort_by(f64::total_cmp);
+    Ok((at_share(&lengths, 0.5), at_share(&lengths, 0.95)))
+}
+
+/// Steps through the allocator with the arrow key.
+fn steps(page: &mut Page) -> Result<Value> {
+    show(page, 4)?;
+    let mut times = Vec::new();
+    for _ in 0..STEPS {
+        page.clear_marks()?;
+        page.key("ArrowRight", Modifiers::NONE)?;
+        times.extend(painted(page, "allocator", Duration::from_secs(2))?);
+    }
+    Ok(summary(&mut times))
+}
+
+/// Goes to moments all over the timeline and shows what was live then as a flame graph.
+fn flames(page: &mut Page, (x_px, y_px): (f64, f64)) -> Result<Value> {
+    let mut times = Vec::new();
+    choose_cursor_flame(page)?;
+    for step in 0..STEPS {
+        show(page, 1)?;
+        // Above all bands: only the moment is chosen, nothing is pinned.
+        let across = x_px * (0.4 + 1.1 * step as f64 / STEPS as f64);
+        page.click(across, y_px * 0.35, 1)?;
+        page.pause(Duration::from_millis(80))?;
+        times.extend(show(page, 5)?);
+    }
+    Ok(summary(&mut times))
+}
+
+/// The flame graph of the cursor's moment, by the page's own address.
+fn choose_cursor_flame(page: &mut Page) -> Result<()> {
+    page.pause(Duration::from_secs(1))?;
+    page.eval("location.hash = location.hash.replace(/&flame\\.what=[^&]*/, '').replace(/&v=1$/, '&flame.what=cursor&v=1'); null")?;
+    page.pause(Duration::from_millis(500))
+}
+
+/// Types into the search box and waits for what it says of the matches.
+fn searches(page: &mut Page) -> Result<Value> {
+    show(page, 1)?;
+    let mut times = Vec::new();
+    for text in [
+        "forward",
+        "size>1MiB",
+        "attention",
+        "lifetime<100ev",
+        "frame:linear size>100KiB",
+    ] {
+        page.key("/", Modifiers::NONE)?;
+        page.eval("document.activeElement?.select?.(); null")?;
+        page.clear_marks()?;
+        page.type_text(text)?;
+        times.extend(painted(page, "search", Duration::from_secs(5))?);
+        page.pause(Duration::from_millis(200))?;
+    }
+    page.key("Escape", Modifiers::NONE)?;
+    Ok(summary(&mut times))
+}
+
+fn now_ms(page: &mut Page) -> Result<f64> {
+    page.eval("performance.now()")?
+        .as_f64()
+        .context("performance.now")
+}
+
+fn summary(times: &mut [f64]) -> Value {
+    let median = middle(times);
+    let p95 = (!times.is_empty()).then(|| at_share(times, 0.95));
+    json!({"median": median, "p95": p95, "count": times.len()})
+}
+
+fn middle(times: &mut [f64]) -> Option<f64> {
+    times.sort_by(f64::total_cmp);
+    (!times.is_empty()).then(|| at_share(times, 0.5))
+}
+
+fn at_share(sorted: &[f64], share: f64) -> f64 {
+    sorted
+        .get((sorted.len() as f64 * share) as usize)
+        .copied()
+        .unwrap_or(f64::NAN)
+}

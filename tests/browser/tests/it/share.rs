@@ -1,0 +1,245 @@
+//! The address, and what can be taken away.
+
+use base64::Engine as _;
+use serde_json::Value;
+use vramscope_browser_tests::Modifiers;
+use vramscope_core::analysis::history::History;
+use vramscope_core::analysis::replay::Replay;
+use vramscope_core::cut::{Piece, cut};
+use vramscope_core::decode;
+use vramscope_core::encode::encode;
+
+use crate::PATIENCE;
+use crate::open::{Open, fixture, open, open_fixture};
+
+const FIXTURE: &str = "torch-2.8.0/training.pickle";
+
+impl Open {
+    fn hash(&mut self) -> String {
+        let hash = self.page.eval("location.hash").unwrap();
+        hash.as_str().unwrap().to_owned()
+    }
+
+    fn wait_for_hash(&mut self, part: &str) {
+        let has = format!("location.hash.includes('{part}')");
+        self.page.wait_for(&has, PATIENCE).unwrap();
+    }
+
+    /// What the next downloads hold lands in `saved` instead of a folder.
+    fn catch_downloads(&mut self) {
+        self.page
+            .eval(
+                "globalThis.saved = []; HTMLAnchorElement.prototype.click = async function() { \
+                 const bytes = new Uint8Array(await (await fetch(this.href)).arrayBuffer()); \
+                 saved.push([this.download, bytes.toBase64 ? bytes.toBase64() \
+                 : btoa(Array.from(bytes, byte => String.fromCharCode(byte)).join(''))]); }; null",
+            )
+            .unwrap();
+    }
+
+    /// Clicks an item of the menu and gives the name and content of what it saves.
+    fn take_away(&mut self, title: &str) -> (String, Vec<u8>) {
+        let item = format!(
+            "[...document.querySelectorAll('#share-menu .item')].find(item => item.innerText.startsWith('{title}'))"
+        );
+        self.page.eval("saved.length = 0").unwrap();
+        self.page
+            .wait_for(&format!("{item} && !{item}.disabled"), PATIENCE)
+            .unwrap();
+        self.page.eval(&format!("{item}.click()")).unwrap();
+        let saved: Value = self.page.wait_for("saved[0]", PATIENCE).unwrap();
+        let content = base64::engine::general_purpose::STANDARD.decode(saved[1].as_str().unwrap());
+        (saved[0].as_str().unwrap().to_owned(), content.unwrap())
+    }
+
+    fn open_menu(&mut self) {
+        self.page.click_on("[popovertarget=share-menu]").unwrap();
+        self.page
+            .wait_for(
+                "document.querySelectorAll('#share-menu .item').length > 3",
+                PATIENCE,
+            )
+            .unwrap();
+    }
+}
+
+#[test]
+fn the_address_brings_back_what_was_seen() {
+    let source = "?src=samples/training.pickle.gz";
+    let mut first = open(source);
+    first.painted();
+    first.page.key("2", Modifiers::NONE).unwrap();
+    first.painted();
+    first
+        .page
+        .eval("document.querySelector('.stage').focus()")
+        .unwrap();
+    first.repainted(|page| page.key("w", Modifiers::NONE).unwrap());
+    let (x_px, y_px) = first.point(0.5, 0.85);
+    first.page.click(x_px, y_px, 1).unwrap();
+    first.wait_for_hash("&pin=");
+    first.wait_for_hash("&x=");
+    let title = first.page.text(".details .size").unwrap();
+    let (hash, part) = (first.hash(), first.shown_part());
+
+    let mut second = open(&format!("{source}{hash}"));
+    second.painted();
+    second
+        .page
+        .wait_for("!!document.querySelector('.details .size')", PATIENCE)
+        .unwrap();
+    assert_eq!(second.page.text(".details .size").unwrap(), title);
+    assert!((second.shown_part() - part).abs() < 1e-3);
+    assert_eq!(second.hash(), hash);
+    second.check_quiet();
+}
+
+#[test]
+fn back_and_forward_go_through_views() {
+    let mut open = open_fixture(FIXTURE);
+    for (key, view) in [("2", "timeline"), ("9", "facts"), ("4", "map")] {
+        open.page.key(key, Modifiers::NONE).unwrap();
+        open.wait_for_hash(&format!("view={view}&"));
+    }
+    for (step, view) in [
+        ("back", "facts"),
+        ("back", "timeline"),
+        ("forward", "facts"),
+        ("forward", "map"),
+    ] {
+        open.page.eval(&format!("history.{step}()")).unwrap();
+        open.wait_for_hash(&format!("view={view}&"));
+        let shown = format!("!!document.querySelector('main .view.{view}')");
+        open.page.wait_for(&shown, PATIENCE).unwrap();
+    }
+    open.check_quiet();
+}
+
+#[test]
+fn a_file_opened_again_shows_what_was_seen() {
+    let mut open = open_fixture(FIXTURE);
+    open.page.key("9", Modifiers::NONE).unwrap();
+    open.wait_for_hash("view=facts");
+    open.page.eval("location.reload()").unwrap();
+    open.page
+        .pause(std::time::Duration::from_millis(300))
+        .unwrap();
+    open.wait_until_up();
+    open.page
+        .wait_for("!!document.querySelector('.wanted')", PATIENCE)
+        .unwrap();
+    assert!(
+        open.page
+            .text(".wanted")
+            .unwrap()
+            .contains("training.pickle")
+    );
+    open.choose(&[fixture(FIXTURE)]);
+    open.page
+        .wait_for("!!document.querySelector('main .view.facts')", PATIENCE)
+        .unwrap();
+}
+
+#[test]
+fn what_is_seen_can_be_taken_away() {
+    let mut open = open_fixture(FIXTURE);
+    open.page.key("2", Modifiers::NONE).unwrap();
+    open.painted();
+    open.catch_downloads();
+    let (from, to) = (open.point(0.3, 0.5), open.point(0.7, 0.5));
+    open.page.drag(from, to, 5, Modifiers::ALT).unwrap();
+    open.page
+        .wait_for(
+            "!!document.querySelector('.statusbar .selection')",
+            PATIENCE,
+        )
+        .unwrap();
+    open.open_menu();
+
+    let (name, pickle) = open.take_away("Selected range");
+    let events: Vec<u32> = name
+        .split(['-', '.'])
+        .filter_map(|part| part.parse().ok())
+        .collect();
+    let moments = (events[0] - 1, events[1]);
+    let file = std::fs::read(fixture(FIXTURE)).unwrap();
+    let snapshot = decode(&file[..]).unwrap();
+    let history = History::of(&snapshot, 0);
+    let replay = Replay::of(&snapshot, &history);
+    let mut expected = Vec::new();
+    let piece = Piece {
+        history: &history,
+        replay: &replay,
+        moments,
+    };
+    encode(&cut(&snapshot, &[piece]), &mut expected).unwrap();
+    assert!(
+        pickle == expected,
+        "{name}: {} bytes, not {}",
+        pickle.len(),
+        expected.len()
+    );
+
+    let (_, csv) = open.take_away("Memory over time");
+    let csv = String::from_utf8(csv).unwrap();
+    let active: Vec<u64> = csv
+        .lines()
+        .skip(1)
+        .map(|line| line.split(',').nth(2).unwrap().parse().unwrap())
+        .collect();
+    let span = moments.0 as usize..=moments.1 as usize;
+    assert_eq!(active, history.active_bytes[span]);
+
+    let (name, svg) = open.take_away("Picture (SVG)");
+    assert!(name.ends_with(".timeline.svg"), "{name}");
+    let svg = String::from_utf8(svg).unwrap();
+    assert!(
+        svg.starts_with("<svg ") && svg.contains("<image ") && svg.trim_end().ends_with("</svg>")
+    );
+    let (_, png) = open.take_away("Picture (PNG)");
+    assert!(png.starts_with(b"\x89PNG") && png.len() > 10_000);
+    let complaints = open.page.complaints().unwrap();
+    assert!(complaints.is_empty(), "{complaints:?}");
+}
+
+#[test]
+fn frames_open_where_the_user_says() {
+    let mut open = open_fixture(FIXTURE);
+    open.page.key("2", Modifiers::NONE).unwrap();
+    open.painted();
+    let (x_px, y_px) = open.point(0.5, 0.9);
+    open.page.click(x_px, y_px, 1).unwrap();
+    open.page
+        .wait_for("!!document.querySelector('.stack .place')", PATIENCE)
+        .unwrap();
+    assert_eq!(
+        open.page
+            .eval("document.querySelectorAll('.stack a').length")
+            .unwrap(),
+        0
+    );
+    open.page
+        .click_on("[popovertarget=editor-setting]")
+        .unwrap();
+    open.page.click_on("#editor-setting input").unwrap();
+    open.page.type_text("javascript://x/{path}").unwrap();
+    open.page
+        .wait_for(
+            "document.querySelector('#editor-setting .error')?.innerText.includes('refused')",
+            PATIENCE,
+        )
+        .unwrap();
+    open.page.key("a", Modifiers::CONTROL).unwrap();
+    open.page
+        .eval("document.querySelector('#editor-setting input').select()")
+        .unwrap();
+    open.page.type_text("vscode://file/{path}:{line}").unwrap();
+    let link = open
+        .page
+        .wait_for("document.querySelector('.stack a.place')?.href", PATIENCE)
+        .unwrap();
+    assert!(
+        link.as_str().unwrap().starts_with("vscode://file/"),
+        "{link}"
+    );
+}

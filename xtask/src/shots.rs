@@ -1,0 +1,54 @@
+//! `cargo xtask shots`: screenshots of every view on the page's samples, to look at and for the README.
+
+use anyhow::Result;
+use clap::Args;
+
+use crate::browser;
+use crate::page::{self, Profile};
+use crate::process::{cargo, root, run as run_command};
+
+/// What to take.
+#[derive(Args)]
+pub(crate) struct Options {
+    /// Build the page less optimised
+    #[arg(long)]
+    fast: bool,
+    /// The README's three pictures, into `docs/`
+    #[arg(long)]
+    readme: bool,
+    /// The window in CSS pixels
+    #[arg(long, default_value = "1280x720")]
+    size: String,
+}
+
+/// Builds the page and takes them.
+///
+/// # Errors
+///
+/// When a build fails or the page does not come up.
+pub(crate) fn run(options: &Options) -> Result<()> {
+    let chromium = browser::find()?;
+    let page = page::build(Profile::from_flag(options.fast))?;
+    let folder = if options.readme { "docs" } else { "shots" };
+    let mut shots = cargo();
+    shots
+        .args([
+            "run",
+            "--quiet",
+            "--package",
+            "vramscope-browser-tests",
+            "--bin",
+            "shots",
+            "--",
+        ])
+        .arg("--page")
+        .arg(page)
+        .arg("--out")
+        .arg(root().join(folder))
+        .args(["--size", &options.size])
+        .env("CHROME", chromium);
+    if options.readme {
+        shots.arg("--readme");
+    }
+    run_command(&mut shots)
+}
