@@ -16,6 +16,7 @@ use super::opening_card::OpeningCard;
 use super::overview::OverviewView;
 use super::pictured::PicturedView;
 use super::rail::Rail;
+use super::search::use_filter;
 use super::table::TableView;
 use super::view_props::ViewProps;
 use crate::engine::{Session, SessionId};
@@ -73,6 +74,7 @@ fn ReadyFile(props: &ReadyFileProps) -> Html {
         colour_by: state.colour_by,
         theme: props.theme,
     };
+    use_filter(session, &state.search, file.view());
     use_questions(session, look, file.view());
     let Some((facts, view)) = file.facts().zip(file.view()) else {
         return html! {

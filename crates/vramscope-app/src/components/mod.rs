@@ -28,6 +28,7 @@ mod pictured;
 mod rail;
 mod recipe;
 mod samples;
+mod search;
 mod share;
 mod site_label;
 mod source_link;

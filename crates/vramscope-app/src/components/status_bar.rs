@@ -5,13 +5,16 @@ use std::rc::Rc;
 use yew::prelude::*;
 
 use super::commands::{Commands, use_commands};
-use crate::state::{Action, OpenFile, Phase, Tab, ViewKind, sentences};
+use super::search::FoundStatus;
+use crate::protocol::FilterId;
+use crate::state::{Action, OpenFile, Phase, Search, Tab, ViewKind, sentences};
 use vramscope_view::display;
 
 /// Properties of [`StatusBar`].
 #[derive(Properties, PartialEq)]
 pub(super) struct StatusBarProps {
     pub(super) tab: Option<Rc<Tab>>,
+    pub(super) search: Search,
     pub(super) box_mode: bool,
     pub(super) ruler_mode: bool,
 }
@@ -24,6 +27,7 @@ pub(super) fn StatusBar(props: &StatusBarProps) -> Html {
     html! {
         <footer class="statusbar">
             { props.tab.as_ref().and_then(|tab| place(tab)) }
+            { props.tab.as_ref().and_then(|tab| found(tab, &props.search, &commands)) }
             if props.box_mode { <span class="hint">{ "Drag a box to zoom to it · Escape cancels" }</span> }
             if props.ruler_mode { <span class="hint">{ "Drag to measure · M or Escape ends" }</span> }
             <span class="grow" />
@@ -32,6 +36,18 @@ pub(super) fn StatusBar(props: &StatusBarProps) -> Html {
             <span class="unseen" role="status" aria-live="polite">{ news }</span>
         </footer>
     }
+}
+
+/// What part of everything the search shows.
+fn found(tab: &Tab, search: &Search, commands: &Commands) -> Option<Html> {
+    let session = commands.session.emit(tab.id)?;
+    let file = tab.ready()?;
+    let (facts, view) = file.facts().zip(file.view())?;
+    (search.id != FilterId::default()).then(|| {
+        html! {
+            <FoundStatus key={tab.id.0} {session} device={facts.device} search={search.clone()} view={view.clone()} />
+        }
+    })
 }
 
 /// How many notes there are, and the way to them.

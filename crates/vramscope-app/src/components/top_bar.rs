@@ -5,13 +5,15 @@ use std::rc::Rc;
 use yew::prelude::*;
 
 use super::choice::{Choice, Select};
-use super::commands::use_commands;
+use super::commands::{Commands, use_commands};
 use super::file_tabs::FileTabs;
 use super::hooks::use_system_is_dark;
 use super::icons::{Glyph, Icon};
+use super::search::SearchBox;
 use super::share::ShareMenu;
+use crate::engine::Session;
 use crate::protocol::{Axis, ColourBy};
-use crate::state::{Action, OpenFile, State, ThemeChoice, sentences};
+use crate::state::{Action, DeviceView, OpenFile, State, ThemeChoice, sentences};
 
 /// The meanings of colours, in the order of the list.
 const COLOURS: [(ColourBy, &str); 6] = [
@@ -47,7 +49,12 @@ pub(super) fn TopBar(props: &TopBarProps) -> Html {
                 <span class="mark" aria-hidden="true" /> { "vramscope" }
             </button>
             <FileTabs tabs={state.tabs.clone()} current={state.current} />
-            <span class="grow" />
+            if let Some((file, view, session)) = searched(state, &commands) {
+                <SearchBox {session} device={file.facts().map_or(0, |facts| facts.device)} search={state.search.clone()}
+                    view={view.clone()} />
+            } else {
+                <span class="grow" />
+            }
             if let Some(file) = state.file() {
                 <FileChoices file={file.clone()} colour_by={state.colour_by} />
                 <span class="divider" />
@@ -65,6 +72,16 @@ pub(super) fn TopBar(props: &TopBarProps) -> Html {
             </button>
         </header>
     }
+}
+
+/// The file that the search box searches, what is shown of it, and its worker.
+fn searched<'a>(
+    state: &'a State,
+    commands: &Commands,
+) -> Option<(&'a OpenFile, &'a DeviceView, Session)> {
+    let session = commands.session.emit(state.tab()?.id)?;
+    let file = state.file()?;
+    Some((file, file.view()?, session))
 }
 
 #[derive(Properties, PartialEq)]

@@ -1,7 +1,7 @@
 //! What keys do, and the list of them for the help.
 
 use super::{Action, Navigation, State, ViewKind};
-use crate::protocol::Axis;
+use crate::protocol::{Axis, FilterId};
 
 /// How far an arrow moves the picture, of its size.
 const PAN_STEP: f64 = 0.1;
@@ -30,13 +30,15 @@ pub enum Command {
     Act(Action),
     /// Opens the browser's file picker.
     PickFiles,
+    /// Puts the caret into the search box.
+    FocusSearch,
 }
 
 /// One line of the help: the keys, and what they do.
 pub type HelpLine = (&'static [&'static str], &'static str);
 
 /// All keys and gestures, by topic.
-pub const HELP: [(&str, &[HelpLine]); 5] = [
+pub const HELP: [(&str, &[HelpLine]); 6] = [
     (
         "Look around",
         &[
@@ -101,6 +103,14 @@ pub const HELP: [(&str, &[HelpLine]); 5] = [
         ],
     ),
     (
+        "Search",
+        &[
+            (&["/"], "search, or filter: what does not match is dimmed"),
+            (&["Tab"], "in the box: take the word offered"),
+            (&["N", "Shift N"], "pin the next match, or the one before"),
+        ],
+    ),
+    (
         "Picture",
         &[(
             &["amber stripes"],
@@ -135,6 +145,13 @@ pub fn command(press: &Press, state: &State) -> Option<Command> {
         _ => {}
     }
     let file = state.file()?;
+    match press.key.as_str() {
+        "/" => return Some(Command::FocusSearch),
+        "n" | "N" if state.search.id != FilterId::default() => {
+            return Some(Command::Act(Action::NextMatch(press.key == "n")));
+        }
+        _ => {}
+    }
     if let Some(view) = view_of(&press.key) {
         return Some(Command::Act(Action::View(view)));
     }

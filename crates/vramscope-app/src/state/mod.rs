@@ -16,6 +16,7 @@ pub mod keys;
 pub mod lane_words;
 mod navigation;
 pub mod permalink;
+pub mod search_box;
 pub mod sentences;
 mod shared;
 pub mod sides;
@@ -159,6 +160,8 @@ pub struct Search {
     pub id: FilterId,
     /// What stands in the search box.
     pub text: String,
+    /// How often the next match was asked for, and whether forward the last time.
+    pub next: (u32, bool),
     last_id: u32,
 }
 
@@ -267,6 +270,8 @@ pub enum Action {
     Search(String),
     /// What the search's words refer to has changed.
     RefreshSearch,
+    /// The next match is to be pinned, or (`false`) the one before.
+    NextMatch(bool),
     /// Something is chosen in a view.
     Choose(Chosen),
     /// The cursor goes to this moment; the picture follows only if it shows another place.
@@ -362,6 +367,9 @@ impl State {
             Action::ColourBy(colour_by) => self.colour_by = colour_by,
             Action::Search(text) => self.search.set(text),
             Action::RefreshSearch => self.search.refresh(),
+            Action::NextMatch(is_forward) => {
+                self.search.next = (self.search.next.0 + 1, is_forward)
+            }
             Action::Choose(chosen) => self.choices.take(chosen),
             Action::Walk(up) => self.edit_file(|file| file.walk(up)),
             Action::Walked(to) => {

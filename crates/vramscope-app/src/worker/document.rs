@@ -8,6 +8,7 @@ use vramscope_core::Snapshot;
 use vramscope_core::analysis::annotations::{NamedRange, named_ranges};
 use vramscope_core::analysis::call_sites::{CallSiteId, CallSites};
 use vramscope_core::analysis::details::stream_numbers;
+use vramscope_core::analysis::filter::{FilterIndex, Subject};
 use vramscope_core::analysis::frames::FrameClasses;
 use vramscope_core::analysis::held::held_bytes;
 use vramscope_core::analysis::history::History;
@@ -24,6 +25,7 @@ use vramscope_view::viewport::Bounds;
 
 use super::filter::CurrentFilter;
 use super::reserved::Reserved;
+use crate::protocol::views::filter::FilterContext;
 use crate::protocol::{Axis, FilterId};
 
 /// One open file.
@@ -57,6 +59,7 @@ struct Cache {
     reserved: OnceCell<Reserved>,
     map_lanes: OnceCell<map::Lanes>,
     map: OnceCell<MemoryMap>,
+    filter_index: OnceCell<FilterIndex>,
 }
 
 /// One device of an open file.
@@ -88,6 +91,23 @@ impl Document {
     /// by now.
     pub(super) fn matches(&self, device: Device<'_>, filter: FilterId) -> Option<Rc<BitSet>> {
         self.filter.matches(self, device, filter)
+    }
+
+    /// A device as filters and tables look at it.
+    pub(super) fn subject<'a>(&'a self, device: Device<'a>, context: FilterContext) -> Subject<'a> {
+        let words = self.words();
+        let index = || FilterIndex::of(&self.snapshot, device.history);
+        Subject {
+            snapshot: &self.snapshot,
+            history: device.history,
+            index: device.cache.filter_index.get_or_init(index),
+            call_sites: &words.call_sites,
+            site_of: self.site_of(device),
+            ranges: &words.ranges,
+            streams: &words.streams,
+            cursor: context.cursor,
+            range: context.range,
+        }
     }
 
     /// Finds out what the first picture needs.

@@ -2,7 +2,7 @@
 
 use gloo::events::{EventListener, EventListenerOptions};
 use wasm_bindgen::JsCast;
-use web_sys::{Element, Event, KeyboardEvent};
+use web_sys::{Element, Event, HtmlInputElement, KeyboardEvent};
 use yew::prelude::*;
 
 use crate::components::commands::Commands;
@@ -35,6 +35,7 @@ pub(crate) fn use_keys(state: UseReducerHandle<State>, commands: Commands) {
                 match keys::command(&press(event), state) {
                     Some(Command::Act(action)) => commands.dispatch.emit(action),
                     Some(Command::PickFiles) => commands.pick.emit(()),
+                    Some(Command::FocusSearch) => focus_search(),
                     None => return,
                 }
                 event.prevent_default();
@@ -42,6 +43,15 @@ pub(crate) fn use_keys(state: UseReducerHandle<State>, commands: Commands) {
         );
         move || drop(listener)
     });
+}
+
+/// Puts the caret into the search box and selects what stands there.
+fn focus_search() {
+    let element = gloo::utils::document().get_element_by_id(super::super::search::BOX_ID);
+    if let Some(input) = element.and_then(|found| found.dyn_into::<HtmlInputElement>().ok()) {
+        let _ = input.focus();
+        input.select();
+    }
 }
 
 fn press(event: &KeyboardEvent) -> Press {

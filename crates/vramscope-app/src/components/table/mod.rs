@@ -1,12 +1,231 @@
-//! Every allocation in a table.
+//! Every allocation in a table: sorted by its heads, cut down by the search, taken away as CSV.
+
+mod cells;
+mod csv;
+
+use std::ops::Range;
 
 use yew::prelude::*;
 
-use super::view_props::ViewProps;
+use vramscope_core::analysis::allocations::{AllocationRow, Column};
+use vramscope_view::display;
+use vramscope_view::theme::Theme;
 
-/// See the module.
+use super::commands::{Commands, use_commands};
+use super::hooks::{use_answer, use_painted};
+use super::view_props::ViewProps;
+use super::virtual_list::VirtualList;
+use crate::protocol::FilterId;
+use crate::protocol::views::table::{Answer, Question, TableOrder, TableWindow};
+use crate::state::choices::TableChoices;
+use crate::state::{Action, Chosen, Navigation, Shared, ViewKind, sentences};
+use cells::{Cells, heads};
+use csv::CsvButton;
+
+/// Rows asked for at once are whole pieces of this many, so that small steps ask nothing.
+const PIECE: u32 = 100;
+const ROW_PX: f64 = 24.0;
+const HEAD_PX: f64 = 28.0;
+
+/// What the worker said last.
+#[derive(Clone, PartialEq)]
+struct Window(Shared<Answer>);
+
+impl Window {
+    fn get(&self) -> Option<&TableWindow> {
+        match &*self.0 {
+            Answer::Rows(window) => Some(window),
+            Answer::Csv { .. } => None,
+        }
+    }
+
+    fn row(&self, row: u32) -> Option<&AllocationRow> {
+        let window = self.get()?;
+        window.rows.get(row.checked_sub(window.first)? as usize)
+    }
+}
+
+/// The table.
 #[component]
 pub(super) fn TableView(props: &ViewProps) -> Html {
-    let _ = &props.session;
-    html! { <section class="view table" aria-label="Allocations" /> }
+    let commands = use_commands();
+    let choices = &props.choices.table;
+    let order = TableOrder {
+        device: props.look.device,
+        filter: props.look.filter,
+        column: choices.column,
+        is_descending: choices.is_descending,
+    };
+    let seen = use_state_eq(|| 0..PIECE);
+    let question = Question::Rows {
+        order,
+        first: seen.start,
+        count: seen.end - seen.start,
+        locate: props.view.pinned,
+        moment: props.view.cursor_moment(),
+    };
+    let answered = use_answer(&props.session, Some(question));
+    let window = answered.and_then(|answered| answered.answer.map(Window));
+    use_painted(ViewKind::Table.name(), window.clone());
+    let active = use_walk(props, order, window.as_ref(), &commands);
+
+    let on_window = {
+        let seen = seen.clone();
+        Callback::from(move |rows: Range<u32>| {
+            let first = rows.start / PIECE * PIECE;
+            seen.set(first..rows.end.div_ceil(PIECE).max(1) * PIECE);
+        })
+    };
+    let rows = window
+        .as_ref()
+        .and_then(Window::get)
+        .map_or(0, |window| window.all_rows);
+    let columns = window
+        .as_ref()
+        .and_then(Window::get)
+        .map(|window| window.columns.clone());
+    let cells = Cells {
+        columns: columns.unwrap_or_default(),
+        theme: Theme::of(props.look.theme),
+        axis: props.look.axis,
+    };
+    let (template, width_px) = cells.layout();
+    let header = heads(&cells, choices, sort(&commands, choices));
+    let row = {
+        let window = window.clone();
+        Callback::from(
+            move |row: u32| match window.as_ref().and_then(|window| window.row(row)) {
+                Some(allocation) => cells.row(allocation),
+                None => Html::default(),
+            },
+        )
+    };
+    let on_open = open(&commands, window.clone());
+    let style = format!("--table-width:{width_px}px;--columns:{template}");
+    html! {
+        <section class="view table" aria-label="Allocations" {style}>
+            <div class="table-bar">
+                <p class="sums">{ window.as_ref().and_then(Window::get).map(|window| sums(props, window)) }</p>
+                <CsvButton session={props.session.clone()} {order} name={props.file.opened.file.name.clone()} />
+            </div>
+            <div class="table-rows">
+                <VirtualList label="Allocations" {rows} row_px={ROW_PX} head_px={HEAD_PX} {header} {row}
+                    active={*active} on_active={active.on_active()} {on_window} {on_open} takes_focus=true />
+                if rows == 0 && window.is_some() {
+                    <p class="table-empty">{ empty(props) }</p>
+                }
+            </div>
+        </section>
+    }
+}
+
+fn empty(props: &ViewProps) -> &'static str {
+    if props.look.filter == FilterId::default() {
+        "This device has no allocations."
+    } else {
+        "Nothing matches the search."
+    }
+}
+
+/// What all rows of the table come to.
+fn sums(props: &ViewProps, window: &TableWindow) -> Html {
+    let totals = &window.totals;
+    let place = if props.view.cursor_moment().is_some() {
+        "at the cursor"
+    } else {
+        "at the peak"
+    };
+    let live = format!("{} live {place}", display::bytes(totals.live_bytes));
+    let highest = format!("at most {} at once", display::bytes(totals.highest_bytes));
+    let all = format!("{} requested over time", display::bytes(totals.bytes));
+    html! {
+        <>
+            <b>{ sentences::count_of(totals.count, "allocation", "allocations") }</b>
+            <span title={display::bytes_exact(totals.live_bytes)}>{ " · " }{ live }</span>
+            <span title={format!("{}, after event {}", display::bytes_exact(totals.highest_bytes),
+                display::count(u64::from(totals.highest_moment)))}>{ " · " }{ highest }</span>
+            <span title={display::bytes_exact(totals.bytes)}>{ " · " }{ all }</span>
+        </>
+    }
+}
+
+fn sort(commands: &Commands, choices: &TableChoices) -> Callback<Column> {
+    let choices = choices.clone();
+    commands
+        .dispatch
+        .reform(move |column| Action::Choose(Chosen::Table(choices.sort_by(column))))
+}
+
+/// Goes to an allocation in the timeline.
+fn open(commands: &Commands, window: Option<Window>) -> Callback<u32> {
+    let dispatch = commands.dispatch.clone();
+    Callback::from(move |row: u32| {
+        if let Some(row) = window.as_ref().and_then(|window| window.row(row)) {
+            dispatch.emit(Action::Pin(row.allocation));
+            dispatch.emit(Action::View(ViewKind::Timeline));
+            dispatch.emit(Action::Navigate(Navigation::FitPinned));
+        }
+    })
+}
+
+/// The active row: where the keys are, else where the pinned allocation is.
+struct Walk {
+    row: UseStateHandle<Option<u32>>,
+    wanted: UseStateHandle<Option<u32>>,
+}
+
+impl std::ops::Deref for Walk {
+    type Target = Option<u32>;
+
+    fn deref(&self) -> &Option<u32> {
+        &self.row
+    }
+}
+
+impl Walk {
+    fn on_active(&self) -> Callback<u32> {
+        let (row, wanted) = (self.row.clone(), self.wanted.clone());
+        Callback::from(move |to| {
+            row.set(Some(to));
+            wanted.set(Some(to));
+        })
+    }
+}
+
+/// Walking pins what is walked to, as soon as its row is there; what is pinned elsewhere becomes active.
+#[hook]
+fn use_walk(
+    props: &ViewProps,
+    order: TableOrder,
+    window: Option<&Window>,
+    commands: &Commands,
+) -> Walk {
+    let row = use_state_eq(|| None::<u32>);
+    let wanted = use_state_eq(|| None::<u32>);
+    let place = window.and_then(Window::get).and_then(|window| window.place);
+    {
+        let row = row.clone();
+        let is_walking = wanted.is_some();
+        use_effect_with(
+            (place, props.view.pinned, order),
+            move |&(place, pinned, _)| {
+                if !is_walking {
+                    row.set(place.filter(|_| pinned.is_some()));
+                }
+            },
+        );
+    }
+    let there = (*wanted)
+        .and_then(|row| window?.row(row))
+        .map(|row| row.allocation);
+    {
+        let (wanted, dispatch) = (wanted.clone(), commands.dispatch.clone());
+        use_effect_with((*wanted, there), move |&(_, there)| {
+            if let Some(allocation) = there {
+                wanted.set(None);
+                dispatch.emit(Action::Pin(allocation));
+            }
+        });
+    }
+    Walk { row, wanted }
 }

@@ -1,13 +1,85 @@
 //! What the table of allocations asks.
 
 use serde::{Deserialize, Serialize};
+use vramscope_core::analysis::allocations::{AllocationRow, Column};
+use vramscope_core::analysis::filter::Totals;
+use vramscope_core::ids::AllocationId;
+use vramscope_core::model::DeviceIndex;
+
+use crate::protocol::FilterId;
+
+/// Which rows, in which order.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub struct TableOrder {
+    /// The device.
+    pub device: DeviceIndex,
+    /// Only what this filter matches.
+    pub filter: FilterId,
+    /// What they are sorted by.
+    pub column: Column,
+    /// The largest first.
+    pub is_descending: bool,
+}
 
 /// A question.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Question {}
+pub enum Question {
+    /// A window of rows. Answered by [`Answer::Rows`].
+    Rows {
+        /// Of which table.
+        order: TableOrder,
+        /// The first row of the window.
+        first: u32,
+        /// How many; at most [`MOST_ROWS`].
+        count: u32,
+        /// An allocation whose place in the table is asked for.
+        locate: Option<AllocationId>,
+        /// The moment at which live bytes are counted; the device's peak if there is none.
+        moment: Option<u32>,
+    },
+    /// A piece of the table as CSV. Answered by [`Answer::Csv`] with the bytes of its lines attached.
+    Csv {
+        /// Of which table.
+        order: TableOrder,
+        /// The first row of the piece; 0 begins with a line of names.
+        first: u32,
+        /// How many; at most [`MOST_CSV_ROWS`].
+        count: u32,
+    },
+}
+
+/// The most rows of one window.
+pub const MOST_ROWS: u32 = 500;
+/// The most rows of one piece of CSV: some megabytes.
+pub const MOST_CSV_ROWS: u32 = 20_000;
 
 /// An answer.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Answer {}
+pub enum Answer {
+    /// See [`Question::Rows`].
+    Rows(TableWindow),
+    /// See [`Question::Csv`].
+    Csv {
+        /// Rows of the whole table.
+        all_rows: u32,
+    },
+}
+
+/// A window of a table, and what the table comes to.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+pub struct TableWindow {
+    /// Rows of the whole table.
+    pub all_rows: u32,
+    /// The first row of the window.
+    pub first: u32,
+    /// The rows.
+    pub rows: Vec<AllocationRow>,
+    /// Where the allocation asked for is, if it is shown.
+    pub place: Option<u32>,
+    /// Sums over all rows of the table.
+    pub totals: Totals,
+    /// Columns that have anything to show.
+    pub columns: Vec<Column>,
+}

@@ -1,18 +1,140 @@
 //! Answers to [`protocol::views::table`](crate::protocol::views::table).
+//!
+//! Keeps the sorted columns and the rows of the last table: scrolling only fills a window.
+
+use vramscope_core::analysis::allocations::{
+    Column, Permutations, append_csv, columns_with_values, csv_header, place_of, rows,
+};
+use vramscope_core::analysis::filter::{Subject, Totals, totals};
+use vramscope_core::ids::AllocationId;
+use vramscope_core::model::DeviceIndex;
 
 use super::super::document::Document;
 use crate::protocol::Extra;
-use crate::protocol::views::table::{Answer, Question};
+use crate::protocol::views::table::{
+    Answer, MOST_CSV_ROWS, MOST_ROWS, Question, TableOrder, TableWindow,
+};
 
 /// What is kept from one question to the next.
 #[derive(Default)]
-pub(super) struct Cache {}
+pub(super) struct Cache {
+    sorted: Option<(DeviceIndex, Permutations)>,
+    columns: Option<(DeviceIndex, Vec<Column>)>,
+    shown: Option<Shown>,
+}
+
+/// The rows of a table.
+struct Shown {
+    order: TableOrder,
+    rows: Vec<u32>,
+    totals: Option<(u32, Totals)>,
+}
 
 /// The answer, with what travels beside it; `None` if there is nothing to say.
 pub(super) fn answer(
     question: &Question,
-    _document: &Document,
-    _cache: &mut Cache,
+    document: &Document,
+    cache: &mut Cache,
 ) -> Option<(Answer, Extra)> {
-    match *question {}
+    match *question {
+        Question::Rows {
+            order,
+            first,
+            count,
+            locate,
+            moment,
+        } => {
+            let window = (first, count.min(MOST_ROWS));
+            let window = cache.window(document, order, window, locate, moment)?;
+            Some((Answer::Rows(window), Extra::Nothing))
+        }
+        Question::Csv {
+            order,
+            first,
+            count,
+        } => {
+            let device = document.device(order.device)?;
+            let subject = document.subject(device, document.filter.context());
+            let shown = cache.shown(document, &subject, order)?;
+            let mut text = if first == 0 {
+                csv_header()
+            } else {
+                String::new()
+            };
+            append_csv(
+                &subject,
+                cut(&shown.rows, first, count.min(MOST_CSV_ROWS)),
+                &mut text,
+            );
+            let all_rows = shown.rows.len() as u32;
+            Some((Answer::Csv { all_rows }, Extra::Bytes(text.into_bytes())))
+        }
+    }
+}
+
+impl Cache {
+    fn window(
+        &mut self,
+        document: &Document,
+        order: TableOrder,
+        (first, count): (u32, u32),
+        locate: Option<AllocationId>,
+        moment: Option<u32>,
+    ) -> Option<TableWindow> {
+        let device = document.device(order.device)?;
+        let subject = document.subject(device, document.filter.context());
+        let columns = match self.columns.take() {
+            Some((of, columns)) if of == order.device => columns,
+            _ => columns_with_values(&subject),
+        };
+        self.columns = Some((order.device, columns.clone()));
+        let set = document.matches(device, order.filter);
+        let shown = self.shown(document, &subject, order)?;
+        let history = device.history;
+        let moment = moment
+            .unwrap_or(history.peak_moment)
+            .min(history.event_count);
+        let totals = match shown.totals {
+            Some((at, totals)) if at == moment => totals,
+            _ => totals(history, set.as_deref(), moment),
+        };
+        shown.totals = Some((moment, totals));
+        Some(TableWindow {
+            all_rows: shown.rows.len() as u32,
+            first,
+            rows: rows(&subject, cut(&shown.rows, first, count)),
+            place: locate.and_then(|allocation| place_of(&shown.rows, allocation)),
+            totals,
+            columns,
+        })
+    }
+
+    /// The rows of a table, sorted and filtered when they are others than the last.
+    fn shown(
+        &mut self,
+        document: &Document,
+        subject: &Subject<'_>,
+        order: TableOrder,
+    ) -> Option<&mut Shown> {
+        if self.shown.as_ref().is_none_or(|shown| shown.order != order) {
+            let sorted = self.sorted.take().filter(|(of, _)| *of == order.device);
+            let (_, permutations) = self
+                .sorted
+                .insert(sorted.unwrap_or_else(|| (order.device, Permutations::default())));
+            let set = document.matches(document.device(order.device)?, order.filter);
+            let column = permutations.get(subject, order.column);
+            self.shown = Some(Shown {
+                order,
+                rows: column.shown(order.is_descending, set.as_deref()),
+                totals: None,
+            });
+        }
+        self.shown.as_mut()
+    }
+}
+
+/// `count` rows from the `first`, as far as there are any.
+fn cut(rows: &[u32], first: u32, count: u32) -> &[u32] {
+    let end = (first.saturating_add(count) as usize).min(rows.len());
+    rows.get(first as usize..end).unwrap_or(&[])
 }

@@ -69,6 +69,24 @@ impl Filter {
         parser::parse(text).map(|expression| Self { expression })
     }
 
+    /// Whether what it means depends on where the cursor is.
+    #[must_use]
+    pub fn uses_cursor(&self) -> bool {
+        self.expression.any(&|term| match term {
+            Term::Live(Live::At(when)) => *when == When::Cursor,
+            Term::When(_, test) => test.names(When::Cursor),
+            Term::Length(field, ..) => *field == LengthField::Age,
+            _ => false,
+        })
+    }
+
+    /// Whether what it means depends on which range is selected.
+    #[must_use]
+    pub fn uses_range(&self) -> bool {
+        self.expression
+            .any(&|term| matches!(term, Term::Range(_) | Term::Live(Live::Range)))
+    }
+
     /// Whether it means everything.
     #[must_use]
     pub fn is_empty(&self) -> bool {

@@ -175,6 +175,33 @@ pub enum Test<T> {
     Between(T, T),
 }
 
+impl Expression {
+    /// Whether `holds` of any of its terms.
+    pub(super) fn any(&self, holds: &impl Fn(&Term) -> bool) -> bool {
+        match self {
+            Self::All => false,
+            Self::Term(term) => holds(term),
+            Self::Not(inner) => inner.any(holds),
+            Self::And(parts) | Self::Or(parts) => parts.iter().any(|part| part.any(holds)),
+        }
+    }
+}
+
+impl<T: Copy + PartialEq> Test<T> {
+    /// Whether it compares with this.
+    pub(super) fn names(self, value: T) -> bool {
+        match self {
+            Self::Shown(own)
+            | Self::Equal(own)
+            | Self::Below(own)
+            | Self::AtMost(own)
+            | Self::Above(own)
+            | Self::AtLeast(own) => own == value,
+            Self::Between(from, to) => from == value || to == value,
+        }
+    }
+}
+
 impl fmt::Display for Expression {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {

@@ -692,6 +692,25 @@ fn terms_about_nothing_say_so() {
 }
 
 #[test]
+fn filters_know_what_they_depend_on() {
+    for (text, uses_cursor, uses_range) in [
+        ("live@peak size>1", false, false),
+        ("a | !(live@cursor)", true, false),
+        ("born:10..cursor", true, false),
+        ("age>5ev", true, false),
+        ("(in:range a) | b", false, true),
+        ("died:range", false, true),
+    ] {
+        let filter = Filter::parse(text).unwrap();
+        assert_eq!(
+            (filter.uses_cursor(), filter.uses_range()),
+            (uses_cursor, uses_range),
+            "{text}"
+        );
+    }
+}
+
+#[test]
 fn totals_are_sums_over_the_set() {
     for opened in opened() {
         let history = &opened.histories[0];
