@@ -10,7 +10,7 @@ mod theme;
 mod wheel;
 
 pub(super) use address::use_address;
-pub(super) use answer::{use_answer, use_painted};
+pub(super) use answer::{Answered, use_answer, use_painted};
 pub(super) use drop_files::use_drop;
 pub(super) use keyboard::use_keys;
 pub(super) use pointer::{PointerHandlers, use_pointer};
