@@ -192,6 +192,7 @@ fn properties(document: &Document, known: &AllocationDetails) -> Vec<(String, St
         .collect()
 }
 
+/// A stream by its number in order of appearance.
 pub(super) fn stream_label(document: &Document, stream: i64) -> String {
     let streams = &document.words().streams;
     match streams.iter().position(|&known| known == stream) {

@@ -5,6 +5,7 @@ use std::cmp::Reverse;
 use std::rc::Rc;
 
 use vramscope_core::Snapshot;
+use vramscope_core::analysis::allocator_state::{AllocatorIndex, Recording};
 use vramscope_core::analysis::annotations::{NamedRange, named_ranges};
 use vramscope_core::analysis::call_sites::{CallSiteId, CallSites};
 use vramscope_core::analysis::details::stream_numbers;
@@ -15,6 +16,7 @@ use vramscope_core::analysis::history::History;
 use vramscope_core::analysis::lanes::Lanes;
 use vramscope_core::analysis::markers::Markers;
 use vramscope_core::analysis::range_totals::RangeSums;
+use vramscope_core::analysis::replay::Replay;
 use vramscope_core::analysis::segment_history::SegmentHistory;
 use vramscope_core::bitset::BitSet;
 use vramscope_core::ids::AllocationId;
@@ -60,6 +62,8 @@ struct Cache {
     map_lanes: OnceCell<map::Lanes>,
     map: OnceCell<MemoryMap>,
     filter_index: OnceCell<FilterIndex>,
+    replay: OnceCell<Replay>,
+    allocator: OnceCell<AllocatorIndex>,
 }
 
 /// One device of an open file.
@@ -143,6 +147,22 @@ impl Document {
                 streams: stream_numbers(&self.snapshot),
             }
         })
+    }
+
+    /// What states of `device`'s allocator are looked up in.
+    pub(super) fn recording<'a>(&'a self, device: Device<'a>) -> Recording<'a> {
+        let replay = || Replay::of(&self.snapshot, device.history);
+        Recording {
+            snapshot: &self.snapshot,
+            history: device.history,
+            replay: device.cache.replay.get_or_init(replay),
+        }
+    }
+
+    /// What is prepared for states of `device`'s allocator.
+    pub(super) fn allocator<'a>(&'a self, device: Device<'a>) -> &'a AllocatorIndex {
+        let index = || AllocatorIndex::of(self.recording(device));
+        device.cache.allocator.get_or_init(index)
     }
 
     /// The call site of each allocation of `device`.

@@ -34,12 +34,13 @@ pub(super) struct Caches {
 pub(super) fn answer(
     question: &Question,
     document: &Document,
-    _painter: &mut Painter,
+    painter: &mut Painter,
     caches: &mut Caches,
 ) -> Option<(Answer, Extra)> {
     Some(match question {
         Question::Allocator(question) => {
-            let (answer, extra) = allocator::answer(question, document, &mut caches.allocator)?;
+            let (answer, extra) =
+                allocator::answer(question, document, painter, &mut caches.allocator)?;
             (Answer::Allocator(answer), extra)
         }
         Question::Compare(question) => {

@@ -312,7 +312,21 @@ impl StateLayout {
         let Some(block) = found.blocks.get(block) else {
             return Vec::new();
         };
-        let (from, to) = offsets(found, block);
+        self.rectangles_between(state, segment, offsets(found, block), rows)
+    }
+
+    /// The same for a part of a segment, by offsets in bytes.
+    #[must_use]
+    pub fn rectangles_between(
+        &self,
+        state: &AllocatorState,
+        segment: usize,
+        (from, to): (f64, f64),
+        rows: Range<u32>,
+    ) -> Vec<[f64; 4]> {
+        let Some(found) = state.segments.get(segment) else {
+            return Vec::new();
+        };
         let mut runs = self.runs_in(rows.clone());
         let Some(run) = runs.find(|run| run.segment as usize == segment) else {
             return Vec::new();
@@ -332,22 +346,12 @@ impl StateLayout {
             .collect()
     }
 
-    /// The rows of pixels in which a segment is, if it is there: from … to.
+    /// The top of the line on which an offset of a segment is.
     #[must_use]
-    pub fn rows_of(&self, segment: usize) -> Option<(u32, u32)> {
+    pub fn line_of(&self, segment: usize, offset_bytes: u64) -> Option<u32> {
         let mut runs = self.runs.iter();
         let run = runs.find(|run| run.segment as usize == segment)?;
-        Some((run.y_px, self.bottom_of(run)))
-    }
-
-    /// The top of the line on which a block begins.
-    #[must_use]
-    pub fn line_of(&self, state: &AllocatorState, segment: usize, block: usize) -> Option<u32> {
-        let found = state.segments.get(segment)?;
-        let (from, _) = offsets(found, found.blocks.get(block)?);
-        let mut runs = self.runs.iter();
-        let run = runs.find(|run| run.segment as usize == segment)?;
-        let line = ((from / self.bytes_per_line()) as u32).min(run.lines - 1);
+        let line = ((offset_bytes as f64 / self.bytes_per_line()) as u32).min(run.lines - 1);
         Some(run.y_px + line * self.metrics.pitch_px())
     }
 }

@@ -188,7 +188,8 @@ proptest! {
                     bytes += (right - left) * layout.bytes_per_line() / f64::from(width_px);
                     rectangles.push(rectangle);
                 }
-                let top = layout.line_of(&state, row, place).unwrap();
+                let offset = segment.blocks[place].address - segment.address;
+                let top = layout.line_of(row, offset).unwrap();
                 prop_assert_eq!(f64::from(top), layout.rectangles(&state, row, place, 0..u32::MAX)[0][1]);
             }
         }

@@ -1,0 +1,357 @@
+//! The segments with their blocks: a canvas that stays in sight, with headings and outlines that scroll.
+
+use gloo::events::{EventListener, EventListenerOptions};
+use wasm_bindgen::JsCast;
+use web_sys::{
+    CanvasRenderingContext2d, Element, HtmlCanvasElement, ImageBitmap, MouseEvent, WheelEvent,
+};
+use yew::prelude::*;
+
+use super::notes::Notes;
+use super::summary::{Summary, group_head};
+use super::tip::tip;
+use crate::canvas::PlotArea;
+use crate::components::commands::use_commands;
+use crate::components::hooks::{Answered, use_answer, use_painted, use_plot_area};
+use crate::components::tooltip;
+use crate::engine::Session;
+use crate::protocol::Look;
+use crate::protocol::views::allocator::{
+    Answer, DrawState, Drawn, Outline, Question, RectCss, Tip, TipOn, Window,
+};
+use crate::state::choices::AllocatorChoices;
+use crate::state::{Action, Shared};
+use vramscope_core::ids::AllocationId;
+
+/// How much closer a click goes where several blocks share a pixel.
+const CLOSER: f64 = 8.0;
+/// How much closer one notch of the wheel goes.
+const NOTCH: f64 = 1.25;
+/// Air around a line that is scrolled to, CSS px.
+const AIR_CSS: f64 = 32.0;
+
+/// Properties of [`StatePicture`].
+#[derive(Properties, PartialEq)]
+pub(super) struct StatePictureProps {
+    pub(super) session: Session,
+    pub(super) look: Look,
+    pub(super) moment: u32,
+    pub(super) pinned: Option<AllocationId>,
+    pub(super) choices: AllocatorChoices,
+    pub(super) choose: Callback<AllocatorChoices>,
+}
+
+/// A picture at hand.
+#[derive(Clone, PartialEq)]
+struct Shown {
+    draw: DrawState,
+    answer: Shared<Answer>,
+    bitmap: Option<ImageBitmap>,
+}
+
+impl Shown {
+    fn of(answered: Answered<Question>) -> Option<Self> {
+        let Question::Draw(draw) = answered.question else {
+            return None;
+        };
+        Some(Self {
+            draw,
+            answer: answered.answer?,
+            bitmap: answered.attachment.dyn_into().ok(),
+        })
+    }
+
+    fn drawn(&self) -> Option<&Drawn> {
+        match &*self.answer {
+            Answer::Drawn(drawn) => Some(drawn),
+            _ => None,
+        }
+    }
+}
+
+/// See the module.
+#[component]
+pub(super) fn StatePicture(props: &StatePictureProps) -> Html {
+    let commands = use_commands();
+    let (scroller, canvas) = (use_node_ref(), use_node_ref());
+    let area = use_plot_area(&scroller);
+    let top = use_state_eq(|| 0.0_f64);
+    let at = use_state_eq(|| None::<(f64, f64)>);
+    // The place of the picture to bring to a place of its box, once it is drawn at another scale.
+    let wanted_top = use_mut_ref(|| None::<f64>);
+
+    let draw = area.map(|area| draw_state(props, area, *top));
+    let answered = use_answer(&props.session, draw.map(Question::Draw));
+    let shown = answered.and_then(Shown::of);
+    use_painted(
+        "allocator",
+        shown.as_ref().map(|shown| shown.answer.clone()),
+    );
+    use_canvas(&canvas, area, &shown, *top);
+    use_scrolling(&scroller, props, &shown, wanted_top.clone());
+
+    let hit = at
+        .zip(area)
+        .zip(draw)
+        .map(|((at, area), draw)| Question::Hit {
+            draw,
+            at_px: (at.0 * area.pixel_ratio, at.1 * area.pixel_ratio),
+        });
+    let hovered = use_answer(&props.session, hit);
+    let tip_now = hovered
+        .as_ref()
+        .and_then(|hovered| match hovered.answer.as_deref() {
+            Some(Answer::Tip(tip)) => tip.as_deref(),
+            _ => None,
+        });
+    let zoom = {
+        let (choices, choose) = (props.choices.clone(), props.choose.clone());
+        let top = *top;
+        Callback::from(move |(factor, y_css): (f64, f64)| {
+            let next = choices.zoomed(factor);
+            *wanted_top.borrow_mut() = Some((top + y_css) * next.zoom / choices.zoom - y_css);
+            choose.emit(next);
+        })
+    };
+    use_wheel_zoom(&scroller, zoom.clone());
+    let onscroll = {
+        let (top, scroller) = (top.setter(), scroller.clone());
+        Callback::from(move |_: Event| {
+            let place = scroller.cast::<Element>();
+            top.set(f64::from(place.map_or(0, |place| place.scroll_top())));
+        })
+    };
+    let onpointermove = {
+        let (at, scroller) = (at.setter(), scroller.clone());
+        Callback::from(move |event: PointerEvent| at.set(place(&scroller, &event)))
+    };
+    let onpointerleave = {
+        let at = at.setter();
+        Callback::from(move |_: PointerEvent| at.set(None))
+    };
+    let onclick = on_click(tip_now, &commands.dispatch, &zoom, &scroller);
+    let drawn = shown.as_ref().and_then(Shown::drawn);
+    let box_css = area.map_or((0.0, 0.0), |area| (area.box_width_css, area.box_height_css));
+    let height_css = drawn.map_or(0.0, |drawn| drawn.height_css).max(box_css.1);
+    let middle = box_css.1 / 2.0;
+    let on_zoom = zoom.reform(move |factor: f64| (factor, middle));
+    html! {
+        <div class="state-picture">
+            if let Some(drawn) = drawn {
+                <Summary total={drawn.total} zoom={props.choices.zoom} {on_zoom} />
+                <Notes misfits={drawn.misfits} check={drawn.check} has_segments={drawn.total.segments > 0} />
+            }
+            <div class="state-box">
+                <div class="state-scroll" ref={scroller} tabindex="0" role="img" aria-label={drawn.map(described)}
+                    data-moment={drawn.map(|drawn| drawn.moment.to_string())}
+                    data-reserved={drawn.map(|drawn| drawn.total.reserved_bytes.to_string())}
+                    {onscroll} {onpointermove} {onpointerleave} {onclick}>
+                    <div class="state-content" style={format!("height:{height_css}px")}>
+                        <canvas ref={canvas} style={format!("height:{}px", box_css.1)} />
+                        if let Some(drawn) = drawn {
+                            { for drawn.groups.iter().map(group_head) }
+                            { outline(&drawn.changed, "changed") }
+                            { outline(&drawn.pinned, "pinned") }
+                        }
+                        if let Some(tip) = tip_now { { rects(&tip.rects, "hovered") } }
+                    </div>
+                </div>
+                if let (Some(at), Some(now)) = (*at, tip_now) {
+                    <div class="tooltip state-tip" role="tooltip" style={tooltip::position(at, box_css)}>{ tip(now) }</div>
+                }
+            </div>
+        </div>
+    }
+}
+
+fn draw_state(props: &StatePictureProps, area: PlotArea, top: f64) -> DrawState {
+    let (width_px, height_px) = area.box_px();
+    DrawState {
+        look: props.look,
+        moment: props.moment,
+        window: Window {
+            width_px,
+            height_px,
+            pixel_ratio: area.pixel_ratio,
+            zoom: props.choices.zoom,
+            top_px: (top * area.pixel_ratio).round() as u32,
+        },
+        pinned: props.pinned,
+    }
+}
+
+/// What the picture says, for those who do not see it.
+fn described(drawn: &Drawn) -> String {
+    super::summary::sentence(&drawn.total)
+}
+
+fn place(scroller: &NodeRef, event: &MouseEvent) -> Option<(f64, f64)> {
+    let bounds = scroller.cast::<Element>()?.get_bounding_client_rect();
+    Some((
+        f64::from(event.client_x()) - bounds.left(),
+        f64::from(event.client_y()) - bounds.top(),
+    ))
+}
+
+/// A click pins a block; where several share the pixel it goes closer.
+fn on_click(
+    tip: Option<&Tip>,
+    dispatch: &Callback<Action>,
+    zoom: &Callback<(f64, f64)>,
+    scroller: &NodeRef,
+) -> Callback<MouseEvent> {
+    match tip.map(|tip| &tip.on) {
+        Some(TipOn::Block { preview, .. }) => {
+            let id = preview.allocation;
+            dispatch.reform(move |_| Action::Pin(id))
+        }
+        Some(TipOn::Several { .. }) => {
+            let (zoom, scroller) = (zoom.clone(), scroller.clone());
+            Callback::from(move |event: MouseEvent| {
+                if let Some((_, y_css)) = place(&scroller, &event) {
+                    zoom.emit((CLOSER, y_css));
+                }
+            })
+        }
+        _ => Callback::noop(),
+    }
+}
+
+fn outline(outline: &Outline, class: &'static str) -> Html {
+    rects(&outline.rects, class)
+}
+
+fn rects(rects: &[RectCss], class: &'static str) -> Html {
+    let rect = |[left, top, right, bottom]: &RectCss| {
+        let style = format!(
+            "left:{left}px;top:{top}px;width:{}px;height:{}px",
+            (right - left).max(2.0),
+            bottom - top
+        );
+        html! { <div class={classes!("state-outline", class)} {style} /> }
+    };
+    html! { { for rects.iter().map(rect) } }
+}
+
+/// Puts the bitmap on the canvas, moved by as much as was scrolled since it was asked for.
+#[hook]
+fn use_canvas(canvas: &NodeRef, area: Option<PlotArea>, shown: &Option<Shown>, top: f64) {
+    let canvas = canvas.clone();
+    use_effect_with((area, shown.clone(), top), move |(area, shown, top)| {
+        let canvas = canvas.cast::<HtmlCanvasElement>();
+        let (Some(canvas), Some(area), Some(shown)) = (canvas, area, shown) else {
+            return;
+        };
+        let size = area.box_px();
+        if (canvas.width(), canvas.height()) != size {
+            canvas.set_width(size.0);
+            canvas.set_height(size.1);
+        }
+        let context = canvas.get_context("2d").ok().flatten();
+        let context =
+            context.and_then(|context| context.dyn_into::<CanvasRenderingContext2d>().ok());
+        if let (Some(context), Some(bitmap)) = (context, &shown.bitmap) {
+            context.clear_rect(0.0, 0.0, f64::from(size.0), f64::from(size.1));
+            let now = (top * area.pixel_ratio).round();
+            let y_px = f64::from(shown.draw.window.top_px) - now;
+            // Fails only for a bitmap without pixels, which shows nothing anyway.
+            let _ = context.draw_image_with_image_bitmap(bitmap, 0.0, y_px);
+        }
+    });
+    // Bitmaps give their memory back when the next one is there.
+    let bitmap = shown.as_ref().and_then(|shown| shown.bitmap.clone());
+    use_effect_with(bitmap, |bitmap| {
+        let bitmap = bitmap.clone();
+        move || {
+            if let Some(bitmap) = bitmap {
+                bitmap.close();
+            }
+        }
+    });
+}
+
+/// Scrolls: to where the pointer was after zooming, to what was pinned, to what a step has changed.
+#[hook]
+fn use_scrolling(
+    scroller: &NodeRef,
+    props: &StatePictureProps,
+    shown: &Option<Shown>,
+    wanted_top: std::rc::Rc<std::cell::RefCell<Option<f64>>>,
+) {
+    let node = scroller.clone();
+    let zoom = shown.as_ref().map(|shown| shown.draw.window.zoom);
+    use_effect_with(zoom, move |_| {
+        let wanted = wanted_top.borrow_mut().take();
+        if let (Some(top), Some(element)) = (wanted, node.cast::<Element>()) {
+            element.set_scroll_top(top.max(0.0) as i32);
+        }
+    });
+    let drawn = shown.as_ref().and_then(Shown::drawn);
+    let is_now = drawn.is_some_and(|drawn| drawn.moment == props.moment);
+    let changed = drawn
+        .filter(|_| is_now)
+        .map(|drawn| (drawn.moment, drawn.changed.line_css));
+    let node = scroller.clone();
+    // A step keeps its place in sight; the first picture stays at its top.
+    let is_first = use_mut_ref(|| true);
+    use_effect_with(changed, move |changed| {
+        if let Some((_, Some(line))) = changed
+            && !std::mem::replace(&mut *is_first.borrow_mut(), false)
+        {
+            reveal(&node, *line);
+        }
+    });
+    let pinned = shown.as_ref().and_then(|shown| {
+        let drawn = shown.drawn()?;
+        Some((shown.draw.pinned?, drawn.pinned.line_css?))
+    });
+    let node = scroller.clone();
+    use_effect_with(pinned.map(|(id, _)| id), move |_| {
+        if let Some((_, line)) = pinned {
+            reveal(&node, line);
+        }
+    });
+}
+
+fn reveal(scroller: &NodeRef, (from, to): (f64, f64)) {
+    let Some(element) = scroller.cast::<Element>() else {
+        return;
+    };
+    let (top, height) = (
+        f64::from(element.scroll_top()),
+        f64::from(element.client_height()),
+    );
+    if from < top {
+        element.set_scroll_top((from - AIR_CSS).max(0.0) as i32);
+    } else if to > top + height {
+        element.set_scroll_top((to + AIR_CSS - height) as i32);
+    }
+}
+
+/// With Ctrl, or a pinch on a touchpad, the wheel zooms; without, it scrolls.
+#[hook]
+fn use_wheel_zoom(scroller: &NodeRef, zoom: Callback<(f64, f64)>) {
+    let latest = use_mut_ref(|| zoom.clone());
+    *latest.borrow_mut() = zoom;
+    let node = scroller.clone();
+    use_effect_with((), move |()| {
+        // Yew's own listener is passive: it could not keep the page from being zoomed.
+        let options = EventListenerOptions::enable_prevent_default();
+        let listener = node.cast::<Element>().map(|element| {
+            EventListener::new_with_options(&element, "wheel", options, move |event| {
+                let Some(event) = event.dyn_ref::<WheelEvent>() else {
+                    return;
+                };
+                if !(event.ctrl_key() || event.meta_key()) {
+                    return;
+                }
+                event.prevent_default();
+                if let Some((_, y_css)) = place(&node, event) {
+                    let notches = (-event.delta_y() / 100.0).clamp(-4.0, 4.0);
+                    latest.borrow().emit((NOTCH.powf(notches), y_css));
+                }
+            })
+        });
+        move || drop(listener)
+    });
+}

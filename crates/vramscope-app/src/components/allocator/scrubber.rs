@@ -1,0 +1,137 @@
+//! The strip of this view: the curves of the whole recording, along which the moment can be dragged.
+
+use web_sys::{Element, HtmlElement};
+use yew::prelude::*;
+
+use crate::components::commands::use_commands;
+use crate::components::hooks::{use_answer, use_plot_area};
+use crate::components::strip_picture;
+use crate::engine::Session;
+use crate::protocol::views::allocator::{Answer, Question};
+use crate::protocol::{Bounds, Look, Overview, Request};
+use crate::state::{Action, Shared};
+
+/// Properties of [`Scrubber`].
+#[derive(Properties, PartialEq)]
+pub(super) struct ScrubberProps {
+    pub(super) session: Session,
+    pub(super) look: Look,
+    /// The whole of the axis.
+    pub(super) bounds: Bounds,
+    pub(super) overview: Option<Shared<Overview>>,
+    /// Where the cursor is, if there is one.
+    pub(super) cursor_x: Option<f64>,
+}
+
+/// The strip.
+#[component]
+pub(super) fn Scrubber(props: &ScrubberProps) -> Html {
+    let node = use_node_ref();
+    let area = use_plot_area(&node);
+    let place = (props.session.clone(), props.look.device, props.look.axis);
+    let columns = area.map(|area| area.box_px().0);
+    use_effect_with((place, columns), |((session, device, axis), columns)| {
+        if let Some(columns) = *columns {
+            session.ask(&Request::Overview {
+                device: *device,
+                axis: *axis,
+                columns,
+            });
+        }
+    });
+    let picture = use_memo(
+        (props.overview.clone(), area, props.look.theme),
+        |(overview, area, theme)| {
+            let (overview, area) = overview.as_ref().zip(*area)?;
+            let svg = strip_picture::svg(overview, area, *theme);
+            Some(Html::from_html_unchecked(svg.into()))
+        },
+    );
+    let dragged = use_state_eq(|| None::<Question>);
+    use_moment_at(&props.session, (*dragged).clone());
+    let is_held = use_mut_ref(|| false);
+    let x_end = props.bounds.x_end;
+    let put = {
+        let (node, dragged, look) = (node.clone(), dragged.clone(), props.look);
+        move |event: &PointerEvent| {
+            let strip = node.cast::<Element>();
+            let strip = strip.map(|strip| strip.get_bounding_client_rect());
+            if let Some(strip) = strip {
+                let from_left = f64::from(event.client_x()) - strip.left();
+                let part = (from_left / strip.width().max(1.0)).clamp(0.0, 1.0);
+                let count = match &*dragged {
+                    Some(Question::MomentAt { count, .. }) => count.wrapping_add(1),
+                    _ => 0,
+                };
+                dragged.set(Some(Question::MomentAt {
+                    device: look.device,
+                    axis: look.axis,
+                    x: part * x_end,
+                    count,
+                }));
+            }
+        }
+    };
+    let onpointerdown = {
+        let (is_held, put) = (is_held.clone(), put.clone());
+        Callback::from(move |event: PointerEvent| {
+            if event.button() != 0 {
+                return;
+            }
+            *is_held.borrow_mut() = true;
+            if let Some(element) = event.target_dyn_into::<HtmlElement>() {
+                let _ = element.set_pointer_capture(event.pointer_id());
+            }
+            put(&event);
+        })
+    };
+    let onpointermove = {
+        let is_held = is_held.clone();
+        Callback::from(move |event: PointerEvent| {
+            if *is_held.borrow() {
+                put(&event);
+            }
+        })
+    };
+    let onpointerup = Callback::from(move |_: PointerEvent| *is_held.borrow_mut() = false);
+    let onlostpointercapture = onpointerup.clone();
+    let onpointercancel = onpointerup.clone();
+    let at = props
+        .cursor_x
+        .or_else(|| Some(props.overview.as_ref()?.peak_x));
+    let percent = at.map(|x| format!("left:{}%", (x / x_end * 100.0).clamp(0.0, 100.0)));
+    let has_reserved = props
+        .overview
+        .as_ref()
+        .is_some_and(|overview| !overview.reserved_bytes.is_empty());
+    html! {
+        <div class="strip">
+            <p class="key" aria-hidden="true">
+                if has_reserved { <span class="reserved">{ "reserved" }</span> }
+                <span class="active">{ "active" }</span>
+            </p>
+            <div class="field" ref={node} role="img" title="Click or drag: go to that moment"
+                aria-label="Active and reserved memory over the whole recording"
+                {onpointerdown} {onpointermove} {onpointerup} {onpointercancel} {onlostpointercapture}>
+                { (*picture).clone() }
+                if let Some(style) = percent { <div class="state-now" {style} /> }
+            </div>
+        </div>
+    }
+}
+
+/// Puts the cursor where the pointer was.
+#[hook]
+fn use_moment_at(session: &Session, question: Option<Question>) {
+    let commands = use_commands();
+    let answered = use_answer(session, question);
+    let found = answered.and_then(|answered| match answered.answer.as_deref() {
+        Some(Answer::Moment(Some(moment))) => Some((answered.question, *moment)),
+        _ => None,
+    });
+    use_effect_with(found, move |found| {
+        if let Some((_, moment)) = found {
+            commands.dispatch.emit(Action::Moment(*moment));
+        }
+    });
+}

@@ -1,0 +1,98 @@
+//! What is under the pointer, in a few lines.
+
+use vramscope_core::analysis::allocator_state::{
+    AllocatorState, BlockSizes, PlacedBlock, SegmentState, SizeClass,
+};
+use vramscope_view::allocator_picture::{StateHit, StateLayout};
+use vramscope_view::groups::pool_label;
+
+use super::super::super::describe;
+use super::super::super::document::{Device, Document};
+use super::{in_css, rows};
+use crate::protocol::views::allocator::{DrawState, Tip, TipOn, TipSegment};
+
+/// Call sites listed for what is thinner than a pixel.
+const CALL_SITES: usize = 3;
+
+/// What is at a place of the window; `None`: no segment.
+pub(super) fn tip(
+    document: &Document,
+    device: Device<'_>,
+    draw: &DrawState,
+    state: &AllocatorState,
+    layout: &StateLayout,
+    (x_px, y_px): (f64, f64),
+) -> Option<Tip> {
+    let y_px = y_px + f64::from(draw.window.top_px);
+    let StateHit::Blocks { segment, blocks } = layout.hit(state, x_px, y_px) else {
+        return None;
+    };
+    let found = &state.segments[segment];
+    let css = 1.0 / draw.window.pixel_ratio;
+    let (on, rects) = if blocks.len() == 1 {
+        let rects = layout.rectangles(state, segment, blocks.start, rows(&draw.window));
+        let on = one(document, device, &found.blocks[blocks.start])?;
+        (on, in_css(rects, css))
+    } else {
+        let several = several(document, device, state.moment, &found.blocks[blocks]);
+        (several, Vec::new())
+    };
+    Some(Tip {
+        on,
+        rects,
+        segment: segment_words(document, device, found),
+    })
+}
+
+fn one(document: &Document, device: Device<'_>, block: &PlacedBlock) -> Option<TipOn> {
+    let Some(id) = block.allocation else {
+        return Some(TipOn::Free {
+            address: block.address,
+            bytes: block.bytes,
+        });
+    };
+    Some(TipOn::Block {
+        preview: describe::preview(document, device, id)?,
+        usage: block.usage,
+        bytes: block.bytes,
+        rounding_bytes: block.rounding_bytes(),
+        source: BlockSizes::source(device.history, id),
+    })
+}
+
+fn several(document: &Document, device: Device<'_>, moment: u32, blocks: &[PlacedBlock]) -> TipOn {
+    let live = blocks.iter().filter_map(|block| block.allocation);
+    let free = blocks.iter().filter(|block| block.allocation.is_none());
+    TipOn::Several {
+        composition: describe::composition(document, device, moment, live, CALL_SITES),
+        free_blocks: free.clone().count() as u64,
+        free_bytes: free.map(|block| block.bytes).sum(),
+    }
+}
+
+fn segment_words(document: &Document, device: Device<'_>, segment: &SegmentState) -> TipSegment {
+    let class = segment.size_class.map(|class| match class {
+        SizeClass::Small => "small".to_owned(),
+        SizeClass::Large => "large".to_owned(),
+    });
+    let remarks = [
+        class,
+        segment.is_expandable.then(|| "expandable".to_owned()),
+        segment.pool.map(pool_label),
+        Some(describe::stream_label(document, segment.stream)),
+    ];
+    let sites = &document.words().call_sites;
+    let site = sites.of_stack(segment.stack);
+    TipSegment {
+        address: segment.address,
+        sums: segment.sums,
+        remarks: remarks.into_iter().flatten().collect(),
+        mapped_by: segment
+            .mapped_by
+            .map(|event| event.0 - device.history.first_event + 1),
+        site: match site.index() {
+            0 => String::new(),
+            _ => sites.get(site).label.clone(),
+        },
+    }
+}
