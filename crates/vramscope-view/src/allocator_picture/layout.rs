@@ -11,6 +11,9 @@ const MOST_HEIGHT_PX: f64 = 8_000_000.0;
 /// Halvings when the scale that fits is searched for: enough for a percent.
 const FIT_STEPS: usize = 16;
 
+/// How many quarters of their usual height lines have at most, where there are few.
+const MOST_QUARTERS: u32 = 12;
+
 /// The measures of a picture, in device px.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Metrics {
@@ -173,10 +176,10 @@ impl StateLayout {
         }
     }
 
-    /// The scale at which a state fits into a height, as bytes per line: as few as possible, but not so few
-    /// that a segment that is not expandable would take several lines.
+    /// The measures and the scale at which a state fills a height: as few bytes per line as possible, but
+    /// not so few that a segment that is not expandable would take several lines; then lines become higher.
     #[must_use]
-    pub fn fit(state: &AllocatorState, metrics: Metrics, height_px: u32) -> f64 {
+    pub fn fit(state: &AllocatorState, metrics: Metrics, height_px: u32) -> (Metrics, f64) {
         let segments = state.segments.iter();
         let largest = segments
             .filter(|segment| !segment.is_expandable)
@@ -186,19 +189,28 @@ impl StateLayout {
             largest.unwrap_or(0).max(1) as f64,
             (state.total.reserved_bytes.max(1) as f64) * 1.5,
         );
-        let fits = |bytes: f64| Self::of(state, metrics, bytes).height_px <= height_px;
-        if fits(too_few) {
-            return too_few.max(bounded(state, metrics, too_few));
+        let height = |metrics: Metrics, bytes: f64| Self::of(state, metrics, bytes).height_px;
+        if height(metrics, too_few) <= height_px {
+            let bytes = bounded(state, metrics, too_few);
+            let higher = |times: u32| Metrics {
+                line_px: metrics.line_px * times / 4,
+                ..metrics
+            };
+            let most = (5..=MOST_QUARTERS)
+                .rev()
+                .map(higher)
+                .find(|&metrics| height(metrics, bytes) <= height_px);
+            return (most.unwrap_or(metrics), bytes);
         }
         for _ in 0..FIT_STEPS {
             let middle = (too_few * enough).sqrt();
-            if fits(middle) {
+            if height(metrics, middle) <= height_px {
                 enough = middle;
             } else {
                 too_few = middle;
             }
         }
-        enough
+        (metrics, enough)
     }
 
     /// The scale: bytes on one line.

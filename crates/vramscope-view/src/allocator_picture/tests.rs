@@ -115,7 +115,7 @@ fn a_whole_that_fits() {
     let made: Vec<Made> = (0..200).map(|_| (2 << 20, 0, false, vec![])).collect();
     let state = state(&made);
     let metrics = Metrics::of_screen(900, 1.0);
-    let scale = StateLayout::fit(&state, metrics, 500);
+    let (metrics, scale) = StateLayout::fit(&state, metrics, 500);
     let layout = StateLayout::of(&state, metrics, scale);
     assert!(
         layout.height_px <= 500 && layout.height_px > 350,
@@ -123,8 +123,11 @@ fn a_whole_that_fits() {
         layout.height_px
     );
     assert!((layout.bytes_per_line() - scale).abs() < 1.0);
+    let few = self::state(&[(1 << 30, 0, false, vec![])]);
+    let (higher, _) = StateLayout::fit(&few, metrics, 500);
+    assert_eq!(higher.line_px, 3 * metrics.line_px);
     let nothing = AllocatorState::default();
-    assert!(StateLayout::fit(&nothing, metrics, 500).is_finite());
+    assert!(StateLayout::fit(&nothing, metrics, 500).1.is_finite());
     assert_eq!(StateLayout::of(&nothing, metrics, f64::NAN).height_px, 0);
     let huge = self::state(&[(u64::MAX >> 1, 0, true, vec![])]);
     assert!(StateLayout::of(&huge, metrics, 1.0).height_px < 9_000_000);

@@ -133,7 +133,7 @@ fn event_row(line: &EventLine) -> Html {
         <div class="event" title={title.join("\n")}>
             <span class="number muted">{ display::count(u64::from(event.number) + 1) }</span>
             <span class={classes!("word", kind)}>{ event.word.replace('_', " ") }</span>
-            <span class="number size">{ sign }{ display::bytes(event.bytes) }</span>
+            <span class="number amount">{ sign }{ display::bytes(event.bytes) }</span>
             <span class="time muted number">{ time }</span>
             <span class="name mono muted">{ what }</span>
             <span class="grow">{ site_label(&line.site) }</span>

@@ -30,6 +30,7 @@ pub(super) fn AllocatorView(props: &ViewProps) -> Html {
     let commands = use_commands();
     let facts = props.file.facts();
     let (peak, last) = facts.map_or((0, 0), |facts| (facts.peak_moment, facts.events));
+    let capacity_bytes = facts.and_then(|facts| props.choices.lanes.known_capacity(facts));
     let moment = props.view.cursor_moment().unwrap_or(peak).min(last);
     let keys = Keys {
         moment,
@@ -49,7 +50,7 @@ pub(super) fn AllocatorView(props: &ViewProps) -> Html {
     html! {
         <section class="view allocator" aria-label="State" {onkeydown}>
             <Scrubber session={props.session.clone()} look={props.look} bounds={props.bounds}
-                overview={props.view.overview.clone()} cursor_x={props.view.cursor_x()} />
+                overview={props.view.overview.clone()} {capacity_bytes} cursor_x={props.view.cursor_x()} />
             <div class="state-panes">
                 <Events session={props.session.clone()} look={props.look} {moment} {last}
                     has_search={props.look.filter.0 != 0} ooms={facts.map_or(0, |facts| facts.ooms)}

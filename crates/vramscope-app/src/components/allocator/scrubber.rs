@@ -5,7 +5,7 @@ use yew::prelude::*;
 
 use crate::components::commands::use_commands;
 use crate::components::hooks::{use_answer, use_plot_area};
-use crate::components::strip_picture;
+use crate::components::strip_picture::{self, StripLines};
 use crate::engine::Session;
 use crate::protocol::views::allocator::{Answer, Question};
 use crate::protocol::{Bounds, Look, Overview, Request};
@@ -19,6 +19,8 @@ pub(super) struct ScrubberProps {
     /// The whole of the axis.
     pub(super) bounds: Bounds,
     pub(super) overview: Option<Shared<Overview>>,
+    /// The device's capacity, where it is known.
+    pub(super) capacity_bytes: Option<u64>,
     /// Where the cursor is, if there is one.
     pub(super) cursor_x: Option<f64>,
 }
@@ -40,10 +42,19 @@ pub(super) fn Scrubber(props: &ScrubberProps) -> Html {
         }
     });
     let picture = use_memo(
-        (props.overview.clone(), area, props.look.theme),
-        |(overview, area, theme)| {
+        (
+            props.overview.clone(),
+            area,
+            props.look.theme,
+            props.capacity_bytes,
+        ),
+        |(overview, area, theme, capacity_bytes)| {
             let (overview, area) = overview.as_ref().zip(*area)?;
-            let svg = strip_picture::svg(overview, area, *theme);
+            let lines = StripLines {
+                steps: &[],
+                capacity_bytes: *capacity_bytes,
+            };
+            let svg = strip_picture::svg(overview, &lines, area, *theme);
             Some(Html::from_html_unchecked(svg.into()))
         },
     );

@@ -31,6 +31,7 @@ pub(super) fn Summary(props: &SummaryProps) -> Html {
     let zoom = |factor: f64| props.on_zoom.reform(move |_: MouseEvent| factor);
     html! {
         <div class="state-summary">
+            <div class="state-sums">
             <span class="state-sum whole" title={sentence(total)}>
                 { "allocated " }<b>{ display::bytes(total.allocated_bytes) }</b>
                 <span class="muted">{ " of reserved " }</span><b>{ display::bytes(total.reserved_bytes) }</b>
@@ -45,7 +46,7 @@ pub(super) fn Summary(props: &SummaryProps) -> Html {
             <span class="state-sum" title="A request beyond it needs new memory from CUDA. Only the same pool and stream can use it: see the headings.">
                 { "largest free block " }<b>{ display::bytes(total.largest_free_bytes) }</b>
             </span>
-            <span class="grow" />
+            </div>
             <span class="state-zoom">
                 <button type="button" class="square" title="Farther (−)" disabled={props.zoom <= 1.0} onclick={zoom(1.0 / 1.5)}>{ "−" }</button>
                 <button type="button" class="square" title="Closer (+, or Ctrl and the wheel)" onclick={zoom(1.5)}>{ "+" }</button>

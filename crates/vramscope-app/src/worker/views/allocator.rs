@@ -40,8 +40,8 @@ struct Walk {
     device: DeviceIndex,
     stepper: Stepper,
     check: FinalCheck,
-    /// For these measures and this height: bytes per line where all fits.
-    scale: Option<(Metrics, u32, f64)>,
+    /// For these measures and this height: the measures and bytes per line where all fits.
+    scale: Option<(Metrics, u32, (Metrics, f64))>,
 }
 
 /// The answer, with what travels beside it; `None` if there is nothing to say.
@@ -117,7 +117,8 @@ impl Cache {
             window.width_px.clamp(1, MOST_PX),
             window.pixel_ratio.clamp(0.1, 16.0),
         );
-        let fitting = walk.scale(document, device, metrics, window.height_px.min(MOST_PX));
+        let (metrics, fitting) =
+            walk.scale(document, device, metrics, window.height_px.min(MOST_PX));
         let zoom = if window.zoom >= 1.0 { window.zoom } else { 1.0 };
         Some(StateLayout::of(
             walk.stepper.state(),
@@ -181,7 +182,7 @@ impl Walk {
         device: Device<'_>,
         metrics: Metrics,
         height_px: u32,
-    ) -> f64 {
+    ) -> (Metrics, f64) {
         if let Some((known, height, scale)) = self.scale
             && (known, height) == (metrics, height_px)
         {
