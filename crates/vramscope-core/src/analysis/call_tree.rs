@@ -6,6 +6,7 @@
 //! a tree ([`CallTree`]), which is columns in depth-first order. Nothing recurses; what hostile stacks could
 //! grow is bounded, and said ([`CallTree::cut_paths`]).
 
+mod folded;
 mod functions;
 mod paths;
 mod stack_sums;
@@ -18,6 +19,7 @@ use foldhash::fast::RandomState;
 use serde::{Deserialize, Serialize};
 
 use super::frame_groups::GroupId;
+pub use folded::folded;
 pub use functions::{FunctionTotal, functions};
 pub use paths::Paths;
 pub use stack_sums::{StackSums, TreeOptions};

@@ -5,14 +5,15 @@ use yew::prelude::*;
 
 use super::sums;
 use super::window::use_keys_on_show;
+use crate::browser::download;
 use crate::canvas::{PlotArea, draw_flame};
 use crate::components::hooks::{use_answer, use_painted, use_plot_area};
 use crate::components::tooltip;
 use crate::engine::Session;
-use crate::protocol::ThemeName;
 use crate::protocol::views::flame::{
     About, Answer, FlameScene, NodeKey, Question, Told, TrailStep, TreeKind, Wanted,
 };
+use crate::protocol::{Slot, ThemeName};
 use crate::state::Shared;
 use vramscope_view::flame::{FlameCell, ROW_CSS, Shape, Step, share_text, weight_text};
 
@@ -172,6 +173,7 @@ pub(super) fn FlameChart(props: &FlameChartProps) -> Html {
         let style = tooltip::position(pointed.at, box_css);
         html! { <div class="tooltip" role="tooltip" {style}>{ sums::of_cell(&drawn.about, &drawn.answer, cell) }</div> }
     });
+    // Each place always has a node: an optional one would shift its neighbours onto each other's elements.
     html! {
         <>
         if props.has_head { { head(props, drawn.as_ref()) } }
@@ -182,10 +184,10 @@ pub(super) fn FlameChart(props: &FlameChartProps) -> Html {
                 {onscroll} {onpointermove} {onpointerleave} {onclick} {onkeydown}>
                 <div class="flame-content" style={format!("height:{content_css}px")}>
                     <canvas ref={canvas} style={format!("height:{}px", box_css.1)} />
-                    { outline }
+                    { outline.unwrap_or_default() }
                 </div>
             </div>
-            { tip }
+            { tip.unwrap_or_default() }
             if drawn.as_ref().is_some_and(|drawn| drawn.answer.total.weight == 0) {
                 <p class="flame-empty muted">{ nothing(&props.tree) }</p>
             }
@@ -379,5 +381,34 @@ fn head(props: &FlameChartProps, drawn: Option<&Drawn>) -> Html {
             </>
         }
     });
-    html! { <div class="flame-head">{ sums::whole(about, answer) }<span class="grow" />{ focus }</div> }
+    html! { <div class="flame-head">{ sums::whole(about, answer) }<span class="grow" />{ focus.unwrap_or_default() }{ folded_button(&props.session, about, props.theme, &props.tree) }</div> }
+}
+
+/// Questions asked by a click: never at the same time as another of the same kind.
+const SLOT: Slot = Slot::MAX - 1;
+
+/// Offers the tree to other programs.
+pub(super) fn folded_button(
+    session: &Session,
+    about: &About,
+    theme: ThemeName,
+    tree: &TreeKind,
+) -> Html {
+    let (session, tree) = (session.clone(), tree.clone());
+    let question = Question {
+        about: about.clone(),
+        theme,
+        wanted: Wanted::Folded { tree },
+    };
+    let onclick = Callback::from(move |_: MouseEvent| {
+        let name = format!("{}.folded.txt", session.name());
+        session.ask_for(SLOT, question.clone().into(), move |answer, text| {
+            if answer.is_some() && !text.is_null() {
+                download::save(&name, "text/plain", &text);
+            }
+        });
+    });
+    html! {
+        <button type="button" class="outlined" title="Download as folded stacks, which other flame graph programs read" {onclick}>{ "Folded text" }</button>
+    }
 }

@@ -4,6 +4,7 @@ use std::rc::Rc;
 
 use yew::prelude::*;
 
+use super::chart::folded_button;
 use super::sums;
 use super::window::{ROW_PX, reveal, use_keys_on_show, use_window};
 use crate::components::hooks::{use_answer, use_painted};
@@ -127,7 +128,10 @@ pub(super) fn TreeTable(props: &TreeTableProps) -> Html {
     html! {
         <>
         <div class="flame-head">
-            if let Some(answer) = &answer { { sums::whole(&about, answer) } } else { <span class="muted">{ "Adding up…" }</span> }
+            if let Some(answer) = &answer {
+                { sums::whole(&about, answer) }<span class="grow" />
+                { folded_button(&props.session, &about, props.theme, &props.tree) }
+            } else { <span class="muted">{ "Adding up…" }</span> }
         </div>
         <div class="flame-table" role="treegrid" aria-label="Call tree" ref={list} tabindex="0" data-scrolls="" {onscroll} {onkeydown}>
             { columns(&about) }

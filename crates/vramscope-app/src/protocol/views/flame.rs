@@ -93,6 +93,11 @@ pub enum Wanted {
         /// How many at most.
         count: u32,
     },
+    /// A tree as folded stacks, for other programs. Answered by [`Told::Folded`].
+    Folded {
+        /// Which tree.
+        tree: TreeKind,
+    },
     /// All functions. Answered by [`Told::Functions`].
     Functions {
         /// In which order.
@@ -180,6 +185,8 @@ pub enum Told {
         /// Those that are open.
         open: Vec<NodeKey>,
     },
+    /// See [`Wanted::Folded`]; the text is attached. Nothing is, where it would be too long.
+    Folded,
     /// See [`Wanted::Functions`].
     Functions {
         /// How many rows there are.

@@ -7,7 +7,7 @@ use std::collections::HashSet;
 use std::rc::Rc;
 
 use vramscope_core::analysis::call_tree::{
-    CallTree, FunctionTotal, Paths, StackSums, TreeOptions, functions,
+    CallTree, FunctionTotal, Paths, StackSums, TreeOptions, folded, functions,
 };
 use vramscope_core::analysis::frame_groups::{
     FoldPatterns, FrameGroups, GroupId, GroupOptions, GroupTable,
@@ -41,8 +41,7 @@ pub(super) fn answer(
     document: &Document,
     cache: &mut Cache,
 ) -> Option<(Answer, Extra)> {
-    let answer = cache.answer(document, question)?;
-    Some((answer, Extra::Nothing))
+    cache.answer(document, question)
 }
 
 /// Names of frames.
@@ -73,7 +72,7 @@ struct Tree {
 }
 
 impl Cache {
-    fn answer(&mut self, document: &Document, question: &Question) -> Option<Answer> {
+    fn answer(&mut self, document: &Document, question: &Question) -> Option<(Answer, Extra)> {
         let about = &question.about;
         self.group(document, about);
         self.colour(document, question.theme);
@@ -92,7 +91,13 @@ impl Cache {
             cut += tree.tree.cut_paths;
             tree
         };
+        let mut extra = Extra::Nothing;
         let told = match &question.wanted {
+            Wanted::Folded { tree } => {
+                let text = folded(&of_tree(selected, tree).tree, shown.table);
+                extra = text.map_or(Extra::Nothing, |text| Extra::Bytes(text.into_bytes()));
+                Told::Folded
+            }
             Wanted::Picture {
                 tree,
                 focus,
@@ -110,12 +115,13 @@ impl Cache {
                 count,
             } => selected.functions(&shown, *order, (*first, *count)),
         };
-        Some(Answer {
+        let answer = Answer {
             total,
             whole,
             cut,
             told,
-        })
+        };
+        Some((answer, extra))
     }
 
     fn group(&mut self, document: &Document, about: &About) {

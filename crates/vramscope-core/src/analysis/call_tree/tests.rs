@@ -310,6 +310,30 @@ fn hostile_depth_and_breadth_are_bounded() {
 }
 
 #[test]
+fn folded_stacks_have_every_path_and_its_weight() {
+    let file = file(
+        &[
+            (false, 8, vec![1, 0]),
+            (false, 4, vec![0]),
+            (false, 2, vec![]),
+        ],
+        false,
+    );
+    let snapshot = crate::decode(file.as_bytes()).unwrap();
+    let mut table = GroupTable::default();
+    let classes = FrameClasses::of(&snapshot);
+    let groups = FrameGroups::of(&snapshot, &classes, &GroupOptions::default(), &mut table);
+    let history = History::of(&snapshot, 0);
+    let sites = CallSites::of(&snapshot, &classes, std::slice::from_ref(&history));
+    let sums = StackSums::of(&snapshot, &history, &sites, &FOUR);
+    let tree = CallTree::top_down(&Paths::of(&snapshot, &groups, &sums));
+    assert_eq!(
+        folded(&tree, &table).unwrap(),
+        "a.py f0 4\na.py f0;a.py f1 8\nno stack recorded 2\n"
+    );
+}
+
+#[test]
 fn nothing_selected_is_a_bare_root() {
     let case = Case::new(&file(&[], false), &GroupOptions::default());
     let paths = case.paths(&FOUR);
