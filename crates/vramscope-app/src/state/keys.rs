@@ -118,6 +118,21 @@ pub const HELP: [(&str, &[HelpLine]); 6] = [
         )],
     ),
     (
+        "Flame graph",
+        &[
+            (
+                &["click"],
+                "show only this and what is below it; a box above goes back there",
+            ),
+            (
+                &["←", "→", "↑", "↓"],
+                "go from box to box or row to row; open and close rows",
+            ),
+            (&["Enter"], "as a click"),
+            (&["Backspace", "Escape"], "back by one step; all again"),
+        ],
+    ),
+    (
         "Files",
         &[
             (&["O"], "open files; dropping them anywhere does too"),

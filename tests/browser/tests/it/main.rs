@@ -2,6 +2,7 @@
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
 mod files;
+mod flame;
 mod harness;
 mod keyboard;
 mod loading;
