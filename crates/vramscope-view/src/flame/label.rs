@@ -30,7 +30,7 @@ pub fn fit(label: &str, width_px: f64, font_px: f64) -> String {
 fn function(label: &str) -> &str {
     let is_named = |text: &&str| !text.is_empty();
     if let Some((place, function)) = label.split_once(' ') {
-        let is_place = place.contains('/') || place.contains(".py");
+        let is_place = place.contains('/') || (place.contains('.') && !place.contains("::"));
         return if is_place {
             last_scopes(function)
         } else {
@@ -67,6 +67,8 @@ mod tests {
         assert_eq!(fit("at::_ops::mm::call", width(9), 10.0), "mm::call");
         assert_eq!(fit("torch/nn/linear.py", width(9), 10.0), "linear.py");
         assert_eq!(fit("no stack recorded", width(9), 10.0), "no stack…");
+        let native = "Alloc.cpp c10::cuda::Alloc::malloc";
+        assert_eq!(fit(native, width(20), 10.0), "Alloc::malloc");
         assert_eq!(fit(label, f64::NAN, 10.0), "");
         assert_eq!(fit(label, -1.0, 0.0), "");
     }

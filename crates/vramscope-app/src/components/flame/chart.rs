@@ -371,11 +371,11 @@ fn head(props: &FlameChartProps, drawn: Option<&Drawn>) -> Html {
                 <span class="flame-focus" title={label.clone()}>
                     { crate::components::site_label::site_label(&label) }
                 </span>
-                <span class="flame-share">{ format!("{}, {} of all", weight_text(about.weight, sums.weight), share_text(sums.weight, answer.whole.weight)) }</span>
+                <span class="flame-share" title="what is in focus, and its share of all">{ format!("{}, {}", weight_text(about.weight, sums.weight), share_text(sums.weight, answer.whole.weight)) }</span>
                 <button type="button" class="outlined" title="Show what is above (Backspace)" onclick={up}>{ "Up" }</button>
                 <button type="button" class="outlined" title="Show everything (Escape)" onclick={all}>{ "All" }</button>
                 if last.is_code {
-                    <button type="button" class="outlined" title="Search for what has this on its stack, in all views" onclick={search}>{ "Search for it" }</button>
+                    <button type="button" class="outlined" title="Search for what has this on its stack, in all views" onclick={search}>{ "Search" }</button>
                     <button type="button" class="outlined" title="Who calls it, and what it calls, wherever it is" onclick={sandwich}>{ "Sandwich" }</button>
                 }
             </>
@@ -409,6 +409,6 @@ pub(super) fn folded_button(
         });
     });
     html! {
-        <button type="button" class="outlined" title="Download as folded stacks, which other flame graph programs read" {onclick}>{ "Folded text" }</button>
+        <button type="button" class="outlined" title="Download as folded stacks, which other flame graph programs read" {onclick}>{ "Folded" }</button>
     }
 }

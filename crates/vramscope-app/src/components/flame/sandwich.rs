@@ -108,7 +108,7 @@ fn head(props: &SandwichProps, function: &str) -> Html {
     html! {
         <>
             <span class="flame-focus" title={function.to_owned()}>{ site_label(function) }</span>
-            <button type="button" class="outlined" title="Search for what has this on its stack, in all views" onclick={search}>{ "Search for it" }</button>
+            <button type="button" class="outlined" title="Search for what has this on its stack, in all views" onclick={search}>{ "Search" }</button>
         </>
     }
 }
