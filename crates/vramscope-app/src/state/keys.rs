@@ -38,7 +38,7 @@ pub enum Command {
 pub type HelpLine = (&'static [&'static str], &'static str);
 
 /// All keys and gestures, by topic.
-pub const HELP: [(&str, &[HelpLine]); 6] = [
+pub const HELP: [(&str, &[HelpLine]); 7] = [
     (
         "Look around",
         &[
