@@ -137,12 +137,12 @@ impl LanesPicture<'_> {
         let several = format!(
             "×{} {}",
             display::count(u64::from(shown.item.count)),
-            shown.name
+            shown.label
         );
         let label = if shown.item.count > 1 {
             &several
         } else {
-            &shown.name
+            &shown.label
         };
         if let Some(label) = elided(label.trim_end(), (end - start) / ratio) {
             context.set_fill_style_str(&css_colour(theme.text));
@@ -181,42 +181,7 @@ fn draw_mark(
     context.set_stroke_style_str(&colour);
     context.set_line_width(ratio.max(1.0));
     context.begin_path();
-    match mark.kind {
-        MarkerKind::Oom | MarkerKind::SegmentFree | MarkerKind::SegmentUnmap => {
-            polygon(
-                context,
-                &[
-                    (x - half, middle - half * 0.8),
-                    (x + half, middle - half * 0.8),
-                    (x, middle + half * 0.8),
-                ],
-            );
-        }
-        MarkerKind::SegmentAlloc | MarkerKind::SegmentMap => {
-            polygon(
-                context,
-                &[
-                    (x - half, middle + half * 0.8),
-                    (x + half, middle + half * 0.8),
-                    (x, middle - half * 0.8),
-                ],
-            );
-        }
-        MarkerKind::Snapshot => {
-            polygon(
-                context,
-                &[
-                    (x - half, middle),
-                    (x, middle - half),
-                    (x + half, middle),
-                    (x, middle + half),
-                ],
-            );
-        }
-        MarkerKind::Annotate => {
-            let _ = context.arc(x, middle, half * 0.7, 0.0, std::f64::consts::TAU);
-        }
-    }
+    trace_symbol(context, mark.kind, (x, middle), half);
     // Given back: hollow.
     if matches!(
         mark.kind,
@@ -225,6 +190,39 @@ fn draw_mark(
         context.stroke();
     } else {
         context.fill();
+    }
+}
+
+/// Adds a kind's symbol to the path; it is `2 · half` wide.
+fn trace_symbol(
+    context: &CanvasRenderingContext2d,
+    kind: MarkerKind,
+    (x, y): (f64, f64),
+    half: f64,
+) {
+    let flat = half * 0.8;
+    match kind {
+        MarkerKind::Oom | MarkerKind::SegmentFree | MarkerKind::SegmentUnmap => {
+            polygon(
+                context,
+                &[(x - half, y - flat), (x + half, y - flat), (x, y + flat)],
+            );
+        }
+        MarkerKind::SegmentAlloc | MarkerKind::SegmentMap => {
+            polygon(
+                context,
+                &[(x - half, y + flat), (x + half, y + flat), (x, y - flat)],
+            );
+        }
+        MarkerKind::Snapshot => {
+            polygon(
+                context,
+                &[(x - half, y), (x, y - half), (x + half, y), (x, y + half)],
+            );
+        }
+        MarkerKind::Annotate => {
+            let _ = context.arc(x, y, half * 0.7, 0.0, std::f64::consts::TAU);
+        }
     }
 }
 

@@ -6,7 +6,8 @@ use super::{PlotArea, context_2d, css_colour};
 use crate::protocol::views::lanes::{Shown, ShownPool};
 use crate::protocol::{Axis, ThemeName};
 use vramscope_core::units::Bytes;
-use vramscope_view::colour::ordinal_colour;
+use vramscope_view::colour::{Rgb, ordinal_colour};
+use vramscope_view::groups::pool_label;
 use vramscope_view::reserved::Curve;
 use vramscope_view::ruler::Ruler;
 use vramscope_view::theme::Theme;
@@ -116,7 +117,7 @@ impl LinesPicture<'_> {
         context.set_line_width(1.5 * ratio);
         context.stroke();
         let last = curve.bytes.last().copied().unwrap_or(0);
-        self.words(context, "reserved", last, theme.reserved, ratio);
+        self.words(context, "reserved", last, (theme.reserved, "right"), ratio);
     }
 
     fn draw_capacity(
@@ -135,16 +136,17 @@ impl LinesPicture<'_> {
             ratio.round().max(1.0),
         );
         let words = format!("capacity {}", Bytes(bytes));
-        self.words(context, &words, bytes, theme.capacity, ratio);
+        // On the left: what failed stands where the recording ends, more often than not.
+        self.words(context, &words, bytes, (theme.capacity, "left"), ratio);
     }
 
-    /// Words at the right end of a line, above it, where it is in sight.
+    /// Words at the left or right end of a line, above it, where it is in sight.
     fn words(
         &self,
         context: &CanvasRenderingContext2d,
         words: &str,
         bytes: u64,
-        colour: vramscope_view::colour::Rgb,
+        (colour, side): (Rgb, &str),
         ratio: f64,
     ) {
         let y = self.view.y_px(bytes as f64);
@@ -152,7 +154,7 @@ impl LinesPicture<'_> {
             return;
         }
         let below = y < 16.0 * ratio;
-        context.set_text_align("right");
+        context.set_text_align(side);
         context.set_text_baseline(if below { "top" } else { "bottom" });
         context.set_fill_style_str(&css_colour(colour));
         let y = if below {
@@ -160,7 +162,12 @@ impl LinesPicture<'_> {
         } else {
             y - 2.0 * ratio
         };
-        let _ = context.fill_text(words, f64::from(self.view.width_px) - 4.0 * ratio, y);
+        let air = 4.0 * ratio;
+        let x = match side {
+            "left" => air,
+            _ => f64::from(self.view.width_px) - air,
+        };
+        let _ = context.fill_text(words, x, y);
     }
 
     fn draw_pool(
@@ -184,6 +191,40 @@ impl LinesPicture<'_> {
         context.set_stroke_style_str(&colour);
         context.set_line_width(ratio);
         context.stroke();
+        self.name_pool(context, pool, ratio, theme);
+    }
+
+    /// The pool's name at the right end of its envelope, where that is high enough.
+    fn name_pool(
+        &self,
+        context: &CanvasRenderingContext2d,
+        pool: &ShownPool,
+        ratio: f64,
+        theme: &Theme,
+    ) {
+        let ends = (
+            pool.envelope.low_bytes.last(),
+            pool.envelope.high_bytes.last(),
+        );
+        let (Some(&low), Some(&high)) = ends else {
+            return;
+        };
+        let (top, bottom) = (self.view.y_px(high as f64), self.view.y_px(low as f64));
+        let middle = (top + bottom) / 2.0;
+        let is_seen = (0.0..f64::from(self.view.height_px)).contains(&middle);
+        if bottom - top < 15.0 * ratio || !is_seen {
+            return;
+        }
+        let stream = match pool.stream_number {
+            0 => String::new(),
+            number => format!(", stream {number}"),
+        };
+        let name = format!("{}{stream}: held, not used", pool_label(pool.pool));
+        context.set_text_align("right");
+        context.set_text_baseline("middle");
+        context.set_fill_style_str(&css_colour(theme.text));
+        let right = f64::from(self.view.width_px) - 4.0 * ratio;
+        let _ = context.fill_text(&name, right, middle);
     }
 
     fn draw_ruler(

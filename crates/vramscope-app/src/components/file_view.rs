@@ -115,7 +115,8 @@ fn ReadyFile(props: &ReadyFileProps) -> Html {
             <main class="workspace">
                 <Rail view={state.view} />
                 { center }
-                <DetailsPanel session={session.clone()} {look} facts={facts.clone()} view={view.clone()} lanes={state.choices.lanes}
+                <DetailsPanel session={session.clone()} {look} facts={facts.clone()} view={view.clone()} lanes={state.view.picture().map(|_| state.choices.lanes)}
+                    search={state.search.text.clone()}
                     is_open={state.details_open} width_px={state.details_width_px} />
             </main>
         </>

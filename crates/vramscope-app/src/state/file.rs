@@ -88,14 +88,19 @@ impl Tab {
 
 impl OpenFile {
     fn new(opened: Opened) -> Self {
-        let views = opened.devices.iter().map(DeviceView::new).collect();
+        let lanes = LanesChoices::default();
+        let whole = |facts| lanes.bounds(facts, Picture::Timeline, Axis::Events);
+        let views = opened.devices.iter();
+        let views = views
+            .map(|facts| DeviceView::new(facts, &whole(facts)))
+            .collect();
         Self {
             opened: Shared::new(opened),
             device: 0,
             axis: Axis::Events,
             picture: Picture::Timeline,
             views,
-            lanes: LanesChoices::default(),
+            lanes,
             dismissed: Vec::new(),
         }
     }
@@ -171,12 +176,11 @@ impl OpenFile {
 
     /// Something else is drawn over the picture; where all heights were shown, they still are.
     pub(super) fn choose_lines(&mut self, lanes: LanesChoices) {
-        let before = self.bounds();
-        self.lanes = lanes;
-        if let (Some(before), Some(after)) = (before, self.bounds())
-            && let Some(view) = self.view_mut()
-        {
-            view.fit_heights(&before, &after);
+        let before = std::mem::replace(&mut self.lanes, lanes);
+        let (picture, axis) = (self.picture, self.axis);
+        for (facts, view) in self.opened.devices.iter().zip(&mut self.views) {
+            let after = lanes.bounds(facts, picture, axis);
+            view.fit_heights(&before.bounds(facts, picture, axis), &after);
         }
     }
 

@@ -205,7 +205,7 @@ pub fn parse_bytes(text: &str) -> Option<u64> {
         _ => return None,
     };
     let bytes = number * unit as f64;
-    (bytes >= 1.0 && bytes < 1e18).then_some(bytes.round() as u64)
+    (1.0..1e18).contains(&bytes).then_some(bytes.round() as u64)
 }
 
 fn capital(text: &str) -> String {

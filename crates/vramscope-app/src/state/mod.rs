@@ -14,6 +14,7 @@ mod file;
 pub mod gesture;
 pub mod keys;
 pub mod lane_words;
+pub mod legend;
 mod navigation;
 pub mod permalink;
 pub mod search_box;
@@ -372,10 +373,7 @@ impl State {
             }
             Action::Choose(chosen) => self.choices.take(chosen),
             Action::Walk(up) => self.edit_file(|file| file.walk(up)),
-            Action::Walked(to) => {
-                self.edit_view(|view| view.walked(to));
-                self.details_open |= to.is_some();
-            }
+            Action::Walked(to) => self.walked(to),
             Action::Moment(moment) => self.edit_file(|file| file.go_to_moment(moment)),
             Action::SelectMoments(moments) => self.edit_view(|view| view.select_moments(moments)),
             Action::Restore(link) => self.restore(*link),
@@ -408,6 +406,11 @@ impl State {
             Action::DismissNote(note) => self.edit_file(|file| file.dismiss_note(note)),
             Action::RestoreNotes => self.edit_file(OpenFile::restore_notes),
         }
+    }
+
+    fn walked(&mut self, to: Option<AllocationId>) {
+        self.edit_view(|view| view.walked(to));
+        self.details_open |= to.is_some();
     }
 
     fn show(&mut self, view: ViewKind) {

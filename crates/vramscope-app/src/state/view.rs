@@ -160,9 +160,9 @@ pub struct DeviceView {
 }
 
 impl DeviceView {
-    pub(super) fn new(facts: &DeviceFacts) -> Self {
+    pub(super) fn new(facts: &DeviceFacts, whole: &Bounds) -> Self {
         Self {
-            region: navigation::whole(&facts.axes.bounds(Axis::Events)),
+            region: navigation::whole(whole),
             cursor: None,
             range: None,
             hovered: None,

@@ -139,7 +139,17 @@ pub fn elided(label: &str, width_css: f64) -> Option<String> {
     if length <= letters {
         return (length > 0).then(|| label.to_owned());
     }
-    (letters >= 3).then(|| label.chars().take(letters - 1).chain(['…']).collect())
+    if letters < 3 {
+        return None;
+    }
+    // The number of a step says more than its name.
+    let is_tail = |c: char| c.is_ascii_digit() || c == '#';
+    let tail_bytes = label.len() - label.trim_end_matches(is_tail).len();
+    if tail_bytes > 0 && !label.contains('·') {
+        let tail: Vec<char> = label.chars().rev().take(letters - 1).collect();
+        return Some(['…'].into_iter().chain(tail.into_iter().rev()).collect());
+    }
+    Some(label.chars().take(letters - 1).chain(['…']).collect())
 }
 
 /// The fill of a range and the line at its beginning. The same name has the same colour; numbers in it
@@ -218,6 +228,7 @@ mod tests {
             elided("Optimizer.step#AdamW.step", 80.0).as_deref(),
             Some("Optimizer.s…")
         );
+        assert_eq!(elided("train_step 12", 38.0).as_deref(), Some("…p 12"));
         assert_eq!(elided("forward", 20.0), None);
         assert_eq!(elided("", 80.0), None);
         assert_eq!(elided("a", f64::NAN), None);

@@ -5,6 +5,7 @@ mod files;
 mod flame;
 mod harness;
 mod keyboard;
+mod lanes;
 mod loading;
 mod open;
 mod program;

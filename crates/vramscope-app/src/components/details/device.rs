@@ -16,7 +16,9 @@ pub(super) struct DeviceSummaryProps {
     pub(super) session: Session,
     pub(super) look: Look,
     pub(super) facts: DeviceFacts,
-    pub(super) lanes: LanesChoices,
+    /// What is drawn over the picture, where one is shown.
+    pub(super) lanes: Option<LanesChoices>,
+    pub(super) search: AttrValue,
     pub(super) legend: Option<Shared<Legend>>,
 }
 
@@ -32,17 +34,24 @@ pub(super) fn DeviceSummary(props: &DeviceSummaryProps) -> Html {
     let legend = props
         .legend
         .as_ref()
-        .filter(|legend| legend.look == props.look);
+        .filter(|legend| has_same_colours(&legend.look, &props.look));
     html! {
         <>
             <p class="muted">{ "Hover to see what is there, click to pin it." }</p>
             <dl class="rows">
                 { for sentences::device_rows(&props.facts).into_iter().map(|(name, value)| html! { <><dt>{ name }</dt><dd>{ value }</dd></> }) }
             </dl>
-            <LineControls facts={props.facts.clone()} picture={props.look.picture} choices={props.lanes} />
+            if let Some(choices) = props.lanes {
+                <LineControls facts={props.facts.clone()} picture={props.look.picture} {choices} />
+            }
             if let Some(legend) = legend {
-                <LegendList legend={legend.clone()} />
+                <LegendList legend={legend.clone()} search={props.search.clone()} />
             }
         </>
     }
+}
+
+/// Whether the colours mean the same: they do so in all pictures, whatever is searched for.
+fn has_same_colours(a: &Look, b: &Look) -> bool {
+    (a.device, a.colour_by, a.theme) == (b.device, b.colour_by, b.theme)
 }

@@ -26,7 +26,10 @@ pub(super) struct DetailsPanelProps {
     pub(super) look: Look,
     pub(super) facts: DeviceFacts,
     pub(super) view: DeviceView,
-    pub(super) lanes: LanesChoices,
+    /// What is drawn over the picture, where one is shown.
+    pub(super) lanes: Option<LanesChoices>,
+    /// What is searched for.
+    pub(super) search: AttrValue,
     pub(super) is_open: bool,
     pub(super) width_px: f64,
 }
@@ -70,7 +73,7 @@ pub(super) fn DetailsPanel(props: &DetailsPanelProps) -> Html {
             "Device",
             html! {
                 <DeviceSummary session={props.session.clone()} look={props.look} facts={props.facts.clone()}
-                    lanes={props.lanes} legend={view.legend.clone()} />
+                    lanes={props.lanes} search={props.search.clone()} legend={view.legend.clone()} />
             },
         ),
     };

@@ -20,7 +20,9 @@ use crate::protocol::views::lanes::{Answer, LineFacts, Part, Question, Shown};
 use crate::protocol::{Axis, Look};
 use crate::state::{self, Action, Chosen, LanesChoices, Navigation, Region, Shared, lane_words};
 use tip::Tip;
+use vramscope_core::analysis::lanes::LaneKind;
 use vramscope_view::header::{Header, Target};
+use vramscope_view::marks::TRACK_CSS;
 use vramscope_view::viewport::Viewport;
 
 /// What the worker found for about the visible part.
@@ -144,7 +146,6 @@ pub(super) fn Lanes(props: &LanesProps) -> Html {
     } else {
         ("Fold the lanes", "▾")
     };
-    let left_out = lane_words::left_out(&props.facts);
     html! {
         <div class="lanes" ref={node} style={format!("height:{}px", header.height_css)}
             role="group" aria-label="Named ranges and marks"
@@ -154,9 +155,6 @@ pub(super) fn Lanes(props: &LanesProps) -> Html {
             if !props.facts.lanes.is_empty() {
                 <button type="button" class="fold" {title} aria-label={title} aria-expanded={(!props.choices.folded).to_string()}
                     onclick={fold}>{ glyph }</button>
-            }
-            if !left_out.is_empty() {
-                <span class="left-out" title={format!("Not shown: {left_out}")}>{ "…" }</span>
             }
             if let (Some(at), Some(target), Some(shown)) = (*at, target, &props.shown) {
                 <Tip session={props.session.clone()} device={props.look.device} is_time={props.look.axis == Axis::Time}
@@ -227,14 +225,13 @@ fn labels(header: &Header, facts: &LineFacts) -> Html {
         if hidden > 0 {
             title = format!("{title}; {hidden} deeper rows are not shown");
         }
-        (!header.lanes.is_folded).then(|| {
-            label(
-                row.top_css,
-                row.height_css,
-                lane_words::lane_name(lane.kind),
-                &title,
-            )
-        })
+        let mut name = lane_words::lane_name(lane.kind).to_owned();
+        let left_out = lane_words::left_out(facts);
+        if lane.kind == LaneKind::Annotations && !left_out.is_empty() {
+            name = format!("{name} +{}", facts.outside + facts.without_time);
+            title = format!("{title}; not shown: {left_out}");
+        }
+        (!header.lanes.is_folded).then(|| label(row.top_css, row.height_css, name, title))
     });
     let names = [
         ("marks", "Out of memory ▼, snapshots ◆, annotated tensors ●"),
@@ -244,13 +241,15 @@ fn labels(header: &Header, facts: &LineFacts) -> Html {
         ),
     ];
     let tracks = header.tracks.iter().zip(names);
-    let tracks = tracks.filter_map(|(top, (name, title))| Some(label((*top)?, 12.0, name, title)));
+    let tracks = tracks.filter_map(|(top, (name, title))| {
+        Some(label((*top)?, TRACK_CSS, name.to_owned(), title.to_owned()))
+    });
     html! { <>{ for lanes }{ for tracks }</> }
 }
 
-fn label(top_css: f64, height_css: f64, name: &'static str, title: &str) -> Html {
+fn label(top_css: f64, height_css: f64, name: String, title: String) -> Html {
     let style = format!("top:{top_css}px;height:{height_css}px;line-height:{height_css}px");
-    html! { <span class="lane-name" {style} title={title.to_owned()}>{ name }</span> }
+    html! { <span class="lane-name" {style} {title}>{ name }</span> }
 }
 
 /// Keeps the canvas at what is to be seen.

@@ -120,6 +120,8 @@ pub struct ShownItem {
     pub item: Item,
     /// Its name; of several their common one, if they have one.
     pub name: String,
+    /// The same for a label: of JSON only the values.
+    pub label: String,
     /// The moments before its first event and after its last.
     pub moments: Moments,
     /// Whether the beginning or the end of a single one was not recorded.

@@ -171,9 +171,27 @@ fn shown_item(document: &Document, row: &[LaneRange], item: Item) -> Option<Show
     Some(ShownItem {
         item,
         name: name.chars().take(LONGEST_NAME).collect(),
+        label: label(name).chars().take(LONGEST_NAME).collect(),
         moments: (from.from, to.to),
         is_open: item.count == 1 && (from.is_open_start || from.is_open_end),
     })
+}
+
+/// What a name says in few words: of a JSON object the texts, and the numbers with their keys.
+fn label(name: &str) -> String {
+    use serde_json::{Map, Value};
+    // Nothing longer is read in a label.
+    let is_json = name.starts_with('{') && name.len() < 4_096;
+    let object = is_json.then(|| serde_json::from_str::<Map<String, Value>>(name).ok());
+    let Some(Some(object)) = object else {
+        return name.to_owned();
+    };
+    let words = object.iter().filter_map(|(key, value)| match value {
+        Value::String(text) => Some(text.clone()),
+        Value::Number(_) | Value::Bool(_) => Some(format!("{key} {value}")),
+        _ => None,
+    });
+    words.collect::<Vec<_>>().join(" · ")
 }
 
 fn shown_pools(
@@ -336,6 +354,13 @@ mod tests {
                     .max()
             );
         }
+    }
+
+    #[test]
+    fn json_is_told_in_few_words() {
+        assert_eq!(label(r#"{"phase":"forward","step":3}"#), "forward · step 3");
+        assert_eq!(label("{not json"), "{not json");
+        assert_eq!(label("forward"), "forward");
     }
 
     #[test]
