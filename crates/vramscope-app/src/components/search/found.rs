@@ -87,6 +87,9 @@ pub(super) fn use_next(
     });
     let asked = (press != first).then(|| (*question).clone());
     let answered = use_answer(session, asked);
+    let answered = answered.filter(|answered| {
+        matches!(answered.question, Question::Next { filter, .. } if filter == search.id)
+    });
     let next = answered.and_then(|answered| match *answered.answer? {
         Answer::Next(next) => next.map(|next| (answered.question, next)),
         _ => None,

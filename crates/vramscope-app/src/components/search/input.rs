@@ -3,7 +3,7 @@
 use web_sys::{FocusEvent, HtmlInputElement, KeyboardEvent};
 use yew::prelude::*;
 
-use vramscope_core::analysis::filter::{Completions, Filter, FilterError};
+use vramscope_core::analysis::filter::{Completions, Filter, FilterError, keys};
 use vramscope_core::model::DeviceIndex;
 
 use super::super::commands::use_commands;
@@ -21,6 +21,8 @@ use vramscope_view::display;
 
 /// How long a pause between keys is waited for before searching: a burst of keys searches once.
 const PAUSE_MS: i32 = 30;
+/// The same behind the name of a key, which is mostly not yet all that is to be written.
+const KEY_PAUSE_MS: i32 = 600;
 
 /// Properties of [`SearchBox`].
 #[derive(Properties, PartialEq)]
@@ -170,7 +172,7 @@ fn use_writer(draft: &UseStateHandle<Draft>, search: &Search) -> Callback<(Strin
     let commands = use_commands();
     // What the search was last told, to know what others have told it.
     let told = use_mut_ref(String::new);
-    let keys = use_mut_ref(|| 0_u32);
+    let presses = use_mut_ref(|| 0_u32);
     {
         let (draft, told) = (draft.clone(), told.clone());
         use_effect_with(search.text.clone(), move |text| {
@@ -194,20 +196,36 @@ fn use_writer(draft: &UseStateHandle<Draft>, search: &Search) -> Callback<(Strin
             chosen: None,
             ..(*draft).clone()
         });
-        *keys.borrow_mut() += 1;
+        *presses.borrow_mut() += 1;
         if !is_filter {
             return;
         }
-        let (now, keys) = (*keys.borrow(), keys.clone());
+        let (now, presses) = (*presses.borrow(), presses.clone());
         let (told, dispatch) = (told.clone(), commands.dispatch.clone());
+        let written = text.clone();
         let search = move || {
-            if *keys.borrow() == now {
+            if *presses.borrow() == now {
                 told.replace(text.clone());
                 dispatch.emit(Action::Search(text));
             }
         };
-        clock::later(PAUSE_MS, search);
+        let word = text_before(&written, caret);
+        let pause_ms = if keys::find(word).is_some() {
+            KEY_PAUSE_MS
+        } else {
+            PAUSE_MS
+        };
+        clock::later(pause_ms, search);
     })
+}
+
+/// The word that ends at the caret.
+fn text_before(text: &str, caret: usize) -> &str {
+    let before = text.get(..caret).unwrap_or(text);
+    before
+        .rsplit([' ', '(', '!', '-', '|'])
+        .next()
+        .unwrap_or_default()
 }
 
 /// What could be written at the caret, while the box has the focus.

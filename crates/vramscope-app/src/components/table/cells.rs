@@ -39,7 +39,7 @@ fn head(column: Column) -> (&'static str, &'static str, u32, bool) {
             84,
             true,
         ),
-        Column::Site => ("Call site", "The innermost frame of user code", 240, false),
+        Column::Site => ("Call site", "The innermost frame of user code", 280, false),
         Column::Born => ("Allocated", "By which event, or when", 112, true),
         Column::Died => (
             "Freed",

@@ -66,7 +66,7 @@ pub(super) fn CsvButton(props: &CsvButtonProps) -> Html {
     };
     html! {
         <button type="button" class="outlined" title="Download what is shown, with all columns" disabled={wanted.is_some()} {onclick}>
-            <Glyph icon={Icon::Download} />{ " CSV" }
+            <Glyph icon={Icon::Download} />{ "CSV" }
         </button>
     }
 }
