@@ -8,6 +8,7 @@ use std::ops::Range;
 use yew::prelude::*;
 
 use vramscope_core::analysis::allocations::{AllocationRow, Column};
+use vramscope_core::ids::AllocationId;
 use vramscope_view::display;
 use vramscope_view::theme::Theme;
 
@@ -65,9 +66,13 @@ pub(super) fn TableView(props: &ViewProps) -> Html {
         moment: props.view.cursor_moment(),
     };
     let answered = use_answer(&props.session, Some(question));
+    let located = answered.as_ref().map(|answered| match answered.question {
+        Question::Rows { locate, order, .. } => (locate, order.filter),
+        Question::Csv { order, .. } => (None, order.filter),
+    });
     let window = answered.and_then(|answered| answered.answer.map(Window));
     use_painted(ViewKind::Table.name(), window.clone());
-    let active = use_walk(props, order, window.as_ref(), &commands);
+    let active = use_walk(order, located, window.as_ref(), &commands);
 
     let on_window = {
         let seen = seen.clone();
@@ -100,6 +105,16 @@ pub(super) fn TableView(props: &ViewProps) -> Html {
             },
         )
     };
+    let row_classes = {
+        let (window, pinned) = (window.clone(), props.view.pinned);
+        Callback::from(move |row: u32| {
+            let allocation = window
+                .as_ref()
+                .and_then(|window| window.row(row))
+                .map(|row| row.allocation);
+            classes!((allocation.is_some() && allocation == pinned).then_some("active"))
+        })
+    };
     let on_open = open(&commands, window.clone());
     let style = format!("--table-width:{width_px}px;--columns:{template}");
     html! {
@@ -109,8 +124,8 @@ pub(super) fn TableView(props: &ViewProps) -> Html {
                 <CsvButton session={props.session.clone()} {order} name={props.file.opened.file.name.clone()} />
             </div>
             <div class="table-rows">
-                <VirtualList label="Allocations" {rows} row_px={ROW_PX} head_px={HEAD_PX} {header} {row}
-                    active={*active} on_active={active.on_active()} {on_window} {on_open} takes_focus=true />
+                <VirtualList key={format!("{:?} {}", order.column, order.is_descending)} label="Allocations" {rows} row_px={ROW_PX} head_px={HEAD_PX} {header} {row}
+                    active={*active} on_active={active.on_active()} {row_classes} {on_window} {on_open} takes_focus=true />
                 if rows == 0 && window.is_some() {
                     <p class="table-empty">{ empty(props) }</p>
                 }
@@ -192,11 +207,12 @@ impl Walk {
     }
 }
 
-/// Walking pins what is walked to, as soon as its row is there; what is pinned elsewhere becomes active.
+/// Walking pins what is walked to, as soon as its row is there; what is pinned elsewhere is gone to. Sorting
+/// goes to the top: that is what one sorts for.
 #[hook]
 fn use_walk(
-    props: &ViewProps,
     order: TableOrder,
+    located: Option<(Option<AllocationId>, FilterId)>,
     window: Option<&Window>,
     commands: &Commands,
 ) -> Walk {
@@ -206,14 +222,19 @@ fn use_walk(
     {
         let row = row.clone();
         let is_walking = wanted.is_some();
-        use_effect_with(
-            (place, props.view.pinned, order),
-            move |&(place, pinned, _)| {
-                if !is_walking {
-                    row.set(place.filter(|_| pinned.is_some()));
-                }
-            },
-        );
+        use_effect_with(located, move |_| {
+            if !is_walking {
+                row.set(place);
+            }
+        });
+    }
+    {
+        let (row, is_first) = (row.clone(), use_mut_ref(|| true));
+        use_effect_with((order.column, order.is_descending), move |_| {
+            if !is_first.replace(false) {
+                row.set(None);
+            }
+        });
     }
     let there = (*wanted)
         .and_then(|row| window?.row(row))
