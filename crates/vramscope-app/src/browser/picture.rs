@@ -2,9 +2,10 @@
 //!
 //! The part is walked as the browser has laid it out. Grounds, borders and texts become shapes and texts
 //! at their places, canvases become embedded images, icons stay shapes: an SVG that any program opens and
-//! in which text stays text. Left out: shadows, gradients, and what style sheets write before or after
+//! in which text stays text. Left out: shadows, soft gradients, and what style sheets write before or after
 //! elements.
 
+mod hatch;
 mod paint;
 mod svg;
 mod walk;

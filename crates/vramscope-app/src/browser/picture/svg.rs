@@ -66,7 +66,7 @@ pub(super) struct Font {
 #[derive(Default)]
 pub(super) struct Svg {
     body: String,
-    clips: usize,
+    ids: usize,
 }
 
 impl Svg {
@@ -86,6 +86,26 @@ impl Svg {
         let _ = writeln!(
             self.body,
             "<rect x=\"{x}\" y=\"{y}\" width=\"{width}\" height=\"{height}\"{rx}{fill}/>"
+        );
+    }
+
+    /// A number for something that is referred to.
+    pub(super) fn next_id(&mut self) -> usize {
+        self.ids += 1;
+        self.ids
+    }
+
+    /// A rectangle filled with a definition of this `id`.
+    pub(super) fn patterned(&mut self, place: &Box, id: &str) {
+        let (x, y, width, height) = (
+            short(place.x),
+            short(place.y),
+            short(place.width),
+            short(place.height),
+        );
+        let _ = writeln!(
+            self.body,
+            "<rect x=\"{x}\" y=\"{y}\" width=\"{width}\" height=\"{height}\" fill=\"url(#{id})\"/>"
         );
     }
 
@@ -184,8 +204,7 @@ impl Svg {
             short(place.width),
             short(place.height),
         );
-        self.clips += 1;
-        let id = self.clips;
+        let id = self.next_id();
         let _ = writeln!(
             self.body,
             "<clipPath id=\"c{id}\"><rect x=\"{x}\" y=\"{y}\" width=\"{width}\" height=\"{height}\"/></clipPath>\

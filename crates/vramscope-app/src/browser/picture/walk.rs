@@ -6,6 +6,7 @@ use web_sys::{
     Node, SvgElement, XmlSerializer,
 };
 
+use super::hatch::Hatch;
 use super::paint::{Paint, font, px, value};
 use super::svg::{Box, Svg, short};
 
@@ -92,6 +93,14 @@ impl Walk {
         let radius = px(style, "border-top-left-radius").min(place.width.min(place.height) / 2.0);
         if let Some(fill) = self.paint.colour(&value(style, "background-color")) {
             self.svg.rect(place, radius, fill);
+        }
+        if let Some(hatch) = Hatch::parse(&value(style, "background-image")) {
+            let id = format!("h{}", self.svg.next_id());
+            let size = value(style, "background-size");
+            let size = size.split("px").next().and_then(|size| size.parse().ok());
+            let definition = hatch.definition(&id, place, size.unwrap_or(6.0), &mut self.paint);
+            self.svg.raw(&definition);
+            self.svg.patterned(place, &id);
         }
         let sides = ["top", "right", "bottom", "left"].map(|side| {
             let width = px(style, &format!("border-{side}-width"));
