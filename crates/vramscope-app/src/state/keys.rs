@@ -38,7 +38,7 @@ pub enum Command {
 pub type HelpLine = (&'static [&'static str], &'static str);
 
 /// All keys and gestures, by topic.
-pub const HELP: [(&str, &[HelpLine]); 7] = [
+pub const HELP: &[(&str, &[HelpLine])] = &[
     (
         "Look around",
         &[
@@ -130,6 +130,15 @@ pub const HELP: [(&str, &[HelpLine]); 7] = [
             ),
             (&["Enter"], "as a click"),
             (&["Backspace", "Escape"], "back by one step; all again"),
+        ],
+    ),
+    (
+        "Lists and tables",
+        &[
+            (&["↑", "↓", "PgUp", "PgDn"], "row by row, page by page"),
+            (&["Home", "End"], "to the first, to the last"),
+            (&["Enter"], "pin it, or go there"),
+            (&["←", "→"], "in trees: close, open"),
         ],
     ),
     (

@@ -653,3 +653,24 @@ fn an_address_that_fits_no_file_is_cut_to_what_there_is() {
     assert_eq!(page.view().cursor_moment(), Some(999));
     assert_eq!(page.view().pinned, None);
 }
+
+/// Keys that the help lists and that are one character do something, wherever they are said to.
+#[test]
+fn the_help_is_true() {
+    let mut page = Page::with_file();
+    page.act(Action::View(ViewKind::Timeline));
+    page.act(Action::Pin(AllocationId(7)));
+    let topics = keys::HELP.iter().flat_map(|(_, lines)| *lines);
+    let listed = topics.flat_map(|(keys, _)| *keys);
+    let single = listed.filter(|key| key.chars().count() == 1 && !"…←→↑↓".contains(**key));
+    let mut count = 0;
+    for key in single {
+        let press = Press {
+            key: key.to_lowercase(),
+            ..Press::default()
+        };
+        assert!(command(&press, &page.0).is_some(), "{key} does nothing");
+        count += 1;
+    }
+    assert!(count > 15, "only {count} keys");
+}
