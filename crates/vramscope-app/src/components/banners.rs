@@ -51,6 +51,7 @@ pub(super) fn Banners(props: &BannersProps) -> Html {
                 // Of a failed allocation, the facts view has the rest.
                 <p><b>{ &note.text }</b> { " " } if note.moment.is_none() { <span>{ &note.advice }</span> }</p>
                 if let Some(moment) = note.moment {
+                    <button type="button" class="plain" onclick={commands.on(Action::View(ViewKind::Overview))}>{ "Explain" }</button>
                     <button type="button" class="plain" onclick={go(moment)}>{ "Go there" }</button>
                 }
                 if is_last && further > 0 {

@@ -79,7 +79,7 @@ pub(super) fn FactsView(props: &FactsViewProps) -> Html {
                 </table></div> }
                 <h3>{ "What to know about it" }</h3>
                 if props.file.notes().next().is_none() { <p class="muted">{ "Nothing odd was found." }</p> }
-                <ul class="notes">{ for props.file.notes().map(|(_, of)| note(of)) }</ul>
+                { notes_list(props.file.notes().map(|(_, note)| note)) }
                 if let Some(details) = details {
                     { settings_section(details) }
                     { host_section(&commands, details) }
@@ -88,6 +88,11 @@ pub(super) fn FactsView(props: &FactsViewProps) -> Html {
             </div>
         </section>
     }
+}
+
+/// What is odd or missing, and what to do about it.
+pub(super) fn notes_list<'a>(notes: impl IntoIterator<Item = &'a Note>) -> Html {
+    html! { <ul class="notes">{ for notes.into_iter().map(note) }</ul> }
 }
 
 fn note(note: &Note) -> Html {

@@ -8,6 +8,7 @@ mod keyboard;
 mod lanes;
 mod loading;
 mod open;
+mod overview;
 mod program;
 mod refusals;
 mod share;

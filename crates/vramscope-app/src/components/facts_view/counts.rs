@@ -25,7 +25,7 @@ pub(super) fn counts_section(details: &FileDetails) -> Html {
                 <dd>
                     { &details.producer.name }
                     if !details.producer.evidence.is_empty() {
-                        <span class="muted">{ " (files carry no version; told by " }<code>{ &details.producer.evidence }</code>{ ")" }</span>
+                        <span class="muted">{ " (files carry no version; told by " }{ details.producer.evidence.replace('`', "") }{ ")" }</span>
                     }
                 </dd>
                 { for rows.iter().map(|(name, count)| html! { <><dt>{ *name }</dt><dd>{ display::count(*count) }</dd></> }) }

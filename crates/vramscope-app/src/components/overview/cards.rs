@@ -29,10 +29,11 @@ pub(super) fn Cards(props: &CardsProps) -> Html {
             <h3>{ "Findings" }</h3>
             if props.cards.is_empty() {
                 <p class="muted">{ if props.has_trace {
-                    "Nothing that looks wrong: no request failed, nothing grows from step to step, and what is reserved is mostly in use \
-                     when most is needed."
+                    "Nothing found that looks wrong. Looked for: failed requests and retries, fragmentation, frees that wait for other \
+                     streams, idle pools, streams and segments, rounding; and, where the program names its steps, growth from step to \
+                     step and memory that is never freed."
                 } else {
-                    "Nothing that looks wrong in the recorded state. Without a trace, only that can be judged."
+                    "Nothing found that looks wrong in the recorded state. Without a trace, only that can be judged."
                 } }</p>
             }
             { for props.cards.iter().map(|of| card(&commands, &props.choices, of)) }

@@ -105,7 +105,7 @@ fn table(bars: &[Bar]) -> Html {
             <thead><tr>
                 <th scope="col" />
                 { for bars.iter().map(|bar| html! { <th scope="col">{ words::occasions(bar) }</th> }) }
-                <th scope="col" class="exact">{ "exactly, the first" }</th>
+                <th scope="col" class="exact">{ "first, in bytes" }</th>
             </tr></thead>
             <tbody>
                 { for first.parts.iter().enumerate().map(row) }

@@ -16,9 +16,12 @@ use self::rows::row_table;
 use self::steps::StepsSection;
 use self::tiles::Tiles;
 use super::commands::use_commands;
+use super::facts_view::notes_list;
 use super::hooks::{use_answer, use_painted};
 use super::view_props::ViewProps;
+use crate::protocol::Note;
 use crate::protocol::views::overview::{Answer, DeviceOverview, Question};
+use crate::state::choices::FlameChoices;
 
 /// See the module.
 #[component]
@@ -34,10 +37,28 @@ pub(super) fn OverviewView(props: &ViewProps) -> Html {
         Answer::Device(found) => Some(&**found),
         Answer::File(_) => None,
     });
+    // A failure is a finding, and the first.
+    let notes = props.file.notes().map(|(_, note)| note);
+    let notes: Vec<Note> = notes
+        .filter(|note| note.moment.is_none())
+        .cloned()
+        .collect();
+    let root = use_node_ref();
+    {
+        // The keys scroll it, unless something else has them.
+        let root = root.clone();
+        use_effect_with((), move |()| {
+            let focused = gloo::utils::document().active_element();
+            let is_free = focused.is_none_or(|of| of.matches("body, .rail *").unwrap_or(false));
+            if let Some(element) = root.cast::<web_sys::HtmlElement>().filter(|_| is_free) {
+                let _ = element.focus();
+            }
+        });
+    }
     html! {
-        <section class="view overview" aria-label="Overview" tabindex="0" data-scrolls="">
+        <section ref={root} class="view overview" aria-label="Overview" tabindex="0" data-scrolls="">
             if let Some(found) = found.filter(|found| found.device == props.look.device) {
-                <Found found={found.clone()} choices={props.choices.flame.clone()} />
+                <Found found={found.clone()} choices={props.choices.flame.clone()} {notes} />
             } else {
                 <p class="muted wait">{ "Looking through the recording…" }</p>
             }
@@ -48,7 +69,8 @@ pub(super) fn OverviewView(props: &ViewProps) -> Html {
 #[derive(Properties, PartialEq)]
 struct FoundProps {
     found: DeviceOverview,
-    choices: crate::state::choices::FlameChoices,
+    choices: FlameChoices,
+    notes: Vec<Note>,
 }
 
 /// What was found.
@@ -59,8 +81,16 @@ fn Found(props: &FoundProps) -> Html {
     html! {
         <div class="page">
             <Tiles found={found.clone()} />
-            <div class="columns">
-                <Cards cards={found.cards.clone()} choices={props.choices.clone()} has_trace={found.events > 1} />
+            <div class={classes!("columns", found.cards.is_empty().then_some("calm"))}>
+                <div class="column">
+                    <Cards cards={found.cards.clone()} choices={props.choices.clone()} has_trace={found.events > 1} />
+                    if !props.notes.is_empty() {
+                        <section class="recording">
+                            <h3>{ "About the recording" }</h3>
+                            { notes_list(&props.notes) }
+                        </section>
+                    }
+                </div>
                 <div class="column">
                     <GapSection bars={found.bars.clone()} segments={found.segments} />
                     if !found.peak_sites.is_empty() {

@@ -64,8 +64,9 @@ pub(super) fn moment(commands: &Commands, moment: u32, since_start_us: Option<i6
         dispatch.emit(Action::Moment(moment));
     });
     html! {
-        <button type="button" class="plain" title="Show it in the timeline" onclick={go}>
-            { words::place(moment, since_start_us) }
+        <button type="button" class="plain" onclick={go}
+            title={format!("{}: show it in the timeline", words::place(moment, since_start_us))}>
+            { words::place(moment, None) }
         </button>
     }
 }
@@ -74,7 +75,7 @@ fn peak(commands: &Commands, found: &DeviceOverview) -> Tile {
     let peak = &found.peak;
     let allocations = sentences::count_of(peak.allocations, "allocation", "allocations");
     Tile {
-        name: "Peak of live memory",
+        name: "Peak live",
         value: display::bytes(peak.bytes),
         exact: sentences::exact_bytes(peak.bytes),
         remark: html! { <>{ moment(commands, peak.moment, peak.since_start_us) }<br />{ allocations }</> },
@@ -83,7 +84,7 @@ fn peak(commands: &Commands, found: &DeviceOverview) -> Tile {
 
 fn reserved(commands: &Commands, bar: &Bar) -> Tile {
     Tile {
-        name: "Peak of reserved memory",
+        name: "Peak reserved",
         value: display::bytes(bar.reserved_bytes),
         exact: sentences::exact_bytes(bar.reserved_bytes),
         remark: html! {
@@ -94,25 +95,25 @@ fn reserved(commands: &Commands, bar: &Bar) -> Tile {
 
 fn gap(bar: &Bar) -> Tile {
     Tile {
-        name: "Reserved, but not live, at the peak",
+        name: "Not live at the peak",
         value: display::bytes(bar.gap_bytes),
         exact: sentences::exact_bytes(bar.gap_bytes),
         remark: html! {
-            format!("{} of {} reserved", words::percent(bar.gap_percent), display::bytes(bar.reserved_bytes))
+            format!("{} of {}", words::percent(bar.gap_percent), display::bytes(bar.reserved_bytes))
         },
     }
 }
 
 fn largest(bar: &Bar) -> Tile {
     Tile {
-        name: "Largest free block then",
+        name: "Largest free then",
         value: display::bytes(bar.largest_free_bytes),
         exact: format!(
             "{}, in the {}",
             sentences::exact_bytes(bar.largest_free_bytes),
             bar.own
         ),
-        remark: html! { "a larger request needs new memory" },
+        remark: html! { "one block; more needs cudaMalloc" },
     }
 }
 
@@ -121,7 +122,7 @@ fn cuda(found: &DeviceOverview) -> Tile {
     let (asked, given) = (calls.mallocs + calls.maps, calls.frees + calls.unmaps);
     let maps = if calls.maps + calls.unmaps > 0 {
         format!(
-            "of them {} mappings, {} unmappings",
+            "{} of them map, {} unmap",
             display::count(calls.maps),
             display::count(calls.unmaps)
         )
@@ -129,7 +130,7 @@ fn cuda(found: &DeviceOverview) -> Tile {
         "while recording".to_owned()
     };
     Tile {
-        name: "cudaMalloc and cudaFree",
+        name: "cudaMalloc / Free",
         value: format!("{} / {}", display::count(asked), display::count(given)),
         exact: format!(
             "{} asked for, {} given back",

@@ -72,7 +72,7 @@ pub(super) fn occasions(bar: &Bar) -> String {
 /// `event 1,403, +1.2 s`.
 pub(super) fn place(moment: u32, since_start_us: Option<i64>) -> String {
     let event = match moment {
-        0 => "before the first event".to_owned(),
+        0 => "before event 1".to_owned(),
         moment => display::event(u64::from(moment)),
     };
     match since_start_us {

@@ -1,0 +1,163 @@
+//! The overview and the facts: what they say is what the analysis says, and evidence leads to its view.
+
+use vramscope_browser_tests::Modifiers;
+use vramscope_core::Snapshot;
+use vramscope_core::analysis::allocator_state::{AllocatorIndex, Recording};
+use vramscope_core::analysis::call_sites::CallSites;
+use vramscope_core::analysis::findings::FindingKind;
+use vramscope_core::analysis::frames::FrameClasses;
+use vramscope_core::analysis::history::History;
+use vramscope_core::analysis::lanes::{Lanes, steps};
+use vramscope_core::analysis::overview::{Overview, Sources, overview};
+use vramscope_core::analysis::range_totals::RangeSums;
+use vramscope_core::analysis::replay::Replay;
+use vramscope_core::analysis::settings::settings;
+use vramscope_core::units::{Bytes, Count};
+
+use crate::PATIENCE;
+use crate::open::{Open, fixture, open_fixture};
+
+fn decoded(name: &str) -> Snapshot {
+    let bytes = std::fs::read(fixture(name)).unwrap();
+    vramscope_core::decode(&bytes[..]).unwrap()
+}
+
+/// What the analysis says of a file's first device.
+fn expected(snapshot: &Snapshot) -> Overview {
+    let history = History::of(snapshot, 0);
+    let histories = [history];
+    let [history] = &histories;
+    let sites = CallSites::of(snapshot, &FrameClasses::of(snapshot), &histories);
+    let replay = Replay::of(snapshot, history);
+    let recording = Recording {
+        snapshot,
+        history,
+        replay: &replay,
+    };
+    let (lanes, sums) = (Lanes::of(snapshot, history), RangeSums::of(history));
+    overview(
+        Sources {
+            recording,
+            index: &AllocatorIndex::of(recording),
+            sites: &sites,
+            site_of: &sites.of_allocations(snapshot, history),
+            steps: steps(snapshot, history, &lanes, &sums).as_ref(),
+        },
+        10,
+    )
+}
+
+/// Goes to a view by its key and waits until it shows `what`.
+fn go(open: &mut Open, key: &str, what: &str) {
+    open.page.key(key, Modifiers::NONE).unwrap();
+    let there = format!("!!document.querySelector('{what}')");
+    open.page.wait_for(&there, PATIENCE).unwrap();
+}
+
+#[test]
+fn an_oom_is_explained_and_leads_to_its_moment() {
+    let name = "torch-2.15.0/oom_after.pickle";
+    let found = expected(&decoded(name));
+    let mut open = open_fixture(name);
+    go(&mut open, "1", ".finding.problem");
+    let titles = open.page.text(".findings").unwrap();
+    for finding in &found.findings {
+        assert!(
+            titles.contains(&finding.title),
+            "no {:?} in {titles}",
+            finding.title
+        );
+        assert!(
+            titles.contains(&finding.seen),
+            "no {:?} in {titles}",
+            finding.seen
+        );
+    }
+    assert_eq!(found.findings[0].kind, FindingKind::OutOfMemory);
+    // To the byte: the parts of the first bar and their sum.
+    let table = open.page.text(".gap table").unwrap();
+    let gap = &found.gaps[0].gap;
+    for bytes in [
+        gap.in_use_bytes,
+        gap.rounding_bytes,
+        gap.partly_bytes,
+        gap.reserved_bytes,
+    ] {
+        let exact = format!("{} B", Count(bytes));
+        assert!(table.contains(&exact), "no {exact} in {table}");
+    }
+    let sites = open.page.text(".sites").unwrap();
+    let largest = Bytes(found.peak_sites.sites[0].bytes).to_string();
+    assert!(sites.contains(&largest), "no {largest} in {sites}");
+    // The first piece of evidence is the allocator's state at the failure.
+    open.page
+        .click_on(".finding.problem .evidence button")
+        .unwrap();
+    let there = "!!document.querySelector('.rail [data-view=allocator][aria-current]')";
+    open.page.wait_for(there, PATIENCE).unwrap();
+    let status = open.page.text(".statusbar").unwrap();
+    assert!(
+        status.contains("24"),
+        "the moment of the failure in {status}"
+    );
+    open.check_quiet();
+}
+
+#[test]
+fn steps_and_a_healthy_run() {
+    let name = "synth/scenario-annotated.pickle";
+    let found = expected(&decoded(name));
+    assert_eq!(found.findings, []);
+    let mut open = open_fixture(name);
+    go(&mut open, "1", ".steps tbody tr");
+    let rows = open
+        .page
+        .eval("document.querySelectorAll('.steps tbody tr').length")
+        .unwrap();
+    assert_eq!(rows.as_u64(), Some(8));
+    assert!(
+        open.page
+            .text(".findings")
+            .unwrap()
+            .contains("Nothing found that looks wrong")
+    );
+    open.page.click_on(".steps tbody button").unwrap();
+    let there = "!!document.querySelector('.rail [data-view=timeline][aria-current]') && !!document.querySelector('.range')";
+    open.page.wait_for(there, PATIENCE).unwrap();
+    open.check_quiet();
+}
+
+#[test]
+fn facts_explain_settings_and_pinned_memory() {
+    let name = "torch-2.15.0/pinned.pickle";
+    let list = settings(&decoded(name));
+    let mut open = open_fixture(name);
+    go(&mut open, "9", ".settings tbody tr");
+    let rows = open
+        .page
+        .eval("document.querySelectorAll('.settings tbody tr').length")
+        .unwrap();
+    assert_eq!(rows.as_u64(), Some(list.len() as u64));
+    let text = open.page.text(".settings").unwrap();
+    for setting in &list {
+        assert!(
+            text.contains(&setting.key) && text.contains(&setting.meaning),
+            "{setting:?}"
+        );
+    }
+    assert!(
+        open.page
+            .text(".host")
+            .unwrap()
+            .contains("7 segments obtained")
+    );
+    open.check_quiet();
+}
+
+#[test]
+fn a_file_without_segments_says_so() {
+    let mut open = open_fixture("torch-2.15.0/profile_to_snapshot.pickle");
+    go(&mut open, "1", ".gap");
+    assert!(open.page.text(".gap").unwrap().contains("not known"));
+    open.check_quiet();
+}
