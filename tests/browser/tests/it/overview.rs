@@ -89,17 +89,18 @@ fn an_oom_is_explained_and_leads_to_its_moment() {
     let sites = open.page.text(".sites").unwrap();
     let largest = Bytes(found.peak_sites.sites[0].bytes).to_string();
     assert!(sites.contains(&largest), "no {largest} in {sites}");
-    // The first piece of evidence is the allocator's state at the failure.
-    open.page
-        .click_on(".finding.problem .evidence button")
-        .unwrap();
-    let there = "!!document.querySelector('.rail [data-view=allocator][aria-current]')";
-    open.page.wait_for(there, PATIENCE).unwrap();
-    let status = open.page.text(".statusbar").unwrap();
-    assert!(
-        status.contains("24"),
-        "the moment of the failure in {status}"
-    );
+    // Evidence: the allocator's state at the failure, then the stacks of what was live.
+    let follow = |open: &mut Open, number: u32, view: &str| {
+        let button = format!(".finding.problem .evidence button:nth-child({number})");
+        open.page.click_on(&button).unwrap();
+        let there = format!("!!document.querySelector('.rail [data-view={view}][aria-current]')");
+        open.page.wait_for(&there, PATIENCE).unwrap();
+    };
+    follow(&mut open, 1, "allocator");
+    go(&mut open, "1", ".finding.problem");
+    follow(&mut open, 2, "flame");
+    let live = "[...document.querySelectorAll('.view option')].some(of => of.selected && of.textContent.includes('event 24'))";
+    open.page.wait_for(live, PATIENCE).unwrap();
     open.check_quiet();
 }
 

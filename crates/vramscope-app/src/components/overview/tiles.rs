@@ -95,9 +95,12 @@ fn reserved(commands: &Commands, bar: &Bar) -> Tile {
 
 fn gap(bar: &Bar) -> Tile {
     Tile {
-        name: "Not live at the peak",
+        name: "Idle at the peak",
         value: display::bytes(bar.gap_bytes),
-        exact: sentences::exact_bytes(bar.gap_bytes),
+        exact: format!(
+            "{}: reserved, but not requested and live",
+            sentences::exact_bytes(bar.gap_bytes)
+        ),
         remark: html! {
             format!("{} of {}", words::percent(bar.gap_percent), display::bytes(bar.reserved_bytes))
         },
