@@ -11,6 +11,7 @@ mod open;
 mod overview;
 mod program;
 mod refusals;
+mod search;
 mod share;
 mod sources;
 mod timeline;

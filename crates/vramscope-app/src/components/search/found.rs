@@ -16,18 +16,8 @@ use crate::state::{Action, DeviceView, Search, search_box};
 #[hook]
 pub(crate) fn use_filter(session: &Session, search: &Search, view: Option<&DeviceView>) {
     let commands = use_commands();
-    let context = FilterContext {
-        cursor: view.and_then(DeviceView::cursor_moment),
-        range: view.and_then(DeviceView::moments),
-    };
-    // Rendering comes before all effects, by which views ask.
-    use_memo((session.clone(), search.id), |(session, id)| {
-        session.ask(&Request::Filter {
-            filter: *id,
-            text: search.text.clone(),
-            context,
-        });
-    });
+    let context = context_of(view);
+    use_told(session, search, context);
     let filter = use_memo(search.text.clone(), |text| {
         Filter::parse(text).unwrap_or_default()
     });
@@ -45,6 +35,26 @@ pub(crate) fn use_filter(session: &Session, search: &Search, view: Option<&Devic
     });
 }
 
+fn context_of(view: Option<&DeviceView>) -> FilterContext {
+    FilterContext {
+        cursor: view.and_then(DeviceView::cursor_moment),
+        range: view.and_then(DeviceView::moments),
+    }
+}
+
+/// Tells the worker the filter while rendering, which comes before the effects by which a component asks.
+/// A new component's effects come before other components are rendered again, so each that asks tells.
+#[hook]
+fn use_told(session: &Session, search: &Search, context: FilterContext) {
+    use_memo((session.clone(), search.id), |(session, id)| {
+        session.ask(&Request::Filter {
+            filter: *id,
+            text: search.text.clone(),
+            context,
+        });
+    });
+}
+
 /// What the filter has found on a device; live bytes are counted at the cursor, else at the peak.
 #[hook]
 pub(super) fn use_found(
@@ -53,6 +63,7 @@ pub(super) fn use_found(
     search: &Search,
     view: &DeviceView,
 ) -> Option<Found> {
+    use_told(session, search, context_of(Some(view)));
     let question = (search.id != FilterId::default()).then(|| Question::Found {
         device,
         filter: search.id,

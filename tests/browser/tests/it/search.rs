@@ -1,0 +1,153 @@
+//! The search box and the table of allocations: what the page shows is what the analyses say.
+
+use vramscope_browser_tests::Modifiers;
+use vramscope_core::Snapshot;
+use vramscope_core::analysis::annotations::named_ranges;
+use vramscope_core::analysis::call_sites::CallSites;
+use vramscope_core::analysis::details::stream_numbers;
+use vramscope_core::analysis::filter::{Filter, FilterIndex, Subject, Totals, matches, totals};
+use vramscope_core::analysis::frames::FrameClasses;
+use vramscope_core::analysis::history::History;
+use vramscope_core::units::{Bytes, Count};
+
+use crate::PATIENCE;
+use crate::open::{Open, fixture, open_fixture};
+
+const FILE: &str = "synth/scenario-annotated.pickle";
+
+fn snapshot() -> Snapshot {
+    let bytes = std::fs::read(fixture(FILE)).unwrap();
+    vramscope_core::decode(&bytes[..]).unwrap()
+}
+
+/// What a filter finds, by the analysis.
+fn expected(filter: &str) -> (Totals, usize) {
+    let snapshot = snapshot();
+    let history = History::of(&snapshot, 0);
+    let classes = FrameClasses::of(&snapshot);
+    let call_sites = CallSites::of(&snapshot, &classes, std::slice::from_ref(&history));
+    let subject = Subject {
+        snapshot: &snapshot,
+        history: &history,
+        index: &FilterIndex::of(&snapshot, &history),
+        call_sites: &call_sites,
+        site_of: &call_sites.of_allocations(&snapshot, &history),
+        ranges: &named_ranges(&snapshot),
+        streams: &stream_numbers(&snapshot),
+        cursor: None,
+        range: None,
+    };
+    let set = matches(&Filter::parse(filter).unwrap(), &subject).set;
+    (
+        totals(&history, Some(&set), history.peak_moment),
+        history.allocations.len(),
+    )
+}
+
+/// Writes into the box as a user would, in place of what stands there.
+fn search(open: &mut Open, text: &str) {
+    open.page.key("/", Modifiers::NONE).unwrap();
+    open.page.key("a", Modifiers::CONTROL).unwrap();
+    open.page.type_text(text).unwrap();
+    open.page.key("Escape", Modifiers::NONE).unwrap();
+}
+
+fn wait_for_text(open: &mut Open, selector: &str, text: &str) {
+    let there =
+        format!("(document.querySelector({selector:?})?.innerText ?? '').includes({text:?})");
+    let found = open.page.wait_for(&there, PATIENCE);
+    assert!(
+        found.is_ok(),
+        "no {text:?} in {:?}",
+        open.page.text(selector)
+    );
+}
+
+#[test]
+fn the_box_says_what_the_analysis_finds() {
+    let mut open = open_fixture(FILE);
+    for filter in [
+        "size>1MiB",
+        "forward !freed",
+        "live@peak (size>=4MiB | before)",
+    ] {
+        let (found, all) = expected(filter);
+        assert!(found.count > 0, "{filter} finds nothing");
+        search(&mut open, filter);
+        let matches = if found.count == 1 { "match" } else { "matches" };
+        let text = format!(
+            "{} {matches}, {}",
+            Count(found.count),
+            Bytes(found.highest_bytes)
+        );
+        wait_for_text(&mut open, ".search-found", &text);
+        let showing = format!(
+            "showing {} of {} allocations",
+            Count(found.count),
+            Count(all as u64)
+        );
+        wait_for_text(&mut open, ".statusbar", &showing);
+    }
+    // N pins one after the other.
+    open.page.key("n", Modifiers::NONE).unwrap();
+    wait_for_text(&mut open, ".search-found", "1 of ");
+    open.page.key("n", Modifiers::NONE).unwrap();
+    wait_for_text(&mut open, ".search-found", "2 of ");
+    open.page.click_on(".statusbar .show-all").unwrap();
+    open.page
+        .wait_for("document.querySelector('#search').value === ''", PATIENCE)
+        .unwrap();
+    open.check_quiet();
+}
+
+#[test]
+fn what_is_wrong_is_underlined_and_words_are_completed() {
+    let mut open = open_fixture(FILE);
+    open.page.key("/", Modifiers::NONE).unwrap();
+    open.page.type_text("size>big").unwrap();
+    wait_for_text(&mut open, ".search-error", "write a size such as");
+    assert_eq!(open.page.text(".search-echo .wrong").unwrap(), "big");
+    open.page.key("a", Modifiers::CONTROL).unwrap();
+    open.page.type_text("live@pe").unwrap();
+    open.page
+        .wait_for("!!document.querySelector('#search-options li')", PATIENCE)
+        .unwrap();
+    open.page.key("Tab", Modifiers::NONE).unwrap();
+    open.page
+        .wait_for(
+            "document.querySelector('#search').value === 'live@peak '",
+            PATIENCE,
+        )
+        .unwrap();
+    open.check_quiet();
+}
+
+#[test]
+fn the_table_lists_sorts_and_pins() {
+    let mut open = open_fixture(FILE);
+    open.page.key("7", Modifiers::NONE).unwrap();
+    let snapshot = snapshot();
+    let history = History::of(&snapshot, 0);
+    let mut bytes = history.allocations.bytes.clone();
+    let all = format!("{} allocations", Count(bytes.len() as u64));
+    wait_for_text(&mut open, ".table-bar", &all);
+    bytes.sort_unstable();
+    let largest = Bytes(bytes[bytes.len() - 1]).to_string();
+    wait_for_text(&mut open, ".vrow", &largest);
+    open.page.click_on("[data-column=Size]").unwrap();
+    let smallest = Bytes(bytes[0]).to_string();
+    wait_for_text(&mut open, ".vrow", &smallest);
+    let count = "document.querySelectorAll('.vrow').length";
+    let rows = open.page.eval(count).unwrap();
+    assert!(rows.as_u64() < Some(100), "{rows} rows exist at once");
+    open.page.click_on(".vrow").unwrap();
+    wait_for_text(&mut open, ".details", "Pinned allocation");
+    let (found, _) = expected("size>1MiB");
+    search(&mut open, "size>1MiB");
+    wait_for_text(
+        &mut open,
+        ".table-bar",
+        &format!("{} allocations", Count(found.count)),
+    );
+    open.check_quiet();
+}
