@@ -15,6 +15,8 @@ use vramscope_view::viewport::Viewport;
 
 /// Size of words on the picture, css px.
 const FONT_CSS: f64 = 11.0;
+/// About how long a pool's name is, css px.
+const NAME_CSS: f64 = 230.0;
 
 /// What is drawn, and how.
 pub(crate) struct LinesPicture<'a> {
@@ -202,11 +204,13 @@ impl LinesPicture<'_> {
         ratio: f64,
         theme: &Theme,
     ) {
-        let ends = (
-            pool.envelope.low_bytes.last(),
-            pool.envelope.high_bytes.last(),
-        );
-        let (Some(&low), Some(&high)) = ends else {
+        // As far as the name reaches, the envelope must be free of what lies below and above it.
+        let columns = pool.envelope.low_bytes.len();
+        let under_name = columns.saturating_sub((NAME_CSS * ratio) as usize)..columns;
+        let low = pool.envelope.low_bytes.get(under_name.clone());
+        let high = pool.envelope.high_bytes.get(under_name);
+        let low = low.and_then(|low| low.iter().max());
+        let (Some(&low), Some(&high)) = (low, high.and_then(|high| high.iter().min())) else {
             return;
         };
         let (top, bottom) = (self.view.y_px(high as f64), self.view.y_px(low as f64));

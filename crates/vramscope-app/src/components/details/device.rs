@@ -51,7 +51,8 @@ pub(super) fn DeviceSummary(props: &DeviceSummaryProps) -> Html {
     }
 }
 
-/// Whether the colours mean the same: they do so in all pictures, whatever is searched for.
+/// Whether the colours mean the same: they do so on both axes, whatever is searched for.
 fn has_same_colours(a: &Look, b: &Look) -> bool {
-    (a.device, a.colour_by, a.theme) == (b.device, b.colour_by, b.theme)
+    let colours = |look: &Look| (look.device, look.picture, look.colour_by, look.theme);
+    colours(a) == colours(b)
 }
