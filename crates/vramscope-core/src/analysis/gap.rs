@@ -91,7 +91,13 @@ impl Gap {
     /// All that is free, wherever it is.
     #[must_use]
     pub fn free_bytes(&self) -> u64 {
-        self.partly_bytes + self.empty_bytes + self.other_pools_bytes + self.other_streams_bytes
+        [
+            self.empty_bytes,
+            self.other_pools_bytes,
+            self.other_streams_bytes,
+        ]
+        .into_iter()
+        .fold(self.partly_bytes, u64::saturating_add)
     }
 }
 
@@ -110,29 +116,31 @@ pub fn gap(state: &AllocatorState, own: Option<Arena>) -> Gap {
             .saturating_add(state.misfits.cut_bytes),
         ..Gap::default()
     };
+    // Segments of a damaged file may add up to more than there are numbers for.
+    let add = |sum: &mut u64, more: u64| *sum = sum.saturating_add(more);
     for segment in &state.segments {
         for block in &segment.blocks {
             // A block's requested bytes are at most its bytes, and blocks tile their segments.
             match block.usage {
-                BlockUse::Allocated => gap.in_use_bytes += block.requested_bytes,
-                BlockUse::PendingFree => gap.pending_bytes += block.requested_bytes,
+                BlockUse::Allocated => add(&mut gap.in_use_bytes, block.requested_bytes),
+                BlockUse::PendingFree => add(&mut gap.pending_bytes, block.requested_bytes),
                 BlockUse::Free => {}
             }
-            gap.rounding_bytes += block.rounding_bytes();
+            add(&mut gap.rounding_bytes, block.rounding_bytes());
         }
         let arena = state.groups.get(segment.group as usize).map(Arena::of);
         let sums = &segment.sums;
         match (arena, own) {
             (Some(arena), Some(own)) if arena.pool != own.pool => {
-                gap.other_pools_bytes += sums.free_bytes;
+                add(&mut gap.other_pools_bytes, sums.free_bytes);
             }
             (Some(arena), Some(own)) if arena.stream != own.stream => {
-                gap.other_streams_bytes += sums.free_bytes;
+                add(&mut gap.other_streams_bytes, sums.free_bytes);
             }
             _ => {
                 gap.largest_free_bytes = gap.largest_free_bytes.max(sums.largest_free_bytes);
-                gap.empty_bytes += sums.empty_bytes;
-                gap.partly_bytes += sums.free_in_use_bytes();
+                add(&mut gap.empty_bytes, sums.empty_bytes);
+                add(&mut gap.partly_bytes, sums.free_in_use_bytes());
                 if sums.empty_segments == 0 {
                     gap.holes += sums.free_blocks;
                     gap.largest_hole_bytes = gap.largest_hole_bytes.max(sums.largest_free_bytes);

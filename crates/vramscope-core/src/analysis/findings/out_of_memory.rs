@@ -141,7 +141,7 @@ impl Failure {
             own_largest_bytes: 0,
             other_fitting: 0,
             other_largest_bytes: 0,
-            released_bytes: released.map(|run| run.bytes).sum(),
+            released_bytes: released.fold(0, |sum, run| run.bytes.saturating_add(sum)),
             events_after: material.recording.history.event_count - moment,
             has_state: material.has_segments,
         };
@@ -170,7 +170,7 @@ impl Failure {
 
     fn count(&mut self, is_own: bool, bytes: u64) {
         if is_own {
-            self.own_free_bytes += bytes;
+            self.own_free_bytes = self.own_free_bytes.saturating_add(bytes);
             self.own_free_blocks += 1;
             self.own_largest_bytes = self.own_largest_bytes.max(bytes);
         } else {
@@ -400,7 +400,7 @@ impl Failure {
                 rows.len() - 1
             });
             let (_, row, largest) = &mut rows[row];
-            row.bytes += segment.sums.free_bytes;
+            row.bytes = row.bytes.saturating_add(segment.sums.free_bytes);
             row.count += segment.sums.free_blocks;
             *largest = (*largest).max(segment.sums.largest_free_bytes);
         }

@@ -356,3 +356,38 @@ fn without_segments_and_without_a_trace() {
     let found = of_story("no traces\nalloc a 60MiB a.py:1:f\nalloc b 60MiB a.py:1:f\nfree a");
     assert_eq!(found.peak_sites.bytes, 60 << 20);
 }
+
+#[test]
+fn sizes_beyond_all_numbers_are_no_panic() {
+    let segment = |address: u64| {
+        format!(
+            r#"{{"device": 0, "address": {address}, "total_size": 18446744073709551615, "stream": 0, "segment_type": "large",
+            "blocks": [{{"address": {address}, "size": 18446744073709551615, "requested_size": 7, "state": "inactive"}}]}}"#
+        )
+    };
+    let json = format!(
+        r#"{{"segments": [{}, {}], "device_traces": [[
+        {{"action": "segment_free", "addr": 1, "size": 18446744073709551615, "stream": 0}},
+        {{"action": "oom", "device_free": 18446744073709551615, "size": 18446744073709551615, "stream": 0}},
+        {{"action": "oom", "device_free": 0, "size": 18446744073709551615, "stream": 3}}]]}}"#,
+        segment(0),
+        segment(1 << 60)
+    );
+    let snapshot = decode(json.as_bytes()).unwrap();
+    let history = History::of(&snapshot, 0);
+    let replay = Replay::of(&snapshot, &history);
+    let recording = Recording {
+        snapshot: &snapshot,
+        history: &history,
+        replay: &replay,
+    };
+    let sites = CallSites::of(&snapshot, &FrameClasses::of(&snapshot), &[]);
+    let sources = Sources {
+        recording,
+        index: &AllocatorIndex::of(recording),
+        sites: &sites,
+        site_of: &[],
+        steps: None,
+    };
+    assert_eq!(overview(sources, 3).ooms, 2);
+}
