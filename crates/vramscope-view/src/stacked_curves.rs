@@ -1,5 +1,6 @@
 //! Two recordings' memory over time, one above the other on one axis, so that they can be compared by eye:
-//! the same px are the same bytes and the same events (or µs since the start) on both.
+//! the same px are the same bytes and the same events (or µs since the start) on both. Two moments of one
+//! recording are two marks on one row.
 
 use crate::axes::XUnit;
 use crate::chart::{Area, ChartError, Style, draw_curves, draw_x_axis, draw_y_axis, rgb};
@@ -11,6 +12,8 @@ use vramscope_core::analysis::curves::{CurveAxis, Curves};
 
 /// Room for the labels of bytes, css px.
 const LEFT_CSS: f64 = 64.0;
+/// Room for half a flag, css px.
+const RIGHT_CSS: f64 = 8.0;
 /// Room for the labels of events or time, css px.
 const BOTTOM_CSS: f64 = 22.0;
 /// Between the two, and above the upper one: room for a side's letter and its moments' flags, css px.
@@ -19,34 +22,56 @@ const GAP_CSS: f64 = 16.0;
 const LETTER_CSS: f64 = 11.0;
 
 /// One recording.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub struct Row<'a> {
     /// What is written above it.
     pub title: &'a str,
     /// Its memory.
     pub curves: &'a Curves,
-    /// Places to mark, in the unit of the curves' axis: a moment, or the two ends of a range.
-    pub marks: &'a [u64],
+    /// Places to mark.
+    pub marks: Vec<Mark<'a>>,
 }
 
-/// Where a picture of that size has its rows, the first above; both equally large.
+/// A place to mark.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Mark<'a> {
+    /// Where, in the unit of the curves' axis.
+    pub at: u64,
+    /// What stands at its flag: whose it is.
+    pub letter: &'a str,
+}
+
+/// What is under a point of the picture.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Hit<'a> {
+    /// Which row.
+    pub row: usize,
+    /// The moment of the highest active memory in that column.
+    pub moment: u32,
+    /// The letter of the nearest mark of the row; empty if it has none.
+    pub letter: &'a str,
+}
+
+/// Where a picture of that size has its rows, the first above; all equally large.
 #[must_use]
-pub fn places(width_px: u32, height_px: u32, style: &Style<'_>) -> [Area; 2] {
+pub fn places(width_px: u32, height_px: u32, rows: usize, style: &Style<'_>) -> Vec<Area> {
     let px = |css: f64| style.px(css).max(0);
-    let width = u32::try_from(width_px as i32 - px(LEFT_CSS) - px(2.0)).unwrap_or(0);
-    let free = height_px as i32 - px(BOTTOM_CSS) - 2 * px(GAP_CSS);
-    let height = u32::try_from(free / 2).unwrap_or(0);
-    [0, 1].map(|row: i32| Area {
+    let count = i32::try_from(rows).unwrap_or(1).max(1);
+    let width = u32::try_from(width_px as i32 - px(LEFT_CSS) - px(RIGHT_CSS)).unwrap_or(0);
+    let free = height_px as i32 - px(BOTTOM_CSS) - count * px(GAP_CSS);
+    let height = u32::try_from(free / count).unwrap_or(0);
+    let place = |row: i32| Area {
         x_px: px(LEFT_CSS),
         y_px: px(GAP_CSS) + row * (height as i32 + px(GAP_CSS)),
         width_px: width,
         height_px: height,
-    })
+    };
+    (0..count).map(place).collect()
 }
 
 /// Where both end: the unit of the axis, its end, and the highest bytes with some air.
 #[must_use]
-pub fn bounds(rows: &[Row<'_>; 2]) -> (XUnit, Bounds) {
+pub fn bounds(rows: &[Row<'_>]) -> (XUnit, Bounds) {
     let time = rows.iter().all(|row| row.curves.axis == CurveAxis::Time);
     let unit = if time { XUnit::Time } else { XUnit::Events };
     let end = rows.iter().map(|row| row.curves.end).max().unwrap_or(1);
@@ -54,55 +79,57 @@ pub fn bounds(rows: &[Row<'_>; 2]) -> (XUnit, Bounds) {
     (unit, Bounds::new(end as f64, top.unwrap_or(0)))
 }
 
-/// What is under a point of the picture: which row, and the moment of the highest active memory in that
-/// column.
+/// What is under a point of the picture, device px.
 #[must_use]
-pub fn hit(
+pub fn hit<'a>(
     (width_px, height_px): (u32, u32),
-    rows: &[Row<'_>; 2],
+    rows: &[Row<'a>],
     style: &Style<'_>,
     (x_px, y_px): (f64, f64),
-) -> Option<(usize, u32)> {
+) -> Option<Hit<'a>> {
     let (_, bounds) = bounds(rows);
-    for (which, (row, place)) in rows
-        .iter()
-        .zip(places(width_px, height_px, style))
-        .enumerate()
-    {
+    let places = places(width_px, height_px, rows.len(), style);
+    let is_in = |place: &Area| {
         let (x, y) = (x_px - f64::from(place.x_px), y_px - f64::from(place.y_px));
-        let height = f64::from(place.height_px);
-        if !(0.0..height).contains(&y) || !(0.0..=f64::from(place.width_px)).contains(&x) {
-            continue;
-        }
-        let at = x / f64::from(place.width_px.max(1)) * bounds.x_end;
-        let moments = &row.curves.peak_moments;
-        let column = (at / row.curves.end.max(1) as f64 * moments.len() as f64) as usize;
-        // Right of a shorter recording is its end.
-        let moment = moments.get(column).or(moments.last()).copied();
-        // A column into which no moment falls shows the one before it.
-        let known = |moment: &u32| *moment != u32::MAX;
-        let before = moments[..column.min(moments.len())]
+        (0.0..f64::from(place.height_px)).contains(&y)
+            && (0.0..=f64::from(place.width_px)).contains(&x)
+    };
+    let which = places.iter().position(is_in)?;
+    let (row, place) = (rows.get(which)?, &places[which]);
+    let at = (x_px - f64::from(place.x_px)) / f64::from(place.width_px.max(1)) * bounds.x_end;
+    let moments = &row.curves.peak_moments;
+    let column = (at / row.curves.end.max(1) as f64 * moments.len() as f64) as usize;
+    // Right of a shorter recording is its end; a column into which no moment falls shows the one before it.
+    let until = &moments[..column.saturating_add(1).min(moments.len())];
+    let moment = until
+        .iter()
+        .rev()
+        .copied()
+        .find(|&moment| moment != u32::MAX)?;
+    let distance = |mark: &&Mark<'a>| (mark.at as f64 - at).abs() as u64;
+    Some(Hit {
+        row: which,
+        moment,
+        letter: row
+            .marks
             .iter()
-            .rev()
-            .copied()
-            .find(known);
-        return Some((which, moment.filter(known).or(before)?));
-    }
-    None
+            .min_by_key(distance)
+            .map_or("", |mark| mark.letter),
+    })
 }
 
-/// Draws both rows, their axes and marks.
+/// Draws the rows, their axes and marks.
 ///
 /// # Errors
 /// What the backend says.
 pub fn draw<DB: DrawingBackend>(
     root: &DrawingArea<DB, Shift>,
     (width_px, height_px): (u32, u32),
-    rows: &[Row<'_>; 2],
+    rows: &[Row<'_>],
     style: &Style<'_>,
 ) -> Result<(), ChartError<DB>> {
     let (unit, bounds) = bounds(rows);
-    let places = places(width_px, height_px, style);
+    let places = places(width_px, height_px, rows.len(), style);
     for (row, place) in rows.iter().zip(&places) {
         if place.width_px == 0 || place.height_px == 0 {
             continue;
@@ -111,8 +138,10 @@ pub fn draw<DB: DrawingBackend>(
         draw_y_axis(root, place, &view, style)?;
         draw_row(root, place, row, &bounds, style)?;
     }
-    let last = &places[1];
-    if last.width_px > 0 && last.height_px > 0 {
+    if let Some(last) = places
+        .last()
+        .filter(|last| last.width_px > 0 && last.height_px > 0)
+    {
         let view = Viewport::fit_all(&bounds, last.width_px, last.height_px);
         draw_x_axis(root, last, &view, unit, style)?;
     }
@@ -139,23 +168,46 @@ fn draw_row<DB: DrawingBackend>(
         place.y_px,
         place.y_px.saturating_add_unsigned(place.height_px),
     );
-    let ink = rgb(style.theme.accent);
-    for &mark in row.marks {
-        let at = (mark as f64 / bounds.x_end).clamp(0.0, 1.0);
-        let x = place.x_px + (at * f64::from(place.width_px)).round() as i32;
-        let line = ink.stroke_width(style.px(1.5).max(1) as u32);
-        root.draw(&PathElement::new(vec![(x, top), (x, bottom)], line))?;
-        let half = style.px(4.0).max(2);
-        let flag = vec![(x - half, top - half), (x + half, top - half), (x, top)];
-        root.draw(&Polygon::new(flag, ink.filled()))?;
-    }
     let text = style.text(
         LETTER_CSS,
         style.theme.muted_text,
         Pos::new(HPos::Left, VPos::Bottom),
     );
-    let at = (place.x_px + style.px(4.0), top - style.px(2.0));
-    root.draw(&Text::new(row.title, at, text))
+    let at = (place.x_px + style.px(8.0), top - style.px(2.0));
+    root.draw(&Text::new(row.title, at, text))?;
+    for mark in &row.marks {
+        let at = (mark.at as f64 / bounds.x_end).clamp(0.0, 1.0);
+        let x = place.x_px + (at * f64::from(place.width_px)).round() as i32;
+        draw_mark(root, mark, x, (top, bottom), style)?;
+    }
+    Ok(())
+}
+
+/// A line, and above it a flag with the mark's letter.
+fn draw_mark<DB: DrawingBackend>(
+    root: &DrawingArea<DB, Shift>,
+    mark: &Mark<'_>,
+    x: i32,
+    (top, bottom): (i32, i32),
+    style: &Style<'_>,
+) -> Result<(), ChartError<DB>> {
+    let ink = rgb(style.theme.accent);
+    let line = ink.stroke_width(style.px(1.5).max(1) as u32);
+    root.draw(&PathElement::new(vec![(x, top), (x, bottom)], line))?;
+    let half = style.px(4.0).max(2);
+    let beside = (x - half - style.px(1.0), top - style.px(1.0));
+    // A title may run below it.
+    let ground = [
+        (beside.0 - style.px(10.0), beside.1 - style.px(11.0)),
+        (x + half, beside.1),
+    ];
+    let background = rgb(style.theme.background).filled();
+    root.draw(&Rectangle::new(ground, background))?;
+    let flag = vec![(x - half, top - half), (x + half, top - half), (x, top)];
+    root.draw(&Polygon::new(flag, ink.filled()))?;
+    let pos = Pos::new(HPos::Right, VPos::Bottom);
+    let text = style.text(LETTER_CSS, style.theme.accent, pos);
+    root.draw(&Text::new(mark.letter, beside, text))
 }
 
 #[cfg(test)]
@@ -173,7 +225,11 @@ mod tests {
         }
     }
 
-    fn svg(rows: &[Row<'_>; 2], size_px: (u32, u32)) -> String {
+    fn mark(at: u64) -> Mark<'static> {
+        Mark { at, letter: "A" }
+    }
+
+    fn svg(rows: &[Row<'_>], size_px: (u32, u32)) -> String {
         let mut svg = String::new();
         let style = Style {
             theme: &Theme::light(),
@@ -194,18 +250,18 @@ mod tests {
             Row {
                 title: "A",
                 curves: &long,
-                marks: &[1_000],
+                marks: vec![mark(1_000)],
             },
             Row {
                 title: "B",
                 curves: &short,
-                marks: &[0, 250],
+                marks: vec![mark(0), mark(250)],
             },
         ];
         let (unit, bounds) = bounds(&rows);
         assert_eq!(unit, XUnit::Events, "what both have");
         assert_eq!(bounds.x_end, 1_000.0);
-        let svg = svg(&rows, (666, 200));
+        let svg = svg(&rows, (672, 200));
         // 64 px left, 600 px of picture: B's curve ends in the middle.
         assert!(svg.contains("364,") && svg.contains("664,"), "{svg}");
         // Two curves and three flags.
@@ -224,12 +280,12 @@ mod tests {
             Row {
                 title: "",
                 curves: &long,
-                marks: &[],
+                marks: vec![],
             },
             Row {
                 title: "",
                 curves: &short,
-                marks: &[],
+                marks: vec![],
             },
         ];
         let style = Style {
@@ -237,7 +293,10 @@ mod tests {
             font: "",
             pixel_ratio: 1.0,
         };
-        let at = |x, y| hit((666, 200), &rows, &style, (x, y));
+        let at = |x, y| {
+            let hit = hit((672, 200), &rows, &style, (x, y))?;
+            Some((hit.row, hit.moment))
+        };
         assert_eq!(at(70.0, 50.0), Some((0, 3)));
         assert_eq!(
             at(64.0 + 200.0, 50.0),
@@ -256,13 +315,34 @@ mod tests {
     #[test]
     fn nothing_and_no_room_do_no_harm() {
         let none = Curves::default();
-        let rows = [Row {
+        let row = Row {
             title: "",
             curves: &none,
-            marks: &[7, u64::MAX],
-        }; 2];
+            marks: vec![mark(7), mark(u64::MAX)],
+        };
+        let rows = [row.clone(), row];
         for size in [(0, 0), (1, 1), (80, 50), (300, 90)] {
-            svg(&rows, size);
+            for count in 0..=2 {
+                svg(&rows[..count], size);
+            }
         }
+    }
+
+    #[test]
+    fn two_moments_of_one_recording_are_two_marks() {
+        let curves = curves(1_000, &[1, 2], CurveAxis::Events);
+        let marks = [(100, "A"), (900, "B")].map(|(at, letter)| Mark { at, letter });
+        let rows = [Row {
+            title: "",
+            curves: &curves,
+            marks: marks.to_vec(),
+        }];
+        let style = Style {
+            theme: &Theme::light(),
+            font: "",
+            pixel_ratio: 1.0,
+        };
+        let letter = |x| hit((672, 120), &rows, &style, (x, 50.0)).map(|hit| hit.letter);
+        assert_eq!((letter(64.0), letter(600.0)), (Some("A"), Some("B")));
     }
 }

@@ -9,7 +9,7 @@ use crate::canvas::PlotArea;
 use crate::engine::Session;
 use crate::protocol::ThemeName;
 use crate::protocol::views::compare::{Answer, CurveAxis, Curves, Question};
-use crate::state::choices::{CompareChoices, SideChoice, SideWhat, Which};
+use crate::state::choices::{CompareChoices, RecordingChoice, Which};
 use crate::state::sides::{DeviceCard, cards, choice_of, is_side};
 use crate::state::{Action, Chosen, State, ViewKind, sentences};
 use vramscope_view::chart::{Area, Style, draw_curves, rgb};
@@ -76,26 +76,13 @@ pub(super) fn AllStrip(props: &AllStripProps) -> Html {
             );
             let (id, device) = (card.id, card.device);
             Callback::from(move |which: Which| {
-                let mut choices = choices.clone();
-                // From now on both are named: switching tabs does not change what is compared.
-                for side in [&mut choices.before, &mut choices.after] {
-                    if side.file.is_none() {
-                        (side.file, side.device) =
-                            (choice_of(&tabs, current), side.device.or(shown));
-                    }
-                }
-                let side = SideChoice {
+                let of = |id, device| RecordingChoice {
                     file: choice_of(&tabs, id),
-                    device: Some(device),
-                    what: match choices.side(which).what {
-                        // A number of one recording means nothing in another.
-                        SideWhat::Event(_) => SideWhat::Peak,
-                        what => what,
-                    },
+                    device,
                 };
-                dispatch.emit(Action::Choose(Chosen::Compare(
-                    choices.with_side(which, side),
-                )));
+                let choices =
+                    choices.with_recording(which, of(id, Some(device)), &of(current, shown));
+                dispatch.emit(Action::Choose(Chosen::Compare(choices)));
             })
         };
         let sides = (state.view == ViewKind::Compare).then(|| {

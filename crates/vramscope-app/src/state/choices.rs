@@ -11,7 +11,9 @@ mod table;
 use serde::{Deserialize, Serialize};
 
 pub use allocator::AllocatorChoices;
-pub use compare::{CompareChoices, ComparePanel, FileChoice, SideChoice, SideWhat, Which};
+pub use compare::{
+    CompareChoices, ComparePanel, FileChoice, RecordingChoice, SideChoice, SideWhat, Which,
+};
 pub use flame::{FlameChoices, FlameForm, FlamePlaces, FlameWhat, search_text};
 pub use lanes::{LanesChoices, Lines};
 pub use overview::OverviewChoices;

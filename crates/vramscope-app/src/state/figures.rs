@@ -4,7 +4,8 @@ use std::cmp::Ordering;
 
 use vramscope_view::display;
 
-use crate::protocol::views::compare::{Compared, SideFacts};
+use super::choices::search_text;
+use crate::protocol::views::compare::{Compared, FrameGrouping, SideFacts};
 
 /// A figure on both sides.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -89,6 +90,15 @@ pub fn all(compared: &Compared) -> Vec<FigureRow> {
     ]
 }
 
+/// The search that finds the allocations of a row of the table; `None` for rows that name no code.
+#[must_use]
+pub fn row_search(grouping: FrameGrouping, label: &str) -> Option<String> {
+    match label.strip_prefix("freed at ").unwrap_or(label) {
+        "" | "no stack recorded" | "further call sites" => None,
+        place => Some(search_text(grouping, place)),
+    }
+}
+
 fn bytes(name: &'static str, before: u64, after: u64) -> FigureRow {
     FigureRow {
         name,
@@ -128,6 +138,14 @@ pub fn direction_class(direction: Ordering) -> &'static str {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn only_code_is_searched_for() {
+        let of = |label| row_search(FrameGrouping::Line, label);
+        assert_eq!(of("a/b.py:3 f").as_deref(), Some(r#"frame:"a/b.py:3""#));
+        assert_eq!(of("freed at a/b.py:3 f"), of("a/b.py:3 f"));
+        assert_eq!(of("no stack recorded"), None);
+    }
 
     #[test]
     fn figures_say_what_differs_and_which_way() {

@@ -15,8 +15,8 @@ use crate::protocol::ThemeName;
 use crate::protocol::views::compare::{
     Answer, ChangeUnit, FlameWidth, Question, SignedBox, SignedFlame,
 };
-use crate::state::choices::{CompareChoices, search_text};
-use crate::state::figures::direction_class;
+use crate::state::choices::CompareChoices;
+use crate::state::figures::{direction_class, row_search};
 use crate::state::{Action, Shared, sentences};
 use vramscope_core::analysis::profile::Amount;
 use vramscope_view::display;
@@ -142,9 +142,11 @@ pub(super) fn FlamePanel(props: &FlamePanelProps) -> Html {
         ))
     });
     let search = {
-        let (dispatch, grouping) = (commands.dispatch.clone(), choices.grouping);
+        let (dispatch, grouping) = (commands.dispatch.clone(), choices.naming.grouping);
         Callback::from(move |label: String| {
-            dispatch.emit(Action::Search(search_text(grouping, &label)));
+            if let Some(text) = row_search(grouping, &label) {
+                dispatch.emit(Action::Search(text));
+            }
         })
     };
     html! {

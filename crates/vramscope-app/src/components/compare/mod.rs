@@ -19,7 +19,7 @@ use super::view_props::ViewProps;
 use crate::engine::{Session, SessionId};
 use crate::protocol::Axis;
 use crate::protocol::views::compare::{
-    Answer, Compared, CurveAxis, FrameGrouping, Question, SideData, SideSpec,
+    Answer, Compared, CurveAxis, Fold, FrameGrouping, Question, SideData, SideSpec,
 };
 use crate::state::choices::{CompareChoices, ComparePanel, Which};
 use crate::state::sides::{Side, side};
@@ -37,10 +37,17 @@ const COLUMNS: u32 = 1_200;
 /// How places in the code are matched, in the order of the list.
 const GROUPINGS: [(FrameGrouping, &str); 5] = [
     (FrameGrouping::Line, "line"),
-    (FrameGrouping::Function, "function (lines may have moved)"),
+    (FrameGrouping::Function, "function"),
     (FrameGrouping::File, "file"),
     (FrameGrouping::Module, "module"),
     (FrameGrouping::Package, "package"),
+];
+
+/// Which frames the flame graph has, in the order of the list.
+const FOLDS: [(Fold, &str); 3] = [
+    (Fold::Runtime, "without runtime"),
+    (Fold::Library, "user's only"),
+    (Fold::Nothing, "all"),
 ];
 
 /// See the module.
@@ -108,21 +115,27 @@ fn body(
         ComparePanel::Settings => html! { <SettingsPanel compared={compared.clone()} /> },
     };
     html! {
-        <>
-            <Totals compared={compared.clone()} />
-            <Timelines compared={compared.clone()} titles={[title("A", before), title("B", after)]} choices={choices.clone()} {theme} on_choose={choose.clone()} />
-            <PanelBar compared={compared.clone()} choices={choices.clone()} on_choose={choose.clone()} />
-            { panel }
-        </>
-    }
+            <>
+                <Totals compared={compared.clone()} />
+    <Timelines compared={compared.clone()} titles={titles(before, after)} choices={choices.clone()} {theme} on_choose={choose.clone()} />
+                <PanelBar compared={compared.clone()} choices={choices.clone()} on_choose={choose.clone()} />
+                { panel }
+            </>
+        }
 }
 
-fn title(letter: &str, side: &Side) -> AttrValue {
-    let device = match side.devices {
-        1 => String::new(),
-        _ => format!(" · device {}", side.device),
+/// What is written above each recording; of two moments of one recording, above that.
+fn titles(before: &Side, after: &Side) -> Vec<AttrValue> {
+    let name = |side: &Side| match side.devices {
+        1 => side.name.clone(),
+        _ => format!("{} · device {}", side.name, side.device),
     };
-    format!("{letter}  {}{device} · {}", side.name, side.words).into()
+    if (before.id, before.device) == (after.id, after.device) {
+        return vec![name(before).into()];
+    }
+    let both = [("A", before), ("B", after)];
+    let title = |(letter, side)| format!("{letter}  {} · {}", name(side), side.words).into();
+    both.into_iter().map(title).collect()
 }
 
 /// The comparison in an answer.
@@ -167,7 +180,7 @@ fn use_comparison(
     } else {
         CurveAxis::Events
     };
-    let grouping = props.choices.compare.grouping;
+    let naming = props.choices.compare.naming;
     let spec = |side: &Side| SideSpec {
         device: side.device,
         selection: side.selection,
@@ -181,7 +194,7 @@ fn use_comparison(
         .filter(|side| Some(side.id) != host_id);
     let profile_question = guest.map(|side| Question::Profile {
         side: spec(side),
-        grouping,
+        naming,
     });
     let guest_session = sessions[guest_place].clone().filter(|_| guest.is_some());
     let guest_session = guest_session.unwrap_or_else(|| host.clone());
@@ -204,7 +217,7 @@ fn use_comparison(
         .map(|(before, after)| Question::Compare {
             before,
             after,
-            grouping,
+            naming,
         });
     // While the other worker is asked, what was compared last stays.
     let last = use_mut_ref(|| None::<(Session, Question)>);
@@ -280,12 +293,21 @@ fn PanelBar(props: &PanelBarProps) -> Html {
     let groupings: Vec<AttrValue> = GROUPINGS.iter().map(|(_, name)| (*name).into()).collect();
     let grouping = GROUPINGS
         .iter()
-        .position(|(of, _)| *of == choices.grouping)
+        .position(|(of, _)| *of == choices.naming.grouping)
         .unwrap_or(0);
     let on_grouping = with(|choices, place| {
-        choices.grouping = GROUPINGS
+        choices.naming.grouping = GROUPINGS
             .get(place)
             .map_or(FrameGrouping::Line, |(of, _)| *of);
+        choices.focus = None;
+    });
+    let folds: Vec<AttrValue> = FOLDS.iter().map(|(_, name)| (*name).into()).collect();
+    let fold = FOLDS
+        .iter()
+        .position(|(of, _)| *of == choices.naming.fold)
+        .unwrap_or(0);
+    let on_fold = with(|choices, place| {
+        choices.naming.fold = FOLDS.get(place).map_or(Fold::Runtime, |(of, _)| *of);
         choices.focus = None;
     });
     let settings = compared.settings.len();
@@ -293,7 +315,12 @@ fn PanelBar(props: &PanelBarProps) -> Html {
         <div class="panel-bar">
             <Choice label="Comparison" options={panels} {chosen} on_choose={on_panel.clone()} />
             if choices.panel != ComparePanel::Settings {
-                <Select label="Match by" options={groupings} chosen={grouping} on_choose={on_grouping} />
+                <span title="By what places in the code are matched; by function where lines have moved">
+                    <Select label="Match by" options={groupings} chosen={grouping} on_choose={on_grouping} />
+                </span>
+            }
+            if choices.panel == ComparePanel::Flame {
+                <Select label="Frames" options={folds} chosen={fold} on_choose={on_fold} />
             }
             if choices.panel == ComparePanel::Sites { <sites::Controls choices={choices.clone()} compared={props.compared.clone()} on_choose={props.on_choose.clone()} /> }
             if choices.panel == ComparePanel::Flame { <flame::Controls choices={choices.clone()} on_choose={props.on_choose.clone()} /> }

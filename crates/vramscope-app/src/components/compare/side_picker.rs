@@ -9,9 +9,10 @@ use crate::components::commands::use_commands;
 use crate::components::hooks::use_answer;
 use crate::engine::{Session, SessionId};
 use crate::protocol::views::compare::{Answer, NamedMoments, Question};
-use crate::state::choices::{CompareChoices, SideChoice, SideWhat, Which};
+use crate::state::choices::{CompareChoices, RecordingChoice, SideChoice, SideWhat, Which};
 use crate::state::sides::{Side, choice_of, word};
 use crate::state::{Shared, Tab, sentences};
+use vramscope_core::model::DeviceIndex;
 use vramscope_view::display;
 
 /// Properties of [`SidePicker`].
@@ -76,6 +77,7 @@ fn files(props: &SidePickerProps) -> Html {
     let onchange = {
         let (choices, tabs, which) = (props.choices.clone(), props.tabs.clone(), props.which);
         let (current, on_choose) = (props.current, props.on_choose.clone());
+        let shown = shown_device(props);
         let missing = usize::from(props.side.is_none());
         Callback::from(move |event: Event| {
             let Some(&id) = place_of(&event)
@@ -84,23 +86,11 @@ fn files(props: &SidePickerProps) -> Html {
             else {
                 return;
             };
-            // From now on both are named: switching tabs does not change what is compared.
-            let mut choices = choices.clone();
-            for side in [&mut choices.before, &mut choices.after] {
-                if side.file.is_none() {
-                    side.file = choice_of(&tabs, current);
-                }
-            }
-            let side = SideChoice {
+            let of = |id, device| RecordingChoice {
                 file: choice_of(&tabs, id),
-                device: None,
-                what: match choices.side(which).what {
-                    // A number of one file means nothing in another.
-                    SideWhat::Event(_) => SideWhat::Peak,
-                    what => what,
-                },
+                device,
             };
-            on_choose.emit(choices.with_side(which, side));
+            on_choose.emit(choices.with_recording(which, of(id, None), &of(current, shown)));
         })
     };
     let chosen = props.side.as_ref().map(|side| side.id);
@@ -113,6 +103,12 @@ fn files(props: &SidePickerProps) -> Html {
             { for ready.iter().map(option) }
         </select>
     }
+}
+
+/// The device that is shown of the file that is shown.
+fn shown_device(props: &SidePickerProps) -> Option<DeviceIndex> {
+    let tab = props.tabs.iter().find(|tab| tab.id == props.current)?;
+    Some(tab.ready()?.facts()?.device)
 }
 
 /// The list of devices; nothing where there is only one.
@@ -142,7 +138,7 @@ fn devices(props: &SidePickerProps, choice: &SideChoice, choose: &Callback<SideC
     html! {
         <select class="device" aria-label="Device" {onchange}>
             { for file.opened.devices.iter().map(|facts| html! {
-                <option selected={facts.device == side.device}>{ sentences::device(facts) }</option>
+                <option selected={facts.device == side.device}>{ sentences::device_name(facts.device) }</option>
             }) }
         </select>
     }

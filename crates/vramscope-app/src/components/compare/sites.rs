@@ -12,8 +12,8 @@ use crate::components::site_label::site_label;
 use crate::engine::Session;
 use crate::protocol::ThemeName;
 use crate::protocol::views::compare::{Answer, Question, SiteColumn, SiteOrder, SiteRow, SiteRows};
-use crate::state::choices::{CompareChoices, search_text};
-use crate::state::figures::direction_class;
+use crate::state::choices::CompareChoices;
+use crate::state::figures::{direction_class, row_search};
 use crate::state::{Action, Shared, sentences};
 use vramscope_core::analysis::profile::Amount;
 use vramscope_view::display;
@@ -51,12 +51,14 @@ pub(super) fn SitesPanel(props: &SitesPanelProps) -> Html {
     use_painted("compare-sites", answer.clone());
     let has_turnover = compared.is_some_and(|compared| compared.turnover.is_some());
     let rows = answer.as_ref().and_then(rows_of);
-    let grouping = choices.grouping;
+    let grouping = choices.naming.grouping;
     let row = |(place, row): (usize, &SiteRow)| {
         let onclick = {
             let (dispatch, label) = (commands.dispatch.clone(), row.label.clone());
             Callback::from(move |_: MouseEvent| {
-                dispatch.emit(Action::Search(search_text(grouping, &label)));
+                if let Some(text) = row_search(grouping, &label) {
+                    dispatch.emit(Action::Search(text));
+                }
             })
         };
         let first = rows.map_or(0, |rows| rows.first);
@@ -169,8 +171,8 @@ fn head(props: &SitesPanelProps, has_turnover: bool) -> Html {
             { column(SiteColumn::Before, "A", "bytes on the first side") }
             { column(SiteColumn::After, "B", "bytes on the second side") }
             { column(SiteColumn::Growth, "B − A", "what grew most first; once more: what shrank most") }
-            { column(SiteColumn::Difference, "difference", "the largest difference first, whichever way") }
-            { column(SiteColumn::CountGrowth, "allocations", "the difference in allocations") }
+            { column(SiteColumn::Difference, "size", "the largest difference first, whichever way") }
+            { column(SiteColumn::CountGrowth, "number", "the difference in allocations") }
             if has_turnover {
                 <span class="number" role="columnheader" title="live at A and gone at B">{ "freed" }</span>
                 { column(SiteColumn::New, "new", "allocated after A and still live at B") }

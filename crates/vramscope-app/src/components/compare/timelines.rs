@@ -8,10 +8,10 @@ use super::ComparedRef;
 use crate::canvas::PlotArea;
 use crate::components::hooks::use_plot_area;
 use crate::protocol::ThemeName;
-use crate::protocol::views::compare::Compared;
+use crate::protocol::views::compare::{Compared, SideFacts};
 use crate::state::choices::{CompareChoices, SideChoice, SideWhat, Which};
 use vramscope_view::chart::Style;
-use vramscope_view::stacked_curves::{Row, draw, hit};
+use vramscope_view::stacked_curves::{Mark, Row, draw, hit};
 use vramscope_view::theme::Theme;
 
 const FONT: &str = "system-ui, sans-serif";
@@ -20,8 +20,8 @@ const FONT: &str = "system-ui, sans-serif";
 #[derive(Properties, PartialEq)]
 pub(super) struct TimelinesProps {
     pub(super) compared: ComparedRef,
-    /// What is written above each.
-    pub(super) titles: [AttrValue; 2],
+    /// What is written above each recording: one of them if both sides are of the same.
+    pub(super) titles: Vec<AttrValue>,
     pub(super) choices: CompareChoices,
     pub(super) theme: ThemeName,
     pub(super) on_choose: Callback<CompareChoices>,
@@ -65,14 +65,16 @@ pub(super) fn Timelines(props: &TimelinesProps) -> Html {
                 font: FONT,
                 pixel_ratio: area.pixel_ratio,
             };
-            if let Some((row, moment)) = hit(area.box_px(), &rows(compared, &titles), &style, at) {
-                let which = if row == 0 {
-                    Which::Before
-                } else {
-                    Which::After
+            if let Some(found) = hit(area.box_px(), &rows(compared, &titles), &style, at) {
+                // On the one recording of both, the nearer moment moves.
+                let which = match (found.row, found.letter) {
+                    (_, "A") => Which::Before,
+                    (_, "B") => Which::After,
+                    (0, _) => Which::Before,
+                    _ => Which::After,
                 };
                 let side = SideChoice {
-                    what: SideWhat::Event(moment),
+                    what: SideWhat::Event(found.moment),
                     ..choices.side(which).clone()
                 };
                 on_choose.emit(choices.with_side(which, side));
@@ -80,23 +82,33 @@ pub(super) fn Timelines(props: &TimelinesProps) -> Html {
         })
     };
     html! {
-        <div class="timelines" ref={node} role="img" {onclick} title="Click to compare another moment: the highest of what is under the pointer"
+        <div class={classes!("timelines", (props.titles.len() == 1).then_some("one"))} ref={node} role="img" {onclick} title="Click to compare another moment: the highest of what is under the pointer"
             aria-label="Active and reserved memory of both sides on one axis">
             { (*picture).clone() }
         </div>
     }
 }
 
-fn rows<'a>(compared: &'a Compared, titles: &'a [AttrValue; 2]) -> [Row<'a>; 2] {
-    let [a, b] = titles;
-    [(&compared.before, a), (&compared.after, b)].map(|(side, title)| Row {
+fn rows<'a>(compared: &'a Compared, titles: &'a [AttrValue]) -> Vec<Row<'a>> {
+    let sides = [(&compared.before, "A"), (&compared.after, "B")];
+    let marks = sides.map(|(side, letter)| {
+        let marks = side.marks.iter().map(move |&at| Mark { at, letter });
+        marks.collect::<Vec<_>>()
+    });
+    let row = |(side, marks): (&'a SideFacts, Vec<Mark<'a>>), title: &'a AttrValue| Row {
         title: title.as_str(),
         curves: &side.curves,
-        marks: &side.marks,
-    })
+        marks,
+    };
+    match titles {
+        [both] => vec![row((sides[0].0, marks.concat()), both)],
+        _ => (sides.into_iter().zip(marks).zip(titles))
+            .map(|(((side, _), marks), title)| row((side, marks), title))
+            .collect(),
+    }
 }
 
-fn svg(compared: &Compared, titles: &[AttrValue; 2], area: PlotArea, theme: ThemeName) -> String {
+fn svg(compared: &Compared, titles: &[AttrValue], area: PlotArea, theme: ThemeName) -> String {
     let mut svg = String::new();
     let style = Style {
         theme: &Theme::of(theme),

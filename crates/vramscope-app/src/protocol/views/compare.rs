@@ -9,7 +9,7 @@ use std::rc::Rc;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use vramscope_core::analysis::compare::{Change, SettingChange};
 pub use vramscope_core::analysis::curves::{CurveAxis, Curves};
-pub use vramscope_core::analysis::frame_groups::FrameGrouping;
+pub use vramscope_core::analysis::frame_groups::{Fold, FrameGrouping};
 use vramscope_core::analysis::profile::{Amount, Figures, Profile};
 use vramscope_core::analysis::selection::Selection;
 use vramscope_core::analysis::turnover::Turnover;
@@ -43,7 +43,7 @@ pub enum Question {
         /// What of this file.
         side: SideSpec,
         /// How frames are named.
-        grouping: FrameGrouping,
+        naming: Naming,
     },
     /// Compare two sides, and keep that for the questions below. Answered by [`Answer::Compared`].
     Compare {
@@ -52,7 +52,7 @@ pub enum Question {
         /// The second side.
         after: SideData,
         /// How frames are named.
-        grouping: FrameGrouping,
+        naming: Naming,
     },
     /// Some call sites of a comparison. Answered by [`Answer::Sites`], or by nothing if it is no longer
     /// kept.
@@ -86,6 +86,15 @@ pub enum Question {
         /// For its colours.
         theme: ThemeName,
     },
+}
+
+/// How frames are named, and so matched; the same on both sides.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default, Serialize, Deserialize)]
+pub struct Naming {
+    /// What makes two frames one.
+    pub grouping: FrameGrouping,
+    /// Which are left out of call paths.
+    pub fold: Fold,
 }
 
 /// One side of a file.

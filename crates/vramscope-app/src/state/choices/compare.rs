@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 use vramscope_core::model::DeviceIndex;
 use vramscope_view::flame::NodeKey;
 
-use crate::protocol::views::compare::{ChangeUnit, FlameWidth, FrameGrouping, SiteOrder};
+use crate::protocol::views::compare::{ChangeUnit, FlameWidth, Naming, SiteOrder};
 
 /// What was chosen in the comparison; kept in the address.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
@@ -15,7 +15,7 @@ pub struct CompareChoices {
     /// The second side.
     pub after: SideChoice,
     /// By what places in the code are matched.
-    pub grouping: FrameGrouping,
+    pub naming: Naming,
     /// What is shown of the comparison.
     pub panel: ComparePanel,
     /// The order of the table.
@@ -41,7 +41,7 @@ impl Default for CompareChoices {
         Self {
             before: side(SideWhat::Start),
             after: side(SideWhat::Peak),
-            grouping: FrameGrouping::default(),
+            naming: Naming::default(),
             panel: ComparePanel::default(),
             order: SiteOrder::default(),
             changed_only: true,
@@ -80,6 +80,52 @@ impl CompareChoices {
         match which {
             Which::Before => choices.before = side,
             Which::After => choices.after = side,
+        }
+        choices
+    }
+}
+
+/// A device of an open file.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct RecordingChoice {
+    /// The file.
+    pub file: Option<FileChoice>,
+    /// The device; `None` = the one that is shown.
+    pub device: Option<DeviceIndex>,
+}
+
+impl CompareChoices {
+    /// The same with another recording on one side. From now on both are named, so that switching tabs does
+    /// not change what is compared; `shown` is the one that was meant where none was named.
+    #[must_use]
+    pub fn with_recording(
+        &self,
+        which: Which,
+        recording: RecordingChoice,
+        shown: &RecordingChoice,
+    ) -> Self {
+        let mut choices = self.clone();
+        for side in [&mut choices.before, &mut choices.after] {
+            if side.file.is_none() {
+                side.file.clone_from(&shown.file);
+                side.device = side.device.or(shown.device);
+            }
+        }
+        let what = match choices.side(which).what {
+            // A number of one recording means nothing in another.
+            SideWhat::Event(_) => SideWhat::Peak,
+            what => what,
+        };
+        let RecordingChoice { file, device } = recording;
+        let mut choices = choices.with_side(which, SideChoice { file, device, what });
+        let of = |side: &SideChoice| (side.file.clone(), side.device);
+        if of(&choices.before) != of(&choices.after) {
+            // Two recordings are compared at their worst; the start is what one is compared with itself.
+            for side in [&mut choices.before, &mut choices.after] {
+                if side.what == SideWhat::Start {
+                    side.what = SideWhat::Peak;
+                }
+            }
         }
         choices
     }
@@ -166,4 +212,36 @@ impl SideWhat {
         Self::Allocated,
         Self::Retained,
     ];
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn another_recording_names_both_and_compares_the_peaks() {
+        let recording = |name: &str, device| RecordingChoice {
+            file: Some(FileChoice {
+                name: name.to_owned(),
+                nth: 0,
+            }),
+            device,
+        };
+        let shown = recording("a", Some(1));
+        let mut choices = CompareChoices::default();
+        choices.after.what = SideWhat::Event(7);
+        let found = choices.with_recording(Which::After, recording("b", None), &shown);
+        assert_eq!(
+            (found.before.file, found.before.device),
+            (shown.file.clone(), Some(1))
+        );
+        assert_eq!(
+            (found.before.what, found.after.what),
+            (SideWhat::Peak, SideWhat::Peak)
+        );
+        // The same recording on both sides: the start is worth comparing.
+        let same = choices.with_recording(Which::After, shown.clone(), &shown);
+        assert_eq!(same.before.what, SideWhat::Start);
+        assert_eq!(same.swapped().swapped(), same);
+    }
 }

@@ -9,7 +9,7 @@ use std::collections::VecDeque;
 
 use vramscope_core::analysis::compare::{Comparison, compare};
 use vramscope_core::analysis::curves::Curves;
-use vramscope_core::analysis::frame_groups::{FrameGrouping, GroupOptions};
+use vramscope_core::analysis::frame_groups::GroupOptions;
 use vramscope_core::analysis::profile::{Profile, ProfileNames, ProfileOptions, profile};
 use vramscope_core::analysis::selection::Selection;
 use vramscope_core::analysis::turnover::{Turnover, turnover};
@@ -18,7 +18,7 @@ use vramscope_view::flame::NodeKey;
 use super::super::document::Document;
 use crate::protocol::Extra;
 use crate::protocol::views::compare::{
-    Answer, Compared, ComparisonId, HandedProfile, Question, SideData, SideFacts, SideSpec,
+    Answer, Compared, ComparisonId, HandedProfile, Naming, Question, SideData, SideFacts, SideSpec,
     SiteOrder,
 };
 
@@ -31,7 +31,7 @@ const MOST_COLUMNS: u32 = 4_000;
 /// What is kept from one question to the next.
 #[derive(Default)]
 pub(super) struct Cache {
-    names: Vec<(FrameGrouping, ProfileNames)>,
+    names: Vec<(Naming, ProfileNames)>,
     kept: VecDeque<Kept>,
     last_id: u32,
 }
@@ -50,12 +50,13 @@ struct Kept {
 
 impl Cache {
     /// What frames and call sites are called.
-    fn names(&mut self, document: &Document, grouping: FrameGrouping) -> &ProfileNames {
-        let place = self.names.iter().position(|(of, _)| *of == grouping);
+    fn names(&mut self, document: &Document, naming: Naming) -> &ProfileNames {
+        let place = self.names.iter().position(|(of, _)| *of == naming);
         let place = place.unwrap_or_else(|| {
             let words = document.words();
             let options = GroupOptions {
-                grouping,
+                grouping: naming.grouping,
+                fold: naming.fold,
                 ..GroupOptions::default()
             };
             let names = ProfileNames::of(
@@ -64,7 +65,7 @@ impl Cache {
                 &words.call_sites,
                 &options,
             );
-            self.names.push((grouping, names));
+            self.names.push((naming, names));
             self.names.len() - 1
         });
         &self.names[place].1
@@ -93,17 +94,15 @@ pub(super) fn answer(
             let history = document.device(*device)?.history;
             Answer::Curves(Curves::of(history, *axis, (*columns).min(MOST_COLUMNS)))
         }
-        Question::Profile { side, grouping } => {
-            let profile = profile_of(document, cache, side, *grouping)?;
+        Question::Profile { side, naming } => {
+            let profile = profile_of(document, cache, side, *naming)?;
             Answer::Profile(HandedProfile(profile.into()))
         }
         Question::Compare {
             before,
             after,
-            grouping,
-        } => Answer::Compared(Box::new(compared(
-            document, cache, before, after, *grouping,
-        )?)),
+            naming,
+        } => Answer::Compared(Box::new(compared(document, cache, before, after, *naming)?)),
         Question::Sites {
             comparison,
             order,
@@ -131,7 +130,7 @@ fn profile_of(
     document: &Document,
     cache: &mut Cache,
     side: &SideSpec,
-    grouping: FrameGrouping,
+    naming: Naming,
 ) -> Option<Profile> {
     let device = document.device(side.device)?;
     let options = ProfileOptions {
@@ -139,7 +138,7 @@ fn profile_of(
         axis: side.axis,
         columns: side.columns.min(MOST_COLUMNS),
     };
-    let names = cache.names(document, grouping);
+    let names = cache.names(document, naming);
     let sites = (&document.words().call_sites, document.site_of(device));
     Some(profile(
         &document.snapshot,
@@ -155,12 +154,12 @@ fn compared(
     cache: &mut Cache,
     before: &SideData,
     after: &SideData,
-    grouping: FrameGrouping,
+    naming: Naming,
 ) -> Option<Compared> {
     let mut side = |data: &SideData| {
         Some(match data {
             SideData::Here(spec) => {
-                HandedProfile(profile_of(document, cache, spec, grouping)?.into())
+                HandedProfile(profile_of(document, cache, spec, naming)?.into())
             }
             SideData::Given(profile) => profile.clone(),
         })
@@ -168,7 +167,7 @@ fn compared(
     let (old, new) = (side(before)?, side(after)?);
     let (old, new) = (&*old.0, &*new.0);
     let comparison = compare(old, new);
-    let turned = turnovers(document, cache, before, after, grouping);
+    let turned = turnovers(document, cache, before, after, naming);
     cache.last_id += 1;
     let id = ComparisonId(cache.last_id);
     let changed = comparison
@@ -212,7 +211,7 @@ fn turnovers(
     cache: &mut Cache,
     before: &SideData,
     after: &SideData,
-    grouping: FrameGrouping,
+    naming: Naming,
 ) -> Option<(Turnover, HashMap<String, Turnover>)> {
     let (SideData::Here(before), SideData::Here(after)) = (before, after) else {
         return None;
@@ -225,7 +224,7 @@ fn turnovers(
         .device(before.device)
         .filter(|_| before.device == after.device)?;
     let found = turnover(device.history, document.site_of(device), from, to);
-    let names = cache.names(document, grouping);
+    let names = cache.names(document, naming);
     let mut sites: HashMap<String, Turnover> = HashMap::new();
     for site in &found.sites {
         let name = names.site(site.site).to_owned();

@@ -35,7 +35,7 @@ fn compared_of(document: &Document, cache: &mut Cache, sides: (SideData, SideDat
     let question = Question::Compare {
         before: sides.0,
         after: sides.1,
-        grouping: FrameGrouping::Line,
+        naming: Naming::default(),
     };
     match ask(document, cache, question) {
         Some(Answer::Compared(compared)) => *compared,
@@ -136,7 +136,7 @@ fn another_file_is_compared_by_its_profile() {
     let side = spec(&two, Selection::LiveAt(two.histories[0].peak_moment));
     let question = Question::Profile {
         side,
-        grouping: FrameGrouping::Line,
+        naming: Naming::default(),
     };
     let Some(Answer::Profile(profile)) = ask(&two, &mut caches.1, question) else {
         panic!("a profile");

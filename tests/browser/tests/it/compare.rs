@@ -1,0 +1,266 @@
+//! Two moments, devices and files compared, against the analysis crate's own numbers.
+
+use vramscope_browser_tests::Modifiers;
+use vramscope_core::Snapshot;
+use vramscope_core::analysis::call_sites::CallSites;
+use vramscope_core::analysis::compare::{Comparison, compare};
+use vramscope_core::analysis::curves::CurveAxis;
+use vramscope_core::analysis::frame_groups::GroupOptions;
+use vramscope_core::analysis::frames::FrameClasses;
+use vramscope_core::analysis::history::History;
+use vramscope_core::analysis::profile::{Profile, ProfileNames, ProfileOptions, profile};
+use vramscope_core::analysis::selection::Selection;
+use vramscope_core::analysis::turnover::turnover;
+use vramscope_view::display;
+
+use crate::PATIENCE;
+use crate::open::{Open, fixture, open};
+
+const ONE: &str = "synth/torch-2.10-py-p4.pickle";
+const OTHER: &str = "torch-2.15.0/two_devices.pickle";
+
+/// A file read here as the page reads it.
+struct Read {
+    snapshot: Snapshot,
+    histories: Vec<History>,
+    classes: FrameClasses,
+    sites: CallSites,
+}
+
+impl Read {
+    fn new(name: &str) -> Self {
+        let bytes = std::fs::read(fixture(name)).unwrap();
+        let snapshot = vramscope_core::decode(&bytes[..]).unwrap();
+        let devices = snapshot.devices().into_iter();
+        let histories: Vec<_> = devices
+            .map(|device| History::of(&snapshot, device))
+            .collect();
+        let classes = FrameClasses::of(&snapshot);
+        let sites = CallSites::of(&snapshot, &classes, &histories);
+        Self {
+            snapshot,
+            histories,
+            classes,
+            sites,
+        }
+    }
+
+    /// The device that the page shows first.
+    fn first(&self) -> &History {
+        let peak = |history: &&History| history.active_bytes[history.peak_moment as usize];
+        self.histories.iter().rev().max_by_key(peak).unwrap()
+    }
+
+    fn profile(&self, history: &History, selection: Selection) -> Profile {
+        let names = ProfileNames::of(
+            &self.snapshot,
+            &self.classes,
+            &self.sites,
+            &GroupOptions::default(),
+        );
+        let site_of = self.sites.of_allocations(&self.snapshot, history);
+        let options = ProfileOptions {
+            selection,
+            axis: CurveAxis::Events,
+            columns: 10,
+        };
+        profile(
+            &self.snapshot,
+            history,
+            (&self.sites, &site_of),
+            &names,
+            &options,
+        )
+    }
+}
+
+fn open_compare(files: &[&str]) -> Open {
+    let mut open = open("");
+    for name in files {
+        open.choose(&[fixture(name)]);
+        open.painted();
+    }
+    open.page.key("8", Modifiers::NONE).unwrap();
+    wait_for_rows(&mut open);
+    open
+}
+
+fn wait_for_rows(open: &mut Open) {
+    let rows = "!!document.querySelector('.compare .site-rows .site-row')";
+    open.page.wait_for(rows, PATIENCE).unwrap();
+}
+
+/// Waits until the sums in one line have this text.
+fn wait_for_totals(open: &mut Open, text: &str) {
+    let has = format!(
+        "document.querySelector('.compare .totals')?.innerText.includes({})",
+        serde_json::to_string(text).unwrap()
+    );
+    if open.page.wait_for(&has, PATIENCE).is_err() {
+        panic!("no {text:?} in {:?}", open.page.text(".compare .totals"));
+    }
+}
+
+/// The cells of the table's rows as the page shows them: before, after, difference, allocations.
+fn cells(open: &mut Open) -> Vec<Vec<String>> {
+    let script = "[...document.querySelectorAll('.compare .site-rows .site-row')].map(row => \
+        [row.querySelector('.what').title, ...[...row.querySelectorAll('.number')].map(cell => cell.innerText.trim())])";
+    let rows = open.page.eval(script).unwrap();
+    serde_json::from_value(rows).unwrap()
+}
+
+fn check_rows(open: &mut Open, expected: &Comparison) {
+    let shown = cells(open);
+    let differing = expected.sites.iter().filter(|site| !site.change.is_none());
+    assert_eq!(shown.len(), differing.clone().count());
+    for (shown, site) in shown.iter().zip(differing) {
+        let (before, after) = (site.change.before, site.change.after);
+        let bytes = |count: u64, bytes: u64| {
+            if count == 0 {
+                "–".to_owned()
+            } else {
+                display::bytes(bytes)
+            }
+        };
+        let row = [
+            site.label.clone(),
+            bytes(before.count, before.bytes),
+            bytes(after.count, after.bytes),
+            display::bytes_change(before.bytes, after.bytes),
+            display::count_change(before.count, after.count),
+        ];
+        assert_eq!(shown[..5], row);
+    }
+}
+
+#[test]
+fn two_moments_of_one_file() {
+    let read = Read::new(ONE);
+    let history = read.first();
+    let (from, to) = (0, history.peak_moment);
+    let mut open = open_compare(&[ONE]);
+    let [before, after] = [from, to].map(|at| read.profile(history, Selection::LiveAt(at)));
+    let expected = compare(&before, &after);
+    wait_for_totals(
+        &mut open,
+        &display::bytes_change(before.total.bytes, after.total.bytes),
+    );
+    let site_of = read.sites.of_allocations(&read.snapshot, history);
+    let found = turnover(history, &site_of, from, to).total;
+    wait_for_totals(&mut open, &display::bytes(found.new.bytes));
+    check_rows(&mut open, &expected);
+
+    // Swapped, what grew has shrunk.
+    open.page.click_on(".compare .swap").unwrap();
+    wait_for_totals(
+        &mut open,
+        &display::bytes_change(after.total.bytes, before.total.bytes),
+    );
+    open.page.click_on(".compare .swap").unwrap();
+
+    // Another event, typed.
+    let middle = history.event_count / 2;
+    let typed = format!(
+        "(() => {{ const input = document.querySelectorAll('.compare .event input')[1]; input.value = '{middle}'; \
+         input.dispatchEvent(new Event('change', {{ bubbles: true }})); }})()"
+    );
+    open.page.eval(&typed).unwrap();
+    let after = read.profile(history, Selection::LiveAt(middle));
+    wait_for_totals(
+        &mut open,
+        &display::bytes_change(before.total.bytes, after.total.bytes),
+    );
+
+    // A row filters by its call site, in all views.
+    open.page.click_on(".compare .site-rows .site-row").unwrap();
+    open.check_quiet();
+}
+
+#[test]
+fn the_flame_graph_goes_closer_and_back() {
+    let mut open = open_compare(&[ONE]);
+    open.page
+        .click_on(".compare .panel-bar .choice label:nth-child(2)")
+        .unwrap();
+    let boxes = "Number(document.querySelector('.signed-flame .flame-scroll')?.dataset.boxes)";
+    open.page
+        .wait_for(&format!("{boxes} > 3"), PATIENCE)
+        .unwrap();
+    let (x, y) = open.page.middle_of(".signed-flame .flame-scroll").unwrap();
+    let top = "document.querySelector('.signed-flame .flame-scroll').getBoundingClientRect().top";
+    let top = open.page.eval(top).unwrap().as_f64().unwrap();
+    assert!(y > top);
+    // The second row: what the root calls.
+    open.page.click(x / 2.0, top + 30.0, 1).unwrap();
+    open.page
+        .wait_for("!!document.querySelector('.flame-key button')", PATIENCE)
+        .unwrap();
+    open.page.key("Escape", Modifiers::NONE).unwrap();
+    open.page
+        .wait_for("!document.querySelector('.flame-key button')", PATIENCE)
+        .unwrap();
+    open.check_quiet();
+}
+
+#[test]
+fn another_file_and_another_device() {
+    let (one, other) = (Read::new(ONE), Read::new(OTHER));
+    let mut open = open_compare(&[OTHER, ONE]);
+    // A card for every device of either file.
+    let devices = one.histories.len() + other.histories.len();
+    let cards = "document.querySelectorAll('.all-strip .card svg').length";
+    open.page
+        .wait_for(&format!("{cards} == {devices}"), PATIENCE)
+        .unwrap();
+    // The first card is the other file's device 0: side A at its start becomes side A at its peak.
+    open.page.click_on(".all-strip .card .as button").unwrap();
+    let choose = "(() => { const select = document.querySelector('.compare .side.a .what'); \
+        select.selectedIndex = [...select.options].findIndex(option => option.text == 'live at the peak'); \
+        select.dispatchEvent(new Event('change', { bubbles: true })); })()";
+    open.page.eval(choose).unwrap();
+    let (old, new) = (&other.histories[0], one.first());
+    let peak = |read: &Read, history: &History| {
+        read.profile(history, Selection::LiveAt(history.peak_moment))
+    };
+    let (before, after) = (peak(&other, old), peak(&one, new));
+    let expected = compare(&before, &after);
+    wait_for_totals(
+        &mut open,
+        &display::bytes_change(before.total.bytes, after.total.bytes),
+    );
+    let name = "document.querySelector('.compare .side.a .file').selectedOptions[0].text";
+    assert_eq!(open.page.eval(name).unwrap(), "two_devices.pickle");
+    check_rows(&mut open, &expected);
+
+    // Settings that differ.
+    open.page
+        .click_on(".compare .panel-bar .choice label:nth-child(3)")
+        .unwrap();
+    open.page
+        .wait_for("!!document.querySelector('.compare .figures')", PATIENCE)
+        .unwrap();
+    let rows = open
+        .page
+        .eval("document.querySelectorAll('.compare .settings tbody tr').length")
+        .unwrap();
+    assert_eq!(rows.as_u64(), Some(expected.settings.len() as u64));
+
+    // The other file's other device: the second card's B.
+    open.page
+        .click_on(".all-strip .card:nth-child(2) .as button:nth-child(2)")
+        .unwrap();
+    let second = peak(&other, &other.histories[1]);
+    wait_for_totals(
+        &mut open,
+        &display::bytes_change(before.total.bytes, second.total.bytes),
+    );
+
+    // A card shows its device.
+    open.page
+        .click_on(".all-strip .card:nth-child(2) > button")
+        .unwrap();
+    let current =
+        "document.querySelector('.all-strip .card:nth-child(2)').classList.contains('current')";
+    open.page.wait_for(current, PATIENCE).unwrap();
+    open.check_quiet();
+}
