@@ -68,7 +68,7 @@ fn the_box_says_what_the_analysis_finds() {
     let mut open = open_fixture(FILE);
     for filter in [
         "size>1MiB",
-        "forward !freed",
+        "train.py freed",
         "live@peak (size>=4MiB | before)",
     ] {
         let (found, all) = expected(filter);
