@@ -7,7 +7,7 @@
 //!
 //! What the format cannot carry over is lost: an allocation that began before the range and ended in it
 //! has no record of who made it (of one that is live at the range's end the block keeps the stack), and
-//! how far a block was rounded up is only known where the file's own final state tells. The host's
+//! how far a block was rounded up is derived where the file's own final state does not tell. The host's
 //! (pinned) memory is left out, as its events share no moments with a device's.
 
 mod marks;

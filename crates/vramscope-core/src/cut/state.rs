@@ -1,8 +1,9 @@
 //! What a device held at the end of the cut, as the segments and blocks of a final state.
 //!
 //! Segments are what [`Replay`](crate::analysis::replay::Replay) finds mapped, blocks its live
-//! allocations and the gaps between them. What only the file's own final state knows (how far a block
-//! was rounded, which pool of sizes a segment serves) is taken from there as far as it still holds. An
+//! allocations and the gaps between them. How large blocks are, and what serves
+//! requests of which size, is taken from the file's own final state as far as it still holds, else from the
+//! allocator's rules. An
 //! allocation for which no segment is known, in a damaged file or one without segments, gets one of
 //! its own: without it, it would not have been live.
 
@@ -11,14 +12,12 @@ use std::collections::HashMap;
 use super::Piece;
 use super::transfer::Transfer;
 use crate::Snapshot;
+use crate::analysis::allocator_state::{BlockSizes, Recording};
 use crate::analysis::history::{History, StackSource};
 use crate::analysis::replay::MappedRange;
 use crate::decode::Key;
 use crate::ids::{AllocationId, StackId};
 use crate::model::{Action, Block, BlockState, Segment, SegmentKind};
-
-/// Requests are rounded up to a multiple of this at least.
-const BLOCK_UNIT_BYTES: u64 = 512;
 
 /// The largest request that is served from the pool of small blocks, and the size of its segments.
 const SMALL_REQUEST_BYTES: u64 = 1 << 20;
@@ -31,7 +30,15 @@ pub(super) fn at_end(transfer: &mut Transfer<'_>, piece: &Piece<'_>) {
         return;
     };
     let mut ranges = piece.replay.segments_at(to);
+    let sizes = BlockSizes::of(Recording {
+        snapshot: transfer.from,
+        history: piece.history,
+        replay: piece.replay,
+    });
     let mut live = live(piece.history, &piece.replay.live_at(piece.history, to), to);
+    for alive in &mut live {
+        alive.block_bytes = sizes.bytes(piece.history, alive.id);
+    }
     ranges.extend(orphans(&ranges, &live));
     ranges.sort_by_key(|range| range.address);
     let context = Known::of(transfer.from, piece.history, to);
@@ -55,7 +62,10 @@ pub(super) fn at_end(transfer: &mut Transfer<'_>, piece: &Piece<'_>) {
 #[derive(Clone, Copy)]
 struct Alive {
     address: u64,
+    /// As requested.
     bytes: u64,
+    /// As handed out, before it is known how much room there is.
+    block_bytes: u64,
     id: AllocationId,
     is_pending: bool,
 }
@@ -66,6 +76,7 @@ fn live(history: &History, ids: &[AllocationId], moment: u32) -> Vec<Alive> {
     let alive = ids.iter().map(|&id| Alive {
         address: table.address[id.index()],
         bytes: table.bytes[id.index()],
+        block_bytes: 0,
         id,
         is_pending: table.free_requested[id.index()] <= moment,
     });
@@ -99,19 +110,13 @@ fn orphans(ranges: &[MappedRange], live: &[Alive]) -> Vec<MappedRange> {
         let next = ranges.get(after).map_or(u64::MAX, |range| range.address);
         orphans.push(MappedRange {
             address: alive.address,
-            bytes: rounded(alive.bytes).clamp(1, (next - alive.address).max(1)),
+            bytes: alive.block_bytes.clamp(1, (next - alive.address).max(1)),
             stream: 0,
             pool: None,
             is_expandable: false,
         });
     }
     orphans
-}
-
-fn rounded(bytes: u64) -> u64 {
-    bytes
-        .checked_next_multiple_of(BLOCK_UNIT_BYTES)
-        .unwrap_or(bytes)
 }
 
 /// Adds the blocks of one range: the allocations in it and the gaps between them.
@@ -155,7 +160,6 @@ fn none_in(keys: u64) -> StackId {
 fn block(transfer: &mut Transfer<'_>, history: &History, alive: &Alive, room: u64) -> Block {
     let from = transfer.from;
     let final_block = history.final_block(alive.id).map(|id| from.blocks.get(id));
-    let size = final_block.map_or_else(|| rounded(alive.bytes), |block| block.size);
     let stack = match history.stack(from, alive.id) {
         // Who frees something did not make it.
         (_, StackSource::Free) => none_in(from.keys.block),
@@ -176,7 +180,7 @@ fn block(transfer: &mut Transfer<'_>, history: &History, alive: &Alive, room: u6
     };
     Block {
         address: alive.address,
-        size: size.min(room),
+        size: alive.block_bytes.min(room),
         requested_size: Some(alive.bytes),
         state,
         stack,

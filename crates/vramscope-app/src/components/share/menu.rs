@@ -52,7 +52,7 @@ pub(in crate::components) fn ShareMenu(props: &ShareMenuProps) -> Html {
                 <Glyph icon={Icon::Download} />
             </button>
             <div id={MENU_ID} popover="auto" class="popover" {ontoggle}>
-                if *is_open { <Items ..props.clone() /> }
+                if *is_open { <Items key={props.session.id().0} ..props.clone() /> }
             </div>
         </div>
     }

@@ -3,7 +3,6 @@
 use std::fmt::Write as _;
 use std::io;
 
-use vramscope_core::analysis::replay::Replay;
 use vramscope_core::analysis::selection::Moments;
 use vramscope_core::cut::{Piece, cut};
 use vramscope_core::encode::encode;
@@ -15,23 +14,20 @@ use crate::protocol::views::export::{Answer, Question};
 
 /// What is kept from one question to the next.
 #[derive(Default)]
-pub(super) struct Cache {
-    /// The states of the device last asked about.
-    replay: Option<(DeviceIndex, Replay)>,
-}
+pub(super) struct Cache {}
 
 /// The answer, with what travels beside it; `None` if there is nothing to say.
 pub(super) fn answer(
     question: &Question,
     document: &Document,
-    cache: &mut Cache,
+    _cache: &mut Cache,
 ) -> Option<(Answer, Extra)> {
     match *question {
         Question::Snapshot {
             device,
             moments,
             only_size,
-        } => snapshot(document, cache, device, moments, only_size),
+        } => snapshot(document, device, moments, only_size),
         Question::Curves { device, moments } => {
             let (csv, rows) = curves(document.device(device)?, moments);
             Some((Answer::Csv { rows }, Extra::Bytes(csv.into_bytes())))
@@ -41,16 +37,12 @@ pub(super) fn answer(
 
 fn snapshot(
     document: &Document,
-    cache: &mut Cache,
     device: DeviceIndex,
     moments: Moments,
     only_size: bool,
 ) -> Option<(Answer, Extra)> {
-    let history = document.device(device)?.history;
-    if cache.replay.as_ref().is_none_or(|(of, _)| *of != device) {
-        cache.replay = Some((device, Replay::of(&document.snapshot, history)));
-    }
-    let (_, replay) = cache.replay.as_ref()?;
+    let device = document.device(device)?;
+    let (history, replay) = (device.history, document.recording(device).replay);
     let piece = Piece {
         history,
         replay,

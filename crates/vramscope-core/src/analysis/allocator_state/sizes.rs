@@ -116,7 +116,7 @@ pub struct BlockSizes {
 
 impl BlockSizes {
     /// Derives what is not recorded. Allocations are in order of birth, so that one pass will do.
-    pub(super) fn of(recording: Recording<'_>) -> Self {
+    pub(crate) fn of(recording: Recording<'_>) -> Self {
         let history = recording.history;
         let mut rounding = Rounding::of(&recording.snapshot.settings);
         let mut recorded = history.final_blocks.iter();
