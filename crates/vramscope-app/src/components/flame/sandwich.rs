@@ -142,12 +142,12 @@ fn columns(props: &SandwichProps) -> Html {
             <span class="number" role="columnheader" aria-sort={sorted(total)}>
                 <button type="button" title="allocated with it anywhere on the stack" onclick={by(total)}>{ "total" }{ mark(total) }</button>
             </span>
-            <span class="number share">{ "of all" }</span>
+            <span class="number part">{ "of all" }</span>
             <span class="number" role="columnheader" aria-sort={sorted(own)}>
                 <button type="button" title="allocated with it as the innermost frame" onclick={by(own)}>{ "self" }{ mark(own) }</button>
             </span>
             <span class="number count">{ other }</span>
-            if props.about.filter.0 != 0 { <span class="number" title="the share that the search matches">{ "matches" }</span> }
+            if props.about.filter.0 != 0 { <span class="number matched" title="the share that the search matches">{ "matches" }</span> }
         </div>
     }
 }

@@ -14,7 +14,7 @@ pub(super) fn whole(about: &About, answer: &Answer) -> Html {
     let sums = answer.whole;
     html! {
         <>
-            <span title={display::bytes_exact(sums.bytes)}>
+            <span class="flame-whole" title={display::bytes_exact(sums.bytes)}>
                 <strong>{ weight_text(about.weight, sums.weight) }</strong>
                 if about.weight != Weight::Count {
                     { format!(" in {}", sentences::count_of(sums.count, "allocation", "allocations")) }
@@ -32,10 +32,10 @@ pub(super) fn whole(about: &About, answer: &Answer) -> Html {
     }
 }
 
-/// `the search matches 3.10 GiB, 12.3 %`.
+/// `matches: 3.10 GiB, 12.3 %`.
 fn matches(weight: Weight, sums: &Sums) -> String {
     format!(
-        "the search matches {}, {}",
+        "matches: {}, {}",
         weight_text(weight, sums.matched),
         share_text(sums.matched, sums.weight)
     )

@@ -149,10 +149,10 @@ pub(super) fn columns(about: &About) -> Html {
         <div class="flame-row head" role="row">
             <span class="what">{ "call" }</span>
             <span class="number" title="allocated here and in all that is called from here">{ "total" }</span>
-            <span class="number share">{ "of all" }</span>
+            <span class="number part">{ "of all" }</span>
             <span class="number" title="allocated right here">{ "self" }</span>
             <span class="number count">{ if about.weight == Weight::Count { "bytes" } else { "number" } }</span>
-            if about.filter.0 != 0 { <span class="number" title="the share that the search matches">{ "matches" }</span> }
+            if about.filter.0 != 0 { <span class="number matched" title="the share that the search matches">{ "matches" }</span> }
         </div>
     }
 }
@@ -279,10 +279,10 @@ pub(super) fn numbers(
     html! {
         <>
             <span class="number" title={display::bytes_exact(total.bytes)}>{ short(total.weight) }</span>
-            <span class="number share">{ share_text(total.weight, whole) }</span>
+            <span class="number part">{ share_text(total.weight, whole) }</span>
             <span class="number" title={display::bytes_exact(own.bytes)}>{ if own.count > 0 { short(own.weight) } else { String::new() } }</span>
             <span class="number count">{ other }</span>
-            if has_search { <span class="number">{ share_text(total.matched, total.weight) }</span> }
+            if has_search { <span class="number matched">{ share_text(total.matched, total.weight) }</span> }
         </>
     }
 }

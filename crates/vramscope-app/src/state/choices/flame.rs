@@ -125,29 +125,41 @@ pub fn search_text(grouping: FrameGrouping, label: &str) -> String {
         let text = text.replace('\\', "\\\\").replace('"', "\\\"");
         format!("{key}:\"{text}\"")
     };
+    // Labels have slashes where a file of Windows has the other ones: a star is either. In quotes it is
+    // only itself.
+    let path = |key: &str, text: &str| {
+        let is_plain = |c: char| c.is_ascii_alphanumeric() || "_-.:/".contains(c);
+        if text.chars().all(is_plain) {
+            format!("{key}:{}", text.replace('/', "*"))
+        } else {
+            quoted(key, text)
+        }
+    };
     let is_native = label.contains("::") && !label.contains('/');
     match grouping {
         FrameGrouping::Line | FrameGrouping::Function => match label.split_once(' ') {
             Some((place, function)) if place.contains('.') && !is_native => {
                 if grouping == FrameGrouping::Line {
-                    quoted("frame", place)
+                    path("frame", place)
                 } else {
-                    format!("{} {}", quoted("file", place), quoted("fn", function))
+                    format!("{} {}", path("file", place), quoted("fn", function))
                 }
             }
             _ => quoted("fn", label),
         },
-        FrameGrouping::File => quoted("file", label),
+        FrameGrouping::File => path("file", label),
         FrameGrouping::Module | FrameGrouping::Package if is_native => {
             quoted("fn", &format!("{label}::"))
         }
-        FrameGrouping::Module => quoted("file", &label.replace('.', "/")),
-        FrameGrouping::Package => quoted("frame", label),
+        FrameGrouping::Module => path("file", &label.replace('.', "/")),
+        FrameGrouping::Package => path("frame", label),
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use vramscope_core::analysis::filter::Filter;
+
     use super::*;
 
     #[test]
@@ -192,16 +204,17 @@ mod tests {
     fn groups_are_searched_for_by_what_names_them() {
         use FrameGrouping::{File, Function, Line, Module, Package};
         for (grouping, label, text) in [
-            (Line, "models/a.py:12 forward", r#"frame:"models/a.py:12""#),
+            (Line, "models/a.py:12 forward", "frame:models*a.py:12"),
             (Line, "at::_ops::mm::call", r#"fn:"at::_ops::mm::call""#),
-            (Function, "models/a.py fn", r#"file:"models/a.py" fn:"fn""#),
-            (File, "models/a.py", r#"file:"models/a.py""#),
-            (Module, "torch.nn.linear", r#"file:"torch/nn/linear""#),
+            (Function, "models/a.py fn", r#"file:models*a.py fn:"fn""#),
+            (File, "models/a.py", "file:models*a.py"),
+            (Module, "torch.nn.linear", "file:torch*nn*linear"),
             (Module, "at::native", r#"fn:"at::native::""#),
-            (Package, "models", r#"frame:"models""#),
+            (Package, "models", "frame:models"),
             (Line, "a \"b\"", r#"fn:"a \"b\"""#),
         ] {
             assert_eq!(search_text(grouping, label), text);
+            assert!(Filter::parse(text).is_ok(), "{text}");
         }
     }
 
