@@ -118,6 +118,17 @@ pub const HELP: &[(&str, &[HelpLine])] = &[
         )],
     ),
     (
+        "Allocator state",
+        &[
+            (&["↑", "↓"], "one event back or on; Page Up and Down many"),
+            (&["Home", "End"], "the beginning and the end"),
+            (
+                &["+", "-", "Ctrl wheel"],
+                "closer and farther; 0 shows all of it",
+            ),
+        ],
+    ),
+    (
         "Flame graph",
         &[
             (

@@ -1,6 +1,7 @@
 //! The page, end to end, in a real browser. Run by `cargo xtask test`.
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
+mod allocator;
 mod compare;
 mod files;
 mod flame;

@@ -1,6 +1,8 @@
 //! Answers to [`protocol::views::allocator`](crate::protocol::views::allocator). Keeps the state that was
 //! drawn last: the next one mostly is a step away.
 
+#[cfg(test)]
+mod tests;
 mod tip;
 
 use vramscope_core::analysis::allocator_state::{AllocatorState, FinalCheck, Stepper, check_final};
