@@ -119,7 +119,10 @@ fn play(page: &mut Page, x_px: f64, y_px: f64) -> Result<(f64, f64)> {
         std::thread::sleep(INPUT_EVERY.saturating_sub(at.elapsed()));
     }
     let to_ms = now_ms(page)?;
-    let times = page.frame_times_ms()?;
+    // Each watching that began earlier tells of the same frames.
+    let mut times = page.frame_times_ms()?;
+    times.sort_by(f64::total_cmp);
+    times.dedup();
     let within = |pair: &&[f64]| pair[0] >= from_ms && pair[1] <= to_ms;
     let mut lengths: Vec<f64> = times
         .windows(2)

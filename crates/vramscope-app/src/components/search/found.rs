@@ -6,7 +6,7 @@ use vramscope_core::analysis::filter::Filter;
 use vramscope_core::model::DeviceIndex;
 
 use super::super::commands::use_commands;
-use super::super::hooks::use_answer;
+use super::super::hooks::{use_answer, use_painted};
 use crate::engine::Session;
 use crate::protocol::views::filter::{Answer, FilterContext, Found, NextMatch, Question};
 use crate::protocol::{FilterId, Request};
@@ -69,8 +69,9 @@ pub(super) fn use_found(
         filter: search.id,
         moment: view.cursor_moment(),
     });
-    let answer = use_answer(session, question)?.answer?;
-    match &*answer {
+    let answer = use_answer(session, question).and_then(|answered| answered.answer);
+    use_painted("search", answer.clone());
+    match &*answer? {
         Answer::Found(found) => Some(found.clone()),
         _ => None,
     }
