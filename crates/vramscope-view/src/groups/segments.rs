@@ -1,7 +1,8 @@
 //! The same for segments: what the colours of the segment timeline mean.
 
 use super::{Groups, pool_label};
-use crate::colour::ColourMode;
+use crate::colour::{ColourColumn, ColourMode, site_colour, stable_hash};
+use crate::display;
 use crate::theme::Theme;
 use std::collections::BTreeMap;
 use vramscope_core::Snapshot;
@@ -28,7 +29,13 @@ impl Groups {
         match mode {
             ColourMode::CallSite => {
                 let site = |piece| sites.of_stack(stack_of(snapshot, history, segments, piece));
-                Self::by_site(theme, sites, &pieces.map(site).collect::<Vec<CallSiteId>>())
+                let sites_of: Vec<CallSiteId> = pieces.map(site).collect();
+                if sites_of.iter().any(|&site| site != CallSiteId::NONE) {
+                    Self::by_site(theme, sites, &sites_of)
+                } else {
+                    // No stack tells them apart: a colour for each segment.
+                    Self::by_segment(theme, segments)
+                }
             }
             ColourMode::Size => {
                 let size = |piece| segments.segment_of(piece).extent_bytes;
@@ -61,6 +68,27 @@ impl Groups {
                 let labels = labels.map(str::to_owned).to_vec();
                 Self::by_ordinal(theme, labels, pieces.map(number).collect())
             }
+        }
+    }
+}
+
+impl Groups {
+    fn by_segment(theme: &Theme, segments: &SegmentHistory) -> Self {
+        let all = segments.segments.iter();
+        let labels: Vec<String> = all
+            .map(|segment| format!("segment {}", display::address(segment.address)))
+            .collect();
+        let hashes: Vec<u64> = labels.iter().map(|label| stable_hash(label)).collect();
+        let of_pieces = segments.segment.iter();
+        let hash = |&segment: &u32| hashes.get(segment as usize).copied();
+        Self {
+            group_of: segments.segment.clone(),
+            colours: ColourColumn::by_hash(theme, of_pieces.map(hash)),
+            rgb: hashes
+                .iter()
+                .map(|&hash| site_colour(theme, Some(hash)))
+                .collect(),
+            labels,
         }
     }
 }

@@ -12,7 +12,7 @@ const ADDRESSES_PX: f64 = 90.0;
 /// Least distance of two marked addresses, px.
 const ADDRESS_STEP_PX: f64 = 44.0;
 /// Least height of the visible part of a group that is labelled, px.
-const GROUP_PX: f64 = 30.0;
+const GROUP_PX: f64 = 20.0;
 
 /// A lane, as far as its labels need it.
 #[derive(Clone, Copy, PartialEq, Debug, Default, Serialize, Deserialize)]

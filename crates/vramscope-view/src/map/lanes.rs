@@ -119,6 +119,12 @@ impl Lanes {
         self.row_of(address).map(|row| &self.lanes[row as usize])
     }
 
+    /// Rows and lanes by address.
+    pub(super) fn by_address(&self) -> impl Iterator<Item = (u32, &Lane)> {
+        let rows = self.by_address.iter();
+        rows.map(|&row| (row, &self.lanes[row as usize]))
+    }
+
     /// The row of the lane around an address.
     #[must_use]
     pub fn row_of(&self, address: u64) -> Option<u32> {

@@ -13,6 +13,7 @@
 mod hit;
 mod labels;
 mod lanes;
+mod ranks;
 mod raster;
 #[cfg(any(test, feature = "reference"))]
 pub mod reference;

@@ -256,6 +256,16 @@ proptest! {
     }
 
     #[test]
+    fn where_nothing_overlaps_nothing_is_cut(story in stories(9)) {
+        let bytes = &story.allocations.bytes;
+        let lanes = Lanes::new(&story.allocations, &story.segments);
+        let held = |row: usize| bytes[row].next_multiple_of(UNIT);
+        if let Some([whole, cut]) = tiles::both_ways(&story.allocations, &lanes, held) {
+            prop_assert_eq!(whole, cut);
+        }
+    }
+
+    #[test]
     fn a_hit_is_what_is_there(story in stories(30), view in views()) {
         let (map, bands) = (story.map(), story.bands());
         let view = viewport(&map, &bands, view);

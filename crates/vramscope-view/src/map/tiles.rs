@@ -7,6 +7,7 @@
 use std::collections::BTreeMap;
 
 use super::lanes::Lanes;
+use super::ranks::Ranks;
 use crate::raster::sorted_by_moment;
 use vramscope_core::analysis::history::{AllocationTable, NEVER};
 
@@ -38,13 +39,16 @@ struct Place {
     end: u64,
 }
 
-/// What is live while the moments go by: start → (end, allocation).
-struct Sweep<'a> {
+/// What both ways to the rectangles need.
+struct Plan<'a> {
     allocations: &'a AllocationTable,
     lanes: &'a Lanes,
+    /// By address and then by birth; those without a lane left out.
+    order: Vec<(u64, u32)>,
+    /// Of each allocation.
     places: Vec<Place>,
-    live: BTreeMap<u64, (u64, u32)>,
-    tiles: Vec<Tile>,
+    /// Those that die within the recording, by death.
+    by_death: Vec<u32>,
 }
 
 /// The rectangles of all allocations, by place and then by birth.
@@ -53,45 +57,171 @@ pub(super) fn tiles(
     lanes: &Lanes,
     held_bytes: impl Fn(usize) -> u64,
 ) -> Vec<Tile> {
-    let rows = allocations.len();
-    let last = allocations.died.iter().filter(|&&died| died != NEVER).max();
-    let moments = last.map_or(0, |&last| last as usize + 1);
-    let by_death = sorted_by_moment(moments, rows, |row| allocations.died[row]);
-    let mut deaths = by_death.into_iter().peekable();
-    let places = (0..rows).map(|row| {
-        let start = allocations.address[row];
-        let lane = lanes.row_of(start)?;
-        let bytes = held_bytes(row).max(allocations.bytes[row]);
-        let lane_end = lanes.lanes[lane as usize].end();
-        let end = start.saturating_add(bytes).min(lane_end);
-        Some(Place { lane, end })
-    });
-    let nowhere = Place { lane: 0, end: 0 };
-    let mut sweep = Sweep {
-        allocations,
-        lanes,
-        places: places.map(|place| place.unwrap_or(nowhere)).collect(),
-        live: BTreeMap::new(),
-        tiles: Vec::with_capacity(rows),
-    };
-    for row in 0..rows {
-        let born = allocations.born[row];
-        while let Some(gone) = deaths.next_if(|&gone| allocations.died[gone as usize] <= born) {
+    let plan = Plan::of(allocations, lanes, held_bytes);
+    if plan.is_disjoint() {
+        plan.whole_tiles()
+    } else {
+        plan.cut_tiles()
+    }
+}
+
+impl<'a> Plan<'a> {
+    fn of(
+        allocations: &'a AllocationTable,
+        lanes: &'a Lanes,
+        held_bytes: impl Fn(usize) -> u64,
+    ) -> Self {
+        let rows = allocations.len();
+        let mut order: Vec<(u64, u32)> = allocations
+            .address
+            .iter()
+            .copied()
+            .zip(0..rows as u32)
+            .collect();
+        order.sort_unstable();
+        let mut places = vec![Place { lane: 0, end: 0 }; rows];
+        let mut by_address = lanes.by_address().peekable();
+        order.retain(|&(start, row)| {
+            while by_address
+                .next_if(|&(_, lane)| lane.end() <= start)
+                .is_some()
+            {}
+            let found = by_address.peek().filter(|(_, lane)| lane.address <= start);
+            if let Some(&(lane_row, lane)) = found {
+                let index = row as usize;
+                let bytes = held_bytes(index).max(allocations.bytes[index]);
+                places[index] = Place {
+                    lane: lane_row,
+                    end: start.saturating_add(bytes).min(lane.end()),
+                };
+            }
+            found.is_some()
+        });
+        let last = allocations.died.iter().filter(|&&died| died != NEVER).max();
+        let moments = last.map_or(0, |&last| last as usize + 1);
+        Self {
+            allocations,
+            lanes,
+            order,
+            places,
+            by_death: sorted_by_moment(moments, rows, |row| allocations.died[row]),
+        }
+    }
+
+    /// Whether no allocation begins where another still lives, as in every genuine file.
+    fn is_disjoint(&self) -> bool {
+        let (born, died) = (&self.allocations.born, &self.allocations.died);
+        let mut starts: Vec<u64> = self.order.iter().map(|&(start, _)| start).collect();
+        starts.dedup();
+        let mut rank = vec![NEVER; born.len()];
+        let mut last = 0;
+        for &(start, row) in &self.order {
+            last += usize::from(starts[last] != start);
+            rank[row as usize] = last as u32;
+        }
+        let mut live = Ranks::new(starts.len());
+        let mut tenant = vec![0_u32; starts.len()];
+        let mut deaths = self.by_death.iter().peekable();
+        for (row, &rank_of_row) in rank.iter().enumerate() {
+            while let Some(&gone) = deaths.next_if(|&&gone| died[gone as usize] <= born[row]) {
+                let at = rank[gone as usize] as usize;
+                if tenant.get(at) == Some(&gone) {
+                    live.remove(at);
+                }
+            }
+            let at = rank_of_row as usize;
+            if at >= starts.len() || born[row] >= died[row] {
+                continue;
+            }
+            let end = self.places[row].end;
+            let reaches_in = |below: usize| self.places[tenant[below] as usize].end > starts[at];
+            if !live.insert(at)
+                || live.below(at).is_some_and(reaches_in)
+                || live.above(at).is_some_and(|above| starts[above] < end)
+            {
+                return false;
+            }
+            tenant[at] = row as u32;
+        }
+        true
+    }
+
+    /// A rectangle for each allocation.
+    fn whole_tiles(&self) -> Vec<Tile> {
+        let mut tiles = Vec::with_capacity(self.order.len());
+        for lane in &self.lanes.lanes {
+            let from = self
+                .order
+                .partition_point(|&(start, _)| start < lane.address);
+            let own = self.order[from..].iter();
+            for &(start, row) in own.take_while(|&&(start, _)| start < lane.end()) {
+                let died = self.allocations.died[row as usize];
+                tiles.extend(self.tile(row, start, self.places[row as usize].end, died));
+            }
+        }
+        tiles
+    }
+
+    /// Rectangles from which the newer has cut what it covers of the older.
+    fn cut_tiles(&self) -> Vec<Tile> {
+        let (born, died) = (&self.allocations.born, &self.allocations.died);
+        let mut sweep = Sweep {
+            plan: self,
+            live: BTreeMap::new(),
+            tiles: Vec::with_capacity(self.order.len()),
+        };
+        let mut deaths = self.by_death.iter().peekable();
+        for row in 0..born.len() {
+            while let Some(&gone) = deaths.next_if(|&&gone| died[gone as usize] <= born[row]) {
+                sweep.end(gone);
+            }
+            if born[row] < died[row] {
+                sweep.begin(row as u32);
+            }
+        }
+        for &gone in deaths {
             sweep.end(gone);
         }
-        if born < allocations.died[row] {
-            sweep.begin(row as u32);
+        for (start, (end, row)) in std::mem::take(&mut sweep.live) {
+            sweep.emit(row, start, end, NEVER);
         }
+        let mut tiles = sweep.tiles;
+        tiles.sort_unstable_by(|a, b| {
+            let later = || (a.born, a.row).cmp(&(b.born, b.row));
+            a.low.total_cmp(&b.low).then_with(later)
+        });
+        tiles
     }
-    for gone in deaths {
-        sweep.end(gone);
+
+    /// The rectangle of a part of an allocation, if there is anything of it.
+    fn tile(&self, row: u32, start: u64, end: u64, died: u32) -> Option<Tile> {
+        let (table, index) = (self.allocations, row as usize);
+        if start >= end || table.born[index] >= died {
+            return None;
+        }
+        let lane = &self.lanes.lanes[self.places[index].lane as usize];
+        let y = |address: u64| lane.y + (address - lane.address) as f64;
+        let (low, high) = (y(start), y(end));
+        let requested_end = table.address[index].saturating_add(table.bytes[index]);
+        let requested = low + requested_end.saturating_sub(start) as f64;
+        Some(Tile {
+            low,
+            requested: requested.min(high),
+            high,
+            born: table.born[index],
+            free_requested: table.free_requested[index],
+            died,
+            row,
+        })
     }
-    for (start, (end, row)) in std::mem::take(&mut sweep.live) {
-        sweep.emit(row, start, end, NEVER);
-    }
-    let mut tiles = sweep.tiles;
-    tiles.sort_unstable_by(|a, b| a.low.total_cmp(&b.low).then(a.born.cmp(&b.born)));
-    tiles
+}
+
+/// What is live while the moments go by.
+struct Sweep<'a> {
+    plan: &'a Plan<'a>,
+    /// Start → (end, allocation).
+    live: BTreeMap<u64, (u64, u32)>,
+    tiles: Vec<Tile>,
 }
 
 impl Sweep<'_> {
@@ -100,7 +230,7 @@ impl Sweep<'_> {
         if start >= end {
             return;
         }
-        let moment = self.allocations.born[row as usize];
+        let moment = self.plan.allocations.born[row as usize];
         let below = self.live.range(..start).next_back();
         if let Some((&older, &(older_end, older_row))) = below
             && older_end > start
@@ -129,7 +259,7 @@ impl Sweep<'_> {
     /// Ends what is left of an allocation.
     fn end(&mut self, row: u32) {
         let (start, end) = self.range_of(row);
-        let died = self.allocations.died[row as usize];
+        let died = self.plan.allocations.died[row as usize];
         let mut from = start;
         while from < end
             && let Some((&at, &(at_end, of))) = self.live.range(from..end).next()
@@ -148,27 +278,26 @@ impl Sweep<'_> {
 
     fn range_of(&self, row: u32) -> (u64, u64) {
         let index = row as usize;
-        (self.allocations.address[index], self.places[index].end)
+        let Plan {
+            allocations,
+            places,
+            ..
+        } = self.plan;
+        (allocations.address[index], places[index].end)
     }
 
     fn emit(&mut self, row: u32, start: u64, end: u64, died: u32) {
-        let (table, index) = (self.allocations, row as usize);
-        let lane = &self.lanes.lanes[self.places[index].lane as usize];
-        let y = |address: u64| lane.y + (address - lane.address) as f64;
-        if table.born[index] >= died {
-            return;
-        }
-        let (low, high) = (y(start), y(end));
-        let requested_end = table.address[index].saturating_add(table.bytes[index]);
-        let requested = low + requested_end.saturating_sub(start) as f64;
-        self.tiles.push(Tile {
-            low,
-            requested: requested.min(high),
-            high,
-            born: table.born[index],
-            free_requested: table.free_requested[index],
-            died,
-            row,
-        });
+        self.tiles.extend(self.plan.tile(row, start, end, died));
     }
+}
+
+#[cfg(test)]
+pub(super) fn both_ways(
+    allocations: &AllocationTable,
+    lanes: &Lanes,
+    held_bytes: impl Fn(usize) -> u64,
+) -> Option<[Vec<Tile>; 2]> {
+    let plan = Plan::of(allocations, lanes, held_bytes);
+    plan.is_disjoint()
+        .then(|| [plan.whole_tiles(), plan.cut_tiles()])
 }
