@@ -4,7 +4,7 @@ use yew::prelude::*;
 
 use super::commands::{Commands, use_commands};
 use super::site_label::site_label;
-use crate::protocol::{ColourBy, Legend, LegendEntry};
+use crate::protocol::{ColourBy, Legend, LegendEntry, Picture};
 use crate::state::{Action, Shared, legend, sentences};
 use vramscope_view::display;
 
@@ -20,14 +20,22 @@ pub(super) struct LegendListProps {
 #[component]
 pub(super) fn LegendList(props: &LegendListProps) -> Html {
     let commands = use_commands();
-    let title = match props.legend.look.colour_by {
-        ColourBy::CallSite => "Live at the peak, by call site",
-        ColourBy::Size => "Live at the peak, by size",
-        ColourBy::Stream => "Live at the peak, by stream",
-        ColourBy::Pool => "Live at the peak, by pool",
-        ColourBy::Category => "Live at the peak, by category",
-        ColourBy::Age => "Live at the peak, by age",
+    let is_of_segments = props.legend.look.picture == Picture::Segments;
+    let what = if is_of_segments {
+        "Held at the peak"
+    } else {
+        "Live at the peak"
     };
+    let by = match props.legend.look.colour_by {
+        ColourBy::CallSite => "call site",
+        ColourBy::Size => "size",
+        ColourBy::Stream => "stream",
+        ColourBy::Pool => "pool",
+        ColourBy::Category if is_of_segments => "size of requests",
+        ColourBy::Category => "category",
+        ColourBy::Age => "age",
+    };
+    let title = format!("{what}, by {by}");
     html! {
         <section class="legend">
             <h3>{ title }</h3>
@@ -38,10 +46,19 @@ pub(super) fn LegendList(props: &LegendListProps) -> Html {
 
 fn entry(entry: &LegendEntry, props: &LegendListProps, commands: &Commands) -> Html {
     let [r, g, b] = entry.rgb;
+    let is_of_segments = props.legend.look.picture == Picture::Segments;
     let count = sentences::count_of(
         u64::from(entry.allocations),
-        "allocation at the peak",
-        "allocations at the peak",
+        if is_of_segments {
+            "piece of a segment at the peak"
+        } else {
+            "allocation at the peak"
+        },
+        if is_of_segments {
+            "pieces of segments at the peak"
+        } else {
+            "allocations at the peak"
+        },
     );
     let title = format!("{} · {count}", entry.label);
     let content = html! {
@@ -51,7 +68,9 @@ fn entry(entry: &LegendEntry, props: &LegendListProps, commands: &Commands) -> H
             <span class="number">{ display::bytes(entry.bytes) }</span>
         </>
     };
-    let Some(search) = legend::search(props.legend.look.colour_by, &entry.label) else {
+    // What is searched for are allocations.
+    let search = legend::search(props.legend.look.colour_by, &entry.label);
+    let Some(search) = search.filter(|_| !is_of_segments) else {
         return html! { <li {title}>{ content }</li> };
     };
     let is_searched = props.search.as_str() == search;

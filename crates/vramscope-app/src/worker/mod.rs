@@ -18,6 +18,8 @@ mod filter;
 mod open;
 mod opened;
 mod painter;
+#[cfg(test)]
+mod picture_tests;
 mod port;
 mod queue;
 mod range;

@@ -34,7 +34,7 @@ fn files(folder: &Path, found: &mut Vec<PathBuf>) {
 }
 
 /// Every committed snapshot, the refused ones included.
-fn fixtures() -> Vec<PathBuf> {
+pub(super) fn fixtures() -> Vec<PathBuf> {
     let mut found = Vec::new();
     files(
         &Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/fixtures"),
@@ -53,7 +53,7 @@ fn draw(document: &Document, look: Look) -> DrawRequest {
 }
 
 /// The reply as the page gets it.
-fn ask(question: &Request, document: &Document, painter: &mut Painter) -> Option<Reply> {
+pub(super) fn ask(question: &Request, document: &Document, painter: &mut Painter) -> Option<Reply> {
     let reply = answer(question, document, painter)?;
     let arrived: Reply = from_text(&to_text(&reply).unwrap()).unwrap();
     assert_eq!(arrived, reply);

@@ -9,6 +9,7 @@ mod harness;
 mod keyboard;
 mod lanes;
 mod loading;
+mod map;
 mod open;
 mod overview;
 mod program;

@@ -1,0 +1,174 @@
+//! The segment timeline and the map of every fixture: drawn, pointed at, outlined, labelled.
+
+use std::path::Path;
+
+use vramscope_core::analysis::history::NEVER;
+use vramscope_core::decode;
+
+use super::document::Document;
+use super::opened;
+use super::painter::Painter;
+use super::tests::{ask, fixtures};
+use super::views::{self, Caches};
+use crate::protocol::views::segments::{Answer, Question};
+use crate::protocol::{
+    Ask, Axis, DeviceFacts, DrawRequest, Hit, HitOn, Look, OutlineSlot, Picture, Reply, Request,
+    Thing, Viewport,
+};
+
+const SIZE_PX: (u32, u32) = (200, 120);
+
+#[test]
+fn every_fixture_has_its_segments_and_its_map() {
+    let mut drawn = 0;
+    for path in fixtures() {
+        let Ok(snapshot) = decode(std::fs::read(&path).unwrap().as_slice()) else {
+            continue;
+        };
+        let document = Document::new(snapshot);
+        let facts = opened::opened(&document, "x", 1, 1.0);
+        let mut painter = Painter::default();
+        for device in &facts.devices {
+            for picture in [Picture::Segments, Picture::Map] {
+                for axis in [Axis::Events, Axis::Time] {
+                    let look = Look {
+                        device: device.device,
+                        picture,
+                        axis,
+                        ..Look::default()
+                    };
+                    drawn += check(&document, &mut painter, look, device, &path);
+                }
+            }
+            check_lanes(&document, &mut painter, device, &path);
+        }
+    }
+    assert!(drawn > 50, "only {drawn} pictures have anything in them");
+}
+
+/// Whether there was anything to see.
+fn check(
+    document: &Document,
+    painter: &mut Painter,
+    look: Look,
+    facts: &DeviceFacts,
+    path: &Path,
+) -> usize {
+    let bounds = facts.bounds(look.picture, look.axis);
+    let draw = DrawRequest {
+        look,
+        viewport: Viewport::fit_all(&bounds, SIZE_PX.0, SIZE_PX.1),
+    };
+    let frame = painter.draw(document, &draw).unwrap();
+    let is_empty = frame.rgba.iter().all(|&byte| byte == 0);
+    let expected = match look.picture {
+        Picture::Map => facts.heights.map_bytes == 0,
+        _ => facts.peak_reserved_bytes == 0,
+    };
+    assert!(!expected || is_empty, "{path:?} {look:?}: nothing to draw");
+    let mut seen = 0;
+    for x_px in (0..SIZE_PX.0).step_by(40) {
+        for y_px in (0..SIZE_PX.1).step_by(8) {
+            let question = Request::Hit {
+                request: 1,
+                draw,
+                x_px: f64::from(x_px),
+                y_px: f64::from(y_px),
+            };
+            let Some(Reply::Hit(hit)) = ask(&question, document, painter) else {
+                panic!("{path:?}")
+            };
+            seen += check_hit(document, painter, &hit, path);
+        }
+    }
+    assert!(
+        is_empty || seen > 0,
+        "{path:?} {look:?}: drawn, but not hit"
+    );
+    usize::from(seen > 0)
+}
+
+fn check_hit(document: &Document, painter: &mut Painter, hit: &Hit, path: &Path) -> usize {
+    let device = document.device(hit.draw.look.device).unwrap();
+    let segments = document.segments(device);
+    let moment = hit.moment.map_or(0, |facts| facts.moment);
+    let thing = match &hit.on {
+        HitOn::Nothing | HitOn::Unmapped { .. } => return 0,
+        HitOn::Several(several) => {
+            assert!(several.allocations > 1, "{path:?}");
+            return 1;
+        }
+        HitOn::One(preview) => Thing::Allocation(preview.allocation),
+        HitOn::Segment(preview) => {
+            assert!(
+                preview.bytes >= preview.piece_bytes,
+                "{path:?}: {preview:?}"
+            );
+            Thing::Segment(preview.piece)
+        }
+        HitOn::Free(free) => {
+            let piece = segments.piece_at(free.address, moment);
+            assert!(piece.is_some(), "{path:?}: {free:?} is not held");
+            let table = &device.history.allocations;
+            let mut lives = (0..table.len())
+                .filter(|&row| table.born[row] <= moment && moment < table.died[row]);
+            let inside = free.address..free.address + free.bytes;
+            let tenant = lives.find(|&row| inside.contains(&table.address[row]));
+            assert_eq!(tenant, None, "{path:?}: {free:?} is not free");
+            Thing::Segment(free.segment.piece)
+        }
+    };
+    let question = Request::Outline {
+        slot: OutlineSlot::Pin,
+        draw: hit.draw,
+        thing,
+    };
+    let Some(Reply::Outline(outline)) = ask(&question, document, painter) else {
+        panic!("{path:?}")
+    };
+    assert!(outline.points_px.len() >= 4, "{path:?}: {outline:?}");
+    if let Thing::Segment(piece) = thing {
+        let question = Question::Segment {
+            device: hit.draw.look.device,
+            piece,
+            moment: hit.moment.map(|facts| facts.moment),
+        };
+        let Some(Answer::Segment(details)) = ask_view(question, document, painter) else {
+            panic!("{path:?}")
+        };
+        let row = piece as usize;
+        let is_mapped = segments.born[row] <= moment && moment < segments.died[row];
+        assert!(
+            !is_mapped || details.bytes >= segments.bytes[row],
+            "{path:?}: {details:?}"
+        );
+        let died = segments.segment_of(row).died;
+        assert_eq!(
+            details.life.free_completed.is_none(),
+            died == NEVER,
+            "{path:?}"
+        );
+    }
+    1
+}
+
+fn check_lanes(document: &Document, painter: &mut Painter, facts: &DeviceFacts, path: &Path) {
+    let question = Question::Lanes {
+        device: facts.device,
+    };
+    let Some(Answer::Lanes(lanes)) = ask_view(question, document, painter) else {
+        panic!("{path:?}")
+    };
+    assert!(lanes.lanes.is_sorted_by(|a, b| a.y < b.y), "{path:?}");
+    let top = lanes
+        .lanes
+        .last()
+        .map_or(0.0, |lane| lane.y + lane.bytes as f64);
+    assert_eq!(top as u64, facts.heights.map_bytes, "{path:?}");
+    assert_eq!(lanes.groups.is_empty(), lanes.lanes.is_empty(), "{path:?}");
+}
+
+fn ask_view(question: Question, document: &Document, painter: &mut Painter) -> Option<Answer> {
+    let (answer, _) = views::answer(&question.into(), document, painter, &mut Caches::default())?;
+    Question::pick(answer)
+}

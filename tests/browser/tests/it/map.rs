@@ -1,0 +1,138 @@
+//! The memory map and the segment timeline: what the pointer is told is what is there.
+
+use std::fs::File;
+
+use vramscope_browser_tests::Modifiers;
+use vramscope_core::analysis::held::held_bytes;
+use vramscope_core::analysis::history::History;
+use vramscope_core::analysis::segment_history::SegmentHistory;
+use vramscope_core::{Snapshot, decode};
+use vramscope_view::display;
+use vramscope_view::map::{Lanes, MapHit, MemoryMap};
+use vramscope_view::raster::Bands;
+use vramscope_view::viewport::{Bounds, Viewport};
+
+use crate::PATIENCE;
+use crate::open::{Open, fixture, open_fixture};
+
+const FIXTURE: &str = "synth/scenario-pools.pickle";
+
+/// Left of the picture, above and right of it, below it, in CSS px; see the page's `PlotArea`.
+const MARGINS: (f64, f64, f64) = (72.0, 8.0, 24.0);
+
+fn read() -> (Snapshot, History, SegmentHistory) {
+    let snapshot = decode(File::open(fixture(FIXTURE)).unwrap()).unwrap();
+    let history = History::of(&snapshot, 0);
+    let segments = SegmentHistory::of(&snapshot, &history);
+    (snapshot, history, segments)
+}
+
+/// The picture's corner on the page and its size in CSS px, which are device px here.
+fn picture(open: &mut Open) -> ((f64, f64), (u32, u32)) {
+    let (x, y) = open.point(0.0, 0.0);
+    let (right, bottom) = open.point(1.0, 1.0);
+    let (left, top, below) = MARGINS;
+    let size = (right - x - left - top, bottom - y - top - below);
+    ((x + left, y + top), (size.0 as u32, size.1 as u32))
+}
+
+fn tooltip(open: &mut Open, (x_px, y_px): (f64, f64), word: &str) {
+    open.page.mouse_move(x_px, y_px).unwrap();
+    let says = format!("(document.querySelector('.tooltip')?.innerText ?? '').includes({word:?})");
+    open.page.wait_for(&says, PATIENCE).unwrap();
+}
+
+#[test]
+fn the_map_shows_each_allocation_at_its_address() {
+    let mut open = open_fixture(FIXTURE);
+    open.repainted(|page| page.key("4", Modifiers::NONE).unwrap());
+    let (snapshot, history, segments) = read();
+    let held = held_bytes(&snapshot, &history);
+    let table = &history.allocations;
+    let lanes = Lanes::new(table, &segments);
+    let map = MemoryMap::new(table, &segments, lanes, |row| held[row]);
+    let bands = Bands::of(&history, false);
+    let (corner, (width_px, height_px)) = picture(&mut open);
+    let bounds = Bounds::new(bands.x_end(), map.lanes.y_end() as u64);
+    let view = Viewport::fit_all(&bounds, width_px, height_px);
+
+    let (mut allocations, mut free) = (0, 0);
+    for down in 1..20 {
+        let at = (width_px * 7 / 10, height_px * down / 20);
+        let on_page = (
+            corner.0 + f64::from(at.0) + 0.5,
+            corner.1 + f64::from(at.1) + 0.5,
+        );
+        match map.hit(table, &bands, &view, at) {
+            MapHit::Allocation { row, .. } if allocations < 3 => {
+                allocations += 1;
+                tooltip(
+                    &mut open,
+                    on_page,
+                    &display::bytes(table.bytes[row as usize]),
+                );
+            }
+            MapHit::Free { range, .. } if free < 3 => {
+                free += 1;
+                tooltip(
+                    &mut open,
+                    on_page,
+                    &format!("{} free", display::bytes(range.bytes)),
+                );
+                let address = display::address(range.address);
+                let text = open.page.text(".tooltip").unwrap();
+                assert!(text.contains(&address), "{text} has no {address}");
+            }
+            _ => {}
+        }
+    }
+    assert!(
+        allocations > 0 && free > 0,
+        "{allocations} and {free} were hit"
+    );
+    // As many pools and streams are named as have room.
+    let groups = open
+        .page
+        .eval("document.querySelectorAll('.lane-group').length")
+        .unwrap();
+    assert!(groups.as_u64().unwrap() > 2, "{groups} groups are named");
+    open.check_quiet();
+}
+
+#[test]
+fn a_segment_is_pinned_with_what_is_in_it() {
+    let mut open = open_fixture(FIXTURE);
+    open.repainted(|page| page.key("3", Modifiers::NONE).unwrap());
+    let (_, history, segments) = read();
+    let (corner, (width_px, height_px)) = picture(&mut open);
+    let peak = history
+        .reserved_steps
+        .iter()
+        .map(|step| step.1)
+        .max()
+        .unwrap();
+    let bounds = Bounds::new(f64::from(history.event_count) + 1.0, peak);
+    let view = Viewport::fit_all(&bounds, width_px, height_px);
+    // At the end all that is held is stacked from the ground up, in the order of the pieces.
+    let first = (0..segments.len())
+        .find(|&piece| segments.died[piece] == u32::MAX)
+        .unwrap();
+    let middle = segments.bytes[first] as f64 / 2.0;
+    let at = (
+        corner.0 + f64::from(width_px) - 2.5,
+        corner.1 + view.y_px(middle),
+    );
+    open.page.click(at.0, at.1, 1).unwrap();
+    let address = display::address(segments.segment_of(first).address);
+    let says = format!("document.querySelector('.details').innerText.includes({address:?})");
+    open.page.wait_for(&says, PATIENCE).unwrap();
+    let details = open.page.text(".details").unwrap();
+    let bytes = display::bytes(segments.bytes[first]);
+    for word in ["Pinned segment", &bytes, "still held", "Largest free range"] {
+        assert!(details.contains(word), "no {word} in {details}");
+    }
+    open.page.key("Escape", Modifiers::NONE).unwrap();
+    let gone = "!document.querySelector('.details').innerText.includes('Pinned segment')";
+    open.page.wait_for(gone, PATIENCE).unwrap();
+    open.check_quiet();
+}
