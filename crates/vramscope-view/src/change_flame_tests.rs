@@ -1,3 +1,5 @@
+//! The signed flame graph: widths, shares and hits.
+
 use super::*;
 use proptest::prelude::*;
 

@@ -639,7 +639,7 @@ fn an_address_of_another_file_waits_for_it() {
     other.file.file_bytes = 2;
     page.reply(2, Reply::Opened(Box::new(other)));
     assert!(page.0.wanted.is_some() && page.view().pinned.is_none());
-    page.act(Action::Restore(Box::new(Permalink::default())));
+    page.act(Action::Restore(Box::default()));
     assert!(page.0.current.is_none() && page.0.wanted.is_none());
 }
 

@@ -37,8 +37,10 @@ use wasm_bindgen::JsValue;
 use web_sys::{ImageBitmap, MessageEvent};
 
 use crate::browser::clock;
+use crate::protocol::views::filter::FilterContext;
 use crate::protocol::{
-    Answer, DrawRequest, DrawnFrame, Extra, Question, Reply, Request, RequestId, from_text,
+    Answer, DrawRequest, DrawnFrame, Extra, FilterId, Question, Reply, Request, RequestId,
+    from_text,
 };
 use document::Document;
 use painter::Painter;
@@ -122,11 +124,7 @@ fn work(worker: &Rc<RefCell<Worker>>, port: &Rc<Port>, ticks: &port::Ticks) {
             filter,
             text,
             context,
-        } => {
-            if let Some(document) = &mut worker.borrow_mut().document {
-                document.filter.set(filter, text, context);
-            }
-        }
+        } => worker.borrow_mut().search(filter, text, context),
         Request::Ask {
             request,
             slot,
@@ -138,22 +136,9 @@ fn work(worker: &Rc<RefCell<Worker>>, port: &Rc<Port>, ticks: &port::Ticks) {
                 slot,
                 answer: answer.map(Box::new),
             };
-            if attachment.is_null() {
-                port.send(&reply);
-            } else {
-                port.send_with(&reply, &attachment);
-            }
+            port.send_with(&reply, &attachment);
         }
-        question => {
-            let worker = &mut *worker.borrow_mut();
-            let answer = worker
-                .document
-                .as_mut()
-                .and_then(|document| answer::answer(&question, document, &mut worker.painter));
-            if let Some(answer) = answer {
-                port.send(&answer);
-            }
-        }
+        question => worker.borrow_mut().tell(&question, port),
     }
     let worker = worker.borrow();
     if !worker.queue.is_empty() || worker.warm_up.is_some() {
@@ -173,6 +158,23 @@ fn warm_up(worker: &mut Worker, ticks: &port::Ticks) {
 }
 
 impl Worker {
+    fn search(&mut self, filter: FilterId, text: String, context: FilterContext) {
+        if let Some(document) = &mut self.document {
+            document.filter.set(filter, text, context);
+        }
+    }
+
+    /// Answers a question about what all views share.
+    fn tell(&mut self, question: &Request, port: &Port) {
+        let answer = self
+            .document
+            .as_ref()
+            .and_then(|document| answer::answer(question, document, &mut self.painter));
+        if let Some(answer) = answer {
+            port.send(&answer);
+        }
+    }
+
     /// The answer to a view's question, and its attachment or `NULL`.
     fn answer(&mut self, question: &Question) -> (Option<Answer>, JsValue) {
         let answered = self.document.as_ref().and_then(|document| {

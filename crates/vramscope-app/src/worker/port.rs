@@ -44,8 +44,11 @@ impl Port {
         self.post(reply, &Array::new(), &JsValue::NULL);
     }
 
-    /// Sends a reply with an attachment that moves to the page.
+    /// Sends a reply with an attachment that moves to the page; `NULL` is none.
     pub(super) fn send_with(&self, reply: &Reply, attachment: &JsValue) {
+        if attachment.is_null() {
+            return self.send(reply);
+        }
         self.post(reply, &Array::of1(attachment), attachment);
     }
 

@@ -1,3 +1,5 @@
+//! Lanes and steps against a slow reading, and the laws they keep.
+
 use proptest::prelude::*;
 
 use super::*;
