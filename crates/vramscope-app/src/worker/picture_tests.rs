@@ -100,10 +100,7 @@ fn check_hit(document: &Document, painter: &mut Painter, hit: &Hit, path: &Path)
         }
         HitOn::One(preview) => Thing::Allocation(preview.allocation),
         HitOn::Segment(preview) => {
-            assert!(
-                preview.bytes >= preview.piece_bytes,
-                "{path:?}: {preview:?}"
-            );
+            assert!(preview.bytes >= preview.piece_bytes, "{path:?}");
             Thing::Segment(preview.piece)
         }
         HitOn::Free(free) => {
