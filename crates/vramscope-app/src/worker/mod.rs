@@ -21,6 +21,7 @@ mod painter;
 #[cfg(test)]
 mod picture_tests;
 mod port;
+mod prepare;
 mod queue;
 mod range;
 mod reserved;
@@ -57,6 +58,8 @@ struct Worker {
     painter: Painter,
     bitmaps: bitmap::Bitmaps,
     views: views::Caches,
+    /// What is found out ahead.
+    preparation: prepare::Preparation,
     /// What is left of [`Request::WarmUp`].
     warm_up: Option<WarmUp>,
 }
@@ -91,7 +94,7 @@ fn receive(event: &MessageEvent) -> Result<(Request, JsValue), String> {
 fn work(worker: &Rc<RefCell<Worker>>, port: &Rc<Port>, ticks: &port::Ticks) {
     let next = worker.borrow_mut().queue.pop();
     let Some((request, attachment)) = next else {
-        return warm_up(&mut worker.borrow_mut(), ticks);
+        return idle(&mut worker.borrow_mut(), ticks);
     };
     match request {
         Request::WarmUp => {
@@ -141,23 +144,30 @@ fn work(worker: &Rc<RefCell<Worker>>, port: &Rc<Port>, ticks: &port::Ticks) {
         question => worker.borrow_mut().tell(&question, port),
     }
     let worker = worker.borrow();
-    if !worker.queue.is_empty() || worker.warm_up.is_some() {
+    if !worker.queue.is_empty() || worker.has_idle_work() {
         ticks.schedule();
     }
 }
 
-/// Does one round, if there is one to do, and comes back for the next.
-fn warm_up(worker: &mut Worker, ticks: &port::Ticks) {
+/// Does one thing that nobody has asked for yet, if there is one to do, and comes back for the next.
+fn idle(worker: &mut Worker, ticks: &port::Ticks) {
     worker.warm_up = worker
         .warm_up
         .take()
         .and_then(|warm_up| warm_up.round(clock::now_ms()));
-    if worker.warm_up.is_some() {
+    if let Some(document) = &worker.document {
+        worker.preparation.step(document, &mut worker.views);
+    }
+    if worker.has_idle_work() {
         ticks.schedule();
     }
 }
 
 impl Worker {
+    fn has_idle_work(&self) -> bool {
+        self.warm_up.is_some() || self.preparation.is_waiting()
+    }
+
     fn search(&mut self, filter: FilterId, text: String, context: FilterContext) {
         if let Some(document) = &mut self.document {
             document.filter.set(filter, text, context);
@@ -220,6 +230,7 @@ impl Worker {
         let bitmap = self.bitmaps.bitmap(frame);
         let bitmap = bitmap.map_err(|error| crate::browser::error_text(&error))?;
         let draw_ms = clock::now_ms() - start_ms;
+        self.preparation.begin();
         let drawn = DrawnFrame {
             request,
             draw: *draw,

@@ -30,6 +30,13 @@ pub(super) struct Caches {
     table: table::Cache,
 }
 
+/// Finds out ahead what the overview of the first device says.
+pub(super) fn prepare_overview(document: &Document, caches: &mut Caches) {
+    if let Some(device) = document.devices().next() {
+        overview::prepare(document, device, &mut caches.overview);
+    }
+}
+
 /// The answer, with what travels beside it; `None` if there is nothing to say.
 pub(super) fn answer(
     question: &Question,

@@ -1,7 +1,7 @@
 //! The allocator at any moment: its segments with every block in address order, and what they sum up to.
 //!
 //! Which segments are mapped and which allocations live is [`replay`](super::replay)'s answer; here the
-//! allocations get their places in the segments, their blocks' sizes ([`sizes`]) and what is left between
+//! allocations get their places in the segments, their blocks' sizes (`sizes`) and what is left between
 //! them. Blocks are never cut or joined in a way that the recording does not say: what no block covers is
 //! one free block, as the allocator joins free neighbours at once.
 //!

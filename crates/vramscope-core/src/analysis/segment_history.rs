@@ -1,6 +1,6 @@
 //! Every piece of memory that was held from CUDA: where, how large, from when to when.
 //!
-//! The same truth as [`replay`](super::replay), turned around: not what was mapped at a moment but the
+//! The same truth as [`super::replay`], turned around: not what was mapped at a moment but the
 //! moments of what was mapped. A piece is a rectangle of addresses × moments; pieces never overlap, and
 //! those of one moment add up to what was reserved then. A plain segment is one piece. An expandable one
 //! has a piece for each time that memory was mapped, cut where a part of it was unmapped; pieces that

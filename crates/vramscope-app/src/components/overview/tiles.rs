@@ -75,7 +75,7 @@ fn peak(commands: &Commands, found: &DeviceOverview) -> Tile {
     let peak = &found.peak;
     let allocations = sentences::count_of(peak.allocations, "allocation", "allocations");
     Tile {
-        name: "Peak live",
+        name: "Peak active",
         value: display::bytes(peak.bytes),
         exact: sentences::exact_bytes(peak.bytes),
         remark: html! { <>{ moment(commands, peak.moment, peak.since_start_us) }<br />{ allocations }</> },
@@ -88,7 +88,7 @@ fn reserved(commands: &Commands, bar: &Bar) -> Tile {
         value: display::bytes(bar.reserved_bytes),
         exact: sentences::exact_bytes(bar.reserved_bytes),
         remark: html! {
-            <>{ moment(commands, bar.moment, bar.since_start_us) }<br />{ format!("{} live then", display::bytes(bar.active_bytes)) }</>
+            <>{ moment(commands, bar.moment, bar.since_start_us) }<br />{ format!("{} active then", display::bytes(bar.active_bytes)) }</>
         },
     }
 }

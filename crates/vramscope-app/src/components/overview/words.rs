@@ -52,10 +52,10 @@ pub(super) fn part_class(kind: PartKind) -> &'static str {
     }
 }
 
-/// `Peak of live memory, end`.
+/// `Peak of active memory, end`.
 pub(super) fn occasions(bar: &Bar) -> String {
     let word = |occasion: &Occasion| match occasion {
-        Occasion::Peak => "peak of live memory",
+        Occasion::Peak => "peak of active memory",
         Occasion::ReservedPeak => "most reserved",
         Occasion::OutOfMemory => "out of memory",
         Occasion::End => "end",

@@ -1,7 +1,7 @@
 //! What the comparison asks.
 //!
 //! A worker has one file. The side of another file is asked of that file's worker as a
-//! [`Profile`](vramscope_core::analysis::profile::Profile) and handed on to the one that compares: the page
+//! [`Profile`] and handed on to the one that compares: the page
 //! passes it from one to the other and looks at none of it.
 
 use std::rc::Rc;

@@ -53,7 +53,7 @@ pub struct DeviceOverview {
     /// Where reserved memory is: at the peak first, then when most was reserved, at the last failure, at the
     /// end; occasions of the same moment are one. Empty where there are no segments.
     pub bars: Vec<Bar>,
-    /// The peak of live memory.
+    /// The peak of active memory.
     pub peak: Peak,
     /// Whose that was: the largest, then the rest.
     pub peak_sites: Vec<Row>,
@@ -67,7 +67,7 @@ pub struct DeviceOverview {
     pub steps: Option<StepTable>,
 }
 
-/// The peak of live memory.
+/// The peak of active memory.
 #[derive(Clone, Copy, PartialEq, Debug, Default, Serialize, Deserialize)]
 pub struct Peak {
     /// Requested bytes.

@@ -11,7 +11,7 @@ use vramscope_core::model::DeviceIndex;
 use vramscope_view::colour::{site_colour, stable_hash};
 use vramscope_view::theme::Theme;
 
-use super::super::document::Document;
+use super::super::document::{Device, Document};
 use crate::protocol::Extra;
 use crate::protocol::views::overview::{Answer, Question, Row};
 
@@ -22,7 +22,7 @@ pub(super) struct Cache {
 }
 
 /// What was found out about one device.
-struct Made {
+pub(super) struct Made {
     overview: Overview,
     steps: Option<Steps>,
 }
@@ -37,12 +37,7 @@ pub(super) fn answer(
         Question::Device { device, theme } => {
             let theme = Theme::of(theme);
             let of = document.device(device)?;
-            let place = cache.devices.iter().position(|(known, _)| *known == device);
-            let place = place.unwrap_or_else(|| {
-                cache.devices.push((device, device::make(document, of)));
-                cache.devices.len() - 1
-            });
-            let (_, made) = cache.devices.get(place)?;
+            let made = prepare(document, of, cache);
             Answer::Device(Box::new(device::shown(document, of, made, &theme)))
         }
         Question::File { theme } => {
@@ -50,6 +45,21 @@ pub(super) fn answer(
         }
     };
     Some((answer, Extra::Nothing))
+}
+
+/// What was found out about `device`, now if not before.
+pub(super) fn prepare<'a>(
+    document: &Document,
+    device: Device<'_>,
+    cache: &'a mut Cache,
+) -> &'a Made {
+    let index = device.history.device;
+    let known = cache.devices.iter().position(|(known, _)| *known == index);
+    let place = known.unwrap_or_else(|| {
+        cache.devices.push((index, device::make(document, device)));
+        cache.devices.len() - 1
+    });
+    &cache.devices[place].1
 }
 
 /// The colour of a call site, the same as in every other view.

@@ -7,7 +7,7 @@
 //! term   := word | "quoted words" | key:value | key<value | live@moment | freed | …
 //! ```
 //! [`keys`] lists all keys, for the parser, the completions and the documentation alike. [`Filter`] is a
-//! parsed text, [`matches`] says which allocations of a device it means, [`totals`] what they come to,
+//! parsed text, [`matches()`] says which allocations of a device it means, [`totals`] what they come to,
 //! [`completions`] what could be written next. Texts are compared without regard to case, `*` stands for
 //! anything, quotes take everything as it is.
 //!

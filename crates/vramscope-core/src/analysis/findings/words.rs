@@ -23,10 +23,10 @@ pub(super) fn at_moment(history: &History, moment: u32) -> String {
     }
 }
 
-/// `, at the peak of live memory`, where there is a trace to have one.
+/// `, at the peak of active memory`, where there is a trace to have one.
 pub(super) fn at_peak(history: &History) -> &'static str {
     if has_trace(history) {
-        ", at the peak of live memory"
+        ", at the peak of active memory"
     } else {
         ""
     }

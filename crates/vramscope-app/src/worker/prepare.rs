@@ -1,0 +1,93 @@
+//! Finding out ahead, while nothing is asked, what other views will need of the device that is shown first.
+//!
+//! One thing at a time, each well below what a user notices, and only once the first picture is there.
+
+use super::document::Document;
+use super::views::{self, Caches};
+use crate::protocol::views::filter::FilterContext;
+
+/// Above so many events, memory is scarcer than time: what is needed is found out when it is asked for.
+const MOST_EVENTS: u32 = 4_000_000;
+
+/// What is found out, in order: what takes longest and is most likely to be looked at first.
+type Step = fn(&Document, &mut Caches);
+
+const STEPS: [Step; 5] = [
+    |document, _| {
+        if let Some(device) = document.devices().next() {
+            document.allocator(device);
+        }
+    },
+    |document, caches| views::prepare_overview(document, caches),
+    |document, _| {
+        if let Some(device) = document.devices().next() {
+            document.map(device);
+        }
+    },
+    |document, _| {
+        if let Some(device) = document.devices().next() {
+            document.reserved(device);
+        }
+    },
+    |document, _| {
+        if let Some(device) = document.devices().next() {
+            document.subject(device, FilterContext::default());
+        }
+    },
+];
+
+/// What is left to find out.
+#[derive(Default)]
+pub(super) struct Preparation {
+    done: usize,
+    may_begin: bool,
+}
+
+impl Preparation {
+    /// A picture has been drawn: there is time now.
+    pub(super) fn begin(&mut self) {
+        self.may_begin = true;
+    }
+
+    /// Whether there is something left to do now.
+    pub(super) fn is_waiting(&self) -> bool {
+        self.may_begin && self.done < STEPS.len()
+    }
+
+    /// Finds out one more thing, if there is one left.
+    pub(super) fn step(&mut self, document: &Document, caches: &mut Caches) {
+        let events = document
+            .devices()
+            .next()
+            .map_or(0, |device| device.history.event_count);
+        if events > MOST_EVENTS {
+            self.done = STEPS.len();
+        }
+        if self.is_waiting() {
+            STEPS[self.done](document, caches);
+            self.done += 1;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const FIXTURE: &[u8] =
+        include_bytes!("../../../../tests/fixtures/synth/torch-2.10-py-p4.pickle");
+
+    #[test]
+    fn it_waits_for_the_first_picture_and_ends() {
+        let document = Document::new(vramscope_core::decode(FIXTURE).unwrap());
+        let (mut preparation, mut caches) = (Preparation::default(), Caches::default());
+        assert!(!preparation.is_waiting());
+        preparation.begin();
+        for _ in STEPS {
+            assert!(preparation.is_waiting());
+            preparation.step(&document, &mut caches);
+        }
+        assert!(!preparation.is_waiting());
+        preparation.step(&document, &mut caches);
+    }
+}
