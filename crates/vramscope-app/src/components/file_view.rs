@@ -68,7 +68,8 @@ fn ReadyFile(props: &ReadyFileProps) -> Html {
     let (state, file, session) = (&props.state, &props.file, &props.session);
     let look = Look {
         device: file.facts().map_or(0, |facts| facts.device),
-        picture: file.picture,
+        // Views without a picture of their own have the timeline's legend.
+        picture: state.view.picture().unwrap_or_default(),
         filter: state.search.id,
         axis: file.axis,
         colour_by: state.colour_by,

@@ -71,12 +71,13 @@ fn news(tab: &Tab) -> &'static str {
     }
 }
 
-/// The moment under the pointer, else the whole device; then the selection.
+/// The moment under the pointer, else that of the cursor, else the whole device; then the selection.
 fn place(tab: &Tab) -> Option<Html> {
     let file = tab.ready()?;
     let (facts, view) = file.facts().zip(file.view())?;
     let mut parts = Vec::new();
-    match view.hovered.as_ref().and_then(|hit| hit.moment) {
+    let hovered = view.hovered.as_ref().and_then(|hit| hit.moment);
+    match hovered.or(view.cursor.and_then(|cursor| cursor.facts)) {
         Some(moment) => {
             parts.push(sentences::moment(&moment, facts.events));
             parts.extend(moment.since_start_us.map(display::offset));

@@ -142,7 +142,7 @@ mod tests {
     #[test]
     fn only_code_is_searched_for() {
         let of = |label| row_search(FrameGrouping::Line, label);
-        assert_eq!(of("a/b.py:3 f").as_deref(), Some(r#"frame:"a/b.py:3""#));
+        assert_eq!(of("a/b.py:3 f").as_deref(), Some("frame:a*b.py:3"));
         assert_eq!(of("freed at a/b.py:3 f"), of("a/b.py:3 f"));
         assert_eq!(of("no stack recorded"), None);
     }

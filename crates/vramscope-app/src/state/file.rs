@@ -177,8 +177,9 @@ impl OpenFile {
     /// Something else is drawn over the picture; where all heights were shown, they still are.
     pub(super) fn choose_lines(&mut self, lanes: LanesChoices) {
         let before = std::mem::replace(&mut self.lanes, lanes);
-        let (picture, axis) = (self.picture, self.axis);
         for (facts, view) in self.opened.devices.iter().zip(&mut self.views) {
+            // Another device may still show another picture.
+            let (picture, axis) = (view.picture, view.axis);
             let after = lanes.bounds(facts, picture, axis);
             view.fit_heights(&before.bounds(facts, picture, axis), &after);
         }

@@ -81,7 +81,10 @@ pub const HELP: &[(&str, &[HelpLine])] = &[
                 "pin the allocation below or above, at the cursor or the peak",
             ),
             (&["I"], "fold the details panel away, and back"),
-            (&["Escape"], "let go: of help, box, pin, selection in turn"),
+            (
+                &["Escape"],
+                "let go: of help, box or ruler, pin and cursor, selection in turn",
+            ),
         ],
     ),
     (

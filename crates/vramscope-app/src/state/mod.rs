@@ -355,14 +355,24 @@ impl State {
                 let has_opened = matches!(*reply, Reply::Opened(_));
                 self.edit_tab(id, |tab| tab.take(*reply));
                 if has_opened {
+                    self.follow_view();
                     self.restore_wanted(id);
                 }
                 // The click is answered now.
                 self.details_open |= had_click && !self.has_click() && self.has_pin();
             }
-            Action::Close(id) => self.close(id),
-            Action::Switch(id) => self.current = Some(id),
-            Action::SwitchBy(steps) => self.switch_by(steps),
+            Action::Close(id) => {
+                self.close(id);
+                self.follow_view();
+            }
+            Action::Switch(id) => {
+                self.current = Some(id);
+                self.follow_view();
+            }
+            Action::SwitchBy(steps) => {
+                self.switch_by(steps);
+                self.follow_view();
+            }
             Action::ShowStart => self.current = None,
             Action::View(view) => self.show(view),
             Action::ColourBy(colour_by) => self.colour_by = colour_by,
@@ -415,6 +425,8 @@ impl State {
 
     fn show(&mut self, view: ViewKind) {
         self.view = view;
+        // The pointer is over something else now.
+        self.edit_view(DeviceView::hide);
         self.box_mode &= view.picture().is_some();
         self.ruler_mode &= view.picture().is_some();
         self.follow_view();
@@ -440,6 +452,8 @@ impl State {
         self.colour_by = link.colour_by;
         self.search.set(link.search);
         self.choices = link.choices;
+        // Lines over the picture make it higher, and the place lies within that height.
+        self.share_lines();
         self.edit_file(|file| file.restore(&link.place));
         self.box_mode = false;
     }

@@ -71,7 +71,9 @@ pub fn life(life: &Life) -> String {
 /// `3 events, 1.20 ms`.
 #[must_use]
 pub fn lifetime(life: &Life) -> String {
-    let mut text = count_of(u64::from(life.events), "event", "events");
+    let is_whole = life.alloc.is_some() && life.free_completed.is_some();
+    let mut text = if is_whole { "" } else { "more than " }.to_owned();
+    text.push_str(&count_of(u64::from(life.events), "event", "events"));
     if let Some(us) = life.duration_us {
         text.push_str(", ");
         text.push_str(&display::duration(us));

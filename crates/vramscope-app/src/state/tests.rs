@@ -560,7 +560,7 @@ fn sentences_read_well() {
     };
     assert_eq!(
         sentences::life(&life),
-        "before recording → still live · 1 event, 1.50 ms"
+        "before recording → still live · more than 1 event, 1.50 ms"
     );
     assert_eq!(
         sentences::block(1_000, 1_024),
@@ -660,6 +660,7 @@ fn the_help_is_true() {
     let mut page = Page::with_file();
     page.act(Action::View(ViewKind::Timeline));
     page.act(Action::Pin(AllocationId(7)));
+    page.act(Action::Search("gradient".into()));
     let topics = keys::HELP.iter().flat_map(|(_, lines)| *lines);
     let listed = topics.flat_map(|(keys, _)| *keys);
     let single = listed.filter(|key| key.chars().count() == 1 && !"…←→↑↓".contains(**key));

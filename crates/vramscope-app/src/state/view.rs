@@ -246,6 +246,7 @@ impl DeviceView {
             Some(allocation) => self.pin(allocation),
             None => (self.pinned, self.details) = (None, None),
         }
+        self.pinned_segment = None;
         self.hide();
     }
 

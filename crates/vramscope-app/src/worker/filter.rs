@@ -40,6 +40,11 @@ impl CurrentFilter {
         self.context = context;
     }
 
+    /// Whether this is the filter of now, or none.
+    pub(super) fn is(&self, filter: FilterId) -> bool {
+        filter == self.id || filter == FilterId::default()
+    }
+
     /// See [`Document::matches`].
     pub(super) fn matches(
         &self,

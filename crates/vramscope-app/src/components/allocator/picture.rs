@@ -82,7 +82,11 @@ pub(super) fn StatePicture(props: &StatePictureProps) -> Html {
 
     let draw = area.map(|area| draw_state(props, area, *top));
     let answered = use_answer(&props.session, draw.map(Question::Draw));
-    let shown = answered.and_then(Shown::of);
+    // Blocks of another device are other allocations.
+    let is_of_device = |question: &Question| matches!(question, Question::Draw(draw) if draw.look.device == props.look.device);
+    let shown = answered
+        .filter(|answered| is_of_device(&answered.question))
+        .and_then(Shown::of);
     use_painted(
         "allocator",
         shown.as_ref().map(|shown| shown.answer.clone()),
@@ -97,7 +101,9 @@ pub(super) fn StatePicture(props: &StatePictureProps) -> Html {
             draw,
             at_px: (at.0 * area.pixel_ratio, at.1 * area.pixel_ratio),
         });
-    let hovered = use_answer(&props.session, hit);
+    let hovered = use_answer(&props.session, hit.clone());
+    // What was under the pointer before, or at another moment, is not what is clicked.
+    let hovered = hovered.filter(|hovered| Some(&hovered.question) == hit.as_ref());
     let tip_now = hovered
         .as_ref()
         .and_then(|hovered| match hovered.answer.as_deref() {

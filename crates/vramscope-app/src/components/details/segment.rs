@@ -31,7 +31,10 @@ pub(super) fn SegmentPanel(props: &SegmentPanelProps) -> Html {
         moment: props.moment,
     };
     let answered = use_answer(&props.session, Some(question));
-    let answer = answered.and_then(|answered| answered.answer);
+    let is_of_device = |question: &Question| matches!(question, Question::Segment { device, .. } if *device == props.device);
+    let answer = answered
+        .filter(|answered| is_of_device(&answered.question))
+        .and_then(|answered| answered.answer);
     let details = match answer.as_deref() {
         Some(Answer::Segment(details)) if details.piece == props.piece => details,
         _ => return html! { <p class="muted">{ "…" }</p> },

@@ -92,7 +92,11 @@ pub(super) fn FlameChart(props: &FlameChartProps) -> Html {
         },
     });
     let answered = use_answer(&props.session, question);
+    let device = props.about.device;
     let drawn = answered.and_then(|answered| {
+        if answered.question.about.device != device {
+            return None;
+        }
         Some(Drawn {
             about: answered.question.about,
             answer: answered.answer?,

@@ -146,11 +146,17 @@ fn cuda(found: &DeviceOverview) -> Tile {
 
 fn trouble(found: &DeviceOverview) -> Tile {
     let retries = found.releases.for_request.runs;
+    let has_trace = found.events > 1;
     Tile {
         name: "Failed requests",
-        value: display::count(found.ooms),
+        value: if has_trace {
+            display::count(found.ooms)
+        } else {
+            "unknown".to_owned()
+        },
         exact: String::new(),
         remark: html! { match retries {
+            _ if !has_trace => "no trace".to_owned(),
             0 => "no retry seen".to_owned(),
             retries => sentences::count_of(retries, "retry with the cache emptied", "retries with the cache emptied"),
         } },

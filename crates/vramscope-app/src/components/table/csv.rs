@@ -45,9 +45,12 @@ pub(super) fn CsvButton(props: &CsvButtonProps) -> Html {
             let Some((order, first)) = (*wanted).filter(|_| is_there && first.is_some()) else {
                 return;
             };
-            if let Some(piece) = &piece {
-                pieces.borrow().push(&piece.attachment);
-            }
+            let Some(piece) = piece.as_ref().filter(|piece| piece.answer.is_some()) else {
+                // Something else is searched for by now: half a table would be worse than none.
+                wanted.set(None);
+                return;
+            };
+            pieces.borrow().push(&piece.attachment);
             let next = first.saturating_add(MOST_CSV_ROWS);
             if all_rows.is_some_and(|all_rows| next < all_rows) {
                 wanted.set(Some((order, next)));

@@ -70,7 +70,10 @@ pub(super) fn TableView(props: &ViewProps) -> Html {
         Question::Rows { locate, order, .. } => (locate, order.filter),
         Question::Csv { order, .. } => (None, order.filter),
     });
-    let window = answered.and_then(|answered| answered.answer.map(Window));
+    // Rows of another device are other allocations.
+    let window = answered
+        .filter(|answered| answered.question.order().device == order.device)
+        .and_then(|answered| answered.answer.map(Window));
     use_painted(ViewKind::Table.name(), window.clone());
     let active = use_walk(order, located, window.as_ref(), &commands);
 

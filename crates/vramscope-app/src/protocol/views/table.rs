@@ -49,6 +49,16 @@ pub enum Question {
     },
 }
 
+impl Question {
+    /// Of which table.
+    #[must_use]
+    pub fn order(&self) -> TableOrder {
+        match *self {
+            Self::Rows { order, .. } | Self::Csv { order, .. } => order,
+        }
+    }
+}
+
 /// The most rows of one window.
 pub const MOST_ROWS: u32 = 500;
 /// The most rows of one piece of CSV: some megabytes.

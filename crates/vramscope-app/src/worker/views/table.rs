@@ -121,6 +121,10 @@ impl Cache {
             let (_, permutations) = self
                 .sorted
                 .insert(sorted.unwrap_or_else(|| (order.device, Permutations::default())));
+            if !document.filter.is(order.filter) {
+                // The page asks again with the filter it has now.
+                return None;
+            }
             let set = document.matches(document.device(order.device)?, order.filter);
             let column = permutations.get(subject, order.column);
             self.shown = Some(Shown {
