@@ -17,7 +17,8 @@ fn the_tab_key_reaches_everything_and_shows_where_it_is() {
                 "(() => { const element = document.activeElement; \
                  const style = getComputedStyle(element); \
                  return [element.className || element.tagName, style.outlineStyle !== 'none' \
-                 || style.boxShadow !== 'none' || element.matches('.stage, body')] })()",
+                 || style.boxShadow !== 'none' || element.matches('.stage, body') \
+                 || !!element.parentElement?.matches('.search-field:focus-within')] })()",
             )
             .unwrap();
         let name = element[0].as_str().unwrap_or_default().to_owned();
