@@ -11,7 +11,6 @@ use vramscope_core::analysis::call_sites::{CallSiteId, CallSites};
 use vramscope_core::analysis::details::stream_numbers;
 use vramscope_core::analysis::filter::{FilterIndex, Subject};
 use vramscope_core::analysis::frames::FrameClasses;
-use vramscope_core::analysis::held::held_bytes;
 use vramscope_core::analysis::history::History;
 use vramscope_core::analysis::lanes::Lanes;
 use vramscope_core::analysis::markers::Markers;
@@ -198,11 +197,10 @@ impl Document {
     /// The map.
     pub(super) fn map<'a>(&self, device: Device<'a>) -> &'a MemoryMap {
         device.cache.map.get_or_init(|| {
-            let held = held_bytes(&self.snapshot, device.history);
-            let held = |row: usize| held.get(row).copied().unwrap_or(0);
+            let (history, sizes) = (device.history, &self.allocator(device).sizes);
+            let held = |row: usize| sizes.bytes(history, AllocationId::from_index(row));
             let lanes = self.map_lanes(device).clone();
-            let allocations = &device.history.allocations;
-            MemoryMap::new(allocations, self.segments(device), lanes, held)
+            MemoryMap::new(&history.allocations, self.segments(device), lanes, held)
         })
     }
 }

@@ -16,7 +16,6 @@ pub mod findings;
 pub mod frame_groups;
 pub mod frames;
 pub mod gap;
-pub mod held;
 pub mod history;
 pub mod host;
 pub mod lanes;

@@ -3,9 +3,11 @@
 use std::fs::File;
 
 use vramscope_browser_tests::Modifiers;
-use vramscope_core::analysis::held::held_bytes;
+use vramscope_core::analysis::allocator_state::{AllocatorIndex, Recording};
 use vramscope_core::analysis::history::History;
+use vramscope_core::analysis::replay::Replay;
 use vramscope_core::analysis::segment_history::SegmentHistory;
+use vramscope_core::ids::AllocationId;
 use vramscope_core::{Snapshot, decode};
 use vramscope_view::display;
 use vramscope_view::map::{Lanes, MapHit, MemoryMap};
@@ -47,10 +49,16 @@ fn the_map_shows_each_allocation_at_its_address() {
     let mut open = open_fixture(FIXTURE);
     open.repainted(|page| page.key("4", Modifiers::NONE).unwrap());
     let (snapshot, history, segments) = read();
-    let held = held_bytes(&snapshot, &history);
+    let sizes = AllocatorIndex::of(Recording {
+        snapshot: &snapshot,
+        history: &history,
+        replay: &Replay::of(&snapshot, &history),
+    })
+    .sizes;
+    let held = |row| sizes.bytes(&history, AllocationId::from_index(row));
     let table = &history.allocations;
     let lanes = Lanes::new(table, &segments);
-    let map = MemoryMap::new(table, &segments, lanes, |row| held[row]);
+    let map = MemoryMap::new(table, &segments, lanes, held);
     let bands = Bands::of(&history, false);
     let (corner, (width_px, height_px)) = picture(&mut open);
     let bounds = Bounds::new(bands.x_end(), map.lanes.y_end() as u64);

@@ -280,6 +280,27 @@ impl Segments {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::analysis::replay::Replay;
+    use crate::decode;
+
+    #[test]
+    fn a_final_block_tells_and_others_are_rounded_up() {
+        let file = r#"{"segments": [{"device": 0, "address": 4096, "total_size": 8192, "blocks": [
+            {"address": 4096, "size": 2048, "requested_size": 600, "state": "active_allocated"}]}],
+            "device_traces": [[
+            {"action": "alloc", "addr": 4096, "size": 600, "stream": 0},
+            {"action": "alloc", "addr": 8192, "size": 513, "stream": 0},
+            {"action": "free_completed", "addr": 8192, "size": 513, "stream": 0}]]}"#;
+        let snapshot = decode(file.as_bytes()).unwrap();
+        let history = History::of(&snapshot, 0);
+        let sizes = BlockSizes::of(Recording {
+            snapshot: &snapshot,
+            history: &history,
+            replay: &Replay::of(&snapshot, &history),
+        });
+        let bytes = |row| sizes.bytes(&history, AllocationId::from_index(row));
+        assert_eq!([0, 1].map(bytes), [2048, 1024]);
+    }
 
     fn rounding(settings: &str) -> Rounding {
         Rounding::of(&serde_json::from_str(settings).unwrap())
