@@ -12,7 +12,7 @@ use vramscope_core::analysis::details::stream_numbers;
 use vramscope_core::analysis::filter::{FilterIndex, Subject};
 use vramscope_core::analysis::frames::FrameClasses;
 use vramscope_core::analysis::history::History;
-use vramscope_core::analysis::lanes::Lanes;
+use vramscope_core::analysis::lanes::{Lanes, Steps, steps};
 use vramscope_core::analysis::markers::Markers;
 use vramscope_core::analysis::range_totals::RangeSums;
 use vramscope_core::analysis::replay::Replay;
@@ -56,6 +56,7 @@ struct Cache {
     lanes: OnceCell<Lanes>,
     markers: OnceCell<Markers>,
     sums: OnceCell<RangeSums>,
+    steps: OnceCell<Option<Steps>>,
     segments: OnceCell<SegmentHistory>,
     reserved: OnceCell<Reserved>,
     map_lanes: OnceCell<map::Lanes>,
@@ -243,6 +244,12 @@ impl<'a> Device<'a> {
     /// What the totals of ranges are made from.
     pub(super) fn sums(self) -> &'a RangeSums {
         self.cache.sums.get_or_init(|| RangeSums::of(self.history))
+    }
+
+    /// Its training steps, if any range looks like one. `snapshot` is the one it is of.
+    pub(super) fn steps(self, snapshot: &Snapshot) -> Option<&'a Steps> {
+        let found = || steps(snapshot, self.history, self.lanes(snapshot), self.sums());
+        self.cache.steps.get_or_init(found).as_ref()
     }
 
     /// All there is to see.

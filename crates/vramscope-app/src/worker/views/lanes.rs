@@ -1,10 +1,9 @@
 //! Answers to [`protocol::views::lanes`](crate::protocol::views::lanes).
 
 use vramscope_core::analysis::capacity::capacity;
-use vramscope_core::analysis::lanes::{Lane, LaneRange, Steps, steps};
+use vramscope_core::analysis::lanes::{Lane, LaneRange};
 use vramscope_core::analysis::markers::{MarkerKind, marker};
 use vramscope_core::analysis::pool_use::{PoolUse, pool_uses};
-use vramscope_core::analysis::segment_history::SegmentHistory;
 use vramscope_core::ids::AllocationId;
 use vramscope_core::model::{DeviceIndex, PoolId};
 use vramscope_view::lanes::{Item, LEAST_CSS, MOST_ROWS, visible};
@@ -31,7 +30,6 @@ const LONGEST_NAME: usize = 300;
 pub(super) struct Cache {
     /// By device.
     pools: Vec<(DeviceIndex, Vec<PoolUse>)>,
-    steps: Vec<(DeviceIndex, Option<Steps>)>,
 }
 
 /// The answer, with what travels beside it; `None` if there is nothing to say.
@@ -46,7 +44,7 @@ pub(super) fn answer(
             Answer::Shown(Box::new(shown(document, device(part.device)?, part, cache)))
         }
         Question::Steps { device: of, axis } => {
-            Answer::Steps(step_marks(document, device(of)?, axis, cache))
+            Answer::Steps(step_marks(document, device(of)?, axis))
         }
         Question::Marker { device: of, moment } => {
             Answer::Marker(marker(&document.snapshot, device(of)?.history, moment)?)
@@ -204,8 +202,7 @@ fn shown_pools(
     let snapshot = &document.snapshot;
     let of = device.history.device;
     if !cache.pools.iter().any(|(known, _)| *known == of) {
-        let segments = SegmentHistory::of(snapshot, device.history);
-        let uses = pool_uses(snapshot, device.history, &segments);
+        let uses = pool_uses(snapshot, device.history, document.segments(device));
         cache.pools.push((of, uses));
     }
     let Some((_, uses)) = cache.pools.iter().find(|(known, _)| *known == of) else {
@@ -237,20 +234,8 @@ fn shown_pools(
     shown.collect()
 }
 
-fn step_marks(document: &Document, device: Device<'_>, axis: Axis, cache: &mut Cache) -> StepMarks {
-    let of = device.history.device;
-    if !cache.steps.iter().any(|(known, _)| *known == of) {
-        let snapshot = &document.snapshot;
-        let found = steps(
-            snapshot,
-            device.history,
-            device.lanes(snapshot),
-            device.sums(),
-        );
-        cache.steps.push((of, found));
-    }
-    let found = cache.steps.iter().find(|(known, _)| *known == of);
-    let Some(found) = found.and_then(|(_, steps)| steps.as_ref()) else {
+fn step_marks(document: &Document, device: Device<'_>, axis: Axis) -> StepMarks {
+    let Some(found) = device.steps(&document.snapshot) else {
         return StepMarks {
             axis,
             by: None,

@@ -4,7 +4,6 @@ mod device;
 mod file;
 
 use vramscope_core::analysis::call_sites::{CallSiteId, CallSites};
-use vramscope_core::analysis::lanes::Steps;
 use vramscope_core::analysis::live_at::SiteTotal;
 use vramscope_core::analysis::overview::Overview;
 use vramscope_core::model::DeviceIndex;
@@ -18,13 +17,7 @@ use crate::protocol::views::overview::{Answer, Question, Row};
 /// What is kept from one question to the next: an overview takes a while to make, and changes never.
 #[derive(Default)]
 pub(super) struct Cache {
-    devices: Vec<(DeviceIndex, Made)>,
-}
-
-/// What was found out about one device.
-pub(super) struct Made {
-    overview: Overview,
-    steps: Option<Steps>,
+    devices: Vec<(DeviceIndex, Overview)>,
 }
 
 /// The answer, with what travels beside it; `None` if there is nothing to say.
@@ -37,8 +30,8 @@ pub(super) fn answer(
         Question::Device { device, theme } => {
             let theme = Theme::of(theme);
             let of = document.device(device)?;
-            let made = prepare(document, of, cache);
-            Answer::Device(Box::new(device::shown(document, of, made, &theme)))
+            let found = prepare(document, of, cache);
+            Answer::Device(Box::new(device::shown(document, of, found, &theme)))
         }
         Question::File { theme } => {
             Answer::File(Box::new(file::details(document, &Theme::of(theme))))
@@ -52,7 +45,7 @@ pub(super) fn prepare<'a>(
     document: &Document,
     device: Device<'_>,
     cache: &'a mut Cache,
-) -> &'a Made {
+) -> &'a Overview {
     let index = device.history.device;
     let known = cache.devices.iter().position(|(known, _)| *known == index);
     let place = known.unwrap_or_else(|| {

@@ -1,7 +1,6 @@
 //! Moments with a name: ends of steps and of annotations, failed allocations.
 
-use vramscope_core::analysis::lanes::{LaneKind, Lanes, steps};
-use vramscope_core::analysis::range_totals::RangeSums;
+use vramscope_core::analysis::lanes::LaneKind;
 use vramscope_core::ids::EventId;
 use vramscope_core::model::Action;
 
@@ -17,16 +16,15 @@ const NAME_CHARS: usize = 60;
 /// allocations.
 pub(super) fn named(document: &Document, device: Device<'_>) -> NamedMoments {
     let (snapshot, history) = (&document.snapshot, device.history);
-    let lanes = Lanes::of(snapshot, history);
-    let sums = RangeSums::of(history);
     let mut found: Vec<(u32, String)> = Vec::new();
     let name = |id| snapshot.strings.get(id);
-    match steps(snapshot, history, &lanes, &sums) {
+    match device.steps(snapshot) {
         Some(steps) => found.extend(
             (steps.steps.iter())
                 .map(|step| (step.moments.1, format!("end of {}", short(name(step.name))))),
         ),
         None => {
+            let lanes = device.lanes(snapshot);
             let rows = [LaneKind::Annotations, LaneKind::UserMetadata].map(|kind| lanes.lane(kind));
             let outermost = rows
                 .into_iter()

@@ -1,16 +1,13 @@
 //! A device at a glance.
 
-use vramscope_core::analysis::allocator_state::{AllocatorIndex, Recording};
 use vramscope_core::analysis::findings::{Finding, FindingTable, place_label};
-use vramscope_core::analysis::lanes::{Lanes, Step, Steps, steps};
+use vramscope_core::analysis::lanes::{Step, Steps};
 use vramscope_core::analysis::live_at::live_at;
 use vramscope_core::analysis::overview::{GapAt, Overview, SegmentsKnown, Sources, overview};
-use vramscope_core::analysis::range_totals::RangeSums;
-use vramscope_core::analysis::replay::Replay;
 use vramscope_view::theme::Theme;
 
 use super::super::super::document::{Device, Document};
-use super::{Made, rgb_of, share, site_rows};
+use super::{rgb_of, share, site_rows};
 use crate::protocol::views::overview::{
     Bar, Card, CardTable, DeviceOverview, Part, PartKind, Peak, Row, StepRow, StepTable,
 };
@@ -21,38 +18,27 @@ const SITES: usize = 10;
 const STEPS: usize = 200;
 
 /// Finds everything out, which takes a while.
-pub(super) fn make(document: &Document, device: Device<'_>) -> Made {
-    let (snapshot, history) = (&document.snapshot, device.history);
-    let replay = Replay::of(snapshot, history);
-    let recording = Recording {
-        snapshot,
-        history,
-        replay: &replay,
-    };
-    let (lanes, sums) = (Lanes::of(snapshot, history), RangeSums::of(history));
-    let steps = steps(snapshot, history, &lanes, &sums);
-    let overview = overview(
+pub(super) fn make(document: &Document, device: Device<'_>) -> Overview {
+    overview(
         Sources {
-            recording,
-            index: &AllocatorIndex::of(recording),
+            recording: document.recording(device),
+            index: document.allocator(device),
             sites: &document.words().call_sites,
             site_of: document.site_of(device),
-            steps: steps.as_ref(),
+            steps: device.steps(&document.snapshot),
         },
         SITES,
-    );
-    Made { overview, steps }
+    )
 }
 
 /// What was found out, as it is shown.
 pub(super) fn shown(
     document: &Document,
     device: Device<'_>,
-    made: &Made,
+    found: &Overview,
     theme: &Theme,
 ) -> DeviceOverview {
     let (history, sites) = (device.history, &document.words().call_sites);
-    let found = &made.overview;
     let top = &found.peak_sites;
     let mut peak_sites = site_rows(sites, &top.sites, top.bytes, theme);
     if top.other_sites > 0 {
@@ -92,7 +78,7 @@ pub(super) fn shown(
             .iter()
             .map(|finding| card(document, finding, theme))
             .collect(),
-        steps: made.steps.as_ref().map(step_table),
+        steps: device.steps(&document.snapshot).map(step_table),
     }
 }
 
