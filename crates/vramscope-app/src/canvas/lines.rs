@@ -223,7 +223,10 @@ impl LinesPicture<'_> {
             0 => String::new(),
             number => format!(", stream {number}"),
         };
-        let name = format!("{}{stream}: held, not used", pool_label(pool.pool));
+        let pool = pool
+            .pool
+            .map_or_else(|| "Smaller private pools".to_owned(), pool_label);
+        let name = format!("{pool}{stream}: held, not used");
         context.set_text_align("right");
         context.set_text_baseline("middle");
         context.set_fill_style_str(&css_colour(theme.text));

@@ -1,8 +1,10 @@
 //! What each private pool holds from CUDA and how much of it is in use, over time.
 //!
 //! A CUDA graph or a `MemPool` keeps its segments to itself: what it does not use no one else can. The
-//! default pool is left out; it is what remains of the whole.
+//! default pool is left out; it is what remains of the whole. Of very many pools the largest are told
+//! apart, and the others are one.
 
+use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
 use super::history::{History, NEVER};
@@ -11,13 +13,16 @@ use super::segment_history::SegmentHistory;
 use crate::Snapshot;
 use crate::model::PoolId;
 
-/// One private pool on one stream. Steps are (first moment, bytes from then on), ascending; before the
+/// Pools told apart, by pool and stream: each is drawn over the whole width.
+pub const MAX_POOLS: usize = 32;
+
+/// One private pool on one stream, or what is left beside the largest. Steps are (first moment, bytes from then on), ascending; before the
 /// first there is nothing.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct PoolUse {
-    /// The pool.
-    pub pool: PoolId,
-    /// The `cudaStream_t` as a number.
+    /// The pool; `None` for all that are not among the [`MAX_POOLS`] largest, together.
+    pub pool: Option<PoolId>,
+    /// The `cudaStream_t` as a number; 0 where several pools are one.
     pub stream: i64,
     /// Bytes of its segments.
     pub reserved_steps: Vec<(u32, u64)>,
@@ -45,7 +50,45 @@ fn at(steps: &[(u32, u64)], moment: u32) -> u64 {
     after.checked_sub(1).map_or(0, |step| steps[step].1)
 }
 
-/// The private pools of `history`'s device, by pool and stream; `segments` is of the same history.
+/// What comes and goes in one place: (moment, bytes more), in any order.
+#[derive(Default)]
+struct Changes {
+    reserved: Vec<(u32, i128)>,
+    active: Vec<(u32, i128)>,
+}
+
+impl Changes {
+    fn highest_reserved_bytes(&self) -> u64 {
+        let steps = running_sum(self.reserved.clone());
+        steps.iter().map(|&(_, bytes)| bytes).max().unwrap_or(0)
+    }
+
+    fn add(&mut self, mut other: Self) {
+        self.reserved.append(&mut other.reserved);
+        self.active.append(&mut other.active);
+    }
+
+    fn into_use(self, pool: Option<PoolId>, stream: i64) -> PoolUse {
+        PoolUse {
+            pool,
+            stream,
+            reserved_steps: running_sum(self.reserved),
+            active_steps: running_sum(self.active),
+        }
+    }
+}
+
+/// A life of `bytes`: they come at `born`, and go at `died` if they do.
+fn push(changes: &mut Vec<(u32, i128)>, bytes: u64, born: u32, died: u32) {
+    let bytes = i128::from(bytes);
+    changes.push((born, bytes));
+    if died != NEVER {
+        changes.push((died, -bytes));
+    }
+}
+
+/// The private pools of `history`'s device, by pool and stream; `segments` is of the same history. The
+/// [`MAX_POOLS`] that ever held most are told apart; further ones are a last row together.
 #[must_use]
 pub fn pool_uses(
     snapshot: &Snapshot,
@@ -53,10 +96,15 @@ pub fn pool_uses(
     segments: &SegmentHistory,
 ) -> Vec<PoolUse> {
     let private = |pool: Option<PoolId>| pool.filter(|pool| pool.is_private());
-    let mut changes: BTreeMap<(PoolId, i64), Vec<(u32, i128)>> = BTreeMap::new();
+    let mut changes: BTreeMap<(PoolId, i64), Changes> = BTreeMap::new();
     for segment in &segments.segments {
-        if let Some(pool) = private(segment.pool) {
-            changes.entry((pool, segment.stream)).or_default();
+        let Some(pool) = private(segment.pool) else {
+            continue;
+        };
+        let own = changes.entry((pool, segment.stream)).or_default();
+        for piece in segment.rows() {
+            let (born, died) = (segments.born[piece], segments.died[piece]);
+            push(&mut own.reserved, segments.bytes[piece], born, died);
         }
     }
     let names_pools = snapshot
@@ -78,22 +126,28 @@ pub fn pool_uses(
     for (row, (&pool, &stream)) in pools.iter().zip(&streams).enumerate() {
         let Some(pool) = private(pool) else { continue };
         let own = changes.entry((pool, stream.unwrap_or(0))).or_default();
-        let bytes = i128::from(table.bytes[row]);
-        own.push((table.born[row], bytes));
-        if table.died[row] != NEVER {
-            own.push((table.died[row], -bytes));
-        }
+        let (born, died) = (table.born[row], table.died[row]);
+        push(&mut own.active, table.bytes[row], born, died);
     }
-    let uses = changes
+    let mut places: Vec<_> = changes.into_iter().collect();
+    let mut others = Vec::new();
+    if places.len() > MAX_POOLS {
+        places.sort_by_cached_key(|(_, changes)| Reverse(changes.highest_reserved_bytes()));
+        others = places.split_off(MAX_POOLS);
+        places.sort_by_key(|&(place, _)| place);
+    }
+    let mut uses: Vec<_> = places
         .into_iter()
-        .map(|((pool, stream), changes)| PoolUse {
-            pool,
-            stream,
-            reserved_steps: segments
-                .reserved_steps(|segment| segment.pool == Some(pool) && segment.stream == stream),
-            active_steps: running_sum(changes),
-        });
-    uses.collect()
+        .map(|((pool, stream), changes)| changes.into_use(Some(pool), stream))
+        .collect();
+    if !others.is_empty() {
+        let mut sum = Changes::default();
+        for (_, changes) in others {
+            sum.add(changes);
+        }
+        uses.push(sum.into_use(None, 0));
+    }
+    uses
 }
 
 /// Changes at moments, as the sum from each of these moments on.
@@ -145,7 +199,7 @@ mod tests {
         );
         assert_eq!(found.len(), 1, "the default pool is left out");
         let pool = &found[0];
-        assert_eq!((pool.pool, pool.stream), (PoolId(0, 1), 7));
+        assert_eq!((pool.pool, pool.stream), (Some(PoolId(0, 1)), 7));
         let at = |moment| (pool.reserved_bytes(moment), pool.active_bytes(moment));
         let expected = [
             (0, 0),
@@ -157,6 +211,35 @@ mod tests {
             (4096, 4000),
         ];
         assert_eq!([0, 1, 2, 3, 4, 5, 6].map(at), expected);
+    }
+
+    #[test]
+    fn beyond_the_largest_pools_are_one() {
+        let pools = 1..=MAX_POOLS + 8;
+        let segments: Vec<_> = pools
+            .map(|pool| {
+                let (address, bytes) = (pool << 20, pool * 512);
+                format!(
+                    r#"{{"device": 0, "address": {address}, "total_size": {bytes}, "stream": 0,
+                    "segment_pool_id": [0, {pool}], "blocks": [{{"address": {address}, "size": {bytes},
+                    "requested_size": {bytes}, "state": "active_allocated"}}]}}"#
+                )
+            })
+            .collect();
+        let found = uses(&format!(
+            r#"{{"segments": [{}], "device_traces": [[]]}}"#,
+            segments.join(",")
+        ));
+        let largest = 9..=MAX_POOLS as u64 + 8;
+        let expected: Vec<_> = largest.map(|pool| Some(PoolId(0, pool))).collect();
+        let (others, shown) = found.split_last().unwrap();
+        assert_eq!(shown.iter().map(|of| of.pool).collect::<Vec<_>>(), expected);
+        let bytes = (1..=8).sum::<u64>() * 512;
+        assert_eq!(others.pool, None);
+        assert_eq!(
+            (others.reserved_bytes(0), others.active_bytes(0)),
+            (bytes, bytes)
+        );
     }
 
     #[test]

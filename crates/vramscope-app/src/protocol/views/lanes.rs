@@ -131,11 +131,11 @@ pub struct ShownItem {
 /// A private pool's part.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub struct ShownPool {
-    /// The pool.
-    pub pool: PoolId,
+    /// The pool; `None` for the smaller ones of very many, together.
+    pub pool: Option<PoolId>,
     /// The number of its stream.
     pub stream_number: u32,
-    /// Its place among the file's pools: the number of its colour.
+    /// Its place among the file's pools, after all of them where several are one: the number of its colour.
     pub ordinal: u32,
     /// Where what it holds but does not use lies, over the same columns as [`Shown::reserved`].
     pub envelope: Envelope,

@@ -228,7 +228,10 @@ fn shown_pools(
         .map(|(pool, envelope)| ShownPool {
             pool: pool.pool,
             stream_number: number(pool.stream) as u32,
-            ordinal: pools.binary_search(&pool.pool).unwrap_or(0) as u32,
+            ordinal: pool
+                .pool
+                .map_or(pools.len(), |pool| pools.binary_search(&pool).unwrap_or(0))
+                as u32,
             envelope,
         });
     shown.collect()
@@ -371,7 +374,7 @@ mod tests {
         let shown = whole(&document, Axis::Events);
         assert!(!shown.pools.is_empty());
         for pool in &shown.pools {
-            assert!(pool.pool.is_private() && pool.ordinal > 0);
+            assert!(pool.pool.is_some_and(PoolId::is_private) && pool.ordinal > 0);
             assert_eq!(pool.envelope.low_bytes.len(), shown.reserved.bytes.len());
         }
     }
