@@ -40,7 +40,8 @@ pub(super) fn bounds(when: When, subject: &Subject<'_>) -> Option<(u64, u64)> {
             return Some((at as u64 + 1, after as u64 + 1));
         }
     };
-    Some((moment, moment + 1))
+    // Beyond every recording, so that what comes after it need not be exact.
+    Some((moment, moment.saturating_add(1)))
 }
 
 /// The moment at which one looks to see what `when` names.

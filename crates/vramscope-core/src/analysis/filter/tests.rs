@@ -689,6 +689,26 @@ fn terms_about_nothing_say_so() {
     assert!(notes("stream:99")[0].contains("stream:99 finds nothing"));
     assert!(notes("live@999999999")[0].contains("the recording ends with event"));
     assert_eq!(notes("size>1").len(), 0);
+    let last = u64::MAX;
+    for nothing in [
+        format!("born>{last}"),
+        format!("born:{last}"),
+        format!("born>={last}"),
+        format!("born:{last}..{last}"),
+        format!("live@{last}"),
+    ] {
+        let filter = Filter::parse(&nothing).unwrap();
+        assert_eq!(matches(&filter, &subject).set.count(), 0, "{nothing}");
+    }
+    for all in [format!("born<{last}"), format!("born<={last}")] {
+        let filter = Filter::parse(&all).unwrap();
+        let recorded = Filter::parse("born>=0").unwrap();
+        assert_eq!(
+            matches(&filter, &subject).set,
+            matches(&recorded, &subject).set,
+            "{all}"
+        );
+    }
 }
 
 #[test]
