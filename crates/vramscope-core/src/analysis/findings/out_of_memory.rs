@@ -1,11 +1,14 @@
 //! Requests that failed: what was asked, what there was, and what stood in between.
 
+use std::collections::HashMap;
+
 use super::words::{at_site, counted, place_label, stream_label};
 use super::{
     Evidence, EvidenceView, Figure, Finding, FindingKind, FindingRow, FindingTable, Material, ROWS,
     Severity, site_table,
 };
 use crate::analysis::allocator_state::{AllocatorState, BlockUse, SizeClass};
+use crate::analysis::details::stream_numbers;
 use crate::analysis::gap::{Arena, Gap, gap};
 use crate::analysis::live_at::{live_at, top_call_sites};
 use crate::analysis::settings::AllocatorConfig;
@@ -47,6 +50,10 @@ pub(super) fn find(material: Material<'_>) -> Option<Finding> {
         let label = format!("the failure at event {}", Count(u64::from(moment)));
         Evidence::moment(label, EvidenceView::Timeline, moment)
     }));
+    let live_table = site_table("Live when it failed, by call site", material.sites, &top);
+    let free_table = failure
+        .has_state
+        .then(|| failure.free_table(material, &state));
     Some(Finding {
         kind: FindingKind::OutOfMemory,
         severity: Severity::Problem,
@@ -60,10 +67,7 @@ pub(super) fn find(material: Material<'_>) -> Option<Finding> {
         figures: failure.figures(),
         may_mean: failure.may_mean(),
         to_try: failure.to_try(material.config),
-        tables: vec![
-            site_table("Live when it failed, by call site", material.sites, &top),
-            failure.free_table(material, &state),
-        ],
+        tables: [live_table].into_iter().chain(free_table).collect(),
         evidence,
     })
 }
@@ -85,6 +89,8 @@ fn failures(material: Material<'_>) -> Vec<u32> {
 enum Verdict {
     /// The device said it had enough.
     DeviceHadEnough,
+    /// There are no segments that can be trusted, so that free blocks are not known.
+    Unknown,
     /// A free block of its own would have been large enough, as far as blocks are known.
     OwnBlockFits,
     /// A free block of another pool or stream would have been.
@@ -184,6 +190,8 @@ impl Failure {
         let device = self.device_free_bytes;
         if device >= wanted {
             Verdict::DeviceHadEnough
+        } else if !self.has_state {
+            Verdict::Unknown
         } else if self.own_largest_bytes >= wanted {
             Verdict::OwnBlockFits
         } else if self.other_fitting > 0 {
@@ -200,7 +208,7 @@ impl Failure {
     }
 
     fn seen(&self, material: Material<'_>, failures: u64, at: &str) -> String {
-        let snapshot = material.recording.snapshot;
+        let streams = stream_numbers(material.recording.snapshot);
         let pool = if self.arena.pool.is_private() {
             format!(" in the {}", self.arena.pool)
         } else {
@@ -210,13 +218,13 @@ impl Failure {
             "Event {}: a request for {} on the {}{pool}{at} failed",
             Count(u64::from(self.moment)),
             Bytes(self.requested_bytes),
-            stream_label(snapshot, self.arena.stream),
+            stream_label(&streams, self.arena.stream),
         );
         if failures > 1 {
             text += &format!(", the last of {}", counted(failures, "failure"));
         }
         text += &format!(". The device had {} left.", Bytes(self.device_free_bytes));
-        if material.has_segments {
+        if self.has_state {
             text += &format!(" {}", self.seen_pieces());
         }
         if self.released_bytes > 0 {
@@ -315,7 +323,7 @@ impl Failure {
                 "Something other than the device's memory refused the request: a limit set by \
                  set_per_process_memory_fraction(), or another process that took memory at that instant."
             }
-            _ if !self.has_state => {
+            Verdict::Unknown => {
                 "The file has no segments that can be trusted, so that it is not known what PyTorch held and why \
                  that did not do."
             }
@@ -371,54 +379,72 @@ impl Failure {
 
     /// Free memory by pool, stream and size, and whether the request could have used it.
     fn free_table(&self, material: Material<'_>, state: &AllocatorState) -> FindingTable {
-        let mut rows: Vec<((Arena, Option<SizeClass>), FindingRow, u64)> = Vec::new();
-        for segment in state
-            .segments
-            .iter()
-            .filter(|segment| segment.sums.free_bytes > 0)
-        {
-            let Some(arena) = state.groups.get(segment.group as usize).map(Arena::of) else {
+        let mut places: Vec<FreePlace> = Vec::new();
+        let mut place_of: HashMap<(Arena, Option<SizeClass>), usize> = HashMap::new();
+        for segment in &state.segments {
+            let sums = &segment.sums;
+            let group = state.groups.get(segment.group as usize);
+            let Some(arena) = group.map(Arena::of).filter(|_| sums.free_bytes > 0) else {
                 continue;
             };
-            let key = (arena, segment.size_class);
-            let place = rows.iter().position(|(known, ..)| *known == key);
-            let row = place.unwrap_or_else(|| {
-                let size = match segment.size_class {
-                    Some(SizeClass::Small) => ", up to 1 MiB",
-                    Some(SizeClass::Large) => ", beyond 1 MiB",
-                    None => "",
-                };
-                let place = place_label(material.recording.snapshot, arena);
-                let row = FindingRow {
-                    label: format!("{place}{size}"),
-                    site: None,
-                    bytes: 0,
-                    count: 0,
-                    remark: String::new(),
-                };
-                rows.push((key, row, 0));
-                rows.len() - 1
+            let place = place_of.entry((arena, segment.size_class));
+            let place = *place.or_insert_with(|| {
+                places.push(FreePlace::new(arena, segment.size_class));
+                places.len() - 1
             });
-            let (_, row, largest) = &mut rows[row];
-            row.bytes = row.bytes.saturating_add(segment.sums.free_bytes);
-            row.count += segment.sums.free_blocks;
-            *largest = (*largest).max(segment.sums.largest_free_bytes);
+            let place = &mut places[place];
+            place.bytes = place.bytes.saturating_add(sums.free_bytes);
+            place.blocks += sums.free_blocks;
+            place.largest_bytes = place.largest_bytes.max(sums.largest_free_bytes);
         }
-        for ((arena, class), row, largest) in &mut rows {
-            let own = if self.is_own(Some(*arena), *class) {
-                "the request's own; "
-            } else {
-                ""
-            };
-            row.remark = format!("{own}largest {}", Bytes(*largest));
-        }
-        let mut rows: Vec<_> = rows.into_iter().map(|(_, row, _)| row).collect();
-        rows.sort_by_key(|row| std::cmp::Reverse(row.bytes));
-        rows.truncate(2 * ROWS);
+        places.sort_by_key(|place| std::cmp::Reverse(place.bytes));
+        let streams = stream_numbers(material.recording.snapshot);
+        let rows = places.iter().take(2 * ROWS);
+        let rows = rows
+            .map(|place| place.row(&streams, self.is_own(Some(place.arena), place.class)))
+            .collect();
         FindingTable {
             title: "Free when it failed, by where it could be used".to_owned(),
             counted: "free blocks".to_owned(),
             rows,
+        }
+    }
+}
+
+/// Free memory that the same requests may use.
+struct FreePlace {
+    arena: Arena,
+    class: Option<SizeClass>,
+    bytes: u64,
+    blocks: u64,
+    largest_bytes: u64,
+}
+
+impl FreePlace {
+    fn new(arena: Arena, class: Option<SizeClass>) -> Self {
+        Self {
+            arena,
+            class,
+            bytes: 0,
+            blocks: 0,
+            largest_bytes: 0,
+        }
+    }
+
+    fn row(&self, streams: &[i64], is_own: bool) -> FindingRow {
+        let place = place_label(streams, self.arena);
+        let size = match self.class {
+            Some(SizeClass::Small) => ", up to 1 MiB",
+            Some(SizeClass::Large) => ", beyond 1 MiB",
+            None => "",
+        };
+        let own = if is_own { "the request's own; " } else { "" };
+        FindingRow {
+            label: format!("{place}{size}"),
+            site: None,
+            bytes: self.bytes,
+            count: self.blocks,
+            remark: format!("{own}largest {}", Bytes(self.largest_bytes)),
         }
     }
 }

@@ -9,6 +9,7 @@ use super::{
 };
 use crate::Snapshot;
 use crate::analysis::allocator_state::AllocatorState;
+use crate::analysis::details::stream_numbers;
 use crate::analysis::gap::Arena;
 use crate::model::PoolId;
 use crate::units::Bytes;
@@ -30,22 +31,30 @@ struct Held {
 impl Held {
     fn of(snapshot: &Snapshot, state: &AllocatorState) -> Self {
         let mut held = Self::default();
-        let groups = state.groups.iter().map(|group| (Arena::of(group), group));
-        for (arena, group) in groups.filter(|(arena, _)| arena.pool.is_private()) {
-            let sums = &group.sums;
+        let groups = state
+            .groups
+            .iter()
+            .map(|group| (Arena::of(group), &group.sums));
+        let mut groups: Vec<_> = groups
+            .filter(|(arena, _)| arena.pool.is_private())
+            .collect();
+        groups.sort_by_key(|(_, sums)| std::cmp::Reverse(sums.reserved_bytes));
+        for (arena, sums) in &groups {
             held.reserved_bytes = held.reserved_bytes.saturating_add(sums.reserved_bytes);
             held.free_bytes = held.free_bytes.saturating_add(sums.free_bytes);
             held.pools.insert(arena.pool);
-            held.rows.push(FindingRow {
-                label: place_label(snapshot, arena),
+        }
+        let streams = stream_numbers(snapshot);
+        let rows = groups.into_iter().take(2 * ROWS);
+        held.rows = rows
+            .map(|(arena, sums)| FindingRow {
+                label: place_label(&streams, arena),
                 site: None,
                 bytes: sums.reserved_bytes,
                 count: sums.segments,
                 remark: format!("{} free", Bytes(sums.free_bytes)),
-            });
-        }
-        held.rows.sort_by_key(|row| std::cmp::Reverse(row.bytes));
-        held.rows.truncate(2 * ROWS);
+            })
+            .collect();
         held
     }
 

@@ -4,6 +4,7 @@ use super::words::{at_moment, percent, place_label, stream_label};
 use super::{
     Evidence, Finding, FindingKind, FindingRow, FindingTable, Material, ROWS, Severity, is_notable,
 };
+use crate::analysis::details::stream_numbers;
 use crate::analysis::gap::Arena;
 use crate::units::Bytes;
 
@@ -16,25 +17,27 @@ pub(super) fn find(material: Material<'_>) -> Option<Finding> {
     if !is_notable(gap.other_streams_bytes, SHARE_PERCENT, gap.reserved_bytes) {
         return None;
     }
-    let snapshot = material.recording.snapshot;
+    let streams = stream_numbers(material.recording.snapshot);
     let state = material.index.state_at(material.recording, gap.moment);
-    let mut rows: Vec<FindingRow> = state
+    let mut places: Vec<_> = state
         .groups
         .iter()
         .map(|group| (Arena::of(group), &group.sums))
         .filter(|(arena, sums)| {
             arena.pool == own.pool && arena.stream != own.stream && sums.free_bytes > 0
         })
+        .collect();
+    places.sort_by_key(|(_, sums)| std::cmp::Reverse(sums.free_bytes));
+    let rows = places.into_iter().take(ROWS);
+    let rows = rows
         .map(|(arena, sums)| FindingRow {
-            label: place_label(snapshot, arena),
+            label: place_label(&streams, arena),
             site: None,
             bytes: sums.free_bytes,
             count: sums.free_blocks,
             remark: format!("of {} reserved", Bytes(sums.reserved_bytes)),
         })
         .collect();
-    rows.sort_by_key(|row| std::cmp::Reverse(row.bytes));
-    rows.truncate(ROWS);
     Some(Finding {
         kind: FindingKind::OtherStreams,
         severity: Severity::Warning,
@@ -46,7 +49,7 @@ pub(super) fn find(material: Material<'_>) -> Option<Finding> {
             at_moment(material.recording.history, gap.moment),
             Bytes(gap.other_streams_bytes),
             percent(gap.other_streams_bytes, gap.reserved_bytes),
-            stream_label(snapshot, own.stream)
+            stream_label(&streams, own.stream)
         ),
         figures: Vec::new(),
         may_mean: "Each stream keeps segments of its own; a request on one cannot use what is free on another. Before \

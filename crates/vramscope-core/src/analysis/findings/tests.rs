@@ -265,6 +265,27 @@ fn an_oom_with_memory_left_is_a_limit() {
 }
 
 #[test]
+fn an_oom_without_segments_is_not_explained_by_blocks() {
+    let found = of_story(
+        "no segments\nalloc a 100MiB a.py:1:f\nalloc b 100MiB a.py:2:f\nalloc c 100MiB a.py:3:f\nfree b\n\
+         oom 150MiB free=60MiB a.py:9:f",
+    );
+    let oom = get(&found, FindingKind::OutOfMemory);
+    assert!(
+        oom.may_mean.contains("no segments that can be trusted"),
+        "{}",
+        oom.may_mean
+    );
+    assert!(!oom.seen.contains("PyTorch had"), "{}", oom.seen);
+    assert_eq!(oom.tables.len(), 1, "only what was live");
+    assert!(
+        oom.to_try.len() == 1 && oom.to_try[0].contains("what was live"),
+        "{:?}",
+        oom.to_try
+    );
+}
+
+#[test]
 fn frees_that_wait() {
     let found = of_story(
         "alloc w 100MiB a.py:1:f\nalloc a 60MiB a.py:2:f\nalloc b 60MiB a.py:3:f\nfree_requested a\nfree_requested b\nalloc c 20MiB a.py:4:f\n\

@@ -1,8 +1,6 @@
 //! Words that several findings share.
 
-use crate::Snapshot;
 use crate::analysis::call_sites::{CallSiteId, CallSites};
-use crate::analysis::details::stream_numbers;
 use crate::analysis::gap::Arena;
 use crate::analysis::history::History;
 use crate::analysis::selection::Moments;
@@ -50,19 +48,22 @@ pub(super) fn percent(part: u64, whole: u64) -> String {
     }
 }
 
-/// `default stream`, `stream 2`: numbers in order of first appearance.
-pub(super) fn stream_label(snapshot: &Snapshot, stream: i64) -> String {
-    let numbers = stream_numbers(snapshot);
-    match numbers.iter().position(|&known| known == stream) {
+/// `default stream`, `stream 2`. `streams`: those of the file, as [`stream_numbers`] lists them.
+///
+/// [`stream_numbers`]: crate::analysis::details::stream_numbers
+pub(super) fn stream_label(streams: &[i64], stream: i64) -> String {
+    match streams.iter().position(|&known| known == stream) {
         None | Some(0) => "default stream".to_owned(),
         Some(number) => format!("stream {number}"),
     }
 }
 
-/// `default pool, stream 2`.
+/// `default pool, stream 2`. `streams`: those of the file, as [`stream_numbers`] lists them.
+///
+/// [`stream_numbers`]: crate::analysis::details::stream_numbers
 #[must_use]
-pub fn place_label(snapshot: &Snapshot, arena: Arena) -> String {
-    format!("{}, {}", arena.pool, stream_label(snapshot, arena.stream))
+pub fn place_label(streams: &[i64], arena: Arena) -> String {
+    format!("{}, {}", arena.pool, stream_label(streams, arena.stream))
 }
 
 /// ` at train.py:10 step`; empty where no stack was recorded.

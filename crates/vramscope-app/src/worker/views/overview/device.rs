@@ -123,7 +123,7 @@ fn bar(document: &Document, device: Device<'_>, at: &GapAt, longest: u64) -> Bar
         outside_bytes: gap.outside_bytes,
         own: gap
             .own
-            .map(|own| place_label(&document.snapshot, own))
+            .map(|own| place_label(&document.words().streams, own))
             .unwrap_or_default(),
     }
 }
