@@ -355,24 +355,14 @@ impl State {
                 let has_opened = matches!(*reply, Reply::Opened(_));
                 self.edit_tab(id, |tab| tab.take(*reply));
                 if has_opened {
-                    self.follow_view();
                     self.restore_wanted(id);
                 }
                 // The click is answered now.
                 self.details_open |= had_click && !self.has_click() && self.has_pin();
             }
-            Action::Close(id) => {
-                self.close(id);
-                self.follow_view();
-            }
-            Action::Switch(id) => {
-                self.current = Some(id);
-                self.follow_view();
-            }
-            Action::SwitchBy(steps) => {
-                self.switch_by(steps);
-                self.follow_view();
-            }
+            Action::Close(id) => self.close(id),
+            Action::Switch(id) => self.current = Some(id),
+            Action::SwitchBy(steps) => self.switch_by(steps),
             Action::ShowStart => self.current = None,
             Action::View(view) => self.show(view),
             Action::ColourBy(colour_by) => self.colour_by = colour_by,
@@ -429,12 +419,17 @@ impl State {
         self.edit_view(DeviceView::hide);
         self.box_mode &= view.picture().is_some();
         self.ruler_mode &= view.picture().is_some();
-        self.follow_view();
     }
 
-    /// The current file shows the picture of the current view.
+    /// The current file shows the picture of the current view, whichever of them has changed.
     fn follow_view(&mut self) {
-        if let Some(picture) = self.view.picture() {
+        let shown =
+            |file: &Rc<OpenFile>| (Some(file.picture), file.view().map(|view| view.picture));
+        if let Some(picture) = self.view.picture()
+            && self
+                .file()
+                .is_some_and(|file| shown(file) != (Some(picture), Some(picture)))
+        {
             self.edit_file(|file| file.choose_picture(picture));
         }
     }
@@ -548,6 +543,7 @@ impl Reducible for State {
         let mut state = self;
         let inner = Rc::make_mut(&mut state);
         inner.apply(action);
+        inner.follow_view();
         inner.share_lines();
         state
     }
