@@ -4,6 +4,7 @@ use std::ops::Range;
 
 use serde::{Deserialize, Serialize};
 
+use super::Filter;
 use super::keys::{self, Key, KeyKind};
 use super::lexer::{Operator, TokenKind, Word as WrittenWord, tokens};
 use super::pattern::Pattern;
@@ -56,16 +57,23 @@ pub fn completions(text: &str, caret: usize, vocabulary: &Vocabulary) -> Complet
     let at = tokens
         .into_iter()
         .find(|token| token.span.start < caret && caret <= token.span.end);
-    let (span, mut candidates) = match at {
+    let (span, candidates) = match at {
         Some(token) => match token.kind {
             TokenKind::Word(word) => (token.span.clone(), of_word(text, &word, vocabulary)),
             _ => (caret..caret, all_keys("")),
         },
         None => (caret..caret, all_keys("")),
     };
-    // What is written already is nothing to offer.
-    candidates.retain(|candidate| candidate.text != text[span.clone()]);
-    candidates.truncate(CANDIDATES_LIMIT);
+    // What is written already is nothing to offer, nor is what its operator makes no sense for: `in<range`.
+    let can_be_written = |candidate: &Candidate| {
+        candidate.text != text[span.clone()]
+            && (candidate.kind != CandidateKind::Term || Filter::parse(&candidate.text).is_ok())
+    };
+    let candidates = candidates
+        .into_iter()
+        .filter(can_be_written)
+        .take(CANDIDATES_LIMIT)
+        .collect();
     Completions { span, candidates }
 }
 
