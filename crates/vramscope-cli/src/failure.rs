@@ -24,6 +24,8 @@ pub(crate) enum Failure {
     Input(String),
     /// The arguments contradict each other or this program.
     Usage(String),
+    /// The file was read, and is not as the user demands.
+    Broken(String),
     /// Standard output was closed by its reader: no failure of ours.
     ClosedPipe,
 }
@@ -39,6 +41,7 @@ impl Failure {
     pub(crate) fn exit_code(&self) -> u8 {
         match self {
             Self::Usage(_) => 2,
+            Self::Broken(_) => 3,
             Self::ClosedPipe => 0,
             Self::Decode { .. } | Self::Io { .. } | Self::Input(_) => 1,
         }
@@ -50,7 +53,7 @@ impl fmt::Display for Failure {
         match self {
             Self::Decode { file, error } => write_decode_error(f, file, error),
             Self::Io { doing, error } => write!(f, "{doing}: {error}"),
-            Self::Input(text) | Self::Usage(text) => f.write_str(text),
+            Self::Input(text) | Self::Usage(text) | Self::Broken(text) => f.write_str(text),
             Self::ClosedPipe => f.write_str("standard output was closed"),
         }
     }

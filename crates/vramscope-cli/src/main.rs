@@ -1,18 +1,28 @@
 //! The vramscope command line: reads its arguments, runs one command, reports what failed.
 //!
-//! One file per command. Exit codes: 0 fine, 1 bad input, 2 wrong usage.
+//! `commands` has a file per command. What they share: `arguments` (options that mean the same everywhere),
+//! `inputs` and `input` (reading), `subject` (a file and what is worked out about it once), `report` (an answer
+//! as text, JSON or CSV), `export` (other tools' formats). Exit codes: 0 fine, 1 bad input, 2 wrong usage,
+//! 3 a budget is broken.
 
+mod arguments;
+mod commands;
+mod export;
 mod failure;
-mod info;
 mod input;
+mod inputs;
 mod output;
-mod plot;
-mod view;
+mod report;
+mod subject;
 
 use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
 
+use crate::commands::{
+    annotations, anonymise, at, check, compare, completions, convert, cut, diff, find, flame_graph,
+    fragmentation, html, info, leaks, man, oom, peak, plot, range, stats, top, trace, view,
+};
 use crate::failure::Failure;
 
 /// Shows what a PyTorch CUDA memory snapshot holds.
@@ -34,13 +44,39 @@ Examples:
   vramscope plot snapshot.pickle -o timeline.png
   vramscope info --json snapshot.pickle.gz | jq .summary.devices[0].peak
 
-Exit codes: 0 fine, 1 bad input, 2 wrong usage";
+Exit codes: 0 fine, 1 bad input, 2 wrong usage, 3 a budget is broken";
 
 #[derive(Subcommand)]
 enum Command {
     Info(info::Options),
     View(view::Options),
     Plot(plot::Options),
+    Peak(peak::Options),
+    At(at::Options),
+    Range(range::Options),
+    Leaks(leaks::Options),
+    Oom(oom::Options),
+    Fragmentation(fragmentation::Options),
+    Top(top::Options),
+    Annotations(annotations::Options),
+    Find(find::Options),
+    Diff(diff::Options),
+    Check(check::Options),
+    Stats(stats::Options),
+    Trace(trace::Options),
+    Segments(flame_graph::SegmentsOptions),
+    Memory(flame_graph::MemoryOptions),
+    Compare(compare::Options),
+    Html(html::Options),
+    TracePlot(html::TracePlotOptions),
+    SegmentPlot(html::SegmentPlotOptions),
+    ProfilePlot(html::ProfilePlotOptions),
+    Convert(convert::Options),
+    Cut(cut::Options),
+    #[command(visible_alias = "anonymize")]
+    Anonymise(anonymise::Options),
+    Completions(completions::Options),
+    Man(man::Options),
 }
 
 fn main() -> ExitCode {
@@ -48,6 +84,31 @@ fn main() -> ExitCode {
         Command::Info(options) => info::run(&options),
         Command::View(options) => view::run(&options),
         Command::Plot(options) => plot::run(&options),
+        Command::Peak(options) => peak::run(&options),
+        Command::At(options) => at::run(&options),
+        Command::Range(options) => range::run(&options),
+        Command::Leaks(options) => leaks::run(&options),
+        Command::Oom(options) => oom::run(&options),
+        Command::Fragmentation(options) => fragmentation::run(&options),
+        Command::Top(options) => top::run(&options),
+        Command::Annotations(options) => annotations::run(&options),
+        Command::Find(options) => find::run(&options),
+        Command::Diff(options) => diff::run(&options),
+        Command::Check(options) => check::run(&options),
+        Command::Stats(options) => stats::run(&options),
+        Command::Trace(options) => trace::run(&options),
+        Command::Segments(options) => flame_graph::run_segments(&options),
+        Command::Memory(options) => flame_graph::run_memory(&options),
+        Command::Compare(options) => compare::run(&options),
+        Command::Html(options) => html::run(&options),
+        Command::TracePlot(options) => html::run_trace_plot(&options),
+        Command::SegmentPlot(options) => html::run_segment_plot(&options),
+        Command::ProfilePlot(options) => html::run_profile_plot(&options),
+        Command::Convert(options) => convert::run(&options),
+        Command::Cut(options) => cut::run(&options),
+        Command::Anonymise(options) => anonymise::run(&options),
+        Command::Completions(options) => completions::run(&options),
+        Command::Man(options) => man::run(&options),
     };
     match result {
         Ok(()) => ExitCode::SUCCESS,

@@ -4,12 +4,13 @@ use std::io::{self, Write};
 
 use crate::failure::Failure;
 
-/// Writes a command's result to standard output.
+/// Writes a command's result to standard output, without its colours where they would not be seen
+/// as such: in a file, a pipe, with `NO_COLOR` set.
 ///
 /// # Errors
 /// [`Failure::ClosedPipe`] when nobody reads any more, else what went wrong.
 pub(crate) fn print(text: &str) -> Result<(), Failure> {
-    let mut stdout = io::stdout().lock();
+    let mut stdout = anstream::AutoStream::auto(io::stdout().lock());
     match stdout
         .write_all(text.as_bytes())
         .and_then(|()| stdout.flush())

@@ -11,6 +11,7 @@ use std::collections::BTreeMap;
 use vramscope_core::Snapshot;
 use vramscope_core::analysis::call_sites::{CallSiteId, CallSites};
 use vramscope_core::analysis::details::stream_numbers;
+use vramscope_core::analysis::grouping::stream_labels;
 use vramscope_core::analysis::history::History;
 use vramscope_core::analysis::places::column;
 use vramscope_core::model::{Context, PoolId};
@@ -257,15 +258,6 @@ pub fn pools(snapshot: &Snapshot) -> Vec<PoolId> {
     pools.sort_unstable();
     pools.dedup();
     pools
-}
-
-/// What streams are called, by their numbers.
-fn stream_labels(streams: &[i64]) -> Vec<String> {
-    let label = |(number, &stream): (usize, &i64)| match stream {
-        0 => "default stream".to_owned(),
-        handle => format!("stream {number} ({handle:#x})"),
-    };
-    streams.iter().enumerate().map(label).collect()
 }
 
 /// What a memory pool is called.

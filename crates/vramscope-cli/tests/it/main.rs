@@ -3,6 +3,7 @@
 
 mod help;
 mod info;
+mod peak;
 mod plot;
 mod program;
 mod refused;

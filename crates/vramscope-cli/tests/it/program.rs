@@ -40,7 +40,9 @@ pub(crate) fn command(arguments: &[&str]) -> Command {
 /// Everything that came out of a run, readable in a snapshot.
 pub(crate) fn transcript(output: &Output) -> String {
     let code = output.status.code().unwrap();
+    let version = concat!("\"vramscope\": \"", env!("CARGO_PKG_VERSION"), "\"");
     let stdout = String::from_utf8(output.stdout.clone()).unwrap();
+    let stdout = stdout.replace(version, "\"vramscope\": \"VERSION\"");
     let stderr = String::from_utf8(output.stderr.clone()).unwrap();
     format!("exit code {code}\n--- stdout\n{stdout}--- stderr\n{stderr}")
 }

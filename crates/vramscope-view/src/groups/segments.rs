@@ -1,6 +1,6 @@
 //! The same for segments: what the colours of the segment timeline mean.
 
-use super::{Groups, pool_label};
+use super::{Groups, pool_label, stream_labels};
 use crate::colour::{ColourColumn, ColourMode, site_colour, stable_hash};
 use crate::display;
 use crate::theme::Theme;
@@ -44,7 +44,7 @@ impl Groups {
             ColourMode::Age => Self::by_birth(theme, history, &segments.born),
             ColourMode::Stream => {
                 let numbers = stream_numbers(snapshot);
-                let labels = super::stream_labels(&numbers);
+                let labels = stream_labels(&numbers);
                 let place: BTreeMap<i64, u32> = numbers.into_iter().zip(0..).collect();
                 let number = |piece| place.get(&segments.segment_of(piece).stream).copied();
                 Self::by_ordinal(theme, labels, pieces.map(number).collect())

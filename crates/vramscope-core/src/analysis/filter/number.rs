@@ -62,8 +62,11 @@ pub(super) fn is_time_unit(word: &str) -> bool {
     TIME_UNITS.iter().any(|&(name, _)| name == word) || EVENT_UNITS.contains(&&*word)
 }
 
-/// Bytes.
-pub(super) fn bytes(text: &str) -> Result<u64, Instead> {
+/// A size: `1.5GiB`, `100 MB`, `512`.
+///
+/// # Errors
+/// When it is none: what to write instead.
+pub fn bytes(text: &str) -> Result<u64, &'static str> {
     let (number, unit) = split(text, SIZE)?;
     let factor = BYTE_UNITS.iter().find(|(name, _)| *name == unit);
     let &(_, factor) = factor.ok_or(SIZE)?;
@@ -82,7 +85,7 @@ pub(super) fn length(text: &str) -> Result<(LengthUnit, u64), Instead> {
 }
 
 /// A moment.
-pub(super) fn when(text: &str) -> Result<When, Instead> {
+pub(in crate::analysis) fn when(text: &str) -> Result<When, Instead> {
     let lower = text.to_lowercase();
     match &*lower {
         "peak" => return Ok(When::Peak),

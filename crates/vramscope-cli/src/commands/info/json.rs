@@ -1,5 +1,5 @@
 //! The JSON of `info`, described for its users in `info-json.md`.
-#![doc = include_str!("../../info-json.md")]
+#![doc = include_str!("../../../info-json.md")]
 
 use serde_json::{Value, json};
 

@@ -1,0 +1,90 @@
+//! Options that mean the same in every command that has them.
+
+mod size;
+
+pub(crate) use size::{Size, parse_size};
+
+use std::path::PathBuf;
+
+use clap::Args;
+use vramscope_core::analysis::grouping::GroupBy;
+use vramscope_core::model::DeviceIndex;
+
+/// Which files, and what of them.
+#[derive(Args)]
+pub(crate) struct Inputs {
+    /// Snapshots, or folders of them (one per rank); `-` reads standard input
+    #[arg(required = true, value_name = "FILE")]
+    pub(crate) files: Vec<PathBuf>,
+    /// Only this device
+    #[arg(long, value_name = "N")]
+    pub(crate) device: Option<DeviceIndex>,
+    /// How much memory files that are read at once may take
+    #[arg(long, value_name = "SIZE", value_parser = parse_size, default_value = "4GiB")]
+    pub(crate) memory: Size,
+}
+
+/// How an answer is printed.
+#[derive(Args, Clone, Copy)]
+pub(crate) struct Show {
+    /// Print JSON: schema 1, described in crates/vramscope-cli/json.md
+    #[arg(long)]
+    pub(crate) json: bool,
+    /// Print the main table as CSV, sizes in bytes
+    #[arg(long, conflicts_with = "json")]
+    pub(crate) csv: bool,
+    /// Print sizes in bytes instead of KiB, MiB and GiB
+    #[arg(long)]
+    pub(crate) bytes: bool,
+    /// Rows per table, 0 for all; JSON and CSV have all if not given
+    #[arg(long, value_name = "N")]
+    pub(crate) limit: Option<usize>,
+}
+
+/// Whose memory it is.
+#[derive(Args, Clone, Copy)]
+pub(crate) struct Grouping {
+    /// What makes a row
+    #[arg(long, value_enum, default_value_t, value_name = "WHAT")]
+    pub(crate) group_by: GroupWord,
+    /// Frames per row: 1 = the place, 2 = the place and its caller, ...
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u8).range(1..))]
+    pub(crate) depth: u8,
+}
+
+/// [`GroupBy`] as an argument.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, clap::ValueEnum)]
+pub(crate) enum GroupWord {
+    /// The line of your code that allocated
+    #[default]
+    CallSite,
+    /// Its function
+    Function,
+    /// Its file
+    File,
+    /// Its Python module or C++ namespace
+    Module,
+    /// What the profiler took it for: parameter, gradient, activation, ...
+    Category,
+    /// The memory pool it comes from
+    Pool,
+    /// The stream it was allocated on
+    Stream,
+    /// The innermost annotated range it was allocated in
+    Annotation,
+}
+
+impl GroupWord {
+    pub(crate) fn group_by(self) -> GroupBy {
+        match self {
+            Self::CallSite => GroupBy::CallSite,
+            Self::Function => GroupBy::Function,
+            Self::File => GroupBy::File,
+            Self::Module => GroupBy::Module,
+            Self::Category => GroupBy::Category,
+            Self::Pool => GroupBy::Pool,
+            Self::Stream => GroupBy::Stream,
+            Self::Annotation => GroupBy::Annotation,
+        }
+    }
+}

@@ -1,0 +1,17 @@
+//! `vramscope annotations`.
+
+use clap::Args;
+
+use crate::failure::Failure;
+
+/// annotations
+#[derive(Args)]
+pub(crate) struct Options {}
+
+/// Runs the command.
+///
+/// # Errors
+/// When it fails.
+pub(crate) fn run(_options: &Options) -> Result<(), Failure> {
+    Err(Failure::Usage("annotations is not built yet".to_owned()))
+}

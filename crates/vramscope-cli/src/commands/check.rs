@@ -1,0 +1,17 @@
+//! `vramscope check`.
+
+use clap::Args;
+
+use crate::failure::Failure;
+
+/// check
+#[derive(Args)]
+pub(crate) struct Options {}
+
+/// Runs the command.
+///
+/// # Errors
+/// When it fails.
+pub(crate) fn run(_options: &Options) -> Result<(), Failure> {
+    Err(Failure::Usage("check is not built yet".to_owned()))
+}

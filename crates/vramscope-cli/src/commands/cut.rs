@@ -1,0 +1,17 @@
+//! `vramscope cut`.
+
+use clap::Args;
+
+use crate::failure::Failure;
+
+/// cut
+#[derive(Args)]
+pub(crate) struct Options {}
+
+/// Runs the command.
+///
+/// # Errors
+/// When it fails.
+pub(crate) fn run(_options: &Options) -> Result<(), Failure> {
+    Err(Failure::Usage("cut is not built yet".to_owned()))
+}

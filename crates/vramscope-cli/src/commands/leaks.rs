@@ -1,0 +1,17 @@
+//! `vramscope leaks`.
+
+use clap::Args;
+
+use crate::failure::Failure;
+
+/// leaks
+#[derive(Args)]
+pub(crate) struct Options {}
+
+/// Runs the command.
+///
+/// # Errors
+/// When it fails.
+pub(crate) fn run(_options: &Options) -> Result<(), Failure> {
+    Err(Failure::Usage("leaks is not built yet".to_owned()))
+}

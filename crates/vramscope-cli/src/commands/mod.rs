@@ -1,0 +1,26 @@
+//! One file (or folder) per subcommand: its arguments, its `--help`, and what it prints.
+
+pub(crate) mod annotations;
+pub(crate) mod anonymise;
+pub(crate) mod at;
+pub(crate) mod check;
+pub(crate) mod compare;
+pub(crate) mod completions;
+pub(crate) mod convert;
+pub(crate) mod cut;
+pub(crate) mod diff;
+pub(crate) mod find;
+pub(crate) mod flame_graph;
+pub(crate) mod fragmentation;
+pub(crate) mod html;
+pub(crate) mod info;
+pub(crate) mod leaks;
+pub(crate) mod man;
+pub(crate) mod oom;
+pub(crate) mod peak;
+pub(crate) mod plot;
+pub(crate) mod range;
+pub(crate) mod stats;
+pub(crate) mod top;
+pub(crate) mod trace;
+pub(crate) mod view;

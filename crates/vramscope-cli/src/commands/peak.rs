@@ -1,0 +1,96 @@
+//! `vramscope peak`: what was live at the highest moment.
+
+use clap::Args;
+use vramscope_core::analysis::grouping::group_totals;
+use vramscope_core::analysis::selection::Selection;
+
+use crate::arguments::{Grouping, Inputs, Show};
+use crate::failure::Failure;
+use crate::inputs::{Question, ask};
+use crate::report::{Cell, Column, Part, column, sum};
+use crate::subject::{Device, Subject};
+
+/// Tell what was live at the highest moment, by call site
+#[derive(Args)]
+#[command(after_help = EXAMPLES)]
+pub(crate) struct Options {
+    #[command(flatten)]
+    inputs: Inputs,
+    #[command(flatten)]
+    grouping: Grouping,
+    #[command(flatten)]
+    show: Show,
+}
+
+const EXAMPLES: &str = "\
+Examples:
+  vramscope peak snapshot.pickle
+  vramscope peak snapshot.pickle --group-by module --limit 5
+  vramscope peak rank*.pickle --json | jq '.parts[] | [.file, .peak_bytes]'";
+
+/// Runs the command.
+///
+/// # Errors
+/// When a file cannot be read or the result cannot be written.
+pub(crate) fn run(options: &Options) -> Result<(), Failure> {
+    ask(options, &options.inputs, options.show)
+}
+
+impl Question for Options {
+    const COMMAND: &'static str = "peak";
+
+    fn parts(&self, subject: &Subject) -> Result<Vec<Part>, Failure> {
+        Ok(subject
+            .devices()
+            .map(|device| part(&device, self.grouping))
+            .collect())
+    }
+}
+
+fn part(device: &Device<'_>, grouping: Grouping) -> Part {
+    let history = device.history;
+    let moment = history.peak_moment;
+    let active_bytes = history
+        .active_bytes
+        .get(moment as usize)
+        .copied()
+        .unwrap_or(0);
+    let mut part = Part::of(&device.subject.name, device.index());
+    part.fact("peak_bytes", "peak", Cell::Bytes(active_bytes));
+    part.fact("peak_moment", "after event", Cell::Number(moment.into()));
+    let time = history.moment_start_us.get(moment as usize).copied();
+    part.fact("peak_time_us", "at", Cell::or_none(time, Cell::TimeUs));
+    part.fact(
+        "reserved_bytes",
+        "reserved then",
+        Cell::Bytes(history.reserved_bytes(moment)),
+    );
+    live_table(&mut part, device, grouping, moment);
+    part
+}
+
+/// What is live at a moment, by group.
+pub(super) fn live_table(part: &mut Part, device: &Device<'_>, grouping: Grouping, moment: u32) {
+    const COLUMNS: [Column; 5] = [
+        sum("bytes", "bytes"),
+        sum("share", "share"),
+        sum("allocations", "allocations"),
+        column("largest_bytes", "largest"),
+        column("group", ""),
+    ];
+    let groups = device.groups(grouping);
+    let totals = group_totals(device.history, &groups, Selection::LiveAt(moment));
+    let whole: u64 = totals
+        .iter()
+        .fold(0, |sum, total| sum.saturating_add(total.bytes));
+    let rows = totals.iter().map(|total| {
+        vec![
+            Cell::Bytes(total.bytes),
+            Cell::Share(total.bytes as f64 / whole.max(1) as f64),
+            Cell::Number(total.count),
+            Cell::Bytes(total.largest_bytes),
+            Cell::Text(groups.labels[total.group as usize].clone()),
+        ]
+    });
+    part.table("live", "", &COLUMNS, rows.collect());
+}

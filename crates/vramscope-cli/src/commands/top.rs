@@ -1,0 +1,17 @@
+//! `vramscope top`.
+
+use clap::Args;
+
+use crate::failure::Failure;
+
+/// top
+#[derive(Args)]
+pub(crate) struct Options {}
+
+/// Runs the command.
+///
+/// # Errors
+/// When it fails.
+pub(crate) fn run(_options: &Options) -> Result<(), Failure> {
+    Err(Failure::Usage("top is not built yet".to_owned()))
+}

@@ -1,0 +1,1 @@
+//! Snapshots in other tools' formats: a file each.

@@ -1,0 +1,60 @@
+//! One answer, three ways.
+#![expect(clippy::unwrap_used, reason = "a test may fail by panicking")]
+
+use insta::assert_snapshot;
+
+use super::*;
+
+const PLAIN: Show = Show {
+    json: false,
+    csv: false,
+    bytes: false,
+    limit: Some(2),
+};
+
+fn answer() -> Vec<Part> {
+    let mut part = Part::of("a\u{1b}[2J.pickle", 0);
+    part.fact_with("peak_bytes", "peak", Cell::Bytes(3 << 30), "after event 7");
+    part.fact("end_bytes", "at the end", Cell::None);
+    let row = |bytes: u64, label: &str| {
+        vec![
+            Cell::Bytes(bytes),
+            Cell::Share(bytes as f64 / 100.0),
+            Cell::Text(label.to_owned()),
+        ]
+    };
+    let columns = [
+        sum("bytes", "bytes"),
+        sum("share", "share"),
+        column("call_site", "call site"),
+    ];
+    let rows = vec![
+        row(50, "a.py:1 f"),
+        row(30, "b, \"c\""),
+        row(15, "c"),
+        row(5, "d"),
+    ];
+    part.table("call_sites", "by call site", &columns, rows);
+    part.notes.push("Something is missing.".to_owned());
+    vec![part]
+}
+
+#[test]
+fn as_text() {
+    let text = text::render(&answer(), PLAIN);
+    assert_snapshot!(anstream::adapter::strip_str(&text).to_string());
+}
+
+#[test]
+fn as_json() {
+    assert_snapshot!(
+        json::render("peak", &answer(), PLAIN)
+            .unwrap()
+            .replace(env!("CARGO_PKG_VERSION"), "VERSION")
+    );
+}
+
+#[test]
+fn as_csv() {
+    assert_snapshot!(csv::render(&answer(), PLAIN).unwrap());
+}

@@ -1,0 +1,225 @@
+//! One file and what is worked out about it once, however many questions are asked.
+
+use std::cell::OnceCell;
+use std::path::Path;
+
+use vramscope_core::Snapshot;
+use vramscope_core::analysis::allocator_state::{AllocatorIndex, Recording};
+use vramscope_core::analysis::annotations::{NamedRange, named_ranges};
+use vramscope_core::analysis::call_sites::{CallSiteId, CallSites};
+use vramscope_core::analysis::details::stream_numbers;
+use vramscope_core::analysis::frames::FrameClasses;
+use vramscope_core::analysis::grouping::{GroupColumn, Source};
+use vramscope_core::analysis::history::History;
+use vramscope_core::analysis::lanes::{Lanes, Steps, steps};
+use vramscope_core::analysis::moment_name::{self, Clock};
+use vramscope_core::analysis::range_totals::RangeSums;
+use vramscope_core::analysis::replay::Replay;
+use vramscope_core::analysis::selection::Moments;
+use vramscope_core::model::DeviceIndex;
+
+use crate::arguments::Grouping;
+use crate::failure::Failure;
+use crate::input::{Loaded, load};
+
+/// A decoded file with the histories of its devices.
+pub(crate) struct Subject {
+    /// As the user named it.
+    pub(crate) name: String,
+    pub(crate) snapshot: Snapshot,
+    pub(crate) classes: FrameClasses,
+    pub(crate) sites: CallSites,
+    /// All raw stream handles; a stream's number is its place.
+    pub(crate) streams: Vec<i64>,
+    pub(crate) ranges: Vec<NamedRange>,
+    histories: Vec<History>,
+    device: Option<DeviceIndex>,
+}
+
+impl Subject {
+    /// Reads a file. With `device`, [`Self::devices`] has only that one.
+    ///
+    /// # Errors
+    /// When the file cannot be read, is no snapshot or lacks the device.
+    pub(crate) fn load(path: &Path, device: Option<DeviceIndex>) -> Result<Self, Failure> {
+        let Loaded {
+            name,
+            snapshot,
+            histories,
+        } = load(path)?;
+        if let Some(wanted) = device
+            && !histories.iter().any(|history| history.device == wanted)
+        {
+            let known: Vec<_> = histories
+                .iter()
+                .map(|history| history.device.to_string())
+                .collect();
+            let known = if known.is_empty() {
+                "none".to_owned()
+            } else {
+                known.join(", ")
+            };
+            return Err(Failure::Input(format!(
+                "{name}: there is no device {wanted} in this file; it has {known}"
+            )));
+        }
+        let classes = FrameClasses::of(&snapshot);
+        let sites = CallSites::of(&snapshot, &classes, &histories);
+        Ok(Self {
+            streams: stream_numbers(&snapshot),
+            ranges: named_ranges(&snapshot),
+            classes,
+            sites,
+            name,
+            snapshot,
+            histories,
+            device,
+        })
+    }
+
+    /// The histories of all devices, also of those that were not asked for.
+    pub(crate) fn histories(&self) -> &[History] {
+        &self.histories
+    }
+
+    /// The devices that were asked for.
+    pub(crate) fn devices(&self) -> impl Iterator<Item = Device<'_>> {
+        let wanted = self.histories.iter();
+        wanted
+            .filter(|history| self.device.is_none_or(|device| device == history.device))
+            .map(|history| Device::new(self, history))
+    }
+}
+
+/// One device of a file. What is costly is made when first asked for.
+pub(crate) struct Device<'a> {
+    pub(crate) subject: &'a Subject,
+    pub(crate) history: &'a History,
+    site_of: OnceCell<Vec<CallSiteId>>,
+    lanes: OnceCell<Lanes>,
+    sums: OnceCell<RangeSums>,
+    steps: OnceCell<Option<Steps>>,
+    replay: OnceCell<Replay>,
+    allocator: OnceCell<AllocatorIndex>,
+}
+
+impl<'a> Device<'a> {
+    fn new(subject: &'a Subject, history: &'a History) -> Self {
+        Self {
+            subject,
+            history,
+            site_of: OnceCell::new(),
+            lanes: OnceCell::new(),
+            sums: OnceCell::new(),
+            steps: OnceCell::new(),
+            replay: OnceCell::new(),
+            allocator: OnceCell::new(),
+        }
+    }
+
+    pub(crate) fn index(&self) -> DeviceIndex {
+        self.history.device
+    }
+
+    /// The states of segments and allocations.
+    pub(crate) fn replay(&self) -> &Replay {
+        self.replay
+            .get_or_init(|| Replay::of(&self.subject.snapshot, self.history))
+    }
+
+    pub(crate) fn recording(&self) -> Recording<'_> {
+        Recording {
+            snapshot: &self.subject.snapshot,
+            history: self.history,
+            replay: self.replay(),
+        }
+    }
+
+    /// The call site of each allocation.
+    pub(crate) fn site_of(&self) -> &[CallSiteId] {
+        self.site_of.get_or_init(|| {
+            self.subject
+                .sites
+                .of_allocations(&self.subject.snapshot, self.history)
+        })
+    }
+
+    pub(crate) fn lanes(&self) -> &Lanes {
+        self.lanes
+            .get_or_init(|| Lanes::of(&self.subject.snapshot, self.history))
+    }
+
+    pub(crate) fn sums(&self) -> &RangeSums {
+        self.sums.get_or_init(|| RangeSums::of(self.history))
+    }
+
+    /// The program's steps, if it names any.
+    pub(crate) fn steps(&self) -> Option<&Steps> {
+        let made = || {
+            steps(
+                &self.subject.snapshot,
+                self.history,
+                self.lanes(),
+                self.sums(),
+            )
+        };
+        self.steps.get_or_init(made).as_ref()
+    }
+
+    /// The allocator at any moment.
+    pub(crate) fn allocator(&self) -> &AllocatorIndex {
+        self.allocator
+            .get_or_init(|| AllocatorIndex::of(self.recording()))
+    }
+
+    /// Each allocation's group.
+    pub(crate) fn groups(&self, grouping: Grouping) -> GroupColumn {
+        let source = Source {
+            snapshot: &self.subject.snapshot,
+            history: self.history,
+            classes: &self.subject.classes,
+            sites: &self.subject.sites,
+            site_of: self.site_of(),
+            lanes: self.lanes(),
+        };
+        GroupColumn::of(
+            source,
+            grouping.group_by.group_by(),
+            usize::from(grouping.depth),
+        )
+    }
+
+    fn clock(&self) -> Clock<'_> {
+        Clock {
+            snapshot: &self.subject.snapshot,
+            history: self.history,
+            lanes: self.lanes(),
+            sums: self.sums(),
+        }
+    }
+
+    /// A moment as the user named it; see [`moment_name`].
+    ///
+    /// # Errors
+    /// When there is no such moment.
+    pub(crate) fn moment(&self, text: &str) -> Result<u32, Failure> {
+        moment_name::moment(text, self.clock()).map_err(|error| self.named(&error))
+    }
+
+    /// A range of moments as the user named it; see [`moment_name`].
+    ///
+    /// # Errors
+    /// When there is no such range.
+    pub(crate) fn range(&self, text: &str) -> Result<Moments, Failure> {
+        moment_name::range(text, self.clock()).map_err(|error| self.named(&error))
+    }
+
+    fn named(&self, error: &moment_name::MomentError) -> Failure {
+        let text = format!("{}, device {}: {error}", self.subject.name, self.index());
+        if error.is_usage() {
+            Failure::Usage(text)
+        } else {
+            Failure::Input(text)
+        }
+    }
+}

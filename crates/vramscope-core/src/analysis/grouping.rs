@@ -1,0 +1,379 @@
+//! Whose memory it is: every allocation of a device under a name, by place in the code, category, pool,
+//! stream or annotation.
+//!
+//! By code, a row is the call site's frame and, with a depth above 1, its callers: `a.py:3 f < b.py:9 g`.
+//! Names are those of [`frame_groups`](super::frame_groups) and [`call_sites`](super::call_sites), so the same
+//! row has the same name in a flame graph, in a comparison and in another file.
+
+use std::collections::HashMap;
+
+use serde::{Deserialize, Serialize};
+
+use super::call_sites::{CallSiteId, CallSiteKind, CallSites};
+use super::details::stream_numbers;
+use super::frame_groups::{Fold, FrameGrouping, FrameGroups, GroupId, GroupOptions, GroupTable};
+use super::frames::FrameClasses;
+use super::history::History;
+use super::lanes::{LaneKind, LaneRange, Lanes};
+use super::places::column;
+use super::selection::Selection;
+use crate::Snapshot;
+use crate::ids::{AllocationId, StackId};
+
+/// What makes two allocations one row.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum GroupBy {
+    /// The line that allocated: the call site.
+    #[default]
+    CallSite,
+    /// The call site's function.
+    Function,
+    /// The call site's file.
+    File,
+    /// The call site's Python module or C++ namespace.
+    Module,
+    /// The profiler's category.
+    Category,
+    /// The memory pool.
+    Pool,
+    /// The stream.
+    Stream,
+    /// The innermost annotated range around the alloc event.
+    Annotation,
+}
+
+impl GroupBy {
+    /// How frames are named; `None` where rows are not places in the code.
+    fn frames(self) -> Option<FrameGrouping> {
+        match self {
+            Self::CallSite => Some(FrameGrouping::Line),
+            Self::Function => Some(FrameGrouping::Function),
+            Self::File => Some(FrameGrouping::File),
+            Self::Module => Some(FrameGrouping::Module),
+            Self::Category | Self::Pool | Self::Stream | Self::Annotation => None,
+        }
+    }
+}
+
+/// What groups are made from: one device of a file. All of the same file.
+#[derive(Clone, Copy)]
+pub struct Source<'a> {
+    /// The file.
+    pub snapshot: &'a Snapshot,
+    /// The device.
+    pub history: &'a History,
+    /// Whose code each frame is.
+    pub classes: &'a FrameClasses,
+    /// All call sites.
+    pub sites: &'a CallSites,
+    /// The site of each allocation.
+    pub site_of: &'a [CallSiteId],
+    /// The device's annotations.
+    pub lanes: &'a Lanes,
+}
+
+/// The group of every allocation.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct GroupColumn {
+    /// Group → its name.
+    pub labels: Vec<String>,
+    /// Allocation → its group.
+    pub of: Vec<u32>,
+}
+
+/// What an allocation is in of which nothing is recorded.
+const NOT_RECORDED: &str = "not recorded";
+
+impl GroupColumn {
+    /// Groups all allocations. `depth`: how many frames (or ranges, by annotation) make a row, at least 1;
+    /// of no consequence by category, pool and stream.
+    #[must_use]
+    pub fn of(source: Source<'_>, by: GroupBy, depth: usize) -> Self {
+        let depth = depth.max(1);
+        match (by, by.frames()) {
+            (GroupBy::Category, _) => by_category(source),
+            (GroupBy::Pool, _) => by_pool(source),
+            (GroupBy::Stream, _) => by_stream(source),
+            (GroupBy::Annotation, _) => by_annotation(source, depth),
+            (_, Some(grouping)) => by_code(source, grouping, depth),
+            (_, None) => Self::default(),
+        }
+    }
+
+    /// The name of an allocation's group.
+    #[must_use]
+    pub fn label(&self, id: AllocationId) -> &str {
+        let group = self.of.get(id.index()).copied().unwrap_or(u32::MAX);
+        self.labels.get(group as usize).map_or("", String::as_str)
+    }
+}
+
+/// What the allocations of one group come to.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
+pub struct GroupTotal {
+    /// Row of [`GroupColumn::labels`].
+    pub group: u32,
+    /// Requested bytes; saturates.
+    pub bytes: u64,
+    /// How many.
+    pub count: u64,
+    /// Requested bytes of the largest.
+    pub largest_bytes: u64,
+}
+
+/// The selected allocations by group, most bytes first; of equal ones in the order of groups.
+#[must_use]
+pub fn group_totals(
+    history: &History,
+    column: &GroupColumn,
+    selection: Selection,
+) -> Vec<GroupTotal> {
+    let mut totals: Vec<GroupTotal> = (0..column.labels.len() as u32)
+        .map(|group| GroupTotal {
+            group,
+            ..GroupTotal::default()
+        })
+        .collect();
+    for id in selection.allocations(history) {
+        let bytes = history.allocations.bytes[id.index()];
+        let group = column.of.get(id.index()).map(|&group| group as usize);
+        if let Some(total) = group.and_then(|group| totals.get_mut(group)) {
+            total.bytes = total.bytes.saturating_add(bytes);
+            total.count += 1;
+            total.largest_bytes = total.largest_bytes.max(bytes);
+        }
+    }
+    totals.retain(|total| total.count > 0);
+    totals.sort_by_key(|total| std::cmp::Reverse(total.bytes));
+    totals
+}
+
+/// Names, each once.
+#[derive(Default)]
+struct Labels {
+    labels: Vec<String>,
+    numbers: HashMap<String, u32>,
+}
+
+impl Labels {
+    fn number(&mut self, label: String) -> u32 {
+        if let Some(&number) = self.numbers.get(&label) {
+            return number;
+        }
+        let number = self.labels.len() as u32;
+        self.labels.push(label.clone());
+        self.numbers.insert(label, number);
+        number
+    }
+}
+
+/// Rows by ordinal, those without one last.
+fn by_ordinal(mut labels: Vec<String>, ordinals: &[Option<u32>]) -> GroupColumn {
+    let unknown = labels.len() as u32;
+    labels.push(NOT_RECORDED.to_owned());
+    let of = ordinals.iter().map(|ordinal| ordinal.unwrap_or(unknown));
+    GroupColumn {
+        of: of.collect(),
+        labels,
+    }
+}
+
+fn by_category(source: Source<'_>) -> GroupColumn {
+    let Source {
+        snapshot, history, ..
+    } = source;
+    let of = column(snapshot, history, |context| context.category, |_| None);
+    let mut names = Labels::default();
+    let ordinals: Vec<_> = of
+        .into_iter()
+        .map(|name| Some(names.number(snapshot.strings.get(name?).replace('_', " "))))
+        .collect();
+    by_ordinal(names.labels, &ordinals)
+}
+
+fn by_pool(source: Source<'_>) -> GroupColumn {
+    let Source {
+        snapshot, history, ..
+    } = source;
+    let of = column(
+        snapshot,
+        history,
+        |context| context.pool,
+        |segment| segment.pool,
+    );
+    let mut names = Labels::default();
+    let ordinals: Vec<_> = of
+        .into_iter()
+        .map(|pool| Some(names.number(pool?.to_string())))
+        .collect();
+    by_ordinal(names.labels, &ordinals)
+}
+
+fn by_stream(source: Source<'_>) -> GroupColumn {
+    let Source {
+        snapshot, history, ..
+    } = source;
+    let numbers = stream_numbers(snapshot);
+    let place: HashMap<i64, u32> = numbers.iter().copied().zip(0..).collect();
+    let number = |stream: i64| place.get(&stream).copied();
+    let ordinals = column(
+        snapshot,
+        history,
+        |context| number(context.stream),
+        |segment| number(segment.stream?),
+    );
+    by_ordinal(stream_labels(&numbers), &ordinals)
+}
+
+/// What streams are called, in the order of [`stream_numbers`]: `default stream`, `stream 1 (0x7f…)`.
+#[must_use]
+pub fn stream_labels(streams: &[i64]) -> Vec<String> {
+    let label = |(number, &stream): (usize, &i64)| match stream {
+        0 => "default stream".to_owned(),
+        handle => format!("stream {number} ({handle:#x})"),
+    };
+    streams.iter().enumerate().map(label).collect()
+}
+
+/// By code: one label per distinct stack and call site.
+fn by_code(source: Source<'_>, grouping: FrameGrouping, depth: usize) -> GroupColumn {
+    let Source {
+        snapshot,
+        history,
+        sites,
+        site_of,
+        ..
+    } = source;
+    let options = GroupOptions {
+        grouping,
+        fold: Fold::Runtime,
+        ..GroupOptions::default()
+    };
+    let mut table = GroupTable::default();
+    let groups = FrameGroups::of(snapshot, source.classes, &options, &mut table);
+    let mut namer = Namer {
+        snapshot,
+        sites,
+        table,
+        groups,
+        grouping,
+        depth,
+    };
+    let mut labels = Labels::default();
+    let mut known: HashMap<(CallSiteId, StackId), u32> = HashMap::new();
+    let of = (0..history.allocations.len())
+        .map(AllocationId::from_index)
+        .map(|id| {
+            let site = site_of.get(id.index()).copied().unwrap_or(CallSiteId::NONE);
+            // Where rows are only the place itself, all stacks of a site are one.
+            let stack = if depth > 1 {
+                history.stack(snapshot, id).0
+            } else {
+                StackId::ABSENT
+            };
+            *known
+                .entry((site, stack))
+                .or_insert_with(|| labels.number(namer.name(site, stack)))
+        });
+    GroupColumn {
+        of: of.collect(),
+        labels: labels.labels,
+    }
+}
+
+struct Namer<'a> {
+    snapshot: &'a Snapshot,
+    sites: &'a CallSites,
+    table: GroupTable,
+    groups: FrameGroups,
+    grouping: FrameGrouping,
+    depth: usize,
+}
+
+impl Namer<'_> {
+    fn name(&mut self, site: CallSiteId, stack: StackId) -> String {
+        let Some(site) = self.sites.sites().get(site.index()) else {
+            return NOT_RECORDED.to_owned();
+        };
+        let group = site.frame.and_then(|frame| self.groups.get(frame));
+        let Some(group) = group.filter(|_| self.grouping != FrameGrouping::Line || self.depth > 1)
+        else {
+            return site.label.clone();
+        };
+        let mut path: Vec<GroupId> = Vec::new();
+        if self.depth > 1 {
+            self.groups.push_path(self.snapshot, stack, &mut path);
+        }
+        // From the call site outwards; what it calls is left out.
+        let end = path
+            .iter()
+            .rposition(|&of| of == group)
+            .map_or(0, |place| place + 1);
+        let mut callers = path[..end]
+            .iter()
+            .rev()
+            .copied()
+            .take(self.depth)
+            .collect::<Vec<_>>();
+        if callers.is_empty() {
+            callers.push(group);
+        }
+        let names: Vec<_> = callers
+            .iter()
+            .map(|&of| self.table.get(of).label.as_str())
+            .collect();
+        let name = names.join(" < ");
+        match site.kind {
+            CallSiteKind::Freed => format!("freed at {name}"),
+            CallSiteKind::Allocated | CallSiteKind::Unknown => name,
+        }
+    }
+}
+
+/// By annotation: the innermost ranges around the alloc event, `depth` of them.
+fn by_annotation(source: Source<'_>, depth: usize) -> GroupColumn {
+    let Source {
+        snapshot,
+        history,
+        lanes,
+        ..
+    } = source;
+    let rows: &[Vec<LaneRange>] = lanes
+        .lane(LaneKind::Annotations)
+        .map_or(&[], |lane| &lane.rows);
+    let mut labels = Labels::default();
+    let before = labels.number("before the recording".to_owned());
+    let outside = labels.number("outside all annotations".to_owned());
+    let mut known: HashMap<Vec<usize>, u32> = HashMap::new();
+    let of = history.allocations.born.iter().map(|&born| {
+        if born == 0 {
+            return before;
+        }
+        // The event that leads to `born` lies in `from .. to`.
+        let around = |row: &Vec<LaneRange>| {
+            let after = row.partition_point(|range| range.from < born);
+            let range = row.get(after.checked_sub(1)?)?;
+            (born <= range.to).then_some(range.name)
+        };
+        let path: Vec<_> = rows.iter().rev().filter_map(around).take(depth).collect();
+        if path.is_empty() {
+            return outside;
+        }
+        let key = path.iter().map(|name| name.index()).collect();
+        *known.entry(key).or_insert_with(|| {
+            let names: Vec<_> = path
+                .iter()
+                .map(|&name| snapshot.strings.get(name))
+                .collect();
+            labels.number(names.join(" < "))
+        })
+    });
+    GroupColumn {
+        of: of.collect(),
+        labels: labels.labels,
+    }
+}
+
+#[cfg(test)]
+mod tests;
