@@ -1,4 +1,5 @@
-//! A range of a snapshot as a snapshot of its own: smaller, valid, and the same between its ends.
+//! A range of a snapshot as a snapshot of its own: smaller, valid, and the same between its ends. Or all of
+//! it [without what came and went](without_freed).
 //!
 //! What a device did between two moments becomes a trace, and what it held at the second moment becomes
 //! the final state. So whatever is worked out from the events backwards, by this program or by torch's
@@ -10,6 +11,7 @@
 //! how far a block was rounded up is derived where the file's own final state does not tell. The host's
 //! (pinned) memory is left out, as its events share no moments with a device's.
 
+mod freed;
 mod marks;
 mod state;
 mod transfer;
@@ -21,6 +23,8 @@ use crate::analysis::selection::Moments;
 use crate::decode::Key;
 use crate::ids::EventId;
 use transfer::Transfer;
+
+pub use freed::{is_of_freed, without_freed};
 
 /// What is cut out of one device.
 #[derive(Clone, Copy)]

@@ -10,6 +10,7 @@ mod cut;
 mod differences;
 mod encode;
 mod fixtures;
+mod freed;
 mod golden;
 mod hostile;
 mod lanes;
