@@ -34,9 +34,8 @@ fn naive(snapshot: &Snapshot, device: u32) -> Vec<Event> {
             matches!(event.action, Annotate | FreeRequested | FreeCompleted)
                 && event.addr == alloc.addr
         };
-        let end = (place..events.len()).find(|&later| {
-            of_it(&events[later]) && events[later].action == Action::FreeCompleted
-        });
+        let end = (place..events.len())
+            .find(|&later| of_it(&events[later]) && events[later].action == Action::FreeCompleted);
         let Some(end) = end else { continue };
         goes[place] = true;
         for later in place..=end {
