@@ -24,15 +24,14 @@ fn events(snapshot: &Snapshot, device: u32) -> Vec<Event> {
 /// What should stay, by looking forward from each alloc: for sound traces.
 fn naive(snapshot: &Snapshot, device: u32) -> Vec<Event> {
     let events = events(snapshot, device);
+    use Action::{Annotate, FreeCompleted, FreeRequested};
     let mut goes = vec![false; events.len()];
     for (place, alloc) in events.iter().enumerate() {
         if alloc.action != Action::Alloc {
             continue;
         }
         let of_it = |event: &Event| {
-            use Action::{Annotate, FreeCompleted, FreeRequested};
-            matches!(event.action, Annotate | FreeRequested | FreeCompleted)
-                && event.addr == alloc.addr
+                    matches!(event.action, Annotate | FreeRequested | FreeCompleted) && event.addr == alloc.addr
         };
         let end = (place..events.len())
             .find(|&later| of_it(&events[later]) && events[later].action == Action::FreeCompleted);
