@@ -31,7 +31,8 @@ fn naive(snapshot: &Snapshot, device: u32) -> Vec<Event> {
             continue;
         }
         let of_it = |event: &Event| {
-                    matches!(event.action, Annotate | FreeRequested | FreeCompleted) && event.addr == alloc.addr
+            matches!(event.action, Annotate | FreeRequested | FreeCompleted)
+                && event.addr == alloc.addr
         };
         let end = (place..events.len())
             .find(|&later| of_it(&events[later]) && events[later].action == Action::FreeCompleted);
