@@ -1,5 +1,4 @@
 //! One answer, three ways.
-#![expect(clippy::unwrap_used, reason = "a test may fail by panicking")]
 
 use insta::assert_snapshot;
 
