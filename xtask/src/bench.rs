@@ -4,6 +4,8 @@
 //! Machines are shared and noisy, so what is compared is compared within the run: CPython reads the
 //! same files between our own rounds.
 
+mod program;
+
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -41,7 +43,7 @@ pub(crate) struct Options {
     events: Vec<u32>,
     /// Further files to measure with
     files: Vec<PathBuf>,
-    /// Only decode natively
+    /// Leave the page out
     #[arg(long)]
     no_browser: bool,
     /// Build the page less optimised: in seconds, for slower figures
@@ -54,6 +56,7 @@ struct Row {
     name: String,
     file_bytes: f64,
     native: Value,
+    program: program::Figures,
     python_s: Option<f64>,
     browser: Option<Value>,
 }
@@ -81,6 +84,7 @@ pub(crate) fn run(options: &Options) -> Result<()> {
         println!("measuring {name}");
         let file_bytes = fs::metadata(&file)?.len();
         let native = native(&file)?;
+        let program = program::measure(&file)?;
         let python_s = python(&file, file_bytes);
         let browser = match (&page, &chromium) {
             (Some(page), Some(chromium)) => Some(in_browser(&file, page, chromium)?),
@@ -90,6 +94,7 @@ pub(crate) fn run(options: &Options) -> Result<()> {
             name,
             file_bytes: file_bytes as f64,
             native,
+            program,
             python_s,
             browser,
         });
@@ -198,7 +203,7 @@ fn last_line(text: Option<String>) -> Result<Value> {
 /// A figure of the table: its label, and how it reads in a row.
 type Figure = (&'static str, fn(&Row) -> String);
 
-const FIGURES: [Figure; 18] = [
+const FIGURES: [Figure; 20] = [
     ("file, MB", |row| format!("{:.1}", row.file_bytes / 1e6)),
     ("events", |row| row.native["events"].to_string()),
     ("allocations", |row| row.native["allocations"].to_string()),
@@ -217,6 +222,12 @@ const FIGURES: [Figure; 18] = [
     }),
     ("native peak memory / file", |row| {
         share(row, row.native["peak_bytes"].as_f64())
+    }),
+    ("vramscope --version, ms", |row| {
+        number(Some(row.program.start_ms))
+    }),
+    ("vramscope info: memory / file", |row| {
+        share(row, Some(row.program.info_bytes))
     }),
     ("wasm decode + pairing, MB/s", |row| {
         rate(
@@ -317,6 +328,14 @@ fn print_table(rows: &[Row]) {
             .map(|row| format!("{:>18}", figure(row)))
             .collect::<String>();
         println!("{label:<32}{cells}");
+    }
+    for (place, words) in program::QUESTIONS.iter().enumerate() {
+        let cells = rows.iter().map(|row| {
+            let figure = row.program.questions_ms.get(place).copied();
+            format!("{:>18}", number(figure))
+        });
+        let label = format!("vramscope {}, ms", words.join(" "));
+        println!("{label:<32}{}", cells.collect::<String>());
     }
     for view in VIEWS {
         let cells = rows

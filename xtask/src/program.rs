@@ -21,10 +21,23 @@ pub(crate) enum Speed {
 ///
 /// When the build fails.
 pub(crate) fn build(page: &Path, speed: Speed) -> Result<PathBuf> {
+    build_with(Some(page), speed)
+}
+
+/// The same without the page: all but `view` and `html` work.
+///
+/// # Errors
+///
+/// When the build fails.
+pub(crate) fn build_without_page(speed: Speed) -> Result<PathBuf> {
+    build_with(None, speed)
+}
+
+fn build_with(page: Option<&Path>, speed: Speed) -> Result<PathBuf> {
     let mut build = cargo();
     build
         .args(["build", "--package", "vramscope-cli"])
-        .env("VRAMSCOPE_PAGE", page);
+        .envs(page.map(|page| ("VRAMSCOPE_PAGE", page)));
     let folder = match speed {
         Speed::Dev => "debug",
         Speed::Release => {

@@ -14,6 +14,7 @@ mod arguments;
 mod commands;
 mod export;
 mod failure;
+mod help;
 mod input;
 mod inputs;
 mod output;
@@ -22,7 +23,7 @@ mod subject;
 
 use std::process::ExitCode;
 
-use clap::{Parser, Subcommand};
+use clap::{FromArgMatches, Parser, Subcommand};
 
 use crate::commands::{
     annotations, anonymise, at, check, compare, completions, convert, cut, diff, find, flame_graph,
@@ -46,10 +47,16 @@ const EXAMPLES: &str = "\
 Examples:
   vramscope info snapshot.pickle
   vramscope view rank0.pickle rank1.pickle
-  vramscope plot snapshot.pickle -o timeline.png
-  vramscope info --json snapshot.pickle.gz | jq .summary.devices[0].peak
+  vramscope peak snapshot.pickle --group-by module
+  vramscope oom snapshot.pickle
+  vramscope diff before.pickle after.pickle --fail-if-grown 5%
+  vramscope check runs/ --max-peak 70GiB --no-oom
+  vramscope html snapshot.pickle -o report.html
+  vramscope convert snapshot.pickle -o trace.perfetto.json
 
-Exit codes: 0 fine, 1 bad input, 2 wrong usage, 3 a budget is broken";
+`vramscope COMMAND --help` tells more, with examples.
+
+Exit codes: 0 fine, 1 bad input, 2 wrong usage, 3 a budget of `check` or `diff` is broken";
 
 #[derive(Subcommand)]
 enum Command {
@@ -85,7 +92,9 @@ enum Command {
 }
 
 fn main() -> ExitCode {
-    let result = match Arguments::parse().command {
+    let matches = help::program().get_matches();
+    let arguments = Arguments::from_arg_matches(&matches).unwrap_or_else(|error| error.exit());
+    let result = match arguments.command {
         Command::Info(options) => info::run(&options),
         Command::View(options) => view::run(&options),
         Command::Plot(options) => plot::run(&options),

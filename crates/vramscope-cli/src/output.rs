@@ -20,6 +20,18 @@ pub(crate) fn print(text: &str) -> Result<(), Failure> {
     }
 }
 
+/// Writes bytes as they are to standard output.
+///
+/// # Errors
+/// As [`print`].
+pub(crate) fn print_bytes(bytes: &[u8]) -> Result<(), Failure> {
+    let mut stdout = io::stdout().lock();
+    match stdout.write_all(bytes).and_then(|()| stdout.flush()) {
+        Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Err(Failure::ClosedPipe),
+        result => result.map_err(Failure::io("cannot write to standard output")),
+    }
+}
+
 /// Tells why a command failed.
 pub(crate) fn report(failure: &Failure) {
     note(&format!("error: {}\n", printable(&failure.to_string())));

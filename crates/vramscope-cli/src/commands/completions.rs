@@ -1,17 +1,32 @@
-//! `vramscope completions`.
+//! `vramscope completions`: what a shell needs to complete commands and options.
 
 use clap::Args;
+use clap_complete::{Shell, generate};
 
 use crate::failure::Failure;
+use crate::{help, output};
 
-/// completions
+/// Print the completions for a shell
 #[derive(Args)]
-pub(crate) struct Options {}
+#[command(after_help = EXAMPLES)]
+pub(crate) struct Options {
+    /// Which shell
+    #[arg(value_enum)]
+    shell: Shell,
+}
+
+const EXAMPLES: &str = "\
+Examples:
+  vramscope completions bash > ~/.local/share/bash-completion/completions/vramscope
+  vramscope completions zsh > \"${fpath[1]}/_vramscope\"
+  vramscope completions fish > ~/.config/fish/completions/vramscope.fish";
 
 /// Runs the command.
 ///
 /// # Errors
-/// When it fails.
-pub(crate) fn run(_options: &Options) -> Result<(), Failure> {
-    Err(Failure::Usage("completions is not built yet".to_owned()))
+/// When nothing can be printed.
+pub(crate) fn run(options: &Options) -> Result<(), Failure> {
+    let mut text = Vec::new();
+    generate(options.shell, &mut help::program(), "vramscope", &mut text);
+    output::print_bytes(&text)
 }

@@ -1,17 +1,63 @@
-//! `vramscope man`.
+//! `vramscope man`: the manual as man pages.
+
+use std::fs;
+use std::path::PathBuf;
 
 use clap::Args;
+use clap_mangen::Man;
 
 use crate::failure::Failure;
+use crate::{help, output};
 
-/// man
+/// Print the manual as a man page, or write one page per command
 #[derive(Args)]
-pub(crate) struct Options {}
+#[command(after_help = EXAMPLES)]
+pub(crate) struct Options {
+    /// The command whose page is printed; the program's own page without
+    #[arg(conflicts_with = "output")]
+    command: Option<String>,
+    /// Write all pages into this folder: vramscope.1, vramscope-info.1, ...
+    #[arg(short, long, value_name = "FOLDER")]
+    output: Option<PathBuf>,
+}
+
+const EXAMPLES: &str = "\
+Examples:
+  vramscope man peak | man -l -
+  vramscope man -o ~/.local/share/man/man1";
 
 /// Runs the command.
 ///
 /// # Errors
-/// When it fails.
-pub(crate) fn run(_options: &Options) -> Result<(), Failure> {
-    Err(Failure::Usage("man is not built yet".to_owned()))
+/// When there is no such command, or a page cannot be written.
+pub(crate) fn run(options: &Options) -> Result<(), Failure> {
+    let program = help::program();
+    if let Some(folder) = &options.output {
+        let doing = format!("cannot write man pages to {}", folder.display());
+        let write = || {
+            fs::create_dir_all(folder)?;
+            clap_mangen::generate_to(program, folder)
+        };
+        return write().map_err(Failure::io(doing));
+    }
+    let page = match &options.command {
+        None => program,
+        Some(name) => command(program, name)?,
+    };
+    let mut text = Vec::new();
+    Man::new(page)
+        .render(&mut text)
+        .map_err(Failure::io("cannot write the man page"))?;
+    output::print_bytes(&text)
+}
+
+/// The command of a name, as one calls it: `vramscope peak`.
+fn command(mut program: clap::Command, name: &str) -> Result<clap::Command, Failure> {
+    program.build();
+    let found = program.find_subcommand(name).cloned();
+    found.ok_or_else(|| {
+        Failure::Usage(format!(
+            "there is no command {name}; `vramscope --help` lists them"
+        ))
+    })
 }

@@ -7,4 +7,5 @@ mod peak;
 mod plot;
 mod program;
 mod refused;
+mod set_up;
 mod view;
