@@ -47,7 +47,7 @@ pub(super) fn measure(file: &Path) -> Result<Figures> {
             let mut command = Command::new(&program);
             command.args(words).args(file).stdout(Stdio::null());
             let start = Instant::now();
-            let ended = command.spawn().and_then(|mut child| child.wait4());
+            let ended = command.spawn().and_then(|child| child.wait4());
             let elapsed_ms = start.elapsed().as_secs_f64() * 1e3;
             let ended = ended.with_context(|| format!("cannot run {}", program.display()))?;
             ensure!(ended.status.success(), "vramscope {words:?} failed");
