@@ -25,7 +25,7 @@ pub(crate) struct Inputs {
 }
 
 /// How an answer is printed.
-#[derive(Args, Clone, Copy)]
+#[derive(Args, Clone, Copy, Default)]
 pub(crate) struct Show {
     /// Print JSON: schema 1, described in crates/vramscope-cli/json.md
     #[arg(long)]

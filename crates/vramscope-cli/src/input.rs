@@ -1,23 +1,17 @@
-//! Reads a snapshot from a file or from standard input, with a progress line when it takes long.
+//! Reads a snapshot from a file or from standard input, with a progress bar when it takes long.
 
 use std::fs::File;
-use std::io::{self, IsTerminal, Read};
+use std::io::{self, Read};
 use std::ops::ControlFlow;
 use std::path::Path;
-use std::time::{Duration, Instant};
 
 use vramscope_core::analysis::history::History;
-use vramscope_core::decode::{Options, Progress, decode_with};
-use vramscope_core::units::Bytes;
+use vramscope_core::decode::{Options, decode_with};
 use vramscope_core::{Limits, Snapshot};
 
 use crate::failure::Failure;
 use crate::output;
-
-/// How long reading stays silent.
-const PATIENCE: Duration = Duration::from_secs(1);
-/// How often the line changes after that.
-const REFRESH: Duration = Duration::from_millis(200);
+use crate::progress::Reading;
 
 /// More devices than any machine has: a hostile file can name millions, each as costly as a real one.
 const DEVICES: usize = 128;
@@ -94,66 +88,17 @@ pub(crate) fn open_file(path: &Path) -> Result<File, Failure> {
 }
 
 fn decode(name: &str, input: impl Read, file_bytes: Option<u64>) -> Result<Snapshot, Failure> {
-    let mut line = ProgressLine::new(name, file_bytes);
+    let mut reading = Reading::new(name, file_bytes);
     let options = Options {
         limits: Limits::default(),
         file_bytes,
         on_progress: &mut |progress| {
-            line.show(progress);
+            reading.show(progress.file_bytes);
             ControlFlow::Continue(())
         },
     };
-    let result = decode_with(input, options);
-    line.clear();
-    result.map_err(|error| Failure::Decode {
+    decode_with(input, options).map_err(|error| Failure::Decode {
         file: name.to_owned(),
         error: Box::new(error),
     })
-}
-
-/// One line on the terminal, rewritten while reading.
-struct ProgressLine<'a> {
-    name: &'a str,
-    file_bytes: Option<u64>,
-    /// `None` = standard error is no terminal.
-    next: Option<Instant>,
-    is_shown: bool,
-}
-
-impl<'a> ProgressLine<'a> {
-    fn new(name: &'a str, file_bytes: Option<u64>) -> Self {
-        let next = io::stderr()
-            .is_terminal()
-            .then(|| Instant::now() + PATIENCE);
-        Self {
-            name,
-            file_bytes,
-            next,
-            is_shown: false,
-        }
-    }
-
-    fn show(&mut self, progress: Progress) {
-        let now = Instant::now();
-        if self.next.is_none_or(|next| now < next) {
-            return;
-        }
-        let of = self
-            .file_bytes
-            .map(|bytes| format!(" of {}", Bytes(bytes)))
-            .unwrap_or_default();
-        let (read, events) = (Bytes(progress.file_bytes), progress.events);
-        output::note(&format!(
-            "\r\x1b[Kreading {}: {read}{of}, {events} events",
-            self.name
-        ));
-        self.next = Some(now + REFRESH);
-        self.is_shown = true;
-    }
-
-    fn clear(&mut self) {
-        if self.is_shown {
-            output::note("\r\x1b[K");
-        }
-    }
 }

@@ -1,6 +1,16 @@
-//! Many files: which ones are meant, and one answer from all of them.
+//! Many files: which ones are meant, one answer from all of them, and how they compare as ranks of one job.
 
-use std::path::{Path, PathBuf};
+mod files;
+mod ranks;
+mod schedule;
+
+use std::path::Path;
+
+use vramscope_core::analysis::ranks::RankSummary;
+
+pub(crate) use self::files::files;
+pub(crate) use self::ranks::{part as ranks_part, summaries};
+pub(crate) use self::schedule::each;
 
 use crate::arguments::{Inputs, Show};
 use crate::failure::Failure;
@@ -20,48 +30,56 @@ pub(crate) trait Question: Sync {
     fn parts(&self, subject: &Subject) -> Result<Vec<Part>, Failure>;
 }
 
-/// Asks every file and prints the answers in the order of the files. A file that cannot be read is
-/// reported and the others are answered for; the first such failure is also the result.
+/// Asks every file, several at once, and prints the answers in the order of the files; after them, how
+/// the files compare. A file that cannot be read is reported and the others are answered for.
 ///
 /// # Errors
 /// When a file cannot be read or answered for, or nothing can be printed.
-pub(crate) fn ask(question: &impl Question, inputs: &Inputs, show: Show) -> Result<(), Failure> {
-    let (parts, failures) = gather(question, inputs)?;
-    report::print(command_of(question), &parts, show)?;
-    first_of(failures)
-}
-
-fn command_of<Q: Question>(_question: &Q) -> &'static str {
-    Q::COMMAND
-}
-
-/// All parts, and what failed.
-fn gather(question: &impl Question, inputs: &Inputs) -> Result<(Vec<Part>, Vec<Failure>), Failure> {
-    let mut parts = Vec::new();
-    let mut failures = Vec::new();
-    for file in files(&inputs.files)? {
-        let answer =
-            Subject::load(&file, inputs.device).and_then(|subject| question.parts(&subject));
+pub(crate) fn ask<Q: Question>(question: &Q, inputs: &Inputs, show: Show) -> Result<(), Failure> {
+    let files = files(&inputs.files)?;
+    let answers = each(&files, inputs.memory, |file| {
+        answer(question, file, inputs, files.len() > 1)
+    });
+    let (mut parts, mut summaries, mut failures) = (Vec::new(), Vec::new(), Vec::new());
+    for (answer, ranks) in answers {
+        summaries.extend(ranks);
         match answer {
             Ok(more) => parts.extend(more),
             Err(failure) => failures.push(failure),
         }
     }
-    Ok((parts, failures))
-}
-
-/// Reports all but the first failure, which is the result.
-fn first_of(failures: Vec<Failure>) -> Result<(), Failure> {
-    let mut failures = failures.into_iter();
-    let first = failures.next();
-    for failure in failures {
-        output::report(&failure);
+    parts.extend(ranks_part(&summaries));
+    if !parts.is_empty() || failures.is_empty() {
+        report::print(Q::COMMAND, &parts, show)?;
     }
-    first.map_or(Ok(()), Err)
+    report_all(failures)
 }
 
-/// The files meant: folders stand for the snapshots in them.
-fn files(named: &[PathBuf]) -> Result<Vec<PathBuf>, Failure> {
-    let _: Option<&Path> = None;
-    Ok(named.to_vec())
+/// What one file answers, and what is kept of it to compare it with the others.
+fn answer(
+    question: &impl Question,
+    file: &Path,
+    inputs: &Inputs,
+    is_one_of_several: bool,
+) -> (Result<Vec<Part>, Failure>, Vec<RankSummary>) {
+    match Subject::load(file, inputs.device) {
+        Ok(subject) if is_one_of_several => (question.parts(&subject), summaries(&subject)),
+        Ok(subject) => (question.parts(&subject), Vec::new()),
+        Err(failure) => (Err(failure), Vec::new()),
+    }
+}
+
+/// Reports failures in the order of their files; the last one is the result. What is wrong with the
+/// arguments is so for every file: that is said once.
+///
+/// # Errors
+/// When there are any.
+pub(crate) fn report_all(mut failures: Vec<Failure>) -> Result<(), Failure> {
+    let is_usage = |failure: &Failure| matches!(failure, Failure::Usage(_));
+    if let Some(place) = failures.iter().position(is_usage) {
+        return Err(failures.swap_remove(place));
+    }
+    let last = failures.pop();
+    failures.iter().for_each(output::report);
+    last.map_or(Ok(()), Err)
 }

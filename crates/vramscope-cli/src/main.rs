@@ -1,7 +1,7 @@
 //! The vramscope command line: reads its arguments, runs one command, reports what failed.
 //!
 //! `commands` has a file per command. What they share: `arguments` (options that mean the same everywhere),
-//! `inputs` and `input` (reading), `subject` (a file and what is worked out about it once), `report` (an answer
+//! `inputs`, `input` and `progress` (reading), `subject` (a file and what is worked out about it once), `report` (an answer
 //! as text, JSON or CSV), `export` (other tools' formats). Exit codes: 0 fine, 1 bad input, 2 wrong usage,
 //! 3 a budget is broken.
 
@@ -18,6 +18,7 @@ mod help;
 mod input;
 mod inputs;
 mod output;
+mod progress;
 mod report;
 mod subject;
 

@@ -1,8 +1,9 @@
-//! The only place that writes to the terminal.
+//! The only place that writes to the terminal, but for the bars of `progress`.
 
 use std::io::{self, Write};
 
 use crate::failure::Failure;
+use crate::progress;
 
 /// Writes a command's result to standard output, without its colours where they would not be seen
 /// as such: in a file, a pipe, with `NO_COLOR` set.
@@ -39,12 +40,11 @@ pub(crate) fn report(failure: &Failure) {
 
 /// Writes to standard error. That this can fail as well is nothing anyone could be told.
 pub(crate) fn note(text: &str) {
-    let mut stderr = io::stderr().lock();
-    drop(
-        stderr
-            .write_all(text.as_bytes())
-            .and_then(|()| stderr.flush()),
-    );
+    progress::suspend(|| {
+        let mut stderr = io::stderr().lock();
+        let written = stderr.write_all(text.as_bytes());
+        drop(written.and_then(|()| stderr.flush()));
+    });
 }
 
 /// A text in which nothing but line breaks can move the cursor: names in a file may hold any

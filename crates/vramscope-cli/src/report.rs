@@ -187,6 +187,16 @@ pub(crate) fn print(command: &str, parts: &[Part], show: Show) -> Result<(), Fai
     output::print(&text)
 }
 
+/// Parts as text, with colours.
+pub(crate) fn text(parts: &[Part], show: Show) -> String {
+    text::render(parts, show)
+}
+
+/// A part as JSON.
+pub(crate) fn value(part: &Part, show: Show) -> serde_json::Value {
+    json::part_value(part, show)
+}
+
 /// How many rows of a table are shown, and the sums of the others.
 fn cut(table: &Table, limit: Option<usize>) -> (&[Vec<Cell>], Option<Vec<Cell>>) {
     let limit = limit.filter(|&limit| limit > 0).unwrap_or(usize::MAX);

@@ -3,19 +3,17 @@
 mod json;
 mod text;
 
-use std::path::PathBuf;
-
 use clap::Args;
-use vramscope_core::analysis::call_sites::CallSites;
 use vramscope_core::analysis::facts::{Fact, facts};
-use vramscope_core::analysis::frames::FrameClasses;
 use vramscope_core::analysis::live_at::{TopSites, live_at, top_call_sites};
 use vramscope_core::analysis::summary::{Summary, summary};
 use vramscope_core::model::DeviceIndex;
 
+use crate::arguments::Inputs;
 use crate::failure::Failure;
-use crate::input::{Loaded, load};
+use crate::inputs::{each, files, ranks_part, report_all, summaries};
 use crate::output;
+use crate::subject::Subject;
 
 /// How many call sites are listed per device.
 const SITES: usize = 5;
@@ -24,8 +22,8 @@ const SITES: usize = 5;
 #[derive(Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Options {
-    /// The snapshot; `-` reads standard input
-    file: PathBuf,
+    #[command(flatten)]
+    inputs: Inputs,
     /// Print JSON instead of text: schema 1, described in crates/vramscope-cli/info-json.md
     #[arg(long)]
     json: bool,
@@ -34,6 +32,7 @@ pub(crate) struct Options {
 const EXAMPLES: &str = "\
 Examples:
   vramscope info snapshot.pickle
+  vramscope info run/ --device 0
   zstd -dc snapshot.pickle.zst | vramscope info -
   vramscope info --json snapshot.pickle | jq '.summary.devices[] | [.device, .peak.active_bytes]'";
 
@@ -59,47 +58,66 @@ struct PeakSites {
 /// # Errors
 /// When the file cannot be read or the result cannot be written.
 pub(crate) fn run(options: &Options) -> Result<(), Failure> {
-    let loaded = load(&options.file)?;
-    let info = gather(&loaded);
-    let text = if options.json {
-        json::render(&info)?
-    } else {
-        text::render(&info)
-    };
-    output::print(&text)
+    let files = files(&options.inputs.files)?;
+    let is_one = files.len() == 1;
+    let answers = each(&files, options.inputs.memory, |file| {
+        let subject = Subject::load(file, options.inputs.device)?;
+        let ranks = if is_one {
+            Vec::new()
+        } else {
+            summaries(&subject)
+        };
+        Ok((gather(&subject), ranks))
+    });
+    let (mut infos, mut ranks, mut failures) = (Vec::new(), Vec::new(), Vec::new());
+    for answer in answers {
+        match answer {
+            Ok((info, summaries)) => {
+                infos.push(info);
+                ranks.extend(summaries);
+            }
+            Err(failure) => failures.push(failure),
+        }
+    }
+    if !infos.is_empty() {
+        let ranks = ranks_part(&ranks);
+        output::print(&if options.json {
+            json::render(&infos, is_one, ranks.as_ref())?
+        } else {
+            text::render(&infos, ranks.as_ref())
+        })?;
+    }
+    report_all(failures)
 }
 
-fn gather(loaded: &Loaded) -> Info {
-    let Loaded {
-        name,
-        snapshot,
-        histories,
-    } = loaded;
-    let classes = FrameClasses::of(snapshot);
-    let sites = CallSites::of(snapshot, &classes, histories);
-    let summary = summary(snapshot, histories);
-    let peaks = summary.devices.iter().filter_map(|device| {
-        let history = histories
-            .iter()
-            .find(|history| history.device == device.device)?;
-        let column = sites.of_allocations(snapshot, history);
+fn gather(subject: &Subject) -> Info {
+    let Subject {
+        snapshot, sites, ..
+    } = subject;
+    let mut summary = summary(snapshot, subject.histories());
+    let is_wanted = |index| subject.devices().any(|device| device.index() == index);
+    summary.devices.retain(|device| is_wanted(device.device));
+    let peaks = summary.devices.iter().filter_map(|summary| {
+        let mut devices = subject.devices();
+        let device = devices.find(|device| device.index() == summary.device)?;
+        let history = device.history;
         let live = live_at(history, history.peak_moment);
-        let top = top_call_sites(history, &column, live, SITES);
+        let top = top_call_sites(history, device.site_of(), live, SITES);
         let labels = top
             .sites
             .iter()
             .map(|total| sites.get(total.site).label.clone())
             .collect();
         Some(PeakSites {
-            device: device.device,
+            device: summary.device,
             sites: top,
             labels,
         })
     });
     let peaks = peaks.collect();
     Info {
-        file: name.clone(),
-        facts: facts(snapshot, histories),
+        file: subject.name.clone(),
+        facts: facts(snapshot, subject.histories()),
         peaks,
         summary,
     }

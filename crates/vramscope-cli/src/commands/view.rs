@@ -13,13 +13,14 @@ use std::path::PathBuf;
 use clap::Args;
 
 use crate::failure::Failure;
+use crate::inputs;
 use crate::output;
 
 /// Explore snapshots in the browser: serves the page from this program, on this machine only
 #[derive(Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Options {
-    /// The snapshots; `-` reads standard input. Without any, the page asks for one
+    /// The snapshots, or folders of them; `-` reads standard input. Without any, the page asks for one
     files: Vec<PathBuf>,
     /// Print the address, open no browser
     #[arg(long)]
@@ -52,7 +53,7 @@ pub(crate) fn run(options: &Options) -> Result<(), Failure> {
                 .to_owned(),
         ));
     }
-    let files = files::prepare(&options.files)?;
+    let files = files::prepare(&inputs::files(&options.files)?)?;
     let server = server::Server::bind(options.port, assets::PAGE, files)?;
     let address = server.address();
     output::print(&format!("{address}\n"))?;

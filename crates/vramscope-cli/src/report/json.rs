@@ -22,7 +22,8 @@ pub(super) fn render(command: &str, parts: &[Part], show: Show) -> Result<String
     }
 }
 
-fn part_value(part: &Part, show: Show) -> Value {
+/// One part as an object.
+pub(super) fn part_value(part: &Part, show: Show) -> Value {
     let mut object = Map::new();
     object.insert("file".to_owned(), json!(part.file));
     object.insert("device".to_owned(), json!(part.device));

@@ -6,6 +6,7 @@ mod info;
 mod peak;
 mod plot;
 mod program;
+mod ranks;
 mod refused;
 mod set_up;
 mod view;

@@ -37,7 +37,7 @@ fn a_file_that_is_not_there() {
 
 #[test]
 fn a_folder() {
-    let output = vramscope(&["info", "refused"]);
+    let output = vramscope(&["plot", "refused", "-o", "picture.png"]);
     assert_eq!(output.status.code(), Some(1));
     let message = String::from_utf8(output.stderr).unwrap();
     assert!(

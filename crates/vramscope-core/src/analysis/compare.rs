@@ -152,23 +152,34 @@ enum Side {
 type Sides<'a> = [(Side, &'a Profile); 2];
 
 fn site_changes(sides: Sides<'_>) -> Vec<SiteChange> {
+    let [before, after] = sides.map(|(_, profile)| {
+        let name = |label: u32| profile.labels.get(label as usize);
+        (profile.sites.iter())
+            .map(move |site| (name(site.label).map_or("", String::as_str), site.amount))
+    });
+    changes(before, after)
+}
+
+/// What names hold on either side, joined by name: the largest difference of bytes first, unchanged ones
+/// last. A name that comes more than once on a side counts as one.
+#[must_use]
+pub fn changes<'a>(
+    before: impl IntoIterator<Item = (&'a str, Amount)>,
+    after: impl IntoIterator<Item = (&'a str, Amount)>,
+) -> Vec<SiteChange> {
     let mut rows: Vec<SiteChange> = Vec::new();
     let mut by_label: HashMap<&str, usize> = HashMap::new();
-    for (side, profile) in sides {
-        for site in &profile.sites {
-            let label = profile
-                .labels
-                .get(site.label as usize)
-                .map_or("", String::as_str);
-            let row = *by_label.entry(label).or_insert_with(|| {
-                rows.push(SiteChange {
-                    label: label.to_owned(),
-                    change: Change::default(),
-                });
-                rows.len() - 1
+    let before = before.into_iter().map(|named| (Side::Before, named));
+    let after = after.into_iter().map(|named| (Side::After, named));
+    for (side, (label, amount)) in before.chain(after) {
+        let row = *by_label.entry(label).or_insert_with(|| {
+            rows.push(SiteChange {
+                label: label.to_owned(),
+                change: Change::default(),
             });
-            rows[row].change.side(side).add(site.amount);
-        }
+            rows.len() - 1
+        });
+        rows[row].change.side(side).add(amount);
     }
     // By size of the difference, then by what it is out of, so that the order is the same every time.
     rows.sort_by(|a, b| {

@@ -28,6 +28,7 @@ pub mod places;
 pub mod pool_use;
 pub mod profile;
 pub mod range_totals;
+pub mod ranks;
 pub mod releases;
 pub mod replay;
 pub mod segment_contents;

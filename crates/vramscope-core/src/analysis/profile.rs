@@ -244,11 +244,12 @@ pub fn profile(
     } = planter;
     let sites = site_amounts(&names.sites, &sums.by_site, &mut labels);
     let moments = moments(history, options.selection);
+    let asked = moments.last().copied();
     let curves = Curves::of(history, options.axis, options.columns);
     let marks = moments.iter().map(|&at| place(history, curves.axis, at));
     Profile {
         device: history.device,
-        figures: figures(snapshot, history, moments.last().copied()),
+        figures: figures(snapshot, history, asked.unwrap_or(history.event_count)),
         total: sums.total,
         labels: labels.rows,
         tree,
@@ -479,8 +480,9 @@ fn moments(history: &History, selection: Selection) -> Vec<u32> {
     }
 }
 
-fn figures(snapshot: &Snapshot, history: &History, moment: Option<u32>) -> Figures {
-    let moment = moment.unwrap_or(history.event_count);
+/// A device in figures; `moment` is the one that is asked about.
+#[must_use]
+pub fn figures(snapshot: &Snapshot, history: &History, moment: u32) -> Figures {
     let count = |wanted: [Action; 2]| {
         let rows = history.first_event..history.first_event.saturating_add(history.event_count);
         let actions = rows.filter_map(|row| snapshot.events.action.get(EventId(row).index()));

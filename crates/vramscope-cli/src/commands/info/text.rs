@@ -1,6 +1,7 @@
 //! The text of `info`: labels to the left, figures aligned, exact bytes beside the rounded ones.
 
 use std::fmt::Write as _;
+use std::slice;
 use std::time::{Duration, UNIX_EPOCH};
 
 use vramscope_core::analysis::facts::{Fact, FactLevel, warning_text};
@@ -9,15 +10,23 @@ use vramscope_core::model::{ContainerKind, Source};
 use vramscope_core::units::{Bytes, Count};
 
 use super::{Info, PeakSites};
+use crate::arguments::Show;
 use crate::output;
+use crate::report::{self, Part};
 
 /// Width of the labels.
 const LABEL: usize = 16;
 /// Width of text that is broken into lines.
 const WIDTH: usize = 96;
 
-/// The whole text.
-pub(super) fn render(info: &Info) -> String {
+/// The whole text: file after file, and how they compare.
+pub(super) fn render(infos: &[Info], ranks: Option<&Part>) -> String {
+    let mut texts: Vec<_> = infos.iter().map(file_text).collect();
+    texts.extend(ranks.map(|part| report::text(slice::from_ref(part), Show::default())));
+    texts.join("\n")
+}
+
+fn file_text(info: &Info) -> String {
     let mut page = Page::default();
     page.title(&info.file);
     file_lines(&mut page, &info.summary);

@@ -65,11 +65,6 @@ impl Served {
 /// # Errors
 /// When one cannot be read.
 pub(crate) fn prepare(paths: &[PathBuf]) -> Result<Vec<Served>, Failure> {
-    if paths.iter().filter(|path| is_stdin(path)).count() > 1 {
-        return Err(Failure::Usage(
-            "standard input (-) can be given only once".to_owned(),
-        ));
-    }
     paths.iter().map(|path| prepare_one(path)).collect()
 }
 

@@ -1,0 +1,178 @@
+//! Which files are meant: folders stand for the snapshots in them, in natural order (rank2 before rank10).
+//!
+//! A folder of a run holds other things as well, so only names tell: its pickles, and where it has none, its
+//! JSON and HTML files, compressed or not. Folders in it are not looked into.
+
+use std::cmp::Reverse;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use crate::failure::Failure;
+use crate::input::is_stdin;
+
+const PICKLES: [&str; 2] = [".pickle", ".pkl"];
+const OTHERS: [&str; 2] = [".json", ".html"];
+const COMPRESSED: [&str; 4] = [".gz", ".zst", ".zstd", ".zip"];
+
+/// The files meant, in the order in which they are answered for.
+///
+/// # Errors
+/// When a folder has no snapshot or cannot be read, or standard input is named twice.
+pub(crate) fn files(named: &[PathBuf]) -> Result<Vec<PathBuf>, Failure> {
+    if named.iter().filter(|path| is_stdin(path)).count() > 1 {
+        return Err(Failure::Usage(
+            "standard input (-) can be given only once".to_owned(),
+        ));
+    }
+    let mut files = Vec::new();
+    for path in named {
+        if !is_stdin(path) && path.is_dir() {
+            files.extend(in_folder(path)?);
+        } else {
+            files.push(path.clone());
+        }
+    }
+    Ok(files)
+}
+
+fn in_folder(folder: &Path) -> Result<Vec<PathBuf>, Failure> {
+    let failed = || Failure::io(format!("cannot read the folder {}", folder.display()));
+    let mut found: Vec<(Reverse<bool>, Vec<Chunk>, PathBuf)> = Vec::new();
+    for entry in fs::read_dir(folder).map_err(failed())? {
+        let path = entry.map_err(failed())?.path();
+        let name = path.file_name().unwrap_or_default().to_string_lossy();
+        if let Some(is_pickle) = snapshot_kind(&name)
+            && path.is_file()
+        {
+            found.push((Reverse(is_pickle), natural(&name), path));
+        }
+    }
+    found.sort();
+    let best = found.first().map(|&(is_pickle, ..)| is_pickle);
+    let files: Vec<_> = found
+        .into_iter()
+        .take_while(|&(is_pickle, ..)| Some(is_pickle) == best)
+        .map(|(.., path)| path)
+        .collect();
+    if files.is_empty() {
+        return Err(Failure::Input(format!(
+            "{}: this folder has no file that looks like a snapshot. Looked for *.pickle and *.pkl, else *.json and \
+             *.html, also with .gz, .zst or .zip behind; not in folders below it",
+            folder.display()
+        )));
+    }
+    Ok(files)
+}
+
+/// `Some(true)` for the name of a pickle, `Some(false)` for that of another kind of snapshot.
+fn snapshot_kind(name: &str) -> Option<bool> {
+    let name = name.to_ascii_lowercase();
+    if name.starts_with('.') {
+        return None;
+    }
+    let bare = COMPRESSED
+        .iter()
+        .find_map(|ending| name.strip_suffix(ending))
+        .unwrap_or(&name);
+    let ends_with = |endings: &[&str]| endings.iter().any(|ending| bare.ends_with(ending));
+    if ends_with(&PICKLES) {
+        Some(true)
+    } else {
+        ends_with(&OTHERS).then_some(false)
+    }
+}
+
+/// A part of a name; numbers sort by value, and before letters.
+#[derive(PartialEq, Eq, PartialOrd, Ord, Debug)]
+enum Chunk {
+    /// Digits without leading zeros: fewer of them are a smaller number.
+    Number(usize, String),
+    Text(String),
+}
+
+fn natural(name: &str) -> Vec<Chunk> {
+    let mut chunks = Vec::new();
+    let mut rest = name;
+    while let Some(first) = rest.chars().next() {
+        let is_number = first.is_ascii_digit();
+        let end = rest.find(|character: char| character.is_ascii_digit() != is_number);
+        let (chunk, after) = rest.split_at(end.unwrap_or(rest.len()));
+        chunks.push(if is_number {
+            let digits = chunk.trim_start_matches('0');
+            Chunk::Number(digits.len(), digits.to_owned())
+        } else {
+            Chunk::Text(chunk.to_owned())
+        });
+        rest = after;
+    }
+    chunks
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_sort_by_value() {
+        let mut names = [
+            "rank10.pickle",
+            "rank2.pickle",
+            "rank002a.pickle",
+            "rank1.pickle",
+            "a",
+        ];
+        names.sort_by_key(|name| natural(name));
+        let expected = [
+            "a",
+            "rank1.pickle",
+            "rank2.pickle",
+            "rank002a.pickle",
+            "rank10.pickle",
+        ];
+        assert_eq!(names, expected);
+    }
+
+    #[test]
+    fn snapshots_are_told_by_their_names() {
+        for (name, kind) in [
+            ("rank0.pickle", Some(true)),
+            ("RANK0.PKL.GZ", Some(true)),
+            ("a.pickle.zip", Some(true)),
+            ("a.json.zst", Some(false)),
+            ("trace.html", Some(false)),
+            (".hidden.pickle", None),
+            ("log.txt", None),
+            ("model.zip", None),
+        ] {
+            assert_eq!(snapshot_kind(name), kind, "{name}");
+        }
+    }
+
+    #[test]
+    fn a_folder_stands_for_its_snapshots() {
+        let folder = tempfile::tempdir().unwrap();
+        let touch = |name: &str| fs::write(folder.path().join(name), "").unwrap();
+        let found = || -> Vec<_> {
+            let files = files(&[folder.path().to_owned()]).unwrap();
+            let name = |path: &PathBuf| path.file_name().unwrap().to_str().unwrap().to_owned();
+            files.iter().map(name).collect()
+        };
+        touch("config.json");
+        touch("notes.txt");
+        fs::create_dir(folder.path().join("rank3.pickle")).unwrap();
+        assert_eq!(found(), ["config.json"]);
+        touch("rank10.pickle");
+        touch("rank9.pickle.gz");
+        assert_eq!(found(), ["rank9.pickle.gz", "rank10.pickle"]);
+    }
+
+    #[test]
+    fn a_folder_without_any_says_what_was_looked_for() {
+        let folder = tempfile::tempdir().unwrap();
+        let failure = files(&[folder.path().to_owned()]).unwrap_err();
+        assert!(failure.to_string().contains("*.pickle"), "{failure}");
+        assert_eq!(failure.exit_code(), 1);
+        let twice = files(&["-".into(), "-".into()]).unwrap_err();
+        assert_eq!(twice.exit_code(), 2);
+    }
+}

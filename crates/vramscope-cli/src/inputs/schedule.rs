@@ -1,0 +1,189 @@
+//! Many files at once, as many as there are cores and as fit into a memory budget.
+//!
+//! What a file will take is estimated from its size before it is opened; the first one always goes ahead, so
+//! a file beyond the budget is read, but alone. Files begin in their order.
+
+use std::fs::File;
+use std::io::Read as _;
+use std::path::{Path, PathBuf};
+use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+use std::thread;
+
+use crate::arguments::Size;
+use crate::input::is_stdin;
+use crate::progress::Several;
+
+/// Bytes that a file takes beside what grows with it: buffers and the first tables.
+const FIXED_BYTES: u64 = 8 << 20;
+/// How many times its size a compressed snapshot unpacks to, at most, in practice: 10 to 30.
+const EXPANSION: u64 = 30;
+/// What compressed files begin with: gzip, zstd, zip.
+const COMPRESSED: [&[u8]; 3] = [b"\x1f\x8b", b"\x28\xb5\x2f\xfd", b"PK"];
+
+/// Does the work for every file and returns the results in the order of the files.
+pub(crate) fn each<T: Send>(
+    files: &[PathBuf],
+    memory: Size,
+    work: impl Fn(&Path) -> T + Sync,
+) -> Vec<T> {
+    let costs: Vec<u64> = match files {
+        // Nobody to share with.
+        [_] => vec![0],
+        files => files.iter().map(|file| cost_bytes(file)).collect(),
+    };
+    let cores = thread::available_parallelism().map_or(1, usize::from);
+    let queue = Queue::new(&costs, memory);
+    let results: Mutex<Vec<Option<T>>> = Mutex::new(files.iter().map(|_| None).collect());
+    let several = Several::new(files.len());
+    thread::scope(|scope| {
+        for _ in 0..cores.min(files.len()) {
+            scope.spawn(|| {
+                while let Some(turn) = queue.next() {
+                    let result = work(&files[turn.index]);
+                    lock(&results)[turn.index] = Some(result);
+                    several.one_done();
+                }
+            });
+        }
+    });
+    let results = results.into_inner().unwrap_or_else(PoisonError::into_inner);
+    results.into_iter().flatten().collect()
+}
+
+/// An estimate of what reading a file and answering for it takes.
+fn cost_bytes(path: &Path) -> u64 {
+    let size_bytes = match path.metadata() {
+        Ok(metadata) if metadata.is_file() && !is_stdin(path) => metadata.len(),
+        // A pipe may bring anything.
+        _ => return u64::MAX,
+    };
+    let mut head = Vec::new();
+    // What cannot be read costs nothing, and says so when its turn comes.
+    if let Ok(file) = File::open(path) {
+        drop(file.take(4).read_to_end(&mut head));
+    }
+    let is_compressed = COMPRESSED.iter().any(|magic| head.starts_with(magic));
+    let decoded_bytes = size_bytes.saturating_mul(if is_compressed { EXPANSION } else { 1 });
+    decoded_bytes.saturating_add(FIXED_BYTES)
+}
+
+/// Whose turn it is.
+struct Queue<'a> {
+    costs: &'a [u64],
+    budget: u64,
+    state: Mutex<State>,
+    freed: Condvar,
+}
+
+#[derive(Default)]
+struct State {
+    next: usize,
+    running: usize,
+    used: u64,
+}
+
+impl<'a> Queue<'a> {
+    fn new(costs: &'a [u64], Size(budget): Size) -> Self {
+        Self {
+            costs,
+            budget,
+            state: Mutex::default(),
+            freed: Condvar::new(),
+        }
+    }
+
+    /// Waits until there is room for the next file; `None` when there is none left.
+    fn next(&self) -> Option<Turn<'_>> {
+        let mut state = lock(&self.state);
+        loop {
+            let index = state.next;
+            let cost = *self.costs.get(index)?;
+            let used = state.used.saturating_add(cost);
+            if state.running == 0 || used <= self.budget {
+                (state.next, state.used) = (index + 1, used);
+                state.running += 1;
+                let queue = self;
+                return Some(Turn { queue, index, cost });
+            }
+            state = self
+                .freed
+                .wait(state)
+                .unwrap_or_else(PoisonError::into_inner);
+        }
+    }
+}
+
+/// One file being worked on. Gives its memory back however the work ends.
+struct Turn<'a> {
+    queue: &'a Queue<'a>,
+    index: usize,
+    cost: u64,
+}
+
+impl Drop for Turn<'_> {
+    fn drop(&mut self) {
+        let mut state = lock(&self.queue.state);
+        state.running -= 1;
+        state.used = state.used.saturating_sub(self.cost);
+        drop(state);
+        self.queue.freed.notify_all();
+    }
+}
+
+/// What it guards is whole at any time, so a panic elsewhere is no reason not to go on.
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::atomic::{AtomicU64, Ordering};
+    use std::time::Duration;
+
+    use super::*;
+
+    #[test]
+    fn results_come_in_the_order_of_the_files() {
+        let files: Vec<PathBuf> = (0..50).map(|n| PathBuf::from(format!("no/{n}"))).collect();
+        let results = each(&files, Size(1), Path::to_owned);
+        assert_eq!(results, files);
+        assert!(each(&[], Size(1), Path::to_owned).is_empty());
+    }
+
+    /// Never more than the budget at once, but for one that is larger by itself.
+    #[test]
+    fn the_budget_is_kept() {
+        let costs = [30, 60, 200, 10, 10, 90, 40, 40, 40, 1, 1, 1];
+        let queue = Queue::new(&costs, Size(100));
+        let (used, done) = (AtomicU64::new(0), AtomicU64::new(0));
+        thread::scope(|scope| {
+            for _ in 0..4 {
+                scope.spawn(|| {
+                    while let Some(turn) = queue.next() {
+                        let now = used.fetch_add(turn.cost, Ordering::SeqCst) + turn.cost;
+                        assert!(now <= 100 || now == turn.cost, "{now}");
+                        thread::sleep(Duration::from_millis(1));
+                        used.fetch_sub(turn.cost, Ordering::SeqCst);
+                        done.fetch_add(1, Ordering::SeqCst);
+                    }
+                });
+            }
+        });
+        assert_eq!(done.into_inner(), costs.len() as u64);
+        assert_eq!(lock(&queue.state).used, 0);
+    }
+
+    #[test]
+    fn compressed_files_are_taken_for_what_they_unpack_to() {
+        let folder = tempfile::tempdir().unwrap();
+        let cost = |content: &[u8]| {
+            let path = folder.path().join("file");
+            std::fs::write(&path, content).unwrap();
+            cost_bytes(&path) - FIXED_BYTES
+        };
+        assert_eq!(cost(b"\x80\x04plain"), 7);
+        assert_eq!(cost(b"\x1f\x8b00000"), 7 * EXPANSION);
+        assert_eq!(cost(b""), 0);
+        assert_eq!(cost_bytes(Path::new("-")), u64::MAX);
+    }
+}
