@@ -4,11 +4,14 @@ mod size;
 
 pub(crate) use size::{Size, parse_size};
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use clap::Args;
 use vramscope_core::analysis::grouping::GroupBy;
 use vramscope_core::model::DeviceIndex;
+
+use crate::failure::Failure;
+use crate::input::is_stdin;
 
 /// Which files, and what of them.
 #[derive(Args)]
@@ -22,6 +25,25 @@ pub(crate) struct Inputs {
     /// How much memory files that are read at once may take
     #[arg(long, value_name = "SIZE", value_parser = parse_size, default_value = "4GiB")]
     pub(crate) memory: Size,
+}
+
+impl Inputs {
+    /// Refuses arguments in the wrong order: a file where `first` is expected to say something else.
+    ///
+    /// # Errors
+    /// [`Failure::Usage`], with the right order.
+    pub(crate) fn come_after(&self, command: &str, first: &str) -> Result<(), Failure> {
+        let Some(file) = self.files.first() else {
+            return Ok(());
+        };
+        if Path::new(first).exists() && !file.exists() && !is_stdin(file) {
+            return Err(Failure::Usage(format!(
+                "the file comes last: vramscope {command} {} {first}",
+                file.display()
+            )));
+        }
+        Ok(())
+    }
 }
 
 /// How an answer is printed.
@@ -40,6 +62,21 @@ pub(crate) struct Show {
     #[arg(long, value_name = "N")]
     pub(crate) limit: Option<usize>,
 }
+
+/// How moments and ranges are named, for the help of commands that take them.
+pub(crate) const MOMENTS: &str = "\
+Moments:
+  1234                    after so many events; 0 is before the first
+  2.5s, 350ms             so long after the first event
+  peak, start, end        the highest moment; before the first event, after the last
+  oom, oom[2]             after a request that failed
+  NAME, NAME[3], NAME[-1] the end of an annotated range: the first of that name, the third, the last
+  NAME:start, NAME:peak   its beginning, its highest moment
+
+Ranges:
+  A..B, A.., ..B          between two moments; NAME as A is where it begins
+  NAME, NAME[3]           an annotated range
+  all                     the whole recording";
 
 /// Whose memory it is.
 #[derive(Args, Clone, Copy)]

@@ -25,12 +25,16 @@ pub(crate) enum Cell {
     /// Not known, or not there.
     None,
     Text(String),
+    /// One below the other, such as a stack: an array in JSON.
+    Lines(Vec<String>),
     /// A size in bytes.
     Bytes(u64),
     /// A difference of sizes, with its sign.
     BytesChange(i64),
     /// Bytes times microseconds.
     ByteUs(u128),
+    /// Bytes times events.
+    ByteEvents(u128),
     Number(u64),
     /// A difference of numbers, with its sign.
     NumberChange(i64),
@@ -60,7 +64,7 @@ impl Cell {
 pub(crate) struct Fact {
     /// Its JSON key, with its unit: `peak_bytes`.
     pub(crate) key: &'static str,
-    /// What text calls it.
+    /// What text calls it; with an empty one it is in JSON only.
     pub(crate) label: &'static str,
     pub(crate) cell: Cell,
     /// What text says behind it; not in JSON.
@@ -76,6 +80,8 @@ pub(crate) struct Column {
     pub(crate) header: &'static str,
     /// Whether rows that are left out are to be summed up.
     pub(crate) sums: bool,
+    /// Whether text leaves it out.
+    pub(crate) is_detail: bool,
 }
 
 /// Rows of cells; the rows that matter most first.
@@ -87,6 +93,16 @@ pub(crate) struct Table {
     pub(crate) title: String,
     pub(crate) columns: Vec<Column>,
     pub(crate) rows: Vec<Vec<Cell>>,
+    /// Rows that were not even made, as nobody would see them.
+    pub(crate) unmade: Option<Rest>,
+}
+
+/// Rows that are not shown.
+#[derive(Clone, PartialEq, Debug)]
+pub(crate) struct Rest {
+    pub(crate) rows: usize,
+    /// What they come to, in the columns that add up.
+    pub(crate) sums: Vec<Cell>,
 }
 
 /// What there is to say of one file, device or pair of them.
@@ -150,6 +166,7 @@ impl Part {
             title,
             columns,
             rows,
+            unmade: None,
         });
     }
 }
@@ -160,6 +177,15 @@ pub(crate) const fn column(key: &'static str, header: &'static str) -> Column {
         key,
         header,
         sums: false,
+        is_detail: false,
+    }
+}
+
+/// A column of JSON and CSV only.
+pub(crate) const fn detail(key: &'static str) -> Column {
+    Column {
+        is_detail: true,
+        ..column(key, "")
     }
 }
 
@@ -169,6 +195,7 @@ pub(crate) const fn sum(key: &'static str, header: &'static str) -> Column {
         key,
         header,
         sums: true,
+        is_detail: false,
     }
 }
 
@@ -182,14 +209,14 @@ pub(crate) fn print(command: &str, parts: &[Part], show: Show) -> Result<(), Fai
     } else if show.csv {
         csv::render(parts, show)?
     } else {
-        text::render(parts, show)
+        text(parts, show)
     };
     output::print(&text)
 }
 
 /// Parts as text, with colours.
 pub(crate) fn text(parts: &[Part], show: Show) -> String {
-    text::render(parts, show)
+    text::render(parts, show, terminal_width())
 }
 
 /// A part as JSON.
@@ -197,14 +224,31 @@ pub(crate) fn value(part: &Part, show: Show) -> serde_json::Value {
     json::part_value(part, show)
 }
 
-/// How many rows of a table are shown, and the sums of the others.
-fn cut(table: &Table, limit: Option<usize>) -> (&[Vec<Cell>], Option<Vec<Cell>>) {
-    let limit = limit.filter(|&limit| limit > 0).unwrap_or(usize::MAX);
-    // A single row left out takes as much room as the line that says so.
-    if table.rows.len() <= limit.saturating_add(1) {
-        return (&table.rows, None);
+/// Columns of the terminal, if standard output is one.
+fn terminal_width() -> Option<u16> {
+    comfy_table::Table::new().width()
+}
+
+/// How many of `rows` rows will be shown.
+pub(crate) fn rows_shown(rows: usize, show: Show) -> usize {
+    let usual = (!show.json && !show.csv).then_some(TEXT_ROWS);
+    let limit = show.limit.or(usual).filter(|&limit| limit > 0);
+    match limit {
+        // A single row left out takes as much room as the line that says so.
+        Some(limit) if rows > limit.saturating_add(1) => limit,
+        _ => rows,
     }
-    let (shown, others) = table.rows.split_at(limit);
+}
+
+/// The rows of a table that are shown, and the others.
+fn cut(table: &Table, show: Show) -> (&[Vec<Cell>], Option<Rest>) {
+    if table.unmade.is_some() {
+        return (&table.rows, table.unmade.clone());
+    }
+    let (shown, others) = table.rows.split_at(rows_shown(table.rows.len(), show));
+    if others.is_empty() {
+        return (shown, None);
+    }
     let sums = table.columns.iter().enumerate().map(|(place, column)| {
         let cells = others.iter().filter_map(|row| row.get(place));
         if column.sums {
@@ -213,7 +257,11 @@ fn cut(table: &Table, limit: Option<usize>) -> (&[Vec<Cell>], Option<Vec<Cell>>)
             Cell::None
         }
     });
-    (shown, Some(sums.collect()))
+    let rest = Rest {
+        rows: others.len(),
+        sums: sums.collect(),
+    };
+    (shown, Some(rest))
 }
 
 /// The sum of cells of one kind; saturates.
@@ -225,6 +273,9 @@ fn total<'a>(cells: impl Iterator<Item = &'a Cell>) -> Cell {
             Cell::BytesChange(sum.saturating_add(*more))
         }
         (Cell::ByteUs(sum), Cell::ByteUs(more)) => Cell::ByteUs(sum.saturating_add(*more)),
+        (Cell::ByteEvents(sum), Cell::ByteEvents(more)) => {
+            Cell::ByteEvents(sum.saturating_add(*more))
+        }
         (Cell::Number(sum), Cell::Number(more)) => Cell::Number(sum.saturating_add(*more)),
         (Cell::NumberChange(sum), Cell::NumberChange(more)) => {
             Cell::NumberChange(sum.saturating_add(*more))

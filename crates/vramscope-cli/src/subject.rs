@@ -11,7 +11,7 @@ use vramscope_core::analysis::details::stream_numbers;
 use vramscope_core::analysis::frames::FrameClasses;
 use vramscope_core::analysis::grouping::{GroupColumn, Source};
 use vramscope_core::analysis::history::History;
-use vramscope_core::analysis::lanes::{Lanes, Steps, steps};
+use vramscope_core::analysis::lanes::{LaneRange, Lanes, Steps, steps};
 use vramscope_core::analysis::moment_name::{self, Clock};
 use vramscope_core::analysis::range_totals::RangeSums;
 use vramscope_core::analysis::replay::Replay;
@@ -21,6 +21,7 @@ use vramscope_core::model::DeviceIndex;
 use crate::arguments::Grouping;
 use crate::failure::Failure;
 use crate::input::{Loaded, load};
+use crate::report::Part;
 
 /// A decoded file with the histories of its devices.
 pub(crate) struct Subject {
@@ -80,6 +81,33 @@ impl Subject {
     /// The histories of all devices, also of those that were not asked for.
     pub(crate) fn histories(&self) -> &[History] {
         &self.histories
+    }
+
+    /// One part per device that was asked for. A device that lacks what is asked for says so in a note, unless
+    /// all of them do.
+    ///
+    /// # Errors
+    /// The first device's, when there is an answer for none, or it is of no use to ask the others.
+    pub(crate) fn each_device(
+        &self,
+        part: impl Fn(&Device<'_>) -> Result<Part, Failure>,
+    ) -> Result<Vec<Part>, Failure> {
+        let answers: Vec<_> = self
+            .devices()
+            .map(|device| (device.index(), part(&device)))
+            .collect();
+        let has_any = answers.iter().any(|(_, answer)| answer.is_ok());
+        let answers = answers.into_iter().map(|(device, answer)| match answer {
+            Err(Failure::Input(why)) if has_any => {
+                let mut part = Part::of(&self.name, device);
+                let place = format!("{}, device {device}: ", self.name);
+                part.notes
+                    .push(why.strip_prefix(&place).unwrap_or(&why).to_owned());
+                Ok(part)
+            }
+            answer => answer,
+        });
+        answers.collect()
     }
 
     /// The devices that were asked for.
@@ -187,6 +215,21 @@ impl<'a> Device<'a> {
             grouping.group_by.group_by(),
             usize::from(grouping.depth),
         )
+    }
+
+    /// The annotated ranges of a name; see [`moment_name`].
+    ///
+    /// # Errors
+    /// When there is none.
+    pub(crate) fn ranges_called(&self, text: &str) -> Result<Vec<LaneRange>, Failure> {
+        moment_name::ranges(text, self.clock()).map_err(|error| self.named(&error))
+    }
+
+    /// When a moment begins, in µs since the Unix epoch, and since the first event.
+    pub(crate) fn time(&self, moment: u32) -> Option<(i64, i64)> {
+        let times = &self.history.moment_start_us;
+        let (&first, &at) = (times.first()?, times.get(moment as usize)?);
+        Some((at, at.saturating_sub(first)))
     }
 
     fn clock(&self) -> Clock<'_> {

@@ -1,17 +1,262 @@
-//! `vramscope at`.
+//! `vramscope at`: what happened at a moment, and the state it led to.
 
 use clap::Args;
+use vramscope_core::analysis::allocator_state::{SegmentKind, SizeClass, segment_kinds};
+use vramscope_core::analysis::event_rows::{EventRow, event_rows};
+use vramscope_core::analysis::gap::gap;
+use vramscope_core::analysis::grouping::stream_labels;
+use vramscope_core::analysis::lanes::LaneKind;
+use vramscope_core::analysis::overview::SegmentsKnown;
+use vramscope_core::model::Action;
+use vramscope_view::display;
 
+use super::peak::{live_table, moment_facts};
+use crate::arguments::{Grouping, Inputs, MOMENTS, Show};
 use crate::failure::Failure;
+use crate::inputs::{Question, ask};
+use crate::report::{Cell, Column, Part, column, sum};
+use crate::subject::{Device, Subject};
 
-/// at
+/// Tell what happened at a moment, and what was live, reserved and free after it
 #[derive(Args)]
-pub(crate) struct Options {}
+#[command(after_help = EXAMPLES, after_long_help = format!("{MOMENTS}\n\n{EXAMPLES}"))]
+pub(crate) struct Options {
+    /// The moment: an event's number, a time, an annotation's name, peak, start, end or oom
+    #[arg(value_name = "MOMENT")]
+    moment: String,
+    #[command(flatten)]
+    inputs: Inputs,
+    #[command(flatten)]
+    grouping: Grouping,
+    #[command(flatten)]
+    show: Show,
+}
+
+const EXAMPLES: &str = "\
+Examples:
+  vramscope at 12000 snapshot.pickle
+  vramscope at oom snapshot.pickle --group-by module
+  vramscope at 'train_step[-1]:peak' rank*.pickle --json
+  vramscope at 2.5s snapshot.pickle --limit 5";
+
+const SEGMENT_COLUMNS: [Column; 9] = [
+    sum("reserved_bytes", "reserved"),
+    sum("allocated_bytes", "in use"),
+    sum("pending_bytes", "pending"),
+    sum("free_bytes", "free"),
+    column("largest_free_bytes", "largest free"),
+    sum("rounding_bytes", "rounding"),
+    sum("segments", "segments"),
+    sum("empty_segments", "empty"),
+    column("kind", ""),
+];
+
+const AROUND_COLUMNS: [Column; 4] = [
+    column("from_moment", "from event"),
+    column("to_moment", "to event"),
+    column("kind", "kind"),
+    column("name", ""),
+];
 
 /// Runs the command.
 ///
 /// # Errors
-/// When it fails.
-pub(crate) fn run(_options: &Options) -> Result<(), Failure> {
-    Err(Failure::Usage("at is not built yet".to_owned()))
+/// When a file cannot be read or has no such moment, or the result cannot be written.
+pub(crate) fn run(options: &Options) -> Result<(), Failure> {
+    options.inputs.come_after("at", &options.moment)?;
+    ask(options, &options.inputs, options.show)
+}
+
+impl Question for Options {
+    const COMMAND: &'static str = "at";
+
+    fn parts(&self, subject: &Subject) -> Result<Vec<Part>, Failure> {
+        subject.each_device(|device| {
+            let moment = device.moment(&self.moment)?;
+            let mut part = Part::of(&device.subject.name, device.index());
+            moment_facts(&mut part, device, moment, ["moment", "time_us"]);
+            event_facts(&mut part, device, moment);
+            state(&mut part, device, self.grouping, moment);
+            around_table(&mut part, device, moment);
+            Ok(part)
+        })
+    }
+}
+
+/// The event that leads to the moment.
+fn event_facts(part: &mut Part, device: &Device<'_>, moment: u32) {
+    let subject = device.subject;
+    let Some(number) = moment.checked_sub(1) else {
+        return;
+    };
+    let window = number..moment;
+    let rows = event_rows(&subject.snapshot, device.history, &subject.sites, window);
+    let Some(row) = rows.first() else {
+        return;
+    };
+    part.fact_with(
+        "event_action",
+        "event",
+        Cell::Text(row.word.clone()),
+        what_it_is(row),
+    );
+    part.fact("event_bytes", "size", Cell::Bytes(row.bytes));
+    part.fact(
+        "event_address",
+        "address",
+        Cell::or_none(row.address, Cell::Address),
+    );
+    let name = Some(row.name.clone()).filter(|name| !name.is_empty());
+    part.fact(
+        "event_allocation",
+        "allocation",
+        Cell::or_none(name, Cell::Text),
+    );
+    part.fact(
+        "event_device_free_bytes",
+        "free on the GPU",
+        Cell::or_none(row.device_free_bytes, Cell::Bytes),
+    );
+    let place = subject
+        .streams
+        .iter()
+        .position(|&stream| stream == row.stream);
+    let stream = place.and_then(|place| stream_labels(&subject.streams).into_iter().nth(place));
+    part.fact("event_stream", "stream", Cell::or_none(stream, Cell::Text));
+    let site = subject.sites.get(row.site).label.clone();
+    part.fact("event_call_site", "call site", Cell::Text(site));
+    let changes = [row.active_change_bytes, row.reserved_change_bytes];
+    let [active, reserved] = changes.map(Cell::BytesChange);
+    part.fact("active_change_bytes", "", active);
+    part.fact("reserved_change_bytes", "", reserved);
+}
+
+fn what_it_is(row: &EventRow) -> &'static str {
+    match row.action {
+        Action::Alloc => "a block was handed out",
+        Action::FreeRequested => "the program gave it up; other streams may still use it",
+        Action::FreeCompleted => "the block is free",
+        Action::SegmentAlloc => "memory came from CUDA",
+        Action::SegmentFree => "memory went back to CUDA",
+        Action::SegmentMap => "an expandable segment grew",
+        Action::SegmentUnmap => "an expandable segment shrank",
+        Action::Snapshot => "a snapshot was taken",
+        Action::Oom => "a request failed",
+        _ => "",
+    }
+}
+
+/// What a moment's event changed, in words; nothing if it did not.
+fn change(moment: u32, bytes: impl Fn(u32) -> Option<u64>) -> String {
+    let before = moment.checked_sub(1).and_then(&bytes);
+    match before.zip(bytes(moment)) {
+        Some((before, after)) if before != after => {
+            format!("{} by this event", display::bytes_change(before, after))
+        }
+        _ => String::new(),
+    }
+}
+
+/// What is live, and where what is reserved is.
+fn state(part: &mut Part, device: &Device<'_>, grouping: Grouping, moment: u32) {
+    let history = device.history;
+    let recording = device.recording();
+    let state = device.allocator().state_at(recording, moment);
+    let gap = gap(&state, None);
+    let segments = SegmentsKnown::of(recording, &[gap]);
+    let are_known = matches!(segments, SegmentsKnown::Real | SegmentsKnown::Doubtful);
+    let active = |moment: u32| history.active_bytes.get(moment as usize).copied();
+    let reserved = |moment: u32| Some(history.reserved_bytes(moment)).filter(|_| are_known);
+    part.fact_with(
+        "active_bytes",
+        "active",
+        Cell::or_none(active(moment), Cell::Bytes),
+        change(moment, active),
+    );
+    part.fact_with(
+        "reserved_bytes",
+        "reserved",
+        Cell::or_none(reserved(moment), Cell::Bytes),
+        change(moment, reserved),
+    );
+    let known = |bytes: u64| Cell::or_none(are_known.then_some(bytes), Cell::Bytes);
+    let pending = state.total.pending_bytes;
+    let pending = Some(pending).filter(|&bytes| are_known && bytes > 0);
+    part.fact_with(
+        "pending_bytes",
+        "pending",
+        Cell::or_none(pending, Cell::Bytes),
+        "freed, but other streams may still use it",
+    );
+    part.fact(
+        "free_bytes",
+        "free in segments",
+        known(state.total.free_bytes),
+    );
+    part.fact_with(
+        "largest_free_bytes",
+        "largest free",
+        known(gap.largest_free_anywhere_bytes),
+        "a larger request needs new memory from CUDA",
+    );
+    live_table(part, device, grouping, moment);
+    if are_known {
+        let streams = &device.subject.streams;
+        let rows = segment_kinds(&state);
+        let rows = rows.iter().map(|kind| segment_row(kind, streams));
+        part.table("segments", "Segments", &SEGMENT_COLUMNS, rows.collect());
+    }
+    part.notes.extend(segments.remark().map(str::to_owned));
+}
+
+fn segment_row(kind: &SegmentKind, streams: &[i64]) -> Vec<Cell> {
+    let sums = &kind.sums;
+    let pool = kind.pool.unwrap_or_default().to_string();
+    let place = streams.iter().position(|&stream| stream == kind.stream);
+    let stream = place.and_then(|place| stream_labels(streams).into_iter().nth(place));
+    let stream = stream.unwrap_or_else(|| display::address(kind.stream.cast_unsigned()));
+    let size = match kind.size_class {
+        Some(SizeClass::Small) => Some("small (requests up to 1 MiB)"),
+        Some(SizeClass::Large) => Some("large"),
+        None => None,
+    };
+    let mut words = vec![pool, stream];
+    words.extend(size.map(str::to_owned));
+    words.extend(kind.is_expandable.then(|| "expandable".to_owned()));
+    vec![
+        Cell::Bytes(sums.reserved_bytes),
+        Cell::Bytes(sums.allocated_bytes),
+        Cell::Bytes(sums.pending_bytes),
+        Cell::Bytes(sums.free_bytes),
+        Cell::Bytes(sums.largest_free_bytes),
+        Cell::Bytes(sums.rounding_bytes()),
+        Cell::Number(sums.segments),
+        Cell::Number(sums.empty_segments),
+        Cell::Text(words.join(", ")),
+    ]
+}
+
+/// What the program said it was doing.
+fn around_table(part: &mut Part, device: &Device<'_>, moment: u32) {
+    let strings = &device.subject.snapshot.strings;
+    let rows = device.lanes().around(moment).map(|(kind, range)| {
+        let kind = match kind {
+            LaneKind::Annotations => "annotation",
+            LaneKind::Internal => "by torch",
+            LaneKind::UserMetadata => "metadata",
+            LaneKind::CompileContext => "torch.compile",
+        };
+        vec![
+            Cell::Number(range.from.into()),
+            Cell::Number(range.to.into()),
+            Cell::Text(kind.to_owned()),
+            Cell::Text(strings.get(range.name).to_owned()),
+        ]
+    });
+    part.table(
+        "around",
+        "In the middle of",
+        &AROUND_COLUMNS,
+        rows.collect(),
+    );
 }

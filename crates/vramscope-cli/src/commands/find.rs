@@ -1,17 +1,313 @@
-//! `vramscope find`.
+//! `vramscope find`: the allocations that a filter means, in the page's filter language.
 
-use clap::Args;
+use std::fmt::Write;
 
+use clap::{Args, ValueEnum};
+use vramscope_core::analysis::allocations::{AllocationRow, Column as By, rows, sorted};
+use vramscope_core::analysis::call_sites;
+use vramscope_core::analysis::filter::{
+    self, Filter, FilterError, FilterIndex, Matches, keys, matches, totals,
+};
+use vramscope_core::analysis::frames::Location;
+use vramscope_core::analysis::grouping::totals_of;
+use vramscope_core::ids::AllocationId;
+use vramscope_core::units::Count;
+use vramscope_view::display;
+
+use crate::arguments::{GroupWord, Grouping, Inputs, Show};
 use crate::failure::Failure;
+use crate::inputs::{Question, ask};
+use crate::report::{Cell, Column, Part, Rest, column, detail, rows_shown, sum};
+use crate::subject::{Device, Subject};
 
-/// find
+/// List the allocations that a filter means, e.g. 'frame:attention size>100MiB live@peak'
+///
+/// The filter is that of the page's search box. Terms are joined by blanks (all of them), | (either) and
+/// ! (not), and grouped by ( ). `vramscope find --help` lists them.
 #[derive(Args)]
-pub(crate) struct Options {}
+#[command(after_help = EXAMPLES, after_long_help = format!("{}\n{EXAMPLES}", language()))]
+pub(crate) struct Options {
+    /// Which allocations; '' means all
+    #[arg(value_name = "FILTER")]
+    filter: String,
+    #[command(flatten)]
+    inputs: Inputs,
+    /// What the list is sorted by
+    #[arg(
+        long,
+        value_enum,
+        default_value_t,
+        value_name = "COLUMN",
+        conflicts_with = "group_by"
+    )]
+    sort: Sort,
+    /// Print each one's stack, from the innermost frame outwards
+    #[arg(long, conflicts_with = "group_by")]
+    stack: bool,
+    /// The moment that the filter calls cursor
+    #[arg(long, value_name = "MOMENT")]
+    cursor: Option<String>,
+    /// The range that the filter calls range
+    #[arg(long, value_name = "A..B")]
+    range: Option<String>,
+    /// List groups of allocations instead of each one
+    #[arg(long, value_enum, value_name = "WHAT")]
+    group_by: Option<GroupWord>,
+    /// Frames per group: 1 = the place, 2 = the place and its caller, ...
+    #[arg(long, value_name = "N", default_value_t = 1, requires = "group_by", value_parser = clap::value_parser!(u8).range(1..))]
+    depth: u8,
+    #[command(flatten)]
+    show: Show,
+}
+
+const EXAMPLES: &str = "\
+Examples:
+  vramscope find 'frame:attention size>100MiB live@peak' snapshot.pickle
+  vramscope find 'live !before' snapshot.pickle --stack --limit 3
+  vramscope find 'lifetime>1s | pool:private' snapshot.pickle --group-by function
+  vramscope find 'live@cursor' --cursor 'train_step[2]:peak' snapshot.pickle --csv";
+
+#[derive(Clone, Copy, Default, ValueEnum)]
+enum Sort {
+    /// The largest first
+    #[default]
+    Bytes,
+    /// The earliest made first
+    Born,
+    /// The earliest freed first
+    Died,
+    /// The longest lived first
+    Lifetime,
+}
+
+const GROUP_COLUMNS: [Column; 4] = [
+    sum("bytes", "bytes"),
+    sum("allocations", "allocations"),
+    column("largest_bytes", "largest"),
+    column("group", ""),
+];
+
+/// The columns of a list. Text has room for one length of life, and for the stack or the call site.
+fn columns(has_times: bool, has_stacks: bool) -> Vec<Column> {
+    let text_or_detail = |is_text: bool, key, header| match is_text {
+        true => column(key, header),
+        false => detail(key),
+    };
+    let mut columns = vec![
+        sum("bytes", "bytes"),
+        column("born_moment", "born"),
+        column("died_moment", "died"),
+        column("lifetime_us", "lived"),
+        text_or_detail(!has_times, "lifetime_events", "lived (ev)"),
+        detail("lifetime_is_lower_bound"),
+        column("allocation", "allocation"),
+        column("stream", "stream"),
+        column("pool", "pool"),
+        column("category", "category"),
+        column("metadata", "metadata"),
+        text_or_detail(!has_stacks, "call_site", "call site"),
+    ];
+    columns.extend(has_stacks.then(|| column("stack", "stack")));
+    columns
+}
+
+/// The filter's language, from its own lists.
+fn language() -> String {
+    let mut text = "Terms:\n  word, \"two words\"          in the call site, the stack, or any text attached to it\n".to_owned();
+    let terms = keys::all().map(|key| (key.example, key.help));
+    let flags = keys::FLAGS.iter().map(|flag| (flag.name, flag.help));
+    for (term, help) in terms.chain(flags) {
+        text.push_str(&format!("  {term:26} {help}\n"));
+    }
+    text
+}
 
 /// Runs the command.
 ///
 /// # Errors
-/// When it fails.
-pub(crate) fn run(_options: &Options) -> Result<(), Failure> {
-    Err(Failure::Usage("find is not built yet".to_owned()))
+/// When the filter is none, a file cannot be read, or the result cannot be written.
+pub(crate) fn run(options: &Options) -> Result<(), Failure> {
+    options.inputs.come_after("find", &options.filter)?;
+    let filter = Filter::parse(&options.filter);
+    let filter = filter.map_err(|error| Failure::Usage(at_fault(&options.filter, &error)))?;
+    ask(&Search { options, filter }, &options.inputs, options.show)
+}
+
+/// The filter with carets below what is wrong in it.
+fn at_fault(text: &str, error: &FilterError) -> String {
+    let width = |text: Option<&str>| text.map_or(0, |text| text.chars().count());
+    let (before, wrong) = (text.get(..error.span.start), text.get(error.span.clone()));
+    let (indent, carets) = (" ".repeat(width(before)), "^".repeat(width(wrong).max(1)));
+    // A line break in the text would part the carets from what they point at.
+    let text = text.replace(['\n', '\t'], " ");
+    format!(
+        "the filter cannot be read: {}\n  {text}\n  {indent}{carets}\n  `vramscope find --help` lists all terms.",
+        error.message
+    )
+}
+
+struct Search<'a> {
+    options: &'a Options,
+    filter: Filter,
+}
+
+impl Question for Search<'_> {
+    const COMMAND: &'static str = "find";
+
+    fn parts(&self, subject: &Subject) -> Result<Vec<Part>, Failure> {
+        subject.each_device(|device| self.part(device))
+    }
+}
+
+impl Search<'_> {
+    fn part(&self, device: &Device<'_>) -> Result<Part, Failure> {
+        let options = self.options;
+        let subject = device.subject;
+        let index = FilterIndex::of(&subject.snapshot, device.history);
+        let cursor = options.cursor.as_deref();
+        let range = options.range.as_deref();
+        let within = filter::Subject {
+            snapshot: &subject.snapshot,
+            history: device.history,
+            index: &index,
+            call_sites: &subject.sites,
+            site_of: device.site_of(),
+            ranges: &subject.ranges,
+            streams: &subject.streams,
+            cursor: cursor.map(|text| device.moment(text)).transpose()?,
+            range: range.map(|text| device.range(text)).transpose()?,
+        };
+        let found = matches(&self.filter, &within);
+        let mut part = Part::of(&subject.name, device.index());
+        self.facts(&mut part, device, &found);
+        match options.group_by {
+            Some(group_by) => {
+                let depth = options.depth;
+                group_table(&mut part, device, Grouping { group_by, depth }, &found);
+            }
+            None => self.table(&mut part, device, &within, &found),
+        }
+        part.notes.extend(found.notes);
+        if self.filter.uses_cursor() && cursor.is_none() {
+            part.notes
+                .push("Where the cursor is says --cursor MOMENT.".to_owned());
+        }
+        if self.filter.uses_range() && range.is_none() {
+            part.notes
+                .push("Which range is meant says --range A..B.".to_owned());
+        }
+        Ok(part)
+    }
+
+    fn facts(&self, part: &mut Part, device: &Device<'_>, found: &Matches) {
+        let history = device.history;
+        let sums = totals(history, Some(&found.set), history.event_count);
+        let all = Count(history.allocations.len() as u64);
+        part.fact_with(
+            "matches",
+            "found",
+            Cell::Number(sums.count),
+            format!("of {all} allocations"),
+        );
+        part.fact("bytes", "together", Cell::Bytes(sums.bytes));
+        part.fact_with(
+            "highest_bytes",
+            "most live at once",
+            Cell::Bytes(sums.highest_bytes),
+            match sums.highest_bytes {
+                0 => String::new(),
+                _ => format!("after event {}", Count(sums.highest_moment.into())),
+            },
+        );
+        part.fact(
+            "peak_bytes",
+            "live at the peak",
+            Cell::Bytes(sums.peak_bytes),
+        );
+        part.fact(
+            "live_bytes",
+            "live at the end",
+            Cell::Bytes(sums.live_bytes),
+        );
+    }
+
+    /// One row per allocation; only those that are shown are made.
+    fn table(
+        &self,
+        part: &mut Part,
+        device: &Device<'_>,
+        within: &filter::Subject<'_>,
+        found: &Matches,
+    ) {
+        let options = self.options;
+        let (by, is_descending) = match options.sort {
+            Sort::Bytes => (By::Size, true),
+            Sort::Born => (By::Born, false),
+            Sort::Died => (By::Died, false),
+            Sort::Lifetime => (By::Lifetime, true),
+        };
+        let all = sorted(within, by).shown(is_descending, Some(&found.set));
+        let (shown, others) = all.split_at(rows_shown(all.len(), options.show));
+        let has_times = !device.history.moment_start_us.is_empty();
+        let columns = columns(has_times, options.stack);
+        let rows = rows(within, shown);
+        let rows = rows.into_iter().map(|row| {
+            let stack = options.stack.then(|| stack(device, row.allocation));
+            let mut cells = cells(row);
+            cells.extend(stack.map(Cell::Lines));
+            cells
+        });
+        part.table("allocations", "", &columns, rows.collect());
+        let Some(table) = part.tables.last_mut().filter(|_| !others.is_empty()) else {
+            return;
+        };
+        let sizes = &device.history.allocations.bytes;
+        let sizes = others.iter().filter_map(|&row| sizes.get(row as usize));
+        let mut sums = vec![Cell::None; columns.len()];
+        sums[0] = Cell::Bytes(sizes.fold(0, |sum: u64, &bytes| sum.saturating_add(bytes)));
+        let rows = others.len();
+        table.unmade = Some(Rest { rows, sums });
+    }
+}
+
+fn cells(row: AllocationRow) -> Vec<Cell> {
+    let span = row.lifetime.us.map(|us| us.max(0).cast_unsigned());
+    vec![
+        Cell::Bytes(row.requested_bytes),
+        Cell::Number(row.born.into()),
+        Cell::or_none(row.died, |died| Cell::Number(died.into())),
+        Cell::or_none(span, Cell::SpanUs),
+        Cell::Number(row.lifetime.events.into()),
+        Cell::Flag(row.lifetime.at_least),
+        Cell::Text(display::allocation_id(row.address, row.version)),
+        Cell::or_none(row.stream, |stream| Cell::Number(stream.into())),
+        Cell::or_none(row.pool, |pool| Cell::Text(pool.to_string())),
+        Cell::or_none(row.category, Cell::Text),
+        Cell::or_none(row.metadata, Cell::Text),
+        Cell::Text(row.site),
+    ]
+}
+
+/// Its frames, innermost first.
+fn stack(device: &Device<'_>, id: AllocationId) -> Vec<String> {
+    let snapshot = &device.subject.snapshot;
+    let (stack, _) = device.history.stack(snapshot, id);
+    let frames = snapshot.stacks.frames(stack);
+    let place = |frame| call_sites::label(&Location::of(snapshot, snapshot.frames.get(frame)));
+    frames.map(place).collect()
+}
+
+fn group_table(part: &mut Part, device: &Device<'_>, grouping: Grouping, found: &Matches) {
+    let groups = device.groups(grouping);
+    let ids = found.set.iter().map(AllocationId::from_index);
+    let rows = totals_of(device.history, &groups, ids);
+    let rows = rows.iter().map(|total| {
+        vec![
+            Cell::Bytes(total.bytes),
+            Cell::Number(total.count),
+            Cell::Bytes(total.largest_bytes),
+            Cell::Text(groups.labels[total.group as usize].clone()),
+        ]
+    });
+    part.table("groups", "", &GROUP_COLUMNS, rows.collect());
 }

@@ -1,17 +1,285 @@
-//! `vramscope leaks`.
+//! `vramscope leaks`: what repetitions of the same work leave behind, or what stays of a range.
 
 use clap::Args;
+use vramscope_core::analysis::group_changes::group_changes;
+use vramscope_core::analysis::leaks::{GroupLeft, Leaks, leaks, whole_repetitions};
+use vramscope_core::analysis::selection::Moments;
+use vramscope_core::units::Count;
 
+use super::range::range_facts;
+use crate::arguments::{Grouping, Inputs, MOMENTS, Show};
 use crate::failure::Failure;
+use crate::inputs::{Question, ask};
+use crate::report::{Cell, Column, Part, column, sum};
+use crate::subject::{Device, Subject};
 
-/// leaks
+/// Tell what repeated steps leave behind: allocated in one and still live after all the others
+///
+/// Steps are found by their annotations (the profiler's steps, `train_step 12`, optimizer steps) or named
+/// with --annotation. What most steps leave adds up and comes first, by the median per step. What the
+/// last step made is not counted: the next one may free it. Without steps, --range tells what was
+/// allocated in a range and is live at its end.
 #[derive(Args)]
-pub(crate) struct Options {}
+#[command(after_help = EXAMPLES, after_long_help = format!("{MOMENTS}\n\n{EXAMPLES}"))]
+pub(crate) struct Options {
+    #[command(flatten)]
+    inputs: Inputs,
+    /// Repetitions: all annotated ranges of this name; `*` in it stands for anything
+    #[arg(long, value_name = "NAME", conflicts_with = "range")]
+    annotation: Option<String>,
+    /// Leave the first N repetitions out: they warm up
+    #[arg(long, value_name = "N", default_value_t = 1, conflicts_with = "range")]
+    skip: usize,
+    /// No repetitions: what was allocated in this range and is live at its end
+    #[arg(long, value_name = "A..B")]
+    range: Option<String>,
+    #[command(flatten)]
+    grouping: Grouping,
+    #[command(flatten)]
+    show: Show,
+}
+
+const EXAMPLES: &str = "\
+Examples:
+  vramscope leaks snapshot.pickle
+  vramscope leaks snapshot.pickle --annotation 'train_step *' --skip 3 --depth 3
+  vramscope leaks snapshot.pickle --range 'epoch[1]:end..epoch[2]:end'";
+
+const LEAK_COLUMNS: [Column; 7] = [
+    column("median_bytes_per_step", "per step"),
+    sum("left_bytes", "in all"),
+    sum("allocations", "allocations"),
+    column("steps", "steps"),
+    column("first_step", "first"),
+    column("last_step", "last"),
+    column("group", ""),
+];
+
+const RETAINED_COLUMNS: [Column; 5] = [
+    sum("retained_bytes", "retained"),
+    sum("retained", "allocations"),
+    sum("allocated_bytes", "allocated"),
+    column("kept_share", "kept"),
+    column("group", ""),
+];
 
 /// Runs the command.
 ///
 /// # Errors
-/// When it fails.
-pub(crate) fn run(_options: &Options) -> Result<(), Failure> {
-    Err(Failure::Usage("leaks is not built yet".to_owned()))
+/// When a file cannot be read, the repetitions are not there or too few, or the result cannot be written.
+pub(crate) fn run(options: &Options) -> Result<(), Failure> {
+    ask(options, &options.inputs, options.show)
+}
+
+/// Steps, in order, that do not overlap.
+struct Repetitions {
+    /// How they are called.
+    name: String,
+    /// Each one's number and moments.
+    steps: Vec<(u64, Moments)>,
+}
+
+impl Question for Options {
+    const COMMAND: &'static str = "leaks";
+
+    fn parts(&self, subject: &Subject) -> Result<Vec<Part>, Failure> {
+        subject.each_device(|device| self.part(device))
+    }
+}
+
+impl Options {
+    fn part(&self, device: &Device<'_>) -> Result<Part, Failure> {
+        if let Some(range) = &self.range {
+            return Ok(self.retained(device, device.range(range)?));
+        }
+        let (found, why) = match &self.annotation {
+            Some(name) => (Some(called(device, name)?), String::new()),
+            None => match steps_of(device) {
+                Some(steps) => (Some(steps), String::new()),
+                None => (None, "no annotation looks like a step".to_owned()),
+            },
+        };
+        let found = found.map(|found| (found.steps.len(), self.without_warm_up(found)));
+        let why = match found {
+            Some((_, repetitions)) if repetitions.steps.len() >= 2 => {
+                return Ok(self.left(device, &repetitions));
+            }
+            Some((whole, repetitions)) => format!(
+                "of {}, {whole} recorded from beginning to end, {} after --skip {}; two are needed",
+                repetitions.name,
+                repetitions.steps.len(),
+                self.skip
+            ),
+            None => why,
+        };
+        if self.annotation.is_some() {
+            return Err(Failure::Input(format!(
+                "{}, device {}: {why}",
+                device.subject.name,
+                device.index()
+            )));
+        }
+        let mut part = self.retained(device, (0, device.history.event_count));
+        part.notes.insert(
+            0,
+            format!(
+                "There are no steps to compare ({why}), so this is all that was allocated during the recording and \
+                 is live at its end. Name repetitions with --annotation, or two moments with --range A..B."
+            ),
+        );
+        Ok(part)
+    }
+
+    fn without_warm_up(&self, mut found: Repetitions) -> Repetitions {
+        found.steps.drain(..self.skip.min(found.steps.len()));
+        found
+    }
+
+    /// What repetitions left.
+    fn left(&self, device: &Device<'_>, repetitions: &Repetitions) -> Part {
+        let groups = device.groups(self.grouping);
+        let moments: Vec<Moments> = repetitions.steps.iter().map(|step| step.1).collect();
+        let found = leaks(device.history, &groups, &moments);
+        let mut part = Part::of(&device.subject.name, device.index());
+        step_facts(&mut part, repetitions, &found, self.skip);
+        let rows = found.groups.iter().map(|group| {
+            let label = groups.labels.get(group.group as usize);
+            row(group, repetitions, label.cloned().unwrap_or_default())
+        });
+        part.table("leaks", "", &LEAK_COLUMNS, rows.collect());
+        let judge = repetitions.steps.last().map_or(0, |step| step.0);
+        if found.groups.is_empty() {
+            part.notes.push(format!(
+                "Nothing that these steps allocated is live at the end of step {judge}."
+            ));
+        } else {
+            part.notes.push(format!(
+                "Live at the end of step {judge}, which need not be a leak: state that is made once (0 B per step) and \
+                 caches look the same."
+            ));
+        }
+        part
+    }
+
+    /// What a range left.
+    fn retained(&self, device: &Device<'_>, range: Moments) -> Part {
+        let groups = device.groups(self.grouping);
+        let changes = group_changes(device.history, &groups, range);
+        let all = changes.total.retained;
+        let mut part = Part::of(&device.subject.name, device.index());
+        range_facts(&mut part, device, range);
+        part.fact_with(
+            "retained_bytes",
+            "retained",
+            Cell::Bytes(all.bytes),
+            format!("{} allocations", Count(all.count)),
+        );
+        let kept = changes
+            .groups
+            .iter()
+            .filter(|group| !group.retained.is_nothing());
+        let rows = kept.map(|group| {
+            let (retained, allocated) = (group.retained, group.allocated.bytes);
+            vec![
+                Cell::Bytes(retained.bytes),
+                Cell::Number(retained.count),
+                Cell::Bytes(allocated),
+                Cell::Share(retained.bytes as f64 / allocated.max(1) as f64),
+                Cell::Text(groups.labels[group.group as usize].clone()),
+            ]
+        });
+        part.table("retained", "", &RETAINED_COLUMNS, rows.collect());
+        part.notes.push(
+            "Live at the end of the range, which need not be a leak: what is needed later looks the same."
+                .to_owned(),
+        );
+        part
+    }
+}
+
+/// The program's own steps.
+fn steps_of(device: &Device<'_>) -> Option<Repetitions> {
+    let steps = device.steps()?;
+    let whole = steps.steps.iter().filter(|step| step.is_whole);
+    Some(Repetitions {
+        name: steps.pattern.clone(),
+        steps: whole.map(|step| (step.number, step.moments)).collect(),
+    })
+}
+
+/// The ranges of a name, numbered from 1 as in `NAME[3]`.
+fn called(device: &Device<'_>, name: &str) -> Result<Repetitions, Failure> {
+    let whole = whole_repetitions(&device.ranges_called(name)?);
+    let steps = (1..).zip(whole.iter().map(|range| range.moments()));
+    Ok(Repetitions {
+        name: name.to_owned(),
+        steps: steps.collect(),
+    })
+}
+
+fn step_facts(part: &mut Part, repetitions: &Repetitions, found: &Leaks, skipped: usize) {
+    let number = |step: Option<&(u64, Moments)>| step.map_or(0, |step| step.0);
+    let (first, judge) = (repetitions.steps.first(), repetitions.steps.last());
+    let count = found.repetitions.len();
+    part.fact(
+        "steps_called",
+        "steps",
+        Cell::Text(repetitions.name.clone()),
+    );
+    part.fact_with(
+        "steps",
+        "counted",
+        Cell::Number(count as u64),
+        format!(
+            "from step {}; {skipped} skipped, and the last is not counted",
+            number(first)
+        ),
+    );
+    part.fact_with(
+        "until_moment",
+        "looked at after event",
+        Cell::Number(found.until.into()),
+        format!("the end of step {}", number(judge)),
+    );
+    part.fact_with(
+        "median_bytes_per_step",
+        "left per step",
+        Cell::Bytes(found.median_bytes),
+        "the median",
+    );
+    let total = found.total();
+    part.fact_with(
+        "left_bytes",
+        "left in all",
+        Cell::Bytes(total.bytes),
+        format!("{} allocations", Count(total.count)),
+    );
+    let outside = Some(found.outside.bytes).filter(|&bytes| bytes > 0);
+    part.fact(
+        "outside_bytes",
+        "left between steps",
+        Cell::or_none(outside, Cell::Bytes),
+    );
+    part.fact_with(
+        "growth_bytes_per_step",
+        "live memory",
+        Cell::BytesChange(found.growth_bytes()),
+        "per step, from the end of the first counted to the end of the last",
+    );
+}
+
+fn row(group: &GroupLeft, repetitions: &Repetitions, label: String) -> Vec<Cell> {
+    let number = |place: usize| {
+        let step = repetitions.steps.get(place);
+        Cell::or_none(step, |step| Cell::Number(step.0))
+    };
+    vec![
+        Cell::Bytes(group.median_bytes),
+        Cell::Bytes(group.left.bytes),
+        Cell::Number(group.left.count),
+        Cell::Number(group.repetitions),
+        number(group.first),
+        number(group.last),
+        Cell::Text(label),
+    ]
 }

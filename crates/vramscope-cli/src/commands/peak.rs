@@ -3,6 +3,8 @@
 use clap::Args;
 use vramscope_core::analysis::grouping::group_totals;
 use vramscope_core::analysis::selection::Selection;
+use vramscope_core::units::Count;
+use vramscope_view::display;
 
 use crate::arguments::{Grouping, Inputs, Show};
 use crate::failure::Failure;
@@ -57,9 +59,7 @@ fn part(device: &Device<'_>, grouping: Grouping) -> Part {
         .unwrap_or(0);
     let mut part = Part::of(&device.subject.name, device.index());
     part.fact("peak_bytes", "peak", Cell::Bytes(active_bytes));
-    part.fact("peak_moment", "after event", Cell::Number(moment.into()));
-    let time = history.moment_start_us.get(moment as usize).copied();
-    part.fact("peak_time_us", "at", Cell::or_none(time, Cell::TimeUs));
+    moment_facts(&mut part, device, moment, ["peak_moment", "peak_time_us"]);
     part.fact(
         "reserved_bytes",
         "reserved then",
@@ -67,6 +67,28 @@ fn part(device: &Device<'_>, grouping: Grouping) -> Part {
     );
     live_table(&mut part, device, grouping, moment);
     part
+}
+
+/// Which moment it is, and when that was, under these keys.
+pub(super) fn moment_facts(
+    part: &mut Part,
+    device: &Device<'_>,
+    moment: u32,
+    [moment_key, time_key]: [&'static str; 2],
+) {
+    let events = Count(device.history.event_count.into());
+    part.fact_with(
+        moment_key,
+        "after event",
+        Cell::Number(moment.into()),
+        format!("of {events}"),
+    );
+    let time = device.time(moment);
+    let since = time.map_or(String::new(), |(_, since)| {
+        format!("{} after the first event", display::duration(since))
+    });
+    let at = Cell::or_none(time, |(at, _)| Cell::TimeUs(at));
+    part.fact_with(time_key, "at (UTC)", at, since);
 }
 
 /// What is live at a moment, by group.

@@ -1,17 +1,136 @@
-//! `vramscope range`.
+//! `vramscope range`: what was allocated, freed and retained between two moments.
 
 use clap::Args;
+use vramscope_core::analysis::group_changes::{GroupChange, group_changes};
+use vramscope_core::units::Count;
+use vramscope_view::display;
 
+use crate::arguments::{Grouping, Inputs, MOMENTS, Show};
 use crate::failure::Failure;
+use crate::inputs::{Question, ask};
+use crate::report::{Cell, Column, Part, column, sum};
+use crate::subject::{Device, Subject};
 
-/// range
+/// Tell what was allocated, freed and retained between two moments, by call site
+///
+/// Retained is what was allocated in between and is still live at the second moment. What was live
+/// before, more what was allocated, less what was freed, is live after.
 #[derive(Args)]
-pub(crate) struct Options {}
+#[command(after_help = EXAMPLES, after_long_help = format!("{MOMENTS}\n\n{EXAMPLES}"))]
+pub(crate) struct Options {
+    /// The range: A..B, an annotation's name, or all
+    #[arg(value_name = "A..B")]
+    range: String,
+    #[command(flatten)]
+    inputs: Inputs,
+    #[command(flatten)]
+    grouping: Grouping,
+    #[command(flatten)]
+    show: Show,
+}
+
+const EXAMPLES: &str = "\
+Examples:
+  vramscope range 1000..peak snapshot.pickle
+  vramscope range 'train_step[3]' snapshot.pickle --group-by function
+  vramscope range 2s..2.5s snapshot.pickle --json";
+
+const COLUMNS: [Column; 6] = [
+    sum("retained_bytes", "retained"),
+    sum("allocated_bytes", "allocated"),
+    sum("freed_bytes", "freed"),
+    sum("net_bytes", "net"),
+    sum("allocations", "allocations"),
+    column("group", ""),
+];
 
 /// Runs the command.
 ///
 /// # Errors
-/// When it fails.
-pub(crate) fn run(_options: &Options) -> Result<(), Failure> {
-    Err(Failure::Usage("range is not built yet".to_owned()))
+/// When a file cannot be read or has no such range, or the result cannot be written.
+pub(crate) fn run(options: &Options) -> Result<(), Failure> {
+    options.inputs.come_after("range", &options.range)?;
+    ask(options, &options.inputs, options.show)
+}
+
+impl Question for Options {
+    const COMMAND: &'static str = "range";
+
+    fn parts(&self, subject: &Subject) -> Result<Vec<Part>, Failure> {
+        subject.each_device(|device| self.part(device))
+    }
+}
+
+impl Options {
+    fn part(&self, device: &Device<'_>) -> Result<Part, Failure> {
+        let range = device.range(&self.range)?;
+        let totals = device.sums().totals(device.history, range);
+        let groups = device.groups(self.grouping);
+        let changes = group_changes(device.history, &groups, range);
+        let all = changes.total;
+        let mut part = Part::of(&device.subject.name, device.index());
+        range_facts(&mut part, device, range);
+        part.fact(
+            "before_bytes",
+            "live before",
+            Cell::Bytes(totals.before_bytes),
+        );
+        let count = |count: u64| format!("{} allocations", Count(count));
+        for (key, label, amount) in [
+            ("allocated_bytes", "allocated", all.allocated),
+            ("freed_bytes", "freed", all.freed),
+            ("retained_bytes", "retained", all.retained),
+        ] {
+            part.fact_with(key, label, Cell::Bytes(amount.bytes), count(amount.count));
+        }
+        part.fact_with(
+            "after_bytes",
+            "live after",
+            Cell::Bytes(totals.after_bytes),
+            display::bytes_change(totals.before_bytes, totals.after_bytes),
+        );
+        part.fact_with(
+            "peak_bytes",
+            "peak in between",
+            Cell::Bytes(totals.peak_bytes),
+            format!("after event {}", Count(totals.peak_moment.into())),
+        );
+        let rows = changes.groups.iter().map(|change| {
+            let label = groups.labels[change.group as usize].clone();
+            row(change, label)
+        });
+        part.table("groups", "", &COLUMNS, rows.collect());
+        if changes.groups.is_empty() {
+            part.notes
+                .push("Nothing was allocated or freed in between.".to_owned());
+        }
+        Ok(part)
+    }
+}
+
+/// Which range it is.
+pub(super) fn range_facts(part: &mut Part, device: &Device<'_>, (from, to): (u32, u32)) {
+    // An event's number is the moment after it.
+    part.fact("from_moment", "from event", Cell::Number(from.into()));
+    let events = device.history.event_count;
+    part.fact_with(
+        "to_moment",
+        "to event",
+        Cell::Number(to.into()),
+        format!("of {}", Count(events.into())),
+    );
+    let span = device.time(from).zip(device.time(to));
+    let span = span.map(|((from, _), (to, _))| to.saturating_sub(from).max(0).cast_unsigned());
+    part.fact("span_us", "lasting", Cell::or_none(span, Cell::SpanUs));
+}
+
+fn row(change: &GroupChange, label: String) -> Vec<Cell> {
+    vec![
+        Cell::Bytes(change.retained.bytes),
+        Cell::Bytes(change.allocated.bytes),
+        Cell::Bytes(change.freed.bytes),
+        Cell::BytesChange(change.net_bytes()),
+        Cell::Number(change.allocated.count),
+        Cell::Text(label),
+    ]
 }

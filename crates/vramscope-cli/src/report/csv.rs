@@ -20,7 +20,7 @@ pub(super) fn render(parts: &[Part], show: Show) -> Result<String, Failure> {
                 let device = part
                     .device
                     .map_or(String::new(), |device| device.to_string());
-                for row in cut(table, show.limit).0 {
+                for row in cut(table, show).0 {
                     let cells = row.iter().map(value);
                     let place = [part.file.clone(), device.clone()];
                     writer
@@ -38,12 +38,13 @@ fn value(cell: &Cell) -> String {
     match cell {
         Cell::None => String::new(),
         Cell::Text(text) => text.clone(),
+        Cell::Lines(lines) => lines.join("\n"),
         Cell::Bytes(number) | Cell::Number(number) | Cell::SpanUs(number) => number.to_string(),
         Cell::Address(address) => format!("{address:#x}"),
         Cell::BytesChange(number) | Cell::NumberChange(number) | Cell::TimeUs(number) => {
             number.to_string()
         }
-        Cell::ByteUs(product) => product.to_string(),
+        Cell::ByteUs(product) | Cell::ByteEvents(product) => product.to_string(),
         Cell::Share(share) | Cell::ShareChange(share) => share.to_string(),
         Cell::Flag(flag) => flag.to_string(),
     }

@@ -3,7 +3,7 @@
 
 use serde_json::{Map, Value, json};
 
-use super::{Cell, Column, Part, SCHEMA, Table, cut};
+use super::{Cell, Column, Part, Rest, SCHEMA, Table, cut};
 use crate::arguments::Show;
 use crate::failure::Failure;
 
@@ -31,14 +31,11 @@ pub(super) fn part_value(part: &Part, show: Show) -> Value {
         object.insert(fact.key.to_owned(), value(&fact.cell));
     }
     for table in &part.tables {
-        let (rows, others) = cut(table, show.limit);
+        let (rows, others) = cut(table, show);
         let rows: Vec<_> = rows.iter().map(|row| row_value(table, row)).collect();
         object.insert(table.key.to_owned(), Value::Array(rows));
-        if let Some(sums) = others {
-            object.insert(
-                format!("{}_left_out", table.key),
-                left_out(table, show, &sums),
-            );
+        if let Some(rest) = others {
+            object.insert(format!("{}_left_out", table.key), left_out(table, &rest));
         }
     }
     if !part.notes.is_empty() {
@@ -54,12 +51,11 @@ fn row_value(table: &Table, row: &[Cell]) -> Value {
 }
 
 /// How many rows `--limit` leaves out, and what they come to.
-fn left_out(table: &Table, show: Show, sums: &[Cell]) -> Value {
-    let rows = table.rows.len() - show.limit.unwrap_or(0).min(table.rows.len());
+fn left_out(table: &Table, rest: &Rest) -> Value {
     let summed = |(column, _): &(&Column, &Cell)| column.sums;
-    let pairs = table.columns.iter().zip(sums).filter(summed);
+    let pairs = table.columns.iter().zip(&rest.sums).filter(summed);
     let pairs = pairs.map(|(column, cell)| (column.key.to_owned(), value(cell)));
-    let mut object = Map::from_iter([("rows".to_owned(), json!(rows))]);
+    let mut object = Map::from_iter([("rows".to_owned(), json!(rest.rows))]);
     object.extend(pairs);
     Value::Object(object)
 }
@@ -68,13 +64,14 @@ fn value(cell: &Cell) -> Value {
     match cell {
         Cell::None => Value::Null,
         Cell::Text(text) => json!(text),
+        Cell::Lines(lines) => json!(lines),
         Cell::Bytes(number) | Cell::Number(number) | Cell::SpanUs(number) => json!(number),
         Cell::Address(address) => json!(address),
         Cell::BytesChange(number) | Cell::NumberChange(number) | Cell::TimeUs(number) => {
             json!(number)
         }
         // Beyond 64 bits JSON has no integers that everyone reads.
-        Cell::ByteUs(product) => u64::try_from(*product)
+        Cell::ByteUs(product) | Cell::ByteEvents(product) => u64::try_from(*product)
             .map_or_else(|_large| json!(*product as f64), |small| json!(small)),
         Cell::Share(share) | Cell::ShareChange(share) => json!(share),
         Cell::Flag(flag) => json!(flag),

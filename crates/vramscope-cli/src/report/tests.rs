@@ -40,7 +40,7 @@ fn answer() -> Vec<Part> {
 
 #[test]
 fn as_text() {
-    let text = text::render(&answer(), PLAIN);
+    let text = text::render(&answer(), PLAIN, None);
     assert_snapshot!(anstream::adapter::strip_str(&text).to_string());
 }
 
@@ -56,4 +56,20 @@ fn as_json() {
 #[test]
 fn as_csv() {
     assert_snapshot!(csv::render(&answer(), PLAIN).unwrap());
+}
+
+#[test]
+fn in_a_narrow_terminal_only_the_labels_wrap() {
+    let mut parts = answer();
+    let labels = [
+        "transformer_engine/pytorch/module/layernorm_mlp.py:1234 forward",
+        "a.py:1 forward < b.py:22 backward < c.py:333 step < d.py:4444 main",
+    ];
+    for (row, label) in parts[0].tables[0].rows.iter_mut().zip(labels) {
+        row[2] = Cell::Text(label.to_owned());
+    }
+    let text = text::render(&parts, PLAIN, Some(60));
+    let text = anstream::adapter::strip_str(&text).to_string();
+    assert!(text.lines().skip(4).all(|line| line.chars().count() <= 60));
+    assert_snapshot!(text);
 }

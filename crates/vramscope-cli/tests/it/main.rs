@@ -1,12 +1,18 @@
 //! The program as its users run it: what it prints, where, and with which exit code.
 #![expect(clippy::unwrap_used, reason = "a test may fail by panicking")]
 
+mod at;
+mod find;
 mod help;
 mod info;
+mod leaks;
 mod peak;
 mod plot;
 mod program;
+mod questions_real;
+mod range;
 mod ranks;
 mod refused;
 mod set_up;
+mod top;
 mod view;

@@ -10,6 +10,7 @@
 
 mod check;
 mod index;
+mod kinds;
 mod sizes;
 mod stepper;
 
@@ -17,6 +18,7 @@ use serde::{Deserialize, Serialize};
 
 pub use self::check::{FinalCheck, check_final};
 pub use self::index::AllocatorIndex;
+pub use self::kinds::{SegmentKind, segment_kinds};
 pub use self::sizes::{BlockSizes, Rounding, SizeCheck, SizeSource};
 pub use self::stepper::Stepper;
 use super::history::History;

@@ -129,13 +129,23 @@ pub fn group_totals(
     column: &GroupColumn,
     selection: Selection,
 ) -> Vec<GroupTotal> {
+    totals_of(history, column, selection.allocations(history))
+}
+
+/// These allocations by group, most bytes first; of equal ones in the order of groups.
+#[must_use]
+pub fn totals_of(
+    history: &History,
+    column: &GroupColumn,
+    allocations: impl IntoIterator<Item = AllocationId>,
+) -> Vec<GroupTotal> {
     let mut totals: Vec<GroupTotal> = (0..column.labels.len() as u32)
         .map(|group| GroupTotal {
             group,
             ..GroupTotal::default()
         })
         .collect();
-    for id in selection.allocations(history) {
+    for id in allocations {
         let bytes = history.allocations.bytes[id.index()];
         let group = column.of.get(id.index()).map(|&group| group as usize);
         if let Some(total) = group.and_then(|group| totals.get_mut(group)) {

@@ -137,6 +137,16 @@ impl Lanes {
         self.lanes.iter().find(|lane| lane.kind == kind)
     }
 
+    /// The ranges in which the event lies that leads to a moment, the outermost of each lane first.
+    pub fn around<'a>(&'a self, moment: u32) -> impl Iterator<Item = (LaneKind, &'a LaneRange)> {
+        let of_lane = |lane: &'a Lane| {
+            let ranges = lane.rows.iter().flatten();
+            ranges.map(|range| (lane.kind, range))
+        };
+        let ranges = self.lanes.iter().flat_map(of_lane);
+        ranges.filter(move |(_, range)| range.from < moment && moment <= range.to)
+    }
+
     /// The annotations in order of their start, the user's and torch's own; counts the others.
     fn placed_annotations(
         &mut self,

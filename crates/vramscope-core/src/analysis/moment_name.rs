@@ -118,6 +118,20 @@ pub fn range(text: &str, clock: Clock<'_>) -> Result<Moments, MomentError> {
     Ok((from, to))
 }
 
+/// All annotated ranges of a name, by their beginning.
+///
+/// # Errors
+/// When there is none, or the text names one of them, or a moment of one.
+pub fn ranges(text: &str, clock: Clock<'_>) -> Result<Vec<LaneRange>, MomentError> {
+    let name = Named::parse(text.trim())?;
+    if name.edge.is_some() || name.place.is_some() {
+        return Err(MomentError::usage(format!(
+            "{text} is one of several: write the name alone, `*` in it for anything"
+        )));
+    }
+    name.ranges(clock)
+}
+
 /// Which moment of an annotated range.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Edge {
@@ -246,26 +260,36 @@ impl<'a> Named<'a> {
     }
 
     fn range(&self, clock: Clock<'_>) -> Result<LaneRange, MomentError> {
+        let ranges = self.ranges(clock)?;
+        self.pick(&ranges).copied().ok_or_else(|| {
+            MomentError::missing(format!(
+                "{} annotations are called {}, there is no number {}",
+                ranges.len(),
+                self.text,
+                self.place.unwrap_or(1)
+            ))
+        })
+    }
+
+    /// All that are called so, by their beginning, the longer first; at least one.
+    fn ranges(&self, clock: Clock<'_>) -> Result<Vec<LaneRange>, MomentError> {
+        let text = self.text;
         let pattern = Pattern {
-            text: self.text.to_owned(),
+            text: text.to_owned(),
             is_literal: self.is_literal,
             is_whole: true,
         };
         let mut ranges = ranges_named(&pattern, clock);
         ranges.sort_by_key(|range| (range.from, std::cmp::Reverse(range.to)));
-        self.pick(&ranges).copied().ok_or_else(|| {
-            let text = self.text;
-            MomentError::missing(match (ranges.len(), all(clock).next()) {
-                (0, None) => format!("{text} is no moment, and this recording has no annotations"),
-                (0, Some(_)) => {
+        if ranges.is_empty() {
+            return Err(MomentError::missing(match all(clock).next() {
+                None => format!("{text} is no moment, and this recording has no annotations"),
+                Some(_) => {
                     format!("no annotation is called {text}; `vramscope annotations` lists them")
                 }
-                (number, _) => format!(
-                    "{number} annotations are called {text}, there is no number {}",
-                    self.place.unwrap_or(1)
-                ),
-            })
-        })
+            }));
+        }
+        Ok(ranges)
     }
 }
 

@@ -43,7 +43,26 @@ pub enum SegmentsKnown {
 }
 
 impl SegmentsKnown {
-    fn of(recording: Recording<'_>, gaps: &[Gap]) -> Self {
+    /// Why what is told of segments is doubtful or missing, as a sentence.
+    #[must_use]
+    pub fn remark(self) -> Option<&'static str> {
+        match self {
+            Self::Real => None,
+            Self::Doubtful => Some(
+                "The segments of this file account for too little of what is live: read this with care.",
+            ),
+            Self::MadeUp => Some(
+                "_profile_to_snapshot makes up one segment that spans all addresses: what was really reserved is not known.",
+            ),
+            Self::None => {
+                Some("The file lists no segments: what was reserved from CUDA is not known.")
+            }
+        }
+    }
+
+    /// As the producer says, and as the segments at some moments suggest.
+    #[must_use]
+    pub fn of(recording: Recording<'_>, gaps: &[Gap]) -> Self {
         if recording
             .snapshot
             .producer

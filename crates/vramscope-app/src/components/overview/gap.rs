@@ -19,7 +19,7 @@ pub(super) struct GapSectionProps {
 #[component]
 pub(super) fn GapSection(props: &GapSectionProps) -> Html {
     let commands = use_commands();
-    let remark = words::segments(props.segments);
+    let remark = props.segments.remark();
     html! {
         <section class="gap">
             <h3>{ "Where reserved memory is" }</h3>

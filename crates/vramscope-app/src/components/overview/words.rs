@@ -2,7 +2,7 @@
 
 use vramscope_core::analysis::findings::{EvidenceView, Severity};
 use vramscope_core::analysis::lanes::StepsBy;
-use vramscope_core::analysis::overview::{Occasion, SegmentsKnown};
+use vramscope_core::analysis::overview::Occasion;
 use vramscope_view::display;
 
 use crate::protocol::views::overview::{Bar, PartKind};
@@ -78,22 +78,6 @@ pub(super) fn place(moment: u32, since_start_us: Option<i64>) -> String {
     match since_start_us {
         Some(us) => format!("{event} · {}", display::offset(us)),
         None => event,
-    }
-}
-
-/// Why there is no bar of reserved memory, or why it is doubtful.
-pub(super) fn segments(known: SegmentsKnown) -> Option<&'static str> {
-    match known {
-        SegmentsKnown::Real => None,
-        SegmentsKnown::Doubtful => Some(
-            "The segments of this file account for too little of what is live: read this with care.",
-        ),
-        SegmentsKnown::MadeUp => Some(
-            "_profile_to_snapshot makes up one segment that spans all addresses: what was really reserved is not known.",
-        ),
-        SegmentsKnown::None => {
-            Some("The file lists no segments: what was reserved from CUDA is not known.")
-        }
     }
 }
 
