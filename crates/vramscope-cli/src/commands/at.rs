@@ -206,7 +206,9 @@ fn state(part: &mut Part, device: &Device<'_>, grouping: Grouping, moment: u32) 
         let rows = rows.iter().map(|kind| segment_row(kind, streams));
         part.table("segments", "Segments", &SEGMENT_COLUMNS, rows.collect());
     }
-    part.notes.extend(segments.remark().map(str::to_owned));
+    if !history.allocations.is_empty() {
+        part.notes.extend(segments.remark().map(str::to_owned));
+    }
 }
 
 fn segment_row(kind: &SegmentKind, streams: &[i64]) -> Vec<Cell> {
@@ -216,7 +218,7 @@ fn segment_row(kind: &SegmentKind, streams: &[i64]) -> Vec<Cell> {
     let stream = place.and_then(|place| stream_labels(streams).into_iter().nth(place));
     let stream = stream.unwrap_or_else(|| display::address(kind.stream.cast_unsigned()));
     let size = match kind.size_class {
-        Some(SizeClass::Small) => Some("small (requests up to 1 MiB)"),
+        Some(SizeClass::Small) => Some("small"),
         Some(SizeClass::Large) => Some("large"),
         None => None,
     };

@@ -1,7 +1,5 @@
 //! `vramscope find`: the allocations that a filter means, in the page's filter language.
 
-use std::fmt::Write;
-
 use clap::{Args, ValueEnum};
 use vramscope_core::analysis::allocations::{AllocationRow, Column as By, rows, sorted};
 use vramscope_core::analysis::call_sites;
@@ -190,11 +188,11 @@ impl Search<'_> {
         part.notes.extend(found.notes);
         if self.filter.uses_cursor() && cursor.is_none() {
             part.notes
-                .push("Where the cursor is says --cursor MOMENT.".to_owned());
+                .push("--cursor MOMENT says where the cursor is.".to_owned());
         }
         if self.filter.uses_range() && range.is_none() {
             part.notes
-                .push("Which range is meant says --range A..B.".to_owned());
+                .push("--range A..B says which range is selected.".to_owned());
         }
         Ok(part)
     }

@@ -2,6 +2,7 @@
 
 use clap::Args;
 use vramscope_core::analysis::grouping::group_totals;
+use vramscope_core::analysis::overview::SegmentsKnown;
 use vramscope_core::analysis::selection::Selection;
 use vramscope_core::units::Count;
 use vramscope_view::display;
@@ -60,10 +61,14 @@ fn part(device: &Device<'_>, grouping: Grouping) -> Part {
     let mut part = Part::of(&device.subject.name, device.index());
     part.fact("peak_bytes", "peak", Cell::Bytes(active_bytes));
     moment_facts(&mut part, device, moment, ["peak_moment", "peak_time_us"]);
+    // With something live and nothing reserved, nobody recorded it.
+    let is_known =
+        |bytes: &u64| *bytes > 0 && !SegmentsKnown::are_made_up(&device.subject.snapshot);
+    let reserved = Some(history.reserved_bytes(moment)).filter(is_known);
     part.fact(
         "reserved_bytes",
         "reserved then",
-        Cell::Bytes(history.reserved_bytes(moment)),
+        Cell::or_none(reserved, Cell::Bytes),
     );
     live_table(&mut part, device, grouping, moment);
     part

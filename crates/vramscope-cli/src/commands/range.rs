@@ -76,12 +76,14 @@ impl Options {
             Cell::Bytes(totals.before_bytes),
         );
         let count = |count: u64| format!("{} allocations", Count(count));
-        for (key, label, amount) in [
-            ("allocated_bytes", "allocated", all.allocated),
-            ("freed_bytes", "freed", all.freed),
-            ("retained_bytes", "retained", all.retained),
+        for (keys, label, amount) in [
+            (["allocated_bytes", "allocated"], "allocated", all.allocated),
+            (["freed_bytes", "freed"], "freed", all.freed),
+            (["retained_bytes", "retained"], "retained", all.retained),
         ] {
-            part.fact_with(key, label, Cell::Bytes(amount.bytes), count(amount.count));
+            let bytes = Cell::Bytes(amount.bytes);
+            part.fact_with(keys[0], label, bytes, count(amount.count));
+            part.fact(keys[1], "", Cell::Number(amount.count));
         }
         part.fact_with(
             "after_bytes",
@@ -95,6 +97,8 @@ impl Options {
             Cell::Bytes(totals.peak_bytes),
             format!("after event {}", Count(totals.peak_moment.into())),
         );
+        let peak_moment = Cell::Number(totals.peak_moment.into());
+        part.fact("peak_moment", "", peak_moment);
         let rows = changes.groups.iter().map(|change| {
             let label = groups.labels[change.group as usize].clone();
             row(change, label)

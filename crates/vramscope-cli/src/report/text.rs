@@ -4,8 +4,8 @@
 //! where nobody could see them. Texts from files are made harmless cell by cell, before that.
 
 use anstyle::{Effects, Style};
+use comfy_table::CellAlignment;
 use comfy_table::presets::NOTHING;
-use comfy_table::{CellAlignment, ColumnConstraint, ContentArrangement, Width};
 use vramscope_core::units::{Bytes, Count};
 use vramscope_view::display;
 
@@ -17,7 +17,7 @@ const HEADING: Style = Style::new().effects(Effects::BOLD);
 const FAINT: Style = Style::new().effects(Effects::DIMMED);
 
 /// A column narrower than this is no place for a text: the terminal may wrap the rows as it likes.
-const LEAST_WIDTH: u16 = 20;
+const LEAST_WIDTH: usize = 20;
 
 /// All parts, an empty line between them. `width`: columns of the terminal, if it is one.
 pub(super) fn render(parts: &[Part], show: Show, width: Option<u16>) -> String {
@@ -82,27 +82,30 @@ fn table_text(text: &mut String, table: &Table, show: Show, width: Option<u16>) 
         !table.columns[*place].is_detail && cells.any(|cell| *cell != Cell::None)
     };
     let places: Vec<usize> = (0..table.columns.len()).filter(is_shown).collect();
-    let mut grid = comfy_table::Table::new();
-    grid.load_style(NOTHING).force_no_tty();
-    let headers = places.iter().map(|&place| table.columns[place].header);
-    grid.set_header(headers.map(|header| match header {
-        "" => String::new(),
-        header => format!("{FAINT}{header}{FAINT:#}"),
-    }));
     let cells = |row: &[Cell]| -> Vec<String> {
         let cells = places.iter().filter_map(|&place| row.get(place));
         cells.map(|cell| value(cell, show)).collect()
     };
-    for row in rows {
-        grid.add_row(cells(row));
-    }
-    if let Some(Rest { rows, mut sums }) = others {
-        let left_out = Count(rows as u64);
-        if let Some(last) = sums.last_mut() {
-            *last = Cell::Text(format!("{left_out} further"));
+    let mut lines: Vec<_> = rows.iter().map(|row| cells(row)).collect();
+    if let Some(Rest { rows, sums }) = others {
+        let mut cells = cells(&sums);
+        if let Some(last) = cells.last_mut() {
+            *last = format!("{} further", Count(rows as u64));
         }
-        grid.add_row(cells(&sums));
+        lines.push(cells);
     }
+    let headers: Vec<_> = places
+        .iter()
+        .map(|&place| table.columns[place].header)
+        .collect();
+    fit(&mut lines, &headers, width);
+    let mut grid = comfy_table::Table::new();
+    grid.load_style(NOTHING).force_no_tty();
+    grid.set_header(headers.into_iter().map(|header| match header {
+        "" => String::new(),
+        header => format!("{FAINT}{header}{FAINT:#}"),
+    }));
+    grid.add_rows(lines);
     for (column, &place) in grid.column_iter_mut().zip(&places) {
         column.set_padding((if place == places[0] { 2 } else { 1 }, 1));
         let is_text =
@@ -111,37 +114,61 @@ fn table_text(text: &mut String, table: &Table, show: Show, width: Option<u16>) 
             column.set_cell_alignment(CellAlignment::Right);
         }
     }
-    fit(&mut grid, width);
     for line in grid.lines() {
         text.push_str(line.trim_end());
         text.push('\n');
     }
 }
 
-/// The last column, which has the long texts, wraps where the terminal ends: figures stay aligned, and nothing
+/// Wraps the last column, which has the long texts, where the terminal ends: figures stay aligned, and nothing
 /// is lost. In a file or a pipe a row is a line.
-fn fit(grid: &mut comfy_table::Table, width: Option<u16>) {
-    let widths = grid.column_max_content_widths();
-    let (Some(width), Some((_, others))) = (width, widths.split_last()) else {
+fn fit(lines: &mut [Vec<String>], headers: &[&str], width: Option<u16>) {
+    let (Some(width), Some(last)) = (width, headers.len().checked_sub(1)) else {
         return;
     };
-    let taken: u16 = others
-        .iter()
-        .fold(4, |sum, &width| sum.saturating_add(width).saturating_add(2));
-    let left = width.saturating_sub(taken);
-    if left < LEAST_WIDTH {
+    let widest = |place: usize| {
+        let cells = lines.iter().filter_map(|line| line.get(place));
+        let widths = cells.map(|cell| cell.chars().count());
+        widths
+            .max()
+            .unwrap_or(0)
+            .max(headers[place].chars().count())
+    };
+    // Two blanks before each column, one behind the last.
+    let taken: usize = (0..last).map(|place| widest(place) + 2).sum();
+    let room = usize::from(width).saturating_sub(taken + 3);
+    if room < LEAST_WIDTH {
         return;
     }
-    grid.set_content_arrangement(ContentArrangement::Dynamic)
-        .set_width(width);
-    if let Some(last) = grid.column_mut(others.len()) {
-        last.set_constraint(ColumnConstraint::UpperBoundary(Width::Fixed(left + 2)));
+    for cell in lines.iter_mut().filter_map(|line| line.get_mut(last)) {
+        *cell = wrapped(cell, room);
     }
-    for place in 0..others.len() {
-        if let Some(column) = grid.column_mut(place) {
-            column.set_constraint(ColumnConstraint::ContentWidth);
+}
+
+/// Breaks lines where a place in the code has its joints, else where it must be.
+fn wrapped(text: &str, room: usize) -> String {
+    let (mut lines, mut taken) = (String::new(), 0);
+    let mut rest = text;
+    while !rest.is_empty() {
+        let ends = rest.match_indices([' ', '/', '\n']).map(|(at, _)| at + 1);
+        let colons = rest.match_indices("::").map(|(at, _)| at + 2);
+        let end = ends.take(1).chain(colons.take(1)).min();
+        let (mut piece, _) = rest.split_at(end.unwrap_or(rest.len()));
+        if taken > 0 && taken + piece.trim_end().chars().count() > room {
+            lines.push('\n');
+            taken = 0;
         }
+        if let Some((cut, _)) = piece.char_indices().nth(room) {
+            piece = &piece[..cut];
+        }
+        taken = match piece.ends_with('\n') {
+            true => 0,
+            false => taken + piece.chars().count(),
+        };
+        lines.push_str(piece);
+        rest = &rest[piece.len()..];
     }
+    lines
 }
 
 fn value(cell: &Cell, show: Show) -> String {

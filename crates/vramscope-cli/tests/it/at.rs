@@ -49,7 +49,7 @@ fn as_json() {
 
 #[test]
 fn a_device_that_lacks_the_moment_does_not_silence_the_other() {
-    assert_snapshot!(at(&["3", "torch-2.15.0/two_devices.pickle"]));
+    assert_snapshot!(at(&["7", "torch-2.15.0/two_devices.pickle"]));
 }
 
 #[test]

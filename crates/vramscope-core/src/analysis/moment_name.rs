@@ -94,7 +94,8 @@ pub fn range(text: &str, clock: Clock<'_>) -> Result<Moments, MomentError> {
     }
     let Some((from, to)) = text.split_once("..") else {
         let name = Named::parse(text)?;
-        if name.edge.is_some() {
+        let is_moment = parse_when(text).is_ok() || name.text.eq_ignore_ascii_case("oom");
+        if name.edge.is_some() || is_moment {
             return Err(MomentError::usage(format!(
                 "{text} is a moment; write a range as A..B"
             )));

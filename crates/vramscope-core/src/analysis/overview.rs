@@ -11,6 +11,7 @@ use super::lanes::Steps;
 use super::live_at::{TopSites, live_at, top_call_sites};
 use super::releases::{Releases, releases};
 use super::settings::AllocatorConfig;
+use crate::Snapshot;
 use crate::ids::EventId;
 use crate::model::{Action, DeviceIndex};
 
@@ -60,17 +61,24 @@ impl SegmentsKnown {
         }
     }
 
+    /// Whether the producer made them up.
+    #[must_use]
+    pub fn are_made_up(snapshot: &Snapshot) -> bool {
+        snapshot.producer.name.starts_with("_profile_to_snapshot")
+    }
+
     /// As the producer says, and as the segments at some moments suggest.
     #[must_use]
     pub fn of(recording: Recording<'_>, gaps: &[Gap]) -> Self {
-        if recording
-            .snapshot
-            .producer
-            .name
-            .starts_with("_profile_to_snapshot")
-        {
+        if Self::are_made_up(recording.snapshot) {
             Self::MadeUp
-        } else if gaps.iter().all(|gap| gap.reserved_bytes == 0) {
+        } else if gaps.iter().all(|gap| gap.reserved_bytes == 0)
+            && recording
+                .history
+                .reserved_steps
+                .iter()
+                .all(|step| step.1 == 0)
+        {
             Self::None
         } else if gaps.iter().all(Gap::is_trusted) {
             Self::Real
