@@ -219,8 +219,12 @@ pub(crate) fn text(parts: &[Part], show: Show) -> String {
     text::render(parts, show, terminal_width())
 }
 
-/// A part as JSON.
-pub(crate) fn value(part: &Part, show: Show) -> serde_json::Value {
+/// A part as JSON, with all rows.
+pub(crate) fn value(part: &Part) -> serde_json::Value {
+    let show = Show {
+        json: true,
+        ..Show::default()
+    };
     json::part_value(part, show)
 }
 

@@ -4,7 +4,6 @@
 use serde_json::{Value, json};
 
 use super::{Info, PeakSites};
-use crate::arguments::Show;
 use crate::failure::Failure;
 use crate::report::{self, Part};
 
@@ -23,7 +22,7 @@ pub(super) fn render(
             "schema": SCHEMA,
             "vramscope": env!("CARGO_PKG_VERSION"),
             "files": infos.iter().map(file).collect::<Vec<_>>(),
-            "across_ranks": ranks.map(|part| report::value(part, Show::default())),
+            "across_ranks": ranks.map(report::value),
         }),
     };
     match serde_json::to_string_pretty(&document) {
