@@ -5,7 +5,7 @@
 
 mod rules;
 
-pub use rules::{decode, decode_chunked, pipeline};
+pub use rules::{decode, decode_chunked, packed, pipeline};
 
 /// Runs a rule on the files named on the command line: how a crash is looked at without a fuzzer.
 ///

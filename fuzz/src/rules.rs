@@ -16,7 +16,8 @@ use vramscope_core::decode::{Options, decode_with};
 use vramscope_core::encode::{difference, encode};
 use vramscope_core::ids::AllocationId;
 use vramscope_core::model::{Warning, WarningKind};
-use vramscope_core::{Error, Limits, Snapshot};
+use vramscope_core::pack::pack;
+use vramscope_core::{Error, ErrorKind, Limits, Snapshot};
 
 /// Work beyond which an input is left alone: the fuzzer looks for broken rules, not for slow ones.
 const MOST_ROWS: usize = 20_000;
@@ -135,6 +136,21 @@ pub fn pipeline(data: &[u8]) {
         found.is_none() || !is_plain && is_generic(found.as_deref()),
         "{found:?}"
     );
+}
+
+/// Whatever decodes is the same when it is packed and read again.
+pub fn packed(data: &[u8]) {
+    let Ok(snapshot) = read(data) else { return };
+    let mut written = Vec::new();
+    pack(&snapshot, &mut written).expect("a Vec takes every byte");
+    match read(written.as_slice()) {
+        Ok(again) => {
+            assert_eq!(difference(&snapshot, &again), None);
+            assert_eq!(snapshot.warnings, again.warnings);
+        }
+        // A bomb that was just small enough is as large as it was, and its file smaller.
+        Err(error) => assert!(matches!(error.kind, ErrorKind::Limit { .. }), "{error}"),
+    }
 }
 
 fn is_generic(found: Option<&str>) -> bool {

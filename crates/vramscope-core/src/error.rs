@@ -49,6 +49,9 @@ pub enum ErrorKind {
     /// A wrapping that is not read.
     #[error("{0} can't be read")]
     Unsupported(String),
+    /// A packed snapshot of a version to come.
+    #[error("this packed snapshot is of version {0}, which a newer vramscope has written")]
+    NewerPacked(u8),
     /// A pickle or JSON whose value is no snapshot.
     #[error("the data is readable, but no memory snapshot: {0}")]
     WrongShape(String),
@@ -141,6 +144,7 @@ impl Error {
             }
             ErrorKind::NotASnapshot(lookalike) => lookalike.advice(),
             ErrorKind::Unsupported(_) => "Unpack it and give the snapshot itself.",
+            ErrorKind::NewerPacked(_) => "Open it with a newer vramscope.",
             ErrorKind::UnknownFormat
             | ErrorKind::ArchiveWithout { .. }
             | ErrorKind::WrongShape(_) => {

@@ -1,7 +1,7 @@
 //! Decodes, models and analyses PyTorch CUDA memory snapshots.
 //!
 //! ```text
-//! bytes ─> decode ─> model ─> analysis        model (─> cut) ─> encode ─> bytes
+//! bytes ─> decode ─> model ─> analysis        model (─> cut) ─> encode | pack ─> bytes
 //! ```
 //!
 //! Nothing here touches a file, a clock, a thread or the DOM: values in, values out.
@@ -28,6 +28,7 @@ mod error;
 pub mod ids;
 mod limits;
 pub mod model;
+pub mod pack;
 pub mod units;
 
 pub use decode::decode;

@@ -185,6 +185,7 @@ fn format_text(containers: &[ContainerKind]) -> String {
         ContainerKind::Html => "HTML of torch".to_owned(),
         ContainerKind::Pickle(protocol) => format!("pickle protocol {protocol}"),
         ContainerKind::Json => "JSON".to_owned(),
+        ContainerKind::Packed => "packed".to_owned(),
     });
     words.collect::<Vec<_>>().join(", ")
 }

@@ -1,7 +1,7 @@
 //! What a snapshot comes wrapped in, taken off layer by layer while the bytes stream through.
 //!
 //! ```text
-//! file ─> Layer ─> gzip | zstd | zip | html ─> Layer ─> … ─> pickle or JSON
+//! file ─> Layer ─> gzip | zstd | zip | html ─> Layer ─> … ─> pickle, JSON or columns
 //! ```
 //! Every format is recognised by its first bytes, never by a name, and nothing is ever held whole: a
 //! layer has 64 KiB of lookahead, and a decompressor its window.
@@ -31,6 +31,8 @@ pub(crate) enum Encoding {
     Pickle,
     /// JSON; a byte order mark has been removed.
     Json,
+    /// Columns: see [`crate::pack`].
+    Packed,
 }
 
 /// What is counted while the bytes stream through.
@@ -51,7 +53,7 @@ impl Counters {
 /// A file without its wrappings.
 pub(crate) struct Unwrapped<'a> {
     pub(crate) encoding: Encoding,
-    /// The pickle or JSON. Its errors carry an [`ErrorKind`].
+    /// The pickle, JSON or columns. Its errors carry an [`ErrorKind`].
     pub(crate) input: Box<dyn BufRead + 'a>,
     /// The wrappings, from the outermost inwards.
     pub(crate) containers: Vec<ContainerKind>,
@@ -158,6 +160,7 @@ fn open<'a>(
             Opened::Bare(Encoding::Json, layer)
         }
         Format::Pickle => Opened::Bare(Encoding::Pickle, layer),
+        Format::Packed => Opened::Bare(Encoding::Packed, layer),
     })
 }
 

@@ -5,6 +5,7 @@ use memchr::memmem;
 use super::layer::LOOKAHEAD;
 use crate::ErrorKind;
 use crate::error::Lookalike;
+use crate::pack::MAGIC;
 
 /// Bytes that are enough to tell formats apart.
 pub(super) const HEAD: usize = 4 << 10;
@@ -18,6 +19,7 @@ pub(super) enum Format {
     Html,
     Json,
     Pickle,
+    Packed,
 }
 
 /// `torch.save` before 1.6: a pickle of this number, protocol 2, comes first.
@@ -38,6 +40,7 @@ pub(super) fn sniff(head: &[u8]) -> Result<Format, ErrorKind> {
         [0x28, 0xb5, 0x2f, 0xfd, ..] | [0x50..=0x5f, 0x2a, 0x4d, 0x18, ..] => {
             return Ok(Format::Zstd);
         }
+        _ if head.starts_with(MAGIC) => return Ok(Format::Packed),
         [b'P', b'K', 3, 4, ..] | [b'P', b'K', 5, 6, ..] => return Ok(Format::Zip),
         _ if is_safetensors(head) => return not_a_snapshot(Lookalike::Safetensors),
         _ if head.starts_with(LEGACY_CHECKPOINT) => {
@@ -168,6 +171,7 @@ mod tests {
             (b"\x28\xb5\x2f\xfd\x04", Format::Zstd),
             (b"\x50\x2a\x4d\x18\x04", Format::Zstd),
             (b"PK\x03\x04", Format::Zip),
+            (b"\x93vram\r\n\n\x01", Format::Packed),
         ] {
             assert_eq!(
                 sniff(head),

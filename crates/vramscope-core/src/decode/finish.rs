@@ -13,7 +13,7 @@ use crate::model::{
 };
 
 /// Devices at most: each costs an analysis of its own. Today's largest machines have 72.
-const MOST_DEVICES: usize = 256;
+pub(crate) const MOST_DEVICES: usize = 256;
 
 /// Takes the value on top of the stack apart.
 pub(super) fn snapshot(mut machine: Machine) -> Result<Snapshot, Fault> {

@@ -5,13 +5,13 @@ use std::io::{BufRead, ErrorKind as IoErrorKind, Read};
 use crate::ErrorKind;
 
 /// How many bytes an opcode and its fixed-size argument take at most, rounded up.
-pub(super) const WINDOW: usize = 16;
+pub(crate) const WINDOW: usize = 16;
 
 /// Bytes asked of the reader at once.
 const CHUNK: usize = 256 << 10;
 
 /// A buffered reader over which opcodes are read without a bounds check each.
-pub(super) struct Input<'a> {
+pub(crate) struct Input<'a> {
     reader: Box<dyn BufRead + 'a>,
     buffer: Vec<u8>,
     /// Read position in `buffer`.
@@ -26,7 +26,7 @@ pub(super) struct Input<'a> {
 }
 
 impl<'a> Input<'a> {
-    pub(super) fn new(reader: Box<dyn BufRead + 'a>) -> Self {
+    pub(crate) fn new(reader: Box<dyn BufRead + 'a>) -> Self {
         Self {
             reader,
             buffer: vec![0; CHUNK + WINDOW],
@@ -39,34 +39,34 @@ impl<'a> Input<'a> {
     }
 
     /// Offset of the next byte in the unwrapped data.
-    pub(super) fn offset(&self) -> u64 {
+    pub(crate) fn offset(&self) -> u64 {
         self.base + self.pos as u64
     }
 
     /// Bytes taken from the reader so far.
-    pub(super) fn read_bytes(&self) -> u64 {
+    pub(crate) fn read_bytes(&self) -> u64 {
         self.base + self.end as u64
     }
 
     /// Whether everything has been read and used.
-    pub(super) fn is_exhausted(&self) -> bool {
+    pub(crate) fn is_exhausted(&self) -> bool {
         self.at_eof && self.pos == self.end
     }
 
     /// The bytes that can be had without reading more.
-    pub(super) fn buffered(&self) -> &[u8] {
+    pub(crate) fn buffered(&self) -> &[u8] {
         self.buffer.get(self.pos..self.end).unwrap_or(&[])
     }
 
     /// The next bytes, if they are buffered. [`advance`](Self::advance) says how many were meant.
     #[inline]
-    pub(super) fn window(&self) -> Option<[u8; WINDOW]> {
+    pub(crate) fn window(&self) -> Option<[u8; WINDOW]> {
         self.buffer.get(self.pos..self.end)?.first_chunk().copied()
     }
 
     /// The next bytes after reading more; zeros after the end of the data.
     #[cold]
-    pub(super) fn refilled_window(&mut self) -> Result<[u8; WINDOW], ErrorKind> {
+    pub(crate) fn refilled_window(&mut self) -> Result<[u8; WINDOW], ErrorKind> {
         self.fill(WINDOW)?;
         let mut window = [0; WINDOW];
         let rest = &self.buffer[self.pos..self.end];
@@ -77,9 +77,9 @@ impl<'a> Input<'a> {
 
     /// Moves past `count` bytes of the last window.
     #[inline]
-    pub(super) fn advance(&mut self, count: usize) -> Result<(), ErrorKind> {
+    pub(crate) fn advance(&mut self, count: usize) -> Result<(), ErrorKind> {
         if self.end - self.pos < count {
-            return Err(self.short("in the middle of an opcode"));
+            return Err(self.short("in the middle of an opcode or number"));
         }
         self.pos += count;
         Ok(())
@@ -87,7 +87,7 @@ impl<'a> Input<'a> {
 
     /// The next `count` bytes, moved past.
     #[inline]
-    pub(super) fn take(&mut self, count: usize) -> Result<&[u8], ErrorKind> {
+    pub(crate) fn take(&mut self, count: usize) -> Result<&[u8], ErrorKind> {
         if self.end - self.pos < count {
             self.fill(count)?;
             if self.end - self.pos < count {
@@ -100,7 +100,7 @@ impl<'a> Input<'a> {
     }
 
     /// The bytes up to the next newline (not included), moved past both; for protocol 0.
-    pub(super) fn take_line(&mut self, max: usize) -> Result<&[u8], ErrorKind> {
+    pub(crate) fn take_line(&mut self, max: usize) -> Result<&[u8], ErrorKind> {
         let mut wanted = 256;
         loop {
             self.fill(wanted)?;
@@ -124,7 +124,7 @@ impl<'a> Input<'a> {
     }
 
     /// Drops what is buffered and reads on: the number of bytes dropped, and whether any was not NUL.
-    pub(super) fn take_rest(&mut self) -> Result<(usize, bool), ErrorKind> {
+    fn take_rest(&mut self) -> Result<(usize, bool), ErrorKind> {
         if self.pos == self.end {
             self.fill(1)?;
         }
@@ -132,6 +132,22 @@ impl<'a> Input<'a> {
         let result = (rest.len(), rest.iter().any(|&byte| byte != 0));
         self.pos = self.end;
         Ok(result)
+    }
+
+    /// Reads on to the end, so that a container can check its sums and count further files: whether
+    /// there was anything but NULs.
+    ///
+    /// # Errors
+    /// What is broken there.
+    pub(crate) fn drain(&mut self) -> Result<bool, ErrorKind> {
+        let mut has_other = false;
+        loop {
+            let (count, is_other) = self.take_rest()?;
+            has_other |= is_other;
+            if count == 0 {
+                return Ok(has_other);
+            }
+        }
     }
 
     /// What is wrong when there are fewer bytes than an opcode needs.

@@ -71,6 +71,12 @@ impl Key {
         1 << self as u8
     }
 
+    /// The keys whose [`bit`](Self::bit) is set.
+    pub(crate) fn of_bits(bits: u64) -> impl Iterator<Item = Self> {
+        let keys = KEYS.iter().map(|&(key, _)| key);
+        keys.filter(move |key| bits & key.bit() != 0)
+    }
+
     /// Its text in the file.
     #[must_use]
     pub fn text(self) -> &'static str {

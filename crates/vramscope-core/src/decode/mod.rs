@@ -3,7 +3,8 @@
 //! ```text
 //! container ─> pickle ─┐
 //!     │                ├─> machine ─> records (rows of tables) ─> finish ─> invariants
-//!     └──────> json ───┘
+//!     ├──────> json ───┘
+//!     └──────> columns ([`pack`], as they are)
 //! ```
 //!
 //! Memory: the snapshot's own tables, plus about 12 bytes for each container and each memoised text
@@ -24,14 +25,17 @@ mod producer;
 mod records;
 mod value;
 
-use std::io::Read;
+use std::io::{BufRead, Read};
 use std::ops::ControlFlow;
 
 pub use key::Key;
 
 use crate::container::{self, Encoding, Unwrapped};
-use crate::model::{ContainerKind, Source, WarningKind};
+use crate::model::{ContainerKind, WarningKind};
+use crate::pack;
 use crate::{Error, ErrorKind, Limits, Snapshot};
+pub(crate) use finish::MOST_DEVICES;
+pub(crate) use input::Input;
 use machine::Machine;
 use value::Fault;
 
@@ -73,52 +77,79 @@ pub fn decode_with(input: impl Read, options: Options<'_>) -> Result<Snapshot, E
     } = container::unwrap(input, &limits)?;
     // The size says how much is to come only if nothing unpacks to more.
     let expected_bytes = file_bytes.filter(|_| containers.is_empty());
-    let mut machine = Machine::new(limits, expected_bytes);
-    let mut on_chunk = |machine: &mut Machine, decoded_bytes: u64| {
-        machine.decoded_bytes = decoded_bytes;
-        check_memory(machine)?;
-        let events = machine.tables.events.len() as u64;
-        match on_progress(Progress {
-            file_bytes: counters.file_bytes.get(),
-            events,
-        }) {
+    let mut on_events = |events| {
+        let file_bytes = counters.file_bytes.get();
+        match on_progress(Progress { file_bytes, events }) {
             ControlFlow::Continue(()) => Ok(()),
             ControlFlow::Break(()) => Err(ErrorKind::Cancelled),
         }
     };
-    let end = match encoding {
-        Encoding::Pickle => pickle::read(input, &mut machine, &mut on_chunk),
-        Encoding::Json => json::read(input, &mut machine, &mut on_chunk),
+    let read = match encoding {
+        Encoding::Packed => pack::read(input, &limits, &mut on_events),
+        Encoding::Pickle | Encoding::Json => {
+            let machine = Machine::new(limits, expected_bytes);
+            read_values(encoding, input, machine, &mut on_events)
+        }
     };
-    containers.push(match encoding {
-        Encoding::Pickle => ContainerKind::Pickle(machine.protocol),
-        Encoding::Json => ContainerKind::Json,
-    });
-    let End { fault, offset } = end;
-    let mut snapshot = match finished(machine, fault) {
+    let mut snapshot = match read {
         Ok(snapshot) => snapshot,
-        Err((kind, path)) => {
+        Err(error) => {
+            containers.extend(error.containers);
             return Err(Error {
-                kind,
-                offset,
-                path,
                 containers,
                 head,
+                ..error
             });
         }
     };
-    snapshot.source = Source {
-        containers,
-        file_bytes: counters.file_bytes.get(),
-        decoded_bytes: offset,
-    };
+    containers.append(&mut snapshot.source.containers);
+    snapshot.source.containers = containers;
+    snapshot.source.file_bytes = counters.file_bytes.get();
     if counters.further_files.get() > 0 {
         snapshot
             .warnings
             .add(WarningKind::FurtherFiles, || "the container".to_owned());
     }
-    invariants::check(&mut snapshot);
+    // Packed ones keep the warnings that their file had.
+    if encoding != Encoding::Packed {
+        invariants::check(&mut snapshot);
+    }
     Ok(snapshot)
+}
+
+/// Reads a pickle or JSON. What it is called stands in the error's or source's containers.
+fn read_values(
+    encoding: Encoding,
+    input: Box<dyn BufRead + '_>,
+    mut machine: Machine,
+    on_events: &mut dyn FnMut(u64) -> Result<(), ErrorKind>,
+) -> Result<Snapshot, Error> {
+    let mut on_chunk = |machine: &mut Machine, decoded_bytes: u64| {
+        machine.decoded_bytes = decoded_bytes;
+        check_memory(machine)?;
+        on_events(machine.tables.events.len() as u64)
+    };
+    let End { fault, offset } = match encoding {
+        Encoding::Json => json::read(input, &mut machine, &mut on_chunk),
+        _ => pickle::read(input, &mut machine, &mut on_chunk),
+    };
+    let containers = vec![match encoding {
+        Encoding::Json => ContainerKind::Json,
+        _ => ContainerKind::Pickle(machine.protocol),
+    }];
+    match finished(machine, fault) {
+        Ok(mut snapshot) => {
+            snapshot.source.containers = containers;
+            snapshot.source.decoded_bytes = offset;
+            Ok(snapshot)
+        }
+        Err((kind, path)) => Err(Error {
+            offset,
+            path,
+            containers,
+            ..kind.into()
+        }),
+    }
 }
 
 /// The snapshot, or what is wrong and in which record.

@@ -37,27 +37,16 @@ pub(super) fn read(
         | None => input.offset(),
         Some(_) => opcode,
     };
-    if fault.is_none() && read_rest(&mut input, machine).is_err() {
-        // The snapshot itself is complete: what is broken behind it costs nobody anything.
-        machine.warn(WarningKind::DamagedEnd);
+    if fault.is_none() {
+        // A few NULs are what torch's HTML pads with.
+        match input.drain() {
+            Ok(false) => {}
+            Ok(true) => machine.warn(WarningKind::TrailingBytes),
+            // The snapshot itself is complete: what is broken behind it costs nobody anything.
+            Err(_) => machine.warn(WarningKind::DamagedEnd),
+        }
     }
     End { fault, offset }
-}
-
-/// Reads what follows the STOP, so that a container can check its sums and count further files. A few
-/// NULs are what torch's HTML pads with.
-fn read_rest(input: &mut Input<'_>, machine: &mut Machine) -> Result<(), ErrorKind> {
-    let mut is_first = true;
-    loop {
-        let (count, has_other) = input.take_rest()?;
-        if has_other && is_first {
-            machine.warn(WarningKind::TrailingBytes);
-            is_first = false;
-        }
-        if count == 0 {
-            return Ok(());
-        }
-    }
 }
 
 /// `opcode` is told where the opcode at hand begins.

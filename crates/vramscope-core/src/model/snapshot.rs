@@ -29,6 +29,8 @@ pub enum ContainerKind {
     Pickle(u8),
     /// JSON of the same schema.
     Json,
+    /// Columns, as [`pack`](crate::pack) writes them. What stands behind it is the file they were made from.
+    Packed,
 }
 
 /// Where the snapshot's bytes came from.

@@ -75,6 +75,11 @@ impl LinesId {
     pub(crate) fn index(self) -> usize {
         self.0 as usize
     }
+
+    /// The list in this row, which the caller knows to be there.
+    pub(crate) fn of_row(row: u32) -> Self {
+        Self(row)
+    }
 }
 
 /// Interned lists of strings: the preformatted lines of `forward_frames`.
@@ -87,6 +92,11 @@ impl LineListTable {
     /// The id of these strings' row numbers, which are added if they are new.
     pub(crate) fn intern(&mut self, lines: &[u32]) -> LinesId {
         LinesId(self.lists.intern(lines))
+    }
+
+    /// Number of distinct lists.
+    pub(crate) fn len(&self) -> usize {
+        self.lists.len()
     }
 
     /// The lines of a list; none for `None`.

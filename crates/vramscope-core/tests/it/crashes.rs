@@ -5,7 +5,7 @@
     reason = "the file belongs to the fuzz package, where these are public"
 )]
 #[path = "../../../../fuzz/src/rules.rs"]
-mod rules;
+pub(crate) mod rules;
 
 use std::path::Path;
 
@@ -39,5 +39,6 @@ fn no_rule_is_broken_again() {
         rules::decode(&bytes);
         rules::decode_chunked(&bytes);
         rules::pipeline(&bytes);
+        rules::packed(&bytes);
     }
 }

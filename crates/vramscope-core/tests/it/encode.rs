@@ -79,7 +79,7 @@ proptest! {
 
 const STACKS: u32 = 6;
 
-fn any_snapshot() -> impl Strategy<Value = synth::Snapshot> {
+pub(crate) fn any_snapshot() -> impl Strategy<Value = synth::Snapshot> {
     let host = (vec(any_segment(), 0..3), vec(any_entry(), 0..5));
     let settings = (any_text(), any::<i64>(), any::<bool>());
     (

@@ -18,6 +18,7 @@ mod laws;
 mod naive;
 mod official;
 mod overview;
+mod packed;
 mod random;
 mod real;
 mod second_opinion;

@@ -156,6 +156,7 @@ fn container_name(kind: ContainerKind) -> String {
         ContainerKind::Html => "HTML of torch's plots".to_owned(),
         ContainerKind::Pickle(protocol) => format!("pickle protocol {protocol}"),
         ContainerKind::Json => "JSON".to_owned(),
+        ContainerKind::Packed => "packed".to_owned(),
     }
 }
 

@@ -1,0 +1,71 @@
+//! The part of a packed snapshot that is JSON.
+
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+
+use crate::decode::Key;
+use crate::model::{ContainerKind, KeysSeen, Producer, Snapshot, Source, Warnings};
+
+/// What is known of a file besides its tables.
+#[derive(Serialize, Deserialize)]
+pub(super) struct About {
+    pub(super) settings: Map<String, Value>,
+    pub(super) extras: Map<String, Value>,
+    pub(super) producer: Producer,
+    pub(super) warnings: Warnings,
+    /// Of the file that was decoded, not of a packed one between.
+    pub(super) source: Source,
+    keys: Keys,
+}
+
+/// [`KeysSeen`] by their texts: their bits are this version's.
+#[derive(Serialize, Deserialize)]
+struct Keys {
+    top: Vec<String>,
+    segment: Vec<String>,
+    block: Vec<String>,
+    event: Vec<String>,
+}
+
+impl About {
+    pub(super) fn of(snapshot: &Snapshot) -> Self {
+        let mut source = snapshot.source.clone();
+        let packed = |kind: &ContainerKind| *kind == ContainerKind::Packed;
+        if let Some(last) = source.containers.iter().rposition(packed) {
+            source.containers.drain(..=last);
+        }
+        let texts = |bits| {
+            Key::of_bits(bits)
+                .map(|key| key.text().to_owned())
+                .collect()
+        };
+        Self {
+            settings: snapshot.settings.clone(),
+            extras: snapshot.extras.clone(),
+            producer: snapshot.producer.clone(),
+            warnings: snapshot.warnings.clone(),
+            source,
+            keys: Keys {
+                top: texts(snapshot.keys.top),
+                segment: texts(snapshot.keys.segment),
+                block: texts(snapshot.keys.block),
+                event: texts(snapshot.keys.event),
+            },
+        }
+    }
+
+    /// The keys that this version knows.
+    pub(super) fn keys(&self) -> KeysSeen {
+        let bits = |texts: &[String]| {
+            Key::of_bits(u64::MAX)
+                .filter(|key| texts.iter().any(|text| text == key.text()))
+                .fold(0, |bits, key| bits | key.bit())
+        };
+        KeysSeen {
+            top: bits(&self.keys.top),
+            segment: bits(&self.keys.segment),
+            block: bits(&self.keys.block),
+            event: bits(&self.keys.event),
+        }
+    }
+}

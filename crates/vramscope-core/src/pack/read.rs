@@ -1,0 +1,574 @@
+//! The tables back, with every number checked.
+
+use std::io::BufRead;
+use std::ops::Range;
+
+use super::about::About;
+use super::{FIRST_OTHER_ACTION, MAGIC, VERSION};
+use crate::decode::{Input, MOST_DEVICES};
+use crate::ids::{ContextId, StackId, StringId};
+use crate::model::{
+    Action, Annotation, Block, BlockState, ContainerKind, Context, Frame, FxNode, LinesId, PoolId,
+    Segment, SegmentKind, Snapshot, Stage, Tenant, WarningKind,
+};
+use crate::{Error, ErrorKind, Limits};
+
+/// Values between two looks at memory and progress.
+const LOOK_EVERY: usize = 1 << 14;
+
+/// Heap bytes that a byte of JSON can become: `[` is a vector.
+const JSON_BYTES: usize = 32;
+
+/// Told the number of events read so far.
+type OnProgress<'a> = &'a mut dyn FnMut(u64) -> Result<(), ErrorKind>;
+
+/// Reads a packed snapshot. Its source is the original's, packed.
+///
+/// # Errors
+/// With the offset and the table.
+pub(crate) fn read(
+    input: Box<dyn BufRead + '_>,
+    limits: &Limits,
+    on_progress: OnProgress<'_>,
+) -> Result<Snapshot, Error> {
+    let mut reader = Reader {
+        input: Input::new(input),
+        limits,
+        on_progress,
+        table: "",
+        snapshot: Snapshot::default(),
+        until_look: LOOK_EVERY,
+    };
+    match reader.snapshot() {
+        Ok(()) => {
+            let mut snapshot = reader.snapshot;
+            snapshot.source.containers.insert(0, ContainerKind::Packed);
+            Ok(snapshot)
+        }
+        Err(kind) => Err(Error {
+            offset: reader.input.offset(),
+            path: reader.table.to_owned(),
+            containers: vec![ContainerKind::Packed],
+            ..kind.into()
+        }),
+    }
+}
+
+type Result<T, E = ErrorKind> = std::result::Result<T, E>;
+
+struct Reader<'a, 'i> {
+    input: Input<'i>,
+    limits: &'a Limits,
+    on_progress: OnProgress<'a>,
+    /// What is being read.
+    table: &'static str,
+    /// The tables as far as they are read.
+    snapshot: Snapshot,
+    until_look: usize,
+}
+
+impl Reader<'_, '_> {
+    fn snapshot(&mut self) -> Result<()> {
+        self.head()?;
+        self.about()?;
+        self.table("strings", Self::string)?;
+        self.table("frames", Self::frame)?;
+        self.table("stacks", Self::frames)?;
+        self.table("forward_frames", Self::line_list)?;
+        self.table("contexts", Self::context)?;
+        self.events()?;
+        self.traces()?;
+        self.table("history", Self::tenant)?;
+        self.blocks()?;
+        self.segments()?;
+        self.table("external_annotations", Self::annotation)?;
+        self.table = "";
+        match self.input.drain() {
+            Ok(false) => {}
+            Ok(true) => self.warn(WarningKind::TrailingBytes),
+            // The snapshot itself is complete.
+            Err(_) => self.warn(WarningKind::DamagedEnd),
+        }
+        Ok(())
+    }
+
+    fn warn(&mut self, kind: WarningKind) {
+        self.snapshot.warnings.add(kind, String::new);
+    }
+
+    fn head(&mut self) -> Result<()> {
+        if self.input.take(MAGIC.len())? != MAGIC {
+            return Err(ErrorKind::UnknownFormat);
+        }
+        match self.input.take(1)? {
+            [VERSION] => Ok(()),
+            version => Err(ErrorKind::NewerPacked(
+                version.first().copied().unwrap_or(0),
+            )),
+        }
+    }
+
+    fn about(&mut self) -> Result<()> {
+        self.table = "about";
+        let length = self.length()?;
+        let limit = self.allowed_bytes() / JSON_BYTES as u64;
+        if length as u64 > limit {
+            let what = "the size in bytes of a packed snapshot's description";
+            return Err(ErrorKind::Limit { what, limit });
+        }
+        let bytes = self.input.take(length)?;
+        let about: About =
+            serde_json::from_slice(bytes).map_err(|error| malformed(&error.to_string()))?;
+        self.snapshot.keys = about.keys();
+        self.snapshot.settings = about.settings;
+        self.snapshot.extras = about.extras;
+        self.snapshot.producer = about.producer;
+        self.snapshot.warnings = about.warnings;
+        self.snapshot.source = about.source;
+        Ok(())
+    }
+
+    /// Reads a count and then so many rows.
+    fn table(
+        &mut self,
+        name: &'static str,
+        mut row: impl FnMut(&mut Self) -> Result<()>,
+    ) -> Result<()> {
+        self.table = name;
+        for _ in 0..self.number()? {
+            row(self)?;
+            self.step()?;
+        }
+        Ok(())
+    }
+
+    /// Looks now and then at how much memory is used, and tells how far it has come.
+    #[inline]
+    fn step(&mut self) -> Result<()> {
+        self.until_look -= 1;
+        if self.until_look > 0 {
+            return Ok(());
+        }
+        self.until_look = LOOK_EVERY;
+        let limit = self.allowed_bytes();
+        if self.used_bytes() as u64 > limit {
+            let what = "the memory in bytes that this file asks for";
+            return Err(ErrorKind::Limit { what, limit });
+        }
+        (self.on_progress)(self.snapshot.events.len() as u64)
+    }
+
+    fn allowed_bytes(&self) -> u64 {
+        self.input
+            .read_bytes()
+            .saturating_mul(self.limits.memory_per_decoded_byte as u64)
+            .max(self.limits.memory_bytes as u64)
+    }
+
+    fn used_bytes(&self) -> usize {
+        let snapshot = &self.snapshot;
+        let segments = snapshot.segments.len() + snapshot.host_segments.len();
+        snapshot.strings.heap_bytes()
+            + snapshot.frames.heap_bytes()
+            + snapshot.stacks.heap_bytes()
+            + snapshot.contexts.heap_bytes()
+            + snapshot.events.used_bytes()
+            + snapshot.blocks.len() * size_of::<Block>()
+            + snapshot.blocks.tenants.len() * size_of::<Tenant>()
+            + segments * size_of::<Segment>()
+            + snapshot.annotations.rows.len() * size_of::<Annotation>()
+    }
+
+    #[inline]
+    fn number(&mut self) -> Result<u64> {
+        let window = match self.input.window() {
+            Some(window) => window,
+            None => self.input.refilled_window()?,
+        };
+        let mut number = 0;
+        // 9 × 7 bits, and the last one of 64.
+        for (place, &byte) in window.iter().enumerate().take(10) {
+            let bits = u64::from(byte & 0x7f);
+            if place == 9 && bits > 1 {
+                break;
+            }
+            number |= bits << (7 * place);
+            if byte & 0x80 == 0 {
+                self.input.advance(place + 1)?;
+                return Ok(number);
+            }
+        }
+        Err(malformed("a number has more than 64 bits"))
+    }
+
+    fn signed(&mut self) -> Result<i64> {
+        let zigzag = self.number()?;
+        Ok((zigzag >> 1) as i64 ^ -((zigzag & 1) as i64))
+    }
+
+    fn length(&mut self) -> Result<usize> {
+        let length = self.number()?;
+        if length > self.limits.string_bytes as u64 {
+            return Err(ErrorKind::Limit {
+                what: "the length of a string in bytes",
+                limit: self.limits.string_bytes as u64,
+            });
+        }
+        Ok(length as usize)
+    }
+
+    /// The row of a table with `count` rows.
+    #[inline]
+    fn row(&mut self, count: usize) -> Result<u32> {
+        let row = self.number()?;
+        row_of(row, count)
+    }
+
+    fn row_or_none(&mut self, count: usize) -> Result<Option<u32>> {
+        match self.number()? {
+            0 => Ok(None),
+            more => row_of(more - 1, count).map(Some),
+        }
+    }
+
+    fn string_id(&mut self) -> Result<StringId> {
+        self.row(self.snapshot.strings.len()).map(StringId)
+    }
+
+    fn string_or_none(&mut self) -> Result<Option<StringId>> {
+        let count = self.snapshot.strings.len();
+        Ok(self.row_or_none(count)?.map(StringId))
+    }
+
+    #[inline]
+    fn stack(&mut self) -> Result<StackId> {
+        let row = self.row_or_none(self.snapshot.stacks.len())?;
+        Ok(row.map_or(StackId::ABSENT, StackId))
+    }
+
+    fn lines(&mut self) -> Result<Option<LinesId>> {
+        let row = self.row_or_none(self.snapshot.contexts.forward.len())?;
+        Ok(row.map(LinesId::of_row))
+    }
+
+    fn small(&mut self) -> Result<u32> {
+        let number = self.number()?;
+        u32::try_from(number).map_err(|_too_large| malformed("a number has more than 32 bits"))
+    }
+
+    fn device(&mut self) -> Result<i32> {
+        let number = self.signed()?;
+        i32::try_from(number).map_err(|_too_large| malformed("a device has more than 32 bits"))
+    }
+
+    fn flag(&mut self) -> Result<bool> {
+        match self.number()? {
+            0 => Ok(false),
+            1 => Ok(true),
+            _ => Err(malformed("a flag is neither 0 nor 1")),
+        }
+    }
+
+    fn option<T>(&mut self, read: impl FnOnce(&mut Self) -> Result<T>) -> Result<Option<T>> {
+        self.flag()?.then(|| read(self)).transpose()
+    }
+
+    /// Rows of a table with `count`. `left` is how many rows all ranges together may still name: rows
+    /// have one owner, or a small file would be much work.
+    fn range(&mut self, count: usize, left: &mut usize) -> Result<Range<u32>> {
+        let (start, length) = (self.number()?, self.number()?);
+        let end = start.saturating_add(length);
+        if end > count as u64 || length > *left as u64 {
+            return Err(malformed("a range of rows goes beyond its table"));
+        }
+        *left -= length as usize;
+        Ok(start as u32..end as u32)
+    }
+}
+
+/// The tables' rows.
+impl Reader<'_, '_> {
+    fn string(&mut self) -> Result<()> {
+        let length = self.length()?;
+        let bytes = self.input.take(length)?;
+        let text = str::from_utf8(bytes).map_err(|_invalid| malformed("a text is not UTF-8"))?;
+        let strings = &mut self.snapshot.strings;
+        let next = strings.len();
+        is_new(
+            strings
+                .try_intern(text)
+                .is_some_and(|id| id.index() == next),
+        )
+    }
+
+    fn frame(&mut self) -> Result<()> {
+        let frame = Frame {
+            name: self.string_id()?,
+            filename: self.string_id()?,
+            line: self.small()?,
+            fx: self.option(|from| {
+                Ok(FxNode {
+                    op: from.string_id()?,
+                    name: from.string_id()?,
+                    target: from.string_id()?,
+                    original_trace: from.string_id()?,
+                })
+            })?,
+        };
+        let next = self.snapshot.frames.len();
+        is_new(self.snapshot.frames.intern(frame).index() == next)
+    }
+
+    fn frames(&mut self) -> Result<()> {
+        let items = self.rows_of(self.snapshot.frames.len())?;
+        let next = self.snapshot.stacks.len();
+        is_new(self.snapshot.stacks.intern(&items).index() == next)
+    }
+
+    fn line_list(&mut self) -> Result<()> {
+        let items = self.rows_of(self.snapshot.strings.len())?;
+        let forward = &mut self.snapshot.contexts.forward;
+        let next = forward.len();
+        is_new(forward.intern(&items).index() == next)
+    }
+
+    /// A list of rows of a table with `count` rows.
+    fn rows_of(&mut self, count: usize) -> Result<Vec<u32>> {
+        (0..self.number()?).map(|_| self.row(count)).collect()
+    }
+
+    fn pool(&mut self) -> Result<PoolId> {
+        Ok(PoolId(self.number()?, self.number()?))
+    }
+
+    fn context(&mut self) -> Result<()> {
+        let context = Context {
+            stream: self.signed()?,
+            pool: self.option(Self::pool)?,
+            compile_context: self.string_or_none()?,
+            user_metadata: self.string_or_none()?,
+            internal_metadata: self.string_or_none()?,
+            category: self.string_or_none()?,
+            forward_lines: self.lines()?,
+        };
+        let next = self.snapshot.contexts.len();
+        is_new(self.snapshot.contexts.intern(context).index() == next)
+    }
+
+    fn tenant(&mut self) -> Result<()> {
+        let tenant = Tenant {
+            address: self.option(Self::number)?,
+            real_size: self.number()?,
+            stack: self.stack()?,
+        };
+        self.snapshot.blocks.tenants.push(tenant);
+        Ok(())
+    }
+
+    fn blocks(&mut self) -> Result<()> {
+        let tenants = self.snapshot.blocks.tenants.len();
+        let (mut end, mut left) = (0_u64, tenants);
+        self.table("blocks", |from| {
+            let address = end.wrapping_add_signed(from.signed()?);
+            let block = from.block(address, &mut left)?;
+            end = address.wrapping_add(block.size);
+            from.snapshot.blocks.rows.push(block);
+            Ok(())
+        })
+    }
+
+    fn block(&mut self, address: u64, tenants_left: &mut usize) -> Result<Block> {
+        let tenants = self.snapshot.blocks.tenants.len();
+        let size = self.number()?;
+        Ok(Block {
+            address,
+            size,
+            requested_size: self.option(Self::number)?,
+            state: match self.number()? {
+                0 => BlockState::ActiveAllocated,
+                1 => BlockState::ActivePendingFree,
+                2 => BlockState::Inactive,
+                more => BlockState::Other(self.string_of(more - 3)?),
+            },
+            stack: self.stack()?,
+            forward_lines: self.lines()?,
+            history: self.option(|from| from.range(tenants, tenants_left))?,
+        })
+    }
+
+    fn string_of(&self, row: u64) -> Result<StringId> {
+        row_of(row, self.snapshot.strings.len()).map(StringId)
+    }
+
+    fn segments(&mut self) -> Result<()> {
+        let mut blocks = self.snapshot.blocks.len();
+        self.table("segments", |from| {
+            let segment = from.segment(&mut blocks)?;
+            from.snapshot.segments.rows.push(segment);
+            Ok(())
+        })?;
+        self.table("host_segments", |from| {
+            let segment = from.segment(&mut blocks)?;
+            from.snapshot.host_segments.rows.push(segment);
+            Ok(())
+        })?;
+        let mut devices: Vec<_> = self
+            .snapshot
+            .segments
+            .rows
+            .iter()
+            .map(|segment| segment.device)
+            .collect();
+        devices.sort_unstable();
+        devices.dedup();
+        most_devices(devices.len())
+    }
+
+    fn segment(&mut self, blocks_left: &mut usize) -> Result<Segment> {
+        Ok(Segment {
+            device: self.device()?,
+            address: self.number()?,
+            total_size: self.number()?,
+            allocated_size: self.option(Self::number)?,
+            active_size: self.option(Self::number)?,
+            requested_size: self.option(Self::number)?,
+            stream: self.option(Self::signed)?,
+            kind: self.option(|from| {
+                Ok(match from.number()? {
+                    0 => SegmentKind::Small,
+                    1 => SegmentKind::Large,
+                    more => SegmentKind::Other(from.string_of(more - 2)?),
+                })
+            })?,
+            pool: self.option(Self::pool)?,
+            is_expandable: self.option(Self::flag)?,
+            stack: self.stack()?,
+            blocks: self.range(self.snapshot.blocks.len(), blocks_left)?,
+        })
+    }
+
+    fn annotation(&mut self) -> Result<()> {
+        let annotation = Annotation {
+            stage: match self.number()? {
+                0 => Stage::Start,
+                1 => Stage::End,
+                more => Stage::Other(self.string_of(more - 2)?),
+            },
+            name: self.string_id()?,
+            device: self.device()?,
+            time_us: self.signed()?,
+        };
+        self.snapshot.annotations.rows.push(annotation);
+        Ok(())
+    }
+}
+
+/// The events' columns.
+impl Reader<'_, '_> {
+    fn events(&mut self) -> Result<()> {
+        self.table("actions", |from| {
+            let name = from.string_id()?;
+            from.snapshot.events.other_actions.push(name);
+            Ok(())
+        })?;
+        if self.snapshot.events.other_actions.len() > usize::from(u8::MAX) {
+            return Err(malformed("there are more than 255 unknown actions"));
+        }
+        self.table("events", |from| {
+            let action = from.action()?;
+            from.snapshot.events.action.push(action);
+            Ok(())
+        })?;
+        // As many rows as were just read, each of a byte at least.
+        let rows = self.snapshot.events.len();
+        if u32::try_from(rows).is_err() {
+            return Err(malformed("there are more than 2^32 events"));
+        }
+        let mut before = 0_u64;
+        self.snapshot.events.addr = self.column("addr", rows, |from| {
+            before = before.wrapping_add_signed(from.signed()?);
+            Ok(before)
+        })?;
+        self.snapshot.events.size = self.column("size", rows, Self::number)?;
+        if self.flag()? {
+            let mut before = 0_i64;
+            self.snapshot.events.time_us = self.column("time_us", rows, |from| {
+                before = before.wrapping_add(from.signed()?);
+                Ok(before)
+            })?;
+        }
+        let contexts = self.snapshot.contexts.len();
+        self.snapshot.events.context =
+            self.column("contexts", rows, |from| from.row(contexts).map(ContextId))?;
+        self.snapshot.events.stack = self.column("frames", rows, Self::stack)?;
+        Ok(())
+    }
+
+    fn action(&mut self) -> Result<Action> {
+        let number = self.number()?;
+        let others = self.snapshot.events.other_actions.len();
+        match number.checked_sub(FIRST_OTHER_ACTION) {
+            Some(row) => row_of(row, others).map(|row| Action::Other(row as u8)),
+            None => Action::known()
+                .get(number as usize)
+                .map(|&(action, _)| action)
+                .ok_or_else(|| malformed("an action is unknown")),
+        }
+    }
+
+    fn column<T>(
+        &mut self,
+        name: &'static str,
+        rows: usize,
+        mut value: impl FnMut(&mut Self) -> Result<T>,
+    ) -> Result<Vec<T>> {
+        self.table = name;
+        let mut column = Vec::with_capacity(rows);
+        for _ in 0..rows {
+            column.push(value(self)?);
+            self.step()?;
+        }
+        Ok(column)
+    }
+
+    fn traces(&mut self) -> Result<()> {
+        let rows = self.snapshot.events.len();
+        let mut left = rows;
+        self.table("device_traces", |from| {
+            let trace = from.range(rows, &mut left)?;
+            from.snapshot.traces.push(trace);
+            most_devices(from.snapshot.traces.len())
+        })?;
+        self.snapshot.host_trace = self.range(rows, &mut left)?;
+        Ok(())
+    }
+}
+
+fn most_devices(count: usize) -> Result<()> {
+    if count > MOST_DEVICES {
+        return Err(ErrorKind::Limit {
+            what: "the number of devices",
+            limit: MOST_DEVICES as u64,
+        });
+    }
+    Ok(())
+}
+
+fn row_of(row: u64, count: usize) -> Result<u32> {
+    match u32::try_from(row) {
+        Ok(row) if (row as usize) < count => Ok(row),
+        _ => Err(malformed("a row number is beyond its table")),
+    }
+}
+
+fn is_new(is_new: bool) -> Result<()> {
+    if is_new {
+        return Ok(());
+    }
+    Err(malformed("a row occurs twice in a table of distinct rows"))
+}
+
+#[cold]
+fn malformed(what: &str) -> ErrorKind {
+    ErrorKind::Malformed(format!("the packed snapshot is damaged: {what}"))
+}
