@@ -4,7 +4,11 @@
 //! ```text
 //! const local_files = [{"name": "snapshot.pickle", "base64": "gASV…"}]
 //! ```
-//! The payload is a pickle and one to three NUL bytes.
+//! The payload is a pickle and one to three NUL bytes. Then the pages that `vramscope html` writes:
+//!
+//! ```text
+//! <script type="application/octet-stream" data-file="snapshot.pickle">KLUv/…</script>
+//! ```
 
 use std::io::{self, BufRead, Read};
 use std::rc::Rc;
@@ -20,6 +24,7 @@ use crate::ErrorKind;
 use crate::error::Lookalike;
 
 const FILES: &[u8] = b"const local_files";
+const OWN_FILE: &[u8] = b"<script type=\"application/octet-stream\" data-file=\"";
 const TORCH_2_0: &[u8] = b"let alloc_data";
 const IN_PAGE: &str = "in the middle of an HTML page";
 const IN_BASE64: &str = "in the middle of the base64 in an HTML page";
@@ -45,13 +50,18 @@ impl<'a> HtmlReader<'a> {
     /// # Errors
     /// [`ErrorKind::NotASnapshot`] if there is none.
     pub(super) fn open(mut source: Layer<'a>, counters: Rc<Counters>) -> Result<Self, ErrorKind> {
-        find_files(&mut source)?;
-        if !open_list(&mut source)? || !open_file(&mut source)? {
+        let kind = find_files(&mut source)?;
+        let is_open = match kind {
+            Kind::Torch => open_list(&mut source)? && open_file(&mut source)?,
+            Kind::Own => open_own(&mut source)?,
+        };
+        if !is_open {
             return Err(ErrorKind::NotASnapshot(Lookalike::OtherHtml));
         }
         let payload = DecoderReader::new(
             Quoted {
                 source,
+                kind,
                 ended: false,
             },
             &BASE64,
@@ -86,9 +96,27 @@ impl Read for HtmlReader<'_> {
     }
 }
 
-/// A string's bytes up to the closing quote.
+/// Who wrote the page.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Kind {
+    Torch,
+    Own,
+}
+
+impl Kind {
+    /// What follows the base64.
+    fn end(self) -> u8 {
+        match self {
+            Self::Torch => b'"',
+            Self::Own => b'<',
+        }
+    }
+}
+
+/// A string's bytes up to the closing quote or tag.
 struct Quoted<'a> {
     source: Layer<'a>,
+    kind: Kind,
     ended: bool,
 }
 
@@ -99,7 +127,8 @@ impl Read for Quoted<'_> {
         }
         loop {
             let available = self.source.fill_buf()?;
-            let plain = memchr::memchr2(b'"', b'\\', available).unwrap_or(available.len());
+            let end = self.kind.end();
+            let plain = memchr::memchr2(end, b'\\', available).unwrap_or(available.len());
             if plain > 0 {
                 let count = plain.min(out.len());
                 out[..count].copy_from_slice(&available[..count]);
@@ -108,7 +137,7 @@ impl Read for Quoted<'_> {
             }
             match available.first() {
                 None => return Err(io::Error::other(ErrorKind::Truncated(IN_BASE64))),
-                Some(b'"') => {
+                Some(&byte) if byte == end => {
                     self.source.consume(1);
                     self.ended = true;
                     return Ok(0);
@@ -121,10 +150,20 @@ impl Read for Quoted<'_> {
 }
 
 impl Quoted<'_> {
+    /// Moves on to the next file's base64; `false` if there is none.
+    fn next_file(&mut self) -> Result<bool, ErrorKind> {
+        match self.kind {
+            Kind::Torch => next_file(&mut self.source),
+            Kind::Own => {
+                Ok(find_files(&mut self.source)? == Kind::Own && open_own(&mut self.source)?)
+            }
+        }
+    }
+
     /// How many more files the list has. What is damaged there does not matter any more.
     fn count_further(&mut self) -> u64 {
         let mut count = 0;
-        while let Ok(true) = next_file(&mut self.source) {
+        while let Ok(true) = self.next_file() {
             count += 1;
             self.ended = false;
             if io::copy(self, &mut io::sink()).is_err() {
@@ -135,16 +174,20 @@ impl Quoted<'_> {
     }
 }
 
-/// Moves past `const local_files`.
-fn find_files(source: &mut Layer<'_>) -> Result<(), ErrorKind> {
-    let finder = memmem::Finder::new(FILES);
+/// Moves past `const local_files`, or to a file of ours.
+fn find_files(source: &mut Layer<'_>) -> Result<Kind, ErrorKind> {
+    let (torch, own) = (memmem::Finder::new(FILES), memmem::Finder::new(OWN_FILE));
     let mut is_torch_2_0 = false;
     loop {
         let head = source.peek(LOOKAHEAD).map_err(|error| kind_of(&error))?;
         let length = head.len();
-        if let Some(at) = finder.find(head) {
+        if let Some(at) = own.find(head) {
+            source.consume(at);
+            return Ok(Kind::Own);
+        }
+        if let Some(at) = torch.find(head) {
             source.consume(at + FILES.len());
-            return Ok(());
+            return Ok(Kind::Torch);
         }
         is_torch_2_0 |= memmem::find(head, TORCH_2_0).is_some();
         if length < LOOKAHEAD {
@@ -153,8 +196,17 @@ fn find_files(source: &mut Layer<'_>) -> Result<(), ErrorKind> {
                 false => Lookalike::OtherHtml,
             }));
         }
-        source.consume(length - FILES.len());
+        source.consume(length - FILES.len().max(OWN_FILE.len()));
     }
+}
+
+/// Moves from the start of a file of ours to its base64. The name has no `>` of its own.
+fn open_own(source: &mut Layer<'_>) -> Result<bool, ErrorKind> {
+    let head = source.peek(OWN_FILE.len() + MAX_STRING_BYTES);
+    let head = head.map_err(|error| kind_of(&error))?;
+    let end = memchr::memchr(b'>', head);
+    source.consume(end.map_or(0, |end| end + 1));
+    Ok(end.is_some())
 }
 
 /// Moves past ` = [`; `false` if something else comes.

@@ -38,6 +38,18 @@ fn html(bytes: &[u8]) -> Vec<u8> {
     .into_bytes()
 }
 
+/// As `vramscope html` writes it.
+fn own_html(files: &[&[u8]]) -> Vec<u8> {
+    let mut page = "<!doctype html>\n<html>".to_owned();
+    for bytes in files {
+        let base64 = base64::engine::general_purpose::STANDARD.encode(bytes);
+        page += &format!(
+            "<script type=\"application/octet-stream\" data-file=\"a &#62; b\">{base64}</script>\n"
+        );
+    }
+    page.into_bytes()
+}
+
 #[derive(Clone, Copy, PartialEq, Debug)]
 enum Sizes {
     InHeader,
@@ -139,6 +151,15 @@ fn takes_every_wrapping_off() {
     assert_eq!(kinds, [ContainerKind::Html]);
     assert!(padded.starts_with(&pickle) && padded.len() - pickle.len() <= 3);
     assert!(padded[pickle.len()..].iter().all(|&byte| byte == 0));
+}
+
+#[test]
+fn pages_of_our_own_hold_files() {
+    let pickle = pickle();
+    let page = own_html(&[&zstd(&pickle), b"a second", b"a third"]);
+    let kinds = vec![ContainerKind::Html, ContainerKind::Zstd];
+    assert_eq!(read(&page), Ok((pickle, kinds, 2)));
+    assert!(matches!(refusal(&page[..400]), ErrorKind::Truncated(_)));
 }
 
 #[test]

@@ -23,7 +23,8 @@ pub enum ContainerKind {
     Zstd,
     /// The first snapshot in a zip archive.
     Zip,
-    /// A page written by torch's `trace_plot` and its like; the snapshot is embedded as base64.
+    /// A page written by torch's `trace_plot` and its like, or by `vramscope html`; the snapshot is embedded
+    /// as base64.
     Html,
     /// A pickle of this protocol.
     Pickle(u8),

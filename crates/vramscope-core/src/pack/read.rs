@@ -366,19 +366,17 @@ impl Reader<'_, '_> {
     }
 
     fn blocks(&mut self) -> Result<()> {
-        let tenants = self.snapshot.blocks.tenants.len();
-        let (mut end, mut left) = (0_u64, tenants);
+        let mut end = 0_u64;
         self.table("blocks", |from| {
             let address = end.wrapping_add_signed(from.signed()?);
-            let block = from.block(address, &mut left)?;
+            let block = from.block(address)?;
             end = address.wrapping_add(block.size);
             from.snapshot.blocks.rows.push(block);
             Ok(())
         })
     }
 
-    fn block(&mut self, address: u64, tenants_left: &mut usize) -> Result<Block> {
-        let tenants = self.snapshot.blocks.tenants.len();
+    fn block(&mut self, address: u64) -> Result<Block> {
         let size = self.number()?;
         Ok(Block {
             address,
@@ -392,8 +390,22 @@ impl Reader<'_, '_> {
             },
             stack: self.stack()?,
             forward_lines: self.lines()?,
-            history: self.option(|from| from.range(tenants, tenants_left))?,
+            history: self.option(Self::history)?,
         })
+    }
+
+    /// Tenants one after another, each of them named.
+    fn history(&mut self) -> Result<Range<u32>> {
+        let tenants = self.snapshot.blocks.tenants.len();
+        let start = self.small()?;
+        let mut rows = start..start;
+        for _ in 0..self.number()? {
+            if self.row(tenants)? != rows.end {
+                return Err(malformed("a block's tenants are not one after another"));
+            }
+            rows.end += 1;
+        }
+        Ok(rows)
     }
 
     fn string_of(&self, row: u64) -> Result<StringId> {

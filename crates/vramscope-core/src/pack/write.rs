@@ -208,7 +208,11 @@ impl<W: Write> Writer<W> {
         }
         self.stack(block.stack)?;
         self.lines(block.forward_lines)?;
-        self.option(block.history.as_ref(), Self::range)
+        // Blocks may share tenants (torch 1.13). Each is named, so that a file is as long as the work it makes.
+        self.option(block.history.clone(), |to, rows| {
+            to.row(rows.start)?;
+            to.list(rows, Self::row)
+        })
     }
 
     fn segment(&mut self, segment: &Segment) -> io::Result<()> {

@@ -25,12 +25,13 @@ fn newest(name: &str) -> Snapshot {
 
 #[test]
 fn every_container_holds_the_same() {
-    use ContainerKind::{Gzip, Html, Json, Pickle, Zip, Zstd};
+    use ContainerKind::{Gzip, Html, Json, Packed, Pickle, Zip, Zstd};
     let expected: &[(&str, &[ContainerKind])] = &[
         ("bom.json", &[Json]),
         ("deflated.zip", &[Zip, Pickle(4)]),
         ("indented.json", &[Json]),
         ("json.zip", &[Zip, Json]),
+        ("packed.vram", &[Packed, Pickle(4)]),
         ("padded.pickle", &[Pickle(4)]),
         ("page.html", &[Html, Pickle(4)]),
         ("page.html.gz", &[Gzip, Html, Pickle(4)]),

@@ -104,7 +104,9 @@ fn subfolders(folder: &Path) -> Vec<String> {
 }
 
 fn files_of(root: &Path, folder: &str) -> Vec<File> {
-    let wanted = ["pickle", "json", "html", "gz", "zst", "zip", "pt", "txt"];
+    let wanted = [
+        "pickle", "vram", "json", "html", "gz", "zst", "zip", "pt", "txt",
+    ];
     let Ok(entries) = std::fs::read_dir(root.join(folder)) else {
         return Vec::new();
     };
