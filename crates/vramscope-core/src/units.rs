@@ -38,6 +38,23 @@ impl fmt::Display for Bytes {
     }
 }
 
+/// Bytes as torch's own tools print them: `512.0B`, `29.3MiB`; rounded.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub struct TorchBytes(pub u128);
+
+impl fmt::Display for TorchBytes {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut number = self.0 as f64;
+        for unit in ["", "Ki", "Mi", "Gi", "Ti", "Pi", "Ei", "Zi"] {
+            if number < 1024.0 {
+                return write!(f, "{number:.1}{unit}B");
+            }
+            number /= 1024.0;
+        }
+        write!(f, "{number:.1}YiB")
+    }
+}
+
 /// A count with thousands separators: `1,234,567`.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default)]
 pub struct Count(pub u64);
@@ -73,6 +90,19 @@ mod tests {
             (u64::MAX, "15.9 EiB"),
         ] {
             assert_eq!(Bytes(bytes).to_string(), text);
+        }
+    }
+
+    #[test]
+    fn torch_rounds() {
+        for (bytes, text) in [
+            (0, "0.0B"),
+            (1023, "1023.0B"),
+            (1280, "1.2KiB"),
+            ((1 << 30) - 1, "1024.0MiB"),
+            (u128::from(u64::MAX) * 2, "32.0EiB"),
+        ] {
+            assert_eq!(TorchBytes(bytes).to_string(), text);
         }
     }
 

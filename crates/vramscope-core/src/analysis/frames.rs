@@ -117,6 +117,12 @@ fn clip_path(path: &str) -> &str {
     &path[path.ceil_char_boundary(path.len().saturating_sub(TEXT_LIMIT_BYTES))..]
 }
 
+/// Whether PyTorch's own viewers leave a frame out.
+pub(crate) fn is_hidden_by_torch(name: &str, filename: &str) -> bool {
+    RUNTIME_NAMES.iter().any(|part| name.contains(part))
+        || RUNTIME_FILES.iter().any(|part| filename.contains(part))
+}
+
 /// Whose code a frame of this name and file is.
 #[must_use]
 pub fn classify(name: &str, filename: &str) -> FrameClass {

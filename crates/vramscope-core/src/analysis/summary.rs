@@ -4,7 +4,9 @@ use std::collections::BTreeSet;
 
 use serde::{Deserialize, Serialize};
 
+use super::allocator_state::StateSums;
 use super::details::stream_numbers;
+use super::final_state::segment_sums;
 use super::history::{History, NEVER};
 use crate::Snapshot;
 use crate::ids::EventId;
@@ -268,36 +270,29 @@ fn state_summary(
     segments: &SegmentTable,
     device: Option<i32>,
 ) -> StateSummary {
-    let mut state = StateSummary::default();
+    let (mut state, mut sums) = (StateSummary::default(), StateSums::default());
     let (mut seen_streams, mut pools) = (BTreeSet::new(), BTreeSet::new());
     for segment in segments
         .rows
         .iter()
         .filter(|segment| device.is_none_or(|device| segment.device == device))
     {
-        state.segments += 1;
-        state.reserved_bytes = state.reserved_bytes.saturating_add(segment.total_size);
+        sums.add(&segment_sums(snapshot, segment));
         if let Some(stream) = segment.stream
             && seen_streams.insert(stream)
         {
             state.streams.push(stream);
         }
         pools.extend(segment.pool);
-        for block in segment.block_ids().map(|id| snapshot.blocks.get(id)) {
-            state.blocks += 1;
-            if block.state.is_active() {
-                state.active_bytes = state.active_bytes.saturating_add(block.size);
-                let requested = snapshot.blocks.requested_bytes(block);
-                state.requested_bytes = state.requested_bytes.saturating_add(requested);
-            } else {
-                state.free_bytes = state.free_bytes.saturating_add(block.size);
-                state.largest_free_block_bytes = state.largest_free_block_bytes.max(block.size);
-            }
-            if block.state == crate::model::BlockState::ActiveAllocated {
-                state.allocated_bytes = state.allocated_bytes.saturating_add(block.size);
-            }
-        }
     }
+    state.segments = sums.segments;
+    state.blocks = sums.allocated_blocks + sums.pending_blocks + sums.free_blocks;
+    state.reserved_bytes = sums.reserved_bytes;
+    state.allocated_bytes = sums.allocated_bytes;
+    state.active_bytes = sums.active_bytes();
+    state.requested_bytes = sums.requested_bytes;
+    state.free_bytes = sums.free_bytes;
+    state.largest_free_block_bytes = sums.largest_free_bytes;
     state.pools = pools.into_iter().collect();
     state
 }

@@ -1,0 +1,141 @@
+//! The final state as the file lists it, summed up by what can share memory: a request is only served from
+//! segments of its own pool, stream and size class.
+//!
+//! What the file says is taken as it is; [`allocator_state`](super::allocator_state) has the state at any moment.
+
+use std::cmp::Reverse;
+use std::collections::BTreeMap;
+
+use super::allocator_state::{SizeClass, StateSums};
+use crate::Snapshot;
+use crate::model::{BlockState, DeviceIndex, PoolId, Segment, SegmentKind};
+
+/// The segments of one pool, stream and size class.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct SegmentGroup {
+    /// The pool; `None` before torch 2.1.
+    pub pool: Option<PoolId>,
+    /// The `cudaStream_t` as a number.
+    pub stream: i64,
+    /// Which requests they serve; `None` where the file does not say.
+    pub size_class: Option<SizeClass>,
+    /// Their sums. Reserved is more than active and free where blocks do not cover their segment.
+    pub sums: StateSums,
+}
+
+/// A device's segments by pool, stream and size class; what holds most first.
+#[must_use]
+pub fn segment_groups(snapshot: &Snapshot, device: DeviceIndex) -> Vec<SegmentGroup> {
+    let mut groups: BTreeMap<_, StateSums> = BTreeMap::new();
+    for segment in own_segments(snapshot, device) {
+        let place = (
+            segment.pool,
+            segment.stream.unwrap_or(0),
+            size_class(segment),
+        );
+        let sums = groups.entry(place).or_default();
+        sums.add(&segment_sums(snapshot, segment));
+    }
+    let groups = groups.into_iter();
+    let groups = groups.map(|((pool, stream, size_class), sums)| SegmentGroup {
+        pool,
+        stream,
+        size_class,
+        sums,
+    });
+    let mut groups: Vec<_> = groups.collect();
+    groups.sort_by_key(|group| Reverse(group.sums.reserved_bytes));
+    groups
+}
+
+/// The segments of a device in the order of the file.
+pub fn own_segments(snapshot: &Snapshot, device: DeviceIndex) -> impl Iterator<Item = &Segment> {
+    let rows = snapshot.segments.rows.iter();
+    rows.filter(move |segment| u32::try_from(segment.device) == Ok(device))
+}
+
+/// Which requests a segment serves, if the file says.
+#[must_use]
+pub fn size_class(segment: &Segment) -> Option<SizeClass> {
+    match segment.kind {
+        Some(SegmentKind::Small) => Some(SizeClass::Small),
+        Some(SegmentKind::Large) => Some(SizeClass::Large),
+        Some(SegmentKind::Other(_)) | None => None,
+    }
+}
+
+/// The sums of one segment's blocks. A state that is not known counts as free.
+#[must_use]
+pub fn segment_sums(snapshot: &Snapshot, segment: &Segment) -> StateSums {
+    let mut sums = StateSums {
+        reserved_bytes: segment.total_size,
+        segments: 1,
+        ..StateSums::default()
+    };
+    for block in segment.block_ids().map(|id| snapshot.blocks.get(id)) {
+        let (bytes, blocks) = match block.state {
+            BlockState::ActiveAllocated => (&mut sums.allocated_bytes, &mut sums.allocated_blocks),
+            BlockState::ActivePendingFree => (&mut sums.pending_bytes, &mut sums.pending_blocks),
+            BlockState::Inactive | BlockState::Other(_) => {
+                sums.largest_free_bytes = sums.largest_free_bytes.max(block.size);
+                (&mut sums.free_bytes, &mut sums.free_blocks)
+            }
+        };
+        *bytes = bytes.saturating_add(block.size);
+        *blocks += 1;
+        if block.state.is_active() {
+            let requested = snapshot.blocks.requested_bytes(block);
+            sums.requested_bytes = sums.requested_bytes.saturating_add(requested);
+        }
+    }
+    if sums.allocated_blocks + sums.pending_blocks == 0 {
+        sums.empty_segments = 1;
+        sums.empty_bytes = segment.total_size;
+    }
+    sums
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::decode;
+
+    #[test]
+    fn by_pool_stream_and_size_class() {
+        let snapshot = decode(
+            &br#"{"segments": [
+            {"device": 0, "address": 4096, "total_size": 4096, "stream": 7, "segment_type": "large",
+             "segment_pool_id": [0, 1], "blocks": [
+                {"address": 4096, "size": 1024, "requested_size": 1000, "state": "active_allocated"},
+                {"address": 5120, "size": 1024, "requested_size": 1001, "state": "active_pending_free"},
+                {"address": 6144, "size": 512, "requested_size": 9999, "state": "inactive"},
+                {"address": 6656, "size": 1536, "requested_size": 0, "state": "inactive"}]},
+            {"device": 0, "address": 16384, "total_size": 512, "stream": 0, "segment_type": "small",
+             "segment_pool_id": [0, 0], "blocks": [
+                {"address": 16384, "size": 512, "requested_size": 0, "state": "inactive"}]},
+            {"device": 1, "address": 32768, "total_size": 512, "stream": 0, "blocks": []}],
+            "device_traces": []}"#[..],
+        )
+        .unwrap();
+        let groups = segment_groups(&snapshot, 0);
+        assert_eq!(groups.len(), 2);
+        let first = &groups[0];
+        assert_eq!(
+            (first.pool, first.stream, first.size_class),
+            (Some(PoolId(0, 1)), 7, Some(SizeClass::Large))
+        );
+        let sums = first.sums;
+        assert_eq!(
+            (
+                sums.reserved_bytes,
+                sums.allocated_bytes,
+                sums.pending_bytes,
+                sums.free_bytes
+            ),
+            (4096, 1024, 1024, 2048)
+        );
+        assert_eq!((sums.rounding_bytes(), sums.largest_free_bytes), (47, 1536));
+        assert_eq!(groups[1].sums.empty_bytes, 512);
+        assert_eq!(segment_groups(&snapshot, 1)[0].size_class, None);
+    }
+}
