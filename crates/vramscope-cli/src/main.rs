@@ -17,6 +17,7 @@ mod failure;
 mod help;
 mod input;
 mod inputs;
+mod one_by_one;
 mod output;
 mod progress;
 mod report;

@@ -33,6 +33,22 @@ pub(crate) fn print_bytes(bytes: &[u8]) -> Result<(), Failure> {
     }
 }
 
+/// Lets `write` write to standard output bit by bit, for what may be too long to be held as one text.
+///
+/// # Errors
+/// As [`print`].
+pub(crate) fn stream(write: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> Result<(), Failure> {
+    let mut stdout = io::BufWriter::new(io::stdout().lock());
+    match write(&mut stdout).and_then(|()| stdout.flush()) {
+        Err(error) if error.kind() == io::ErrorKind::BrokenPipe => {
+            // What is still held has no reader either.
+            drop(stdout.into_parts());
+            Err(Failure::ClosedPipe)
+        }
+        result => result.map_err(Failure::io("cannot write to standard output")),
+    }
+}
+
 /// Tells why a command failed.
 pub(crate) fn report(failure: &Failure) {
     note(&format!("error: {}\n", printable(&failure.to_string())));

@@ -1,29 +1,250 @@
-//! `vramscope segments` and `vramscope memory`: flame graphs of the final state.
+//! `vramscope segments` and `vramscope memory`: flame graphs of the final state, and how all of them are drawn.
+
+use std::fs::File;
+use std::io::{self, BufWriter, IsTerminal, Write};
+use std::path::PathBuf;
 
 use clap::Args;
+use inferno::flamegraph::{Options, from_reader};
+use vramscope_core::analysis::block_stacks::{Level, lines, official_lines};
+use vramscope_core::model::Segment;
 
+use super::stats::Format;
+use crate::arguments::Inputs;
 use crate::failure::Failure;
+use crate::input::is_stdin;
+use crate::one_by_one::one_by_one;
+use crate::output::{self, printable};
+use crate::subject::Subject;
 
-/// segments
-#[derive(Args)]
-pub(crate) struct SegmentsOptions {}
-
-/// Runs the command.
+/// Draw a flame graph of every segment: what is in it, by call stack
 ///
-/// # Errors
-/// When it fails.
-pub(crate) fn run_segments(_options: &SegmentsOptions) -> Result<(), Failure> {
-    Err(Failure::Usage("segments is not built yet".to_owned()))
+/// Width is bytes of the final state. Free memory and what rounding takes (<gaps>) are drawn too.
+#[derive(Args)]
+#[command(after_help = SEGMENTS_EXAMPLES)]
+pub(crate) struct SegmentsOptions {
+    #[command(flatten)]
+    inputs: Inputs,
+    #[command(flatten)]
+    drawing: Drawing,
 }
 
-/// memory
-#[derive(Args)]
-pub(crate) struct MemoryOptions {}
+const SEGMENTS_EXAMPLES: &str = "\
+Examples:
+  vramscope segments snapshot.pickle -o segments.svg
+  vramscope segments snapshot.pickle --folded | sort -k2 | head
+  vramscope segments snapshot.pickle --folded --format torch > segments.folded";
 
-/// Runs the command.
+/// Draw a flame graph of the memory in the final state, by call stack
+///
+/// Width is bytes of the final state. Free memory and what rounding takes (<gaps>) are drawn too.
+#[derive(Args)]
+#[command(after_help = MEMORY_EXAMPLES)]
+pub(crate) struct MemoryOptions {
+    #[command(flatten)]
+    inputs: Inputs,
+    #[command(flatten)]
+    drawing: Drawing,
+}
+
+const MEMORY_EXAMPLES: &str = "\
+Examples:
+  vramscope memory snapshot.pickle -o memory.svg
+  vramscope memory rank*.pickle -o memory.svg
+  vramscope memory snapshot.pickle --folded --format torch > memory.folded";
+
+/// How a flame graph is written.
+#[derive(Args)]
+pub(crate) struct Drawing {
+    /// Where to write, instead of standard output
+    #[arg(short, long, value_name = "FILE")]
+    pub(super) output: Option<PathBuf>,
+    /// Write collapsed stacks, a line each, instead of an SVG
+    #[arg(long)]
+    pub(super) folded: bool,
+    /// Write the lines of torch's _memory_viz.py, byte for byte
+    #[arg(long, value_name = "WHOSE", requires = "folded")]
+    pub(super) format: Option<Format>,
+}
+
+/// Runs `segments`.
 ///
 /// # Errors
-/// When it fails.
-pub(crate) fn run_memory(_options: &MemoryOptions) -> Result<(), Failure> {
-    Err(Failure::Usage("memory is not built yet".to_owned()))
+/// When a file cannot be read or the result cannot be written.
+pub(crate) fn run_segments(options: &SegmentsOptions) -> Result<(), Failure> {
+    run(&options.inputs, &options.drawing, Level::Segment)
+}
+
+/// Runs `memory`.
+///
+/// # Errors
+/// When a file cannot be read or the result cannot be written.
+pub(crate) fn run_memory(options: &MemoryOptions) -> Result<(), Failure> {
+    run(&options.inputs, &options.drawing, Level::Stream)
+}
+
+fn run(inputs: &Inputs, drawing: &Drawing, level: Level) -> Result<(), Failure> {
+    let mut target = Target::open(drawing)?;
+    let mut names = Vec::new();
+    let result = one_by_one(inputs, |subject, is_one_of_several| {
+        names.push(subject.name.clone());
+        let prefix = match is_one_of_several {
+            true => format!("{};", path_label(&subject.name)),
+            false => String::new(),
+        };
+        let rows = subject.snapshot.segments.rows.iter();
+        let own = rows.filter(|segment| {
+            let wanted = inputs.device.map(i64::from);
+            wanted.is_none_or(|device| i64::from(segment.device) == device)
+        });
+        target.add(subject, own, level, &prefix)
+    });
+    // Without any file there is nothing to draw, and the reason is the result.
+    if result.is_err() && names.is_empty() {
+        return result;
+    }
+    let what = match level {
+        Level::Segment => "Segments",
+        Level::Stream => "Memory",
+    };
+    target.finish(&format!("{what} of {}", names.join(", ")))?;
+    result
+}
+
+/// A file's name as a level of the graph.
+fn path_label(name: &str) -> String {
+    printable(name).replace([';', '\n'], ":")
+}
+
+/// Where lines go.
+pub(super) struct Target {
+    format: Option<Format>,
+    place: Place,
+    /// How many bytes more may be drawn: a damaged file's segments may add up to any number.
+    room: i128,
+}
+
+enum Place {
+    Stdout,
+    File(BufWriter<File>, PathBuf),
+    /// All lines, to become an SVG in that file or on standard output.
+    Picture(Vec<u8>, Option<PathBuf>),
+}
+
+impl Target {
+    /// Opens the file, if it is to be written line by line.
+    ///
+    /// # Errors
+    /// When that is not possible, or the picture would go to a terminal.
+    pub(super) fn open(drawing: &Drawing) -> Result<Self, Failure> {
+        let output = drawing.output.clone().filter(|path| !is_stdin(path));
+        let place = match (drawing.folded, output) {
+            (true, None) => Place::Stdout,
+            (true, Some(path)) => {
+                let doing = format!("cannot write {}", path.display());
+                let file = File::create(&path).map_err(Failure::io(doing))?;
+                Place::File(BufWriter::new(file), path)
+            }
+            (false, None) if io::stdout().is_terminal() => {
+                return Err(Failure::Usage(
+                    "an SVG is nothing for a terminal: name a file with -o, or ask for lines with --folded"
+                        .to_owned(),
+                ));
+            }
+            (false, output) => Place::Picture(Vec::new(), output),
+        };
+        Ok(Self {
+            format: drawing.format,
+            place,
+            room: i128::from(i64::MAX),
+        })
+    }
+
+    /// Writes the lines of some segments of a file.
+    ///
+    /// # Errors
+    /// When they cannot be written.
+    pub(super) fn add<'a>(
+        &mut self,
+        subject: &'a Subject,
+        segments: impl Iterator<Item = &'a Segment>,
+        level: Level,
+        prefix: &str,
+    ) -> Result<(), Failure> {
+        let (format, mut room) = (self.format, self.room);
+        let is_picture = matches!(self.place, Place::Picture(..));
+        let snapshot = &subject.snapshot;
+        self.write(|out| {
+            let mut sink = |path: &str, bytes: i128| -> io::Result<()> {
+                let bytes = if is_picture { bytes.min(room) } else { bytes };
+                room -= bytes;
+                writeln!(out, "{path} {bytes}")
+            };
+            match format {
+                Some(Format::Torch) => official_lines(snapshot, segments, level, prefix, &mut sink),
+                None => lines(
+                    snapshot,
+                    &subject.classes,
+                    segments,
+                    level,
+                    prefix,
+                    &mut sink,
+                ),
+            }
+        })?;
+        self.room = room;
+        Ok(())
+    }
+
+    fn write(
+        &mut self,
+        write: impl FnOnce(&mut dyn Write) -> io::Result<()>,
+    ) -> Result<(), Failure> {
+        match &mut self.place {
+            Place::Stdout => output::stream(write),
+            Place::File(file, path) => {
+                let doing = format!("cannot write {}", path.display());
+                write(file).map_err(Failure::io(doing))
+            }
+            Place::Picture(text, _) => write(text).map_err(Failure::io("cannot draw")),
+        }
+    }
+
+    /// Draws the picture, if that is what was asked for.
+    ///
+    /// # Errors
+    /// When there is nothing to draw or it cannot be written.
+    pub(super) fn finish(self, title: &str) -> Result<(), Failure> {
+        match self.place {
+            Place::Stdout => Ok(()),
+            Place::File(mut file, path) => {
+                let doing = format!("cannot write {}", path.display());
+                file.flush().map_err(Failure::io(doing))
+            }
+            Place::Picture(lines, _) if lines.is_empty() => Err(Failure::Input(
+                "there is nothing to draw: no segments".to_owned(),
+            )),
+            Place::Picture(lines, path) => {
+                let svg = draw(&lines, title).map_err(Failure::io("cannot draw"))?;
+                match path {
+                    None => output::print_bytes(&svg),
+                    Some(path) => {
+                        let doing = format!("cannot write {}", path.display());
+                        std::fs::write(path, svg).map_err(Failure::io(doing))
+                    }
+                }
+            }
+        }
+    }
+}
+
+fn draw(lines: &[u8], title: &str) -> io::Result<Vec<u8>> {
+    let mut options = Options::default();
+    options.title = printable(title);
+    options.count_name = "bytes".to_owned();
+    // The same file makes the same picture.
+    options.deterministic = true;
+    let mut svg = Vec::new();
+    from_reader(&mut options, lines, &mut svg).map_err(io::Error::other)?;
+    Ok(svg)
 }

@@ -1,17 +1,272 @@
-//! `vramscope stats`.
+//! `vramscope stats`: the segments and blocks of the final state, summed up.
 
-use clap::Args;
+mod official;
 
+use clap::{Args, ValueEnum};
+use vramscope_core::analysis::allocator_state::{SizeClass, StateSums};
+use vramscope_core::analysis::final_state::{
+    fill, own_segments, segment_groups, segment_sums, size_class,
+};
+use vramscope_core::analysis::grouping::stream_labels;
+use vramscope_core::analysis::summary::summary;
+use vramscope_core::model::PoolId;
+
+use crate::arguments::{Inputs, Show};
 use crate::failure::Failure;
+use crate::inputs::{Question, ask};
+use crate::report::{Cell, Column, Part, column, sum};
+use crate::subject::{Device, Subject};
 
-/// stats
+/// Sum up the segments and blocks of the final state, by pool and stream
+///
+/// Memory that is free in one pool, stream or size class cannot serve a request to another: each has a row.
 #[derive(Args)]
-pub(crate) struct Options {}
+#[command(after_help = EXAMPLES)]
+pub(crate) struct Options {
+    #[command(flatten)]
+    inputs: Inputs,
+    /// Also list every segment, the largest first, with a bar of what is in use where
+    #[arg(long)]
+    segments: bool,
+    /// Print the text of torch's _memory_viz.py stats, byte for byte
+    #[arg(long, value_name = "WHOSE", conflicts_with_all = ["segments", "json", "csv", "bytes", "limit", "device"])]
+    format: Option<Format>,
+    #[command(flatten)]
+    show: Show,
+}
+
+/// Whose layout a text has.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
+pub(crate) enum Format {
+    /// torch's own, mistakes included
+    Torch,
+}
+
+const EXAMPLES: &str = "\
+Examples:
+  vramscope stats snapshot.pickle
+  vramscope stats snapshot.pickle --segments --limit 50
+  vramscope stats snapshot.pickle --format torch
+  vramscope stats rank*.pickle --json | jq '.parts[] | [.file, .reserved_bytes, .free_bytes]'";
+
+/// Cells of the bar of a segment.
+const BAR_CELLS: u32 = 32;
 
 /// Runs the command.
 ///
 /// # Errors
-/// When it fails.
-pub(crate) fn run(_options: &Options) -> Result<(), Failure> {
-    Err(Failure::Usage("stats is not built yet".to_owned()))
+/// When a file cannot be read, torch has no text for it, or the result cannot be written.
+pub(crate) fn run(options: &Options) -> Result<(), Failure> {
+    match options.format {
+        Some(Format::Torch) => official::run(&options.inputs),
+        None => ask(options, &options.inputs, options.show),
+    }
+}
+
+impl Question for Options {
+    const COMMAND: &'static str = "stats";
+
+    fn parts(&self, subject: &Subject) -> Result<Vec<Part>, Failure> {
+        let mut parts: Vec<_> = subject.devices().map(|device| self.part(&device)).collect();
+        if parts.is_empty() {
+            parts.push(Part {
+                file: subject.name.clone(),
+                notes: vec!["The file has neither segments nor events.".to_owned()],
+                ..Part::default()
+            });
+        }
+        parts.extend(host(subject));
+        Ok(parts)
+    }
+}
+
+impl Options {
+    fn part(&self, device: &Device<'_>) -> Part {
+        let subject = device.subject;
+        let groups = segment_groups(&subject.snapshot, device.index());
+        let mut whole = StateSums::default();
+        groups.iter().for_each(|group| whole.add(&group.sums));
+        let mut part = Part::of(&subject.name, device.index());
+        facts(&mut part, &whole);
+        let streams = stream_labels(&subject.streams);
+        let rows = groups.iter().map(|group| {
+            let stream = subject.streams.iter().position(|&raw| raw == group.stream);
+            let stream = stream.and_then(|number| streams.get(number).cloned());
+            let mut row = sums_row(&group.sums);
+            row.extend([
+                class_cell(group.size_class),
+                Cell::or_none(stream, Cell::Text),
+                pool_cell(group.pool),
+            ]);
+            row
+        });
+        part.table("groups", "", &GROUP_COLUMNS, rows.collect());
+        if self.segments {
+            self.segments_table(&mut part, device);
+        }
+        let covered = whole.active_bytes().saturating_add(whole.free_bytes);
+        if whole.segments == 0 {
+            part.notes
+                .push("The file has no segments of this device.".to_owned());
+        } else if covered != whole.reserved_bytes {
+            part.notes.push(
+                "Blocks do not add up to their segments: the file is damaged, cut or made up."
+                    .to_owned(),
+            );
+        }
+        part
+    }
+
+    fn segments_table(&self, part: &mut Part, device: &Device<'_>) {
+        let snapshot = &device.subject.snapshot;
+        let mut segments: Vec<_> = own_segments(snapshot, device.index()).collect();
+        segments.sort_by_key(|segment| std::cmp::Reverse(segment.total_size));
+        let streams = &device.subject.streams;
+        // A picture is of use to eyes only.
+        let has_bar = !self.show.json && !self.show.csv;
+        let rows = segments.into_iter().map(|segment| {
+            let sums = segment_sums(snapshot, segment);
+            let stream = streams.iter().position(|&raw| Some(raw) == segment.stream);
+            let mut row = vec![
+                Cell::Bytes(sums.reserved_bytes),
+                Cell::Bytes(sums.allocated_bytes),
+                Cell::Bytes(sums.pending_bytes),
+                Cell::Bytes(sums.free_bytes),
+                Cell::Bytes(sums.largest_free_bytes),
+                Cell::Number(sums.allocated_blocks + sums.pending_blocks + sums.free_blocks),
+                Cell::or_none(stream, |number| Cell::Number(number as u64)),
+                Cell::Address(segment.address),
+                class_cell(size_class(segment)),
+                pool_cell(segment.pool),
+            ];
+            if has_bar {
+                row.push(Cell::Text(bar(&fill(snapshot, segment, BAR_CELLS))));
+            }
+            row
+        });
+        let columns = &SEGMENT_COLUMNS[..SEGMENT_COLUMNS.len() - usize::from(!has_bar)];
+        part.table("segments", "Segments", columns, rows.collect());
+    }
+}
+
+const GROUP_COLUMNS: [Column; 11] = [
+    sum("reserved_bytes", "reserved"),
+    sum("allocated_bytes", "allocated"),
+    sum("pending_bytes", "pending free"),
+    sum("free_bytes", "free"),
+    column("largest_free_bytes", "largest free"),
+    sum("rounding_bytes", "rounding"),
+    sum("segments", "segments"),
+    sum("blocks", "blocks"),
+    column("size_class", "requests"),
+    column("stream", "stream"),
+    column("pool", "pool"),
+];
+
+const SEGMENT_COLUMNS: [Column; 11] = [
+    sum("bytes", "bytes"),
+    sum("allocated_bytes", "allocated"),
+    sum("pending_bytes", "pending free"),
+    sum("free_bytes", "free"),
+    column("largest_free_bytes", "largest free"),
+    sum("blocks", "blocks"),
+    column("stream", "stream"),
+    column("address", "address"),
+    column("size_class", "requests"),
+    column("pool", "pool"),
+    column("use", "in use"),
+];
+
+fn sums_row(sums: &StateSums) -> Vec<Cell> {
+    vec![
+        Cell::Bytes(sums.reserved_bytes),
+        Cell::Bytes(sums.allocated_bytes),
+        Cell::Bytes(sums.pending_bytes),
+        Cell::Bytes(sums.free_bytes),
+        Cell::Bytes(sums.largest_free_bytes),
+        Cell::Bytes(sums.rounding_bytes()),
+        Cell::Number(sums.segments),
+        Cell::Number(sums.allocated_blocks + sums.pending_blocks + sums.free_blocks),
+    ]
+}
+
+fn facts(part: &mut Part, sums: &StateSums) {
+    let size = Cell::Bytes;
+    part.fact("reserved_bytes", "reserved", size(sums.reserved_bytes));
+    part.fact("allocated_bytes", "allocated", size(sums.allocated_bytes));
+    part.fact_with(
+        "pending_bytes",
+        "pending free",
+        size(sums.pending_bytes),
+        "freed by the program, still in use by a stream",
+    );
+    part.fact("free_bytes", "free", size(sums.free_bytes));
+    part.fact_with(
+        "empty_bytes",
+        "empty segments",
+        size(sums.empty_bytes),
+        "empty_cache() would give these back",
+    );
+    part.fact_with(
+        "largest_free_bytes",
+        "largest free",
+        size(sums.largest_free_bytes),
+        "in one block",
+    );
+    part.fact_with(
+        "rounding_bytes",
+        "rounding",
+        size(sums.rounding_bytes()),
+        "what blocks are larger than their requests",
+    );
+    part.fact("segments", "segments", Cell::Number(sums.segments));
+    let blocks = sums.allocated_blocks + sums.pending_blocks + sums.free_blocks;
+    part.fact("blocks", "blocks", Cell::Number(blocks));
+}
+
+/// Pinned host memory, if the file has any.
+fn host(subject: &Subject) -> Option<Part> {
+    let state = summary(&subject.snapshot, &[]).host?.state;
+    let mut part = Part {
+        file: subject.name.clone(),
+        ..Part::default()
+    };
+    part.fact(
+        "host_reserved_bytes",
+        "pinned host memory",
+        Cell::Bytes(state.reserved_bytes),
+    );
+    part.fact(
+        "host_active_bytes",
+        "active of it",
+        Cell::Bytes(state.active_bytes),
+    );
+    part.fact("host_segments", "segments", Cell::Number(state.segments));
+    Some(part)
+}
+
+fn class_cell(class: Option<SizeClass>) -> Cell {
+    Cell::or_none(class, |class| {
+        let word = match class {
+            SizeClass::Small => "small",
+            SizeClass::Large => "large",
+        };
+        Cell::Text(word.to_owned())
+    })
+}
+
+fn pool_cell(pool: Option<PoolId>) -> Cell {
+    Cell::or_none(pool, |pool| Cell::Text(pool.to_string()))
+}
+
+/// A character per cell, from `·` for free to `█` for full.
+fn bar(shares: &[f64]) -> String {
+    let cell = |&share: &f64| match share {
+        0.0 => '·',
+        ..0.3 => '░',
+        ..0.6 => '▒',
+        ..0.95 => '▓',
+        _ => '█',
+    };
+    shares.iter().map(cell).collect()
 }

@@ -1,17 +1,250 @@
-//! `vramscope trace`.
+//! `vramscope trace`: the recorded events as a log that reads like a program.
+//!
+//! torch's `trace`, mended: mapped memory, snapshots and notes are lines like the others (there they
+//! are whole dicts), and the last line tells what is live (there it is a number without a meaning).
+
+use std::io::{self, Write};
 
 use clap::Args;
+use vramscope_core::Snapshot;
+use vramscope_core::analysis::block_stacks::official_address;
+use vramscope_core::analysis::frames::{FrameClass, Location};
+use vramscope_core::analysis::history::History;
+use vramscope_core::analysis::live_at::live_at;
+use vramscope_core::analysis::selection::Moments;
+use vramscope_core::analysis::trace_names::{Holder, Step, TraceNames};
+use vramscope_core::cut::is_of_freed;
+use vramscope_core::model::{Action, Event};
+use vramscope_core::units::TorchBytes;
 
+use crate::arguments::Inputs;
 use crate::failure::Failure;
+use crate::one_by_one::one_by_one;
+use crate::output::{printable, stream};
+use crate::subject::{Device, Subject};
 
-/// trace
+/// Print the recorded events as a log that reads like a program
+///
+/// As torch's `_memory_viz.py trace`: every allocation gets a name, `a = seg_0[512:24.0MiB]` says where it lies,
+/// `del a` frees it. Sizes are as requested, addresses decimal.
 #[derive(Args)]
-pub(crate) struct Options {}
+#[command(after_help = EXAMPLES)]
+pub(crate) struct Options {
+    #[command(flatten)]
+    inputs: Inputs,
+    /// Only the events between two moments: numbers of events, times, annotations, peak, oom
+    #[arg(long, value_name = "A..B")]
+    range: Option<String>,
+    /// Up to N frames of its stack below each event, innermost first
+    #[arg(long, value_name = "N", default_value_t = 0)]
+    frames: usize,
+    /// Leave out allocations that were both made and freed while recording
+    #[arg(long)]
+    filter_freed: bool,
+    /// Before each line, the event's number and the bytes that are live after it
+    #[arg(long)]
+    numbers: bool,
+    /// Print sizes in bytes
+    #[arg(long)]
+    bytes: bool,
+}
+
+const EXAMPLES: &str = "\
+Examples:
+  vramscope trace snapshot.pickle | less
+  vramscope trace snapshot.pickle --numbers --frames 3 --range 1000..1100
+  vramscope trace snapshot.pickle --range ..peak --filter-freed   what led to the peak and stayed";
 
 /// Runs the command.
 ///
 /// # Errors
-/// When it fails.
-pub(crate) fn run(_options: &Options) -> Result<(), Failure> {
-    Err(Failure::Usage("trace is not built yet".to_owned()))
+/// When a file cannot be read or the result cannot be written.
+pub(crate) fn run(options: &Options) -> Result<(), Failure> {
+    one_by_one(&options.inputs, |subject, is_one_of_several| {
+        let logs = options.logs(subject)?;
+        stream(|out| {
+            if is_one_of_several {
+                writeln!(out, "# {}", printable(&subject.name))?;
+            }
+            if logs.is_empty() {
+                writeln!(
+                    out,
+                    "# No events were recorded; `vramscope stats` and `memory` show the final state."
+                )?;
+            }
+            logs.iter().try_for_each(|log| log.write(out))
+        })
+    })
+}
+
+impl Options {
+    /// The logs of all devices that have events in the range. It is wrong only if it is for all of them.
+    fn logs<'a>(&'a self, subject: &'a Subject) -> Result<Vec<Log<'a>>, Failure> {
+        let devices = subject
+            .devices()
+            .filter(|device| device.history.event_count > 0);
+        let (mut logs, mut failed) = (Vec::new(), Ok(()));
+        for device in devices {
+            match self.moments(&device) {
+                Ok(moments) => logs.push(Log {
+                    subject,
+                    snapshot: &subject.snapshot,
+                    history: device.history,
+                    options: self,
+                    moments,
+                }),
+                Err(failure) if failed.is_ok() => failed = Err(failure),
+                Err(_) => {}
+            }
+        }
+        if logs.is_empty() {
+            failed.map(|()| logs)
+        } else {
+            Ok(logs)
+        }
+    }
+
+    fn moments(&self, device: &Device<'_>) -> Result<Moments, Failure> {
+        match &self.range {
+            Some(text) => device.range(text),
+            None => Ok((0, device.history.event_count)),
+        }
+    }
+}
+
+/// One device's log.
+struct Log<'a> {
+    subject: &'a Subject,
+    snapshot: &'a Snapshot,
+    history: &'a History,
+    options: &'a Options,
+    moments: Moments,
+}
+
+impl Log<'_> {
+    fn write(&self, out: &mut dyn Write) -> io::Result<()> {
+        let (history, (from, to)) = (self.history, self.moments);
+        writeln!(out, "Device {} ----------------", history.device)?;
+        writeln!(out, "{} entries", history.event_count)?;
+        if (from, to) != (0, history.event_count) {
+            writeln!(out, "# events {} to {to} of them", from.saturating_add(1))?;
+        }
+        let (live, bytes) = self.live(from);
+        if live > 0 {
+            writeln!(out, "# live before: {bytes} in {live} allocations")?;
+        }
+        let steps = TraceNames::new(self.snapshot, history);
+        let steps = steps.skip(from as usize).take((to - from.min(to)) as usize);
+        for step in steps {
+            if !(self.options.filter_freed && is_of_freed(history, step.place)) {
+                self.event(out, &step)?;
+            }
+        }
+        let (live, bytes) = self.live(to);
+        let (peak, at) = (
+            self.size(self.active_bytes(history.peak_moment)),
+            history.peak_moment,
+        );
+        writeln!(
+            out,
+            "LIVE MEM: {bytes} in {live} allocations; the most was {peak}, after event {at}"
+        )
+    }
+
+    fn active_bytes(&self, moment: u32) -> u64 {
+        let totals = &self.history.active_bytes;
+        totals.get(moment as usize).copied().unwrap_or(0)
+    }
+
+    /// How many allocations are live at a moment, and their bytes.
+    fn live(&self, moment: u32) -> (usize, String) {
+        let count = live_at(self.history, moment).count();
+        (count, self.size(self.active_bytes(moment)))
+    }
+
+    fn size(&self, bytes: u64) -> String {
+        match self.options.bytes {
+            true => bytes.to_string(),
+            false => TorchBytes(bytes.into()).to_string(),
+        }
+    }
+
+    fn event(&self, out: &mut dyn Write, step: &Step) -> io::Result<()> {
+        let margin = if self.options.numbers {
+            let moment = step.place + 1;
+            let live = self.size(self.active_bytes(moment));
+            let width = self.history.event_count.to_string().len();
+            format!("{moment:>width$}  {live:>10}  ")
+        } else {
+            String::new()
+        };
+        let event = self.snapshot.events.get(step.id);
+        writeln!(out, "{margin}{}", self.line(step, &event))?;
+        for frame in self.frames(&event) {
+            writeln!(out, "{:1$}    # {frame}", "", margin.len())?;
+        }
+        Ok(())
+    }
+
+    fn line(&self, step: &Step, event: &Event) -> String {
+        let size = self.size(event.size);
+        let address = official_address(self.snapshot, event.addr);
+        let name = step
+            .name
+            .map_or_else(|| address.to_string(), |name| name.to_string());
+        match event.action {
+            Action::Alloc => match step.holder {
+                Some((Holder::Recorded(holder), offset)) => {
+                    format!("{name} = {holder}[{offset}:{size}]")
+                }
+                Some((Holder::Listed(row), offset)) => {
+                    format!("{name} = seg_{row}[{offset}:{size}]")
+                }
+                None => format!("{name} = MEM[{address}:{size}]"),
+            },
+            Action::FreeRequested => format!("del {name} # {size}"),
+            Action::FreeCompleted => format!("# free completed for {name} {size}"),
+            Action::SegmentAlloc => format!("{name} = cudaMalloc({address}, {size})"),
+            Action::SegmentFree => format!("cudaFree({name}) # {size}"),
+            Action::SegmentMap => format!("cuMemMap({address}, {size})"),
+            Action::SegmentUnmap => format!("cuMemUnmap({address}, {size})"),
+            Action::Oom => {
+                let free = self.size(event.addr);
+                format!("raise OutOfMemoryError # {size} requested, {free} free in CUDA")
+            }
+            Action::Snapshot => format!("# snapshot taken, {size} active"),
+            Action::Annotate => format!("# annotate {name}: {}", self.note(event)),
+            Action::Other(_) => {
+                let action = self.snapshot.action_name(step.id);
+                format!("# {} {name} {size}", one_line(action))
+            }
+        }
+    }
+
+    fn note(&self, event: &Event) -> String {
+        let context = self.snapshot.contexts.get(event.context);
+        let text = context
+            .user_metadata
+            .map(|id| self.snapshot.strings.get(id));
+        one_line(text.unwrap_or(""))
+    }
+
+    /// The innermost frames of an event, without the machinery.
+    fn frames(&self, event: &Event) -> impl Iterator<Item = String> {
+        let stack = self.snapshot.stacks.frames(event.stack);
+        let shown = stack.filter(|&id| self.subject.classes.get(id) != FrameClass::Runtime);
+        shown.take(self.options.frames).map(|id| {
+            let location = Location::of(self.snapshot, self.snapshot.frames.get(id));
+            let function = one_line(location.function);
+            match location.file {
+                "" => function,
+                file => format!("{}:{}:{function}", one_line(file), location.line),
+            }
+        })
+    }
+}
+
+/// A text from the file that cannot pretend to be a line of the log.
+fn one_line(text: &str) -> String {
+    printable(text).replace('\n', " ")
 }

@@ -2,7 +2,10 @@
 #![expect(clippy::unwrap_used, reason = "a test may fail by panicking")]
 
 mod at;
+mod compare;
 mod find;
+mod flame_graph;
+mod golden;
 mod help;
 mod info;
 mod leaks;
@@ -14,5 +17,7 @@ mod range;
 mod ranks;
 mod refused;
 mod set_up;
+mod stats;
 mod top;
+mod trace;
 mod view;

@@ -143,9 +143,14 @@ impl<'s> OfficialLabels<'s> {
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 enum Kind {
     /// What was requested, by stack.
-    Requested { is_pending: bool, stack: StackId },
+    Requested {
+        is_pending: bool,
+        stack: StackId,
+    },
     /// What rounding adds to it.
-    Rounding { is_pending: bool },
+    Rounding {
+        is_pending: bool,
+    },
     Free,
     /// What no block covers, in a damaged file.
     Uncovered,
@@ -164,7 +169,9 @@ pub fn lines<'a, E>(
     sink: Sink<'_, E>,
 ) -> Result<(), E> {
     let streams = stream_numbers(snapshot);
-    let numbers = (0_usize..).zip(&streams).map(|(number, &raw)| (raw, number));
+    let numbers = (0_usize..)
+        .zip(&streams)
+        .map(|(number, &raw)| (raw, number));
     let numbers: HashMap<i64, usize> = numbers.collect();
     let is_single = snapshot.devices().len() < 2;
     let mut places: HashMap<String, usize> = HashMap::new();
@@ -281,10 +288,10 @@ fn label(snapshot: &Snapshot, id: FrameId) -> String {
         })
         .collect();
     // A number at the end would be read as one of two weights.
-    if let Some((_, last)) = label.rsplit_once(' ')
-        && last.parse::<f64>().is_ok()
+    if let Some((place, _)) = label.rmatch_indices(' ').next()
+        && label[place + 1..].parse::<f64>().is_ok()
     {
-        label.push('\u{a0}');
+        label.replace_range(place..=place, "_");
     }
     label
 }
@@ -325,7 +332,7 @@ mod tests {
             collect(|sink| lines(&snapshot, &classes, segments(), Level::Segment, "", sink));
         let place = "stream_1;private pool (0, 1);seg_0x1000";
         let expected = [
-            "active_allocated;train.py:9:main;train.py:3:new: <b>\u{fffd} 12\u{a0} 1000",
+            "active_allocated;train.py:9:main;train.py:3:new: <b>\u{fffd}_12 1000",
             "active_allocated;<gaps> 24",
             "active_pending_free;<no stack recorded> 1024",
             "inactive 1512",

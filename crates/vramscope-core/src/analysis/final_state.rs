@@ -95,6 +95,30 @@ pub fn segment_sums(snapshot: &Snapshot, segment: &Segment) -> StateSums {
     sums
 }
 
+/// How full each of `cells` equal parts of a segment is with blocks in use or pending free, 0 to 1.
+#[must_use]
+pub fn fill(snapshot: &Snapshot, segment: &Segment, cells: u32) -> Vec<f64> {
+    let width = segment.total_size as f64 / f64::from(cells.max(1));
+    let mut shares = vec![0.0; cells as usize];
+    for block in segment.block_ids().map(|id| snapshot.blocks.get(id)) {
+        if !block.state.is_active() {
+            continue;
+        }
+        let start = block.address.saturating_sub(segment.address) as f64 / width;
+        let end = start + block.size as f64 / width;
+        let first = start as usize;
+        // A damaged file's blocks may lie anywhere.
+        for (cell, share) in (first..).zip(shares.iter_mut().skip(first)) {
+            let overlap = end.min(cell as f64 + 1.0) - start.max(cell as f64);
+            if overlap <= 0.0 {
+                break;
+            }
+            *share = (*share + overlap).min(1.0);
+        }
+    }
+    shares
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -136,6 +160,10 @@ mod tests {
         );
         assert_eq!((sums.rounding_bytes(), sums.largest_free_bytes), (47, 1536));
         assert_eq!(groups[1].sums.empty_bytes, 512);
+        assert_eq!(
+            fill(&snapshot, &snapshot.segments.rows[0], 3),
+            [1.0, 0.5, 0.0]
+        );
         assert_eq!(segment_groups(&snapshot, 1)[0].size_class, None);
     }
 }

@@ -90,10 +90,7 @@ impl<'a> TraceNames<'a> {
 
     /// The name of the allocation that the event at hand is about.
     fn allocation(&mut self) -> Option<&mut Option<Name>> {
-        let row = *self
-            .history
-            .allocation_of_event
-            .get(self.place as usize)?;
+        let row = *self.history.allocation_of_event.get(self.place as usize)?;
         self.of_allocation.get_mut(row as usize)
     }
 
@@ -104,9 +101,7 @@ impl<'a> TraceNames<'a> {
         {
             return Some((Holder::Recorded(name), address - start));
         }
-        let after = self
-            .listed
-            .partition_point(|&(start, ..)| start <= address);
+        let after = self.listed.partition_point(|&(start, ..)| start <= address);
         let (start, end, row) = *self.listed.get(after.checked_sub(1)?)?;
         (address < end).then_some((Holder::Listed(row), address - start))
     }
