@@ -8,7 +8,7 @@ use std::path::PathBuf;
 
 use clap::Args;
 use vramscope_core::analysis::allocator_state::StateSums;
-use vramscope_core::analysis::block_stacks::Level;
+use vramscope_core::analysis::block_stacks::{Beginning, Level};
 use vramscope_core::analysis::final_state::segment_sums;
 use vramscope_core::model::{DeviceIndex, Segment};
 
@@ -140,8 +140,14 @@ impl<'a> Sides<'a> {
 
     fn draw(&self, drawing: &Drawing) -> Result<(), Failure> {
         let mut target = Target::open(drawing)?;
-        target.add(self.before, self.only(true), Level::Segment, "only_before;")?;
-        target.add(self.after, self.only(false), Level::Segment, "only_after;")?;
+        let several = |subject: &Subject| subject.snapshot.devices().len() > 1;
+        let beginning = |prefix| Beginning {
+            prefix,
+            level: Level::Segment,
+            names_device: several(self.before) || several(self.after),
+        };
+        target.add(self.before, self.only(true), beginning("only_before;"))?;
+        target.add(self.after, self.only(false), beginning("only_after;"))?;
         target.finish(&format!(
             "Segments only in {} or {}",
             self.before.name, self.after.name

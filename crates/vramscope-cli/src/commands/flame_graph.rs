@@ -6,7 +6,7 @@ use std::path::PathBuf;
 
 use clap::Args;
 use inferno::flamegraph::{Options, from_reader};
-use vramscope_core::analysis::block_stacks::{Level, lines, official_lines};
+use vramscope_core::analysis::block_stacks::{Beginning, Level, lines, official_lines};
 use vramscope_core::model::Segment;
 
 use super::stats::Format;
@@ -32,8 +32,8 @@ pub(crate) struct SegmentsOptions {
 const SEGMENTS_EXAMPLES: &str = "\
 Examples:
   vramscope segments snapshot.pickle -o segments.svg
-  vramscope segments snapshot.pickle --folded | sort -k2 | head
-  vramscope segments snapshot.pickle --folded --format torch > segments.folded";
+  vramscope segments snapshot.pickle --folded > segments.folded
+  vramscope segments snapshot.pickle --folded --format torch | flamegraph.pl --countname bytes > segments.svg";
 
 /// Draw a flame graph of the memory in the final state, by call stack
 ///
@@ -51,7 +51,7 @@ const MEMORY_EXAMPLES: &str = "\
 Examples:
   vramscope memory snapshot.pickle -o memory.svg
   vramscope memory rank*.pickle -o memory.svg
-  vramscope memory snapshot.pickle --folded --format torch > memory.folded";
+  vramscope memory snapshot.pickle --folded --format torch | flamegraph.pl --countname bytes > memory.svg";
 
 /// How a flame graph is written.
 #[derive(Args)]
@@ -97,7 +97,12 @@ fn run(inputs: &Inputs, drawing: &Drawing, level: Level) -> Result<(), Failure> 
             let wanted = inputs.device.map(i64::from);
             wanted.is_none_or(|device| i64::from(segment.device) == device)
         });
-        target.add(subject, own, level, &prefix)
+        let beginning = Beginning {
+            prefix: &prefix,
+            level,
+            names_device: subject.snapshot.devices().len() > 1,
+        };
+        target.add(subject, own, beginning)
     });
     // Without any file there is nothing to draw, and the reason is the result.
     if result.is_err() && names.is_empty() {
@@ -168,8 +173,7 @@ impl Target {
         &mut self,
         subject: &'a Subject,
         segments: impl Iterator<Item = &'a Segment>,
-        level: Level,
-        prefix: &str,
+        beginning: Beginning<'_>,
     ) -> Result<(), Failure> {
         let (format, mut room) = (self.format, self.room);
         let is_picture = matches!(self.place, Place::Picture(..));
@@ -181,15 +185,8 @@ impl Target {
                 writeln!(out, "{path} {bytes}")
             };
             match format {
-                Some(Format::Torch) => official_lines(snapshot, segments, level, prefix, &mut sink),
-                None => lines(
-                    snapshot,
-                    &subject.classes,
-                    segments,
-                    level,
-                    prefix,
-                    &mut sink,
-                ),
+                Some(Format::Torch) => official_lines(snapshot, segments, beginning, &mut sink),
+                None => lines(snapshot, &subject.classes, segments, beginning, &mut sink),
             }
         })?;
         self.room = room;

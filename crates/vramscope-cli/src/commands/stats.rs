@@ -145,7 +145,7 @@ impl Options {
             row
         });
         let columns = &SEGMENT_COLUMNS[..SEGMENT_COLUMNS.len() - usize::from(!has_bar)];
-        part.table("segments", "Segments", columns, rows.collect());
+        part.table("segment_list", "Segments", columns, rows.collect());
     }
 }
 

@@ -53,7 +53,7 @@ const EXAMPLES: &str = "\
 Examples:
   vramscope trace snapshot.pickle | less
   vramscope trace snapshot.pickle --numbers --frames 3 --range 1000..1100
-  vramscope trace snapshot.pickle --range ..peak --filter-freed   what led to the peak and stayed";
+  vramscope trace snapshot.pickle --range ..peak --filter-freed   what was made until the peak and never freed";
 
 /// Runs the command.
 ///
@@ -129,9 +129,8 @@ impl Log<'_> {
         if (from, to) != (0, history.event_count) {
             writeln!(out, "# events {} to {to} of them", from.saturating_add(1))?;
         }
-        let (live, bytes) = self.live(from);
-        if live > 0 {
-            writeln!(out, "# live before: {bytes} in {live} allocations")?;
+        if self.active_bytes(from) > 0 {
+            writeln!(out, "# live before: {}", self.live(from))?;
         }
         let steps = TraceNames::new(self.snapshot, history);
         let steps = steps.skip(from as usize).take((to - from.min(to)) as usize);
@@ -140,14 +139,12 @@ impl Log<'_> {
                 self.event(out, &step)?;
             }
         }
-        let (live, bytes) = self.live(to);
-        let (peak, at) = (
-            self.size(self.active_bytes(history.peak_moment)),
-            history.peak_moment,
-        );
+        let peak = self.size(self.active_bytes(history.peak_moment));
         writeln!(
             out,
-            "LIVE MEM: {bytes} in {live} allocations; the most was {peak}, after event {at}"
+            "LIVE MEM: {}; the most was {peak}, after event {}",
+            self.live(to),
+            history.peak_moment
         )
     }
 
@@ -156,10 +153,13 @@ impl Log<'_> {
         totals.get(moment as usize).copied().unwrap_or(0)
     }
 
-    /// How many allocations are live at a moment, and their bytes.
-    fn live(&self, moment: u32) -> (usize, String) {
-        let count = live_at(self.history, moment).count();
-        (count, self.size(self.active_bytes(moment)))
+    /// What is live at a moment: `12.0MiB in 3 allocations`.
+    fn live(&self, moment: u32) -> String {
+        let size = self.size(self.active_bytes(moment));
+        match live_at(self.history, moment).count() {
+            1 => format!("{size} in 1 allocation"),
+            count => format!("{size} in {count} allocations"),
+        }
     }
 
     fn size(&self, bytes: u64) -> String {

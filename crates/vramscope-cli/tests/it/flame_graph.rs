@@ -86,7 +86,7 @@ fn hostile_names_and_sizes_do_no_harm() {
     let segment = |address: u64| {
         format!(
             r#"{{"device": 0, "address": {address}, "total_size": 18446744073709551615, "blocks": [
-            {{"address": {address}, "size": 18446744073709551615, "requested_size": 5, "state": "active_allocated",
+            {{"address": {address}, "size": 18446744073709551615, "requested_size": 18446744073709551615, "state": "active_allocated",
             "frames": [{{"name": "{name}", "filename": "a.py", "line": 1}}]}}]}}"#
         )
     };

@@ -38,12 +38,18 @@ fn as_csv() {
 }
 
 #[test]
-fn several_devices_host_memory_and_nothing() {
-    assert_snapshot!(stats(&[
-        "torch-2.15.0/two_devices.pickle",
-        "torch-2.15.0/pinned.pickle",
-        "torch-2.15.0/empty_list.pickle"
-    ]));
+fn several_devices() {
+    assert_snapshot!(stats(&["torch-2.15.0/two_devices.pickle"]));
+}
+
+#[test]
+fn host_memory() {
+    assert_snapshot!(stats(&["torch-2.15.0/pinned.pickle"]));
+}
+
+#[test]
+fn nothing_at_all() {
+    assert_snapshot!(stats(&["torch-2.15.0/empty_list.pickle"]));
 }
 
 #[test]

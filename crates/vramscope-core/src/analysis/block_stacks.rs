@@ -23,26 +23,36 @@ pub enum Level {
     Stream,
 }
 
+/// How lines begin.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Beginning<'a> {
+    /// Of every line, as it is.
+    pub prefix: &'a str,
+    /// What they tell apart.
+    pub level: Level,
+    /// Whether the mended lines name the device.
+    pub names_device: bool,
+}
+
 /// Whoever takes the lines: a path, outermost first, and its bytes.
 pub type Sink<'a, E> = &'a mut dyn FnMut(&str, i128) -> Result<(), E>;
 
 /// torch's lines, byte for byte: a line per block (per tenant in torch 1.13 and 2.0), and another one for what
-/// the requests leave of it, negative or not. Each begins with `prefix`.
+/// the requests leave of it, negative or not.
 ///
 /// # Errors
 /// Whatever the sink fails with.
 pub fn official_lines<'a, E>(
     snapshot: &Snapshot,
     segments: impl Iterator<Item = &'a Segment>,
-    level: Level,
-    prefix: &str,
+    beginning: Beginning<'_>,
     sink: Sink<'_, E>,
 ) -> Result<(), E> {
     let labels = OfficialLabels::of(snapshot);
     for segment in segments {
         let stream = segment.stream.unwrap_or(0);
-        let mut place = format!("{prefix}stream_{stream}");
-        if level == Level::Segment {
+        let mut place = format!("{}stream_{stream}", beginning.prefix);
+        if beginning.level == Level::Segment {
             let address = official_address(snapshot, segment.address);
             place.push_str(&format!(";seg_{address}"));
         }
@@ -156,7 +166,7 @@ enum Kind {
     Uncovered,
 }
 
-/// The mended lines, in the order of the file. Each begins with `prefix`.
+/// The mended lines, in the order of the file.
 ///
 /// # Errors
 /// Whatever the sink fails with.
@@ -164,8 +174,7 @@ pub fn lines<'a, E>(
     snapshot: &Snapshot,
     classes: &FrameClasses,
     segments: impl Iterator<Item = &'a Segment>,
-    level: Level,
-    prefix: &str,
+    beginning: Beginning<'_>,
     sink: Sink<'_, E>,
 ) -> Result<(), E> {
     let streams = stream_numbers(snapshot);
@@ -173,13 +182,12 @@ pub fn lines<'a, E>(
         .zip(&streams)
         .map(|(number, &raw)| (raw, number));
     let numbers: HashMap<i64, usize> = numbers.collect();
-    let is_single = snapshot.devices().len() < 2;
     let mut places: HashMap<String, usize> = HashMap::new();
     let mut rows: Vec<(String, Vec<(Kind, u64)>)> = Vec::new();
     let mut known: HashMap<(usize, Kind), usize> = HashMap::new();
     for segment in segments {
         let number = numbers.get(&segment.stream.unwrap_or(0)).copied();
-        let place = place(segment, level, number.unwrap_or(0), is_single);
+        let place = place(segment, beginning, number.unwrap_or(0));
         let place = *places.entry(place).or_insert_with_key(|place| {
             rows.push((place.clone(), Vec::new()));
             rows.len() - 1
@@ -211,7 +219,7 @@ pub fn lines<'a, E>(
     }
     for (place, sums) in rows {
         for (kind, bytes) in sums {
-            let path = format!("{prefix}{place};{}", kind_path(snapshot, classes, kind));
+            let path = format!("{place};{}", kind_path(snapshot, classes, kind));
             sink(&path, i128::from(bytes))?;
         }
     }
@@ -219,16 +227,16 @@ pub fn lines<'a, E>(
 }
 
 /// The upper levels of a segment's lines.
-fn place(segment: &Segment, level: Level, stream: usize, is_single_device: bool) -> String {
-    let mut place = String::new();
-    if !is_single_device {
+fn place(segment: &Segment, beginning: Beginning<'_>, stream: usize) -> String {
+    let mut place = beginning.prefix.to_owned();
+    if beginning.names_device {
         place.push_str(&format!("device_{};", segment.device));
     }
     place.push_str(&format!("stream_{stream}"));
     if let Some(pool) = segment.pool.filter(|pool| pool.is_private()) {
         place.push_str(&format!(";{pool}"));
     }
-    if level == Level::Segment {
+    if beginning.level == Level::Segment {
         place.push_str(&format!(";seg_{:#x}", segment.address));
     }
     place
@@ -328,9 +336,13 @@ mod tests {
         let snapshot = decode(FILE.as_bytes()).unwrap();
         let classes = FrameClasses::of(&snapshot);
         let segments = || snapshot.segments.rows.iter();
-        let found =
-            collect(|sink| lines(&snapshot, &classes, segments(), Level::Segment, "", sink));
-        let place = "stream_1;private pool (0, 1);seg_0x1000";
+        let beginning = Beginning {
+            prefix: "x;",
+            level: Level::Segment,
+            names_device: true,
+        };
+        let found = collect(|sink| lines(&snapshot, &classes, segments(), beginning, sink));
+        let place = "x;device_0;stream_1;private pool (0, 1);seg_0x1000";
         let expected = [
             "active_allocated;train.py:9:main;train.py:3:new: <b>\u{fffd}_12 1000",
             "active_allocated;<gaps> 24",
@@ -345,7 +357,12 @@ mod tests {
     fn torchs_lines_have_all_its_oddities() {
         let snapshot = decode(FILE.as_bytes()).unwrap();
         let segments = snapshot.segments.rows.iter();
-        let found = collect(|sink| official_lines(&snapshot, segments, Level::Stream, "x;", sink));
+        let beginning = Beginning {
+            prefix: "x;",
+            level: Level::Stream,
+            names_device: true,
+        };
+        let found = collect(|sink| official_lines(&snapshot, segments, beginning, sink));
         let expected = [
             "active_allocated;train.py:9:main;train.py:3:new; <b>\u{7} 12 1000",
             "active_allocated;<gaps> 24",
