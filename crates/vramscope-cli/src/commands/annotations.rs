@@ -1,17 +1,305 @@
-//! `vramscope annotations`.
+//! `vramscope annotations`: what annotated ranges and steps do to live memory.
 
-use clap::Args;
+use std::collections::HashMap;
 
+use clap::{Args, ValueEnum};
+use vramscope_core::analysis::annotation_totals::{RangeUse, name_uses, range_uses};
+use vramscope_core::analysis::filter::{Matcher, Pattern};
+use vramscope_core::analysis::lanes::{LaneKind, StepsBy, WARM_UP};
+
+use crate::arguments::{Inputs, Show};
 use crate::failure::Failure;
+use crate::inputs::{Question, ask};
+use crate::report::{Cell, Column, Part, column, sum};
+use crate::subject::{Device, Subject};
 
-/// annotations
+/// Tell what annotated ranges and training steps do to memory
+///
+/// By name: how high live memory was in any range of that name, and what the ranges allocated, freed and left behind
+/// (net). Ranges lie within one another, so names do not add up. Where the program names its training steps (or ends
+/// them with an optimizer step), a second table has a row per step: growth is what is live at its end, more than at
+/// the end of the step before.
 #[derive(Args)]
-pub(crate) struct Options {}
+#[command(after_help = EXAMPLES)]
+pub(crate) struct Options {
+    #[command(flatten)]
+    inputs: Inputs,
+    /// Only ranges whose name contains this; * stands for anything
+    #[arg(long, value_name = "PATTERN")]
+    name: Option<String>,
+    /// A row per range, in order of time, instead of one per name
+    #[arg(long)]
+    each: bool,
+    /// Only ranges of this kind; if not given, all but torch's own
+    #[arg(long, value_enum, value_name = "KIND")]
+    kind: Option<Kind>,
+    #[command(flatten)]
+    show: Show,
+}
+
+const EXAMPLES: &str = "\
+Examples:
+  vramscope annotations snapshot.pickle
+  vramscope annotations snapshot.pickle --name 'forward*' --each --limit 0
+  vramscope annotations snapshot.pickle --json | jq '.parts[].steps[] | [.number, .peak_bytes]'";
+
+/// [`LaneKind`] as an argument.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
+enum Kind {
+    /// record_function, profiler and optimizer steps
+    Annotations,
+    /// What torch annotates for itself: compiled regions, collectives, ...
+    Internal,
+    /// The text set by torch.cuda.memory._set_memory_metadata
+    Metadata,
+    /// Regions of torch.compile
+    Compile,
+}
+
+impl Kind {
+    fn of(kind: LaneKind) -> Self {
+        match kind {
+            LaneKind::Annotations => Self::Annotations,
+            LaneKind::Internal => Self::Internal,
+            LaneKind::UserMetadata => Self::Metadata,
+            LaneKind::CompileContext => Self::Compile,
+        }
+    }
+}
+
+fn word(kind: LaneKind) -> Cell {
+    let word = match kind {
+        LaneKind::Annotations => "annotation",
+        LaneKind::Internal => "torch's own",
+        LaneKind::UserMetadata => "metadata",
+        LaneKind::CompileContext => "compile",
+    };
+    Cell::Text(word.to_owned())
+}
 
 /// Runs the command.
 ///
 /// # Errors
-/// When it fails.
-pub(crate) fn run(_options: &Options) -> Result<(), Failure> {
-    Err(Failure::Usage("annotations is not built yet".to_owned()))
+/// When a file cannot be read or the result cannot be written.
+pub(crate) fn run(options: &Options) -> Result<(), Failure> {
+    ask(options, &options.inputs, options.show)
+}
+
+impl Question for Options {
+    const COMMAND: &'static str = "annotations";
+
+    fn parts(&self, subject: &Subject) -> Result<Vec<Part>, Failure> {
+        let devices = subject.devices();
+        Ok(devices.map(|device| self.about(&device)).collect())
+    }
+}
+
+impl Options {
+    fn about(&self, device: &Device<'_>) -> Part {
+        let mut part = Part::of(&device.subject.name, device.index());
+        let ranges = self.ranges(device);
+        part.fact("ranges", "ranges", Cell::Number(ranges.len() as u64));
+        steps_facts(&mut part, device);
+        if self.each {
+            ranges_table(&mut part, device, &ranges);
+        } else {
+            names_table(&mut part, device, &ranges);
+        }
+        steps_table(&mut part, device);
+        self.notes(&mut part, device, ranges.len());
+        part
+    }
+
+    fn ranges(&self, device: &Device<'_>) -> Vec<RangeUse> {
+        let strings = &device.subject.snapshot.strings;
+        let pattern = self.name.as_ref().map(|text| Pattern {
+            text: text.clone(),
+            is_literal: false,
+            is_whole: false,
+        });
+        let mut matcher = pattern.as_ref().map(Matcher::new);
+        let mut known = HashMap::new();
+        range_uses(device.history, device.lanes(), device.sums(), |kind, range| {
+            let is_kind = match self.kind {
+                Some(wanted) => wanted == Kind::of(kind),
+                None => kind != LaneKind::Internal,
+            };
+            // Few names, and many ranges.
+            is_kind
+                && matcher.as_mut().is_none_or(|matcher| {
+                    let matches = || matcher.matches(strings.get(range.name));
+                    *known.entry(range.name).or_insert_with(matches)
+                })
+        })
+    }
+
+    /// What is not shown, and how to record what is missing.
+    fn notes(&self, part: &mut Part, device: &Device<'_>, shown: usize) {
+        let lanes = device.lanes();
+        let recorded: usize = lanes.lanes.iter().map(|lane| lane.len()).sum();
+        let mut note = |text: String| part.notes.push(text);
+        if recorded == 0 {
+            note(RECORD.to_owned());
+        } else if shown == 0 {
+            note(format!(
+                "None of the {recorded} ranges of this device is of the kind and name asked for."
+            ));
+        }
+        let internal = lanes.lane(LaneKind::Internal).map_or(0, |lane| lane.len());
+        if internal > 0 && self.kind.is_none() {
+            note(format!(
+                "{internal} ranges that torch annotates for itself are left out: --kind internal shows them."
+            ));
+        }
+        if lanes.outside > 0 {
+            note(format!(
+                "{} ranges lie wholly before or after the recorded events.",
+                lanes.outside
+            ));
+        }
+        if lanes.without_time > 0 {
+            note(format!(
+                "{} ranges cannot be placed: they or the events have no times.",
+                lanes.without_time
+            ));
+        }
+        if recorded > 0 && device.steps().is_none() {
+            note(
+                "No range is named like a training step (step, iteration, batch, epoch, or an optimizer's step)."
+                    .to_owned(),
+            );
+        }
+    }
+}
+
+const RECORD: &str = "This device has no annotations. torch 2.5 and newer records them: wrap parts of the program in `with \
+                      torch.profiler.record_function(\"name\"):` while _record_memory_history() is on (a range must end before \
+                      the dump); optimizer steps are annotated by torch itself. torch 2.10 and newer also records the text \
+                      of torch.cuda.memory._set_memory_metadata(\"name\") with every event.";
+
+fn names_table(part: &mut Part, device: &Device<'_>, ranges: &[RangeUse]) {
+    const COLUMNS: [Column; 12] = [
+        column("ranges", "ranges"),
+        column("peak_bytes", "highest peak"),
+        column("peak_moment", "at event"),
+        column("rise_bytes", "highest rise"),
+        column("mean_allocated_bytes", "allocated each"),
+        column("allocated_bytes", "allocated"),
+        column("freed_bytes", "freed"),
+        column("net_bytes", "net"),
+        column("allocations", "allocations"),
+        column("mean_duration_us", "time each"),
+        column("kind", "kind"),
+        column("name", "name"),
+    ];
+    let strings = &device.subject.snapshot.strings;
+    let names = name_uses(ranges);
+    let rows = names.iter().map(|name| {
+        vec![
+            Cell::Number(name.ranges),
+            Cell::Bytes(name.peak_bytes),
+            Cell::Number(name.peak_moment.into()),
+            Cell::Bytes(name.rise_bytes),
+            Cell::Bytes(name.mean_allocated_bytes()),
+            Cell::Bytes(name.allocated_bytes),
+            Cell::Bytes(name.freed_bytes),
+            Cell::BytesChange(name.net_bytes()),
+            Cell::Number(name.allocations),
+            Cell::or_none(name.mean_duration_us(), Cell::SpanUs),
+            word(name.kind),
+            Cell::Text(strings.get(name.name).to_owned()),
+        ]
+    });
+    part.table("names", "", &COLUMNS, rows.collect());
+}
+
+fn ranges_table(part: &mut Part, device: &Device<'_>, ranges: &[RangeUse]) {
+    const COLUMNS: [Column; 12] = [
+        column("from_moment", "from"),
+        column("to_moment", "to event"),
+        column("peak_bytes", "peak"),
+        column("rise_bytes", "rise"),
+        column("allocated_bytes", "allocated"),
+        column("freed_bytes", "freed"),
+        column("net_bytes", "net"),
+        column("allocations", "allocations"),
+        column("duration_us", "time"),
+        column("is_whole", "whole"),
+        column("kind", "kind"),
+        column("name", "name"),
+    ];
+    let strings = &device.subject.snapshot.strings;
+    let rows = ranges.iter().map(|one| {
+        let (range, totals) = (&one.range, &one.totals);
+        vec![
+            Cell::Number(range.from.into()),
+            Cell::Number(range.to.into()),
+            Cell::Bytes(totals.peak_bytes),
+            Cell::Bytes(totals.rise_bytes()),
+            Cell::Bytes(totals.allocated_bytes),
+            Cell::Bytes(totals.freed_bytes),
+            Cell::BytesChange(totals.net_bytes()),
+            Cell::Number(totals.allocations.into()),
+            Cell::or_none(one.duration_us(), Cell::SpanUs),
+            Cell::Flag(!range.is_open_start && !range.is_open_end),
+            word(one.kind),
+            Cell::Text(strings.get(range.name).to_owned()),
+        ]
+    });
+    part.table("each", "", &COLUMNS, rows.collect());
+}
+
+fn steps_facts(part: &mut Part, device: &Device<'_>) {
+    let Some(steps) = device.steps() else {
+        return;
+    };
+    let by = match steps.by {
+        StepsBy::Profiler => "the profiler's steps",
+        StepsBy::Numbered | StepsBy::NumberedMetadata => "by their numbers",
+        StepsBy::Repeated => "by their name",
+        StepsBy::Optimizer => "each ends with an optimizer step",
+    };
+    let count = Cell::Number(steps.steps.len() as u64);
+    part.fact_with("steps_count", "steps", count, format!("{}: {by}", steps.pattern));
+    let growth = steps.growth();
+    part.fact_with(
+        "growth_per_step_bytes",
+        "growth per step",
+        Cell::or_none(growth, |growth| Cell::BytesChange(growth.per_step_bytes)),
+        format!("median over all pairs of steps, without the first {WARM_UP}"),
+    );
+}
+
+fn steps_table(part: &mut Part, device: &Device<'_>) {
+    const COLUMNS: [Column; 9] = [
+        column("number", "step"),
+        column("peak_bytes", "peak"),
+        column("peak_moment", "at event"),
+        column("allocated_bytes", "allocated"),
+        column("freed_bytes", "freed"),
+        column("after_bytes", "live at its end"),
+        column("growth_bytes", "growth"),
+        column("duration_us", "time"),
+        column("is_whole", "whole"),
+    ];
+    let Some(steps) = device.steps() else {
+        return;
+    };
+    let rows = steps.steps.iter().enumerate().map(|(row, step)| {
+        let totals = &step.totals;
+        let times = step.start_us.zip(step.end_us);
+        let span = times.map(|(start, end)| end.saturating_sub(start).max(0) as u64);
+        vec![
+            Cell::Number(step.number),
+            Cell::Bytes(totals.peak_bytes),
+            Cell::Number(totals.peak_moment.into()),
+            Cell::Bytes(totals.allocated_bytes),
+            Cell::Bytes(totals.freed_bytes),
+            Cell::Bytes(totals.after_bytes),
+            Cell::or_none(steps.growth_of(row), Cell::BytesChange),
+            Cell::or_none(span, Cell::SpanUs),
+            Cell::Flag(step.is_whole),
+        ]
+    });
+    part.table("steps", "Steps", &COLUMNS, rows.collect());
 }

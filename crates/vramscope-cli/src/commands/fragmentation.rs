@@ -1,17 +1,275 @@
-//! `vramscope fragmentation`.
+//! `vramscope fragmentation`: free memory that lies in pieces between memory in use.
 
 use clap::Args;
+use vramscope_core::analysis::allocator_state::AllocatorState;
+use vramscope_core::analysis::findings::sized_place_label;
+use vramscope_core::analysis::fragmentation::{
+    FragmentationAt, FreeSums, over_time, pinned, places,
+};
+use vramscope_core::analysis::gap::Arena;
+use vramscope_core::analysis::overview::{SegmentsKnown, reserved_peak};
+use vramscope_core::analysis::segment_history::SegmentHistory;
 
+use crate::arguments::{Grouping, Inputs, Show};
 use crate::failure::Failure;
+use crate::inputs::{Question, ask};
+use crate::report::{Cell, Column, Part, column, sum};
+use crate::subject::{Device, Subject};
 
-/// fragmentation
+/// Tell how much free memory lies in pieces, where, over time, and what pins it
+///
+/// Free memory is of two kinds. What is wholly free, segments or whole pages of expandable segments, can go back to
+/// CUDA and serve anything: it is returnable (in private pools only once their graph or MemPool is gone). The rest
+/// lies between memory in use: it is stuck, and serves only requests that fit a piece.
+///
+///   stuck      free - returnable, also as a share of what is reserved
+///   scattered  1 - largest free piece / free: 0 % for one piece, nearly 100 % for dust
+///   pinned     segments at least half free that what is left in them keeps from going back
 #[derive(Args)]
-pub(crate) struct Options {}
+#[command(after_help = EXAMPLES, verbatim_doc_comment)]
+pub(crate) struct Options {
+    #[command(flatten)]
+    inputs: Inputs,
+    /// The moment: an event, a time, an annotation, peak, end, ...; if not given, when most was reserved
+    #[arg(long, value_name = "MOMENT")]
+    at: Option<String>,
+    /// Rows over time: so many stretches of as many events, each at its moment with the most stuck bytes
+    #[arg(long, value_name = "N", default_value_t = 12)]
+    rows: u32,
+    #[command(flatten)]
+    grouping: Grouping,
+    #[command(flatten)]
+    show: Show,
+}
+
+const EXAMPLES: &str = "\
+Examples:
+  vramscope fragmentation snapshot.pickle
+  vramscope fragmentation snapshot.pickle --at oom --group-by function
+  vramscope fragmentation snapshot.pickle --rows 1000 --json | jq '.parts[].over_time'";
+
+/// More rows than that nobody reads, nor needs.
+const MOST_ROWS: u32 = 1_000_000;
 
 /// Runs the command.
 ///
 /// # Errors
-/// When it fails.
-pub(crate) fn run(_options: &Options) -> Result<(), Failure> {
-    Err(Failure::Usage("fragmentation is not built yet".to_owned()))
+/// When a file cannot be read, lacks the moment, or the result cannot be written.
+pub(crate) fn run(options: &Options) -> Result<(), Failure> {
+    ask(options, &options.inputs, options.show)
+}
+
+impl Question for Options {
+    const COMMAND: &'static str = "fragmentation";
+
+    fn parts(&self, subject: &Subject) -> Result<Vec<Part>, Failure> {
+        subject.devices().map(|device| self.about(&device)).collect()
+    }
+}
+
+impl Options {
+    fn about(&self, device: &Device<'_>) -> Result<Part, Failure> {
+        let mut part = Part::of(&device.subject.name, device.index());
+        let (recording, index) = (device.recording(), device.allocator());
+        let known = SegmentsKnown::in_recording(recording, index);
+        match known {
+            SegmentsKnown::Real => {}
+            SegmentsKnown::Doubtful => part.notes.push(DOUBTFUL.to_owned()),
+            SegmentsKnown::MadeUp | SegmentsKnown::None => {
+                part.notes.push(NO_SEGMENTS.to_owned());
+                return Ok(part);
+            }
+        }
+        let moment = match &self.at {
+            Some(text) => device.moment(text)?,
+            None => reserved_peak(device.history),
+        };
+        let state = index.state_at(recording, moment);
+        let (total, _) = places(&state);
+        at_moment(&mut part, device, &state, total);
+        let rows = self.over_time(device);
+        worst(&mut part, device, &rows);
+        places_table(&mut part, device, &state);
+        self.pinned_tables(&mut part, device, &state);
+        over_time_table(&mut part, device, &rows);
+        Ok(part)
+    }
+
+    fn over_time(&self, device: &Device<'_>) -> Vec<FragmentationAt> {
+        if self.rows == 0 {
+            return Vec::new();
+        }
+        let segments = SegmentHistory::of(&device.subject.snapshot, device.history);
+        over_time(
+            device.history,
+            &device.allocator().sizes,
+            &segments,
+            self.rows.min(MOST_ROWS),
+        )
+    }
+
+    /// Who pins mostly free segments, and which.
+    fn pinned_tables(&self, part: &mut Part, device: &Device<'_>, state: &AllocatorState) {
+        const GROUPS: [Column; 6] = [
+            column("stuck_bytes", "stuck"),
+            column("alone_bytes", "by it alone"),
+            column("segments", "segments"),
+            sum("held_bytes", "held"),
+            sum("allocations", "allocations"),
+            column("group", ""),
+        ];
+        const SEGMENTS: [Column; 7] = [
+            sum("stuck_bytes", "stuck"),
+            sum("in_use_bytes", "in use"),
+            sum("bytes", "of"),
+            sum("allocations", "allocations"),
+            column("address", "segment"),
+            column("place", "pool, stream"),
+            column("largest", "largest allocation in it"),
+        ];
+        let groups = device.groups(self.grouping);
+        let (segments, pinning) = pinned(state, &groups);
+        let rows = pinning.iter().map(|row| {
+            vec![
+                Cell::Bytes(row.stuck_bytes),
+                Cell::Bytes(row.alone_bytes),
+                Cell::Number(row.segments),
+                Cell::Bytes(row.held_bytes),
+                Cell::Number(row.allocations),
+                Cell::Text(groups.labels[row.group as usize].clone()),
+            ]
+        });
+        let title = "Who pins segments that are mostly free";
+        part.table("pinned_by", title, &GROUPS, rows.collect());
+        let rows = segments.iter().map(|row| {
+            let segment = &state.segments[row.segment];
+            let arena = state.groups.get(segment.group as usize).map(Arena::of);
+            let place = |arena| sized_place_label(&device.subject.streams, arena, segment.size_class);
+            vec![
+                Cell::Bytes(row.free.stuck_bytes()),
+                Cell::Bytes(segment.sums.active_bytes()),
+                Cell::Bytes(segment.bytes),
+                Cell::Number(row.allocations),
+                Cell::Address(segment.address),
+                Cell::or_none(arena.map(place), Cell::Text),
+                Cell::Text(groups.label(row.largest).to_owned()),
+            ]
+        });
+        part.table("pinned", "Pinned segments", &SEGMENTS, rows.collect());
+    }
+}
+
+const DOUBTFUL: &str = "The segments of this file account for too little of what is live: it is damaged or was altered, \
+                        and these figures are doubtful.";
+const NO_SEGMENTS: &str = "This file has no segments of the allocator, so that what was reserved and where it was free \
+                           is not known. torch.cuda.memory._dump_snapshot() records them.";
+
+fn time(device: &Device<'_>, moment: u32) -> Cell {
+    let time = device.history.moment_start_us.get(moment as usize);
+    Cell::or_none(time.copied(), Cell::TimeUs)
+}
+
+fn at_moment(part: &mut Part, device: &Device<'_>, state: &AllocatorState, total: FreeSums) {
+    let moment = state.moment;
+    part.fact("moment", "after event", Cell::Number(moment.into()));
+    part.fact("time_us", "at", time(device, moment));
+    part.fact("reserved_bytes", "reserved", Cell::Bytes(total.reserved_bytes));
+    let in_use = Cell::Bytes(state.total.active_bytes());
+    part.fact("in_use_bytes", "in use", in_use);
+    let rounding = Cell::Bytes(state.total.rounding_bytes());
+    part.fact_with("rounding_bytes", "rounding", rounding, "part of what is in use");
+    part.fact_with(
+        "free_bytes",
+        "free",
+        Cell::Bytes(total.free_bytes),
+        format!("in {} pieces", total.pieces),
+    );
+    let returnable = Cell::Bytes(total.returnable_bytes);
+    let remark = "wholly free segments and pages: empty_cache() gives them back";
+    part.fact_with("returnable_bytes", "returnable", returnable, remark);
+    let stuck = Cell::Bytes(total.stuck_bytes());
+    part.fact_with("stuck_bytes", "stuck", stuck, "in pieces between memory in use");
+    let share = Cell::Share(total.stuck_share());
+    part.fact_with("stuck_share", "stuck share", share, "of what is reserved");
+    let largest = Cell::Bytes(total.largest_free_bytes);
+    part.fact("largest_free_bytes", "largest piece", largest);
+    let scattered = Cell::Share(total.scattered_share());
+    part.fact_with("scattered_share", "scattered", scattered, "1 - largest piece / free");
+}
+
+/// The moment of the whole recording with the most stuck bytes.
+fn worst(part: &mut Part, device: &Device<'_>, rows: &[FragmentationAt]) {
+    let most = rows.iter().map(|at| at.free.stuck_bytes()).max();
+    let Some(at) = rows.iter().find(|at| Some(at.free.stuck_bytes()) == most) else {
+        return;
+    };
+    let moment = Cell::Number(at.moment.into());
+    part.fact_with("worst_moment", "most stuck at", moment, "event");
+    part.fact("worst_time_us", "at", time(device, at.moment));
+    let stuck = Cell::Bytes(at.free.stuck_bytes());
+    part.fact("worst_stuck_bytes", "stuck then", stuck);
+    let share = Cell::Share(at.free.stuck_share());
+    part.fact_with("worst_stuck_share", "stuck share", share, "of what was reserved then");
+}
+
+/// Reserved memory by pool, stream and the sizes served.
+fn places_table(part: &mut Part, device: &Device<'_>, state: &AllocatorState) {
+    const COLUMNS: [Column; 10] = [
+        sum("stuck_bytes", "stuck"),
+        sum("returnable_bytes", "returnable"),
+        column("largest_free_bytes", "largest piece"),
+        column("scattered_share", "scattered"),
+        sum("pieces", "pieces"),
+        sum("rounding_bytes", "rounding"),
+        sum("in_use_bytes", "in use"),
+        sum("reserved_bytes", "reserved"),
+        sum("segments", "segments"),
+        column("place", "pool, stream, requests"),
+    ];
+    let (_, places) = places(state);
+    let rows = places.iter().map(|place| {
+        let free = &place.free;
+        let label = sized_place_label(&device.subject.streams, place.arena, place.class);
+        vec![
+            Cell::Bytes(free.stuck_bytes()),
+            Cell::Bytes(free.returnable_bytes),
+            Cell::Bytes(free.largest_free_bytes),
+            Cell::Share(free.scattered_share()),
+            Cell::Number(free.pieces),
+            Cell::Bytes(place.sums.rounding_bytes()),
+            Cell::Bytes(place.sums.active_bytes()),
+            Cell::Bytes(free.reserved_bytes),
+            Cell::Number(place.sums.segments),
+            Cell::Text(label),
+        ]
+    });
+    part.table("places", "", &COLUMNS, rows.collect());
+}
+
+fn over_time_table(part: &mut Part, device: &Device<'_>, rows: &[FragmentationAt]) {
+    const COLUMNS: [Column; 7] = [
+        column("moment", "event"),
+        column("time_us", "at"),
+        column("reserved_bytes", "reserved"),
+        column("free_bytes", "free"),
+        column("stuck_bytes", "stuck"),
+        column("stuck_share", "of reserved"),
+        column("largest_free_bytes", "largest piece"),
+    ];
+    if device.history.event_count <= 1 {
+        return;
+    }
+    let rows = rows.iter().map(|at| {
+        vec![
+            Cell::Number(at.moment.into()),
+            time(device, at.moment),
+            Cell::Bytes(at.free.reserved_bytes),
+            Cell::Bytes(at.free.free_bytes),
+            Cell::Bytes(at.free.stuck_bytes()),
+            Cell::Share(at.free.stuck_share()),
+            Cell::Bytes(at.free.largest_free_bytes),
+        ]
+    });
+    let title = "Over time: the moment with the most stuck bytes of each stretch";
+    part.table("over_time", title, &COLUMNS, rows.collect());
 }

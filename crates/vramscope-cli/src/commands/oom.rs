@@ -1,17 +1,376 @@
-//! `vramscope oom`.
+//! `vramscope oom`: why requests failed.
 
 use clap::Args;
+use vramscope_core::analysis::call_sites::label;
+use vramscope_core::analysis::capacity::{CapacitySource, capacity};
+use vramscope_core::analysis::findings::{FailedRequest, failed_requests, sized_place_label};
+use vramscope_core::analysis::frames::{FoldOptions, FoldedRow, Location, fold};
+use vramscope_core::analysis::overview::SegmentsKnown;
+use vramscope_core::analysis::releases::{ReleaseCause, Releases, releases};
+use vramscope_core::analysis::settings::AllocatorConfig;
+use vramscope_core::ids::{EventId, StackId};
 
+use super::peak::live_table;
+use crate::arguments::{Grouping, Inputs, Show};
 use crate::failure::Failure;
+use crate::inputs::{Question, ask};
+use crate::report::{Cell, Column, Part, column, sum};
+use crate::subject::{Device, Subject};
 
-/// oom
+/// Explain why requests ran out of memory
+///
+/// For each request that failed: what was asked for, what the device and PyTorch had free, why that did not do,
+/// what was live then, where the request came from, and what to try. Requests that were served only after cached
+/// memory had been given back to CUDA are listed too: they come before a failure.
 #[derive(Args)]
-pub(crate) struct Options {}
+#[command(after_help = EXAMPLES)]
+pub(crate) struct Options {
+    #[command(flatten)]
+    inputs: Inputs,
+    #[command(flatten)]
+    grouping: Grouping,
+    /// Explain the last N failures in full; all of the last 100 are listed
+    #[arg(long, value_name = "N", default_value_t = 3)]
+    last: usize,
+    /// Frames of the request's stack, 0 for all
+    #[arg(long, value_name = "N", default_value_t = 10)]
+    frames: usize,
+    #[command(flatten)]
+    show: Show,
+}
+
+const EXAMPLES: &str = "\
+Examples:
+  vramscope oom snapshot.pickle
+  vramscope oom snapshot.pickle --last 1 --group-by module --frames 0
+  vramscope oom rank*.pickle --json | jq '.parts[] | select(.failure) | [.file, .why]'";
+
+/// So many failures are looked at, the last ones: a program may try for hours.
+const LOOKED_AT: usize = 100;
 
 /// Runs the command.
 ///
 /// # Errors
-/// When it fails.
-pub(crate) fn run(_options: &Options) -> Result<(), Failure> {
-    Err(Failure::Usage("oom is not built yet".to_owned()))
+/// When a file cannot be read or the result cannot be written.
+pub(crate) fn run(options: &Options) -> Result<(), Failure> {
+    ask(options, &options.inputs, options.show)
+}
+
+impl Question for Options {
+    const COMMAND: &'static str = "oom";
+
+    fn parts(&self, subject: &Subject) -> Result<Vec<Part>, Failure> {
+        let devices = subject.devices();
+        Ok(devices.flat_map(|device| self.about(&device)).collect())
+    }
+}
+
+/// What all failures of a device share.
+struct Failures<'a> {
+    device: &'a Device<'a>,
+    /// Failures before the first of `looked_at`.
+    earlier: usize,
+    looked_at: Vec<FailedRequest>,
+    releases: Releases,
+    config: AllocatorConfig,
+}
+
+impl<'a> Failures<'a> {
+    fn of(device: &'a Device<'a>) -> Self {
+        let snapshot = &device.subject.snapshot;
+        let recording = device.recording();
+        let moments = failed_requests(snapshot, device.history);
+        let earlier = moments.len().saturating_sub(LOOKED_AT);
+        let releases = releases(snapshot, device.history);
+        let mut looked_at = Vec::new();
+        if let Some(moments) = moments.get(earlier..).filter(|moments| !moments.is_empty()) {
+            let index = device.allocator();
+            let known = SegmentsKnown::in_recording(recording, index) == SegmentsKnown::Real;
+            looked_at.extend(moments.iter().map(|&moment| {
+                let state = index.state_at(recording, moment);
+                FailedRequest::of(recording, &releases, known, moment, &state)
+            }));
+        }
+        Self {
+            device,
+            earlier,
+            looked_at,
+            releases,
+            config: AllocatorConfig::of(snapshot),
+        }
+    }
+
+    fn count(&self) -> u64 {
+        (self.earlier + self.looked_at.len()) as u64
+    }
+
+    fn time(&self, moment: u32) -> Cell {
+        let time = self.device.history.moment_start_us.get(moment as usize);
+        Cell::or_none(time.copied(), Cell::TimeUs)
+    }
+
+    fn site(&self, stack: StackId) -> Cell {
+        let sites = &self.device.subject.sites;
+        Cell::Text(sites.get(sites.of_stack(stack)).label.clone())
+    }
+}
+
+impl Options {
+    /// The device's failures in a table, then the last ones in full.
+    fn about(&self, device: &Device<'_>) -> Vec<Part> {
+        let failures = Failures::of(device);
+        let mut part = Part::of(&device.subject.name, device.index());
+        part.fact(
+            "failures",
+            "failed requests",
+            Cell::Number(failures.count()),
+        );
+        failures_table(&mut part, &failures);
+        retries(&mut part, &failures);
+        notes(&mut part, &failures);
+        let mut parts = vec![part];
+        let first = failures.looked_at.len().saturating_sub(self.last);
+        let in_full = failures.looked_at.iter().enumerate().skip(first);
+        parts.extend(in_full.map(|(place, failure)| {
+            let number = (failures.earlier + place + 1) as u64;
+            self.explained(&failures, number, failure)
+        }));
+        parts
+    }
+
+    fn explained(&self, failures: &Failures<'_>, number: u64, failure: &FailedRequest) -> Part {
+        let device = failures.device;
+        let mut part = Part::of(&device.subject.name, device.index());
+        let of = match failures.count() {
+            1 => "the only one".to_owned(),
+            count => format!("of {count}"),
+        };
+        part.fact_with("failure", "failure", Cell::Number(number), of);
+        part.fact("moment", "event", Cell::Number(failure.moment.into()));
+        part.fact("time_us", "at", failures.time(failure.moment));
+        figures(&mut part, device, failure);
+        let why = failure.verdict().words().to_owned();
+        part.fact("why", "why", Cell::Text(why));
+        let explanation = failure.may_mean(&failures.config);
+        part.fact("explanation", "", Cell::Text(explanation));
+        live_table(&mut part, device, self.grouping, failure.moment);
+        if let Some(table) = part.tables.last_mut() {
+            table.title = "Live when it failed".to_owned();
+        }
+        free_table(&mut part, device, failure);
+        self.stack(&mut part, device, failure.stack);
+        const TRY: [Column; 1] = [column("try", "")];
+        let to_try = failure.to_try(&failures.config).into_iter();
+        let to_try = to_try.map(|text| vec![Cell::Text(text)]);
+        part.table("try", "What to try", &TRY, to_try.collect());
+        part
+    }
+
+    /// Where the request came from: frames as users read them, the innermost first.
+    fn stack(&self, part: &mut Part, device: &Device<'_>, stack: StackId) {
+        const COLUMNS: [Column; 1] = [column("frame", "")];
+        let subject = device.subject;
+        let frames = subject.snapshot.stacks.frames(stack);
+        let folded = fold(frames, &subject.classes, FoldOptions::default());
+        let frame = |row: &FoldedRow| match *row {
+            FoldedRow::Frame { frame, times, .. } => {
+                let frame = subject.snapshot.frames.get(frame);
+                let place = label(&Location::of(&subject.snapshot, frame));
+                Some(match times {
+                    1 => place,
+                    times => format!("{place} ({times} times)"),
+                })
+            }
+            FoldedRow::Runtime { .. } => None,
+        };
+        let most = if self.frames == 0 { usize::MAX } else { self.frames };
+        let rows = folded.iter().filter_map(frame).take(most);
+        let rows: Vec<_> = rows.map(|text| vec![Cell::Text(text)]).collect();
+        if rows.is_empty() {
+            let text = "The request has no stack: record with context=\"all\" and stacks=\"python\" or \"all\".";
+            part.notes.push(text.to_owned());
+        }
+        part.table("stack", "Where the request came from", &COLUMNS, rows);
+    }
+}
+
+fn failures_table(part: &mut Part, failures: &Failures<'_>) {
+    const COLUMNS: [Column; 8] = [
+        column("moment", "event"),
+        column("time_us", "at"),
+        column("requested_bytes", "requested"),
+        column("device_free_bytes", "free on device"),
+        column("reserved_bytes", "held by PyTorch"),
+        column("usable_bytes", "usable"),
+        column("why", "why"),
+        column("call_site", "request"),
+    ];
+    let rows = failures.looked_at.iter().map(|failure| {
+        let known = |bytes| Cell::or_none(failure.has_state.then_some(bytes), Cell::Bytes);
+        vec![
+            Cell::Number(failure.moment.into()),
+            failures.time(failure.moment),
+            Cell::Bytes(failure.requested_bytes),
+            Cell::Bytes(failure.device_free_bytes),
+            known(failure.gap.reserved_bytes),
+            known(failure.own_free_bytes),
+            Cell::Text(failure.verdict().words().to_owned()),
+            failures.site(failure.stack),
+        ]
+    });
+    part.table("failed", "", &COLUMNS, rows.collect());
+}
+
+/// Requests that were served only after cached memory had been given back.
+fn retries(part: &mut Part, failures: &Failures<'_>) {
+    const COLUMNS: [Column; 4] = [
+        column("moment", "event"),
+        column("time_us", "at"),
+        sum("bytes", "given back"),
+        column("call_site", "for a request at"),
+    ];
+    let (device, total) = (failures.device, failures.releases.for_request);
+    let runs = failures.releases.runs.iter();
+    let runs = runs.filter(|run| run.cause == ReleaseCause::ForRequest && !run.before_oom);
+    let rows: Vec<_> = runs
+        .map(|run| {
+            let event = EventId(device.history.first_event + run.to.saturating_sub(1));
+            let stack = device.subject.snapshot.events.get(event).stack;
+            vec![
+                Cell::Number(run.to.into()),
+                failures.time(run.to),
+                Cell::Bytes(run.bytes),
+                failures.site(stack),
+            ]
+        })
+        .collect();
+    part.fact_with(
+        "retries",
+        "close calls",
+        Cell::Number(rows.len() as u64),
+        match rows.len() {
+            0 => "",
+            _ => "requests served only after cached memory was given back to CUDA",
+        },
+    );
+    part.fact(
+        "given_back_bytes",
+        "given back",
+        Cell::or_none(Some(total.bytes).filter(|&bytes| bytes > 0), Cell::Bytes),
+    );
+    part.table("retried", "Close calls", &COLUMNS, rows);
+}
+
+fn notes(part: &mut Part, failures: &Failures<'_>) {
+    let history = failures.device.history;
+    let mut note = |text: &str| part.notes.push(text.to_owned());
+    if failures.earlier > 0 {
+        note("Only the last 100 failures are listed and explained.");
+    }
+    if !failures.looked_at.is_empty() {
+        return;
+    }
+    if history.event_count <= 1 {
+        note("This file has no trace, so that a failed request would not be seen.");
+        note(RECORD);
+        return;
+    }
+    note("No request failed in the recorded events.");
+    let runs = &failures.releases.runs;
+    if runs.last().is_some_and(|run| run.to == history.event_count) {
+        note(
+            "The recording ends while cached memory is given back, as it is right before a failure: if the file was \
+             dumped because of one, record it without skip_actions=[\"oom\"].",
+        );
+    } else {
+        note(
+            "If the program did run out of memory, the file was dumped before, or after the failure was overwritten.",
+        );
+        note(RECORD);
+    }
+}
+
+const RECORD: &str = "To catch one: torch.cuda.memory._record_memory_history(max_entries=1_000_000) at the start, and \
+                      _dump_snapshot() in an except torch.OutOfMemoryError or in an observer: \
+                      torch._C._cuda_attach_out_of_memory_observer.";
+
+/// What was asked and what there was.
+fn figures(part: &mut Part, device: &Device<'_>, failure: &FailedRequest) {
+    let gap = &failure.gap;
+    let some = |bytes: u64| Cell::or_none(Some(bytes).filter(|&bytes| bytes > 0), Cell::Bytes);
+    let known = |bytes: u64| Cell::or_none(failure.has_state.then_some(bytes), Cell::Bytes);
+    let requested = Cell::Bytes(failure.requested_bytes);
+    part.fact_with("requested_bytes", "requested", requested, "as PyTorch rounds it");
+    let place = sized_place_label(&device.subject.streams, failure.arena, None);
+    part.fact("place", "from", Cell::Text(place));
+    part.fact(
+        "segment_bytes",
+        "asked of CUDA",
+        Cell::Bytes(failure.segment_bytes),
+    );
+    let device_free = Cell::Bytes(failure.device_free_bytes);
+    part.fact("device_free_bytes", "free on the device", device_free);
+    let told = capacity(&device.subject.snapshot, device.history);
+    if let Some(told) = told.filter(|told| told.source == CapacitySource::File) {
+        part.fact("device_bytes", "device", Cell::Bytes(told.bytes));
+        let accounted = gap.reserved_bytes.saturating_add(failure.device_free_bytes);
+        let others = told.bytes.saturating_sub(accounted);
+        let remark = "CUDA context, NCCL, other processes";
+        part.fact_with("others_bytes", "held by others", known(others), remark);
+    }
+    part.fact("reserved_bytes", "held by PyTorch", known(gap.reserved_bytes));
+    part.fact("in_use_bytes", "in use", known(gap.in_use_bytes));
+    part.fact_with(
+        "pending_bytes",
+        "pending free",
+        some(gap.pending_bytes),
+        "freed, but other streams may still use it",
+    );
+    part.fact("rounding_bytes", "rounding", some(gap.rounding_bytes));
+    part.fact("free_bytes", "free in PyTorch", known(gap.free_bytes()));
+    part.fact_with(
+        "usable_bytes",
+        "usable for it",
+        known(failure.own_free_bytes),
+        format!("blocks of this pool, stream and size: {}", failure.own_free_blocks),
+    );
+    part.fact(
+        "largest_usable_bytes",
+        "largest usable",
+        known(failure.own_largest_bytes),
+    );
+    let all = failure.all_free_bytes();
+    let missing = failure.requested_bytes.saturating_sub(all);
+    let missing = missing * u64::from(failure.has_state);
+    let remark = "even if all that is free were in one piece";
+    part.fact_with("missing_bytes", "missing", some(missing), remark);
+    let remark = "cached segments, right before";
+    let released = some(failure.released_bytes);
+    part.fact_with("given_back_bytes", "given back", released, remark);
+}
+
+/// What was free, by who could have used it.
+fn free_table(part: &mut Part, device: &Device<'_>, failure: &FailedRequest) {
+    const COLUMNS: [Column; 5] = [
+        sum("free_bytes", "free"),
+        sum("blocks", "blocks"),
+        column("largest_bytes", "largest"),
+        column("usable", "usable"),
+        column("place", ""),
+    ];
+    if !failure.has_state {
+        return;
+    }
+    let state = device.allocator().state_at(device.recording(), failure.moment);
+    let rows = failure.free_places(&state).into_iter().map(|place| {
+        let streams = &device.subject.streams;
+        vec![
+            Cell::Bytes(place.bytes),
+            Cell::Number(place.blocks),
+            Cell::Bytes(place.largest_bytes),
+            Cell::Flag(place.is_own),
+            Cell::Text(sized_place_label(streams, place.arena, place.class)),
+        ]
+    });
+    part.table("free", "Free in PyTorch when it failed", &COLUMNS, rows.collect());
 }

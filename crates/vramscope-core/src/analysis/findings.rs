@@ -6,6 +6,7 @@
 //! are [`facts`](super::facts), not findings.
 
 mod cached;
+mod failed_request;
 mod fragmentation;
 mod growth;
 mod never_freed;
@@ -31,7 +32,8 @@ use super::releases::Releases;
 use super::selection::{Moments, Selection};
 use super::settings::AllocatorConfig;
 
-pub use words::place_label;
+pub use failed_request::{FailedRequest, FreePlace, Verdict, failed_requests};
+pub use words::{place_label, sized_place_label};
 
 /// Less is never worth a finding that could as well be chance.
 const SMALLEST_BYTES: u64 = 16 << 20;

@@ -6,9 +6,11 @@
 //! own. The ranges of a row never overlap, so that what a viewport shows is found by bisection; what
 //! they cost in memory is told by [`range_totals`](super::range_totals).
 
+mod growth;
 mod rows;
 mod steps;
 
+pub use growth::{StepGrowth, WARM_UP};
 pub use steps::{Step, Steps, StepsBy, steps};
 
 use serde::{Deserialize, Serialize};
@@ -21,7 +23,7 @@ use crate::ids::{EventId, StringId};
 use crate::model::{Action, Context, NO_TIME};
 
 /// What a lane is made from.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum LaneKind {
     /// `external_annotations`: `record_function`, optimizer steps, profiler steps.

@@ -2,6 +2,7 @@
 
 pub mod allocations;
 pub mod allocator_state;
+pub mod annotation_totals;
 pub mod annotations;
 pub mod block_stacks;
 pub mod call_sites;
@@ -15,6 +16,7 @@ pub mod facts;
 pub mod filter;
 pub mod final_state;
 pub mod findings;
+pub mod fragmentation;
 pub mod frame_groups;
 pub mod frames;
 pub mod gap;

@@ -5,15 +5,16 @@ use serde::{Deserialize, Serialize};
 
 use super::allocator_state::{AllocatorIndex, Recording};
 use super::call_sites::{CallSiteId, CallSites};
-use super::findings::{Finding, Material, findings};
+use super::findings::{Finding, Material, failed_requests, findings};
 use super::gap::{Arena, Gap, gap};
+use super::history::History;
 use super::lanes::Steps;
 use super::live_at::{TopSites, live_at, top_call_sites};
 use super::releases::{Releases, releases};
 use super::settings::AllocatorConfig;
 use crate::Snapshot;
 use crate::ids::EventId;
-use crate::model::{Action, DeviceIndex};
+use crate::model::DeviceIndex;
 
 /// Which moment of a recording.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]
@@ -44,6 +45,18 @@ pub enum SegmentsKnown {
 }
 
 impl SegmentsKnown {
+    /// What is known of them in a recording, judged at its peaks and at its end.
+    #[must_use]
+    pub fn in_recording(recording: Recording<'_>, index: &AllocatorIndex) -> Self {
+        let moments = [
+            recording.history.peak_moment,
+            reserved_peak(recording.history),
+            recording.history.event_count,
+        ];
+        let gaps = moments.map(|moment| gap(&index.state_at(recording, moment), None));
+        Self::of(recording, &gaps)
+    }
+
     /// Why what is told of segments is doubtful or missing, as a sentence.
     #[must_use]
     pub fn remark(self) -> Option<&'static str> {
@@ -148,7 +161,7 @@ pub fn overview(sources: Sources<'_>, limit: usize) -> Overview {
     } = sources;
     let history = recording.history;
     let gap_at = |moment, own| gap(&index.state_at(recording, moment), own);
-    let reserved_peak = reserved_peak(recording);
+    let reserved_peak = reserved_peak(history);
     let at_peak = gap_at(history.peak_moment, None);
     let at_reserved_peak = gap_at(reserved_peak, None);
     let at_end = gap_at(history.event_count, None);
@@ -198,8 +211,8 @@ fn value_at<T: Copy>(values: &[T], moment: u32) -> Option<T> {
 
 /// Of the moments at which the most is reserved the first with the most live bytes: what is idle even then was
 /// not reserved for what was needed.
-fn reserved_peak(recording: Recording<'_>) -> u32 {
-    let history = recording.history;
+#[must_use]
+pub fn reserved_peak(history: &History) -> u32 {
     let steps = &history.reserved_steps;
     let most = steps.iter().map(|&(_, bytes)| bytes).max();
     let mut best = (0, 0);
@@ -221,18 +234,13 @@ fn reserved_peak(recording: Recording<'_>) -> u32 {
 
 /// How many requests failed; the moment that begins with the last, and its arena.
 fn failures(recording: Recording<'_>) -> (u64, Option<(u32, Arena)>) {
-    let events = &recording.snapshot.events;
-    let first = recording.history.first_event;
-    let actions = events.action.iter().skip(first as usize);
-    let actions = (1..).zip(actions.take(recording.history.event_count as usize));
-    let (mut count, mut last) = (0, None);
-    for (moment, _) in actions.filter(|(_, action)| **action == Action::Oom) {
-        count += 1;
-        last = Some(moment);
-    }
-    let last = last.map(|moment: u32| {
-        let event = events.get(EventId(first + moment - 1));
-        let context = recording.snapshot.contexts.get(event.context);
+    let (snapshot, history) = (recording.snapshot, recording.history);
+    let moments = failed_requests(snapshot, history);
+    let last = moments.last().map(|&moment| {
+        let event = snapshot
+            .events
+            .get(EventId(history.first_event + moment - 1));
+        let context = snapshot.contexts.get(event.context);
         let pool = context.pool.unwrap_or_default();
         (
             moment,
@@ -242,5 +250,5 @@ fn failures(recording: Recording<'_>) -> (u64, Option<(u32, Arena)>) {
             },
         )
     });
-    (count, last)
+    (moments.len() as u64, last)
 }

@@ -45,7 +45,7 @@ pub use index::FilterIndex;
 pub use number::bytes as parse_bytes;
 pub(in crate::analysis) use number::when as parse_when;
 pub(in crate::analysis) use pattern::Matcher;
-pub use pattern::Pattern;
+pub use pattern::{Matcher, Pattern};
 pub use term::{
     BytesField, Expression, LengthField, LengthUnit, Live, Place, PoolMatch, Term, Test, When,
     WhenField,

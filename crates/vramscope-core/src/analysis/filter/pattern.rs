@@ -55,7 +55,7 @@ pub(super) enum Anchor {
 }
 
 /// A pattern made ready.
-pub(in crate::analysis) struct Matcher {
+pub struct Matcher {
     /// The pieces between stars, folded; none is empty.
     pieces: Vec<Finder<'static>>,
     from_start: bool,
@@ -65,7 +65,8 @@ pub(in crate::analysis) struct Matcher {
 
 impl Matcher {
     /// Looks for a pattern.
-    pub(in crate::analysis) fn new(pattern: &Pattern) -> Self {
+    #[must_use]
+    pub fn new(pattern: &Pattern) -> Self {
         let anchor = if pattern.is_whole {
             Anchor::Whole
         } else {
@@ -99,7 +100,7 @@ impl Matcher {
     }
 
     /// Whether `text` matches.
-    pub(in crate::analysis) fn matches(&mut self, text: &str) -> bool {
+    pub fn matches(&mut self, text: &str) -> bool {
         fold(text, &mut self.scratch);
         let mut rest = self.scratch.as_bytes();
         if self.pieces.is_empty() {

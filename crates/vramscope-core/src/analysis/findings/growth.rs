@@ -6,13 +6,11 @@ use super::{
     Severity,
 };
 use crate::analysis::call_sites::CallSiteId;
-use crate::analysis::lanes::Step;
+use crate::analysis::lanes::WARM_UP;
 use crate::analysis::live_at::live_at;
 use crate::analysis::selection::Selection;
 use crate::units::Bytes;
 
-/// The first steps make optimizer state and warm caches up.
-const WARM_UP: usize = 2;
 /// So many steps after that are needed to speak of a trend.
 const ENOUGH: usize = 4;
 /// At least this share of the steps must have grown.
@@ -21,10 +19,10 @@ const SMALLEST_GROWTH_BYTES: u64 = 1 << 20;
 
 pub(super) fn find(material: Material<'_>) -> Option<Finding> {
     let steps = material.steps?;
-    let whole: Vec<&Step> = steps.steps.iter().filter(|step| step.is_whole).collect();
-    let settled = whole
-        .get(WARM_UP..)
-        .filter(|settled| settled.len() >= ENOUGH)?;
+    let settled = steps.settled();
+    if settled.len() < ENOUGH {
+        return None;
+    }
     let live: Vec<u64> = settled.iter().map(|step| step.totals.after_bytes).collect();
     let (first, last) = (settled.first()?, settled.last()?);
     let growth = trend(&live)?;

@@ -1,5 +1,6 @@
 //! Words that several findings share.
 
+use crate::analysis::allocator_state::SizeClass;
 use crate::analysis::call_sites::{CallSiteId, CallSites};
 use crate::analysis::gap::Arena;
 use crate::analysis::history::History;
@@ -64,6 +65,17 @@ pub(super) fn stream_label(streams: &[i64], stream: i64) -> String {
 #[must_use]
 pub fn place_label(streams: &[i64], arena: Arena) -> String {
     format!("{}, {}", arena.pool, stream_label(streams, arena.stream))
+}
+
+/// `default pool, stream 2, up to 1 MiB`: the same, and the requests that are served there.
+#[must_use]
+pub fn sized_place_label(streams: &[i64], arena: Arena, class: Option<SizeClass>) -> String {
+    let size = match class {
+        Some(SizeClass::Small) => ", up to 1 MiB",
+        Some(SizeClass::Large) => ", beyond 1 MiB",
+        None => "",
+    };
+    format!("{}{size}", place_label(streams, arena))
 }
 
 /// ` at train.py:10 step`; empty where no stack was recorded.
