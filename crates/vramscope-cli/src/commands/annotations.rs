@@ -119,18 +119,23 @@ impl Options {
         });
         let mut matcher = pattern.as_ref().map(Matcher::new);
         let mut known = HashMap::new();
-        range_uses(device.history, device.lanes(), device.sums(), |kind, range| {
-            let is_kind = match self.kind {
-                Some(wanted) => wanted == Kind::of(kind),
-                None => kind != LaneKind::Internal,
-            };
-            // Few names, and many ranges.
-            is_kind
-                && matcher.as_mut().is_none_or(|matcher| {
-                    let matches = || matcher.matches(strings.get(range.name));
-                    *known.entry(range.name).or_insert_with(matches)
-                })
-        })
+        range_uses(
+            device.history,
+            device.lanes(),
+            device.sums(),
+            |kind, range| {
+                let is_kind = match self.kind {
+                    Some(wanted) => wanted == Kind::of(kind),
+                    None => kind != LaneKind::Internal,
+                };
+                // Few names, and many ranges.
+                is_kind
+                    && matcher.as_mut().is_none_or(|matcher| {
+                        let matches = || matcher.matches(strings.get(range.name));
+                        *known.entry(range.name).or_insert_with(matches)
+                    })
+            },
+        )
     }
 
     /// What is not shown, and how to record what is missing.
@@ -260,7 +265,12 @@ fn steps_facts(part: &mut Part, device: &Device<'_>) {
         StepsBy::Optimizer => "each ends with an optimizer step",
     };
     let count = Cell::Number(steps.steps.len() as u64);
-    part.fact_with("steps_count", "steps", count, format!("{}: {by}", steps.pattern));
+    part.fact_with(
+        "steps_count",
+        "steps",
+        count,
+        format!("{}: {by}", steps.pattern),
+    );
     let growth = steps.growth();
     part.fact_with(
         "growth_per_step_bytes",

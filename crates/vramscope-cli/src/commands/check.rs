@@ -1,17 +1,225 @@
-//! `vramscope check`.
+//! `vramscope check`: budgets for scripts and CI.
+
+mod measure;
+
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use clap::Args;
+use vramscope_core::analysis::facts::{FactKind, facts};
 
+use self::measure::{Limit, Measured, Measures, Value};
+use crate::arguments::{Grouping, Inputs, Show, Size, parse_size};
 use crate::failure::Failure;
+use crate::inputs::{Question, ask};
+use crate::output;
+use crate::report::{Cell, Column, Part, column};
+use crate::subject::{Device, Subject};
 
-/// check
+/// Check budgets, for CI: exit code 3 when one is broken, and by what call sites
+///
+/// Each budget is checked for each device of each file; all are checked, whatever the others say. A budget is broken
+/// when its value is above its limit. One that cannot be measured in a file (no trace, no steps) is an error with
+/// exit code 1, never silently fine. What is broken comes with the call sites (or --group-by) that make it so.
 #[derive(Args)]
-pub(crate) struct Options {}
+#[command(after_help = EXAMPLES, next_help_heading = "Budgets")]
+pub(crate) struct Options {
+    /// The most requested bytes that were live at once, pending frees included
+    #[arg(long, value_name = "SIZE", value_parser = parse_size)]
+    max_peak: Option<Size>,
+    /// The most bytes that were held from CUDA (segments) at once
+    #[arg(long, value_name = "SIZE", value_parser = parse_size)]
+    max_reserved: Option<Size>,
+    /// How much more is live at the end of each training step: the median of the slopes between all pairs of whole
+    /// steps, the first two (warm-up) left out; at least four whole steps are needed
+    #[arg(long, value_name = "SIZE[/step]", value_parser = parse_growth)]
+    max_growth: Option<Size>,
+    /// No request may have failed in the recorded events
+    #[arg(long)]
+    no_oom: bool,
+    /// Reserved bytes that are free, but stuck in pieces between memory in use (see `vramscope fragmentation`), as a
+    /// share of what is reserved, at the moment when most was reserved
+    #[arg(long, value_name = "PERCENT", value_parser = parse_percent)]
+    max_fragmentation: Option<f64>,
+    /// Allocations made in the recorded events
+    #[arg(long, value_name = "N")]
+    max_allocations: Option<u64>,
+    /// Requested bytes that are live after the last event
+    #[arg(long, value_name = "SIZE", value_parser = parse_size)]
+    max_live_at_end: Option<Size>,
+    #[command(flatten, next_help_heading = "Options")]
+    inputs: Inputs,
+    #[command(flatten)]
+    grouping: Grouping,
+    #[command(flatten)]
+    show: Show,
+}
+
+const EXAMPLES: &str = "\
+Examples:
+  vramscope check snapshot.pickle --max-peak 70GiB --no-oom
+  vramscope check rank*.pickle --max-growth 50MiB/step --max-fragmentation 10
+  vramscope check snapshot.pickle --max-live-at-end 1GiB --json | jq '.parts[].budgets[] | select(.state != \"ok\")'
+
+Exit codes: 0 all budgets are kept, 3 one is broken, 1 a file or budget cannot be read or measured, 2 wrong usage";
 
 /// Runs the command.
 ///
 /// # Errors
-/// When it fails.
-pub(crate) fn run(_options: &Options) -> Result<(), Failure> {
-    Err(Failure::Usage("check is not built yet".to_owned()))
+/// When a budget is broken or cannot be measured, a file cannot be read, no budget is given, or the result cannot
+/// be written.
+pub(crate) fn run(options: &Options) -> Result<(), Failure> {
+    let limits = options.limits();
+    if limits.is_empty() {
+        let text = "give a budget to check, such as --max-peak 70GiB or --no-oom (see vramscope check --help)";
+        return Err(Failure::Usage(text.to_owned()));
+    }
+    let check = Check {
+        grouping: options.grouping,
+        limits,
+        checked: AtomicU64::new(0),
+        broken: AtomicU64::new(0),
+        unmeasured: AtomicU64::new(0),
+    };
+    let asked = ask(&check, &options.inputs, options.show);
+    check.verdict(asked)
+}
+
+impl Options {
+    fn limits(&self) -> Vec<Limit> {
+        let size = |size: Option<Size>| size.map(|size| size.0);
+        let limits = [
+            size(self.max_peak).map(Limit::Peak),
+            size(self.max_reserved).map(Limit::Reserved),
+            size(self.max_growth).map(Limit::Growth),
+            self.no_oom.then_some(Limit::NoOom),
+            self.max_fragmentation.map(Limit::Fragmentation),
+            self.max_allocations.map(Limit::Allocations),
+            size(self.max_live_at_end).map(Limit::LiveAtEnd),
+        ];
+        limits.into_iter().flatten().collect()
+    }
+}
+
+fn parse_growth(text: &str) -> Result<Size, String> {
+    parse_size(text.strip_suffix("/step").unwrap_or(text))
+}
+
+/// A share from 0 to 1.
+fn parse_percent(text: &str) -> Result<f64, String> {
+    let number = text.trim_end_matches('%').trim().parse::<f64>();
+    match number {
+        Ok(percent) if (0.0..=100.0).contains(&percent) => Ok(percent / 100.0),
+        _ => Err("write a percentage from 0 to 100, such as 10 or 12.5%".to_owned()),
+    }
+}
+
+/// The budgets, and what came of them in all files.
+struct Check {
+    grouping: Grouping,
+    limits: Vec<Limit>,
+    checked: AtomicU64,
+    broken: AtomicU64,
+    unmeasured: AtomicU64,
+}
+
+impl Check {
+    /// What all of it means for the exit code. A broken budget comes before what could not be told.
+    fn verdict(&self, asked: Result<(), Failure>) -> Result<(), Failure> {
+        let count = |number: &AtomicU64| number.load(Ordering::Relaxed);
+        let (checked, broken) = (count(&self.checked), count(&self.broken));
+        if broken > 0 && !matches!(asked, Err(Failure::ClosedPipe)) {
+            if let Err(failure) = asked {
+                output::report(&failure);
+            }
+            return Err(Failure::Broken(format!(
+                "{broken} of {checked} budgets broken"
+            )));
+        }
+        asked?;
+        match count(&self.unmeasured) {
+            0 => Ok(()),
+            unmeasured => Err(Failure::Input(format!(
+                "{unmeasured} of {checked} budgets could not be measured: see above why"
+            ))),
+        }
+    }
+}
+
+impl Question for Check {
+    const COMMAND: &'static str = "check";
+
+    fn parts(&self, subject: &Subject) -> Result<Vec<Part>, Failure> {
+        let devices = subject.devices();
+        Ok(devices.map(|device| self.about(&device)).collect())
+    }
+}
+
+const BUDGETS: [Column; 6] = [
+    column("state", ""),
+    column("value", "value"),
+    column("limit", "limit"),
+    column("over", "over by"),
+    column("unit", "unit"),
+    column("budget", "budget"),
+];
+
+impl Check {
+    fn about(&self, device: &Device<'_>) -> Part {
+        let mut part = Part::of(&device.subject.name, device.index());
+        let measures = Measures::of(device, self.grouping);
+        let mut rows = Vec::new();
+        let mut broken = Vec::new();
+        for &limit in &self.limits {
+            self.checked.fetch_add(1, Ordering::Relaxed);
+            let state = match measures.measure(limit) {
+                Ok(Measured { value, makers }) if value.is_above(limit.value()) => {
+                    self.broken.fetch_add(1, Ordering::Relaxed);
+                    broken.push((limit, makers));
+                    ("broken", Some(value))
+                }
+                Ok(measured) => ("ok", Some(measured.value)),
+                Err(advice) => {
+                    self.unmeasured.fetch_add(1, Ordering::Relaxed);
+                    let name = limit.name();
+                    part.notes
+                        .push(format!("{name} cannot be measured: {advice}"));
+                    ("not measured", None)
+                }
+            };
+            rows.push(row(limit, state));
+        }
+        part.table("budgets", "", &BUDGETS, rows);
+        for (limit, makers) in broken {
+            measures.makers_table(&mut part, limit, makers);
+        }
+        gaps(&mut part, device);
+        part
+    }
+}
+
+fn row(limit: Limit, (state, value): (&str, Option<Value>)) -> Vec<Cell> {
+    let over = value.and_then(|value| value.over(limit.value()));
+    vec![
+        Cell::Text(state.to_owned()),
+        Cell::or_none(value, Value::cell),
+        limit.value().cell(),
+        Cell::or_none(over, Value::cell),
+        Cell::Text(limit.value().unit().to_owned()),
+        Cell::Text(limit.name().to_owned()),
+    ]
+}
+
+/// Says where the recording is not all that happened: budgets are about what was recorded.
+fn gaps(part: &mut Part, device: &Device<'_>) {
+    let subject = device.subject;
+    let all = facts(&subject.snapshot, subject.histories());
+    let gaps = all.into_iter().filter(|fact| {
+        let is_gap = matches!(
+            fact.kind,
+            FactKind::RingFull { .. } | FactKind::SkippedActions { .. }
+        );
+        is_gap && fact.device.is_none_or(|of| of == device.index())
+    });
+    part.notes
+        .extend(gaps.map(|fact| format!("Only what was recorded is checked. {}", fact.text)));
 }

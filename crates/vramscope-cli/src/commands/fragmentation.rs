@@ -63,7 +63,10 @@ impl Question for Options {
     const COMMAND: &'static str = "fragmentation";
 
     fn parts(&self, subject: &Subject) -> Result<Vec<Part>, Failure> {
-        subject.devices().map(|device| self.about(&device)).collect()
+        subject
+            .devices()
+            .map(|device| self.about(&device))
+            .collect()
     }
 }
 
@@ -144,7 +147,8 @@ impl Options {
         let rows = segments.iter().map(|row| {
             let segment = &state.segments[row.segment];
             let arena = state.groups.get(segment.group as usize).map(Arena::of);
-            let place = |arena| sized_place_label(&device.subject.streams, arena, segment.size_class);
+            let place =
+                |arena| sized_place_label(&device.subject.streams, arena, segment.size_class);
             vec![
                 Cell::Bytes(row.free.stuck_bytes()),
                 Cell::Bytes(segment.sums.active_bytes()),
@@ -173,11 +177,20 @@ fn at_moment(part: &mut Part, device: &Device<'_>, state: &AllocatorState, total
     let moment = state.moment;
     part.fact("moment", "after event", Cell::Number(moment.into()));
     part.fact("time_us", "at", time(device, moment));
-    part.fact("reserved_bytes", "reserved", Cell::Bytes(total.reserved_bytes));
+    part.fact(
+        "reserved_bytes",
+        "reserved",
+        Cell::Bytes(total.reserved_bytes),
+    );
     let in_use = Cell::Bytes(state.total.active_bytes());
     part.fact("in_use_bytes", "in use", in_use);
     let rounding = Cell::Bytes(state.total.rounding_bytes());
-    part.fact_with("rounding_bytes", "rounding", rounding, "part of what is in use");
+    part.fact_with(
+        "rounding_bytes",
+        "rounding",
+        rounding,
+        "part of what is in use",
+    );
     part.fact_with(
         "free_bytes",
         "free",
@@ -188,13 +201,23 @@ fn at_moment(part: &mut Part, device: &Device<'_>, state: &AllocatorState, total
     let remark = "wholly free segments and pages: empty_cache() gives them back";
     part.fact_with("returnable_bytes", "returnable", returnable, remark);
     let stuck = Cell::Bytes(total.stuck_bytes());
-    part.fact_with("stuck_bytes", "stuck", stuck, "in pieces between memory in use");
+    part.fact_with(
+        "stuck_bytes",
+        "stuck",
+        stuck,
+        "in pieces between memory in use",
+    );
     let share = Cell::Share(total.stuck_share());
     part.fact_with("stuck_share", "stuck share", share, "of what is reserved");
     let largest = Cell::Bytes(total.largest_free_bytes);
     part.fact("largest_free_bytes", "largest piece", largest);
     let scattered = Cell::Share(total.scattered_share());
-    part.fact_with("scattered_share", "scattered", scattered, "1 - largest piece / free");
+    part.fact_with(
+        "scattered_share",
+        "scattered",
+        scattered,
+        "1 - largest piece / free",
+    );
 }
 
 /// The moment of the whole recording with the most stuck bytes.
@@ -209,7 +232,12 @@ fn worst(part: &mut Part, device: &Device<'_>, rows: &[FragmentationAt]) {
     let stuck = Cell::Bytes(at.free.stuck_bytes());
     part.fact("worst_stuck_bytes", "stuck then", stuck);
     let share = Cell::Share(at.free.stuck_share());
-    part.fact_with("worst_stuck_share", "stuck share", share, "of what was reserved then");
+    part.fact_with(
+        "worst_stuck_share",
+        "stuck share",
+        share,
+        "of what was reserved then",
+    );
 }
 
 /// Reserved memory by pool, stream and the sizes served.

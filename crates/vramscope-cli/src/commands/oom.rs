@@ -183,7 +183,11 @@ impl Options {
             }
             FoldedRow::Runtime { .. } => None,
         };
-        let most = if self.frames == 0 { usize::MAX } else { self.frames };
+        let most = if self.frames == 0 {
+            usize::MAX
+        } else {
+            self.frames
+        };
         let rows = folded.iter().filter_map(frame).take(most);
         let rows: Vec<_> = rows.map(|text| vec![Cell::Text(text)]).collect();
         if rows.is_empty() {
@@ -300,7 +304,12 @@ fn figures(part: &mut Part, device: &Device<'_>, failure: &FailedRequest) {
     let some = |bytes: u64| Cell::or_none(Some(bytes).filter(|&bytes| bytes > 0), Cell::Bytes);
     let known = |bytes: u64| Cell::or_none(failure.has_state.then_some(bytes), Cell::Bytes);
     let requested = Cell::Bytes(failure.requested_bytes);
-    part.fact_with("requested_bytes", "requested", requested, "as PyTorch rounds it");
+    part.fact_with(
+        "requested_bytes",
+        "requested",
+        requested,
+        "as PyTorch rounds it",
+    );
     let place = sized_place_label(&device.subject.streams, failure.arena, None);
     part.fact("place", "from", Cell::Text(place));
     part.fact(
@@ -318,7 +327,11 @@ fn figures(part: &mut Part, device: &Device<'_>, failure: &FailedRequest) {
         let remark = "CUDA context, NCCL, other processes";
         part.fact_with("others_bytes", "held by others", known(others), remark);
     }
-    part.fact("reserved_bytes", "held by PyTorch", known(gap.reserved_bytes));
+    part.fact(
+        "reserved_bytes",
+        "held by PyTorch",
+        known(gap.reserved_bytes),
+    );
     part.fact("in_use_bytes", "in use", known(gap.in_use_bytes));
     part.fact_with(
         "pending_bytes",
@@ -332,7 +345,10 @@ fn figures(part: &mut Part, device: &Device<'_>, failure: &FailedRequest) {
         "usable_bytes",
         "usable for it",
         known(failure.own_free_bytes),
-        format!("blocks of this pool, stream and size: {}", failure.own_free_blocks),
+        format!(
+            "blocks of this pool, stream and size: {}",
+            failure.own_free_blocks
+        ),
     );
     part.fact(
         "largest_usable_bytes",
@@ -361,7 +377,9 @@ fn free_table(part: &mut Part, device: &Device<'_>, failure: &FailedRequest) {
     if !failure.has_state {
         return;
     }
-    let state = device.allocator().state_at(device.recording(), failure.moment);
+    let state = device
+        .allocator()
+        .state_at(device.recording(), failure.moment);
     let rows = failure.free_places(&state).into_iter().map(|place| {
         let streams = &device.subject.streams;
         vec![
@@ -372,5 +390,10 @@ fn free_table(part: &mut Part, device: &Device<'_>, failure: &FailedRequest) {
             Cell::Text(sized_place_label(streams, place.arena, place.class)),
         ]
     });
-    part.table("free", "Free in PyTorch when it failed", &COLUMNS, rows.collect());
+    part.table(
+        "free",
+        "Free in PyTorch when it failed",
+        &COLUMNS,
+        rows.collect(),
+    );
 }

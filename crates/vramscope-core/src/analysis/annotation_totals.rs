@@ -30,7 +30,9 @@ impl RangeUse {
     /// How long it took, as far as recorded; `None` without times.
     #[must_use]
     pub fn duration_us(&self) -> Option<u64> {
-        let LaneRange { start_us, end_us, .. } = self.range;
+        let LaneRange {
+            start_us, end_us, ..
+        } = self.range;
         let has_times = start_us != NO_TIME && end_us != NO_TIME;
         has_times.then(|| end_us.saturating_sub(start_us).max(0) as u64)
     }
@@ -143,7 +145,10 @@ pub fn name_uses(ranges: &[RangeUse]) -> Vec<NameUse> {
     let mut names: BTreeMap<(LaneKind, StringId), NameUse> = BTreeMap::new();
     for one in ranges {
         let key = (one.kind, one.range.name);
-        names.entry(key).or_insert_with(|| NameUse::new(one)).add(one);
+        names
+            .entry(key)
+            .or_insert_with(|| NameUse::new(one))
+            .add(one);
     }
     let mut names: Vec<_> = names.into_values().collect();
     names.sort_by_key(|name| Reverse((name.peak_bytes, name.rise_bytes, name.allocated_bytes)));
@@ -169,16 +174,25 @@ mod tests {
 
     #[test]
     fn names_add_up_and_are_as_looked_up_moment_by_moment() {
-        let (_, make) = scenario::ALL.iter().find(|(name, _)| *name == "annotated").unwrap();
+        let (_, make) = scenario::ALL
+            .iter()
+            .find(|(name, _)| *name == "annotated")
+            .unwrap();
         let bytes = make(1).to_pickle(&WriteOptions::new(Producer::Python(2, 15)));
         let (history, uses) = uses_of(&bytes, 0);
         assert!(uses.len() > 3);
         assert!(uses.is_sorted_by_key(|one| one.range.start_us));
         let names = name_uses(&uses);
         assert!(names.is_sorted_by_key(|name| Reverse(name.peak_bytes)));
-        assert_eq!(names.iter().map(|name| name.ranges).sum::<u64>(), uses.len() as u64);
+        assert_eq!(
+            names.iter().map(|name| name.ranges).sum::<u64>(),
+            uses.len() as u64
+        );
         for name in &names {
-            let own = || uses.iter().filter(|one| (one.kind, one.range.name) == (name.kind, name.name));
+            let own = || {
+                uses.iter()
+                    .filter(|one| (one.kind, one.range.name) == (name.kind, name.name))
+            };
             let active = |moment: u32| history.active_bytes[moment as usize];
             let moments = own().flat_map(|one| one.range.from..=one.range.to);
             assert_eq!(moments.map(active).max(), Some(name.peak_bytes));

@@ -44,7 +44,6 @@ pub use evaluate::{Matches, Subject, matches};
 pub use index::FilterIndex;
 pub use number::bytes as parse_bytes;
 pub(in crate::analysis) use number::when as parse_when;
-pub(in crate::analysis) use pattern::Matcher;
 pub use pattern::{Matcher, Pattern};
 pub use term::{
     BytesField, Expression, LengthField, LengthUnit, Live, Place, PoolMatch, Term, Test, When,

@@ -1,0 +1,349 @@
+//! What a budget is about, and who makes it as large as it is.
+
+use std::cell::OnceCell;
+
+use vramscope_core::analysis::findings::failed_requests;
+use vramscope_core::analysis::fragmentation::{pinned, places};
+use vramscope_core::analysis::grouping::{GroupColumn, group_totals};
+use vramscope_core::analysis::overview::{SegmentsKnown, reserved_peak};
+use vramscope_core::analysis::selection::{Moments, Selection};
+use vramscope_core::ids::EventId;
+
+use crate::arguments::Grouping;
+use crate::report::{Cell, Column, Part, column, sum};
+use crate::subject::Device;
+
+/// A budget with its limit: bytes, a share or a number.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub(super) enum Limit {
+    Peak(u64),
+    Reserved(u64),
+    Growth(u64),
+    NoOom,
+    Fragmentation(f64),
+    Allocations(u64),
+    LiveAtEnd(u64),
+}
+
+impl Limit {
+    /// As the user gives it.
+    pub(super) fn name(self) -> &'static str {
+        match self {
+            Self::Peak(_) => "--max-peak",
+            Self::Reserved(_) => "--max-reserved",
+            Self::Growth(_) => "--max-growth",
+            Self::NoOom => "--no-oom",
+            Self::Fragmentation(_) => "--max-fragmentation",
+            Self::Allocations(_) => "--max-allocations",
+            Self::LiveAtEnd(_) => "--max-live-at-end",
+        }
+    }
+
+    pub(super) fn value(self) -> Value {
+        match self {
+            Self::Peak(bytes) | Self::Reserved(bytes) | Self::LiveAtEnd(bytes) => {
+                Value::Bytes(bytes)
+            }
+            Self::Growth(bytes) => Value::BytesPerStep(i64::try_from(bytes).unwrap_or(i64::MAX)),
+            Self::NoOom => Value::Number(0),
+            Self::Fragmentation(share) => Value::Share(share),
+            Self::Allocations(number) => Value::Number(number),
+        }
+    }
+}
+
+/// What was measured, or is allowed.
+#[derive(Clone, Copy, PartialEq, PartialOrd, Debug)]
+pub(super) enum Value {
+    Bytes(u64),
+    BytesPerStep(i64),
+    Number(u64),
+    Share(f64),
+}
+
+impl Value {
+    /// `limit` is of the same kind.
+    pub(super) fn is_above(self, limit: Self) -> bool {
+        self > limit
+    }
+
+    /// By how much it is above a limit.
+    pub(super) fn over(self, limit: Self) -> Option<Self> {
+        if !self.is_above(limit) {
+            return None;
+        }
+        match (self, limit) {
+            (Self::Bytes(value), Self::Bytes(limit)) => Some(Self::Bytes(value - limit)),
+            (Self::BytesPerStep(value), Self::BytesPerStep(limit)) => {
+                Some(Self::BytesPerStep(value.saturating_sub(limit)))
+            }
+            (Self::Number(value), Self::Number(limit)) => Some(Self::Number(value - limit)),
+            (Self::Share(value), Self::Share(limit)) => Some(Self::Share(value - limit)),
+            _ => None,
+        }
+    }
+
+    pub(super) fn cell(self) -> Cell {
+        match self {
+            Self::Bytes(bytes) => Cell::Bytes(bytes),
+            Self::BytesPerStep(bytes) => Cell::BytesChange(bytes),
+            Self::Number(number) => Cell::Number(number),
+            Self::Share(share) => Cell::Share(share),
+        }
+    }
+
+    pub(super) fn unit(self) -> &'static str {
+        match self {
+            Self::Bytes(_) => "bytes",
+            Self::BytesPerStep(_) => "bytes/step",
+            Self::Number(_) => "number",
+            Self::Share(_) => "share",
+        }
+    }
+}
+
+/// Who makes a value as large as it is.
+#[derive(Clone, PartialEq, Debug)]
+pub(super) enum Makers {
+    /// What is live at a moment.
+    LiveAt(u32),
+    /// What more is live at the second moment.
+    Grown(Moments),
+    /// The requests that failed, by the moments that begin with them.
+    Requests(Vec<u32>),
+    /// Who pins mostly free segments at a moment.
+    Pinning(u32),
+    /// Who allocates, by number.
+    Allocating,
+}
+
+/// A measured budget.
+pub(super) struct Measured {
+    pub(super) value: Value,
+    pub(super) makers: Makers,
+}
+
+/// Measures a device.
+pub(super) struct Measures<'a> {
+    device: &'a Device<'a>,
+    grouping: Grouping,
+    groups: OnceCell<GroupColumn>,
+    segments: OnceCell<SegmentsKnown>,
+}
+
+impl<'a> Measures<'a> {
+    pub(super) fn of(device: &'a Device<'a>, grouping: Grouping) -> Self {
+        Self {
+            device,
+            grouping,
+            groups: OnceCell::new(),
+            segments: OnceCell::new(),
+        }
+    }
+
+    /// The value of a budget; the error says what is missing and what to do.
+    pub(super) fn measure(&self, limit: Limit) -> Result<Measured, &'static str> {
+        match limit {
+            Limit::LiveAtEnd(_) => Ok(self.live(self.device.history.event_count)),
+            Limit::Peak(_) => {
+                self.need_trace()?;
+                Ok(self.live(self.device.history.peak_moment))
+            }
+            Limit::Reserved(_) => self.reserved(),
+            Limit::Growth(_) => self.growth(),
+            Limit::NoOom => self.failures(),
+            Limit::Fragmentation(_) => self.fragmentation(),
+            Limit::Allocations(_) => self.allocations(),
+        }
+    }
+
+    fn live(&self, moment: u32) -> Measured {
+        let bytes = self.device.history.active_bytes.get(moment as usize);
+        Measured {
+            value: Value::Bytes(bytes.copied().unwrap_or(0)),
+            makers: Makers::LiveAt(moment),
+        }
+    }
+
+    /// A single event is `enabled="state"`.
+    fn need_trace(&self) -> Result<(), &'static str> {
+        match self.device.history.event_count {
+            0 | 1 => Err(NO_TRACE),
+            _ => Ok(()),
+        }
+    }
+
+    fn need_segments(&self) -> Result<(), &'static str> {
+        let device = self.device;
+        let known = || SegmentsKnown::in_recording(device.recording(), device.allocator());
+        match self.segments.get_or_init(known) {
+            SegmentsKnown::Real => Ok(()),
+            SegmentsKnown::Doubtful => Err(DOUBTFUL_SEGMENTS),
+            SegmentsKnown::MadeUp | SegmentsKnown::None => Err(NO_SEGMENTS),
+        }
+    }
+
+    fn reserved(&self) -> Result<Measured, &'static str> {
+        self.need_trace()?;
+        self.need_segments()?;
+        let history = self.device.history;
+        let moment = reserved_peak(history);
+        Ok(Measured {
+            value: Value::Bytes(history.reserved_bytes(moment)),
+            makers: Makers::LiveAt(moment),
+        })
+    }
+
+    fn growth(&self) -> Result<Measured, &'static str> {
+        self.need_trace()?;
+        let steps = self.device.steps().ok_or(NO_STEPS)?;
+        let growth = steps.growth().ok_or(FEW_STEPS)?;
+        Ok(Measured {
+            value: Value::BytesPerStep(growth.per_step_bytes),
+            makers: Makers::Grown(growth.moments),
+        })
+    }
+
+    fn failures(&self) -> Result<Measured, &'static str> {
+        self.need_trace()?;
+        let failed = failed_requests(&self.device.subject.snapshot, self.device.history);
+        Ok(Measured {
+            value: Value::Number(failed.len() as u64),
+            makers: Makers::Requests(failed),
+        })
+    }
+
+    fn fragmentation(&self) -> Result<Measured, &'static str> {
+        self.need_trace()?;
+        self.need_segments()?;
+        let device = self.device;
+        let moment = reserved_peak(device.history);
+        let state = device.allocator().state_at(device.recording(), moment);
+        Ok(Measured {
+            value: Value::Share(places(&state).0.stuck_share()),
+            makers: Makers::Pinning(moment),
+        })
+    }
+
+    fn allocations(&self) -> Result<Measured, &'static str> {
+        self.need_trace()?;
+        let history = self.device.history;
+        let whole = (0, history.event_count);
+        let totals = self.device.sums().totals(history, whole);
+        Ok(Measured {
+            value: Value::Number(totals.allocations.into()),
+            makers: Makers::Allocating,
+        })
+    }
+
+    fn groups(&self) -> &GroupColumn {
+        let made = || self.device.groups(self.grouping);
+        self.groups.get_or_init(made)
+    }
+
+    /// Adds the table of who breaks a budget.
+    pub(super) fn makers_table(&self, part: &mut Part, limit: Limit, makers: Makers) {
+        let (key, title) = match limit {
+            Limit::Peak(_) => ("peak_by", "Live at the peak"),
+            Limit::Reserved(_) => ("reserved_by", "Live when most was reserved"),
+            Limit::Growth(_) => (
+                "growth_by",
+                "Allocated after the warm-up and still live after the last step",
+            ),
+            Limit::NoOom => ("failed_by", "Requests that failed"),
+            Limit::Fragmentation(_) => {
+                ("fragmentation_by", "Who pins segments that are mostly free")
+            }
+            Limit::Allocations(_) => ("allocations_by", "Who allocates"),
+            Limit::LiveAtEnd(_) => ("live_at_end_by", "Live at the end"),
+        };
+        let (columns, rows) = match makers {
+            Makers::LiveAt(moment) => (LIVE, self.totals(Selection::LiveAt(moment))),
+            Makers::Allocating => {
+                let whole = (0, self.device.history.event_count);
+                let mut rows = self.totals(Selection::AllocatedIn(whole));
+                rows.sort_by_key(|row| match row[1] {
+                    Cell::Number(count) => std::cmp::Reverse(count),
+                    _ => std::cmp::Reverse(0),
+                });
+                (LIVE, rows)
+            }
+            Makers::Grown(moments) => (LIVE, self.totals(Selection::RetainedFrom(moments))),
+            Makers::Requests(failed) => (FAILED, self.requests(&failed)),
+            Makers::Pinning(moment) => (PINNING, self.pinning(moment)),
+        };
+        part.table(key, title, &columns, rows);
+    }
+
+    fn label(&self, group: u32) -> Cell {
+        Cell::Text(self.groups().labels[group as usize].clone())
+    }
+
+    fn totals(&self, selection: Selection) -> Vec<Vec<Cell>> {
+        let totals = group_totals(self.device.history, self.groups(), selection);
+        let rows = totals.iter().map(|total| {
+            vec![
+                Cell::Bytes(total.bytes),
+                Cell::Number(total.count),
+                self.label(total.group),
+            ]
+        });
+        rows.collect()
+    }
+
+    fn requests(&self, failed: &[u32]) -> Vec<Vec<Cell>> {
+        let subject = self.device.subject;
+        let rows = failed.iter().map(|&moment| {
+            let event = EventId(self.device.history.first_event + moment - 1);
+            let event = subject.snapshot.events.get(event);
+            let site = subject.sites.of_stack(event.stack);
+            vec![
+                Cell::Bytes(event.size),
+                Cell::Number(moment.into()),
+                Cell::Text(subject.sites.get(site).label.clone()),
+            ]
+        });
+        rows.collect()
+    }
+
+    fn pinning(&self, moment: u32) -> Vec<Vec<Cell>> {
+        let device = self.device;
+        let state = device.allocator().state_at(device.recording(), moment);
+        let (_, groups) = pinned(&state, self.groups());
+        let rows = groups.iter().map(|pinning| {
+            vec![
+                Cell::Bytes(pinning.stuck_bytes),
+                Cell::Bytes(pinning.held_bytes),
+                self.label(pinning.group),
+            ]
+        });
+        rows.collect()
+    }
+}
+
+const LIVE: [Column; 3] = [
+    sum("bytes", "bytes"),
+    sum("allocations", "allocations"),
+    column("group", ""),
+];
+const FAILED: [Column; 3] = [
+    column("requested_bytes", "requested"),
+    column("moment", "event"),
+    column("call_site", ""),
+];
+const PINNING: [Column; 3] = [
+    column("stuck_bytes", "stuck"),
+    sum("held_bytes", "held"),
+    column("group", ""),
+];
+
+const NO_TRACE: &str = "the file has no trace. Record with \
+                        torch.cuda.memory._record_memory_history(max_entries=1_000_000) before what is to be checked";
+const NO_SEGMENTS: &str =
+    "the file has no segments of the allocator. Write it with torch.cuda.memory._dump_snapshot()";
+const DOUBTFUL_SEGMENTS: &str =
+    "the file's segments do not account for what is live: it is damaged or was altered";
+const NO_STEPS: &str = "no training steps are known. Name them, e.g. with torch.profiler.record_function(f\"step {i}\") \
+                        (torch 2.5 and newer)";
+const FEW_STEPS: &str =
+    "fewer than four whole steps were recorded, and the first two are warm-up. Record more";
