@@ -10,7 +10,7 @@ use vramscope_core::analysis::lanes::{LaneKind, StepsBy, WARM_UP};
 use crate::arguments::{Inputs, Show};
 use crate::failure::Failure;
 use crate::inputs::{Question, ask};
-use crate::report::{Cell, Column, Part, column, sum};
+use crate::report::{Cell, Column, Part, column};
 use crate::subject::{Device, Subject};
 
 /// Tell what annotated ranges and training steps do to memory
@@ -153,18 +153,18 @@ impl Options {
         let internal = lanes.lane(LaneKind::Internal).map_or(0, |lane| lane.len());
         if internal > 0 && self.kind.is_none() {
             note(format!(
-                "{internal} ranges that torch annotates for itself are left out: --kind internal shows them."
+                "Ranges that torch annotates for itself are left out (--kind internal shows them): {internal}."
             ));
         }
         if lanes.outside > 0 {
             note(format!(
-                "{} ranges lie wholly before or after the recorded events.",
+                "Ranges that lie wholly before or after the recorded events: {}.",
                 lanes.outside
             ));
         }
         if lanes.without_time > 0 {
             note(format!(
-                "{} ranges cannot be placed: they or the events have no times.",
+                "Ranges that cannot be placed, as they or the events have no times: {}.",
                 lanes.without_time
             ));
         }

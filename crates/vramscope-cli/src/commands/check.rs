@@ -2,6 +2,7 @@
 
 mod measure;
 
+use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use clap::Args;
@@ -21,38 +22,40 @@ use crate::subject::{Device, Subject};
 /// when its value is above its limit. One that cannot be measured in a file (no trace, no steps) is an error with
 /// exit code 1, never silently fine. What is broken comes with the call sites (or --group-by) that make it so.
 #[derive(Args)]
-#[command(after_help = EXAMPLES, next_help_heading = "Budgets")]
+#[command(after_help = EXAMPLES)]
 pub(crate) struct Options {
+    #[command(flatten)]
+    inputs: Inputs,
     /// The most requested bytes that were live at once, pending frees included
-    #[arg(long, value_name = "SIZE", value_parser = parse_size)]
+    #[arg(long, help_heading = BUDGETS_HEADING, value_name = "SIZE", value_parser = parse_size)]
     max_peak: Option<Size>,
     /// The most bytes that were held from CUDA (segments) at once
-    #[arg(long, value_name = "SIZE", value_parser = parse_size)]
+    #[arg(long, help_heading = BUDGETS_HEADING, value_name = "SIZE", value_parser = parse_size)]
     max_reserved: Option<Size>,
     /// How much more is live at the end of each training step: the median of the slopes between all pairs of whole
     /// steps, the first two (warm-up) left out; at least four whole steps are needed
-    #[arg(long, value_name = "SIZE[/step]", value_parser = parse_growth)]
+    #[arg(long, help_heading = BUDGETS_HEADING, value_name = "SIZE[/step]", value_parser = parse_growth)]
     max_growth: Option<Size>,
     /// No request may have failed in the recorded events
-    #[arg(long)]
+    #[arg(long, help_heading = BUDGETS_HEADING)]
     no_oom: bool,
     /// Reserved bytes that are free, but stuck in pieces between memory in use (see `vramscope fragmentation`), as a
     /// share of what is reserved, at the moment when most was reserved
-    #[arg(long, value_name = "PERCENT", value_parser = parse_percent)]
+    #[arg(long, help_heading = BUDGETS_HEADING, value_name = "PERCENT", value_parser = parse_percent)]
     max_fragmentation: Option<f64>,
     /// Allocations made in the recorded events
-    #[arg(long, value_name = "N")]
+    #[arg(long, help_heading = BUDGETS_HEADING, value_name = "N")]
     max_allocations: Option<u64>,
     /// Requested bytes that are live after the last event
-    #[arg(long, value_name = "SIZE", value_parser = parse_size)]
+    #[arg(long, help_heading = BUDGETS_HEADING, value_name = "SIZE", value_parser = parse_size)]
     max_live_at_end: Option<Size>,
-    #[command(flatten, next_help_heading = "Options")]
-    inputs: Inputs,
     #[command(flatten)]
     grouping: Grouping,
     #[command(flatten)]
     show: Show,
 }
+
+const BUDGETS_HEADING: &str = "Budgets";
 
 const EXAMPLES: &str = "\
 Examples:
@@ -169,38 +172,62 @@ impl Check {
         let measures = Measures::of(device, self.grouping);
         let mut rows = Vec::new();
         let mut broken = Vec::new();
+        let mut unmeasured: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
         for &limit in &self.limits {
             self.checked.fetch_add(1, Ordering::Relaxed);
-            let state = match measures.measure(limit) {
+            let (state, value) = match measures.measure(limit) {
                 Ok(Measured { value, makers }) if value.is_above(limit.value()) => {
                     self.broken.fetch_add(1, Ordering::Relaxed);
                     broken.push((limit, makers));
-                    ("broken", Some(value))
+                    (State::Broken, Some(value))
                 }
-                Ok(measured) => ("ok", Some(measured.value)),
+                Ok(measured) => (State::Ok, Some(measured.value)),
                 Err(advice) => {
                     self.unmeasured.fetch_add(1, Ordering::Relaxed);
-                    let name = limit.name();
-                    part.notes
-                        .push(format!("{name} cannot be measured: {advice}"));
-                    ("not measured", None)
+                    unmeasured.entry(advice).or_default().push(limit.name());
+                    (State::Unmeasured, None)
                 }
             };
-            rows.push(row(limit, state));
+            rows.push((state, row(limit, state, value)));
         }
+        rows.sort_by_key(|&(state, _)| state);
+        let rows = rows.into_iter().map(|(_, row)| row).collect();
         part.table("budgets", "", &BUDGETS, rows);
         for (limit, makers) in broken {
             measures.makers_table(&mut part, limit, makers);
+        }
+        for (advice, names) in unmeasured {
+            let names = names.join(", ");
+            part.notes
+                .push(format!("{names} cannot be measured: {advice}."));
         }
         gaps(&mut part, device);
         part
     }
 }
 
-fn row(limit: Limit, (state, value): (&str, Option<Value>)) -> Vec<Cell> {
+/// What came of a budget; what matters most first.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+enum State {
+    Broken,
+    Unmeasured,
+    Ok,
+}
+
+impl State {
+    fn word(self) -> &'static str {
+        match self {
+            Self::Broken => "broken",
+            Self::Unmeasured => "not measured",
+            Self::Ok => "ok",
+        }
+    }
+}
+
+fn row(limit: Limit, state: State, value: Option<Value>) -> Vec<Cell> {
     let over = value.and_then(|value| value.over(limit.value()));
     vec![
-        Cell::Text(state.to_owned()),
+        Cell::Text(state.word().to_owned()),
         Cell::or_none(value, Value::cell),
         limit.value().cell(),
         Cell::or_none(over, Value::cell),

@@ -165,8 +165,8 @@ impl Options {
 
 const DOUBTFUL: &str = "The segments of this file account for too little of what is live: it is damaged or was altered, \
                         and these figures are doubtful.";
-const NO_SEGMENTS: &str = "This file has no segments of the allocator, so that what was reserved and where it was free \
-                           is not known. torch.cuda.memory._dump_snapshot() records them.";
+const NO_SEGMENTS: &str = "Nothing is known of this device's segments, so that what was reserved and where it was free \
+                           cannot be told. torch.cuda.memory._dump_snapshot() records them.";
 
 fn time(device: &Device<'_>, moment: u32) -> Cell {
     let time = device.history.moment_start_us.get(moment as usize);
@@ -227,7 +227,7 @@ fn worst(part: &mut Part, device: &Device<'_>, rows: &[FragmentationAt]) {
         return;
     };
     let moment = Cell::Number(at.moment.into());
-    part.fact_with("worst_moment", "most stuck at", moment, "event");
+    part.fact("worst_moment", "most stuck after event", moment);
     part.fact("worst_time_us", "at", time(device, at.moment));
     let stuck = Cell::Bytes(at.free.stuck_bytes());
     part.fact("worst_stuck_bytes", "stuck then", stuck);

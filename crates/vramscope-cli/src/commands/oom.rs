@@ -159,16 +159,19 @@ impl Options {
         }
         free_table(&mut part, device, failure);
         self.stack(&mut part, device, failure.stack);
-        const TRY: [Column; 1] = [column("try", "")];
+        const TRY: [Column; 1] = [column("try", "what to try")];
         let to_try = failure.to_try(&failures.config).into_iter();
         let to_try = to_try.map(|text| vec![Cell::Text(text)]);
-        part.table("try", "What to try", &TRY, to_try.collect());
+        part.table("try", "", &TRY, to_try.collect());
         part
     }
 
     /// Where the request came from: frames as users read them, the innermost first.
     fn stack(&self, part: &mut Part, device: &Device<'_>, stack: StackId) {
-        const COLUMNS: [Column; 1] = [column("frame", "")];
+        const COLUMNS: [Column; 1] = [column(
+            "frame",
+            "where the request came from, innermost first",
+        )];
         let subject = device.subject;
         let frames = subject.snapshot.stacks.frames(stack);
         let folded = fold(frames, &subject.classes, FoldOptions::default());
@@ -194,7 +197,7 @@ impl Options {
             let text = "The request has no stack: record with context=\"all\" and stacks=\"python\" or \"all\".";
             part.notes.push(text.to_owned());
         }
-        part.table("stack", "Where the request came from", &COLUMNS, rows);
+        part.table("stack", "", &COLUMNS, rows);
     }
 }
 
@@ -275,7 +278,10 @@ fn notes(part: &mut Part, failures: &Failures<'_>) {
         return;
     }
     if history.event_count <= 1 {
-        note("This file has no trace, so that a failed request would not be seen.");
+        note(
+            "This file has no trace, so that a failed request would not be seen. What was live when it was written tells \
+             vramscope peak.",
+        );
         note(RECORD);
         return;
     }

@@ -1,14 +1,18 @@
 //! The program as its users run it: what it prints, where, and with which exit code.
 #![expect(clippy::unwrap_used, reason = "a test may fail by panicking")]
 
+mod annotations;
 mod at;
+mod check;
 mod compare;
 mod find;
 mod flame_graph;
+mod fragmentation;
 mod golden;
 mod help;
 mod info;
 mod leaks;
+mod oom;
 mod peak;
 mod plot;
 mod program;

@@ -1,0 +1,85 @@
+//! `oom`: a failure explained, several of them, close calls, and files that hold none.
+
+use insta::assert_snapshot;
+
+use crate::program::{fixtures, transcript, vramscope, vramscope_reading};
+
+const FILE: &str = "torch-2.15.0/oom_observer.pickle";
+
+fn oom(arguments: &[&str]) -> String {
+    transcript(&vramscope(&[&["oom"], arguments].concat()))
+}
+
+#[test]
+fn as_text() {
+    assert_snapshot!(oom(&[FILE, "--frames", "2"]));
+}
+
+#[test]
+fn as_json() {
+    assert_snapshot!(oom(&[FILE, "--json", "--limit", "1"]));
+}
+
+#[test]
+fn as_csv() {
+    assert_snapshot!(oom(&[FILE, "--csv"]));
+}
+
+#[test]
+fn nothing_failed() {
+    assert_snapshot!(oom(&["torch-2.15.0/training.pickle"]));
+}
+
+#[test]
+fn without_a_trace() {
+    assert_snapshot!(oom(&["torch-2.15.0/state_mode.pickle"]));
+}
+
+/// A request that a shared segment had no room for, one that fragmentation failed, and one retried before.
+const STORY: &str = r#"{"segments": [
+    {"device": 0, "address": 268435456, "total_size": 62914560, "stream": 0, "segment_type": "large", "blocks": [
+        {"address": 268435456, "size": 20971520, "requested_size": 0, "state": "inactive"},
+        {"address": 289406976, "size": 20971520, "requested_size": 20971520, "state": "active_allocated"},
+        {"address": 310378496, "size": 20971520, "requested_size": 0, "state": "inactive"}]}],
+    "device_traces": [[
+    {"action": "segment_free", "addr": 1073741824, "size": 20971520, "stream": 0,
+        "frames": [{"name": "step", "filename": "train.py", "line": 4}]},
+    {"action": "alloc", "addr": 289406976, "size": 20971520, "stream": 0,
+        "frames": [{"name": "step", "filename": "train.py", "line": 4}]},
+    {"action": "oom", "device_free": 1048576, "size": 31457280, "stream": 0,
+        "frames": [{"name": "step", "filename": "train.py", "line": 7}]},
+    {"action": "oom", "device_free": 10485760, "size": 5242880, "stream": 9, "frames": []}]]}"#;
+
+#[test]
+fn several_failures_and_a_close_call() {
+    let output = vramscope_reading(&["oom", "-"], STORY.as_bytes());
+    assert_snapshot!(transcript(&output));
+}
+
+#[test]
+fn every_fixture_is_answered_for() {
+    for folder in std::fs::read_dir(fixtures()).unwrap() {
+        let folder = folder.unwrap().path();
+        if folder.ends_with("refused") {
+            continue;
+        }
+        for file in std::fs::read_dir(folder).unwrap() {
+            let file = file.unwrap().path();
+            let name = file.to_str().unwrap();
+            for command in ["oom", "fragmentation", "annotations"] {
+                let output = vramscope(&[command, name, "--json"]);
+                assert_eq!(output.status.code(), Some(0), "{command} {name}");
+                let json: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+                assert!(
+                    !json["parts"].as_array().unwrap().is_empty(),
+                    "{command} {name}"
+                );
+            }
+        }
+    }
+}
+
+#[test]
+fn help() {
+    assert_snapshot!(oom(&["--help"]));
+}
