@@ -153,7 +153,14 @@ impl Question for Check {
 
     fn parts(&self, subject: &Subject) -> Result<Vec<Part>, Failure> {
         let devices = subject.devices();
-        Ok(devices.map(|device| self.about(&device)).collect())
+        let parts: Vec<_> = devices.map(|device| self.about(&device)).collect();
+        if parts.is_empty() {
+            let name = &subject.name;
+            return Err(Failure::Input(format!(
+                "{name}: no budget can be measured: the file has no device"
+            )));
+        }
+        Ok(parts)
     }
 }
 
@@ -229,7 +236,7 @@ fn row(limit: Limit, state: State, value: Option<Value>) -> Vec<Cell> {
     vec![
         Cell::Text(state.word().to_owned()),
         Cell::or_none(value, Value::cell),
-        limit.value().cell(),
+        limit.cell(),
         Cell::or_none(over, Value::cell),
         Cell::Text(limit.value().unit().to_owned()),
         Cell::Text(limit.name().to_owned()),

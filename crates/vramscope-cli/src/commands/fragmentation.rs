@@ -131,7 +131,7 @@ impl Options {
             column("largest", "largest allocation in it"),
         ];
         let groups = device.groups(self.grouping);
-        let (segments, pinning) = pinned(state, &groups);
+        let (segments, pinning) = pinned(state, &groups, true);
         let rows = pinning.iter().map(|row| {
             vec![
                 Cell::Bytes(row.stuck_bytes),

@@ -65,6 +65,8 @@ fn not_measurable_is_not_fine() {
         "1GiB"
     ]));
     assert_eq!(code(&[OOM, "--max-growth", "1GiB"]), Some(1), "no steps");
+    let empty = "torch-2.15.0/empty_list.pickle";
+    assert_eq!(code(&[empty, "--no-oom"]), Some(1), "no device");
 }
 
 #[test]

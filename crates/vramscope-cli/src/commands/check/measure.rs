@@ -39,6 +39,14 @@ impl Limit {
         }
     }
 
+    /// As it is shown: a limit of growth has no sign.
+    pub(super) fn cell(self) -> Cell {
+        match self {
+            Self::Growth(bytes) => Cell::Bytes(bytes),
+            other => other.value().cell(),
+        }
+    }
+
     pub(super) fn value(self) -> Value {
         match self {
             Self::Peak(bytes) | Self::Reserved(bytes) | Self::LiveAtEnd(bytes) => {
@@ -111,7 +119,7 @@ pub(super) enum Makers {
     Grown(Moments),
     /// The requests that failed, by the moments that begin with them.
     Requests(Vec<u32>),
-    /// Who pins mostly free segments at a moment.
+    /// Who is in segments with stuck memory at a moment.
     Pinning(u32),
     /// Who allocates, by number.
     Allocating,
@@ -309,7 +317,7 @@ impl<'a> Measures<'a> {
     fn pinning(&self, moment: u32) -> Vec<Vec<Cell>> {
         let device = self.device;
         let state = device.allocator().state_at(device.recording(), moment);
-        let (_, groups) = pinned(&state, self.groups());
+        let (_, groups) = pinned(&state, self.groups(), false);
         let rows = groups.iter().map(|pinning| {
             vec![
                 Cell::Bytes(pinning.stuck_bytes),

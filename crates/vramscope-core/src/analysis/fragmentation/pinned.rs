@@ -8,7 +8,7 @@ use crate::analysis::allocator_state::AllocatorState;
 use crate::analysis::grouping::GroupColumn;
 use crate::ids::AllocationId;
 
-/// A segment of which at least half is free, and less than all can be given back.
+/// A segment that is partly free and in which something is in use.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct PinnedSegment {
     /// Its row in [`AllocatorState::segments`].
@@ -39,17 +39,20 @@ pub struct PinningGroup {
     pub allocations: u64,
 }
 
-/// The pinned segments of a moment and the groups that pin them, the most stuck bytes first.
+/// The segments of a moment with stuck bytes and the groups that have something in them, the most stuck bytes
+/// first. `only_mostly_free`: only segments of which at least half is free.
 #[must_use]
 pub fn pinned(
     state: &AllocatorState,
     column: &GroupColumn,
+    only_mostly_free: bool,
 ) -> (Vec<PinnedSegment>, Vec<PinningGroup>) {
     let mut segments = Vec::new();
     let mut groups: BTreeMap<u32, PinningGroup> = BTreeMap::new();
     for (row, segment) in state.segments.iter().enumerate() {
         let free = FreeSums::of(segment);
-        if free.stuck_bytes() == 0 || free.free_bytes < segment.bytes / 2 {
+        let is_mostly_free = free.free_bytes >= segment.bytes / 2;
+        if free.stuck_bytes() == 0 || (only_mostly_free && !is_mostly_free) {
             continue;
         }
         let mut here: BTreeMap<u32, (u64, u64)> = BTreeMap::new();

@@ -153,7 +153,7 @@ fn who_keeps_a_segment() {
     };
     let mut found = Vec::new();
     each_moment(&file(false, &events), |_, state, _| {
-        found.push(pinned(state, &column));
+        found.push(pinned(state, &column, true));
     });
     assert!(
         found[0].0.is_empty() && found[0].1.is_empty(),
@@ -176,4 +176,13 @@ fn who_keeps_a_segment() {
         allocations: 1,
     };
     assert_eq!(groups, &[last]);
+    let snapshot = file(false, &[("alloc", 100, 60)]);
+    each_moment(&snapshot, |at, state, _| {
+        let number = |only| pinned(state, &column, only).0.len();
+        assert_eq!(
+            (number(true), number(false)),
+            (0, at.moment as usize),
+            "40 of 100 MiB are free"
+        );
+    });
 }
