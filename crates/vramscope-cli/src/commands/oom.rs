@@ -351,10 +351,11 @@ fn figures(part: &mut Part, device: &Device<'_>, failure: &FailedRequest) {
         "usable_bytes",
         "usable for it",
         known(failure.own_free_bytes),
-        format!(
-            "blocks of this pool, stream and size: {}",
-            failure.own_free_blocks
-        ),
+        match failure.own_free_blocks {
+            0 => "no free block of its pool, stream and size".to_owned(),
+            1 => "one free block of its pool, stream and size".to_owned(),
+            blocks => format!("in {blocks} free blocks of its pool, stream and size"),
+        },
     );
     part.fact(
         "largest_usable_bytes",

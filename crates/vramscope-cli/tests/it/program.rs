@@ -9,6 +9,20 @@ pub(crate) fn fixtures() -> PathBuf {
     PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../tests/fixtures")
 }
 
+/// Every snapshot among the fixtures, and the real ones where there are some.
+pub(crate) fn all_snapshots() -> Vec<PathBuf> {
+    let beside = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../../shared");
+    let shared = std::env::var_os("VRAMSCOPE_SHARED").map_or(beside, PathBuf::from);
+    let entries = |folder: PathBuf| {
+        let entries = std::fs::read_dir(folder).into_iter().flatten();
+        entries.map(|entry| entry.unwrap().path())
+    };
+    let folders = entries(fixtures()).filter(|folder| !folder.ends_with("refused"));
+    let files = folders.chain([shared.join("real")]).flat_map(entries);
+    let is_pickle = |file: &PathBuf| file.extension().is_some_and(|ending| ending == "pickle");
+    files.filter(is_pickle).collect()
+}
+
 /// Runs `vramscope` beside the fixtures, so that their names print the same everywhere.
 pub(crate) fn vramscope(arguments: &[&str]) -> Output {
     command(arguments).stdin(Stdio::null()).output().unwrap()

@@ -265,6 +265,16 @@ fn an_oom_with_memory_left_is_a_limit() {
 }
 
 #[test]
+fn an_oom_with_room_for_the_request_but_not_for_its_segment() {
+    let found = of_story("alloc a 100MiB a.py:1:f\noom 5MiB free=12MiB a.py:9:f");
+    let oom = get(&found, FindingKind::OutOfMemory);
+    assert!(oom.may_mean.contains("one of 20.0 MiB"), "{}", oom.may_mean);
+    let found = of_story("alloc a 100MiB a.py:1:f\noom 11MiB free=11MiB a.py:9:f");
+    let oom = get(&found, FindingKind::OutOfMemory);
+    assert!(oom.may_mean.contains("one of 12.0 MiB"), "{}", oom.may_mean);
+}
+
+#[test]
 fn an_oom_without_segments_is_not_explained_by_blocks() {
     let found = of_story(
         "no segments\nalloc a 100MiB a.py:1:f\nalloc b 100MiB a.py:2:f\nalloc c 100MiB a.py:3:f\nfree b\n\
