@@ -10,6 +10,7 @@ use vramscope_core::analysis::gap::Arena;
 use vramscope_core::analysis::overview::{SegmentsKnown, reserved_peak};
 use vramscope_core::analysis::segment_history::SegmentHistory;
 
+use super::peak::moment_facts;
 use crate::arguments::{Grouping, Inputs, Show};
 use crate::failure::Failure;
 use crate::inputs::{Question, ask};
@@ -63,10 +64,7 @@ impl Question for Options {
     const COMMAND: &'static str = "fragmentation";
 
     fn parts(&self, subject: &Subject) -> Result<Vec<Part>, Failure> {
-        subject
-            .devices()
-            .map(|device| self.about(&device))
-            .collect()
+        subject.each_device(|device| self.about(device))
     }
 }
 
@@ -75,13 +73,10 @@ impl Options {
         let mut part = Part::of(&device.subject.name, device.index());
         let (recording, index) = (device.recording(), device.allocator());
         let known = SegmentsKnown::in_recording(recording, index);
-        match known {
-            SegmentsKnown::Real => {}
-            SegmentsKnown::Doubtful => part.notes.push(DOUBTFUL.to_owned()),
-            SegmentsKnown::MadeUp | SegmentsKnown::None => {
-                part.notes.push(NO_SEGMENTS.to_owned());
-                return Ok(part);
-            }
+        part.notes.extend(known.remark().map(str::to_owned));
+        if matches!(known, SegmentsKnown::MadeUp | SegmentsKnown::None) {
+            part.notes.push(RECORD.to_owned());
+            return Ok(part);
         }
         let moment = match &self.at {
             Some(text) => device.moment(text)?,
@@ -163,20 +158,15 @@ impl Options {
     }
 }
 
-const DOUBTFUL: &str = "The segments of this file account for too little of what is live: it is damaged or was altered, \
-                        and these figures are doubtful.";
-const NO_SEGMENTS: &str = "Nothing is known of this device's segments, so that what was reserved and where it was free \
-                           cannot be told. torch.cuda.memory._dump_snapshot() records them.";
+const RECORD: &str = "torch.cuda.memory._dump_snapshot() writes the segments.";
 
 fn time(device: &Device<'_>, moment: u32) -> Cell {
-    let time = device.history.moment_start_us.get(moment as usize);
-    Cell::or_none(time.copied(), Cell::TimeUs)
+    Cell::or_none(device.time(moment), |(at, _)| Cell::TimeUs(at))
 }
 
 fn at_moment(part: &mut Part, device: &Device<'_>, state: &AllocatorState, total: FreeSums) {
     let moment = state.moment;
-    part.fact("moment", "after event", Cell::Number(moment.into()));
-    part.fact("time_us", "at", time(device, moment));
+    moment_facts(part, device, moment, ["moment", "time_us"]);
     part.fact(
         "reserved_bytes",
         "reserved",
@@ -228,7 +218,7 @@ fn worst(part: &mut Part, device: &Device<'_>, rows: &[FragmentationAt]) {
     };
     let moment = Cell::Number(at.moment.into());
     part.fact("worst_moment", "most stuck after event", moment);
-    part.fact("worst_time_us", "at", time(device, at.moment));
+    part.fact("worst_time_us", "at (UTC)", time(device, at.moment));
     let stuck = Cell::Bytes(at.free.stuck_bytes());
     part.fact("worst_stuck_bytes", "stuck then", stuck);
     let share = Cell::Share(at.free.stuck_share());
@@ -277,7 +267,7 @@ fn places_table(part: &mut Part, device: &Device<'_>, state: &AllocatorState) {
 fn over_time_table(part: &mut Part, device: &Device<'_>, rows: &[FragmentationAt]) {
     const COLUMNS: [Column; 7] = [
         column("moment", "event"),
-        column("time_us", "at"),
+        column("time_us", "at (UTC)"),
         column("reserved_bytes", "reserved"),
         column("free_bytes", "free"),
         column("stuck_bytes", "stuck"),

@@ -10,7 +10,7 @@ use vramscope_core::analysis::releases::{ReleaseCause, Releases, releases};
 use vramscope_core::analysis::settings::AllocatorConfig;
 use vramscope_core::ids::{EventId, StackId};
 
-use super::peak::live_table;
+use super::peak::{live_table, moment_facts};
 use crate::arguments::{Grouping, Inputs, Show};
 use crate::failure::Failure;
 use crate::inputs::{Question, ask};
@@ -105,8 +105,7 @@ impl<'a> Failures<'a> {
     }
 
     fn time(&self, moment: u32) -> Cell {
-        let time = self.device.history.moment_start_us.get(moment as usize);
-        Cell::or_none(time.copied(), Cell::TimeUs)
+        Cell::or_none(self.device.time(moment), |(at, _)| Cell::TimeUs(at))
     }
 
     fn site(&self, stack: StackId) -> Cell {
@@ -146,8 +145,7 @@ impl Options {
             count => format!("of {count}"),
         };
         part.fact_with("failure", "failure", Cell::Number(number), of);
-        part.fact("moment", "event", Cell::Number(failure.moment.into()));
-        part.fact("time_us", "at", failures.time(failure.moment));
+        moment_facts(&mut part, device, failure.moment, ["moment", "time_us"]);
         figures(&mut part, device, failure);
         let why = failure.verdict().words().to_owned();
         part.fact("why", "why", Cell::Text(why));
@@ -204,7 +202,7 @@ impl Options {
 fn failures_table(part: &mut Part, failures: &Failures<'_>) {
     const COLUMNS: [Column; 8] = [
         column("moment", "event"),
-        column("time_us", "at"),
+        column("time_us", "at (UTC)"),
         column("requested_bytes", "requested"),
         column("device_free_bytes", "free on device"),
         column("reserved_bytes", "held by PyTorch"),
@@ -232,7 +230,7 @@ fn failures_table(part: &mut Part, failures: &Failures<'_>) {
 fn retries(part: &mut Part, failures: &Failures<'_>) {
     const COLUMNS: [Column; 4] = [
         column("moment", "event"),
-        column("time_us", "at"),
+        column("time_us", "at (UTC)"),
         sum("bytes", "given back"),
         column("call_site", "for a request at"),
     ];

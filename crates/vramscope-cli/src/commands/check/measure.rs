@@ -4,6 +4,7 @@ use std::cell::OnceCell;
 
 use vramscope_core::analysis::findings::failed_requests;
 use vramscope_core::analysis::fragmentation::{pinned, places};
+use vramscope_core::analysis::group_changes::group_changes;
 use vramscope_core::analysis::grouping::{GroupColumn, group_totals};
 use vramscope_core::analysis::overview::{SegmentsKnown, reserved_peak};
 use vramscope_core::analysis::selection::{Moments, Selection};
@@ -256,7 +257,7 @@ impl<'a> Measures<'a> {
             Limit::Reserved(_) => ("reserved_by", "Live when most was reserved"),
             Limit::Growth(_) => (
                 "growth_by",
-                "Allocated after the warm-up and still live after the last step",
+                "More live after the last step than after the warm-up",
             ),
             Limit::NoOom => ("failed_by", "Requests that failed"),
             Limit::Fragmentation(_) => {
@@ -276,7 +277,7 @@ impl<'a> Measures<'a> {
                 });
                 (LIVE, rows)
             }
-            Makers::Grown(moments) => (LIVE, self.totals(Selection::RetainedFrom(moments))),
+            Makers::Grown(moments) => (GROWN, self.grown(moments)),
             Makers::Requests(failed) => (FAILED, self.requests(&failed)),
             Makers::Pinning(moment) => (PINNING, self.pinning(moment)),
         };
@@ -294,6 +295,20 @@ impl<'a> Measures<'a> {
                 Cell::Bytes(total.bytes),
                 Cell::Number(total.count),
                 self.label(total.group),
+            ]
+        });
+        rows.collect()
+    }
+
+    fn grown(&self, moments: Moments) -> Vec<Vec<Cell>> {
+        let mut changes = group_changes(self.device.history, self.groups(), moments).groups;
+        changes.retain(|change| change.net_bytes() > 0);
+        changes.sort_by_key(|change| std::cmp::Reverse(change.net_bytes()));
+        let rows = changes.iter().map(|change| {
+            vec![
+                Cell::BytesChange(change.net_bytes()),
+                Cell::Bytes(change.retained.bytes),
+                self.label(change.group),
             ]
         });
         rows.collect()
@@ -332,6 +347,11 @@ impl<'a> Measures<'a> {
 const LIVE: [Column; 3] = [
     sum("bytes", "bytes"),
     sum("allocations", "allocations"),
+    column("group", ""),
+];
+const GROWN: [Column; 3] = [
+    sum("growth_bytes", "growth"),
+    sum("retained_bytes", "new and kept"),
     column("group", ""),
 ];
 const FAILED: [Column; 3] = [
