@@ -451,12 +451,13 @@ impl FailedRequest {
 
 /// What the allocator asks CUDA for to serve a request from new memory.
 fn segment_bytes(requested_bytes: u64) -> u64 {
-    match requested_bytes {
-        0..=SMALL_REQUEST_BYTES => SMALL_SEGMENT_BYTES,
-        ..SHARED_REQUEST_BYTES => LARGE_SEGMENT_BYTES,
-        bytes => bytes
-            .checked_next_multiple_of(OWN_SEGMENT_UNIT_BYTES)
-            .unwrap_or(u64::MAX),
+    if requested_bytes <= SMALL_REQUEST_BYTES {
+        SMALL_SEGMENT_BYTES
+    } else if requested_bytes < SHARED_REQUEST_BYTES {
+        LARGE_SEGMENT_BYTES
+    } else {
+        let own = requested_bytes.checked_next_multiple_of(OWN_SEGMENT_UNIT_BYTES);
+        own.unwrap_or(u64::MAX)
     }
 }
 
