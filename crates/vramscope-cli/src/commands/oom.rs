@@ -146,7 +146,8 @@ impl Options {
         };
         part.fact_with("failure", "failure", Cell::Number(number), of);
         moment_facts(&mut part, device, failure.moment, ["moment", "time_us"]);
-        figures(&mut part, device, failure);
+        asked(&mut part, device, failure);
+        held(&mut part, failure);
         let why = failure.verdict().words().to_owned();
         part.fact("why", "why", Cell::Text(why));
         let explanation = failure.may_mean(&failures.config);
@@ -302,10 +303,9 @@ const RECORD: &str = "To catch one: torch.cuda.memory._record_memory_history(max
                       _dump_snapshot() in an except torch.OutOfMemoryError or in an observer: \
                       torch._C._cuda_attach_out_of_memory_observer.";
 
-/// What was asked and what there was.
-fn figures(part: &mut Part, device: &Device<'_>, failure: &FailedRequest) {
+/// What was asked, and what the device had.
+fn asked(part: &mut Part, device: &Device<'_>, failure: &FailedRequest) {
     let gap = &failure.gap;
-    let some = |bytes: u64| Cell::or_none(Some(bytes).filter(|&bytes| bytes > 0), Cell::Bytes);
     let known = |bytes: u64| Cell::or_none(failure.has_state.then_some(bytes), Cell::Bytes);
     let requested = Cell::Bytes(failure.requested_bytes);
     part.fact_with(
@@ -331,6 +331,13 @@ fn figures(part: &mut Part, device: &Device<'_>, failure: &FailedRequest) {
         let remark = "CUDA context, NCCL, other processes";
         part.fact_with("others_bytes", "held by others", known(others), remark);
     }
+}
+
+/// What PyTorch had, and how much of it could have served the request.
+fn held(part: &mut Part, failure: &FailedRequest) {
+    let gap = &failure.gap;
+    let some = |bytes: u64| Cell::or_none(Some(bytes).filter(|&bytes| bytes > 0), Cell::Bytes);
+    let known = |bytes: u64| Cell::or_none(failure.has_state.then_some(bytes), Cell::Bytes);
     part.fact(
         "reserved_bytes",
         "held by PyTorch",
