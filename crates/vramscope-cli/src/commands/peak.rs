@@ -65,10 +65,17 @@ fn part(device: &Device<'_>, grouping: Grouping) -> Part {
     let is_known =
         |bytes: &u64| *bytes > 0 && !SegmentsKnown::are_made_up(&device.subject.snapshot);
     let reserved = Some(history.reserved_bytes(moment)).filter(is_known);
-    part.fact(
+    let remark = match reserved {
+        Some(bytes) if bytes < active_bytes => {
+            "less than is live: segments are missing in the file"
+        }
+        _ => "",
+    };
+    part.fact_with(
         "reserved_bytes",
         "reserved then",
         Cell::or_none(reserved, Cell::Bytes),
+        remark,
     );
     live_table(&mut part, device, grouping, moment);
     part

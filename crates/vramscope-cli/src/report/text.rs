@@ -175,6 +175,7 @@ fn value(cell: &Cell, show: Show) -> String {
     match cell {
         Cell::None => String::new(),
         Cell::Text(text) => printable(text).replace('\n', " "),
+        Cell::Lines(lines) if lines.is_empty() => "none recorded".to_owned(),
         Cell::Lines(lines) => {
             let lines = lines.iter().map(|line| printable(line).replace('\n', " "));
             lines.collect::<Vec<_>>().join("\n")

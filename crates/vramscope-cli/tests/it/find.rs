@@ -29,6 +29,17 @@ fn with_stacks() {
 }
 
 #[test]
+fn a_stack_that_is_not_there_is_said_so() {
+    assert_snapshot!(find(&[
+        "",
+        "torch-2.15.0/no_stacks.pickle",
+        "--stack",
+        "--limit",
+        "1"
+    ]));
+}
+
+#[test]
 fn by_group() {
     assert_snapshot!(find(&[
         "freed",
