@@ -225,3 +225,71 @@ fn pages(segment: &Segment, in_use: &[(u128, u128)]) -> Result<String, NoSummary
     }
     Ok(cells.into_iter().map(char::from).collect())
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::decode;
+
+    /// A segment of 60 MiB with blocks of these MiB; negative ones are free.
+    fn summary(blocks: &[i64], requested_less: u64) -> Result<OfficialSummary, NoSummary> {
+        let mut address = 0;
+        let blocks: Vec<_> = blocks
+            .iter()
+            .map(|&mib| {
+                let size = mib.unsigned_abs() << 20;
+                let state = if mib > 0 {
+                    "active_allocated"
+                } else {
+                    "active_pending_free"
+                };
+                let requested = size.wrapping_sub(requested_less);
+                address += size;
+                format!(r#"{{"size": {size}, "requested_size": {requested}, "state": "{state}"}}"#)
+            })
+            .collect();
+        let file = format!(
+            r#"{{"segments": [{{"device": 0, "address": 0, "total_size": {}, "stream": 7,
+            "blocks": [{}]}}], "device_traces": []}}"#,
+            60 << 20,
+            blocks.join(",")
+        );
+        official_summary(&decode(file.as_bytes()).unwrap())
+    }
+
+    #[test]
+    fn a_character_per_page() {
+        let pages = |blocks: &[i64]| summary(blocks, 0).unwrap().bars.remove(0).pages;
+        assert_eq!(pages(&[60]), "aaa");
+        assert_eq!(pages(&[10, 10, -20, 20]), "* c");
+        assert_eq!(pages(&[5, -10, 5, -40]), "5  ");
+        assert_eq!(pages(&[-60]), "   ");
+    }
+
+    #[test]
+    fn pending_counts_as_free_and_rounding_as_internal() {
+        let summary = summary(&[20, -40], 1 << 20).unwrap();
+        let free = summary.free;
+        assert_eq!(
+            (free.external_bytes, free.internal_bytes),
+            (40 << 20, 1 << 20)
+        );
+        assert_eq!(free.internal_percent().map(|of| of as u32), Some(2));
+        assert_eq!(
+            (summary.bars[0].stream, summary.allocated_bytes),
+            (7, 19 << 20)
+        );
+    }
+
+    #[test]
+    fn what_does_not_add_up_has_no_summary() {
+        assert!(matches!(
+            summary(&[20], 0),
+            Err(NoSummary::SizeMismatch { .. })
+        ));
+        assert!(matches!(
+            summary(&[60], 61 << 20),
+            Err(NoSummary::SmallBlock { .. })
+        ));
+    }
+}
