@@ -38,23 +38,34 @@ pub(crate) fn display_name(path: &Path) -> String {
     }
 }
 
+/// Reads a snapshot.
+///
+/// # Errors
+/// When the file cannot be read or is no snapshot.
+pub(crate) fn read(path: &Path) -> Result<Snapshot, Failure> {
+    let name = display_name(path);
+    if is_stdin(path) {
+        return decode(&name, io::stdin().lock(), None);
+    }
+    let file = open_file(path)?;
+    let file_bytes = file
+        .metadata()
+        .ok()
+        .filter(|metadata| metadata.is_file())
+        .map(|metadata| metadata.len());
+    decode(&name, file, file_bytes)
+}
+
 /// Reads and replays a snapshot.
 ///
 /// # Errors
 /// When the file cannot be read or is no snapshot.
 pub(crate) fn load(path: &Path) -> Result<Loaded, Failure> {
-    let name = display_name(path);
-    let snapshot = if is_stdin(path) {
-        decode(&name, io::stdin().lock(), None)?
-    } else {
-        let file = open_file(path)?;
-        let file_bytes = file
-            .metadata()
-            .ok()
-            .filter(|metadata| metadata.is_file())
-            .map(|metadata| metadata.len());
-        decode(&name, file, file_bytes)?
-    };
+    Ok(replay(display_name(path), read(path)?))
+}
+
+/// Replays a snapshot that was read from a file of that name.
+pub(crate) fn replay(name: String, snapshot: Snapshot) -> Loaded {
     let mut devices = snapshot.devices();
     if devices.len() > DEVICES {
         let number = devices.len();
@@ -67,11 +78,11 @@ pub(crate) fn load(path: &Path) -> Result<Loaded, Failure> {
         .into_iter()
         .map(|device| History::of(&snapshot, device))
         .collect();
-    Ok(Loaded {
+    Loaded {
         name,
         snapshot,
         histories,
-    })
+    }
 }
 
 /// Opens a file; a folder is refused here, as reading it fails with less to the point.

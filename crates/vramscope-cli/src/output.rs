@@ -1,6 +1,6 @@
 //! The only place that writes to the terminal, but for the bars of `progress`.
 
-use std::io::{self, Write};
+use std::io::{self, IsTerminal, Write};
 
 use crate::failure::Failure;
 use crate::progress;
@@ -26,8 +26,26 @@ pub(crate) fn print(text: &str) -> Result<(), Failure> {
 /// # Errors
 /// As [`print`].
 pub(crate) fn print_bytes(bytes: &[u8]) -> Result<(), Failure> {
-    let mut stdout = io::stdout().lock();
-    match stdout.write_all(bytes).and_then(|()| stdout.flush()) {
+    stream(true, |out| out.write_all(bytes))
+}
+
+/// Writes to standard output what is not for people's eyes as it is made, however much that is.
+///
+/// # Errors
+/// [`Failure::ClosedPipe`] when nobody reads any more, [`Failure::Usage`] for what is no text on a terminal, else
+/// what went wrong.
+pub(crate) fn stream(
+    is_text: bool,
+    write: impl FnOnce(&mut dyn Write) -> io::Result<()>,
+) -> Result<(), Failure> {
+    let stdout = io::stdout().lock();
+    if !is_text && stdout.is_terminal() {
+        let text =
+            "this is no text to show on a terminal; write it to a file with -o FILE, or pipe it on";
+        return Err(Failure::Usage(text.to_owned()));
+    }
+    let mut out = io::BufWriter::new(stdout);
+    match write(&mut out).and_then(|()| out.flush()) {
         Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Err(Failure::ClosedPipe),
         result => result.map_err(Failure::io("cannot write to standard output")),
     }

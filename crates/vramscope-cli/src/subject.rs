@@ -43,11 +43,19 @@ impl Subject {
     /// # Errors
     /// When the file cannot be read, is no snapshot or lacks the device.
     pub(crate) fn load(path: &Path, device: Option<DeviceIndex>) -> Result<Self, Failure> {
+        Self::of(load(path)?, device)
+    }
+
+    /// The same of what has been read.
+    ///
+    /// # Errors
+    /// When it lacks the device.
+    pub(crate) fn of(loaded: Loaded, device: Option<DeviceIndex>) -> Result<Self, Failure> {
         let Loaded {
             name,
             snapshot,
             histories,
-        } = load(path)?;
+        } = loaded;
         if let Some(wanted) = device
             && !histories.iter().any(|history| history.device == wanted)
         {

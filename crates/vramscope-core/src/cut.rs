@@ -14,7 +14,6 @@
 mod freed;
 mod marks;
 mod state;
-mod transfer;
 
 use crate::Snapshot;
 use crate::analysis::history::History;
@@ -22,7 +21,7 @@ use crate::analysis::replay::Replay;
 use crate::analysis::selection::Moments;
 use crate::decode::Key;
 use crate::ids::EventId;
-use transfer::Transfer;
+use crate::transfer::{AsBefore, Role, Transfer};
 
 pub use freed::{is_of_freed, without_freed};
 
@@ -49,7 +48,7 @@ impl Piece<'_> {
 /// no events and no segments.
 #[must_use]
 pub fn cut(snapshot: &Snapshot, pieces: &[Piece<'_>]) -> Snapshot {
-    let mut transfer = Transfer::new(snapshot);
+    let mut transfer = Transfer::new(snapshot, &AsBefore);
     for device in (0..).take(snapshot.traces.len()) {
         let first = transfer.to.events.len() as u32;
         if let Some(piece) = pieces.iter().find(|piece| piece.history.device == device) {
@@ -85,7 +84,10 @@ fn events(transfer: &mut Transfer<'_>, piece: &Piece<'_>) {
 fn facts(transfer: &mut Transfer<'_>) {
     let from = transfer.from;
     let names = from.events.other_actions.clone();
-    transfer.to.events.other_actions = names.into_iter().map(|id| transfer.string(id)).collect();
+    transfer.to.events.other_actions = names
+        .into_iter()
+        .map(|id| transfer.string(Role::Label, id))
+        .collect();
     let to = &mut transfer.to;
     to.settings.clone_from(&from.settings);
     to.extras.clone_from(&from.extras);

@@ -1,7 +1,7 @@
 //! Decodes, models and analyses PyTorch CUDA memory snapshots.
 //!
 //! ```text
-//! bytes ─> decode ─> model ─> analysis        model (─> cut) ─> encode | pack ─> bytes
+//! bytes ─> decode ─> model ─> analysis        model (─> cut, anonymise) ─> encode | pack ─> bytes
 //! ```
 //!
 //! Nothing here touches a file, a clock, a thread or the DOM: values in, values out.
@@ -19,6 +19,7 @@
 //!   after `m` events.
 
 pub mod analysis;
+pub mod anonymise;
 pub mod bitset;
 mod container;
 pub mod cut;
@@ -29,6 +30,7 @@ pub mod ids;
 mod limits;
 pub mod model;
 pub mod pack;
+mod transfer;
 pub mod units;
 
 pub use decode::decode;

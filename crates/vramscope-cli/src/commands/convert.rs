@@ -1,17 +1,245 @@
-//! `vramscope convert`.
+//! `vramscope convert`: a snapshot in another format. `cut` and `anonymise` share how they write with it.
+
+use std::path::{Path, PathBuf};
 
 use clap::Args;
+use vramscope_core::Snapshot;
+use vramscope_core::anonymise::{Anonymiser, anonymise};
+use vramscope_core::cut::{Piece, cut};
+use vramscope_core::model::DeviceIndex;
 
+use crate::export::destination::Destination;
+use crate::export::format::{self, Choice, Content, FORMATS};
 use crate::failure::Failure;
+use crate::input::{self, display_name, is_stdin};
+use crate::inputs;
+use crate::subject::Subject;
 
-/// convert
+/// Write a snapshot in another format
 #[derive(Args)]
-pub(crate) struct Options {}
+#[command(after_help = EXAMPLES)]
+pub(crate) struct Options {
+    #[command(flatten)]
+    files: Files,
+    /// Only what happened between two moments, and what was live at the second one: EVENT..EVENT, TIME..TIME,
+    /// or the name of an annotated range
+    #[arg(long, value_name = "A..B")]
+    range: Option<String>,
+    /// Replace names by hashes, as `vramscope anonymise` does
+    #[arg(long, visible_alias = "anonymize")]
+    anonymise: bool,
+    /// The text from which the hashes are made; new ones each time without it
+    #[arg(long, value_name = "TEXT", requires = "anonymise")]
+    salt: Option<String>,
+}
+
+const EXAMPLES: &str = "\
+Examples:
+  vramscope convert snapshot.pickle -o snapshot.json
+  vramscope convert snapshot.html -o snapshot.pickle.zst
+  vramscope convert snapshot.pickle --to json | jq '.segments | length'
+  vramscope convert rank*.pickle --to json.gz -o converted/
+
+The file to write is complete or not there at all; an earlier one of its name is replaced only then.";
+
+/// What is read and where it goes.
+#[derive(Args)]
+pub(super) struct Files {
+    /// Snapshots, or folders of them (one per rank); `-` reads standard input
+    #[arg(required = true, value_name = "FILE")]
+    files: Vec<PathBuf>,
+    /// The file to write; for many files a folder; `-` (or none) is standard output
+    #[arg(short, long, value_name = "OUT")]
+    output: Option<PathBuf>,
+    /// What to write, if the ending of OUT does not tell; .gz or .zst behind it compresses
+    #[arg(long, value_name = "FORMAT", value_parser = format::parser())]
+    to: Option<Choice>,
+    /// Only this device
+    #[arg(long, value_name = "N")]
+    device: Option<DeviceIndex>,
+}
 
 /// Runs the command.
 ///
 /// # Errors
-/// When it fails.
-pub(crate) fn run(_options: &Options) -> Result<(), Failure> {
-    Err(Failure::Usage("convert is not built yet".to_owned()))
+/// When a file cannot be read, or what is made of it not written.
+pub(crate) fn run(options: &Options) -> Result<(), Failure> {
+    let range = options.range.as_deref();
+    let change = if options.anonymise {
+        Change::anonymous(range, options.salt.as_deref())?
+    } else {
+        Change::cut(range)
+    };
+    options.files.write(None, &change)
+}
+
+/// What is changed on the way.
+pub(super) struct Change<'a> {
+    /// Only this range remains.
+    range: Option<&'a str>,
+    /// Names become hashes.
+    anonymiser: Option<Anonymiser>,
+}
+
+impl<'a> Change<'a> {
+    pub(super) fn cut(range: Option<&'a str>) -> Self {
+        Self {
+            range,
+            anonymiser: None,
+        }
+    }
+
+    /// With names hashed under a key made of `salt`, or one that nobody knows.
+    ///
+    /// # Errors
+    /// When the system has no random numbers.
+    pub(super) fn anonymous(range: Option<&'a str>, salt: Option<&str>) -> Result<Self, Failure> {
+        let anonymiser = match salt {
+            Some(salt) => Anonymiser::salted(salt),
+            None => {
+                let mut key = [0; 32];
+                getrandom::fill(&mut key).map_err(|error| {
+                    Failure::io("the system gives no random numbers")(error.into())
+                })?;
+                Anonymiser::new(key)
+            }
+        };
+        Ok(Self {
+            range,
+            anonymiser: Some(anonymiser),
+        })
+    }
+
+    /// What a file is called in what is made of it.
+    fn name(&self, file: &Path) -> String {
+        match &self.anonymiser {
+            Some(_) => "snapshot".to_owned(),
+            None => display_name(file),
+        }
+    }
+}
+
+impl Files {
+    /// Writes every file. One that fails is reported, and the others are written; the first failure is also
+    /// the result.
+    ///
+    /// # Errors
+    /// When no format or no place is said, or a file fails.
+    pub(super) fn write(
+        &self,
+        default: Option<Choice>,
+        change: &Change<'_>,
+    ) -> Result<(), Failure> {
+        let files = inputs::files(&self.files)?;
+        let choice = self.choice(default)?;
+        let destinations = self.destinations(&files, choice)?;
+        for (file, destination) in files.iter().zip(&destinations) {
+            destination.check(file)?;
+        }
+        let results = files.iter().zip(&destinations);
+        let failures = results
+            .filter_map(|(file, destination)| self.one(file, destination, choice, change).err());
+        inputs::first_of(failures.collect())
+    }
+
+    fn choice(&self, default: Option<Choice>) -> Result<Choice, Failure> {
+        let output = self.output.as_deref().unwrap_or(Path::new("-"));
+        let name = output.file_name().unwrap_or_default().to_string_lossy();
+        let chosen = match self.to {
+            Some(choice) => Some(choice.named(&name)),
+            None => Choice::of_name(&name).or(default.map(|choice| choice.named(&name))),
+        };
+        chosen.ok_or_else(|| {
+            let names: Vec<_> = FORMATS.iter().map(|format| format.name).collect();
+            let names = names.join(", ");
+            let cause = match name.as_ref() {
+                "-" => "what to write is not said".to_owned(),
+                name => format!("{name}: this ending stands for no format"),
+            };
+            Failure::Usage(format!("{cause}; add --to with one of {names}"))
+        })
+    }
+
+    /// Where each file goes.
+    fn destinations(&self, files: &[PathBuf], choice: Choice) -> Result<Vec<Destination>, Failure> {
+        let output = match &self.output {
+            Some(output) if !is_stdin(output) => output,
+            _ if files.len() > 1 => {
+                let text = "many files need a folder to be written to: add -o FOLDER/";
+                return Err(Failure::Usage(text.to_owned()));
+            }
+            _ => return Ok(vec![Destination::Stdout]),
+        };
+        let is_tables = matches!(choice.format.content, Content::Tables(_));
+        let is_folder = output.is_dir() || output.to_string_lossy().ends_with('/');
+        if files.len() == 1 && (is_tables || !is_folder) {
+            return Ok(vec![Destination::Path(output.clone())]);
+        }
+        std::fs::create_dir_all(output).map_err(Failure::io(format!(
+            "cannot make the folder {}",
+            output.display()
+        )))?;
+        let mut destinations: Vec<Destination> = Vec::new();
+        for file in files {
+            let name = file.file_name().unwrap_or_default().to_string_lossy();
+            let path = output.join(choice.name_for(&name));
+            let destination = Destination::Path(path);
+            if destinations.contains(&destination) {
+                return Err(Failure::Usage(format!(
+                    "{}: another file of this name would be written to the same place",
+                    file.display()
+                )));
+            }
+            destinations.push(destination);
+        }
+        Ok(destinations)
+    }
+
+    fn one(
+        &self,
+        file: &Path,
+        destination: &Destination,
+        choice: Choice,
+        change: &Change<'_>,
+    ) -> Result<(), Failure> {
+        let mut snapshot = input::read(file)?;
+        // What is made from devices asks for the right ones; a snapshot is of all that are in it.
+        let is_whole =
+            self.device.is_none() || !matches!(choice.format.content, Content::Snapshot(_));
+        if change.range.is_some() || !is_whole {
+            let subject = Subject::of(input::replay(display_name(file), snapshot), self.device)?;
+            snapshot = cut_out(&subject, change.range)?;
+        }
+        if let Some(anonymiser) = &change.anonymiser {
+            snapshot = anonymise(&snapshot, anonymiser);
+        }
+        let name = change.name(file);
+        match choice.format.content {
+            Content::Snapshot(write) => destination.file(choice, |out| write(&snapshot, out)),
+            Content::Analysed(write) => {
+                let subject = Subject::of(input::replay(name, snapshot), self.device)?;
+                destination.file(choice, |out| write(&subject, out))
+            }
+            Content::Tables(write) => {
+                let subject = Subject::of(input::replay(name, snapshot), self.device)?;
+                destination.folder(|folder| write(&subject, folder))
+            }
+        }
+    }
+}
+
+/// What the devices that were asked for did in a range.
+fn cut_out(subject: &Subject, range: Option<&str>) -> Result<Snapshot, Failure> {
+    let devices: Vec<_> = subject.devices().collect();
+    let pieces: Result<Vec<_>, Failure> = devices
+        .iter()
+        .map(|device| {
+            Ok(Piece {
+                history: device.history,
+                replay: device.replay(),
+                moments: range.map_or(Ok((0, u32::MAX)), |range| device.range(range))?,
+            })
+        })
+        .collect();
+    Ok(cut(&subject.snapshot, &pieces?))
 }

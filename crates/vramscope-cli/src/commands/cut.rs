@@ -1,17 +1,36 @@
-//! `vramscope cut`.
+//! `vramscope cut`: a range of a snapshot as a smaller one.
 
 use clap::Args;
 
+use super::convert::{Change, Files};
+use crate::export::format::Choice;
 use crate::failure::Failure;
 
-/// cut
+/// Cut a range out of a snapshot: a smaller one, the same between its ends
+///
+/// What happened between two moments becomes the trace, and what was live at the second one the final state.
+/// Every view and question finds in the cut what it finds there in the whole file.
 #[derive(Args)]
-pub(crate) struct Options {}
+#[command(after_help = EXAMPLES, verbatim_doc_comment)]
+pub(crate) struct Options {
+    #[command(flatten)]
+    files: Files,
+    /// From where to where: EVENT..EVENT, TIME..TIME, or the name of an annotated range
+    #[arg(long, value_name = "A..B")]
+    range: String,
+}
+
+const EXAMPLES: &str = "\
+Examples:
+  vramscope cut snapshot.pickle --range 1000..2000 -o part.pickle
+  vramscope cut snapshot.pickle --range 'ProfilerStep#3' -o step3.pickle.zst
+  vramscope cut snapshot.pickle --range 2s..3s --device 0 --to json | jq .segments";
 
 /// Runs the command.
 ///
 /// # Errors
-/// When it fails.
-pub(crate) fn run(_options: &Options) -> Result<(), Failure> {
-    Err(Failure::Usage("cut is not built yet".to_owned()))
+/// When there is no such range, or a file cannot be read or written.
+pub(crate) fn run(options: &Options) -> Result<(), Failure> {
+    let change = Change::cut(Some(&options.range));
+    options.files.write(Some(Choice::PICKLE), &change)
 }

@@ -1,1 +1,7 @@
-//! Snapshots in other tools' formats: a file each.
+//! Snapshots as files: in torch's own formats and in those of other tools, a file here for each.
+//!
+//! `format` lists them all, `destination` is where they go. A format is a function that writes a snapshot, or
+//! one that writes what was worked out about it ([`Content`](format::Content)).
+
+pub(crate) mod destination;
+pub(crate) mod format;

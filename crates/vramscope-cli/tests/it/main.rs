@@ -5,6 +5,7 @@ mod annotations;
 mod at;
 mod check;
 mod compare;
+mod convert;
 mod find;
 mod flame_graph;
 mod fragmentation;

@@ -83,6 +83,11 @@ impl AllocatorConfig {
     }
 }
 
+/// Whether some torch up to 2.15 has a setting of this name, by any of its spellings.
+pub(crate) fn is_known(key: &str) -> bool {
+    known::find(key).is_some()
+}
+
 /// All settings of a file, in its order; empty for a file without any.
 #[must_use]
 pub fn settings(snapshot: &Snapshot) -> Vec<Setting> {

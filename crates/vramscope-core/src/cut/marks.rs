@@ -7,9 +7,9 @@
 use std::collections::HashMap;
 
 use super::Piece;
-use super::transfer::Transfer;
 use crate::ids::StringId;
 use crate::model::{Annotation, NO_TIME, Stage};
+use crate::transfer::{Role, Transfer};
 
 /// Takes the marks over that belong to one of the pieces, in the file's order.
 pub(super) fn within(transfer: &mut Transfer<'_>, pieces: &[Piece<'_>]) {
@@ -44,10 +44,10 @@ pub(super) fn within(transfer: &mut Transfer<'_>, pieces: &[Piece<'_>]) {
         .for_each(|row| keep[row] = true);
     for (mark, _) in rows.iter().zip(keep).filter(|&(_, keep)| keep) {
         let stage = match mark.stage {
-            Stage::Other(word) => Stage::Other(transfer.string(word)),
+            Stage::Other(word) => Stage::Other(transfer.string(Role::Label, word)),
             stage => stage,
         };
-        let name = transfer.string(mark.name);
+        let name = transfer.string(Role::Label, mark.name);
         let row = Annotation {
             stage,
             name,

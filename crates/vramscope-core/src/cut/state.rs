@@ -10,7 +10,6 @@
 use std::collections::HashMap;
 
 use super::Piece;
-use super::transfer::Transfer;
 use crate::Snapshot;
 use crate::analysis::allocator_state::{BlockSizes, Recording};
 use crate::analysis::history::{History, StackSource};
@@ -18,6 +17,7 @@ use crate::analysis::replay::MappedRange;
 use crate::decode::Key;
 use crate::ids::{AllocationId, StackId};
 use crate::model::{Action, Block, BlockState, Segment, SegmentKind};
+use crate::transfer::{Role, Transfer};
 
 /// The largest request that is served from the pool of small blocks, and the size of its segments.
 const SMALL_REQUEST_BYTES: u64 = 1 << 20;
@@ -246,7 +246,7 @@ impl Known {
             (None, _) => SegmentKind::Large,
         };
         let kind = match kind {
-            SegmentKind::Other(word) => SegmentKind::Other(transfer.string(word)),
+            SegmentKind::Other(word) => SegmentKind::Other(transfer.string(Role::Label, word)),
             kind => kind,
         };
         Segment {

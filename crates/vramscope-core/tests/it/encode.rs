@@ -1,9 +1,9 @@
-//! The law of the encoder: decoding what it wrote gives the same snapshot.
+//! The law of the encoders: decoding what they wrote gives the same snapshot.
 
 use proptest::collection::vec;
 use proptest::option;
 use proptest::prelude::*;
-use vramscope_core::encode::{difference, encode};
+use vramscope_core::encode::{difference, encode, encode_json};
 use vramscope_core::{Snapshot, decode};
 use vramscope_synth::snapshot as synth;
 use vramscope_synth::snapshot::{Producer, StackRef, Text, WriteOptions};
@@ -16,8 +16,14 @@ fn encoded(snapshot: &Snapshot) -> Vec<u8> {
     bytes
 }
 
+fn encoded_json(snapshot: &Snapshot) -> Vec<u8> {
+    let mut bytes = Vec::new();
+    encode_json(snapshot, &mut bytes).unwrap();
+    bytes
+}
+
 /// Decodes, encodes and decodes again; the difference, if any.
-fn round_trip(bytes: &[u8]) -> Option<String> {
+fn round_trip(bytes: &[u8], encoded: fn(&Snapshot) -> Vec<u8>) -> Option<String> {
     let snapshot = decode(bytes).unwrap();
     let written = encoded(&snapshot);
     let again = decode(written.as_slice()).unwrap();
@@ -41,6 +47,24 @@ fn every_file_survives() {
             )
         };
         assert!(counts(&again) <= counts(&snapshot), "{}", file.name);
+        let json = decode(encoded_json(&snapshot).as_slice()).unwrap();
+        assert_eq!(difference(&snapshot, &json), None, "{} as JSON", file.name);
+    }
+}
+
+/// What an independent reader makes of the JSON is what it makes of the pickle.
+#[test]
+fn json_holds_the_value_of_the_pickle() {
+    for file in support::fixtures()
+        .iter()
+        .filter(|file| file.name.ends_with("no_stacks.pickle"))
+    {
+        let snapshot = file.decode();
+        let json: serde_json::Value = serde_json::from_slice(&encoded_json(&snapshot)).unwrap();
+        let options = serde_pickle::DeOptions::new();
+        let pickle: serde_json::Value =
+            serde_pickle::from_slice(&encoded(&snapshot), options).unwrap();
+        assert_eq!(json, pickle, "{}", file.name);
     }
 }
 
@@ -65,6 +89,7 @@ fn a_failing_writer_is_told() {
     let bytes = synth::Snapshot::default().to_pickle(&WriteOptions::new(Producer::Python(2, 15)));
     let snapshot = decode(bytes.as_slice()).unwrap();
     assert!(encode(&snapshot, &mut [0_u8; 3][..]).is_err());
+    assert!(encode_json(&snapshot, &mut [0_u8; 3][..]).is_err());
 }
 
 proptest! {
@@ -73,7 +98,8 @@ proptest! {
     #[test]
     fn any_snapshot_survives(snapshot in any_snapshot(), producer in 0..Producer::ALL.len()) {
         let bytes = snapshot.to_pickle(&WriteOptions::new(Producer::ALL[producer]));
-        prop_assert_eq!(round_trip(&bytes), None);
+        prop_assert_eq!(round_trip(&bytes, encoded), None);
+        prop_assert_eq!(round_trip(&bytes, encoded_json), None);
     }
 }
 

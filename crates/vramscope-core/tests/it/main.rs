@@ -3,6 +3,7 @@
 #![expect(clippy::unwrap_used, reason = "a test that can't go on has failed")]
 
 mod allocator_state;
+mod anonymise;
 mod call_tree;
 mod compare;
 mod crashes;

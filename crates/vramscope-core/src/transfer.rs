@@ -1,5 +1,7 @@
-//! Texts, frames, stacks and contexts of one snapshot into another: each once, when it is first used.
+//! Texts, frames, stacks and contexts of one snapshot into another: each once, when it is first used, and under
+//! another name where the snapshot is to be anonymous.
 
+use std::borrow::Cow;
 use std::collections::HashMap;
 
 use crate::Snapshot;
@@ -9,13 +11,46 @@ use crate::model::{Context, Frame, FxNode, LinesId};
 /// Not taken over yet.
 const NONE: u32 = u32::MAX;
 
+/// What a text is, besides the name or file of a frame.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub(crate) enum Role {
+    /// What the user or the allocator calls something.
+    Label,
+    /// The name of a function.
+    Function,
+    /// Lines of a formatted stack.
+    Trace,
+}
+
+/// What texts are called in the new snapshot.
+pub(crate) trait Rename {
+    fn text<'t>(&self, role: Role, text: &'t str) -> Cow<'t, str>;
+
+    /// The name and the file of a frame.
+    fn frame<'t>(&self, name: &'t str, file: &'t str) -> [Cow<'t, str>; 2];
+}
+
+/// As before.
+pub(crate) struct AsBefore;
+
+impl Rename for AsBefore {
+    fn text<'t>(&self, _role: Role, text: &'t str) -> Cow<'t, str> {
+        text.into()
+    }
+
+    fn frame<'t>(&self, name: &'t str, file: &'t str) -> [Cow<'t, str>; 2] {
+        [name.into(), file.into()]
+    }
+}
+
 /// A snapshot being filled from another.
-pub(super) struct Transfer<'s> {
+pub(crate) struct Transfer<'s> {
     /// Where everything comes from.
-    pub from: &'s Snapshot,
+    pub(crate) from: &'s Snapshot,
     /// What it becomes.
-    pub to: Snapshot,
-    strings: Vec<u32>,
+    pub(crate) to: Snapshot,
+    rename: &'s dyn Rename,
+    strings: HashMap<(Role, StringId), StringId>,
     frames: Vec<u32>,
     stacks: Vec<u32>,
     contexts: Vec<u32>,
@@ -23,11 +58,12 @@ pub(super) struct Transfer<'s> {
 }
 
 impl<'s> Transfer<'s> {
-    pub(super) fn new(from: &'s Snapshot) -> Self {
+    pub(crate) fn new(from: &'s Snapshot, rename: &'s dyn Rename) -> Self {
         Self {
             from,
             to: Snapshot::default(),
-            strings: vec![NONE; from.strings.len()],
+            rename,
+            strings: HashMap::new(),
             frames: vec![NONE; from.frames.len()],
             stacks: vec![NONE; from.stacks.len()],
             contexts: vec![NONE; from.contexts.len()],
@@ -35,16 +71,10 @@ impl<'s> Transfer<'s> {
         }
     }
 
-    pub(super) fn string(&mut self, id: StringId) -> StringId {
-        match self.strings.get_mut(id.index()) {
-            Some(known) => {
-                if *known == NONE {
-                    *known = self.to.strings.intern(self.from.strings.get(id)).0;
-                }
-                StringId(*known)
-            }
-            None => StringId(0),
-        }
+    pub(crate) fn string(&mut self, role: Role, id: StringId) -> StringId {
+        let (from, to, rename) = (self.from, &mut self.to, self.rename);
+        let new = || to.strings.intern(&rename.text(role, from.strings.get(id)));
+        *self.strings.entry((role, id)).or_insert_with(new)
     }
 
     fn frame(&mut self, id: FrameId) -> u32 {
@@ -55,14 +85,17 @@ impl<'s> Transfer<'s> {
         }
         let frame = *self.from.frames.get(id);
         let fx = frame.fx.map(|fx| FxNode {
-            op: self.string(fx.op),
-            name: self.string(fx.name),
-            target: self.string(fx.target),
-            original_trace: self.string(fx.original_trace),
+            op: self.string(Role::Label, fx.op),
+            name: self.string(Role::Label, fx.name),
+            target: self.string(Role::Function, fx.target),
+            original_trace: self.string(Role::Trace, fx.original_trace),
         });
+        let from = self.from;
+        let text = |id| from.strings.get(id);
+        let [name, filename] = self.rename.frame(text(frame.name), text(frame.filename));
         let frame = Frame {
-            name: self.string(frame.name),
-            filename: self.string(frame.filename),
+            name: self.to.strings.intern(&name),
+            filename: self.to.strings.intern(&filename),
             line: frame.line,
             fx,
         };
@@ -71,7 +104,7 @@ impl<'s> Transfer<'s> {
         new.0
     }
 
-    pub(super) fn stack(&mut self, id: StackId) -> StackId {
+    pub(crate) fn stack(&mut self, id: StackId) -> StackId {
         let Some(&known) = self.stacks.get(id.index()) else {
             return id; // ABSENT
         };
@@ -85,26 +118,26 @@ impl<'s> Transfer<'s> {
         new
     }
 
-    pub(super) fn lines(&mut self, id: LinesId) -> LinesId {
+    pub(crate) fn lines(&mut self, id: LinesId) -> LinesId {
         if let Some(&known) = self.lines.get(&id) {
             return known;
         }
         let from = self.from;
         let lines = from.contexts.forward_lines(Some(id));
-        let lines: Vec<u32> = lines.map(|line| self.string(line).0).collect();
+        let lines: Vec<u32> = lines.map(|line| self.string(Role::Trace, line).0).collect();
         let new = self.to.contexts.forward.intern(&lines);
         self.lines.insert(id, new);
         new
     }
 
-    pub(super) fn context(&mut self, id: ContextId) -> ContextId {
+    pub(crate) fn context(&mut self, id: ContextId) -> ContextId {
         if let Some(&known) = self.contexts.get(id.index())
             && known != NONE
         {
             return ContextId(known);
         }
         let context = *self.from.contexts.get(id);
-        let mut text = |id: Option<StringId>| id.map(|id| self.string(id));
+        let mut text = |id: Option<StringId>| id.map(|id| self.string(Role::Label, id));
         let mut new = Context {
             compile_context: text(context.compile_context),
             user_metadata: text(context.user_metadata),

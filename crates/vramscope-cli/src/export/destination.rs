@@ -1,0 +1,141 @@
+//! Where what is made of a file goes: a file, a folder or standard output, whole or not at all.
+//!
+//! A file is written beside its place and takes it when it is complete, so that a failure leaves nothing half
+//! written and what was there before as it was.
+
+use std::fs::{self, File};
+use std::io::{self, BufWriter, Write};
+use std::path::{Path, PathBuf};
+
+use super::format::Choice;
+use crate::failure::Failure;
+use crate::input::is_stdin;
+use crate::output;
+
+/// Where one file goes.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(crate) enum Destination {
+    Stdout,
+    Path(PathBuf),
+}
+
+impl Destination {
+    /// What it is called in messages.
+    fn name(&self) -> String {
+        match self {
+            Self::Stdout => "standard output".to_owned(),
+            Self::Path(path) => path.display().to_string(),
+        }
+    }
+
+    /// Refuses a place that is the input itself.
+    ///
+    /// # Errors
+    /// When it is.
+    pub(crate) fn check(&self, input: &Path) -> Result<(), Failure> {
+        let Self::Path(path) = self else {
+            return Ok(());
+        };
+        let is_same = match (fs::canonicalize(path), fs::canonicalize(input)) {
+            (Ok(output), Ok(input)) => output == input,
+            _ => false,
+        };
+        if is_same && !is_stdin(input) {
+            let name = self.name();
+            return Err(Failure::Usage(format!(
+                "{name} is the file that is read; name another one to write"
+            )));
+        }
+        Ok(())
+    }
+
+    /// Writes a file.
+    ///
+    /// # Errors
+    /// When that is not possible, or when it is not text and would go to a terminal.
+    pub(crate) fn file(
+        &self,
+        choice: Choice,
+        write: impl FnOnce(&mut dyn Write) -> io::Result<()>,
+    ) -> Result<(), Failure> {
+        let write = |out: &mut dyn Write| choice.pack(out, write);
+        match self {
+            Self::Stdout => {
+                let is_text = choice.format.is_text && choice.packing.is_none();
+                output::stream(is_text, write)
+            }
+            Self::Path(path) => {
+                replace(path, write).map_err(Failure::io(format!("cannot write {}", self.name())))
+            }
+        }
+    }
+
+    /// Writes files into a folder, which is made if there is none. Each takes its place when all are complete.
+    ///
+    /// # Errors
+    /// When that is not possible.
+    pub(crate) fn folder(
+        &self,
+        write: impl FnOnce(&Path) -> io::Result<()>,
+    ) -> Result<(), Failure> {
+        let Self::Path(path) = self else {
+            let text = "this format is a folder of files; name it with -o FOLDER";
+            return Err(Failure::Usage(text.to_owned()));
+        };
+        fill(path, write).map_err(Failure::io(format!("cannot write {}", self.name())))
+    }
+}
+
+/// Puts a new file in the place of `path`. What is no regular file (a pipe, `/dev/null`) is written to as it is.
+fn replace(path: &Path, write: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> io::Result<()> {
+    // Through a link, not in its place.
+    let path = &fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
+    if fs::metadata(path).is_ok_and(|metadata| !metadata.is_file()) {
+        return into(File::create(path)?, write).map(drop);
+    }
+    let beside = beside(path).tempfile_in(folder_of(path))?;
+    into(beside.as_file(), write)?;
+    beside.persist(path)?;
+    Ok(())
+}
+
+fn into<W: Write>(file: W, write: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> io::Result<()> {
+    let mut out = BufWriter::new(file);
+    write(&mut out)?;
+    out.flush()
+}
+
+/// Fills a folder beside `path`, then moves what is in it to `path`.
+fn fill(path: &Path, write: impl FnOnce(&Path) -> io::Result<()>) -> io::Result<()> {
+    fs::create_dir_all(folder_of(path))?;
+    let beside = tempfile::Builder::new()
+        .prefix(".vramscope")
+        .tempdir_in(folder_of(path))?;
+    write(beside.path())?;
+    fs::create_dir_all(path)?;
+    for entry in fs::read_dir(beside.path())? {
+        let entry = entry?;
+        fs::rename(entry.path(), path.join(entry.file_name()))?;
+    }
+    Ok(())
+}
+
+/// How a file is named while it is written; it may be read by whoever may read other new files.
+fn beside(path: &Path) -> tempfile::Builder<'_, 'static> {
+    let mut builder = tempfile::Builder::new();
+    builder.prefix(".vramscope");
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::PermissionsExt;
+        let earlier = fs::metadata(path).map(|metadata| metadata.permissions());
+        builder.permissions(earlier.unwrap_or_else(|_| fs::Permissions::from_mode(0o666)));
+    }
+    builder
+}
+
+fn folder_of(path: &Path) -> &Path {
+    match path.parent() {
+        Some(parent) if !parent.as_os_str().is_empty() => parent,
+        _ => Path::new("."),
+    }
+}

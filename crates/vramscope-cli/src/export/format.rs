@@ -1,0 +1,200 @@
+//! Which formats there are, what their files are called, and how they are compressed.
+
+use std::io::{self, Write};
+use std::path::Path;
+
+use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
+use vramscope_core::Snapshot;
+use vramscope_core::encode::{encode, encode_json};
+
+use crate::subject::Subject;
+
+/// What a snapshot can be written as.
+pub(crate) struct Format {
+    /// As in `--to`.
+    pub(crate) name: &'static str,
+    /// What the names of its files may end in, without the dot; the first is given to new files.
+    pub(crate) endings: &'static [&'static str],
+    /// Whether a terminal can show it.
+    pub(crate) is_text: bool,
+    pub(crate) content: Content,
+}
+
+/// How a format is written.
+pub(crate) enum Content {
+    /// From the snapshot alone.
+    Snapshot(fn(&Snapshot, &mut dyn Write) -> io::Result<()>),
+    /// From what is worked out about the devices that were asked for, [`Subject::devices`].
+    #[expect(dead_code, reason = "the formats of other tools follow")]
+    Analysed(fn(&Subject, &mut dyn Write) -> io::Result<()>),
+    /// The same as several files, in a folder that exists.
+    #[expect(dead_code, reason = "the formats of other tools follow")]
+    Tables(fn(&Subject, &Path) -> io::Result<()>),
+}
+
+/// All formats, torch's own first.
+pub(crate) const FORMATS: &[Format] = &[
+    Format {
+        name: "pickle",
+        endings: &["pickle", "pkl"],
+        is_text: false,
+        content: Content::Snapshot(|snapshot, out| encode(snapshot, out)),
+    },
+    Format {
+        name: "json",
+        endings: &["json"],
+        is_text: true,
+        content: Content::Snapshot(|snapshot, out| encode_json(snapshot, out)),
+    },
+];
+
+/// zstd packs snapshots to half of what gzip does at twice its speed already at its default.
+const ZSTD_LEVEL: i32 = 3;
+
+/// How a file is compressed.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Packing {
+    Gzip,
+    Zstd,
+}
+
+impl Packing {
+    const ALL: [Self; 2] = [Self::Gzip, Self::Zstd];
+
+    /// What the names of its files end in, without the dot.
+    pub(crate) fn ending(self) -> &'static str {
+        match self {
+            Self::Gzip => "gz",
+            Self::Zstd => "zst",
+        }
+    }
+
+    /// Splits `x.json.gz` into `x.json` and how that is packed.
+    fn split(name: &str) -> (&str, Option<Self>) {
+        let split = Self::ALL.into_iter().find_map(|packing| {
+            let rest = name.strip_suffix(packing.ending())?.strip_suffix('.')?;
+            Some((rest, Some(packing)))
+        });
+        split.unwrap_or((name, None))
+    }
+}
+
+/// A format and how its file is compressed.
+#[derive(Clone, Copy)]
+pub(crate) struct Choice {
+    pub(crate) format: &'static Format,
+    pub(crate) packing: Option<Packing>,
+}
+
+impl Choice {
+    /// What torch writes.
+    pub(crate) const PICKLE: Self = Self {
+        format: &FORMATS[0],
+        packing: None,
+    };
+
+    /// As `--to` says, packed as the name of the file to write says.
+    pub(crate) fn named(self, output: &str) -> Self {
+        let of_name = Packing::split(&output.to_ascii_lowercase()).1;
+        Self {
+            packing: self.packing.or(of_name),
+            ..self
+        }
+    }
+
+    /// What the name of the file to write says.
+    pub(crate) fn of_name(output: &str) -> Option<Self> {
+        let output = output.to_ascii_lowercase();
+        let (name, packing) = Packing::split(&output);
+        let ending_of = |format: &'static Format| {
+            let fits = |ending: &&&str| {
+                name.strip_suffix(**ending)
+                    .is_some_and(|rest| rest.ends_with('.'))
+            };
+            format
+                .endings
+                .iter()
+                .filter(fits)
+                .map(|ending| ending.len())
+                .max()
+        };
+        // The longest, as one format's ending may end in another's.
+        let format = FORMATS
+            .iter()
+            .filter(|format| ending_of(format).is_some())
+            .max_by_key(|format| ending_of(format))?;
+        Some(Self { format, packing })
+    }
+
+    /// The name of the file that is made of another: its own, less what says how it is written.
+    pub(crate) fn name_for(self, input: &str) -> String {
+        let stem = stem(input);
+        match (&self.format.content, self.packing) {
+            (Content::Tables(_), _) => stem.to_owned(),
+            (_, packing) => {
+                let packing = packing.map(|packing| format!(".{}", packing.ending()));
+                let ending = self.format.endings[0];
+                format!("{stem}.{ending}{}", packing.unwrap_or_default())
+            }
+        }
+    }
+
+    /// Writes what `write` writes, compressed.
+    pub(crate) fn pack(
+        self,
+        out: &mut dyn Write,
+        write: impl FnOnce(&mut dyn Write) -> io::Result<()>,
+    ) -> io::Result<()> {
+        match self.packing {
+            None => write(out),
+            Some(Packing::Gzip) => {
+                let mut packer = flate2::write::GzEncoder::new(out, flate2::Compression::default());
+                write(&mut packer)?;
+                packer.finish().map(drop)
+            }
+            Some(Packing::Zstd) => {
+                let mut packer = zstd::Encoder::new(out, ZSTD_LEVEL)?;
+                packer.include_checksum(true)?;
+                write(&mut packer)?;
+                packer.finish().map(drop)
+            }
+        }
+    }
+}
+
+/// A file's name without what says that it is a snapshot and how it is packed.
+fn stem(name: &str) -> &str {
+    const SNAPSHOTS: [&str; 7] = [".zip", ".pickle", ".pkl", ".json", ".html", ".gz", ".zst"];
+    let mut stem = name;
+    // `x.pickle.gz`, and no more: what else a name has dots for is the user's.
+    for _ in 0..2 {
+        let shorter = SNAPSHOTS
+            .iter()
+            .find_map(|ending| stem.strip_suffix(ending));
+        stem = shorter.filter(|stem| !stem.is_empty()).unwrap_or(stem);
+    }
+    stem
+}
+
+/// For the argument `--to`: names of formats, which `.gz` and `.zst` may follow.
+pub(crate) fn parser() -> impl TypedValueParser<Value = Choice> {
+    let packed = |format: &Format| {
+        let name = format.name;
+        Packing::ALL
+            .map(|packing| PossibleValue::new(format!("{name}.{}", packing.ending())).hide(true))
+    };
+    let values = FORMATS.iter().flat_map(move |format| {
+        let packed = match format.content {
+            Content::Tables(_) => Vec::new(),
+            _ => packed(format).to_vec(),
+        };
+        std::iter::once(PossibleValue::new(format.name)).chain(packed)
+    });
+    PossibleValuesParser::new(values).try_map(|value| {
+        let (name, packing) = Packing::split(&value);
+        let format = FORMATS.iter().find(|format| format.name == name);
+        format
+            .map(|format| Choice { format, packing })
+            .ok_or("no such format")
+    })
+}

@@ -1,0 +1,185 @@
+//! A snapshot without the words of whoever recorded it: names are replaced by keyed hashes, everything else stays.
+//!
+//! The same name has the same hash everywhere, under one key also in other files. So what is the same code stays
+//! the same code, folders keep what they share, and whatever is worked out from the result has the same numbers and
+//! the same shape.
+//!
+//! What is hashed: folders and files (an ending that tells the language stays), functions, the words of
+//! annotations, metadata and compile contexts, whole source lines in formatted stacks. What is
+//! kept: numbers (lines, sizes, addresses, times, streams, and those in labels, unless long), the words of the format
+//! and of the allocator, and what anybody can look up: the files and functions of public
+//! packages and of Python itself (see `public`), C++ names of PyTorch's and the standard library's namespaces, the words
+//! by which steps are told. What is left out: settings that no torch has, unknown keys, warnings.
+
+mod functions;
+mod labels;
+mod paths;
+mod public;
+#[cfg(test)]
+mod tests;
+
+use std::borrow::Cow;
+
+use crate::Snapshot;
+use crate::analysis::frames::is_python_source;
+use crate::analysis::settings::is_known;
+use crate::model::{BlockState, SegmentKind, Stage};
+use crate::transfer::{Rename, Role, Transfer};
+use functions::is_signature;
+
+/// Hashes names.
+#[derive(Clone)]
+pub struct Anonymiser {
+    key: [u8; 32],
+}
+
+impl Anonymiser {
+    /// With a key. A random one that nobody keeps means that nobody can find out whether a name was a certain
+    /// one by hashing it.
+    #[must_use]
+    pub fn new(key: [u8; 32]) -> Self {
+        Self { key }
+    }
+
+    /// With a key made of a text, so that files hashed apart have the same hashes. Whoever knows the text can try names.
+    #[must_use]
+    pub fn salted(salt: &str) -> Self {
+        let context = "vramscope 2026 names in anonymous snapshots";
+        Self::new(blake3::derive_key(context, salt.as_bytes()))
+    }
+
+    /// What stands for a name of a kind (`fn`, `dir`): the kind, `_`, and 40 bits as consonants, of which no word
+    /// and no number is made.
+    fn tag(&self, kind: &str, name: &str) -> String {
+        const LETTERS: &[u8; 16] = b"bcdfghjklmnpqrst";
+        let mut hasher = blake3::Hasher::new_keyed(&self.key);
+        hasher.update(kind.as_bytes()).update(b"\0");
+        let hash = hasher.update(name.as_bytes()).finalize();
+        let halves = hash.as_bytes().iter().take(5);
+        let letters = halves.flat_map(|byte| [byte >> 4, byte & 15]);
+        let letters = letters.map(|half| char::from(LETTERS[usize::from(half)]));
+        format!("{kind}_{}", letters.collect::<String>())
+    }
+}
+
+impl Rename for Anonymiser {
+    fn text<'t>(&self, role: Role, text: &'t str) -> Cow<'t, str> {
+        match role {
+            Role::Label => self.label(text).into(),
+            Role::Function => self.function(text, "").into(),
+            Role::Trace => self.trace(text).into(),
+        }
+    }
+
+    fn frame<'t>(&self, name: &'t str, file: &'t str) -> [Cow<'t, str>; 2] {
+        let path = self.path(file);
+        // What a public template is made for may be somebody's own.
+        let is_public = path.is_public && (is_python_source(file) || !is_signature(name));
+        if is_public {
+            return [name.into(), path.text.into()];
+        }
+        [self.function(name, file).into(), path.text.into()]
+    }
+}
+
+/// The same snapshot with hashes for names.
+#[must_use]
+pub fn anonymise(snapshot: &Snapshot, anonymiser: &Anonymiser) -> Snapshot {
+    let mut transfer = Transfer::new(snapshot, anonymiser);
+    events(&mut transfer);
+    segments(&mut transfer);
+    blocks(&mut transfer);
+    annotations(&mut transfer);
+    let mut new = transfer.to;
+    new.traces.clone_from(&snapshot.traces);
+    new.host_trace.clone_from(&snapshot.host_trace);
+    new.settings = known_settings(anonymiser, snapshot);
+    new.keys = snapshot.keys;
+    new.source.clone_from(&snapshot.source);
+    new.producer.clone_from(&snapshot.producer);
+    new
+}
+
+fn events(transfer: &mut Transfer<'_>) {
+    let mut events = transfer.from.events.clone();
+    for context in &mut events.context {
+        *context = transfer.context(*context);
+    }
+    for stack in &mut events.stack {
+        *stack = transfer.stack(*stack);
+    }
+    for name in &mut events.other_actions {
+        *name = transfer.string(Role::Label, *name);
+    }
+    transfer.to.events = events;
+}
+
+fn segments(transfer: &mut Transfer<'_>) {
+    let mut tables = [
+        transfer.from.segments.clone(),
+        transfer.from.host_segments.clone(),
+    ];
+    for segment in tables.iter_mut().flat_map(|table| &mut table.rows) {
+        segment.stack = transfer.stack(segment.stack);
+        if let Some(SegmentKind::Other(word)) = &mut segment.kind {
+            *word = transfer.string(Role::Label, *word);
+        }
+    }
+    [transfer.to.segments, transfer.to.host_segments] = tables;
+}
+
+fn blocks(transfer: &mut Transfer<'_>) {
+    let mut blocks = transfer.from.blocks.clone();
+    for block in &mut blocks.rows {
+        block.stack = transfer.stack(block.stack);
+        block.forward_lines = block.forward_lines.map(|lines| transfer.lines(lines));
+        if let BlockState::Other(word) = &mut block.state {
+            *word = transfer.string(Role::Label, *word);
+        }
+    }
+    for tenant in &mut blocks.tenants {
+        tenant.stack = transfer.stack(tenant.stack);
+    }
+    transfer.to.blocks = blocks;
+}
+
+fn annotations(transfer: &mut Transfer<'_>) {
+    let mut annotations = transfer.from.annotations.clone();
+    for mark in &mut annotations.rows {
+        mark.name = transfer.string(Role::Label, mark.name);
+        if let Stage::Other(word) = &mut mark.stage {
+            *word = transfer.string(Role::Label, *word);
+        }
+    }
+    transfer.to.annotations = annotations;
+}
+
+/// The settings that some torch has, with what is text in them looked through.
+fn known_settings(
+    anonymiser: &Anonymiser,
+    snapshot: &Snapshot,
+) -> serde_json::Map<String, serde_json::Value> {
+    use serde_json::Value;
+    let settings = snapshot.settings.iter().filter(|(key, _)| is_known(key));
+    let settings = settings.filter_map(|(key, value)| {
+        let value = match value {
+            Value::String(text) => Value::String(anonymiser.setting(text)),
+            // Divisions by size, the only one that is no plain value.
+            Value::Object(entries) => {
+                let is_plain = |(key, value): &(&String, &Value)| {
+                    value.is_number() && key.bytes().all(|byte| byte.is_ascii_digit())
+                };
+                let entries = entries.iter().filter(is_plain);
+                Value::Object(
+                    entries
+                        .map(|(key, value)| (key.clone(), value.clone()))
+                        .collect(),
+                )
+            }
+            Value::Array(_) => return None,
+            plain => plain.clone(),
+        };
+        Some((key.clone(), value))
+    });
+    settings.collect()
+}

@@ -1,0 +1,507 @@
+//! What tells nothing about anybody: the names of public packages, of Python and of PyTorch.
+
+/// Packages on PyPI and conda-forge that training code is made of, as their folders (or single files) are called.
+const PACKAGES: [&str; 111] = [
+    "IPython",
+    "PIL",
+    "_pytest",
+    "absl",
+    "accelerate",
+    "aiohttp",
+    "anyio",
+    "apex",
+    "asgiref",
+    "bitsandbytes",
+    "click",
+    "colossalai",
+    "composer",
+    "cuda",
+    "cudf",
+    "cuml",
+    "cupy",
+    "cv2",
+    "dask",
+    "datasets",
+    "debugpy",
+    "decorator",
+    "deepspeed",
+    "dgl",
+    "diffusers",
+    "einops",
+    "einx",
+    "evaluate",
+    "fairscale",
+    "fastai",
+    "fastapi",
+    "filelock",
+    "fire",
+    "flash_attn",
+    "flax",
+    "fsspec",
+    "functorch",
+    "gradio",
+    "huggingface_hub",
+    "hydra",
+    "ignite",
+    "ipykernel",
+    "jax",
+    "jaxlib",
+    "jaxtyping",
+    "joblib",
+    "jupyter_client",
+    "keras",
+    "kornia",
+    "lightning",
+    "lightning_fabric",
+    "litgpt",
+    "lm_eval",
+    "matplotlib",
+    "mmcv",
+    "mmengine",
+    "monai",
+    "multiprocess",
+    "nbclient",
+    "networkx",
+    "numba",
+    "numpy",
+    "nvidia",
+    "omegaconf",
+    "onnx",
+    "onnxruntime",
+    "open_clip",
+    "optimum",
+    "packaging",
+    "pandas",
+    "peft",
+    "pluggy",
+    "pyarrow",
+    "pydantic",
+    "pytest",
+    "pytorch_lightning",
+    "ray",
+    "safetensors",
+    "scipy",
+    "sentence_transformers",
+    "sglang",
+    "sklearn",
+    "starlette",
+    "streamlit",
+    "sympy",
+    "tensorboard",
+    "tensordict",
+    "timm",
+    "tokenizers",
+    "torch",
+    "torch_geometric",
+    "torchao",
+    "torchaudio",
+    "torchdata",
+    "torchgen",
+    "torchmetrics",
+    "torchrec",
+    "torchrl",
+    "torchtext",
+    "torchtitan",
+    "torchtune",
+    "torchvision",
+    "tornado",
+    "tqdm",
+    "traitlets",
+    "transformer_engine",
+    "transformers",
+    "triton",
+    "trl",
+    "uvicorn",
+    "xformers",
+];
+
+/// Whether a folder or file in `site-packages` belongs to a public package.
+pub(super) fn is_package(component: &str) -> bool {
+    let name = component.strip_suffix(".py").unwrap_or(component);
+    PACKAGES.contains(&name)
+}
+
+/// Folders that every machine has.
+const FOLDERS: [&str; 28] = [
+    "",
+    ".",
+    "..",
+    ".conda",
+    ".local",
+    ".pyenv",
+    ".venv",
+    "Users",
+    "anaconda3",
+    "bin",
+    "build",
+    "conda",
+    "data",
+    "envs",
+    "home",
+    "lib",
+    "lib64",
+    "Lib",
+    "local",
+    "miniconda3",
+    "mnt",
+    "opt",
+    "root",
+    "src",
+    "tmp",
+    "usr",
+    "venv",
+    "workspace",
+];
+
+/// Whether a folder tells nothing wherever it is.
+pub(super) fn is_folder(component: &str) -> bool {
+    let is_drive = matches!(component.as_bytes(), [letter, b':'] if letter.is_ascii_alphabetic());
+    is_drive || is_site(component) || is_python(component) || FOLDERS.contains(&component)
+}
+
+/// Whether installed packages are in it.
+pub(super) fn is_site(component: &str) -> bool {
+    matches!(component, "site-packages" | "dist-packages")
+}
+
+/// `python3.12`, `Python311`, as the folder of the standard library is called or the one above it.
+pub(super) fn is_python(component: &str) -> bool {
+    let version = component
+        .strip_prefix("python")
+        .or(component.strip_prefix("Python"));
+    version.is_some_and(|version| version.starts_with(['2', '3']) && is_version(version))
+}
+
+/// `Python-3.11.1`, `python-3.12.2`, `python-split_1715024085344`: Python's own source, built.
+pub(super) fn is_python_source(component: &str) -> bool {
+    let version = component
+        .strip_prefix("python-")
+        .or(component.strip_prefix("Python-"));
+    version.is_some_and(|version| is_version(version.strip_prefix("split_").unwrap_or(version)))
+}
+
+fn is_version(text: &str) -> bool {
+    !text.is_empty()
+        && text
+            .bytes()
+            .all(|byte| byte.is_ascii_digit() || byte == b'.')
+}
+
+/// What PyTorch's own source is divided into, below a folder `pytorch`.
+pub(super) fn is_torch_source(component: &str) -> bool {
+    matches!(
+        component,
+        "torch" | "aten" | "c10" | "caffe2" | "third_party" | "build"
+    )
+}
+
+/// What the C library's source is divided into, when a path begins with `./`.
+pub(super) fn is_libc_source(component: &str) -> bool {
+    matches!(
+        component,
+        "csu" | "nptl" | "misc" | "sysdeps" | "posix" | "stdlib" | "elf"
+    )
+}
+
+/// Modules of the standard library that come without a folder, from the profiler or frozen.
+pub(super) fn is_standard_module(name: &str) -> bool {
+    const MODULES: [&str; 15] = [
+        "_collections_abc",
+        "abc",
+        "codecs",
+        "contextlib",
+        "functools",
+        "importlib._bootstrap",
+        "importlib._bootstrap_external",
+        "os",
+        "queue",
+        "runpy",
+        "selectors",
+        "site",
+        "socketserver",
+        "threading",
+        "zipimport",
+    ];
+    MODULES.contains(&name)
+}
+
+/// Endings of source files.
+pub(super) fn is_ending(ending: &str) -> bool {
+    const ENDINGS: [&str; 19] = [
+        "a", "c", "cc", "cpp", "cu", "cuh", "cxx", "dll", "h", "hh", "hpp", "ipynb", "pxd", "py",
+        "pyc", "pyd", "pyw", "pyx", "so",
+    ];
+    ENDINGS.contains(&ending)
+}
+
+/// Functions that have their name from PyTorch or from the language, whoever wrote them.
+pub(super) fn is_function(name: &str) -> bool {
+    const FUNCTIONS: [&str; 44] = [
+        "??",
+        "<dictcomp>",
+        "<genexpr>",
+        "<lambda>",
+        "<listcomp>",
+        "<locals>",
+        "<module>",
+        "<setcomp>",
+        "<unwind unsupported>",
+        "__call__",
+        "__create_fn__",
+        "__del__",
+        "__enter__",
+        "__eq__",
+        "__exit__",
+        "__ge__",
+        "__getattr__",
+        "__getitem__",
+        "__gt__",
+        "__hash__",
+        "__init__",
+        "__init_subclass__",
+        "__iter__",
+        "__le__",
+        "__len__",
+        "__lt__",
+        "__new__",
+        "__next__",
+        "__post_init__",
+        "__repr__",
+        "__setattr__",
+        "__setitem__",
+        "__str__",
+        "__torch_dispatch__",
+        "__torch_function__",
+        "_call_impl",
+        "_wrapped_call_impl",
+        "backward",
+        "clone",
+        "clone3",
+        "forward",
+        "main",
+        "start_thread",
+        "step",
+    ];
+    FUNCTIONS.contains(&name)
+}
+
+/// How functions of CPython and the C library are called.
+pub(super) fn is_runtime(name: &str) -> bool {
+    const BEGINNINGS: [&str; 14] = [
+        "_Py",
+        "Py_",
+        "__libc_",
+        "__clone",
+        "pthread_",
+        "cfunction_",
+        "method_vectorcall",
+        "slot_am_",
+        "slot_mp_",
+        "slot_nb_",
+        "slot_sq_",
+        "slot_tp_",
+        "execute_native_thread_routine",
+        "wrap_call",
+    ];
+    let is_c_api = name.strip_prefix("Py").is_some_and(|rest| {
+        rest.starts_with(|first: char| first.is_ascii_uppercase()) && rest.contains('_')
+    });
+    is_c_api
+        || matches!(
+            name,
+            "_start" | "partial_call" | "partial_vectorcall" | "partial_new"
+        )
+        || BEGINNINGS
+            .iter()
+            .any(|beginning| name.starts_with(beginning))
+}
+
+/// Namespaces of PyTorch, the libraries it is made of, and C++.
+pub(super) fn is_namespace(name: &str) -> bool {
+    const NAMESPACES: [&str; 19] = [
+        "at",
+        "c10",
+        "c10d",
+        "caffe2",
+        "cub",
+        "cuda",
+        "cutlass",
+        "fmt",
+        "gloo",
+        "nccl",
+        "pybind11",
+        "ska",
+        "std",
+        "thrust",
+        "torch",
+        "tensorpipe",
+        "__gnu_cxx",
+        "__cxxabiv1",
+        "__detail",
+    ];
+    NAMESPACES.contains(&name)
+}
+
+/// Words of C++ and of its compilers, and C names of the libraries PyTorch is made of.
+pub(super) fn is_native_word(word: &str) -> bool {
+    const WORDS: [&str; 45] = [
+        "_object",
+        "anonymous",
+        "auto",
+        "bool",
+        "char",
+        "class",
+        "clone",
+        "cold",
+        "const",
+        "constprop",
+        "decltype",
+        "delete",
+        "double",
+        "enum",
+        "false",
+        "float",
+        "half",
+        "int",
+        "int16_t",
+        "int32_t",
+        "int64_t",
+        "int8_t",
+        "isra",
+        "lambda",
+        "long",
+        "namespace",
+        "new",
+        "nullptr",
+        "operator",
+        "part",
+        "restrict",
+        "short",
+        "signed",
+        "size_t",
+        "static",
+        "struct",
+        "true",
+        "typename",
+        "uint16_t",
+        "uint32_t",
+        "uint64_t",
+        "uint8_t",
+        "unsigned",
+        "void",
+        "volatile",
+    ];
+    const BEGINNINGS: [&str; 3] = ["THP", "cublas", "cudnn"];
+    WORDS.contains(&word)
+        || is_runtime(word)
+        || BEGINNINGS
+            .iter()
+            .any(|beginning| word.starts_with(beginning))
+}
+
+/// Words in labels by which steps are told or that torch, its profiler and its compiler use.
+pub(super) fn is_label_word(word: &str) -> bool {
+    const WORDS: [&str; 95] = [
+        // Steps and phases.
+        "step",
+        "steps",
+        "iteration",
+        "iter",
+        "it",
+        "minibatch",
+        "batch",
+        "epochs",
+        "epoch",
+        "train",
+        "training",
+        "eval",
+        "evaluation",
+        "validation",
+        "val",
+        "test",
+        "forward",
+        "backward",
+        "phase",
+        "loss",
+        "zero",
+        "grad",
+        "optimizer",
+        "Optimizer",
+        "ProfilerStep",
+        "DataLoader",
+        "enumerate",
+        "init",
+        "warmup",
+        // torch.optim.
+        "SGD",
+        "Adam",
+        "AdamW",
+        "Adagrad",
+        "Adadelta",
+        "Adamax",
+        "RMSprop",
+        "Rprop",
+        "NAdam",
+        "RAdam",
+        "LBFGS",
+        "ASGD",
+        "SparseAdam",
+        "Adafactor",
+        "Muon",
+        // The compiler and the collectives.
+        "Torch",
+        "Compiled",
+        "Region",
+        "TorchDynamo",
+        "AOTDispatcher",
+        "Pregraph",
+        "bytecode",
+        "Call",
+        "CompiledFxGraph",
+        "CompiledFunction",
+        "CompiledFunctionBackward",
+        "CachingAutotuner",
+        "inductor",
+        "dynamo",
+        "timed",
+        "record",
+        "param",
+        "comms",
+        "nccl",
+        "gloo",
+        "d",
+        "c",
+        "aten",
+        "autograd",
+        "engine",
+        "all",
+        "reduce",
+        "gather",
+        "scatter",
+        "broadcast",
+        "barrier",
+        "mallocWithAddress",
+        "N",
+        "A",
+        // Categories.
+        "parameter",
+        "gradient",
+        "state",
+        "input",
+        "activation",
+        "temporary",
+        "detail",
+        "unknown",
+        // torch.fx.
+        "call",
+        "function",
+        "method",
+        "module",
+        "get",
+        "attr",
+        "placeholder",
+        "output",
+        "root",
+    ];
+    WORDS.contains(&word)
+}

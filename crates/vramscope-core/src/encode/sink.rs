@@ -1,0 +1,60 @@
+//! What a snapshot is written to: the calls that its walk makes, one implementation per encoding.
+
+use std::io;
+
+use serde::Serialize;
+
+use crate::decode::Key;
+use crate::ids::{FrameId, StackId, StringId};
+use crate::model::LinesId;
+
+/// Values in the order of the file. A dict's entries are keys each followed by a value, a list's items each
+/// announced by [`item`](Self::item).
+pub(super) trait Sink {
+    fn open_dict(&mut self) -> io::Result<()>;
+
+    fn close_dict(&mut self) -> io::Result<()>;
+
+    fn open_list(&mut self) -> io::Result<()>;
+
+    /// Another item of the innermost list follows.
+    fn item(&mut self) -> io::Result<()>;
+
+    fn close_list(&mut self) -> io::Result<()>;
+
+    /// Begins a dict (of a frame) or a list (of anything else) that many records share. `false`: it has been
+    /// written before and referred to now, so that neither entries nor an end follow.
+    fn open_shared(&mut self, what: Shared) -> io::Result<bool>;
+
+    fn key(&mut self, key: Key) -> io::Result<()>;
+
+    /// A key that no torch is known to write.
+    fn other_key(&mut self, key: &str) -> io::Result<()>;
+
+    /// One of the format's own words.
+    fn word(&mut self, word: &'static str) -> io::Result<()>;
+
+    /// One of the snapshot's texts.
+    fn text(&mut self, id: StringId) -> io::Result<()>;
+
+    fn integer(&mut self, value: i64) -> io::Result<()>;
+
+    fn boolean(&mut self, value: bool) -> io::Result<()>;
+
+    /// A tuple.
+    fn pair(&mut self, first: i64, second: i64) -> io::Result<()>;
+
+    /// Any small value.
+    fn generic(&mut self, value: &impl Serialize) -> io::Result<()>;
+
+    /// Nothing follows.
+    fn finish(self) -> io::Result<()>;
+}
+
+/// What many records share.
+#[derive(Clone, Copy)]
+pub(super) enum Shared {
+    Frame(FrameId),
+    Stack(StackId),
+    Lines(LinesId),
+}
