@@ -12,13 +12,10 @@ use crate::progress;
 /// [`Failure::ClosedPipe`] when nobody reads any more, else what went wrong.
 pub(crate) fn print(text: &str) -> Result<(), Failure> {
     let mut stdout = anstream::AutoStream::auto(io::stdout().lock());
-    match stdout
+    stdout
         .write_all(text.as_bytes())
         .and_then(|()| stdout.flush())
-    {
-        Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Err(Failure::ClosedPipe),
-        result => result.map_err(Failure::io("cannot write to standard output")),
-    }
+        .map_err(unwritten)
 }
 
 /// Writes bytes as they are to standard output.
@@ -26,7 +23,7 @@ pub(crate) fn print(text: &str) -> Result<(), Failure> {
 /// # Errors
 /// As [`print`].
 pub(crate) fn print_bytes(bytes: &[u8]) -> Result<(), Failure> {
-    stream(true, |out| out.write_all(bytes))
+    stream(true, |out| out.write_all(bytes).map_err(unwritten))
 }
 
 /// Writes to standard output what is not for people's eyes as it is made, however much that is.
@@ -36,7 +33,7 @@ pub(crate) fn print_bytes(bytes: &[u8]) -> Result<(), Failure> {
 /// what went wrong.
 pub(crate) fn stream(
     is_text: bool,
-    write: impl FnOnce(&mut dyn Write) -> io::Result<()>,
+    write: impl FnOnce(&mut dyn Write) -> Result<(), Failure>,
 ) -> Result<(), Failure> {
     let stdout = io::stdout().lock();
     if !is_text && stdout.is_terminal() {
@@ -45,10 +42,16 @@ pub(crate) fn stream(
         return Err(Failure::Usage(text.to_owned()));
     }
     let mut out = io::BufWriter::new(stdout);
-    match write(&mut out).and_then(|()| out.flush()) {
-        Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Err(Failure::ClosedPipe),
-        result => result.map_err(Failure::io("cannot write to standard output")),
+    write(&mut out)?;
+    out.flush().map_err(unwritten)
+}
+
+/// For [`Result::map_err`] on what is written.
+pub(crate) fn unwritten(error: io::Error) -> Failure {
+    if error.kind() == io::ErrorKind::BrokenPipe {
+        return Failure::ClosedPipe;
     }
+    Failure::io("cannot write to standard output")(error)
 }
 
 /// Lets `write` write to standard output bit by bit, for what may be too long to be held as one text.

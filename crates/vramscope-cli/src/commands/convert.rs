@@ -9,7 +9,7 @@ use vramscope_core::cut::{Piece, cut};
 use vramscope_core::model::DeviceIndex;
 
 use crate::export::destination::Destination;
-use crate::export::format::{self, Choice, Content, FORMATS};
+use crate::export::format::{Choice, ChoiceParser, Content, FORMATS};
 use crate::failure::Failure;
 use crate::input::{self, display_name, is_stdin};
 use crate::inputs;
@@ -21,8 +21,7 @@ use crate::subject::Subject;
 pub(crate) struct Options {
     #[command(flatten)]
     files: Files,
-    /// Only what happened between two moments, and what was live at the second one: EVENT..EVENT, TIME..TIME,
-    /// or the name of an annotated range
+    /// Only this range: A..B, or an annotation's name; A and B are events (1000), times (2.5s), peak, oom, annotations
     #[arg(long, value_name = "A..B")]
     range: Option<String>,
     /// Replace names by hashes, as `vramscope anonymise` does
@@ -52,7 +51,7 @@ pub(super) struct Files {
     #[arg(short, long, value_name = "OUT")]
     output: Option<PathBuf>,
     /// What to write, if the ending of OUT does not tell; .gz or .zst behind it compresses
-    #[arg(long, value_name = "FORMAT", value_parser = format::parser())]
+    #[arg(long, value_name = "FORMAT", value_parser = ChoiceParser)]
     to: Option<Choice>,
     /// Only this device
     #[arg(long, value_name = "N")]

@@ -15,7 +15,7 @@ use crate::failure::Failure;
 pub(crate) struct Options {
     #[command(flatten)]
     files: Files,
-    /// From where to where: EVENT..EVENT, TIME..TIME, or the name of an annotated range
+    /// The range: A..B, or an annotation's name; A and B are events (1000), times (2.5s), peak, oom, annotations
     #[arg(long, value_name = "A..B")]
     range: String,
 }

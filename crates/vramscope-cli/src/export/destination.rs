@@ -7,6 +7,7 @@ use std::fs::{self, File};
 use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 
+use super::failed;
 use super::format::Choice;
 use crate::failure::Failure;
 use crate::input::is_stdin;
@@ -56,7 +57,7 @@ impl Destination {
     pub(crate) fn file(
         &self,
         choice: Choice,
-        write: impl FnOnce(&mut dyn Write) -> io::Result<()>,
+        write: impl FnOnce(&mut dyn Write) -> Result<(), Failure>,
     ) -> Result<(), Failure> {
         let write = |out: &mut dyn Write| choice.pack(out, write);
         match self {
@@ -64,9 +65,18 @@ impl Destination {
                 let is_text = choice.format.is_text && choice.packing.is_none();
                 output::stream(is_text, write)
             }
-            Self::Path(path) => {
-                replace(path, write).map_err(Failure::io(format!("cannot write {}", self.name())))
+            Self::Path(path) => replace(path, write),
+        }
+        .map_err(|failure| self.named(failure))
+    }
+
+    /// Says which file could not be written.
+    fn named(&self, failure: Failure) -> Failure {
+        match failure {
+            Failure::Io { error, .. } => {
+                Failure::io(format!("cannot write {}", self.name()))(error)
             }
+            other => other,
         }
     }
 
@@ -76,54 +86,71 @@ impl Destination {
     /// When that is not possible.
     pub(crate) fn folder(
         &self,
-        write: impl FnOnce(&Path) -> io::Result<()>,
+        write: impl FnOnce(&Path) -> Result<(), Failure>,
     ) -> Result<(), Failure> {
         let Self::Path(path) = self else {
             let text = "this format is a folder of files; name it with -o FOLDER";
             return Err(Failure::Usage(text.to_owned()));
         };
-        fill(path, write).map_err(Failure::io(format!("cannot write {}", self.name())))
+        fill(path, write).map_err(|failure| self.named(failure))
     }
 }
 
 /// Puts a new file in the place of `path`. What is no regular file (a pipe, `/dev/null`) is written to as it is.
-fn replace(path: &Path, write: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> io::Result<()> {
+fn replace(
+    path: &Path,
+    write: impl FnOnce(&mut dyn Write) -> Result<(), Failure>,
+) -> Result<(), Failure> {
     // Through a link, not in its place.
     let path = &fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
     if fs::metadata(path).is_ok_and(|metadata| !metadata.is_file()) {
-        return into(File::create(path)?, write).map(drop);
+        return into(File::create(path).map_err(failed)?, write);
     }
-    let beside = beside(path).tempfile_in(folder_of(path))?;
+    // Else it is the temporary file that could not be made.
+    fs::metadata(folder_of(path)).map_err(failed)?;
+    let beside = temporary(path)
+        .tempfile_in(folder_of(path))
+        .map_err(failed)?;
     into(beside.as_file(), write)?;
-    beside.persist(path)?;
+    beside.persist(path).map_err(|error| failed(error.error))?;
     Ok(())
 }
 
-fn into<W: Write>(file: W, write: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> io::Result<()> {
+fn into(
+    file: impl Write,
+    write: impl FnOnce(&mut dyn Write) -> Result<(), Failure>,
+) -> Result<(), Failure> {
     let mut out = BufWriter::new(file);
     write(&mut out)?;
-    out.flush()
+    out.flush().map_err(failed)
 }
 
 /// Fills a folder beside `path`, then moves what is in it to `path`.
-fn fill(path: &Path, write: impl FnOnce(&Path) -> io::Result<()>) -> io::Result<()> {
-    fs::create_dir_all(folder_of(path))?;
-    let beside = tempfile::Builder::new()
-        .prefix(".vramscope")
-        .tempdir_in(folder_of(path))?;
+fn fill(path: &Path, write: impl FnOnce(&Path) -> Result<(), Failure>) -> Result<(), Failure> {
+    let folder = folder_of(path);
+    fs::create_dir_all(folder).map_err(failed)?;
+    let beside = tempfile::Builder::new().prefix(PREFIX).tempdir_in(folder);
+    let beside = beside.map_err(failed)?;
     write(beside.path())?;
-    fs::create_dir_all(path)?;
-    for entry in fs::read_dir(beside.path())? {
+    move_all(beside.path(), path).map_err(failed)
+}
+
+fn move_all(from: &Path, to: &Path) -> io::Result<()> {
+    fs::create_dir_all(to)?;
+    for entry in fs::read_dir(from)? {
         let entry = entry?;
-        fs::rename(entry.path(), path.join(entry.file_name()))?;
+        fs::rename(entry.path(), to.join(entry.file_name()))?;
     }
     Ok(())
 }
 
-/// How a file is named while it is written; it may be read by whoever may read other new files.
-fn beside(path: &Path) -> tempfile::Builder<'_, 'static> {
+/// How what is being written is called, hidden from `*`.
+const PREFIX: &str = ".vramscope-";
+
+/// A file that will be `path`; whoever may read that (or other new files) may read it.
+fn temporary(path: &Path) -> tempfile::Builder<'static, 'static> {
     let mut builder = tempfile::Builder::new();
-    builder.prefix(".vramscope");
+    builder.prefix(PREFIX);
     #[cfg(unix)]
     {
         use std::os::unix::fs::PermissionsExt;

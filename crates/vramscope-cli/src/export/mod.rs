@@ -5,3 +5,6 @@
 
 pub(crate) mod destination;
 pub(crate) mod format;
+
+/// For what goes wrong while writing; the destination adds its name.
+use crate::output::unwritten as failed;
