@@ -1,13 +1,14 @@
 //! `vramscope convert`: a snapshot in another format. `cut` and `anonymise` share how they write with it.
 
+use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 
 use clap::Args;
 use vramscope_core::Snapshot;
 use vramscope_core::anonymise::{Anonymiser, anonymise};
 use vramscope_core::cut::{Piece, cut};
-use vramscope_core::model::DeviceIndex;
 
+use crate::arguments::Inputs;
 use crate::export::destination::Destination;
 use crate::export::format::{Choice, ChoiceParser, Content, FORMATS};
 use crate::failure::Failure;
@@ -44,18 +45,14 @@ The file to write is complete or not there at all; an earlier one of its name is
 /// What is read and where it goes.
 #[derive(Args)]
 pub(super) struct Files {
-    /// Snapshots, or folders of them (one per rank); `-` reads standard input
-    #[arg(required = true, value_name = "FILE")]
-    files: Vec<PathBuf>,
+    #[command(flatten)]
+    inputs: Inputs,
     /// The file to write; for many files a folder; `-` (or none) is standard output
     #[arg(short, long, value_name = "OUT")]
     output: Option<PathBuf>,
     /// What to write, if the ending of OUT does not tell; .gz or .zst behind it compresses
     #[arg(long, value_name = "FORMAT", value_parser = ChoiceParser)]
     to: Option<Choice>,
-    /// Only this device
-    #[arg(long, value_name = "N")]
-    device: Option<DeviceIndex>,
 }
 
 /// Runs the command.
@@ -119,8 +116,7 @@ impl<'a> Change<'a> {
 }
 
 impl Files {
-    /// Writes every file. One that fails is reported, and the others are written; the first failure is also
-    /// the result.
+    /// Writes every file. One that fails is reported, and the others are written.
     ///
     /// # Errors
     /// When no format or no place is said, or a file fails.
@@ -129,16 +125,22 @@ impl Files {
         default: Option<Choice>,
         change: &Change<'_>,
     ) -> Result<(), Failure> {
-        let files = inputs::files(&self.files)?;
+        let files = inputs::files(&self.inputs.files)?;
         let choice = self.choice(default)?;
         let destinations = self.destinations(&files, choice)?;
         for (file, destination) in files.iter().zip(&destinations) {
             destination.check(file)?;
         }
-        let results = files.iter().zip(&destinations);
-        let failures = results
-            .filter_map(|(file, destination)| self.one(file, destination, choice, change).err());
-        inputs::first_of(failures.collect())
+        let places: HashMap<&Path, &Destination> = files
+            .iter()
+            .map(PathBuf::as_path)
+            .zip(&destinations)
+            .collect();
+        let results = inputs::each(&files, self.inputs.memory, |file| {
+            self.one(file, places[file], choice, change)
+        });
+        let failures = results.into_iter().filter_map(Result::err);
+        inputs::report_all(failures.collect())
     }
 
     fn choice(&self, default: Option<Choice>) -> Result<Choice, Failure> {
@@ -204,9 +206,12 @@ impl Files {
         let mut snapshot = input::read(file)?;
         // What is made from devices asks for the right ones; a snapshot is of all that are in it.
         let is_whole =
-            self.device.is_none() || !matches!(choice.format.content, Content::Snapshot(_));
+            self.inputs.device.is_none() || !matches!(choice.format.content, Content::Snapshot(_));
         if change.range.is_some() || !is_whole {
-            let subject = Subject::of(input::replay(display_name(file), snapshot), self.device)?;
+            let subject = Subject::of(
+                input::replay(display_name(file), snapshot),
+                self.inputs.device,
+            )?;
             snapshot = cut_out(&subject, change.range)?;
         }
         if let Some(anonymiser) = &change.anonymiser {
@@ -216,11 +221,11 @@ impl Files {
         match choice.format.content {
             Content::Snapshot(write) => destination.file(choice, |out| write(&snapshot, out)),
             Content::Analysed(write) => {
-                let subject = Subject::of(input::replay(name, snapshot), self.device)?;
+                let subject = Subject::of(input::replay(name, snapshot), self.inputs.device)?;
                 destination.file(choice, |out| write(&subject, out))
             }
             Content::Tables(write) => {
-                let subject = Subject::of(input::replay(name, snapshot), self.device)?;
+                let subject = Subject::of(input::replay(name, snapshot), self.inputs.device)?;
                 destination.folder(|folder| write(&subject, folder))
             }
         }

@@ -168,7 +168,9 @@ impl Choice {
 
 /// A file's name without what says that it is a snapshot and how it is packed.
 fn stem(name: &str) -> &str {
-    const SNAPSHOTS: [&str; 7] = [".zip", ".pickle", ".pkl", ".json", ".html", ".gz", ".zst"];
+    const SNAPSHOTS: [&str; 8] = [
+        ".zip", ".pickle", ".pkl", ".json", ".html", ".gz", ".zst", ".zstd",
+    ];
     let mut stem = name;
     // `x.pickle.gz`, and no more: what else a name has dots for is the user's.
     for _ in 0..2 {
