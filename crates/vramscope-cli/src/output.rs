@@ -23,7 +23,7 @@ pub(crate) fn print(text: &str) -> Result<(), Failure> {
 /// # Errors
 /// As [`print`].
 pub(crate) fn print_bytes(bytes: &[u8]) -> Result<(), Failure> {
-    stream(true, |out| out.write_all(bytes).map_err(unwritten))
+    pipe(true, |out| out.write_all(bytes).map_err(unwritten))
 }
 
 /// Writes to standard output what is not for people's eyes as it is made, however much that is.
@@ -31,7 +31,7 @@ pub(crate) fn print_bytes(bytes: &[u8]) -> Result<(), Failure> {
 /// # Errors
 /// [`Failure::ClosedPipe`] when nobody reads any more, [`Failure::Usage`] for what is no text on a terminal, else
 /// what went wrong.
-pub(crate) fn stream(
+pub(crate) fn pipe(
     is_text: bool,
     write: impl FnOnce(&mut dyn Write) -> Result<(), Failure>,
 ) -> Result<(), Failure> {
@@ -59,15 +59,7 @@ pub(crate) fn unwritten(error: io::Error) -> Failure {
 /// # Errors
 /// As [`print`].
 pub(crate) fn stream(write: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> Result<(), Failure> {
-    let mut stdout = io::BufWriter::new(io::stdout().lock());
-    match write(&mut stdout).and_then(|()| stdout.flush()) {
-        Err(error) if error.kind() == io::ErrorKind::BrokenPipe => {
-            // What is still held has no reader either.
-            drop(stdout.into_parts());
-            Err(Failure::ClosedPipe)
-        }
-        result => result.map_err(Failure::io("cannot write to standard output")),
-    }
+    pipe(true, |out| write(out).map_err(unwritten))
 }
 
 /// Tells why a command failed.

@@ -63,7 +63,7 @@ impl Destination {
         match self {
             Self::Stdout => {
                 let is_text = choice.format.is_text && choice.packing.is_none();
-                output::stream(is_text, write)
+                output::pipe(is_text, write)
             }
             Self::Path(path) => replace(path, write),
         }

@@ -104,21 +104,20 @@ fn public_from(names: &[&str]) -> Option<usize> {
     }
     let at = |place: usize| names.get(place).copied().unwrap_or_default();
     // The last, as an environment may lie in another's folder.
-    (0..names.len() - 1).rev().find_map(|place| {
+    (0..names.len() - 1).rev().find(|&place| {
         let (name, next) = (at(place), at(place + 1));
         let before = place.checked_sub(1).map_or("", at);
         let is_library = matches!(before, "lib" | "lib64" | "Lib") && public::is_python(name)
             || matches!(name, "lib" | "Lib")
                 && public::is_python(before)
                 && !public::is_python(next);
-        let is_public = match name {
+        match name {
             _ if public::is_site(name) => public::is_package(next),
             "pytorch" => public::is_torch_source(next),
             "libstdc++-v3" => true,
             // Installed packages lie below the standard library, but are not of it.
             _ if is_library => !names[place..].iter().any(|name| public::is_site(name)),
             _ => public::is_python_source(name),
-        };
-        is_public.then_some(place)
+        }
     })
 }

@@ -1,162 +1,42 @@
 //! What tells nothing about anybody: the names of public packages, of Python and of PyTorch.
 
+/// Whether a list, its words separated by spaces, has a word.
+fn is_in(list: &str, word: &str) -> bool {
+    list.split(' ').any(|listed| listed == word)
+}
+
 /// Packages on PyPI and conda-forge that training code is made of, as their folders (or single files) are called.
-const PACKAGES: [&str; 111] = [
-    "IPython",
-    "PIL",
-    "_pytest",
-    "absl",
-    "accelerate",
-    "aiohttp",
-    "anyio",
-    "apex",
-    "asgiref",
-    "bitsandbytes",
-    "click",
-    "colossalai",
-    "composer",
-    "cuda",
-    "cudf",
-    "cuml",
-    "cupy",
-    "cv2",
-    "dask",
-    "datasets",
-    "debugpy",
-    "decorator",
-    "deepspeed",
-    "dgl",
-    "diffusers",
-    "einops",
-    "einx",
-    "evaluate",
-    "fairscale",
-    "fastai",
-    "fastapi",
-    "filelock",
-    "fire",
-    "flash_attn",
-    "flax",
-    "fsspec",
-    "functorch",
-    "gradio",
-    "huggingface_hub",
-    "hydra",
-    "ignite",
-    "ipykernel",
-    "jax",
-    "jaxlib",
-    "jaxtyping",
-    "joblib",
-    "jupyter_client",
-    "keras",
-    "kornia",
-    "lightning",
-    "lightning_fabric",
-    "litgpt",
-    "lm_eval",
-    "matplotlib",
-    "mmcv",
-    "mmengine",
-    "monai",
-    "multiprocess",
-    "nbclient",
-    "networkx",
-    "numba",
-    "numpy",
-    "nvidia",
-    "omegaconf",
-    "onnx",
-    "onnxruntime",
-    "open_clip",
-    "optimum",
-    "packaging",
-    "pandas",
-    "peft",
-    "pluggy",
-    "pyarrow",
-    "pydantic",
-    "pytest",
-    "pytorch_lightning",
-    "ray",
-    "safetensors",
-    "scipy",
-    "sentence_transformers",
-    "sglang",
-    "sklearn",
-    "starlette",
-    "streamlit",
-    "sympy",
-    "tensorboard",
-    "tensordict",
-    "timm",
-    "tokenizers",
-    "torch",
-    "torch_geometric",
-    "torchao",
-    "torchaudio",
-    "torchdata",
-    "torchgen",
-    "torchmetrics",
-    "torchrec",
-    "torchrl",
-    "torchtext",
-    "torchtitan",
-    "torchtune",
-    "torchvision",
-    "tornado",
-    "tqdm",
-    "traitlets",
-    "transformer_engine",
-    "transformers",
-    "triton",
-    "trl",
-    "uvicorn",
-    "xformers",
-];
+const PACKAGES: &str = "\
+    IPython PIL _pytest absl accelerate aiohttp anyio apex asgiref bitsandbytes click colossalai \
+    composer cuda cudf cuml cupy cv2 dask datasets debugpy decorator deepspeed dgl diffusers einops einx \
+    evaluate fairscale fastai fastapi filelock fire flash_attn flax fsspec functorch gradio \
+    huggingface_hub hydra ignite ipykernel jax jaxlib jaxtyping joblib jupyter_client keras kornia \
+    lightning lightning_fabric litgpt lm_eval matplotlib mmcv mmengine monai multiprocess nbclient \
+    networkx numba numpy nvidia omegaconf onnx onnxruntime open_clip optimum packaging pandas peft \
+    pluggy pyarrow pydantic pytest pytorch_lightning ray safetensors scipy sentence_transformers sglang \
+    sklearn starlette streamlit sympy tensorboard tensordict timm tokenizers torch torch_geometric \
+    torchao torchaudio torchdata torchgen torchmetrics torchrec torchrl torchtext torchtitan torchtune \
+    torchvision tornado tqdm traitlets transformer_engine transformers triton trl uvicorn xformers";
 
 /// Whether a folder or file in `site-packages` belongs to a public package.
 pub(super) fn is_package(component: &str) -> bool {
     let name = component.strip_suffix(".py").unwrap_or(component);
-    PACKAGES.contains(&name)
+    is_in(PACKAGES, name)
 }
 
 /// Folders that every machine has.
-const FOLDERS: [&str; 28] = [
-    "",
-    ".",
-    "..",
-    ".conda",
-    ".local",
-    ".pyenv",
-    ".venv",
-    "Users",
-    "anaconda3",
-    "bin",
-    "build",
-    "conda",
-    "data",
-    "envs",
-    "home",
-    "lib",
-    "lib64",
-    "Lib",
-    "local",
-    "miniconda3",
-    "mnt",
-    "opt",
-    "root",
-    "src",
-    "tmp",
-    "usr",
-    "venv",
-    "workspace",
-];
+const FOLDERS: &str = "\
+    . .. .conda .local .pyenv .venv Users anaconda3 bin build conda data envs home lib lib64 Lib local \
+    miniconda3 mnt opt root src tmp usr venv workspace";
 
 /// Whether a folder tells nothing wherever it is.
 pub(super) fn is_folder(component: &str) -> bool {
     let is_drive = matches!(component.as_bytes(), [letter, b':'] if letter.is_ascii_alphabetic());
-    is_drive || is_site(component) || is_python(component) || FOLDERS.contains(&component)
+    is_drive
+        || is_site(component)
+        || is_python(component)
+        || component.is_empty()
+        || is_in(FOLDERS, component)
 }
 
 /// Whether installed packages are in it.
@@ -205,84 +85,28 @@ pub(super) fn is_libc_source(component: &str) -> bool {
 
 /// Modules of the standard library that come without a folder, from the profiler or frozen.
 pub(super) fn is_standard_module(name: &str) -> bool {
-    const MODULES: [&str; 15] = [
-        "_collections_abc",
-        "abc",
-        "codecs",
-        "contextlib",
-        "functools",
-        "importlib._bootstrap",
-        "importlib._bootstrap_external",
-        "os",
-        "queue",
-        "runpy",
-        "selectors",
-        "site",
-        "socketserver",
-        "threading",
-        "zipimport",
-    ];
-    MODULES.contains(&name)
+    const MODULES: &str = "\
+        _collections_abc abc codecs contextlib functools importlib._bootstrap importlib._bootstrap_external \
+        os queue runpy selectors site socketserver threading zipimport";
+    is_in(MODULES, name)
 }
 
 /// Endings of source files.
 pub(super) fn is_ending(ending: &str) -> bool {
-    const ENDINGS: [&str; 19] = [
-        "a", "c", "cc", "cpp", "cu", "cuh", "cxx", "dll", "h", "hh", "hpp", "ipynb", "pxd", "py",
-        "pyc", "pyd", "pyw", "pyx", "so",
-    ];
-    ENDINGS.contains(&ending)
+    const ENDINGS: &str = "\
+        a c cc cpp cu cuh cxx dll h hh hpp ipynb pxd py pyc pyd pyw pyx so";
+    is_in(ENDINGS, ending)
 }
 
 /// Functions that have their name from PyTorch or from the language, whoever wrote them.
 pub(super) fn is_function(name: &str) -> bool {
-    const FUNCTIONS: [&str; 44] = [
-        "??",
-        "<dictcomp>",
-        "<genexpr>",
-        "<lambda>",
-        "<listcomp>",
-        "<locals>",
-        "<module>",
-        "<setcomp>",
-        "<unwind unsupported>",
-        "__call__",
-        "__create_fn__",
-        "__del__",
-        "__enter__",
-        "__eq__",
-        "__exit__",
-        "__ge__",
-        "__getattr__",
-        "__getitem__",
-        "__gt__",
-        "__hash__",
-        "__init__",
-        "__init_subclass__",
-        "__iter__",
-        "__le__",
-        "__len__",
-        "__lt__",
-        "__new__",
-        "__next__",
-        "__post_init__",
-        "__repr__",
-        "__setattr__",
-        "__setitem__",
-        "__str__",
-        "__torch_dispatch__",
-        "__torch_function__",
-        "_call_impl",
-        "_wrapped_call_impl",
-        "backward",
-        "clone",
-        "clone3",
-        "forward",
-        "main",
-        "start_thread",
-        "step",
-    ];
-    FUNCTIONS.contains(&name)
+    const FUNCTIONS: &str = "\
+        ?? <dictcomp> <genexpr> <lambda> <listcomp> <locals> <module> <setcomp> __call__ __create_fn__ \
+        __del__ __enter__ __eq__ __exit__ __ge__ __getattr__ __getitem__ __gt__ __hash__ __init__ \
+        __init_subclass__ __iter__ __le__ __len__ __lt__ __new__ __next__ __post_init__ __repr__ __setattr__ \
+        __setitem__ __str__ __torch_dispatch__ __torch_function__ _call_impl _wrapped_call_impl backward \
+        clone clone3 forward main start_thread step";
+    name == "<unwind unsupported>" || is_in(FUNCTIONS, name)
 }
 
 /// How functions of CPython and the C library are called.
@@ -318,81 +142,21 @@ pub(super) fn is_runtime(name: &str) -> bool {
 
 /// Namespaces of PyTorch, the libraries it is made of, and C++.
 pub(super) fn is_namespace(name: &str) -> bool {
-    const NAMESPACES: [&str; 19] = [
-        "at",
-        "c10",
-        "c10d",
-        "caffe2",
-        "cub",
-        "cuda",
-        "cutlass",
-        "fmt",
-        "gloo",
-        "nccl",
-        "pybind11",
-        "ska",
-        "std",
-        "thrust",
-        "torch",
-        "tensorpipe",
-        "__gnu_cxx",
-        "__cxxabiv1",
-        "__detail",
-    ];
-    NAMESPACES.contains(&name)
+    const NAMESPACES: &str = "\
+        at c10 c10d caffe2 cub cuda cutlass fmt gloo nccl pybind11 ska std thrust torch tensorpipe __gnu_cxx \
+        __cxxabiv1 __detail";
+    is_in(NAMESPACES, name)
 }
 
 /// Words of C++ and of its compilers, and C names of the libraries PyTorch is made of.
 pub(super) fn is_native_word(word: &str) -> bool {
-    const WORDS: [&str; 45] = [
-        "_object",
-        "anonymous",
-        "auto",
-        "bool",
-        "char",
-        "class",
-        "clone",
-        "cold",
-        "const",
-        "constprop",
-        "decltype",
-        "delete",
-        "double",
-        "enum",
-        "false",
-        "float",
-        "half",
-        "int",
-        "int16_t",
-        "int32_t",
-        "int64_t",
-        "int8_t",
-        "isra",
-        "lambda",
-        "long",
-        "namespace",
-        "new",
-        "nullptr",
-        "operator",
-        "part",
-        "restrict",
-        "short",
-        "signed",
-        "size_t",
-        "static",
-        "struct",
-        "true",
-        "typename",
-        "uint16_t",
-        "uint32_t",
-        "uint64_t",
-        "uint8_t",
-        "unsigned",
-        "void",
-        "volatile",
-    ];
+    const WORDS: &str = "\
+        _object anonymous auto bool char class clone cold const constprop decltype delete double enum false \
+        float half int int16_t int32_t int64_t int8_t isra lambda long namespace new nullptr operator part \
+        restrict short signed size_t static struct true typename uint16_t uint32_t uint64_t uint8_t unsigned \
+        void volatile";
     const BEGINNINGS: [&str; 3] = ["THP", "cublas", "cudnn"];
-    WORDS.contains(&word)
+    is_in(WORDS, word)
         || is_runtime(word)
         || BEGINNINGS
             .iter()
@@ -401,107 +165,14 @@ pub(super) fn is_native_word(word: &str) -> bool {
 
 /// Words in labels by which steps are told or that torch, its profiler and its compiler use.
 pub(super) fn is_label_word(word: &str) -> bool {
-    const WORDS: [&str; 95] = [
-        // Steps and phases.
-        "step",
-        "steps",
-        "iteration",
-        "iter",
-        "it",
-        "minibatch",
-        "batch",
-        "epochs",
-        "epoch",
-        "train",
-        "training",
-        "eval",
-        "evaluation",
-        "validation",
-        "val",
-        "test",
-        "forward",
-        "backward",
-        "phase",
-        "loss",
-        "zero",
-        "grad",
-        "optimizer",
-        "Optimizer",
-        "ProfilerStep",
-        "DataLoader",
-        "enumerate",
-        "init",
-        "warmup",
-        // torch.optim.
-        "SGD",
-        "Adam",
-        "AdamW",
-        "Adagrad",
-        "Adadelta",
-        "Adamax",
-        "RMSprop",
-        "Rprop",
-        "NAdam",
-        "RAdam",
-        "LBFGS",
-        "ASGD",
-        "SparseAdam",
-        "Adafactor",
-        "Muon",
-        // The compiler and the collectives.
-        "Torch",
-        "Compiled",
-        "Region",
-        "TorchDynamo",
-        "AOTDispatcher",
-        "Pregraph",
-        "bytecode",
-        "Call",
-        "CompiledFxGraph",
-        "CompiledFunction",
-        "CompiledFunctionBackward",
-        "CachingAutotuner",
-        "inductor",
-        "dynamo",
-        "timed",
-        "record",
-        "param",
-        "comms",
-        "nccl",
-        "gloo",
-        "d",
-        "c",
-        "aten",
-        "autograd",
-        "engine",
-        "all",
-        "reduce",
-        "gather",
-        "scatter",
-        "broadcast",
-        "barrier",
-        "mallocWithAddress",
-        "N",
-        "A",
-        // Categories.
-        "parameter",
-        "gradient",
-        "state",
-        "input",
-        "activation",
-        "temporary",
-        "detail",
-        "unknown",
-        // torch.fx.
-        "call",
-        "function",
-        "method",
-        "module",
-        "get",
-        "attr",
-        "placeholder",
-        "output",
-        "root",
-    ];
-    WORDS.contains(&word)
+    const WORDS: &str = "\
+        step steps iteration iter it minibatch batch epochs epoch train training eval evaluation validation \
+        val test forward backward phase loss zero grad optimizer Optimizer ProfilerStep DataLoader enumerate \
+        init warmup SGD Adam AdamW Adagrad Adadelta Adamax RMSprop Rprop NAdam RAdam LBFGS ASGD SparseAdam \
+        Adafactor Muon Torch Compiled Region TorchDynamo AOTDispatcher Pregraph bytecode Call \
+        CompiledFxGraph CompiledFunction CompiledFunctionBackward CachingAutotuner inductor dynamo timed \
+        record param comms nccl gloo d c aten autograd engine all reduce gather scatter broadcast barrier \
+        mallocWithAddress N A parameter gradient state input activation temporary detail unknown call \
+        function method module get attr placeholder output root";
+    is_in(WORDS, word)
 }
