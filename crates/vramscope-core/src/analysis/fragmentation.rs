@@ -6,7 +6,7 @@
 //! A private pool gives nothing back while its graph or `MemPool` lives: what is returnable there may still
 //! have to wait.
 //!
-//! [`places`] answers for one moment, [`over_time`] for all of them in one sweep, and [`pinned`] tells
+//! [`places`] answers for one moment, [`over_time()`] for all of them in one sweep, and [`pinned()`] tells
 //! whose allocations keep segments that are mostly free.
 
 mod over_time;
