@@ -13,7 +13,7 @@ use vramscope_core::analysis::live_at::live_at;
 use vramscope_view::bitset::BitSet;
 use vramscope_view::colour::{ColourColumn, ColourMode, site_colour};
 use vramscope_view::groups::{GroupTotal, Groups};
-use vramscope_view::plot::{LegendLine, Plot, PlotStyle};
+use vramscope_view::plot::{Legend, LegendLine, OverTime, Plot, PlotStyle, Stack};
 use vramscope_view::raster::{Bands, TimelineIndex};
 use vramscope_view::theme::Theme;
 
@@ -71,21 +71,31 @@ fn draw(
         .map(|site| LegendLine {
             rgb: site_colour(theme, Some(hash(site))),
             label: format!("models/transformer.py:{site} forward"),
-            bytes: (site << 22) + site,
+            bytes: Some((site << 22) + site),
         })
         .collect();
     let peak = vramscope_view::display::bytes(index.peak_bytes());
     let subtitle = format!("device 0 · every allocation · peak {peak}");
-    let plot = Plot {
+    let content = OverTime {
+        stack: Stack::Bands(&index),
         bands: &bands,
-        index: &index,
         colours: &colours,
         matches: filtered.then_some(&matches),
         x: part.x,
         y_bytes: part.y_bytes,
+        around: None,
+        capacity_bytes: None,
+    };
+    let legend = Legend {
+        title: "",
+        lines: &legend,
+    };
+    let plot = Plot {
         title: name,
         subtitle: &subtitle,
-        legend: &legend,
+        note: "",
+        legend,
+        content,
     };
     let style = PlotStyle {
         width_px: 1400,
@@ -124,19 +134,30 @@ fn draw_snapshot(folder: &Path, number: usize, file: &Path) -> Outcome {
         let line = |total: &GroupTotal| LegendLine {
             rgb: groups.rgb[total.group as usize],
             label: groups.labels[total.group as usize].clone(),
-            bytes: total.bytes,
+            bytes: Some(total.bytes),
         };
         let peak = vramscope_view::display::bytes_exact(index.peak_bytes());
-        let plot = Plot {
+        let content = OverTime {
+            stack: Stack::Bands(&index),
             bands: &bands,
-            index: &index,
             colours: &groups.colours,
             matches: None,
             x: None,
             y_bytes: None,
+            around: None,
+            capacity_bytes: None,
+        };
+        let lines: Vec<LegendLine> = totals.iter().map(line).collect();
+        let legend = Legend {
+            title: "live at the peak",
+            lines: &lines,
+        };
+        let plot = Plot {
             title: "A snapshot, by call site",
             subtitle: &format!("device {} · peak {peak}", history.device),
-            legend: &totals.iter().take(8).map(line).collect::<Vec<_>>(),
+            note: "",
+            legend,
+            content,
         };
         let style = PlotStyle {
             width_px: 1400,

@@ -71,13 +71,8 @@ impl DrawingBackend for Bitmap<'_> {
         pos: BackendCoord,
     ) -> Result<(), DrawingErrorKind<BitmapError>> {
         let bold = matches!(style.style(), FontStyle::Bold);
-        let file = if bold {
-            dejavu::sans::bold()
-        } else {
-            dejavu::sans::regular()
-        };
-        let font = FontRef::try_from_slice(file)
-            .map_err(|error| DrawingErrorKind::DrawingError(BitmapError::from(error)))?;
+        let font =
+            font(bold).map_err(|error| DrawingErrorKind::DrawingError(BitmapError::from(error)))?;
         let BackendColor {
             alpha,
             rgb: (r, g, b),
@@ -115,6 +110,23 @@ impl DrawingBackend for Bitmap<'_> {
     }
 }
 
+/// The font: as narrow as those that screens have, so that what fits there fits here.
+fn font(bold: bool) -> Result<FontRef<'static>, ab_glyph::InvalidFont> {
+    FontRef::try_from_slice(if bold {
+        dejavu::sans_condensed::bold()
+    } else {
+        dejavu::sans_condensed::regular()
+    })
+}
+
+/// How wide a text of `em_px` is, px. Other fonts that an SVG may be shown with are about as wide.
+pub(crate) fn text_width_px(text: &str, em_px: f64, bold: bool) -> f64 {
+    // The font is built in: that it can be read is tested.
+    font(bold).map_or(0.0, |font| {
+        f64::from(Line::new(&font, text, em_px as f32).width_px)
+    })
+}
+
 /// A line of text: where each glyph begins.
 struct Line {
     scale: PxScale,
@@ -142,5 +154,17 @@ impl Line {
             before = Some(id);
         }
         line
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn texts_have_a_width() {
+        let [regular, bold] = [false, true].map(|bold| text_width_px("reserved", 100.0, bold));
+        assert!((300.0..500.0).contains(&regular) && bold > regular);
+        assert_eq!(text_width_px("", 100.0, false), 0.0);
     }
 }

@@ -6,6 +6,8 @@
 //! wider than its caller; other widths show one side alone, or only what differs. Grey is what did not
 //! change; colour grows with the difference's share of the node, and is full where a side has nothing.
 
+mod scene;
+
 use serde::{Deserialize, Serialize};
 use vramscope_core::analysis::compare::{Change, ChangeTree};
 use vramscope_core::analysis::profile::Amount;
@@ -13,6 +15,7 @@ use vramscope_core::analysis::profile::Amount;
 use crate::colour::{Rgb, stable_hash};
 use crate::flame::NodeKey;
 use crate::theme::{Theme, contrast};
+pub use scene::scene;
 
 /// Least width of a rectangle, px. What is narrower shares one with its narrow neighbours, without what it
 /// calls.

@@ -36,11 +36,11 @@ pub struct Area {
 }
 
 impl Area {
-    fn right_px(&self) -> i32 {
+    pub(crate) fn right_px(&self) -> i32 {
         self.x_px.saturating_add_unsigned(self.width_px)
     }
 
-    fn bottom_px(&self) -> i32 {
+    pub(crate) fn bottom_px(&self) -> i32 {
         self.y_px.saturating_add_unsigned(self.height_px)
     }
 }
@@ -63,7 +63,7 @@ impl Style<'_> {
         (css * self.pixel_ratio).round() as i32
     }
 
-    fn stroke(&self, colour: Rgb, css: f64) -> ShapeStyle {
+    pub(crate) fn stroke(&self, colour: Rgb, css: f64) -> ShapeStyle {
         let stroke_width = self.px(css).max(1) as u32;
         ShapeStyle {
             color: rgb(colour).into(),

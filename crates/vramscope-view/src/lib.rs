@@ -9,11 +9,12 @@
 //! - [`colour`], [`theme`]: data colours and the colours of meanings;
 //! - [`axes`], [`minimap`]: ticks, and the curves of the overview;
 //! - [`chart`]: axes and curves, drawn with plotters on any backend;
-//! - `plot` (feature `plot`): a complete picture as PNG or SVG;
+//! - `plot` (feature `plot`): every view as a complete picture, PNG or SVG;
 //! - [`flame`]: call trees as flame graphs and as tables;
 //! - [`groups`]: what the colours mean, for a whole snapshot;
 //! - [`change_flame`], [`stacked_curves`]: two sides compared, by call path and over time;
-//! - [`header`], [`lanes`], [`marks`], [`reserved`], [`ruler`]: what lies above and over the timeline;
+//! - [`header`], [`lanes`], [`marks`], [`reserved`], [`ruler`], [`shown`]: what lies above and over the timeline;
+//! - [`segment_bands`]: the columns of the segment timeline;
 //! - [`display`]: numbers as text;
 //! - [`editor`]: where a frame's source opens.
 
@@ -40,6 +41,8 @@ pub mod raster;
 pub mod reserved;
 pub mod ruler;
 pub mod scroll;
+pub mod segment_bands;
+pub mod shown;
 pub mod stacked_curves;
 pub mod theme;
 pub mod viewport;

@@ -3,11 +3,15 @@
 use serde::{Deserialize, Serialize};
 use vramscope_core::analysis::markers::{MarkerKind, Markers};
 
+use crate::colour::Rgb;
 use crate::raster::Bands;
+use crate::theme::Theme;
 use crate::viewport::Viewport;
 
 /// Width of a mark, css px: marks of a kind that begin closer are one.
 pub const CELL_CSS: f64 = 9.0;
+/// Half the width of a mark's symbol, css px.
+pub const SYMBOL_CSS: f64 = 4.0;
 /// Height of a track, css px.
 pub const TRACK_CSS: f64 = 12.0;
 
@@ -70,6 +74,48 @@ pub fn track(kind: MarkerKind) -> usize {
         | MarkerKind::SegmentMap
         | MarkerKind::SegmentFree
         | MarkerKind::SegmentUnmap => 1,
+    }
+}
+
+/// The colour of a kind.
+#[must_use]
+pub fn colour(theme: &Theme, kind: MarkerKind) -> Rgb {
+    match kind {
+        MarkerKind::Oom => theme.growth,
+        MarkerKind::Annotate => theme.accent,
+        MarkerKind::Snapshot => theme.text,
+        MarkerKind::SegmentAlloc
+        | MarkerKind::SegmentMap
+        | MarkerKind::SegmentFree
+        | MarkerKind::SegmentUnmap => theme.reserved,
+    }
+}
+
+/// Whether a kind's symbol is an outline: what was given back.
+#[must_use]
+pub fn is_hollow(kind: MarkerKind) -> bool {
+    matches!(kind, MarkerKind::SegmentFree | MarkerKind::SegmentUnmap)
+}
+
+/// The corners of a kind's symbol around a place; it is `2 · half` wide.
+#[must_use]
+pub fn symbol(kind: MarkerKind, (x, y): (f64, f64), half: f64) -> Vec<(f64, f64)> {
+    let flat = half * 0.8;
+    match kind {
+        MarkerKind::Oom | MarkerKind::SegmentFree | MarkerKind::SegmentUnmap => {
+            vec![(x - half, y - flat), (x + half, y - flat), (x, y + flat)]
+        }
+        MarkerKind::SegmentAlloc | MarkerKind::SegmentMap => {
+            vec![(x - half, y + flat), (x + half, y + flat), (x, y - flat)]
+        }
+        MarkerKind::Snapshot => vec![(x - half, y), (x, y - half), (x + half, y), (x, y + half)],
+        // A dot: with so many corners it is round.
+        MarkerKind::Annotate => (0..16)
+            .map(|corner| {
+                let (sin, cos) = (f64::from(corner) * std::f64::consts::TAU / 16.0).sin_cos();
+                (x + cos * half * 0.7, y + sin * half * 0.7)
+            })
+            .collect(),
     }
 }
 

@@ -35,6 +35,32 @@ pub struct Envelope {
     pub high_bytes: Vec<u64>,
 }
 
+impl Envelope {
+    /// The middle (device px from the top) of a label of this width at the right end, if it is free of what
+    /// lies below and above as far as the label reaches, and in sight.
+    #[must_use]
+    pub fn label_y_px(&self, view: &Viewport, label_px: f64, least_px: f64) -> Option<f64> {
+        let columns = self.low_bytes.len();
+        let under = columns.saturating_sub(label_px as usize)..columns;
+        let low = self.low_bytes.get(under.clone())?.iter().max()?;
+        let high = self.high_bytes.get(under)?.iter().min()?;
+        let (top, bottom) = (view.y_px(*high as f64), view.y_px(*low as f64));
+        let middle = f64::midpoint(top, bottom);
+        let is_seen = (0.0..f64::from(view.height_px)).contains(&middle);
+        (bottom - top >= least_px && is_seen).then_some(middle)
+    }
+}
+
+/// Part of the height that a picture keeps at least when a line is drawn over it unasked.
+const LEAST_PICTURE: f64 = 0.6;
+
+/// Whether a line at `line_bytes` is drawn over a picture of this height unasked: as long as the picture
+/// stays a large part of the whole.
+#[must_use]
+pub fn leaves_room(line_bytes: u64, picture_bytes: u64) -> bool {
+    line_bytes as f64 * LEAST_PICTURE <= picture_bytes as f64
+}
+
 /// The value of `steps` at a moment; 0 before the first.
 #[must_use]
 pub fn at(steps: &Steps, moment: u32) -> u64 {

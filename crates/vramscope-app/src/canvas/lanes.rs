@@ -5,17 +5,13 @@ use web_sys::{CanvasRenderingContext2d, HtmlCanvasElement};
 use super::{PlotArea, context_2d, css_colour};
 use crate::protocol::ThemeName;
 use crate::protocol::views::lanes::{Shown, ShownItem};
-use vramscope_core::analysis::markers::MarkerKind;
-use vramscope_view::display;
 use vramscope_view::lanes::{LaneLayout, LayoutRow, Place, drawn_px, elided, lane_fill};
-use vramscope_view::marks::{Mark, TRACK_CSS, track};
+use vramscope_view::marks::{self, Mark, SYMBOL_CSS, TRACK_CSS, track};
 use vramscope_view::theme::Theme;
 use vramscope_view::viewport::Viewport;
 
 /// Height of a letter's line in a row, css px.
 const FONT_CSS: f64 = 11.0;
-/// Half the width of a mark's symbol, css px.
-const SYMBOL_CSS: f64 = 4.0;
 
 /// What is drawn, and how.
 pub(crate) struct LanesPicture<'a> {
@@ -134,17 +130,7 @@ impl LanesPicture<'_> {
         }
         // The label stays in sight while its range reaches out of the picture.
         let (start, end) = (from.max(0.0), to.min(f64::from(self.view.width_px)));
-        let several = format!(
-            "×{} {}",
-            display::count(u64::from(shown.item.count)),
-            shown.label
-        );
-        let label = if shown.item.count > 1 {
-            &several
-        } else {
-            &shown.label
-        };
-        if let Some(label) = elided(label.trim_end(), (end - start) / ratio) {
+        if let Some(label) = elided(&shown.text(), (end - start) / ratio) {
             context.set_fill_style_str(&css_colour(theme.text));
             let _ = context.fill_text(
                 &label,
@@ -170,59 +156,17 @@ fn draw_mark(
         0.85
     };
     let half = SYMBOL_CSS * ratio * grown;
-    let colour = match mark.kind {
-        MarkerKind::Oom => theme.growth,
-        MarkerKind::Annotate => theme.accent,
-        MarkerKind::Snapshot => theme.text,
-        _ => theme.reserved,
-    };
+    let colour = marks::colour(theme, mark.kind);
     let colour = css_colour(if is_hovered { theme.accent } else { colour });
     context.set_fill_style_str(&colour);
     context.set_stroke_style_str(&colour);
     context.set_line_width(ratio.max(1.0));
     context.begin_path();
-    trace_symbol(context, mark.kind, (x, middle), half);
-    // Given back: hollow.
-    if matches!(
-        mark.kind,
-        MarkerKind::SegmentFree | MarkerKind::SegmentUnmap
-    ) {
+    polygon(context, &marks::symbol(mark.kind, (x, middle), half));
+    if marks::is_hollow(mark.kind) {
         context.stroke();
     } else {
         context.fill();
-    }
-}
-
-/// Adds a kind's symbol to the path; it is `2 · half` wide.
-fn trace_symbol(
-    context: &CanvasRenderingContext2d,
-    kind: MarkerKind,
-    (x, y): (f64, f64),
-    half: f64,
-) {
-    let flat = half * 0.8;
-    match kind {
-        MarkerKind::Oom | MarkerKind::SegmentFree | MarkerKind::SegmentUnmap => {
-            polygon(
-                context,
-                &[(x - half, y - flat), (x + half, y - flat), (x, y + flat)],
-            );
-        }
-        MarkerKind::SegmentAlloc | MarkerKind::SegmentMap => {
-            polygon(
-                context,
-                &[(x - half, y + flat), (x + half, y + flat), (x, y - flat)],
-            );
-        }
-        MarkerKind::Snapshot => {
-            polygon(
-                context,
-                &[(x - half, y), (x, y - half), (x + half, y), (x, y + half)],
-            );
-        }
-        MarkerKind::Annotate => {
-            let _ = context.arc(x, y, half * 0.7, 0.0, std::f64::consts::TAU);
-        }
     }
 }
 

@@ -7,7 +7,6 @@ use crate::protocol::views::lanes::{Shown, ShownPool};
 use crate::protocol::{Axis, ThemeName};
 use vramscope_core::units::Bytes;
 use vramscope_view::colour::{Rgb, ordinal_colour};
-use vramscope_view::groups::pool_label;
 use vramscope_view::reserved::Curve;
 use vramscope_view::ruler::Ruler;
 use vramscope_view::theme::Theme;
@@ -204,34 +203,16 @@ impl LinesPicture<'_> {
         ratio: f64,
         theme: &Theme,
     ) {
-        // As far as the name reaches, the envelope must be free of what lies below and above it.
-        let columns = pool.envelope.low_bytes.len();
-        let under_name = columns.saturating_sub((NAME_CSS * ratio) as usize)..columns;
-        let low = pool.envelope.low_bytes.get(under_name.clone());
-        let high = pool.envelope.high_bytes.get(under_name);
-        let low = low.and_then(|low| low.iter().max());
-        let (Some(&low), Some(&high)) = (low, high.and_then(|high| high.iter().min())) else {
-            return;
-        };
-        let (top, bottom) = (self.view.y_px(high as f64), self.view.y_px(low as f64));
-        let middle = (top + bottom) / 2.0;
-        let is_seen = (0.0..f64::from(self.view.height_px)).contains(&middle);
-        if bottom - top < 15.0 * ratio || !is_seen {
-            return;
-        }
-        let stream = match pool.stream_number {
-            0 => String::new(),
-            number => format!(", stream {number}"),
-        };
-        let pool = pool
-            .pool
-            .map_or_else(|| "Smaller private pools".to_owned(), pool_label);
-        let name = format!("{pool}{stream}: held, not used");
+        let least_px = 15.0 * ratio;
+        let place = pool
+            .envelope
+            .label_y_px(&self.view, NAME_CSS * ratio, least_px);
+        let Some(middle) = place else { return };
         context.set_text_align("right");
         context.set_text_baseline("middle");
         context.set_fill_style_str(&css_colour(theme.text));
         let right = f64::from(self.view.width_px) - 4.0 * ratio;
-        let _ = context.fill_text(&name, right, middle);
+        let _ = context.fill_text(&pool.text(), right, middle);
     }
 
     fn draw_ruler(

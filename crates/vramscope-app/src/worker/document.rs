@@ -22,10 +22,10 @@ use vramscope_core::ids::AllocationId;
 use vramscope_core::model::DeviceIndex;
 use vramscope_view::map::{self, MemoryMap};
 use vramscope_view::raster::{Bands, TimelineIndex};
+use vramscope_view::segment_bands::SegmentBands;
 use vramscope_view::viewport::Bounds;
 
 use super::filter::CurrentFilter;
-use super::reserved::Reserved;
 use crate::protocol::views::filter::FilterContext;
 use crate::protocol::{Axis, FilterId};
 
@@ -58,7 +58,7 @@ struct Cache {
     sums: OnceCell<RangeSums>,
     steps: OnceCell<Option<Steps>>,
     segments: OnceCell<SegmentHistory>,
-    reserved: OnceCell<Reserved>,
+    reserved: OnceCell<SegmentBands>,
     map_lanes: OnceCell<map::Lanes>,
     map: OnceCell<MemoryMap>,
     filter_index: OnceCell<FilterIndex>,
@@ -184,8 +184,8 @@ impl Document {
     }
 
     /// What the segment timeline is drawn of.
-    pub(super) fn reserved<'a>(&self, device: Device<'a>) -> &'a Reserved {
-        let reserved = || Reserved::of(self.segments(device), device.history);
+    pub(super) fn reserved<'a>(&self, device: Device<'a>) -> &'a SegmentBands {
+        let reserved = || SegmentBands::of(self.segments(device), device.history);
         device.cache.reserved.get_or_init(reserved)
     }
 

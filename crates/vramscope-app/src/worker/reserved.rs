@@ -1,68 +1,27 @@
-//! Segments as the page shows them: the segment timeline's columns, previews, outlines, details.
+//! Segments as the page shows them: previews, outlines, details.
 
 use std::ops::Range;
 
 use vramscope_core::analysis::details::frame_details;
-use vramscope_core::analysis::history::{History, NEVER};
+use vramscope_core::analysis::history::History;
 use vramscope_core::analysis::segment_contents::SegmentContents;
 use vramscope_core::analysis::segment_history::{SegmentHistory, SegmentLife};
 use vramscope_core::model::SegmentKind;
 use vramscope_core::units::{Bytes, Count};
 use vramscope_view::groups::{pool_label, stack_of};
-use vramscope_view::raster::{Bands, TimelineIndex};
+use vramscope_view::raster::Bands;
 
 use super::describe;
 use super::document::{Device, Document};
 use crate::protocol::views::segments::SegmentDetails;
 use crate::protocol::{Axis, DrawRequest, EventMark, Life, Picture, SegmentPreview, StackOrigin};
 
-/// The segment timeline's columns that [`SegmentHistory`] has not.
-pub(super) struct Reserved {
-    /// Nothing is pending: as many [`NEVER`]s as pieces.
-    never: Vec<u32>,
-    /// Per moment.
-    total_bytes: Vec<u64>,
-    pub(super) index: TimelineIndex,
-}
-
-impl Reserved {
-    pub(super) fn of(segments: &SegmentHistory, history: &History) -> Self {
-        let moments = history.active_bytes.len();
-        let steps = segments.reserved_steps(|_| true);
-        let mut total_bytes = Vec::with_capacity(moments);
-        let ends = steps.iter().skip(1).map(|&(from, _)| from as usize);
-        for (&(_, bytes), end) in steps.iter().zip(ends.chain([moments])) {
-            total_bytes.resize(end.min(moments), bytes);
-        }
-        let never = vec![NEVER; segments.len()];
-        let bands = Bands {
-            born: &segments.born,
-            died: &segments.died,
-            free_requested: &never,
-            bytes: &segments.bytes,
-            total_bytes: &total_bytes,
-            moment_start_us: None,
-        };
-        let index = TimelineIndex::new(&bands);
-        Self {
-            never,
-            total_bytes,
-            index,
-        }
-    }
-}
-
 /// The segment timeline's columns: a row is a piece.
 pub(super) fn bands<'a>(document: &Document, device: Device<'a>, axis: Axis) -> Bands<'a> {
-    let (segments, reserved) = (document.segments(device), document.reserved(device));
-    Bands {
-        born: &segments.born,
-        died: &segments.died,
-        free_requested: &reserved.never,
-        bytes: &segments.bytes,
-        total_bytes: &reserved.total_bytes,
-        ..device.bands(axis)
-    }
+    let segments = document.segments(device);
+    document
+        .reserved(device)
+        .bands(segments, device.bands(axis))
 }
 
 /// The pieces in which an allocation lay: all of its segment's, if it is known.

@@ -1,334 +1,233 @@
-//! `vramscope plot`: the timeline as a picture.
+//! `vramscope plot`: every view of the page as a picture.
 
 mod arguments;
+mod compare;
+mod flame;
+mod over_time;
+mod sheet;
+mod state;
+mod targets;
 
 use std::path::{Path, PathBuf};
 
 use clap::{Args, ValueEnum};
-use vramscope_core::Snapshot;
-use vramscope_core::analysis::call_sites::CallSites;
-use vramscope_core::analysis::frames::FrameClasses;
-use vramscope_core::analysis::history::History;
-use vramscope_core::analysis::live_at::live_at;
 use vramscope_core::model::DeviceIndex;
-use vramscope_core::units::{Bytes, Count};
-use vramscope_view::colour::ColourMode;
-use vramscope_view::groups::Groups;
-use vramscope_view::plot::{LegendLine, Plot, PlotError, PlotStyle};
-use vramscope_view::raster::{Bands, TimelineIndex};
-use vramscope_view::theme::{Theme, ThemeName};
 
-use self::arguments::{Range, Size, parse_range, parse_size};
+use self::arguments::{
+    Axis, Colour, Form, Format, Frames, Left, Size, Surroundings, View, What, Width, parse_size,
+};
+use self::sheet::Sheet;
+use self::targets::{Target, targets};
 use crate::failure::Failure;
-use crate::input::{Loaded, load};
+use crate::subject::{Device, Subject};
+use crate::{inputs, output};
 
-/// Draw the active-memory timeline, every allocation of it, as PNG or SVG
+/// Draw a view of the page as PNG or SVG: timeline, segments, map, state, flame graph, comparison
 #[derive(Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Options {
-    /// The snapshot; `-` reads standard input
-    file: PathBuf,
-    /// The picture to write; its ending (.png, .svg) decides what it is
+    /// Snapshots, or folders of them; `-` reads standard input. To compare: two of them, or one and --range
+    #[arg(required = true, value_name = "FILE")]
+    files: Vec<PathBuf>,
+    /// The picture to write (its ending, .png or .svg, decides what it is), a folder for several, or `-`
     #[arg(short, long, value_name = "PICTURE")]
     output: PathBuf,
+    /// What to write into a folder or to standard output
+    #[arg(long, value_enum)]
+    format: Option<Format>,
     /// The device to draw; the one with the highest peak if not given
     #[arg(long, value_name = "N")]
     device: Option<DeviceIndex>,
     /// What to draw
     #[arg(long, value_enum, default_value_t)]
     view: View,
-    /// Width and height in pixels
-    #[arg(long, value_name = "WxH", default_value = "1600x900", value_parser = parse_size)]
-    size: Size,
+    /// Width and height in pixels; if not given 1600x900, flame graphs as high as they are
+    #[arg(long, value_name = "WxH", value_parser = parse_size)]
+    size: Option<Size>,
     /// Pixels per unit of text size and line width: 2 for dense screens and print
     #[arg(long, value_name = "N", default_value_t = 1)]
     scale: u8,
-    /// The part to draw: events (1000..2000, 1000..) or seconds from the start (0.5..0.75)
-    #[arg(long, value_name = "A..B", value_parser = parse_range)]
-    range: Option<Range>,
-    /// What the x axis counts
-    #[arg(long, value_enum, default_value_t)]
-    axis: Axis,
     /// For which surroundings
     #[arg(long, value_enum, default_value_t)]
     theme: Surroundings,
-    /// What the colours say
-    #[arg(long, visible_alias = "color", value_enum, default_value_t)]
-    colour: Colour,
+    /// The part to draw: 1000..2000 (events), 0.5s.., NAME (an annotated range), NAME[2]..oom. With --view compare
+    /// the two moments
+    #[arg(long, value_name = "A..B")]
+    range: Option<String>,
+    /// The moment to draw: peak, end, oom, 1234 (after that event), 2.5s, NAME (the end of an annotated range) [default:
+    /// peak]
+    #[arg(long, value_name = "MOMENT")]
+    at: Option<String>,
+    /// What the x axis counts [default: event]
+    #[arg(long, value_enum)]
+    axis: Option<Axis>,
+    /// What the colours say [default: site]
+    #[arg(long, visible_alias = "color", value_enum)]
+    colour: Option<Colour>,
+    /// Which allocations a flame graph is of [default: live; with --range allocated]
+    #[arg(long, value_enum)]
+    what: Option<What>,
+    /// What makes two frames of a flame graph one [default: line]
+    #[arg(long, value_enum)]
+    group_by: Option<Frames>,
+    /// Whose frames are left out [default: runtime]
+    #[arg(long, value_enum)]
+    fold: Option<Left>,
+    /// What the width of a box says [default: bytes]
+    #[arg(long, value_enum)]
+    weight: Option<Width>,
+    /// Which way up a flame graph is [default: icicle]
+    #[arg(long, value_enum)]
+    shape: Option<Form>,
+    /// Begin a flame graph where memory was allocated, with its callers behind
+    #[arg(long)]
+    inverted: bool,
 }
 
 const EXAMPLES: &str = "\
 Examples:
   vramscope plot snapshot.pickle -o timeline.png
   vramscope plot snapshot.pickle -o step.svg --range 12000..18000 --colour stream
-  vramscope plot snapshot.pickle -o peak.png --axis time --range 1.2..1.5 --theme dark --size 3200x1800 --scale 2";
+  vramscope plot snapshot.pickle -o peak.png --axis time --range 1.2s..1.5s --theme dark --size 3200x1800 --scale 2
+  vramscope plot snapshot.pickle -o state.png --view state --at oom
+  vramscope plot snapshot.pickle -o step3.svg --view flame --what retained --range 'ProfilerStep*[3]'
+  vramscope plot before.pickle after.pickle -o grown.png --view compare
+  vramscope plot rank*.pickle -o pictures/ --view segments";
 
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, ValueEnum)]
-enum View {
-    /// Live allocations, stacked in order of allocation
-    #[default]
-    Timeline,
-}
-
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, ValueEnum)]
-enum Axis {
-    /// Events, evenly spaced
-    #[default]
-    Event,
-    /// The wall clock
-    Time,
-}
-
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, ValueEnum)]
-enum Surroundings {
-    /// Dark ink on a light ground
-    #[default]
-    Light,
-    /// Light ink on a dark ground
-    Dark,
-}
-
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, ValueEnum)]
-enum Colour {
-    /// Where in the code it was allocated
-    #[default]
-    Site,
-    /// How large it is
-    Size,
-    /// Which stream it was allocated on
-    Stream,
-    /// Which memory pool it comes from
-    Pool,
-    /// Which category the profiler gave it
-    Category,
-    /// When it was allocated
-    Age,
-}
-
-impl Colour {
-    fn mode(self) -> ColourMode {
-        match self {
-            Self::Site => ColourMode::CallSite,
-            Self::Size => ColourMode::Size,
-            Self::Stream => ColourMode::Stream,
-            Self::Pool => ColourMode::Pool,
-            Self::Category => ColourMode::Category,
-            Self::Age => ColourMode::Age,
-        }
-    }
-}
-
-/// Kinds of picture.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum Format {
-    Png,
-    Svg,
-}
-
-impl Format {
-    fn of(output: &Path) -> Result<Self, Failure> {
-        let ending = output
-            .extension()
-            .map(|ending| ending.to_string_lossy().to_ascii_lowercase());
-        match ending.as_deref() {
-            Some("png") => Ok(Self::Png),
-            Some("svg") => Ok(Self::Svg),
-            _ => Err(Failure::Usage(format!(
-                "{}: a picture ends in .png or .svg",
-                output.display()
-            ))),
-        }
-    }
-}
-
-/// Draws the picture.
+/// Draws the pictures.
 ///
 /// # Errors
-/// When the file cannot be read, has nothing of what is asked for, or the picture cannot be written.
+/// When a file cannot be read, has nothing of what is asked for, or a picture cannot be written.
 pub(crate) fn run(options: &Options) -> Result<(), Failure> {
-    let format = Format::of(&options.output)?;
-    let loaded = load(&options.file)?;
-    let picture = draw(options, format, &loaded)?;
-    let doing = format!("cannot write {}", options.output.display());
-    std::fs::write(&options.output, picture).map_err(Failure::io(doing))
-}
-
-fn draw(options: &Options, format: Format, loaded: &Loaded) -> Result<Vec<u8>, Failure> {
-    let View::Timeline = options.view;
-    let Loaded {
-        snapshot,
-        histories,
-        ..
-    } = loaded;
-    let history = pick_device(histories, options.device)?;
-    if options.axis == Axis::Time && history.moment_start_us.is_empty() {
-        let text = format!(
-            "{}: the events have no times; use --axis event",
-            loaded.name
-        );
-        return Err(Failure::Input(text));
-    }
-    let theme = Theme::of(match options.theme {
-        Surroundings::Light => ThemeName::Light,
-        Surroundings::Dark => ThemeName::Dark,
-    });
-    let bands = Bands::of(history, options.axis == Axis::Time);
-    let index = TimelineIndex::new(&bands);
-    let x = options
-        .range
-        .map(|range| on_axis(range, &bands))
-        .transpose()?;
-    let (from_x, to_x) = x.unwrap_or((0.0, bands.x_end()));
-    let shown = bands.moments_in(from_x, to_x).unwrap_or(0..=0);
-    let peak_moment = index.highest_in(&bands, shown);
-    let groups = groups(options.colour, &theme, snapshot, histories, history);
-    let plot = Plot {
-        bands: &bands,
-        index: &index,
-        colours: &groups.colours,
-        matches: None,
-        x,
-        y_bytes: None,
-        title: &title(loaded),
-        subtitle: &subtitle(history, peak_moment),
-        legend: &legend(&groups, &theme, history, peak_moment),
-    };
-    let style = PlotStyle {
-        width_px: options.size.width_px,
-        height_px: options.size.height_px,
-        pixel_ratio: f64::from(options.scale.max(1)),
+    options.check()?;
+    let files = inputs::files(&options.files)?;
+    let theme = options.theme.theme();
+    let sheet = |target: &Target| Sheet {
+        format: target.format,
+        size: options.size,
+        scale: f64::from(options.scale.max(1)),
         theme: &theme,
     };
-    let picture = match format {
-        Format::Png => plot.to_png(&style),
-        Format::Svg => plot.to_svg(&style).map(String::into_bytes),
-    };
-    picture.map_err(|error| match error {
-        PlotError::TooSmall { .. } | PlotError::TooLarge { .. } => {
-            Failure::Usage(error.to_string())
+    if options.view == View::Compare {
+        let targets = targets(options, &files[..1])?;
+        let picture = compare::draw(options, &files, &sheet(&targets[0]))?;
+        return targets[0].write(&picture);
+    }
+    let mut failures = Vec::new();
+    for (file, target) in files.iter().zip(targets(options, &files)?) {
+        let drawn = options.draw(file, &sheet(&target));
+        if let Err(failure) = drawn.and_then(|picture| target.write(&picture)) {
+            failures.push(failure);
         }
-        other => Failure::Input(other.to_string()),
-    })
+    }
+    let last = failures.pop();
+    failures.iter().for_each(output::report);
+    last.map_or(Ok(()), Err)
+}
+
+impl Options {
+    fn draw(&self, file: &Path, sheet: &Sheet<'_>) -> Result<Vec<u8>, Failure> {
+        let subject = Subject::load(file, self.device)?;
+        let device = main_device(&subject)?;
+        match self.view {
+            View::State => state::draw(self, &device, sheet),
+            View::Flame => flame::draw(self, &device, sheet),
+            _ => over_time::draw(self, &device, sheet),
+        }
+    }
+
+    /// Refuses options that mean nothing in the view.
+    fn check(&self) -> Result<(), Failure> {
+        use View::{Compare, Flame, Map, Segments, State, Timeline};
+        let over_time = [Timeline, Segments, Map];
+        let given: [(&str, bool, &[View]); 10] = [
+            (
+                "range",
+                self.range.is_some(),
+                &[Timeline, Segments, Map, Flame, Compare],
+            ),
+            ("at", self.at.is_some(), &[State, Flame, Compare]),
+            (
+                "axis",
+                self.axis.is_some(),
+                &[Timeline, Segments, Map, Compare],
+            ),
+            (
+                "colour",
+                self.colour.is_some(),
+                &[Timeline, Segments, Map, State],
+            ),
+            ("what", self.what.is_some(), &[Flame]),
+            ("group-by", self.group_by.is_some(), &[Flame, Compare]),
+            ("fold", self.fold.is_some(), &[Flame, Compare]),
+            ("weight", self.weight.is_some(), &[Flame]),
+            ("shape", self.shape.is_some(), &[Flame]),
+            ("inverted", self.inverted, &[Flame]),
+        ];
+        let misplaced = given
+            .into_iter()
+            .find(|(_, is_given, views)| *is_given && !views.contains(&self.view));
+        if let Some((name, _, views)) = misplaced {
+            let names: Vec<String> = views.iter().map(|&view| name_of(view)).collect();
+            return Err(Failure::Usage(format!(
+                "--{name} means nothing with --view {}; it is for {}",
+                name_of(self.view),
+                names.join(", ")
+            )));
+        }
+        if self.at.is_some() && self.range.is_some() && !over_time.contains(&self.view) {
+            let text = "--at and --range contradict each other: one is a moment, the other two";
+            return Err(Failure::Usage(text.to_owned()));
+        }
+        Ok(())
+    }
+}
+
+fn name_of(view: View) -> String {
+    let value = view.to_possible_value();
+    value.map_or_else(String::new, |value| value.get_name().to_owned())
 }
 
 /// The device asked for, else the one with the highest peak (the first of equals).
-fn pick_device(histories: &[History], device: Option<DeviceIndex>) -> Result<&History, Failure> {
-    if let Some(device) = device {
-        return histories
-            .iter()
-            .find(|history| history.device == device)
-            .ok_or_else(|| {
-                let known: Vec<_> = histories
-                    .iter()
-                    .map(|history| history.device.to_string())
-                    .collect();
-                let known = if known.is_empty() {
-                    "none".to_owned()
-                } else {
-                    known.join(", ")
-                };
-                Failure::Input(format!(
-                    "there is no device {device} in this file; it has {known}"
-                ))
-            });
-    }
-    let peak = |history: &History| history.active_bytes.iter().copied().max().unwrap_or(0);
-    let highest = histories
-        .iter()
-        .max_by_key(|history| (peak(history), std::cmp::Reverse(history.device)));
+fn main_device(subject: &Subject) -> Result<Device<'_>, Failure> {
+    let highest = subject
+        .devices()
+        .max_by_key(|device| (device_peak(device), std::cmp::Reverse(device.index())));
     highest.ok_or_else(|| {
-        Failure::Input("the file holds no device, so there is nothing to draw".to_owned())
+        Failure::Input(format!(
+            "{}: the file holds no device, so there is nothing to draw",
+            subject.name
+        ))
     })
 }
 
-/// A range in the axis's own unit: events, or µs from the start.
-fn on_axis(range: Range, bands: &Bands<'_>) -> Result<(f64, f64), Failure> {
-    let is_time = bands.moment_start_us.is_some();
-    let unit = if is_time { 1e6 } else { 1.0 };
-    let end = bands.x_end();
-    let from = range.from.map_or(0.0, |from| from * unit);
-    let to = range.to.map_or(end, |to| (to * unit).min(end));
-    if from >= to {
-        let end = if is_time {
-            format!("{} s", end / 1e6)
-        } else {
-            format!("event {end}")
-        };
-        return Err(Failure::Input(format!(
-            "nothing lies in that range: the trace ends at {end}"
-        )));
-    }
-    Ok((from, to))
+/// Highest sum of live bytes.
+fn device_peak(device: &Device<'_>) -> u64 {
+    active_bytes(device, device.history.peak_moment)
 }
 
-fn groups(
-    colour: Colour,
-    theme: &Theme,
-    snapshot: &Snapshot,
-    histories: &[History],
-    history: &History,
-) -> Groups {
-    let classes = FrameClasses::of(snapshot);
-    let sites = CallSites::of(snapshot, &classes, histories);
-    let site_of = sites.of_allocations(snapshot, history);
-    Groups::of(colour.mode(), theme, snapshot, history, &sites, &site_of)
+/// Live bytes at a moment.
+fn active_bytes(device: &Device<'_>, moment: u32) -> u64 {
+    let active = &device.history.active_bytes;
+    active.get(moment as usize).copied().unwrap_or(0)
 }
 
 /// The file without its folder: a picture is shown to others.
-fn title(loaded: &Loaded) -> String {
-    let name = Path::new(&loaded.name).file_name();
-    name.map_or_else(
-        || loaded.name.clone(),
+fn title(name: &str) -> String {
+    let name_only = Path::new(name).file_name();
+    name_only.map_or_else(
+        || name.to_owned(),
         |name| name.to_string_lossy().into_owned(),
     )
 }
 
-fn subtitle(history: &History, peak_moment: u32) -> String {
-    let active = history
-        .active_bytes
-        .get(peak_moment as usize)
-        .copied()
-        .unwrap_or(0);
-    let moment = match peak_moment {
+/// `after event 1,234`, `from the start`.
+fn moment_words(moment: u32) -> String {
+    match moment {
         0 => "from the start".to_owned(),
-        moment => format!("after event {}", Count(u64::from(moment))),
-    };
-    let allocations = Count(history.allocations.len() as u64);
-    format!(
-        "device {} · {allocations} allocations · peak {} {moment}",
-        history.device,
-        Bytes(active)
-    )
-}
-
-/// The groups that are live at the peak of what is shown, the largest first; the last line sums up
-/// those for which there is no line.
-fn legend(groups: &Groups, theme: &Theme, history: &History, peak_moment: u32) -> Vec<LegendLine> {
-    /// As many as a picture of usual height has room for.
-    const LINES: usize = 16;
-    let live = live_at(history, peak_moment).map(|id| id.0);
-    let mut totals = groups.totals(&history.allocations.bytes, live);
-    let further = if totals.len() > LINES {
-        totals.split_off(LINES - 1)
-    } else {
-        Vec::new()
-    };
-    let lines = totals.into_iter().filter_map(|total| {
-        let group = total.group as usize;
-        let (rgb, label) = (*groups.rgb.get(group)?, groups.labels.get(group)?.clone());
-        Some(LegendLine {
-            rgb,
-            label,
-            bytes: total.bytes,
-        })
-    });
-    let bytes = further
-        .iter()
-        .fold(0_u64, |sum, total| sum.saturating_add(total.bytes));
-    let rest = (!further.is_empty()).then(|| LegendLine {
-        rgb: theme.grid,
-        label: format!("{} further", Count(further.len() as u64)),
-        bytes,
-    });
-    lines.chain(rest).collect()
+        moment => format!(
+            "after event {}",
+            vramscope_core::units::Count(u64::from(moment))
+        ),
+    }
 }

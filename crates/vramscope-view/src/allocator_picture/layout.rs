@@ -3,7 +3,10 @@
 use std::cmp::Reverse;
 use std::ops::Range;
 
-use vramscope_core::analysis::allocator_state::{AllocatorState, PlacedBlock, SegmentState};
+use vramscope_core::analysis::allocator_state::{
+    AllocatorState, PlacedBlock, SegmentState, StateSums,
+};
+use vramscope_core::units::{Bytes, Count};
 
 /// Heights are kept below this, as browsers can not scroll much further.
 const MOST_HEIGHT_PX: f64 = 8_000_000.0;
@@ -55,6 +58,31 @@ pub struct Heading {
     pub group: u32,
     /// Where its room begins.
     pub y_px: u32,
+}
+
+/// What a heading says: whose segments these are, and what they come to. The pool may be empty: the file
+/// does not say.
+#[must_use]
+pub fn heading_words(pool: &str, stream: &str, sums: &StateSums) -> (String, String) {
+    let name = if pool.is_empty() {
+        stream.to_owned()
+    } else {
+        format!("{pool}, {stream}")
+    };
+    let segments = if sums.segments == 1 {
+        "segment"
+    } else {
+        "segments"
+    };
+    let facts = format!(
+        "{} of {} active in {} {segments}; free {}, largest {}",
+        Bytes(sums.active_bytes()),
+        Bytes(sums.reserved_bytes),
+        Count(sums.segments),
+        Bytes(sums.free_bytes),
+        Bytes(sums.largest_free_bytes),
+    );
+    (name, facts)
 }
 
 /// Where one segment is.

@@ -11,5 +11,5 @@ mod raster;
 #[cfg(test)]
 mod tests;
 
-pub use layout::{Heading, Metrics, Run, StateHit, StateLayout};
+pub use layout::{Heading, Metrics, Run, StateHit, StateLayout, heading_words};
 pub use raster::{StatePicture, StateRaster};

@@ -1,9 +1,17 @@
 //! What stands beside the map: sizes and addresses of lanes, and which pool and stream they are of.
 
-use serde::{Deserialize, Serialize};
+use std::cmp::Reverse;
 
+use serde::{Deserialize, Serialize};
+use vramscope_core::analysis::segment_history::SegmentHistory;
+
+use super::{Lane, Lanes};
 use crate::display;
+use crate::groups::pool_label;
 use crate::viewport::Viewport;
+
+/// More lanes than this are too thin to be labelled before one has come close to a few of them.
+const MOST_LANES: usize = 20_000;
 
 /// Least height of a line of text and of a lane that is labelled, px.
 const LINE_PX: f64 = 14.0;
@@ -54,6 +62,44 @@ pub struct MapLabels {
     pub lanes: Vec<MapLabel>,
     /// Of groups, to stand in its upper left corner.
     pub groups: Vec<MapLabel>,
+}
+
+impl Lanes {
+    /// What is needed to label the lanes, of very many the largest; and their groups, likewise. `stream`
+    /// names a stream.
+    #[must_use]
+    pub fn marks(
+        &self,
+        segments: &SegmentHistory,
+        stream: impl Fn(i64) -> String,
+    ) -> (Vec<LaneMark>, Vec<GroupMark>) {
+        let mut largest: Vec<&Lane> = self.lanes.iter().collect();
+        if largest.len() > MOST_LANES {
+            largest.sort_by_key(|lane| Reverse(lane.bytes));
+            largest.truncate(MOST_LANES);
+            largest.sort_by(|a, b| a.y.total_cmp(&b.y));
+        }
+        let is_expandable = |row: u32| segments.segments[row as usize].is_expandable;
+        let lane = |lane: &Lane| LaneMark {
+            y: lane.y,
+            address: lane.address,
+            bytes: lane.bytes,
+            is_expandable: lane.segment.is_some_and(is_expandable),
+        };
+        let groups = self.groups.iter().take(MOST_LANES).map(|group| {
+            let words = [group.pool.map(pool_label), group.stream.map(&stream)];
+            let label: Vec<String> = words.into_iter().flatten().collect();
+            GroupMark {
+                y: group.y,
+                label: if label.is_empty() {
+                    "segment not recorded".to_owned()
+                } else {
+                    label.join(" · ")
+                },
+            }
+        });
+        (largest.into_iter().map(lane).collect(), groups.collect())
+    }
 }
 
 impl MapLabels {

@@ -1,6 +1,7 @@
 //! What the state comes to, in one line that is its legend too, and the headings of pools and streams.
 
 use vramscope_core::analysis::allocator_state::StateSums;
+use vramscope_view::allocator_picture::heading_words;
 use vramscope_view::display;
 use yew::prelude::*;
 
@@ -83,19 +84,7 @@ pub(super) fn sentence(total: &StateSums) -> String {
 /// The heading of a pool and stream.
 pub(super) fn group_head(head: &GroupHead) -> Html {
     let sums = &head.sums;
-    let name = if head.pool.is_empty() {
-        head.stream.clone()
-    } else {
-        format!("{}, {}", head.pool, head.stream)
-    };
-    let facts = format!(
-        "{} of {} active in {}; free {}, largest {}",
-        display::bytes(sums.active_bytes()),
-        display::bytes(sums.reserved_bytes),
-        count_of(sums.segments, "segment", "segments"),
-        display::bytes(sums.free_bytes),
-        display::bytes(sums.largest_free_bytes),
-    );
+    let (name, facts) = heading_words(&head.pool, &head.stream, sums);
     html! {
         <h3 class="state-head" style={format!("top:{}px", head.y_css)} title={sentence(sums)}>
             { name }<span class="muted">{ facts }</span>

@@ -7,10 +7,8 @@ use vramscope_core::analysis::markers::Marker;
 use vramscope_core::analysis::range_totals::RangeTotals;
 use vramscope_core::analysis::selection::Moments;
 use vramscope_core::ids::AllocationId;
-use vramscope_core::model::{DeviceIndex, PoolId};
-use vramscope_view::lanes::Item;
-use vramscope_view::marks::Mark;
-use vramscope_view::reserved::{Curve, Envelope};
+use vramscope_core::model::DeviceIndex;
+pub use vramscope_view::shown::{Shown, ShownItem, ShownLane, ShownPool};
 
 use crate::protocol::{Axis, FilterId};
 
@@ -89,56 +87,6 @@ pub enum Answer {
     Totals(RangeTotals),
     /// See [`Question::Neighbour`]; `None` at the end of the stack.
     Neighbour(Option<AllocationId>),
-}
-
-/// What lies above and over a part of the x axis.
-#[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize)]
-pub struct Shown {
-    /// In the order of [`LineFacts::lanes`].
-    pub lanes: Vec<ShownLane>,
-    /// Kind by kind, from left to right.
-    pub marks: Vec<Mark>,
-    /// Highest reserved memory per device px; empty if it was not asked for or is not known.
-    pub reserved: Curve,
-    /// The envelopes of the private pools, from the lowest.
-    pub pools: Vec<ShownPool>,
-}
-
-/// A lane's part.
-#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
-pub struct ShownLane {
-    /// What it is made from.
-    pub kind: LaneKind,
-    /// Its rows, the outermost ranges first; of very deep lanes the first ones.
-    pub rows: Vec<Vec<ShownItem>>,
-}
-
-/// A range, or several narrow ones.
-#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
-pub struct ShownItem {
-    /// Where it is, and how many ranges it stands for.
-    pub item: Item,
-    /// Its name; of several their common one, if they have one.
-    pub name: String,
-    /// The same for a label: of JSON only the values.
-    pub label: String,
-    /// The moments before its first event and after its last.
-    pub moments: Moments,
-    /// Whether the beginning or the end of a single one was not recorded.
-    pub is_open: bool,
-}
-
-/// A private pool's part.
-#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
-pub struct ShownPool {
-    /// The pool; `None` for the smaller ones of very many, together.
-    pub pool: Option<PoolId>,
-    /// The number of its stream.
-    pub stream_number: u32,
-    /// Its place among the file's pools, after all of them where several are one: the number of its colour.
-    pub ordinal: u32,
-    /// Where what it holds but does not use lies, over the same columns as [`Shown::reserved`].
-    pub envelope: Envelope,
 }
 
 /// The training steps on one axis.

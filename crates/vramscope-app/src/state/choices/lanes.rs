@@ -1,11 +1,9 @@
 //! What was chosen in the timeline, beside its picture.
 
 use serde::{Deserialize, Serialize};
+use vramscope_view::reserved::leaves_room;
 
 use crate::protocol::{Axis, Bounds, DeviceFacts, Picture};
-
-/// A line is shown unasked only if the picture stays at least this large a part of the height.
-const LEAST_PICTURE: f64 = 0.6;
 
 /// What was chosen in the timeline, beside its picture; kept in the address.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
@@ -50,7 +48,7 @@ impl LanesChoices {
             Picture::Segments => facts.peak_reserved_bytes,
             Picture::Map => return Lines::default(),
         };
-        let leaves_room = |bytes: u64| bytes as f64 * LEAST_PICTURE <= height as f64;
+        let leaves_room = |bytes: u64| leaves_room(bytes, height);
         let reserved = picture == Picture::Timeline
             && facts.peak_reserved_bytes > 0
             && self

@@ -1,29 +1,22 @@
 //! Answers to [`protocol::views::lanes`](crate::protocol::views::lanes).
 
 use vramscope_core::analysis::capacity::capacity;
-use vramscope_core::analysis::lanes::{Lane, LaneRange};
 use vramscope_core::analysis::markers::{MarkerKind, marker};
 use vramscope_core::analysis::pool_use::{PoolUse, pool_uses};
 use vramscope_core::ids::AllocationId;
 use vramscope_core::model::{DeviceIndex, PoolId};
-use vramscope_view::lanes::{Item, LEAST_CSS, MOST_ROWS, visible};
-use vramscope_view::marks::{CELL_CSS, marks, track};
-use vramscope_view::raster::Bands;
-use vramscope_view::reserved::{curve, envelopes};
+use vramscope_view::marks::track;
+use vramscope_view::shown::Sources;
 use vramscope_view::viewport::Viewport;
 
 use super::super::document::{Device, Document};
 use crate::protocol::views::lanes::{
-    Answer, LaneFacts, LineFacts, Part, Question, Shown, ShownItem, ShownLane, ShownPool, StepMarks,
+    Answer, LaneFacts, LineFacts, Part, Question, Shown, StepMarks,
 };
 use crate::protocol::{Axis, Extra, FilterId};
 
 /// Steps sent: more are not told apart on a strip.
 const MOST_STEPS: usize = 4_000;
-/// The ranges of an item are compared by name if there are no more than this.
-const COMPARED_NAMES: u32 = 64;
-/// The longest name that is sent whole, in letters.
-const LONGEST_NAME: usize = 300;
 
 /// What is kept from one question to the next.
 #[derive(Default)]
@@ -111,130 +104,39 @@ fn shown(document: &Document, device: Device<'_>, part: &Part, cache: &mut Cache
         width_px: part.width_px.clamp(1, 16_384),
         height_px: 1,
     };
-    let lanes = device.lanes(snapshot).lanes.iter();
-    let lanes = lanes.map(|lane| shown_lane(document, lane, &bands, &view, part.pixel_ratio));
     let reserved = part.reserved && device.knows_segments();
-    let steps: &[(u32, u64)] = if reserved {
-        &device.history.reserved_steps
-    } else {
-        &[]
-    };
-    Shown {
-        lanes: lanes.collect(),
-        marks: marks(
-            device.markers(snapshot),
-            &bands,
-            &view,
-            CELL_CSS * part.pixel_ratio,
-        ),
-        reserved: curve(steps, &bands, &view),
-        pools: if part.pools {
-            shown_pools(document, device, &bands, &view, cache)
+    let sources = Sources {
+        snapshot,
+        lanes: device.lanes(snapshot),
+        markers: device.markers(snapshot),
+        bands: &bands,
+        index: device.index(),
+        reserved_steps: if reserved {
+            &device.history.reserved_steps
         } else {
-            Vec::new()
+            &[]
         },
-    }
+        pools: if part.pools {
+            cache.pools(document, device)
+        } else {
+            &[]
+        },
+        streams: &document.words().streams,
+    };
+    Shown::of(sources, &view, part.pixel_ratio)
 }
 
-fn shown_lane(
-    document: &Document,
-    lane: &Lane,
-    bands: &Bands<'_>,
-    view: &Viewport,
-    pixel_ratio: f64,
-) -> ShownLane {
-    let rows = lane.rows.iter().take(MOST_ROWS).map(|row| {
-        let items = visible(row, bands, view, LEAST_CSS * pixel_ratio).into_iter();
-        items
-            .filter_map(|item| shown_item(document, row, item))
-            .collect()
-    });
-    ShownLane {
-        kind: lane.kind,
-        rows: rows.collect(),
-    }
-}
-
-fn shown_item(document: &Document, row: &[LaneRange], item: Item) -> Option<ShownItem> {
-    let first = item.first as usize;
-    let ranges = row.get(first..first + item.count as usize)?;
-    let (from, to) = (ranges.first()?, ranges.last()?);
-    let is_one_name =
-        item.count <= COMPARED_NAMES && ranges.iter().all(|range| range.name == from.name);
-    let name = if is_one_name {
-        document.snapshot.strings.get(from.name)
-    } else {
-        ""
-    };
-    Some(ShownItem {
-        item,
-        name: name.chars().take(LONGEST_NAME).collect(),
-        label: label(name).chars().take(LONGEST_NAME).collect(),
-        moments: (from.from, to.to),
-        is_open: item.count == 1 && (from.is_open_start || from.is_open_end),
-    })
-}
-
-/// What a name says in few words: of a JSON object the texts, and the numbers with their keys.
-fn label(name: &str) -> String {
-    use serde_json::{Map, Value};
-    // Nothing longer is read in a label.
-    let is_json = name.starts_with('{') && name.len() < 4_096;
-    let object = is_json.then(|| serde_json::from_str::<Map<String, Value>>(name).ok());
-    let Some(Some(object)) = object else {
-        return name.to_owned();
-    };
-    let words = object.iter().filter_map(|(key, value)| match value {
-        Value::String(text) => Some(text.clone()),
-        Value::Number(_) | Value::Bool(_) => Some(format!("{key} {value}")),
-        _ => None,
-    });
-    words.collect::<Vec<_>>().join(" · ")
-}
-
-fn shown_pools(
-    document: &Document,
-    device: Device<'_>,
-    bands: &Bands<'_>,
-    view: &Viewport,
-    cache: &mut Cache,
-) -> Vec<ShownPool> {
-    let snapshot = &document.snapshot;
-    let of = device.history.device;
-    if !cache.pools.iter().any(|(known, _)| *known == of) {
-        let uses = pool_uses(snapshot, device.history, document.segments(device));
-        cache.pools.push((of, uses));
-    }
-    let Some((_, uses)) = cache.pools.iter().find(|(known, _)| *known == of) else {
-        return Vec::new();
-    };
-    let steps: Vec<_> = uses
-        .iter()
-        .map(|pool| (&pool.reserved_steps[..], &pool.active_steps[..]))
-        .collect();
-    let streams = &document.words().streams;
-    let number = |stream: i64| {
-        streams
-            .iter()
-            .position(|&known| known == stream)
-            .unwrap_or(0)
-    };
-    // The same numbers as in the colours by pool.
-    let pools = vramscope_view::groups::pools(snapshot);
-    let envelopes = envelopes(&steps, bands, device.index(), view).into_iter();
-    let shown = uses
-        .iter()
-        .zip(envelopes)
-        .map(|(pool, envelope)| ShownPool {
-            pool: pool.pool,
-            stream_number: number(pool.stream) as u32,
-            ordinal: pool
-                .pool
-                .map_or(pools.len(), |pool| pools.binary_search(&pool).unwrap_or(0))
-                as u32,
-            envelope,
+impl Cache {
+    fn pools(&mut self, document: &Document, device: Device<'_>) -> &[PoolUse] {
+        let (snapshot, of) = (&document.snapshot, device.history.device);
+        let place = self.pools.iter().position(|(known, _)| *known == of);
+        let place = place.unwrap_or_else(|| {
+            let uses = pool_uses(snapshot, device.history, document.segments(device));
+            self.pools.push((of, uses));
+            self.pools.len() - 1
         });
-    shown.collect()
+        &self.pools[place].1
+    }
 }
 
 fn step_marks(document: &Document, device: Device<'_>, axis: Axis) -> StepMarks {
@@ -342,13 +244,6 @@ mod tests {
                     .max()
             );
         }
-    }
-
-    #[test]
-    fn json_is_told_in_few_words() {
-        assert_eq!(label(r#"{"phase":"forward","step":3}"#), "forward · step 3");
-        assert_eq!(label("{not json"), "{not json");
-        assert_eq!(label("forward"), "forward");
     }
 
     #[test]

@@ -1,17 +1,17 @@
-//! Sizes and ranges as they are written on the command line.
+//! What pictures can be of, as it is written on the command line.
+
+use clap::ValueEnum;
+use vramscope_core::analysis::frame_groups::{Fold, FrameGrouping};
+use vramscope_core::analysis::selection::Weight;
+use vramscope_view::colour::ColourMode;
+use vramscope_view::flame::Shape;
+use vramscope_view::theme::{Theme, ThemeName};
 
 /// Width and height in pixels.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct Size {
     pub(super) width_px: u32,
     pub(super) height_px: u32,
-}
-
-/// A stretch of the x axis; `None` = open.
-#[derive(Clone, Copy, PartialEq, Debug)]
-pub(super) struct Range {
-    pub(super) from: Option<f64>,
-    pub(super) to: Option<f64>,
 }
 
 /// `1600x900`.
@@ -28,27 +28,223 @@ pub(super) fn parse_size(text: &str) -> Result<Size, String> {
         .ok_or_else(|| "expected WIDTHxHEIGHT in pixels, e.g. 1600x900".to_owned())
 }
 
-/// `1000..2000`, `0.5..`, `..12000`.
-pub(super) fn parse_range(text: &str) -> Result<Range, String> {
-    let expected = || "expected FROM..TO, e.g. 1000..2000, 0.5..0.75 or 1000..".to_owned();
-    let (from, to) = text.split_once("..").ok_or_else(expected)?;
-    let end = |text: &str| match text.trim() {
-        "" => Ok(None),
-        // Thousands separators, as the page and `info` print them.
-        number => match number.replace([',', '_'], "").parse::<f64>() {
-            Ok(number) if number.is_finite() && number >= 0.0 => Ok(Some(number)),
-            _ => Err(expected()),
-        },
-    };
-    let range = Range {
-        from: end(from)?,
-        to: end(to)?,
-    };
-    match (range.from, range.to) {
-        (Some(from), Some(to)) if from >= to => {
-            Err("the range is empty: FROM must lie before TO".to_owned())
+/// A view of the page.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, ValueEnum)]
+pub(super) enum View {
+    /// Live allocations over time, stacked in order of allocation
+    #[default]
+    Timeline,
+    /// Reserved memory over time, one band per segment
+    Segments,
+    /// Every allocation at its address, over time
+    Map,
+    /// The allocator's segments and blocks at a moment
+    State,
+    /// Whose calls memory comes from, as a flame graph
+    Flame,
+    /// Two files, or two moments of one: what grew, what shrank
+    Compare,
+}
+
+/// What the x axis counts.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, ValueEnum)]
+pub(super) enum Axis {
+    /// Events, evenly spaced
+    #[default]
+    Event,
+    /// The wall clock
+    Time,
+}
+
+/// For which surroundings.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, ValueEnum)]
+pub(super) enum Surroundings {
+    /// Dark ink on a light ground
+    #[default]
+    Light,
+    /// Light ink on a dark ground
+    Dark,
+}
+
+impl Surroundings {
+    pub(super) fn theme(self) -> Theme {
+        Theme::of(match self {
+            Self::Light => ThemeName::Light,
+            Self::Dark => ThemeName::Dark,
+        })
+    }
+}
+
+/// What the colours say.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, ValueEnum)]
+pub(super) enum Colour {
+    /// Where in the code it was allocated
+    #[default]
+    Site,
+    /// How large it is
+    Size,
+    /// Which stream it was allocated on
+    Stream,
+    /// Which memory pool it comes from
+    Pool,
+    /// Which category the profiler gave it; of segments, what sizes they serve
+    Category,
+    /// When it was allocated
+    Age,
+}
+
+impl Colour {
+    pub(super) fn mode(self) -> ColourMode {
+        match self {
+            Self::Site => ColourMode::CallSite,
+            Self::Size => ColourMode::Size,
+            Self::Stream => ColourMode::Stream,
+            Self::Pool => ColourMode::Pool,
+            Self::Category => ColourMode::Category,
+            Self::Age => ColourMode::Age,
         }
-        _ => Ok(range),
+    }
+
+    /// In a legend's title.
+    pub(super) fn word(self) -> &'static str {
+        match self {
+            Self::Site => "call site",
+            Self::Size => "size",
+            Self::Stream => "stream",
+            Self::Pool => "pool",
+            Self::Category => "category",
+            Self::Age => "age",
+        }
+    }
+}
+
+/// Which allocations a flame graph is of.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
+pub(super) enum What {
+    /// Live at a moment (--at; the peak if not given)
+    Live,
+    /// Allocated in a range (--range; the whole recording if not given)
+    Allocated,
+    /// Allocated in a range and still live at its end
+    Retained,
+}
+
+/// What makes two frames one.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, ValueEnum)]
+pub(super) enum Frames {
+    /// The same line
+    #[default]
+    Line,
+    /// The same function
+    Function,
+    /// The same file
+    File,
+    /// The same Python module or C++ namespace
+    Module,
+    /// The same package
+    Package,
+}
+
+impl Frames {
+    pub(super) fn grouping(self) -> FrameGrouping {
+        match self {
+            Self::Line => FrameGrouping::Line,
+            Self::Function => FrameGrouping::Function,
+            Self::File => FrameGrouping::File,
+            Self::Module => FrameGrouping::Module,
+            Self::Package => FrameGrouping::Package,
+        }
+    }
+}
+
+/// Whose frames are left out.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, ValueEnum)]
+pub(super) enum Left {
+    /// Nobody's
+    Nothing,
+    /// Those that PyTorch's own viewers leave out
+    #[default]
+    Runtime,
+    /// All but your own
+    Library,
+}
+
+impl Left {
+    pub(super) fn fold(self) -> Fold {
+        match self {
+            Self::Nothing => Fold::Nothing,
+            Self::Runtime => Fold::Runtime,
+            Self::Library => Fold::Library,
+        }
+    }
+}
+
+/// What the width of a box says.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, ValueEnum)]
+pub(super) enum Width {
+    /// Requested bytes
+    #[default]
+    Bytes,
+    /// Number of allocations
+    Count,
+    /// Bytes times the events that they lived
+    ByteEvents,
+}
+
+impl Width {
+    pub(super) fn weight(self) -> Weight {
+        match self {
+            Self::Bytes => Weight::Bytes,
+            Self::Count => Weight::Count,
+            Self::ByteEvents => Weight::ByteEvents,
+        }
+    }
+}
+
+/// Which way up.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, ValueEnum)]
+pub(super) enum Form {
+    /// The outermost caller on top
+    #[default]
+    Icicle,
+    /// The outermost caller at the bottom
+    Flame,
+}
+
+impl Form {
+    pub(super) fn shape(self) -> Shape {
+        match self {
+            Self::Icicle => Shape::Icicle,
+            Self::Flame => Shape::Flame,
+        }
+    }
+}
+
+/// Kinds of picture.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, ValueEnum)]
+pub(super) enum Format {
+    /// Pixels
+    #[default]
+    Png,
+    /// Shapes and text, which can be edited and searched
+    Svg,
+}
+
+impl Format {
+    /// Of a file, by its ending.
+    pub(super) fn of(ending: &str) -> Option<Self> {
+        match ending.to_ascii_lowercase().as_str() {
+            "png" => Some(Self::Png),
+            "svg" => Some(Self::Svg),
+            _ => None,
+        }
+    }
+
+    pub(super) fn ending(self) -> &'static str {
+        match self {
+            Self::Png => "png",
+            Self::Svg => "svg",
+        }
     }
 }
 
@@ -67,20 +263,6 @@ mod tests {
         );
         for wrong in ["", "1600", "x", "1600x-1", "axb", "99999999999x1"] {
             assert!(parse_size(wrong).is_err(), "{wrong}");
-        }
-    }
-
-    #[test]
-    fn ranges() {
-        let range = |from, to| Ok(Range { from, to });
-        assert_eq!(
-            parse_range("1,000..2_000"),
-            range(Some(1000.0), Some(2000.0))
-        );
-        assert_eq!(parse_range("0.5.."), range(Some(0.5), None));
-        assert_eq!(parse_range("..7"), range(None, Some(7.0)));
-        for wrong in ["", "5", "2..1", "1..1", "-1..2", "a..b", "nan..1", "1..inf"] {
-            assert!(parse_range(wrong).is_err(), "{wrong}");
         }
     }
 }

@@ -1,0 +1,109 @@
+//! The allocator at a moment.
+
+use std::cmp::Reverse;
+
+use vramscope_core::analysis::allocator_state::StateSums;
+use vramscope_core::analysis::grouping::stream_labels;
+use vramscope_core::analysis::live_at::live_at;
+use vramscope_core::units::Bytes;
+use vramscope_view::groups::{Groups, pool_label};
+use vramscope_view::plot::{Legend, LegendLine, Plot, StatePlot};
+use vramscope_view::theme::Theme;
+
+use super::sheet::{Sheet, legend_lines};
+use super::{Options, moment_words, title};
+use crate::failure::Failure;
+use crate::subject::Device;
+
+/// Draws the state.
+///
+/// # Errors
+/// When there is no such moment.
+pub(super) fn draw(
+    options: &Options,
+    device: &Device<'_>,
+    sheet: &Sheet<'_>,
+) -> Result<Vec<u8>, Failure> {
+    let (subject, history) = (device.subject, device.history);
+    let moment = device.moment(options.at.as_deref().unwrap_or("peak"))?;
+    let steps = history.reserved_steps.iter();
+    let fullest = steps.max_by_key(|&&(moment, bytes)| (bytes, Reverse(moment)));
+    let fullest = fullest.map_or(0, |&(moment, _)| moment);
+    let at = |moment| device.allocator().state_at(device.recording(), moment);
+    let (state, fullest) = (at(moment), at(fullest));
+    let mode = options.colour.unwrap_or_default();
+    let groups = Groups::of(
+        mode.mode(),
+        sheet.theme,
+        &subject.snapshot,
+        history,
+        &subject.sites,
+        device.site_of(),
+    );
+    let mut legend = kinds(&state.total, sheet.theme);
+    let live = live_at(history, moment).map(|id| id.0);
+    let totals = groups.totals(&history.allocations.bytes, live);
+    legend.extend(legend_lines(&groups, &totals));
+    let streams = stream_labels(&subject.streams);
+    let names: Vec<(String, String)> = state
+        .groups
+        .iter()
+        .map(|group| {
+            let pool = group.pool.map(pool_label).unwrap_or_default();
+            let number = subject.streams.iter().position(|&of| of == group.stream);
+            (pool, streams[number.unwrap_or(0)].clone())
+        })
+        .collect();
+    sheet.file(&Plot {
+        title: &title(&subject.name),
+        subtitle: &subtitle(device, moment, &state.total),
+        note: if state.segments.is_empty() {
+            "no segment is known at this moment"
+        } else {
+            ""
+        },
+        legend: Legend {
+            title: &format!(
+                "in the segments {}, by {}",
+                moment_words(moment),
+                mode.word()
+            ),
+            lines: &legend,
+        },
+        content: StatePlot {
+            state: &state,
+            fullest: &fullest,
+            colours: &groups.colours,
+            groups: &names,
+        },
+    })
+}
+
+fn subtitle(device: &Device<'_>, moment: u32, total: &StateSums) -> String {
+    format!(
+        "device {} · {} · allocated {} of reserved {} · largest free block {}",
+        device.index(),
+        moment_words(moment),
+        Bytes(total.allocated_bytes),
+        Bytes(total.reserved_bytes),
+        Bytes(total.largest_free_bytes)
+    )
+}
+
+/// What of segments is no live allocation, as far as there is any.
+fn kinds(total: &StateSums, theme: &Theme) -> Vec<LegendLine> {
+    let kinds = [
+        (theme.grid, "free inside segments", total.free_bytes),
+        (theme.rounding, "lost to rounding", total.rounding_bytes()),
+        (theme.pending_free, "pending free", total.pending_bytes),
+    ];
+    kinds
+        .into_iter()
+        .filter(|&(.., bytes)| bytes > 0)
+        .map(|(rgb, label, bytes)| LegendLine {
+            rgb,
+            label: label.to_owned(),
+            bytes: Some(bytes),
+        })
+        .collect()
+}

@@ -1,0 +1,133 @@
+//! Where pictures go: a file, a folder with one for each snapshot, or standard output.
+
+use std::collections::HashSet;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use super::Options;
+use super::arguments::Format;
+use crate::failure::Failure;
+use crate::input::is_stdin;
+use crate::output;
+
+/// Where one picture goes.
+pub(super) struct Target {
+    pub(super) format: Format,
+    /// `-` is standard output.
+    path: PathBuf,
+}
+
+impl Target {
+    /// Writes the picture.
+    ///
+    /// # Errors
+    /// When that is not possible.
+    pub(super) fn write(&self, picture: &[u8]) -> Result<(), Failure> {
+        if is_stdin(&self.path) {
+            let is_text = self.format == Format::Svg;
+            return output::stream(is_text, |out| out.write_all(picture));
+        }
+        let doing = format!("cannot write {}", self.path.display());
+        fs::write(&self.path, picture).map_err(Failure::io(doing))
+    }
+}
+
+/// A target for each file; makes the folder if it is one.
+///
+/// # Errors
+/// When the output is none of these, or too few for the files.
+pub(super) fn targets(options: &Options, files: &[PathBuf]) -> Result<Vec<Target>, Failure> {
+    let path = &options.output;
+    let chosen = options.format.unwrap_or_default();
+    if is_folder(path) {
+        let doing = format!("cannot make the folder {}", path.display());
+        fs::create_dir_all(path).map_err(Failure::io(doing))?;
+        let named = names(files, chosen).into_iter();
+        return Ok(named
+            .map(|name| Target {
+                format: chosen,
+                path: path.join(name),
+            })
+            .collect());
+    }
+    if files.len() > 1 {
+        return Err(Failure::Usage(format!(
+            "{} pictures need a folder to go to: end its name with /, as in -o pictures/",
+            files.len()
+        )));
+    }
+    let format = if is_stdin(path) {
+        chosen
+    } else {
+        of_ending(path, options.format)?
+    };
+    Ok(vec![Target {
+        format,
+        path: path.clone(),
+    }])
+}
+
+fn is_folder(path: &Path) -> bool {
+    let ends_as_one = path.to_string_lossy().ends_with(['/', '\\']);
+    !is_stdin(path) && (ends_as_one || path.is_dir())
+}
+
+fn of_ending(path: &Path, chosen: Option<Format>) -> Result<Format, Failure> {
+    let ending = path.extension().unwrap_or_default().to_string_lossy();
+    let by_name = Format::of(&ending);
+    match (by_name, chosen) {
+        (Some(by_name), Some(chosen)) if by_name != chosen => Err(Failure::Usage(format!(
+            "{} does not end as a picture of --format {} does",
+            path.display(),
+            chosen.ending()
+        ))),
+        (Some(by_name), _) => Ok(by_name),
+        (None, Some(chosen)) => Ok(chosen),
+        (None, None) => Err(Failure::Usage(format!(
+            "{}: a picture ends in .png or .svg",
+            path.display()
+        ))),
+    }
+}
+
+/// Names for the pictures of files, all different.
+fn names(files: &[PathBuf], format: Format) -> Vec<String> {
+    let mut taken = HashSet::new();
+    let mut name = |file: &PathBuf| {
+        let stem = file.file_stem().unwrap_or_default().to_string_lossy();
+        let stem = if is_stdin(file) { "snapshot" } else { &*stem };
+        let mut name = format!("{stem}.{}", format.ending());
+        let mut number = 2_u32;
+        while !taken.insert(name.clone()) {
+            name = format!("{stem}-{number}.{}", format.ending());
+            number += 1;
+        }
+        name
+    };
+    files.iter().map(&mut name).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn files_of_one_name_get_pictures_of_different_names() {
+        let files = [
+            "a/rank0.pickle",
+            "b/rank0.pickle",
+            "rank0-2.pickle",
+            "-",
+            "c.pickle.gz",
+        ];
+        let files = files.map(PathBuf::from);
+        let expected = [
+            "rank0.svg",
+            "rank0-2.svg",
+            "rank0-2-2.svg",
+            "snapshot.svg",
+            "c.pickle.svg",
+        ];
+        assert_eq!(names(&files, Format::Svg), expected);
+    }
+}

@@ -1,0 +1,110 @@
+//! Two sides compared: both over time, and what grew and shrank by call path.
+
+use plotters::coord::Shift;
+use plotters::prelude::*;
+use vramscope_core::analysis::compare::ChangeTree;
+
+use super::Content;
+use super::flame::{Layout as FlameRoom, draw_scene, height_px};
+use crate::change_flame::{self, ChangeUnit, FlameOptions, FlameWidth};
+use crate::chart::{Area, ChartError, Style};
+use crate::flame::{FlameScene, Shape};
+use crate::stacked_curves::{self, Row};
+
+/// Height of the curves for one recording and for two, css px.
+const ONE_ROW_CSS: f64 = 150.0;
+const TWO_ROWS_CSS: f64 = 250.0;
+/// Most of the height that the curves take.
+const MOST_OF_HEIGHT: f64 = 0.45;
+/// Between the curves and the flame graph, css px.
+const GAP_CSS: f64 = 14.0;
+
+/// Two sides.
+#[derive(Clone, Debug)]
+pub struct ComparePlot<'a> {
+    /// What both have by call path.
+    pub tree: &'a ChangeTree,
+    /// Their recordings: one if both sides are moments of the same.
+    pub rows: &'a [Row<'a>],
+    /// What widths and colours count.
+    pub unit: ChangeUnit,
+}
+
+/// Where things are.
+#[derive(Clone, Debug)]
+pub struct Layout {
+    curves: Area,
+    flame: FlameRoom,
+}
+
+impl ComparePlot<'_> {
+    fn curves_css(&self) -> f64 {
+        if self.rows.len() > 1 {
+            TWO_ROWS_CSS
+        } else {
+            ONE_ROW_CSS
+        }
+    }
+
+    fn scene(&self, width_px: u32, style: &Style<'_>) -> FlameScene {
+        let options = FlameOptions {
+            width: FlameWidth::Either,
+            unit: self.unit,
+            focus: 0,
+            width_px: f64::from(width_px) / style.pixel_ratio,
+        };
+        let flame = change_flame::layout(self.tree, &options);
+        let keys = change_flame::keys(self.tree);
+        change_flame::scene(self.tree, &keys, &flame, &options, style.theme)
+    }
+}
+
+impl Content for ComparePlot<'_> {
+    type Layout = Layout;
+
+    fn layout(&self, room: &Area, style: &Style<'_>, _is_vector: bool) -> Layout {
+        let most = f64::from(room.height_px) * MOST_OF_HEIGHT;
+        let height = style.px(self.curves_css()).min(most as i32).max(1);
+        let below = height + style.px(GAP_CSS);
+        let flame = Area {
+            y_px: room.y_px + below,
+            height_px: room.height_px.saturating_sub(below as u32).max(1),
+            ..*room
+        };
+        Layout {
+            curves: Area {
+                height_px: height as u32,
+                ..*room
+            },
+            flame: FlameRoom {
+                room: flame,
+                scene: self.scene(room.width_px, style),
+            },
+        }
+    }
+
+    fn draw_below<DB: DrawingBackend>(
+        &self,
+        root: &DrawingArea<DB, Shift>,
+        layout: &Layout,
+        style: &Style<'_>,
+    ) -> Result<(), ChartError<DB>> {
+        let Area {
+            x_px,
+            y_px,
+            width_px,
+            height_px,
+        } = layout.curves;
+        let own = root
+            .clone()
+            .shrink((x_px, y_px), (width_px as i32, height_px as i32));
+        stacked_curves::draw(&own, (width_px, height_px), self.rows, style)?;
+        let FlameRoom { room, scene } = &layout.flame;
+        draw_scene(root, room, scene, Shape::Icicle, style)
+    }
+
+    fn full_height_px(&self, width_px: u32, style: &Style<'_>) -> u32 {
+        let curves = style.px(self.curves_css() + GAP_CSS).max(0) as u32;
+        curves.saturating_add(height_px(&self.scene(width_px, style), style))
+    }
+}

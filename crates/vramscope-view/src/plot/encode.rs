@@ -1,0 +1,79 @@
+//! Pixels as parts of files.
+
+use base64::Engine as _;
+
+use super::PlotError;
+use crate::chart::Area;
+
+/// A part of a picture that is drawn by the pixel.
+#[derive(Clone, Debug)]
+pub struct Pixels {
+    /// Where.
+    pub area: Area,
+    /// As many pixels of R, G, B, A (not premultiplied) as the area has, the top row first.
+    pub rgba: Vec<u8>,
+}
+
+impl Pixels {
+    /// Puts them over a picture, which has no alpha.
+    pub(super) fn blit(&self, picture: &mut [u8], width_px: usize) {
+        let Area { x_px, y_px, .. } = self.area;
+        let (left, top) = (x_px.max(0) as usize, y_px.max(0) as usize);
+        let rows = self
+            .rgba
+            .chunks_exact(self.area.width_px.max(1) as usize * 4);
+        for (y, row) in rows.enumerate() {
+            let start = ((top + y) * width_px + left) * 3;
+            let target = picture.get_mut(start..).unwrap_or_default();
+            for (below, above) in target.chunks_exact_mut(3).zip(row.chunks_exact(4)) {
+                let alpha = u32::from(above[3]);
+                for (low, &high) in below.iter_mut().zip(above) {
+                    let sum = u32::from(high) * alpha + u32::from(*low) * (255 - alpha);
+                    *low = ((sum + 127) / 255) as u8;
+                }
+            }
+        }
+    }
+
+    /// An image element with an embedded PNG.
+    pub(super) fn to_svg(&self) -> Result<String, PlotError> {
+        let Area {
+            x_px,
+            y_px,
+            width_px,
+            height_px,
+        } = self.area;
+        let image = png(&self.rgba, (width_px, height_px), ::png::ColorType::Rgba)?;
+        let image = base64::engine::general_purpose::STANDARD.encode(image);
+        Ok(format!(
+            "<image x=\"{x_px}\" y=\"{y_px}\" width=\"{width_px}\" height=\"{height_px}\" \
+             style=\"image-rendering:pixelated\" href=\"data:image/png;base64,{image}\"/>\n"
+        ))
+    }
+}
+
+/// One SVG of two of the same size, with something between them.
+pub(super) fn joined(below: &str, between: Option<&str>, above: &str) -> String {
+    let end = below.rfind("</svg>").unwrap_or(below.len());
+    let start = above.find('>').map_or(0, |at| at + 1);
+    let mut svg = below[..end].to_owned();
+    svg.push_str(between.unwrap_or_default());
+    svg.push_str(above[start..].trim_start());
+    svg
+}
+
+/// A PNG file.
+pub(super) fn png(
+    pixels: &[u8],
+    (width_px, height_px): (u32, u32),
+    colour: ::png::ColorType,
+) -> Result<Vec<u8>, PlotError> {
+    let mut file = Vec::new();
+    let mut encoder = ::png::Encoder::new(&mut file, width_px, height_px);
+    encoder.set_color(colour);
+    encoder.set_depth(::png::BitDepth::Eight);
+    let mut writer = encoder.write_header()?;
+    writer.write_image_data(pixels)?;
+    writer.finish()?;
+    Ok(file)
+}

@@ -1,0 +1,153 @@
+//! What the colours mean, below the picture: swatch, size, name, in columns.
+
+use plotters::coord::Shift;
+use plotters::prelude::*;
+use plotters::style::text_anchor::{HPos, Pos, VPos};
+use vramscope_core::units::Count;
+
+use super::{MARGIN_CSS, PlotStyle, text};
+use crate::chart::{ChartError, Style, rgb};
+use crate::colour::Rgb;
+use crate::display;
+
+/// Height of a line, css px.
+const LINE_CSS: f64 = 18.0;
+/// Between the picture and the legend, css px.
+const GAP_CSS: f64 = 12.0;
+/// A column is at least this wide, css px.
+const COLUMN_CSS: f64 = 380.0;
+/// Most columns.
+const MOST_COLUMNS: usize = 4;
+/// Most lines of a column.
+const MOST_LINES: usize = 8;
+/// A swatch's side, and where sizes end and names begin, css px from the column's left edge.
+const SWATCH_CSS: f64 = 10.0;
+const SIZE_CSS: f64 = 74.0;
+const NAME_CSS: f64 = 84.0;
+/// Size of letters, css px.
+const LETTER_CSS: f64 = 11.0;
+
+/// One line.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct LegendLine {
+    /// Colour of the swatch.
+    pub rgb: Rgb,
+    /// What has it.
+    pub label: String,
+    /// How much has it; `None` = that is not what the line is about.
+    pub bytes: Option<u64>,
+}
+
+/// The colours to explain.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Legend<'a> {
+    /// What the sizes are of; empty for none.
+    pub title: &'a str,
+    /// What matters most first; the last ones are summed up where there is no room for them.
+    pub lines: &'a [LegendLine],
+}
+
+impl Legend<'_> {
+    /// Columns, and lines of each: all, as long as they take less than a third of the height.
+    fn grid(&self, style: &PlotStyle<'_>) -> (usize, usize) {
+        let (width_css, height_css) = (
+            f64::from(style.width_px) / style.pixel_ratio,
+            f64::from(style.height_px) / style.pixel_ratio,
+        );
+        let columns = ((width_css / COLUMN_CSS) as usize).clamp(1, MOST_COLUMNS);
+        let room = (height_css / 3.0 / LINE_CSS) as usize;
+        let room = room.saturating_sub(self.title_lines()).min(MOST_LINES);
+        (columns, self.lines.len().div_ceil(columns).min(room))
+    }
+
+    fn title_lines(&self) -> usize {
+        usize::from(!self.title.is_empty())
+    }
+
+    /// Height of all, with the gap above.
+    pub(super) fn height_css(&self, style: &PlotStyle<'_>) -> f64 {
+        match self.grid(style).1 {
+            0 => 0.0,
+            lines => GAP_CSS + (lines + self.title_lines()) as f64 * LINE_CSS,
+        }
+    }
+
+    /// The lines that there is room for; the last one stands for all that there is none for.
+    fn shown(&self, most: usize) -> Vec<LegendLine> {
+        let mut shown = self.lines.to_vec();
+        if shown.len() > most && most > 0 {
+            let rest = shown.split_off(most - 1);
+            let bytes = rest.iter().filter_map(|line| line.bytes);
+            shown.push(LegendLine {
+                rgb: [128; 3],
+                label: format!("{} further", Count(rest.len() as u64)),
+                bytes: bytes.reduce(u64::saturating_add),
+            });
+        }
+        shown.truncate(most);
+        shown
+    }
+
+    /// Draws it at the foot of the picture.
+    pub(super) fn draw<DB: DrawingBackend>(
+        &self,
+        root: &DrawingArea<DB, Shift>,
+        plot_style: &PlotStyle<'_>,
+        style: &Style<'_>,
+    ) -> Result<(), ChartError<DB>> {
+        let (columns, lines) = self.grid(plot_style);
+        let shown = self.shown(columns * lines);
+        if shown.is_empty() {
+            return Ok(());
+        }
+        let height = style.px(self.height_css(plot_style) - GAP_CSS + MARGIN_CSS / 2.0);
+        let (mut top, left) = (plot_style.height_px as i32 - height, style.px(MARGIN_CSS));
+        let middle = |line: f64| style.px((line + 0.5) * LINE_CSS);
+        let start = Pos::new(HPos::Left, VPos::Center);
+        if !self.title.is_empty() {
+            let ink = style.text(LETTER_CSS, style.theme.muted_text, start);
+            root.draw(&Text::new(self.title, (left, top + middle(0.0)), ink))?;
+            top += style.px(LINE_CSS);
+        }
+        let column_px = (plot_style.width_px as i32 - 2 * left) / columns as i32;
+        for (i, line) in shown.iter().enumerate() {
+            let x = left + (i / lines) as i32 * column_px;
+            let y = top + middle((i % lines) as f64);
+            draw_line(root, line, (x, y), column_px - style.px(16.0), style)?;
+        }
+        Ok(())
+    }
+}
+
+fn draw_line<DB: DrawingBackend>(
+    root: &DrawingArea<DB, Shift>,
+    line: &LegendLine,
+    (x, y): (i32, i32),
+    width_px: i32,
+    style: &Style<'_>,
+) -> Result<(), ChartError<DB>> {
+    let swatch = style.px(SWATCH_CSS);
+    let corners = [(x, y - swatch / 2), (x + swatch, y + swatch - swatch / 2)];
+    root.draw(&Rectangle::new(corners, rgb(line.rgb).filled()))?;
+    let mut name_css = SWATCH_CSS + 8.0;
+    if let Some(bytes) = line.bytes {
+        let size = style.text(
+            LETTER_CSS,
+            style.theme.text,
+            Pos::new(HPos::Right, VPos::Center),
+        );
+        let at = (x + style.px(SIZE_CSS), y);
+        root.draw(&Text::new(display::bytes(bytes), at, size))?;
+        name_css = NAME_CSS;
+    }
+    let room_px = f64::from(width_px - style.px(name_css));
+    let label = text::cut_site(&line.label, |label| {
+        text::width_px(label, LETTER_CSS, false, style) <= room_px
+    });
+    let ink = style.text(
+        LETTER_CSS,
+        style.theme.muted_text,
+        Pos::new(HPos::Left, VPos::Center),
+    );
+    root.draw(&Text::new(label, (x + style.px(name_css), y), ink))
+}

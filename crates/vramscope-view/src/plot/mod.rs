@@ -1,0 +1,344 @@
+//! Every view as a complete picture: title, axes, legend; as PNG or SVG.
+//!
+//! [`Plot`] is the frame that all have in common, a [`Content`] is what one view puts into it, made by the
+//! calls that the page makes for the same view. What is drawn by the pixel is the same pixels as on the
+//! page; in an SVG these are one embedded PNG, and axes, boxes and text stay what they are.
+
+pub mod compare;
+mod encode;
+pub mod flame;
+mod header;
+mod legend;
+mod lines;
+pub mod over_time;
+pub mod state;
+#[cfg(test)]
+mod tests;
+mod text;
+
+use crate::bitmap::Bitmap;
+use crate::chart::{Area, ChartError, Style, rgb};
+use crate::theme::Theme;
+use plotters::coord::Shift;
+use plotters::prelude::*;
+use plotters::style::text_anchor::{HPos, Pos, VPos};
+
+pub use compare::ComparePlot;
+pub use encode::Pixels;
+pub use flame::FlamePlot;
+pub use legend::{Legend, LegendLine};
+pub use over_time::{OverTime, Stack};
+pub use state::StatePlot;
+
+/// Least size of a picture, css px: below it there is no room for axes.
+const LEAST_CSS: (f64, f64) = (240.0, 160.0);
+/// Most px in each direction.
+const MOST_PX: u32 = 32_768;
+/// What is left free around everything, css px.
+const MARGIN_CSS: f64 = 16.0;
+/// Where the subtitle begins, and where what is shown does, css px.
+const SUBTITLE_CSS: f64 = 34.0;
+const ABOVE_CSS: f64 = 58.0;
+/// What an SVG is to be shown with.
+const FONT: &str = "Helvetica, Arial, sans-serif";
+
+/// A view's part of a picture.
+pub trait Content {
+    /// Where things are in a room, and what takes long to find.
+    type Layout;
+
+    /// Lays out for a room. `is_vector`: shapes are kept as shapes.
+    fn layout(&self, room: &Area, style: &Style<'_>, is_vector: bool) -> Self::Layout;
+
+    /// What is drawn by the pixel, if anything is.
+    fn pixels(&self, _layout: &Self::Layout, _style: &Style<'_>) -> Option<Pixels> {
+        None
+    }
+
+    /// Draws what lies below the pixels.
+    ///
+    /// # Errors
+    /// What the backend says.
+    fn draw_below<DB: DrawingBackend>(
+        &self,
+        root: &DrawingArea<DB, Shift>,
+        layout: &Self::Layout,
+        style: &Style<'_>,
+    ) -> Result<(), ChartError<DB>>;
+
+    /// Draws what lies above them.
+    ///
+    /// # Errors
+    /// What the backend says.
+    fn draw_above<DB: DrawingBackend>(
+        &self,
+        _root: &DrawingArea<DB, Shift>,
+        _layout: &Self::Layout,
+        _style: &Style<'_>,
+    ) -> Result<(), ChartError<DB>> {
+        Ok(())
+    }
+
+    /// The height (device px) that suits it in a room of this width, where most pictures have `usual_px`.
+    fn height_px(&self, _width_px: u32, usual_px: u32, _style: &Style<'_>) -> u32 {
+        usual_px
+    }
+}
+
+/// What to draw.
+#[derive(Clone)]
+pub struct Plot<'a, C> {
+    /// First line, in bold.
+    pub title: &'a str,
+    /// Second line.
+    pub subtitle: &'a str,
+    /// What stands in the middle of a picture without anything to show; empty if there is something.
+    pub note: &'a str,
+    /// The colours to explain.
+    pub legend: Legend<'a>,
+    /// The view.
+    pub content: C,
+}
+
+/// How large, and in which colours.
+#[derive(Clone, Copy, Debug)]
+pub struct PlotStyle<'a> {
+    /// Width of the picture, device px.
+    pub width_px: u32,
+    /// Height of the picture, device px.
+    pub height_px: u32,
+    /// Device px per css px: 1, or 2 for print and dense screens.
+    pub pixel_ratio: f64,
+    /// Colours.
+    pub theme: &'a Theme,
+}
+
+impl<'a> PlotStyle<'a> {
+    fn style(&self) -> Style<'a> {
+        Style {
+            theme: self.theme,
+            font: FONT,
+            pixel_ratio: self.pixel_ratio,
+        }
+    }
+
+    fn size(&self) -> (u32, u32) {
+        (self.width_px, self.height_px)
+    }
+}
+
+/// Why there is no picture.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum PlotError {
+    /// No room for axes.
+    #[error(
+        "a picture of {width_px} × {height_px} px has no room for axes; take at least {} × {}",
+        least_px(LEAST_CSS.0, *pixel_ratio), least_px(LEAST_CSS.1, *pixel_ratio)
+    )]
+    TooSmall {
+        /// Width asked for.
+        width_px: u32,
+        /// Height asked for.
+        height_px: u32,
+        /// Device px per css px.
+        pixel_ratio: f64,
+    },
+    /// More pixels than can be held.
+    #[error(
+        "a picture of {width_px} × {height_px} px is too large; 32,768 in each direction is the most"
+    )]
+    TooLarge {
+        /// Width asked for.
+        width_px: u32,
+        /// Height asked for.
+        height_px: u32,
+    },
+    /// The drawing library's error.
+    #[error("drawing failed: {0}")]
+    Drawing(String),
+    /// The PNG encoder's error.
+    #[error("encoding the PNG failed: {0}")]
+    Encoding(#[from] png::EncodingError),
+}
+
+fn least_px(css: f64, pixel_ratio: f64) -> u32 {
+    (css * pixel_ratio).ceil() as u32
+}
+
+impl<C: Content> Plot<'_, C> {
+    /// The picture as a PNG file.
+    ///
+    /// # Errors
+    /// If the size is out of range, or drawing or encoding fails.
+    pub fn to_png(&self, plot_style: &PlotStyle<'_>) -> Result<Vec<u8>, PlotError> {
+        let (room, style) = (self.room(plot_style)?, plot_style.style());
+        let layout = self.content.layout(&room, &style, false);
+        let size = plot_style.size();
+        let mut picture = vec![0; size.0 as usize * size.1 as usize * 3];
+        self.draw(&mut picture, size, |root| {
+            self.draw_below(root, &room, &layout, plot_style)
+        })?;
+        if let Some(pixels) = self.content.pixels(&layout, &style) {
+            pixels.blit(&mut picture, size.0 as usize);
+        }
+        self.draw(&mut picture, size, |root| {
+            self.draw_above(root, &room, &layout, plot_style)
+        })?;
+        encode::png(&picture, size, png::ColorType::Rgb)
+    }
+
+    /// The picture as an SVG file.
+    ///
+    /// # Errors
+    /// If the size is out of range, or drawing or encoding fails.
+    pub fn to_svg(&self, plot_style: &PlotStyle<'_>) -> Result<String, PlotError> {
+        let (room, style) = (self.room(plot_style)?, plot_style.style());
+        let layout = self.content.layout(&room, &style, true);
+        let (mut below, mut above) = (String::new(), String::new());
+        let root = SVGBackend::with_string(&mut below, plot_style.size()).into_drawing_area();
+        finish(&root, self.draw_below(&root, &room, &layout, plot_style))?;
+        drop(root);
+        let root = SVGBackend::with_string(&mut above, plot_style.size()).into_drawing_area();
+        finish(&root, self.draw_above(&root, &room, &layout, plot_style))?;
+        drop(root);
+        let image = self.content.pixels(&layout, &style);
+        let image = image.map(|pixels| pixels.to_svg()).transpose()?;
+        Ok(encode::joined(&below, image.as_deref(), &above))
+    }
+
+    /// The height (device px) at which a picture of the style's width shows everything without a void; the
+    /// style's own for most.
+    #[must_use]
+    pub fn height_px(&self, plot_style: &PlotStyle<'_>) -> u32 {
+        let Ok(room) = self.room(plot_style) else {
+            return plot_style.height_px;
+        };
+        let style = plot_style.style();
+        let (width_px, usual_px) = (room.width_px, room.height_px);
+        let wanted = self.content.height_px(width_px, usual_px, &style);
+        let around = plot_style.height_px.saturating_sub(usual_px);
+        let least = least_px(LEAST_CSS.1, plot_style.pixel_ratio);
+        wanted.saturating_add(around).clamp(least, MOST_PX)
+    }
+
+    fn draw<'p>(
+        &self,
+        picture: &'p mut [u8],
+        (width_px, height_px): (u32, u32),
+        draw: impl FnOnce(&DrawingArea<Bitmap<'p>, Shift>) -> Result<(), ChartError<Bitmap<'p>>>,
+    ) -> Result<(), PlotError> {
+        let root = Bitmap {
+            rgb: picture,
+            width_px,
+            height_px,
+        };
+        let root = root.into_drawing_area();
+        let drawn = draw(&root);
+        finish(&root, drawn)
+    }
+
+    /// Where the content goes.
+    fn room(&self, style: &PlotStyle<'_>) -> Result<Area, PlotError> {
+        let PlotStyle {
+            width_px,
+            height_px,
+            pixel_ratio,
+            ..
+        } = *style;
+        if width_px > MOST_PX || height_px > MOST_PX {
+            return Err(PlotError::TooLarge {
+                width_px,
+                height_px,
+            });
+        }
+        let fits = f64::from(width_px) >= LEAST_CSS.0 * pixel_ratio
+            && f64::from(height_px) >= LEAST_CSS.1 * pixel_ratio;
+        if !fits || pixel_ratio <= 0.0 {
+            return Err(PlotError::TooSmall {
+                width_px,
+                height_px,
+                pixel_ratio,
+            });
+        }
+        let px = |css: f64| (css * pixel_ratio).round() as u32;
+        let above = px(if self.subtitle.is_empty() {
+            SUBTITLE_CSS
+        } else {
+            ABOVE_CSS
+        });
+        let below = px(MARGIN_CSS / 2.0 + self.legend.height_css(style));
+        Ok(Area {
+            x_px: px(MARGIN_CSS) as i32,
+            y_px: above as i32,
+            width_px: width_px.saturating_sub(2 * px(MARGIN_CSS)).max(1),
+            height_px: height_px.saturating_sub(above + below).max(1),
+        })
+    }
+
+    fn draw_below<DB: DrawingBackend>(
+        &self,
+        root: &DrawingArea<DB, Shift>,
+        room: &Area,
+        layout: &C::Layout,
+        plot_style: &PlotStyle<'_>,
+    ) -> Result<(), ChartError<DB>> {
+        let style = plot_style.style();
+        let theme = style.theme;
+        root.fill(&rgb(theme.background))?;
+        let start = Pos::new(HPos::Left, VPos::Top);
+        let bold = style.text(16.0, theme.text, start);
+        let bold = TextStyle {
+            font: bold.font.style(FontStyle::Bold),
+            ..bold
+        };
+        let width = f64::from(room.width_px);
+        let title = text::cut_end(self.title, |title| {
+            text::width_px(title, 16.0, true, &style) <= width
+        });
+        root.draw(&Text::new(title, (room.x_px, style.px(12.0)), bold))?;
+        let muted = style.text(12.0, theme.muted_text, start);
+        let subtitle = text::cut_end(self.subtitle, |subtitle| {
+            text::width_px(subtitle, 12.0, false, &style) <= width
+        });
+        let at = (room.x_px, style.px(SUBTITLE_CSS));
+        root.draw(&Text::new(subtitle, at, muted))?;
+        self.content.draw_below(root, layout, &style)?;
+        self.legend.draw(root, plot_style, &style)
+    }
+
+    fn draw_above<DB: DrawingBackend>(
+        &self,
+        root: &DrawingArea<DB, Shift>,
+        room: &Area,
+        layout: &C::Layout,
+        plot_style: &PlotStyle<'_>,
+    ) -> Result<(), ChartError<DB>> {
+        let style = plot_style.style();
+        self.content.draw_above(root, layout, &style)?;
+        if self.note.is_empty() {
+            return Ok(());
+        }
+        let middle = (
+            room.x_px + room.width_px as i32 / 2,
+            room.y_px + room.height_px as i32 / 2,
+        );
+        let centre = Pos::new(HPos::Center, VPos::Center);
+        let ink = style.text(14.0, style.theme.muted_text, centre);
+        let width = f64::from(room.width_px);
+        let note = text::cut_end(self.note, |note| {
+            text::width_px(note, 14.0, false, &style) <= width
+        });
+        root.draw(&Text::new(note, middle, ink))
+    }
+}
+
+/// Ends the drawing, and says what went wrong.
+fn finish<DB: DrawingBackend>(
+    root: &DrawingArea<DB, Shift>,
+    drawn: Result<(), ChartError<DB>>,
+) -> Result<(), PlotError> {
+    drawn
+        .and_then(|()| root.present())
+        .map_err(|error| PlotError::Drawing(error.to_string()))
+}

@@ -1,0 +1,263 @@
+//! Memory over time: the timeline, the segment timeline and the map, with what lies above and over them.
+
+use plotters::coord::Shift;
+use plotters::prelude::*;
+use plotters::style::text_anchor::{HPos, Pos, VPos};
+use vramscope_core::analysis::markers::MarkerKind;
+
+use super::lines::Place;
+use super::{Content, Pixels, header, lines, text};
+use crate::axes::XUnit;
+use crate::bitset::BitSet;
+use crate::chart::{Area, ChartError, Style, draw_axes, draw_x_axis, rgb};
+use crate::colour::ColourColumn;
+use crate::header::Header;
+use crate::map::{GroupMark, LaneMark, MapLabel, MapLabels, MapRaster, MemoryMap};
+use crate::marks::track;
+use crate::raster::{Bands, Frame, Paint, TimelineIndex, TimelineRaster};
+use crate::shown::{Shown, Sources};
+use crate::viewport::{Bounds, Viewport};
+
+/// Room for the labels of bytes or addresses, css px.
+const LEFT_CSS: f64 = 62.0;
+/// Room for the labels of events or time, css px.
+const BELOW_CSS: f64 = 24.0;
+/// Between header and picture, css px.
+const GAP_CSS: f64 = 2.0;
+/// Size of letters, css px.
+const LETTER_CSS: f64 = 11.0;
+
+/// Which of the three.
+#[derive(Clone, Copy, Debug)]
+pub enum Stack<'a> {
+    /// Bands on each other: allocations or pieces of segments, by their index.
+    Bands(&'a TimelineIndex),
+    /// Addresses.
+    Map {
+        /// The map.
+        map: &'a MemoryMap,
+        /// What labels its lanes.
+        lanes: &'a [LaneMark],
+        /// What labels pools and streams.
+        groups: &'a [GroupMark],
+    },
+}
+
+/// A picture over time.
+#[derive(Clone)]
+pub struct OverTime<'a> {
+    /// What is drawn.
+    pub stack: Stack<'a>,
+    /// Its columns (of the map: the timeline's); whether they have times decides the x axis.
+    pub bands: &'a Bands<'a>,
+    /// Colour of each row.
+    pub colours: &'a ColourColumn,
+    /// Rows not to be dimmed; `None` = all.
+    pub matches: Option<&'a BitSet>,
+    /// Part of the x axis to show; `None` = all of it.
+    pub x: Option<(f64, f64)>,
+    /// Part of the y axis to show, bytes; `None` = all of it.
+    pub y_bytes: Option<(f64, f64)>,
+    /// What lies above and over it; `None` = nothing does.
+    pub around: Option<Sources<'a>>,
+    /// The device's capacity, if it is to be drawn.
+    pub capacity_bytes: Option<u64>,
+}
+
+/// Where things are.
+#[derive(Clone, Debug)]
+pub struct Layout {
+    area: Area,
+    viewport: Viewport,
+    header: Header,
+    header_top_px: i32,
+    shown: Shown,
+}
+
+impl OverTime<'_> {
+    fn viewport(&self, area: &Area) -> Viewport {
+        let mut bounds = match self.stack {
+            Stack::Bands(index) => Bounds::new(self.bands.x_end(), index.peak_bytes()),
+            // Lanes are as high as they are.
+            Stack::Map { map, .. } => Bounds::new(self.bands.x_end(), map.lanes.y_end() as u64),
+        };
+        let steps = self.around.iter().flat_map(|around| around.reserved_steps);
+        let lines = steps.map(|&(_, bytes)| bytes).chain(self.capacity_bytes);
+        if let Some(top) = lines.max() {
+            let grown = Bounds::new(bounds.x_end, top).y_end_bytes;
+            bounds.y_end_bytes = bounds.y_end_bytes.max(grown);
+        }
+        let whole = Viewport::fit_all(&bounds, area.width_px, area.height_px);
+        let x = self.x.unwrap_or((whole.x_min, whole.x_max));
+        let y = self
+            .y_bytes
+            .unwrap_or((whole.y_min_bytes, whole.y_max_bytes));
+        whole.fit_box(x, y, &bounds)
+    }
+
+    fn header(&self, height_css: f64) -> Header {
+        let Some(around) = self.around else {
+            return Header::default();
+        };
+        let rows: Vec<usize> = around
+            .lanes
+            .lanes
+            .iter()
+            .map(|lane| lane.rows.len())
+            .collect();
+        let has = |on: usize| {
+            let mut kinds = MarkerKind::ALL.into_iter();
+            kinds.any(|kind| track(kind) == on && !around.markers.column(kind).is_empty())
+        };
+        header::layout(&rows, [has(0), has(1)], height_css)
+    }
+}
+
+impl Content for OverTime<'_> {
+    type Layout = Layout;
+
+    fn layout(&self, room: &Area, style: &Style<'_>, _is_vector: bool) -> Layout {
+        let header = self.header(f64::from(room.height_px) / style.pixel_ratio);
+        let above = match header.height_css {
+            0.0 => 0,
+            height => style.px(height + GAP_CSS),
+        };
+        let left = style.px(LEFT_CSS);
+        let size = |px: u32, taken: i32| px.saturating_sub(taken.max(0) as u32).max(1);
+        let area = Area {
+            x_px: room.x_px + left,
+            y_px: room.y_px + above,
+            width_px: size(room.width_px, left),
+            height_px: size(room.height_px, above + style.px(BELOW_CSS)),
+        };
+        let viewport = self.viewport(&area);
+        let shown = self
+            .around
+            .map(|around| Shown::of(around, &viewport, style.pixel_ratio));
+        Layout {
+            area,
+            viewport,
+            header,
+            header_top_px: room.y_px,
+            shown: shown.unwrap_or_default(),
+        }
+    }
+
+    fn pixels(&self, layout: &Layout, style: &Style<'_>) -> Option<Pixels> {
+        let paint = Paint {
+            colours: self.colours,
+            matches: self.matches,
+            theme: style.theme,
+        };
+        let mut frame = Frame::default();
+        let (bands, view) = (self.bands, &layout.viewport);
+        match self.stack {
+            Stack::Bands(index) => {
+                TimelineRaster::new().draw(bands, index, view, &paint, &mut frame);
+            }
+            Stack::Map { map, .. } => MapRaster::new().draw(map, bands, view, &paint, &mut frame),
+        }
+        Some(Pixels {
+            area: layout.area,
+            rgba: frame.rgba,
+        })
+    }
+
+    fn draw_below<DB: DrawingBackend>(
+        &self,
+        root: &DrawingArea<DB, Shift>,
+        layout: &Layout,
+        style: &Style<'_>,
+    ) -> Result<(), ChartError<DB>> {
+        let Layout { area, viewport, .. } = layout;
+        let unit = if self.bands.moment_start_us.is_some() {
+            XUnit::Time
+        } else {
+            XUnit::Events
+        };
+        match self.stack {
+            Stack::Bands(_) => draw_axes(root, area, viewport, unit, style)?,
+            Stack::Map { lanes, groups, .. } => {
+                draw_x_axis(root, area, viewport, unit, style)?;
+                let labels = labels(lanes, groups, layout, style);
+                draw_lane_labels(root, area, &labels.lanes, style)?;
+            }
+        }
+        let top = (area, layout.header_top_px);
+        header::draw(root, top, &layout.header, &layout.shown, viewport, style)
+    }
+
+    fn draw_above<DB: DrawingBackend>(
+        &self,
+        root: &DrawingArea<DB, Shift>,
+        layout: &Layout,
+        style: &Style<'_>,
+    ) -> Result<(), ChartError<DB>> {
+        let place = Place {
+            area: &layout.area,
+            view: &layout.viewport,
+        };
+        if let Stack::Map { lanes, groups, .. } = self.stack {
+            let labels = labels(lanes, groups, layout, style);
+            draw_group_labels(root, &layout.area, &labels.groups, style)?;
+        }
+        lines::draw(root, place, &layout.shown, self.capacity_bytes, style)
+    }
+}
+
+/// Labels are laid out in css px, as on the page.
+fn labels(
+    lanes: &[LaneMark],
+    groups: &[GroupMark],
+    layout: &Layout,
+    style: &Style<'_>,
+) -> MapLabels {
+    let height_css = f64::from(layout.area.height_px) / style.pixel_ratio;
+    let view = layout
+        .viewport
+        .resized(1, (height_css.round() as u32).max(1));
+    MapLabels::of(lanes, groups, &view)
+}
+
+fn draw_lane_labels<DB: DrawingBackend>(
+    root: &DrawingArea<DB, Shift>,
+    area: &Area,
+    labels: &[MapLabel],
+    style: &Style<'_>,
+) -> Result<(), ChartError<DB>> {
+    let pos = Pos::new(HPos::Right, VPos::Center);
+    for label in labels {
+        let at = (area.x_px - style.px(6.0), area.y_px + style.px(label.y_px));
+        let ink = style.text(LETTER_CSS, style.theme.muted_text, pos);
+        root.draw(&Text::new(label.text.as_str(), at, ink))?;
+    }
+    Ok(())
+}
+
+/// Names of pools and streams, on a ground of their own: they lie over the picture.
+fn draw_group_labels<DB: DrawingBackend>(
+    root: &DrawingArea<DB, Shift>,
+    area: &Area,
+    labels: &[MapLabel],
+    style: &Style<'_>,
+) -> Result<(), ChartError<DB>> {
+    let pos = Pos::new(HPos::Left, VPos::Center);
+    let (pad, line) = (style.px(4.0), style.px(15.0));
+    let room_px = f64::from(area.width_px) - f64::from(4 * pad);
+    for label in labels {
+        let name = text::cut_end(&label.text, |name| {
+            text::width_px(name, LETTER_CSS, false, style) <= room_px
+        });
+        let width = text::width_px(&name, LETTER_CSS, false, style).ceil() as i32;
+        let (x, y) = (
+            area.x_px + pad,
+            area.y_px + style.px(label.y_px) + style.px(2.0),
+        );
+        let ground = [(x, y), (x + width + 2 * pad, y + line)];
+        let paper = rgb(style.theme.background).mix(0.8);
+        root.draw(&Rectangle::new(ground, paper.filled()))?;
+        let ink = style.text(LETTER_CSS, style.theme.text, pos);
+        root.draw(&Text::new(name, (x + pad, y + line / 2), ink))?;
+    }
+    Ok(())
+}

@@ -1,0 +1,59 @@
+//! The segment timeline's columns: a row is a piece of a segment.
+
+use vramscope_core::analysis::history::{History, NEVER};
+use vramscope_core::analysis::segment_history::SegmentHistory;
+
+use crate::raster::{Bands, TimelineIndex};
+
+/// The columns that [`SegmentHistory`] has not.
+#[derive(Clone, Debug)]
+pub struct SegmentBands {
+    /// Nothing is pending: as many [`NEVER`]s as pieces.
+    never: Vec<u32>,
+    /// Per moment.
+    total_bytes: Vec<u64>,
+    /// The segment timeline's index.
+    pub index: TimelineIndex,
+}
+
+impl SegmentBands {
+    /// Those of a device's segments.
+    #[must_use]
+    pub fn of(segments: &SegmentHistory, history: &History) -> Self {
+        let moments = history.active_bytes.len();
+        let steps = segments.reserved_steps(|_| true);
+        let mut total_bytes = Vec::with_capacity(moments);
+        let ends = steps.iter().skip(1).map(|&(from, _)| from as usize);
+        for (&(_, bytes), end) in steps.iter().zip(ends.chain([moments])) {
+            total_bytes.resize(end.min(moments), bytes);
+        }
+        let never = vec![NEVER; segments.len()];
+        let bands = Bands {
+            born: &segments.born,
+            died: &segments.died,
+            free_requested: &never,
+            bytes: &segments.bytes,
+            total_bytes: &total_bytes,
+            moment_start_us: None,
+        };
+        let index = TimelineIndex::new(&bands);
+        Self {
+            never,
+            total_bytes,
+            index,
+        }
+    }
+
+    /// The bands, over the axis of another stack of the same device.
+    #[must_use]
+    pub fn bands<'a>(&'a self, segments: &'a SegmentHistory, axis: Bands<'a>) -> Bands<'a> {
+        Bands {
+            born: &segments.born,
+            died: &segments.died,
+            free_requested: &self.never,
+            bytes: &segments.bytes,
+            total_bytes: &self.total_bytes,
+            ..axis
+        }
+    }
+}

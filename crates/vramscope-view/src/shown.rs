@@ -1,0 +1,226 @@
+//! What lies above and over a part of the x axis: lanes of named ranges, marks, reserved memory, pools.
+//!
+//! Found for one viewport and drawn at it, or at the next one until that one's is there. How it is drawn
+//! is the canvas's or the file's matter.
+
+use serde::{Deserialize, Serialize};
+use vramscope_core::Snapshot;
+use vramscope_core::analysis::lanes::{Lane, LaneKind, LaneRange, Lanes};
+use vramscope_core::analysis::markers::Markers;
+use vramscope_core::analysis::pool_use::PoolUse;
+use vramscope_core::analysis::selection::Moments;
+use vramscope_core::model::PoolId;
+
+use crate::groups::{pool_label, pools};
+use crate::lanes::{Item, LEAST_CSS, MOST_ROWS, visible};
+use crate::marks::{CELL_CSS, Mark, marks};
+use crate::raster::{Bands, TimelineIndex};
+use crate::reserved::{Curve, Envelope, Steps, curve, envelopes};
+use crate::viewport::Viewport;
+
+/// The ranges of an item are compared by name if there are no more than this.
+const COMPARED_NAMES: u32 = 64;
+/// The longest name that is told whole, in letters.
+const LONGEST_NAME: usize = 300;
+
+/// What it is found in, of one device.
+#[derive(Clone, Copy)]
+pub struct Sources<'a> {
+    /// The file.
+    pub snapshot: &'a Snapshot,
+    /// Its named ranges.
+    pub lanes: &'a Lanes,
+    /// Its moments worth a mark.
+    pub markers: &'a Markers,
+    /// The timeline, on the axis that is drawn.
+    pub bands: &'a Bands<'a>,
+    /// The timeline's index.
+    pub index: &'a TimelineIndex,
+    /// Reserved memory; empty if it is not to be traced.
+    pub reserved_steps: &'a Steps,
+    /// The private pools to trace.
+    pub pools: &'a [PoolUse],
+    /// Every stream; its number is its place.
+    pub streams: &'a [i64],
+}
+
+/// What lies above and over a part of the x axis.
+#[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize)]
+pub struct Shown {
+    /// In the order of [`LineFacts::lanes`].
+    pub lanes: Vec<ShownLane>,
+    /// Kind by kind, from left to right.
+    pub marks: Vec<Mark>,
+    /// Highest reserved memory per device px; empty if it was not asked for or is not known.
+    pub reserved: Curve,
+    /// The envelopes of the private pools, from the lowest.
+    pub pools: Vec<ShownPool>,
+}
+
+/// A lane's part.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+pub struct ShownLane {
+    /// What it is made from.
+    pub kind: LaneKind,
+    /// Its rows, the outermost ranges first; of very deep lanes the first ones.
+    pub rows: Vec<Vec<ShownItem>>,
+}
+
+/// A range, or several narrow ones.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+pub struct ShownItem {
+    /// Where it is, and how many ranges it stands for.
+    pub item: Item,
+    /// Its name; of several their common one, if they have one.
+    pub name: String,
+    /// The same for a label: of JSON only the values.
+    pub label: String,
+    /// The moments before its first event and after its last.
+    pub moments: Moments,
+    /// Whether the beginning or the end of a single one was not recorded.
+    pub is_open: bool,
+}
+
+/// A private pool's part.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+pub struct ShownPool {
+    /// The pool; `None` for the smaller ones of very many, together.
+    pub pool: Option<PoolId>,
+    /// The number of its stream.
+    pub stream_number: u32,
+    /// Its place among the file's pools, after all of them where several are one: the number of its colour.
+    pub ordinal: u32,
+    /// Where what it holds but does not use lies, over the same columns as [`Shown::reserved`].
+    pub envelope: Envelope,
+}
+
+impl Shown {
+    /// What lies above and over the part of the x axis that `view` shows.
+    #[must_use]
+    pub fn of(sources: Sources<'_>, view: &Viewport, pixel_ratio: f64) -> Self {
+        let lanes = sources.lanes.lanes.iter();
+        let cell_px = CELL_CSS * pixel_ratio;
+        Self {
+            lanes: lanes
+                .map(|lane| shown_lane(sources, lane, view, pixel_ratio))
+                .collect(),
+            marks: marks(sources.markers, sources.bands, view, cell_px),
+            reserved: curve(sources.reserved_steps, sources.bands, view),
+            pools: shown_pools(sources, view),
+        }
+    }
+}
+
+impl ShownItem {
+    /// What stands in its box; of several their number first.
+    #[must_use]
+    pub fn text(&self) -> String {
+        if self.item.count > 1 {
+            let count = crate::display::count(u64::from(self.item.count));
+            return format!("×{count} {}", self.label).trim_end().to_owned();
+        }
+        self.label.trim_end().to_owned()
+    }
+}
+
+impl ShownPool {
+    /// What its envelope is.
+    #[must_use]
+    pub fn text(&self) -> String {
+        let stream = match self.stream_number {
+            0 => String::new(),
+            number => format!(", stream {number}"),
+        };
+        let pool = self
+            .pool
+            .map_or_else(|| "Smaller private pools".to_owned(), pool_label);
+        format!("{pool}{stream}: held, not used")
+    }
+}
+
+fn shown_lane(sources: Sources<'_>, lane: &Lane, view: &Viewport, pixel_ratio: f64) -> ShownLane {
+    let rows = lane.rows.iter().take(MOST_ROWS).map(|row| {
+        let items = visible(row, sources.bands, view, LEAST_CSS * pixel_ratio).into_iter();
+        items
+            .filter_map(|item| shown_item(sources.snapshot, row, item))
+            .collect()
+    });
+    ShownLane {
+        kind: lane.kind,
+        rows: rows.collect(),
+    }
+}
+
+fn shown_item(snapshot: &Snapshot, row: &[LaneRange], item: Item) -> Option<ShownItem> {
+    let first = item.first as usize;
+    let ranges = row.get(first..first + item.count as usize)?;
+    let (from, to) = (ranges.first()?, ranges.last()?);
+    let is_one_name =
+        item.count <= COMPARED_NAMES && ranges.iter().all(|range| range.name == from.name);
+    let name = if is_one_name {
+        snapshot.strings.get(from.name)
+    } else {
+        ""
+    };
+    Some(ShownItem {
+        item,
+        name: name.chars().take(LONGEST_NAME).collect(),
+        label: label(name).chars().take(LONGEST_NAME).collect(),
+        moments: (from.from, to.to),
+        is_open: item.count == 1 && (from.is_open_start || from.is_open_end),
+    })
+}
+
+/// What a name says in few words: of a JSON object the texts, and the numbers with their keys.
+fn label(name: &str) -> String {
+    use serde_json::{Map, Value};
+    // Nothing longer is read in a label.
+    let is_json = name.starts_with('{') && name.len() < 4_096;
+    let object = is_json.then(|| serde_json::from_str::<Map<String, Value>>(name).ok());
+    let Some(Some(object)) = object else {
+        return name.to_owned();
+    };
+    let words = object.iter().filter_map(|(key, value)| match value {
+        Value::String(text) => Some(text.clone()),
+        Value::Number(_) | Value::Bool(_) => Some(format!("{key} {value}")),
+        _ => None,
+    });
+    words.collect::<Vec<_>>().join(" · ")
+}
+
+fn shown_pools(sources: Sources<'_>, view: &Viewport) -> Vec<ShownPool> {
+    let uses = sources.pools;
+    let steps: Vec<_> = uses
+        .iter()
+        .map(|pool| (&pool.reserved_steps[..], &pool.active_steps[..]))
+        .collect();
+    let number = |stream: i64| sources.streams.iter().position(|&known| known == stream);
+    // The same numbers as in the colours by pool.
+    let known = pools(sources.snapshot);
+    let envelopes = envelopes(&steps, sources.bands, sources.index, view).into_iter();
+    let shown = uses
+        .iter()
+        .zip(envelopes)
+        .map(|(pool, envelope)| ShownPool {
+            pool: pool.pool,
+            stream_number: number(pool.stream).unwrap_or(0) as u32,
+            ordinal: pool
+                .pool
+                .map_or(known.len(), |pool| known.binary_search(&pool).unwrap_or(0))
+                as u32,
+            envelope,
+        });
+    shown.collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn json_is_told_in_few_words() {
+        assert_eq!(label(r#"{"phase":"forward","step":3}"#), "forward · step 3");
+        assert_eq!(label("{not json"), "{not json");
+        assert_eq!(label("forward"), "forward");
+    }
+}
