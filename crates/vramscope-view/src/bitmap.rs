@@ -7,7 +7,8 @@ use crate::colour::Rgb;
 use ab_glyph::{Font, FontRef, GlyphId, PxScale, ScaleFont, point};
 use plotters_backend::text_anchor::{HPos, VPos};
 use plotters_backend::{
-    BackendColor, BackendCoord, BackendTextStyle, DrawingBackend, DrawingErrorKind, FontStyle,
+    BackendColor, BackendCoord, BackendStyle, BackendTextStyle, DrawingBackend, DrawingErrorKind,
+    FontStyle, rasterizer,
 };
 
 /// A font that is built in was refused.
@@ -61,6 +62,31 @@ impl DrawingBackend for Bitmap<'_> {
     ) -> Result<(), DrawingErrorKind<BitmapError>> {
         let (r, g, b) = color.rgb;
         self.mix(point.0, point.1, [r, g, b], color.alpha);
+        Ok(())
+    }
+
+    /// Filled, without its right and lower edge: as wide as in an SVG or on a canvas.
+    fn draw_rect<S: BackendStyle>(
+        &mut self,
+        upper_left: BackendCoord,
+        bottom_right: BackendCoord,
+        style: &S,
+        fill: bool,
+    ) -> Result<(), DrawingErrorKind<BitmapError>> {
+        if !fill {
+            return rasterizer::draw_rect(self, upper_left, bottom_right, style, fill);
+        }
+        let BackendColor {
+            alpha,
+            rgb: (r, g, b),
+        } = style.color();
+        let inside = |at: i32, most: u32| at.clamp(0, most as i32);
+        let (left, right) = (upper_left.0, bottom_right.0);
+        for y in inside(upper_left.1, self.height_px)..inside(bottom_right.1, self.height_px) {
+            for x in inside(left, self.width_px)..inside(right, self.width_px) {
+                self.mix(x, y, [r, g, b], alpha);
+            }
+        }
         Ok(())
     }
 

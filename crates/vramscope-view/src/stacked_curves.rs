@@ -17,7 +17,7 @@ const RIGHT_CSS: f64 = 8.0;
 /// Room for the labels of events or time, css px.
 const BOTTOM_CSS: f64 = 22.0;
 /// Between the two, and above the upper one: room for a side's letter and its moments' flags, css px.
-const GAP_CSS: f64 = 16.0;
+const GAP_CSS: f64 = 20.0;
 /// Size of letters, css px.
 const LETTER_CSS: f64 = 11.0;
 

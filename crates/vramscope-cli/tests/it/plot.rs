@@ -1,5 +1,6 @@
 //! `plot`: pictures of fixtures, and what is refused.
 
+use insta::assert_snapshot;
 use std::fs;
 use std::path::Path;
 use std::process::Output;
@@ -95,14 +96,14 @@ fn what_cannot_be_drawn() {
             &png,
             &["--range", "99999999.."],
             1,
-            "nothing lies in that range",
+            "there is no event 99999999",
         ),
         (
             TRAINING,
             &png,
             &["--range", "5..2"],
-            2,
-            "the range is empty",
+            1,
+            "5..2 runs backwards",
         ),
         (
             "legacy/torch_2_0.pickle",
@@ -119,6 +120,41 @@ fn what_cannot_be_drawn() {
             "nothing to draw",
         ),
         (
+            TRAINING,
+            &png,
+            &["--at", "peak"],
+            2,
+            "--at means nothing with --view timeline; it is for state, flame, compare",
+        ),
+        (
+            TRAINING,
+            &png,
+            &["--view", "flame", "--range", "all", "--at", "peak"],
+            2,
+            "contradict each other",
+        ),
+        (
+            TRAINING,
+            &png,
+            &["--view", "compare"],
+            2,
+            "--view compare needs two files, or one file and two moments",
+        ),
+        (
+            TRAINING,
+            &png,
+            &["--format", "svg"],
+            2,
+            "does not end as a picture of --format svg does",
+        ),
+        (
+            TRAINING,
+            &png,
+            &["torch-2.15.0/oom_after.pickle"],
+            2,
+            "2 pictures need a folder to go to",
+        ),
+        (
             "refused/text.txt",
             &png,
             &[],
@@ -132,4 +168,168 @@ fn what_cannot_be_drawn() {
         assert!(text.contains(message), "{message} is missing from {text}");
     }
     assert!(!png.exists(), "a failed plot leaves no file");
+}
+
+/// A picture of a small file as text: what is embedded is told by what it is.
+fn svg(further: &[&str]) -> String {
+    let arguments = ["plot", "-o", "-", "--format", "svg", "--size", "640x400"];
+    let output = vramscope(&[&arguments, further].concat());
+    assert!(output.status.success(), "{}", transcript(&output));
+    let svg = String::from_utf8(output.stdout).unwrap();
+    let mut parts = svg.split("data:image/png;base64,");
+    let mut text = parts.next().unwrap().to_owned();
+    for part in parts {
+        let (_, rest) = part.split_once('"').unwrap();
+        text.push_str("PNG\"");
+        text.push_str(rest);
+    }
+    text
+}
+
+#[test]
+fn timeline_with_annotations_and_reserved_memory() {
+    assert_snapshot!(svg(&["synth/scenario-annotated.pickle"]));
+}
+
+#[test]
+fn timeline_of_a_failure() {
+    assert_snapshot!(svg(&["torch-2.15.0/oom_observer.pickle"]));
+}
+
+#[test]
+fn timeline_of_private_pools() {
+    assert_snapshot!(svg(&[
+        "torch-2.15.0/private_pools.pickle",
+        "--colour",
+        "pool"
+    ]));
+}
+
+#[test]
+fn segments_that_expand() {
+    assert_snapshot!(svg(&[
+        "torch-2.15.0/expandable_grown.pickle",
+        "--view",
+        "segments"
+    ]));
+}
+
+#[test]
+fn map_of_two_streams() {
+    assert_snapshot!(svg(&[
+        "torch-2.15.0/streams_pending.pickle",
+        "--view",
+        "map"
+    ]));
+}
+
+#[test]
+fn state_with_its_blocks_as_shapes() {
+    assert_snapshot!(svg(&[
+        "torch-2.15.0/streams_pending.pickle",
+        "--view",
+        "state",
+        "--at",
+        "end"
+    ]));
+}
+
+#[test]
+fn flame_standing_on_its_root() {
+    let flame = [
+        "--view",
+        "flame",
+        "--shape",
+        "flame",
+        "--group-by",
+        "function",
+    ];
+    assert_snapshot!(svg(
+        &[&["torch-2.15.0/oom_observer.pickle"], &flame[..]].concat()
+    ));
+}
+
+#[test]
+fn two_moments_compared() {
+    let compare = ["--view", "compare", "--range", "start..peak"];
+    assert_snapshot!(svg(
+        &[&["torch-2.15.0/oom_observer.pickle"], &compare[..]].concat()
+    ));
+}
+
+#[test]
+fn two_files_compared() {
+    let files = [
+        "torch-2.15.0/oom_observer.pickle",
+        "torch-2.15.0/oom_after.pickle",
+    ];
+    assert_snapshot!(svg(&[&files[..], &["--view", "compare"]].concat()));
+}
+
+/// Every view of every file that has anything, in the smallest size and in a usual one.
+fn every_view_of(file: &str, folder: &Path) {
+    let picture = folder.join("a.png");
+    for view in ["timeline", "segments", "map", "state", "flame", "compare"] {
+        let mut further = vec!["--view", view, "--theme", "dark"];
+        if view == "compare" {
+            further.extend(["--range", "start..peak"]);
+        }
+        for size in ["240x160", "900x500"] {
+            further.extend(["--size", size]);
+            let output = plot(file, &picture, &further);
+            assert!(output.status.success(), "{file}: {}", transcript(&output));
+            further.truncate(further.len() - 2);
+        }
+    }
+}
+
+#[test]
+fn every_view_of_telling_fixtures() {
+    let folder = tempfile::tempdir().unwrap();
+    for file in [
+        "legacy/torch_1_4.pickle",
+        "synth/scenario-pools.pickle",
+        "synth/scenario-state-only.pickle",
+        "torch-2.15.0/no_stacks.pickle",
+        "torch-2.15.0/state_mode.pickle",
+        "torch-2.15.0/two_devices.pickle",
+    ] {
+        every_view_of(file, folder.path());
+    }
+}
+
+#[test]
+fn every_view_of_real_files() {
+    let Some(shared) = std::env::var_os("VRAMSCOPE_SHARED") else {
+        return;
+    };
+    let folder = tempfile::tempdir().unwrap();
+    let files = fs::read_dir(Path::new(&shared).join("real")).unwrap();
+    let files = files.map(|entry| entry.unwrap());
+    for file in files.filter(|file| file.metadata().unwrap().len() < 700_000) {
+        let name = file.path().display().to_string();
+        if !name.ends_with(".md") {
+            every_view_of(&name, folder.path());
+        }
+    }
+}
+
+#[test]
+fn a_folder_gets_a_picture_for_each_file() {
+    let folder = tempfile::tempdir().unwrap();
+    let output = folder.path().join("pictures/");
+    let files = [
+        "torch-2.15.0/training.pickle",
+        "torch-2.10.0/training.pickle",
+    ];
+    let target = format!("{}/", output.display());
+    let arguments = ["--format", "svg", "--view", "segments", "-o", &target];
+    let result = vramscope(&[&["plot"], &files[..], &arguments].concat());
+    assert!(result.status.success(), "{}", transcript(&result));
+    let mut names: Vec<_> = fs::read_dir(output)
+        .unwrap()
+        .map(|entry| entry.unwrap().file_name())
+        .collect();
+    names.sort();
+    assert_eq!(names, ["training-2.svg", "training.svg"]);
 }

@@ -103,8 +103,11 @@ impl Content for ComparePlot<'_> {
         draw_scene(root, room, scene, Shape::Icicle, style)
     }
 
-    fn full_height_px(&self, width_px: u32, style: &Style<'_>) -> u32 {
+    fn height_px(&self, width_px: u32, _usual_px: u32, style: &Style<'_>) -> u32 {
         let curves = style.px(self.curves_css() + GAP_CSS).max(0) as u32;
-        curves.saturating_add(height_px(&self.scene(width_px, style), style))
+        let flame = height_px(&self.scene(width_px, style), style);
+        // Of a low picture the curves would not get all that they want.
+        let least = (f64::from(curves) / MOST_OF_HEIGHT).ceil() as u32;
+        curves.saturating_add(flame).max(least)
     }
 }

@@ -59,7 +59,22 @@ pub(super) fn joined(below: &str, between: Option<&str>, above: &str) -> String 
     let mut svg = below[..end].to_owned();
     svg.push_str(between.unwrap_or_default());
     svg.push_str(above[start..].trim_start());
-    svg
+    with_letters_in_px(&svg)
+}
+
+/// Plotters takes the size of a font for the height of a line, which is this many times the letters'.
+const LINE_EM: f64 = 1.24;
+
+/// With letters as large as in a PNG.
+fn with_letters_in_px(svg: &str) -> String {
+    let mut parts = svg.split("font-size=\"");
+    let mut text = parts.next().unwrap_or_default().to_owned();
+    for part in parts {
+        let (size, rest) = part.split_once('"').unwrap_or((part, ""));
+        let size_px = size.parse::<f64>().unwrap_or(0.0) * LINE_EM;
+        text.push_str(&format!("font-size=\"{:.1}\"{rest}", size_px));
+    }
+    text
 }
 
 /// A PNG file.

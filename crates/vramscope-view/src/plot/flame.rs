@@ -62,7 +62,7 @@ impl Content for FlamePlot<'_> {
         draw_scene(root, &layout.room, &layout.scene, self.shape, style)
     }
 
-    fn full_height_px(&self, width_px: u32, style: &Style<'_>) -> u32 {
+    fn height_px(&self, width_px: u32, _usual_px: u32, style: &Style<'_>) -> u32 {
         height_px(&self.scene(width_px, style), style)
     }
 }

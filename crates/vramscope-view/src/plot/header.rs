@@ -78,8 +78,7 @@ fn draw_item<DB: DrawingBackend>(
     let (fill, line) = lane_fill(style.theme, &shown.name);
     let edge = style.px(2.0).max(1).min(to - from);
     let boxed = |x0: i32, y0: i32, x1: i32, y1: i32, colour| {
-        // Plotters' rectangles have their last pixel inside.
-        let corners = [(left + x0, top + y0), (left + x1 - 1, top + y1 - 1)];
+        let corners = [(left + x0, top + y0), (left + x1, top + y1)];
         Rectangle::new(corners, rgb(colour).filled())
     };
     root.draw(&boxed(from, 0, to, height, fill))?;

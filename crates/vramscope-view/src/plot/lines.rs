@@ -17,6 +17,8 @@ use crate::viewport::Viewport;
 const FONT_CSS: f64 = 11.0;
 /// Size of the word at a failed allocation, css px.
 const OOM_CSS: f64 = 10.0;
+/// A word at a failure that begins less than this from the right end is in the way there, css px.
+const NEAR_CSS: f64 = 90.0;
 /// How much of its colour a pool's envelope has.
 const POOL_OPACITY: f64 = 0.22;
 
@@ -65,11 +67,29 @@ pub(super) fn draw<DB: DrawingBackend>(
         draw_pool(root, place, &shown.reserved, pool, style)?;
     }
     if let Some(&last) = shown.reserved.bytes.last() {
-        let line = style.stroke(style.theme.reserved, 1.5);
+        let line = style.stroke(style.theme.reserved, 1.0);
         let steps = place.steps(&shown.reserved, &shown.reserved.bytes);
         root.draw(&PathElement::new(steps, line))?;
         let colour = style.theme.reserved;
-        words(root, place, "reserved", last, (colour, HPos::Right), style)?;
+        // Left of the word at a failure at the end, which is where many recordings end.
+        let room = oom_left_px(shown, place, style).map_or(0, |left| place.area.right_px() - left);
+        let is_near = room < style.px(NEAR_CSS);
+        let narrower = Area {
+            width_px: place.area.width_px - if is_near { room.max(0) as u32 } else { 0 },
+            ..*place.area
+        };
+        let narrower = Place {
+            area: &narrower,
+            ..place
+        };
+        words(
+            root,
+            narrower,
+            "reserved",
+            last,
+            (colour, HPos::Right),
+            style,
+        )?;
     }
     if let Some(bytes) = capacity_bytes.filter(|&bytes| bytes as f64 <= place.view.y_max_bytes) {
         let colour = style.theme.capacity;
@@ -150,6 +170,21 @@ fn draw_pool<DB: DrawingBackend>(
     root.draw(&Text::new(name, at, ink))
 }
 
+/// Where the word at the last failure begins, device px.
+fn oom_left_px(shown: &Shown, place: Place<'_>, style: &Style<'_>) -> Option<i32> {
+    let mut marks = shown.marks.iter().rev();
+    let last = marks.find(|mark| mark.kind == MarkerKind::Oom)?;
+    let half = half_oom_px(style);
+    let most = place.area.right_px() - half;
+    Some(place.at(last.x, 0).0.min(most) - half)
+}
+
+/// Half the width of the word at a failure, with air, device px.
+fn half_oom_px(style: &Style<'_>) -> i32 {
+    let half = text::width_px("OOM", OOM_CSS, true, style) / 2.0 + 2.0 * style.pixel_ratio;
+    half.ceil() as i32
+}
+
 /// A word and an arrow where allocations failed; where words would lie over each other, one for several.
 fn draw_ooms<DB: DrawingBackend>(
     root: &DrawingArea<DB, Shift>,
@@ -158,8 +193,7 @@ fn draw_ooms<DB: DrawingBackend>(
     style: &Style<'_>,
 ) -> Result<(), ChartError<DB>> {
     let colour = style.theme.growth;
-    let half_word = text::width_px("OOM", OOM_CSS, true, style) / 2.0 + 2.0 * style.pixel_ratio;
-    let half_word = half_word.ceil() as i32;
+    let half_word = half_oom_px(style);
     let half = style.px(4.0);
     let mut free_from = i32::MIN;
     for mark in shown

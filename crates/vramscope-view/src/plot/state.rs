@@ -111,12 +111,12 @@ impl Content for StatePlot<'_> {
         Ok(())
     }
 
-    fn full_height_px(&self, width_px: u32, style: &Style<'_>) -> u32 {
+    fn height_px(&self, width_px: u32, usual_px: u32, style: &Style<'_>) -> u32 {
         let metrics = Metrics::of_screen(width_px, style.pixel_ratio);
         // With every heading and a line for each: what a scale cannot make smaller.
         let groups = self.state.groups.len().max(self.fullest.groups.len()) as u32;
         let pitch = metrics.heading_px + metrics.line_px + metrics.gap_px;
-        groups.saturating_mul(2 * pitch)
+        groups.saturating_mul(2 * pitch).max(usual_px)
     }
 }
 

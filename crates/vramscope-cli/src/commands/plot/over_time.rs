@@ -242,6 +242,8 @@ impl Scene<'_> {
         let legend = legend_lines(&groups, &groups.totals(&segments.bytes, held));
         let by = match mode.mode() {
             ColourMode::Category => "size of requests",
+            // Without any stack each segment has a colour of its own.
+            ColourMode::CallSite if groups.group_of == segments.segment => "segment",
             _ => mode.word(),
         };
         let peak_bytes = bands.total_bytes.get(peak as usize).copied().unwrap_or(0);

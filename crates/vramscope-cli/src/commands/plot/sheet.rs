@@ -39,7 +39,7 @@ impl Sheet<'_> {
             theme: self.theme,
         };
         if self.size.is_none() {
-            style.height_px = plot.full_height_px(&style).min(MOST_HEIGHT_PX);
+            style.height_px = plot.height_px(&style).min(MOST_HEIGHT_PX);
         }
         let picture = match self.format {
             Format::Png => plot.to_png(&style),
