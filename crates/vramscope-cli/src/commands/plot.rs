@@ -11,33 +11,32 @@ mod targets;
 use std::path::{Path, PathBuf};
 
 use clap::{Args, ValueEnum};
-use vramscope_core::model::DeviceIndex;
 
 use self::arguments::{
     Axis, Colour, Form, Format, Frames, Left, Size, Surroundings, View, What, Width, parse_size,
 };
 use self::sheet::Sheet;
 use self::targets::{Target, targets};
+use crate::arguments::Inputs;
 use crate::failure::Failure;
+use crate::inputs;
 use crate::subject::{Device, Subject};
-use crate::{inputs, output};
 
 /// Draw a view of the page as PNG or SVG: timeline, segments, map, state, flame graph, comparison
+///
+/// A picture is of one device: the one with the highest peak, if --device names no other. Several files make
+/// several pictures, in a folder; with --view compare two files, or one and two moments of it, make one.
 #[derive(Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Options {
-    /// Snapshots, or folders of them; `-` reads standard input. To compare: two of them, or one and --range
-    #[arg(required = true, value_name = "FILE")]
-    files: Vec<PathBuf>,
+    #[command(flatten)]
+    inputs: Inputs,
     /// The picture to write (its ending, .png or .svg, decides what it is), a folder for several, or `-`
     #[arg(short, long, value_name = "PICTURE")]
     output: PathBuf,
     /// What to write into a folder or to standard output
     #[arg(long, value_enum)]
     format: Option<Format>,
-    /// The device to draw; the one with the highest peak if not given
-    #[arg(long, value_name = "N")]
-    device: Option<DeviceIndex>,
     /// What to draw
     #[arg(long, value_enum, default_value_t)]
     view: View,
@@ -100,7 +99,7 @@ Examples:
 /// When a file cannot be read, has nothing of what is asked for, or a picture cannot be written.
 pub(crate) fn run(options: &Options) -> Result<(), Failure> {
     options.check()?;
-    let files = inputs::files(&options.files)?;
+    let files = inputs::files(&options.inputs.files)?;
     let theme = options.theme.theme();
     let sheet = |target: &Target| Sheet {
         format: target.format,
@@ -113,21 +112,18 @@ pub(crate) fn run(options: &Options) -> Result<(), Failure> {
         let picture = compare::draw(options, &files, &sheet(&targets[0]))?;
         return targets[0].write(&picture);
     }
-    let mut failures = Vec::new();
-    for (file, target) in files.iter().zip(targets(options, &files)?) {
-        let drawn = options.draw(file, &sheet(&target));
-        if let Err(failure) = drawn.and_then(|picture| target.write(&picture)) {
-            failures.push(failure);
-        }
-    }
-    let last = failures.pop();
-    failures.iter().for_each(output::report);
-    last.map_or(Ok(()), Err)
+    let targets = targets(options, &files)?;
+    let results = inputs::each(&files, options.inputs.memory, |file| {
+        let place = files.iter().position(|known| known == file);
+        let target = &targets[place.unwrap_or(0)];
+        target.write(&options.draw(file, &sheet(target))?)
+    });
+    inputs::report_all(results.into_iter().filter_map(Result::err).collect())
 }
 
 impl Options {
     fn draw(&self, file: &Path, sheet: &Sheet<'_>) -> Result<Vec<u8>, Failure> {
-        let subject = Subject::load(file, self.device)?;
+        let subject = Subject::load(file, self.inputs.device)?;
         let device = main_device(&subject)?;
         match self.view {
             View::State => state::draw(self, &device, sheet),

@@ -41,7 +41,7 @@ pub(super) fn draw(
 ) -> Result<Vec<u8>, Failure> {
     match (files, &options.range) {
         ([file], Some(range)) => {
-            let subject = Subject::load(file, options.device)?;
+            let subject = Subject::load(file, options.inputs.device)?;
             let device = main_device(&subject)?;
             let (from, to) = device.range(range)?;
             let names = names(options, &subject);
@@ -50,7 +50,7 @@ pub(super) fn draw(
         }
         ([before, after], None) => {
             let load = |file: &PathBuf| {
-                let subject = Subject::load(file, options.device)?;
+                let subject = Subject::load(file, options.inputs.device)?;
                 let device = main_device(&subject)?;
                 let moment = device.moment(options.at.as_deref().unwrap_or("peak"))?;
                 Ok(side(options, &device, &names(options, &subject), moment))

@@ -2,6 +2,7 @@
 
 use std::collections::HashSet;
 use std::fs;
+use std::io::{self, IsTerminal};
 use std::path::{Path, PathBuf};
 
 use super::Options;
@@ -24,8 +25,11 @@ impl Target {
     /// When that is not possible.
     pub(super) fn write(&self, picture: &[u8]) -> Result<(), Failure> {
         if is_stdin(&self.path) {
-            let is_text = self.format == Format::Svg;
-            return output::stream(is_text, |out| out.write_all(picture));
+            if self.format == Format::Png && io::stdout().is_terminal() {
+                let text = "a PNG is no text to show on a terminal; write it to a file with -o FILE, or pipe it on";
+                return Err(Failure::Usage(text.to_owned()));
+            }
+            return output::print_bytes(picture);
         }
         let doing = format!("cannot write {}", self.path.display());
         fs::write(&self.path, picture).map_err(Failure::io(doing))
