@@ -63,6 +63,9 @@ pub(crate) struct Options {
     /// What the colours say [default: site]
     #[arg(long, visible_alias = "color", value_enum)]
     colour: Option<Colour>,
+    /// Draw reserved memory, private pools and the device's capacity also where they leave little room for the rest
+    #[arg(long)]
+    reserved: bool,
     /// Which allocations a flame graph is of [default: live; with --range allocated]
     #[arg(long, value_enum)]
     what: Option<What>,
@@ -88,6 +91,7 @@ Examples:
   vramscope plot snapshot.pickle -o timeline.png
   vramscope plot snapshot.pickle -o step.svg --range 12000..18000 --colour stream
   vramscope plot snapshot.pickle -o peak.png --axis time --range 1.2s..1.5s --theme dark --size 3200x1800 --scale 2
+  vramscope plot snapshot.pickle -o pools.png --reserved --colour pool
   vramscope plot snapshot.pickle -o state.png --view state --at oom
   vramscope plot snapshot.pickle -o step3.svg --view flame --what retained --range 'ProfilerStep*[3]'
   vramscope plot before.pickle after.pickle -o grown.png --view compare
@@ -136,7 +140,7 @@ impl Options {
     fn check(&self) -> Result<(), Failure> {
         use View::{Compare, Flame, Map, Segments, State, Timeline};
         let over_time = [Timeline, Segments, Map];
-        let given: [(&str, bool, &[View]); 10] = [
+        let given: [(&str, bool, &[View]); 11] = [
             (
                 "range",
                 self.range.is_some(),
@@ -153,6 +157,7 @@ impl Options {
                 self.colour.is_some(),
                 &[Timeline, Segments, Map, State],
             ),
+            ("reserved", self.reserved, &[Timeline]),
             ("what", self.what.is_some(), &[Flame]),
             ("group-by", self.group_by.is_some(), &[Flame, Compare]),
             ("fold", self.fold.is_some(), &[Flame, Compare]),

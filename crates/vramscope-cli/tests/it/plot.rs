@@ -201,7 +201,8 @@ fn timeline_of_private_pools() {
     assert_snapshot!(svg(&[
         "torch-2.15.0/private_pools.pickle",
         "--colour",
-        "pool"
+        "pool",
+        "--reserved"
     ]));
 }
 

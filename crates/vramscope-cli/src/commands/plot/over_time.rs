@@ -49,7 +49,7 @@ pub(super) fn draw(
         .as_deref()
         .map(|range| on_axis(range, device, &bands))
         .transpose()?;
-    let lines = Lines::of(options.view, device);
+    let lines = Lines::of(options, device);
     let pools = if lines.reserved {
         pool_uses(&subject.snapshot, history, &segments)
     } else {
@@ -87,14 +87,15 @@ pub(super) fn draw(
     }
 }
 
-/// What is drawn over a picture unasked: what leaves room for the picture.
+/// What is drawn over a picture; unasked what leaves room for the picture.
 struct Lines {
     reserved: bool,
     capacity_bytes: Option<u64>,
 }
 
 impl Lines {
-    fn of(view: View, device: &Device<'_>) -> Self {
+    fn of(options: &Options, device: &Device<'_>) -> Self {
+        let view = options.view;
         let peak_reserved = peak_reserved(device);
         let height = match view {
             View::Segments => peak_reserved,
@@ -102,7 +103,8 @@ impl Lines {
         };
         let known = capacity(&device.subject.snapshot, device.history);
         let known = known.map(|capacity| capacity.bytes);
-        let fits = |bytes: &u64| view != View::Map && *bytes > 0 && leaves_room(*bytes, height);
+        let has_room = |bytes: u64| options.reserved || leaves_room(bytes, height);
+        let fits = |bytes: &u64| view != View::Map && *bytes > 0 && has_room(*bytes);
         Self {
             reserved: view == View::Timeline && fits(&peak_reserved),
             capacity_bytes: known.filter(fits),
