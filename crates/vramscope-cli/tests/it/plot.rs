@@ -77,97 +77,106 @@ fn every_fixture_can_be_drawn() {
     }
 }
 
+/// File, picture, options, exit code, message.
+const REFUSED: &[(&str, &str, &[&str], i32, &str)] = &[
+    (TRAINING, "a.gif", &[], 2, "a picture ends in .png or .svg"),
+    (
+        TRAINING,
+        "a.png",
+        &["--device", "7"],
+        1,
+        "there is no device 7 in this file; it has 0",
+    ),
+    (
+        TRAINING,
+        "a.png",
+        &["--size", "10x10"],
+        2,
+        "no room for axes",
+    ),
+    (
+        TRAINING,
+        "a.png",
+        &["--range", "99999999.."],
+        1,
+        "there is no event 99999999",
+    ),
+    (
+        TRAINING,
+        "a.png",
+        &["--range", "5..2"],
+        1,
+        "5..2 runs backwards",
+    ),
+    (
+        "legacy/torch_2_0.pickle",
+        "a.png",
+        &["--axis", "time"],
+        1,
+        "the events have no times",
+    ),
+    (
+        "torch-2.15.0/empty_cpp.pickle",
+        "a.png",
+        &[],
+        1,
+        "nothing to draw",
+    ),
+    (
+        TRAINING,
+        "a.png",
+        &["--at", "peak"],
+        2,
+        "--at means nothing with --view timeline; it is for state, flame, compare",
+    ),
+    (
+        TRAINING,
+        "a.png",
+        &["--view", "flame", "--range", "all", "--at", "peak"],
+        2,
+        "contradict each other",
+    ),
+    (
+        TRAINING,
+        "a.png",
+        &["--view", "compare"],
+        2,
+        "--view compare needs two files, or one file and two moments",
+    ),
+    (
+        TRAINING,
+        "a.png",
+        &["--format", "svg"],
+        2,
+        "does not end as a picture of --format svg does",
+    ),
+    (
+        TRAINING,
+        "a.png",
+        &["torch-2.15.0/oom_after.pickle"],
+        2,
+        "2 pictures need a folder to go to",
+    ),
+    (
+        "refused/text.txt",
+        "a.png",
+        &[],
+        1,
+        "this is no memory snapshot",
+    ),
+];
+
 #[test]
 fn what_cannot_be_drawn() {
     let folder = tempfile::tempdir().unwrap();
-    let [png, gif] = ["a.png", "a.gif"].map(|name| folder.path().join(name));
-    for (file, output, further, code, message) in [
-        (TRAINING, &gif, &[][..], 2, "a picture ends in .png or .svg"),
-        (
-            TRAINING,
-            &png,
-            &["--device", "7"],
-            1,
-            "there is no device 7 in this file; it has 0",
-        ),
-        (TRAINING, &png, &["--size", "10x10"], 2, "no room for axes"),
-        (
-            TRAINING,
-            &png,
-            &["--range", "99999999.."],
-            1,
-            "there is no event 99999999",
-        ),
-        (
-            TRAINING,
-            &png,
-            &["--range", "5..2"],
-            1,
-            "5..2 runs backwards",
-        ),
-        (
-            "legacy/torch_2_0.pickle",
-            &png,
-            &["--axis", "time"],
-            1,
-            "the events have no times",
-        ),
-        (
-            "torch-2.15.0/empty_cpp.pickle",
-            &png,
-            &[],
-            1,
-            "nothing to draw",
-        ),
-        (
-            TRAINING,
-            &png,
-            &["--at", "peak"],
-            2,
-            "--at means nothing with --view timeline; it is for state, flame, compare",
-        ),
-        (
-            TRAINING,
-            &png,
-            &["--view", "flame", "--range", "all", "--at", "peak"],
-            2,
-            "contradict each other",
-        ),
-        (
-            TRAINING,
-            &png,
-            &["--view", "compare"],
-            2,
-            "--view compare needs two files, or one file and two moments",
-        ),
-        (
-            TRAINING,
-            &png,
-            &["--format", "svg"],
-            2,
-            "does not end as a picture of --format svg does",
-        ),
-        (
-            TRAINING,
-            &png,
-            &["torch-2.15.0/oom_after.pickle"],
-            2,
-            "2 pictures need a folder to go to",
-        ),
-        (
-            "refused/text.txt",
-            &png,
-            &[],
-            1,
-            "this is no memory snapshot",
-        ),
-    ] {
-        let result = plot(file, output, further);
+    for &(file, picture, further, code, message) in REFUSED {
+        let picture = folder.path().join(picture);
+        let result = plot(file, &picture, further);
         let text = transcript(&result);
         assert_eq!(result.status.code(), Some(code), "{text}");
         assert!(text.contains(message), "{message} is missing from {text}");
+        assert!(!picture.exists(), "a failed plot leaves no file");
     }
-    assert!(!png.exists(), "a failed plot leaves no file");
 }
 
 /// A picture of a small file as text: what is embedded is told by what it is.
