@@ -321,7 +321,7 @@ impl Scene<'_> {
     }
 
     fn live_note(&self) -> &'static str {
-        if self.device.history.allocations.len() == 0 {
+        if self.device.history.allocations.is_empty() {
             "no allocation was recorded"
         } else {
             ""
