@@ -12,6 +12,7 @@
 mod bench;
 mod browser;
 mod ci;
+mod consumers;
 mod dist;
 mod fingerprint;
 mod page;
@@ -54,6 +55,8 @@ enum Command {
     Shots(shots::Options),
     /// Everything a change must pass: format, lints, tests, docs, fuzz targets, tidy
     Ci,
+    /// Install the tools that read conversions in the tests, and print where they are
+    Consumers,
     /// Only the checks of the sources that no other tool makes
     Tidy,
     /// Build the command line, optimised and with the page inside, and print where it is
@@ -84,6 +87,10 @@ fn run(command: Command) -> anyhow::Result<()> {
         Command::Bench(options) => bench::run(&options),
         Command::Shots(options) => shots::run(&options),
         Command::Ci => ci::run(),
+        Command::Consumers => {
+            println!("{}", consumers::prepare().display());
+            Ok(())
+        }
         Command::Tidy => tidy::run(),
         Command::Build => {
             let page = page::build(page::Profile::Full)?;

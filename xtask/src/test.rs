@@ -7,6 +7,7 @@ use anyhow::Result;
 use clap::Args;
 
 use crate::browser;
+use crate::consumers;
 use crate::page::{self, Profile};
 use crate::process::{cargo, output, run as run_command};
 use crate::program;
@@ -51,6 +52,7 @@ fn native(page: Option<&Path>) -> Result<()> {
         .collect();
     let mut tests = runner();
     tests.args(["--workspace", "--exclude", BROWSER_TESTS]);
+    tests.env(consumers::VARIABLE, consumers::prepare());
     run_command(tests.envs(page.clone()))?;
     run_command(cargo().args(["test", "--workspace", "--doc"]).envs(page))
 }

@@ -30,6 +30,7 @@ pub mod ids;
 mod limits;
 pub mod model;
 pub mod pack;
+pub mod tables;
 mod transfer;
 pub mod units;
 

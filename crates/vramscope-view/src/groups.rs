@@ -2,8 +2,6 @@
 
 mod segments;
 
-pub use segments::stack_of;
-
 use crate::colour::{self, ColourColumn, ColourMode, Rgb, stable_hash};
 use crate::display;
 use crate::theme::Theme;

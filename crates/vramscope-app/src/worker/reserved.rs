@@ -8,7 +8,7 @@ use vramscope_core::analysis::segment_contents::SegmentContents;
 use vramscope_core::analysis::segment_history::{SegmentHistory, SegmentLife};
 use vramscope_core::model::SegmentKind;
 use vramscope_core::units::{Bytes, Count};
-use vramscope_view::groups::{pool_label, stack_of};
+use vramscope_view::groups::pool_label;
 use vramscope_view::raster::Bands;
 
 use super::describe;
@@ -49,7 +49,7 @@ pub(super) fn preview(
     let &piece_bytes = segments.bytes.get(row)?;
     let segment = segments.segment_of(row);
     let sites = &document.words().call_sites;
-    let stack = stack_of(&document.snapshot, device.history, segments, row);
+    let stack = segments.stack(&document.snapshot, device.history, row);
     let site = sites.of_stack(stack);
     let (x, y) = place(document, device, draw, segment);
     Some(SegmentPreview {
@@ -81,7 +81,7 @@ pub(super) fn details(
     (row < segments.len()).then_some(())?;
     let segment = segments.segment_of(row);
     let moment = moment.unwrap_or(device.history.event_count);
-    let stack = stack_of(&document.snapshot, device.history, segments, row);
+    let stack = segments.stack(&document.snapshot, device.history, row);
     let classes = &document.words().classes;
     let frames = document.snapshot.stacks.frames(stack);
     let frames = frames.map(|frame| frame_details(&document.snapshot, classes, frame));

@@ -3,6 +3,7 @@
 use clap::Args;
 
 use super::convert::{Change, Files};
+use crate::export::Asked;
 use crate::export::format::Choice;
 use crate::failure::Failure;
 
@@ -38,5 +39,7 @@ Examples:
 /// When a file cannot be read or written.
 pub(crate) fn run(options: &Options) -> Result<(), Failure> {
     let change = Change::anonymous(None, options.salt.as_deref())?;
-    options.files.write(Some(Choice::PICKLE), &change)
+    options
+        .files
+        .write(Some(Choice::PICKLE), &change, &Asked::default())
 }

@@ -7,10 +7,12 @@ use clap::Args;
 use vramscope_core::Snapshot;
 use vramscope_core::anonymise::{Anonymiser, anonymise};
 use vramscope_core::cut::{Piece, cut};
+use vramscope_core::tables::Table;
 
 use crate::arguments::Inputs;
 use crate::export::destination::Destination;
 use crate::export::format::{Choice, ChoiceParser, Content, FORMATS};
+use crate::export::{Asked, Source, table_named};
 use crate::failure::Failure;
 use crate::input::{self, display_name, is_stdin};
 use crate::inputs;
@@ -31,6 +33,8 @@ pub(crate) struct Options {
     /// The text from which the hashes are made; new ones each time without it
     #[arg(long, value_name = "TEXT", requires = "anonymise")]
     salt: Option<String>,
+    #[command(flatten)]
+    asked: Asked,
 }
 
 const EXAMPLES: &str = "\
@@ -39,6 +43,10 @@ Examples:
   vramscope convert snapshot.html -o snapshot.pickle.zst
   vramscope convert snapshot.pickle --to json | jq '.segments | length'
   vramscope convert rank*.pickle --to json.gz -o converted/
+  vramscope convert snapshot.pickle -o allocations.parquet
+  vramscope convert snapshot.pickle --to parquet -o tables/
+  vramscope convert snapshot.pickle -o run.perfetto.json
+  vramscope convert snapshot.pickle --to speedscope --at 'step[3]' -o step3.speedscope.json
 
 The file to write is complete or not there at all; an earlier one of its name is replaced only then.";
 
@@ -66,7 +74,7 @@ pub(crate) fn run(options: &Options) -> Result<(), Failure> {
     } else {
         Change::cut(range)
     };
-    options.files.write(None, &change)
+    options.files.write(None, &change, &options.asked)
 }
 
 /// What is changed on the way.
@@ -115,6 +123,15 @@ impl<'a> Change<'a> {
     }
 }
 
+/// What is made of each file.
+struct Task<'a> {
+    choice: Choice,
+    change: &'a Change<'a>,
+    asked: &'a Asked,
+    /// The only one of the tables.
+    table: Option<Table>,
+}
+
 impl Files {
     /// Writes every file. One that fails is reported, and the others are written.
     ///
@@ -124,10 +141,12 @@ impl Files {
         &self,
         default: Option<Choice>,
         change: &Change<'_>,
+        asked: &Asked,
     ) -> Result<(), Failure> {
         let files = inputs::files(&self.inputs.files)?;
         let choice = self.choice(default)?;
-        let destinations = self.destinations(&files, choice)?;
+        let table = self.table(choice, asked)?;
+        let destinations = self.destinations(&files, choice, table)?;
         for (file, destination) in files.iter().zip(&destinations) {
             destination.check(file)?;
         }
@@ -136,8 +155,14 @@ impl Files {
             .map(PathBuf::as_path)
             .zip(&destinations)
             .collect();
+        let task = Task {
+            choice,
+            change,
+            asked,
+            table,
+        };
         let results = inputs::each(&files, self.inputs.memory, |file| {
-            self.one(file, places[file], choice, change)
+            self.one(file, places[file], &task)
         });
         let failures = results.into_iter().filter_map(Result::err);
         inputs::report_all(failures.collect())
@@ -161,8 +186,38 @@ impl Files {
         })
     }
 
+    /// The one table that is wanted: as the user says, else as the file to write is called.
+    fn table(&self, choice: Choice, asked: &Asked) -> Result<Option<Table>, Failure> {
+        if !matches!(choice.format.content, Content::Tables(_)) || asked.table.is_some() {
+            return Ok(asked.table);
+        }
+        let Some(output) = self.output.as_deref().filter(|output| !is_stdin(output)) else {
+            return Ok(None);
+        };
+        let name = output.file_name().unwrap_or_default().to_string_lossy();
+        let Some(of_name) = Choice::of_name(&name) else {
+            return Ok(None);
+        };
+        let stem = name.split('.').next().unwrap_or_default();
+        let table = table_named(stem).filter(|_| !output.is_dir());
+        if table.is_none() && of_name.format.name == choice.format.name && !output.is_dir() {
+            let names = Table::ALL.map(Table::name).join(", ");
+            return Err(Failure::Usage(format!(
+                "{name} could be any of several tables; say which with --table, or name a folder with --to {} \
+                 -o FOLDER for all: {names}",
+                choice.format.name
+            )));
+        }
+        Ok(table)
+    }
+
     /// Where each file goes.
-    fn destinations(&self, files: &[PathBuf], choice: Choice) -> Result<Vec<Destination>, Failure> {
+    fn destinations(
+        &self,
+        files: &[PathBuf],
+        choice: Choice,
+        table: Option<Table>,
+    ) -> Result<Vec<Destination>, Failure> {
         let output = match &self.output {
             Some(output) if !is_stdin(output) => output,
             _ if files.len() > 1 => {
@@ -171,7 +226,7 @@ impl Files {
             }
             _ => return Ok(vec![Destination::Stdout]),
         };
-        let is_tables = matches!(choice.format.content, Content::Tables(_));
+        let is_tables = matches!(choice.format.content, Content::Tables(_)) && table.is_none();
         let is_folder = output.is_dir() || output.to_string_lossy().ends_with('/');
         if files.len() == 1 && (is_tables || !is_folder) {
             return Ok(vec![Destination::Path(output.clone())]);
@@ -183,7 +238,7 @@ impl Files {
         let mut destinations: Vec<Destination> = Vec::new();
         for file in files {
             let name = file.file_name().unwrap_or_default().to_string_lossy();
-            let path = output.join(choice.name_for(&name));
+            let path = output.join(choice.name_for(&name, table));
             let destination = Destination::Path(path);
             if destinations.contains(&destination) {
                 return Err(Failure::Usage(format!(
@@ -196,13 +251,8 @@ impl Files {
         Ok(destinations)
     }
 
-    fn one(
-        &self,
-        file: &Path,
-        destination: &Destination,
-        choice: Choice,
-        change: &Change<'_>,
-    ) -> Result<(), Failure> {
+    fn one(&self, file: &Path, destination: &Destination, task: &Task<'_>) -> Result<(), Failure> {
+        let Task { choice, change, .. } = *task;
         let mut snapshot = input::read(file)?;
         // What is made from devices asks for the right ones; a snapshot is of all that are in it.
         let is_whole =
@@ -222,11 +272,15 @@ impl Files {
             Content::Snapshot(write) => destination.file(choice, |out| write(&snapshot, out)),
             Content::Analysed(write) => {
                 let subject = Subject::of(input::replay(name, snapshot), self.inputs.device)?;
-                destination.file(choice, |out| write(&subject, out))
+                destination.file(choice, |out| write(&subject, task.asked, out))
             }
             Content::Tables(write) => {
                 let subject = Subject::of(input::replay(name, snapshot), self.inputs.device)?;
-                destination.folder(|folder| write(&subject, folder))
+                let source = Source::of(&subject);
+                match task.table {
+                    Some(table) => destination.file(choice, |out| write(&source, table, out)),
+                    None => destination.tables(choice, |table, out| write(&source, table, out)),
+                }
             }
         }
     }

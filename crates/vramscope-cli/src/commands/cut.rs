@@ -3,6 +3,7 @@
 use clap::Args;
 
 use super::convert::{Change, Files};
+use crate::export::Asked;
 use crate::export::format::Choice;
 use crate::failure::Failure;
 
@@ -32,5 +33,7 @@ Examples:
 /// When there is no such range, or a file cannot be read or written.
 pub(crate) fn run(options: &Options) -> Result<(), Failure> {
     let change = Change::cut(Some(&options.range));
-    options.files.write(Some(Choice::PICKLE), &change)
+    options
+        .files
+        .write(Some(Choice::PICKLE), &change, &Asked::default())
 }

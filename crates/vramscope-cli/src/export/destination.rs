@@ -7,6 +7,8 @@ use std::fs::{self, File};
 use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 
+use vramscope_core::tables::Table;
+
 use super::failed;
 use super::format::Choice;
 use crate::failure::Failure;
@@ -80,17 +82,26 @@ impl Destination {
         }
     }
 
-    /// Writes files into a folder, which is made if there is none. Each takes its place when all are complete.
+    /// Writes all tables into a folder, which is made if there is none. Each takes its place when all are
+    /// complete.
     ///
     /// # Errors
     /// When that is not possible.
-    pub(crate) fn folder(
+    pub(crate) fn tables(
         &self,
-        write: impl FnOnce(&Path) -> Result<(), Failure>,
+        choice: Choice,
+        write: impl Fn(Table, &mut dyn Write) -> Result<(), Failure>,
     ) -> Result<(), Failure> {
         let Self::Path(path) = self else {
-            let text = "this format is a folder of files; name it with -o FOLDER";
+            let text = "these are several tables; name a folder with -o FOLDER, or one of them with --table";
             return Err(Failure::Usage(text.to_owned()));
+        };
+        let write = |folder: &Path| {
+            Table::ALL.into_iter().try_for_each(|table| {
+                let path = folder.join(choice.table_file(table));
+                let file = File::create(path).map_err(failed)?;
+                into(file, |out| choice.pack(out, |out| write(table, out)))
+            })
         };
         fill(path, write).map_err(|failure| self.named(failure))
     }

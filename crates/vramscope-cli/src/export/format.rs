@@ -2,14 +2,15 @@
 
 use std::ffi::OsStr;
 use std::io::Write;
-use std::path::Path;
 
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use clap::{Arg, Command};
 use vramscope_core::Snapshot;
 use vramscope_core::encode::{encode, encode_json};
+use vramscope_core::tables::Table;
 
-use super::failed;
+use super::tables::Source;
+use super::{Asked, csv, failed, folded, parquet, perfetto, pprof, speedscope};
 use crate::failure::Failure;
 use crate::subject::Subject;
 
@@ -21,6 +22,8 @@ pub(crate) struct Format {
     pub(crate) endings: &'static [&'static str],
     /// Whether a terminal can show it.
     pub(crate) is_text: bool,
+    /// How its readers expect it to be compressed.
+    packing: Option<Packing>,
     pub(crate) content: Content,
 }
 
@@ -29,11 +32,9 @@ pub(crate) enum Content {
     /// From the snapshot alone.
     Snapshot(fn(&Snapshot, &mut dyn Write) -> Result<(), Failure>),
     /// From what is worked out about the devices that were asked for, [`Subject::devices`].
-    #[expect(dead_code, reason = "the formats of other tools follow")]
-    Analysed(fn(&Subject, &mut dyn Write) -> Result<(), Failure>),
-    /// The same as several files, in a folder that exists.
-    #[expect(dead_code, reason = "the formats of other tools follow")]
-    Tables(fn(&Subject, &Path) -> Result<(), Failure>),
+    Analysed(fn(&Subject, &Asked, &mut dyn Write) -> Result<(), Failure>),
+    /// Tables: a file of one, or all in a folder.
+    Tables(fn(&Source<'_>, Table, &mut dyn Write) -> Result<(), Failure>),
 }
 
 /// All formats, torch's own first.
@@ -42,13 +43,57 @@ pub(crate) const FORMATS: &[Format] = &[
         name: "pickle",
         endings: &["pickle", "pkl"],
         is_text: false,
+        packing: None,
         content: Content::Snapshot(|snapshot, out| encode(snapshot, out).map_err(failed)),
     },
     Format {
         name: "json",
         endings: &["json"],
         is_text: true,
+        packing: None,
         content: Content::Snapshot(|snapshot, out| encode_json(snapshot, out).map_err(failed)),
+    },
+    Format {
+        name: "perfetto",
+        endings: &["perfetto.json", "trace.json"],
+        is_text: true,
+        packing: None,
+        content: Content::Analysed(perfetto::write),
+    },
+    Format {
+        name: "speedscope",
+        endings: &["speedscope.json"],
+        is_text: true,
+        packing: None,
+        content: Content::Analysed(speedscope::write),
+    },
+    Format {
+        name: "pprof",
+        endings: &["pb", "pprof"],
+        is_text: false,
+        packing: Some(Packing::Gzip),
+        content: Content::Analysed(pprof::write),
+    },
+    Format {
+        name: "folded",
+        endings: &["folded"],
+        is_text: true,
+        packing: None,
+        content: Content::Analysed(folded::write),
+    },
+    Format {
+        name: "csv",
+        endings: &["csv"],
+        is_text: true,
+        packing: None,
+        content: Content::Tables(csv::write),
+    },
+    Format {
+        name: "parquet",
+        endings: &["parquet"],
+        is_text: false,
+        packing: None,
+        content: Content::Tables(parquet::write),
     },
 ];
 
@@ -101,7 +146,7 @@ impl Choice {
     pub(crate) fn named(self, output: &str) -> Self {
         let of_name = Packing::split(&output.to_ascii_lowercase()).1;
         Self {
-            packing: self.packing.or(of_name),
+            packing: self.packing.or(of_name).or(self.format.packing),
             ..self
         }
     }
@@ -127,20 +172,31 @@ impl Choice {
             .iter()
             .filter(|format| ending_of(format).is_some())
             .max_by_key(|format| ending_of(format))?;
-        Some(Self { format, packing })
+        Some(Self {
+            format,
+            packing: packing.or(format.packing),
+        })
     }
 
-    /// The name of the file that is made of another: its own, less what says how it is written.
-    pub(crate) fn name_for(self, input: &str) -> String {
+    /// The name of the file, or folder, that is made of another: its own, less what says how it is written.
+    pub(crate) fn name_for(self, input: &str, table: Option<Table>) -> String {
         let stem = stem(input);
-        match (&self.format.content, self.packing) {
-            (Content::Tables(_), _) => stem.to_owned(),
-            (_, packing) => {
-                let packing = packing.map(|packing| format!(".{}", packing.ending()));
-                let ending = self.format.endings[0];
-                format!("{stem}.{ending}{}", packing.unwrap_or_default())
-            }
+        match (&self.format.content, table) {
+            (Content::Tables(_), None) => stem.to_owned(),
+            (Content::Tables(_), Some(table)) => format!("{stem}.{}", self.table_file(table)),
+            _ => self.with_ending(stem),
         }
+    }
+
+    /// The name of a table's file in a folder of all.
+    pub(crate) fn table_file(self, table: Table) -> String {
+        self.with_ending(table.name())
+    }
+
+    fn with_ending(self, stem: &str) -> String {
+        let packing = self.packing.map(|packing| format!(".{}", packing.ending()));
+        let ending = self.format.endings[0];
+        format!("{stem}.{ending}{}", packing.unwrap_or_default())
     }
 
     /// Writes what `write` writes, compressed.
@@ -197,10 +253,7 @@ impl TypedValueParser for ChoiceParser {
     ) -> Result<Choice, clap::Error> {
         let text = value.to_string_lossy();
         let (name, packing) = Packing::split(&text);
-        let is_named = |format: &&Format| {
-            let is_folder = matches!(format.content, Content::Tables(_));
-            format.name == name && !(is_folder && packing.is_some())
-        };
+        let is_named = |format: &&Format| format.name == name;
         match FORMATS.iter().find(is_named) {
             Some(format) => Ok(Choice { format, packing }),
             None => {

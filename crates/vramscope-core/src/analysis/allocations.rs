@@ -210,7 +210,7 @@ fn blocks(subject: &Subject<'_>) -> HashMap<u32, u64> {
         .collect()
 }
 
-fn stream_numbers(subject: &Subject<'_>) -> HashMap<i64, u32> {
+pub(crate) fn stream_numbers(subject: &Subject<'_>) -> HashMap<i64, u32> {
     subject.streams.iter().copied().zip(0..).collect()
 }
 

@@ -372,7 +372,7 @@ fn time_of(snapshot: &Snapshot, event: EventId) -> Option<i64> {
 }
 
 /// How long an allocation lived.
-pub(super) fn lifetime(history: &History, id: AllocationId) -> Lifetime {
+pub(crate) fn lifetime(history: &History, id: AllocationId) -> Lifetime {
     let table = &history.allocations;
     let (born, died) = (table.born[id.index()], table.died[id.index()]);
     let end = died.min(history.event_count);

@@ -43,6 +43,7 @@ pub mod segment_contents;
 pub mod segment_history;
 pub mod selection;
 pub mod settings;
+pub mod stack_samples;
 pub mod summary;
 pub mod trace_names;
 pub mod turnover;

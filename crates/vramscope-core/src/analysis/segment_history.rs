@@ -14,7 +14,7 @@ use super::history::{History, NEVER};
 use super::places::segment_of_addresses;
 use super::replay::{self, MappedRange, SegmentStep};
 use crate::Snapshot;
-use crate::ids::{EventId, SegmentId};
+use crate::ids::{EventId, SegmentId, StackId};
 use crate::model::{PoolId, SegmentKind};
 
 /// The size of the segments of the pool for requests up to 1 MiB; those of the other are larger.
@@ -124,6 +124,19 @@ impl SegmentHistory {
     #[must_use]
     pub fn mapped_by(&self, history: &History, piece: usize) -> Option<EventId> {
         history.event_before(*self.born.get(piece)?)
+    }
+
+    /// The stack that made the allocator ask for a piece: of the event that mapped it, else of the segment
+    /// that the final state lists.
+    #[must_use]
+    pub fn stack(&self, snapshot: &Snapshot, history: &History, piece: usize) -> StackId {
+        let by_event = self
+            .mapped_by(history, piece)
+            .and_then(|event| snapshot.events.stack.get(event.index()).copied());
+        by_event.unwrap_or_else(|| {
+            let listed = self.segment_of(piece).final_segment;
+            listed.map_or(StackId::ABSENT, |id| snapshot.segments.get(id).stack)
+        })
     }
 
     /// The event that gave a piece back, if one did.

@@ -25,3 +25,4 @@ mod real;
 mod second_opinion;
 mod sharing;
 mod support;
+mod tables;

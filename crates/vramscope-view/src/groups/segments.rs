@@ -10,7 +10,6 @@ use vramscope_core::analysis::call_sites::{CallSiteId, CallSites};
 use vramscope_core::analysis::details::stream_numbers;
 use vramscope_core::analysis::history::History;
 use vramscope_core::analysis::segment_history::SegmentHistory;
-use vramscope_core::ids::StackId;
 use vramscope_core::model::SegmentKind;
 
 impl Groups {
@@ -28,7 +27,7 @@ impl Groups {
         let pieces = 0..segments.len();
         match mode {
             ColourMode::CallSite => {
-                let site = |piece| sites.of_stack(stack_of(snapshot, history, segments, piece));
+                let site = |piece| sites.of_stack(segments.stack(snapshot, history, piece));
                 let sites_of: Vec<CallSiteId> = pieces.map(site).collect();
                 if sites_of.iter().any(|&site| site != CallSiteId::NONE) {
                     Self::by_site(theme, sites, &sites_of)
@@ -91,24 +90,6 @@ impl Groups {
             labels,
         }
     }
-}
-
-/// The stack that made the allocator ask for a piece: of the event that mapped it, else of the segment that
-/// the final state lists.
-#[must_use]
-pub fn stack_of(
-    snapshot: &Snapshot,
-    history: &History,
-    segments: &SegmentHistory,
-    piece: usize,
-) -> StackId {
-    let by_event = segments
-        .mapped_by(history, piece)
-        .and_then(|event| snapshot.events.stack.get(event.index()).copied());
-    by_event.unwrap_or_else(|| {
-        let listed = segments.segment_of(piece).final_segment;
-        listed.map_or(StackId::ABSENT, |id| snapshot.segments.get(id).stack)
-    })
 }
 
 #[cfg(test)]

@@ -64,17 +64,13 @@ impl FilterIndex {
     }
 
     /// The context of an allocation's event; `None` for what the final state alone tells.
-    pub(in crate::analysis) fn context(&self, row: usize) -> Option<ContextId> {
+    pub(crate) fn context(&self, row: usize) -> Option<ContextId> {
         let context = self.context.get(row).copied();
         context.filter(|&row| row != NO_CONTEXT).map(ContextId)
     }
 
     /// The stream of each allocation.
-    pub(in crate::analysis) fn streams(
-        &self,
-        snapshot: &Snapshot,
-        history: &History,
-    ) -> &[Option<i64>] {
+    pub(crate) fn streams(&self, snapshot: &Snapshot, history: &History) -> &[Option<i64>] {
         self.streams.get_or_init(|| {
             let of_context = |context: &crate::model::Context| Some(context.stream);
             places::column(snapshot, history, of_context, |segment| segment.stream)
@@ -82,11 +78,7 @@ impl FilterIndex {
     }
 
     /// The pool of each allocation.
-    pub(in crate::analysis) fn pools(
-        &self,
-        snapshot: &Snapshot,
-        history: &History,
-    ) -> &[Option<PoolId>] {
+    pub(crate) fn pools(&self, snapshot: &Snapshot, history: &History) -> &[Option<PoolId>] {
         self.pools.get_or_init(|| {
             places::column(
                 snapshot,

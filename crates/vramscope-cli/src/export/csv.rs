@@ -1,0 +1,42 @@
+//! Tables as comma-separated values: UTF-8, a header line, quotes where needed (RFC 4180).
+//!
+//! Times are µs since the Unix epoch, addresses hexadecimal; an empty field is something that is not known.
+
+use std::io::Write;
+
+use vramscope_core::tables::{Table, Value};
+
+use super::failed;
+use super::tables::Source;
+use crate::failure::Failure;
+
+/// Writes one table.
+///
+/// # Errors
+/// When it cannot be written.
+pub(super) fn write(source: &Source<'_>, table: Table, out: &mut dyn Write) -> Result<(), Failure> {
+    let mut csv = csv::Writer::from_writer(out);
+    let names = table.fields().into_iter().map(|field| field.name);
+    csv.write_record(names)
+        .map_err(|error| failed(error.into()))?;
+    let mut text = String::new();
+    source.for_each(table, &mut |values| {
+        for value in values {
+            let field = match value {
+                Value::Text(text) => text,
+                value => {
+                    use std::fmt::Write;
+                    text.clear();
+                    // Writing to a `String` cannot fail.
+                    let _ = write!(text, "{value}");
+                    text.as_str()
+                }
+            };
+            csv.write_field(field)
+                .map_err(|error| failed(error.into()))?;
+        }
+        let end: [&str; 0] = [];
+        csv.write_record(end).map_err(|error| failed(error.into()))
+    })?;
+    csv.flush().map_err(failed)
+}

@@ -1,0 +1,124 @@
+//! The messages of pprof's `profile.proto`, as far as they are used here, with its field numbers; see
+//! <https://github.com/google/pprof/blob/main/proto/profile.proto>. Texts are numbers of the string table.
+
+use prost::Message;
+
+/// All that is in a file. Messages that are written one after another are read as one: lists are joined, of
+/// single values the last counts.
+#[derive(Clone, PartialEq, Message)]
+pub(super) struct Profile {
+    /// What the values of samples are.
+    #[prost(message, repeated, tag = "1")]
+    pub(super) sample_type: Vec<ValueType>,
+    #[prost(message, repeated, tag = "2")]
+    pub(super) sample: Vec<Sample>,
+    #[prost(message, repeated, tag = "3")]
+    pub(super) mapping: Vec<Mapping>,
+    #[prost(message, repeated, tag = "4")]
+    pub(super) location: Vec<Location>,
+    #[prost(message, repeated, tag = "5")]
+    pub(super) function: Vec<Function>,
+    /// The first is empty.
+    #[prost(string, repeated, tag = "6")]
+    pub(super) string_table: Vec<String>,
+    /// When the recording began, in ns since the Unix epoch.
+    #[prost(int64, tag = "9")]
+    pub(super) time_nanos: i64,
+    #[prost(int64, tag = "10")]
+    pub(super) duration_nanos: i64,
+    /// What is meant by one period: here every byte is counted.
+    #[prost(message, optional, tag = "11")]
+    pub(super) period_type: Option<ValueType>,
+    #[prost(int64, tag = "12")]
+    pub(super) period: i64,
+    #[prost(int64, repeated, tag = "13")]
+    pub(super) comment: Vec<i64>,
+    /// The type that is shown first.
+    #[prost(int64, tag = "14")]
+    pub(super) default_sample_type: i64,
+}
+
+/// What a value is, and in which unit.
+#[derive(Clone, Copy, PartialEq, Eq, Message)]
+pub(super) struct ValueType {
+    #[prost(int64, tag = "1")]
+    pub(super) r#type: i64,
+    #[prost(int64, tag = "2")]
+    pub(super) unit: i64,
+}
+
+/// A stack with its values.
+#[derive(Clone, PartialEq, Message)]
+pub(super) struct Sample {
+    /// Innermost first.
+    #[prost(uint64, repeated, tag = "1")]
+    pub(super) location_id: Vec<u64>,
+    /// One for each sample type.
+    #[prost(int64, repeated, tag = "2")]
+    pub(super) value: Vec<i64>,
+    #[prost(message, repeated, tag = "3")]
+    pub(super) label: Vec<Label>,
+}
+
+/// A name with a text or a number.
+#[derive(Clone, Copy, PartialEq, Eq, Message)]
+pub(super) struct Label {
+    #[prost(int64, tag = "1")]
+    pub(super) key: i64,
+    #[prost(int64, tag = "2")]
+    pub(super) str: i64,
+    #[prost(int64, tag = "3")]
+    pub(super) num: i64,
+}
+
+/// A program. The flags keep pprof from looking for its symbols.
+#[derive(Clone, Copy, PartialEq, Eq, Message)]
+pub(super) struct Mapping {
+    #[prost(uint64, tag = "1")]
+    pub(super) id: u64,
+    #[prost(int64, tag = "5")]
+    pub(super) filename: i64,
+    #[prost(bool, tag = "7")]
+    pub(super) has_functions: bool,
+    #[prost(bool, tag = "8")]
+    pub(super) has_filenames: bool,
+    #[prost(bool, tag = "9")]
+    pub(super) has_line_numbers: bool,
+    #[prost(bool, tag = "10")]
+    pub(super) has_inline_frames: bool,
+}
+
+/// A place in the code.
+#[derive(Clone, PartialEq, Message)]
+pub(super) struct Location {
+    #[prost(uint64, tag = "1")]
+    pub(super) id: u64,
+    #[prost(uint64, tag = "2")]
+    pub(super) mapping_id: u64,
+    /// Several where functions are inlined, which snapshots do not tell: their frames are all there.
+    #[prost(message, repeated, tag = "4")]
+    pub(super) line: Vec<Line>,
+}
+
+/// A line of a function.
+#[derive(Clone, Copy, PartialEq, Eq, Message)]
+pub(super) struct Line {
+    #[prost(uint64, tag = "1")]
+    pub(super) function_id: u64,
+    #[prost(int64, tag = "2")]
+    pub(super) line: i64,
+}
+
+/// A function.
+#[derive(Clone, Copy, PartialEq, Eq, Message)]
+pub(super) struct Function {
+    #[prost(uint64, tag = "1")]
+    pub(super) id: u64,
+    /// As it is shown.
+    #[prost(int64, tag = "2")]
+    pub(super) name: i64,
+    #[prost(int64, tag = "3")]
+    pub(super) system_name: i64,
+    #[prost(int64, tag = "4")]
+    pub(super) filename: i64,
+}

@@ -1,0 +1,67 @@
+//! What the program named, and what each range cost. A range holds the events
+//! `from_event < event <= to_event`.
+
+use super::{DeviceTables, Field, Kind, Value, Write, field};
+use crate::analysis::lanes::LaneKind;
+use crate::model::NO_TIME;
+
+pub(super) const FIELDS: [Field; 18] = [
+    field("device", Kind::Number),
+    field("source", Kind::Text),
+    field("depth", Kind::Number),
+    field("name", Kind::Text),
+    field("start_time_us", Kind::TimeUs),
+    field("end_time_us", Kind::TimeUs),
+    field("duration_us", Kind::Number),
+    field("is_open_start", Kind::Flag),
+    field("is_open_end", Kind::Flag),
+    field("from_event", Kind::Number),
+    field("to_event", Kind::Number),
+    field("before_bytes", Kind::Bytes),
+    field("after_bytes", Kind::Bytes),
+    field("peak_bytes", Kind::Bytes),
+    field("peak_event", Kind::Number),
+    field("allocated_bytes", Kind::Bytes),
+    field("freed_bytes", Kind::Bytes),
+    field("allocations", Kind::Number),
+];
+
+pub(super) fn rows<E>(device: &DeviceTables<'_>, write: &mut Write<'_, E>) -> Result<(), E> {
+    let (snapshot, history) = (device.snapshot(), device.history());
+    for lane in &device.lanes.lanes {
+        let source = match lane.kind {
+            LaneKind::Annotations => "annotation",
+            LaneKind::Internal => "internal",
+            LaneKind::UserMetadata => "user_metadata",
+            LaneKind::CompileContext => "compile_context",
+        };
+        for (depth, row) in (0..).zip(&lane.rows) {
+            for range in row {
+                let totals = device.sums.totals(history, range.moments());
+                let has_times = range.start_us != NO_TIME && range.end_us != NO_TIME;
+                let duration = range.end_us.saturating_sub(range.start_us);
+                write(&[
+                    device.device(),
+                    Value::text(source),
+                    Value::Number(depth),
+                    Value::string(snapshot, Some(range.name)),
+                    Value::time(Some(range.start_us)),
+                    Value::time(Some(range.end_us)),
+                    Value::number(has_times.then_some(duration)),
+                    Value::Flag(range.is_open_start),
+                    Value::Flag(range.is_open_end),
+                    Value::Number(range.from.into()),
+                    Value::Number(range.to.into()),
+                    Value::Bytes(totals.before_bytes),
+                    Value::Bytes(totals.after_bytes),
+                    Value::Bytes(totals.peak_bytes),
+                    Value::Number(totals.peak_moment.into()),
+                    Value::Bytes(totals.allocated_bytes),
+                    Value::Bytes(totals.freed_bytes),
+                    Value::Number(totals.allocations.into()),
+                ])?;
+            }
+        }
+    }
+    Ok(())
+}

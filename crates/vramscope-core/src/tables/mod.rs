@@ -1,0 +1,283 @@
+//! A snapshot as flat tables for other programs: events, allocations, frames, stacks, annotations, segments,
+//! blocks.
+//!
+//! A table is a list of [`Field`]s and a function that hands out its rows one after another, so that a million
+//! of them need no more memory than one. Text and Parquet are made of the same rows. Events are numbered from
+//! 1 on each device, which is also the moment that they begin; allocations are numbered from 1 in stacking
+//! order; stacks and frames by their place in the file. [`Value::None`] is what is not known or never was.
+//!
+//! What is left out: pinned host memory, which is no device's.
+
+mod allocations;
+mod annotations;
+mod blocks;
+mod events;
+mod frames;
+mod segments;
+
+use std::borrow::Cow;
+use std::fmt;
+
+use crate::Snapshot;
+use crate::analysis::call_sites::{CallSiteId, CallSites};
+use crate::analysis::filter::Subject;
+use crate::analysis::frames::{FrameClasses, clip};
+use crate::analysis::grouping::GroupColumn;
+use crate::analysis::history::{History, NEVER};
+use crate::analysis::lanes::Lanes;
+use crate::analysis::range_totals::RangeSums;
+use crate::ids::{StackId, StringId};
+use crate::model::{NO_TIME, PoolId, SegmentKind};
+
+pub(crate) use allocations::{FIELDS as ALLOCATION_FIELDS, Rows as AllocationRows};
+
+/// What is written of one text, in bytes.
+const TEXT_LIMIT_BYTES: usize = 4096;
+
+/// What a column holds. Any value may be missing.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Kind {
+    /// A count, a number or a signed handle.
+    Number,
+    /// A size in bytes.
+    Bytes,
+    /// A device address: 64 bits of pattern.
+    Address,
+    /// µs since the Unix epoch.
+    TimeUs,
+    /// Text; few distinct ones.
+    Text,
+    /// Yes or no.
+    Flag,
+}
+
+/// A column.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Field {
+    /// Its name, with its unit where it has one.
+    pub name: &'static str,
+    /// What it holds.
+    pub kind: Kind,
+}
+
+const fn field(name: &'static str, kind: Kind) -> Field {
+    Field { name, kind }
+}
+
+/// One value, of its column's [`Kind`].
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Value<'a> {
+    /// Not known, or not there.
+    None,
+    /// See [`Kind::Number`].
+    Number(i64),
+    /// See [`Kind::Bytes`].
+    Bytes(u64),
+    /// See [`Kind::Address`].
+    Address(u64),
+    /// See [`Kind::TimeUs`].
+    TimeUs(i64),
+    /// See [`Kind::Text`].
+    Text(Cow<'a, str>),
+    /// See [`Kind::Flag`].
+    Flag(bool),
+}
+
+impl<'a> Value<'a> {
+    fn number<T: Into<i64>>(number: Option<T>) -> Self {
+        number.map_or(Self::None, |number| Self::Number(number.into()))
+    }
+
+    fn bytes(bytes: Option<u64>) -> Self {
+        bytes.map_or(Self::None, Self::Bytes)
+    }
+
+    fn time(time_us: Option<i64>) -> Self {
+        let known = time_us.filter(|&time| time != NO_TIME);
+        known.map_or(Self::None, Self::TimeUs)
+    }
+
+    /// The number of the event that begins a moment; none before the recording and never.
+    fn moment(moment: u32) -> Self {
+        Self::number((moment != 0 && moment != NEVER).then_some(moment))
+    }
+
+    /// A text; the empty one says nothing.
+    fn text(text: &'a str) -> Self {
+        if text.is_empty() {
+            Self::None
+        } else {
+            Self::Text(Cow::Borrowed(clip(text, TEXT_LIMIT_BYTES)))
+        }
+    }
+
+    fn string(snapshot: &'a Snapshot, id: Option<StringId>) -> Self {
+        Self::text(id.map_or("", |id| snapshot.strings.get(id)))
+    }
+
+    /// The region of `torch.compile`, which is `N/A` outside of all.
+    fn compile_context(snapshot: &'a Snapshot, id: Option<StringId>) -> Self {
+        match id.map_or("", |id| snapshot.strings.get(id)) {
+            "N/A" => Self::None,
+            region => Self::text(region),
+        }
+    }
+
+    fn pool(pool: Option<PoolId>) -> Self {
+        pool.map_or(Self::None, |PoolId(a, b)| {
+            Self::Text(Cow::Owned(format!("({a} {b})")))
+        })
+    }
+
+    fn site(sites: &'a CallSites, site: CallSiteId) -> Self {
+        let known = sites.sites().get(site.index());
+        Self::text(known.map_or("", |site| site.label.as_str()))
+    }
+
+    fn segment_kind(snapshot: &'a Snapshot, kind: Option<SegmentKind>) -> Self {
+        match kind {
+            None => Self::None,
+            Some(SegmentKind::Small) => Self::text("small"),
+            Some(SegmentKind::Large) => Self::text("large"),
+            Some(SegmentKind::Other(name)) => Self::string(snapshot, Some(name)),
+        }
+    }
+
+    fn stack(stack: StackId) -> Self {
+        Self::number(stack.has_frames().then_some(stack.0))
+    }
+}
+
+/// As CSV has it, but for quotes: numbers in full, addresses in hexadecimal digits, nothing for what is missing.
+impl fmt::Display for Value<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::None => Ok(()),
+            Self::Number(number) | Self::TimeUs(number) => write!(f, "{number}"),
+            Self::Bytes(bytes) => write!(f, "{bytes}"),
+            Self::Address(address) => write!(f, "{address:#x}"),
+            Self::Text(text) => f.write_str(text),
+            Self::Flag(flag) => write!(f, "{flag}"),
+        }
+    }
+}
+
+/// The tables.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum Table {
+    /// What was recorded, event by event.
+    Events,
+    /// Every life of an address.
+    Allocations,
+    /// Distinct frames.
+    Frames,
+    /// The frames of each distinct stack.
+    Stacks,
+    /// Named ranges.
+    Annotations,
+    /// Memory held from CUDA over the recording, piece by piece.
+    Segments,
+    /// The pieces of the segments at the end.
+    Blocks,
+}
+
+impl Table {
+    /// All of them.
+    pub const ALL: [Self; 7] = [
+        Self::Events,
+        Self::Allocations,
+        Self::Frames,
+        Self::Stacks,
+        Self::Annotations,
+        Self::Segments,
+        Self::Blocks,
+    ];
+
+    /// What it is called.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Events => "events",
+            Self::Allocations => "allocations",
+            Self::Frames => "frames",
+            Self::Stacks => "stacks",
+            Self::Annotations => "annotations",
+            Self::Segments => "segments",
+            Self::Blocks => "blocks",
+        }
+    }
+
+    /// Its columns.
+    #[must_use]
+    pub fn fields(self) -> Vec<Field> {
+        match self {
+            Self::Events => events::FIELDS.to_vec(),
+            Self::Allocations => allocations::fields_of_table(),
+            Self::Frames => frames::FIELDS.to_vec(),
+            Self::Stacks => frames::STACK_FIELDS.to_vec(),
+            Self::Annotations => annotations::FIELDS.to_vec(),
+            Self::Segments => segments::FIELDS.to_vec(),
+            Self::Blocks => blocks::FIELDS.to_vec(),
+        }
+    }
+}
+
+/// One device of a file, for [`for_each_row`].
+#[derive(Clone, Copy)]
+pub struct DeviceTables<'a> {
+    /// The device, its allocations' places and call sites.
+    pub subject: Subject<'a>,
+    /// What the program named.
+    pub lanes: &'a Lanes,
+    /// Of its history.
+    pub sums: &'a RangeSums,
+    /// The innermost annotation of each allocation.
+    pub annotations: &'a GroupColumn,
+}
+
+impl<'a> DeviceTables<'a> {
+    fn snapshot(&self) -> &'a Snapshot {
+        self.subject.snapshot
+    }
+
+    fn history(&self) -> &'a History {
+        self.subject.history
+    }
+
+    fn device(&self) -> Value<'a> {
+        Value::Number(self.subject.history.device.into())
+    }
+}
+
+/// Takes one row; its error ends the table.
+pub type Write<'w, E> = dyn FnMut(&[Value<'_>]) -> Result<(), E> + 'w;
+
+/// Hands the rows of `table` to `write`, those of all `devices` one after another; each has a value per
+/// [`Table::fields`].
+///
+/// # Errors
+/// The first of `write`, which ends it.
+pub fn for_each_row<E>(
+    table: Table,
+    snapshot: &Snapshot,
+    classes: &FrameClasses,
+    devices: &[DeviceTables<'_>],
+    write: &mut Write<'_, E>,
+) -> Result<(), E> {
+    match table {
+        Table::Frames => return frames::frames(snapshot, classes, write),
+        Table::Stacks => return frames::stacks(snapshot, write),
+        _ => {}
+    }
+    for device in devices {
+        match table {
+            Table::Events => events::rows(device, write)?,
+            Table::Allocations => allocations::rows(device, write)?,
+            Table::Annotations => annotations::rows(device, write)?,
+            Table::Segments => segments::rows(device, write)?,
+            Table::Blocks => blocks::rows(device, write)?,
+            Table::Frames | Table::Stacks => {}
+        }
+    }
+    Ok(())
+}

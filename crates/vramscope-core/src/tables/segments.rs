@@ -1,0 +1,63 @@
+//! Memory held from CUDA over the recording: a row for each piece, so that those of a moment add up to what
+//! was reserved then. A plain segment is one piece, an expandable one a piece per mapping.
+
+use super::{DeviceTables, Field, Kind, Value, Write, field};
+use crate::analysis::allocations::stream_numbers;
+use crate::analysis::history::History;
+use crate::analysis::segment_history::SegmentHistory;
+
+pub(super) const FIELDS: [Field; 16] = [
+    field("device", Kind::Number),
+    field("segment", Kind::Number),
+    field("segment_address", Kind::Address),
+    field("address", Kind::Address),
+    field("bytes", Kind::Bytes),
+    field("alloc_event", Kind::Number),
+    field("free_event", Kind::Number),
+    field("alloc_time_us", Kind::TimeUs),
+    field("free_time_us", Kind::TimeUs),
+    field("stream", Kind::Number),
+    field("stream_number", Kind::Number),
+    field("pool", Kind::Text),
+    field("kind", Kind::Text),
+    field("is_expandable", Kind::Flag),
+    field("call_site", Kind::Text),
+    field("stack_id", Kind::Number),
+];
+
+pub(super) fn rows<E>(device: &DeviceTables<'_>, write: &mut Write<'_, E>) -> Result<(), E> {
+    let (snapshot, history) = (device.snapshot(), device.history());
+    let sites = device.subject.call_sites;
+    let numbers = stream_numbers(&device.subject);
+    let segments = SegmentHistory::of(snapshot, history);
+    for piece in 0..segments.len() {
+        let segment = segments.segment_of(piece);
+        let stack = segments.stack(snapshot, history, piece);
+        let (born, died) = (segments.born[piece], segments.died[piece]);
+        write(&[
+            device.device(),
+            Value::Number(i64::from(segments.segment[piece]) + 1),
+            Value::Address(segment.address),
+            Value::Address(segments.address[piece]),
+            Value::Bytes(segments.bytes[piece]),
+            Value::moment(born),
+            Value::moment(died),
+            time(history, born),
+            time(history, died),
+            Value::Number(segment.stream),
+            Value::number(numbers.get(&segment.stream).copied()),
+            Value::pool(segment.pool),
+            Value::segment_kind(snapshot, segment.kind),
+            Value::Flag(segment.is_expandable),
+            Value::site(sites, sites.of_stack(stack)),
+            Value::stack(stack),
+        ])?;
+    }
+    Ok(())
+}
+
+/// When the event that begins a moment took place.
+fn time<'a>(history: &History, moment: u32) -> Value<'a> {
+    let time = history.moment_start_us.get(moment as usize).copied();
+    Value::time(time.filter(|_| moment > 0))
+}

@@ -1,0 +1,108 @@
+//! Installs the tools that read the command line's conversions in its tests: Python packages and npm packages,
+//! with the versions in `tests/consumers`, into the target directory. Nothing is installed globally, and
+//! without Python, npm or the network the tests that need them are skipped.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+use crate::process::{find_program, root, run, target_dir};
+
+/// Where the tools are, by two names: `python` (a virtual environment) and `node_modules`.
+pub(crate) const VARIABLE: &str = "VRAMSCOPE_CONSUMERS";
+
+/// The folder with the tools, of which any may be missing.
+pub(crate) fn prepare() -> PathBuf {
+    let folder = target_dir().join("consumers");
+    let list = root().join("tests/consumers");
+    if let Err(error) = fs::create_dir_all(&folder) {
+        println!("consumers: cannot make {}: {error}", folder.display());
+        return folder;
+    }
+    python(&folder, &list.join("requirements.txt"));
+    npm(&folder, &list.join("package.json"));
+    folder
+}
+
+fn python(folder: &Path, requirements: &Path) {
+    let environment = folder.join("python");
+    let Some(python) = find_program(&["python3", "python"]) else {
+        println!(
+            "consumers: no Python here; tests of Parquet, CSV, pprof and Perfetto are skipped"
+        );
+        return;
+    };
+    if is_done(folder, requirements) {
+        return;
+    }
+    println!(
+        "consumers: installing DuckDB, pandas, protobuf and pyarrow into {}",
+        environment.display()
+    );
+    let mut make = Command::new(python);
+    let made = run(make.args(["-m", "venv"]).arg(&environment));
+    let programs = if cfg!(windows) { "Scripts" } else { "bin" };
+    let mut pip = Command::new(environment.join(programs).join("python"));
+    pip.args(["-m", "pip", "install", "--quiet", "--requirement"])
+        .arg(requirements);
+    match made.and_then(|()| run(&mut pip)) {
+        Ok(()) => done(folder, requirements),
+        Err(error) => {
+            // Half an environment would make tests fail where they should be skipped.
+            drop(fs::remove_dir_all(&environment));
+            println!("consumers: {error:#}; tests of Parquet, CSV, pprof and Perfetto are skipped");
+        }
+    }
+}
+
+fn npm(folder: &Path, package: &Path) {
+    let (Some(npm), Some(_)) = (find_program(&["npm"]), find_program(&["node"])) else {
+        println!("consumers: no npm here; tests of speedscope and with pprof-format are skipped");
+        return;
+    };
+    if is_done(folder, package) {
+        return;
+    }
+    println!(
+        "consumers: installing speedscope and pprof-format into {}",
+        folder.display()
+    );
+    let copied = fs::copy(package, folder.join("package.json"));
+    let mut install = Command::new(npm);
+    install
+        .args([
+            "install",
+            "--no-audit",
+            "--no-fund",
+            "--ignore-scripts",
+            "--silent",
+        ])
+        .current_dir(folder)
+        .stdin(Stdio::null());
+    match copied.map_err(Into::into).and_then(|_| run(&mut install)) {
+        Ok(()) => done(folder, package),
+        Err(error) => {
+            drop(fs::remove_dir_all(folder.join("node_modules")));
+            println!("consumers: {error:#}; tests of speedscope and with pprof-format are skipped");
+        }
+    }
+}
+
+/// Whether exactly what a list names was installed before.
+fn is_done(folder: &Path, list: &Path) -> bool {
+    let (Some(mark), Ok(wanted)) = (mark(folder, list), fs::read(list)) else {
+        return false;
+    };
+    fs::read(mark).is_ok_and(|known| known == wanted)
+}
+
+fn done(folder: &Path, list: &Path) {
+    if let Some(mark) = mark(folder, list) {
+        drop(fs::copy(list, mark));
+    }
+}
+
+fn mark(folder: &Path, list: &Path) -> Option<PathBuf> {
+    let name = list.file_name()?.to_string_lossy();
+    Some(folder.join(format!("installed-{name}")))
+}
