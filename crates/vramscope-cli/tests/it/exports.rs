@@ -31,6 +31,10 @@ enum Tool {
 
 impl Tool {
     /// Runs a script of `tests/consumers`; its standard output, or `None` without the tool.
+    #[expect(
+        clippy::print_stderr,
+        reason = "whoever reads the tests should know what was left out"
+    )]
     fn run(&self, script: &str, arguments: &[&str]) -> Option<String> {
         let Some(folder) = std::env::var_os("VRAMSCOPE_CONSUMERS").map(PathBuf::from) else {
             eprintln!(
