@@ -195,7 +195,7 @@ fn what_cannot_be_made_is_explained() {
         refused(&["convert", file, "-o", &path]),
         refused(&["convert", file, "--to", "csv"]),
         refused(&["convert", file, "--to", "folded", "--at", "nowhere"]),
-        refused(&["convert", nothing, "--to", "pprof"]),
+        refused(&["convert", nothing, "--to", "speedscope"]),
     ];
     assert_snapshot!(said.join("\n"));
     assert!(fs::read_dir(folder.path()).unwrap().next().is_none());
