@@ -1,5 +1,8 @@
 // The page's entry: compiles the module while it loads, then hands over to Rust.
-import init, { start_page } from "./vramscope_app.js";
+//
+// It serves two pages. Of the one on a web server, each part is a file beside this one. In the one that
+// `vramscope html` writes, each part stands in the page itself, as base64 of its gzip, and so do the
+// snapshots: beside a file that is opened from disk nothing can be loaded.
 
 // A worker's entry, in the same scope as the glue: the first message is the module that the page compiled,
 // and Rust takes the others. Synchronous, so that no message slips by before it listens.
@@ -8,18 +11,26 @@ const startWorker = `self.onmessage = ({ data }) => {
   start_worker();
 };`;
 
+const GLUE = "vramscope_app.js";
+const inPage = new Map(Array.from(document.querySelectorAll("script[data-part]"), (part) => [part.dataset.part, part]));
+
 const [module, glue] = await Promise.all([
-  compile(new URL("./vramscope_app_bg.wasm", import.meta.url)),
-  text(new URL("./vramscope_app.js", import.meta.url)),
+  load("vramscope_app_bg.wasm").then(compile),
+  load(GLUE).then((response) => response.text()),
 ]);
+const { default: init, start_page } = await import(
+  inPage.size > 0 ? addressOf(glue) : new URL(GLUE, import.meta.url)
+);
 await init({ module_or_path: module });
+// What the file was made to show, unless its address says something else.
+const { place } = document.documentElement.dataset;
+if (place && !location.hash) history.replaceState(null, "", `#${place}`);
+const files = Array.from(document.querySelectorAll("script[data-file]"), (file) => new File([bytesOf(file)], file.dataset.file));
 // One download and one compilation serve the page and all its workers: they are made from what is here,
 // so that nothing is asked for after load and the page goes on when its server has gone.
-const worker = new Blob([glue, "\n", startWorker], { type: "text/javascript" });
-start_page(module, URL.createObjectURL(worker));
+start_page(module, addressOf(`${asScript(glue)}\n${startWorker}`), files);
 
-async function compile(url) {
-  const response = await load(url);
+async function compile(response) {
   const type = response.headers.get("Content-Type");
   // Some static hosts do not know what wasm is; compiling while loading wants the right type.
   return type === "application/wasm"
@@ -27,12 +38,32 @@ async function compile(url) {
     : WebAssembly.compile(await response.arrayBuffer());
 }
 
-async function text(url) {
-  return (await load(url)).text();
-}
-
-async function load(url) {
+async function load(name) {
+  if (inPage.size > 0) {
+    const packed = new Blob([bytesOf(inPage.get(name))]).stream();
+    return new Response(packed.pipeThrough(new DecompressionStream("gzip")), { headers: { "Content-Type": "application/wasm" } });
+  }
+  const url = new URL(name, import.meta.url);
   const response = await fetch(url);
   if (!response.ok) throw new Error(`cannot load ${url}: ${response.status}`);
   return response;
+}
+
+// A module as a plain script: of a page from disk, Chromium starts no worker that is a module.
+function asScript(module) {
+  return module
+    .replace(/^export (?=function|class)/gm, "")
+    .replace(/^export \{[^}]*\};?$/gm, "")
+    .replaceAll("import.meta.url", "location.href");
+}
+
+function addressOf(script) {
+  return URL.createObjectURL(new Blob([script], { type: "text/javascript" }));
+}
+
+// What stands in the page as base64, which then goes: it is needed once and may be large.
+function bytesOf(script) {
+  const text = script.textContent;
+  script.textContent = "";
+  return Uint8Array.fromBase64?.(text) ?? Uint8Array.from(atob(text), (character) => character.charCodeAt(0));
 }

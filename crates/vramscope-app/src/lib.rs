@@ -23,11 +23,15 @@ use wasm_bindgen::JsValue;
 use wasm_bindgen::prelude::wasm_bindgen;
 
 /// Mounts the page; `module` is the compiled module that workers are to use, `worker_url` the address of
-/// their script.
+/// their script, `files` are open from the start: those that stand in the page itself.
 #[wasm_bindgen]
-pub fn start_page(module: JsValue, worker_url: String) {
+pub fn start_page(module: JsValue, worker_url: String, files: Vec<web_sys::File>) {
     let engine = engine::Engine::new(engine::Boot { module, worker_url });
-    yew::Renderer::<components::App>::with_props(components::AppProps { engine }).render();
+    let files = files.into_iter().map(engine::Source::File);
+    let named = browser::url::sources().into_iter().map(engine::Source::Url);
+    let sources = files.chain(named).collect();
+    let props = components::AppProps { engine, sources };
+    yew::Renderer::<components::App>::with_props(props).render();
 }
 
 /// Answers messages from the page; called once, in a worker.

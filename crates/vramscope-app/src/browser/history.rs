@@ -30,14 +30,10 @@ pub fn set_fragment(fragment: &str, is_step: bool) {
 /// The page's whole address with these parts: `src` is an address to open, if it has one.
 #[must_use]
 pub fn link(src: Option<&str>, fragment: &str) -> String {
-    let location = web_sys::window().map(|window| window.location());
-    let of = |get: fn(&web_sys::Location) -> Result<String, JsValue>| {
-        location
-            .as_ref()
-            .and_then(|location| get(location).ok())
-            .unwrap_or_default()
-    };
-    let base = of(web_sys::Location::origin) + &of(web_sys::Location::pathname);
+    let href = web_sys::window().and_then(|window| window.location().href().ok());
+    let href = href.unwrap_or_default();
+    // Not made of origin and path: a page opened from disk has no origin.
+    let base = href.split(['?', '#']).next().unwrap_or_default();
     let src = src.map(|src| format!("?src={}", String::from(js_sys::encode_uri_component(src))));
     format!("{base}{}#{fragment}", src.unwrap_or_default())
 }

@@ -18,7 +18,7 @@ use super::source_link::{Editor, use_editor_setting};
 use super::start::Start;
 use super::status_bar::StatusBar;
 use super::top_bar::TopBar;
-use crate::browser::{self, files, url};
+use crate::browser::{self, files};
 use crate::engine::{Engine, Session, SessionId, Source};
 use crate::state::{Action, State};
 
@@ -27,6 +27,8 @@ use crate::state::{Action, State};
 pub struct AppProps {
     /// Starts workers.
     pub engine: Engine,
+    /// What is open from the start.
+    pub sources: Vec<Source>,
 }
 
 /// The whole page.
@@ -44,14 +46,13 @@ pub fn App(props: &AppProps) -> Html {
     use_keys(state.clone(), commands.clone());
     let theme = state.theme.resolve(use_system_is_dark());
     use_theme_attribute(state.theme);
-    use_address(&state);
+    use_address(&state, !props.sources.is_empty());
     let editor = use_editor_setting();
     {
         let open = commands.open.clone();
-        use_effect_with((), move |()| {
-            let named: Vec<_> = url::sources().into_iter().map(Source::Url).collect();
-            if !named.is_empty() {
-                open.emit(named);
+        use_effect_with(props.sources.clone(), move |sources| {
+            if !sources.is_empty() {
+                open.emit(sources.clone());
             }
         });
     }

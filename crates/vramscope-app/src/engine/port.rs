@@ -6,7 +6,7 @@ use std::rc::Rc;
 use js_sys::Array;
 use wasm_bindgen::closure::Closure;
 use wasm_bindgen::{JsCast, JsValue};
-use web_sys::{ErrorEvent, MessageEvent, Worker, WorkerOptions, WorkerType};
+use web_sys::{ErrorEvent, MessageEvent, Worker, WorkerOptions};
 
 use super::Boot;
 use crate::browser::clock;
@@ -45,7 +45,6 @@ impl Port {
     /// Starts a worker and gives it the compiled module.
     pub(super) fn start(boot: &Boot) -> Result<Self, JsValue> {
         let options = WorkerOptions::new();
-        options.set_type(WorkerType::Module);
         options.set_name("vramscope");
         let worker = Worker::new_with_options(&boot.worker_url, &options)?;
         worker.post_message(&boot.module)?;

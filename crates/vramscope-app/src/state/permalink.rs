@@ -6,7 +6,8 @@
 //! ```
 //!
 //! What is as it was at first is left out, unknown words are skipped, and what fits no such file is cut to
-//! what does. The file itself is named, not held: by `?src=` in the same address, or the user drops it.
+//! what does. The file itself is named, not held: by `?src=` in the same address, or the user drops it. The command
+//! line writes such texts too (`commands/html/place.rs`), for the page to begin with.
 
 mod terse;
 

@@ -1,53 +1,271 @@
 //! `vramscope html` and torch's three plots: one file with the viewer and the data inside.
+//!
+//! ```text
+//! FILE ─> decode ─> pack ─> zstd ─┐
+//! the page built into this program ┴─> html/page ─> one file
+//! ```
+
+mod page;
+mod place;
+
+use std::io;
+use std::path::{Path, PathBuf};
 
 use clap::Args;
+use vramscope_core::Snapshot;
+use vramscope_core::cut::without_freed;
+use vramscope_core::model::DeviceIndex;
+use vramscope_core::pack::pack;
+use vramscope_core::units::Bytes;
 
+use super::view::assets::PAGE;
 use crate::failure::Failure;
+use crate::input::{display_name, is_stdin, load};
+use crate::inputs;
+use crate::output;
+use crate::subject::Subject;
+use page::{Embedded, one_file};
+use place::{Place, View};
 
-/// html
+/// zstd's level: columns of a million events take seconds, and its highest levels save little more.
+const LEVEL: i32 = 15;
+
+/// Write one HTML file with the viewer and the snapshots inside: it opens from disk, without any network
 #[derive(Args)]
-pub(crate) struct Options {}
-
-/// Runs the command.
-///
-/// # Errors
-/// When it fails.
-pub(crate) fn run(_options: &Options) -> Result<(), Failure> {
-    Err(Failure::Usage("html is not built yet".to_owned()))
+#[command(after_help = EXAMPLES)]
+pub(crate) struct Options {
+    /// Snapshots, or folders of them (one per rank); `-` reads standard input
+    #[arg(required = true, value_name = "FILE")]
+    files: Vec<PathBuf>,
+    /// Where to write; `-` is standard output
+    #[arg(short, long, value_name = "FILE")]
+    output: PathBuf,
+    /// What it shows first
+    #[arg(long, value_enum, default_value_t)]
+    view: View,
+    /// Of the first file, show this device instead of the one with the highest peak
+    #[arg(long, value_name = "N")]
+    device: Option<DeviceIndex>,
+    /// Put the cursor there: peak, end, oom, an event's number, 2.5s, an annotation's name, ...
+    #[arg(long, value_name = "MOMENT")]
+    at: Option<String>,
+    /// Select this range: A..B of such moments, or an annotation's name
+    #[arg(long, value_name = "RANGE")]
+    range: Option<String>,
 }
 
-/// trace-plot
-#[derive(Args)]
-pub(crate) struct TracePlotOptions {}
+const EXAMPLES: &str = "\
+Examples:
+  vramscope html snapshot.pickle -o report.html
+  vramscope html snapshot.pickle -o oom.html --view state --at oom
+  vramscope html rank0.pickle rank1.pickle -o ranks.html --view timeline --range 'step[3]'
+
+Double-click the file: any browser of the last two years shows it, and it asks no network for anything.
+It holds the whole snapshots, source paths and all, and vramscope reads them from it again:
+vramscope info report.html";
 
 /// Runs the command.
 ///
 /// # Errors
-/// When it fails.
-pub(crate) fn run_trace_plot(_options: &TracePlotOptions) -> Result<(), Failure> {
-    Err(Failure::Usage("trace-plot is not built yet".to_owned()))
+/// When a file cannot be read or written, or the page was not built in.
+pub(crate) fn run(options: &Options) -> Result<(), Failure> {
+    let mut report = Report::new(&options.output, Place::of(options.view))?;
+    let is_placed = options.device.is_some() || options.at.is_some() || options.range.is_some();
+    for (row, file) in inputs::files(&options.files)?.iter().enumerate() {
+        if row == 0 && is_placed {
+            let subject = Subject::load(file, options.device)?;
+            report
+                .place
+                .find(&subject, options.at.as_deref(), options.range.as_deref())?;
+            report.add(file, &subject.snapshot)?;
+        } else {
+            report.add(file, &load(file)?.snapshot)?;
+        }
+    }
+    report.write()
 }
 
-/// segment-plot
+/// What torch's three plots have in common.
 #[derive(Args)]
-pub(crate) struct SegmentPlotOptions {}
-
-/// Runs the command.
-///
-/// # Errors
-/// When it fails.
-pub(crate) fn run_segment_plot(_options: &SegmentPlotOptions) -> Result<(), Failure> {
-    Err(Failure::Usage("segment-plot is not built yet".to_owned()))
+struct Plot {
+    /// The snapshot; `-` reads standard input
+    file: PathBuf,
+    /// Where to write; `-` is standard output
+    #[arg(short, long, value_name = "FILE", default_value = "output.html")]
+    output: PathBuf,
+    /// Show this device instead of the one with the highest peak
+    #[arg(short, long, value_name = "N")]
+    device: Option<DeviceIndex>,
 }
 
-/// profile-plot
+impl Plot {
+    fn write(
+        &self,
+        place: Place,
+        prepare: impl FnOnce(Snapshot) -> Result<Snapshot, Failure>,
+    ) -> Result<(), Failure> {
+        let mut report = Report::new(&self.output, place)?;
+        let subject = Subject::load(&self.file, self.device)?;
+        report.place.device = self.device;
+        report.add(&self.file, &prepare(subject.snapshot)?)?;
+        report.write()
+    }
+}
+
+/// Write the timeline as one HTML file, as torch's trace_plot does
 #[derive(Args)]
-pub(crate) struct ProfilePlotOptions {}
+#[command(after_help = "\
+Examples:
+  vramscope trace-plot snapshot.pickle
+  vramscope trace-plot snapshot.pickle -o memory.html --filter-freed
+  vramscope trace-plot snapshot.pickle --segments
+
+The same as `vramscope html --view timeline`: all other views are in the file too.")]
+pub(crate) struct TracePlotOptions {
+    #[command(flatten)]
+    plot: Plot,
+    /// Show what is reserved, segment by segment, instead of what is allocated
+    #[arg(short, long)]
+    segments: bool,
+    /// Leave out what was allocated and freed again within the recording
+    #[arg(short, long, visible_alias = "filter_freed")]
+    filter_freed: bool,
+}
 
 /// Runs the command.
 ///
 /// # Errors
-/// When it fails.
-pub(crate) fn run_profile_plot(_options: &ProfilePlotOptions) -> Result<(), Failure> {
-    Err(Failure::Usage("profile-plot is not built yet".to_owned()))
+/// When the file cannot be read or written, or the page was not built in.
+pub(crate) fn run_trace_plot(options: &TracePlotOptions) -> Result<(), Failure> {
+    let view = match options.segments {
+        true => View::Segments,
+        false => View::Timeline,
+    };
+    options.plot.write(Place::of(view), |snapshot| {
+        Ok(match options.filter_freed {
+            true => without_freed(&snapshot),
+            false => snapshot,
+        })
+    })
+}
+
+/// Write the allocator's state at every event as one HTML file, as torch's segment_plot does
+#[derive(Args)]
+#[command(after_help = "\
+Examples:
+  vramscope segment-plot snapshot.pickle
+  vramscope segment-plot snapshot.pickle -o state.html --device 1
+
+The same as `vramscope html --view state`: all other views are in the file too.")]
+pub(crate) struct SegmentPlotOptions {
+    #[command(flatten)]
+    plot: Plot,
+}
+
+/// Runs the command.
+///
+/// # Errors
+/// When the file cannot be read or written, or the page was not built in.
+pub(crate) fn run_segment_plot(options: &SegmentPlotOptions) -> Result<(), Failure> {
+    options.plot.write(Place::of(View::State), Ok)
+}
+
+/// Write a profiler run's timeline by category as one HTML file, as torch's profile_plot does
+#[derive(Args)]
+#[command(after_help = "\
+Examples:
+  vramscope profile-plot profile.pickle
+  vramscope profile-plot profile.pickle -o categories.html
+
+The file is what torch's own tools make of a profiler run, with the category of each tensor:
+  with torch.profiler.profile(profile_memory=True, record_shapes=True, with_stack=True) as profile:
+      train()
+  snapshot = torch.cuda._memory_viz._profile_to_snapshot(profile)
+  pickle.dump(snapshot, open(\"profile.pickle\", \"wb\"))")]
+pub(crate) struct ProfilePlotOptions {
+    #[command(flatten)]
+    plot: Plot,
+}
+
+/// Runs the command.
+///
+/// # Errors
+/// When the file has no categories, cannot be read or written, or the page was not built in.
+pub(crate) fn run_profile_plot(options: &ProfilePlotOptions) -> Result<(), Failure> {
+    let mut place = Place::of(View::Timeline);
+    place.by_category = true;
+    options.plot.write(place, |snapshot| {
+        if snapshot.contexts.rows().iter().any(|context| context.category.is_some()) {
+            return Ok(snapshot);
+        }
+        let name = display_name(&options.plot.file);
+        Err(Failure::Input(format!(
+            "{name} has no categories (parameter, gradient, activation, ...): these come from torch.profiler, by \
+             way of _profile_to_snapshot; `vramscope profile-plot --help` shows how.\n  For the timeline of this \
+             file, run: vramscope trace-plot {name}"
+        )))
+    })
+}
+
+/// The file that is made.
+struct Report<'a> {
+    output: &'a Path,
+    place: Place,
+    files: Vec<Embedded>,
+    /// Of the files as they were.
+    read_bytes: u64,
+}
+
+impl<'a> Report<'a> {
+    fn new(output: &'a Path, place: Place) -> Result<Self, Failure> {
+        // Before minutes of work, not after them.
+        PAGE.must_be_here()?;
+        Ok(Self {
+            output,
+            place,
+            files: Vec::new(),
+            read_bytes: 0,
+        })
+    }
+
+    fn add(&mut self, path: &Path, snapshot: &Snapshot) -> Result<(), Failure> {
+        let name = path.file_name().filter(|_| !is_stdin(path));
+        let name = name.map_or("stdin".into(), |name| name.to_string_lossy());
+        let doing = || format!("cannot pack {}", display_name(path));
+        let packed = compressed(snapshot).map_err(Failure::io(doing()))?;
+        self.files.push(Embedded {
+            name: name.into_owned(),
+            packed,
+        });
+        self.read_bytes = self.read_bytes.saturating_add(snapshot.source.file_bytes);
+        Ok(())
+    }
+
+    fn write(self) -> Result<(), Failure> {
+        let html = one_file(PAGE, &self.files, &self.place)?;
+        if is_stdin(self.output) {
+            return output::print_bytes(html.as_bytes());
+        }
+        let doing = || format!("cannot write {}", self.output.display());
+        std::fs::write(self.output, &html).map_err(Failure::io(doing()))?;
+        let data = self.files.iter().map(Embedded::base64_bytes).sum::<u64>();
+        let whole = html.len() as u64;
+        output::note(&format!(
+            "{}: {}, of which {} are data (read: {}) and {} the viewer\n",
+            output::printable(&self.output.display().to_string()),
+            Bytes(whole),
+            Bytes(data),
+            Bytes(self.read_bytes),
+            Bytes(whole.saturating_sub(data)),
+        ));
+        Ok(())
+    }
+}
+
+/// A snapshot, packed and compressed.
+fn compressed(snapshot: &Snapshot) -> io::Result<Vec<u8>> {
+    let mut zstd = zstd::Encoder::new(Vec::new(), LEVEL)?;
+    zstd.include_checksum(true)?;
+    pack(snapshot, &mut zstd)?;
+    zstd.finish()
 }

@@ -1,12 +1,14 @@
 //! `vramscope view`: the page in a browser, with files loaded.
 
-mod assets;
+pub(crate) mod assets;
 mod browser;
 mod files;
 mod http;
 mod server;
 #[cfg(test)]
 mod server_tests;
+
+pub(crate) use server::token;
 
 use std::path::PathBuf;
 
@@ -44,15 +46,7 @@ the named files can be read through it, and the page is forbidden to reach any o
 /// # Errors
 /// When the page was not built in, a file cannot be read or the port is taken.
 pub(crate) fn run(options: &Options) -> Result<(), Failure> {
-    if assets::PAGE.is_empty() {
-        return Err(Failure::Usage(
-            "this vramscope was built without the page. In a clone of its repository, `cargo xtask view \
-             FILE` builds the page and opens FILE in it; to build a program that has the page inside, set \
-             VRAMSCOPE_PAGE to the folder of the built page (`cargo xtask dist` makes one in dist/) and \
-             build again: VRAMSCOPE_PAGE=\"$PWD/dist\" cargo build --release --package vramscope-cli"
-                .to_owned(),
-        ));
-    }
+    assets::PAGE.must_be_here()?;
     let files = files::prepare(&inputs::files(&options.files)?)?;
     let server = server::Server::bind(options.port, assets::PAGE, files)?;
     let address = server.address();

@@ -12,6 +12,7 @@ mod flame_graph;
 mod fragmentation;
 mod golden;
 mod help;
+mod html;
 mod info;
 mod leaks;
 mod oom;

@@ -10,6 +10,7 @@ mod keyboard;
 mod lanes;
 mod loading;
 mod map;
+mod one_file;
 mod open;
 mod overview;
 mod program;

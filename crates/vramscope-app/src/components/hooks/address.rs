@@ -7,7 +7,7 @@ use gloo::events::EventListener;
 use gloo::timers::callback::Timeout;
 use yew::prelude::*;
 
-use crate::browser::{history, url};
+use crate::browser::history;
 use crate::state::permalink::Change;
 use crate::state::{Action, Permalink, State};
 
@@ -44,14 +44,15 @@ impl Address {
     }
 }
 
-/// Keeps the address at what is seen, and what is seen at the address.
+/// Keeps the address at what is seen, and what is seen at the address. `starts_with_file`: the page was
+/// opened with one.
 #[hook]
-pub(crate) fn use_address(state: &UseReducerHandle<State>) {
+pub(crate) fn use_address(state: &UseReducerHandle<State>, starts_with_file: bool) {
     let address = use_mut_ref(Address::default);
     {
         let (address, dispatcher) = (address.clone(), state.dispatcher());
         use_effect_with((), move |()| {
-            address.borrow_mut().starts_with_file = !url::sources().is_empty();
+            address.borrow_mut().starts_with_file = starts_with_file;
             let restore = move |is_first: bool| {
                 let link = Permalink::parse(&history::fragment());
                 if link.is_none() && is_first {

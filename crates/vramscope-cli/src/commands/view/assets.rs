@@ -1,5 +1,7 @@
 //! The page, as it was built into this program.
 
+use crate::failure::Failure;
+
 /// One file of the page.
 pub(crate) struct Asset {
     /// Path below the page's folder, with forward slashes.
@@ -16,9 +18,21 @@ pub(crate) struct Page(pub(crate) &'static [Asset]);
 pub(crate) const PAGE: Page = Page(include!(concat!(env!("OUT_DIR"), "/assets.rs")));
 
 impl Page {
-    /// Whether the program was built without the page.
-    pub(crate) fn is_empty(self) -> bool {
-        self.0.is_empty()
+    /// Whether the program was built with the page.
+    ///
+    /// # Errors
+    /// How to build it so.
+    pub(crate) fn must_be_here(self) -> Result<(), Failure> {
+        if !self.0.is_empty() {
+            return Ok(());
+        }
+        Err(Failure::Usage(
+            "this vramscope was built without the page. In a clone of its repository, `cargo xtask view \
+             FILE` builds the page and opens FILE in it; to build a program that has the page inside, set \
+             VRAMSCOPE_PAGE to the folder of the built page (`cargo xtask dist` makes one in dist/) and \
+             build again: VRAMSCOPE_PAGE=\"$PWD/dist\" cargo build --release --package vramscope-cli"
+                .to_owned(),
+        ))
     }
 
     /// The file at a path below the page; a folder stands for its `index.html`.

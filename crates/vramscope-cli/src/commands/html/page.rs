@@ -1,0 +1,179 @@
+//! The page as one file: what it loads beside itself on a server stands in it.
+//!
+//! ```text
+//! index.html of the page          in the one file
+//! <link rel="stylesheet" …>       <style>…</style>
+//! <link rel="icon" …>             the same, as data: address
+//! <link rel="(module)preload" …>  nothing
+//! <script … src="…page.js">       <script type="module" nonce="…">…</script>
+//!                                 <script data-part="…"> gzip as base64: the wasm module and its glue
+//!                                 <script data-file="NAME"> a packed snapshot as base64
+//! ```
+//! `www/page.js` finds the parts and files by these attributes. A policy forbids the page to load or send
+//! anything: only its own script may run, and what that makes (`blob:`).
+
+use std::fmt::Write as _;
+use std::io::Read as _;
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use flate2::read::GzDecoder;
+
+use super::place::Place;
+use crate::commands::view::assets::{Asset, Page};
+use crate::commands::view::token;
+use crate::failure::Failure;
+
+/// What the styles load by name.
+const ICON: &str = "icon.svg";
+
+/// What the script loads by name.
+const PARTS: [&str; 2] = ["vramscope_app_bg.wasm", "vramscope_app.js"];
+
+/// A snapshot to put into the page.
+pub(super) struct Embedded {
+    pub(super) name: String,
+    /// Packed and compressed.
+    pub(super) packed: Vec<u8>,
+}
+
+impl Embedded {
+    /// What it takes in the page.
+    pub(super) fn base64_bytes(&self) -> u64 {
+        self.packed.len().div_ceil(3) as u64 * 4
+    }
+}
+
+/// The page with files in it.
+///
+/// # Errors
+/// When the page in this program is not as it should be.
+pub(super) fn one_file(page: Page, files: &[Embedded], place: &Place) -> Result<String, Failure> {
+    let nonce = token()?;
+    let index = text(find(page, "index.html")?)?;
+    let icon = STANDARD.encode(text(find_part(page, ICON)?)?);
+    let icon = format!("data:image/svg+xml;base64,{icon}");
+    let mut html = String::new();
+    for line in index.lines() {
+        let tag = line.trim_start();
+        if tag.starts_with("<html") {
+            let place = files.first().map(|first| place.address(first));
+            let place = attribute(&place.unwrap_or_default());
+            html.push_str(&line.replacen("<html", &format!("<html data-place=\"{place}\""), 1));
+        } else if tag.starts_with("<meta charset") {
+            html.push_str(line);
+            html.push_str(&policy(&nonce));
+        } else if tag.starts_with("<link rel=\"stylesheet\"") {
+            let style = text(find(page, address(tag)?)?)?.replace(ICON, &icon);
+            let _ = write!(html, "<style>\n{style}</style>");
+        } else if tag.starts_with("<link rel=\"icon\"") {
+            let _ = write!(html, "<link rel=\"icon\" href=\"{icon}\">");
+        } else if tag.starts_with("<script") {
+            let script = text(find(page, address(tag)?)?)?;
+            let _ = write!(
+                html,
+                "<script type=\"module\" nonce=\"{nonce}\">\n{script}</script>"
+            );
+        } else if tag.starts_with("</body") {
+            push_data(&mut html, page, files)?;
+            html.push_str(line);
+        } else if !tag.starts_with("<link") && !tag.starts_with("<!--") {
+            html.push_str(line);
+        }
+        html.push('\n');
+    }
+    Ok(html)
+}
+
+/// The parts and files, and no samples: those lie beside a served page only.
+fn push_data(html: &mut String, page: Page, files: &[Embedded]) -> Result<(), Failure> {
+    html.push_str("<style>.start section:has(#samples-title) { display: none }</style>\n");
+    for part in PARTS {
+        let gzip = STANDARD.encode(find_part(page, part)?.gzip);
+        let _ = writeln!(
+            html,
+            "<script type=\"application/octet-stream\" data-part=\"{part}\">{gzip}</script>"
+        );
+    }
+    for file in files {
+        let (name, data) = (attribute(&file.name), STANDARD.encode(&file.packed));
+        let _ = writeln!(
+            html,
+            "<script type=\"application/octet-stream\" data-file=\"{name}\">{data}</script>"
+        );
+    }
+    Ok(())
+}
+
+/// Nothing is loaded from anywhere: `default-src` stands for what is not named.
+fn policy(nonce: &str) -> String {
+    format!(
+        "\n<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; script-src 'nonce-{nonce}' \
+         'wasm-unsafe-eval' blob:; style-src 'unsafe-inline'; img-src data: blob:; worker-src blob:; \
+         connect-src blob:; base-uri 'none'; form-action 'none'\">"
+    )
+}
+
+/// A text as an attribute's value in double quotes. A parser changes a bare carriage return.
+fn attribute(text: &str) -> String {
+    let mut value = String::with_capacity(text.len());
+    for character in text.chars() {
+        match character {
+            '&' | '<' | '>' | '"' | '\'' | '\r' | '\n' => {
+                let _ = write!(value, "&#{};", u32::from(character));
+            }
+            '\0' => value.push('\u{fffd}'),
+            plain => value.push(plain),
+        }
+    }
+    value
+}
+
+/// The address that a tag of `index.html` refers to.
+fn address(tag: &str) -> Result<&str, Failure> {
+    let after = |start| tag.split_once(start).map(|(_, rest)| rest);
+    let rest = after(" href=\"").or_else(|| after(" src=\""));
+    rest.and_then(|rest| rest.split('"').next())
+        .ok_or_else(|| unexpected(tag))
+}
+
+fn find(page: Page, name: &str) -> Result<&'static Asset, Failure> {
+    page.find(name).ok_or_else(|| unexpected(name))
+}
+
+/// A file by its last name: the folder's is made from its content.
+fn find_part(page: Page, name: &str) -> Result<&'static Asset, Failure> {
+    let mut assets = page.0.iter();
+    assets
+        .find(|asset| asset.name.rsplit('/').next() == Some(name))
+        .ok_or_else(|| unexpected(name))
+}
+
+fn text(asset: &Asset) -> Result<String, Failure> {
+    let mut text = String::new();
+    let read = GzDecoder::new(asset.gzip).read_to_string(&mut text);
+    read.map(|_| text).map_err(Failure::io(format!(
+        "cannot unpack {} of the page in this program",
+        asset.name
+    )))
+}
+
+fn unexpected(what: &str) -> Failure {
+    Failure::Usage(format!(
+        "the page in this vramscope is not one that it can put into a file ({what} is not as expected): \
+         build both from the same sources, with `cargo xtask build`"
+    ))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_stay_in_their_attribute() {
+        assert_eq!(
+            attribute("a\"><script>alert('x')</script>&amp;\r\n\0.pickle"),
+            "a&#34;&#62;&#60;script&#62;alert(&#39;x&#39;)&#60;/script&#62;&#38;amp;&#13;&#10;\u{fffd}.pickle"
+        );
+    }
+}

@@ -1,0 +1,120 @@
+//! The file that `vramscope html` writes: opened from disk it shows its snapshots, and asks for nothing.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use vramscope_browser_tests::{Chromium, Page};
+
+use crate::PATIENCE;
+use crate::open::fixture;
+
+/// A page that was made and is open.
+struct Made {
+    page: Page,
+    _folder: tempfile::TempDir,
+    _chromium: Chromium,
+}
+
+/// Makes a page of files and opens it from disk; `None` where the program is not given.
+fn made(command: &str, files: &[PathBuf], options: &[&str]) -> Option<Made> {
+    let Some(program) = std::env::var_os("VRAMSCOPE_BIN") else {
+        println!("skipped: VRAMSCOPE_BIN is not set; `cargo xtask test` sets it");
+        return None;
+    };
+    let folder = tempfile::tempdir().unwrap();
+    let report = folder.path().join("a report & more.html");
+    let mut program = Command::new(program);
+    program.arg(command).args(files).args(options);
+    let output = program.arg("-o").arg(&report).output().unwrap();
+    assert!(output.status.success(), "{output:?}");
+    let chromium = Chromium::start().unwrap();
+    let mut page = chromium.page().unwrap();
+    page.set_viewport(1280, 720, 1.0).unwrap();
+    page.goto(&address(&report)).unwrap();
+    Some(Made {
+        page,
+        _folder: folder,
+        _chromium: chromium,
+    })
+}
+
+fn address(path: &Path) -> String {
+    let path = path.to_str().unwrap();
+    format!("file://{}", path.replace(' ', "%20").replace('&', "%26"))
+}
+
+impl Made {
+    /// Nothing was asked of any machine, and nothing was complained of.
+    fn check_quiet(&mut self) {
+        for request in self.page.requests().unwrap() {
+            let is_own = ["file:", "blob:", "data:"]
+                .iter()
+                .any(|scheme| request.url.starts_with(scheme));
+            assert!(is_own, "asked for {}", request.url);
+        }
+        let complaints = self.page.complaints().unwrap();
+        assert!(complaints.is_empty(), "{complaints:#?}");
+    }
+}
+
+#[test]
+fn a_file_from_disk_shows_its_snapshot() {
+    let file = fixture("torch-2.8.0/training.pickle");
+    let Some(mut made) = made("trace-plot", &[file], &[]) else {
+        return;
+    };
+    let mark = made.page.wait_for_paint(PATIENCE).unwrap();
+    assert!(
+        mark.detail["allocations"].as_u64().unwrap() > 50,
+        "{}",
+        mark.detail
+    );
+    assert_eq!(made.page.text("[role=tab]").unwrap(), "training.pickle");
+    let view = made.page.eval("location.hash").unwrap();
+    assert!(view.as_str().unwrap().contains("view=timeline"), "{view}");
+    made.check_quiet();
+}
+
+#[test]
+fn several_files_are_tabs_and_the_first_is_at_its_place() {
+    let files = ["training.pickle", "oom_after.pickle"];
+    let files = files.map(|name| fixture(&format!("torch-2.8.0/{name}")));
+    let options = ["--view", "state", "--at", "peak"];
+    let Some(mut made) = made("html", &files, &options) else {
+        return;
+    };
+    made.page
+        .wait_for(
+            "document.querySelectorAll('[role=tab]').length === 2 && location.hash.includes('view=allocator')",
+            PATIENCE,
+        )
+        .unwrap();
+    let hash = made
+        .page
+        .wait_for("location.hash.includes('at=') && location.hash", PATIENCE)
+        .unwrap();
+    assert!(
+        hash.as_str().unwrap().contains("file=training.pickle~"),
+        "{hash}"
+    );
+    made.check_quiet();
+}
+
+/// The policy holds: whatever a page does, it can't tell anybody.
+#[test]
+fn it_cannot_reach_anything() {
+    let file = fixture("torch-2.8.0/training.pickle");
+    let Some(mut made) = made("html", &[file], &[]) else {
+        return;
+    };
+    made.page
+        .wait_for(
+            "document.querySelector('[role=tab]')?.textContent",
+            PATIENCE,
+        )
+        .unwrap();
+    for address in ["http://127.0.0.1:9/", "file:///etc/hostname"] {
+        let script = format!("fetch('{address}').then(() => 'reached', () => 'refused')");
+        assert_eq!(made.page.eval(&script).unwrap(), "refused");
+    }
+}
