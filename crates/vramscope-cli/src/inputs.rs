@@ -37,7 +37,7 @@ pub(crate) trait Question: Sync {
 /// When a file cannot be read or answered for, or nothing can be printed.
 pub(crate) fn ask<Q: Question>(question: &Q, inputs: &Inputs, show: Show) -> Result<(), Failure> {
     let files = files(&inputs.files)?;
-    let answers = each(&files, inputs.memory, |file| {
+    let answers = each(&files, inputs.memory, |_, file| {
         answer(question, file, inputs, files.len() > 1)
     });
     let (mut parts, mut summaries, mut failures) = (Vec::new(), Vec::new(), Vec::new());

@@ -5,11 +5,6 @@
 //! as text, JSON or CSV), `export` (other tools' formats). Exit codes: 0 fine, 1 bad input, 2 wrong usage,
 //! 3 a budget is broken.
 
-#![expect(
-    dead_code,
-    reason = "the commands that use the rest of the ground are still to come"
-)]
-
 mod arguments;
 mod commands;
 mod export;

@@ -1,17 +1,163 @@
-//! `vramscope diff`.
+//! `vramscope diff`: two files, or two moments of one, signed, by call site.
+//!
+//! Of each file only what is compared is kept, so the two need never be in memory at once.
+
+mod answer;
+mod growth;
+mod sides;
+
+use std::cmp::Reverse;
+use std::path::{Path, PathBuf};
+use std::slice;
 
 use clap::Args;
 
+use self::growth::{Growth, parse_growth};
+use self::sides::{Pair, Side, paired, sides};
+use crate::arguments::{Grouping, Inputs, Show};
 use crate::failure::Failure;
+use crate::inputs::{each, files, report_all};
+use crate::report;
+use crate::subject::Subject;
 
-/// diff
+/// Tell what differs between two files or two moments of one: signed, by call site
 #[derive(Args)]
-pub(crate) struct Options {}
+#[command(after_help = EXAMPLES)]
+pub(crate) struct Options {
+    #[command(flatten)]
+    inputs: Inputs,
+    /// The moment to compare: an event's number, a time such as 2.5s, peak, start, end, oom or an annotation
+    #[arg(long, value_name = "MOMENT", default_value = "peak")]
+    at: String,
+    /// The moment of the second file, or of the only one; that of --at if not given
+    #[arg(long, value_name = "MOMENT")]
+    to: Option<String>,
+    /// Exit with code 3 if it grew by more than this: 5%, 100MiB
+    #[arg(long, value_name = "LIMIT", value_parser = parse_growth)]
+    fail_if_grown: Option<Growth>,
+    #[command(flatten)]
+    grouping: Grouping,
+    #[command(flatten)]
+    show: Show,
+}
+
+const EXAMPLES: &str = "\
+Examples:
+  vramscope diff before.pickle after.pickle
+  vramscope diff main.pickle branch.pickle --group-by function --fail-if-grown 5%
+  vramscope diff snapshot.pickle --at 'step[2]' --to 'step[9]'
+  vramscope diff monday/ tuesday/ --at end --csv
+
+Of two folders, files of the same name are compared. A device is compared with the one of its number, or, where
+either side has only one, with that.";
 
 /// Runs the command.
 ///
 /// # Errors
-/// When it fails.
-pub(crate) fn run(_options: &Options) -> Result<(), Failure> {
-    Err(Failure::Usage("diff is not built yet".to_owned()))
+/// When a file cannot be read or compared, the result cannot be written, or memory grew beyond the limit.
+pub(crate) fn run(options: &Options) -> Result<(), Failure> {
+    let to = options.to.as_deref().unwrap_or(&options.at);
+    let (files, mut failures) = match options.inputs.files.as_slice() {
+        [file] if to == options.at => return Err(nothing_to_compare(file)),
+        // A folder is compared rank by rank with itself.
+        [file] => (files(slice::from_ref(file))?, Vec::new()),
+        [before, after] => pairs(before, after)?,
+        _ => {
+            return Err(Failure::Usage(
+                "diff compares two files or folders, or two moments of one".to_owned(),
+            ));
+        }
+    };
+    let mut parts = Vec::new();
+    for pair in read(options, &files, to, &mut failures) {
+        let (part, changes) = answer::part(&pair);
+        parts.push(part);
+        let limit = options.fail_if_grown;
+        failures.extend(limit.and_then(|limit| limit.broken(&pair, &changes)));
+    }
+    if !parts.is_empty() {
+        report::print("diff", &parts, options.show)?;
+    }
+    // What cannot be compared matters more than what grew: its exit code is the result.
+    failures.sort_by_key(|failure| Reverse(failure.exit_code()));
+    report_all(failures)
+}
+
+/// Reads the files, before and after in turn or a single one, and pairs their devices.
+fn read(options: &Options, files: &[PathBuf], to: &str, failures: &mut Vec<Failure>) -> Vec<Pair> {
+    let files_per_pair = options.inputs.files.len();
+    let read = each(files, options.inputs.memory, |place, file| {
+        let subject = Subject::load(file, options.inputs.device)?;
+        let moments: &[&str] = match place % 2 {
+            _ if files_per_pair == 1 => &[&options.at, to],
+            0 => &[&options.at],
+            _ => &[to],
+        };
+        let at = moments.iter();
+        at.map(|moment| sides(&subject, moment, options.grouping))
+            .collect::<Result<Vec<_>, Failure>>()
+    });
+    let mut pairs = Vec::new();
+    let mut read = read.into_iter();
+    while read.len() > 0 {
+        let mut both: Vec<Vec<Side>> = Vec::new();
+        for side in read.by_ref().take(files_per_pair) {
+            match side {
+                Ok(more) => both.extend(more),
+                Err(failure) => failures.push(failure),
+            }
+        }
+        let Ok([before, after]) = <[Vec<Side>; 2]>::try_from(both) else {
+            continue;
+        };
+        match paired(before, after) {
+            Ok(more) => pairs.extend(more),
+            Err(failure) => failures.push(failure),
+        }
+    }
+    pairs
+}
+
+fn nothing_to_compare(file: &Path) -> Failure {
+    Failure::Usage(format!(
+        "{}: name a second file, or two moments of this one: --at start --to end",
+        file.display()
+    ))
+}
+
+/// The files to compare, before and after in turn, and what has no counterpart.
+fn pairs(before: &Path, after: &Path) -> Result<(Vec<PathBuf>, Vec<Failure>), Failure> {
+    // Both at once, so that standard input is not taken twice.
+    files(&[before.to_owned(), after.to_owned()])?;
+    let mut before_files = files(&[before.to_owned()])?;
+    let mut after_files = files(&[after.to_owned()])?;
+    if before_files.len() == 1 && after_files.len() == 1 {
+        before_files.append(&mut after_files);
+        return Ok((before_files, Vec::new()));
+    }
+    if !(before.is_dir() && after.is_dir()) {
+        return Err(Failure::Usage(
+            "a file can be compared with a file, a folder with a folder".to_owned(),
+        ));
+    }
+    let (mut both, mut failures) = (Vec::new(), Vec::new());
+    for file in before_files {
+        let counterpart = after_files
+            .iter()
+            .position(|other| other.file_name() == file.file_name());
+        match counterpart {
+            Some(place) => both.extend([file, after_files.remove(place)]),
+            None => failures.push(alone(&file, after)),
+        }
+    }
+    failures.extend(after_files.iter().map(|file| alone(file, before)));
+    Ok((both, failures))
+}
+
+fn alone(file: &Path, other: &Path) -> Failure {
+    Failure::Input(format!(
+        "{}: {} has no file of that name to compare it with",
+        file.display(),
+        other.display()
+    ))
 }

@@ -60,7 +60,7 @@ struct PeakSites {
 pub(crate) fn run(options: &Options) -> Result<(), Failure> {
     let files = files(&options.inputs.files)?;
     let is_one = files.len() == 1;
-    let answers = each(&files, options.inputs.memory, |file| {
+    let answers = each(&files, options.inputs.memory, |_, file| {
         let subject = Subject::load(file, options.inputs.device)?;
         let ranks = if is_one {
             Vec::new()

@@ -1,5 +1,6 @@
 //! The table across ranks: what every command adds when it is asked about more than one file.
 
+use vramscope_core::analysis::compare::relative_change;
 use vramscope_core::analysis::ranks::{Measure, Outlier, RankSummary, Ranks, ranks};
 use vramscope_core::units::{Bytes, Count};
 
@@ -111,7 +112,7 @@ fn outlier_remark(outlier: &Outlier) -> String {
 
 /// `, 12.5 % above the median`, `, 3.0 times the median`; nothing where they are the same.
 fn against(bytes: u64, median: u64, median_name: &str) -> String {
-    let (value, part) = (bytes as f64, share(bytes, median));
+    let (value, part) = (bytes as f64, relative_change(median, bytes));
     match part {
         _ if bytes == median => String::new(),
         None => format!(", above {median_name}"),
@@ -119,11 +120,6 @@ fn against(bytes: u64, median: u64, median_name: &str) -> String {
         Some(part @ 0.0..) => format!(", {:.1} % above {median_name}", part * 100.0),
         Some(part) => format!(", {:.1} % below {median_name}", -part * 100.0),
     }
-}
-
-/// By which part of the median a value differs from it; `None` for a median of nothing.
-fn share(bytes: u64, median: u64) -> Option<f64> {
-    (median > 0).then(|| (bytes as f64 - median as f64) / median as f64)
 }
 
 fn rank_table(part: &mut Part, summaries: &[RankSummary], ranks: &Ranks) {
@@ -143,7 +139,7 @@ fn rank_table(part: &mut Part, summaries: &[RankSummary], ranks: &Ranks) {
     let rows = ranks.by_peak.iter().map(|&rank| {
         let summary = &summaries[rank];
         let figures = &summary.figures;
-        let to_median = share(figures.peak_active_bytes, median);
+        let to_median = relative_change(median, figures.peak_active_bytes);
         vec![
             Cell::Bytes(figures.peak_active_bytes),
             Cell::or_none(to_median, Cell::ShareChange),

@@ -15,16 +15,19 @@ use crate::progress::Several;
 
 /// Bytes that a file takes beside what grows with it: buffers and the first tables.
 const FIXED_BYTES: u64 = 8 << 20;
+/// What a file takes per byte that it unpacks to: decoding and history about 1, and some questions as
+/// much again for what they work out.
+const PER_BYTE: u64 = 2;
 /// How many times its size a compressed snapshot unpacks to, at most, in practice: 10 to 30.
 const EXPANSION: u64 = 30;
 /// What compressed files begin with: gzip, zstd, zip.
 const COMPRESSED: [&[u8]; 3] = [b"\x1f\x8b", b"\x28\xb5\x2f\xfd", b"PK"];
 
-/// Does the work for every file and returns the results in the order of the files.
+/// Does the work for every file, named by its place and path, and returns the results in the order of the files.
 pub(crate) fn each<T: Send>(
     files: &[PathBuf],
     memory: Size,
-    work: impl Fn(&Path) -> T + Sync,
+    work: impl Fn(usize, &Path) -> T + Sync,
 ) -> Vec<T> {
     let costs: Vec<u64> = match files {
         // Nobody to share with.
@@ -39,7 +42,7 @@ pub(crate) fn each<T: Send>(
         for _ in 0..cores.min(files.len()) {
             scope.spawn(|| {
                 while let Some(turn) = queue.next() {
-                    let result = work(&files[turn.index]);
+                    let result = work(turn.index, &files[turn.index]);
                     lock(&results)[turn.index] = Some(result);
                     several.one_done();
                 }
@@ -64,7 +67,9 @@ fn cost_bytes(path: &Path) -> u64 {
     }
     let is_compressed = COMPRESSED.iter().any(|magic| head.starts_with(magic));
     let decoded_bytes = size_bytes.saturating_mul(if is_compressed { EXPANSION } else { 1 });
-    decoded_bytes.saturating_add(FIXED_BYTES)
+    decoded_bytes
+        .saturating_mul(PER_BYTE)
+        .saturating_add(FIXED_BYTES)
 }
 
 /// Whose turn it is.
@@ -145,9 +150,9 @@ mod tests {
     #[test]
     fn results_come_in_the_order_of_the_files() {
         let files: Vec<PathBuf> = (0..50).map(|n| PathBuf::from(format!("no/{n}"))).collect();
-        let results = each(&files, Size(1), Path::to_owned);
-        assert_eq!(results, files);
-        assert!(each(&[], Size(1), Path::to_owned).is_empty());
+        let results = each(&files, Size(1), |place, file| (place, file.to_owned()));
+        assert!(results.into_iter().eq(files.into_iter().enumerate()));
+        assert!(each(&[], Size(1), |place, _| place).is_empty());
     }
 
     /// Never more than the budget at once, but for one that is larger by itself.
@@ -179,7 +184,7 @@ mod tests {
         let cost = |content: &[u8]| {
             let path = folder.path().join("file");
             std::fs::write(&path, content).unwrap();
-            cost_bytes(&path) - FIXED_BYTES
+            (cost_bytes(&path) - FIXED_BYTES) / PER_BYTE
         };
         assert_eq!(cost(b"\x80\x04plain"), 7);
         assert_eq!(cost(b"\x1f\x8b00000"), 7 * EXPANSION);

@@ -6,6 +6,7 @@ mod at;
 mod check;
 mod compare;
 mod convert;
+mod diff;
 mod exports;
 mod find;
 mod flame_graph;

@@ -65,9 +65,17 @@ impl Change {
     }
 }
 
-fn delta(before: u64, after: u64) -> i64 {
+/// After less before; saturates.
+#[must_use]
+pub fn delta(before: u64, after: u64) -> i64 {
     let size = i64::try_from(after.abs_diff(before)).unwrap_or(i64::MAX);
     if after < before { -size } else { size }
+}
+
+/// By which part of what was before something changed: 0.25 for a quarter more. `None` where nothing was.
+#[must_use]
+pub fn relative_change(before: u64, after: u64) -> Option<f64> {
+    (before > 0).then(|| (after as f64 - before as f64) / before as f64)
 }
 
 /// What became of one call site.
@@ -193,6 +201,35 @@ pub fn changes<'a>(
         rank(b).cmp(&rank(a)).then_with(|| a.label.cmp(&b.label))
     });
     rows
+}
+
+/// How many names came, went and stayed.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
+pub struct Tally {
+    /// Only on the second side.
+    pub new: u64,
+    /// Only on the first side.
+    pub gone: u64,
+    /// On both, not alike.
+    pub changed: u64,
+    /// On both, alike.
+    pub unchanged: u64,
+}
+
+/// Counts what became of names.
+#[must_use]
+pub fn tally(changes: &[SiteChange]) -> Tally {
+    let mut tally = Tally::default();
+    for Change { before, after } in changes.iter().map(|site| site.change) {
+        let count = match (before.is_nothing(), after.is_nothing()) {
+            (true, false) => &mut tally.new,
+            (false, true) => &mut tally.gone,
+            _ if before == after => &mut tally.unchanged,
+            _ => &mut tally.changed,
+        };
+        *count += 1;
+    }
+    tally
 }
 
 /// Both trees laid over each other.

@@ -17,6 +17,7 @@ use super::history::History;
 use super::lanes::{LaneKind, LaneRange, Lanes};
 use super::places::column;
 use super::selection::Selection;
+use super::turnover::Amount;
 use crate::Snapshot;
 use crate::ids::{AllocationId, StackId};
 
@@ -157,6 +158,24 @@ pub fn totals_of(
     totals.retain(|total| total.count > 0);
     totals.sort_by_key(|total| std::cmp::Reverse(total.bytes));
     totals
+}
+
+/// The same under the groups' names, which mean something outside of the file.
+#[must_use]
+pub fn named_totals(
+    history: &History,
+    column: &GroupColumn,
+    selection: Selection,
+) -> Vec<(String, Amount)> {
+    let totals = group_totals(history, column, selection);
+    let named = totals.into_iter().map(|total| {
+        let amount = Amount {
+            bytes: total.bytes,
+            count: total.count,
+        };
+        (column.labels[total.group as usize].clone(), amount)
+    });
+    named.collect()
 }
 
 /// Names, each once.

@@ -10,7 +10,7 @@ use std::cmp::Reverse;
 use serde::{Deserialize, Serialize};
 
 use super::compare::{SiteChange, changes};
-use super::grouping::{GroupColumn, group_totals};
+use super::grouping::{GroupColumn, named_totals};
 use super::history::History;
 use super::profile::{Figures, figures};
 use super::selection::Selection;
@@ -58,22 +58,15 @@ impl RankSummary {
         if figures.allocations == 0 && figures.peak_reserved_bytes == 0 {
             return None;
         }
-        let mut totals = group_totals(history, by_site, Selection::LiveAt(moment));
-        totals.truncate(SITES_MAX);
-        let sites = totals.into_iter().map(|total| {
-            let amount = Amount {
-                bytes: total.bytes,
-                count: total.count,
-            };
-            (by_site.labels[total.group as usize].clone(), amount)
-        });
+        let mut sites = named_totals(history, by_site, Selection::LiveAt(moment));
+        sites.truncate(SITES_MAX);
         Some(Self {
             file: file.to_owned(),
             device: history.device,
             figures,
             peak_time_us: history.moment_start_us.get(moment as usize).copied(),
             end_bytes: history.active_bytes.last().copied().unwrap_or(0),
-            sites: sites.collect(),
+            sites,
         })
     }
 

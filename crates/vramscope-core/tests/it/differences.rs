@@ -7,18 +7,20 @@ use vramscope_core::Snapshot;
 use vramscope_core::analysis::call_sites::{
     CallSiteId, CallSites, frees_carry_alloc_stacks, label,
 };
-use vramscope_core::analysis::compare::{Change, Comparison, compare};
+use vramscope_core::analysis::compare::{Change, Comparison, compare, tally};
 use vramscope_core::analysis::curves::CurveAxis;
 use vramscope_core::analysis::frame_groups::{FrameGrouping, GroupOptions};
 use vramscope_core::analysis::frames::{FrameClass, FrameClasses, Location};
+use vramscope_core::analysis::grouping::{GroupBy, GroupColumn, Source, named_totals};
 use vramscope_core::analysis::history::{History, StackSource};
+use vramscope_core::analysis::lanes::Lanes;
 use vramscope_core::analysis::profile::{
     Amount, Profile, ProfileNames, ProfileOptions, ProfileTree, profile,
 };
 use vramscope_core::analysis::selection::Selection;
 use vramscope_core::analysis::turnover::turnover;
 
-use crate::support::real_files;
+use crate::support::{fixtures, real_files};
 
 /// A snapshot with all that a profile asks of it.
 struct Read {
@@ -428,5 +430,45 @@ proptest! {
         };
         let found = compare(&odd, &Profile::default());
         prop_assert_eq!(found.tree.len(), found.tree.total.len());
+    }
+}
+
+/// The command line compares groups, the page compares profiles: by call site they tell the same.
+#[test]
+fn groups_and_profiles_differ_alike() {
+    for file in fixtures() {
+        let read = Read::new(file.decode());
+        for (device, history) in read.histories.iter().enumerate() {
+            let source = Source {
+                snapshot: &read.snapshot,
+                history,
+                classes: &read.classes,
+                sites: &read.sites,
+                site_of: &read.site_of(history),
+                lanes: &Lanes::of(&read.snapshot, history),
+            };
+            let column = GroupColumn::of(source, GroupBy::CallSite, 1);
+            let moments = [history.peak_moment, history.event_count];
+            let [peak, end] =
+                moments.map(|moment| named_totals(history, &column, Selection::LiveAt(moment)));
+            let of = |side: &[(String, Amount)]| -> Vec<(String, Amount)> {
+                let clipped = |name: &str| name[..name.floor_char_boundary(240)].to_owned();
+                side.iter()
+                    .map(|(name, amount)| (clipped(name), *amount))
+                    .collect()
+            };
+            let (peak, end) = (of(&peak), of(&end));
+            let ours = vramscope_core::analysis::compare::changes(
+                peak.iter().map(|(name, amount)| (name.as_str(), *amount)),
+                end.iter().map(|(name, amount)| (name.as_str(), *amount)),
+            );
+            let [before, after] = moments
+                .map(|moment| read.profile(device, Selection::LiveAt(moment), FrameGrouping::Line));
+            let page = compare(&before, &after);
+            assert_eq!(ours, page.sites, "{}", file.name);
+            let counts = tally(&ours);
+            let all = counts.new + counts.gone + counts.changed + counts.unchanged;
+            assert_eq!(all, ours.len() as u64);
+        }
     }
 }

@@ -1,0 +1,182 @@
+//! What a pair differs in, as a part of the answer.
+
+use vramscope_core::analysis::compare::{
+    Change, SiteChange, changes, compare_settings, delta, relative_change, tally,
+};
+use vramscope_core::analysis::profile::Figures;
+use vramscope_core::analysis::turnover::Amount;
+use vramscope_core::units::Count;
+
+use super::sides::{Pair, Side};
+use crate::report::{Cell, Column, Part, column, sum};
+
+/// The part about a pair, and its changes, the largest first.
+pub(super) fn part(pair: &Pair) -> (Part, Vec<SiteChange>) {
+    let Pair { before, after, .. } = pair;
+    let file = match before.file == after.file {
+        true => after.file.clone(),
+        false => format!("{} \u{2192} {}", before.file, after.file),
+    };
+    let mut part = Part::of(&file, after.device);
+    let changes = changes(named(before), named(after));
+    facts(&mut part, pair, &changes);
+    change_table(&mut part, &changes);
+    figure_table(&mut part, &before.figures, &after.figures);
+    setting_table(&mut part, before, after);
+    part.notes.clone_from(&pair.notes);
+    if part
+        .tables
+        .first()
+        .is_some_and(|changes| changes.rows.is_empty())
+    {
+        part.notes.insert(
+            0,
+            "The same is live at both moments, group by group.".to_owned(),
+        );
+    }
+    (part, changes)
+}
+
+fn named(side: &Side) -> impl Iterator<Item = (&str, Amount)> {
+    side.groups
+        .iter()
+        .map(|(name, amount)| (name.as_str(), *amount))
+}
+
+fn facts(part: &mut Part, pair: &Pair, changes: &[SiteChange]) {
+    let [before, after] = [&pair.before, &pair.after].map(|side| side.figures.active_bytes);
+    part.fact_with(
+        "before_bytes",
+        "before",
+        Cell::Bytes(before),
+        place(&pair.before, &pair.after),
+    );
+    part.fact_with(
+        "after_bytes",
+        "after",
+        Cell::Bytes(after),
+        place(&pair.after, &pair.before),
+    );
+    part.fact(
+        "change_bytes",
+        "change",
+        Cell::BytesChange(delta(before, after)),
+    );
+    part.fact("change_share", "", share(before, after));
+    let tally = tally(changes);
+    for (key, number, remark) in [
+        ("new", tally.new, "live only after"),
+        ("gone", tally.gone, "live only before"),
+        ("changed", tally.changed, ""),
+        ("unchanged", tally.unchanged, ""),
+    ] {
+        part.fact_with(key, key, Cell::Number(number), remark);
+    }
+}
+
+/// `peak, after event 1,234 of a.pickle`; without the file where there is only one.
+fn place(side: &Side, other: &Side) -> String {
+    let mut text = match side.figures.moment {
+        0 => "before the first event".to_owned(),
+        moment => format!("after event {}", Count(moment.into())),
+    };
+    // A moment that was named by its event needs no other name.
+    if side.moment.parse::<u32>().is_err() {
+        text = format!("{}, {text}", side.moment);
+    }
+    if side.file != other.file {
+        text = format!("{text} of {}", side.file);
+    }
+    text
+}
+
+fn share(before: u64, after: u64) -> Cell {
+    let share = relative_change(before, after);
+    Cell::or_none(share, Cell::ShareChange)
+}
+
+fn change_table(part: &mut Part, changes: &[SiteChange]) {
+    const COLUMNS: [Column; 6] = [
+        sum("change_bytes", "change"),
+        column("change_share", ""),
+        sum("before_bytes", "before"),
+        sum("after_bytes", "after"),
+        sum("change_allocations", "allocations"),
+        column("group", ""),
+    ];
+    let changed = changes.iter().filter(|site| !site.change.is_none());
+    let rows = changed.map(|site| {
+        let Change { before, after } = site.change;
+        vec![
+            Cell::BytesChange(site.change.bytes_delta()),
+            share(before.bytes, after.bytes),
+            Cell::Bytes(before.bytes),
+            Cell::Bytes(after.bytes),
+            Cell::NumberChange(site.change.count_delta()),
+            Cell::Text(site.label.clone()),
+        ]
+    });
+    part.table("changes", "", &COLUMNS, rows.collect());
+}
+
+fn figure_table(part: &mut Part, before: &Figures, after: &Figures) {
+    const COLUMNS: [Column; 4] = [
+        column("change", "change"),
+        column("before", "before"),
+        column("after", "after"),
+        column("figure", ""),
+    ];
+    let bytes = |figure: &str, of: fn(&Figures) -> u64| {
+        let (before, after) = (of(before), of(after));
+        let change = Cell::BytesChange(delta(before, after));
+        vec![
+            change,
+            Cell::Bytes(before),
+            Cell::Bytes(after),
+            Cell::Text(figure.to_owned()),
+        ]
+    };
+    let number = |figure: &str, of: fn(&Figures) -> u64| {
+        let (before, after) = (of(before), of(after));
+        let change = Cell::NumberChange(delta(before, after));
+        vec![
+            change,
+            Cell::Number(before),
+            Cell::Number(after),
+            Cell::Text(figure.to_owned()),
+        ]
+    };
+    let [start, end] = [before, after].map(|side| Cell::or_none(side.duration_us, Cell::SpanUs));
+    let mut rows = vec![
+        number("event compared", |side| side.moment.into()),
+        bytes("reserved then", |side| side.reserved_bytes),
+        bytes("peak", |side| side.peak_active_bytes),
+        bytes("highest reserved", |side| side.peak_reserved_bytes),
+        number("failed requests", |side| side.ooms),
+        number("events", |side| side.events),
+        number("allocations", |side| side.allocations),
+        number("segments made or mapped", |side| side.segment_allocs),
+        number("segments freed or unmapped", |side| side.segment_frees),
+        vec![Cell::None, start, end, Cell::Text("duration".to_owned())],
+    ];
+    rows.retain(|row| row[1] != row[2]);
+    part.table("figures", "figures that differ", &COLUMNS, rows);
+}
+
+fn setting_table(part: &mut Part, before: &Side, after: &Side) {
+    const COLUMNS: [Column; 3] = [
+        column("setting", ""),
+        column("before", "before"),
+        column("after", "after"),
+    ];
+    let settings = compare_settings(&before.settings, &after.settings);
+    let value = |value: Option<String>| Cell::or_none(value, Cell::Text);
+    let rows = settings.into_iter().map(|setting| {
+        vec![
+            Cell::Text(setting.name),
+            value(setting.before),
+            value(setting.after),
+        ]
+    });
+    part.table("settings", "settings that differ", &COLUMNS, rows.collect());
+}

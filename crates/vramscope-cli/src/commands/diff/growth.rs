@@ -1,0 +1,97 @@
+//! `--fail-if-grown`: by how much memory may have grown.
+
+use vramscope_core::analysis::compare::{SiteChange, relative_change};
+use vramscope_core::analysis::filter::parse_bytes;
+use vramscope_core::units::Bytes;
+
+use super::sides::Pair;
+use crate::failure::Failure;
+
+/// Groups named in the message.
+const GROUPS: usize = 3;
+
+/// The growth that is allowed.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub(crate) enum Growth {
+    /// A share of what was there before: 0.05 for 5 %.
+    Share(f64),
+    Bytes(u64),
+}
+
+/// For clap's `value_parser`.
+///
+/// # Errors
+/// When it is neither a percentage nor a size.
+pub(super) fn parse_growth(text: &str) -> Result<Growth, String> {
+    let wrong = || "write a percentage or a size: 5%, 100MiB".to_owned();
+    let text = text.trim();
+    if let Some(percent) = text.strip_suffix('%') {
+        let percent: f64 = percent.trim().parse().map_err(|_error| wrong())?;
+        let is_sound = percent.is_finite() && percent >= 0.0;
+        return is_sound
+            .then_some(Growth::Share(percent / 100.0))
+            .ok_or_else(wrong);
+    }
+    // 5 could be meant as either.
+    if text.ends_with(|last: char| last.is_ascii_digit()) && text != "0" {
+        return Err(wrong());
+    }
+    parse_bytes(text)
+        .map(Growth::Bytes)
+        .map_err(|_instead| wrong())
+}
+
+impl Growth {
+    /// Why a pair breaks the limit, if it does.
+    pub(super) fn broken(self, pair: &Pair, changes: &[SiteChange]) -> Option<Failure> {
+        let [before, after] = [&pair.before, &pair.after].map(|side| side.figures.active_bytes);
+        let is_broken = match (self, relative_change(before, after)) {
+            (Self::Bytes(bytes), _) => after.saturating_sub(before) > bytes,
+            (Self::Share(limit), Some(share)) => share > limit,
+            // From nothing, any growth is endless.
+            (Self::Share(_), None) => after > 0,
+        };
+        is_broken.then(|| Failure::Broken(self.message(pair, changes)))
+    }
+
+    fn message(self, pair: &Pair, changes: &[SiteChange]) -> String {
+        let [before, after] = [&pair.before, &pair.after].map(|side| side.figures.active_bytes);
+        let allowed = match self {
+            Self::Share(share) => format!("{} %", share * 100.0),
+            Self::Bytes(bytes) => Bytes(bytes).to_string(),
+        };
+        let part = relative_change(before, after)
+            .map_or(String::new(), |share| format!(" ({:.1} %)", share * 100.0));
+        let mut text = format!(
+            "{}, device {}: grew by {}{part} from {} to {}, allowed is {allowed}",
+            pair.after.file,
+            pair.after.device,
+            Bytes(after - before),
+            Bytes(before),
+            Bytes(after)
+        );
+        let grown = changes.iter().filter(|site| site.change.bytes_delta() > 0);
+        for site in grown.take(GROUPS) {
+            let by = Bytes(site.change.bytes_delta().unsigned_abs());
+            let label = site.label.replace('\n', " ");
+            text.push_str(&format!("\n  +{by}  {label}"));
+        }
+        text
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn percentages_and_sizes() {
+        assert_eq!(parse_growth("5%"), Ok(Growth::Share(0.05)));
+        assert_eq!(parse_growth("0.5 %"), Ok(Growth::Share(0.005)));
+        assert_eq!(parse_growth("100MiB"), Ok(Growth::Bytes(100 << 20)));
+        assert_eq!(parse_growth("0"), Ok(Growth::Bytes(0)));
+        for wrong in ["5", "-5%", "NaN%", "inf%", "%", "", "much"] {
+            assert!(parse_growth(wrong).is_err(), "{wrong}");
+        }
+    }
+}

@@ -1,0 +1,158 @@
+//! One device at a moment, and which is compared with which.
+
+use serde_json::{Map, Value};
+use vramscope_core::analysis::grouping::named_totals;
+use vramscope_core::analysis::profile::{Figures, figures};
+use vramscope_core::analysis::selection::Selection;
+use vramscope_core::analysis::turnover::Amount;
+use vramscope_core::model::DeviceIndex;
+
+use crate::arguments::Grouping;
+use crate::failure::Failure;
+use crate::subject::Subject;
+
+/// One device at one moment: what is kept of a file.
+pub(super) struct Side {
+    pub(super) file: String,
+    pub(super) device: DeviceIndex,
+    /// The moment as the user named it.
+    pub(super) moment: String,
+    pub(super) figures: Figures,
+    /// What is live then, by group.
+    pub(super) groups: Vec<(String, Amount)>,
+    pub(super) settings: Map<String, Value>,
+}
+
+/// Two sides, and what is to be said of how they were chosen.
+pub(super) struct Pair {
+    pub(super) before: Side,
+    pub(super) after: Side,
+    pub(super) notes: Vec<String>,
+}
+
+/// The devices of a file at a moment.
+///
+/// # Errors
+/// When a device has no such moment.
+pub(super) fn sides(
+    subject: &Subject,
+    moment: &str,
+    grouping: Grouping,
+) -> Result<Vec<Side>, Failure> {
+    let devices = subject.devices();
+    let sides = devices.map(|device| {
+        let (snapshot, history) = (&subject.snapshot, device.history);
+        let at = device.moment(moment)?;
+        Ok(Side {
+            file: subject.name.clone(),
+            device: device.index(),
+            moment: moment.to_owned(),
+            figures: figures(snapshot, history, at),
+            groups: named_totals(history, &device.groups(grouping), Selection::LiveAt(at)),
+            settings: snapshot.settings.clone(),
+        })
+    });
+    sides.collect()
+}
+
+/// Which devices are compared: those of the same number, or the only ones.
+///
+/// # Errors
+/// When there are none.
+pub(super) fn paired(before: Vec<Side>, after: Vec<Side>) -> Result<Vec<Pair>, Failure> {
+    let [before_list, after_list] = [&before, &after].map(|sides| named(sides));
+    if let ([one], [other]) = (before.as_slice(), after.as_slice()) {
+        let differ = one.device != other.device;
+        let note = format!(
+            "Each side has one device: device {} is compared with device {}.",
+            one.device, other.device
+        );
+        let notes = differ.then_some(note).into_iter().collect();
+        let pair = before.into_iter().zip(after).next();
+        return Ok(pair
+            .map(|(before, after)| Pair {
+                before,
+                after,
+                notes,
+            })
+            .into_iter()
+            .collect());
+    }
+    let (mut pairs, mut unmatched) = (Vec::new(), Vec::new());
+    let mut after: Vec<Option<Side>> = after.into_iter().map(Some).collect();
+    for before in before {
+        let same = |side: &&mut Option<Side>| {
+            side.as_ref()
+                .is_some_and(|side| side.device == before.device)
+        };
+        match after.iter_mut().find(same).and_then(Option::take) {
+            Some(after) => pairs.push(Pair {
+                before,
+                after,
+                notes: Vec::new(),
+            }),
+            None => unmatched.push(only_in(&before)),
+        }
+    }
+    unmatched.extend(after.iter().flatten().map(only_in));
+    match pairs.last_mut() {
+        Some(last) => last.notes = unmatched,
+        None => {
+            return Err(Failure::Input(format!(
+                "no device is in both: {before_list}; {after_list}"
+            )));
+        }
+    }
+    Ok(pairs)
+}
+
+fn only_in(side: &Side) -> String {
+    format!("Device {} is only in {}.", side.device, side.file)
+}
+
+/// `a.pickle has device 0, 1`.
+fn named(sides: &[Side]) -> String {
+    let Some(first) = sides.first() else {
+        return "one has no device at all".to_owned();
+    };
+    let devices: Vec<_> = sides.iter().map(|side| side.device.to_string()).collect();
+    format!("{} has device {}", first.file, devices.join(", "))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn side(file: &str, device: DeviceIndex) -> Side {
+        Side {
+            file: file.to_owned(),
+            device,
+            moment: "peak".to_owned(),
+            figures: Figures::default(),
+            groups: Vec::new(),
+            settings: Map::new(),
+        }
+    }
+
+    fn pairs(
+        before: &[DeviceIndex],
+        after: &[DeviceIndex],
+    ) -> Option<Vec<(DeviceIndex, DeviceIndex, usize)>> {
+        let of = |file: &str, devices: &[DeviceIndex]| -> Vec<Side> {
+            devices.iter().map(|&device| side(file, device)).collect()
+        };
+        let pairs = paired(of("a", before), of("b", after)).ok()?;
+        let row = |pair: &Pair| (pair.before.device, pair.after.device, pair.notes.len());
+        Some(pairs.iter().map(row).collect())
+    }
+
+    #[test]
+    fn devices_of_the_same_number_or_the_only_ones() {
+        assert_eq!(pairs(&[0], &[0]), Some(vec![(0, 0, 0)]));
+        assert_eq!(pairs(&[0], &[3]), Some(vec![(0, 3, 1)]));
+        assert_eq!(pairs(&[0, 1], &[1, 0]), Some(vec![(0, 0, 0), (1, 1, 0)]));
+        assert_eq!(pairs(&[0, 1, 2], &[1]), Some(vec![(1, 1, 2)]));
+        assert_eq!(pairs(&[0, 1], &[2]), None);
+        assert_eq!(pairs(&[], &[2]), None);
+    }
+}
