@@ -1,6 +1,5 @@
 //! `vramscope convert`: a snapshot in another format. `cut` and `anonymise` share how they write with it.
 
-use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 
 use clap::Args;
@@ -150,19 +149,14 @@ impl Files {
         for (file, destination) in files.iter().zip(&destinations) {
             destination.check(file)?;
         }
-        let places: HashMap<&Path, &Destination> = files
-            .iter()
-            .map(PathBuf::as_path)
-            .zip(&destinations)
-            .collect();
         let task = Task {
             choice,
             change,
             asked,
             table,
         };
-        let results = inputs::each(&files, self.inputs.memory, |file| {
-            self.one(file, places[file], &task)
+        let results = inputs::each(&files, self.inputs.memory, |place, file| {
+            self.one(file, &destinations[place], &task)
         });
         let failures = results.into_iter().filter_map(Result::err);
         inputs::report_all(failures.collect())

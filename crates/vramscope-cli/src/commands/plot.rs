@@ -117,9 +117,8 @@ pub(crate) fn run(options: &Options) -> Result<(), Failure> {
         return targets[0].write(&picture);
     }
     let targets = targets(options, &files)?;
-    let results = inputs::each(&files, options.inputs.memory, |file| {
-        let place = files.iter().position(|known| known == file);
-        let target = &targets[place.unwrap_or(0)];
+    let results = inputs::each(&files, options.inputs.memory, |place, file| {
+        let target = &targets[place];
         target.write(&options.draw(file, &sheet(target))?)
     });
     inputs::report_all(results.into_iter().filter_map(Result::err).collect())
