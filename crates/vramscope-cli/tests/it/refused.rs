@@ -36,17 +36,6 @@ fn a_file_that_is_not_there() {
 }
 
 #[test]
-fn a_folder() {
-    let output = vramscope(&["plot", "refused", "-o", "picture.png"]);
-    assert_eq!(output.status.code(), Some(1));
-    let message = String::from_utf8(output.stderr).unwrap();
-    assert!(
-        message.starts_with("error: cannot read refused: is a directory"),
-        "{message}"
-    );
-}
-
-#[test]
 fn an_empty_standard_input() {
     assert_snapshot!(transcript(&vramscope_reading(&["info", "-"], b"")));
 }
