@@ -121,6 +121,7 @@ fn sizes_out_of_range_are_refused() {
     }
     let error = with_plot(&[], |plot| {
         plot.to_png(&PlotStyle {
+            width_px: 400,
             pixel_ratio: 2.0,
             ..style(&theme)
         })
