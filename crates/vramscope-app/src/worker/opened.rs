@@ -182,7 +182,7 @@ fn format_text(containers: &[ContainerKind]) -> String {
         ContainerKind::Gzip => "gzip".to_owned(),
         ContainerKind::Zstd => "zstd".to_owned(),
         ContainerKind::Zip => "zip".to_owned(),
-        ContainerKind::Html => "HTML of torch".to_owned(),
+        ContainerKind::Html => "HTML".to_owned(),
         ContainerKind::Pickle(protocol) => format!("pickle protocol {protocol}"),
         ContainerKind::Json => "JSON".to_owned(),
         ContainerKind::Packed => "packed".to_owned(),

@@ -7,6 +7,7 @@ use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use clap::{Arg, Command};
 use vramscope_core::Snapshot;
 use vramscope_core::encode::{encode, encode_json};
+use vramscope_core::pack::pack;
 use vramscope_core::tables::Table;
 
 use super::tables::Source;
@@ -52,6 +53,13 @@ pub(crate) const FORMATS: &[Format] = &[
         is_text: true,
         packing: None,
         content: Content::Snapshot(|snapshot, out| encode_json(snapshot, out).map_err(failed)),
+    },
+    Format {
+        name: "packed",
+        endings: &["vram"],
+        is_text: false,
+        packing: Some(Packing::Zstd),
+        content: Content::Snapshot(|snapshot, out| pack(snapshot, out).map_err(failed)),
     },
     Format {
         name: "perfetto",
@@ -224,8 +232,8 @@ impl Choice {
 
 /// A file's name without what says that it is a snapshot and how it is packed.
 fn stem(name: &str) -> &str {
-    const SNAPSHOTS: [&str; 8] = [
-        ".zip", ".pickle", ".pkl", ".json", ".html", ".gz", ".zst", ".zstd",
+    const SNAPSHOTS: [&str; 9] = [
+        ".zip", ".vram", ".pickle", ".pkl", ".json", ".html", ".gz", ".zst", ".zstd",
     ];
     let mut stem = name;
     // `x.pickle.gz`, and no more: what else a name has dots for is the user's.

@@ -1,7 +1,7 @@
 //! Which files are meant: folders stand for the snapshots in them, in natural order (rank2 before rank10).
 //!
 //! A folder of a run holds other things as well, so only names tell: its pickles, and where it has none, its
-//! JSON and HTML files, compressed or not. Folders in it are not looked into.
+//! packed, JSON and HTML files, compressed or not. Folders in it are not looked into.
 
 use std::cmp::Reverse;
 use std::fs;
@@ -11,7 +11,7 @@ use crate::failure::Failure;
 use crate::input::is_stdin;
 
 const PICKLES: [&str; 2] = [".pickle", ".pkl"];
-const OTHERS: [&str; 2] = [".json", ".html"];
+const OTHERS: [&str; 3] = [".vram", ".json", ".html"];
 const COMPRESSED: [&str; 4] = [".gz", ".zst", ".zstd", ".zip"];
 
 /// The files meant, in the order in which they are answered for.
@@ -56,8 +56,8 @@ fn in_folder(folder: &Path) -> Result<Vec<PathBuf>, Failure> {
         .collect();
     if files.is_empty() {
         return Err(Failure::Input(format!(
-            "{}: this folder has no file that looks like a snapshot. Looked for *.pickle and *.pkl, else *.json and \
-             *.html, also with .gz, .zst or .zip behind; not in folders below it",
+            "{}: this folder has no file that looks like a snapshot. Looked for *.pickle and *.pkl, else *.vram, \
+             *.json and *.html, also with .gz, .zst or .zip behind; not in folders below it",
             folder.display()
         )));
     }

@@ -153,7 +153,7 @@ fn container_name(kind: ContainerKind) -> String {
         ContainerKind::Gzip => "gzip".to_owned(),
         ContainerKind::Zstd => "zstd".to_owned(),
         ContainerKind::Zip => "zip".to_owned(),
-        ContainerKind::Html => "HTML of torch's plots".to_owned(),
+        ContainerKind::Html => "HTML".to_owned(),
         ContainerKind::Pickle(protocol) => format!("pickle protocol {protocol}"),
         ContainerKind::Json => "JSON".to_owned(),
         ContainerKind::Packed => "packed".to_owned(),
