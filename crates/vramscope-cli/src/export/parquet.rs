@@ -5,8 +5,7 @@
 //! so they are dictionaries. Pages are compressed with zstd. A row group ends after so many rows or so much
 //! text, which is all that is held in memory.
 
-use std::fs::File;
-use std::io::{self, Seek, Write};
+use std::io::{self, Write};
 use std::sync::Arc;
 
 use parquet::basic::{
@@ -35,15 +34,6 @@ const ZSTD_LEVEL: i32 = 3;
 /// # Errors
 /// When it cannot be written.
 pub(super) fn write(source: &Source<'_>, table: Table, out: &mut dyn Write) -> Result<(), Failure> {
-    // The library writes to what may be handed to other threads, which `out` may not.
-    let mut file = tempfile::tempfile().map_err(failed)?;
-    write_file(source, table, &mut file)?;
-    file.rewind().map_err(failed)?;
-    io::copy(&mut file, out).map_err(failed)?;
-    Ok(())
-}
-
-fn write_file(source: &Source<'_>, table: Table, out: &mut File) -> Result<(), Failure> {
     let fields = table.fields();
     let level = ZstdLevel::try_new(ZSTD_LEVEL).map_err(broken)?;
     let properties = WriterProperties::builder()
@@ -51,19 +41,23 @@ fn write_file(source: &Source<'_>, table: Table, out: &mut File) -> Result<(), F
         .set_compression(Compression::ZSTD(level))
         .build();
     let schema = schema(table, &fields).map_err(broken)?;
-    let mut file =
-        SerializedFileWriter::new(out, Arc::new(schema), Arc::new(properties)).map_err(broken)?;
+    // The library writes to what may be handed to other threads, which `out` may not: into this, a group at a time.
+    let mut file = SerializedFileWriter::new(Vec::new(), Arc::new(schema), Arc::new(properties))
+        .map_err(broken)?;
     let mut group = Group::of(&fields);
     source.for_each(table, &mut |values| {
         group.push(values);
         if group.is_full() {
             group.flush(&mut file).map_err(broken)?;
+            file.flush().map_err(failed)?;
+            out.write_all(file.inner()).map_err(failed)?;
+            file.inner_mut().clear();
         }
         Ok(())
     })?;
     group.flush(&mut file).map_err(broken)?;
-    file.close().map_err(broken)?;
-    Ok(())
+    let rest = file.into_inner().map_err(broken)?;
+    out.write_all(&rest).map_err(failed)
 }
 
 /// What goes wrong here is the output's doing: rows fit their schema.
