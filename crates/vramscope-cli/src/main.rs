@@ -2,11 +2,12 @@
 //!
 //! `commands` has a file per command. What they share: `arguments` (options that mean the same everywhere),
 //! `inputs`, `input` and `progress` (reading), `subject` (a file and what is worked out about it once), `report` (an answer
-//! as text, JSON or CSV), `export` (other tools' formats). Exit codes: 0 fine, 1 bad input, 2 wrong usage,
+//! as text, JSON or CSV), `export` (other tools' formats), `destination` (files to write). Exit codes: 0 fine, 1 bad input, 2 wrong usage,
 //! 3 a budget is broken.
 
 mod arguments;
 mod commands;
+mod destination;
 mod export;
 mod failure;
 mod help;

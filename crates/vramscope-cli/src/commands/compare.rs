@@ -56,11 +56,14 @@ pub(crate) fn run(options: &Options) -> Result<(), Failure> {
             "--json and --csv tell what -o and --folded draw: ask for one of them".to_owned(),
         ));
     }
+    let inputs = [options.before.clone(), options.after.clone()];
+    let target = draws.then(|| Target::open(&options.drawing, &inputs));
+    let target = target.transpose()?;
     let before = Subject::load(&options.before, None)?;
     let after = Subject::load(&options.after, None)?;
     let sides = Sides::of(&before, &after, options.device)?;
-    if draws {
-        return sides.draw(&options.drawing);
+    if let Some(target) = target {
+        return sides.draw(target);
     }
     let parts: Vec<_> = sides
         .devices
@@ -138,8 +141,7 @@ impl<'a> Sides<'a> {
         })
     }
 
-    fn draw(&self, drawing: &Drawing) -> Result<(), Failure> {
-        let mut target = Target::open(drawing)?;
+    fn draw(&self, mut target: Target) -> Result<(), Failure> {
         let several = |subject: &Subject| subject.snapshot.devices().len() > 1;
         let beginning = |prefix| Beginning {
             prefix,

@@ -1,5 +1,6 @@
 //! `vramscope convert`: a snapshot in another format. `cut` and `anonymise` share how they write with it.
 
+use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use clap::Args;
@@ -9,7 +10,7 @@ use vramscope_core::cut::{Piece, cut};
 use vramscope_core::tables::Table;
 
 use crate::arguments::Inputs;
-use crate::export::destination::Destination;
+use crate::destination::{self, Destination};
 use crate::export::format::{Choice, ChoiceParser, Content, FORMATS};
 use crate::export::{Asked, Source, table_named};
 use crate::failure::Failure;
@@ -144,11 +145,10 @@ impl Files {
     ) -> Result<(), Failure> {
         let files = inputs::files(&self.inputs.files)?;
         let choice = self.choice(default)?;
+        asked.check(choice.format)?;
         let table = self.table(choice, asked)?;
         let destinations = self.destinations(&files, choice, table)?;
-        for (file, destination) in files.iter().zip(&destinations) {
-            destination.check(file)?;
-        }
+        destination::check(&destinations, &files)?;
         let task = Task {
             choice,
             change,
@@ -165,11 +165,8 @@ impl Files {
     fn choice(&self, default: Option<Choice>) -> Result<Choice, Failure> {
         let output = self.output.as_deref().unwrap_or(Path::new("-"));
         let name = output.file_name().unwrap_or_default().to_string_lossy();
-        let chosen = match self.to {
-            Some(choice) => Some(choice.named(&name)),
-            None => Choice::of_name(&name).or(default.map(|choice| choice.named(&name))),
-        };
-        chosen.ok_or_else(|| {
+        let chosen = self.to.or(Choice::of_name(&name)).or(default);
+        let chosen = chosen.ok_or_else(|| {
             let names: Vec<_> = FORMATS.iter().map(|format| format.name).collect();
             let names = names.join(", ");
             let cause = match name.as_ref() {
@@ -177,7 +174,9 @@ impl Files {
                 name => format!("{name}: this ending stands for no format"),
             };
             Failure::Usage(format!("{cause}; add --to with one of {names}"))
-        })
+        })?;
+        // A folder's name says nothing of the files in it.
+        chosen.named(if is_folder(output) { "" } else { &name })
     }
 
     /// The one table that is wanted: as the user says, else as the file to write is called.
@@ -221,8 +220,7 @@ impl Files {
             _ => return Ok(vec![Destination::Stdout]),
         };
         let is_tables = matches!(choice.format.content, Content::Tables(_)) && table.is_none();
-        let is_folder = output.is_dir() || output.to_string_lossy().ends_with('/');
-        if files.len() == 1 && (is_tables || !is_folder) {
+        if files.len() == 1 && (is_tables || !is_folder(output)) {
             return Ok(vec![Destination::Path(output.clone())]);
         }
         std::fs::create_dir_all(output).map_err(Failure::io(format!(
@@ -263,21 +261,60 @@ impl Files {
         }
         let name = change.name(file);
         match choice.format.content {
-            Content::Snapshot(write) => destination.file(choice, |out| write(&snapshot, out)),
+            Content::Snapshot(write) => {
+                write_file(destination, choice, |out| write(&snapshot, out))
+            }
             Content::Analysed(write) => {
                 let subject = Subject::of(input::replay(name, snapshot), self.inputs.device)?;
-                destination.file(choice, |out| write(&subject, task.asked, out))
+                write_file(destination, choice, |out| write(&subject, task.asked, out))
             }
             Content::Tables(write) => {
                 let subject = Subject::of(input::replay(name, snapshot), self.inputs.device)?;
                 let source = Source::of(&subject);
                 match task.table {
-                    Some(table) => destination.file(choice, |out| write(&source, table, out)),
-                    None => destination.tables(choice, |table, out| write(&source, table, out)),
+                    Some(table) => {
+                        write_file(destination, choice, |out| write(&source, table, out))
+                    }
+                    None => {
+                        write_tables(destination, choice, |table, out| write(&source, table, out))
+                    }
                 }
             }
         }
     }
+}
+
+fn is_folder(output: &Path) -> bool {
+    output.is_dir() || output.to_string_lossy().ends_with('/')
+}
+
+/// Writes one file, packed.
+fn write_file(
+    destination: &Destination,
+    choice: Choice,
+    write: impl FnOnce(&mut dyn Write) -> Result<(), Failure>,
+) -> Result<(), Failure> {
+    let is_text = choice.format.is_text && choice.packing.is_none();
+    destination.write(is_text, |out| choice.pack(out, write))
+}
+
+/// Writes all tables into a folder.
+fn write_tables(
+    destination: &Destination,
+    choice: Choice,
+    write: impl Fn(Table, &mut dyn Write) -> Result<(), Failure>,
+) -> Result<(), Failure> {
+    let Destination::Path(path) = destination else {
+        let text =
+            "these are several tables; name a folder with -o FOLDER, or one of them with --table";
+        return Err(Failure::Usage(text.to_owned()));
+    };
+    destination::fill(path, |folder| {
+        Table::ALL.into_iter().try_for_each(|table| {
+            let file = Destination::Path(folder.join(choice.table_file(table)));
+            write_file(&file, choice, |out| write(table, out))
+        })
+    })
 }
 
 /// What the devices that were asked for did in a range.

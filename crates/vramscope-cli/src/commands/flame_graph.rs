@@ -1,7 +1,6 @@
 //! `vramscope segments` and `vramscope memory`: flame graphs of the final state, and how all of them are drawn.
 
-use std::fs::File;
-use std::io::{self, BufWriter, IsTerminal, Write};
+use std::io::{self, IsTerminal, Write};
 use std::path::PathBuf;
 
 use clap::Args;
@@ -11,10 +10,11 @@ use vramscope_core::model::Segment;
 
 use super::stats::Format;
 use crate::arguments::Inputs;
+use crate::destination::{self, Destination, Unfinished};
 use crate::failure::Failure;
-use crate::input::is_stdin;
+use crate::inputs;
 use crate::one_by_one::one_by_one;
-use crate::output::{self, printable};
+use crate::output::{self, printable, unwritten};
 use crate::subject::Subject;
 
 /// Draw a flame graph of every segment: what is in it, by call stack
@@ -84,7 +84,7 @@ pub(crate) fn run_memory(options: &MemoryOptions) -> Result<(), Failure> {
 }
 
 fn run(inputs: &Inputs, drawing: &Drawing, level: Level) -> Result<(), Failure> {
-    let mut target = Target::open(drawing)?;
+    let mut target = Target::open(drawing, &inputs::files(&inputs.files)?)?;
     let mut names = Vec::new();
     let result = one_by_one(inputs, |subject, is_one_of_several| {
         names.push(subject.name.clone());
@@ -131,32 +131,30 @@ pub(super) struct Target {
 
 enum Place {
     Stdout,
-    File(BufWriter<File>, PathBuf),
-    /// All lines, to become an SVG in that file or on standard output.
-    Picture(Vec<u8>, Option<PathBuf>),
+    File(Unfinished),
+    /// All lines, to become an SVG there.
+    Picture(Vec<u8>, Destination),
 }
 
 impl Target {
-    /// Opens the file, if it is to be written line by line.
+    /// Begins the file, if it is to be written line by line.
     ///
     /// # Errors
-    /// When that is not possible, or the picture would go to a terminal.
-    pub(super) fn open(drawing: &Drawing) -> Result<Self, Failure> {
-        let output = drawing.output.clone().filter(|path| !is_stdin(path));
-        let place = match (drawing.folded, output) {
-            (true, None) => Place::Stdout,
-            (true, Some(path)) => {
-                let doing = format!("cannot write {}", path.display());
-                let file = File::create(&path).map_err(Failure::io(doing))?;
-                Place::File(BufWriter::new(file), path)
-            }
-            (false, None) if io::stdout().is_terminal() => {
+    /// When that is not possible, it is one of the inputs, or the picture would go to a terminal.
+    pub(super) fn open(drawing: &Drawing, inputs: &[PathBuf]) -> Result<Self, Failure> {
+        let destination = drawing.output.as_deref().map(Destination::of);
+        let destination = destination.unwrap_or(Destination::Stdout);
+        destination::check([&destination], inputs)?;
+        let place = match (drawing.folded, destination) {
+            (true, Destination::Stdout) => Place::Stdout,
+            (true, Destination::Path(path)) => Place::File(Unfinished::create(&path)?),
+            (false, Destination::Stdout) if io::stdout().is_terminal() => {
                 return Err(Failure::Usage(
                     "an SVG is nothing for a terminal: name a file with -o, or ask for lines with --folded"
                         .to_owned(),
                 ));
             }
-            (false, output) => Place::Picture(Vec::new(), output),
+            (false, destination) => Place::Picture(Vec::new(), destination),
         };
         Ok(Self {
             format: drawing.format,
@@ -199,37 +197,25 @@ impl Target {
     ) -> Result<(), Failure> {
         match &mut self.place {
             Place::Stdout => output::stream(write),
-            Place::File(file, path) => {
-                let doing = format!("cannot write {}", path.display());
-                write(file).map_err(Failure::io(doing))
-            }
+            Place::File(file) => file.write(|out| write(out).map_err(unwritten)),
             Place::Picture(text, _) => write(text).map_err(Failure::io("cannot draw")),
         }
     }
 
-    /// Draws the picture, if that is what was asked for.
+    /// Draws the picture, if that is what was asked for, and gives the file its place.
     ///
     /// # Errors
     /// When there is nothing to draw or it cannot be written.
     pub(super) fn finish(self, title: &str) -> Result<(), Failure> {
         match self.place {
             Place::Stdout => Ok(()),
-            Place::File(mut file, path) => {
-                let doing = format!("cannot write {}", path.display());
-                file.flush().map_err(Failure::io(doing))
-            }
+            Place::File(file) => file.finish(),
             Place::Picture(lines, _) if lines.is_empty() => Err(Failure::Input(
                 "there is nothing to draw: no segments".to_owned(),
             )),
-            Place::Picture(lines, path) => {
+            Place::Picture(lines, destination) => {
                 let svg = draw(&lines, title).map_err(Failure::io("cannot draw"))?;
-                match path {
-                    None => output::print_bytes(&svg),
-                    Some(path) => {
-                        let doing = format!("cannot write {}", path.display());
-                        std::fs::write(path, svg).map_err(Failure::io(doing))
-                    }
-                }
+                destination.write(true, |out| out.write_all(&svg).map_err(unwritten))
             }
         }
     }

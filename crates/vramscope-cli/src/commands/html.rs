@@ -10,6 +10,7 @@ mod place;
 
 use std::io;
 use std::path::{Path, PathBuf};
+use std::slice;
 
 use clap::Args;
 use vramscope_core::Snapshot;
@@ -19,10 +20,11 @@ use vramscope_core::pack::pack;
 use vramscope_core::units::Bytes;
 
 use super::view::assets::PAGE;
+use crate::destination::{self, Destination};
 use crate::failure::Failure;
-use crate::input::{display_name, is_stdin, load};
+use crate::input::{display_name, is_stdin, read, replay};
 use crate::inputs;
-use crate::output;
+use crate::output::{self, unwritten};
 use crate::subject::Subject;
 use page::{Embedded, one_file};
 use place::{Place, View};
@@ -69,20 +71,31 @@ vramscope info report.html";
 /// # Errors
 /// When a file cannot be read or written, or the page was not built in.
 pub(crate) fn run(options: &Options) -> Result<(), Failure> {
-    let mut report = Report::new(&options.output, Place::of(options.view))?;
+    let files = inputs::files(&options.files)?;
+    let mut report = Report::new(&options.output, &files, Place::of(options.view))?;
     let is_placed = options.device.is_some() || options.at.is_some() || options.range.is_some();
-    for (row, file) in inputs::files(&options.files)?.iter().enumerate() {
-        if row == 0 && is_placed {
-            let subject = Subject::load(file, options.device)?;
+    let mut failures = Vec::new();
+    for file in &files {
+        let mut snapshot = match read(file) {
+            Ok(snapshot) => snapshot,
+            Err(failure) => {
+                failures.push(failure);
+                continue;
+            }
+        };
+        if report.files.is_empty() && is_placed {
+            let subject = Subject::of(replay(display_name(file), snapshot), options.device)?;
             report
                 .place
                 .find(&subject, options.at.as_deref(), options.range.as_deref())?;
-            report.add(file, &subject.snapshot)?;
-        } else {
-            report.add(file, &load(file)?.snapshot)?;
+            snapshot = subject.snapshot;
         }
+        report.add(file, &snapshot)?;
     }
-    report.write()
+    if !report.files.is_empty() {
+        report.write()?;
+    }
+    inputs::report_all(failures)
 }
 
 /// What torch's three plots have in common.
@@ -104,10 +117,14 @@ impl Plot {
         place: Place,
         prepare: impl FnOnce(Snapshot) -> Result<Snapshot, Failure>,
     ) -> Result<(), Failure> {
-        let mut report = Report::new(&self.output, place)?;
-        let subject = Subject::load(&self.file, self.device)?;
+        let mut report = Report::new(&self.output, slice::from_ref(&self.file), place)?;
+        let snapshot = match self.device {
+            // Refused if there is no such device.
+            Some(_) => Subject::load(&self.file, self.device)?.snapshot,
+            None => read(&self.file)?,
+        };
         report.place.device = self.device;
-        report.add(&self.file, &prepare(subject.snapshot)?)?;
+        report.add(&self.file, &prepare(snapshot)?)?;
         report.write()
     }
 }
@@ -208,17 +225,19 @@ pub(crate) fn run_profile_plot(options: &ProfilePlotOptions) -> Result<(), Failu
 }
 
 /// The file that is made.
-struct Report<'a> {
-    output: &'a Path,
+struct Report {
+    output: Destination,
     place: Place,
     files: Vec<Embedded>,
     /// Of the files as they were.
     read_bytes: u64,
 }
 
-impl<'a> Report<'a> {
-    fn new(output: &'a Path, place: Place) -> Result<Self, Failure> {
+impl Report {
+    fn new(output: &Path, inputs: &[PathBuf], place: Place) -> Result<Self, Failure> {
         // Before minutes of work, not after them.
+        let output = Destination::of(output);
+        destination::check([&output], inputs)?;
         PAGE.must_be_here()?;
         Ok(Self {
             output,
@@ -243,16 +262,17 @@ impl<'a> Report<'a> {
 
     fn write(self) -> Result<(), Failure> {
         let html = one_file(PAGE, &self.files, &self.place)?;
-        if is_stdin(self.output) {
-            return output::print_bytes(html.as_bytes());
+        self.output.write(true, |out| {
+            out.write_all(html.as_bytes()).map_err(unwritten)
+        })?;
+        if self.output == Destination::Stdout {
+            return Ok(());
         }
-        let doing = || format!("cannot write {}", self.output.display());
-        std::fs::write(self.output, &html).map_err(Failure::io(doing()))?;
         let data = self.files.iter().map(Embedded::base64_bytes).sum::<u64>();
         let whole = html.len() as u64;
         output::note(&format!(
             "{}: {}, of which {} are data (read: {}) and {} the viewer\n",
-            output::printable(&self.output.display().to_string()),
+            output::printable(&self.output.name()),
             Bytes(whole),
             Bytes(data),
             Bytes(self.read_bytes),

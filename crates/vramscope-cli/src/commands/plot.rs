@@ -18,6 +18,7 @@ use self::arguments::{
 use self::sheet::Sheet;
 use self::targets::{Target, targets};
 use crate::arguments::Inputs;
+use crate::destination;
 use crate::failure::Failure;
 use crate::inputs;
 use crate::subject::{Device, Subject};
@@ -111,12 +112,16 @@ pub(crate) fn run(options: &Options) -> Result<(), Failure> {
         scale: f64::from(options.scale.max(1)),
         theme: &theme,
     };
+    let pictured = match options.view {
+        View::Compare => &files[..1],
+        _ => &files,
+    };
+    let targets = targets(options, pictured)?;
+    destination::check(targets.iter().map(|target| &target.destination), &files)?;
     if options.view == View::Compare {
-        let targets = targets(options, &files[..1])?;
         let picture = compare::draw(options, &files, &sheet(&targets[0]))?;
         return targets[0].write(&picture);
     }
-    let targets = targets(options, &files)?;
     let results = inputs::each(&files, options.inputs.memory, |place, file| {
         let target = &targets[place];
         target.write(&options.draw(file, &sheet(target))?)

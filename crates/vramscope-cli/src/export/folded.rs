@@ -21,7 +21,7 @@ pub(super) fn write(subject: &Subject, asked: &Asked, out: &mut dyn Write) -> Re
     let mut is_empty = true;
     for device in subject.devices() {
         let (moment, _) = moment(&device, asked.at.as_deref())?;
-        let paths = frames.paths(&device, Selection::LiveAt(moment), asked.weight.weight());
+        let paths = frames.paths(&device, Selection::LiveAt(moment), asked.weight());
         let text = folded(&CallTree::top_down(&paths), &frames.table);
         let text = text.ok_or_else(|| {
             Failure::Input(format!(

@@ -23,6 +23,8 @@ pub(crate) struct Format {
     pub(crate) endings: &'static [&'static str],
     /// Whether a terminal can show it.
     pub(crate) is_text: bool,
+    /// Whether its readers read it compressed in any way; else as `packing` says only, as it is compressed inside.
+    may_pack: bool,
     /// How its readers expect it to be compressed.
     packing: Option<Packing>,
     pub(crate) content: Content,
@@ -44,6 +46,7 @@ pub(crate) const FORMATS: &[Format] = &[
         name: "pickle",
         endings: &["pickle", "pkl"],
         is_text: false,
+        may_pack: true,
         packing: None,
         content: Content::Snapshot(|snapshot, out| encode(snapshot, out).map_err(failed)),
     },
@@ -51,6 +54,7 @@ pub(crate) const FORMATS: &[Format] = &[
         name: "json",
         endings: &["json"],
         is_text: true,
+        may_pack: true,
         packing: None,
         content: Content::Snapshot(|snapshot, out| encode_json(snapshot, out).map_err(failed)),
     },
@@ -58,6 +62,7 @@ pub(crate) const FORMATS: &[Format] = &[
         name: "packed",
         endings: &["vram"],
         is_text: false,
+        may_pack: false,
         packing: Some(Packing::Zstd),
         content: Content::Snapshot(|snapshot, out| pack(snapshot, out).map_err(failed)),
     },
@@ -65,6 +70,7 @@ pub(crate) const FORMATS: &[Format] = &[
         name: "perfetto",
         endings: &["perfetto.json", "trace.json"],
         is_text: true,
+        may_pack: true,
         packing: None,
         content: Content::Analysed(perfetto::write),
     },
@@ -72,6 +78,7 @@ pub(crate) const FORMATS: &[Format] = &[
         name: "speedscope",
         endings: &["speedscope.json"],
         is_text: true,
+        may_pack: true,
         packing: None,
         content: Content::Analysed(speedscope::write),
     },
@@ -79,6 +86,7 @@ pub(crate) const FORMATS: &[Format] = &[
         name: "pprof",
         endings: &["pb", "pprof"],
         is_text: false,
+        may_pack: false,
         packing: Some(Packing::Gzip),
         content: Content::Analysed(pprof::write),
     },
@@ -86,6 +94,7 @@ pub(crate) const FORMATS: &[Format] = &[
         name: "folded",
         endings: &["folded"],
         is_text: true,
+        may_pack: true,
         packing: None,
         content: Content::Analysed(folded::write),
     },
@@ -93,6 +102,7 @@ pub(crate) const FORMATS: &[Format] = &[
         name: "csv",
         endings: &["csv"],
         is_text: true,
+        may_pack: true,
         packing: None,
         content: Content::Tables(csv::write),
     },
@@ -100,6 +110,7 @@ pub(crate) const FORMATS: &[Format] = &[
         name: "parquet",
         endings: &["parquet"],
         is_text: false,
+        may_pack: false,
         packing: None,
         content: Content::Tables(parquet::write),
     },
@@ -151,18 +162,42 @@ impl Choice {
     };
 
     /// As `--to` says, packed as the name of the file to write says.
-    pub(crate) fn named(self, output: &str) -> Self {
-        let of_name = Packing::split(&output.to_ascii_lowercase()).1;
-        Self {
-            packing: self.packing.or(of_name).or(self.format.packing),
+    ///
+    /// # Errors
+    /// When these contradict each other, or the format cannot be packed so.
+    pub(crate) fn named(self, output: &str) -> Result<Self, Failure> {
+        let by_name = Packing::split(&output.to_ascii_lowercase()).1;
+        let says_how = by_name.is_some()
+            || (Self::of_name(output).is_some() && self.packing != self.format.packing);
+        if let Some(packing) = self.packing
+            && by_name != self.packing
+            && says_how
+        {
+            return Err(Failure::Usage(format!(
+                "{output} does not end in .{}, as --to asks for",
+                packing.ending()
+            )));
+        }
+        let chosen = Self {
+            packing: self.packing.or(by_name).or(self.format.packing),
             ..self
+        };
+        match chosen.packing {
+            Some(packing) if !self.format.may_pack && chosen.packing != self.format.packing => {
+                Err(Failure::Usage(format!(
+                    "{} is compressed inside, and nothing reads it compressed again: drop .{}",
+                    self.format.name,
+                    packing.ending()
+                )))
+            }
+            _ => Ok(chosen),
         }
     }
 
-    /// What the name of the file to write says.
+    /// The format that the name of the file to write says; how it is packed is for [`Self::named`] to say.
     pub(crate) fn of_name(output: &str) -> Option<Self> {
         let output = output.to_ascii_lowercase();
-        let (name, packing) = Packing::split(&output);
+        let name = Packing::split(&output).0;
         let ending_of = |format: &'static Format| {
             let fits = |ending: &&&str| {
                 name.strip_suffix(**ending)
@@ -182,7 +217,7 @@ impl Choice {
             .max_by_key(|format| ending_of(format))?;
         Some(Self {
             format,
-            packing: packing.or(format.packing),
+            packing: None,
         })
     }
 

@@ -1,13 +1,12 @@
 //! Snapshots as files: in torch's own formats and in those of other tools, a file here for each.
 //!
-//! `format` lists them all, `destination` is where they go. A format is a function that writes a snapshot, or
+//! `format` lists them all. A format is a function that writes a snapshot, or
 //! one that writes what was worked out about it ([`Content`](format::Content)). What formats share: `tables`
 //! (rows for CSV, Parquet and Perfetto) and `stacks` (call paths for speedscope, pprof and folded stacks).
 //! Everything is written as it is made, and no format computes a number. `exports.md` beside the manifest
 //! tells users what is in each.
 
 mod csv;
-pub(crate) mod destination;
 mod folded;
 pub(crate) mod format;
 mod parquet;
@@ -32,6 +31,8 @@ use crate::output::unwritten as failed;
 
 pub(crate) use tables::Source;
 
+use format::Format;
+
 /// What wrote a file, where a format has a place for it.
 const WRITER: &str = concat!("vramscope ", env!("CARGO_PKG_VERSION"));
 
@@ -42,9 +43,9 @@ pub(crate) struct Asked {
     /// annotated range
     #[arg(long, value_name = "MOMENT")]
     at: Option<String>,
-    /// folded: what a call path counts
-    #[arg(long, value_enum, default_value_t, value_name = "WHAT")]
-    weight: WeightWord,
+    /// folded: what a call path counts [default: bytes]
+    #[arg(long, value_enum, value_name = "WHAT")]
+    weight: Option<WeightWord>,
     /// perfetto: only allocations of at least this size; else the 100,000 largest of each device
     #[arg(long, value_name = "SIZE", value_parser = parse_size)]
     min_size: Option<Size>,
@@ -53,11 +54,40 @@ pub(crate) struct Asked {
     pub(crate) table: Option<Table>,
 }
 
+impl Asked {
+    fn weight(&self) -> Weight {
+        self.weight.map_or(Weight::Bytes, WeightWord::weight)
+    }
+
+    /// Refuses options that mean nothing in the format.
+    ///
+    /// # Errors
+    /// When there is one.
+    pub(crate) fn check(&self, format: &Format) -> Result<(), Failure> {
+        let given: [(&str, bool, &[&str]); 4] = [
+            ("at", self.at.is_some(), &["speedscope", "pprof", "folded"]),
+            ("weight", self.weight.is_some(), &["folded"]),
+            ("min-size", self.min_size.is_some(), &["perfetto"]),
+            ("table", self.table.is_some(), &["csv", "parquet"]),
+        ];
+        let misplaced = given
+            .into_iter()
+            .find(|(_, is_given, formats)| *is_given && !formats.contains(&format.name));
+        match misplaced {
+            None => Ok(()),
+            Some((option, _, formats)) => Err(Failure::Usage(format!(
+                "--{option} means nothing in {}; it is for {}",
+                format.name,
+                formats.join(", ")
+            ))),
+        }
+    }
+}
+
 /// [`Weight`] as an argument.
-#[derive(Clone, Copy, Debug, Default, clap::ValueEnum)]
+#[derive(Clone, Copy, Debug, clap::ValueEnum)]
 enum WeightWord {
     /// Requested bytes
-    #[default]
     Bytes,
     /// Allocations
     Count,

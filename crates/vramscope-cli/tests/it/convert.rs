@@ -9,7 +9,7 @@ use tempfile::TempDir;
 use vramscope_core::encode::difference;
 use vramscope_core::{Snapshot, decode};
 
-use crate::program::{fixtures, transcript, vramscope, vramscope_reading};
+use crate::program::{command, fixtures, transcript, vramscope, vramscope_reading};
 
 const TRAINING: &str = "torch-2.15.0/training.pickle";
 
@@ -156,6 +156,78 @@ fn the_input_is_never_overwritten() {
         let output = vramscope(&["convert", name, "--to", "pickle", "-o", out]);
         assert_eq!(output.status.code(), Some(2), "{}", transcript(&output));
         assert_eq!(fs::read(&path).unwrap(), before);
+    }
+}
+
+/// Also by the commands that draw, and when it is another one of several inputs.
+#[test]
+fn no_input_is_ever_overwritten_by_any_command() {
+    let folder = tempfile::tempdir().unwrap();
+    let copy = |name: &str| {
+        let path = folder.path().join(name);
+        fs::copy(fixtures().join(TRAINING), &path).unwrap();
+        path.display().to_string()
+    };
+    let (one, two) = (copy("one.pickle"), copy("two.pickle"));
+    let before = fs::read(&one).unwrap();
+    for arguments in [
+        &["segments", "--folded"][..],
+        &["segments"],
+        &["memory", "--folded"],
+        &["compare", "--folded"],
+        &["compare"],
+        &["html"],
+        &["plot", "--view", "compare", "--format", "svg"],
+    ] {
+        let output = vramscope(&[arguments, &[&one, &two, "-o", &two]].concat());
+        assert_eq!(output.status.code(), Some(2), "{}", transcript(&output));
+        let told = String::from_utf8(output.stderr).unwrap();
+        assert!(told.contains("is the file that is read"), "{told}");
+        assert_eq!(fs::read(&two).unwrap(), before, "{arguments:?}");
+    }
+    // What would be made of one is the other.
+    fs::rename(&two, folder.path().join("one.json")).unwrap();
+    let two = folder.path().join("one.json").display().to_string();
+    let out = folder.path().display().to_string();
+    let output = vramscope(&["convert", &one, &two, "--to", "json", "-o", &out]);
+    assert_eq!(output.status.code(), Some(2), "{}", transcript(&output));
+    assert_eq!(fs::read(&two).unwrap(), before);
+    assert_eq!(names_in(folder.path()), ["one.json", "one.pickle"]);
+}
+
+#[test]
+fn what_nothing_could_read_is_refused() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut told = String::new();
+    for arguments in [
+        &["-o", "allocations.parquet.gz"][..],
+        &["-o", "x.pb.zst"],
+        &["--to", "parquet.zst", "-o", "tables/"],
+        &["--to", "json.zst", "-o", "x.json.gz"],
+        &["--to", "json.gz", "-o", "x.json"],
+        &["--to", "json", "--at", "nowhere"],
+        &["--to", "pprof", "--weight", "bytes"],
+        &["--to", "json", "--min-size", "3GiB"],
+        &["--to", "folded", "--table", "events"],
+    ] {
+        let mut command = command(&["convert"]);
+        command.arg(fixtures().join(TRAINING)).args(arguments);
+        let output = command.current_dir(folder.path()).output().unwrap();
+        assert!(output.stdout.is_empty(), "{arguments:?}");
+        let code = output.status.code().unwrap();
+        let text = String::from_utf8(output.stderr).unwrap();
+        told.push_str(&format!("$ {}\n{code} {text}\n", arguments.join(" ")));
+    }
+    assert_snapshot!(told);
+    assert!(names_in(folder.path()).is_empty());
+    for (options, name) in [
+        (&[][..], "x.pb.gz"),
+        (&["--to", "pprof.gz"], "x.pb"),
+        (&["--to", "json.gz"], "x"),
+        (&["--to", "json"], "y.json.gz"),
+        (&[], "x.vram.zst"),
+    ] {
+        written(&[&["convert"], options].concat(), TRAINING, name);
     }
 }
 

@@ -81,6 +81,25 @@ fn an_svg_in_a_file() {
 }
 
 #[test]
+fn a_failure_keeps_what_was_there() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("memory.svg");
+    std::fs::write(&path, "mine").unwrap();
+    let target = path.to_str().unwrap();
+    for options in [&[][..], &["--folded"]] {
+        let arguments = ["memory", "refused/truncated.pickle", "-o", target];
+        let output = vramscope(&[&arguments, options].concat());
+        assert_eq!(output.status.code(), Some(1), "{}", transcript(&output));
+        assert_eq!(std::fs::read_to_string(&path).unwrap(), "mine");
+    }
+    assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 1);
+    let arguments = ["memory", "torch-2.15.0/training.pickle", "--folded"];
+    vramscope(&[&arguments[..], &["-o", target]].concat());
+    let printed = vramscope(&arguments).stdout;
+    assert_eq!(std::fs::read(&path).unwrap(), printed);
+}
+
+#[test]
 fn hostile_names_and_sizes_do_no_harm() {
     let name = r#"]]></title><script>alert(1)</script> \u0000\u001b\ufffe ; 12"#;
     let segment = |address: u64| {

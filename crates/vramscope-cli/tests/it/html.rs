@@ -43,6 +43,25 @@ fn written(arguments: &[&str]) -> (Output, String) {
     (output, html)
 }
 
+#[test]
+fn a_file_that_cannot_be_read_keeps_none_from_being_shown() {
+    if !HAS_PAGE {
+        return;
+    }
+    let (output, html) = written(&["html", "refused/truncated.pickle", FILE, "--at", "120"]);
+    assert_eq!(output.status.code(), Some(1));
+    assert!(
+        String::from_utf8(output.stderr)
+            .unwrap()
+            .contains("truncated.pickle")
+    );
+    assert_eq!(html.matches("data-file=\"").count(), 1);
+    assert_eq!(
+        place(&html),
+        "file=training.pickle&view=overview&device=0&at=120&v=1"
+    );
+}
+
 /// What stands in an attribute of the page.
 fn attribute<'h>(html: &'h str, name: &str) -> &'h str {
     let (_, rest) = html.split_once(&format!(" {name}=\"")).unwrap();

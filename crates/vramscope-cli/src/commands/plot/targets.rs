@@ -2,20 +2,19 @@
 
 use std::collections::HashSet;
 use std::fs;
-use std::io::{self, IsTerminal};
 use std::path::{Path, PathBuf};
 
 use super::Options;
 use super::arguments::Format;
+use crate::destination::Destination;
 use crate::failure::Failure;
 use crate::input::is_stdin;
-use crate::output;
+use crate::output::unwritten;
 
 /// Where one picture goes.
 pub(super) struct Target {
     pub(super) format: Format,
-    /// `-` is standard output.
-    path: PathBuf,
+    pub(super) destination: Destination,
 }
 
 impl Target {
@@ -24,15 +23,9 @@ impl Target {
     /// # Errors
     /// When that is not possible.
     pub(super) fn write(&self, picture: &[u8]) -> Result<(), Failure> {
-        if is_stdin(&self.path) {
-            if self.format == Format::Png && io::stdout().is_terminal() {
-                let text = "a PNG is no text to show on a terminal; write it to a file with -o FILE, or pipe it on";
-                return Err(Failure::Usage(text.to_owned()));
-            }
-            return output::print_bytes(picture);
-        }
-        let doing = format!("cannot write {}", self.path.display());
-        fs::write(&self.path, picture).map_err(Failure::io(doing))
+        let is_text = self.format != Format::Png;
+        self.destination
+            .write(is_text, |out| out.write_all(picture).map_err(unwritten))
     }
 }
 
@@ -50,7 +43,7 @@ pub(super) fn targets(options: &Options, files: &[PathBuf]) -> Result<Vec<Target
         return Ok(named
             .map(|name| Target {
                 format: chosen,
-                path: path.join(name),
+                destination: Destination::Path(path.join(name)),
             })
             .collect());
     }
@@ -67,7 +60,7 @@ pub(super) fn targets(options: &Options, files: &[PathBuf]) -> Result<Vec<Target
     };
     Ok(vec![Target {
         format,
-        path: path.clone(),
+        destination: Destination::of(path),
     }])
 }
 
