@@ -37,6 +37,8 @@ fn build_with(page: Option<&Path>, speed: Speed) -> Result<PathBuf> {
     let mut build = cargo();
     build
         .args(["build", "--package", "vramscope-cli"])
+        // One that is inherited would be built in.
+        .env_remove("VRAMSCOPE_PAGE")
         .envs(page.map(|page| ("VRAMSCOPE_PAGE", page)));
     let folder = match speed {
         Speed::Dev => "debug",
