@@ -70,16 +70,14 @@ fn answer(
 }
 
 /// Reports failures in the order of their files; the last one is the result. What is wrong with the
-/// arguments is so for every file: that is said once.
+/// arguments is so for every file: that is said once, at the end, and is the result.
 ///
 /// # Errors
 /// When there are any.
-pub(crate) fn report_all(mut failures: Vec<Failure>) -> Result<(), Failure> {
+pub(crate) fn report_all(failures: Vec<Failure>) -> Result<(), Failure> {
     let is_usage = |failure: &Failure| matches!(failure, Failure::Usage(_));
-    if let Some(place) = failures.iter().position(is_usage) {
-        return Err(failures.swap_remove(place));
-    }
-    let last = failures.pop();
-    failures.iter().for_each(output::report);
-    last.map_or(Ok(()), Err)
+    let (usage, mut others): (Vec<_>, Vec<_>) = failures.into_iter().partition(is_usage);
+    let result = usage.into_iter().next().or_else(|| others.pop());
+    others.iter().for_each(output::report);
+    result.map_or(Ok(()), Err)
 }

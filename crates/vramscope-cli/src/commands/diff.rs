@@ -6,7 +6,6 @@ mod answer;
 mod growth;
 mod sides;
 
-use std::cmp::Reverse;
 use std::path::{Path, PathBuf};
 use std::slice;
 
@@ -78,8 +77,8 @@ pub(crate) fn run(options: &Options) -> Result<(), Failure> {
     if !parts.is_empty() {
         report::print("diff", &parts, options.show)?;
     }
-    // What cannot be compared matters more than what grew: its exit code is the result.
-    failures.sort_by_key(|failure| Reverse(failure.exit_code()));
+    // As in `check`, a broken budget comes before what could not be told: its exit code is the result.
+    failures.sort_by_key(|failure| matches!(failure, Failure::Broken(_)));
     report_all(failures)
 }
 

@@ -189,3 +189,28 @@ fn real_files() {
         assert_eq!(Some(sum), part["change_bytes"].as_i64(), "{before} {after}");
     }
 }
+
+/// As in `check`, a broken budget comes before what could not be told; both are said.
+#[test]
+fn growth_comes_before_a_missing_rank() {
+    let folders = tempfile::tempdir().unwrap();
+    for (folder, ranks, mib) in [("before", 0..2, 100), ("after", 0..1, 150)] {
+        fs::create_dir(folders.path().join(folder)).unwrap();
+        for rank in ranks {
+            let story = format!("device {rank}\nalloc a {mib}MiB a.py:1:f");
+            let bytes = text::pickle(&story, Producer::Python(2, 8)).unwrap();
+            let file = folders
+                .path()
+                .join(folder)
+                .join(format!("rank{rank}.pickle"));
+            fs::write(file, bytes).unwrap();
+        }
+    }
+    let output = command(&["diff", "before", "after", "--fail-if-grown", "5%"])
+        .current_dir(folders.path())
+        .output()
+        .unwrap();
+    let error = String::from_utf8(output.stderr).unwrap();
+    assert_eq!(output.status.code(), Some(3), "{error}");
+    assert!(error.contains("rank1.pickle"), "{error}");
+}
