@@ -4,6 +4,7 @@ mod size;
 
 pub(crate) use size::{Size, parse_size};
 
+use std::ops::Deref;
 use std::path::{Path, PathBuf};
 
 use clap::Args;
@@ -15,19 +16,34 @@ use crate::input::is_stdin;
 
 /// Which files, and what of them.
 #[derive(Args)]
-pub(crate) struct Inputs {
+pub(crate) struct Snapshots {
     /// Snapshots, or folders of them (one per rank); `-` reads standard input
     #[arg(required = true, value_name = "FILE")]
     pub(crate) files: Vec<PathBuf>,
     /// Only this device
     #[arg(long, value_name = "N")]
     pub(crate) device: Option<DeviceIndex>,
+}
+
+/// The same, for commands that read several files at once.
+#[derive(Args)]
+pub(crate) struct Inputs {
+    #[command(flatten)]
+    snapshots: Snapshots,
     /// How much memory files that are read at once may take
     #[arg(long, value_name = "SIZE", value_parser = parse_size, default_value = "4GiB")]
     pub(crate) memory: Size,
 }
 
-impl Inputs {
+impl Deref for Inputs {
+    type Target = Snapshots;
+
+    fn deref(&self) -> &Snapshots {
+        &self.snapshots
+    }
+}
+
+impl Snapshots {
     /// Refuses arguments in the wrong order: a file where `first` is expected to say something else.
     ///
     /// # Errors
@@ -49,7 +65,7 @@ impl Inputs {
 /// How an answer is printed.
 #[derive(Args, Clone, Copy, Default)]
 pub(crate) struct Show {
-    /// Print JSON: schema 1, described in crates/vramscope-cli/json.md
+    /// Print JSON: schema 1, described by `vramscope man json`
     #[arg(long)]
     pub(crate) json: bool,
     /// Print the main table as CSV, sizes in bytes

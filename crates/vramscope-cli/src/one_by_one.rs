@@ -1,6 +1,6 @@
 //! Files read one after another, for commands that write what they find at once.
 
-use crate::arguments::Inputs;
+use crate::arguments::Snapshots;
 use crate::failure::Failure;
 use crate::inputs::{files, report_all};
 use crate::subject::Subject;
@@ -11,7 +11,7 @@ use crate::subject::Subject;
 /// # Errors
 /// When a file cannot be read or `take` fails.
 pub(crate) fn one_by_one(
-    inputs: &Inputs,
+    inputs: &Snapshots,
     mut take: impl FnMut(&Subject, bool) -> Result<(), Failure>,
 ) -> Result<(), Failure> {
     let files = files(&inputs.files)?;

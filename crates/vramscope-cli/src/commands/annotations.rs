@@ -5,9 +5,11 @@ use std::collections::HashMap;
 use clap::{Args, ValueEnum};
 use vramscope_core::analysis::annotation_totals::{RangeUse, name_uses, range_uses};
 use vramscope_core::analysis::filter::{Matcher, Pattern};
+use vramscope_core::analysis::group_changes::group_changes;
 use vramscope_core::analysis::lanes::{LaneKind, StepsBy, WARM_UP};
 
-use crate::arguments::{Inputs, Show};
+use super::range;
+use crate::arguments::{GroupWord, Grouping, Inputs, Show};
 use crate::failure::Failure;
 use crate::inputs::{Question, ask};
 use crate::report::{Cell, Column, Part, column};
@@ -33,6 +35,12 @@ pub(crate) struct Options {
     /// Only ranges of this kind; if not given, all but torch's own
     #[arg(long, value_enum, value_name = "KIND")]
     kind: Option<Kind>,
+    /// Also list what was allocated and freed in these ranges, by group
+    #[arg(long, value_enum, value_name = "WHAT")]
+    group_by: Option<GroupWord>,
+    /// Frames per group: 1 = the place, 2 = the place and its caller, ...
+    #[arg(long, value_name = "N", default_value_t = 1, requires = "group_by", value_parser = clap::value_parser!(u8).range(1..))]
+    depth: u8,
     #[command(flatten)]
     show: Show,
 }
@@ -41,40 +49,36 @@ const EXAMPLES: &str = "\
 Examples:
   vramscope annotations snapshot.pickle
   vramscope annotations snapshot.pickle --name 'forward*' --each --limit 0
+  vramscope annotations snapshot.pickle --name 'forward*' --group-by function
   vramscope annotations snapshot.pickle --json | jq '.parts[].steps[] | [.number, .peak_bytes]'";
 
 /// [`LaneKind`] as an argument.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
+#[value(rename_all = "snake_case")]
 enum Kind {
     /// record_function, profiler and optimizer steps
-    Annotations,
+    Annotation,
     /// What torch annotates for itself: compiled regions, collectives, ...
     Internal,
     /// The text set by torch.cuda.memory._set_memory_metadata
-    Metadata,
+    UserMetadata,
     /// Regions of torch.compile
-    Compile,
+    CompileContext,
 }
 
 impl Kind {
     fn of(kind: LaneKind) -> Self {
         match kind {
-            LaneKind::Annotations => Self::Annotations,
+            LaneKind::Annotations => Self::Annotation,
             LaneKind::Internal => Self::Internal,
-            LaneKind::UserMetadata => Self::Metadata,
-            LaneKind::CompileContext => Self::Compile,
+            LaneKind::UserMetadata => Self::UserMetadata,
+            LaneKind::CompileContext => Self::CompileContext,
         }
     }
 }
 
 fn word(kind: LaneKind) -> Cell {
-    let word = match kind {
-        LaneKind::Annotations => "annotation",
-        LaneKind::Internal => "torch's own",
-        LaneKind::UserMetadata => "metadata",
-        LaneKind::CompileContext => "compile",
-    };
-    Cell::Text(word.to_owned())
+    Cell::Text(kind.word().to_owned())
 }
 
 /// Runs the command.
@@ -100,6 +104,11 @@ impl Options {
         let ranges = self.ranges(device);
         part.fact("ranges", "ranges", Cell::Number(ranges.len() as u64));
         steps_facts(&mut part, device);
+        // First, as CSV has only the first table.
+        if let Some(group_by) = self.group_by {
+            let depth = self.depth;
+            groups_table(&mut part, device, Grouping { group_by, depth }, &ranges);
+        }
         if self.each {
             ranges_table(&mut part, device, &ranges);
         } else {
@@ -252,6 +261,14 @@ fn ranges_table(part: &mut Part, device: &Device<'_>, ranges: &[RangeUse]) {
         ]
     });
     part.table("each", "", &COLUMNS, rows.collect());
+}
+
+/// What was done in any of the ranges, by whom.
+fn groups_table(part: &mut Part, device: &Device<'_>, grouping: Grouping, ranges: &[RangeUse]) {
+    let groups = device.groups(grouping);
+    let ranges: Vec<_> = ranges.iter().map(|one| one.range.moments()).collect();
+    let changes = group_changes(device.history, &groups, &ranges);
+    range::groups_table(part, "In these ranges", &groups, &changes);
 }
 
 fn steps_facts(part: &mut Part, device: &Device<'_>) {

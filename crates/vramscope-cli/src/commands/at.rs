@@ -5,7 +5,6 @@ use vramscope_core::analysis::allocator_state::{SegmentKind, SizeClass, segment_
 use vramscope_core::analysis::event_rows::{EventRow, event_rows};
 use vramscope_core::analysis::gap::gap;
 use vramscope_core::analysis::grouping::stream_labels;
-use vramscope_core::analysis::lanes::LaneKind;
 use vramscope_core::analysis::overview::SegmentsKnown;
 use vramscope_core::model::Action;
 use vramscope_view::display;
@@ -242,16 +241,10 @@ fn segment_row(kind: &SegmentKind, streams: &[i64]) -> Vec<Cell> {
 fn around_table(part: &mut Part, device: &Device<'_>, moment: u32) {
     let strings = &device.subject.snapshot.strings;
     let rows = device.lanes().around(moment).map(|(kind, range)| {
-        let kind = match kind {
-            LaneKind::Annotations => "annotation",
-            LaneKind::Internal => "by torch",
-            LaneKind::UserMetadata => "metadata",
-            LaneKind::CompileContext => "torch.compile",
-        };
         vec![
             Cell::Number(range.from.into()),
             Cell::Number(range.to.into()),
-            Cell::Text(kind.to_owned()),
+            Cell::Text(kind.word().to_owned()),
             Cell::Text(strings.get(range.name).to_owned()),
         ]
     });

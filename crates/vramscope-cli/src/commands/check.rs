@@ -13,7 +13,7 @@ use crate::arguments::{Grouping, Inputs, Show, Size, parse_size};
 use crate::failure::Failure;
 use crate::inputs::{Question, ask};
 use crate::output;
-use crate::report::{Cell, Column, Part, column};
+use crate::report::{Cell, Column, Part, column, detail};
 use crate::subject::{Device, Subject};
 
 /// Check budgets, for CI: exit code 3 when one is broken, and by what call sites
@@ -142,7 +142,7 @@ impl Check {
         match count(&self.unmeasured) {
             0 => Ok(()),
             unmeasured => Err(Failure::Input(format!(
-                "{unmeasured} of {checked} budgets could not be measured: see above why"
+                "{unmeasured} of {checked} budgets could not be measured: the answer tells why"
             ))),
         }
     }
@@ -164,13 +164,14 @@ impl Question for Check {
     }
 }
 
-const BUDGETS: [Column; 6] = [
+const BUDGETS: [Column; 7] = [
     column("state", ""),
     column("value", "value"),
     column("limit", "limit"),
     column("over", "over by"),
     column("unit", "unit"),
     column("budget", "budget"),
+    detail("why"),
 ];
 
 impl Check {
@@ -182,20 +183,20 @@ impl Check {
         let mut unmeasured: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
         for &limit in &self.limits {
             self.checked.fetch_add(1, Ordering::Relaxed);
-            let (state, value) = match measures.measure(limit) {
+            let (state, value, why) = match measures.measure(limit) {
                 Ok(Measured { value, makers }) if value.is_above(limit.value()) => {
                     self.broken.fetch_add(1, Ordering::Relaxed);
                     broken.push((limit, makers));
-                    (State::Broken, Some(value))
+                    (State::Broken, Some(value), None)
                 }
-                Ok(measured) => (State::Ok, Some(measured.value)),
+                Ok(measured) => (State::Ok, Some(measured.value), None),
                 Err(advice) => {
                     self.unmeasured.fetch_add(1, Ordering::Relaxed);
                     unmeasured.entry(advice).or_default().push(limit.name());
-                    (State::Unmeasured, None)
+                    (State::Unmeasured, None, Some(advice))
                 }
             };
-            rows.push((state, row(limit, state, value)));
+            rows.push((state, row(limit, state, value, why)));
         }
         rows.sort_by_key(|&(state, _)| state);
         let rows = rows.into_iter().map(|(_, row)| row).collect();
@@ -231,7 +232,7 @@ impl State {
     }
 }
 
-fn row(limit: Limit, state: State, value: Option<Value>) -> Vec<Cell> {
+fn row(limit: Limit, state: State, value: Option<Value>, why: Option<&str>) -> Vec<Cell> {
     let over = value.and_then(|value| value.over(limit.value()));
     vec![
         Cell::Text(state.word().to_owned()),
@@ -240,6 +241,7 @@ fn row(limit: Limit, state: State, value: Option<Value>) -> Vec<Cell> {
         Cell::or_none(over, Value::cell),
         Cell::Text(limit.value().unit().to_owned()),
         Cell::Text(limit.name().to_owned()),
+        Cell::or_none(why, |why| Cell::Text(why.to_owned())),
     ]
 }
 

@@ -9,7 +9,7 @@ use vramscope_core::analysis::block_stacks::{Beginning, Level, lines, official_l
 use vramscope_core::model::Segment;
 
 use super::stats::Format;
-use crate::arguments::Inputs;
+use crate::arguments::Snapshots;
 use crate::destination::{self, Destination, Unfinished};
 use crate::failure::Failure;
 use crate::inputs;
@@ -24,7 +24,7 @@ use crate::subject::Subject;
 #[command(after_help = SEGMENTS_EXAMPLES)]
 pub(crate) struct SegmentsOptions {
     #[command(flatten)]
-    inputs: Inputs,
+    inputs: Snapshots,
     #[command(flatten)]
     drawing: Drawing,
 }
@@ -42,7 +42,7 @@ Examples:
 #[command(after_help = MEMORY_EXAMPLES)]
 pub(crate) struct MemoryOptions {
     #[command(flatten)]
-    inputs: Inputs,
+    inputs: Snapshots,
     #[command(flatten)]
     drawing: Drawing,
 }
@@ -83,7 +83,7 @@ pub(crate) fn run_memory(options: &MemoryOptions) -> Result<(), Failure> {
     run(&options.inputs, &options.drawing, Level::Stream)
 }
 
-fn run(inputs: &Inputs, drawing: &Drawing, level: Level) -> Result<(), Failure> {
+fn run(inputs: &Snapshots, drawing: &Drawing, level: Level) -> Result<(), Failure> {
     let mut target = Target::open(drawing, &inputs::files(&inputs.files)?)?;
     let mut names = Vec::new();
     let result = one_by_one(inputs, |subject, is_one_of_several| {

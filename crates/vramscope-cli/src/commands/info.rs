@@ -24,7 +24,7 @@ const SITES: usize = 5;
 pub(crate) struct Options {
     #[command(flatten)]
     inputs: Inputs,
-    /// Print JSON instead of text: schema 1, described in crates/vramscope-cli/info-json.md
+    /// Print JSON instead of text: schema 1, described by `vramscope man info-json`
     #[arg(long)]
     json: bool,
 }
@@ -115,9 +115,11 @@ fn gather(subject: &Subject) -> Info {
         })
     });
     let peaks = peaks.collect();
+    let mut facts = facts(snapshot, subject.histories());
+    facts.retain(|fact| fact.device.is_none_or(is_wanted));
     Info {
         file: subject.name.clone(),
-        facts: facts(snapshot, subject.histories()),
+        facts,
         peaks,
         summary,
     }

@@ -164,7 +164,7 @@ impl Options {
     /// What a range left.
     fn retained(&self, device: &Device<'_>, range: Moments) -> Part {
         let groups = device.groups(self.grouping);
-        let changes = group_changes(device.history, &groups, range);
+        let changes = group_changes(device.history, &groups, &[range]);
         let all = changes.total.retained;
         let mut part = Part::of(&device.subject.name, device.index());
         range_facts(&mut part, device, range);

@@ -10,10 +10,13 @@ use crate::failure::Failure;
 use crate::{help, output};
 
 /// Print the manual as a man page, or write one page per command
+///
+/// Also prints what the files that other programs read hold: `json` (the keys of --json), `info-json` (those of info)
+/// and `exports` (what convert writes).
 #[derive(Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Options {
-    /// The command whose page is printed; the program's own page without
+    /// The command whose page is printed, or json, info-json, exports; the program's own page without
     #[arg(conflicts_with = "output")]
     command: Option<String>,
     /// Write all pages into this folder: vramscope.1, vramscope-info.1, ...
@@ -24,7 +27,15 @@ pub(crate) struct Options {
 const EXAMPLES: &str = "\
 Examples:
   vramscope man peak | man -l -
+  vramscope man json | less
   vramscope man -o ~/.local/share/man/man1";
+
+/// What is read by programs, and so is described beside the pages of the commands.
+const FORMATS: [(&str, &str); 3] = [
+    ("json", include_str!("../../json.md")),
+    ("info-json", include_str!("../../info-json.md")),
+    ("exports", include_str!("../../exports.md")),
+];
 
 /// Runs the command.
 ///
@@ -39,6 +50,10 @@ pub(crate) fn run(options: &Options) -> Result<(), Failure> {
             clap_mangen::generate_to(program, folder)
         };
         return write().map_err(Failure::io(doing));
+    }
+    let is_asked = |(name, _): &&(&str, &str)| options.command.as_deref() == Some(name);
+    if let Some((_, text)) = FORMATS.iter().find(is_asked) {
+        return output::print(text);
     }
     let page = match &options.command {
         None => program,
@@ -57,7 +72,7 @@ fn command(mut program: clap::Command, name: &str) -> Result<clap::Command, Fail
     let found = program.find_subcommand(name).cloned();
     found.ok_or_else(|| {
         Failure::Usage(format!(
-            "there is no command {name}; `vramscope --help` lists them"
+            "there is no command {name}; `vramscope --help` lists them, and json, info-json and exports have pages too"
         ))
     })
 }

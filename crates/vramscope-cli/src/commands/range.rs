@@ -1,7 +1,8 @@
 //! `vramscope range`: what was allocated, freed and retained between two moments.
 
 use clap::Args;
-use vramscope_core::analysis::group_changes::{GroupChange, group_changes};
+use vramscope_core::analysis::group_changes::{GroupChange, GroupChanges, group_changes};
+use vramscope_core::analysis::grouping::GroupColumn;
 use vramscope_core::units::Count;
 use vramscope_view::display;
 
@@ -66,7 +67,7 @@ impl Options {
         let range = device.range(&self.range)?;
         let totals = device.sums().totals(device.history, range);
         let groups = device.groups(self.grouping);
-        let changes = group_changes(device.history, &groups, range);
+        let changes = group_changes(device.history, &groups, &[range]);
         let all = changes.total;
         let mut part = Part::of(&device.subject.name, device.index());
         range_facts(&mut part, device, range);
@@ -99,11 +100,7 @@ impl Options {
         );
         let peak_moment = Cell::Number(totals.peak_moment.into());
         part.fact("peak_moment", "", peak_moment);
-        let rows = changes.groups.iter().map(|change| {
-            let label = groups.labels[change.group as usize].clone();
-            row(change, label)
-        });
-        part.table("groups", "", &COLUMNS, rows.collect());
+        groups_table(&mut part, "", &groups, &changes);
         if changes.groups.is_empty() {
             part.notes
                 .push("Nothing was allocated or freed in between.".to_owned());
@@ -126,6 +123,20 @@ pub(super) fn range_facts(part: &mut Part, device: &Device<'_>, (from, to): (u32
     let span = device.time(from).zip(device.time(to));
     let span = span.map(|((from, _), (to, _))| to.saturating_sub(from).max(0).cast_unsigned());
     part.fact("span_us", "lasting", Cell::or_none(span, Cell::SpanUs));
+}
+
+/// What each group did in between.
+pub(super) fn groups_table(
+    part: &mut Part,
+    title: &'static str,
+    groups: &GroupColumn,
+    changes: &GroupChanges,
+) {
+    let rows = changes.groups.iter().map(|change| {
+        let label = groups.labels[change.group as usize].clone();
+        row(change, label)
+    });
+    part.table("groups", title, &COLUMNS, rows.collect());
 }
 
 fn row(change: &GroupChange, label: String) -> Vec<Cell> {

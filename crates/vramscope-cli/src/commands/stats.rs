@@ -29,7 +29,7 @@ pub(crate) struct Options {
     #[arg(long)]
     segments: bool,
     /// Print the text of torch's _memory_viz.py stats, byte for byte
-    #[arg(long, value_name = "WHOSE", conflicts_with_all = ["segments", "json", "csv", "bytes", "limit", "device"])]
+    #[arg(long, value_name = "WHOSE", conflicts_with_all = ["segments", "json", "csv", "bytes", "limit", "device", "memory"])]
     format: Option<Format>,
     #[command(flatten)]
     show: Show,

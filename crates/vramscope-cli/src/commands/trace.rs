@@ -17,7 +17,7 @@ use vramscope_core::cut::is_of_freed;
 use vramscope_core::model::{Action, Event};
 use vramscope_core::units::TorchBytes;
 
-use crate::arguments::Inputs;
+use crate::arguments::Snapshots;
 use crate::failure::Failure;
 use crate::one_by_one::one_by_one;
 use crate::output::{printable, stream};
@@ -31,7 +31,7 @@ use crate::subject::{Device, Subject};
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Options {
     #[command(flatten)]
-    inputs: Inputs,
+    inputs: Snapshots,
     /// Only the events between two moments: numbers of events, times, annotations, peak, oom
     #[arg(long, value_name = "A..B")]
     range: Option<String>,

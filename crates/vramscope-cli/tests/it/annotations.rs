@@ -23,7 +23,7 @@ fn each_of_a_name() {
         "--name",
         "FOR*ard",
         "--kind",
-        "annotations"
+        "annotation"
     ]));
 }
 
@@ -55,4 +55,20 @@ fn none_that_match() {
 #[test]
 fn help() {
     assert_snapshot!(annotations(&["--help"]));
+}
+
+#[test]
+fn by_group() {
+    assert_snapshot!(annotations(&[
+        FILE,
+        "--name",
+        "forward",
+        "--group-by",
+        "function",
+        "--limit",
+        "3"
+    ]));
+    let csv = annotations(&[FILE, "--csv", "--group-by", "pool", "--depth", "2"]);
+    assert!(csv.contains("retained_bytes,allocated_bytes"), "{csv}");
+    assert!(annotations(&[FILE, "--depth", "2"]).starts_with("exit code 2"));
 }

@@ -37,3 +37,18 @@ fn wrong_usage_exits_with_2() {
 fn help_of_plot() {
     assert_snapshot!(transcript(&vramscope(&["plot", "--help"])));
 }
+
+/// An installed program has no files beside it.
+#[test]
+fn the_formats_are_described_by_the_program() {
+    for (name, heading) in [
+        ("json", "# The JSON of `--json`"),
+        ("info-json", "# "),
+        ("exports", "# What `vramscope convert` writes"),
+    ] {
+        let text = String::from_utf8(vramscope(&["man", name]).stdout).unwrap();
+        assert!(text.starts_with(heading), "{name}: {text}");
+    }
+    let options = transcript(&vramscope(&["trace", "--help"]));
+    assert!(!options.contains("--memory"), "{options}");
+}

@@ -1,4 +1,4 @@
-//! What each group of allocations did between two moments: allocated, freed, and allocated without being freed.
+//! What each group of allocations did between two moments, or in many ranges: allocated, freed, and allocated without being freed.
 //!
 //! All three count whole lives: bytes that were allocated and freed again in between are in the first two and
 //! not in the third. What was live before, more what was allocated, less what was freed, is live after.
@@ -38,7 +38,7 @@ impl GroupChange {
     }
 }
 
-/// All groups between two moments.
+/// All groups in some ranges.
 #[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 pub struct GroupChanges {
     /// All of them together.
@@ -47,9 +47,11 @@ pub struct GroupChanges {
     pub groups: Vec<GroupChange>,
 }
 
-/// What happened between two moments, by group.
+/// What happened in any of the `ranges`, in any order, by group. Ranges that overlap count as one, so nothing
+/// counts twice; retained is what is live at the end of the range in which it was allocated.
 #[must_use]
-pub fn group_changes(history: &History, column: &GroupColumn, range: Moments) -> GroupChanges {
+pub fn group_changes(history: &History, column: &GroupColumn, ranges: &[Moments]) -> GroupChanges {
+    let ranges = apart(ranges);
     let table = &history.allocations;
     let mut groups: Vec<GroupChange> = (0..column.labels.len() as u32)
         .map(|group| GroupChange {
@@ -65,12 +67,21 @@ pub fn group_changes(history: &History, column: &GroupColumn, range: Moments) ->
             bytes: table.bytes[row],
             count: 1,
         };
-        for (selection, amount) in [
-            (Selection::AllocatedIn(range), &mut group.allocated),
-            (Selection::FreedIn(range), &mut group.freed),
-            (Selection::RetainedFrom(range), &mut group.retained),
+        let (born, died) = (table.born[row], table.died[row]);
+        let holds = |moment, selection: fn(Moments) -> Selection| {
+            let range = ranges.get(ranges.partition_point(|range| range.1 < moment));
+            range.is_some_and(|&range| selection(range).holds(born, died))
+        };
+        for (moment, selection, amount) in [
+            (
+                born,
+                Selection::AllocatedIn as fn(Moments) -> Selection,
+                &mut group.allocated,
+            ),
+            (died, Selection::FreedIn, &mut group.freed),
+            (born, Selection::RetainedFrom, &mut group.retained),
         ] {
-            if selection.holds(table.born[row], table.died[row]) {
+            if holds(moment, selection) {
                 amount.add(one);
             }
         }
@@ -87,6 +98,20 @@ pub fn group_changes(history: &History, column: &GroupColumn, range: Moments) ->
     let mut total = GroupChange::default();
     groups.iter().for_each(|group| total.add(group));
     GroupChanges { total, groups }
+}
+
+/// The ranges in order, with those that overlap made one. Ranges that only touch stay two.
+fn apart(ranges: &[Moments]) -> Vec<Moments> {
+    let mut ranges = ranges.to_vec();
+    ranges.sort_unstable();
+    ranges.dedup_by(|next, last| {
+        let overlaps = next.0 < last.1;
+        if overlaps {
+            last.1 = last.1.max(next.1);
+        }
+        overlaps
+    });
+    ranges
 }
 
 #[cfg(test)]
@@ -126,7 +151,7 @@ mod tests {
                 of: (0..lives.len() as u32).map(|row| row % 3).collect(),
             };
             let range = (ends.0.min(ends.1), ends.0.max(ends.1));
-            let found = group_changes(&history, &column, range);
+            let found = group_changes(&history, &column, &[range]);
             let totals = RangeSums::of(&history).totals(&history, range);
             prop_assert_eq!(found.total.allocated.bytes, totals.allocated_bytes);
             prop_assert_eq!(found.total.allocated.count, u64::from(totals.allocations));
@@ -138,6 +163,40 @@ mod tests {
                 prop_assert!(group.retained.bytes <= group.allocated.bytes.min(live(range.1)));
             }
             prop_assert!(found.groups.is_sorted_by(|a, b| a.retained.bytes >= b.retained.bytes));
+        }
+
+        #[test]
+        fn in_many_ranges_nothing_counts_twice(
+            lives in prop::collection::vec((0_u32..20, 1_u32..25), 1..40),
+            ends in prop::collection::vec((0_u32..=20, 0_u32..=20), 0..6),
+        ) {
+            let ranges: Vec<_> = ends.iter().map(|&(a, b)| (a.min(b), a.max(b))).collect();
+            let died = |&(born, length): &(u32, u32)| if born + length > 20 { NEVER } else { born + length };
+            let history = History {
+                event_count: 20,
+                allocations: AllocationTable {
+                    bytes: vec![1; lives.len()],
+                    born: lives.iter().map(|life| life.0).collect(),
+                    died: lives.iter().map(died).collect(),
+                    ..AllocationTable::default()
+                },
+                ..History::default()
+            };
+            let column = GroupColumn { labels: vec!["a".to_owned()], of: vec![0; lives.len()] };
+            let found = group_changes(&history, &column, &ranges).total;
+            let around = |moment: u32| ranges.iter().find(|range| range.0 < moment && moment <= range.1);
+            // The end of all that overlaps the range around a moment.
+            let end = |moment| around(moment).map(|range| {
+                let mut end = range.1;
+                while let Some(next) = ranges.iter().find(|range| range.0 < end && end < range.1) {
+                    end = next.1;
+                }
+                end
+            });
+            let count = |is_meant: &dyn Fn(&(u32, u32)) -> bool| lives.iter().filter(|life| is_meant(life)).count() as u64;
+            prop_assert_eq!(found.allocated.count, count(&|life| around(life.0).is_some()));
+            prop_assert_eq!(found.freed.count, count(&|life| around(died(life)).is_some()));
+            prop_assert_eq!(found.retained.count, count(&|life| end(life.0).is_some_and(|end| died(life) > end)));
         }
     }
 }

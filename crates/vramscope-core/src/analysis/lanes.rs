@@ -37,6 +37,17 @@ pub enum LaneKind {
 }
 
 impl LaneKind {
+    /// Its name wherever it is printed or written.
+    #[must_use]
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Annotations => "annotation",
+            Self::Internal => "internal",
+            Self::UserMetadata => "user_metadata",
+            Self::CompileContext => "compile_context",
+        }
+    }
+
     /// All of them, in the order in which they are shown.
     pub const ALL: [Self; 4] = [
         Self::Annotations,

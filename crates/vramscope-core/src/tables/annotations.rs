@@ -2,7 +2,6 @@
 //! `from_event < event <= to_event`.
 
 use super::{DeviceTables, Field, Kind, Value, Write, field};
-use crate::analysis::lanes::LaneKind;
 use crate::model::NO_TIME;
 
 pub(super) const FIELDS: [Field; 18] = [
@@ -29,12 +28,7 @@ pub(super) const FIELDS: [Field; 18] = [
 pub(super) fn rows<E>(device: &DeviceTables<'_>, write: &mut Write<'_, E>) -> Result<(), E> {
     let (snapshot, history) = (device.snapshot(), device.history());
     for lane in &device.lanes.lanes {
-        let source = match lane.kind {
-            LaneKind::Annotations => "annotation",
-            LaneKind::Internal => "internal",
-            LaneKind::UserMetadata => "user_metadata",
-            LaneKind::CompileContext => "compile_context",
-        };
+        let source = lane.kind.word();
         for (depth, row) in (0..).zip(&lane.rows) {
             for range in row {
                 let totals = device.sums.totals(history, range.moments());

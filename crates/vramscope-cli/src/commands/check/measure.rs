@@ -301,7 +301,7 @@ impl<'a> Measures<'a> {
     }
 
     fn grown(&self, moments: Moments) -> Vec<Vec<Cell>> {
-        let mut changes = group_changes(self.device.history, self.groups(), moments).groups;
+        let mut changes = group_changes(self.device.history, self.groups(), &[moments]).groups;
         changes.retain(|change| change.net_bytes() > 0);
         changes.sort_by_key(|change| std::cmp::Reverse(change.net_bytes()));
         let rows = changes.iter().map(|change| {

@@ -7,13 +7,13 @@ use vramscope_core::analysis::official_summary::{
 };
 use vramscope_core::units::TorchBytes;
 
-use crate::arguments::Inputs;
+use crate::arguments::Snapshots;
 use crate::failure::Failure;
 use crate::one_by_one::one_by_one;
 use crate::output::stream;
 
 /// The text of each file, one after the other.
-pub(super) fn run(inputs: &Inputs) -> Result<(), Failure> {
+pub(super) fn run(inputs: &Snapshots) -> Result<(), Failure> {
     one_by_one(inputs, |subject, _| {
         let summary = official_summary(&subject.snapshot).map_err(|error| {
             Failure::Input(format!(

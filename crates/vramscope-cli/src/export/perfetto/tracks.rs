@@ -2,7 +2,7 @@
 //! two threads may, the later one goes to a track beside it.
 
 use serde_json::json;
-use vramscope_core::analysis::lanes::{LaneKind, LaneRange, MAX_ROWS};
+use vramscope_core::analysis::lanes::{LaneRange, MAX_ROWS};
 use vramscope_core::model::NO_TIME;
 
 use super::event::Trace;
@@ -18,12 +18,6 @@ pub(super) fn write(
 ) -> Result<u64, Failure> {
     let (mut thread, mut left_out) = (first_thread, 0);
     for lane in &device.lanes().lanes {
-        let name = match lane.kind {
-            LaneKind::Annotations => "annotations",
-            LaneKind::Internal => "annotations by torch",
-            LaneKind::UserMetadata => "user metadata",
-            LaneKind::CompileContext => "torch.compile",
-        };
         let mut ranges: Vec<_> = lane.rows.iter().flatten().copied().collect();
         ranges.sort_by_key(|range| (span(range).0, std::cmp::Reverse(span(range).1)));
         let mut tracks = Tracks::default();
@@ -35,7 +29,7 @@ pub(super) fn write(
             };
             let thread = thread + track;
             if is_new {
-                trace.name_thread(thread, name)?;
+                trace.name_thread(thread, lane.kind.word())?;
             }
             let totals = device.sums().totals(device.history, range.moments());
             let arguments = json!({
