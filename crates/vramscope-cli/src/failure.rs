@@ -1,7 +1,8 @@
 //! Why a command ended without doing its work, and with which exit code.
 
 use std::fmt;
-use std::io;
+use std::io::{self, ErrorKind};
+use std::path::{self, Path};
 
 /// A command that failed.
 #[derive(Debug)]
@@ -19,6 +20,8 @@ pub(crate) enum Failure {
         doing: String,
         /// Why it failed.
         error: io::Error,
+        /// What there is to do; empty for nothing that we know.
+        cure: String,
     },
     /// The input lacks what the command needs.
     Input(String),
@@ -34,7 +37,21 @@ impl Failure {
     /// For [`Result::map_err`] on input and output.
     pub(crate) fn io(doing: impl Into<String>) -> impl FnOnce(io::Error) -> Self {
         let doing = doing.into();
-        move |error| Self::Io { doing, error }
+        move |error| Self::Io {
+            doing,
+            cure: cure(&error).to_owned(),
+            error,
+        }
+    }
+
+    /// A file that could not be read.
+    pub(crate) fn unread(path: &Path, error: io::Error) -> Self {
+        let cure = match error.kind() {
+            ErrorKind::NotFound => looked_for(path),
+            _ => cure(&error).to_owned(),
+        };
+        let doing = format!("cannot read {}", path.display());
+        Self::Io { doing, error, cure }
     }
 
     /// The exit code of the whole program.
@@ -52,10 +69,39 @@ impl fmt::Display for Failure {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Decode { file, error } => write_decode_error(f, file, error),
-            Self::Io { doing, error } => write!(f, "{doing}: {error}"),
+            Self::Io { doing, error, cure } if cure.is_empty() => write!(f, "{doing}: {error}"),
+            Self::Io { doing, error, cure } => write!(f, "{doing}: {error}\n  {cure}"),
             Self::Input(text) | Self::Usage(text) | Self::Broken(text) => f.write_str(text),
             Self::ClosedPipe => f.write_str("standard output was closed"),
         }
+    }
+}
+
+/// What to do where something could not be written or done.
+fn cure(error: &io::Error) -> &'static str {
+    match error.kind() {
+        // A file that is written need not be there.
+        ErrorKind::NotFound => {
+            "The folder it is to be in does not exist; make it, or name another."
+        }
+        ErrorKind::PermissionDenied => {
+            "You have no right to it: have it granted, or name another file, folder or port."
+        }
+        ErrorKind::IsADirectory => "This is a folder; name a file in it.",
+        ErrorKind::StorageFull => "The disk is full: make room, or write elsewhere.",
+        _ => "",
+    }
+}
+
+/// Where a file that is not there was looked for.
+fn looked_for(path: &Path) -> String {
+    let absolute = path::absolute(path).unwrap_or_else(|_| path.to_owned());
+    match absolute.parent() {
+        Some(folder) if folder.is_dir() => {
+            format!("The folder {} has no file of that name.", folder.display())
+        }
+        Some(folder) => format!("There is no folder {}.", folder.display()),
+        None => String::new(),
     }
 }
 

@@ -70,7 +70,8 @@ pub(crate) fn replay(name: String, snapshot: Snapshot) -> Loaded {
     if devices.len() > DEVICES {
         let number = devices.len();
         output::note(&format!(
-            "{name} names {number} devices; only the first {DEVICES} are read\n"
+            "{} names {number} devices; only the first {DEVICES} are read\n",
+            output::printable(&name)
         ));
         devices.truncate(DEVICES);
     }
@@ -90,10 +91,10 @@ pub(crate) fn replay(name: String, snapshot: Snapshot) -> Loaded {
 /// # Errors
 /// When that is not possible.
 pub(crate) fn open_file(path: &Path) -> Result<File, Failure> {
-    let doing = || format!("cannot read {}", path.display());
-    let file = File::open(path).map_err(Failure::io(doing()))?;
+    let unread = |error| Failure::unread(path, error);
+    let file = File::open(path).map_err(unread)?;
     if file.metadata().is_ok_and(|metadata| metadata.is_dir()) {
-        return Err(Failure::io(doing())(io::ErrorKind::IsADirectory.into()));
+        return Err(unread(io::ErrorKind::IsADirectory.into()));
     }
     Ok(file)
 }

@@ -58,5 +58,7 @@ pub(crate) fn transcript(output: &Output) -> String {
     let stdout = String::from_utf8(output.stdout.clone()).unwrap();
     let stdout = stdout.replace(version, "\"vramscope\": \"VERSION\"");
     let stderr = String::from_utf8(output.stderr.clone()).unwrap();
+    let here = fixtures().canonicalize().unwrap();
+    let stderr = stderr.replace(here.to_str().unwrap(), "/HERE");
     format!("exit code {code}\n--- stdout\n{stdout}--- stderr\n{stderr}")
 }

@@ -25,14 +25,17 @@ fn every_kind_of_wrong_file_gets_its_own_message() {
 }
 
 #[test]
-fn a_file_that_is_not_there() {
-    let output = vramscope(&["info", "no/such.pickle"]);
-    assert_eq!(output.status.code(), Some(1));
-    let message = String::from_utf8(output.stderr).unwrap();
-    assert!(
-        message.starts_with("error: cannot read no/such.pickle: "),
-        "{message}"
-    );
+fn a_file_that_cannot_be_opened() {
+    let mut messages = String::new();
+    for name in ["no.pickle", "no/such.pickle"] {
+        messages.push_str(&transcript(&vramscope(&["info", name])));
+    }
+    let html = ["html", "torch-2.15.0/training.pickle", "-o"];
+    for output in ["no/such.html", "torch-2.15.0"] {
+        let arguments = [&html[..], &[output]].concat();
+        messages.push_str(&transcript(&vramscope(&arguments)));
+    }
+    assert_snapshot!(messages);
 }
 
 #[test]
