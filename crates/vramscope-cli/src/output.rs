@@ -1,12 +1,15 @@
 //! The only place that writes to the terminal, but for the bars of `progress`.
 
+mod harmless;
+
 use std::io::{self, IsTerminal, Write};
 
+use self::harmless::Harmless;
 use crate::failure::Failure;
 use crate::progress;
 
-/// Writes a command's result to standard output, without its colours where they would not be seen
-/// as such: in a file, a pipe, with `NO_COLOR` set.
+/// Writes a text of ours to standard output, without its colours where they would not be seen as such: in a
+/// file, a pipe, with `NO_COLOR` set. What came from a file is [`printable`] in it.
 ///
 /// # Errors
 /// [`Failure::ClosedPipe`] when nobody reads any more, else what went wrong.
@@ -18,15 +21,16 @@ pub(crate) fn print(text: &str) -> Result<(), Failure> {
         .map_err(unwritten)
 }
 
-/// Writes bytes as they are to standard output.
+/// Writes data to standard output, as [`pipe`].
 ///
 /// # Errors
 /// As [`print`].
 pub(crate) fn print_bytes(bytes: &[u8]) -> Result<(), Failure> {
-    pipe(true, |out| out.write_all(bytes).map_err(unwritten))
+    stream(|out| out.write_all(bytes))
 }
 
-/// Writes to standard output what is not for people's eyes as it is made, however much that is.
+/// Writes data to standard output as they are made, however many there are: unchanged into a pipe or a file,
+/// [`Harmless`] on a terminal.
 ///
 /// # Errors
 /// [`Failure::ClosedPipe`] when nobody reads any more, [`Failure::Usage`] for what is no text on a terminal, else
@@ -36,12 +40,14 @@ pub(crate) fn pipe(
     write: impl FnOnce(&mut dyn Write) -> Result<(), Failure>,
 ) -> Result<(), Failure> {
     let stdout = io::stdout().lock();
-    if !is_text && stdout.is_terminal() {
-        let text =
-            "this is no text to show on a terminal; write it to a file with -o FILE, or pipe it on";
-        return Err(Failure::Usage(text.to_owned()));
-    }
-    let mut out = io::BufWriter::new(stdout);
+    let mut out: Box<dyn Write> = match (stdout.is_terminal(), is_text) {
+        (false, _) => Box::new(io::BufWriter::new(stdout)),
+        (true, true) => Box::new(io::BufWriter::new(Harmless::new(stdout))),
+        (true, false) => {
+            let text = "this is no text to show on a terminal; write it to a file with -o FILE, or pipe it on";
+            return Err(Failure::Usage(text.to_owned()));
+        }
+    };
     write(&mut out)?;
     out.flush().map_err(unwritten)
 }
@@ -79,16 +85,12 @@ pub(crate) fn note(text: &str) {
 /// A text in which nothing but line breaks can move the cursor: names in a file may hold any
 /// character, a terminal's escape sequences too.
 pub(crate) fn printable(text: &str) -> String {
-    let is_harmless = |character: char| character == '\n' || !character.is_control();
-    text.chars()
-        .map(|character| {
-            if is_harmless(character) {
-                character
-            } else {
-                '\u{fffd}'
-            }
-        })
-        .collect()
+    let harmless = |character| match character {
+        '\n' => character,
+        _ if character.is_control() => char::REPLACEMENT_CHARACTER,
+        _ => character,
+    };
+    text.chars().map(harmless).collect()
 }
 
 #[cfg(test)]
@@ -97,6 +99,9 @@ mod tests {
 
     #[test]
     fn escape_sequences_are_defused() {
-        assert_eq!(printable("a\u{1b}[2Jb\nc\r"), "a\u{fffd}[2Jb\nc\u{fffd}");
+        assert_eq!(
+            printable("a\u{1b}[2Jb\nc\r\u{9b}31m"),
+            "a\u{fffd}[2Jb\nc\u{fffd}\u{fffd}31m"
+        );
     }
 }

@@ -7,6 +7,7 @@ mod csv;
 mod json;
 mod text;
 
+use serde::Serialize;
 use vramscope_core::model::DeviceIndex;
 
 use crate::arguments::Show;
@@ -204,14 +205,13 @@ pub(crate) const fn sum(key: &'static str, header: &'static str) -> Column {
 /// # Errors
 /// When it cannot be written.
 pub(crate) fn print(command: &str, parts: &[Part], show: Show) -> Result<(), Failure> {
-    let text = if show.json {
-        json::render(command, parts, show)?
+    if show.json {
+        output::stream(|out| json::write(out, command, parts, show))
     } else if show.csv {
-        csv::render(parts, show)?
+        output::stream(|out| csv::write(out, parts, show))
     } else {
-        text(parts, show)
-    };
-    output::print(&text)
+        output::print(&text(parts, show))
+    }
 }
 
 /// Parts as text, with colours.
@@ -220,12 +220,12 @@ pub(crate) fn text(parts: &[Part], show: Show) -> String {
 }
 
 /// A part as JSON, with all rows.
-pub(crate) fn value(part: &Part) -> serde_json::Value {
+pub(crate) fn value(part: &Part) -> impl Serialize {
     let show = Show {
         json: true,
         ..Show::default()
     };
-    json::part_value(part, show)
+    json::Shown { part, show }
 }
 
 /// Columns of the terminal, if standard output is one.

@@ -1,51 +1,61 @@
 //! The main table of an answer as CSV (RFC 4180): file and device first, sizes in bytes, no units.
 
+use std::borrow::Cow;
+use std::io::{self, Write};
+
 use super::{Cell, Part, cut};
 use crate::arguments::Show;
-use crate::failure::Failure;
 
 /// The first table of every part that has the main one, one below the other under one header.
-pub(super) fn render(parts: &[Part], show: Show) -> Result<String, Failure> {
-    let mut writer = csv::Writer::from_writer(Vec::new());
-    let main = parts.iter().find_map(|part| part.tables.first());
-    let failed =
-        |error: &dyn std::fmt::Display| Failure::Input(format!("cannot write CSV: {error}"));
-    if let Some(main) = main {
-        let keys = main.columns.iter().map(|column| column.key);
-        writer
-            .write_record(["file", "device"].into_iter().chain(keys))
-            .map_err(|error| failed(&error))?;
-        for part in parts {
-            for table in part.tables.iter().filter(|table| table.key == main.key) {
-                let device = part
-                    .device
-                    .map_or(String::new(), |device| device.to_string());
-                for row in cut(table, show).0 {
-                    let cells = row.iter().map(value);
-                    let place = [part.file.clone(), device.clone()];
-                    writer
-                        .write_record(place.into_iter().chain(cells))
-                        .map_err(|error| failed(&error))?;
+pub(super) fn write(out: &mut dyn Write, parts: &[Part], show: Show) -> io::Result<()> {
+    let Some(main) = parts.iter().find_map(|part| part.tables.first()) else {
+        return Ok(());
+    };
+    let mut writer = csv::Writer::from_writer(out);
+    let keys = main.columns.iter().map(|column| column.key);
+    writer
+        .write_record(["file", "device"].into_iter().chain(keys))
+        .map_err(failed)?;
+    for part in parts {
+        let device = part
+            .device
+            .map_or(String::new(), |device| device.to_string());
+        let place = [part.file.as_str(), &device];
+        for table in part.tables.iter().filter(|table| table.key == main.key) {
+            for row in cut(table, show).0 {
+                let cells = row.iter().map(value);
+                for field in place.map(Cow::Borrowed).into_iter().chain(cells) {
+                    writer.write_field(field.as_bytes()).map_err(failed)?;
                 }
+                writer.write_record(None::<&[u8]>).map_err(failed)?;
             }
         }
     }
-    let bytes = writer.into_inner().map_err(|error| failed(&error))?;
-    String::from_utf8(bytes).map_err(|error| failed(&error))
+    writer.flush()
 }
 
-fn value(cell: &Cell) -> String {
+/// What went wrong below, such as a closed pipe.
+fn failed(error: csv::Error) -> io::Error {
+    match error.into_kind() {
+        csv::ErrorKind::Io(error) => error,
+        kind => io::Error::other(format!("{kind:?}")),
+    }
+}
+
+fn value(cell: &Cell) -> Cow<'_, str> {
     match cell {
-        Cell::None => String::new(),
-        Cell::Text(text) => text.clone(),
-        Cell::Lines(lines) => lines.join("\n"),
-        Cell::Bytes(number) | Cell::Number(number) | Cell::SpanUs(number) => number.to_string(),
-        Cell::Address(address) => format!("{address:#x}"),
-        Cell::BytesChange(number) | Cell::NumberChange(number) | Cell::TimeUs(number) => {
-            number.to_string()
+        Cell::None => "".into(),
+        Cell::Text(text) => text.into(),
+        Cell::Lines(lines) => lines.join("\n").into(),
+        Cell::Bytes(number) | Cell::Number(number) | Cell::SpanUs(number) => {
+            number.to_string().into()
         }
-        Cell::ByteUs(product) | Cell::ByteEvents(product) => product.to_string(),
-        Cell::Share(share) | Cell::ShareChange(share) => share.to_string(),
-        Cell::Flag(flag) => flag.to_string(),
+        Cell::Address(address) => format!("{address:#x}").into(),
+        Cell::BytesChange(number) | Cell::NumberChange(number) | Cell::TimeUs(number) => {
+            number.to_string().into()
+        }
+        Cell::ByteUs(product) | Cell::ByteEvents(product) => product.to_string().into(),
+        Cell::Share(share) | Cell::ShareChange(share) => share.to_string().into(),
+        Cell::Flag(flag) => flag.to_string().into(),
     }
 }

@@ -1,79 +1,135 @@
 //! An answer as JSON, described for its users in `json.md`.
+//!
+//! It is written as it is made: an answer may have a million rows.
 #![doc = include_str!("../../json.md")]
 
-use serde_json::{Map, Value, json};
+use std::io::{self, Write};
 
-use super::{Cell, Column, Part, Rest, SCHEMA, Table, cut};
+use serde::ser::SerializeMap;
+use serde::{Serialize, Serializer};
+
+use super::{Cell, Column, Part, Rest, SCHEMA, cut};
 use crate::arguments::Show;
-use crate::failure::Failure;
 
 /// One indented JSON document with a final newline.
-pub(super) fn render(command: &str, parts: &[Part], show: Show) -> Result<String, Failure> {
-    let parts: Vec<_> = parts.iter().map(|part| part_value(part, show)).collect();
-    let document = json!({
-        "schema": SCHEMA,
-        "vramscope": env!("CARGO_PKG_VERSION"),
-        "command": command,
-        "parts": parts,
-    });
-    match serde_json::to_string_pretty(&document) {
-        Ok(text) => Ok(text + "\n"),
-        Err(error) => Err(Failure::Input(format!("cannot write JSON: {error}"))),
-    }
+pub(super) fn write(
+    out: &mut dyn Write,
+    command: &str,
+    parts: &[Part],
+    show: Show,
+) -> io::Result<()> {
+    let document = Document {
+        schema: SCHEMA,
+        vramscope: env!("CARGO_PKG_VERSION"),
+        command,
+        parts: parts.iter().map(|part| Shown { part, show }).collect(),
+    };
+    serde_json::to_writer_pretty(&mut *out, &document)?;
+    out.write_all(b"\n")
+}
+
+#[derive(Serialize)]
+struct Document<'a> {
+    schema: u32,
+    vramscope: &'a str,
+    command: &'a str,
+    parts: Vec<Shown<'a>>,
 }
 
 /// One part as an object.
-pub(super) fn part_value(part: &Part, show: Show) -> Value {
-    let mut object = Map::new();
-    object.insert("file".to_owned(), json!(part.file));
-    object.insert("device".to_owned(), json!(part.device));
-    for fact in &part.facts {
-        object.insert(fact.key.to_owned(), value(&fact.cell));
-    }
-    for table in &part.tables {
-        let (rows, others) = cut(table, show);
-        let rows: Vec<_> = rows.iter().map(|row| row_value(table, row)).collect();
-        object.insert(table.key.to_owned(), Value::Array(rows));
-        if let Some(rest) = others {
-            object.insert(format!("{}_left_out", table.key), left_out(table, &rest));
-        }
-    }
-    if !part.notes.is_empty() {
-        object.insert("notes".to_owned(), json!(part.notes));
-    }
-    Value::Object(object)
+pub(super) struct Shown<'a> {
+    pub(super) part: &'a Part,
+    pub(super) show: Show,
 }
 
-fn row_value(table: &Table, row: &[Cell]) -> Value {
-    let pairs = table.columns.iter().zip(row);
-    let pairs = pairs.map(|(column, cell)| (column.key.to_owned(), value(cell)));
-    Value::Object(pairs.collect())
+impl Serialize for Shown<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let Self { part, show } = self;
+        let mut object = serializer.serialize_map(None)?;
+        object.serialize_entry("file", &part.file)?;
+        object.serialize_entry("device", &part.device)?;
+        for fact in &part.facts {
+            object.serialize_entry(fact.key, &fact.cell)?;
+        }
+        for table in &part.tables {
+            let columns = table.columns.as_slice();
+            let (rows, rest) = cut(table, *show);
+            object.serialize_entry(table.key, &Rows { columns, rows })?;
+            if let Some(rest) = &rest {
+                let key = format!("{}_left_out", table.key);
+                object.serialize_entry(&key, &LeftOut { columns, rest })?;
+            }
+        }
+        if !part.notes.is_empty() {
+            object.serialize_entry("notes", &part.notes)?;
+        }
+        object.end()
+    }
+}
+
+struct Rows<'a> {
+    columns: &'a [Column],
+    rows: &'a [Vec<Cell>],
+}
+
+impl Serialize for Rows<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let columns = self.columns;
+        serializer.collect_seq(self.rows.iter().map(|row| Row { columns, row }))
+    }
+}
+
+struct Row<'a> {
+    columns: &'a [Column],
+    row: &'a [Cell],
+}
+
+impl Serialize for Row<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let keys = self.columns.iter().map(|column| column.key);
+        serializer.collect_map(keys.zip(self.row))
+    }
 }
 
 /// How many rows `--limit` leaves out, and what they come to.
-fn left_out(table: &Table, rest: &Rest) -> Value {
-    let summed = |(column, _): &(&Column, &Cell)| column.sums;
-    let pairs = table.columns.iter().zip(&rest.sums).filter(summed);
-    let pairs = pairs.map(|(column, cell)| (column.key.to_owned(), value(cell)));
-    let mut object = Map::from_iter([("rows".to_owned(), json!(rest.rows))]);
-    object.extend(pairs);
-    Value::Object(object)
+struct LeftOut<'a> {
+    columns: &'a [Column],
+    rest: &'a Rest,
 }
 
-fn value(cell: &Cell) -> Value {
-    match cell {
-        Cell::None => Value::Null,
-        Cell::Text(text) => json!(text),
-        Cell::Lines(lines) => json!(lines),
-        Cell::Bytes(number) | Cell::Number(number) | Cell::SpanUs(number) => json!(number),
-        Cell::Address(address) => json!(address),
-        Cell::BytesChange(number) | Cell::NumberChange(number) | Cell::TimeUs(number) => {
-            json!(number)
+impl Serialize for LeftOut<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut object = serializer.serialize_map(None)?;
+        object.serialize_entry("rows", &self.rest.rows)?;
+        for (column, cell) in self.columns.iter().zip(&self.rest.sums) {
+            if column.sums {
+                object.serialize_entry(column.key, cell)?;
+            }
         }
-        // Beyond 64 bits JSON has no integers that everyone reads.
-        Cell::ByteUs(product) | Cell::ByteEvents(product) => u64::try_from(*product)
-            .map_or_else(|_large| json!(*product as f64), |small| json!(small)),
-        Cell::Share(share) | Cell::ShareChange(share) => json!(share),
-        Cell::Flag(flag) => json!(flag),
+        object.end()
+    }
+}
+
+impl Serialize for Cell {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        match self {
+            Self::None => serializer.serialize_unit(),
+            Self::Text(text) => serializer.serialize_str(text),
+            Self::Lines(lines) => serializer.collect_seq(lines),
+            Self::Bytes(number)
+            | Self::Number(number)
+            | Self::SpanUs(number)
+            | Self::Address(number) => serializer.serialize_u64(*number),
+            Self::BytesChange(number) | Self::NumberChange(number) | Self::TimeUs(number) => {
+                serializer.serialize_i64(*number)
+            }
+            // Beyond 64 bits JSON has no integers that everyone reads.
+            Self::ByteUs(product) | Self::ByteEvents(product) => match u64::try_from(*product) {
+                Ok(small) => serializer.serialize_u64(small),
+                Err(_large) => serializer.serialize_f64(*product as f64),
+            },
+            Self::Share(share) | Self::ShareChange(share) => serializer.serialize_f64(*share),
+            Self::Flag(flag) => serializer.serialize_bool(*flag),
+        }
     }
 }

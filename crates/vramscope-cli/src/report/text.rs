@@ -19,6 +19,10 @@ const FAINT: Style = Style::new().effects(Effects::DIMMED);
 /// A column narrower than this is no place for a text: the terminal may wrap the rows as it likes.
 const LEAST_WIDTH: usize = 20;
 
+/// Characters of the longest label; JSON and CSV have all of it. All rows of a table are as wide as the widest, so
+/// that a name of a megabyte would fill the memory.
+const LONGEST: usize = 1000;
+
 /// All parts, an empty line between them. `width`: columns of the terminal, if it is one.
 pub(super) fn render(parts: &[Part], show: Show, width: Option<u16>) -> String {
     let texts: Vec<_> = parts
@@ -174,10 +178,10 @@ fn wrapped(text: &str, room: usize) -> String {
 fn value(cell: &Cell, show: Show) -> String {
     match cell {
         Cell::None => String::new(),
-        Cell::Text(text) => printable(text).replace('\n', " "),
+        Cell::Text(text) => one_line(text),
         Cell::Lines(lines) if lines.is_empty() => "none recorded".to_owned(),
         Cell::Lines(lines) => {
-            let lines = lines.iter().map(|line| printable(line).replace('\n', " "));
+            let lines = lines.iter().map(|line| one_line(line));
             lines.collect::<Vec<_>>().join("\n")
         }
         Cell::Bytes(bytes) if show.bytes => display::count(*bytes),
@@ -197,6 +201,14 @@ fn value(cell: &Cell, show: Show) -> String {
         Cell::Address(address) => display::address(*address),
         Cell::Flag(flag) => if *flag { "yes" } else { "no" }.to_owned(),
     }
+}
+
+/// A text from a file in one line, cut where it goes on too long.
+fn one_line(text: &str) -> String {
+    let Some((end, _)) = text.char_indices().nth(LONGEST) else {
+        return printable(text).replace('\n', " ");
+    };
+    printable(&text[..end]).replace('\n', " ") + "…"
 }
 
 fn signed(change: i64, size: impl Fn(u64) -> String) -> String {

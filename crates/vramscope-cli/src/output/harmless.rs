@@ -1,0 +1,111 @@
+//! Data on a terminal, where what a file holds must not be obeyed.
+
+use std::io::{self, Write};
+use std::str;
+
+/// Passes text on with U+FFFD for each control character but line breaks and tabs, and for what is no UTF-8: old
+/// terminals take single bytes as control characters.
+pub(super) struct Harmless<W> {
+    out: W,
+    /// The beginning of a character that ends in the next bytes; at most three bytes.
+    tail: Vec<u8>,
+}
+
+impl<W: Write> Harmless<W> {
+    pub(super) fn new(out: W) -> Self {
+        let tail = Vec::new();
+        Self { out, tail }
+    }
+
+    /// The text that can be passed on.
+    fn text(&mut self, bytes: &[u8]) -> String {
+        let mut all = std::mem::take(&mut self.tail);
+        all.extend_from_slice(bytes);
+        let mut text = String::with_capacity(all.len());
+        let mut rest = all.as_slice();
+        loop {
+            match str::from_utf8(rest) {
+                Ok(valid) => {
+                    text.extend(harmless(valid));
+                    return text;
+                }
+                Err(error) => {
+                    let (valid, others) = rest.split_at(error.valid_up_to());
+                    text.extend(harmless(&String::from_utf8_lossy(valid)));
+                    let Some(wrong) = error.error_len() else {
+                        self.tail = others.to_vec();
+                        return text;
+                    };
+                    text.push(char::REPLACEMENT_CHARACTER);
+                    rest = &others[wrong..];
+                }
+            }
+        }
+    }
+}
+
+fn harmless(text: &str) -> impl Iterator<Item = char> {
+    text.chars().map(|character| match character {
+        '\n' | '\t' => character,
+        _ if character.is_control() => char::REPLACEMENT_CHARACTER,
+        _ => character,
+    })
+}
+
+impl<W: Write> Write for Harmless<W> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        let text = self.text(bytes);
+        self.out.write_all(text.as_bytes())?;
+        Ok(bytes.len())
+    }
+
+    /// Nothing is held back: what is no whole character by now is none.
+    fn flush(&mut self) -> io::Result<()> {
+        if !std::mem::take(&mut self.tail).is_empty() {
+            write!(self.out, "{}", char::REPLACEMENT_CHARACTER)?;
+        }
+        self.out.flush()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn written(pieces: &[&[u8]]) -> String {
+        let mut out = Harmless::new(Vec::new());
+        for piece in pieces {
+            out.write_all(piece).unwrap();
+        }
+        out.flush().unwrap();
+        String::from_utf8(out.out).unwrap()
+    }
+
+    #[test]
+    fn control_characters_are_replaced() {
+        let text = "a\u{9b}31m\u{1b}]0;pwned\u{7}\tb\r\nc\u{7f}\0";
+        let shown = "a\u{fffd}31m\u{fffd}]0;pwned\u{fffd}\tb\u{fffd}\nc\u{fffd}\u{fffd}";
+        assert_eq!(written(&[text.as_bytes()]), shown);
+    }
+
+    #[test]
+    fn wherever_it_is_split() {
+        let text = "a\u{9b}é€😀\u{85}\n😀".as_bytes();
+        let whole = "a\u{fffd}é€😀\u{fffd}\n😀";
+        for first in 0..=text.len() {
+            for second in first..=text.len() {
+                let pieces = [&text[..first], &text[first..second], &text[second..]];
+                assert_eq!(written(&pieces), whole, "{first} {second}");
+            }
+        }
+        let bytes: Vec<_> = text.chunks(1).collect();
+        assert_eq!(written(&bytes), whole);
+    }
+
+    #[test]
+    fn what_is_no_utf_8_is_replaced() {
+        // A control character as a single byte; a character cut short, followed by another and at the end.
+        assert_eq!(written(&[b"a\x9b31m"]), "a\u{fffd}31m");
+        assert_eq!(written(&[b"\xe2\x82", b"b\xf0\x9f"]), "\u{fffd}b\u{fffd}");
+    }
+}
