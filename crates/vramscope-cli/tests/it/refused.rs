@@ -30,11 +30,6 @@ fn a_file_that_cannot_be_opened() {
     for name in ["no.pickle", "no/such.pickle"] {
         messages.push_str(&transcript(&vramscope(&["info", name])));
     }
-    let html = ["html", "torch-2.15.0/training.pickle", "-o"];
-    for output in ["no/such.html", "torch-2.15.0"] {
-        let arguments = [&html[..], &[output]].concat();
-        messages.push_str(&transcript(&vramscope(&arguments)));
-    }
     assert_snapshot!(messages);
 }
 
