@@ -8,8 +8,9 @@
 //! annotations, metadata and compile contexts, whole source lines in formatted stacks. What is
 //! kept: numbers (lines, sizes, addresses, times, streams, and those in labels, unless long), the words of the format
 //! and of the allocator, and what anybody can look up: the files and functions of public
-//! packages and of Python itself (see `public`), C++ names of PyTorch's and the standard library's namespaces, the words
-//! by which steps are told. What is left out: settings that no torch has, unknown keys, warnings.
+//! packages and of Python itself (see `public`), native functions whose names begin as those of Python, the C library
+//! and CUDA's libraries do (`PyEval_…`, `pthread_…`, `cublas…`, whatever follows), C++ names of PyTorch's and the
+//! standard library's namespaces, the words by which steps are told. What is left out: settings that no torch has, unknown keys, warnings.
 
 mod functions;
 mod labels;

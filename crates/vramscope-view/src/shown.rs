@@ -47,7 +47,7 @@ pub struct Sources<'a> {
 /// What lies above and over a part of the x axis.
 #[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize)]
 pub struct Shown {
-    /// In the order of [`LineFacts::lanes`].
+    /// In the order of [`Lanes::lanes`](vramscope_core::analysis::lanes::Lanes::lanes).
     pub lanes: Vec<ShownLane>,
     /// Kind by kind, from left to right.
     pub marks: Vec<Mark>,

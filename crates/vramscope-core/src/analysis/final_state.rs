@@ -100,6 +100,9 @@ pub fn segment_sums(snapshot: &Snapshot, segment: &Segment) -> StateSums {
 pub fn fill(snapshot: &Snapshot, segment: &Segment, cells: u32) -> Vec<f64> {
     let width = segment.total_size as f64 / f64::from(cells.max(1));
     let mut shares = vec![0.0; cells as usize];
+    if segment.total_size == 0 {
+        return shares;
+    }
     for block in segment.block_ids().map(|id| snapshot.blocks.get(id)) {
         if !block.state.is_active() {
             continue;
@@ -108,7 +111,7 @@ pub fn fill(snapshot: &Snapshot, segment: &Segment, cells: u32) -> Vec<f64> {
         let end = start + block.size as f64 / width;
         let first = start as usize;
         // A damaged file's blocks may lie anywhere.
-        for (cell, share) in (first..).zip(shares.iter_mut().skip(first)) {
+        for (cell, share) in shares.iter_mut().enumerate().skip(first) {
             let overlap = end.min(cell as f64 + 1.0) - start.max(cell as f64);
             if overlap <= 0.0 {
                 break;

@@ -92,9 +92,9 @@ pub fn range(text: &str, clock: Clock<'_>) -> Result<Moments, MomentError> {
     if text.eq_ignore_ascii_case("all") {
         return Ok((0, last));
     }
-    let Some((from, to)) = text.split_once("..") else {
+    let Some((from, to)) = split_range(text) else {
         let name = Named::parse(text)?;
-        let is_moment = parse_when(text).is_ok() || name.text.eq_ignore_ascii_case("oom");
+        let is_moment = parse_when(text).is_ok() || name.is_oom();
         if name.edge.is_some() || is_moment {
             return Err(MomentError::usage(format!(
                 "{text} is a moment; write a range as A..B"
@@ -117,6 +117,13 @@ pub fn range(text: &str, clock: Clock<'_>) -> Result<Moments, MomentError> {
         return Err(MomentError::missing(text));
     }
     Ok((from, to))
+}
+
+/// The two ends around `..`, unless it stands in quotes.
+fn split_range(text: &str) -> Option<(&str, &str)> {
+    let is_outside = |at: usize| text[..at].matches('"').count().is_multiple_of(2);
+    let (at, dots) = text.match_indices("..").find(|&(at, _)| is_outside(at))?;
+    Some((&text[..at], &text[at + dots.len()..]))
 }
 
 /// All annotated ranges of a name, by their beginning.
@@ -163,7 +170,7 @@ fn moment_as(text: &str, clock: Clock<'_>, edge: Edge) -> Result<u32, MomentErro
         Ok(When::Cursor) | Err(_) => {}
     }
     let name = Named::parse(text)?;
-    if name.text.eq_ignore_ascii_case("oom") && name.edge.is_none() {
+    if name.is_oom() && name.edge.is_none() {
         let markers = Markers::of(clock.snapshot, clock.history);
         let moments = &markers.column(MarkerKind::Oom).moments;
         return name.pick(moments).copied().ok_or_else(|| {
@@ -247,6 +254,11 @@ impl<'a> Named<'a> {
             place,
             edge,
         })
+    }
+
+    /// Whether it means failed requests, not annotations called so.
+    fn is_oom(&self) -> bool {
+        !self.is_literal && self.text.eq_ignore_ascii_case("oom")
     }
 
     /// The one meant: the first, unless a place says otherwise.

@@ -13,7 +13,7 @@ use crate::model::{BlockState, Segment};
 /// Bytes of a page, and of the smallest segment that gets a bar.
 pub const PAGE_BYTES: u64 = 20 << 20;
 
-/// Pages of the longest bar: 20 TiB, more than any device has.
+/// Pages of all bars together: 20 TiB, more than any machine has.
 const MAX_PAGES: u64 = 1 << 20;
 
 /// torch's summary.
@@ -140,6 +140,7 @@ pub fn official_summary(snapshot: &Snapshot) -> Result<OfficialSummary, NoSummar
         segments: segments.len(),
         ..OfficialSummary::default()
     };
+    let mut pages_left = MAX_PAGES;
     for segment in segments {
         let ranges = ranges(snapshot, segment)?;
         let allocated_bytes = ranges.in_use.iter().map(|&(_, bytes)| bytes).sum();
@@ -158,7 +159,7 @@ pub fn official_summary(snapshot: &Snapshot) -> Result<OfficialSummary, NoSummar
         summary.free.internal_bytes += free.internal_bytes;
         if segment.total_size >= PAGE_BYTES {
             summary.bars.push(Bar {
-                pages: pages(segment, &ranges.in_use)?,
+                pages: pages(segment, &ranges.in_use, &mut pages_left)?,
                 bytes: segment.total_size,
                 free,
                 stream: segment.stream.unwrap_or(0),
@@ -198,15 +199,17 @@ fn ranges(snapshot: &Snapshot, segment: &Segment) -> Result<Ranges, NoSummary> {
     Ok(ranges)
 }
 
-/// The characters of a segment whose blocks cover it exactly.
-fn pages(segment: &Segment, in_use: &[(u128, u128)]) -> Result<String, NoSummary> {
+/// The characters of a segment whose blocks cover it exactly; as many are taken from those left.
+fn pages(
+    segment: &Segment,
+    in_use: &[(u128, u128)],
+    pages_left: &mut u64,
+) -> Result<String, NoSummary> {
     let count = segment.total_size.div_ceil(PAGE_BYTES);
-    if count > MAX_PAGES {
-        return Err(NoSummary::Huge {
-            address: segment.address,
-            total_bytes: segment.total_size,
-        });
-    }
+    *pages_left = pages_left.checked_sub(count).ok_or(NoSummary::Huge {
+        address: segment.address,
+        total_bytes: segment.total_size,
+    })?;
     let page_bytes = u128::from(PAGE_BYTES);
     let mut cells = vec![b' '; count as usize];
     let mut shares = vec![0.0_f64; count as usize];

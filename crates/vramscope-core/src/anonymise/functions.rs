@@ -114,10 +114,7 @@ impl Anonymiser {
                 } else {
                     public::is_namespace(word) && after.starts_with("::")
                 };
-                let is_number = word.starts_with(|first: char| first.is_ascii_digit())
-                    && word.is_ascii()
-                    && word.len() <= 12;
-                if is_public || is_number || public::is_native_word(word) {
+                if is_public || is_number(word) || public::is_native_word(word) {
                     out.push_str(word);
                 } else {
                     out.push_str(&self.tag("fn", word));
@@ -135,4 +132,13 @@ impl Anonymiser {
         }
         out
     }
+}
+
+/// A short number as C++ writes it: `128`, `0x7f`, `16ul`. Longer ones could be anything.
+fn is_number(word: &str) -> bool {
+    let digits = word.trim_end_matches(['u', 'l', 'U', 'L']);
+    let digits = digits.strip_prefix("0x").unwrap_or(digits);
+    word.len() <= 12
+        && word.starts_with(|first: char| first.is_ascii_digit())
+        && digits.bytes().all(|byte| byte.is_ascii_hexdigit())
 }

@@ -119,6 +119,8 @@ impl ContextTable {
     /// Bytes held on the heap.
     #[must_use]
     pub fn heap_bytes(&self) -> usize {
-        self.rows.capacity() * size_of::<Context>() + self.index.heap_bytes()
+        self.rows.capacity() * size_of::<Context>()
+            + self.index.heap_bytes()
+            + self.forward.heap_bytes()
     }
 }

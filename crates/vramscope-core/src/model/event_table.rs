@@ -161,7 +161,9 @@ impl EventTable {
 
     /// Bytes of the events themselves.
     pub(crate) fn used_bytes(&self) -> usize {
-        self.len() * (size_of::<Action>() + 2 * 8 + 2 * 4) + self.time_us.len() * 8
+        self.action.len() * size_of::<Action>()
+            + (self.addr.len() + self.size.len() + self.time_us.len()) * 8
+            + (self.context.len() + self.stack.len()) * 4
     }
 
     /// Bytes held on the heap.

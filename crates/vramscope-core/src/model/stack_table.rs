@@ -99,6 +99,11 @@ impl LineListTable {
         self.lists.len()
     }
 
+    /// Bytes held on the heap.
+    pub(crate) fn heap_bytes(&self) -> usize {
+        self.lists.heap_bytes()
+    }
+
     /// The lines of a list; none for `None`.
     pub(crate) fn lines(&self, id: Option<LinesId>) -> impl ExactSizeIterator<Item = StringId> {
         let lines = id.map_or(&[][..], |id| self.lists.get(id.0));

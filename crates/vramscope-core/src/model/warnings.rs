@@ -77,10 +77,19 @@ impl Warnings {
             None => return,
         };
         let warning = &mut self.list[index];
-        warning.count += 1;
+        warning.count = warning.count.saturating_add(1);
         if warning.places.len() < PLACES_KEPT {
             warning.places.push(place());
         }
+    }
+
+    /// The same within the bounds that hold for what is counted here: a packed file brings its own.
+    pub(crate) fn bounded(mut self) -> Self {
+        self.list.truncate(Self::KINDS_KEPT);
+        for warning in &mut self.list {
+            warning.places.truncate(PLACES_KEPT);
+        }
+        self
     }
 
     /// Whether the place of another one of this kind would be kept.

@@ -38,6 +38,7 @@ pub(crate) fn read(
         table: "",
         snapshot: Snapshot::default(),
         until_look: LOOK_EVERY,
+        growing_bytes: 0,
     };
     match reader.snapshot() {
         Ok(()) => {
@@ -65,6 +66,8 @@ struct Reader<'a, 'i> {
     /// The tables as far as they are read.
     snapshot: Snapshot,
     until_look: usize,
+    /// Bytes of the list that is being read and is in no table yet.
+    growing_bytes: usize,
 }
 
 impl Reader<'_, '_> {
@@ -123,7 +126,7 @@ impl Reader<'_, '_> {
         self.snapshot.settings = about.settings;
         self.snapshot.extras = about.extras;
         self.snapshot.producer = about.producer;
-        self.snapshot.warnings = about.warnings;
+        self.snapshot.warnings = about.warnings.bounded();
         self.snapshot.source = about.source;
         Ok(())
     }
@@ -168,7 +171,8 @@ impl Reader<'_, '_> {
     fn used_bytes(&self) -> usize {
         let snapshot = &self.snapshot;
         let segments = snapshot.segments.len() + snapshot.host_segments.len();
-        snapshot.strings.heap_bytes()
+        self.growing_bytes
+            + snapshot.strings.heap_bytes()
             + snapshot.frames.heap_bytes()
             + snapshot.stacks.heap_bytes()
             + snapshot.contexts.heap_bytes()
@@ -334,7 +338,8 @@ impl Reader<'_, '_> {
 
     /// A list of rows of a table with `count` rows.
     fn rows_of(&mut self, count: usize) -> Result<Vec<u32>> {
-        (0..self.number()?).map(|_| self.row(count)).collect()
+        let length = self.number()?;
+        self.list(length, |from| from.row(count))
     }
 
     fn pool(&mut self) -> Result<PoolId> {
@@ -398,6 +403,9 @@ impl Reader<'_, '_> {
     fn history(&mut self) -> Result<Range<u32>> {
         let tenants = self.snapshot.blocks.tenants.len();
         let start = self.small()?;
+        if start as usize > tenants {
+            return Err(malformed("a block's tenants are beyond their table"));
+        }
         let mut rows = start..start;
         for _ in 0..self.number()? {
             if self.row(tenants)? != rows.end {
@@ -480,12 +488,13 @@ impl Reader<'_, '_> {
     fn events(&mut self) -> Result<()> {
         self.table("actions", |from| {
             let name = from.string_id()?;
-            from.snapshot.events.other_actions.push(name);
+            let names = &mut from.snapshot.events.other_actions;
+            if names.len() >= usize::from(u8::MAX) {
+                return Err(malformed("there are more than 255 unknown actions"));
+            }
+            names.push(name);
             Ok(())
         })?;
-        if self.snapshot.events.other_actions.len() > usize::from(u8::MAX) {
-            return Err(malformed("there are more than 255 unknown actions"));
-        }
         self.table("events", |from| {
             let action = from.action()?;
             from.snapshot.events.action.push(action);
@@ -532,15 +541,27 @@ impl Reader<'_, '_> {
         &mut self,
         name: &'static str,
         rows: usize,
-        mut value: impl FnMut(&mut Self) -> Result<T>,
+        value: impl FnMut(&mut Self) -> Result<T>,
     ) -> Result<Vec<T>> {
         self.table = name;
-        let mut column = Vec::with_capacity(rows);
-        for _ in 0..rows {
-            column.push(value(self)?);
+        self.list(rows as u64, value)
+    }
+
+    /// So many values, of which each takes a byte of the file at least. Grows as they come, and counts
+    /// as used memory while it does.
+    fn list<T>(
+        &mut self,
+        length: u64,
+        mut value: impl FnMut(&mut Self) -> Result<T>,
+    ) -> Result<Vec<T>> {
+        let mut list = Vec::new();
+        for _ in 0..length {
+            list.push(value(self)?);
+            self.growing_bytes = list.len() * size_of::<T>();
             self.step()?;
         }
-        Ok(column)
+        self.growing_bytes = 0;
+        Ok(list)
     }
 
     fn traces(&mut self) -> Result<()> {
@@ -583,4 +604,42 @@ fn is_new(is_new: bool) -> Result<()> {
 #[cold]
 fn malformed(what: &str) -> ErrorKind {
     ErrorKind::Malformed(format!("the packed snapshot is damaged: {what}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::pack::pack;
+
+    /// Reads a torch 1.13 snapshot after `change` to it was packed.
+    fn reread(change: impl FnOnce(&mut Snapshot), limits: &Limits) -> Result<Snapshot, Error> {
+        let file = include_bytes!("../../../../tests/fixtures/legacy/torch_1_13.pickle").as_slice();
+        let mut snapshot = crate::decode(file).unwrap();
+        change(&mut snapshot);
+        let mut packed = Vec::new();
+        pack(&snapshot, &mut packed).unwrap();
+        read(Box::new(packed.as_slice()), limits, &mut |_| Ok(()))
+    }
+
+    #[test]
+    fn no_tenants_beyond_their_table_are_refused() {
+        let beyond = |snapshot: &mut Snapshot| snapshot.blocks.rows[0].history = Some(100..100);
+        let error = reread(beyond, &Limits::default()).err().unwrap();
+        assert!(error.to_string().contains("tenants"), "{error}");
+    }
+
+    #[test]
+    fn lists_count_as_memory_while_they_grow() {
+        let limits = Limits {
+            memory_bytes: 1 << 16,
+            memory_per_decoded_byte: 0,
+            ..Limits::default()
+        };
+        let long = |snapshot: &mut Snapshot| {
+            snapshot.stacks.intern(&vec![0; 4 * LOOK_EVERY]);
+        };
+        let error = reread(long, &limits).err().unwrap();
+        assert!(matches!(error.kind, ErrorKind::Limit { .. }), "{error}");
+        assert_eq!(error.path, "stacks");
+    }
 }

@@ -59,6 +59,11 @@ pub(super) fn joined(below: &str, between: Option<&str>, above: &str) -> String 
     let mut svg = below[..end].to_owned();
     svg.push_str(between.unwrap_or_default());
     svg.push_str(above[start..].trim_start());
+    // Names from files may hold what no XML may; plotters only takes care of `<`, `&` and quotes.
+    svg.retain(|character| {
+        matches!(character, '\n' | '\t')
+            || !(character.is_control() || matches!(character, '\u{fffe}' | '\u{ffff}'))
+    });
     with_letters_in_px(&svg)
 }
 

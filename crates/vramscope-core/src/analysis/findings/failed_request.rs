@@ -43,8 +43,6 @@ pub fn failed_requests(snapshot: &Snapshot, history: &History) -> Vec<u32> {
 pub enum Verdict {
     /// The device said it had enough.
     DeviceHadEnough,
-    /// The device had enough for the request, but not for the segment that PyTorch would have put it in.
-    SegmentTooLarge,
     /// There are no segments that can be trusted, so that free blocks are not known.
     Unknown,
     /// A free block of its own would have been large enough, as far as blocks are known.
@@ -53,6 +51,8 @@ pub enum Verdict {
     OtherBlockFits,
     /// Its own free blocks together would have been.
     OwnPiecesSuffice,
+    /// The device had enough for the request, but not for the segment that PyTorch would have put it in.
+    SegmentTooLarge,
     /// These and what the device had left would have been.
     PiecesAndDeviceSuffice,
     /// Everything free together would have been.

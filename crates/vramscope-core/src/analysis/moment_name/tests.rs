@@ -72,3 +72,13 @@ fn annotations_by_name_place_and_edge() {
         assert!(moment(&format!("{quoted}[-1]"), clock).is_ok());
     });
 }
+
+#[test]
+fn what_is_in_quotes_is_a_name() {
+    with_clock(|clock| {
+        assert_eq!(split_range("\"a..b\""), None);
+        assert_eq!(split_range("\"a..b\"..3"), Some(("\"a..b\"", "3")));
+        let error = moment("\"oom\"", clock).unwrap_err().to_string();
+        assert!(error.contains("no annotation"), "{error}");
+    });
+}
