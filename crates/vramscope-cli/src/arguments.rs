@@ -54,7 +54,7 @@ impl Snapshots {
         };
         if Path::new(first).exists() && !file.exists() && !is_stdin(file) {
             return Err(Failure::Usage(format!(
-                "the file comes last: vramscope {command} {} {first}",
+                "the file comes last: vramscope {command} '{}' {first}",
                 file.display()
             )));
         }

@@ -24,7 +24,7 @@ pub(crate) fn print(text: &str) -> Result<(), Failure> {
 /// Writes data to standard output, as [`pipe`].
 ///
 /// # Errors
-/// As [`print`].
+/// As [`print`](fn@print).
 pub(crate) fn print_bytes(bytes: &[u8]) -> Result<(), Failure> {
     stream(|out| out.write_all(bytes))
 }
@@ -60,10 +60,18 @@ pub(crate) fn unwritten(error: io::Error) -> Failure {
     Failure::io("cannot write to standard output")(error)
 }
 
+/// What went wrong below the writer of CSV, such as a closed pipe.
+pub(crate) fn csv_error(error: csv::Error) -> io::Error {
+    match error.into_kind() {
+        csv::ErrorKind::Io(error) => error,
+        kind => io::Error::other(format!("{kind:?}")),
+    }
+}
+
 /// Lets `write` write to standard output bit by bit, for what may be too long to be held as one text.
 ///
 /// # Errors
-/// As [`print`].
+/// As [`print`](fn@print).
 pub(crate) fn stream(write: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> Result<(), Failure> {
     pipe(true, |out| write(out).map_err(unwritten))
 }

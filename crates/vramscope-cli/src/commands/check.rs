@@ -152,8 +152,18 @@ impl Question for Check {
     const COMMAND: &'static str = "check";
 
     fn parts(&self, subject: &Subject) -> Result<Vec<Part>, Failure> {
-        let devices = subject.devices();
-        let parts: Vec<_> = devices.map(|device| self.about(&device)).collect();
+        let devices: Vec<_> = subject.devices().collect();
+        // torch gives every visible GPU a trace: those that nothing happened on are not asked, unless there are no others.
+        let is_used = |device: &&Device<'_>| {
+            let history = device.history;
+            !history.allocations.is_empty()
+                || history.reserved_steps.iter().any(|&(_, bytes)| bytes > 0)
+        };
+        let is_any_used = devices.iter().any(|device| is_used(&device));
+        let asked = devices
+            .iter()
+            .filter(|device| !is_any_used || is_used(device));
+        let parts: Vec<_> = asked.map(|device| self.about(device)).collect();
         if parts.is_empty() {
             let name = &subject.name;
             return Err(Failure::Input(format!(

@@ -16,7 +16,7 @@ use crate::export::{Asked, Source, table_named};
 use crate::failure::Failure;
 use crate::input::{self, display_name, is_stdin};
 use crate::inputs;
-use crate::subject::Subject;
+use crate::subject::{Device, Subject};
 
 /// Write a snapshot in another format
 #[derive(Args)]
@@ -96,9 +96,14 @@ impl<'a> Change<'a> {
     /// With names hashed under a key made of `salt`, or one that nobody knows.
     ///
     /// # Errors
-    /// When the system has no random numbers.
+    /// When the salt is empty, or the system has no random numbers.
     pub(super) fn anonymous(range: Option<&'a str>, salt: Option<&str>) -> Result<Self, Failure> {
         let anonymiser = match salt {
+            Some("") => {
+                let text = "--salt is empty, which anybody can guess: is a variable not set? Without --salt, \
+                            names are hashed under a key that nobody knows";
+                return Err(Failure::Usage(text.to_owned()));
+            }
             Some(salt) => Anonymiser::salted(salt),
             None => {
                 let mut key = [0; 32];
@@ -320,13 +325,18 @@ fn write_tables(
 /// What the devices that were asked for did in a range.
 fn cut_out(subject: &Subject, range: Option<&str>) -> Result<Snapshot, Failure> {
     let devices: Vec<_> = subject.devices().collect();
+    let moments =
+        |device: &Device<'_>| range.map_or(Ok((0, u32::MAX)), |range| device.range(range));
+    // Of several devices, those that lack the range are left out.
+    let has_any = devices.iter().any(|device| moments(device).is_ok());
     let pieces: Result<Vec<_>, Failure> = devices
         .iter()
+        .filter(|device| !has_any || moments(device).is_ok())
         .map(|device| {
             Ok(Piece {
                 history: device.history,
                 replay: device.replay(),
-                moments: range.map_or(Ok((0, u32::MAX)), |range| device.range(range))?,
+                moments: moments(device)?,
             })
         })
         .collect();

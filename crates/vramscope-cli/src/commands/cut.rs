@@ -10,7 +10,8 @@ use crate::failure::Failure;
 /// Cut a range out of a snapshot: a smaller one, the same between its ends
 ///
 /// What happened between two moments becomes the trace, and what was live at the second one the final state.
-/// Every view and question finds in the cut what it finds there in the whole file.
+/// What is live, reserved and allocated is at every moment of the cut what it is there in the whole file. The format
+/// cannot say who allocated what was freed in the range but made before it, and ranges that go beyond have open ends.
 #[derive(Args)]
 #[command(after_help = EXAMPLES, verbatim_doc_comment)]
 pub(crate) struct Options {

@@ -19,7 +19,7 @@ use crate::subject::Subject;
 
 /// Draw a flame graph of every segment: what is in it, by call stack
 ///
-/// Width is bytes of the final state. Free memory and what rounding takes (<gaps>) are drawn too.
+/// Width is bytes of the final state. Free memory and what rounding takes (`<gaps>`) are drawn too.
 #[derive(Args)]
 #[command(after_help = SEGMENTS_EXAMPLES)]
 pub(crate) struct SegmentsOptions {
@@ -37,7 +37,7 @@ Examples:
 
 /// Draw a flame graph of the memory in the final state, by call stack
 ///
-/// Width is bytes of the final state. Free memory and what rounding takes (<gaps>) are drawn too.
+/// Width is bytes of the final state. Free memory and what rounding takes (`<gaps>`) are drawn too.
 #[derive(Args)]
 #[command(after_help = MEMORY_EXAMPLES)]
 pub(crate) struct MemoryOptions {

@@ -63,7 +63,7 @@ Examples:
   vramscope html rank0.pickle rank1.pickle -o ranks.html --view timeline --range 'step[3]'
 
 Double-click the file: any browser of the last two years shows it, and it asks no network for anything.
-It holds the whole snapshots, source paths and all, and vramscope reads them from it again:
+It holds the whole snapshots, source paths and all, and vramscope reads the first of them from it again:
 vramscope info report.html";
 
 /// Runs the command.

@@ -81,11 +81,11 @@ pub(crate) fn run(options: &Options) -> Result<(), Failure> {
     }
     if !infos.is_empty() {
         let ranks = ranks_part(&ranks);
-        output::print(&if options.json {
-            json::render(&infos, is_one, ranks.as_ref())?
+        if options.json {
+            output::print_bytes(json::render(&infos, is_one, ranks.as_ref())?.as_bytes())?;
         } else {
-            text::render(&infos, ranks.as_ref())
-        })?;
+            output::print(&text::render(&infos, ranks.as_ref()))?;
+        }
     }
     report_all(failures)
 }

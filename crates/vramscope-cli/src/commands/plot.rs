@@ -50,7 +50,7 @@ pub(crate) struct Options {
     /// For which surroundings
     #[arg(long, value_enum, default_value_t)]
     theme: Surroundings,
-    /// The part to draw: 1000..2000 (events), 0.5s.., NAME (an annotated range), NAME[2]..oom. With --view compare
+    /// The part to draw: 1000..2000 (events), 0.5s.., NAME (an annotated range), NAME..oom. With --view compare
     /// the two moments
     #[arg(long, value_name = "A..B")]
     range: Option<String>,

@@ -9,6 +9,7 @@ use vramscope_core::tables::{Table, Value};
 use super::failed;
 use super::tables::Source;
 use crate::failure::Failure;
+use crate::output::csv_error;
 
 /// Writes one table.
 ///
@@ -18,7 +19,7 @@ pub(super) fn write(source: &Source<'_>, table: Table, out: &mut dyn Write) -> R
     let mut csv = csv::Writer::from_writer(out);
     let names = table.fields().into_iter().map(|field| field.name);
     csv.write_record(names)
-        .map_err(|error| failed(error.into()))?;
+        .map_err(|error| failed(csv_error(error)))?;
     let mut text = String::new();
     source.for_each(table, &mut |values| {
         for value in values {
@@ -33,10 +34,11 @@ pub(super) fn write(source: &Source<'_>, table: Table, out: &mut dyn Write) -> R
                 }
             };
             csv.write_field(field)
-                .map_err(|error| failed(error.into()))?;
+                .map_err(|error| failed(csv_error(error)))?;
         }
         let end: [&str; 0] = [];
-        csv.write_record(end).map_err(|error| failed(error.into()))
+        csv.write_record(end)
+            .map_err(|error| failed(csv_error(error)))
     })?;
     csv.flush().map_err(failed)
 }

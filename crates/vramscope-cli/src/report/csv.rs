@@ -5,6 +5,7 @@ use std::io::{self, Write};
 
 use super::{Cell, Part, cut};
 use crate::arguments::Show;
+use crate::output::csv_error;
 
 /// The first table of every part that has the main one, one below the other under one header.
 pub(super) fn write(out: &mut dyn Write, parts: &[Part], show: Show) -> io::Result<()> {
@@ -15,7 +16,7 @@ pub(super) fn write(out: &mut dyn Write, parts: &[Part], show: Show) -> io::Resu
     let keys = main.columns.iter().map(|column| column.key);
     writer
         .write_record(["file", "device"].into_iter().chain(keys))
-        .map_err(failed)?;
+        .map_err(csv_error)?;
     for part in parts {
         let device = part
             .device
@@ -25,21 +26,13 @@ pub(super) fn write(out: &mut dyn Write, parts: &[Part], show: Show) -> io::Resu
             for row in cut(table, show).0 {
                 let cells = row.iter().map(value);
                 for field in place.map(Cow::Borrowed).into_iter().chain(cells) {
-                    writer.write_field(field.as_bytes()).map_err(failed)?;
+                    writer.write_field(field.as_bytes()).map_err(csv_error)?;
                 }
-                writer.write_record(None::<&[u8]>).map_err(failed)?;
+                writer.write_record(None::<&[u8]>).map_err(csv_error)?;
             }
         }
     }
     writer.flush()
-}
-
-/// What went wrong below, such as a closed pipe.
-fn failed(error: csv::Error) -> io::Error {
-    match error.into_kind() {
-        csv::ErrorKind::Io(error) => error,
-        kind => io::Error::other(format!("{kind:?}")),
-    }
 }
 
 fn value(cell: &Cell) -> Cow<'_, str> {

@@ -12,7 +12,7 @@
 //! settings, keys, warnings, and the source of the file that was decoded.
 //!
 //! Nothing is compressed here. Whoever writes a file puts zstd or gzip around it, which the
-//! [container](crate::decode) layer takes off like any other: columns of small numbers are what those
+//! [container](mod@crate::decode) layer takes off like any other: columns of small numbers are what those
 //! are good at, and they bring the check sum.
 //!
 //! What is read is judged like any stranger's file: row numbers are checked against their table, texts

@@ -365,7 +365,7 @@ const PINNING: [Column; 3] = [
     column("group", ""),
 ];
 
-const NO_TRACE: &str = "the file has no trace. Record with \
+const NO_TRACE: &str = "the device has no trace. Record with \
                         torch.cuda.memory._record_memory_history(max_entries=1_000_000) before what is to be checked";
 const NO_SEGMENTS: &str =
     "the file has no segments of the allocator. Write it with torch.cuda.memory._dump_snapshot()";
