@@ -1,6 +1,7 @@
 //! One file and what is worked out about it once, however many questions are asked.
 
 use std::cell::OnceCell;
+use std::collections::HashMap;
 use std::path::Path;
 
 use vramscope_core::Snapshot;
@@ -9,7 +10,7 @@ use vramscope_core::analysis::annotations::{NamedRange, named_ranges};
 use vramscope_core::analysis::call_sites::{CallSiteId, CallSites};
 use vramscope_core::analysis::details::stream_numbers;
 use vramscope_core::analysis::frames::FrameClasses;
-use vramscope_core::analysis::grouping::{GroupColumn, Source};
+use vramscope_core::analysis::grouping::{GroupColumn, Source, stream_labels};
 use vramscope_core::analysis::history::History;
 use vramscope_core::analysis::lanes::{LaneRange, Lanes, Steps, steps};
 use vramscope_core::analysis::moment_name::{self, Clock};
@@ -33,6 +34,8 @@ pub(crate) struct Subject {
     /// All raw stream handles; a stream's number is its place.
     pub(crate) streams: Vec<i64>,
     pub(crate) ranges: Vec<NamedRange>,
+    stream_numbers: HashMap<i64, usize>,
+    stream_labels: Vec<String>,
     histories: Vec<History>,
     device: Option<DeviceIndex>,
 }
@@ -74,8 +77,11 @@ impl Subject {
         }
         let classes = FrameClasses::of(&snapshot);
         let sites = CallSites::of(&snapshot, &classes, &histories);
+        let streams = stream_numbers(&snapshot);
         Ok(Self {
-            streams: stream_numbers(&snapshot),
+            stream_numbers: streams.iter().copied().zip(0..).collect(),
+            stream_labels: stream_labels(&streams),
+            streams,
             ranges: named_ranges(&snapshot),
             classes,
             sites,
@@ -89,6 +95,29 @@ impl Subject {
     /// The histories of all devices, also of those that were not asked for.
     pub(crate) fn histories(&self) -> &[History] {
         &self.histories
+    }
+
+    /// The number of a stream of the file.
+    pub(crate) fn stream_number(&self, stream: i64) -> Option<usize> {
+        self.stream_numbers.get(&stream).copied()
+    }
+
+    /// What a stream of the file is called: `default stream`, `stream 1 (0x7f…)`.
+    pub(crate) fn stream_label(&self, stream: i64) -> Option<&str> {
+        let number = self.stream_number(stream)?;
+        self.stream_labels.get(number).map(String::as_str)
+    }
+
+    /// The same; one that the file does not list counts as the default stream.
+    pub(crate) fn stream_label_or_default(&self, stream: i64) -> String {
+        let label = self.stream_label(stream).or_else(|| self.stream_label(0));
+        label.unwrap_or_default().to_owned()
+    }
+
+    /// Of the devices that were asked for the one with the highest peak, the first of equals.
+    pub(crate) fn main_device(&self) -> Option<Device<'_>> {
+        self.devices()
+            .max_by_key(|device| (device.peak_bytes(), std::cmp::Reverse(device.index())))
     }
 
     /// One part per device that was asked for. A device that lacks what is asked for says so in a note, unless
@@ -151,6 +180,11 @@ impl<'a> Device<'a> {
             replay: OnceCell::new(),
             allocator: OnceCell::new(),
         }
+    }
+
+    /// The most bytes that were ever live.
+    pub(crate) fn peak_bytes(&self) -> u64 {
+        self.history.active_bytes_at(self.history.peak_moment)
     }
 
     pub(crate) fn index(&self) -> DeviceIndex {

@@ -30,11 +30,7 @@ pub(super) fn moment(device: Device<'_>, axis: Axis, moment: u32) -> MomentFacts
         since_start_us: time_us
             .zip(start_us)
             .map(|(time, start)| time.saturating_sub(start)),
-        active_bytes: history
-            .active_bytes
-            .get(moment as usize)
-            .copied()
-            .unwrap_or(0),
+        active_bytes: history.active_bytes_at(moment),
         reserved_bytes: device.reserved_bytes(moment),
     }
 }

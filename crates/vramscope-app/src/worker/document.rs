@@ -278,9 +278,5 @@ impl<'a> Device<'a> {
 }
 
 fn peak_bytes(history: &History) -> u64 {
-    history
-        .active_bytes
-        .get(history.peak_moment as usize)
-        .copied()
-        .unwrap_or(0)
+    history.active_bytes_at(history.peak_moment)
 }

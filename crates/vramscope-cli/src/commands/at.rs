@@ -1,10 +1,9 @@
 //! `vramscope at`: what happened at a moment, and the state it led to.
 
 use clap::Args;
-use vramscope_core::analysis::allocator_state::{SegmentKind, SizeClass, segment_kinds};
+use vramscope_core::analysis::allocator_state::{SegmentKind, segment_kinds};
 use vramscope_core::analysis::event_rows::{EventRow, event_rows};
 use vramscope_core::analysis::gap::gap;
-use vramscope_core::analysis::grouping::stream_labels;
 use vramscope_core::analysis::overview::SegmentsKnown;
 use vramscope_core::model::Action;
 use vramscope_view::display;
@@ -116,11 +115,7 @@ fn event_facts(part: &mut Part, device: &Device<'_>, moment: u32) {
         "free on the GPU",
         Cell::or_none(row.device_free_bytes, Cell::Bytes),
     );
-    let place = subject
-        .streams
-        .iter()
-        .position(|&stream| stream == row.stream);
-    let stream = place.and_then(|place| stream_labels(&subject.streams).into_iter().nth(place));
+    let stream = subject.stream_label(row.stream).map(str::to_owned);
     part.fact("event_stream", "stream", Cell::or_none(stream, Cell::Text));
     let site = subject.sites.get(row.site).label.clone();
     part.fact("event_call_site", "call site", Cell::Text(site));
@@ -200,9 +195,8 @@ fn state(part: &mut Part, device: &Device<'_>, grouping: Grouping, moment: u32) 
     );
     live_table(part, device, grouping, moment);
     if are_known {
-        let streams = &device.subject.streams;
         let rows = segment_kinds(&state);
-        let rows = rows.iter().map(|kind| segment_row(kind, streams));
+        let rows = rows.iter().map(|kind| segment_row(kind, device.subject));
         part.table("segments", "Segments", &SEGMENT_COLUMNS, rows.collect());
     }
     if !history.allocations.is_empty() {
@@ -210,19 +204,13 @@ fn state(part: &mut Part, device: &Device<'_>, grouping: Grouping, moment: u32) 
     }
 }
 
-fn segment_row(kind: &SegmentKind, streams: &[i64]) -> Vec<Cell> {
+fn segment_row(kind: &SegmentKind, subject: &Subject) -> Vec<Cell> {
     let sums = &kind.sums;
     let pool = kind.pool.unwrap_or_default().to_string();
-    let place = streams.iter().position(|&stream| stream == kind.stream);
-    let stream = place.and_then(|place| stream_labels(streams).into_iter().nth(place));
+    let stream = subject.stream_label(kind.stream).map(str::to_owned);
     let stream = stream.unwrap_or_else(|| display::address(kind.stream.cast_unsigned()));
-    let size = match kind.size_class {
-        Some(SizeClass::Small) => Some("small"),
-        Some(SizeClass::Large) => Some("large"),
-        None => None,
-    };
     let mut words = vec![pool, stream];
-    words.extend(size.map(str::to_owned));
+    words.extend(kind.size_class.map(|class| class.word().to_owned()));
     words.extend(kind.is_expandable.then(|| "expandable".to_owned()));
     vec![
         Cell::Bytes(sums.reserved_bytes),

@@ -53,11 +53,7 @@ impl Question for Options {
 fn part(device: &Device<'_>, grouping: Grouping) -> Part {
     let history = device.history;
     let moment = history.peak_moment;
-    let active_bytes = history
-        .active_bytes
-        .get(moment as usize)
-        .copied()
-        .unwrap_or(0);
+    let active_bytes = history.active_bytes_at(moment);
     let mut part = Part::of(&device.subject.name, device.index());
     part.fact("peak_bytes", "peak", Cell::Bytes(active_bytes));
     moment_facts(&mut part, device, moment, ["peak_moment", "peak_time_us"]);

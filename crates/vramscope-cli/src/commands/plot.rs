@@ -195,26 +195,12 @@ fn name_of(view: View) -> String {
 
 /// The device asked for, else the one with the highest peak (the first of equals).
 fn main_device(subject: &Subject) -> Result<Device<'_>, Failure> {
-    let highest = subject
-        .devices()
-        .max_by_key(|device| (device_peak(device), std::cmp::Reverse(device.index())));
-    highest.ok_or_else(|| {
+    subject.main_device().ok_or_else(|| {
         Failure::Input(format!(
             "{}: the file holds no device, so there is nothing to draw",
             subject.name
         ))
     })
-}
-
-/// Highest sum of live bytes.
-fn device_peak(device: &Device<'_>) -> u64 {
-    active_bytes(device, device.history.peak_moment)
-}
-
-/// Live bytes at a moment.
-fn active_bytes(device: &Device<'_>, moment: u32) -> u64 {
-    let active = &device.history.active_bytes;
-    active.get(moment as usize).copied().unwrap_or(0)
 }
 
 /// The file without its folder: a picture is shown to others.

@@ -4,10 +4,7 @@ mod official;
 
 use clap::{Args, ValueEnum};
 use vramscope_core::analysis::allocator_state::{SizeClass, StateSums};
-use vramscope_core::analysis::final_state::{
-    fill, own_segments, segment_groups, segment_sums, size_class,
-};
-use vramscope_core::analysis::grouping::stream_labels;
+use vramscope_core::analysis::final_state::{fill, own_segments, segment_groups, segment_sums};
 use vramscope_core::analysis::summary::summary;
 use vramscope_core::model::PoolId;
 
@@ -88,10 +85,8 @@ impl Options {
         groups.iter().for_each(|group| whole.add(&group.sums));
         let mut part = Part::of(&subject.name, device.index());
         facts(&mut part, &whole);
-        let streams = stream_labels(&subject.streams);
         let rows = groups.iter().map(|group| {
-            let stream = subject.streams.iter().position(|&raw| raw == group.stream);
-            let stream = stream.and_then(|number| streams.get(number).cloned());
+            let stream = subject.stream_label(group.stream).map(str::to_owned);
             let mut row = sums_row(&group.sums);
             row.extend([
                 class_cell(group.size_class),
@@ -121,12 +116,13 @@ impl Options {
         let snapshot = &device.subject.snapshot;
         let mut segments: Vec<_> = own_segments(snapshot, device.index()).collect();
         segments.sort_by_key(|segment| std::cmp::Reverse(segment.total_size));
-        let streams = &device.subject.streams;
         // A picture is of use to eyes only.
         let has_bar = !self.show.json && !self.show.csv;
         let rows = segments.into_iter().map(|segment| {
             let sums = segment_sums(snapshot, segment);
-            let stream = streams.iter().position(|&raw| Some(raw) == segment.stream);
+            let stream = segment
+                .stream
+                .and_then(|raw| device.subject.stream_number(raw));
             let mut row = vec![
                 Cell::Bytes(sums.reserved_bytes),
                 Cell::Bytes(sums.allocated_bytes),
@@ -136,7 +132,7 @@ impl Options {
                 Cell::Number(sums.allocated_blocks + sums.pending_blocks + sums.free_blocks),
                 Cell::or_none(stream, |number| Cell::Number(number as u64)),
                 Cell::Address(segment.address),
-                class_cell(size_class(segment)),
+                class_cell(SizeClass::of_kind(segment.kind)),
                 pool_cell(segment.pool),
             ];
             if has_bar {
@@ -246,13 +242,7 @@ fn host(subject: &Subject) -> Option<Part> {
 }
 
 fn class_cell(class: Option<SizeClass>) -> Cell {
-    Cell::or_none(class, |class| {
-        let word = match class {
-            SizeClass::Small => "small",
-            SizeClass::Large => "large",
-        };
-        Cell::Text(word.to_owned())
-    })
+    Cell::or_none(class, |class| Cell::Text(class.word().to_owned()))
 }
 
 fn pool_cell(pool: Option<PoolId>) -> Cell {

@@ -116,8 +116,7 @@ fn write_counters(device: &Device<'_>, trace: &mut Trace<'_>) -> Result<(), Fail
         let name = pool
             .pool
             .map_or("other pools".to_owned(), |pool| pool.to_string());
-        let streams = &device.subject.streams;
-        let stream = streams.iter().position(|&known| known == pool.stream);
+        let stream = device.subject.stream_number(pool.stream);
         let name = match stream.filter(|&number| number > 0) {
             Some(number) => format!("{name}, stream {number}"),
             None => name,

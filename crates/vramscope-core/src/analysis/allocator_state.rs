@@ -25,7 +25,7 @@ use super::history::History;
 use super::replay::{MappedRange, Replay};
 use crate::Snapshot;
 use crate::ids::{AllocationId, EventId, StackId};
-use crate::model::PoolId;
+use crate::model::{self, PoolId};
 
 /// What a state is looked up in: one device's recording and what was prepared of it.
 #[derive(Clone, Copy)]
@@ -179,6 +179,27 @@ pub enum SizeClass {
     Small,
     /// Everything else.
     Large,
+}
+
+impl SizeClass {
+    /// What a file says of a segment; `None` where it says nothing, or something of its own.
+    #[must_use]
+    pub fn of_kind(kind: Option<model::SegmentKind>) -> Option<Self> {
+        match kind {
+            Some(model::SegmentKind::Small) => Some(Self::Small),
+            Some(model::SegmentKind::Large) => Some(Self::Large),
+            Some(model::SegmentKind::Other(_)) | None => None,
+        }
+    }
+
+    /// `small`, `large`.
+    #[must_use]
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Small => "small",
+            Self::Large => "large",
+        }
+    }
 }
 
 /// A segment with its blocks.

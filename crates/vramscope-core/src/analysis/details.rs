@@ -282,11 +282,7 @@ pub fn allocation_details(
         stack,
         stack_source,
         forward_frames: forward_frames(snapshot, history, id),
-        active_bytes_after: history
-            .active_bytes
-            .get(table.born[row] as usize)
-            .copied()
-            .unwrap_or(0),
+        active_bytes_after: history.active_bytes_at(table.born[row]),
     })
 }
 

@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 
 use super::allocator_state::{SizeClass, StateSums};
 use crate::Snapshot;
-use crate::model::{BlockState, DeviceIndex, PoolId, Segment, SegmentKind};
+use crate::model::{BlockState, DeviceIndex, PoolId, Segment};
 
 /// The segments of one pool, stream and size class.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -31,7 +31,7 @@ pub fn segment_groups(snapshot: &Snapshot, device: DeviceIndex) -> Vec<SegmentGr
         let place = (
             segment.pool,
             segment.stream.unwrap_or(0),
-            size_class(segment),
+            SizeClass::of_kind(segment.kind),
         );
         let sums = groups.entry(place).or_default();
         sums.add(&segment_sums(snapshot, segment));
@@ -52,16 +52,6 @@ pub fn segment_groups(snapshot: &Snapshot, device: DeviceIndex) -> Vec<SegmentGr
 pub fn own_segments(snapshot: &Snapshot, device: DeviceIndex) -> impl Iterator<Item = &Segment> {
     let rows = snapshot.segments.rows.iter();
     rows.filter(move |segment| u32::try_from(segment.device) == Ok(device))
-}
-
-/// Which requests a segment serves, if the file says.
-#[must_use]
-pub fn size_class(segment: &Segment) -> Option<SizeClass> {
-    match segment.kind {
-        Some(SegmentKind::Small) => Some(SizeClass::Small),
-        Some(SegmentKind::Large) => Some(SizeClass::Large),
-        Some(SegmentKind::Other(_)) | None => None,
-    }
 }
 
 /// The sums of one segment's blocks. A state that is not known counts as free.

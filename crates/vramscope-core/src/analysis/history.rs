@@ -105,6 +105,12 @@ impl History {
         history
     }
 
+    /// Requested bytes of all live allocations at a moment; 0 beyond the last one.
+    #[must_use]
+    pub fn active_bytes_at(&self, moment: u32) -> u64 {
+        self.active_bytes.get(moment as usize).copied().unwrap_or(0)
+    }
+
     /// Bytes of all segments at a moment.
     #[must_use]
     pub fn reserved_bytes(&self, moment: u32) -> u64 {

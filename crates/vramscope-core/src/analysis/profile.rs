@@ -501,11 +501,7 @@ pub fn figures(snapshot: &Snapshot, history: &History, moment: u32) -> Figures {
         peak_reserved_bytes: reserved.max().unwrap_or(0),
         moment,
         moment_us: since(moment),
-        active_bytes: history
-            .active_bytes
-            .get(moment as usize)
-            .copied()
-            .unwrap_or(0),
+        active_bytes: history.active_bytes_at(moment),
         reserved_bytes: history.reserved_bytes(moment),
         segment_allocs: count([Action::SegmentAlloc, Action::SegmentMap]),
         segment_frees: count([Action::SegmentFree, Action::SegmentUnmap]),

@@ -78,10 +78,7 @@ impl RangeSums {
     pub fn totals(&self, history: &History, (from, to): Moments) -> RangeTotals {
         let to = to.min(history.event_count);
         let from = from.min(to);
-        let active = |moment: u32| {
-            let bytes = history.active_bytes.get(moment as usize);
-            bytes.copied().unwrap_or(0)
-        };
+        let active = |moment: u32| history.active_bytes_at(moment);
         // Rows are in order of birth.
         let row = |moment: u32| {
             let born = &history.allocations.born;

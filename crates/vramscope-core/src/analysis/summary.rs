@@ -211,11 +211,7 @@ pub fn device_summary(snapshot: &Snapshot, history: &History) -> DeviceSummary {
             .zip(times.last())
             .map(|(&start_us, &end_us)| TimeSpan { start_us, end_us }),
         peak: Peak {
-            active_bytes: history
-                .active_bytes
-                .get(peak_moment as usize)
-                .copied()
-                .unwrap_or(0),
+            active_bytes: history.active_bytes_at(peak_moment),
             moment: peak_moment,
             time_us: times.get(peak_moment as usize).copied(),
             allocations: super::live_at::live_at(history, peak_moment).count() as u64,

@@ -82,11 +82,7 @@ impl Cache {
         Some(Found {
             matches,
             all_count: history.allocations.len() as u64,
-            all_live_bytes: history
-                .active_bytes
-                .get(moment as usize)
-                .copied()
-                .unwrap_or(0),
+            all_live_bytes: history.active_bytes_at(moment),
             moment,
             notes: found.notes.to_vec(),
         })

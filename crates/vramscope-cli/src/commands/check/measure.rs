@@ -167,9 +167,8 @@ impl<'a> Measures<'a> {
     }
 
     fn live(&self, moment: u32) -> Measured {
-        let bytes = self.device.history.active_bytes.get(moment as usize);
         Measured {
-            value: Value::Bytes(bytes.copied().unwrap_or(0)),
+            value: Value::Bytes(self.device.history.active_bytes_at(moment)),
             makers: Makers::LiveAt(moment),
         }
     }

@@ -7,7 +7,7 @@ use vramscope_core::model::DeviceIndex;
 
 use super::page::Embedded;
 use crate::failure::Failure;
-use crate::subject::{Device, Subject};
+use crate::subject::Subject;
 
 /// What needs no encoding.
 const PLAIN: &AsciiSet = &NON_ALPHANUMERIC
@@ -93,16 +93,9 @@ impl Place {
         at: Option<&str>,
         range: Option<&str>,
     ) -> Result<(), Failure> {
-        // The first of those that are equally high, as in the page.
-        let peak_bytes = |device: &Device<'_>| device.history.active_bytes.iter().max().copied();
-        let device = subject.devices().reduce(|best, other| {
-            if peak_bytes(&other) > peak_bytes(&best) {
-                other
-            } else {
-                best
-            }
-        });
-        let Some(device) = device else { return Ok(()) };
+        let Some(device) = subject.main_device() else {
+            return Ok(());
+        };
         self.device = Some(device.index());
         self.at = at.map(|text| device.moment(text)).transpose()?;
         self.range = range.map(|text| device.range(text)).transpose()?;

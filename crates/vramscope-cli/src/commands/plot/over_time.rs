@@ -1,7 +1,6 @@
 //! The timeline, the segment timeline and the map.
 
 use vramscope_core::analysis::capacity::capacity;
-use vramscope_core::analysis::grouping::stream_labels;
 use vramscope_core::analysis::live_at::live_at;
 use vramscope_core::analysis::markers::Markers;
 use vramscope_core::analysis::pool_use::pool_uses;
@@ -19,7 +18,7 @@ use vramscope_view::shown::Sources;
 
 use super::arguments::{Axis, View};
 use super::sheet::{Sheet, legend_lines};
-use super::{Options, active_bytes, device_peak, moment_words, title};
+use super::{Options, moment_words, title};
 use crate::failure::Failure;
 use crate::subject::Device;
 
@@ -99,7 +98,7 @@ impl Lines {
         let peak_reserved = peak_reserved(device);
         let height = match view {
             View::Segments => peak_reserved,
-            _ => device_peak(device),
+            _ => device.peak_bytes(),
         };
         let known = capacity(&device.subject.snapshot, device.history);
         let known = known.map(|capacity| capacity.bytes);
@@ -188,12 +187,7 @@ impl Scene<'_> {
         let held = |row: usize| sizes.bytes(history, AllocationId::from_index(row));
         let lanes = Lanes::new(&history.allocations, self.segments);
         let map = MemoryMap::new(&history.allocations, self.segments, lanes, held);
-        let streams = &self.device.subject.streams;
-        let labels = stream_labels(streams);
-        let stream = |stream: i64| {
-            let number = streams.iter().position(|&known| known == stream);
-            labels[number.unwrap_or(0)].clone()
-        };
+        let stream = |stream: i64| self.device.subject.stream_label_or_default(stream);
         let (lanes, lane_groups) = map.lanes.marks(self.segments, stream);
         let groups = self.groups();
         let peak_moment = self.highest(self.bands, self.index);
@@ -310,7 +304,7 @@ impl Scene<'_> {
         let mut words = format!(
             "device {} · {allocations} allocations · peak {} {}",
             self.device.index(),
-            Bytes(active_bytes(self.device, peak_moment)),
+            Bytes(self.device.history.active_bytes_at(peak_moment)),
             moment_words(peak_moment)
         );
         let reserved = self.device.history.reserved_bytes(peak_moment);

@@ -3,7 +3,6 @@
 use std::cmp::Reverse;
 
 use vramscope_core::analysis::allocator_state::StateSums;
-use vramscope_core::analysis::grouping::stream_labels;
 use vramscope_core::analysis::live_at::live_at;
 use vramscope_core::units::Bytes;
 use vramscope_view::groups::{Groups, pool_label};
@@ -44,14 +43,12 @@ pub(super) fn draw(
     let live = live_at(history, moment).map(|id| id.0);
     let totals = groups.totals(&history.allocations.bytes, live);
     legend.extend(legend_lines(&groups, &totals));
-    let streams = stream_labels(&subject.streams);
     let names: Vec<(String, String)> = state
         .groups
         .iter()
         .map(|group| {
             let pool = group.pool.map(pool_label).unwrap_or_default();
-            let number = subject.streams.iter().position(|&of| of == group.stream);
-            (pool, streams[number.unwrap_or(0)].clone())
+            (pool, subject.stream_label_or_default(group.stream))
         })
         .collect();
     sheet.file(&Plot {

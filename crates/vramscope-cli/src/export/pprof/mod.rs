@@ -12,7 +12,6 @@ use std::io::Write;
 use prost::Message;
 use vramscope_core::analysis::filter::FilterIndex;
 use vramscope_core::analysis::frame_groups::GroupId;
-use vramscope_core::analysis::grouping::stream_labels;
 use vramscope_core::analysis::stack_samples::{SampleKey, StackSample, stack_samples};
 
 use self::proto::{Function, Label, Line, Location, Mapping, Profile, Sample, ValueType};
@@ -43,7 +42,6 @@ pub(super) fn write(subject: &Subject, asked: &Asked, out: &mut dyn Write) -> Re
     let mut writer = Writer {
         out,
         frames: Frames::of(subject),
-        streams: stream_labels(&subject.streams),
         names: Names::default(),
         functions: HashMap::new(),
         locations: HashMap::new(),
@@ -67,8 +65,6 @@ pub(super) fn write(subject: &Subject, asked: &Asked, out: &mut dyn Write) -> Re
 struct Writer<'a> {
     out: &'a mut dyn Write,
     frames: Frames<'a>,
-    /// What streams are called, by number.
-    streams: Vec<String>,
     names: Names,
     /// (name, file) → function, from 1.
     functions: HashMap<(i64, i64), u64>,
@@ -195,10 +191,8 @@ impl Writer<'_> {
             str: 0,
             num: device.index().into(),
         }];
-        let stream = key.stream.and_then(|stream| {
-            let number = subject.streams.iter().position(|&known| known == stream)?;
-            self.streams.get(number).cloned()
-        });
+        let stream = key.stream.and_then(|stream| subject.stream_label(stream));
+        let stream = stream.map(str::to_owned);
         let pool = key.pool.map(|pool| pool.to_string());
         let category = key
             .category

@@ -6,7 +6,7 @@ use super::{
     SegmentState, SizeClass, StateSums,
 };
 use crate::ids::{AllocationId, EventId, SegmentId, StackId};
-use crate::model::{PoolId, SegmentKind};
+use crate::model::PoolId;
 
 /// The size of a segment for small requests; one for large ones is never that small.
 const SMALL_SEGMENT_BYTES: u64 = 2 << 20;
@@ -100,11 +100,7 @@ impl AllocatorIndex {
         let pool = range
             .pool
             .or_else(|| listed.and_then(|segment| segment.pool));
-        let of_list = listed.and_then(|segment| match segment.kind {
-            Some(SegmentKind::Small) => Some(SizeClass::Small),
-            Some(SegmentKind::Large) => Some(SizeClass::Large),
-            _ => None,
-        });
+        let of_list = SizeClass::of_kind(listed.and_then(|segment| segment.kind));
         SegmentState {
             address: range.address,
             bytes: range.bytes,

@@ -17,11 +17,7 @@ const SMALLEST_BYTES: u64 = 1 << 20;
 pub(super) fn find(material: Material<'_>) -> Option<Finding> {
     let history = material.recording.history;
     let (moment, bytes) = most_pending(history)?;
-    let peak = history
-        .active_bytes
-        .get(history.peak_moment as usize)
-        .copied()
-        .unwrap_or(0);
+    let peak = history.active_bytes_at(history.peak_moment);
     if bytes < SMALLEST_BYTES || !is_share(bytes, SHARE_PERCENT, peak) {
         return None;
     }
@@ -38,14 +34,7 @@ pub(super) fn find(material: Material<'_>) -> Option<Finding> {
         at_moment(history, moment),
         Bytes(bytes),
         counted(top.count, "allocation"),
-        percent(
-            bytes,
-            history
-                .active_bytes
-                .get(moment as usize)
-                .copied()
-                .unwrap_or(0)
-        )
+        percent(bytes, history.active_bytes_at(moment))
     );
     if at_end > 0 {
         seen += &format!(" At the end, {} still wait.", Bytes(at_end));

@@ -12,7 +12,6 @@ use crate::analysis::allocator_state::{BlockSizes, SizeClass};
 use crate::analysis::history::{History, NEVER};
 use crate::analysis::segment_history::{SegmentHistory, SegmentLife};
 use crate::ids::AllocationId;
-use crate::model::SegmentKind;
 
 /// Fragmentation at a moment.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
@@ -179,11 +178,7 @@ impl Pieces {
     /// Pieces never overlap at one moment: the segment history sees to that.
     fn map(&mut self, address: u64, bytes: u64, life: u32, segment: &SegmentLife) {
         let end = address.saturating_add(bytes);
-        let class = segment.kind.and_then(|kind| match kind {
-            SegmentKind::Small => Some(SizeClass::Small),
-            SegmentKind::Large => Some(SizeClass::Large),
-            SegmentKind::Other(_) => None,
-        });
+        let class = SizeClass::of_kind(segment.kind);
         let mut region = Region {
             span: Span {
                 start: address,
