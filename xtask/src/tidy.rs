@@ -19,13 +19,19 @@ const LONGEST_FILE_LINES: usize = 600;
 const FIXTURES_LIMIT_BYTES: u64 = 8 << 20;
 
 /// Which of the project's crates each may use; tests may use vramscope-synth besides.
-const MAY_USE: [(&str, &[&str]); 5] = [
+const MAY_USE: [(&str, &[&str]); 10] = [
     ("vramscope-core", &[]),
     ("vramscope-view", &["vramscope-core"]),
     ("vramscope-app", &["vramscope-core", "vramscope-view"]),
     ("vramscope-cli", &["vramscope-core", "vramscope-view"]),
     // What writes the tests' files shares nothing with what reads them.
     ("vramscope-synth", &[]),
+    ("vramscope-record", &["vramscope-core"]),
+    ("vramscope-capture", &["vramscope-core", "vramscope-record"]),
+    // Neither the captured program nor what is injected into it carries more than it must.
+    ("vramscope-inject", &["vramscope-record"]),
+    ("vramscope-api", &[]),
+    ("fakecuda", &[]),
 ];
 
 /// What core and view never touch: they take values and give values.

@@ -1,0 +1,1 @@
+//! What `vramscope-api` calls, by name.

@@ -1,0 +1,1 @@
+//! The functions of the driver that are looked at.

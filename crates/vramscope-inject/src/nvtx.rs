@@ -1,0 +1,1 @@
+//! NVTX: ranges and marks of programs in any language.

@@ -1,0 +1,1 @@
+//! Captures programs on the stand-in driver.

@@ -1,0 +1,1 @@
+//! What is captured is what happened.
