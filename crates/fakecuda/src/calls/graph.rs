@@ -1,0 +1,125 @@
+//! Graphs: nodes are counted only, but the memory of allocation nodes is taken and given back. It is taken from
+//! the device when a node is made (the real driver waits until the graph is launched), and stays with the graph.
+
+use std::ffi::{c_char, c_int, c_uint, c_ulonglong, c_void};
+
+use crate::driver::{Driver, Graph, Owner};
+use crate::entry::{Answer, Handle, give, handle, number, result, take};
+
+driver! {
+    fn cuGraphCreate(graph: *mut Handle, _flags: c_uint) |driver| {
+        let (_, context) = driver.current()?;
+        let device = context.device;
+        let made = driver.new_handle();
+        let new = Graph { device, is_alive: true, ..Graph::default() };
+        driver.graphs.insert(made, new);
+        give(graph, handle(made))
+    }
+
+    fn cuGraphDestroy(graph: Handle) |driver| {
+        alive(driver, graph)?.is_alive = false;
+        driver.end_graph(number(graph));
+        Ok(())
+    }
+
+    fn cuGraphInstantiateWithFlags(executable: *mut Handle, graph: Handle, _flags: c_ulonglong) |driver| {
+        instantiate(driver, executable, graph)
+    }
+
+    fn cuGraphInstantiateWithParams(executable: *mut Handle, graph: Handle, _params: *mut c_void) |driver| {
+        instantiate(driver, executable, graph)
+    }
+
+    fn cuGraphInstantiate_v2(executable: *mut Handle, graph: Handle, _node: *mut Handle, _log: *mut c_char, _room: usize) |driver| {
+        instantiate(driver, executable, graph)
+    }
+
+    fn cuGraphExecDestroy(executable: Handle) |driver| {
+        let graph = driver.executables.remove(&number(executable)).ok_or(result::INVALID_VALUE)?;
+        driver.end_graph(graph);
+        Ok(())
+    }
+
+    fn cuGraphLaunch, cuGraphLaunch_ptsz(executable: Handle, stream: Handle) |driver| {
+        driver.context_of_stream(number(stream))?;
+        driver.executables.get(&number(executable)).ok_or(result::INVALID_VALUE).map(|_| ())
+    }
+
+    fn cuGraphUpload, cuGraphUpload_ptsz(executable: Handle, _stream: Handle) |driver| {
+        driver.executables.get(&number(executable)).ok_or(result::INVALID_VALUE).map(|_| ())
+    }
+
+    fn cuGraphAddMemAllocNode(node: *mut Handle, graph: Handle, _before: *const Handle, _count: usize, parameters: *mut Allocation) |driver| {
+        let wish = take(parameters)?;
+        let device = alive(driver, graph)?.device;
+        if wish.bytes == 0 {
+            return Err(result::INVALID_VALUE);
+        }
+        let owner = Owner::Graph(number(graph));
+        let address = driver.allocate(owner, device, 0, 0, wish.bytes as u64)?;
+        give(parameters, Allocation { address, ..wish })?;
+        let made = driver.new_handle();
+        give(node, handle(made))
+    }
+
+    fn cuGraphAddMemFreeNode(node: *mut Handle, graph: Handle, _before: *const Handle, _count: usize, address: u64) |driver| {
+        let owner = Owner::Graph(number(graph));
+        if driver.blocks.get(&address).map(|block| block.owner) != Some(owner) {
+            return Err(result::INVALID_VALUE);
+        }
+        driver.free(address, 0)?;
+        let made = driver.new_handle();
+        give(node, handle(made))
+    }
+
+    fn cuDeviceGraphMemTrim(device: c_int) |driver| {
+        let (index, _) = driver.device(device)?;
+        driver.trim_graphs(index);
+        Ok(())
+    }
+
+    fn cuDeviceGetGraphMemAttribute(device: c_int, attribute: c_uint, value: *mut u64) |driver| {
+        let (index, _) = driver.device(device)?;
+        let heaps = driver.graphs.values().filter(|graph| graph.device == index).map(|graph| &graph.heap);
+        match attribute {
+            0 | 1 => give(value, heaps.map(|heap| heap.used).sum()),
+            2 | 3 => give(value, heaps.map(|heap| heap.reserved).sum()),
+            _ => Err(result::INVALID_VALUE),
+        }
+    }
+
+    fn cuGraphGetNodes(graph: Handle, _nodes: *mut Handle, count: *mut usize) |driver| {
+        alive(driver, graph)?;
+        give(count, 0)
+    }
+}
+
+/// `CUDA_MEM_ALLOC_NODE_PARAMS`.
+#[derive(Clone, Copy)]
+#[repr(C)]
+struct Allocation {
+    pool_properties: [u64; 11],
+    access: u64,
+    access_count: usize,
+    bytes: usize,
+    address: u64,
+}
+
+/// A graph that was not destroyed.
+///
+/// # Errors
+///
+/// `CUDA_ERROR_INVALID_VALUE`.
+fn alive(driver: &mut Driver, graph: Handle) -> Answer<&mut Graph> {
+    let graph = driver.graphs.get_mut(&number(graph));
+    graph
+        .filter(|graph| graph.is_alive)
+        .ok_or(result::INVALID_VALUE)
+}
+
+fn instantiate(driver: &mut Driver, place: *mut Handle, graph: Handle) -> Answer {
+    alive(driver, graph)?;
+    let executable = driver.new_handle();
+    driver.executables.insert(executable, number(graph));
+    give(place, handle(executable))
+}

@@ -1,0 +1,101 @@
+//! Memory pools.
+
+use std::ffi::{c_int, c_uint, c_void};
+
+use crate::driver::{Driver, Pool};
+use crate::entry::{Answer, Handle, give, handle, number, result, take};
+
+driver! {
+    fn cuMemPoolCreate(pool: *mut Handle, properties: *const Properties) |driver| {
+        if !driver.has_pools {
+            return Err(result::NOT_SUPPORTED);
+        }
+        let properties = take(properties)?;
+        if properties.location_type != 1 {
+            return Err(result::INVALID_VALUE);
+        }
+        let (device, _) = driver.device(properties.location)?;
+        let made = driver.new_handle();
+        driver.pools.insert(made, Pool::new(device));
+        driver.note("pool", device, &[("handle", made)]);
+        give(pool, handle(made))
+    }
+
+    fn cuMemPoolDestroy(pool: Handle) |driver| {
+        let pool = number(pool);
+        if driver.devices.iter().any(|device| device.default_pool == pool) {
+            return Err(result::INVALID_VALUE);
+        }
+        let it = alive(driver, pool)?;
+        it.is_ending = true;
+        let device = it.device;
+        driver.note("pool_end", device, &[("handle", pool)]);
+        let device = &mut driver.devices[device];
+        if device.pool == pool {
+            device.pool = device.default_pool;
+        }
+        driver.trim(pool, 0);
+        Ok(())
+    }
+
+    fn cuMemPoolTrimTo(pool: Handle, keep: usize) |driver| {
+        alive(driver, number(pool))?;
+        driver.trim(number(pool), keep as u64);
+        Ok(())
+    }
+
+    fn cuMemPoolGetAttribute(pool: Handle, attribute: c_uint, value: *mut c_void) |driver| {
+        let pool = alive(driver, number(pool))?;
+        let stored = pool.attributes.get(attribute as usize).copied();
+        match attribute {
+            1..=3 => give(value.cast(), stored.unwrap_or_default() as c_int),
+            5 => give(value.cast(), pool.heap.reserved),
+            7 => give(value.cast(), pool.heap.used),
+            4 | 6 | 8 => give(value.cast(), stored.unwrap_or_default()),
+            _ => Err(result::INVALID_VALUE),
+        }
+    }
+
+    fn cuMemPoolSetAttribute(pool: Handle, attribute: c_uint, value: *mut c_void) |driver| {
+        let pool = alive(driver, number(pool))?;
+        let value = match attribute {
+            1..=3 => u64::from(take(value.cast::<c_int>())? != 0),
+            4 => take(value.cast::<u64>())?,
+            // The high marks can only be reset: to what they are of now.
+            6 if take(value.cast::<u64>())? == 0 => pool.heap.reserved,
+            8 if take(value.cast::<u64>())? == 0 => pool.heap.used,
+            _ => return Err(result::INVALID_VALUE),
+        };
+        pool.attributes[attribute as usize] = value;
+        Ok(())
+    }
+
+    fn cuMemPoolSetAccess(pool: Handle, _map: *const c_void, _count: usize) |driver| {
+        alive(driver, number(pool)).map(|_| ())
+    }
+
+    fn cuMemPoolGetAccess(flags: *mut c_uint, pool: Handle, _location: *const c_void) |driver| {
+        alive(driver, number(pool))?;
+        give(flags, 3)
+    }
+}
+
+/// The beginning of `CUmemPoolProps`.
+#[derive(Clone, Copy)]
+#[repr(C)]
+struct Properties {
+    kind: c_int,
+    handles: c_int,
+    location_type: c_int,
+    location: c_int,
+}
+
+/// A pool that was not destroyed.
+///
+/// # Errors
+///
+/// `CUDA_ERROR_INVALID_VALUE`.
+fn alive(driver: &mut Driver, pool: u64) -> Answer<&mut Pool> {
+    let pool = driver.pools.get_mut(&pool).filter(|pool| !pool.is_ending);
+    pool.ok_or(result::INVALID_VALUE)
+}

@@ -1,0 +1,180 @@
+//! Streams and events: everything on them is done when its call returns.
+
+use std::ffi::{c_int, c_uint, c_void};
+
+use crate::driver::{Driver, Graph};
+use crate::entry::{Answer, Handle, contexts, give, give_if_wanted, handle, number, result};
+
+type HostFunction = extern "C" fn(*mut c_void);
+type Callback = extern "C" fn(Handle, u32, *mut c_void);
+
+driver! {
+    fn cuStreamCreate(stream: *mut Handle, _flags: c_uint) |driver| {
+        create(driver, stream)
+    }
+
+    fn cuStreamCreateWithPriority(stream: *mut Handle, _flags: c_uint, _priority: c_int) |driver| {
+        create(driver, stream)
+    }
+
+    fn cuStreamDestroy_v2(stream: Handle) |driver| {
+        driver.streams.remove(&number(stream)).ok_or(result::INVALID_HANDLE).map(|_| ())
+    }
+
+    fn cuStreamGetCtx, cuStreamGetCtx_ptsz(stream: Handle, context: *mut Handle) |driver| {
+        let of = driver.context_of_stream(number(stream))?;
+        give(context, handle(of))
+    }
+
+    fn cuStreamGetDevice, cuStreamGetDevice_ptsz(stream: Handle, device: *mut c_int) |driver| {
+        let of = driver.device_of_stream(number(stream))?;
+        give(device, of as c_int)
+    }
+
+    fn cuStreamGetFlags, cuStreamGetFlags_ptsz(stream: Handle, flags: *mut c_uint) |driver| {
+        driver.context_of_stream(number(stream))?;
+        give(flags, 0)
+    }
+
+    fn cuStreamGetPriority, cuStreamGetPriority_ptsz(stream: Handle, priority: *mut c_int) |driver| {
+        driver.context_of_stream(number(stream))?;
+        give(priority, 0)
+    }
+
+    fn cuStreamQuery, cuStreamQuery_ptsz(stream: Handle) |driver| {
+        driver.context_of_stream(number(stream)).map(|_| ())
+    }
+
+    fn cuStreamSynchronize, cuStreamSynchronize_ptsz(stream: Handle) |driver| {
+        if driver.captures.contains_key(&number(stream)) {
+            return Err(result::STREAM_CAPTURE_INVALIDATED);
+        }
+        let device = driver.device_of_stream(number(stream))?;
+        driver.synchronise(device);
+        Ok(())
+    }
+
+    fn cuStreamWaitEvent, cuStreamWaitEvent_ptsz(stream: Handle, _event: Handle, _flags: c_uint) |driver| {
+        driver.context_of_stream(number(stream)).map(|_| ())
+    }
+
+    /// The function runs at once, and may not call the driver: so says the real one's documentation, too.
+    fn cuLaunchHostFunc, cuLaunchHostFunc_ptsz(_stream: Handle, function: Option<HostFunction>, data: *mut c_void) {
+        function.ok_or(result::INVALID_VALUE)?(data);
+        Ok(())
+    }
+
+    fn cuStreamAddCallback, cuStreamAddCallback_ptsz(stream: Handle, function: Option<Callback>, data: *mut c_void, _flags: c_uint) {
+        function.ok_or(result::INVALID_VALUE)?(stream, 0, data);
+        Ok(())
+    }
+
+    fn cuStreamAttachMemAsync, cuStreamAttachMemAsync_ptsz(_stream: Handle, _address: u64, _bytes: usize, _flags: c_uint) {
+        Ok(())
+    }
+
+    fn cuStreamBeginCapture_v2, cuStreamBeginCapture_v2_ptsz(stream: Handle, _mode: c_uint) |driver| {
+        let stream = number(stream);
+        // The legacy default stream cannot be captured.
+        if stream < 2 || driver.captures.contains_key(&stream) {
+            return Err(result::INVALID_VALUE);
+        }
+        let device = driver.device_of_stream(stream)?;
+        let graph = driver.new_handle();
+        let made = Graph { device, is_alive: true, ..Graph::default() };
+        driver.graphs.insert(graph, made);
+        driver.captures.insert(stream, graph);
+        Ok(())
+    }
+
+    fn cuStreamEndCapture, cuStreamEndCapture_ptsz(stream: Handle, graph: *mut Handle) |driver| {
+        let captured = driver.captures.remove(&number(stream)).ok_or(result::INVALID_VALUE)?;
+        give(graph, handle(captured))
+    }
+
+    fn cuStreamIsCapturing, cuStreamIsCapturing_ptsz(stream: Handle, status: *mut c_uint) |driver| {
+        give(status, c_uint::from(driver.captures.contains_key(&number(stream))))
+    }
+
+    fn cuStreamGetCaptureInfo_v2, cuStreamGetCaptureInfo_v2_ptsz(
+        stream: Handle, status: *mut c_uint, id: *mut u64, graph: *mut Handle, dependencies: *mut Handle, count: *mut usize,
+    ) |driver| {
+        capture_info(driver, stream, status, id, graph)?;
+        give_if_wanted(dependencies, std::ptr::null_mut());
+        give_if_wanted(count, 0);
+        Ok(())
+    }
+
+    fn cuStreamGetCaptureInfo_v3, cuStreamGetCaptureInfo_v3_ptsz(
+        stream: Handle, status: *mut c_uint, id: *mut u64, graph: *mut Handle, dependencies: *mut Handle,
+        edges: *mut Handle, count: *mut usize,
+    ) |driver| {
+        capture_info(driver, stream, status, id, graph)?;
+        give_if_wanted(dependencies, std::ptr::null_mut());
+        give_if_wanted(edges, std::ptr::null_mut());
+        give_if_wanted(count, 0);
+        Ok(())
+    }
+
+    fn cuThreadExchangeStreamCaptureMode(_mode: *mut c_uint) {
+        Ok(())
+    }
+
+    fn cuEventCreate(event: *mut Handle, _flags: c_uint) |driver| {
+        driver.current()?;
+        let made = driver.new_handle();
+        give(event, handle(made))
+    }
+
+    fn cuEventDestroy_v2(_event: Handle) {
+        Ok(())
+    }
+
+    fn cuEventRecord, cuEventRecord_ptsz(_event: Handle, stream: Handle) |driver| {
+        driver.context_of_stream(number(stream)).map(|_| ())
+    }
+
+    fn cuEventRecordWithFlags, cuEventRecordWithFlags_ptsz(_event: Handle, stream: Handle, _flags: c_uint) |driver| {
+        driver.context_of_stream(number(stream)).map(|_| ())
+    }
+
+    fn cuEventQuery(_event: Handle) {
+        Ok(())
+    }
+
+    fn cuEventSynchronize(_event: Handle) |driver| {
+        // Without a current context the first device stands for the event's.
+        let current = contexts(|stack| stack.last().copied()).unwrap_or(0);
+        let device = driver.contexts.get(&current).map_or(0, |context| context.device);
+        driver.synchronise(device);
+        Ok(())
+    }
+
+    fn cuEventElapsedTime(milliseconds: *mut f32, _start: Handle, _end: Handle) {
+        give(milliseconds, 0.1)
+    }
+
+    fn cuEventElapsedTime_v2(milliseconds: *mut f32, _start: Handle, _end: Handle) {
+        give(milliseconds, 0.1)
+    }
+}
+
+fn create(driver: &mut Driver, place: *mut Handle) -> Answer {
+    let (context, _) = driver.current()?;
+    let stream = driver.new_handle();
+    driver.streams.insert(stream, context);
+    give(place, handle(stream))
+}
+
+fn capture_info(
+    driver: &Driver,
+    stream: Handle,
+    status: *mut c_uint,
+    id: *mut u64,
+    graph: *mut Handle,
+) -> Answer {
+    let captured = driver.captures.get(&number(stream)).copied();
+    give_if_wanted(id, captured.unwrap_or(0));
+    give_if_wanted(graph, handle(captured.unwrap_or(0)));
+    give(status, c_uint::from(captured.is_some()))
+}

@@ -1,0 +1,345 @@
+//! Giving memory out and taking it back, whoever owns it.
+
+use crate::driver::{Block, Driver, Mapping, Owner};
+use crate::entry::{Answer, result};
+use crate::heap::{GRANULE, Heap};
+use crate::space::PAGE;
+
+/// What pools and graphs take from a device at a time.
+const POOL_CHUNK: u64 = 32 << 20;
+/// Requests below it share pages.
+const SMALL: u64 = 1 << 20;
+
+impl Driver {
+    /// A block of `requested` bytes for `owner`.
+    ///
+    /// # Errors
+    ///
+    /// `CUDA_ERROR_OUT_OF_MEMORY`, which is also in the ledger.
+    pub(crate) fn allocate(
+        &mut self,
+        owner: Owner,
+        device: usize,
+        context: u64,
+        stream: u64,
+        requested: u64,
+    ) -> Answer<u64> {
+        let placed = self.place(owner, device, context, requested);
+        let (address, bytes, mapping) = placed.inspect_err(|&error| {
+            if error == result::OUT_OF_MEMORY {
+                let total = self.devices[device].space.total;
+                self.note(
+                    "oom",
+                    device,
+                    &[("requested", requested), ("total_bytes", total)],
+                );
+            }
+        })?;
+        let id = self.new_block();
+        let block = Block {
+            requested,
+            bytes,
+            device,
+            context,
+            owner,
+            mapping,
+            id,
+        };
+        self.blocks.insert(address, block);
+        if self.ledger.is_kept() {
+            let (pool, graph) = owner.numbers();
+            let mapping_bytes = self.mappings.get(&mapping).map_or(0, |it| it.bytes);
+            self.note(
+                "alloc",
+                device,
+                &[
+                    ("address", address),
+                    ("requested", requested),
+                    ("bytes", bytes),
+                    ("context", context),
+                    ("stream", stream),
+                    ("pool", pool),
+                    ("graph", graph),
+                    ("mapping", mapping),
+                    ("mapping_bytes", mapping_bytes),
+                ],
+            );
+        }
+        Ok(address)
+    }
+
+    /// Address, bytes and mapping for a block.
+    fn place(
+        &mut self,
+        owner: Owner,
+        device: usize,
+        context: u64,
+        requested: u64,
+    ) -> Answer<(u64, u64, u64)> {
+        let too_much = result::OUT_OF_MEMORY;
+        let bytes = requested
+            .checked_next_multiple_of(GRANULE)
+            .ok_or(too_much)?;
+        let is_large = owner == Owner::Context && requested >= SMALL;
+        if is_large || matches!(owner, Owner::Managed | Owner::Import) {
+            let pages = requested.checked_next_multiple_of(PAGE).ok_or(too_much)?;
+            let is_charged = owner == Owner::Context;
+            let base = self.map_new(device, pages, is_charged, owner)?;
+            return Ok((base, bytes, base));
+        }
+        let chunk = if owner == Owner::Context {
+            PAGE
+        } else {
+            POOL_CHUNK
+        };
+        let heap = self.heap(owner, context).ok_or(result::INVALID_VALUE)?;
+        if let Some(address) = heap.take(bytes) {
+            let (mapping, _) = heap.chunk_of(address).ok_or(result::INVALID_VALUE)?;
+            return Ok((address, bytes, mapping));
+        }
+        let chunk = bytes.checked_next_multiple_of(chunk).ok_or(too_much)?;
+        let base = self.map_new(device, chunk, true, owner)?;
+        let heap = self.heap(owner, context).ok_or(result::INVALID_VALUE)?;
+        heap.add_chunk(base, chunk);
+        let address = heap.take(bytes).ok_or(too_much)?;
+        Ok((address, bytes, base))
+    }
+
+    fn heap(&mut self, owner: Owner, context: u64) -> Option<&mut Heap> {
+        match owner {
+            Owner::Context => Some(&mut self.contexts.get_mut(&context)?.small),
+            Owner::Pool(pool) => Some(&mut self.pools.get_mut(&pool)?.heap),
+            Owner::Graph(graph) => Some(&mut self.graphs.get_mut(&graph)?.heap),
+            Owner::Managed | Owner::Import | Owner::Range(_) => None,
+        }
+    }
+
+    /// Takes the block at `address` back. What becomes of its mapping depends on whose it is.
+    ///
+    /// # Errors
+    ///
+    /// `CUDA_ERROR_INVALID_VALUE` if no block begins there.
+    pub(crate) fn free(&mut self, address: u64, stream: u64) -> Answer {
+        let Some(block) = self.blocks.remove(&address) else {
+            return Err(result::INVALID_VALUE);
+        };
+        let (pool, graph) = block.owner.numbers();
+        self.note(
+            "free",
+            block.device,
+            &[
+                ("address", address),
+                ("requested", block.requested),
+                ("bytes", block.bytes),
+                ("stream", stream),
+                ("pool", pool),
+                ("graph", graph),
+            ],
+        );
+        match self.heap(block.owner, block.context) {
+            // A block of a heap's size class: large ones of a context have a mapping of their own.
+            Some(heap) if heap.chunk_of(address).is_some() => {
+                heap.give_back(address, block.bytes);
+                self.drop_empty(&block);
+            }
+            _ => self.unmap(block.mapping, block.owner),
+        }
+        Ok(())
+    }
+
+    /// A block of a heap went: what need not stay mapped, goes too.
+    fn drop_empty(&mut self, block: &Block) {
+        match block.owner {
+            Owner::Context => {
+                if let Some(heap) = self.heap(block.owner, block.context) {
+                    for (base, _) in heap.empty_chunks() {
+                        self.remove_chunk(block.owner, block.context, base);
+                    }
+                }
+            }
+            Owner::Pool(pool) => {
+                let is_ending = self.pools.get(&pool).is_some_and(|pool| pool.is_ending);
+                if is_ending {
+                    self.trim(pool, 0);
+                }
+            }
+            _ => {}
+        }
+    }
+
+    fn remove_chunk(&mut self, owner: Owner, context: u64, base: u64) {
+        if let Some(heap) = self.heap(owner, context) {
+            heap.remove_chunk(base);
+        }
+        self.unmap(base, owner);
+    }
+
+    /// Gives a pool's empty chunks back until it holds at most `keep` bytes. A pool that ends goes with its last.
+    pub(crate) fn trim(&mut self, pool: u64, keep: u64) {
+        let owner = Owner::Pool(pool);
+        let empty = self
+            .pools
+            .get(&pool)
+            .map(|pool| pool.heap.empty_chunks())
+            .unwrap_or_default();
+        for (base, _) in empty {
+            if self
+                .pools
+                .get(&pool)
+                .is_some_and(|pool| pool.heap.reserved <= keep)
+            {
+                break;
+            }
+            self.remove_chunk(owner, 0, base);
+        }
+        if self
+            .pools
+            .get(&pool)
+            .is_some_and(|pool| pool.is_ending && pool.heap.reserved == 0)
+        {
+            self.pools.remove(&pool);
+        }
+    }
+
+    /// What a synchronisation on `device` does to its pools: they keep what their threshold allows.
+    pub(crate) fn synchronise(&mut self, device: usize) {
+        let pools: Vec<_> = self
+            .pools
+            .iter()
+            .filter(|(_, pool)| pool.device == device && pool.heap.reserved > 0)
+            .map(|(&handle, pool)| (handle, pool.attributes[4]))
+            .collect();
+        for (pool, threshold) in pools {
+            self.trim(pool, threshold);
+        }
+    }
+
+    /// A graph that nobody can name any more gives its memory back.
+    pub(crate) fn end_graph(&mut self, graph: u64) {
+        let is_used = self.executables.values().any(|&of| of == graph);
+        let owner = Owner::Graph(graph);
+        if is_used || self.graphs.get(&graph).is_none_or(|graph| graph.is_alive) {
+            return;
+        }
+        self.free_all(|block| block.owner == owner);
+        if let Some(graph) = self.graphs.remove(&graph) {
+            for (base, _) in graph.heap.chunks() {
+                self.unmap(base, owner);
+            }
+        }
+    }
+
+    /// Gives back what the graphs of a device hold and do not use.
+    pub(crate) fn trim_graphs(&mut self, device: usize) {
+        let graphs = self.graphs.iter().filter(|(_, it)| it.device == device);
+        let empty: Vec<_> = graphs
+            .flat_map(|(&graph, it)| {
+                let chunks = it.heap.empty_chunks().into_iter();
+                chunks.map(move |(base, _)| (graph, base))
+            })
+            .collect();
+        for (graph, base) in empty {
+            self.remove_chunk(Owner::Graph(graph), 0, base);
+        }
+    }
+
+    /// Frees what is chosen, as when its owner ends.
+    pub(crate) fn free_all(&mut self, is_chosen: impl Fn(&Block) -> bool) {
+        let chosen = self.blocks.iter().filter(|(_, block)| is_chosen(block));
+        let addresses: Vec<_> = chosen.map(|(&address, _)| address).collect();
+        for address in addresses {
+            // Each was in the list a moment ago.
+            self.free(address, 0).unwrap_or_default();
+        }
+    }
+
+    /// Maps new memory of a device at new addresses.
+    fn map_new(
+        &mut self,
+        device: usize,
+        bytes: u64,
+        is_charged: bool,
+        owner: Owner,
+    ) -> Answer<u64> {
+        let space = &mut self.devices[device].space;
+        if is_charged && bytes > space.free_bytes() {
+            return Err(result::OUT_OF_MEMORY);
+        }
+        let base = space.take_range(bytes)?;
+        if is_charged {
+            space.used += bytes;
+        }
+        self.map(base, bytes, device, is_charged, owner);
+        Ok(base)
+    }
+
+    /// Notes that a range is mapped.
+    pub(crate) fn map(
+        &mut self,
+        base: u64,
+        bytes: u64,
+        device: usize,
+        is_charged: bool,
+        owner: Owner,
+    ) {
+        let mapping = Mapping {
+            bytes,
+            device,
+            is_charged,
+        };
+        self.mappings.insert(base, mapping);
+        let (pool, graph) = owner.numbers();
+        self.note(
+            "map",
+            device,
+            &[
+                ("address", base),
+                ("bytes", bytes),
+                ("pool", pool),
+                ("graph", graph),
+            ],
+        );
+    }
+
+    /// Ends a mapping. Its addresses are free again, unless they belong to a reserved range.
+    pub(crate) fn unmap(&mut self, base: u64, owner: Owner) {
+        let Some(mapping) = self.mappings.remove(&base) else {
+            return;
+        };
+        let space = &mut self.devices[mapping.device].space;
+        if mapping.is_charged {
+            space.used -= mapping.bytes;
+        }
+        if !matches!(owner, Owner::Range(_)) {
+            space.give_range(base, mapping.bytes);
+        }
+        let (pool, graph) = owner.numbers();
+        self.note(
+            "unmap",
+            mapping.device,
+            &[
+                ("address", base),
+                ("bytes", mapping.bytes),
+                ("pool", pool),
+                ("graph", graph),
+            ],
+        );
+    }
+
+    /// The block that holds an address, and where it begins.
+    pub(crate) fn block_at(&self, address: u64) -> Option<(u64, &Block)> {
+        let (&start, block) = self.blocks.range(..=address).next_back()?;
+        (address < start + block.bytes).then_some((start, block))
+    }
+}
+
+impl Owner {
+    /// Pool and graph as the ledger has them: 0 for none.
+    fn numbers(self) -> (u64, u64) {
+        match self {
+            Self::Pool(pool) => (pool, 0),
+            Self::Graph(graph) => (0, graph),
+            _ => (0, 0),
+        }
+    }
+}
