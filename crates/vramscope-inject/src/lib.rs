@@ -6,7 +6,10 @@
 //! say what the program is doing. All of them write by [`log`]; [`stack`] says who called.
 //!
 //! Nothing here prints, takes signals, or unwinds into its callers; after an error of its own it is silent for good.
-#![cfg(all(target_os = "linux", any(target_arch = "x86_64", target_arch = "aarch64")))]
+#![cfg(all(
+    target_os = "linux",
+    any(target_arch = "x86_64", target_arch = "aarch64")
+))]
 #![expect(unsafe_code, reason = "stands between a program and the driver")]
 
 mod api;
