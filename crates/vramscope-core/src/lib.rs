@@ -2,6 +2,7 @@
 //!
 //! ```text
 //! bytes ─> decode ─> model ─> analysis        model (─> cut, anonymise) ─> encode | pack ─> bytes
+//!           build ─┘
 //! ```
 //!
 //! Nothing here touches a file, a clock, a thread or the DOM: values in, values out.
@@ -21,6 +22,7 @@
 pub mod analysis;
 pub mod anonymise;
 pub mod bitset;
+pub mod build;
 mod container;
 pub mod cut;
 pub mod decode;

@@ -3,6 +3,7 @@
 //! ```text
 //! in the captured program        afterwards, or from outside while it runs
 //! layout (records) ─> raw log ─> reader ─> model (address space) ─> snapshot ─> vramscope-core's encoder
+//!                                  └────────────── convert ─────────────┘
 //! ```
 //!
 //! Nothing here calls CUDA or a foreign function, and nothing opens a file: bytes in, values out. The injected
@@ -11,7 +12,18 @@
 #[macro_use]
 mod fixed;
 
+#[cfg(feature = "snapshot")]
+mod convert;
 pub mod layout;
+#[cfg(feature = "snapshot")]
+pub mod model;
+pub mod reader;
 pub mod settings;
 #[cfg(feature = "snapshot")]
+pub mod snapshot;
+#[cfg(feature = "snapshot")]
 pub mod symbols;
+pub mod writer;
+
+#[cfg(feature = "snapshot")]
+pub use convert::{ConvertOptions, convert};

@@ -4,7 +4,7 @@ use crate::Snapshot;
 use crate::model::{BlockState, NO_TIME, Segment, WarningKind};
 
 /// Checks the final state and the times.
-pub(super) fn check(snapshot: &mut Snapshot) {
+pub(crate) fn check(snapshot: &mut Snapshot) {
     check_segments(snapshot);
     check_order(snapshot);
     check_times(snapshot);

@@ -15,13 +15,13 @@ mod final_state;
 mod finish;
 mod generic;
 mod input;
-mod invariants;
+pub(crate) mod invariants;
 mod json;
 mod key;
 mod machine;
 mod path;
 mod pickle;
-mod producer;
+pub(crate) mod producer;
 mod records;
 mod value;
 

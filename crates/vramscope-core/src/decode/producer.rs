@@ -5,7 +5,7 @@ use crate::model::{Producer, Snapshot};
 
 /// The producer, by the first rule that matches, newest first.
 #[expect(clippy::too_many_lines, reason = "a table of rules")]
-pub(super) fn of(snapshot: &Snapshot) -> Producer {
+pub(crate) fn of(snapshot: &Snapshot) -> Producer {
     let keys = &snapshot.keys;
     let event = |key: Key| keys.event & key.bit() != 0;
     let top = |key: Key| keys.top & key.bit() != 0;

@@ -1,0 +1,316 @@
+//! The records of a log, one after the other, past those that were never finished.
+
+use crate::layout::{
+    self, HEADER_BYTES, Kind, LONGEST_PAYLOAD_BYTES, RECORD_ALIGNMENT, RECORD_HEADER_BYTES,
+    record_bytes, record_check,
+};
+
+use super::Header;
+
+/// One record. Texts are borrowed, and as the program had them: not always UTF-8.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Record<'a> {
+    /// What was run.
+    Program(Program<'a>),
+    /// An object file in memory.
+    Module {
+        /// Where.
+        module: layout::Module,
+        /// Its GNU build id; empty without one.
+        build_id: &'a [u8],
+        /// Its path.
+        path: &'a [u8],
+    },
+    /// A stack.
+    Stack {
+        /// What events call it, from 1.
+        number: u32,
+        /// Return addresses, innermost first.
+        addresses: Addresses<'a>,
+    },
+    /// A call of the driver.
+    Event(layout::Event),
+    /// A text.
+    Text {
+        /// What annotations call it.
+        number: u32,
+        /// The text.
+        text: &'a [u8],
+    },
+    /// What the program said it was doing.
+    Annotation(layout::Annotation),
+    /// A thread.
+    Thread {
+        /// Linux thread id.
+        thread: u32,
+        /// Its name.
+        name: &'a [u8],
+    },
+    /// A device.
+    Device {
+        /// Which.
+        device: layout::Device,
+        /// Its name.
+        name: &'a [u8],
+    },
+    /// What a pool held.
+    Pool(layout::Pool),
+    /// What was free on a device.
+    Memory(layout::Memory),
+    /// The program asks for a snapshot.
+    Dump {
+        /// Nanoseconds since the Unix epoch.
+        time_ns: u64,
+        /// Where it is to be.
+        path: &'a [u8],
+    },
+    /// Something to be told to whoever reads the snapshot.
+    Note(&'a [u8]),
+}
+
+/// The executable's path and its arguments.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Program<'a>(&'a [u8]);
+
+impl<'a> Iterator for Program<'a> {
+    type Item = &'a [u8];
+
+    fn next(&mut self) -> Option<&'a [u8]> {
+        let (length, rest) = self.0.split_first_chunk()?;
+        let length = u32::from_le_bytes(*length) as usize;
+        // The last one may be cut.
+        let (text, rest) = rest.split_at_checked(length).unwrap_or((rest, &[]));
+        self.0 = rest;
+        Some(text)
+    }
+}
+
+/// The return addresses of a stack.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Addresses<'a>(&'a [u8]);
+
+impl Iterator for Addresses<'_> {
+    type Item = u64;
+
+    #[inline]
+    fn next(&mut self) -> Option<u64> {
+        let (address, rest) = self.0.split_first_chunk()?;
+        self.0 = rest;
+        Some(u64::from_le_bytes(*address))
+    }
+
+    fn size_hint(&self) -> (usize, Option<usize>) {
+        let count = self.0.len() / 8;
+        (count, Some(count))
+    }
+}
+
+impl ExactSizeIterator for Addresses<'_> {}
+
+impl<'a> Record<'a> {
+    /// A record from its payload; `None` if that is too short for what it should hold.
+    fn read(kind: Kind, payload: &'a [u8]) -> Option<Self> {
+        let number = |bytes: &'a [u8]| {
+            let (number, rest) = bytes.split_first_chunk()?;
+            Some((u32::from_le_bytes(*number), rest))
+        };
+        Some(match kind {
+            Kind::Program => Self::Program(Program(payload)),
+            Kind::Module => {
+                let (module, rest) = layout::Module::read(payload)?;
+                let (build_id, path) = rest.split_at_checked(module.build_id_bytes as usize)?;
+                Self::Module {
+                    module,
+                    build_id,
+                    path,
+                }
+            }
+            Kind::Stack => {
+                let (layout::Stack { number, frames }, rest) = layout::Stack::read(payload)?;
+                let addresses = Addresses(rest.get(..(frames as usize).checked_mul(8)?)?);
+                Self::Stack { number, addresses }
+            }
+            Kind::Event => Self::Event(layout::Event::read(payload)?.0),
+            Kind::Text => {
+                let (number, text) = number(payload)?;
+                Self::Text { number, text }
+            }
+            Kind::Annotation => Self::Annotation(layout::Annotation::read(payload)?.0),
+            Kind::Thread => {
+                let (thread, name) = number(payload)?;
+                Self::Thread { thread, name }
+            }
+            Kind::Device => {
+                let (device, name) = layout::Device::read(payload)?;
+                Self::Device { device, name }
+            }
+            Kind::Pool => Self::Pool(layout::Pool::read(payload)?.0),
+            Kind::Memory => Self::Memory(layout::Memory::read(payload)?.0),
+            Kind::Dump => {
+                let (time_ns, path) = payload.split_first_chunk()?;
+                let time_ns = u64::from_le_bytes(*time_ns);
+                Self::Dump { time_ns, path }
+            }
+            Kind::Note => Self::Note(payload),
+        })
+    }
+}
+
+/// What a stretch of a log could not be read as.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub enum DamageKind {
+    /// A record whose payload was never finished: its thread was killed while it wrote.
+    Unfinished,
+    /// Bytes where a record should begin and none does.
+    Lost,
+    /// A record of a kind that this version does not know.
+    UnknownKind,
+    /// A record that is shorter than its kind needs.
+    Malformed,
+    /// The file ends before its records do.
+    CutOff,
+}
+
+/// How often something was wrong, and where first.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Damage {
+    /// What.
+    pub kind: DamageKind,
+    /// How often.
+    pub count: u64,
+    /// Offset in the file of the first one.
+    pub offset: u64,
+}
+
+/// The records of a log in their order, each with its offset in the file.
+#[derive(Clone, Debug)]
+pub struct Records<'a> {
+    bytes: &'a [u8],
+    offset: u64,
+    /// Where the last record ends, at most.
+    end: u64,
+    is_running: bool,
+    /// Whether the log was full: what is reserved at its end was never meant to be written.
+    is_full: bool,
+    damage: Vec<Damage>,
+}
+
+impl<'a> Records<'a> {
+    pub(super) fn new(bytes: &'a [u8], header: &Header, from_offset: u64) -> Self {
+        let align = RECORD_ALIGNMENT as u64;
+        let first = from_offset.max(header.consumed_offset).max(HEADER_BYTES);
+        let offset = first.checked_next_multiple_of(align).unwrap_or(u64::MAX);
+        let length = bytes.len() as u64;
+        let mut records = Self {
+            bytes,
+            offset: offset.min(length),
+            end: header.write_offset.min(length),
+            is_running: false,
+            is_full: header.dropped_records > 0,
+            damage: Vec::new(),
+        };
+        if header.write_offset > length && !records.is_full {
+            records.add(DamageKind::CutOff, length);
+        }
+        records
+    }
+
+    /// Of a program that still runs: a record that is not finished yet is where the records end for now, and not
+    /// damage.
+    #[must_use]
+    pub fn while_running(mut self) -> Self {
+        self.is_running = true;
+        self.damage.clear();
+        self
+    }
+
+    /// Where the next record begins, or would: what to give to [`Log::records`](super::Log::records) next time.
+    #[must_use]
+    pub fn offset(&self) -> u64 {
+        self.offset
+    }
+
+    /// What was skipped until now.
+    #[must_use]
+    pub fn damage(&self) -> &[Damage] {
+        &self.damage
+    }
+
+    fn add(&mut self, kind: DamageKind, offset: u64) {
+        match self.damage.iter_mut().find(|damage| damage.kind == kind) {
+            Some(damage) => damage.count += 1,
+            None => self.damage.push(Damage {
+                kind,
+                count: 1,
+                offset,
+            }),
+        }
+    }
+
+    /// Length of the payload and number of the kind of the record that begins at `offset`, if one does.
+    #[inline]
+    fn head(&self, offset: u64) -> Option<(usize, u8)> {
+        let start = usize::try_from(offset).ok()?;
+        let head: &[u8; RECORD_HEADER_BYTES] = self.bytes.get(start..)?.first_chunk()?;
+        let [a, b, c, d, kind, zero, e, f] = *head;
+        let length = u32::from_le_bytes([a, b, c, d]) as usize;
+        let is_record = zero == 0
+            && u16::from_le_bytes([e, f]) == record_check(offset)
+            && length <= LONGEST_PAYLOAD_BYTES
+            && offset + record_bytes(length) as u64 <= self.end;
+        is_record.then_some((length, kind))
+    }
+
+    /// Goes on where the next record begins. Whether there is one.
+    fn resynchronise(&mut self) -> bool {
+        let lost = self.offset;
+        let align = RECORD_ALIGNMENT as u64;
+        let mut offset = lost;
+        while offset < self.end && self.head(offset).is_none() {
+            offset += align;
+        }
+        // What a full log reserved for its last record is no record.
+        let rest = self.bytes.get(lost as usize..self.end as usize);
+        let is_room = offset >= self.end && self.is_full;
+        if !(is_room && rest.is_none_or(|rest| rest.iter().all(|&byte| byte == 0))) {
+            self.add(DamageKind::Lost, lost);
+        }
+        self.offset = offset.min(self.end);
+        offset < self.end
+    }
+}
+
+impl<'a> Iterator for Records<'a> {
+    type Item = (u64, Record<'a>);
+
+    fn next(&mut self) -> Option<Self::Item> {
+        while self.offset < self.end {
+            let offset = self.offset;
+            let Some((length, kind)) = self.head(offset) else {
+                if self.is_running || !self.resynchronise() {
+                    return None;
+                }
+                continue;
+            };
+            if kind == 0 && self.is_running {
+                return None;
+            }
+            self.offset = offset + record_bytes(length) as u64;
+            if kind == 0 {
+                self.add(DamageKind::Unfinished, offset);
+                continue;
+            }
+            let Some(kind) = Kind::of_number(kind) else {
+                self.add(DamageKind::UnknownKind, offset);
+                continue;
+            };
+            let start = offset as usize + RECORD_HEADER_BYTES;
+            let payload = self.bytes.get(start..start + length).unwrap_or_default();
+            match Record::read(kind, payload) {
+                Some(record) => return Some((offset, record)),
+                None => self.add(DamageKind::Malformed, offset),
+            }
+        }
+        None
+    }
+}

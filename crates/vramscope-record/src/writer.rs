@@ -1,0 +1,167 @@
+//! A log in memory, for tests: of the reader, of what follows it, and of other crates.
+//!
+//! What the injected library writes into a file that it shares, this writes into a `Vec`, from one thread.
+
+use crate::layout::{
+    Annotation, Device, Event, HEADER_BYTES, Kind, LONGEST_PAYLOAD_BYTES, MAGIC, Memory, Module,
+    Pool, RECORD_ALIGNMENT, RECORD_HEADER_BYTES, Stack, VERSION, header, record_bytes,
+    record_check,
+};
+
+/// The log as far as it is written.
+#[derive(Clone, Debug)]
+pub struct LogWriter {
+    bytes: Vec<u8>,
+}
+
+impl Default for LogWriter {
+    fn default() -> Self {
+        let mut log = Self {
+            bytes: vec![0; HEADER_BYTES as usize],
+        };
+        log.bytes[..MAGIC.len()].copy_from_slice(&MAGIC);
+        log.set_u32(header::VERSION, VERSION);
+        log.set_u64(header::PROCESS, 4711);
+        log.set_u32(header::IS_RECORDING, 1);
+        log
+    }
+}
+
+impl LogWriter {
+    /// Sets a field of the header: one of [`header`]'s offsets.
+    pub fn set_u32(&mut self, field: usize, value: u32) {
+        self.bytes[field..field + 4].copy_from_slice(&value.to_le_bytes());
+    }
+
+    /// Sets a field of the header: one of [`header`]'s offsets.
+    pub fn set_u64(&mut self, field: usize, value: u64) {
+        self.bytes[field..field + 8].copy_from_slice(&value.to_le_bytes());
+    }
+
+    /// Where the next record will begin.
+    #[must_use]
+    pub fn offset(&self) -> u64 {
+        self.bytes.len() as u64
+    }
+
+    /// Adds a record whose payload is `parts`, one after the other, cut where it is too long.
+    pub fn put(&mut self, kind: Kind, parts: &[&[u8]]) {
+        self.put_raw(kind as u8, parts);
+    }
+
+    /// Adds a record that its thread did not finish.
+    pub fn put_unfinished(&mut self, payload_bytes: usize) {
+        self.put_raw(0, &[&vec![0xAA; payload_bytes]]);
+    }
+
+    fn put_raw(&mut self, kind: u8, parts: &[&[u8]]) {
+        let payload = parts.concat();
+        let payload = &payload[..payload.len().min(LONGEST_PAYLOAD_BYTES)];
+        let offset = self.bytes.len();
+        self.bytes
+            .extend_from_slice(&(payload.len() as u32).to_le_bytes());
+        self.bytes.extend_from_slice(&[kind, 0]);
+        self.bytes
+            .extend_from_slice(&record_check(offset as u64).to_le_bytes());
+        debug_assert_eq!(self.bytes.len(), offset + RECORD_HEADER_BYTES);
+        self.bytes.extend_from_slice(payload);
+        self.bytes.resize(offset + record_bytes(payload.len()), 0);
+    }
+
+    /// Adds bytes that are no record, filled up to where the next one may begin.
+    pub fn put_garbage(&mut self, bytes: &[u8]) {
+        self.bytes.extend_from_slice(bytes);
+        let length = self.bytes.len().next_multiple_of(RECORD_ALIGNMENT);
+        self.bytes.resize(length, 0);
+    }
+
+    /// The executable and its arguments.
+    pub fn program(&mut self, texts: &[&str]) {
+        let lengths: Vec<_> = texts
+            .iter()
+            .map(|text| (text.len() as u32).to_le_bytes())
+            .collect();
+        let parts: Vec<&[u8]> = lengths
+            .iter()
+            .zip(texts)
+            .flat_map(|(length, text)| [length.as_slice(), text.as_bytes()])
+            .collect();
+        self.put(Kind::Program, &parts);
+    }
+
+    /// An object file at `start..end`, loaded at `load_bias`.
+    pub fn module(&mut self, module: Module, build_id: &[u8], path: &str) {
+        let build_id_bytes = build_id.len() as u32;
+        let module = Module {
+            build_id_bytes,
+            ..module
+        };
+        self.put(
+            Kind::Module,
+            &[&module.to_bytes(), build_id, path.as_bytes()],
+        );
+    }
+
+    /// A stack.
+    pub fn stack(&mut self, number: u32, addresses: &[u64]) {
+        let frames = addresses.len() as u32;
+        let bytes: Vec<u8> = addresses.iter().flat_map(|it| it.to_le_bytes()).collect();
+        self.put(Kind::Stack, &[&Stack { number, frames }.to_bytes(), &bytes]);
+    }
+
+    /// A call of the driver.
+    pub fn event(&mut self, event: Event) {
+        self.put(Kind::Event, &[&event.to_bytes()]);
+    }
+
+    /// A text.
+    pub fn text(&mut self, number: u32, text: &str) {
+        self.put(Kind::Text, &[&number.to_le_bytes(), text.as_bytes()]);
+    }
+
+    /// What the program says it is doing.
+    pub fn annotation(&mut self, annotation: Annotation) {
+        self.put(Kind::Annotation, &[&annotation.to_bytes()]);
+    }
+
+    /// A thread.
+    pub fn thread(&mut self, thread: u32, name: &str) {
+        self.put(Kind::Thread, &[&thread.to_le_bytes(), name.as_bytes()]);
+    }
+
+    /// A device.
+    pub fn device(&mut self, device: Device, name: &str) {
+        self.put(Kind::Device, &[&device.to_bytes(), name.as_bytes()]);
+    }
+
+    /// What a pool holds.
+    pub fn pool(&mut self, pool: Pool) {
+        self.put(Kind::Pool, &[&pool.to_bytes()]);
+    }
+
+    /// What is free on a device.
+    pub fn memory(&mut self, memory: Memory) {
+        self.put(Kind::Memory, &[&memory.to_bytes()]);
+    }
+
+    /// A request for a snapshot.
+    pub fn dump(&mut self, time_ns: u64, path: &str) {
+        self.put(Kind::Dump, &[&time_ns.to_le_bytes(), path.as_bytes()]);
+    }
+
+    /// Something that whoever reads the snapshot should know.
+    pub fn note(&mut self, text: &str) {
+        self.put(Kind::Note, &[text.as_bytes()]);
+    }
+
+    /// The log as a file would have it now.
+    #[must_use]
+    pub fn bytes(&self) -> Vec<u8> {
+        let mut log = self.clone();
+        let end = log.offset();
+        log.set_u64(header::WRITE_OFFSET, end);
+        log.set_u64(header::FILE_BYTES, end);
+        log.set_u64(header::CAPACITY_BYTES, end);
+        log.bytes
+    }
+}
