@@ -242,7 +242,7 @@ mod tests {
         assert_eq!(snapshot.segments.rows[0].requested_size, Some(511));
         let mut bytes = Vec::new();
         encode(&snapshot, &mut bytes).unwrap();
-        let again = crate::decode(&bytes).unwrap();
+        let again = crate::decode(bytes.as_slice()).unwrap();
         assert_eq!(difference(&snapshot, &again), None);
         assert_eq!(again.keys.segment, snapshot.keys.segment);
     }
