@@ -1,0 +1,59 @@
+//! What a stack costs: nanoseconds per call, by depth, and per first time. `cargo run --release --example stack_cost -p
+//! vramscope-inject`.
+#![cfg(all(
+    target_os = "linux",
+    any(target_arch = "x86_64", target_arch = "aarch64")
+))]
+#![expect(unsafe_code, reason = "what is measured is unsafe")]
+#![expect(clippy::print_stdout, reason = "a report")]
+
+mod log {
+    //! No log.
+    pub(crate) fn put(_kind: vramscope_record::layout::Kind, parts: &[&[u8]]) {
+        std::hint::black_box(parts);
+    }
+}
+#[path = "../src/stack/mod.rs"]
+mod stack;
+
+use std::hint::black_box;
+use std::time::Instant;
+
+const CALLS: u32 = 200_000;
+
+fn own_code() -> u64 {
+    0
+}
+
+/// Calls `run` below so many frames of different functions.
+#[inline(never)]
+fn below(frames: u32, run: &mut dyn FnMut()) {
+    match frames {
+        0 => run(),
+        odd if odd % 2 == 1 => below(frames - 1, run),
+        _ => black_box(below as fn(u32, &mut dyn FnMut()))(frames - 1, run),
+    }
+    black_box(frames);
+}
+
+fn main() {
+    let started = Instant::now();
+    stack::number(128);
+    println!(
+        "first of the process  {:>9} ns",
+        started.elapsed().as_nanos()
+    );
+    for frames in [0, 28, 58, 100] {
+        below(frames, &mut || {
+            let mut best = f64::MAX;
+            for _ in 0..5 {
+                let started = Instant::now();
+                for _ in 0..CALLS {
+                    black_box(stack::number(128));
+                }
+                best = best.min(started.elapsed().as_nanos() as f64 / f64::from(CALLS));
+            }
+            println!("{frames:>3} frames and a dozen {best:>9.0} ns");
+        });
+    }
+}

@@ -1,0 +1,215 @@
+//! What is kept from stack to stack: unwinding rules, and the numbers of stacks that were written.
+//!
+//! It is not kept by thread, for threads come and go and nothing here may run when they end. There is a fixed number
+//! of shards, each thread prefers one, and takes the next one if that is in use: by another thread, or by itself when
+//! a signal handler got here while it was here.
+
+use super::memory::Page;
+use super::modules::{self, Loaded};
+use super::registers::Rules;
+use crate::log;
+use std::cell::{Cell, UnsafeCell};
+use std::collections::HashMap;
+use std::hash::{BuildHasherDefault, Hasher};
+use std::ops::{Deref, DerefMut};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
+use vramscope_record::layout::{Kind, Stack};
+
+/// More threads than these seldom ask at the same moment.
+const SHARDS: usize = 64;
+/// Addresses that a shard remembers, two megabytes of them; then it forgets all and writes stacks anew.
+const MOST_ADDRESSES: usize = 1 << 18;
+
+static ALL: [Slot; SHARDS] = [const { Slot::new() }; SHARDS];
+static NEXT_THREAD: AtomicU32 = AtomicU32::new(0);
+static NEXT_STACK: AtomicU32 = AtomicU32::new(1);
+
+thread_local! {
+    /// The shard that this thread prefers; `u32::MAX` before it has one.
+    static PREFERRED: Cell<u32> = const { Cell::new(u32::MAX) };
+}
+
+/// In a cache line (and its neighbour, which is fetched with it) of its own.
+#[repr(align(128))]
+struct Slot {
+    is_taken: AtomicBool,
+    shard: UnsafeCell<Option<Box<Shard>>>,
+}
+
+// SAFETY: Only who set `is_taken` touches the shard.
+unsafe impl Sync for Slot {}
+
+impl Slot {
+    const fn new() -> Self {
+        Self {
+            is_taken: AtomicBool::new(false),
+            shard: UnsafeCell::new(None),
+        }
+    }
+}
+
+/// A shard that nobody else has, until it is dropped.
+pub(super) struct Claim {
+    slot: &'static Slot,
+    shard: &'static mut Shard,
+}
+
+impl Deref for Claim {
+    type Target = Shard;
+
+    fn deref(&self) -> &Shard {
+        self.shard
+    }
+}
+
+impl DerefMut for Claim {
+    fn deref_mut(&mut self) -> &mut Shard {
+        self.shard
+    }
+}
+
+impl Drop for Claim {
+    fn drop(&mut self) {
+        self.slot.is_taken.store(false, Ordering::Release);
+    }
+}
+
+/// A shard for the calling thread; `None` if all are in use.
+pub(super) fn claim() -> Option<Claim> {
+    let mut preferred = PREFERRED.get();
+    if preferred == u32::MAX {
+        preferred = NEXT_THREAD.fetch_add(1, Ordering::Relaxed) % SHARDS as u32;
+        PREFERRED.set(preferred);
+    }
+    let (before, from) = ALL.split_at(preferred as usize);
+    let slot = from.iter().chain(before).find(|slot| {
+        slot.is_taken
+            .compare_exchange(false, true, Ordering::Acquire, Ordering::Relaxed)
+            .is_ok()
+    })?;
+    // SAFETY: It was not taken and is now, until the claim is dropped; slots live for ever.
+    let shard = unsafe { &mut *slot.shard.get() };
+    let shard = shard.get_or_insert_with(|| Box::new(Shard::new()));
+    Some(Claim { slot, shard })
+}
+
+pub(super) struct Shard {
+    loaded: Option<Arc<Loaded>>,
+    rules: Rules,
+    page: Page,
+    pub(super) stacks: Stacks,
+}
+
+impl Shard {
+    fn new() -> Self {
+        Self {
+            loaded: None,
+            rules: Rules::new(),
+            page: Page::new(),
+            stacks: Stacks::default(),
+        }
+    }
+
+    /// What is loaded, as far as is known; `None` if nothing could be found out yet.
+    pub(super) fn update(&mut self) -> Option<&Loaded> {
+        if (self.loaded.is_none() || self.version() != modules::version())
+            && let Some(newest) = modules::newest()
+        {
+            self.loaded = Some(newest);
+            // Rules of other code. framehop would know them, but only up to 65536 changes.
+            self.rules = Rules::new();
+        }
+        self.loaded()
+    }
+
+    pub(super) fn loaded(&self) -> Option<&Loaded> {
+        self.loaded.as_deref()
+    }
+
+    /// The version of what it knows to be loaded; 0 for none.
+    pub(super) fn version(&self) -> u64 {
+        self.loaded.as_ref().map_or(0, |loaded| loaded.version)
+    }
+
+    pub(super) fn for_unwinding(&mut self) -> Option<(&Loaded, &mut Rules, &mut Page)> {
+        Some((self.loaded.as_deref()?, &mut self.rules, &mut self.page))
+    }
+}
+
+/// Stacks that were written, and their numbers.
+#[derive(Default)]
+pub(super) struct Stacks {
+    numbers: HashMap<Box<[u64]>, u32, BuildHasherDefault<AddressHasher>>,
+    addresses: usize,
+}
+
+impl Stacks {
+    /// The number of a stack that was written before.
+    pub(super) fn number(&self, stack: &[u64]) -> Option<u32> {
+        self.numbers.get(stack).copied()
+    }
+
+    /// Writes the first `frames` addresses, if they are new, and returns their number, which is that of the whole
+    /// stack from now on; 0 for none.
+    pub(super) fn write(&mut self, stack: &[u64], frames: usize) -> u32 {
+        let written = stack.get(..frames).unwrap_or(stack);
+        if written.is_empty() {
+            return 0;
+        }
+        let number = match self.number(written) {
+            Some(number) => number,
+            None => {
+                let number = NEXT_STACK.fetch_add(1, Ordering::Relaxed);
+                let head = Stack {
+                    number,
+                    frames: written.len() as u32,
+                };
+                let bytes: Vec<u8> = written.iter().flat_map(|at| at.to_le_bytes()).collect();
+                log::put(Kind::Stack, &[&head.to_bytes(), &bytes]);
+                self.remember(written, number);
+                number
+            }
+        };
+        if written.len() < stack.len() {
+            self.remember(stack, number);
+        }
+        number
+    }
+
+    fn remember(&mut self, stack: &[u64], number: u32) {
+        if self.addresses + stack.len() > MOST_ADDRESSES {
+            self.numbers.clear();
+            self.addresses = 0;
+        }
+        self.addresses += stack.len();
+        self.numbers.insert(stack.into(), number);
+    }
+}
+
+/// Hashes addresses, eight bytes at a time, by folding 128-bit products.
+#[derive(Default)]
+struct AddressHasher(u64);
+
+impl Hasher for AddressHasher {
+    fn write(&mut self, bytes: &[u8]) {
+        for chunk in bytes.chunks(size_of::<u64>()) {
+            let mut word = [0; size_of::<u64>()];
+            word[..chunk.len()].copy_from_slice(chunk);
+            self.write_u64(u64::from_le_bytes(word));
+        }
+    }
+
+    fn write_u64(&mut self, word: u64) {
+        let product = u128::from(self.0 ^ word ^ 0x2D35_8DCC_AA6C_78A5) * 0x9E37_79B9_7F4A_7C15;
+        self.0 = product as u64 ^ (product >> 64) as u64;
+    }
+
+    fn write_usize(&mut self, word: usize) {
+        self.write_u64(word as u64);
+    }
+
+    fn finish(&self) -> u64 {
+        self.0
+    }
+}
