@@ -151,6 +151,7 @@ fn annotations(transfer: &mut Transfer<'_>) {
         if let Stage::Other(word) = &mut mark.stage {
             *word = transfer.string(Role::Label, *word);
         }
+        mark.domain = mark.domain.map(|text| transfer.string(Role::Label, text));
     }
     transfer.to.annotations = annotations;
 }

@@ -8,12 +8,13 @@ use vramscope_view::marks::Mark;
 use vramscope_view::{display, groups};
 
 use super::sentences::count_of;
-use crate::protocol::views::lanes::{LineFacts, ShownItem, StepMarks};
+use crate::protocol::views::lanes::{LaneFacts, LineFacts, ShownItem, StepMarks};
 
 /// The name of a lane, for the narrow column on its left.
 #[must_use]
-pub fn lane_name(kind: LaneKind) -> &'static str {
-    match kind {
+pub fn lane_name(lane: &LaneFacts) -> &str {
+    match lane.kind {
+        _ if !lane.name.is_empty() => &lane.name,
         LaneKind::Annotations => "ranges",
         LaneKind::Internal => "torch",
         LaneKind::UserMetadata => "metadata",
@@ -23,14 +24,19 @@ pub fn lane_name(kind: LaneKind) -> &'static str {
 
 /// What a lane is made from.
 #[must_use]
-pub fn lane_meaning(kind: LaneKind) -> &'static str {
-    match kind {
-        LaneKind::Annotations => "Annotations: record_function, optimizer and profiler steps",
+pub fn lane_meaning(lane: &LaneFacts) -> String {
+    let meaning = match lane.kind {
+        LaneKind::Annotations => "Annotations: record_function, NVTX, optimizer and profiler steps",
         LaneKind::Internal => {
             "Annotations of torch itself: guard lookups, compiled graphs, collectives"
         }
         LaneKind::UserMetadata => "user_metadata of the events; threads take turns",
         LaneKind::CompileContext => "Regions of torch.compile, as the events name them",
+    };
+    if lane.name.is_empty() {
+        meaning.to_owned()
+    } else {
+        format!("Thread {}: {meaning}", lane.name)
     }
 }
 

@@ -159,7 +159,10 @@ impl Options {
                 "None of the {recorded} ranges of this device is of the kind and name asked for."
             ));
         }
-        let internal = lanes.lane(LaneKind::Internal).map_or(0, |lane| lane.len());
+        let internal = lanes
+            .of_kind(LaneKind::Internal)
+            .map(|lane| lane.len())
+            .sum::<usize>();
         if internal > 0 && self.kind.is_none() {
             note(format!(
                 "Ranges that torch annotates for itself are left out (--kind internal shows them): {internal}."
@@ -228,7 +231,7 @@ fn names_table(part: &mut Part, device: &Device<'_>, ranges: &[RangeUse]) {
 }
 
 fn ranges_table(part: &mut Part, device: &Device<'_>, ranges: &[RangeUse]) {
-    const COLUMNS: [Column; 12] = [
+    const COLUMNS: [Column; 13] = [
         column("from_moment", "from"),
         column("to_moment", "to event"),
         column("peak_bytes", "peak"),
@@ -240,9 +243,14 @@ fn ranges_table(part: &mut Part, device: &Device<'_>, ranges: &[RangeUse]) {
         column("duration_us", "time"),
         column("is_whole", "whole"),
         column("kind", "kind"),
+        column("thread", "thread"),
         column("name", "name"),
     ];
     let strings = &device.subject.snapshot.strings;
+    let thread = |one: &RangeUse| {
+        let name = &device.lanes().lanes.get(one.lane)?.name;
+        (!name.is_empty()).then(|| name.clone())
+    };
     let rows = ranges.iter().map(|one| {
         let (range, totals) = (&one.range, &one.totals);
         vec![
@@ -257,10 +265,17 @@ fn ranges_table(part: &mut Part, device: &Device<'_>, ranges: &[RangeUse]) {
             Cell::or_none(one.duration_us(), Cell::SpanUs),
             Cell::Flag(!range.is_open_start && !range.is_open_end),
             word(one.kind),
+            Cell::or_none(thread(one), Cell::Text),
             Cell::Text(strings.get(range.name).to_owned()),
         ]
     });
-    part.table("each", "", &COLUMNS, rows.collect());
+    // Only captures have threads.
+    let has_threads = ranges.iter().any(|one| thread(one).is_some());
+    let columns = COLUMNS.map(|column| Column {
+        is_detail: column.is_detail || (column.key == "thread" && !has_threads),
+        ..column
+    });
+    part.table("each", "", &columns, rows.collect());
 }
 
 /// What was done in any of the ranges, by whom.

@@ -18,9 +18,11 @@ use crate::model::NO_TIME;
 pub struct RangeUse {
     /// What it is made from.
     pub kind: LaneKind,
+    /// The place of its lane among all.
+    pub lane: usize,
     /// The range.
     pub range: LaneRange,
-    /// How many ranges of its kind lie around it.
+    /// How many ranges of its lane lie around it.
     pub depth: u32,
     /// What it did.
     pub totals: RangeTotals,
@@ -48,11 +50,12 @@ pub fn range_uses(
     mut is_wanted: impl FnMut(LaneKind, &LaneRange) -> bool,
 ) -> Vec<RangeUse> {
     let mut uses = Vec::new();
-    for lane in &lanes.lanes {
+    for (place, lane) in lanes.lanes.iter().enumerate() {
         for (depth, row) in (0..).zip(&lane.rows) {
             for &range in row.iter().filter(|range| is_wanted(lane.kind, range)) {
                 uses.push(RangeUse {
                     kind: lane.kind,
+                    lane: place,
                     range,
                     depth,
                     totals: sums.totals(history, range.moments()),

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::Snapshot;
 use crate::ids::StringId;
-use crate::model::{NO_TIME, Stage};
+use crate::model::{Annotation, NO_TIME, Stage};
 
 /// A named stretch of time on one device.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
@@ -15,12 +15,14 @@ pub struct NamedRange {
     pub name: StringId,
     /// Device index; -1 if the file gives none.
     pub device: i32,
+    /// Linux id of the thread that began it, where the file tells.
+    pub thread: Option<u64>,
+    /// Its NVTX domain; `None` for the default one.
+    pub domain: Option<StringId>,
     /// Microseconds since the Unix epoch; `None` when the beginning was overwritten in the ring buffer.
     pub start_us: Option<i64>,
     /// Microseconds since the Unix epoch; `None` when it had not ended when the snapshot was taken.
     pub end_us: Option<i64>,
-    /// How many ranges of the same device are around it.
-    pub depth: u32,
 }
 
 impl NamedRange {
@@ -32,29 +34,70 @@ impl NamedRange {
     }
 }
 
-/// The ranges of a snapshot, by device, then by start (unknown starts first), the longer one first.
+/// Starts whose end has not come yet, by the numbers that their marks have in whatever holds them.
 ///
-/// Starts and ends of the same device and name pair like brackets.
+/// A mark with a range number belongs to the one with the same number. Without it, as torch writes them, starts and
+/// ends of the same device and name (and thread and domain, if there are any) pair like brackets.
+#[derive(Default)]
+pub(crate) struct OpenRanges {
+    by_range: HashMap<u64, usize>,
+    by_name: HashMap<Alike, Vec<usize>>,
+}
+
+/// What a start and an end without a number share.
+type Alike = (i32, StringId, Option<u64>, Option<StringId>);
+
+impl OpenRanges {
+    /// A range begins.
+    pub(crate) fn start(&mut self, mark: &Annotation, row: usize) {
+        match mark.range {
+            Some(range) => {
+                self.by_range.insert(range, row);
+            }
+            None => self.by_name.entry(alike(mark)).or_default().push(row),
+        }
+    }
+
+    /// The row of the start that an end belongs to, which is open no more.
+    pub(crate) fn end(&mut self, mark: &Annotation) -> Option<usize> {
+        match mark.range {
+            Some(range) => self.by_range.remove(&range),
+            None => self.by_name.get_mut(&alike(mark))?.pop(),
+        }
+    }
+
+    /// The rows of what is still open, in no order.
+    pub(crate) fn into_rows(self) -> impl Iterator<Item = usize> {
+        let by_name = self.by_name.into_values().flatten();
+        self.by_range.into_values().chain(by_name)
+    }
+}
+
+fn alike(mark: &Annotation) -> Alike {
+    (mark.device, mark.name, mark.thread, mark.domain)
+}
+
+/// The ranges of a snapshot, by device, then by start (unknown starts first), the longer one first.
 #[must_use]
 pub fn named_ranges(snapshot: &Snapshot) -> Vec<NamedRange> {
-    let mut open: HashMap<(i32, StringId), Vec<usize>> = HashMap::new();
+    let mut open = OpenRanges::default();
     let mut ranges: Vec<NamedRange> = Vec::new();
     for mark in &snapshot.annotations.rows {
         let time_us = (mark.time_us != NO_TIME).then_some(mark.time_us);
-        let key = (mark.device, mark.name);
         let new = |start_us, end_us| NamedRange {
             name: mark.name,
             device: mark.device,
+            thread: mark.thread,
+            domain: mark.domain,
             start_us,
             end_us,
-            depth: 0,
         };
         match mark.stage {
             Stage::Start => {
-                open.entry(key).or_default().push(ranges.len());
+                open.start(mark, ranges.len());
                 ranges.push(new(time_us, None));
             }
-            Stage::End => match open.get_mut(&key).and_then(Vec::pop) {
+            Stage::End => match open.end(mark) {
                 Some(row) => ranges[row].end_us = time_us,
                 None => ranges.push(new(None, time_us)),
             },
@@ -69,78 +112,79 @@ pub fn named_ranges(snapshot: &Snapshot) -> Vec<NamedRange> {
             std::cmp::Reverse(end),
         )
     });
-    set_depths(&mut ranges);
     ranges
-}
-
-/// Ranges come sorted, so the ones around a range are those before it that have not ended.
-fn set_depths(ranges: &mut [NamedRange]) {
-    let mut around: Vec<i64> = Vec::new();
-    let mut device = None;
-    for range in ranges {
-        if device != Some(range.device) {
-            around.clear();
-            device = Some(range.device);
-        }
-        let start = range.start_us.unwrap_or(i64::MIN);
-        let end = range.end_us.unwrap_or(i64::MAX);
-        while around
-            .last()
-            .is_some_and(|&outer_end| outer_end <= start && outer_end < end)
-        {
-            around.pop();
-        }
-        range.depth = around.len() as u32;
-        around.push(end);
-    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::model::Annotation;
 
-    fn ranges_of(marks: &[(Stage, &str, i64)]) -> Vec<(String, Option<i64>, Option<i64>, u32)> {
+    /// Name, thread, start, end.
+    type Brief = (String, Option<u64>, Option<i64>, Option<i64>);
+
+    /// A mark: stage, name, time, and where they are known its range and thread.
+    type Mark<'a> = (Stage, &'a str, i64, Option<(u64, u64)>);
+
+    fn ranges_of(marks: &[Mark<'_>]) -> Vec<Brief> {
         let mut snapshot = Snapshot::default();
-        for &(stage, name, time_us) in marks {
+        for &(stage, name, time_us, ids) in marks {
             let name = snapshot.strings.intern(name);
             snapshot.annotations.rows.push(Annotation {
                 stage,
                 name,
                 device: 0,
                 time_us,
+                range: ids.map(|(range, _)| range),
+                thread: ids.map(|(_, thread)| thread),
+                domain: None,
             });
         }
-        let ranges = named_ranges(&snapshot);
-        ranges
-            .into_iter()
-            .map(|range| {
-                (
-                    snapshot.strings.get(range.name).to_owned(),
-                    range.start_us,
-                    range.end_us,
-                    range.depth,
-                )
-            })
-            .collect()
+        let brief = |range: NamedRange| {
+            let name = snapshot.strings.get(range.name).to_owned();
+            (name, range.thread, range.start_us, range.end_us)
+        };
+        named_ranges(&snapshot).into_iter().map(brief).collect()
     }
 
     #[test]
     fn starts_and_ends_pair_like_brackets() {
         use Stage::{End, Start};
         let found = ranges_of(&[
-            (End, "lost", 5),
-            (Start, "step", 10),
-            (Start, "step", 11),
-            (End, "step", 12),
-            (Start, "load", 13),
-            (End, "step", 20),
+            (End, "lost", 5, None),
+            (Start, "step", 10, None),
+            (Start, "step", 11, None),
+            (End, "step", 12, None),
+            (Start, "load", 13, None),
+            (End, "step", 20, None),
         ]);
         let expected = vec![
-            ("lost".to_owned(), None, Some(5), 0),
-            ("step".to_owned(), Some(10), Some(20), 0),
-            ("step".to_owned(), Some(11), Some(12), 1),
-            ("load".to_owned(), Some(13), None, 1),
+            ("lost".to_owned(), None, None, Some(5)),
+            ("step".to_owned(), None, Some(10), Some(20)),
+            ("step".to_owned(), None, Some(11), Some(12)),
+            ("load".to_owned(), None, Some(13), None),
+        ];
+        assert_eq!(found, expected);
+    }
+
+    #[test]
+    fn a_range_with_a_number_ends_where_its_number_does() {
+        use Stage::{End, Start};
+        let found = ranges_of(&[
+            (Start, "step", 10, Some((1, 7))),
+            (Start, "step", 11, Some((2, 8))),
+            // Not the one that began last; and on another thread.
+            (End, "step", 12, Some((1, 8))),
+            (End, "step", 13, Some((3, 9))),
+            (End, "step", 14, Some((2, 8))),
+            // Ends once.
+            (End, "step", 15, Some((2, 8))),
+        ]);
+        let step = |thread, start, end| ("step".to_owned(), Some(thread), start, Some(end));
+        let expected = vec![
+            step(8, None, 15),
+            step(9, None, 13),
+            step(7, Some(10), 12),
+            step(8, Some(11), 14),
         ];
         assert_eq!(found, expected);
     }

@@ -368,9 +368,12 @@ fn by_annotation(source: Source<'_>, depth: usize) -> GroupColumn {
         lanes,
         ..
     } = source;
-    let rows: &[Vec<LaneRange>] = lanes
-        .lane(LaneKind::Annotations)
-        .map_or(&[], |lane| &lane.rows);
+    // Events have no thread: of several threads' ranges the one that began last is the innermost.
+    let rows: Vec<_> = lanes
+        .of_kind(LaneKind::Annotations)
+        .flat_map(|lane| lane.rows.iter().rev())
+        .collect();
+    let has_threads = lanes.of_kind(LaneKind::Annotations).nth(1).is_some();
     let mut labels = Labels::default();
     let before = labels.number("before the recording".to_owned());
     let outside = labels.number("outside all annotations".to_owned());
@@ -380,20 +383,24 @@ fn by_annotation(source: Source<'_>, depth: usize) -> GroupColumn {
             return before;
         }
         // The event that leads to `born` lies in `from .. to`.
-        let around = |row: &Vec<LaneRange>| {
+        let around = |row: &&Vec<LaneRange>| {
             let after = row.partition_point(|range| range.from < born);
             let range = row.get(after.checked_sub(1)?)?;
-            (born <= range.to).then_some(range.name)
+            (born <= range.to).then_some(*range)
         };
-        let path: Vec<_> = rows.iter().rev().filter_map(around).take(depth).collect();
+        let mut path: Vec<_> = rows.iter().filter_map(around).collect();
+        if has_threads {
+            path.sort_by_key(|range| std::cmp::Reverse(range.start_us));
+        }
+        path.truncate(depth);
         if path.is_empty() {
             return outside;
         }
-        let key = path.iter().map(|name| name.index()).collect();
+        let key = path.iter().map(|range| range.name.index()).collect();
         *known.entry(key).or_insert_with(|| {
             let names: Vec<_> = path
                 .iter()
-                .map(|&name| snapshot.strings.get(name))
+                .map(|range| snapshot.strings.get(range.name))
                 .collect();
             labels.number(names.join(" < "))
         })

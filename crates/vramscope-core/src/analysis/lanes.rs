@@ -1,7 +1,8 @@
 //! Stretches of a device's recording that the program named, as lanes of rows: annotations, the
 //! user's metadata, regions of `torch.compile`.
 //!
-//! Annotations have times and no thread; the two texts stand with every event, so that equal ones
+//! Annotations have times, and a thread only where vramscope-capture wrote it: each thread then has a lane of its own, as
+//! has each NVTX domain in it. The two texts stand with every event, so that equal ones
 //! in a row make a range. What torch itself annotates (guard lookups, collectives) has a lane of its
 //! own. The ranges of a row never overlap, so that what a viewport shows is found by bisection; what
 //! they cost in memory is told by [`range_totals`](super::range_totals).
@@ -9,9 +10,11 @@
 mod growth;
 mod rows;
 mod steps;
+mod threads;
 
 pub use growth::{StepGrowth, WARM_UP};
 pub use steps::{Step, Steps, StepsBy, steps};
+pub use threads::thread_names;
 
 use serde::{Deserialize, Serialize};
 
@@ -84,11 +87,13 @@ impl LaneRange {
     }
 }
 
-/// Ranges of one kind.
+/// Ranges of one kind; of annotations whose thread or domain is known, those of one thread in one domain.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct Lane {
     /// What they are made from.
     pub kind: LaneKind,
+    /// The thread, with the domain before it; empty where neither is known.
+    pub name: String,
     /// Rows from the outermost to the innermost ranges, each in order of time. No row is empty, and
     /// but for the last of [`MAX_ROWS`] no two ranges of a row overlap.
     pub rows: Vec<Vec<LaneRange>>,
@@ -101,6 +106,16 @@ impl Lane {
         self.rows.iter().map(Vec::len).sum()
     }
 
+    /// What to call it: its name, else what it is made from.
+    #[must_use]
+    pub fn title(&self) -> &str {
+        if self.name.is_empty() {
+            self.kind.word()
+        } else {
+            &self.name
+        }
+    }
+
     /// Whether it has none.
     #[must_use]
     pub fn is_empty(&self) -> bool {
@@ -111,10 +126,16 @@ impl Lane {
 /// Most rows of a lane; deeper ranges lie in the last one.
 pub const MAX_ROWS: usize = 32;
 
+/// Most lanes of a kind; what further threads annotated lies in one that is called [`OTHER_THREADS`].
+pub const MAX_LANES: usize = 32;
+
+/// The last lane of a program with very many threads.
+pub const OTHER_THREADS: &str = "other threads";
+
 /// All lanes of one device.
 #[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 pub struct Lanes {
-    /// Those that have a range, in the order of [`LaneKind::ALL`].
+    /// Those that have a range, in the order of [`LaneKind::ALL`]; of a kind, the one that began first comes first.
     pub lanes: Vec<Lane>,
     /// Annotations of the device that lie wholly before or after the recorded events.
     pub outside: u64,
@@ -128,26 +149,32 @@ impl Lanes {
     pub fn of(snapshot: &Snapshot, history: &History) -> Self {
         let mut lanes = Self::default();
         let (own, internal) = lanes.placed_annotations(snapshot, history);
+        let own = threads::apart(snapshot, &own);
+        let internal = threads::apart(snapshot, &internal);
         let metadata = |context: &Context| context.user_metadata;
         let region = |context: &Context| context.compile_context;
         for kind in LaneKind::ALL {
-            let rows = match kind {
-                LaneKind::Annotations => rows::packed(&own),
-                LaneKind::Internal => rows::packed(&internal),
+            let of_threads = |threads: &[(String, Vec<LaneRange>)]| {
+                let lanes = threads.iter();
+                let lanes = lanes.map(|(name, ranges)| (name.clone(), rows::packed(ranges)));
+                lanes.collect()
+            };
+            let found = match kind {
+                LaneKind::Annotations => of_threads(&own),
+                LaneKind::Internal => of_threads(&internal),
                 LaneKind::UserMetadata => row_of(runs(snapshot, history, metadata)),
                 LaneKind::CompileContext => row_of(runs(snapshot, history, region)),
             };
-            if !rows.is_empty() {
-                lanes.lanes.push(Lane { kind, rows });
-            }
+            let new = found.into_iter();
+            let new = new.map(|(name, rows)| Lane { kind, name, rows });
+            lanes.lanes.extend(new);
         }
         lanes
     }
 
-    /// The lane of a kind, if there is any range of it.
-    #[must_use]
-    pub fn lane(&self, kind: LaneKind) -> Option<&Lane> {
-        self.lanes.iter().find(|lane| lane.kind == kind)
+    /// The lanes of a kind that have any range: at most one, unless threads or domains are known.
+    pub fn of_kind(&self, kind: LaneKind) -> impl DoubleEndedIterator<Item = &Lane> {
+        self.lanes.iter().filter(move |lane| lane.kind == kind)
     }
 
     /// The ranges in which the event lies that leads to a moment, the outermost of each lane first.
@@ -165,27 +192,31 @@ impl Lanes {
         &mut self,
         snapshot: &Snapshot,
         history: &History,
-    ) -> (Vec<LaneRange>, Vec<LaneRange>) {
+    ) -> (Vec<Placed>, Vec<Placed>) {
         let (mut own, mut internal) = (Vec::new(), Vec::new());
         for range in named_ranges(snapshot) {
             if range.device >= 0 && u32::try_from(range.device) != Ok(history.device) {
                 continue;
             }
             match place(history, &range) {
-                Place::Inside(placed) if is_internal(snapshot.strings.get(range.name)) => {
-                    internal.push(placed);
+                Place::Inside(placed) => {
+                    let is_internal = is_internal(snapshot.strings.get(range.name));
+                    let ranges = if is_internal { &mut internal } else { &mut own };
+                    ranges.push(((range.thread, range.domain), placed));
                 }
-                Place::Inside(placed) => own.push(placed),
                 Place::Outside => self.outside += 1,
                 Place::WithoutTime => self.without_time += 1,
             }
         }
         for ranges in [&mut own, &mut internal] {
-            ranges.sort_by_key(|range| (range.start_us, std::cmp::Reverse(range.end_us)));
+            ranges.sort_by_key(|(_, range)| (range.start_us, std::cmp::Reverse(range.end_us)));
         }
         (own, internal)
     }
 }
+
+/// A range with its thread and domain.
+type Placed = ((Option<u64>, Option<StringId>), LaneRange);
 
 enum Place {
     Inside(LaneRange),
@@ -248,11 +279,12 @@ fn is_internal(name: &str) -> bool {
     starts || name.ends_with("(dynamo_timed)")
 }
 
-fn row_of(ranges: Vec<LaneRange>) -> Vec<Vec<LaneRange>> {
+/// A lane of one row, without a name.
+fn row_of(ranges: Vec<LaneRange>) -> Vec<(String, Vec<Vec<LaneRange>>)> {
     if ranges.is_empty() {
         return Vec::new();
     }
-    vec![ranges]
+    vec![(String::new(), vec![ranges])]
 }
 
 /// Runs of the same text over a device's allocs and frees. Segments, snapshots and the like neither

@@ -310,7 +310,7 @@ impl<'a> Named<'a> {
 fn all(clock: Clock<'_>) -> impl Iterator<Item = &LaneRange> {
     let kinds = LaneKind::ALL
         .into_iter()
-        .filter_map(move |kind| clock.lanes.lane(kind));
+        .flat_map(move |kind| clock.lanes.of_kind(kind));
     kinds.flat_map(|lane| lane.rows.iter().flatten())
 }
 

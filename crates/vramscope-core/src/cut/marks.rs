@@ -4,10 +4,8 @@
 //! going on), one of its end only if it was reached: a snapshot taken there could not know it.
 //! Marks without a time, or of a trace without times, cannot be placed and are left out.
 
-use std::collections::HashMap;
-
 use super::Piece;
-use crate::ids::StringId;
+use crate::analysis::annotations::OpenRanges;
 use crate::model::{Annotation, NO_TIME, Stage};
 use crate::transfer::{Role, Transfer};
 
@@ -16,8 +14,7 @@ pub(super) fn within(transfer: &mut Transfer<'_>, pieces: &[Piece<'_>]) {
     let rows = &transfer.from.annotations.rows;
     let spans: Vec<Span> = pieces.iter().filter_map(Span::of).collect();
     let mut keep = vec![false; rows.len()];
-    // The rows of starts without an end yet.
-    let mut open: HashMap<(i32, StringId), Vec<usize>> = HashMap::new();
+    let mut open = OpenRanges::default();
     for (row, mark) in rows.iter().enumerate() {
         let Some(span) = spans.iter().find(|span| span.is_of(mark)) else {
             continue;
@@ -27,11 +24,10 @@ pub(super) fn within(transfer: &mut Transfer<'_>, pieces: &[Piece<'_>]) {
         }
         let is_inside = mark.time_us >= span.from_us;
         keep[row] = is_inside;
-        let key = (mark.device, mark.name);
         match mark.stage {
-            Stage::Start => open.entry(key).or_default().push(row),
+            Stage::Start => open.start(mark, row),
             Stage::End => {
-                if let Some(start) = open.get_mut(&key).and_then(Vec::pop) {
+                if let Some(start) = open.end(mark) {
                     keep[start] |= is_inside;
                 }
             }
@@ -39,18 +35,19 @@ pub(super) fn within(transfer: &mut Transfer<'_>, pieces: &[Piece<'_>]) {
         }
     }
     // In no order, which makes no difference here.
-    open.into_values()
-        .flatten()
-        .for_each(|row| keep[row] = true);
+    open.into_rows().for_each(|row| keep[row] = true);
     for (mark, _) in rows.iter().zip(keep).filter(|&(_, keep)| keep) {
         let stage = match mark.stage {
             Stage::Other(word) => Stage::Other(transfer.string(Role::Label, word)),
             stage => stage,
         };
         let name = transfer.string(Role::Label, mark.name);
+        let domain = mark.domain;
+        let domain = domain.map(|text| transfer.string(Role::Label, text));
         let row = Annotation {
             stage,
             name,
+            domain,
             ..*mark
         };
         transfer.to.annotations.rows.push(row);

@@ -156,6 +156,9 @@ impl Machine {
             name: StringId(0),
             device: 0,
             time_us: NO_TIME,
+            range: None,
+            thread: None,
+            domain: None,
         };
         for index in (start..self.stack.len()).step_by(2) {
             let (key, value) = self.pair_at(index);
@@ -171,6 +174,9 @@ impl Machine {
                 Some(Key::Name) => annotation.name = text(value, Key::Name)?,
                 Some(Key::Device) => annotation.device = self.device(value)?,
                 Some(Key::TimeUs) => annotation.time_us = signed(value, Key::TimeUs)?,
+                Some(Key::Range) => annotation.range = Some(unsigned(value, Key::Range)?),
+                Some(Key::Thread) => annotation.thread = Some(unsigned(value, Key::Thread)?),
+                Some(Key::Domain) => annotation.domain = Some(text(value, Key::Domain)?),
                 _ => self.unknown_key(RecordKind::Annotation, index),
             }
         }

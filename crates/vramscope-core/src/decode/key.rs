@@ -6,7 +6,7 @@ use crate::model::{Action, StringTable};
 
 macro_rules! keys {
     ($($name:ident $text:literal)*) => {
-        /// A key that some torch up to 2.15 writes (FORMAT.md 1). The discriminant is its bit in
+        /// A key that some torch up to 2.15 or vramscope-capture writes (FORMAT.md 1). The discriminant is its bit in
         /// [`KeysSeen`](crate::model::KeysSeen).
         #[derive(Clone, Copy, PartialEq, Eq, Debug)]
         #[repr(u8)]
@@ -58,6 +58,9 @@ keys! {
     FxNodeTarget "fx_node_target"
     FxOriginalTrace "fx_original_trace"
     Stage "stage"
+    Range "range"
+    Thread "thread"
+    Domain "domain"
 }
 
 /// String id of the first key: id 0 is the empty string.

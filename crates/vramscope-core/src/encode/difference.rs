@@ -4,8 +4,7 @@ use std::ops::Range;
 
 use crate::ids::{ContextId, EventId, FrameId, StackId, StringId};
 use crate::model::{
-    Annotation, Block, BlockState, Context, LinesId, NO_TIME, Segment, SegmentKind, Snapshot,
-    Stage, Tenant,
+    Block, BlockState, Context, LinesId, NO_TIME, Segment, SegmentKind, Snapshot, Stage, Tenant,
 };
 
 /// The first place at which two snapshots differ in content, or `None`.
@@ -215,14 +214,10 @@ impl Both<'_> {
     }
 
     fn annotations(&self) -> Option<String> {
-        let texts = |snapshot: &Snapshot| -> Vec<_> {
-            let rows = snapshot.annotations.rows.iter();
-            rows.map(|row| annotation(snapshot, row)).collect()
-        };
         unequal(
             "external_annotations",
-            &texts(self.left),
-            &texts(self.right),
+            &annotations(self.left),
+            &annotations(self.right),
         )
     }
 }
@@ -242,18 +237,21 @@ fn frame(snapshot: &Snapshot, id: FrameId) -> (&str, &str, u32, [&str; 4]) {
     (text(frame.name), text(frame.filename), frame.line, fx)
 }
 
-/// Stage, name, device and time.
-fn annotation(snapshot: &Snapshot, row: &Annotation) -> (String, String, i32, Option<i64>) {
-    let stage = match row.stage {
-        Stage::Start => "START".to_owned(),
-        Stage::End => "END".to_owned(),
-        Stage::Other(id) => snapshot.strings.get(id).to_owned(),
-    };
-    let time_us = (row.time_us != NO_TIME).then_some(row.time_us);
-    (
-        stage,
-        snapshot.strings.get(row.name).to_owned(),
-        row.device,
-        time_us,
-    )
+/// The marks, with texts for their numbers.
+fn annotations(snapshot: &Snapshot) -> Vec<impl PartialEq + std::fmt::Debug + use<'_>> {
+    let text = |id| snapshot.strings.get(id);
+    let rows = snapshot.annotations.rows.iter();
+    let rows = rows.map(|row| {
+        let stage = match row.stage {
+            Stage::Start => "START",
+            Stage::End => "END",
+            Stage::Other(id) => text(id),
+        };
+        let time_us = (row.time_us != NO_TIME).then_some(row.time_us);
+        (
+            (stage, text(row.name), row.device, time_us),
+            (row.range, row.thread, row.domain.map(text)),
+        )
+    });
+    rows.collect()
 }

@@ -249,6 +249,12 @@ impl<S: Sink> Walk<'_, S> {
         if annotation.time_us != NO_TIME {
             self.signed(Key::TimeUs, annotation.time_us)?;
         }
+        self.optional_unsigned(Key::Range, annotation.range)?;
+        self.optional_unsigned(Key::Thread, annotation.thread)?;
+        if let Some(domain) = annotation.domain {
+            self.sink.key(Key::Domain)?;
+            self.sink.text(domain)?;
+        }
         self.sink.close_dict()
     }
 

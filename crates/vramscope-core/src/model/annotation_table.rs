@@ -1,4 +1,5 @@
-//! `external_annotations`: where user-named ranges (`record_function`, optimizer steps) begin and end.
+//! `external_annotations`: where user-named ranges (`record_function`, optimizer steps, NVTX) begin
+//! and end.
 
 use serde::{Deserialize, Serialize};
 
@@ -16,7 +17,8 @@ pub enum Stage {
     Other(StringId),
 }
 
-/// One mark. Starts and ends pair as a stack by (device, name).
+/// One mark. Which starts and ends belong together is told by
+/// [`named_ranges`](crate::analysis::annotations::named_ranges).
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Annotation {
     /// Begin or end.
@@ -27,6 +29,12 @@ pub struct Annotation {
     pub device: i32,
     /// Microseconds since the Unix epoch, or [`NO_TIME`](super::NO_TIME).
     pub time_us: i64,
+    /// A number that a start and its end share, and no other; only in captures of `vramscope-capture`, as what follows.
+    pub range: Option<u64>,
+    /// Linux thread id. Threads' names are in [`thread_names`](crate::analysis::lanes::thread_names).
+    pub thread: Option<u64>,
+    /// Which part of the program it is of (an NVTX domain); `None` for the default one.
+    pub domain: Option<StringId>,
 }
 
 /// The marks in file order.

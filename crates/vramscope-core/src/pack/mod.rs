@@ -29,8 +29,8 @@ pub use write::pack;
 /// "in text mode" breaks the line ends.
 pub(crate) const MAGIC: &[u8; 8] = b"\x93vram\r\n\n";
 
-/// The version that is written, and the newest that is read.
-const VERSION: u8 = 1;
+/// The version that is written, and the newest that is read. Annotations of version 1 end with their time.
+const VERSION: u8 = 2;
 
 /// Added to the row of an action's name in [`EventTable::other_actions`](crate::model::EventTable), so
 /// that torch may invent as many actions.

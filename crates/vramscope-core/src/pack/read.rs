@@ -37,6 +37,7 @@ pub(crate) fn read(
         input: Input::new(input),
         limits,
         on_progress,
+        version: VERSION,
         table: "",
         snapshot: Snapshot::default(),
         until_look: LOOK_EVERY,
@@ -63,6 +64,7 @@ struct Reader<'a, 'i> {
     input: Input<'i>,
     limits: &'a Limits,
     on_progress: OnProgress<'a>,
+    version: u8,
     /// What is being read.
     table: &'static str,
     /// The tables as far as they are read.
@@ -106,7 +108,10 @@ impl Reader<'_, '_> {
             return Err(ErrorKind::UnknownFormat);
         }
         match self.input.take(1)? {
-            [VERSION] => Ok(()),
+            &[version @ 1..=VERSION] => {
+                self.version = version;
+                Ok(())
+            }
             version => Err(ErrorKind::NewerPacked(
                 version.first().copied().unwrap_or(0),
             )),
@@ -273,6 +278,18 @@ impl Reader<'_, '_> {
             1 => Ok(true),
             _ => Err(malformed("a flag is neither 0 nor 1")),
         }
+    }
+
+    /// What files of older versions do not have.
+    fn since<T>(
+        &mut self,
+        version: u8,
+        read: impl FnOnce(&mut Self) -> Result<Option<T>>,
+    ) -> Result<Option<T>> {
+        if self.version < version {
+            return Ok(None);
+        }
+        read(self)
     }
 
     fn option<T>(&mut self, read: impl FnOnce(&mut Self) -> Result<T>) -> Result<Option<T>> {
@@ -496,6 +513,9 @@ impl Reader<'_, '_> {
             name: self.string_id()?,
             device: self.device()?,
             time_us: self.signed()?,
+            range: self.since(2, |from| from.option(Self::number))?,
+            thread: self.since(2, |from| from.option(Self::number))?,
+            domain: self.since(2, Self::string_or_none)?,
         };
         self.snapshot.annotations.rows.push(annotation);
         Ok(())

@@ -246,7 +246,10 @@ impl<W: Write> Writer<W> {
         }
         self.row(annotation.name.0)?;
         self.signed(annotation.device.into())?;
-        self.signed(annotation.time_us)
+        self.signed(annotation.time_us)?;
+        self.option(annotation.range, Self::number)?;
+        self.option(annotation.thread, Self::number)?;
+        self.row_or_none(annotation.domain.map(|domain| domain.0))
     }
 }
 

@@ -4,9 +4,10 @@
 use super::{DeviceTables, Field, Kind, Value, Write, field};
 use crate::model::NO_TIME;
 
-pub(super) const FIELDS: [Field; 18] = [
+pub(super) const FIELDS: [Field; 19] = [
     field("device", Kind::Number),
     field("source", Kind::Text),
+    field("thread", Kind::Text),
     field("depth", Kind::Number),
     field("name", Kind::Text),
     field("start_time_us", Kind::TimeUs),
@@ -29,6 +30,7 @@ pub(super) fn rows<E>(device: &DeviceTables<'_>, write: &mut Write<'_, E>) -> Re
     let (snapshot, history) = (device.snapshot(), device.history());
     for lane in &device.lanes.lanes {
         let source = lane.kind.word();
+        let thread = (!lane.name.is_empty()).then_some(lane.name.as_str());
         for (depth, row) in (0..).zip(&lane.rows) {
             for range in row {
                 let totals = device.sums.totals(history, range.moments());
@@ -37,6 +39,7 @@ pub(super) fn rows<E>(device: &DeviceTables<'_>, write: &mut Write<'_, E>) -> Re
                 write(&[
                     device.device(),
                     Value::text(source),
+                    thread.map_or(Value::None, Value::text),
                     Value::Number(depth),
                     Value::string(snapshot, Some(range.name)),
                     Value::time(Some(range.start_us)),

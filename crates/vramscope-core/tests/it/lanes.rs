@@ -21,7 +21,7 @@ fn no_annotation_is_lost() {
             let lanes = Lanes::of(&snapshot, &history);
             let own = |range: &&_| is_of(range, device);
             let annotated: usize = [LaneKind::Annotations, LaneKind::Internal]
-                .map(|kind| lanes.lane(kind).map_or(0, |lane| lane.len()))
+                .map(|kind| lanes.of_kind(kind).map(|lane| lane.len()).sum::<usize>())
                 .iter()
                 .sum();
             let counted = annotated as u64 + lanes.outside + lanes.without_time;

@@ -5,6 +5,7 @@
 mod allocator_state;
 mod anonymise;
 mod call_tree;
+mod captured;
 mod compare;
 mod crashes;
 mod cut;

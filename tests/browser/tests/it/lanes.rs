@@ -25,7 +25,7 @@ fn read(name: &str) -> (Snapshot, History) {
 
 /// The `n`th range of this name, and its row among the annotations.
 fn nth_range(snapshot: &Snapshot, lanes: &Lanes, name: &str, n: usize) -> (usize, LaneRange) {
-    let lane = lanes.lane(LaneKind::Annotations).unwrap();
+    let lane = lanes.of_kind(LaneKind::Annotations).next().unwrap();
     let rows = lane.rows.iter().enumerate();
     let mut ranges = rows.flat_map(|(row, ranges)| ranges.iter().map(move |range| (row, *range)));
     let is_called = |range: &LaneRange| snapshot.strings.get(range.name) == name;

@@ -221,11 +221,11 @@ fn labels(header: &Header, facts: &LineFacts) -> Html {
     let lanes = lanes.filter_map(|row| {
         let lane = facts.lanes.get(row.lane)?;
         let hidden = header.lanes.hidden_rows(lane.rows as usize);
-        let mut title = lane_words::lane_meaning(lane.kind).to_owned();
+        let mut title = lane_words::lane_meaning(lane);
         if hidden > 0 {
             title = format!("{title}; {hidden} deeper rows are not shown");
         }
-        let mut name = lane_words::lane_name(lane.kind).to_owned();
+        let mut name = lane_words::lane_name(lane).to_owned();
         let left_out = lane_words::left_out(facts);
         if lane.kind == LaneKind::Annotations && !left_out.is_empty() {
             name = format!("{name} +{}", facts.outside + facts.without_time);

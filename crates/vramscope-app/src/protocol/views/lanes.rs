@@ -122,10 +122,12 @@ pub struct LineFacts {
 }
 
 /// A lane.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct LaneFacts {
     /// What it is made from.
     pub kind: LaneKind,
+    /// Whose ranges it holds; empty where that is not known.
+    pub name: String,
     /// How many rows it has.
     pub rows: u32,
     /// How many ranges it has.

@@ -80,6 +80,7 @@ pub(in crate::worker) fn line_facts(document: &Document, device: Device<'_>) -> 
             .iter()
             .map(|lane| LaneFacts {
                 kind: lane.kind,
+                name: lane.name.clone(),
                 rows: lane.rows.len() as u32,
                 ranges: lane.len() as u64,
             })

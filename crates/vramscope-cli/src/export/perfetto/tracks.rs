@@ -29,7 +29,7 @@ pub(super) fn write(
             };
             let thread = thread + track;
             if is_new {
-                trace.name_thread(thread, lane.kind.word())?;
+                trace.name_thread(thread, lane.title())?;
             }
             let totals = device.sums().totals(device.history, range.moments());
             let arguments = json!({

@@ -72,16 +72,15 @@ pub fn steps(
     sums: &RangeSums,
 ) -> Option<Steps> {
     let mut groups: BTreeMap<Key, Vec<Candidate>> = BTreeMap::new();
-    let ranges_of = |kind| lanes.lane(kind).into_iter().flat_map(|lane| &lane.rows);
     let mut names = Names::new(snapshot);
     for kind in [LaneKind::Annotations, LaneKind::UserMetadata] {
-        for (row, ranges) in ranges_of(kind).enumerate() {
-            for range in ranges {
+        for (lane, row, range) in ranges_of(lanes, kind) {
+            {
                 let Some(found) = names.read(range.name) else {
                     continue;
                 };
                 if let Some(by) = found.by(kind) {
-                    let key = (by, found.rank, row, found.pattern.clone());
+                    let key = (by, found.rank, row, found.pattern.clone(), lane);
                     let number = found.number;
                     let candidate = Candidate {
                         range: *range,
@@ -114,8 +113,19 @@ pub fn steps(
     })
 }
 
-/// What told it, how good its word is (0 best), the row, the name with `#` for numbers.
-type Key = (StepsBy, usize, usize, String);
+/// What told it, how good its word is (0 best), the row, the name with `#` for numbers, the lane.
+type Key = (StepsBy, usize, usize, String, usize);
+
+/// Ranges with the places of their lane among those of the kind, and of their row.
+fn ranges_of(lanes: &Lanes, kind: LaneKind) -> impl Iterator<Item = (usize, usize, &LaneRange)> {
+    let rows = lanes.of_kind(kind).enumerate().flat_map(|(lane, it)| {
+        it.rows
+            .iter()
+            .enumerate()
+            .map(move |(row, ranges)| (lane, row, ranges))
+    });
+    rows.flat_map(|(lane, row, ranges)| ranges.iter().map(move |range| (lane, row, range)))
+}
 
 #[derive(Clone, Copy)]
 struct Candidate {

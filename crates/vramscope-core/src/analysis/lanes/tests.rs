@@ -39,7 +39,10 @@ fn snapshot(rows: &[Row<'_>], marks: &[(&str, &str, i64)]) -> Snapshot {
 
 /// (name, row, from, to) of a lane.
 fn shown(snapshot: &Snapshot, lanes: &Lanes, kind: LaneKind) -> Vec<(String, usize, u32, u32)> {
-    let rows = lanes.lane(kind).map_or(&[][..], |lane| &lane.rows);
+    let rows = lanes
+        .of_kind(kind)
+        .next()
+        .map_or(&[][..], |lane| &lane.rows);
     let mut all = Vec::new();
     for (row, ranges) in rows.iter().enumerate() {
         for range in ranges {
@@ -88,7 +91,7 @@ fn annotations_cover_the_events_between_their_times() {
     assert_eq!(shown(&snapshot, &lanes, LaneKind::Internal), lookup);
     assert_eq!((lanes.outside, lanes.without_time), (1, 0));
     let sums = RangeSums::of(&history);
-    let load = lanes.lane(LaneKind::Annotations).unwrap().rows[1][0];
+    let load = lanes.of_kind(LaneKind::Annotations).next().unwrap().rows[1][0];
     let totals = sums.totals(&history, load.moments());
     assert_eq!(
         (totals.net_bytes(), totals.peak_bytes, totals.allocations),
@@ -105,7 +108,7 @@ fn equal_texts_in_a_row_are_a_range() {
     assert_eq!(shown(&snapshot, &lanes, LaneKind::UserMetadata), metadata);
     let regions = [row("Region 0/0", 1, 5)];
     assert_eq!(shown(&snapshot, &lanes, LaneKind::CompileContext), regions);
-    assert_eq!(lanes.lane(LaneKind::Annotations), None);
+    assert_eq!(lanes.of_kind(LaneKind::Annotations).next(), None);
 }
 
 #[test]
@@ -117,6 +120,94 @@ fn without_times_annotations_are_counted_only() {
     let snapshot = decode(file.to_string().as_bytes()).unwrap();
     let lanes = Lanes::of(&snapshot, &History::of(&snapshot, 0));
     assert_eq!((lanes.lanes.len(), lanes.without_time), (0, 1));
+}
+
+/// Marks as vramscope-capture writes them: stage, name, range, thread, domain, time.
+type Captured<'a> = (&'a str, &'a str, u64, u64, Option<&'a str>, i64);
+
+fn captured(marks: &[Captured<'_>]) -> Snapshot {
+    let plain = snapshot(&ROWS, &[]);
+    let mut file: serde_json::Value = {
+        let mut text = Vec::new();
+        crate::encode::encode_json(&plain, &mut text).unwrap();
+        serde_json::from_slice(&text).unwrap()
+    };
+    let marks = marks
+        .iter()
+        .map(|&(stage, name, range, thread, domain, time_us)| {
+            let mut mark = serde_json::json!({"stage": stage, "name": name, "device": 0,
+            "time_us": time_us, "range": range, "thread": thread});
+            if let Some(domain) = domain {
+                mark["domain"] = domain.into();
+            }
+            mark
+        });
+    file["external_annotations"] = marks.collect();
+    file["capture"] = serde_json::json!({"threads": {"7": "main", "8": ""}});
+    decode(file.to_string().as_bytes()).unwrap()
+}
+
+#[test]
+fn threads_and_domains_have_lanes_of_their_own() {
+    let snapshot = captured(&[
+        ("START", "step", 1, 7, None, 15),
+        ("START", "load", 2, 8, None, 16),
+        ("START", "all_reduce", 3, 7, Some("NCCL"), 20),
+        // Ends on another thread, after the range that it began in.
+        ("START", "copy", 4, 7, None, 21),
+        ("END", "load", 2, 8, None, 30),
+        ("END", "step", 1, 7, None, 31),
+        ("END", "all_reduce", 3, 7, Some("NCCL"), 40),
+        ("END", "copy", 4, 8, None, 45),
+        ("START", "mark", 5, 8, None, 45),
+        ("END", "mark", 5, 8, None, 45),
+    ]);
+    let history = History::of(&snapshot, 0);
+    let lanes = Lanes::of(&snapshot, &history);
+    let names: Vec<_> = lanes.lanes.iter().map(|lane| lane.title()).collect();
+    assert_eq!(&names[..3], ["main", "8", "NCCL · main"]);
+    let rows = |lane: usize| -> Vec<Vec<_>> {
+        let rows = lanes.lanes[lane].rows.iter();
+        let name = |range: &LaneRange| snapshot.strings.get(range.name);
+        rows.map(|row| row.iter().map(name).collect()).collect()
+    };
+    assert_eq!(rows(0), [["step"], ["copy"]]);
+    assert_eq!(rows(1), [["load", "mark"]]);
+    assert_eq!(rows(2), [["all_reduce"]]);
+}
+
+#[test]
+fn very_many_threads_share_the_last_lane() {
+    let marks: Vec<_> = (0..100_u32)
+        .map(|thread| ("START", "work", thread.into(), thread.into(), None, 20))
+        .collect();
+    let snapshot = captured(&marks);
+    let lanes = Lanes::of(&snapshot, &History::of(&snapshot, 0));
+    let annotated: Vec<_> = lanes.of_kind(LaneKind::Annotations).collect();
+    assert_eq!(annotated.len(), MAX_LANES);
+    assert_eq!(annotated[MAX_LANES - 1].title(), OTHER_THREADS);
+    assert_eq!(annotated.iter().map(|lane| lane.len()).sum::<usize>(), 100);
+}
+
+#[test]
+fn steps_are_those_of_one_thread() {
+    let snapshot = captured(&[
+        ("START", "step 1", 1, 7, None, 10),
+        ("START", "step 1", 2, 8, None, 11),
+        ("END", "step 1", 1, 7, None, 25),
+        ("START", "step 2", 3, 7, None, 26),
+        ("END", "step 1", 2, 8, None, 29),
+        ("END", "step 2", 3, 7, None, 45),
+    ]);
+    let history = History::of(&snapshot, 0);
+    let lanes = Lanes::of(&snapshot, &history);
+    let found = steps(&snapshot, &history, &lanes, &RangeSums::of(&history)).unwrap();
+    let numbers: Vec<_> = found
+        .steps
+        .iter()
+        .map(|step| (step.number, step.moments))
+        .collect();
+    assert_eq!(numbers, [(1, (0, 2)), (2, (3, 5))]);
 }
 
 fn steps_of(marks: &[(&str, &str, i64)]) -> Option<Steps> {

@@ -25,10 +25,10 @@ pub(super) fn named(document: &Document, device: Device<'_>) -> NamedMoments {
         ),
         None => {
             let lanes = device.lanes(snapshot);
-            let rows = [LaneKind::Annotations, LaneKind::UserMetadata].map(|kind| lanes.lane(kind));
-            let outermost = rows
+            let kinds = [LaneKind::Annotations, LaneKind::UserMetadata];
+            let outermost = kinds
                 .into_iter()
-                .flatten()
+                .flat_map(|kind| lanes.of_kind(kind))
                 .filter_map(|lane| lane.rows.first());
             found.extend(
                 outermost
