@@ -228,6 +228,8 @@ numbered! {
         // What the program itself hands out of an allocation (vramscope-api).
         suballoc = 90,
         subfree = 91,
+        /// Gives the allocation at `address` a name: torch's `annotate`. `pool` is the number of the text.
+        annotate = 92,
     }
 }
 

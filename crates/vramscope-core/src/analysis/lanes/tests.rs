@@ -207,7 +207,7 @@ fn steps_are_those_of_one_thread() {
         .iter()
         .map(|step| (step.number, step.moments))
         .collect();
-    assert_eq!(numbers, [(1, (0, 2)), (2, (3, 5))]);
+    assert_eq!(numbers, [(1, (0, 3)), (2, (3, 5))]);
 }
 
 fn steps_of(marks: &[(&str, &str, i64)]) -> Option<Steps> {
