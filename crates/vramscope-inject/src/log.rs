@@ -1,32 +1,238 @@
-//! The log: opened at the first record, appended to from all threads.
+//! The log: made at the first record of a process that is captured, appended to from all threads.
+//!
+//! A process that forks after its log was made leaves its children without one, for CUDA does not survive a fork
+//! either; a child of a process that had none yet may still make its own, and so may every program that is executed.
 
-use vramscope_record::layout::Kind;
-use vramscope_record::settings::Settings;
+use std::cell::Cell;
+use std::collections::HashMap;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::path::Path;
+use std::sync::atomic::{AtomicPtr, AtomicU8, AtomicU32, Ordering};
+use std::sync::{Mutex, OnceLock, PoisonError, RwLock};
+
+use vramscope_record::layout::{Kind, header, state};
+use vramscope_record::settings::{Settings, VARIABLE};
+
+mod file;
+
+use file::Log;
+
+/// Texts that are remembered; further ones are written each time.
+const MOST_TEXTS: usize = 1 << 16;
+/// Longer texts are written each time.
+const LONGEST_REMEMBERED_TEXT_BYTES: usize = 1 << 10;
+
+/// The log in use; null before the first record, and when there is none to be written.
+static LOG: AtomicPtr<Log> = AtomicPtr::new(std::ptr::null_mut());
+/// Whether this process is to make a log: one of the constants below.
+static WISH: AtomicU8 = AtomicU8::new(UNKNOWN);
+const UNKNOWN: u8 = 0;
+const BEING_MADE: u8 = 1;
+const UNWANTED: u8 = 2;
 
 /// How to capture; `None` in programs that are not captured.
 pub(crate) fn settings() -> Option<&'static Settings> {
-    None
+    static SETTINGS: OnceLock<Option<Settings>> = OnceLock::new();
+    SETTINGS
+        .get_or_init(|| Settings::of_variable(std::env::var_os(VARIABLE)?.to_str()?))
+        .as_ref()
 }
 
-/// Whether events are to be recorded now.
+/// Whether events are to be recorded now. Makes the log, so that somebody outside can begin recording.
+#[inline]
 pub(crate) fn is_recording() -> bool {
-    false
+    log().is_some_and(|log| log.word(header::IS_RECORDING).load(Ordering::Relaxed) != 0)
 }
 
-/// Appends a record whose payload is `parts`, one after the other.
-pub(crate) fn put(_kind: Kind, _parts: &[&[u8]]) {}
+/// Begins or stops recording.
+pub(crate) fn set_recording(is_on: bool) {
+    if let Some(log) = log() {
+        log.word(header::IS_RECORDING)
+            .store(u32::from(is_on), Ordering::Relaxed);
+    }
+}
+
+/// Counts in one of the header's words: [`header::OUT_OF_MEMORY_COUNT`], [`header::DUMP_COUNT`].
+pub(crate) fn count(field: usize) {
+    if let Some(log) = log() {
+        log.word(field).fetch_add(1, Ordering::Relaxed);
+    }
+}
+
+/// Appends a record whose payload is `parts`, one after the other, and returns whether there was room for it.
+#[inline]
+pub(crate) fn put(kind: Kind, parts: &[&[u8]]) -> bool {
+    log().is_some_and(|log| log.append(kind, parts))
+}
+
+/// Writes something down that whoever reads the snapshot should know.
+pub(crate) fn note(text: &str) {
+    put(Kind::Note, &[text.as_bytes()]);
+}
 
 /// The number of a text, which is written when it is new.
-pub(crate) fn text(_text: &[u8]) -> u32 {
-    0
+pub(crate) fn text(text: &[u8]) -> u32 {
+    static TEXTS: RwLock<Option<HashMap<Box<[u8]>, u32>>> = RwLock::new(None);
+    static LAST: AtomicU32 = AtomicU32::new(0);
+    if log().is_none() {
+        return 0;
+    }
+    let write = || {
+        let number = LAST.fetch_add(1, Ordering::Relaxed) + 1;
+        put(Kind::Text, &[&number.to_le_bytes(), text]).then_some(number)
+    };
+    if text.len() > LONGEST_REMEMBERED_TEXT_BYTES {
+        return write().unwrap_or(0);
+    }
+    let known = TEXTS.read().unwrap_or_else(PoisonError::into_inner);
+    if let Some(&number) = known.as_ref().and_then(|texts| texts.get(text)) {
+        return number;
+    }
+    drop(known);
+    let mut known = TEXTS.write().unwrap_or_else(PoisonError::into_inner);
+    let texts = known.get_or_insert_default();
+    if let Some(&number) = texts.get(text) {
+        return number;
+    }
+    let Some(number) = write() else { return 0 };
+    if texts.len() < MOST_TEXTS {
+        texts.insert(text.into(), number);
+    }
+    number
 }
 
 /// Nanoseconds since the Unix epoch.
+#[inline]
 pub(crate) fn now_ns() -> u64 {
-    0
+    let mut now = libc::timespec {
+        tv_sec: 0,
+        tv_nsec: 0,
+    };
+    // SAFETY: writes to `now` alone.
+    unsafe { libc::clock_gettime(libc::CLOCK_REALTIME, &raw mut now) };
+    now.tv_sec as u64 * 1_000_000_000 + now.tv_nsec as u64
 }
 
 /// The calling thread's id. Its name is written when it is new.
+#[inline]
 pub(crate) fn thread() -> u32 {
-    0
+    thread_local!(static ID: Cell<u32> = const { Cell::new(0) });
+    match ID.get() {
+        0 => {
+            let (id, name) = file::this_thread();
+            ID.set(id);
+            put(Kind::Thread, &[&id.to_le_bytes(), &name]);
+            id
+        }
+        id => id,
+    }
 }
+
+/// Runs what the target must not notice: an error in it switches recording off for good, and `errno` stays as it was.
+#[inline]
+pub(crate) fn guarded<T>(work: impl FnOnce() -> T) -> Option<T> {
+    // SAFETY: the calling thread's own variable.
+    let errno = unsafe { *libc::__errno_location() };
+    let outcome = catch_unwind(AssertUnwindSafe(work));
+    // SAFETY: as above.
+    unsafe { *libc::__errno_location() = errno };
+    match outcome {
+        Ok(value) => Some(value),
+        Err(_) => {
+            fail();
+            None
+        }
+    }
+}
+
+/// The log, which is made if it is wanted and not there.
+#[inline]
+fn log() -> Option<&'static Log> {
+    // SAFETY: null or a leaked box.
+    match unsafe { LOG.load(Ordering::Acquire).as_ref() } {
+        None if WISH.load(Ordering::Relaxed) != UNWANTED => make(),
+        log => log,
+    }
+}
+
+/// What the recorder's own error said.
+static FAILURE: Mutex<String> = Mutex::new(String::new());
+
+#[cold]
+fn make() -> Option<&'static Log> {
+    static MAKING: Mutex<()> = Mutex::new(());
+    let _guard = MAKING.lock().unwrap_or_else(PoisonError::into_inner);
+    // SAFETY: null or a leaked box.
+    let log = unsafe { LOG.load(Ordering::Acquire).as_ref() };
+    if log.is_some() || WISH.load(Ordering::Relaxed) == UNWANTED {
+        return log;
+    }
+    WISH.store(BEING_MADE, Ordering::Relaxed);
+    let log = begin();
+    match log {
+        Some(log) => LOG.store(std::ptr::from_ref(log).cast_mut(), Ordering::Release),
+        None => WISH.store(UNWANTED, Ordering::Relaxed),
+    }
+    log
+}
+
+/// A new log with its first record, if this process is captured and a log can be made.
+fn begin() -> Option<&'static Log> {
+    let settings = settings()?;
+    // An error of ours would be printed. This is our own copy of the standard library: the target's is another.
+    std::panic::set_hook(Box::new(|error| {
+        *FAILURE.lock().unwrap_or_else(PoisonError::into_inner) = error.to_string();
+    }));
+    // SAFETY: the handler touches atomics only.
+    unsafe { libc::pthread_atfork(None, None, Some(forked)) };
+    let log = Log::make(Path::new(&settings.folder), settings).ok()?;
+    let program = file::program();
+    log.append(
+        Kind::Program,
+        &program.iter().map(Vec::as_slice).collect::<Vec<_>>(),
+    );
+    Some(Box::leak(Box::new(log)))
+}
+
+/// In the child of a fork: the log is its parent's, locks may be held by threads that are not here.
+extern "C" fn forked() {
+    switch_off();
+}
+
+fn switch_off() {
+    WISH.store(UNWANTED, Ordering::Relaxed);
+    LOG.store(std::ptr::null_mut(), Ordering::Release);
+}
+
+#[cold]
+fn fail() {
+    // Once more, for nothing may unwind from here.
+    let _ = catch_unwind(|| {
+        let failure = FAILURE
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .clone();
+        note(&format!(
+            "recording ended after an error in vramscope: {failure}"
+        ));
+        if let Some(log) = log() {
+            log.word(header::STATE)
+                .store(state::FAILED, Ordering::Relaxed);
+        }
+    });
+    switch_off();
+}
+
+/// When the program ends in an orderly way.
+extern "C" fn end() {
+    // SAFETY: null or a leaked box.
+    if let Some(log) = unsafe { LOG.load(Ordering::Acquire).as_ref() } {
+        log.word(header::STATE)
+            .store(state::ENDED, Ordering::Relaxed);
+    }
+}
+
+/// Called by the dynamic linker when the program ends.
+#[used]
+#[unsafe(link_section = ".fini_array")]
+static END: extern "C" fn() = end;

@@ -2,6 +2,7 @@
 //!
 //! ```text
 //! <folder>/<pid>-<start time in clock ticks since boot>.raw     sparse, mapped MAP_SHARED by the captured program
+//! <folder>/<pid>-<start time>-2.raw …                           of programs that the same process executed later
 //!
 //!      0  header, one page                           see `header`: magic, version, counters, control words
 //!   4096  record  record  record …  zeros            up to `header::WRITE_OFFSET`
