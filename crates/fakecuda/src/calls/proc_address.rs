@@ -14,7 +14,7 @@ const NOT_FOUND: c_int = 1;
 const TOO_OLD: c_int = 2;
 
 /// From which version of CUDA on a suffixed function stands for its name, where that is not 3.2.
-const SINCE: [(&str, c_int); 22] = [
+const SINCE: [(&str, c_int); 33] = [
     ("cuCtxDestroy_v2", 4000),
     ("cuCtxPopCurrent_v2", 4000),
     ("cuCtxPushCurrent_v2", 4000),
@@ -36,6 +36,17 @@ const SINCE: [(&str, c_int); 22] = [
     ("cuStreamGetCaptureInfo_v3", 12030),
     ("cuCtxCreate_v4", 12050),
     ("cuEventElapsedTime_v2", 12080),
+    ("cuStreamWaitValue32_v2", 11070),
+    ("cuStreamWriteValue32_v2", 11070),
+    ("cuGraphAddKernelNode_v2", 12000),
+    ("cuGraphExecUpdate_v2", 12000),
+    ("cuGraphAddNode_v2", 12030),
+    ("cuStreamUpdateCaptureDependencies_v2", 12030),
+    ("cuStreamGetCtx_v2", 12050),
+    ("cuCtxGetDevice_v2", 13000),
+    ("cuCtxSynchronize_v2", 13000),
+    ("cuLaunchHostFunc_v2", 13000),
+    ("cuMemcpy3DBatchAsync_v2", 13000),
     ("cuMemcpyBatchAsync_v2", 13000),
 ];
 

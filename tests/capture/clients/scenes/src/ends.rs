@@ -1,0 +1,132 @@
+//! Ways to end, and other processes.
+
+use std::io::Write;
+use std::process::Command;
+use std::sync::atomic::{AtomicU32, Ordering};
+
+use crate::gpu::Gpu;
+
+const MIB: usize = 1 << 20;
+
+/// Some memory: part of it freed, part of it held.
+fn some(gpu: &Gpu) {
+    for n in 1..50 {
+        let address = gpu.alloc(n * 10_000);
+        if n % 3 == 0 {
+            gpu.free(address);
+        }
+    }
+    let pooled = gpu.alloc_async(5 * MIB, std::ptr::null_mut());
+    assert_ne!(pooled, 0);
+}
+
+fn say(text: &str) {
+    println!("{text}");
+    std::io::stdout().flush().expect("standard output");
+}
+
+/// Waits until its standard input ends, then allocates once more.
+pub(crate) fn paused(gpu: &Gpu) {
+    some(gpu);
+    say("paused");
+    std::io::stdin().lines().for_each(drop);
+    gpu.alloc(11 * MIB);
+    say("done");
+}
+
+/// Eight threads at work, killed in the middle of it.
+pub(crate) fn killed(gpu: &Gpu) {
+    let rounds = AtomicU32::new(0);
+    std::thread::scope(|scope| {
+        for _ in 0..8 {
+            scope.spawn(|| {
+                gpu.enter();
+                loop {
+                    let address = gpu.alloc(1000);
+                    gpu.alloc_async(100, std::ptr::null_mut());
+                    gpu.free(address);
+                    if rounds.fetch_add(1, Ordering::Relaxed) > 4000 {
+                        // SAFETY: ends this process.
+                        unsafe { libc::kill(libc::getpid(), libc::SIGKILL) };
+                    }
+                }
+            });
+        }
+    });
+}
+
+pub(crate) fn abort(gpu: &Gpu) {
+    some(gpu);
+    say("aborting");
+    std::process::abort();
+}
+
+pub(crate) fn panic(gpu: &Gpu) {
+    some(gpu);
+    panic!("as the scene wants");
+}
+
+pub(crate) fn exit(gpu: &Gpu) {
+    some(gpu);
+    eprintln!("to standard error");
+    say("to standard output");
+    std::process::exit(7);
+}
+
+static CAUGHT: AtomicU32 = AtomicU32::new(0);
+
+/// Its own handlers work, and what was ignored stays ignored.
+pub(crate) fn signals(gpu: &Gpu) {
+    extern "C" fn count(_: i32) {
+        CAUGHT.fetch_add(1, Ordering::Relaxed);
+    }
+    let handler: extern "C" fn(i32) = count;
+    for signal in [libc::SIGUSR1, libc::SIGUSR2, libc::SIGTERM, libc::SIGINT] {
+        // SAFETY: the handler only counts.
+        unsafe { libc::signal(signal, handler as libc::sighandler_t) };
+        some(gpu);
+        // SAFETY: to this thread.
+        unsafe { libc::raise(signal) };
+    }
+    // SAFETY: asks what was set.
+    let before = unsafe { libc::signal(libc::SIGPROF, libc::SIG_DFL) };
+    say(&format!(
+        "signals: {} caught, SIGPROF was {before}",
+        CAUGHT.load(Ordering::Relaxed)
+    ));
+}
+
+/// A child that goes on as a copy: it has no CUDA, and nothing of it is recorded.
+pub(crate) fn fork(gpu: &Gpu) {
+    some(gpu);
+    // SAFETY: one thread; the child calls the driver, which refuses, and ends.
+    let child = unsafe { libc::fork() };
+    if child == 0 {
+        let mut address = 0;
+        // SAFETY: a place for the address.
+        let result = unsafe { (gpu.cuda.cuMemAlloc_v2)(&raw mut address, 100) };
+        // SAFETY: ends the child without its parent's buffers.
+        unsafe { libc::_exit(i32::from(result != 3)) };
+    }
+    let mut status = -1;
+    // SAFETY: a place for the status.
+    unsafe { libc::waitpid(child, &raw mut status, 0) };
+    gpu.alloc(MIB);
+    say(&format!("fork: child ended with {status}"));
+}
+
+/// A child that is another program with memory of its own.
+pub(crate) fn spawn(gpu: &Gpu) {
+    some(gpu);
+    let mut arguments: Vec<_> = std::env::args().collect();
+    let program = std::env::current_exe().expect("a path");
+    if let Some(scene) = arguments.last_mut() {
+        "plain".clone_into(scene);
+    }
+    let status = Command::new(program).args(&arguments[1..]).status();
+    gpu.alloc(MIB);
+    say(&format!(
+        "spawn: child ended with {:?}",
+        status.ok().and_then(|it| it.code())
+    ));
+}

@@ -1,0 +1,118 @@
+//! The driver's functions as one would want to call them: results are checked, addresses returned.
+
+use std::ptr::null_mut;
+
+use crate::driver::{Cuda, Handle};
+
+/// `CUDA_SUCCESS`.
+pub(crate) const OK: u32 = 0;
+
+/// The first device, its primary context current.
+#[derive(Clone, Copy)]
+pub(crate) struct Gpu {
+    pub(crate) cuda: Cuda,
+    pub(crate) context: Handle,
+    /// The device's default pool; null if it has none.
+    pub(crate) pool: Handle,
+}
+
+// SAFETY: handles may be used from any thread.
+unsafe impl Send for Gpu {}
+// SAFETY: as above; nothing here changes.
+unsafe impl Sync for Gpu {}
+
+/// Calls a function of the driver and compares its result.
+macro_rules! call {
+    ($gpu:expr, $name:ident ($($argument:expr),*) => $wanted:expr) => {{
+        // SAFETY: each scene passes places that live through the call.
+        let result = unsafe { ($gpu.cuda.$name)($($argument),*) };
+        assert_eq!(result, $wanted, concat!(stringify!($name), " in line {}"), line!());
+    }};
+    ($gpu:expr, $name:ident ($($argument:expr),*)) => {
+        $crate::gpu::call!($gpu, $name($($argument),*) => $crate::gpu::OK)
+    };
+}
+
+pub(crate) use call;
+
+impl Gpu {
+    pub(crate) fn new(cuda: Cuda) -> Self {
+        let mut gpu = Self {
+            cuda,
+            context: null_mut(),
+            pool: null_mut(),
+        };
+        call!(gpu, cuInit(0));
+        call!(gpu, cuDevicePrimaryCtxRetain(&raw mut gpu.context, 0));
+        gpu.enter();
+        // SAFETY: a place for the answer.
+        let result = unsafe { (cuda.cuDeviceGetDefaultMemPool)(&raw mut gpu.pool, 0) };
+        assert!(matches!(result, OK | 801), "default pool: {result}");
+        gpu
+    }
+
+    /// Makes the context current on the calling thread.
+    pub(crate) fn enter(&self) {
+        call!(self, cuCtxSetCurrent(self.context));
+    }
+
+    pub(crate) fn alloc(&self, bytes: usize) -> u64 {
+        let mut address = 0;
+        call!(self, cuMemAlloc_v2(&raw mut address, bytes));
+        address
+    }
+
+    pub(crate) fn free(&self, address: u64) {
+        call!(self, cuMemFree_v2(address));
+    }
+
+    pub(crate) fn alloc_async(&self, bytes: usize, stream: Handle) -> u64 {
+        let mut address = 0;
+        call!(self, cuMemAllocAsync(&raw mut address, bytes, stream));
+        address
+    }
+
+    pub(crate) fn alloc_from(&self, pool: Handle, bytes: usize) -> u64 {
+        let mut address = 0;
+        call!(
+            self,
+            cuMemAllocFromPoolAsync(&raw mut address, bytes, pool, null_mut())
+        );
+        address
+    }
+
+    pub(crate) fn free_async(&self, address: u64, stream: Handle) {
+        call!(self, cuMemFreeAsync(address, stream));
+    }
+
+    pub(crate) fn stream(&self) -> Handle {
+        let mut stream = null_mut();
+        call!(self, cuStreamCreate(&raw mut stream, 0));
+        stream
+    }
+
+    pub(crate) fn synchronise(&self) {
+        call!(self, cuCtxSynchronize());
+    }
+
+    /// `CUmemPoolProps` of a device.
+    pub(crate) fn new_pool(&self, device: u64) -> Handle {
+        let mut properties = [0_u64; 11];
+        properties[0] = 1; // pinned, no shareable handles
+        properties[1] = 1 | device << 32; // location: device, its ordinal
+        let mut pool = null_mut();
+        call!(self, cuMemPoolCreate(&raw mut pool, &raw const properties));
+        pool
+    }
+
+    /// `cuMemCreate` on a device.
+    pub(crate) fn physical(&self, bytes: usize, device: u64) -> u64 {
+        let properties = [1, 1 | device << 32, 0, 0];
+        let mut handle = 0;
+        call!(
+            self,
+            cuMemCreate(&raw mut handle, bytes, &raw const properties, 0)
+        );
+        handle
+    }
+}

@@ -1,0 +1,202 @@
+//! One kind of memory each.
+
+use std::ffi::c_void;
+use std::ptr::{null, null_mut};
+
+use crate::gpu::{Gpu, call};
+
+const MIB: usize = 1 << 20;
+
+/// `cuMemAlloc`, pitched, managed; frees that fail; addresses that are used again.
+pub(crate) fn plain(gpu: &Gpu) {
+    let small: Vec<_> = (1..=20).map(|n| gpu.alloc(n * 777)).collect();
+    let (large, larger) = (gpu.alloc(3 * MIB), gpu.alloc(100 * MIB + 1));
+    call!(gpu, cuMemsetD8_v2(large, 42, 3 * MIB));
+    let mut byte = 0_u8;
+    call!(gpu, cuMemcpyDtoH_v2((&raw mut byte).cast(), large + 5, 1));
+    assert_eq!(byte, 42);
+
+    let (mut pitched, mut pitch) = (0, 0);
+    call!(
+        gpu,
+        cuMemAllocPitch_v2(&raw mut pitched, &raw mut pitch, 1000, 3000, 4)
+    );
+    assert_eq!(pitch, 1024);
+    let mut managed = 0;
+    call!(gpu, cuMemAllocManaged(&raw mut managed, 5 * MIB, 1));
+
+    for &address in small.iter().step_by(2) {
+        gpu.free(address);
+    }
+    let again = gpu.alloc(100);
+    assert!(
+        small.contains(&again),
+        "the driver gives freed places again"
+    );
+    call!(gpu, cuMemFree_v2(larger + 512) => 1);
+    call!(gpu, cuMemFreeAsync(large, null_mut()) => 1);
+    call!(gpu, cuMemFree_v2(0) => 0);
+    let mut nothing = 0;
+    call!(gpu, cuMemAlloc_v2(&raw mut nothing, 0) => 1);
+    gpu.free(pitched);
+    gpu.free(larger);
+    // What stays: half of the small ones, `again`, `large`, `managed`.
+    println!("plain: done");
+}
+
+/// The default pool and pools of one's own: trimmed at synchronisations, kept by a threshold, destroyed while in use.
+pub(crate) fn pools(gpu: &Gpu) {
+    let (first, second) = (gpu.stream(), gpu.stream());
+    let a = gpu.alloc_async(10 * MIB, first);
+    let b = gpu.alloc_async(1000, second);
+    let c = gpu.alloc_async(40 * MIB, first);
+    assert_eq!(gpu.alloc_async(0, first), 0);
+    gpu.free_async(c, second);
+    // Freed, not trimmed: the same place is given again.
+    assert_eq!(gpu.alloc_async(40 * MIB, first), c);
+    gpu.free_async(c, first);
+    gpu.synchronise();
+    gpu.free_async(a, first);
+    gpu.free_async(0, first);
+    // Freed by the synchronous function.
+    gpu.free(b);
+    call!(gpu, cuStreamSynchronize(first));
+
+    let own = gpu.new_pool(0);
+    let mut keep = 64 * MIB as u64;
+    call!(gpu, cuMemPoolSetAttribute(own, 4, &raw mut keep));
+    let kept: Vec<_> = (0..4).map(|_| gpu.alloc_from(own, 20 * MIB)).collect();
+    for address in kept {
+        gpu.free_async(address, null_mut());
+    }
+    gpu.synchronise();
+    call!(gpu, cuMemPoolTrimTo(own, 32 * MIB));
+    let last = gpu.alloc_from(own, MIB);
+    let other = gpu.new_pool(0);
+    let outlives = gpu.alloc_from(other, MIB);
+    call!(gpu, cuMemPoolDestroy(other));
+    gpu.free_async(outlives, null_mut());
+    call!(gpu, cuMemPoolTrimTo(own, 0));
+    assert_ne!(last, 0);
+    call!(gpu, cuStreamDestroy_v2(first));
+    println!("pools: done");
+}
+
+/// Address ranges that are mapped piece by piece, as expandable segments are.
+pub(crate) fn ranges(gpu: &Gpu) {
+    const PAGE: usize = 2 * MIB;
+    let mut range = 0;
+    call!(gpu, cuMemAddressReserve(&raw mut range, 16 * PAGE, 0, 0, 0));
+    let physical: Vec<_> = (0..4).map(|_| gpu.physical(2 * PAGE, 0)).collect();
+    for (at, &handle) in physical.iter().enumerate() {
+        let address = range + (at * 2 * PAGE) as u64;
+        call!(gpu, cuMemMap(address, 2 * PAGE, 0, handle, 0));
+        let access = [1, 0, 3];
+        call!(gpu, cuMemSetAccess(address, 2 * PAGE, &raw const access, 1));
+    }
+    // Already mapped; more than there is.
+    call!(gpu, cuMemMap(range, PAGE, 0, physical[0], 0) => 1);
+    call!(gpu, cuMemUnmap(range, PAGE) => 1);
+    // A hole in the middle, then two at once.
+    call!(gpu, cuMemUnmap(range + 2 * PAGE as u64, 2 * PAGE));
+    call!(gpu, cuMemRelease(physical[1]));
+    call!(gpu, cuMemUnmap(range + 4 * PAGE as u64, 4 * PAGE));
+    call!(gpu, cuMemRelease(physical[2]));
+    // Released while mapped: its memory stays until it is unmapped. Mapped at a second place.
+    call!(
+        gpu,
+        cuMemMap(range + 10 * PAGE as u64, PAGE, PAGE, physical[0], 0)
+    );
+    call!(gpu, cuMemRelease(physical[0]));
+
+    let mut second = 0;
+    call!(gpu, cuMemAddressReserve(&raw mut second, PAGE, 0, 0, 0));
+    let handle = gpu.physical(PAGE, 0);
+    call!(gpu, cuMemMap(second, PAGE, 0, handle, 0));
+    call!(gpu, cuMemUnmap(second, PAGE));
+    call!(gpu, cuMemRelease(handle));
+    call!(gpu, cuMemAddressFree(second, PAGE));
+    println!("ranges: done");
+}
+
+/// Memory of graphs: by capturing a stream, and by nodes.
+pub(crate) fn graphs(gpu: &Gpu) {
+    let stream = gpu.stream();
+    let before = gpu.alloc_async(MIB, stream);
+    call!(gpu, cuStreamBeginCapture_v2(stream, 0));
+    let a = gpu.alloc_async(3 * MIB, stream);
+    let b = gpu.alloc_async(MIB, stream);
+    gpu.free_async(a, stream);
+    let mut graph = null_mut();
+    call!(gpu, cuStreamEndCapture(stream, &raw mut graph));
+    let mut executable = null_mut();
+    call!(
+        gpu,
+        cuGraphInstantiateWithFlags(&raw mut executable, graph, 0)
+    );
+    call!(gpu, cuGraphLaunch(executable, stream));
+    call!(gpu, cuStreamSynchronize(stream));
+    gpu.free_async(b, stream);
+
+    let (mut built, mut node) = (null_mut(), null_mut());
+    call!(gpu, cuGraphCreate(&raw mut built, 0));
+    let mut parameters = [0_u64; 15];
+    parameters[13] = 2 * MIB as u64;
+    call!(
+        gpu,
+        cuGraphAddMemAllocNode(&raw mut node, built, null(), 0, &raw mut parameters)
+    );
+    let address = parameters[14];
+    let after: *const _ = &raw const node;
+    let mut free = null_mut();
+    call!(
+        gpu,
+        cuGraphAddMemFreeNode(&raw mut free, built, after, 1, address)
+    );
+    gpu.free_async(before, stream);
+    println!("graphs: done");
+}
+
+/// Pinned memory, the driver's and the program's own.
+pub(crate) fn host(gpu: &Gpu) {
+    let (mut a, mut b) = (null_mut(), null_mut());
+    call!(gpu, cuMemHostAlloc(&raw mut a, MIB, 1));
+    call!(gpu, cuMemAllocHost_v2(&raw mut b, 4096));
+    let mut own = vec![0_u8; 3 * MIB];
+    let address: *mut c_void = own.as_mut_ptr().cast();
+    call!(gpu, cuMemHostRegister_v2(address, own.len(), 0));
+    call!(gpu, cuMemFreeHost(address) => 1);
+    call!(gpu, cuMemHostUnregister(address));
+    call!(gpu, cuMemFreeHost(a));
+    let device = gpu.alloc(MIB);
+    gpu.free(device);
+    println!("host: done");
+}
+
+/// Arrays: memory without an address.
+pub(crate) fn arrays(gpu: &Gpu) {
+    // Width, height, then floats (0x20) in two channels.
+    let descriptor = [1024, 1024, 0x20 | 2 << 32];
+    let (mut kept, mut gone) = (null_mut(), null_mut());
+    call!(gpu, cuArrayCreate_v2(&raw mut kept, &raw const descriptor));
+    call!(gpu, cuArrayCreate_v2(&raw mut gone, &raw const descriptor));
+    call!(gpu, cuArrayDestroy(gone));
+    let address = gpu.alloc(MIB);
+    gpu.free(address);
+    println!("arrays: done");
+}
+
+/// Requests that fail for want of memory.
+pub(crate) fn out_of_memory(gpu: &Gpu) {
+    let held = gpu.alloc(64 * MIB);
+    let mut none = 0;
+    call!(gpu, cuMemAlloc_v2(&raw mut none, 1 << 45) => 2);
+    call!(gpu, cuMemAllocAsync(&raw mut none, 1 << 44, null_mut()) => 2);
+    let properties = [1, 1, 0, 0];
+    call!(gpu, cuMemCreate(&raw mut none, 1 << 43, &raw const properties, 0) => 2);
+    assert_eq!(none, 0);
+    let small = gpu.alloc(MIB);
+    gpu.free(small);
+    gpu.free(held);
+    println!("out-of-memory: done");
+}
