@@ -1,1 +1,7 @@
-//! What is captured is what happened.
+//! Every test captures programs on the stand-in driver.
+#![cfg(target_os = "linux")]
+
+mod agreement;
+mod ends;
+mod manners;
+mod options;

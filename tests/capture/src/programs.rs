@@ -1,0 +1,132 @@
+//! What the tests start: the capture's program, the stand-in for the driver, the programs to be captured.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::sync::OnceLock;
+
+use anyhow::{Context, Result, bail};
+
+/// The capture's program.
+const CAPTURE: &str = "VRAMSCOPE_CAPTURE_BIN";
+/// The folder with the stand-in, as `libcuda.so.1` and `libcuda.so`.
+const FAKECUDA: &str = "VRAMSCOPE_FAKECUDA";
+/// The folder with the programs to be captured.
+const CLIENTS: &str = "VRAMSCOPE_CAPTURE_CLIENTS";
+
+/// Which programs there are, in the order in which they are built. Each is built alone, so that its features are its own.
+const PACKAGES: [&str; 5] = ["scenes", "linked", "loading", "linking", "eager"];
+
+/// The capture's program.
+#[must_use]
+pub fn capture() -> &'static Path {
+    &places()[0]
+}
+
+/// The folder that stands for the driver in `LD_LIBRARY_PATH`.
+#[must_use]
+pub fn fakecuda() -> &'static Path {
+    &places()[1]
+}
+
+/// A program to be captured.
+#[must_use]
+pub fn client(name: &str) -> PathBuf {
+    places()[2].join(name)
+}
+
+/// From the environment; what is not there is built.
+fn places() -> &'static [PathBuf; 3] {
+    static PLACES: OnceLock<[PathBuf; 3]> = OnceLock::new();
+    PLACES.get_or_init(|| {
+        let given = [CAPTURE, FAKECUDA, CLIENTS].map(std::env::var_os);
+        if let [Some(capture), Some(fakecuda), Some(clients)] = given {
+            return [capture, fakecuda, clients].map(PathBuf::from);
+        }
+        match build() {
+            Ok(built) => built.map(|(_, path)| path),
+            Err(error) => panic!("the programs of these tests cannot be built: {error:#}"),
+        }
+    })
+}
+
+/// Builds everything; gives the variables that say where it is.
+///
+/// # Errors
+///
+/// When a build fails; cargo has said why.
+pub fn build() -> Result<[(&'static str, PathBuf); 3]> {
+    let target = target_dir();
+    let mut own = cargo(&[
+        "build",
+        "--package",
+        "vramscope-capture",
+        "--package",
+        "fakecuda",
+    ]);
+    run(own.current_dir(root()))?;
+    let cuda = target.join("capture-tests/cuda");
+    fs::create_dir_all(&cuda)?;
+    for name in ["libcuda.so.1", "libcuda.so"] {
+        install(&target.join("debug/libcuda.so"), &cuda.join(name))?;
+    }
+    let clients = target.join("capture-tests/clients");
+    for package in PACKAGES {
+        let mut build = cargo(&["build", "--locked", "--package", package]);
+        build
+            .current_dir(root().join("tests/capture/clients"))
+            .env("CARGO_TARGET_DIR", &clients)
+            .env("VRAMSCOPE_STUBS", &cuda);
+        run(&mut build)?;
+    }
+    Ok([
+        (CAPTURE, target.join("debug/vramscope-capture")),
+        (FAKECUDA, cuda),
+        (CLIENTS, clients.join("debug")),
+    ])
+}
+
+/// Copies a file in one step, unless the same stands there: a running program may have it mapped.
+fn install(from: &Path, to: &Path) -> Result<()> {
+    let new = fs::read(from).with_context(|| format!("no {}", from.display()))?;
+    if fs::read(to).is_ok_and(|old| old == new) {
+        return Ok(());
+    }
+    let beside = to.with_extension(format!("new-{}", std::process::id()));
+    fs::write(&beside, new)?;
+    Ok(fs::rename(&beside, to)?)
+}
+
+fn root() -> PathBuf {
+    let here = Path::new(env!("CARGO_MANIFEST_DIR"));
+    here.ancestors().nth(2).unwrap_or(here).to_owned()
+}
+
+fn target_dir() -> PathBuf {
+    match std::env::var_os("CARGO_TARGET_DIR") {
+        Some(folder) => root().join(folder),
+        None => root().join("target"),
+    }
+}
+
+fn cargo(arguments: &[&str]) -> Command {
+    let program = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
+    let mut command = Command::new(program);
+    command.args(arguments).stdout(Stdio::null());
+    // What cargo sets for a package's tests must not make it build another one anew.
+    for (name, _) in std::env::vars_os() {
+        if name.to_string_lossy().starts_with("CARGO_PKG_") {
+            command.env_remove(name);
+        }
+    }
+    command.env_remove("CARGO_MANIFEST_DIR");
+    command
+}
+
+fn run(command: &mut Command) -> Result<()> {
+    let status = command.status().context("cannot start cargo")?;
+    if !status.success() {
+        bail!("{command:?}: {status}");
+    }
+    Ok(())
+}

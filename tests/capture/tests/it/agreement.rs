@@ -1,0 +1,103 @@
+//! The snapshot says what the driver's ledger says, byte for byte, however a program found the driver.
+
+use vramscope_capture_tests::session::{Captured, Session};
+use vramscope_capture_tests::story::{assert_same, assert_same_by_address};
+
+#[track_caller]
+fn captured(session: Session, client: &str, arguments: &[&str]) -> Captured {
+    let captured = session.capture(client, arguments);
+    assert!(
+        captured.status.success(),
+        "{}: {}\n{}",
+        captured.status,
+        captured.stdout,
+        captured.stderr
+    );
+    captured
+}
+
+#[track_caller]
+fn agrees(client: &str, arguments: &[&str]) {
+    let captured = captured(Session::new(), client, arguments);
+    assert_same(&captured.snapshot(), captured.ledger());
+}
+
+macro_rules! scenes {
+    ($($test:ident: $scene:literal;)*) => {
+        $(
+            #[test]
+            fn $test() {
+                agrees("scenes", &["dlsym", $scene]);
+            }
+        )*
+    };
+}
+
+scenes! {
+    plain_memory: "plain";
+    pools: "pools";
+    address_ranges: "ranges";
+    graphs: "graphs";
+    arrays: "arrays";
+    out_of_memory: "out-of-memory";
+    imports: "imports";
+    contexts: "contexts";
+}
+
+#[test]
+fn two_devices() {
+    let session = Session::new().env("FAKECUDA_DEVICES", "2");
+    let captured = captured(session, "scenes", &["dlsym", "devices"]);
+    assert_same(&captured.snapshot(), captured.ledger());
+}
+
+#[test]
+fn found_by_get_proc_address() {
+    agrees("scenes", &["proc", "plain"]);
+    agrees("scenes", &["proc", "pools"]);
+    agrees("scenes", &["proc", "ranges"]);
+    agrees("scenes", &["proc-per-thread", "pools"]);
+}
+
+#[test]
+fn linked_with_the_driver() {
+    agrees("linked", &["plain"]);
+    agrees("linked", &["pools"]);
+    agrees("linked", &["ranges"]);
+}
+
+#[test]
+fn cudarc_loading() {
+    agrees("loading", &[]);
+}
+
+#[test]
+fn cudarc_without_pools() {
+    let session = Session::new().env("FAKECUDA_NO_POOLS", "1");
+    let captured = captured(session, "loading", &[]);
+    assert_same(&captured.snapshot(), captured.ledger());
+}
+
+#[test]
+fn cudarc_linking() {
+    agrees("linking", &[]);
+}
+
+#[test]
+fn eager_cudarc() {
+    agrees("eager", &[]);
+}
+
+/// Twice, for what threads do is never the same.
+#[test]
+fn eight_threads() {
+    for way in ["dlsym", "proc"] {
+        let captured = captured(Session::new(), "scenes", &[way, "threads"]);
+        assert_same_by_address(&captured.snapshot(), captured.ledger());
+    }
+}
+
+#[test]
+fn a_hundred_thousand_events() {
+    agrees("scenes", &["dlsym", "long"]);
+}
