@@ -10,7 +10,7 @@
 //! and of the allocator, and what anybody can look up: the files and functions of public
 //! packages and of Python itself (see `public`), native functions whose names begin as those of Python, the C library
 //! and CUDA's libraries do (`PyEval_…`, `pthread_…`, `cublas…`, whatever follows), C++ names of PyTorch's and the
-//! standard library's namespaces, the words by which steps are told. What is left out: settings that no torch has, unknown keys, warnings.
+//! standard library's namespaces, the words by which steps are told; of a capture its tool and its numbers. What is left out: settings that no torch has, unknown keys, warnings.
 
 mod functions;
 mod labels;
@@ -22,9 +22,10 @@ mod tests;
 use std::borrow::Cow;
 
 use crate::Snapshot;
+use crate::analysis::capture;
 use crate::analysis::frames::is_python_source;
 use crate::analysis::settings::is_known;
-use crate::model::{BlockState, SegmentKind, Stage};
+use crate::model::{BlockState, CAPTURE_KEY, SegmentKind, Stage};
 use crate::transfer::{Rename, Role, Transfer};
 use functions::is_signature;
 
@@ -95,6 +96,9 @@ pub fn anonymise(snapshot: &Snapshot, anonymiser: &Anonymiser) -> Snapshot {
     new.traces.clone_from(&snapshot.traces);
     new.host_trace.clone_from(&snapshot.host_trace);
     new.settings = known_settings(anonymiser, snapshot);
+    let capture = capture::without_words(&snapshot.extras);
+    new.extras
+        .extend(capture.map(|capture| (CAPTURE_KEY.to_owned(), capture)));
     new.keys = snapshot.keys;
     new.source.clone_from(&snapshot.source);
     new.producer.clone_from(&snapshot.producer);

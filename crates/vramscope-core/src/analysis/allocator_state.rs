@@ -21,6 +21,7 @@ pub use self::index::AllocatorIndex;
 pub use self::kinds::{SegmentKind, segment_kinds};
 pub use self::sizes::{BlockSizes, Rounding, SizeCheck, SizeSource};
 pub use self::stepper::Stepper;
+use super::capture::AllocatorKind;
 use super::history::History;
 use super::replay::{MappedRange, Replay};
 use crate::Snapshot;
@@ -286,6 +287,8 @@ pub struct Misfits {
 pub struct AllocatorState {
     /// The moment.
     pub moment: u32,
+    /// Whose state it is: the driver lets all streams use what is free in a pool.
+    pub kind: AllocatorKind,
     /// Its segments by address.
     pub segments: Vec<SegmentState>,
     /// Pools and streams that own segments: ascending, the default pool and stream first.

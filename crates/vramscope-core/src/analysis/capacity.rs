@@ -1,6 +1,6 @@
 //! How much memory the device has, as far as the file tells.
 //!
-//! No producer writes it. What a file may hold: the bytes that CUDA reported free when an allocation
+//! No torch writes it; captured snapshots do. What other files may hold: the bytes that CUDA reported free when an allocation
 //! failed, which with what was reserved then is what this process could have had; and `total_memory`
 //! (torch's name for it) under a key that someone added. Everything else would be a guess, so
 //! without these there is no answer.
@@ -8,6 +8,7 @@
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use super::capture::Capture;
 use super::history::History;
 use crate::Snapshot;
 use crate::ids::EventId;
@@ -26,7 +27,7 @@ pub struct Capacity {
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum CapacitySource {
-    /// `total_memory` in the file: all of the device.
+    /// `capture.devices` or `total_memory` in the file: all of the device.
     File,
     /// Reserved, and free on the device, when an allocation failed: what this process could have. The
     /// CUDA context, other libraries and other processes have the rest of the device.
@@ -43,26 +44,34 @@ pub enum CapacitySource {
 /// The capacity of `history`'s device, if the file tells.
 #[must_use]
 pub fn capacity(snapshot: &Snapshot, history: &History) -> Option<Capacity> {
-    stated(snapshot, history.device).or_else(|| at_failures(snapshot, history))
+    let of_file = |bytes| Capacity {
+        bytes,
+        source: CapacitySource::File,
+    };
+    let stated = stated(snapshot, history.device).map(of_file);
+    stated.or_else(|| at_failures(snapshot, history))
 }
 
-fn stated(snapshot: &Snapshot, device: DeviceIndex) -> Option<Capacity> {
+/// A device's memory in bytes, as the file states it.
+pub(crate) fn stated(snapshot: &Snapshot, device: DeviceIndex) -> Option<u64> {
+    let captured = Capture::of(snapshot).and_then(|capture| capture.device(device)?.total_bytes);
     let maps = [&snapshot.settings, &snapshot.extras];
-    let bytes = maps.into_iter().find_map(|map| {
-        let direct = map
-            .get("total_memory")
-            .and_then(|value| of_device(value, device));
-        // One level down, as in `device_info`, `device_properties`, `devices`.
-        direct.or_else(|| {
-            map.values().find_map(|value| match value {
-                Value::Object(inner) => inner.get("total_memory").and_then(Value::as_u64),
-                Value::Array(all) => all.get(device as usize)?.get("total_memory")?.as_u64(),
-                _ => None,
+    let bytes = captured.or_else(|| {
+        maps.into_iter().find_map(|map| {
+            let direct = map
+                .get("total_memory")
+                .and_then(|value| of_device(value, device));
+            // One level down, as in `device_info`, `device_properties`, `devices`.
+            direct.or_else(|| {
+                map.values().find_map(|value| match value {
+                    Value::Object(inner) => inner.get("total_memory").and_then(Value::as_u64),
+                    Value::Array(all) => all.get(device as usize)?.get("total_memory")?.as_u64(),
+                    _ => None,
+                })
             })
         })
     })?;
-    let source = CapacitySource::File;
-    (bytes > 0).then_some(Capacity { bytes, source })
+    Some(bytes).filter(|&bytes| bytes > 0)
 }
 
 /// A number, or the device's own of a list of them.
@@ -145,6 +154,9 @@ mod tests {
         assert_eq!(of(r#", "total_memory": [5000, 7]"#), stated);
         assert_eq!(of(r#", "device_info": {"total_memory": 5000}"#), stated);
         assert_eq!(of(r#", "devices": [{"total_memory": 5000}]"#), stated);
+        let captured =
+            r#", "capture": {"tool": "t", "devices": [{"index": 0, "total_bytes": 5000}]}"#;
+        assert_eq!(of(captured), stated);
         assert_ne!(of(r#", "total_memory": "many""#), stated);
     }
 

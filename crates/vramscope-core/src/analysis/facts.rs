@@ -3,10 +3,12 @@
 //! Nothing is hidden silently: whoever looks at a picture of a truncated trace must be told so. A
 //! fact says what was seen, then what it means, then what to do; front ends only show it.
 
+mod captured;
 mod words;
 
 use serde::{Deserialize, Serialize};
 
+use super::capture::AllocatorKind;
 use super::history::{History, NEVER};
 use super::replay::mismatched_segment_events;
 use super::summary::saturating_sum;
@@ -113,6 +115,28 @@ pub enum FactKind {
         /// Bytes held.
         bytes: u64,
     },
+    /// A captured program ended without notice.
+    EndedWithoutNotice,
+    /// The recorder of a captured program switched itself off.
+    RecorderFailed,
+    /// The log of a captured program was full.
+    RecordsLost {
+        /// Records that found no room.
+        records: u64,
+    },
+    /// Something that the recorder has to say; `text` is its own.
+    CaptureNote,
+    /// PyTorch's allocator was at work in a captured program.
+    TorchCaptured,
+    /// What a device held besides what was captured.
+    OtherMemory {
+        /// When last asked.
+        last_bytes: u64,
+        /// At its highest.
+        highest_bytes: u64,
+        /// Of the device in all; `None` if not told.
+        device_bytes: Option<u64>,
+    },
     /// Blocks that wait for other streams.
     PendingFree {
         /// How many at the end.
@@ -143,8 +167,9 @@ pub struct Fact {
 /// The facts about a snapshot, those of the whole file first. `histories` are those of all its devices.
 #[must_use]
 pub fn facts(snapshot: &Snapshot, histories: &[History]) -> Vec<Fact> {
-    let mut facts: Vec<Fact> = Vec::new();
-    let mut add = |kind, device| facts.push(words::fact(kind, device));
+    let kind_of = AllocatorKind::of(snapshot);
+    let mut facts: Vec<Fact> = captured::facts(snapshot);
+    let mut add = |kind, device| facts.push(words::fact(kind, device, kind_of));
     if snapshot.events.is_empty()
         && snapshot.segments.is_empty()
         && snapshot.host_segments.is_empty()
@@ -505,7 +530,7 @@ mod tests {
         };
         assert!(kinds(&json).contains(&skew), "{:?}", kinds(&json));
         assert_eq!(
-            words::fact(skew, Some(0)).text,
+            words::fact(skew, Some(0), AllocatorKind::Torch).text,
             "Trace and final state disagree in 4 places: 1 live allocation without a block, 1 block of another \
              size, 1 requested free never completed, 1 segment event that does not fit."
         );
@@ -546,7 +571,7 @@ mod tests {
                 before_recording: 0,
                 of: 542,
             };
-            words::fact(kind, Some(0)).level
+            words::fact(kind, Some(0), AllocatorKind::Torch).level
         };
         assert_eq!(level(1), FactLevel::Notice);
         assert_eq!(level(27), FactLevel::Notice);

@@ -6,6 +6,7 @@
 //! are [`facts`](super::facts), not findings.
 
 mod cached;
+mod captured;
 mod failed_request;
 mod fragmentation;
 mod growth;
@@ -25,6 +26,7 @@ use serde::{Deserialize, Serialize};
 
 use super::allocator_state::{AllocatorIndex, Recording};
 use super::call_sites::{CallSiteId, CallSites};
+use super::capture::AllocatorKind;
 use super::gap::Gap;
 use super::lanes::Steps;
 use super::live_at::TopSites;
@@ -78,6 +80,10 @@ pub enum FindingKind {
     Retries,
     /// A setting does not do what it seems to.
     Setting,
+    /// Records of a capture were lost.
+    RecordsLost,
+    /// Others hold much of the device.
+    OtherMemory,
 }
 
 /// A view of the page that shows evidence.
@@ -267,19 +273,26 @@ pub struct Material<'a> {
 #[must_use]
 pub fn findings(material: Material<'_>) -> Vec<Finding> {
     let mut found: Vec<Finding> = Vec::new();
+    let is_torch = material.config.allocator == AllocatorKind::Torch;
     found.extend(out_of_memory::find(material));
     found.extend(growth::find(material));
     found.extend(never_freed::find(material));
-    found.extend(pending::find(material));
-    found.extend(retries::find(material));
+    found.extend(captured::find(material));
     if material.has_segments {
         found.extend(fragmentation::find(material));
         found.extend(pools::find(material));
-        found.extend(streams::find(material));
         found.extend(rounding::find(material));
         found.extend(cached::find(material));
     }
-    found.extend(setting::find(material));
+    // The driver gives memory back at once, lets all streams use it, and has none of these settings.
+    if is_torch {
+        found.extend(pending::find(material));
+        found.extend(retries::find(material));
+        found.extend(setting::find(material));
+        if material.has_segments {
+            found.extend(streams::find(material));
+        }
+    }
     found.sort_by_key(|finding| {
         (
             finding.severity,

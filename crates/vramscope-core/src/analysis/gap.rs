@@ -2,11 +2,13 @@
 //!
 //! A request can only be served from free blocks of its own pool and stream. Which pool and stream that is
 //! depends on the request; where there is none, the one of the default pool that holds the most counts as
-//! one's own. Everything free elsewhere is stranded, as far as that request is concerned.
+//! one's own. Everything free elsewhere is stranded, as far as that request is concerned. Only the driver's own pools,
+//! in captured snapshots, serve all streams.
 
 use serde::{Deserialize, Serialize};
 
 use super::allocator_state::{AllocatorState, BlockUse, Group};
+use super::capture::AllocatorKind;
 use crate::model::PoolId;
 
 /// Memory among which a request may be placed.
@@ -134,7 +136,9 @@ pub fn gap(state: &AllocatorState, own: Option<Arena>) -> Gap {
             (Some(arena), Some(own)) if arena.pool != own.pool => {
                 add(&mut gap.other_pools_bytes, sums.free_bytes);
             }
-            (Some(arena), Some(own)) if arena.stream != own.stream => {
+            (Some(arena), Some(own))
+                if arena.stream != own.stream && state.kind == AllocatorKind::Torch =>
+            {
                 add(&mut gap.other_streams_bytes, sums.free_bytes);
             }
             _ => {

@@ -8,6 +8,7 @@ pub mod block_stacks;
 pub mod call_sites;
 pub mod call_tree;
 pub mod capacity;
+pub mod capture;
 pub mod compare;
 pub mod curves;
 pub mod details;

@@ -8,6 +8,7 @@ mod known;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use super::capture::AllocatorKind;
 use super::frames::clip;
 use crate::Snapshot;
 use crate::model::Action;
@@ -51,6 +52,8 @@ pub struct AllocatorConfig {
     pub memory_fraction: Option<f64>,
     /// `native` or `cudaMallocAsync`, where the variable names it.
     pub backend: Option<String>,
+    /// Whose allocations the file shows.
+    pub allocator: AllocatorKind,
 }
 
 impl AllocatorConfig {
@@ -79,6 +82,7 @@ impl AllocatorConfig {
             memory_fraction: named("per_process_memory_fraction")
                 .and_then(|value| value.parse().ok()),
             backend: named("backend").map(str::to_owned),
+            allocator: AllocatorKind::of(snapshot),
         }
     }
 }

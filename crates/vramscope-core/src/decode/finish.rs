@@ -9,7 +9,8 @@ use super::producer;
 use super::value::{DictCell, Fault, ListCell, Record, RecordKind, Value};
 use crate::ErrorKind;
 use crate::model::{
-    AnnotationTable, Producer, Segment, SegmentTable, Snapshot, Source, WarningKind,
+    AnnotationTable, CAPTURE_KEY, Producer, Segment, SegmentTable, Snapshot, Source, WarningKind,
+    capture_of,
 };
 
 /// Devices at most: each costs an analysis of its own. Today's largest machines have 72.
@@ -167,9 +168,11 @@ impl Parts {
                 Some(key) => self.keys |= key.bit(),
                 None if self.extras.len() < 64 => {
                     let name = machine.tables.strings.get(id).to_owned();
-                    machine.warn(WarningKind::UnknownKey(format!("{name} at the top level")));
                     let json = machine.json_of(value);
-                    self.extras.insert(name, json);
+                    self.extras.insert(name.clone(), json);
+                    if name != CAPTURE_KEY || capture_of(&self.extras).is_none() {
+                        machine.warn(WarningKind::UnknownKey(format!("{name} at the top level")));
+                    }
                 }
                 None => {}
             }

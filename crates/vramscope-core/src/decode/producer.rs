@@ -1,7 +1,7 @@
-//! Which torch wrote a snapshot, from the keys it uses (FORMAT.md 1.9): files carry no version.
+//! Which torch wrote a snapshot, from the keys it uses (FORMAT.md 1.9): files carry no version. Only captured ones do.
 
 use super::key::Key;
-use crate::model::{Producer, Snapshot};
+use crate::model::{Producer, Snapshot, capture_of};
 
 /// The producer, by the first rule that matches, newest first.
 #[expect(clippy::too_many_lines, reason = "a table of rules")]
@@ -14,6 +14,10 @@ pub(crate) fn of(snapshot: &Snapshot) -> Producer {
         name: name.to_owned(),
         evidence: evidence.to_owned(),
     };
+    let capture = capture_of(&snapshot.extras);
+    if let Some(tool) = capture.and_then(|capture| capture.get("tool")?.as_str()) {
+        return producer(&tool[..tool.floor_char_boundary(100)], "`capture`");
+    }
     if keys.block & Key::History.bit() != 0 {
         let name = if keys.top == 0 {
             "torch 1.13"

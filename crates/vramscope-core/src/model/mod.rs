@@ -23,6 +23,7 @@ pub use event_table::{Action, Event, EventTable, NO_TIME};
 pub use frame_table::{Frame, FrameTable, FxNode};
 pub(crate) use interner::RowIndex;
 pub use segment_table::{Segment, SegmentKind, SegmentTable};
+pub(crate) use snapshot::{CAPTURE_KEY, capture_of};
 pub use snapshot::{ContainerKind, DeviceIndex, KeysSeen, Producer, Snapshot, Source};
 pub use stack_table::{LinesId, StackTable};
 pub use string_table::StringTable;

@@ -106,6 +106,17 @@ pub struct KeysSeen {
     pub event: u64,
 }
 
+/// The key under which a captured snapshot says so.
+pub(crate) const CAPTURE_KEY: &str = "capture";
+
+/// What stands there, if it names its tool: the mark of a captured snapshot.
+pub(crate) fn capture_of(
+    extras: &serde_json::Map<String, serde_json::Value>,
+) -> Option<&serde_json::Map<String, serde_json::Value>> {
+    let capture = extras.get(CAPTURE_KEY)?.as_object()?;
+    capture.get("tool")?.is_string().then_some(capture)
+}
+
 impl Snapshot {
     /// The devices that have a trace entry or a segment, ascending; where there is none at all, the
     /// ones with an (empty) trace.

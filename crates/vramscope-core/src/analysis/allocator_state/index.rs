@@ -5,6 +5,7 @@ use super::{
     AllocatorState, BlockSizes, BlockUse, Group, MappedRange, Misfits, PlacedBlock, Recording,
     SegmentState, SizeClass, StateSums,
 };
+use crate::analysis::capture::AllocatorKind;
 use crate::ids::{AllocationId, EventId, SegmentId, StackId};
 use crate::model::PoolId;
 
@@ -18,6 +19,8 @@ pub(super) const SMALL_REQUEST_BYTES: u64 = 1 << 20;
 pub struct AllocatorIndex {
     /// How large blocks are.
     pub sizes: BlockSizes,
+    /// Whose blocks they are: only PyTorch sorts segments by the size of requests.
+    kind: AllocatorKind,
     /// Every mapping event: (address, moment, bytes), ascending.
     mappings: Vec<(u64, u32, u64)>,
     /// The final state's segments: (address, end, row), ascending.
@@ -43,6 +46,7 @@ impl AllocatorIndex {
         mappings.sort_unstable();
         Self {
             sizes: BlockSizes::of(recording),
+            kind: AllocatorKind::of(recording.snapshot),
             mappings,
             finals: finals(recording),
             assumed_pool: assumed_pool(recording),
@@ -107,7 +111,9 @@ impl AllocatorIndex {
             stream: range.stream,
             pool: pool.or(self.assumed_pool),
             is_expandable: range.is_expandable,
-            size_class: of_list.or_else(|| size_class(range, &blocks)),
+            size_class: of_list
+                .or_else(|| size_class(range, &blocks))
+                .filter(|_| self.kind == AllocatorKind::Torch),
             mapped_by,
             stack,
             group: 0,
@@ -259,6 +265,7 @@ pub(super) fn sum_up(
     }
     state.groups = groups;
     state.total = total;
+    state.kind = AllocatorKind::of(recording.snapshot);
     state.misfits = misfits(recording, state, live);
 }
 

@@ -7,6 +7,7 @@
 //! anything if the request is beyond `max_split_size`. How large the free block was is known from what was
 //! live after it. [`SizeCheck`] compares this with the final state.
 //!
+//! The driver's own allocations, in captured snapshots, are only rounded up to 512 bytes.
 //! `_profile_to_snapshot` writes sizes that no allocator rounded; then a block is what was requested.
 //!
 //! Left out: a pool that was told never to split, and sizes from another backend (`cudaMallocAsync`).
@@ -18,6 +19,7 @@ use serde_json::{Map, Value};
 
 use super::Recording;
 use super::index::SMALL_REQUEST_BYTES;
+use crate::analysis::capture::AllocatorKind;
 use crate::analysis::history::History;
 use crate::ids::AllocationId;
 
@@ -124,7 +126,9 @@ impl BlockSizes {
             let bytes = recording.snapshot.blocks.get(block).size;
             !bytes.is_multiple_of(UNIT_BYTES)
         });
-        let mut others = if rounding.is_exact {
+        // The driver cuts exactly.
+        let is_cut = AllocatorKind::of(recording.snapshot) == AllocatorKind::Driver;
+        let mut others = if rounding.is_exact || is_cut {
             Vec::new()
         } else {
             unsplit(recording, &rounding)

@@ -1,6 +1,7 @@
 //! Facts and warnings in words.
 
-use super::{Fact, FactKind, FactLevel, saturating_sum};
+use super::{Fact, FactKind, FactLevel, captured, saturating_sum};
+use crate::analysis::capture::AllocatorKind;
 use crate::model::{DeviceIndex, WarningKind};
 use crate::units::{Bytes, Count};
 
@@ -8,7 +9,7 @@ use crate::units::{Bytes, Count};
 const FEW_OF: u64 = 20;
 
 /// Adds the words to the figures.
-pub(super) fn fact(kind: FactKind, device: Option<DeviceIndex>) -> Fact {
+pub(super) fn fact(kind: FactKind, device: Option<DeviceIndex>, allocator: AllocatorKind) -> Fact {
     let level = match kind {
         FactKind::NoStacks {
             without,
@@ -19,10 +20,18 @@ pub(super) fn fact(kind: FactKind, device: Option<DeviceIndex>) -> Fact {
         | FactKind::OutOfMemory { .. }
         | FactKind::HostMemory { .. }
         | FactKind::BeforeRecording { .. }
-        | FactKind::PendingFree { .. } => FactLevel::Notice,
+        | FactKind::PendingFree { .. }
+        | FactKind::EndedWithoutNotice
+        | FactKind::CaptureNote
+        | FactKind::TorchCaptured
+        | FactKind::OtherMemory { .. } => FactLevel::Notice,
         _ => FactLevel::Gap,
     };
-    let [meaning, advice] = meaning_and_advice(kind).map(str::to_owned);
+    let of_driver = (allocator == AllocatorKind::Driver)
+        .then(|| captured::meaning_and_advice(kind))
+        .flatten();
+    let words = of_driver.unwrap_or_else(|| meaning_and_advice(kind));
+    let [meaning, advice] = words.map(str::to_owned);
     Fact {
         kind,
         level,
@@ -142,6 +151,35 @@ fn text(kind: FactKind) -> String {
             Bytes(active_bytes),
             Bytes(reserved_bytes)
         ),
+        FactKind::EndedWithoutNotice => {
+            "The program was killed or crashed; all that it had done until then is here.".to_owned()
+        }
+        FactKind::RecorderFailed => {
+            "The recorder switched itself off in the middle after an error of its own.".to_owned()
+        }
+        FactKind::RecordsLost { records } => format!(
+            "{} {} lost because the log was full.",
+            Count(records),
+            plural(records, "record was", "records were")
+        ),
+        FactKind::CaptureNote => String::new(),
+        FactKind::TorchCaptured => {
+            "The program used PyTorch: what is shown are the segments of its allocator, not its tensors."
+                .to_owned()
+        }
+        FactKind::OtherMemory {
+            last_bytes,
+            highest_bytes,
+            device_bytes,
+        } => {
+            let of = device_bytes.map(|bytes| format!(" of the device's {}", Bytes(bytes)));
+            format!(
+                "{}{} were held by others at the end, {} at the most.",
+                Bytes(last_bytes),
+                of.unwrap_or_default(),
+                Bytes(highest_bytes)
+            )
+        }
         FactKind::HostMemory { bytes } => format!(
             "Pinned host memory was recorded: {} at the end.",
             Bytes(bytes)
@@ -250,6 +288,26 @@ fn meaning_and_advice(kind: FactKind) -> [&'static str; 2] {
             "The free of the older one is not in the trace: it is shown as live until then, and may have been \
              freed long before.",
             "Record without skip_actions.",
+        ],
+        FactKind::EndedWithoutNotice => ["What was live then is shown as live to the end.", ""],
+        FactKind::RecorderFailed => [
+            "What the program did afterwards is missing.",
+            "The notes tell the error: please report it.",
+        ],
+        FactKind::RecordsLost { .. } => [
+            "What happened afterwards is missing, frees too, so that memory may look live that was not.",
+            "Capture with more room (--cap) or keep only the newest events (--max-entries).",
+        ],
+        FactKind::CaptureNote => ["", ""],
+        FactKind::TorchCaptured => [
+            "Each allocation is a cudaMalloc of PyTorch's, from which it serves many tensors; what it had free in them is \
+             not known here.",
+            "torch.cuda.memory._record_memory_history() and _dump_snapshot() show the tensors.",
+        ],
+        FactKind::OtherMemory { .. } => [
+            "Other processes, CUDA contexts, modules and the driver itself had it: the device's total less what was free \
+             and what was captured.",
+            "",
         ],
         FactKind::HostMemory { .. } => ["It is no part of any device's figures.", ""],
         FactKind::PendingFree { .. } => [

@@ -2,6 +2,7 @@
 
 use super::words::{at_moment, at_peak, has_trace, percent};
 use super::{Evidence, Finding, FindingKind, Material, Severity, is_notable};
+use crate::analysis::capture::AllocatorKind;
 use crate::units::Bytes;
 
 /// Share of reserved memory from which on it is worth a word.
@@ -34,11 +35,20 @@ pub(super) fn find(material: Material<'_>) -> Option<Finding> {
             percent(gap.empty_bytes, gap.reserved_bytes)
         ),
         figures: Vec::new(),
-        may_mean: "An earlier peak before the recording, or requests of sizes that no longer come. PyTorch gives such \
-                   segments back by itself before a request of its own fails; other processes on the device do not \
-                   get them."
-            .to_owned(),
-        to_try: vec!["torch.cuda.empty_cache() once after the phase that needed them, if others need the memory.".to_owned()],
+        may_mean: match material.config.allocator {
+            AllocatorKind::Torch => "An earlier peak before the recording, or requests of sizes that no longer come. PyTorch \
+                   gives such segments back by itself before a request of its own fails; other processes on the device do \
+                   not get them.",
+            AllocatorKind::Driver => "A memory pool keeps what was freed until the next synchronize, and up to its release \
+                   threshold (CU_MEMPOOL_ATTR_RELEASE_THRESHOLD) beyond that; other processes on the device do not get it.",
+        }
+        .to_owned(),
+        to_try: vec![match material.config.allocator {
+            AllocatorKind::Torch => "torch.cuda.empty_cache() once after the phase that needed them, if others need the memory.",
+            AllocatorKind::Driver => "cuMemPoolTrimTo(pool, 0) after a synchronize, once the phase that needed it is over, if \
+                   others need the memory; or a lower release threshold.",
+        }
+        .to_owned()],
         tables: Vec::new(),
         evidence: vec![Evidence::state(gap.moment)],
     })

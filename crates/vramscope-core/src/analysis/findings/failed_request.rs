@@ -1,21 +1,24 @@
-//! One failed request in figures and in words: what was asked, what there was, and why it did not do.
+//! One failed request in figures, and in words (`words`): what was asked, what there was, and why it did not do.
+
+mod words;
 
 use std::collections::HashMap;
 
 use serde::{Deserialize, Serialize};
 
-use super::words::{counted, sized_place_label, stream_label};
-use super::{Figure, FindingRow, FindingTable, ROWS};
+use super::words::sized_place_label;
+use super::{FindingRow, FindingTable, ROWS};
 use crate::Snapshot;
 use crate::analysis::allocator_state::{AllocatorState, BlockUse, Recording, SizeClass};
+use crate::analysis::capacity::stated;
+use crate::analysis::capture::AllocatorKind;
 use crate::analysis::details::stream_numbers;
 use crate::analysis::gap::{Arena, Gap, gap};
 use crate::analysis::history::History;
 use crate::analysis::releases::Releases;
-use crate::analysis::settings::AllocatorConfig;
 use crate::ids::{EventId, StackId};
 use crate::model::Action;
-use crate::units::{Bytes, Count};
+use crate::units::Bytes;
 
 /// Requests up to this come from small segments, of [`SMALL_SEGMENT_BYTES`].
 const SMALL_REQUEST_BYTES: u64 = 1 << 20;
@@ -24,6 +27,8 @@ const SMALL_SEGMENT_BYTES: u64 = 2 << 20;
 const SHARED_REQUEST_BYTES: u64 = 10 << 20;
 const LARGE_SEGMENT_BYTES: u64 = 20 << 20;
 const OWN_SEGMENT_UNIT_BYTES: u64 = 2 << 20;
+/// What the driver maps at least.
+const PAGE_BYTES: u64 = 2 << 20;
 
 /// The moments that begin with a failed request, ascending.
 #[must_use]
@@ -85,8 +90,8 @@ pub struct FailedRequest {
     pub moment: u32,
     /// The request, rounded up as the allocator does; the event does not tell the bytes before that.
     pub requested_bytes: u64,
-    /// What the allocator asks CUDA for to serve such a request from new memory; in an expandable segment
-    /// the most that it asks for.
+    /// What the allocator asks CUDA for (the driver: the device) to serve such a request from new memory; in an
+    /// expandable segment the most that it asks for.
     pub segment_bytes: u64,
     /// What the device reported free.
     pub device_free_bytes: u64,
@@ -114,6 +119,10 @@ pub struct FailedRequest {
     pub events_after: u32,
     /// Whether the file's segments are the allocator's; else nothing is known of free blocks.
     pub has_state: bool,
+    /// Whose request it was.
+    pub kind: AllocatorKind,
+    /// The device's memory, where the file tells.
+    pub device_bytes: Option<u64>,
 }
 
 impl FailedRequest {
@@ -135,12 +144,13 @@ impl FailedRequest {
             pool: context.pool.unwrap_or_default(),
             stream: context.stream,
         };
+        let kind = AllocatorKind::of(snapshot);
         let released = releases.runs.iter();
         let released = released.filter(|run| run.before_oom && run.to + 1 == moment);
         let mut failure = Self {
             moment,
             requested_bytes: event.size,
-            segment_bytes: segment_bytes(event.size),
+            segment_bytes: segment_bytes(kind, event.size),
             device_free_bytes: event.addr,
             arena,
             is_small: event.size <= SMALL_REQUEST_BYTES,
@@ -154,6 +164,8 @@ impl FailedRequest {
             released_bytes: released.fold(0, |sum, run| run.bytes.saturating_add(sum)),
             events_after: history.event_count.saturating_sub(moment),
             has_state: has_segments,
+            kind,
+            device_bytes: stated(snapshot, history.device),
         };
         for segment in &state.segments {
             let own = failure.is_own(
@@ -175,7 +187,12 @@ impl FailedRequest {
             Some(SizeClass::Large) => !self.is_small,
             None => true,
         };
-        serves && arena == Some(self.arena)
+        let is_same = match self.kind {
+            AllocatorKind::Torch => arena == Some(self.arena),
+            // A pool serves all streams.
+            AllocatorKind::Driver => arena.is_some_and(|arena| arena.pool == self.arena.pool),
+        };
+        serves && is_same
     }
 
     fn count(&mut self, is_own: bool, bytes: u64) {
@@ -215,194 +232,22 @@ impl FailedRequest {
         }
     }
 
-    /// What happened, as a text. `failures`: how many requests failed up to this one; `at`: see [`at_site`].
-    ///
-    /// [`at_site`]: super::words::at_site
-    pub(super) fn seen(&self, snapshot: &Snapshot, failures: u64, at: &str) -> String {
-        let streams = stream_numbers(snapshot);
-        let pool = if self.arena.pool.is_private() {
-            format!(" in the {}", self.arena.pool)
-        } else {
-            String::new()
-        };
-        let mut text = format!(
-            "Event {}: a request for {} on the {}{pool}{at} failed",
-            Count(u64::from(self.moment)),
-            Bytes(self.requested_bytes),
-            stream_label(&streams, self.arena.stream),
-        );
-        if failures > 1 {
-            text += &format!(", the last of {}", counted(failures, "failure"));
-        }
-        text += &format!(". The device had {} left.", Bytes(self.device_free_bytes));
-        if self.has_state {
-            text += &format!(" {}", self.seen_pieces());
-        }
-        if self.released_bytes > 0 {
-            text += &format!(
-                " Right before, {} of cached segments had been given back.",
-                Bytes(self.released_bytes)
-            );
-        }
-        match self.events_after {
-            0 => {}
-            1 => text += " One event follows.",
-            more => {
-                text += &format!(
-                    " The program went on: {} events follow.",
-                    Count(more.into())
-                )
-            }
-        }
-        text
-    }
-
-    /// What free blocks there were, for the request and for others.
-    fn seen_pieces(&self) -> String {
-        let mut text = match self.own_free_blocks {
-            0 => "PyTorch had no free block that could serve it.".to_owned(),
-            1 => format!(
-                "PyTorch had one free block for such a request, of {}.",
-                Bytes(self.own_largest_bytes)
-            ),
-            blocks => format!(
-                "PyTorch had {} free for such a request, in {}, the largest of {}.",
-                Bytes(self.own_free_bytes),
-                counted(blocks, "piece"),
-                Bytes(self.own_largest_bytes)
-            ),
-        };
-        if self.other_fitting > 0 {
-            text += &format!(
-                " For requests of other pools, streams or sizes {} {} large enough, the largest of {}.",
-                counted(self.other_fitting, "free block"),
-                if self.other_fitting == 1 {
-                    "was"
-                } else {
-                    "were"
-                },
-                Bytes(self.other_largest_bytes)
-            );
-        }
-        if self.verdict() == Verdict::Short {
-            let all = self.all_free_bytes();
-            text += &format!(
-                " Everything free together, on the device and in PyTorch, was {}: {} too little.",
-                Bytes(all),
-                Bytes(self.requested_bytes - all)
-            );
-        }
-        text
-    }
-
-    /// All that was free, in PyTorch and on the device.
+    /// All that was free, in the allocator and on the device.
     #[must_use]
     pub fn all_free_bytes(&self) -> u64 {
         self.gap.free_bytes().saturating_add(self.device_free_bytes)
     }
 
-    /// The same in labelled numbers, as far as they are known.
-    pub(super) fn figures(&self) -> Vec<Figure> {
-        let gap = &self.gap;
-        let figures = [
-            ("requested", Some(self.requested_bytes)),
-            ("free on the device", Some(self.device_free_bytes)),
-            ("held by PyTorch", Some(gap.reserved_bytes)),
-            ("in use", Some(gap.in_use_bytes)),
-            (
-                "waiting for other streams",
-                Some(gap.pending_bytes).filter(|&bytes| bytes > 0),
-            ),
-            (
-                "rounding",
-                Some(gap.rounding_bytes).filter(|&bytes| bytes > 0),
-            ),
-            ("free in PyTorch", Some(gap.free_bytes())),
-            ("usable for the request", Some(self.own_free_bytes)),
-            ("largest usable piece", Some(self.own_largest_bytes)),
-        ];
-        let known = if self.has_state { figures.len() } else { 2 };
-        let figures = figures.into_iter().take(known);
-        figures
-            .filter_map(|(label, bytes)| {
-                let label = label.to_owned();
-                bytes.map(|bytes| Figure { label, bytes })
-            })
-            .collect()
-    }
-
-    /// Why, in words.
+    /// What others held of the device then: other processes, contexts, modules, the driver itself. `None` where the
+    /// file does not tell how much the device has.
     #[must_use]
-    pub fn may_mean(&self, config: &AllocatorConfig) -> String {
-        let text = match self.verdict() {
-            Verdict::DeviceHadEnough if config.memory_fraction.is_some_and(|share| share < 1.0) => {
-                "The device had enough, but the settings limit this process: per_process_memory_fraction is below 1."
-            }
-            Verdict::DeviceHadEnough => {
-                "Something other than the device's memory refused the request: a limit set by \
-                 set_per_process_memory_fraction(), or another process that took memory at that instant."
-            }
-            Verdict::SegmentTooLarge => {
-                return format!(
-                    "The device had enough for the request, but PyTorch takes memory from CUDA in segments: for such \
-                     a request, one of {}.",
-                    Bytes(self.segment_bytes)
-                );
-            }
-            Verdict::Unknown => {
-                "The file has no segments that can be trusted, so that it is not known what PyTorch held and why \
-                 that did not do."
-            }
-            Verdict::OwnBlockFits => {
-                "A free block of its kind seems large enough. Block sizes at past moments are derived; or \
-                 max_split_size kept the block from being used."
-            }
-            Verdict::OtherBlockFits => {
-                "There was a free block, but it belongs to another pool or stream, and memory is not shared \
-                 between them."
-            }
-            Verdict::OwnPiecesSuffice => {
-                "Fragmentation: there was enough free memory of the right kind, but not in one piece."
-            }
-            Verdict::PiecesAndDeviceSuffice => {
-                "Free pieces and what the device had left would have been enough together: PyTorch could not \
-                 give the pieces back, as their segments are partly in use."
-            }
-            Verdict::AllFreeSuffices => {
-                "Free memory is spread over pools and streams; no one of them has enough."
-            }
-            Verdict::Short => {
-                "No other arrangement of memory would have helped: less must be live at that moment. What else \
-                 is on the device (the CUDA context, NCCL, other processes) is not in a snapshot."
-            }
-        };
-        text.to_owned()
-    }
-
-    /// What to try.
-    #[must_use]
-    pub fn to_try(&self, config: &AllocatorConfig) -> Vec<String> {
-        let verdict = self.verdict();
-        let mut list: Vec<&str> = Vec::new();
-        if verdict == Verdict::DeviceHadEnough {
-            list.push("Look for set_per_process_memory_fraction() or per_process_memory_fraction, and at nvidia-smi.");
-        }
-        let expandable = config.expandable_segments == Some(true);
-        let is_scattered = matches!(
-            verdict,
-            Verdict::OwnPiecesSuffice | Verdict::PiecesAndDeviceSuffice | Verdict::AllFreeSuffices
-        );
-        if is_scattered && !expandable {
-            list.push("PYTORCH_ALLOC_CONF=expandable_segments:True (before torch 2.9: PYTORCH_CUDA_ALLOC_CONF; before 2.1 there is only max_split_size_mb), which joins free memory.");
-        }
-        if matches!(verdict, Verdict::OtherBlockFits | Verdict::AllFreeSuffices) {
-            list.push("Allocate on fewer streams, share one pool between graphs, or free the other pool first.");
-        }
-        list.push("Look through what was live then: what the loop still holds from before, saved activations, optimizer state.");
-        if matches!(verdict, Verdict::Short | Verdict::SegmentTooLarge) {
-            list.push("A smaller batch or sequence, activation checkpointing, or sharding.");
-        }
-        list.into_iter().map(str::to_owned).collect()
+    pub fn others_bytes(&self) -> Option<u64> {
+        let known = self
+            .gap
+            .reserved_bytes
+            .saturating_add(self.device_free_bytes);
+        let device = self.device_bytes.filter(|_| self.has_state)?;
+        Some(device.saturating_sub(known))
     }
 
     /// Free memory by pool, stream and size, the most first, and whether the request could have used it.
@@ -449,9 +294,12 @@ impl FailedRequest {
     }
 }
 
-/// What the allocator asks CUDA for to serve a request from new memory.
-fn segment_bytes(requested_bytes: u64) -> u64 {
-    if requested_bytes <= SMALL_REQUEST_BYTES {
+/// What the allocator asks for to serve a request from new memory.
+fn segment_bytes(kind: AllocatorKind, requested_bytes: u64) -> u64 {
+    if kind == AllocatorKind::Driver {
+        let pages = requested_bytes.checked_next_multiple_of(PAGE_BYTES);
+        pages.unwrap_or(u64::MAX)
+    } else if requested_bytes <= SMALL_REQUEST_BYTES {
         SMALL_SEGMENT_BYTES
     } else if requested_bytes < SHARED_REQUEST_BYTES {
         LARGE_SEGMENT_BYTES

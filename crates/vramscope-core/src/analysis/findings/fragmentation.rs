@@ -2,7 +2,9 @@
 
 use super::words::{at_moment, at_peak, counted, has_trace, percent};
 use super::{Evidence, EvidenceView, Finding, FindingKind, Material, Severity, is_notable};
+use crate::analysis::capture::AllocatorKind;
 use crate::analysis::gap::Gap;
+use crate::analysis::settings::AllocatorConfig;
 use crate::units::Bytes;
 
 /// From this share of reserved memory on it is worth a word.
@@ -23,22 +25,13 @@ pub(super) fn find(material: Material<'_>) -> Option<Finding> {
         (material.at_end, ", at the end", Severity::Note),
     ];
     let &(gap, when, severity) = found.iter().find(|&&(gap, ..)| notable(gap))?;
-    let mut to_try = Vec::new();
-    if material.config.expandable_segments != Some(true) {
-        to_try.push(
-            "PYTORCH_ALLOC_CONF=expandable_segments:True (before torch 2.9: PYTORCH_CUDA_ALLOC_CONF): segments \
-             that grow instead of many fixed ones."
-                .to_owned(),
-        );
-    }
-    to_try.push(
-        "Allocate what lives long first, and keep sizes that vary (sequence lengths) to a few steps, e.g. by \
-         padding or roundup_power2_divisions."
-            .to_owned(),
-    );
     Some(Finding {
         kind: FindingKind::Fragmentation,
-        severity: if has_trace(history) { severity } else { Severity::Note },
+        severity: if has_trace(history) {
+            severity
+        } else {
+            Severity::Note
+        },
         bytes: gap.scattered_bytes(),
         title: format!(
             "Fragmentation: {} lie free in pieces between memory in use",
@@ -55,15 +48,51 @@ pub(super) fn find(material: Material<'_>) -> Option<Finding> {
             Bytes(gap.largest_hole_bytes)
         ),
         figures: Vec::new(),
-        may_mean: "A request larger than the largest piece needs new memory from CUDA although as much is free, \
-                   and empty_cache() cannot give pieces of a fixed segment back. Some of it is normal: smaller \
-                   requests to come will use it."
-            .to_owned(),
-        to_try,
+        may_mean: may_mean(material.config.allocator).to_owned(),
+        to_try: to_try(material.config)
+            .into_iter()
+            .map(str::to_owned)
+            .collect(),
         tables: Vec::new(),
         evidence: vec![
             Evidence::state(gap.moment),
             Evidence::moment("how it came to be", EvidenceView::Map, gap.moment),
         ],
     })
+}
+
+fn may_mean(allocator: AllocatorKind) -> &'static str {
+    match allocator {
+        AllocatorKind::Torch => {
+            "A request larger than the largest piece needs new memory from CUDA although as much is free, and \
+             empty_cache() cannot give pieces of a fixed segment back. Some of it is normal: smaller requests to come \
+             will use it."
+        }
+        AllocatorKind::Driver => {
+            "Of a memory pool: a request larger than the largest piece makes the driver map more although as much is \
+             free, and cuMemPoolTrimTo cannot give back mappings that are partly in use. Of cuMemAlloc: the driver maps \
+             whole pages of 2 MiB, and only small allocations share them."
+        }
+    }
+}
+
+fn to_try(config: &AllocatorConfig) -> Vec<&'static str> {
+    match config.allocator {
+        AllocatorKind::Torch => {
+            let expandable = "PYTORCH_ALLOC_CONF=expandable_segments:True (before torch 2.9: PYTORCH_CUDA_ALLOC_CONF): \
+                              segments that grow instead of many fixed ones.";
+            let is_off = config.expandable_segments != Some(true);
+            let sizes = "Allocate what lives long first, and keep sizes that vary (sequence lengths) to a few steps, e.g. \
+                         by padding or roundup_power2_divisions.";
+            is_off
+                .then_some(expandable)
+                .into_iter()
+                .chain([sizes])
+                .collect()
+        }
+        AllocatorKind::Driver => vec![
+            "Allocate what lives long first, or from a pool of its own (cuMemPoolCreate).",
+            "Many small buffers: one large allocation that the program divides, or cuMemAllocAsync, which packs them.",
+        ],
+    }
 }

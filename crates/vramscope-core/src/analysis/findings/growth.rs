@@ -6,6 +6,7 @@ use super::{
     Severity,
 };
 use crate::analysis::call_sites::CallSiteId;
+use crate::analysis::capture::AllocatorKind;
 use crate::analysis::lanes::WARM_UP;
 use crate::analysis::live_at::live_at;
 use crate::analysis::selection::Selection;
@@ -45,12 +46,22 @@ pub(super) fn find(material: Material<'_>) -> Option<Finding> {
             percent(growth, live[0])
         ),
         figures: Vec::new(),
-        may_mean: "Something keeps a reference from each step: a list of losses or outputs with their graph, a cache, \
-                   state that grows with the sequence. Caches that fill up to a limit look the same while they fill."
-            .to_owned(),
+        may_mean: match material.config.allocator {
+            AllocatorKind::Torch => "Something keeps a reference from each step: a list of losses or outputs with their \
+                   graph, a cache, state that grows with the sequence. Caches that fill up to a limit look the same while \
+                   they fill.",
+            AllocatorKind::Driver => "Something keeps a buffer from each step: a list of results, a cache, state that grows \
+                   with the sequence, a buffer that is never dropped. Caches that fill up to a limit look the same while \
+                   they fill.",
+        }
+        .to_owned(),
         to_try: vec![
             "Look at the call sites that grew, and at who holds what they make.".to_owned(),
-            "Keep loss.item() or loss.detach() instead of loss; clear lists between steps.".to_owned(),
+            match material.config.allocator {
+                AllocatorKind::Torch => "Keep loss.item() or loss.detach() instead of loss; clear lists between steps.",
+                AllocatorKind::Driver => "Copy to the host what is kept of a step, and drop its buffers; reuse buffers from step to step.",
+            }
+            .to_owned(),
         ],
         tables: vec![grown_sites(material, moments)],
         evidence: vec![

@@ -4,6 +4,7 @@ use super::words::{counted, stayed_filter};
 use super::{
     Evidence, EvidenceView, Finding, FindingKind, Material, ROWS, Severity, is_notable, site_table,
 };
+use crate::analysis::capture::AllocatorKind;
 use crate::analysis::history::NEVER;
 use crate::analysis::live_at::top_call_sites;
 use crate::analysis::selection::Selection;
@@ -57,12 +58,13 @@ pub(super) fn find(material: Material<'_>) -> Option<Finding> {
             Bytes(older)
         ),
         figures: Vec::new(),
-        may_mean: if leaks {
-            "What earlier steps made and later ones did not free is held on purpose (a cache, state) or by a \
-             forgotten reference."
-        } else {
-            "What only the last step left is often what the next one would have freed: gradients until \
-             zero_grad(), outputs until they are overwritten."
+        may_mean: match (leaks, material.config.allocator) {
+            (true, _) => "What earlier steps made and later ones did not free is held on purpose (a cache, state) or by a \
+                          forgotten reference.",
+            (false, AllocatorKind::Torch) => "What only the last step left is often what the next one would have freed: \
+                          gradients until zero_grad(), outputs until they are overwritten.",
+            (false, AllocatorKind::Driver) => "What only the last step left is often what the next one would have freed: \
+                          results until they are overwritten.",
         }
         .to_owned(),
         to_try: vec!["Look at the call sites, and at who holds what they make.".to_owned()],

@@ -9,6 +9,7 @@ use super::{
 };
 use crate::Snapshot;
 use crate::analysis::allocator_state::AllocatorState;
+use crate::analysis::capture::AllocatorKind;
 use crate::analysis::details::stream_numbers;
 use crate::analysis::gap::Arena;
 use crate::model::PoolId;
@@ -93,10 +94,13 @@ pub(super) fn find(material: Material<'_>) -> Option<Finding> {
             "The pool of a CUDA graph is kept for as long as the graph: what is free in it now, its replays write \
              to. Nothing outside of the pool can use it."
         } else {
-            "What is free in a pool of the user's own (MemPool) serves only that pool."
+            "What is free in a pool of the user's own (MemPool, cuMemPoolCreate) serves only that pool."
         }
         .to_owned(),
-        to_try: vec![if graphs > 1 {
+        to_try: vec![if material.config.allocator == AllocatorKind::Driver {
+            "Destroy graphs and pools that are no longer needed; cuMemPoolTrimTo(pool, 0) and cuDeviceGraphMemTrim give \
+             back what they hold free."
+        } else if graphs > 1 {
             "Capture graphs that never run at the same time into one pool (pool=first.pool()), the largest first; \
              capture fewer sizes."
         } else {

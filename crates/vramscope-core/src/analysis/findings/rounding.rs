@@ -2,6 +2,7 @@
 
 use super::words::{at_moment, at_peak, percent};
 use super::{Evidence, Finding, FindingKind, Material, Severity, is_notable};
+use crate::analysis::capture::AllocatorKind;
 use crate::units::Bytes;
 
 /// Share of reserved memory from which on it is worth a word.
@@ -13,6 +14,7 @@ pub(super) fn find(material: Material<'_>) -> Option<Finding> {
     if !is_notable(gap.rounding_bytes, SHARE_PERCENT, gap.reserved_bytes) {
         return None;
     }
+    let is_driver = material.config.allocator == AllocatorKind::Driver;
     let rounds = material.config.rounds_to_power2 == Some(true);
     let limits = material.config.max_split_bytes.is_some();
     Some(Finding {
@@ -30,13 +32,17 @@ pub(super) fn find(material: Material<'_>) -> Option<Finding> {
         ),
         figures: Vec::new(),
         may_mean: match (rounds, limits) {
+            _ if is_driver => "The driver rounds up to 512 bytes, and rows of pitched memory to its alignment. With many small \
+                              allocations that adds up.",
             (true, _) => "roundup_power2_divisions is set: requests are rounded up further than to 512 bytes.",
             (_, true) => "max_split_size is set: larger blocks are given whole.",
             _ => "A free block that is up to 1 MiB larger than a large request is given whole. With many requests of a \
                   few MiB that adds up.",
         }
         .to_owned(),
-        to_try: vec![if rounds {
+        to_try: vec![if is_driver {
+            "Fewer, larger allocations.".to_owned()
+        } else if rounds {
             "More divisions (roundup_power2_divisions:8 or 16), or none.".to_owned()
         } else if limits {
             "A larger max_split_size_mb, or none.".to_owned()
