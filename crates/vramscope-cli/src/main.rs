@@ -11,6 +11,7 @@ mod destination;
 mod export;
 mod failure;
 mod help;
+mod hints;
 mod input;
 mod inputs;
 mod one_by_one;

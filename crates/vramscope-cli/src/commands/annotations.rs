@@ -11,6 +11,7 @@ use vramscope_core::analysis::lanes::{LaneKind, StepsBy, WARM_UP};
 use super::range;
 use crate::arguments::{GroupWord, Grouping, Inputs, Show};
 use crate::failure::Failure;
+use crate::hints::hints;
 use crate::inputs::{Question, ask};
 use crate::report::{Cell, Column, Part, column};
 use crate::subject::{Device, Subject};
@@ -153,7 +154,7 @@ impl Options {
         let recorded: usize = lanes.lanes.iter().map(|lane| lane.len()).sum();
         let mut note = |text: String| part.notes.push(text);
         if recorded == 0 {
-            note(RECORD.to_owned());
+            note(hints(&device.subject.snapshot).annotations.to_owned());
         } else if shown == 0 {
             note(format!(
                 "None of the {recorded} ranges of this device is of the kind and name asked for."
@@ -188,11 +189,6 @@ impl Options {
         }
     }
 }
-
-const RECORD: &str = "This device has no annotations. torch 2.5 and newer records them: wrap parts of the program in `with \
-                      torch.profiler.record_function(\"name\"):` while _record_memory_history() is on (a range must end before \
-                      the dump); optimizer steps are annotated by torch itself. torch 2.10 and newer also records the text \
-                      of torch.cuda.memory._set_memory_metadata(\"name\") with every event.";
 
 fn names_table(part: &mut Part, device: &Device<'_>, ranges: &[RangeUse]) {
     const COLUMNS: [Column; 12] = [

@@ -13,6 +13,7 @@ use vramscope_core::analysis::segment_history::SegmentHistory;
 use super::peak::moment_facts;
 use crate::arguments::{Grouping, Inputs, Show};
 use crate::failure::Failure;
+use crate::hints::hints;
 use crate::inputs::{Question, ask};
 use crate::report::{Cell, Column, Part, column, sum};
 use crate::subject::{Device, Subject};
@@ -75,7 +76,8 @@ impl Options {
         let known = SegmentsKnown::in_recording(recording, index);
         part.notes.extend(known.remark().map(str::to_owned));
         if matches!(known, SegmentsKnown::MadeUp | SegmentsKnown::None) {
-            part.notes.push(RECORD.to_owned());
+            let advice = hints(&device.subject.snapshot).segments;
+            part.notes.push(advice.to_owned());
             return Ok(part);
         }
         let moment = match &self.at {
@@ -158,8 +160,6 @@ impl Options {
     }
 }
 
-const RECORD: &str = "torch.cuda.memory._dump_snapshot() writes the segments.";
-
 fn time(device: &Device<'_>, moment: u32) -> Cell {
     Cell::or_none(device.time(moment), |(at, _)| Cell::TimeUs(at))
 }
@@ -188,7 +188,10 @@ fn at_moment(part: &mut Part, device: &Device<'_>, state: &AllocatorState, total
         format!("in {} pieces", total.pieces),
     );
     let returnable = Cell::Bytes(total.returnable_bytes);
-    let remark = "wholly free segments and pages: empty_cache() gives them back";
+    let remark = format!(
+        "wholly free segments and pages: {} gives them back",
+        state.kind.release_call()
+    );
     part.fact_with("returnable_bytes", "returnable", returnable, remark);
     let stuck = Cell::Bytes(total.stuck_bytes());
     part.fact_with(

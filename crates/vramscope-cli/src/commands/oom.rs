@@ -2,7 +2,7 @@
 
 use clap::Args;
 use vramscope_core::analysis::call_sites::label;
-use vramscope_core::analysis::capacity::{CapacitySource, capacity};
+use vramscope_core::analysis::capture::AllocatorKind;
 use vramscope_core::analysis::findings::{FailedRequest, failed_requests, sized_place_label};
 use vramscope_core::analysis::frames::{FoldOptions, FoldedRow, Location, fold};
 use vramscope_core::analysis::overview::SegmentsKnown;
@@ -13,13 +13,14 @@ use vramscope_core::ids::{EventId, StackId};
 use super::peak::{live_table, moment_facts};
 use crate::arguments::{Grouping, Inputs, Show};
 use crate::failure::Failure;
+use crate::hints::hints;
 use crate::inputs::{Question, ask};
 use crate::report::{Cell, Column, Part, column, sum};
 use crate::subject::{Device, Subject};
 
 /// Explain why requests ran out of memory
 ///
-/// For each request that failed: what was asked for, what the device and PyTorch had free, why that did not do,
+/// For each request that failed: what was asked for, what the device and the allocator had free, why that did not do,
 /// what was live then, where the request came from, and what to try. Requests that were served only after cached
 /// memory had been given back to CUDA are listed too: they come before a failure.
 #[derive(Args)]
@@ -193,7 +194,12 @@ impl Options {
         let rows = folded.iter().filter_map(frame).take(most);
         let rows: Vec<_> = rows.map(|text| vec![Cell::Text(text)]).collect();
         if rows.is_empty() {
-            let text = "The request has no stack: record with context=\"all\" and stacks=\"python\" or \"all\".";
+            let text = match AllocatorKind::of(&subject.snapshot) {
+                AllocatorKind::Torch => {
+                    "The request has no stack: record with context=\"all\" and stacks=\"python\" or \"all\"."
+                }
+                AllocatorKind::Driver => "The request has no stack: capture with --stacks native.",
+            };
             part.notes.push(text.to_owned());
         }
         part.table("stack", "", &COLUMNS, rows);
@@ -224,7 +230,11 @@ fn failures_table(part: &mut Part, failures: &Failures<'_>) {
             failures.site(failure.stack),
         ]
     });
-    part.table("failed", "", &COLUMNS, rows.collect());
+    let mut columns = COLUMNS;
+    if AllocatorKind::of(&failures.device.subject.snapshot) == AllocatorKind::Driver {
+        columns[4].header = "held";
+    }
+    part.table("failed", "", &columns, rows.collect());
 }
 
 /// Requests that were served only after cached memory had been given back.
@@ -281,7 +291,7 @@ fn notes(part: &mut Part, failures: &Failures<'_>) {
             "This file has no trace, so that a failed request would not be seen. What was live when it was written tells \
              vramscope peak.",
         );
-        note(RECORD);
+        note(hints(&failures.device.subject.snapshot).failure);
         return;
     }
     note("No request failed in the recorded events.");
@@ -295,24 +305,21 @@ fn notes(part: &mut Part, failures: &Failures<'_>) {
         note(
             "If the program did run out of memory, the file was dumped before, or after the failure was overwritten.",
         );
-        note(RECORD);
+        note(hints(&failures.device.subject.snapshot).failure);
     }
 }
 
-const RECORD: &str = "To catch one: torch.cuda.memory._record_memory_history(max_entries=1_000_000) at the start, and \
-                      _dump_snapshot() in an except torch.OutOfMemoryError or in an observer: \
-                      torch._C._cuda_attach_out_of_memory_observer.";
-
 /// What was asked, and what the device had.
 fn asked(part: &mut Part, device: &Device<'_>, failure: &FailedRequest) {
-    let gap = &failure.gap;
-    let known = |bytes: u64| Cell::or_none(failure.has_state.then_some(bytes), Cell::Bytes);
     let requested = Cell::Bytes(failure.requested_bytes);
     part.fact_with(
         "requested_bytes",
         "requested",
         requested,
-        "as PyTorch rounds it",
+        match failure.kind {
+            AllocatorKind::Torch => "as PyTorch rounds it",
+            AllocatorKind::Driver => "",
+        },
     );
     let place = sized_place_label(&device.subject.streams, failure.arena, None);
     part.fact("place", "from", Cell::Text(place));
@@ -323,13 +330,11 @@ fn asked(part: &mut Part, device: &Device<'_>, failure: &FailedRequest) {
     );
     let device_free = Cell::Bytes(failure.device_free_bytes);
     part.fact("device_free_bytes", "free on the device", device_free);
-    let told = capacity(&device.subject.snapshot, device.history);
-    if let Some(told) = told.filter(|told| told.source == CapacitySource::File) {
-        part.fact("device_bytes", "device", Cell::Bytes(told.bytes));
-        let accounted = gap.reserved_bytes.saturating_add(failure.device_free_bytes);
-        let others = told.bytes.saturating_sub(accounted);
+    if let Some(told) = failure.device_bytes {
+        part.fact("device_bytes", "device", Cell::Bytes(told));
+        let others = Cell::or_none(failure.others_bytes(), Cell::Bytes);
         let remark = "CUDA context, NCCL, other processes";
-        part.fact_with("others_bytes", "held by others", known(others), remark);
+        part.fact_with("others_bytes", "held by others", others, remark);
     }
 }
 
@@ -338,11 +343,11 @@ fn held(part: &mut Part, failure: &FailedRequest) {
     let gap = &failure.gap;
     let some = |bytes: u64| Cell::or_none(Some(bytes).filter(|&bytes| bytes > 0), Cell::Bytes);
     let known = |bytes: u64| Cell::or_none(failure.has_state.then_some(bytes), Cell::Bytes);
-    part.fact(
-        "reserved_bytes",
-        "held by PyTorch",
-        known(gap.reserved_bytes),
-    );
+    let (held, free) = match failure.kind {
+        AllocatorKind::Torch => ("held by PyTorch", "free in PyTorch"),
+        AllocatorKind::Driver => ("held", "free in that"),
+    };
+    part.fact("reserved_bytes", held, known(gap.reserved_bytes));
     part.fact("in_use_bytes", "in use", known(gap.in_use_bytes));
     part.fact_with(
         "pending_bytes",
@@ -351,7 +356,7 @@ fn held(part: &mut Part, failure: &FailedRequest) {
         "freed, but other streams may still use it",
     );
     part.fact("rounding_bytes", "rounding", some(gap.rounding_bytes));
-    part.fact("free_bytes", "free in PyTorch", known(gap.free_bytes()));
+    part.fact("free_bytes", free, known(gap.free_bytes()));
     part.fact_with(
         "usable_bytes",
         "usable for it",
@@ -404,7 +409,10 @@ fn free_table(part: &mut Part, device: &Device<'_>, failure: &FailedRequest) {
     });
     part.table(
         "free",
-        "Free in PyTorch when it failed",
+        match failure.kind {
+            AllocatorKind::Torch => "Free in PyTorch when it failed",
+            AllocatorKind::Driver => "Free when it failed",
+        },
         &COLUMNS,
         rows.collect(),
     );

@@ -4,6 +4,7 @@ mod official;
 
 use clap::{Args, ValueEnum};
 use vramscope_core::analysis::allocator_state::{SizeClass, StateSums};
+use vramscope_core::analysis::capture::AllocatorKind;
 use vramscope_core::analysis::final_state::{fill, own_segments, segment_groups, segment_sums};
 use vramscope_core::analysis::summary::summary;
 use vramscope_core::model::PoolId;
@@ -84,7 +85,8 @@ impl Options {
         let mut whole = StateSums::default();
         groups.iter().for_each(|group| whole.add(&group.sums));
         let mut part = Part::of(&subject.name, device.index());
-        facts(&mut part, &whole);
+        let kind = AllocatorKind::of(&device.subject.snapshot);
+        facts(&mut part, &whole, kind);
         let rows = groups.iter().map(|group| {
             let stream = subject.stream_label(group.stream).map(str::to_owned);
             let mut row = sums_row(&group.sums);
@@ -186,7 +188,7 @@ fn sums_row(sums: &StateSums) -> Vec<Cell> {
     ]
 }
 
-fn facts(part: &mut Part, sums: &StateSums) {
+fn facts(part: &mut Part, sums: &StateSums, kind: AllocatorKind) {
     let size = Cell::Bytes;
     part.fact("reserved_bytes", "reserved", size(sums.reserved_bytes));
     part.fact("allocated_bytes", "allocated", size(sums.allocated_bytes));
@@ -201,7 +203,7 @@ fn facts(part: &mut Part, sums: &StateSums) {
         "empty_bytes",
         "empty segments",
         size(sums.empty_bytes),
-        "empty_cache() would give these back",
+        format!("{} would give these back", kind.release_call()),
     );
     part.fact_with(
         "largest_free_bytes",

@@ -9,6 +9,7 @@ use vramscope_core::analysis::selection::{Selection, Weight};
 use vramscope_core::ids::FrameId;
 
 use crate::failure::Failure;
+use crate::hints::hints;
 use crate::subject::{Device, Subject};
 
 /// The frames of a file, those that are the same line of code as one.
@@ -101,8 +102,8 @@ pub(super) fn moment(device: &Device<'_>, at: Option<&str>) -> Result<(u32, Stri
 /// Where there is nothing to write, there is no file to write.
 pub(super) fn nothing(subject: &Subject) -> Failure {
     Failure::Input(format!(
-        "{}: there are no allocations to convert. It has neither a trace nor blocks in use; record with \
-         torch.cuda.memory._record_memory_history() before the program allocates",
-        subject.name
+        "{}: there are no allocations to convert. It has neither a trace nor blocks in use; {}",
+        subject.name,
+        hints(&subject.snapshot).allocations
     ))
 }

@@ -52,6 +52,31 @@ fn pinned_host_memory() {
     assert_snapshot!(info("torch-2.15.0/pinned.pickle"));
 }
 
+/// A file by `vramscope-capture`: its program, how it ended, its devices, and what others held.
+#[test]
+fn a_captured_program() {
+    let file = tempfile::Builder::new().suffix(".json").tempfile().unwrap();
+    let capture = r#"{"segments": [{"device": 0, "address": 4194304, "total_size": 2097152, "blocks": [
+          {"address": 4194304, "size": 1024, "requested_size": 1000, "state": "active_allocated", "frames": []},
+          {"address": 4195328, "size": 2096128, "requested_size": 0, "state": "inactive", "frames": []}]}],
+        "device_traces": [[{"action": "segment_alloc", "addr": 4194304, "size": 2097152, "stream": 0, "time_us": 1},
+          {"action": "alloc", "addr": 4194304, "size": 1000, "stream": 0, "time_us": 2},
+          {"action": "oom", "device_free": 1048576, "size": 4294967296, "stream": 0, "time_us": 3}]],
+        "capture": {"tool": "vramscope-capture 0.1.0", "program": ["/opt/app/server", "--port", "80"], "pid": 4711,
+          "started_us": 1767225600000000, "ended": "without notice", "dropped_records": 12,
+          "notes": ["Memory was mapped by a function that is not followed: cuMemMapArrayAsync."],
+          "devices": [{"index": 0, "name": "NVIDIA H100 80GB HBM3", "uuid": "GPU-1", "total_bytes": 85899345920}],
+          "memory": [{"device": 0, "time_us": 3, "free_bytes": 1048576, "total_bytes": 85899345920, "tracked_bytes": 2097152}]}}"#;
+    fs::write(file.path(), capture).unwrap();
+    let path = file.path().to_str().unwrap();
+    assert_snapshot!(info(path).replace(path, "captured.json"));
+    let oom = transcript(&vramscope(&["oom", path])).replace(path, "captured.json");
+    assert!(
+        oom.contains("80.0 GiB") && !oom.contains("PyTorch"),
+        "{oom}"
+    );
+}
+
 #[test]
 fn skipped_actions() {
     assert_snapshot!(info("torch-2.15.0/skipped_actions.pickle"));

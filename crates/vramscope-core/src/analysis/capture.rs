@@ -38,12 +38,12 @@ impl AllocatorKind {
         }
     }
 
-    /// What holds memory for the program: `PyTorch`, `the program`.
+    /// The call that gives wholly free segments back to the device.
     #[must_use]
-    pub fn holder(self) -> &'static str {
+    pub fn release_call(self) -> &'static str {
         match self {
-            Self::Torch => "PyTorch",
-            Self::Driver => "the program",
+            Self::Torch => "empty_cache()",
+            Self::Driver => "cuMemPoolTrimTo(pool, 0)",
         }
     }
 

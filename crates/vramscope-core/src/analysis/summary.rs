@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 use serde::{Deserialize, Serialize};
 
 use super::allocator_state::StateSums;
+use super::capture::Capture;
 use super::details::stream_numbers;
 use super::final_state::segment_sums;
 use super::history::{History, NEVER};
@@ -19,6 +20,8 @@ pub struct Summary {
     pub source: Source,
     /// What wrote it.
     pub producer: Producer,
+    /// What a captured snapshot says of its capture; `None` for others.
+    pub capture: Option<Capture>,
     /// Per device, the one with the highest peak first.
     pub devices: Vec<DeviceSummary>,
     /// Pinned host memory, when the file has any.
@@ -164,6 +167,7 @@ pub fn summary(snapshot: &Snapshot, histories: &[History]) -> Summary {
     Summary {
         source: snapshot.source.clone(),
         producer: snapshot.producer.clone(),
+        capture: Capture::of(snapshot),
         devices,
         host: has_host.then(|| HostSummary {
             events: host_events,

@@ -11,6 +11,7 @@ use vramscope_core::analysis::selection::{Moments, Selection};
 use vramscope_core::ids::EventId;
 
 use crate::arguments::Grouping;
+use crate::hints::hints;
 use crate::report::{Cell, Column, Part, column, sum};
 use crate::subject::Device;
 
@@ -176,7 +177,7 @@ impl<'a> Measures<'a> {
     /// A single event is `enabled="state"`.
     fn need_trace(&self) -> Result<(), &'static str> {
         match self.device.history.event_count {
-            0 | 1 => Err(NO_TRACE),
+            0 | 1 => Err(hints(&self.device.subject.snapshot).no_trace),
             _ => Ok(()),
         }
     }
@@ -187,7 +188,9 @@ impl<'a> Measures<'a> {
         match self.segments.get_or_init(known) {
             SegmentsKnown::Real => Ok(()),
             SegmentsKnown::Doubtful => Err(DOUBTFUL_SEGMENTS),
-            SegmentsKnown::MadeUp | SegmentsKnown::None => Err(NO_SEGMENTS),
+            SegmentsKnown::MadeUp | SegmentsKnown::None => {
+                Err(hints(&self.device.subject.snapshot).no_segments)
+            }
         }
     }
 
@@ -204,7 +207,8 @@ impl<'a> Measures<'a> {
 
     fn growth(&self) -> Result<Measured, &'static str> {
         self.need_trace()?;
-        let steps = self.device.steps().ok_or(NO_STEPS)?;
+        let steps = self.device.steps();
+        let steps = steps.ok_or(hints(&self.device.subject.snapshot).no_steps)?;
         let growth = steps.growth().ok_or(FEW_STEPS)?;
         Ok(Measured {
             value: Value::BytesPerStep(growth.per_step_bytes),
@@ -364,13 +368,7 @@ const PINNING: [Column; 3] = [
     column("group", ""),
 ];
 
-const NO_TRACE: &str = "the device has no trace. Record with \
-                        torch.cuda.memory._record_memory_history(max_entries=1_000_000) before what is to be checked";
-const NO_SEGMENTS: &str =
-    "the file has no segments of the allocator. Write it with torch.cuda.memory._dump_snapshot()";
 const DOUBTFUL_SEGMENTS: &str =
     "the file's segments do not account for what is live: it is damaged or was altered";
-const NO_STEPS: &str = "no training steps are known. Name them, e.g. with torch.profiler.record_function(f\"step {i}\") \
-                        (torch 2.5 and newer)";
 const FEW_STEPS: &str =
     "fewer than four whole steps were recorded, and the first two are warm-up. Record more";

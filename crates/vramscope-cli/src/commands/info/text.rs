@@ -4,6 +4,7 @@ use std::fmt::Write as _;
 use std::slice;
 use std::time::{Duration, UNIX_EPOCH};
 
+use vramscope_core::analysis::capture::{Capture, Ended};
 use vramscope_core::analysis::facts::{Fact, FactLevel, warning_text};
 use vramscope_core::analysis::summary::{DeviceSummary, StateSummary, Summary, TimeSpan};
 use vramscope_core::model::{ContainerKind, Source};
@@ -30,6 +31,9 @@ fn file_text(info: &Info) -> String {
     let mut page = Page::default();
     page.title(&info.file);
     file_lines(&mut page, &info.summary);
+    if let Some(capture) = &info.summary.capture {
+        capture_lines(&mut page, capture);
+    }
     for device in &info.summary.devices {
         page.title(&format!("device {}", device.device));
         device_lines(&mut page, device);
@@ -130,6 +134,40 @@ fn file_lines(page: &mut Page, summary: &Summary) {
         if let Some(text) = value.as_str().filter(|text| !text.is_empty()) {
             page.line("settings", &format!("{key}={text}"));
         }
+    }
+}
+
+/// What was captured, and how it ended.
+fn capture_lines(page: &mut Page, capture: &Capture) {
+    if !capture.program.is_empty() {
+        page.line("program", &capture.command_line());
+    }
+    let mut words = vec![
+        match capture.ended {
+            Ended::InOrder => "it ended in an orderly way",
+            Ended::WithoutNotice => "it was killed or crashed",
+            Ended::Running => "it was still running",
+            Ended::RecorderFailed => "the recorder failed before its end",
+            Ended::Unknown => "how it ended is not known",
+        }
+        .to_owned(),
+    ];
+    if capture.process > 0 {
+        words.insert(0, format!("process {}", capture.process));
+    }
+    if let Some(date) = capture.started_us.and_then(date) {
+        words.insert(0, format!("from {date}"));
+    }
+    page.line("captured", &words.join(", "));
+    for device in &capture.devices {
+        let total = device.total_bytes.map(|bytes| Bytes(bytes).to_string());
+        let words = [Some(device.name.clone()), total, Some(device.uuid.clone())];
+        let words: Vec<_> = words
+            .into_iter()
+            .flatten()
+            .filter(|word| !word.is_empty())
+            .collect();
+        page.line(&format!("device {}", device.index), &words.join(", "));
     }
 }
 

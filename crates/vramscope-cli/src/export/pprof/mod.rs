@@ -10,6 +10,7 @@ use std::collections::HashMap;
 use std::io::Write;
 
 use prost::Message;
+use vramscope_core::analysis::capture::AllocatorKind;
 use vramscope_core::analysis::filter::FilterIndex;
 use vramscope_core::analysis::frame_groups::GroupId;
 use vramscope_core::analysis::stack_samples::{SampleKey, StackSample, stack_samples};
@@ -217,9 +218,13 @@ impl Writer<'_> {
             r#type: self.text("space")?,
             unit: self.text("bytes")?,
         };
+        let holder = match AllocatorKind::of(&subject.snapshot) {
+            AllocatorKind::Torch => "PyTorch",
+            AllocatorKind::Driver => "CUDA driver",
+        };
         let mapping = Mapping {
             id: MAPPING,
-            filename: self.text("PyTorch")?,
+            filename: self.text(holder)?,
             has_functions: true,
             has_filenames: true,
             has_line_numbers: true,

@@ -422,3 +422,5 @@ fn sizes_beyond_all_numbers_are_no_panic() {
     };
     assert_eq!(overview(sources, 3).ooms, 2);
 }
+
+mod captured;

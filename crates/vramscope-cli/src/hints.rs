@@ -1,0 +1,58 @@
+//! How to record what a file lacks: with PyTorch's own recorder, or by capturing the program.
+
+use vramscope_core::Snapshot;
+use vramscope_core::analysis::capture::AllocatorKind;
+
+/// What to do about what is missing, as sentences or ends of sentences.
+pub(crate) struct Hints {
+    /// The device has no trace: a sentence and what follows from it, without its full stop.
+    pub(crate) no_trace: &'static str,
+    /// There are no segments of the allocator: likewise.
+    pub(crate) no_segments: &'static str,
+    /// No steps are named: likewise.
+    pub(crate) no_steps: &'static str,
+    /// There is nothing to convert: ends a sentence.
+    pub(crate) allocations: &'static str,
+    /// There are no segments.
+    pub(crate) segments: &'static str,
+    /// No failure was recorded.
+    pub(crate) failure: &'static str,
+    /// There are no annotations.
+    pub(crate) annotations: &'static str,
+}
+
+/// For files like this one.
+pub(crate) fn hints(snapshot: &Snapshot) -> &'static Hints {
+    match AllocatorKind::of(snapshot) {
+        AllocatorKind::Torch => &TORCH,
+        AllocatorKind::Driver => &CAPTURE,
+    }
+}
+
+const TORCH: Hints = Hints {
+    no_trace: "the device has no trace. Record with torch.cuda.memory._record_memory_history(max_entries=1_000_000) before \
+               what is to be checked",
+    no_segments: "the file has no segments of the allocator. Write it with torch.cuda.memory._dump_snapshot()",
+    no_steps: "no training steps are known. Name them, e.g. with torch.profiler.record_function(f\"step {i}\") \
+               (torch 2.5 and newer)",
+    allocations: "record with torch.cuda.memory._record_memory_history() before the program allocates",
+    segments: "torch.cuda.memory._dump_snapshot() writes the segments.",
+    failure: "To catch one: torch.cuda.memory._record_memory_history(max_entries=1_000_000) at the start, and \
+              _dump_snapshot() in an except torch.OutOfMemoryError or in an observer: \
+              torch._C._cuda_attach_out_of_memory_observer.",
+    annotations: "This device has no annotations. torch 2.5 and newer records them: wrap parts of the program in `with \
+                  torch.profiler.record_function(\"name\"):` while _record_memory_history() is on (a range must end before \
+                  the dump); optimizer steps are annotated by torch itself. torch 2.10 and newer also records the text \
+                  of torch.cuda.memory._set_memory_metadata(\"name\") with every event.",
+};
+
+const CAPTURE: Hints = Hints {
+    no_trace: "the device has no trace. Capture with --enabled all, which is the default",
+    no_segments: "the file has no segments: the driver did not tell its mappings",
+    no_steps: "no steps are known. Name them, e.g. with an NVTX range or vramscope_api::range!(\"step {i}\")",
+    allocations: "capture the program from its start",
+    segments: "vramscope-capture writes the driver's mappings as segments, where the driver tells them.",
+    failure: "To catch one: vramscope-capture run --dump-on-oom.",
+    annotations: "This device has no annotations: wrap parts of the program in NVTX ranges, or in those of vramscope-api \
+                  (vramscope_api::range!(\"name\")).",
+};
