@@ -45,9 +45,16 @@ pub(super) fn find(material: Material<'_>) -> Option<Finding> {
     let stayed = (from, history.event_count);
     Some(Finding {
         kind: FindingKind::NeverFreed,
-        severity: if leaks { Severity::Warning } else { Severity::Note },
+        severity: if leaks {
+            Severity::Warning
+        } else {
+            Severity::Note
+        },
         bytes,
-        title: format!("{} allocated during the steps were never freed", Bytes(bytes)),
+        title: format!(
+            "{} allocated during the steps were never freed",
+            Bytes(bytes)
+        ),
         seen: format!(
             "{} of {} that steps after the first made are still live at the end, {} after the last step: {} from the \
              last step, {} from earlier ones.",
@@ -58,17 +65,13 @@ pub(super) fn find(material: Material<'_>) -> Option<Finding> {
             Bytes(older)
         ),
         figures: Vec::new(),
-        may_mean: match (leaks, material.config.allocator) {
-            (true, _) => "What earlier steps made and later ones did not free is held on purpose (a cache, state) or by a \
-                          forgotten reference.",
-            (false, AllocatorKind::Torch) => "What only the last step left is often what the next one would have freed: \
-                          gradients until zero_grad(), outputs until they are overwritten.",
-            (false, AllocatorKind::Driver) => "What only the last step left is often what the next one would have freed: \
-                          results until they are overwritten.",
-        }
-        .to_owned(),
+        may_mean: may_mean(leaks, material.config.allocator).to_owned(),
         to_try: vec!["Look at the call sites, and at who holds what they make.".to_owned()],
-        tables: vec![site_table("Never freed, by call site", material.sites, &top)],
+        tables: vec![site_table(
+            "Never freed, by call site",
+            material.sites,
+            &top,
+        )],
         evidence: vec![
             Evidence::range("stacks of what stayed", EvidenceView::Flame, stayed)
                 .with_selection(Selection::RetainedFrom(stayed)),
@@ -77,4 +80,21 @@ pub(super) fn find(material: Material<'_>) -> Option<Finding> {
             Evidence::range("the steps", EvidenceView::Timeline, (from, to)),
         ],
     })
+}
+
+fn may_mean(leaks: bool, allocator: AllocatorKind) -> &'static str {
+    match (leaks, allocator) {
+        (true, _) => {
+            "What earlier steps made and later ones did not free is held on purpose (a cache, state) or by a \
+                          forgotten reference."
+        }
+        (false, AllocatorKind::Torch) => {
+            "What only the last step left is often what the next one would have freed: \
+                          gradients until zero_grad(), outputs until they are overwritten."
+        }
+        (false, AllocatorKind::Driver) => {
+            "What only the last step left is often what the next one would have freed: \
+                          results until they are overwritten."
+        }
+    }
 }
