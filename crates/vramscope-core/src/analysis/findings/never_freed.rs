@@ -8,6 +8,7 @@ use crate::analysis::capture::AllocatorKind;
 use crate::analysis::history::NEVER;
 use crate::analysis::live_at::top_call_sites;
 use crate::analysis::selection::Selection;
+use crate::analysis::summary::saturating_sum;
 use crate::ids::AllocationId;
 use crate::units::{Bytes, Count};
 
@@ -28,16 +29,12 @@ pub(super) fn find(material: Material<'_>) -> Option<Finding> {
     let first = table.born.partition_point(|&born| born <= from);
     let end = table.born.partition_point(|&born| born <= to);
     let kept = (first..end.max(first)).filter(|&row| table.died[row] == NEVER);
-    let bytes = kept
-        .clone()
-        .fold(0, |sum: u64, row| sum.saturating_add(table.bytes[row]));
+    let bytes = saturating_sum(kept.clone().map(|row| table.bytes[row]));
     if !is_notable(bytes, SHARE_PERCENT, last.totals.after_bytes) {
         return None;
     }
-    let of_last = kept
-        .clone()
-        .filter(|&row| table.born[row] > last.moments.0)
-        .fold(0, |sum: u64, row| sum.saturating_add(table.bytes[row]));
+    let of_last = kept.clone().filter(|&row| table.born[row] > last.moments.0);
+    let of_last = saturating_sum(of_last.map(|row| table.bytes[row]));
     let ids = kept.clone().map(AllocationId::from_index);
     let top = top_call_sites(history, material.site_of, ids, ROWS);
     let older = bytes - of_last.min(bytes);
