@@ -1,1 +1,234 @@
-//! What `vramscope-api` calls, by name.
+//! What `vramscope-api` calls, and programs in any other language may: these functions, found by name
+//! (`dlsym(RTLD_DEFAULT, …)`, or weak references). They are not there in programs that are not captured. Texts are bytes,
+//! UTF-8, with their length; null is no text.
+//!
+//! ```c
+//! uint32_t vramscope_version(void);                     // 1: what follows; it grows when functions are added
+//! int32_t  vramscope_is_recording(void);
+//! void     vramscope_start(void);                       // begin, stop recording
+//! void     vramscope_stop(void);
+//! int32_t  vramscope_dump(const char *path, size_t);    // ask for a snapshot of now; 0 if nobody can be asked
+//!
+//! // Ranges. A domain is one part of the program, 0 the program itself.
+//! uint32_t vramscope_domain(const char *name, size_t);
+//! int32_t  vramscope_range_push(uint32_t domain, const char *name, size_t);   // its depth, or below 0
+//! int32_t  vramscope_range_pop(uint32_t domain);
+//! uint64_t vramscope_range_start(uint32_t domain, const char *name, size_t);  // its number, not 0
+//! void     vramscope_range_end(uint64_t range);                               // on any thread
+//! void     vramscope_mark(uint32_t domain, const char *name, size_t);
+//!
+//! // Ranges that begin and end when a stream gets there. 0: the stream is being captured into a graph, or CUDA refused.
+//! uint64_t vramscope_stream_range_start(uint32_t domain, const char *name, size_t, CUstream);
+//! void     vramscope_stream_range_end(uint64_t range, CUstream);
+//!
+//! // Memory that the program hands out of an allocation of its own, and names of allocations.
+//! void     vramscope_suballoc(CUdeviceptr, size_t, CUstream);
+//! void     vramscope_subfree(CUdeviceptr, CUstream);
+//! void     vramscope_annotate(CUdeviceptr, const char *name, size_t);
+//! ```
+
+use std::ffi::{OsStr, c_char, c_void};
+use std::os::unix::ffi::OsStrExt as _;
+
+use vramscope_record::layout::{Call, Event, Kind, NO_DEVICE, header};
+
+use crate::ranges::{self, Domain, NO_PUSH_POP_TRACKING};
+use crate::{log, stack};
+
+/// What the functions here are.
+const VERSION: u32 = 1;
+
+/// The longest text that is taken, in bytes.
+const LONGEST_TEXT: usize = 1 << 14;
+
+/// The bytes of a text.
+///
+/// # Safety
+/// `text` must be null or readable over `length` bytes.
+unsafe fn bytes<'a>(text: *const c_char, length: usize) -> &'a [u8] {
+    if text.is_null() {
+        return b"";
+    }
+    // SAFETY: not null, and as the caller promises.
+    unsafe { std::slice::from_raw_parts(text.cast(), length.min(LONGEST_TEXT)) }
+}
+
+fn domain_of(number: u32) -> Domain {
+    Domain::of_number(number as usize)
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn vramscope_version() -> u32 {
+    VERSION
+}
+
+/// Whether allocations are recorded. Makes no log: before the first call of CUDA it says what is going to be.
+#[unsafe(no_mangle)]
+extern "C" fn vramscope_is_recording() -> i32 {
+    let is_recording = || match log::is_made() {
+        true => log::is_recording(),
+        false => log::is_wanted() && log::settings().is_some_and(|settings| settings.starts_on),
+    };
+    log::guarded(is_recording).unwrap_or(false).into()
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn vramscope_start() {
+    log::guarded(|| {
+        log::set_recording(true);
+        ranges::recording_begins();
+    });
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn vramscope_stop() {
+    log::guarded(|| log::set_recording(false));
+}
+
+/// # Safety
+/// `path` must be null or readable over `length` bytes.
+#[unsafe(no_mangle)]
+unsafe extern "C" fn vramscope_dump(path: *const c_char, length: usize) -> i32 {
+    // SAFETY: as the caller promises.
+    let path = unsafe { bytes(path, length) };
+    let ask = || {
+        if path.is_empty() || !log::is_wanted() {
+            return false;
+        }
+        // Whoever writes it may be somewhere else.
+        let folder = std::env::current_dir().unwrap_or_default();
+        let path = folder.join(OsStr::from_bytes(path));
+        let time = log::now_ns().to_le_bytes();
+        let is_asked = log::put(Kind::Dump, &[&time, path.as_os_str().as_bytes()]);
+        if is_asked {
+            log::count(header::DUMP_COUNT);
+        }
+        is_asked
+    };
+    log::guarded(ask).unwrap_or(false).into()
+}
+
+/// # Safety
+/// `name` must be null or readable over `length` bytes.
+#[unsafe(no_mangle)]
+unsafe extern "C" fn vramscope_domain(name: *const c_char, length: usize) -> u32 {
+    // SAFETY: as the caller promises.
+    let name = unsafe { bytes(name, length) };
+    log::guarded(|| Domain::named(name).number()).unwrap_or(0)
+}
+
+/// # Safety
+/// `name` must be null or readable over `length` bytes.
+#[unsafe(no_mangle)]
+unsafe extern "C" fn vramscope_range_push(domain: u32, name: *const c_char, length: usize) -> i32 {
+    // SAFETY: as the caller promises.
+    let name = unsafe { bytes(name, length) };
+    log::guarded(|| ranges::push(domain_of(domain), name)).unwrap_or(NO_PUSH_POP_TRACKING)
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn vramscope_range_pop(domain: u32) -> i32 {
+    log::guarded(|| ranges::pop(domain_of(domain))).unwrap_or(NO_PUSH_POP_TRACKING)
+}
+
+/// # Safety
+/// `name` must be null or readable over `length` bytes.
+#[unsafe(no_mangle)]
+unsafe extern "C" fn vramscope_range_start(domain: u32, name: *const c_char, length: usize) -> u64 {
+    // SAFETY: as the caller promises.
+    let name = unsafe { bytes(name, length) };
+    log::guarded(|| ranges::start(domain_of(domain), name)).unwrap_or(0)
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn vramscope_range_end(range: u64) {
+    log::guarded(|| ranges::end(range));
+}
+
+/// # Safety
+/// `name` must be null or readable over `length` bytes.
+#[unsafe(no_mangle)]
+unsafe extern "C" fn vramscope_mark(domain: u32, name: *const c_char, length: usize) {
+    // SAFETY: as the caller promises.
+    let name = unsafe { bytes(name, length) };
+    log::guarded(|| ranges::mark(domain_of(domain), name));
+}
+
+/// # Safety
+/// `name` must be null or readable over `length` bytes, `stream` one of CUDA's.
+#[unsafe(no_mangle)]
+unsafe extern "C" fn vramscope_stream_range_start(
+    domain: u32,
+    name: *const c_char,
+    length: usize,
+    stream: *mut c_void,
+) -> u64 {
+    // SAFETY: as the caller promises.
+    let name = unsafe { bytes(name, length) };
+    // SAFETY: as the caller promises.
+    let start = || unsafe { ranges::start_on_stream(domain_of(domain), name, stream) };
+    log::guarded(start).unwrap_or(0)
+}
+
+/// # Safety
+/// `stream` must be one of CUDA's.
+#[unsafe(no_mangle)]
+unsafe extern "C" fn vramscope_stream_range_end(range: u64, stream: *mut c_void) {
+    // SAFETY: as the caller promises.
+    log::guarded(|| unsafe { ranges::end_on_stream(range, stream) });
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn vramscope_suballoc(address: u64, size_bytes: usize, stream: *mut c_void) {
+    put_event(|| Event {
+        address,
+        size_bytes: size_bytes as u64,
+        stream: stream.addr() as u64,
+        ..event(Call::suballoc)
+    });
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn vramscope_subfree(address: u64, stream: *mut c_void) {
+    put_event(|| Event {
+        address,
+        stream: stream.addr() as u64,
+        ..event(Call::subfree)
+    });
+}
+
+/// # Safety
+/// `name` must be null or readable over `length` bytes.
+#[unsafe(no_mangle)]
+unsafe extern "C" fn vramscope_annotate(address: u64, name: *const c_char, length: usize) {
+    // SAFETY: as the caller promises.
+    let name = unsafe { bytes(name, length) };
+    put_event(|| Event {
+        address,
+        pool: log::text(name).into(),
+        ..event(Call::annotate)
+    });
+}
+
+/// Writes an event, if events are to be written. Makes no log: memory of which no call was seen has no parts.
+fn put_event(event: impl FnOnce() -> Event) {
+    log::guarded(|| {
+        if log::is_made() && log::is_recording() {
+            log::put(Kind::Event, &[&event().to_bytes()]);
+        }
+    });
+}
+
+/// What events of the program's own have in common. The reader knows the device by the address.
+fn event(call: Call) -> Event {
+    let settings = log::settings();
+    let has_stack = settings.filter(|it| call != Call::subfree || it.free_stacks);
+    Event {
+        time_ns: log::now_ns(),
+        stack: has_stack.map_or(0, |settings| stack::number(settings.depth)),
+        thread: log::thread(),
+        device: NO_DEVICE,
+        call: call as u8,
+        ..Event::default()
+    }
+}

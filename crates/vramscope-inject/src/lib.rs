@@ -19,10 +19,12 @@
 #![expect(unsafe_code, reason = "stands between a program and the driver")]
 
 mod api;
+mod driver;
 mod hooks;
 mod linker;
 mod log;
 mod nvtx;
+mod ranges;
 mod stack;
 
 /// An address in this library, which stacks leave out.

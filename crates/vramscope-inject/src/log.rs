@@ -13,6 +13,8 @@ use std::sync::{Mutex, OnceLock, PoisonError, RwLock};
 use vramscope_record::layout::{Kind, header, state};
 use vramscope_record::settings::{Settings, VARIABLE};
 
+use crate::ranges;
+
 mod file;
 
 use file::Log;
@@ -42,6 +44,16 @@ pub(crate) fn settings() -> Option<&'static Settings> {
 #[inline]
 pub(crate) fn is_recording() -> bool {
     log().is_some_and(|log| log.word(header::IS_RECORDING).load(Ordering::Relaxed) != 0)
+}
+
+/// Whether there is a log. Makes none.
+pub(crate) fn is_made() -> bool {
+    !LOG.load(Ordering::Acquire).is_null()
+}
+
+/// Whether this process has a log or may still make one.
+pub(crate) fn is_wanted() -> bool {
+    WISH.load(Ordering::Relaxed) != UNWANTED && settings().is_some()
 }
 
 /// Begins or stops recording.
@@ -120,6 +132,7 @@ pub(crate) fn thread() -> u32 {
     match ID.get() {
         0 => {
             let (id, name) = file::this_thread();
+            let name = ranges::thread_name(id).map_or(name, Vec::from);
             ID.set(id);
             put(Kind::Thread, &[&id.to_le_bytes(), &name]);
             id
@@ -170,7 +183,10 @@ fn make() -> Option<&'static Log> {
     WISH.store(BEING_MADE, Ordering::Relaxed);
     let log = begin();
     match log {
-        Some(log) => LOG.store(std::ptr::from_ref(log).cast_mut(), Ordering::Release),
+        Some(log) => {
+            LOG.store(std::ptr::from_ref(log).cast_mut(), Ordering::Release);
+            ranges::recording_begins();
+        }
         None => WISH.store(UNWANTED, Ordering::Relaxed),
     }
     log

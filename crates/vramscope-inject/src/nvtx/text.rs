@@ -1,0 +1,99 @@
+//! Texts as programs pass them.
+
+use std::borrow::Cow;
+use std::ffi::{c_char, c_void};
+
+use crate::ranges;
+
+/// The most characters that are read of a text; of narrow ones, bytes.
+pub(super) const LONGEST: usize = 4096;
+
+/// `wchar_t` of Linux: UTF-32.
+pub(crate) type WideChar = u32;
+
+/// `nvtxEventAttributes_t`, version 2.
+#[derive(Clone, Copy)]
+#[repr(C)]
+#[expect(dead_code, reason = "laid out as NVTX has it")]
+pub(crate) struct Attributes {
+    version: u16,
+    /// Bytes of the struct as the program knows it.
+    size: u16,
+    category: u32,
+    color_type: i32,
+    color: u32,
+    payload_type: i32,
+    reserved: i32,
+    payload: u64,
+    message_type: i32,
+    message: *const c_void,
+}
+
+/// The values of `message_type`.
+mod message_type {
+    pub(super) const ASCII: i32 = 1;
+    pub(super) const UNICODE: i32 = 2;
+    pub(super) const REGISTERED: i32 = 3;
+}
+
+/// A text of bytes.
+///
+/// # Safety
+/// `text` must be null or readable up to a zero or over [`LONGEST`] bytes.
+pub(super) unsafe fn narrow<'a>(text: *const c_char) -> Cow<'a, [u8]> {
+    if text.is_null() {
+        return Cow::Borrowed(b"");
+    }
+    // SAFETY: not null, and as the caller promises.
+    let bytes = unsafe { std::slice::from_raw_parts(text.cast(), libc::strnlen(text, LONGEST)) };
+    match String::from_utf8_lossy(bytes) {
+        Cow::Borrowed(text) => Cow::Borrowed(text.as_bytes()),
+        Cow::Owned(text) => Cow::Owned(text.into_bytes()),
+    }
+}
+
+/// A text of wide characters.
+///
+/// # Safety
+/// `text` must be null or readable up to a zero or over [`LONGEST`] characters.
+pub(super) unsafe fn wide<'a>(text: *const WideChar) -> Cow<'a, [u8]> {
+    let mut read = String::new();
+    if text.is_null() {
+        return Cow::Borrowed(b"");
+    }
+    for place in 0..LONGEST {
+        // SAFETY: not null, and no character before was the zero. Nobody promises that it is aligned.
+        match unsafe { text.add(place).read_unaligned() } {
+            0 => break,
+            code => read.push(char::from_u32(code).unwrap_or(char::REPLACEMENT_CHARACTER)),
+        }
+    }
+    Cow::Owned(read.into_bytes())
+}
+
+/// The message of an event; empty without one.
+///
+/// # Safety
+/// `event` must be null or readable over the `size` that stands in it, and its message a text of its type.
+pub(super) unsafe fn message<'a>(event: *const Attributes) -> Cow<'a, [u8]> {
+    if event.is_null() {
+        return Cow::Borrowed(b"");
+    }
+    // SAFETY: not null; every version begins so.
+    let size = unsafe { (&raw const (*event).size).read_unaligned() };
+    if usize::from(size) < size_of::<Attributes>() {
+        return Cow::Borrowed(b"");
+    }
+    // SAFETY: it says that it is as long.
+    let event = unsafe { event.read_unaligned() };
+    match event.message_type {
+        // SAFETY: as the caller promises.
+        message_type::ASCII => unsafe { narrow(event.message.cast()) },
+        // SAFETY: as the caller promises.
+        message_type::UNICODE => unsafe { wide(event.message.cast()) },
+        message_type::REGISTERED => {
+            Cow::Borrowed(ranges::registered(event.message.addr()).unwrap_or(b""))
+        }
+        _ => Cow::Borrowed(b""),
+    }
+}
