@@ -1,0 +1,216 @@
+//! The program that is to be captured: where it is, and what about it would keep the library out.
+
+use std::ffi::{CString, OsStr, OsString};
+use std::fmt;
+use std::fs::{self, File};
+use std::io::Read;
+use std::os::unix::ffi::{OsStrExt, OsStringExt};
+use std::os::unix::fs::{MetadataExt, PermissionsExt};
+use std::path::{Path, PathBuf};
+
+use object::elf::{self, FileHeader32, FileHeader64};
+use object::read::elf::{FileHeader, ProgramHeader};
+use object::{Endianness, ReadCache};
+
+/// Interpreters of interpreters are followed so far, as the kernel does.
+const DEEPEST_SCRIPT: usize = 4;
+
+/// Where a program is, as the system will look for it.
+///
+/// # Errors
+/// What an error message says, and the exit code that shells give it: 127 for not found, 126 for not to be started.
+pub(crate) fn find(name: &OsStr) -> Result<PathBuf, (String, u8)> {
+    let shown = Path::new(name).display();
+    if name.as_bytes().contains(&b'/') {
+        let path = PathBuf::from(name);
+        return match fs::metadata(&path) {
+            Err(error) => Err((format!("cannot start {shown}: {error}"), 127)),
+            Ok(_) if is_program(&path) => Ok(path),
+            Ok(_) => Err((format!("cannot start {shown}: it is no program that you may run"), 126)),
+        };
+    }
+    let path = std::env::var_os("PATH").unwrap_or_else(|| OsString::from("/bin:/usr/bin"));
+    let mut candidates = std::env::split_paths(&path).map(|folder| folder.join(name));
+    candidates
+        .find(|candidate| is_program(candidate))
+        .ok_or_else(|| (format!("cannot start {shown}: no folder in PATH has a program of that name"), 127))
+}
+
+fn is_program(path: &Path) -> bool {
+    fs::metadata(path).is_ok_and(|metadata| metadata.is_file() && metadata.permissions().mode() & 0o111 != 0)
+}
+
+/// Why the dynamic linker will not load the library into a program.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(crate) enum Obstacle {
+    /// It has no dynamic linker.
+    Static,
+    /// It runs with rights that its starter does not have: set-user-id, set-group-id, or file capabilities.
+    Privileged(&'static str),
+    /// It is for another processor, or 32-bit.
+    OtherMachine,
+    /// Its C library is not glibc: its dynamic linker.
+    OtherLinker(String),
+}
+
+/// An obstacle, and the file that has it.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(crate) struct Refusal {
+    file: PathBuf,
+    obstacle: Obstacle,
+}
+
+impl Refusal {
+    /// Whether even trying would show: an error message of the dynamic linker, or a program that does not start.
+    pub(crate) fn is_visible(&self) -> bool {
+        matches!(self.obstacle, Obstacle::OtherMachine | Obstacle::OtherLinker(_))
+    }
+}
+
+impl fmt::Display for Refusal {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let file = self.file.display();
+        match &self.obstacle {
+            Obstacle::Static => write!(f, "{file} is linked statically: no library can be loaded into it"),
+            Obstacle::Privileged(how) => write!(
+                f,
+                "{file} has {how}: the dynamic linker loads no foreign library into it. Capture a copy without"
+            ),
+            Obstacle::OtherMachine => write!(
+                f,
+                "{file} is not for this processor in 64 bits ({}), which the library is for",
+                std::env::consts::ARCH
+            ),
+            Obstacle::OtherLinker(linker) => {
+                write!(f, "{file} is loaded by {linker}; the library needs glibc's dynamic linker")
+            }
+        }
+    }
+}
+
+/// What keeps the library out of a program, or out of the interpreter of a script; `None` if nothing does.
+pub(crate) fn refusal(program: &Path) -> Option<Refusal> {
+    let mut file = program.to_owned();
+    for _ in 0..DEEPEST_SCRIPT {
+        match interpreter(&file) {
+            Some(interpreter) => file = interpreter,
+            None => break,
+        }
+    }
+    let obstacle = obstacle(&file)?;
+    Some(Refusal { file, obstacle })
+}
+
+/// The interpreter that a script names; of `#!/usr/bin/env NAME`, NAME.
+fn interpreter(file: &Path) -> Option<PathBuf> {
+    let mut head = Vec::new();
+    File::open(file).ok()?.take(256).read_to_end(&mut head).ok()?;
+    let line = head.strip_prefix(b"#!")?.split(|&byte| byte == b'\n').next()?;
+    let mut words = line
+        .split(|byte| byte.is_ascii_whitespace())
+        .filter(|word| !word.is_empty());
+    let first = PathBuf::from(OsString::from_vec(words.next()?.to_vec()));
+    if first.file_name() != Some(OsStr::new("env")) {
+        return Some(first);
+    }
+    let mut names = words.filter(|word| !word.starts_with(b"-") && !word.contains(&b'='));
+    find(OsStr::from_bytes(names.next()?)).ok()
+}
+
+fn obstacle(file: &Path) -> Option<Obstacle> {
+    // What cannot be read can only be tried.
+    let metadata = fs::metadata(file).ok()?;
+    if metadata.mode() & 0o4000 != 0 {
+        return Some(Obstacle::Privileged("the set-user-id bit"));
+    }
+    if metadata.mode() & 0o2000 != 0 {
+        return Some(Obstacle::Privileged("the set-group-id bit"));
+    }
+    if has_capabilities(file) {
+        return Some(Obstacle::Privileged("file capabilities"));
+    }
+    let data = ReadCache::new(File::open(file).ok()?);
+    if FileHeader32::<Endianness>::parse(&data).is_ok() {
+        return Some(Obstacle::OtherMachine);
+    }
+    let header = FileHeader64::<Endianness>::parse(&data).ok()?;
+    let endian = header.endian().ok()?;
+    let machine = match std::env::consts::ARCH {
+        "aarch64" => elf::EM_AARCH64,
+        _ => elf::EM_X86_64,
+    };
+    if header.e_machine(endian) != machine {
+        return Some(Obstacle::OtherMachine);
+    }
+    let headers = header.program_headers(endian, &data).ok()?;
+    let linker = headers.iter().find_map(|header| header.interpreter(endian, &data).ok()?);
+    let Some(linker) = linker.map(String::from_utf8_lossy) else {
+        return Some(Obstacle::Static);
+    };
+    // A path may run through any folder; glibc's file is called ld-linux-….so.N or ld64.so.N.
+    let name = linker.rsplit('/').next().unwrap_or_default();
+    (name.contains("musl") || name.starts_with("linker")).then(|| Obstacle::OtherLinker(linker.into_owned()))
+}
+
+fn has_capabilities(file: &Path) -> bool {
+    let Ok(path) = CString::new(file.as_os_str().as_bytes()) else {
+        return false;
+    };
+    // SAFETY: both texts end with a zero; without room for an answer it gives the length.
+    let length =
+        unsafe { libc::getxattr(path.as_ptr(), c"security.capability".as_ptr(), std::ptr::null_mut(), 0) };
+    length > 0
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn programs_are_found_as_shells_find_them() {
+        assert!(find(OsStr::new("sh")).unwrap().is_absolute());
+        assert_eq!(find(OsStr::new("no-such-program")).unwrap_err().1, 127);
+        assert_eq!(find(OsStr::new("/no/such/program")).unwrap_err().1, 127);
+        assert_eq!(find(OsStr::new("/etc/passwd")).unwrap_err().1, 126);
+        assert_eq!(find(OsStr::new("/etc")).unwrap_err().1, 126);
+    }
+
+    #[test]
+    fn ordinary_programs_and_scripts_have_no_obstacle() {
+        let folder = tempfile::tempdir().unwrap();
+        let script = folder.path().join("script");
+        for line in ["#!/bin/sh", "#! /usr/bin/env -S A=b sh -e", "#!/no/such/interpreter", "text"] {
+            fs::write(&script, format!("{line}\nexit 0\n")).unwrap();
+            assert_eq!(refusal(&script), None, "{line}");
+        }
+        assert_eq!(refusal(Path::new("/proc/self/exe")), None);
+    }
+
+    #[test]
+    fn rights_and_foreign_files_are_obstacles() {
+        let folder = tempfile::tempdir().unwrap();
+        let copy = folder.path().join("copy");
+        fs::copy("/proc/self/exe", &copy).unwrap();
+        fs::set_permissions(&copy, fs::Permissions::from_mode(0o4755)).unwrap();
+        assert_eq!(obstacle(&copy), Some(Obstacle::Privileged("the set-user-id bit")));
+
+        let mut header = vec![0; 64];
+        header[..6].copy_from_slice(b"\x7fELF\x02\x01");
+        header[16] = 2;
+        header[18..20].copy_from_slice(&elf::EM_RISCV.to_le_bytes());
+        let foreign = folder.path().join("foreign");
+        fs::write(&foreign, header).unwrap();
+        assert_eq!(obstacle(&foreign), Some(Obstacle::OtherMachine));
+    }
+
+    #[test]
+    fn the_obstacle_of_a_script_is_its_interpreters() {
+        let folder = tempfile::tempdir().unwrap();
+        let interpreter = folder.path().join("interpreter");
+        fs::copy("/proc/self/exe", &interpreter).unwrap();
+        fs::set_permissions(&interpreter, fs::Permissions::from_mode(0o2755)).unwrap();
+        let script = folder.path().join("script");
+        fs::write(&script, format!("#!{} -x\n", interpreter.display())).unwrap();
+        assert_eq!(refusal(&script).unwrap().file, interpreter);
+    }
+}

@@ -1,0 +1,92 @@
+//! Signals while a program is captured: what other processes send to us is meant for it.
+//!
+//! What the terminal sends (Ctrl-C, Ctrl-\, hanging up) goes to the whole process group, so the program has it already.
+//! Either way we stay, for there is something to convert. Signals that were ignored when we were started stay so for
+//! both, as `nohup` wants it; those with a handler are the default again in the program, as everywhere.
+
+use std::io;
+use std::mem::MaybeUninit;
+use std::ptr;
+use std::sync::atomic::{AtomicI32, AtomicU64, Ordering};
+
+/// What may reach a program to end it, to ask it for something, or to be told about Ctrl-C.
+const PASSED_ON: [libc::c_int; 6] = [
+    libc::SIGHUP,
+    libc::SIGINT,
+    libc::SIGQUIT,
+    libc::SIGTERM,
+    libc::SIGUSR1,
+    libc::SIGUSR2,
+];
+
+/// Who they are passed on to; 0 while there is nobody.
+static PROGRAM: AtomicI32 = AtomicI32::new(0);
+/// A bit for each that came while there was nobody yet.
+static WAITING: AtomicU64 = AtomicU64::new(0);
+
+/// Begins to keep signals for the program. To be called before it is started.
+///
+/// # Errors
+/// When the system refuses a handler.
+pub(crate) fn keep() -> io::Result<()> {
+    PASSED_ON.iter().try_for_each(|&signal| handle(signal))
+}
+
+/// Passes on what came, and what comes from now on, to this process; 0 to nobody.
+pub(crate) fn pass_on_to(process: i32) {
+    PROGRAM.store(process, Ordering::SeqCst);
+    if process != 0 {
+        let waiting = WAITING.swap(0, Ordering::SeqCst);
+        for signal in PASSED_ON {
+            if waiting & (1 << signal) != 0 {
+                send(process, signal);
+            }
+        }
+    }
+}
+
+fn handle(signal: libc::c_int) -> io::Result<()> {
+    let mut before = MaybeUninit::<libc::sigaction>::zeroed();
+    // SAFETY: asks only; `before` is a place for the answer.
+    if unsafe { libc::sigaction(signal, ptr::null(), before.as_mut_ptr()) } != 0 {
+        return Err(io::Error::last_os_error());
+    }
+    // SAFETY: all zeros are a valid `sigaction`, and it was filled in since.
+    if unsafe { before.assume_init() }.sa_sigaction == libc::SIG_IGN {
+        return Ok(());
+    }
+    // SAFETY: all zeros are a valid `sigaction`.
+    let mut action: libc::sigaction = unsafe { MaybeUninit::zeroed().assume_init() };
+    let handler: extern "C" fn(libc::c_int, *mut libc::siginfo_t, *mut libc::c_void) = came;
+    action.sa_sigaction = handler as usize;
+    action.sa_flags = libc::SA_SIGINFO | libc::SA_RESTART;
+    // SAFETY: `came` has the type that SA_SIGINFO asks for, and does only what a handler may.
+    match unsafe { libc::sigaction(signal, &raw const action, ptr::null_mut()) } {
+        0 => Ok(()),
+        _ => Err(io::Error::last_os_error()),
+    }
+}
+
+/// The handler.
+extern "C" fn came(signal: libc::c_int, info: *mut libc::siginfo_t, _context: *mut libc::c_void) {
+    // SAFETY: the kernel hands over a valid one.
+    let origin = unsafe { (*info).si_code };
+    // Codes above 0 are the kernel's own: the terminal's signals.
+    if origin > 0 {
+        return;
+    }
+    match PROGRAM.load(Ordering::SeqCst) {
+        0 => drop(WAITING.fetch_or(1 << signal, Ordering::SeqCst)),
+        program => send(program, signal),
+    }
+}
+
+fn send(process: i32, signal: libc::c_int) {
+    // SAFETY: `kill` may be called in handlers; the error number of whatever was interrupted is put back.
+    unsafe {
+        let errno = libc::__errno_location();
+        let before = *errno;
+        libc::kill(process, signal);
+        *errno = before;
+    }
+}
