@@ -55,7 +55,15 @@ fn build() -> io::Result<PathBuf> {
     let folder = PathBuf::from(variable("OUT_DIR")?).join("build");
     let mut cargo = Command::new(variable("CARGO")?);
     cargo
-        .args(["build", "--package", "vramscope-inject", "--profile", "injected", "--locked", "--quiet"])
+        .args([
+            "build",
+            "--package",
+            "vramscope-inject",
+            "--profile",
+            "injected",
+            "--locked",
+            "--quiet",
+        ])
         .arg("--target")
         .arg(&target)
         .arg("--target-dir")
@@ -68,7 +76,9 @@ fn build() -> io::Result<PathBuf> {
     }
     let status = cargo.status()?;
     if !status.success() {
-        return Err(io::Error::other(format!("the library to be injected could not be built: {status}")));
+        return Err(io::Error::other(format!(
+            "the library to be injected could not be built: {status}"
+        )));
     }
     Ok(folder.join(target).join("injected").join(LIBRARY))
 }
@@ -76,12 +86,24 @@ fn build() -> io::Result<PathBuf> {
 /// Whether a variable says how this package is built, and nothing about other ones: lints, coverage and sanitizers of
 /// ours have no place in other people's programs.
 fn is_about_this_build(name: &str) -> bool {
-    let is_ours = ["CARGO_CFG_", "CARGO_FEATURE_", "CARGO_MANIFEST_", "CARGO_PKG_", "CARGO_PROFILE_"]
-        .iter()
-        .any(|prefix| name.starts_with(prefix));
+    let is_ours = [
+        "CARGO_CFG_",
+        "CARGO_FEATURE_",
+        "CARGO_MANIFEST_",
+        "CARGO_PKG_",
+        "CARGO_PROFILE_",
+    ]
+    .iter()
+    .any(|prefix| name.starts_with(prefix));
     is_ours
         || name.ends_with("RUSTFLAGS")
-        || ["RUSTC_WORKSPACE_WRAPPER", "CARGO_BUILD_TARGET", "CARGO_TARGET_DIR", "CARGO_BUILD_TARGET_DIR"].contains(&name)
+        || [
+            "RUSTC_WORKSPACE_WRAPPER",
+            "CARGO_BUILD_TARGET",
+            "CARGO_TARGET_DIR",
+            "CARGO_BUILD_TARGET_DIR",
+        ]
+        .contains(&name)
 }
 
 fn variable(name: &str) -> io::Result<std::ffi::OsString> {

@@ -33,7 +33,12 @@ pub fn convert(
     on_progress: &mut dyn FnMut(u64, u64),
 ) -> Result<(Snapshot, Report), ConvertError> {
     let file = LogFile::open(path)?;
-    Ok(vramscope_record::convert(file.bytes(), options, symbols, on_progress)?)
+    Ok(vramscope_record::convert(
+        file.bytes(),
+        options,
+        symbols,
+        on_progress,
+    )?)
 }
 
 /// What names addresses: by the object files where they were when the log was made, and by what is found of them or of
@@ -54,7 +59,9 @@ impl Symbols for Unnamed {
         let frame = |code: &vramscope_record::symbols::CodeAddress<'_>| {
             vramscope_record::symbols::SourceFrame {
                 function: format!("{:#x}", code.address),
-                file: code.module.map_or("??".to_owned(), |module| module.path.clone()),
+                file: code
+                    .module
+                    .map_or("??".to_owned(), |module| module.path.clone()),
                 line: 0,
             }
         };

@@ -43,15 +43,21 @@ impl Destination {
         // The program may change its folder, we do not; but what is said should be found.
         let path = path::absolute(path).map_err(Failure::io(format!("cannot write {shown}")))?;
         let format = format_of(&path).ok_or_else(|| {
-            Failure::usage(format!("{shown}: the name does not say what to write"))
-                .with_cure("End it in .pickle, .json or .vram; `vramscope convert` knows further formats.")
+            Failure::usage(format!("{shown}: the name does not say what to write")).with_cure(
+                "End it in .pickle, .json or .vram; `vramscope convert` knows further formats.",
+            )
         })?;
         let folder = folder_of(&path);
         if path.is_dir() {
-            return Err(Failure::usage(format!("{shown} is a folder; name a file in it")));
+            return Err(Failure::usage(format!(
+                "{shown} is a folder; name a file in it"
+            )));
         }
         if !folder.is_dir() {
-            return Err(Failure::usage(format!("cannot write {shown}: there is no folder {}", folder.display())));
+            return Err(Failure::usage(format!(
+                "cannot write {shown}: there is no folder {}",
+                folder.display()
+            )));
         }
         Ok(Self { path, format })
     }
@@ -83,7 +89,10 @@ impl Destination {
         let Ok(place) = fs::canonicalize(&self.path) else {
             return Ok(());
         };
-        match inputs.iter().any(|input| fs::canonicalize(input).is_ok_and(|input| input == place)) {
+        match inputs
+            .iter()
+            .any(|input| fs::canonicalize(input).is_ok_and(|input| input == place))
+        {
             false => Ok(()),
             true => Err(Failure::usage(format!(
                 "{} is the file that is read; name another one to write",
@@ -159,7 +168,10 @@ mod tests {
         let of = |name: &str| Destination::of(&folder.path().join(name));
         let file = of("a.b.PICKLE").unwrap();
         assert_eq!(file.format, Format::Pickle);
-        assert_eq!(file.with_suffix("oom-1").path().file_name().unwrap(), "a.b-oom-1.PICKLE");
+        assert_eq!(
+            file.with_suffix("oom-1").path().file_name().unwrap(),
+            "a.b-oom-1.PICKLE"
+        );
         for name in ["a", "a.txt", "a.raw", "missing/a.pickle", "."] {
             assert_eq!(of(name).unwrap_err().exit_code(), 2, "{name}");
         }
@@ -172,7 +184,10 @@ mod tests {
         let file = Destination::of(&path).unwrap();
         assert!(file.is_none_of(&[path.clone()]).is_ok());
         fs::write(&path, "").unwrap();
-        assert!(file.is_none_of(&[folder.path().join(".").join("a.json")]).is_err());
+        assert!(
+            file.is_none_of(&[folder.path().join(".").join("a.json")])
+                .is_err()
+        );
         assert!(file.is_none_of(&[folder.path().join("b.json")]).is_ok());
     }
 

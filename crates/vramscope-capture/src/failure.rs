@@ -68,8 +68,12 @@ impl fmt::Display for Failure {
 
 fn cure(error: &io::Error) -> &'static str {
     match error.kind() {
-        ErrorKind::NotFound => "There is no such file, or the folder it is to be in does not exist.",
-        ErrorKind::PermissionDenied => "You have no right to it: have it granted, or name another file or folder.",
+        ErrorKind::NotFound => {
+            "There is no such file, or the folder it is to be in does not exist."
+        }
+        ErrorKind::PermissionDenied => {
+            "You have no right to it: have it granted, or name another file or folder."
+        }
         ErrorKind::IsADirectory => "This is a folder; name a file in it.",
         ErrorKind::StorageFull => "The disk is full: make room, or write elsewhere.",
         _ => "",

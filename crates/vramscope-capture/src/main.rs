@@ -1,3 +1,77 @@
 //! `vramscope-capture`: records the GPU memory of any CUDA program as a snapshot.
+//!
+//! `commands` has a file per subcommand. `launch` starts a program with the library in it, `follow` looks after its
+//! logs while it runs, `finish` makes the snapshots in the end and says why there are none. `destination` and `made`
+//! are about the files that are written.
 
-fn main() {}
+#[cfg_attr(
+    not(target_os = "linux"),
+    expect(dead_code, reason = "only `run` is given bytes")
+)]
+mod bytes;
+mod commands;
+mod destination;
+mod failure;
+#[cfg(target_os = "linux")]
+mod finish;
+#[cfg(target_os = "linux")]
+mod follow;
+#[cfg(target_os = "linux")]
+mod launch;
+mod made;
+mod output;
+
+use std::process::ExitCode;
+
+use clap::{Parser, Subcommand};
+
+use crate::commands::convert;
+#[cfg(target_os = "linux")]
+use crate::commands::{dump, run};
+
+/// Records the GPU memory of any CUDA program as a snapshot, without changing the program.
+///
+/// What a program allocates and frees through the CUDA driver is written down while it runs: with stacks, ranges
+/// (NVTX) and what the device had left. The snapshot opens in vramscope, in PyTorch's viewer (pytorch.org/memory_viz)
+/// and in torch's _memory_viz.py.
+#[derive(Parser)]
+#[command(name = "vramscope-capture", version, after_help = EXAMPLES, verbatim_doc_comment)]
+struct Arguments {
+    #[command(subcommand)]
+    command: Command,
+}
+
+const EXAMPLES: &str = "\
+Examples:
+  vramscope-capture run -o snap.pickle -- ./my-cuda-program args…
+  vramscope-capture run --view -- cargo run --release
+  vramscope-capture dump PID -o now.pickle
+  vramscope-capture convert RAW -o snap.pickle
+
+`vramscope-capture COMMAND --help` tells more, with examples and exit codes.";
+
+#[derive(Subcommand)]
+enum Command {
+    #[cfg(target_os = "linux")]
+    Run(run::Options),
+    #[cfg(target_os = "linux")]
+    Dump(dump::Options),
+    Convert(convert::Options),
+}
+
+fn main() -> ExitCode {
+    let result = match Arguments::parse().command {
+        #[cfg(target_os = "linux")]
+        Command::Run(options) => run::run(&options),
+        #[cfg(target_os = "linux")]
+        Command::Dump(options) => dump::run(&options).map(|()| 0),
+        Command::Convert(options) => convert::run(&options).map(|()| 0),
+    };
+    match result {
+        Ok(code) => ExitCode::from(code),
+        Err(failure) => {
+            output::report(&failure);
+            ExitCode::from(failure.exit_code())
+        }
+    }
+}

@@ -40,30 +40,30 @@ fn printable(text: &str) -> String {
 /// end.
 pub(crate) struct Progress {
     name: String,
-    total_bytes: u64,
     since: Instant,
     bar: Option<ProgressBar>,
 }
 
 impl Progress {
-    /// None of `total_bytes` is done.
-    pub(crate) fn new(name: &str, total_bytes: u64) -> Self {
+    /// Nothing is done.
+    pub(crate) fn new(name: &str) -> Self {
         Self {
             name: printable(name),
-            total_bytes,
             since: Instant::now(),
             bar: None,
         }
     }
 
-    /// So much is done.
-    pub(crate) fn show(&mut self, done_bytes: u64) {
+    /// So much of so much is done.
+    pub(crate) fn show(&mut self, done_bytes: u64, total_bytes: u64) {
         if self.since.elapsed() < PATIENCE {
             return;
         }
         let bar = self.bar.get_or_insert_with(|| {
-            let style = ProgressStyle::with_template("{msg}  {wide_bar}  {binary_bytes} of {binary_total_bytes}");
-            ProgressBar::new(self.total_bytes)
+            let style = ProgressStyle::with_template(
+                "{msg}  {wide_bar}  {binary_bytes} of {binary_total_bytes}",
+            );
+            ProgressBar::new(total_bytes)
                 .with_message(format!("converting {}", self.name))
                 .with_style(style.unwrap_or_else(|_ours_is_right| ProgressStyle::default_bar()))
         });

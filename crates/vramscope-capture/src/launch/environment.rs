@@ -30,7 +30,10 @@ pub(crate) fn environment(
     let mut nvtx_is_taken = false;
     if let Some(library) = library {
         let library = library.as_os_str();
-        variables.push(("LD_PRELOAD", list(library, existing("LD_PRELOAD").as_deref())));
+        variables.push((
+            "LD_PRELOAD",
+            list(library, existing("LD_PRELOAD").as_deref()),
+        ));
         nvtx_is_taken = existing(NVTX).is_some_and(|path| !path.is_empty() && path != library);
         if !nvtx_is_taken {
             variables.push((NVTX, library.to_owned()));
@@ -72,14 +75,25 @@ mod tests {
             let found = existing.iter().find(|(other, _)| *other == name);
             found.map(|(_, value)| OsString::from(value))
         };
-        let made = environment(existing, Some(Path::new("/p/l.so")), Some(Path::new("/p/n")), &settings);
-        let text = |(name, value): (&str, OsString)| (name.to_owned(), value.into_string().unwrap());
+        let made = environment(
+            existing,
+            Some(Path::new("/p/l.so")),
+            Some(Path::new("/p/n")),
+            &settings,
+        );
+        let text =
+            |(name, value): (&str, OsString)| (name.to_owned(), value.into_string().unwrap());
         // The settings are tested where they are.
-        (made.variables.into_iter().skip(1).map(text).collect(), made.nvtx_is_taken)
+        (
+            made.variables.into_iter().skip(1).map(text).collect(),
+            made.nvtx_is_taken,
+        )
     }
 
     fn owned(pairs: [(&str, &str); 3]) -> Vec<(String, String)> {
-        pairs.map(|(name, value)| (name.to_owned(), value.to_owned())).to_vec()
+        pairs
+            .map(|(name, value)| (name.to_owned(), value.to_owned()))
+            .to_vec()
     }
 
     #[test]
@@ -103,8 +117,16 @@ mod tests {
             ("NVTX_INJECTION64_PATH", "/nsys.so"),
             ("LD_LIBRARY_PATH", "/c:/d"),
         ]);
-        let expected = [("LD_PRELOAD", "/p/l.so:/a.so /b.so"), ("LD_LIBRARY_PATH", "/c:/d:/p/n")];
-        assert_eq!(variables, expected.map(|(name, value)| (name.to_owned(), value.to_owned())).to_vec());
+        let expected = [
+            ("LD_PRELOAD", "/p/l.so:/a.so /b.so"),
+            ("LD_LIBRARY_PATH", "/c:/d:/p/n"),
+        ];
+        assert_eq!(
+            variables,
+            expected
+                .map(|(name, value)| (name.to_owned(), value.to_owned()))
+                .to_vec()
+        );
         assert!(is_taken);
     }
 }

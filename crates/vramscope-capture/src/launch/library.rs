@@ -36,8 +36,10 @@ impl Unpacked {
         }
         let folder = folder()?;
         let unpacked = Self { folder };
-        fs::write(unpacked.path(), LIBRARY)
-            .map_err(Failure::io(format!("cannot write {}", unpacked.path().display())))?;
+        fs::write(unpacked.path(), LIBRARY).map_err(Failure::io(format!(
+            "cannot write {}",
+            unpacked.path().display()
+        )))?;
         Ok(unpacked)
     }
 
@@ -64,7 +66,10 @@ impl Unpacked {
         let link = |name| symlink(self.path(), folder.join(name));
         fs::create_dir(&folder)
             .and_then(|()| OLD_NVTX.into_iter().try_for_each(link))
-            .map_err(Failure::io(format!("cannot write into {}", self.folder().display())))?;
+            .map_err(Failure::io(format!(
+                "cannot write into {}",
+                self.folder().display()
+            )))?;
         Ok(Some(folder))
     }
 
@@ -88,7 +93,10 @@ fn folder() -> Result<TempDir, Failure> {
     };
     let mut tempfile = tempfile::Builder::new();
     tempfile.prefix("vramscope-");
-    let mut made = places.iter().filter(suits).map(|place| tempfile.tempdir_in(place));
+    let mut made = places
+        .iter()
+        .filter(suits)
+        .map(|place| tempfile.tempdir_in(place));
     made.find_map(Result::ok).ok_or_else(|| {
         let tried: Vec<_> = places.iter().map(|place| place.display().to_string()).collect();
         Failure::input(format!(
@@ -109,8 +117,12 @@ fn forbids_programs(folder: &Path) -> bool {
 /// # Errors
 /// When the system does not say.
 pub(crate) fn free_bytes(folder: &Path) -> io::Result<u64> {
-    #[expect(clippy::useless_conversion, reason = "its width differs between targets")]
-    file_system(folder).map(|stat| u64::from(stat.f_bavail).saturating_mul(u64::from(stat.f_frsize)))
+    #[expect(
+        clippy::useless_conversion,
+        reason = "its width differs between targets"
+    )]
+    file_system(folder)
+        .map(|stat| u64::from(stat.f_bavail).saturating_mul(u64::from(stat.f_frsize)))
 }
 
 fn file_system(folder: &Path) -> io::Result<libc::statvfs> {

@@ -26,18 +26,27 @@ pub(crate) fn find(name: &OsStr) -> Result<PathBuf, (String, u8)> {
         return match fs::metadata(&path) {
             Err(error) => Err((format!("cannot start {shown}: {error}"), 127)),
             Ok(_) if is_program(&path) => Ok(path),
-            Ok(_) => Err((format!("cannot start {shown}: it is no program that you may run"), 126)),
+            Ok(_) => Err((
+                format!("cannot start {shown}: it is no program that you may run"),
+                126,
+            )),
         };
     }
     let path = std::env::var_os("PATH").unwrap_or_else(|| OsString::from("/bin:/usr/bin"));
     let mut candidates = std::env::split_paths(&path).map(|folder| folder.join(name));
     candidates
         .find(|candidate| is_program(candidate))
-        .ok_or_else(|| (format!("cannot start {shown}: no folder in PATH has a program of that name"), 127))
+        .ok_or_else(|| {
+            (
+                format!("cannot start {shown}: no folder in PATH has a program of that name"),
+                127,
+            )
+        })
 }
 
 fn is_program(path: &Path) -> bool {
-    fs::metadata(path).is_ok_and(|metadata| metadata.is_file() && metadata.permissions().mode() & 0o111 != 0)
+    fs::metadata(path)
+        .is_ok_and(|metadata| metadata.is_file() && metadata.permissions().mode() & 0o111 != 0)
 }
 
 /// Why the dynamic linker will not load the library into a program.
@@ -63,7 +72,10 @@ pub(crate) struct Refusal {
 impl Refusal {
     /// Whether even trying would show: an error message of the dynamic linker, or a program that does not start.
     pub(crate) fn is_visible(&self) -> bool {
-        matches!(self.obstacle, Obstacle::OtherMachine | Obstacle::OtherLinker(_))
+        matches!(
+            self.obstacle,
+            Obstacle::OtherMachine | Obstacle::OtherLinker(_)
+        )
     }
 }
 
@@ -71,7 +83,10 @@ impl fmt::Display for Refusal {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let file = self.file.display();
         match &self.obstacle {
-            Obstacle::Static => write!(f, "{file} is linked statically: no library can be loaded into it"),
+            Obstacle::Static => write!(
+                f,
+                "{file} is linked statically: no library can be loaded into it"
+            ),
             Obstacle::Privileged(how) => write!(
                 f,
                 "{file} has {how}: the dynamic linker loads no foreign library into it. Capture a copy without"
@@ -82,7 +97,10 @@ impl fmt::Display for Refusal {
                 std::env::consts::ARCH
             ),
             Obstacle::OtherLinker(linker) => {
-                write!(f, "{file} is loaded by {linker}; the library needs glibc's dynamic linker")
+                write!(
+                    f,
+                    "{file} is loaded by {linker}; the library needs glibc's dynamic linker"
+                )
             }
         }
     }
@@ -104,8 +122,15 @@ pub(crate) fn refusal(program: &Path) -> Option<Refusal> {
 /// The interpreter that a script names; of `#!/usr/bin/env NAME`, NAME.
 fn interpreter(file: &Path) -> Option<PathBuf> {
     let mut head = Vec::new();
-    File::open(file).ok()?.take(256).read_to_end(&mut head).ok()?;
-    let line = head.strip_prefix(b"#!")?.split(|&byte| byte == b'\n').next()?;
+    File::open(file)
+        .ok()?
+        .take(256)
+        .read_to_end(&mut head)
+        .ok()?;
+    let line = head
+        .strip_prefix(b"#!")?
+        .split(|&byte| byte == b'\n')
+        .next()?;
     let mut words = line
         .split(|byte| byte.is_ascii_whitespace())
         .filter(|word| !word.is_empty());
@@ -143,13 +168,16 @@ fn obstacle(file: &Path) -> Option<Obstacle> {
         return Some(Obstacle::OtherMachine);
     }
     let headers = header.program_headers(endian, &data).ok()?;
-    let linker = headers.iter().find_map(|header| header.interpreter(endian, &data).ok()?);
+    let linker = headers
+        .iter()
+        .find_map(|header| header.interpreter(endian, &data).ok()?);
     let Some(linker) = linker.map(String::from_utf8_lossy) else {
         return Some(Obstacle::Static);
     };
     // A path may run through any folder; glibc's file is called ld-linux-….so.N or ld64.so.N.
     let name = linker.rsplit('/').next().unwrap_or_default();
-    (name.contains("musl") || name.starts_with("linker")).then(|| Obstacle::OtherLinker(linker.into_owned()))
+    (name.contains("musl") || name.starts_with("linker"))
+        .then(|| Obstacle::OtherLinker(linker.into_owned()))
 }
 
 fn has_capabilities(file: &Path) -> bool {
@@ -157,8 +185,14 @@ fn has_capabilities(file: &Path) -> bool {
         return false;
     };
     // SAFETY: both texts end with a zero; without room for an answer it gives the length.
-    let length =
-        unsafe { libc::getxattr(path.as_ptr(), c"security.capability".as_ptr(), std::ptr::null_mut(), 0) };
+    let length = unsafe {
+        libc::getxattr(
+            path.as_ptr(),
+            c"security.capability".as_ptr(),
+            std::ptr::null_mut(),
+            0,
+        )
+    };
     length > 0
 }
 
@@ -179,7 +213,12 @@ mod tests {
     fn ordinary_programs_and_scripts_have_no_obstacle() {
         let folder = tempfile::tempdir().unwrap();
         let script = folder.path().join("script");
-        for line in ["#!/bin/sh", "#! /usr/bin/env -S A=b sh -e", "#!/no/such/interpreter", "text"] {
+        for line in [
+            "#!/bin/sh",
+            "#! /usr/bin/env -S A=b sh -e",
+            "#!/no/such/interpreter",
+            "text",
+        ] {
             fs::write(&script, format!("{line}\nexit 0\n")).unwrap();
             assert_eq!(refusal(&script), None, "{line}");
         }
@@ -192,7 +231,10 @@ mod tests {
         let copy = folder.path().join("copy");
         fs::copy("/proc/self/exe", &copy).unwrap();
         fs::set_permissions(&copy, fs::Permissions::from_mode(0o4755)).unwrap();
-        assert_eq!(obstacle(&copy), Some(Obstacle::Privileged("the set-user-id bit")));
+        assert_eq!(
+            obstacle(&copy),
+            Some(Obstacle::Privileged("the set-user-id bit"))
+        );
 
         let mut header = vec![0; 64];
         header[..6].copy_from_slice(b"\x7fELF\x02\x01");

@@ -1,0 +1,67 @@
+//! One file per subcommand; here is what they share.
+
+pub(crate) mod convert;
+#[cfg(target_os = "linux")]
+pub(crate) mod dump;
+#[cfg(target_os = "linux")]
+pub(crate) mod run;
+
+use std::path::PathBuf;
+
+use clap::builder::PossibleValuesParser;
+use clap::{Args, ValueEnum};
+use vramscope_core::model::Action;
+use vramscope_record::model::{self, RecordingOptions};
+
+/// What is to be in the snapshot: the same for all commands.
+#[derive(Args, Clone)]
+pub(crate) struct Contents {
+    /// How much history, as torch's `enabled`: `state` is what is held at the end, `alloc` all events with the stacks
+    /// of allocations, `all` those of frees too
+    #[arg(long, value_enum, default_value_t = Enabled::All)]
+    pub(crate) enabled: Enabled,
+    /// Keep the newest N trace entries of each device, as torch's `max_entries`; all without it
+    #[arg(long, value_name = "N")]
+    pub(crate) max_entries: Option<usize>,
+    /// Only the memory of device N
+    #[arg(long, value_name = "N")]
+    device: Option<u32>,
+    /// Leave out trace entries of these kinds, as torch's `skip_actions`
+    #[arg(long, value_name = "ACTION,…", value_delimiter = ',', value_parser = actions())]
+    skip_actions: Vec<String>,
+    /// Look here too for the program's object files or their debug information; may be given several times
+    #[arg(long = "debug-dir", value_name = "DIR")]
+    pub(crate) debug_folders: Vec<PathBuf>,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
+pub(crate) enum Enabled {
+    State,
+    Alloc,
+    All,
+}
+
+impl Contents {
+    /// The same for whoever reads the log.
+    pub(crate) fn recording(&self) -> RecordingOptions {
+        let skipped = self.skip_actions.iter();
+        let action = |name: &String| Action::known().iter().find(|(_, known)| known == name);
+        RecordingOptions {
+            enabled: match self.enabled {
+                Enabled::State => model::Enabled::State,
+                Enabled::Alloc => model::Enabled::Alloc,
+                Enabled::All => model::Enabled::All,
+            },
+            max_entries: self.max_entries,
+            skip_actions: skipped
+                .filter_map(action)
+                .map(|&(action, _)| action)
+                .collect(),
+            device: self.device,
+        }
+    }
+}
+
+fn actions() -> PossibleValuesParser {
+    Action::known().iter().map(|&(_, name)| name).into()
+}

@@ -1,0 +1,281 @@
+//! `vramscope-capture run`: a program with the library in it, and its snapshot afterwards.
+
+use std::ffi::OsString;
+use std::fs::DirBuilder;
+use std::os::unix::fs::DirBuilderExt;
+use std::path::{Path, PathBuf};
+use std::process::{Command, ExitStatus, Stdio};
+use std::{env, io, process};
+
+use clap::{Args, ValueEnum};
+use vramscope_record::settings::Settings;
+
+use crate::bytes;
+use crate::commands::{Contents, Enabled};
+use crate::destination::Destination;
+use crate::failure::Failure;
+use crate::finish::{self, Outcome};
+use crate::follow::{Follower, Plan};
+use crate::launch::environment::environment;
+use crate::launch::library::Unpacked;
+use crate::launch::program::{self, Refusal};
+use crate::launch::witness::Witness;
+use crate::launch::{Running, exit_code};
+use crate::made::Made;
+use crate::output;
+
+/// The exit code when nothing was started for a reason of ours, as `env` and `timeout` have it.
+const NOT_STARTED: u8 = 125;
+
+/// Run a program and record its GPU memory
+#[derive(Args)]
+#[command(after_help = EXAMPLES)]
+pub(crate) struct Options {
+    /// The program and its arguments, as without `vramscope-capture run --`
+    #[arg(required = true, trailing_var_arg = true, value_name = "PROGRAM")]
+    command: Vec<OsString>,
+    /// The snapshot to write (.pickle, .json or .vram); without this, the program's name and process with .pickle, here
+    #[arg(short, long, value_name = "FILE")]
+    output: Option<PathBuf>,
+    /// Open the snapshot in the viewer afterwards
+    #[arg(long)]
+    view: bool,
+    #[command(flatten)]
+    contents: Contents,
+    /// Whether to record who called
+    #[arg(long, value_enum, default_value_t = Stacks::Native)]
+    stacks: Stacks,
+    /// The most frames of a stack
+    #[arg(long, value_name = "N", default_value_t = 64, value_parser = clap::value_parser!(u32).range(1..=128))]
+    depth: u32,
+    /// Record pinned host memory too
+    #[arg(long)]
+    host: bool,
+    /// When memory runs out, write a snapshot of that moment, FILE-oom-N, while the program goes on
+    #[arg(long)]
+    dump_on_oom: bool,
+    /// Write one snapshot for each process that uses CUDA, FILE-PID, not only the first one's
+    #[arg(long)]
+    follow_children: bool,
+    /// Record nothing until the program says so by vramscope_api::start
+    #[arg(long)]
+    start_paused: bool,
+    /// Make raw logs in DIR and keep them, for `convert`
+    #[arg(long, value_name = "DIR")]
+    raw_dir: Option<PathBuf>,
+    /// Room for a raw log, about 100 bytes per event: what does not fit is counted, not recorded. With --max-entries,
+    /// room for what is not taken over yet
+    #[arg(long, value_name = "BYTES", value_parser = bytes::parse, default_value = "1GiB")]
+    cap: u64,
+    /// Say nothing but what went wrong
+    #[arg(short, long)]
+    quiet: bool,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
+enum Stacks {
+    /// No stacks
+    Off,
+    /// The program's own: C, C++, Rust, …
+    Native,
+}
+
+const EXAMPLES: &str = "\
+Examples:
+  vramscope-capture run -o snap.pickle -- ./my-cuda-program --its options
+  vramscope-capture run --view -- cargo run --release
+  vramscope-capture run --max-entries 100000 --dump-on-oom -- ./server       # however long it runs
+  vramscope-capture run --follow-children -o rank.pickle -- mpirun -n 4 ./solver
+
+The program runs as it would without: same terminal, input, output, folder and process group. Signals that others send
+to vramscope-capture are passed on; Ctrl-C reaches the program by itself. What is recorded survives however it ends.
+Nothing can be recorded in programs that are linked statically or have the set-user-id bit; it is said which.
+A snapshot in between: `vramscope-capture dump PID`, or vramscope_api::dump in the program.
+
+Exit codes: the program's own, or 128+N when signal N ended it; 127 the program was not found, 126 it cannot be
+started, 125 nothing was started for a reason of vramscope-capture's, 2 wrong usage";
+
+/// Runs the command, and gives the exit code of the program.
+///
+/// # Errors
+/// When nothing was started.
+pub(crate) fn run(options: &Options) -> Result<u8, Failure> {
+    let ours = |failure: Failure| match failure.exit_code() {
+        1 => failure.with_code(NOT_STARTED),
+        _ => failure,
+    };
+    let run = Run::prepare(options).map_err(ours)?;
+    let (status, made) = run.run().map_err(ours)?;
+    if options.view
+        && let Some(made) = made.first()
+    {
+        view(made.path());
+    }
+    Ok(exit_code(status))
+}
+
+/// All that is decided before the program starts.
+struct Run<'a> {
+    options: &'a Options,
+    plan: Plan,
+    library: Unpacked,
+    /// Where logs are made.
+    folder: PathBuf,
+    refusal: Option<Refusal>,
+}
+
+impl<'a> Run<'a> {
+    fn prepare(options: &'a Options) -> Result<Self, Failure> {
+        let name = &options.command[0];
+        let path =
+            program::find(name).map_err(|(text, code)| Failure::input(text).with_code(code))?;
+        let destination = match &options.output {
+            Some(output) => Destination::of(output)?,
+            None => {
+                let name = path.file_name().unwrap_or_default().to_string_lossy();
+                Destination::of(Path::new(&format!("{name}-{}.pickle", process::id())))?
+            }
+        };
+        let library = Unpacked::new()?;
+        let folder = match &options.raw_dir {
+            Some(folder) => own_folder(folder)?,
+            None => library.folder().to_owned(),
+        };
+        let contents = &options.contents;
+        let plan = Plan {
+            destination,
+            recording: contents.recording(),
+            debug_folders: contents.debug_folders.clone(),
+            is_followed: contents.max_entries.is_some() || contents.enabled == Enabled::State,
+            dump_on_oom: options.dump_on_oom,
+            follow_children: options.follow_children,
+            is_quiet: options.quiet,
+        };
+        Ok(Self {
+            options,
+            plan,
+            library,
+            folder,
+            refusal: program::refusal(&path),
+        })
+    }
+
+    fn settings(&self) -> Result<Settings, Failure> {
+        let folder = self.folder.to_str().ok_or_else(|| {
+            let folder = self.folder.display();
+            Failure::usage(format!(
+                "the name of {folder} is not UTF-8; name another folder with --raw-dir"
+            ))
+        })?;
+        let options = self.options;
+        Ok(Settings {
+            folder: folder.to_owned(),
+            capacity_bytes: options.cap,
+            is_followed: self.plan.is_followed,
+            starts_on: !options.start_paused,
+            depth: match options.stacks {
+                Stacks::Off => 0,
+                Stacks::Native => options.depth,
+            },
+            free_stacks: options.contents.enabled == Enabled::All,
+            host: options.host,
+        })
+    }
+
+    /// Starts the program, looks after its logs, and writes its snapshots.
+    fn run(self) -> Result<(ExitStatus, Vec<Made>), Failure> {
+        let library = self.library.path();
+        let can_try = !self.refusal.as_ref().is_some_and(Refusal::is_visible);
+        let old_nvtx = self.library.as_old_nvtx()?;
+        let environment = environment(
+            |name| env::var_os(name),
+            can_try.then_some(library.as_path()),
+            old_nvtx.as_deref(),
+            &self.settings()?,
+        );
+        if environment.nvtx_is_taken && !self.plan.is_quiet {
+            output::note(
+                "NVTX_INJECTION64_PATH is set already: ranges go there and are not recorded",
+            );
+        }
+        let mut follower = Follower::new(&self.folder, &self.plan)?;
+        let program = self.options.command[0].to_string_lossy();
+        let running = Running::start(&self.options.command, &environment)
+            .map_err(|error| not_started(&program, &error))?;
+        let mut witness = Witness::new(running.process());
+        let lost = || Failure::io(format!("cannot wait for {program}"));
+        let status = loop {
+            if let Some(status) = running.wait(follower.patience()).map_err(lost())? {
+                break status;
+            }
+            follower.look();
+            if !follower.has_logs() {
+                witness.look();
+            }
+        };
+        let outcome = Outcome {
+            plan: &self.plan,
+            refusal: self.refusal.as_ref(),
+            witness: &witness,
+            folder: &self.folder,
+            starts_paused: self.options.start_paused,
+            program: &program,
+        };
+        // The program ran: from now on the exit code is its own, and what fails is told.
+        let made = finish::finish(&outcome, follower.end()).unwrap_or_else(|failure| {
+            output::report(&failure);
+            let folder = match &self.options.raw_dir {
+                Some(folder) => folder.clone(),
+                None => self.library.keep(),
+            };
+            output::note(&format!(
+                "what was recorded is in {0}: vramscope-capture convert {0} -o FILE",
+                folder.display()
+            ));
+            Vec::new()
+        });
+        Ok((status, made))
+    }
+}
+
+fn not_started(program: &str, error: &io::Error) -> Failure {
+    let code = match error.kind() {
+        io::ErrorKind::NotFound => 127,
+        _ => 126,
+    };
+    Failure::input(format!("cannot start {program}: {error}")).with_code(code)
+}
+
+/// A folder for logs, made if it is not there, as only its user may read what programs did.
+fn own_folder(folder: &Path) -> Result<PathBuf, Failure> {
+    let failed = || Failure::io(format!("cannot make {}", folder.display()));
+    DirBuilder::new()
+        .recursive(true)
+        .mode(0o700)
+        .create(folder)
+        .map_err(failed())?;
+    folder.canonicalize().map_err(failed())
+}
+
+/// Opens the viewer, and waits until it is closed.
+fn view(file: &Path) {
+    let beside = env::current_exe()
+        .ok()
+        .map(|this| this.with_file_name("vramscope"));
+    let viewer = beside
+        .filter(|viewer| viewer.is_file())
+        .unwrap_or_else(|| "vramscope".into());
+    // Standard output is the program's alone.
+    let outcome = Command::new(viewer)
+        .arg("view")
+        .arg(file)
+        .stdout(Stdio::from(io::stderr()))
+        .status();
+    if let Err(error) = outcome {
+        output::note(&format!(
+            "cannot run `vramscope view` ({error}): it is neither beside this program nor in PATH.\n  \
+             Install it (`cargo xtask build` in its sources), or drop {} on its page",
+            file.display()
+        ));
+    }
+}

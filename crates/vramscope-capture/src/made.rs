@@ -1,0 +1,118 @@
+//! A snapshot that was written, and what is said about it.
+
+use std::path::Path;
+
+use vramscope_core::Snapshot;
+use vramscope_core::analysis::history::History;
+use vramscope_record::snapshot::Report;
+
+use crate::bytes;
+use crate::destination::Destination;
+use crate::failure::Failure;
+
+/// Notes of a recording that are told; all are in the snapshot.
+const MOST_NOTES: usize = 5;
+
+/// What was written, and what it holds.
+pub(crate) struct Made {
+    destination: Destination,
+    file_bytes: u64,
+    /// Per device that anything happened on: its index and the highest total of live bytes.
+    peaks: Vec<(usize, u64)>,
+    annotations: usize,
+    report: Report,
+}
+
+impl Made {
+    /// Writes a snapshot.
+    ///
+    /// # Errors
+    /// When that is not possible.
+    pub(crate) fn write(
+        snapshot: &Snapshot,
+        report: Report,
+        destination: &Destination,
+    ) -> Result<Self, Failure> {
+        let file_bytes = destination.write(snapshot)?;
+        let peaks = (0..snapshot.traces.len()).filter_map(|device| {
+            let history = History::of(snapshot, u32::try_from(device).ok()?);
+            let bytes = history.active_bytes_at(history.peak_moment);
+            (bytes > 0).then_some((device, bytes))
+        });
+        Ok(Self {
+            destination: destination.clone(),
+            file_bytes,
+            peaks: peaks.collect(),
+            annotations: snapshot.annotations.rows.len() / 2,
+            report,
+        })
+    }
+
+    /// Where it is.
+    pub(crate) fn path(&self) -> &Path {
+        self.destination.path()
+    }
+
+    /// What is said about it: a line, and further ones for what is missing in it.
+    pub(crate) fn text(&self) -> String {
+        let events = count(self.report.events, "event");
+        let mut text = format!(
+            "{} ({}): {events}",
+            self.path().display(),
+            bytes::show(self.file_bytes)
+        );
+        if self.annotations > 0 {
+            text.push_str(&format!(", {}", count(self.annotations as u64, "range")));
+        }
+        for (device, peak) in &self.peaks {
+            text.push_str(&format!(", peak {} on device {device}", bytes::show(*peak)));
+        }
+        if self.report.dropped_records > 0 {
+            text.push_str(&format!(
+                "\n  {} found no room in the log: --cap gives it more, --max-entries keeps the newest",
+                count(self.report.dropped_records, "further record"),
+            ));
+        }
+        for note in self.report.notes.iter().take(MOST_NOTES) {
+            text.push_str(&format!("\n  {note}"));
+        }
+        if self.report.notes.len() > MOST_NOTES {
+            text.push_str(&format!(
+                "\n  and {} more notes, which the snapshot holds",
+                self.report.notes.len() - MOST_NOTES
+            ));
+        }
+        text
+    }
+}
+
+/// `1 event`, `1,234 events`.
+pub(crate) fn count(number: u64, what: &str) -> String {
+    let digits = number.to_string();
+    let mut text = String::new();
+    for (index, digit) in digits.char_indices() {
+        if index > 0 && (digits.len() - index).is_multiple_of(3) {
+            text.push(',');
+        }
+        text.push(digit);
+    }
+    let plural = if number == 1 { "" } else { "s" };
+    format!("{text} {what}{plural}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_are_readable() {
+        for (number, text) in [
+            (0, "0 events"),
+            (1, "1 event"),
+            (999, "999 events"),
+            (1_234_567, "1,234,567 events"),
+        ] {
+            assert_eq!(count(number, "event"), text);
+        }
+    }
+}
