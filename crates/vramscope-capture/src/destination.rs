@@ -182,7 +182,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("a.json");
         let file = Destination::of(&path).unwrap();
-        assert!(file.is_none_of(&[path.clone()]).is_ok());
+        assert!(file.is_none_of(std::slice::from_ref(&path)).is_ok());
         fs::write(&path, "").unwrap();
         assert!(
             file.is_none_of(&[folder.path().join(".").join("a.json")])
@@ -199,7 +199,10 @@ mod tests {
             let bytes = file.write(&Snapshot::default()).unwrap();
             let written = fs::read(file.path()).unwrap();
             assert_eq!(written.len() as u64, bytes);
-            assert!(vramscope_core::decode(&written).is_ok(), "{ending}");
+            assert!(
+                vramscope_core::decode(written.as_slice()).is_ok(),
+                "{ending}"
+            );
         }
         assert_eq!(fs::read_dir(folder.path()).unwrap().count(), FORMATS.len());
     }

@@ -57,7 +57,7 @@ pub(crate) fn finish(outcome: &Outcome<'_>, mut left: Left) -> Result<Vec<Made>,
         made.push(written);
     }
     if used.len() > wanted && !plan.is_quiet {
-        output::note(&others(&used[0], &used[wanted..]));
+        output::note(&others(used[0], &used[wanted..]));
     }
     if let (false, Some(first)) = (plan.is_quiet, made.first()) {
         output::note(&format!("open it: vramscope view {}", quoted(first.path())));

@@ -239,7 +239,7 @@ mod tests {
         let mut header = vec![0; 64];
         header[..6].copy_from_slice(b"\x7fELF\x02\x01");
         header[16] = 2;
-        header[18..20].copy_from_slice(&elf::EM_RISCV.to_le_bytes());
+        header[18..20].copy_from_slice(&elf::EM_RISCV.0.to_le_bytes());
         let foreign = folder.path().join("foreign");
         fs::write(&foreign, header).unwrap();
         assert_eq!(obstacle(&foreign), Some(Obstacle::OtherMachine));
