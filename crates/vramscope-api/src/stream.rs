@@ -1,0 +1,42 @@
+//! Ranges on a stream's time.
+#![expect(unsafe_code, reason = "streams are pointers that nobody can check")]
+
+use std::ffi::c_void;
+use std::fmt::Display;
+
+use crate::symbols::capture;
+
+/// A range on a stream, by [`device_range_start`].
+#[derive(Clone, Copy, Debug)]
+#[must_use = "it lasts until `device_range_end`"]
+pub struct DeviceRange {
+    /// 0 if nothing was begun.
+    number: u64,
+}
+
+/// Begins a range when the stream gets there: a host function in the stream notes the time, which costs the stream a few
+/// microseconds. Nothing is begun while the stream is being captured into a graph.
+///
+/// # Safety
+/// `stream` must be a stream (`CUstream`) of the driver that lives; null is the default stream.
+pub unsafe fn device_range_start(name: impl Display, stream: *mut c_void) -> DeviceRange {
+    // SAFETY: as the caller promises.
+    let start = |capture: &crate::symbols::Functions| unsafe {
+        capture.stream_range_start(0, name, stream)
+    };
+    let number = capture().map_or(0, start);
+    DeviceRange { number }
+}
+
+/// Ends it when this stream, the same or another one, gets there.
+///
+/// # Safety
+/// As for [`device_range_start`].
+pub unsafe fn device_range_end(range: DeviceRange, stream: *mut c_void) {
+    if range.number != 0
+        && let Some(capture) = capture()
+    {
+        // SAFETY: as the caller promises.
+        unsafe { capture.stream_range_end(range.number, stream) };
+    }
+}
