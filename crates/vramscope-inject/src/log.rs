@@ -13,7 +13,7 @@ use std::sync::{Mutex, OnceLock, PoisonError, RwLock};
 use vramscope_record::layout::{Kind, header, state};
 use vramscope_record::settings::{Settings, VARIABLE};
 
-use crate::ranges;
+use crate::{linker, ranges};
 
 mod file;
 
@@ -174,22 +174,24 @@ static FAILURE: Mutex<String> = Mutex::new(String::new());
 #[cold]
 fn make() -> Option<&'static Log> {
     static MAKING: Mutex<()> = Mutex::new(());
-    let _guard = MAKING.lock().unwrap_or_else(PoisonError::into_inner);
-    // SAFETY: null or a leaked box.
-    let log = unsafe { LOG.load(Ordering::Acquire).as_ref() };
-    if log.is_some() || WISH.load(Ordering::Relaxed) == UNWANTED {
-        return log;
-    }
-    WISH.store(BEING_MADE, Ordering::Relaxed);
-    let log = begin();
-    match log {
-        Some(log) => {
-            LOG.store(std::ptr::from_ref(log).cast_mut(), Ordering::Release);
-            ranges::recording_begins();
+    guarded(|| {
+        let _guard = MAKING.lock().unwrap_or_else(PoisonError::into_inner);
+        // SAFETY: null or a leaked box.
+        let log = unsafe { LOG.load(Ordering::Acquire).as_ref() };
+        if log.is_some() || WISH.load(Ordering::Relaxed) == UNWANTED {
+            return log;
         }
-        None => WISH.store(UNWANTED, Ordering::Relaxed),
-    }
-    log
+        WISH.store(BEING_MADE, Ordering::Relaxed);
+        let log = begin();
+        match log {
+            Some(log) => {
+                LOG.store(std::ptr::from_ref(log).cast_mut(), Ordering::Release);
+                ranges::recording_begins();
+            }
+            None => WISH.store(UNWANTED, Ordering::Relaxed),
+        }
+        log
+    })?
 }
 
 /// A new log with its first record, if this process is captured and a log can be made.
@@ -222,6 +224,9 @@ fn switch_off() {
 
 #[cold]
 fn fail() {
+    if LOG.load(Ordering::Acquire).is_null() {
+        return switch_off();
+    }
     // Once more, for nothing may unwind from here.
     let _ = catch_unwind(|| {
         let failure = FAILURE
@@ -239,8 +244,17 @@ fn fail() {
     switch_off();
 }
 
+/// For a log that would not be there otherwise.
+const BYPASSED: &str = "the CUDA driver was loaded, but no call that has to do with memory came by: either the program \
+    made none, or it finds the driver past vramscope's library (RTLD_DEEPBIND, dlmopen)";
+
 /// When the program ends in an orderly way.
 extern "C" fn end() {
+    let is_unmade =
+        LOG.load(Ordering::Acquire).is_null() && WISH.load(Ordering::Relaxed) == UNKNOWN;
+    if is_unmade && settings().is_some() && linker::is_bypassed() {
+        guarded(|| note(BYPASSED));
+    }
     // SAFETY: null or a leaked box.
     if let Some(log) = unsafe { LOG.load(Ordering::Acquire).as_ref() } {
         log.word(header::STATE)

@@ -1,0 +1,143 @@
+//! Devices: what they are, and what is free on them.
+
+use std::ffi::{c_char, c_int};
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use vramscope_record::layout::flags::NOT_OWNED;
+use vramscope_record::layout::{Device, Kind, Memory, NO_DEVICE, SUCCESS};
+
+use super::CUresult;
+use crate::driver::{current_device, function};
+use crate::log;
+
+/// Devices that are described; no machine has more.
+const MOST_DEVICES: usize = 64;
+/// What is free is asked at most this often.
+const SAMPLE_NS: u64 = 100_000_000;
+
+/// When each device was sampled last.
+static SAMPLED_NS: [AtomicU64; MOST_DEVICES] = [const { AtomicU64::new(0) }; MOST_DEVICES];
+
+/// Describes a device when it is used for the first time.
+#[inline]
+pub(super) fn seen(device: i16) {
+    static SEEN: AtomicU64 = AtomicU64::new(0);
+    if !(0..MOST_DEVICES as i16).contains(&device) {
+        return;
+    }
+    let bit = 1 << device;
+    if SEEN.load(Ordering::Relaxed) & bit == 0 && SEEN.fetch_or(bit, Ordering::Relaxed) & bit == 0 {
+        describe(device);
+    }
+}
+
+#[cold]
+fn describe(ordinal: i16) {
+    let device = c_int::from(ordinal);
+    let (mut total_bytes, mut uuid, mut name) = (0_usize, [0_u8; 16], [0_u8; 256]);
+    if let Some(get) = function!(cuDeviceTotalMem_v2: fn(*mut usize, c_int) -> CUresult) {
+        // SAFETY: a place for the answer.
+        unsafe { get(&raw mut total_bytes, device) };
+    }
+    let get = function!(cuDeviceGetUuid_v2: fn(*mut [u8; 16], c_int) -> CUresult);
+    if let Some(get) =
+        get.or_else(|| function!(cuDeviceGetUuid: fn(*mut [u8; 16], c_int) -> CUresult))
+    {
+        // SAFETY: a place for the answer.
+        unsafe { get(&raw mut uuid, device) };
+    }
+    if let Some(get) = function!(cuDeviceGetName: fn(*mut c_char, c_int, c_int) -> CUresult) {
+        // SAFETY: a place for the answer, of which the last byte is not given away.
+        unsafe { get(name.as_mut_ptr().cast(), name.len() as c_int - 1, device) };
+    }
+    let uuid = u128::from_le_bytes(uuid);
+    let record = Device {
+        total_bytes: total_bytes as u64,
+        uuid_low: uuid as u64,
+        uuid_high: (uuid >> 64) as u64,
+        ordinal,
+        ..Device::default()
+    };
+    let name = name.split(|&byte| byte == 0).next().unwrap_or_default();
+    log::put(Kind::Device, &[&record.to_bytes(), name]);
+}
+
+/// Writes down what is free on a device, if that was not done lately and it is the calling thread's.
+#[inline]
+pub(super) fn sample(device: i16, time_ns: u64) {
+    let Some(sampled) = usize::try_from(device)
+        .ok()
+        .and_then(|device| SAMPLED_NS.get(device))
+    else {
+        return;
+    };
+    let last = sampled.load(Ordering::Relaxed);
+    if time_ns.saturating_sub(last) >= SAMPLE_NS
+        && sampled
+            .compare_exchange(last, time_ns, Ordering::Relaxed, Ordering::Relaxed)
+            .is_ok()
+    {
+        write_sample(device, time_ns);
+    }
+}
+
+#[cold]
+fn write_sample(device: i16, time_ns: u64) {
+    if current_device() != Some(device) {
+        return;
+    }
+    if let Some((free_bytes, total_bytes)) = memory() {
+        let record = Memory {
+            time_ns,
+            free_bytes,
+            total_bytes,
+            device,
+            reserved: 0,
+            thread: log::thread(),
+        };
+        log::put(Kind::Memory, &[&record.to_bytes()]);
+    }
+}
+
+/// Free bytes and bytes in all of the calling thread's device.
+pub(super) fn memory() -> Option<(u64, u64)> {
+    let get = function!(cuMemGetInfo_v2: fn(*mut usize, *mut usize) -> CUresult)?;
+    let (mut free, mut total) = (0, 0);
+    // SAFETY: places for the answers.
+    (unsafe { get(&raw mut free, &raw mut total) } == SUCCESS)
+        .then_some((free as u64, total as u64))
+}
+
+/// The location in `CUmemAllocationProp` and `CUmemPoolProps`: its type and number.
+fn location(properties: *const c_int) -> (c_int, c_int) {
+    if properties.is_null() {
+        return (0, 0);
+    }
+    // SAFETY: the driver has just read the same structure; two numbers stand before the location.
+    unsafe {
+        (
+            properties.add(2).read_unaligned(),
+            properties.add(3).read_unaligned(),
+        )
+    }
+}
+
+/// `CU_MEM_LOCATION_TYPE_DEVICE`
+const ON_DEVICE: c_int = 1;
+
+/// The device that memory with such properties is on.
+pub(super) fn of_properties(properties: *const c_int) -> i16 {
+    match location(properties) {
+        (ON_DEVICE, device) => i16::try_from(device).unwrap_or(NO_DEVICE),
+        _ => NO_DEVICE,
+    }
+}
+
+/// [`NOT_OWNED`] for memory that is on no device.
+pub(super) fn flags_of_properties(properties: *const c_int) -> u8 {
+    if location(properties).0 == ON_DEVICE {
+        0
+    } else {
+        NOT_OWNED
+    }
+}

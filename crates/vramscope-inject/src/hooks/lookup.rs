@@ -1,0 +1,164 @@
+//! `cuGetProcAddress`: what it gives out is replaced by a hook, if it is certain which function it is.
+//!
+//! Names there have no suffixes: which variant a caller gets depends on the version it names and on the kind of default
+//! stream. The symbol at the address says which it is. Where there is none, the version decides, by [`SINCE`], unless
+//! it is newer than what was known when this was written: a hook of another type than its function would be fatal.
+
+use std::ffi::{CStr, c_char, c_int, c_void};
+
+use vramscope_record::layout::SUCCESS;
+
+use super::{CUresult, Handle, all};
+use crate::linker::Hook;
+
+/// Older interfaces have addresses of 32 bits.
+const OLDEST: c_int = 3020;
+/// From here on functions may have types that are not known here.
+const TOO_NEW: c_int = 14000;
+/// `CU_GET_PROC_ADDRESS_PER_THREAD_DEFAULT_STREAM`
+const PER_THREAD: u64 = 2;
+
+/// Since which version a hooked function is what its bare name means, where that is not [`OLDEST`].
+const SINCE: [(&CStr, c_int); 9] = [
+    (c"cuStreamBeginCapture", 10000),
+    (c"cuStreamBeginCapture_v2", 10010),
+    (c"cuGetProcAddress", 11030),
+    (c"cuGetProcAddress_v2", 12000),
+    (c"cuGetProcAddress_v2_ptsz", 12000),
+    (c"cuGraphAddNode", 12020),
+    (c"cuCtxSynchronize_v2", 13000),
+    (c"cuGraphAddNode_v2", 13000),
+    (c"cuStreamBeginCapture_v2_ptsz", 10010),
+];
+
+/// After `cuGetProcAddress`.
+pub(super) fn found(
+    name: *const c_char,
+    place: *mut Handle,
+    version: c_int,
+    flags: u64,
+) -> impl FnOnce(CUresult) {
+    move |result| {
+        if result != SUCCESS || name.is_null() || place.is_null() {
+            return;
+        }
+        // SAFETY: a text by the caller's promise, which the driver has just read.
+        let name = unsafe { CStr::from_ptr(name) };
+        // SAFETY: not null, and the driver has just written there.
+        let function = unsafe { place.read_unaligned() };
+        if !function.is_null()
+            && let Some(hook) = hook_of(name, symbol_at(function), version, flags & PER_THREAD != 0)
+        {
+            // SAFETY: as above.
+            unsafe { place.write_unaligned(hook.stand_before(function)) };
+        }
+    }
+}
+
+/// The hook of the function that `name` means, if it is certain.
+fn hook_of(
+    name: &CStr,
+    symbol: Option<&CStr>,
+    version: c_int,
+    is_per_thread: bool,
+) -> Option<&'static Hook> {
+    if version < OLDEST {
+        return None;
+    }
+    let variants = || all().filter(|hook| base(hook.name) == name.to_bytes());
+    match symbol {
+        Some(symbol) => variants().find(|hook| hook.name == symbol),
+        None if version >= TOO_NEW => None,
+        None => {
+            let has_variant = variants().any(is_for_threads);
+            variants()
+                .filter(|hook| {
+                    since(hook) <= version && is_for_threads(hook) == (is_per_thread && has_variant)
+                })
+                .max_by_key(|hook| since(hook))
+        }
+    }
+}
+
+/// A function's name without what follows it for versions and kinds of streams.
+fn base(name: &CStr) -> &[u8] {
+    let name = name.to_bytes();
+    let name = name.strip_suffix(b"_ptsz").unwrap_or(name);
+    name.strip_suffix(b"_v2").unwrap_or(name)
+}
+
+fn is_for_threads(hook: &Hook) -> bool {
+    hook.name.to_bytes().ends_with(b"_ptsz")
+}
+
+fn since(hook: &Hook) -> c_int {
+    let known = SINCE.iter().find(|(name, _)| *name == hook.name);
+    known.map_or(OLDEST, |(_, since)| *since)
+}
+
+/// The symbol that begins exactly at an address.
+fn symbol_at(address: *const c_void) -> Option<&'static CStr> {
+    // SAFETY: plain data, which `dladdr` fills in.
+    let mut info: libc::Dl_info = unsafe { std::mem::zeroed() };
+    // SAFETY: an address, which is only looked up, and a place for the answer.
+    let is_found = unsafe { libc::dladdr(address, &raw mut info) } != 0;
+    // SAFETY: a text in the library that the address is in, which the caller is about to use.
+    (is_found && !info.dli_sname.is_null() && info.dli_saddr.cast_const() == address)
+        .then(|| unsafe { CStr::from_ptr(info.dli_sname) })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn chosen(
+        name: &CStr,
+        symbol: Option<&CStr>,
+        version: c_int,
+        is_per_thread: bool,
+    ) -> Option<&'static CStr> {
+        hook_of(name, symbol, version, is_per_thread).map(|hook| hook.name)
+    }
+
+    #[test]
+    fn the_symbol_decides() {
+        let known = Some(c"cuMemAlloc_v2");
+        assert_eq!(chosen(c"cuMemAlloc", known, 3020, false), known);
+        assert_eq!(
+            chosen(c"cuMemAlloc", Some(c"cuMemAlloc"), 3020, false),
+            None
+        );
+        assert_eq!(
+            chosen(c"cuMemAlloc", Some(c"cuMemAlloc_v3"), 13000, false),
+            None
+        );
+        assert_eq!(chosen(c"cuMemFree", known, 3020, false), None);
+        assert_eq!(chosen(c"cuMemAlloc", known, 2000, false), None);
+    }
+
+    #[test]
+    fn without_a_symbol_the_version_decides() {
+        assert_eq!(
+            chosen(c"cuMemAlloc", None, 3020, true),
+            Some(c"cuMemAlloc_v2")
+        );
+        assert_eq!(
+            chosen(c"cuMemAllocAsync", None, 11020, false),
+            Some(c"cuMemAllocAsync")
+        );
+        assert_eq!(
+            chosen(c"cuMemAllocAsync", None, 11020, true),
+            Some(c"cuMemAllocAsync_ptsz")
+        );
+        assert_eq!(
+            chosen(c"cuGetProcAddress", None, 11030, false),
+            Some(c"cuGetProcAddress")
+        );
+        assert_eq!(
+            chosen(c"cuGetProcAddress", None, 12000, false),
+            Some(c"cuGetProcAddress_v2")
+        );
+        assert_eq!(chosen(c"cuMemAllocAsync", None, 99000, false), None);
+        assert_eq!(chosen(c"cuInit", None, 12000, false), None);
+    }
+}
