@@ -1,1 +1,157 @@
-//! Soon.
+//! However a program ends, what it did until then is told; and its exit code is passed on.
+#![expect(unsafe_code, reason = "sends a signal")]
+
+use std::io::Write;
+use std::process::{Child, Command};
+
+use vramscope_capture_tests::programs::{capture, client};
+use vramscope_capture_tests::session::{Session, read, wait_for};
+use vramscope_capture_tests::story::{Story, assert_same};
+use vramscope_core::analysis::capture::{Capture, Ended};
+
+/// A scene that ends in its own way, with this exit code and this said in the snapshot.
+#[track_caller]
+fn ends(scene: &str, code: i32, ended: Ended) {
+    let captured = Session::new().capture("scenes", &["dlsym", scene]);
+    assert_eq!(captured.status.code(), Some(code), "{}", captured.stderr);
+    let snapshot = captured.snapshot();
+    assert_same(&snapshot, captured.ledger());
+    let capture = Capture::of(&snapshot).expect("a captured snapshot");
+    assert_eq!(capture.ended, ended);
+    assert_eq!(capture.dropped_records, 0);
+    assert_eq!(capture.notes, Vec::<String>::new());
+}
+
+#[test]
+fn by_exit() {
+    ends("exit", 7, Ended::InOrder);
+}
+
+#[test]
+fn by_a_panic() {
+    ends("panic", 101, Ended::InOrder);
+}
+
+#[test]
+fn by_abort() {
+    ends("abort", 128 + libc::SIGABRT, Ended::WithoutNotice);
+}
+
+/// Eight threads, killed. Each may have been between the driver and the log; everything else is there.
+#[test]
+fn by_sigkill() {
+    let captured = Session::new().capture("scenes", &["dlsym", "killed"]);
+    assert_eq!(captured.status.code(), Some(128 + libc::SIGKILL));
+    let snapshot = captured.snapshot();
+    let told = Story::of_snapshot(&snapshot, 0).by_address();
+    let truth = Story::of_ledger(captured.ledger(), 0).by_address();
+    let mut differences = 0;
+    for (place, truth) in truth.iter().filter(|((is_mapping, _), _)| !is_mapping) {
+        let told = told.get(place).map_or(&[][..], Vec::as_slice);
+        let common = told.len().min(truth.len());
+        assert_eq!(told[..common], truth[..common], "{place:x?}");
+        differences += told.len().abs_diff(truth.len());
+    }
+    assert!(
+        differences <= 8,
+        "{differences} events are missing or were not done"
+    );
+    let capture = Capture::of(&snapshot).expect("a captured snapshot");
+    assert_eq!(capture.ended, Ended::WithoutNotice);
+}
+
+/// A signal to the capture reaches the program.
+#[test]
+fn by_a_signal_from_outside() {
+    let session = Session::new();
+    let mut child = paused(&session);
+    // SAFETY: a child of ours that was not waited for.
+    unsafe { libc::kill(child.id() as i32, libc::SIGTERM) };
+    let stdin = child.stdin.take();
+    let output = child.wait_with_output().expect("an end");
+    drop(stdin);
+    let captured = session.finish(output);
+    assert_eq!(
+        captured.status.code(),
+        Some(128 + libc::SIGTERM),
+        "{}",
+        captured.stderr
+    );
+    assert_same(&captured.snapshot(), captured.ledger());
+}
+
+/// A child by `fork` is no program of its own: it has no CUDA, and leaves no log.
+#[test]
+fn forks_are_not_recorded() {
+    let session = Session::new();
+    let raw = session.folder().join("raw").display().to_string();
+    let captured = session
+        .with(&["--raw-dir", &raw])
+        .capture("scenes", &["dlsym", "fork"]);
+    assert!(
+        captured.stdout.contains("fork: child ended with 0"),
+        "{}",
+        captured.stdout
+    );
+    assert_same(&captured.snapshot(), captured.ledger());
+    let logs = std::fs::read_dir(raw).expect("a folder").count();
+    assert_eq!(logs, 1);
+}
+
+#[test]
+fn children_get_snapshots_of_their_own() {
+    let captured = Session::new()
+        .with(&["--follow-children"])
+        .capture("scenes", &["dlsym", "spawn"]);
+    assert!(
+        captured.stdout.contains("spawn: child ended with Some(0)"),
+        "{}",
+        captured.stdout
+    );
+    assert_eq!(captured.ledgers.len(), 2);
+    for ledger in &captured.ledgers {
+        let name = format!("snapshot-{}.pickle", ledger.process);
+        let snapshot = read(&captured.folder.path().join(name), &captured.stderr);
+        assert_same(&snapshot, ledger);
+        let capture = Capture::of(&snapshot).expect("a captured snapshot");
+        assert_eq!(capture.process, u64::from(ledger.process));
+    }
+}
+
+/// From a running program, which goes on.
+#[test]
+fn dumped_while_it_runs() {
+    let session = Session::new();
+    let mut child = paused(&session);
+    let now = session.folder().join("now.pickle");
+    let mut dump = Command::new(capture());
+    dump.arg("dump")
+        .arg(child.id().to_string())
+        .arg("-o")
+        .arg(&now);
+    let dump = dump.output().expect("it starts");
+    let said = String::from_utf8_lossy(&dump.stderr).into_owned();
+    assert!(dump.status.success(), "{said}");
+    let ledgers = vramscope_capture_tests::ledger::Ledger::all(&session.folder().join("ledgers"));
+    let snapshot = read(&now, &said);
+    assert_same(&snapshot, &ledgers[0]);
+    let capture = Capture::of(&snapshot).expect("a captured snapshot");
+    assert_eq!(capture.ended, Ended::Running);
+
+    let mut stdin = child.stdin.take().expect("its input is piped");
+    stdin.write_all(b"on\n").expect("it listens");
+    drop(stdin);
+    let captured = session.finish(child.wait_with_output().expect("an end"));
+    assert!(captured.status.success(), "{}", captured.stderr);
+    assert_same(&captured.snapshot(), captured.ledger());
+    assert!(captured.ledger().lines.len() > ledgers[0].lines.len());
+}
+
+/// The scene `paused`, at its pause.
+fn paused(session: &Session) -> Child {
+    let mut command = session.command(&client("scenes"), &["dlsym", "paused"]);
+    command.stdin(std::process::Stdio::piped());
+    let mut child = command.spawn().expect("the capture starts");
+    wait_for(&mut child, "paused");
+    child
+}
