@@ -5,3 +5,4 @@ mod agreement;
 mod ends;
 mod manners;
 mod options;
+mod words;

@@ -5,8 +5,10 @@ pub mod driver;
 mod ends;
 mod gpu;
 mod memory;
+mod nvtx;
 mod others;
 mod threads;
+mod words;
 
 use driver::Cuda;
 use gpu::Gpu;
@@ -40,9 +42,11 @@ pub fn main(cuda: &Cuda) {
         "signals" => ends::signals(&gpu),
         "fork" => ends::fork(&gpu),
         "spawn" => ends::spawn(&gpu),
-        "suballoc" => others::suballoc(&gpu),
-        "ranges-by-api" => others::ranges(&gpu),
-        "dump" => others::dump(&gpu),
+        "suballoc" => words::suballoc(&gpu),
+        "words" => words::ranges(&gpu),
+        "start-stop" => words::start_stop(&gpu),
+        "dump" => words::dump(&gpu),
+        "nvtx" => nvtx::ranges(&gpu),
         _ => panic!("no scene {scene}"),
     }
 }

@@ -1,4 +1,4 @@
-//! Memory of other processes, contexts and devices, and what a program says itself by `vramscope-api`.
+//! Memory of other processes, contexts and devices.
 
 use std::ffi::{c_int, c_void};
 use std::ptr::null_mut;
@@ -108,12 +108,3 @@ pub(crate) fn devices(gpu: &Gpu) {
     assert_ne!(b, 0);
     println!("devices: done");
 }
-
-/// An arena that hands out parts of one allocation.
-pub(crate) fn suballoc(_gpu: &Gpu) {}
-
-/// Ranges and marks.
-pub(crate) fn ranges(_gpu: &Gpu) {}
-
-/// A snapshot that the program itself asks for.
-pub(crate) fn dump(_gpu: &Gpu) {}
