@@ -11,6 +11,7 @@
 
 mod bench;
 mod browser;
+mod capture;
 mod ci;
 mod consumers;
 mod dist;

@@ -57,6 +57,23 @@ pub(crate) fn run_quiet(command: &mut Command) -> Result<()> {
     Ok(())
 }
 
+/// Prints and runs `command`, and gives its standard output.
+///
+/// # Errors
+///
+/// As [`run`]; when its output is no text.
+pub(crate) fn run_for_output(command: &mut Command) -> Result<String> {
+    println!("$ {}", shown(command));
+    let output = command
+        .stderr(Stdio::inherit())
+        .output()
+        .with_context(|| format!("cannot start {}", shown(command)))?;
+    if !output.status.success() {
+        bail!("{} failed: {}", shown(command), output.status);
+    }
+    Ok(String::from_utf8(output.stdout)?)
+}
+
 /// Runs `command` and gives its trimmed standard output; `None` if it fails in any way.
 pub(crate) fn output(command: &mut Command) -> Option<String> {
     let output = command.stderr(Stdio::null()).output().ok()?;

@@ -7,6 +7,7 @@ use anyhow::Result;
 use clap::Args;
 
 use crate::browser;
+use crate::capture;
 use crate::consumers;
 use crate::page::{self, Profile};
 use crate::process::{cargo, output, run as run_command};
@@ -53,6 +54,7 @@ fn native(page: Option<&Path>) -> Result<()> {
     let mut tests = runner();
     tests.args(["--workspace", "--exclude", BROWSER_TESTS]);
     tests.env(consumers::VARIABLE, consumers::prepare());
+    tests.envs(capture::prepare()?);
     run_command(tests.envs(page.clone()))?;
     run_command(cargo().args(["test", "--workspace", "--doc"]).envs(page))
 }
