@@ -1,0 +1,196 @@
+//! What the program said it was doing: which beginning belongs to which end.
+
+use std::collections::{HashMap, VecDeque};
+
+use vramscope_core::model::Stage;
+
+use crate::layout::{self, AnnotationOp};
+
+/// One end of a range.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Mark {
+    pub(crate) stage: Stage,
+    /// Numbers of texts.
+    pub(crate) name: u32,
+    pub(crate) domain: u32,
+    /// What both ends share, and no other range.
+    pub(crate) range: u64,
+    pub(crate) thread: u32,
+    pub(crate) device: i32,
+    pub(crate) time_us: i64,
+}
+
+/// On whose stack a range is pushed: a thread's, or a stream's where the stream gives the order.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+enum Owner {
+    Thread(u32),
+    Stream(u64),
+}
+
+/// All ranges.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Annotations {
+    pub(crate) marks: VecDeque<Mark>,
+    /// Marks kept at most.
+    most: Option<usize>,
+    /// Ranges pushed and not popped, by owner and domain: their beginnings.
+    pushed: HashMap<(Owner, u32), Vec<Mark>>,
+    /// Ranges started and not ended, by the program's number and domain.
+    started: HashMap<(u64, u32), Mark>,
+    last_range: u64,
+    /// Ends without a beginning.
+    pub(crate) ends_alone: u64,
+}
+
+impl Annotations {
+    pub(crate) fn new(most: Option<usize>) -> Self {
+        Self {
+            most,
+            ..Self::default()
+        }
+    }
+
+    /// What a record says, at `time_us`.
+    pub(crate) fn push(&mut self, record: &layout::Annotation, time_us: i64) {
+        let Some(op) = AnnotationOp::of_number(record.op) else {
+            return;
+        };
+        let owner = match record.stream {
+            0 => Owner::Thread(record.thread),
+            stream => Owner::Stream(stream),
+        };
+        let beginning = Mark {
+            stage: Stage::Start,
+            name: record.name,
+            domain: record.domain,
+            range: self.last_range + 1,
+            thread: record.thread,
+            device: i32::from(record.device.max(layout::NO_DEVICE)),
+            time_us,
+        };
+        // An end is named, and placed, as its beginning.
+        let end_of = |beginning: Mark| Mark {
+            stage: Stage::End,
+            thread: record.thread,
+            time_us,
+            ..beginning
+        };
+        let end = match op {
+            AnnotationOp::Push => {
+                let stack = self.pushed.entry((owner, record.domain)).or_default();
+                stack.push(beginning);
+                None
+            }
+            AnnotationOp::Start => {
+                self.started
+                    .insert((record.range, record.domain), beginning);
+                None
+            }
+            AnnotationOp::Mark => Some(end_of(beginning)),
+            AnnotationOp::Pop | AnnotationOp::End => {
+                let beginning = match op {
+                    AnnotationOp::Pop => {
+                        let stack = self.pushed.get_mut(&(owner, record.domain));
+                        stack.and_then(Vec::pop)
+                    }
+                    _ => self.started.remove(&(record.range, record.domain)),
+                };
+                match beginning {
+                    Some(beginning) => self.keep(end_of(beginning)),
+                    None => self.ends_alone += 1,
+                }
+                return;
+            }
+        };
+        self.last_range += 1;
+        self.keep(beginning);
+        if let Some(end) = end {
+            self.keep(end);
+        }
+    }
+
+    fn keep(&mut self, mark: Mark) {
+        let most = self.most.unwrap_or(usize::MAX);
+        if most == 0 {
+            return;
+        }
+        while self.marks.len() >= most {
+            self.marks.pop_front();
+        }
+        self.marks.push_back(mark);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn record(op: AnnotationOp, name: u32, thread: u32) -> layout::Annotation {
+        layout::Annotation {
+            op: op as u8,
+            name,
+            thread,
+            ..layout::Annotation::default()
+        }
+    }
+
+    fn told(annotations: &Annotations) -> Vec<(Stage, u32, u64, u32)> {
+        let marks = annotations.marks.iter();
+        marks
+            .map(|mark| (mark.stage, mark.name, mark.range, mark.thread))
+            .collect()
+    }
+
+    #[test]
+    fn threads_and_domains_nest_by_themselves() {
+        let mut annotations = Annotations::default();
+        annotations.push(&record(AnnotationOp::Push, 1, 10), 0);
+        annotations.push(&record(AnnotationOp::Push, 2, 20), 1);
+        let in_domain = layout::Annotation {
+            domain: 5,
+            ..record(AnnotationOp::Push, 3, 10)
+        };
+        annotations.push(&in_domain, 2);
+        annotations.push(&record(AnnotationOp::Pop, 0, 10), 3);
+        annotations.push(&record(AnnotationOp::Pop, 0, 10), 4);
+        annotations.push(&record(AnnotationOp::Mark, 4, 10), 5);
+        use Stage::{End, Start};
+        assert_eq!(
+            told(&annotations),
+            [
+                (Start, 1, 1, 10),
+                (Start, 2, 2, 20),
+                (Start, 3, 3, 10),
+                (End, 1, 1, 10),
+                (Start, 4, 4, 10),
+                (End, 4, 4, 10),
+            ]
+        );
+        assert_eq!(annotations.ends_alone, 1);
+    }
+
+    #[test]
+    fn a_started_range_may_end_on_another_thread_and_after_a_newer_one() {
+        let mut annotations = Annotations::new(Some(3));
+        for (op, name, range, thread) in [
+            (AnnotationOp::Start, 1, 7, 10),
+            (AnnotationOp::Start, 2, 8, 10),
+            (AnnotationOp::End, 0, 7, 20),
+            (AnnotationOp::End, 0, 8, 10),
+            (AnnotationOp::End, 0, 8, 10),
+        ] {
+            let record = layout::Annotation {
+                range,
+                ..record(op, name, thread)
+            };
+            annotations.push(&record, 0);
+        }
+        use Stage::{End, Start};
+        assert_eq!(
+            told(&annotations),
+            [(Start, 2, 2, 10), (End, 1, 1, 20), (End, 2, 2, 10)],
+            "the newest three"
+        );
+        assert_eq!(annotations.ends_alone, 1);
+    }
+}

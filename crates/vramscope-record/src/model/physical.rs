@@ -1,0 +1,121 @@
+//! Physical memory that a program made by itself, to map where it likes.
+
+use std::collections::HashMap;
+
+/// Names physical memory for good; handles are given again.
+pub(crate) type Serial = u64;
+
+#[derive(Clone, Debug)]
+struct Physical {
+    bytes: u64,
+    device: u8,
+    /// Sum of its mappings' sizes.
+    mapped_bytes: u64,
+    /// Whether the last mapping ends it.
+    is_released: bool,
+    is_owned: bool,
+}
+
+impl Physical {
+    /// Bytes that are held and mapped nowhere.
+    fn spare_bytes(&self) -> u64 {
+        match self.is_owned {
+            true => self.bytes.saturating_sub(self.mapped_bytes),
+            false => 0,
+        }
+    }
+}
+
+/// All of it that exists.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct PhysicalMemory {
+    by_serial: HashMap<Serial, Physical>,
+    by_handle: HashMap<u64, Serial>,
+    last: Serial,
+    /// Bytes mapped nowhere, by device.
+    spare: HashMap<u8, u64>,
+}
+
+impl PhysicalMemory {
+    pub(crate) fn create(&mut self, handle: u64, device: u8, bytes: u64, is_owned: bool) {
+        self.release(handle);
+        self.last += 1;
+        self.by_handle.insert(handle, self.last);
+        let physical = Physical {
+            bytes,
+            device,
+            mapped_bytes: 0,
+            is_released: false,
+            is_owned,
+        };
+        let spare = self.spare.entry(device).or_default();
+        *spare = spare.saturating_add(physical.spare_bytes());
+        self.by_serial.insert(self.last, physical);
+    }
+
+    pub(crate) fn release(&mut self, handle: u64) {
+        if let Some(serial) = self.by_handle.remove(&handle) {
+            self.change(serial, |physical| physical.is_released = true);
+        }
+    }
+
+    /// What a handle names: its serial, its device, and whether it is this process's own.
+    pub(crate) fn find(&self, handle: u64) -> Option<(Serial, u8, bool)> {
+        let serial = *self.by_handle.get(&handle)?;
+        let physical = self.by_serial.get(&serial)?;
+        Some((serial, physical.device, physical.is_owned))
+    }
+
+    pub(crate) fn map(&mut self, serial: Serial, bytes: u64) {
+        self.change(serial, |physical| {
+            physical.mapped_bytes = physical.mapped_bytes.saturating_add(bytes);
+        });
+    }
+
+    pub(crate) fn unmap(&mut self, serial: Serial, bytes: u64) {
+        self.change(serial, |physical| {
+            physical.mapped_bytes = physical.mapped_bytes.saturating_sub(bytes);
+        });
+    }
+
+    /// Bytes of a device that are held and mapped nowhere.
+    pub(crate) fn spare_bytes(&self, device: u8) -> u64 {
+        self.spare.get(&device).copied().unwrap_or(0)
+    }
+
+    fn change(&mut self, serial: Serial, change: impl FnOnce(&mut Physical)) {
+        let Some(physical) = self.by_serial.get_mut(&serial) else {
+            return;
+        };
+        let before = physical.spare_bytes();
+        change(physical);
+        let is_gone = physical.is_released && physical.mapped_bytes == 0;
+        let after = if is_gone { 0 } else { physical.spare_bytes() };
+        let spare = self.spare.entry(physical.device).or_default();
+        *spare = spare.saturating_sub(before).saturating_add(after);
+        if is_gone {
+            self.by_serial.remove(&serial);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn released_memory_lives_until_it_is_unmapped() {
+        let mut memory = PhysicalMemory::default();
+        memory.create(5, 0, 100, true);
+        assert_eq!(memory.spare_bytes(0), 100);
+        let (serial, ..) = memory.find(5).unwrap();
+        memory.map(serial, 60);
+        memory.release(5);
+        assert_eq!(memory.find(5), None);
+        assert_eq!(memory.spare_bytes(0), 40, "as long as a part is mapped");
+        memory.unmap(serial, 60);
+        assert_eq!(memory.spare_bytes(0), 0);
+        memory.create(5, 1, 7, false);
+        assert_eq!(memory.spare_bytes(1), 0, "another process's");
+    }
+}

@@ -1,0 +1,215 @@
+//! Logs for tests, and what must hold of every snapshot made of one.
+
+use std::fmt::Write as _;
+
+use vramscope_core::Snapshot;
+use vramscope_core::analysis::history::History;
+use vramscope_core::analysis::replay::Replay;
+use vramscope_core::encode::{difference, encode};
+use vramscope_core::ids::EventId;
+use vramscope_core::model::{Action, BlockState};
+use vramscope_record::layout::{Call, Event};
+use vramscope_record::snapshot::Report;
+use vramscope_record::symbols::{CodeAddress, SourceFrame, Symbols};
+use vramscope_record::writer::LogWriter;
+use vramscope_record::{ConvertOptions, convert};
+
+/// Where test memory begins.
+pub(crate) const BASE: u64 = 0x7f00_0000_0000;
+pub(crate) const MIB: u64 = 1 << 20;
+
+/// Names an address by its number, and says how often it was asked.
+#[derive(Default)]
+pub(crate) struct Numbers {
+    pub(crate) stacks: usize,
+}
+
+impl Symbols for Numbers {
+    fn frames(&mut self, stack: &[CodeAddress<'_>]) -> Vec<SourceFrame> {
+        self.stacks += 1;
+        let frames = stack.iter().map(|address| SourceFrame {
+            function: format!("{:#x}", address.address),
+            file: address
+                .module
+                .map_or("??", |module| module.path.as_str())
+                .to_owned(),
+            line: 0,
+        });
+        frames.collect()
+    }
+}
+
+/// An event of device 0 that is a microsecond after the one before.
+pub(crate) fn event(log: &LogWriter, call: Call) -> Event {
+    Event {
+        time_ns: log.offset() * 1000,
+        call: call as u8,
+        context: 1,
+        thread: 1,
+        ..Event::default()
+    }
+}
+
+/// An allocation in a mapping of its own.
+pub(crate) fn alloc(log: &mut LogWriter, call: Call, address: u64, size_bytes: u64) {
+    let event = Event {
+        address,
+        size_bytes,
+        mapping_base: address,
+        mapping_bytes: size_bytes.next_multiple_of(2 * MIB),
+        ..event(log, call)
+    };
+    log.event(event);
+}
+
+pub(crate) fn free(log: &mut LogWriter, call: Call, address: u64) {
+    let event = Event {
+        address,
+        ..event(log, call)
+    };
+    log.event(event);
+}
+
+#[track_caller]
+pub(crate) fn converted(log: &LogWriter) -> (Snapshot, Report) {
+    converted_with(log, &ConvertOptions::default())
+}
+
+/// Converts a log and checks what holds of every snapshot.
+#[track_caller]
+pub(crate) fn converted_with(log: &LogWriter, options: &ConvertOptions) -> (Snapshot, Report) {
+    let bytes = log.bytes();
+    let (snapshot, report) =
+        convert(&bytes, options, &mut Numbers::default(), &mut |_, _| {}).unwrap();
+    check(&snapshot);
+    let is_whole = options.recording.max_entries.is_none()
+        && options.recording.skip_actions.is_empty()
+        && options.recording.enabled != vramscope_record::model::Enabled::State;
+    if is_whole {
+        check_beginning(&snapshot);
+    }
+    (snapshot, report)
+}
+
+/// What holds of every snapshot: written and read it is the same and without fault, and the events lead to the state.
+#[track_caller]
+pub(crate) fn check(snapshot: &Snapshot) {
+    assert!(snapshot.warnings.is_empty(), "{:?}", snapshot.warnings);
+    let mut bytes = Vec::new();
+    encode(snapshot, &mut bytes).unwrap();
+    let again = vramscope_core::decode(bytes.as_slice()).unwrap();
+    assert_eq!(difference(snapshot, &again), None);
+    for device in snapshot.devices() {
+        let history = History::of(snapshot, device);
+        let replay = Replay::of(snapshot, &history);
+        assert_eq!(replay.mismatched_segment_events, 0);
+        assert_eq!(history.mismatches, Default::default());
+        let last = replay.state_at(&history, history.event_count);
+        let own = snapshot.segments.of_device(device as i32);
+        let own: Vec<_> = own.map(|(_, it)| (it.address, it.total_size)).collect();
+        let replayed: Vec<_> = last
+            .segments
+            .iter()
+            .map(|it| (it.address, it.bytes))
+            .collect();
+        assert_eq!(replayed, own);
+        let active = snapshot
+            .blocks
+            .rows
+            .iter()
+            .filter(|it| it.state.is_active());
+        let _ = active;
+        let requested: u64 = snapshot
+            .segments
+            .of_device(device as i32)
+            .map(|(_, segment)| segment.requested_size.unwrap())
+            .sum();
+        assert_eq!(history.active_bytes.last().copied().unwrap_or(0), requested);
+    }
+}
+
+/// Before its first event a program that was recorded from its beginning held nothing.
+#[track_caller]
+fn check_beginning(snapshot: &Snapshot) {
+    for device in snapshot.devices() {
+        let history = History::of(snapshot, device);
+        let first = Replay::of(snapshot, &history).state_at(&history, 0);
+        assert_eq!((first.segments.len(), first.allocations.len()), (0, 0));
+    }
+}
+
+/// An address relative to [`BASE`], in MiB and the rest.
+fn place(address: u64) -> String {
+    match address.checked_sub(BASE) {
+        Some(offset) if offset < 1 << 40 => bytes(offset),
+        _ => format!("{address:#x}"),
+    }
+}
+
+fn bytes(bytes: u64) -> String {
+    match (bytes / MIB, bytes % MIB) {
+        (0, rest) => rest.to_string(),
+        (mib, 0) => format!("{mib}M"),
+        (mib, rest) => format!("{mib}M+{rest}"),
+    }
+}
+
+/// The trace and the final state as text: `action address size`; segments with their blocks.
+pub(crate) fn story(snapshot: &Snapshot, device: u32) -> String {
+    let mut story = String::new();
+    for row in snapshot.trace(device) {
+        let event = snapshot.events.get(EventId(row));
+        let name = snapshot.action_name(EventId(row));
+        // A free is two entries, always next to each other.
+        let name = match event.action {
+            Action::FreeRequested => continue,
+            Action::FreeCompleted => "free",
+            _ => name,
+        };
+        writeln!(story, "{name} {} {}", place(event.addr), bytes(event.size)).unwrap();
+    }
+    story + &state(snapshot, device as i32)
+}
+
+/// The final state of a device; -1 for the host.
+pub(crate) fn state(snapshot: &Snapshot, device: i32) -> String {
+    let mut story = String::new();
+    let segments = match device {
+        -1 => &snapshot.host_segments,
+        _ => &snapshot.segments,
+    };
+    for (_, segment) in segments.of_device(device) {
+        let (address, total) = (place(segment.address), bytes(segment.total_size));
+        let pool = segment.pool.unwrap();
+        write!(story, "[{address} {total}").unwrap();
+        if pool.is_private() {
+            write!(story, " pool {}.{}", pool.0, pool.1).unwrap();
+        }
+        if segment.is_expandable == Some(true) {
+            story += " expandable";
+        }
+        story += ":";
+        for id in segment.block_ids() {
+            let block = snapshot.blocks.get(id);
+            match block.state {
+                BlockState::Inactive => write!(story, " -{}", bytes(block.size)).unwrap(),
+                _ => {
+                    let requested = block.requested_size.unwrap();
+                    write!(story, " {}/{}", bytes(requested), bytes(block.size)).unwrap();
+                }
+            }
+        }
+        story += "]\n";
+    }
+    story
+}
+
+/// Compares two texts line by line, however the second is indented.
+#[track_caller]
+pub(crate) fn assert_story(told: &str, expected: &str) {
+    let lines = |text: &str| -> Vec<String> {
+        let lines = text.lines().map(|line| line.trim().to_owned());
+        lines.filter(|line| !line.is_empty()).collect()
+    };
+    assert_eq!(lines(told), lines(expected), "told:\n{told}");
+}
