@@ -51,28 +51,12 @@ impl Recording {
             }
             Call::cuMemFreeHost | Call::cuMemHostUnregister => self.free(event, call),
             Call::cuMemAddressReserve | Call::cuMemAddressFree => {}
-            Call::cuMemCreate | Call::cuMemImportFromShareableHandle => {
-                let is_owned = call == Call::cuMemCreate && is_owned(event);
-                let device = self.device_of(event);
-                let physical = &mut self.device.physical;
-                physical.create(event.pool, device, event.size_bytes, is_owned);
-            }
+            Call::cuMemCreate | Call::cuMemImportFromShareableHandle => self.create(event, call),
             Call::cuMemRelease => self.device.physical.release(event.pool),
             Call::cuMemMap => self.map(event, call),
             Call::cuMemUnmap => self.unmap(event, call),
-            Call::cuMemPoolCreate => {
-                self.device.pools.other(event.pool);
-            }
-            Call::cuMemPoolDestroy => {
-                if let Some(row) = self.device.pools.destroy(event.pool) {
-                    let empty = self.device.pools.empty(row);
-                    self.give_back(&empty, by_of(event, call));
-                }
-            }
-            Call::cuMemPoolTrimTo => {
-                let row = self.device.pools.row(PoolKey::Pool(event.pool));
-                let chosen = self.device.pools.trimmed_to(row, event.size_bytes);
-                self.give_back(&chosen, by_of(event, call));
+            Call::cuMemPoolCreate | Call::cuMemPoolDestroy | Call::cuMemPoolTrimTo => {
+                self.change_pool(event, call);
             }
             Call::cuCtxDestroy
             | Call::cuDevicePrimaryCtxRelease
@@ -80,31 +64,64 @@ impl Recording {
                 self.end_context(event, call);
             }
             Call::cuArrayCreate | Call::cuArray3DCreate | Call::cuMipmappedArrayCreate => {
-                let array = Array {
-                    device: self.device_of(event),
-                    bytes: event.size_bytes,
-                    context: event.context,
-                };
-                self.arrays.insert(event.address, array);
+                self.create_array(event);
             }
             Call::cuArrayDestroy | Call::cuMipmappedArrayDestroy => {
                 self.arrays.remove(&event.address);
             }
             Call::suballoc => self.suballoc(event, call),
-            Call::annotate => {
-                // A pointer does not say whose memory it is: at most one of them knows it.
-                let note = event.pool as u32;
-                for space in [&self.device, &self.host] {
-                    space.annotate(&mut self.journal, event.address, note, by_of(event, call));
-                }
+            Call::annotate => self.annotate(event, call),
+            Call::subfree => self.subfree(event, call),
+        }
+    }
+
+    fn create(&mut self, event: &Event, call: Call) {
+        let is_owned = call == Call::cuMemCreate && is_owned(event);
+        let device = self.device_of(event);
+        let physical = &mut self.device.physical;
+        physical.create(event.pool, device, event.size_bytes, is_owned);
+    }
+
+    fn change_pool(&mut self, event: &Event, call: Call) {
+        let pools = &mut self.device.pools;
+        let gone = match call {
+            Call::cuMemPoolDestroy => match pools.destroy(event.pool) {
+                Some(row) => pools.empty(row),
+                None => Vec::new(),
+            },
+            Call::cuMemPoolTrimTo => {
+                let row = pools.row(PoolKey::Pool(event.pool));
+                pools.trimmed_to(row, event.size_bytes)
             }
-            Call::subfree => {
-                let (space, journal) = (&mut self.device, &mut self.journal);
-                if !space.free_part(journal, event.address, by_of(event, call)) {
-                    self.counts.unknown_frees += 1;
-                }
-                self.remember_undo(event);
+            _ => {
+                pools.other(event.pool);
+                Vec::new()
             }
+        };
+        self.give_back(&gone, by_of(event, call));
+    }
+
+    fn create_array(&mut self, event: &Event) {
+        let array = Array {
+            device: self.device_of(event),
+            bytes: event.size_bytes,
+            context: event.context,
+        };
+        self.arrays.insert(event.address, array);
+    }
+
+    fn annotate(&mut self, event: &Event, call: Call) {
+        // A pointer does not say whose memory it is: at most one of them knows it.
+        let note = event.pool as u32;
+        for space in [&self.device, &self.host] {
+            space.annotate(&mut self.journal, event.address, note, by_of(event, call));
+        }
+    }
+
+    fn subfree(&mut self, event: &Event, call: Call) {
+        let (space, journal) = (&mut self.device, &mut self.journal);
+        if !space.free_part(journal, event.address, by_of(event, call)) {
+            self.counts.unknown_frees += 1;
         }
     }
 
