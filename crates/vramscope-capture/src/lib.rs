@@ -3,6 +3,8 @@
 
 mod convert;
 mod log_file;
+pub mod symbols;
 
-pub use convert::{ConvertError, convert, symbols};
+pub use convert::{ConvertError, convert};
 pub use log_file::LogFile;
+pub use symbols::FileSymbols;

@@ -39,4 +39,9 @@ pub struct SourceFrame {
 pub trait Symbols {
     /// The frames of a stack, innermost first: inlined functions are frames of their own.
     fn frames(&mut self, stack: &[CodeAddress<'_>]) -> Vec<SourceFrame>;
+
+    /// What could not be named so far, and what would help: a line each, for whoever reads the snapshot.
+    fn notes(&self) -> Vec<String> {
+        Vec::new()
+    }
 }

@@ -1,1 +1,3 @@
 //! The binary, as a user calls it.
+
+mod symbols;

@@ -1,0 +1,370 @@
+//! Names for addresses of this test's own binary: as it is, stripped, without its debug information, damaged.
+#![expect(unsafe_code, reason = "asks libgcc for return addresses")]
+
+use std::ffi::{c_int, c_void};
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use vramscope_capture::symbols::FileSymbols;
+use vramscope_record::symbols::{CodeAddress, LoadedModule, SourceFrame, Symbols as _};
+
+#[inline(always)]
+fn inlined() -> Vec<u64> {
+    // What is done with it keeps the call from becoming a jump.
+    std::hint::black_box(return_addresses())
+}
+
+const INLINED_LINE: u32 = line!() - 3;
+
+#[inline(never)]
+fn outer() -> Vec<u64> {
+    std::hint::black_box(inlined())
+}
+
+const OUTER_LINE: u32 = line!() - 3;
+
+/// Return addresses, that of the caller first.
+#[inline(never)]
+fn return_addresses() -> Vec<u64> {
+    #[repr(C)]
+    struct Context(c_void);
+    unsafe extern "C" {
+        fn _Unwind_Backtrace(
+            each: extern "C" fn(*mut Context, *mut c_void) -> c_int,
+            found: *mut c_void,
+        ) -> c_int;
+        fn _Unwind_GetIP(context: *mut Context) -> usize;
+    }
+    extern "C" fn each(context: *mut Context, found: *mut c_void) -> c_int {
+        // SAFETY: libgcc passes what it was given.
+        unsafe { (*found.cast::<Vec<u64>>()).push(_Unwind_GetIP(context) as u64) };
+        0
+    }
+    let mut found = Vec::<u64>::new();
+    // SAFETY: The callback takes the vector that is given here.
+    unsafe { _Unwind_Backtrace(each, (&raw mut found).cast()) };
+    found.split_off(1)
+}
+
+/// This binary, as if it lay at `path`.
+fn this_module(path: &Path) -> LoadedModule {
+    let own = std::env::current_exe().unwrap();
+    let maps = std::fs::read_to_string("/proc/self/maps").unwrap();
+    let mut mappings = maps
+        .lines()
+        .filter(|line| line.ends_with(own.to_str().unwrap()));
+    let start = mappings.next().unwrap().split('-').next().unwrap();
+    let start = u64::from_str_radix(start, 16).unwrap();
+    let bytes = std::fs::read(&own).unwrap();
+    let object = object::File::parse(&*bytes).unwrap();
+    LoadedModule {
+        path: path.to_str().unwrap().to_owned(),
+        build_id: object::Object::build_id(&object)
+            .unwrap()
+            .unwrap_or_default()
+            .to_vec(),
+        load_bias: start,
+        start,
+        end: start + (1 << 30),
+    }
+}
+
+fn named(symbols: &mut FileSymbols, module: &LoadedModule) -> Vec<SourceFrame> {
+    let code = |address| CodeAddress {
+        address,
+        module: Some(module),
+    };
+    let stack = [code(outer()[0])];
+    symbols.frames(&stack)
+}
+
+fn summary(frames: &[SourceFrame]) -> Vec<(&str, &str, u32)> {
+    frames
+        .iter()
+        .map(|frame| {
+            let file = frame.file.rsplit('/').next().unwrap();
+            (frame.function.as_str(), file, frame.line)
+        })
+        .collect()
+}
+
+fn whole() -> Vec<(&'static str, &'static str, u32)> {
+    vec![
+        ("inlined", "symbols.rs", INLINED_LINE),
+        ("it::symbols::outer", "symbols.rs", OUTER_LINE),
+    ]
+}
+
+/// Runs a tool of binutils; false if there is none.
+fn binutils(tool: &str, arguments: &[&Path]) -> bool {
+    match Command::new(tool).args(arguments).status() {
+        Ok(status) => {
+            assert!(status.success(), "{tool} {arguments:?}");
+            true
+        }
+        Err(error) => {
+            println!("not tested: {tool}: {error}");
+            false
+        }
+    }
+}
+
+/// A folder with this binary as `program`, stripped, and with its debug information as `program.debug`.
+fn stripped() -> Option<(tempfile::TempDir, PathBuf, PathBuf)> {
+    let folder = tempfile::tempdir().unwrap();
+    let own = std::env::current_exe().unwrap();
+    let (program, debug) = (
+        folder.path().join("program"),
+        folder.path().join("program.debug"),
+    );
+    let is_there = binutils("objcopy", &[Path::new("--only-keep-debug"), &own, &debug])
+        && binutils("strip", &[&own, Path::new("-o"), &program]);
+    is_there.then_some((folder, program, debug))
+}
+
+#[test]
+fn inlined_functions_are_frames() {
+    let module = this_module(&std::env::current_exe().unwrap());
+    let mut symbols = FileSymbols::new(&[], None);
+    let frames = named(&mut symbols, &module);
+    assert_eq!(summary(&frames), whole());
+    assert!(symbols.notes().is_empty(), "{:?}", symbols.notes());
+    // Again, from memory.
+    assert_eq!(named(&mut symbols, &module), frames);
+}
+
+/// The whole stack: each address has a name, and ends where threads begin.
+#[test]
+fn whole_stacks_have_names() {
+    let module = this_module(&std::env::current_exe().unwrap());
+    let mut symbols = FileSymbols::new(&[], None);
+    let addresses = outer();
+    let own = addresses
+        .iter()
+        .filter(|&&at| (module.start..module.end).contains(&at));
+    let stack: Vec<_> = own
+        .map(|&address| CodeAddress {
+            address,
+            module: Some(&module),
+        })
+        .collect();
+    let frames = symbols.frames(&stack);
+    assert!(frames.len() > stack.len(), "{frames:?}");
+    assert!(
+        frames.iter().all(|frame| !frame.function.starts_with("0x")),
+        "{frames:?}"
+    );
+}
+
+#[test]
+fn debug_files_are_found_by_link_and_by_build_id() {
+    let Some((folder, program, debug)) = stripped() else {
+        return;
+    };
+    let module = this_module(&program);
+    let mut symbols = FileSymbols::new(&[], None);
+    let frames = named(&mut symbols, &module);
+    assert!(
+        frames[0].function.starts_with("0x") && frames[0].file == "program",
+        "{frames:?}"
+    );
+    assert!(
+        symbols.notes()[0].contains("--debug-dir"),
+        "{:?}",
+        symbols.notes()
+    );
+
+    if !module.build_id.is_empty() {
+        let id: String = module
+            .build_id
+            .iter()
+            .map(|byte| format!("{byte:02x}"))
+            .collect();
+        let place = folder.path().join("by-id/.build-id").join(&id[..2]);
+        std::fs::create_dir_all(&place).unwrap();
+        std::fs::copy(&debug, place.join(format!("{}.debug", &id[2..]))).unwrap();
+        let mut symbols = FileSymbols::new(&[folder.path().join("by-id")], None);
+        // On another machine, without the program itself.
+        let elsewhere = LoadedModule {
+            path: "/nowhere/program".to_owned(),
+            ..module.clone()
+        };
+        assert_eq!(summary(&named(&mut symbols, &elsewhere)), whole());
+    }
+
+    let mut link = std::ffi::OsString::from("--add-gnu-debuglink=");
+    link.push(&debug);
+    assert!(binutils("objcopy", &[Path::new(&link), &program]));
+    let mut symbols = FileSymbols::new(&[], None);
+    assert_eq!(summary(&named(&mut symbols, &module)), whole());
+}
+
+#[test]
+fn compressed_sections_are_read() {
+    let folder = tempfile::tempdir().unwrap();
+    let own = std::env::current_exe().unwrap();
+    let packed = folder.path().join("packed");
+    if binutils(
+        "objcopy",
+        &[Path::new("--compress-debug-sections"), &own, &packed],
+    ) {
+        let mut symbols = FileSymbols::new(&[], None);
+        assert_eq!(
+            summary(&named(&mut symbols, &this_module(&packed))),
+            whole()
+        );
+    }
+}
+
+#[test]
+fn files_that_are_not_those_that_ran_are_not_used() {
+    let own = std::env::current_exe().unwrap();
+    let changed = LoadedModule {
+        build_id: vec![1, 2, 3],
+        ..this_module(&own)
+    };
+    let mut symbols = FileSymbols::new(&[], None);
+    let frames = named(&mut symbols, &changed);
+    assert!(frames[0].function.starts_with("0x"), "{frames:?}");
+    assert!(
+        symbols.notes()[0].contains("have changed"),
+        "{:?}",
+        symbols.notes()
+    );
+
+    let missing = this_module(Path::new("/nowhere/program"));
+    let mut symbols = FileSymbols::new(&[], None);
+    assert_eq!(named(&mut symbols, &missing).len(), 1);
+    assert!(
+        symbols.notes()[0].contains("are not here: /nowhere/program (1)"),
+        "{:?}",
+        symbols.notes()
+    );
+
+    // A copy in the user's folder, by its name, by its path.
+    let folder = tempfile::tempdir().unwrap();
+    for place in ["program", "nowhere/program"] {
+        let copy = folder.path().join("root").join(place);
+        std::fs::create_dir_all(copy.parent().unwrap()).unwrap();
+        std::fs::copy(&own, &copy).unwrap();
+        let mut symbols = FileSymbols::new(&[folder.path().join("root")], None);
+        assert_eq!(summary(&named(&mut symbols, &missing)), whole());
+        std::fs::remove_file(copy).unwrap();
+    }
+}
+
+/// Whatever a file holds, it is a file without names.
+#[test]
+fn damaged_files_are_survived() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("damaged");
+    let own = std::fs::read(std::env::current_exe().unwrap()).unwrap();
+    let module = LoadedModule {
+        build_id: Vec::new(),
+        ..this_module(&path)
+    };
+    let mut random = 1_u64;
+    let mut next = |below: usize| {
+        random = random
+            .wrapping_mul(6_364_136_223_846_793_005)
+            .wrapping_add(1);
+        (random >> 33) as usize % below
+    };
+    let check = |bytes: &[u8], symbols: &mut FileSymbols| {
+        std::fs::write(&path, bytes).unwrap();
+        assert!(!named(symbols, &module).is_empty());
+        let _ = symbols.notes();
+    };
+    for length in [0, 1, 16, 63, 64, 100, 1 << 12, own.len() / 2, own.len() - 1] {
+        check(&own[..length], &mut FileSymbols::new(&[], None));
+    }
+    for _ in 0..15 {
+        let mut bytes = own.clone();
+        for _ in 0..1000 {
+            let at = next(bytes.len());
+            bytes[at] = next(256) as u8;
+        }
+        // The section headers too, which lie at the end.
+        let tail = bytes.len() - 4000;
+        for _ in 0..5 {
+            bytes[tail + next(4000)] = next(256) as u8;
+        }
+        check(&bytes, &mut FileSymbols::new(&[], None));
+    }
+    let noise: Vec<u8> = (0..10_000).map(|_| next(256) as u8).collect();
+    check(&noise, &mut FileSymbols::new(&[], None));
+}
+
+#[test]
+fn special_files_are_not_waited_for() {
+    for path in [
+        "/dev/zero",
+        "/dev/tty",
+        "/proc/self/maps",
+        "/",
+        "",
+        "relative",
+        "/\0",
+    ] {
+        let module = LoadedModule {
+            build_id: Vec::new(),
+            ..this_module(Path::new(path))
+        };
+        let mut symbols = FileSymbols::new(&[], None);
+        assert!(named(&mut symbols, &module)[0].function.starts_with("0x"));
+    }
+}
+
+#[test]
+fn python_frames_replace_the_interpreters() {
+    let folder = tempfile::tempdir().unwrap();
+    let map = folder.path().join("map");
+    std::fs::write(
+        &map,
+        "1000 10 py::forward:/m.py\n1010 10 py::<module>:/t.py\n",
+    )
+    .unwrap();
+    let module = |path: &str| LoadedModule {
+        path: path.to_owned(),
+        build_id: Vec::new(),
+        load_bias: 0x10_0000,
+        start: 0x10_0000,
+        end: 0x20_0000,
+    };
+    let (extension, python) = (
+        module("/nowhere/_C.so"),
+        module("/nowhere/libpython3.12.so.1.0"),
+    );
+    let code = |address, module| CodeAddress { address, module };
+    let stack = [
+        code(0x10_1000, Some(&extension)),
+        code(0x10_2000, Some(&python)),
+        code(0x10_2100, Some(&python)),
+        code(0x1008, None),
+        code(0x10_2200, Some(&python)),
+        code(0x1018, None),
+        code(0x10_2300, Some(&python)),
+        code(0x10_2400, Some(&python)),
+        code(0x10_1500, Some(&extension)),
+    ];
+    let mut symbols = FileSymbols::new(&[], Some(&map));
+    let frames = symbols.frames(&stack);
+    let functions: Vec<_> = frames.iter().map(|frame| frame.function.as_str()).collect();
+    assert_eq!(
+        functions,
+        [
+            "0xfff",
+            "forward",
+            "<module>",
+            "Python interpreter",
+            "0x14ff"
+        ]
+    );
+    assert_eq!(frames[1].file, "/m.py");
+    assert!(!symbols.notes().iter().any(|note| note.contains("-X perf")));
+
+    let mut symbols = FileSymbols::new(&[], None);
+    let frames = symbols.frames(&stack);
+    assert_eq!(frames[1].function, "Python interpreter");
+    assert_eq!(frames[2].function, "0x1008");
+    assert!(symbols.notes().iter().any(|note| note.contains("-X perf")));
+}
