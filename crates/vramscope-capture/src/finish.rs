@@ -43,7 +43,7 @@ pub(crate) fn finish(outcome: &Outcome<'_>, mut left: Left) -> Result<Vec<Made>,
     let wanted = if plan.follow_children { used.len() } else { 1 };
     let mut made = Vec::new();
     for log in &used[..wanted] {
-        let written = log.write(&log.own_destination(plan), None, plan, &mut *left.symbols)?;
+        let written = log.write(&log.own_destination(plan), None, plan, &mut left.symbols)?;
         if !plan.is_quiet {
             let running = match log.is_running() {
                 true => format!(

@@ -12,9 +12,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use vramscope_capture::symbols;
+use vramscope_capture::FileSymbols;
 use vramscope_record::model::RecordingOptions;
-use vramscope_record::symbols::Symbols;
 
 pub(crate) use self::log::FollowedLog;
 use crate::commands::convert::logs_in;
@@ -46,7 +45,7 @@ pub(crate) struct Follower<'a> {
     logs: BTreeMap<PathBuf, FollowedLog>,
     /// Snapshots of being out of memory that were written.
     out_of_memory: u32,
-    symbols: Box<dyn Symbols>,
+    symbols: FileSymbols,
 }
 
 /// What a program left behind.
@@ -55,7 +54,7 @@ pub(crate) struct Left {
     pub(crate) logs: Vec<FollowedLog>,
     /// Files of logs that could not be read, and why.
     pub(crate) unreadable: Vec<(PathBuf, Failure)>,
-    pub(crate) symbols: Box<dyn Symbols>,
+    pub(crate) symbols: FileSymbols,
 }
 
 impl<'a> Follower<'a> {
@@ -70,7 +69,7 @@ impl<'a> Follower<'a> {
             old: logs_in(folder)?.into_iter().collect(),
             logs: BTreeMap::new(),
             out_of_memory: 0,
-            symbols: symbols(&plan.debug_folders),
+            symbols: FileSymbols::new(&plan.debug_folders),
         })
     }
 
@@ -93,7 +92,7 @@ impl<'a> Follower<'a> {
             }
         }
         for log in self.logs.values_mut() {
-            log.look(self.plan, &mut self.out_of_memory, &mut *self.symbols);
+            log.look(self.plan, &mut self.out_of_memory, &mut self.symbols);
         }
     }
 

@@ -24,6 +24,7 @@ use std::collections::HashMap;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
+use vramscope_record::reader::Header;
 use vramscope_record::symbols::{CodeAddress, LoadedModule, SourceFrame, Symbols};
 
 /// Files of more modules than these are not read. Large programs have some hundreds.
@@ -58,7 +59,6 @@ struct Module {
     name: String,
     is_interpreter: bool,
     names: Result<Names, Missing>,
-    has_lines: bool,
     /// Addresses that were looked up in it, and those that got no function.
     addresses: u64,
     nameless: u64,
@@ -81,17 +81,28 @@ enum Origin {
 }
 
 impl FileSymbols {
-    /// Names from files where they were when the program ran, or below `debug_folders`: copies of the other machine's files
-    /// by their paths, or files by name or build id. `perf_map` is that of the program, if there is one.
+    /// Names from files where they were when the program ran, or below `debug_folders`: copies of the other machine's
+    /// files by their paths, or files by name or build id.
     #[must_use]
-    pub fn new(debug_folders: &[PathBuf], perf_map: Option<&Path>) -> Self {
+    pub fn new(debug_folders: &[PathBuf]) -> Self {
         Self {
             places: Places::new(debug_folders),
-            perf_map: perf_map.and_then(PerfMap::read),
+            perf_map: None,
             modules: Vec::new(),
             by_file: HashMap::new(),
             addresses: HashMap::new(),
             counts: Counts::default(),
+        }
+    }
+
+    /// What is asked from now on is about this log, and so are the notes.
+    pub fn begin(&mut self, log: &Path, header: &Header) {
+        let map = perf_map::of_log(log, header);
+        self.perf_map = map.and_then(|map| PerfMap::read(&map));
+        self.addresses.clear();
+        self.counts = Counts::default();
+        for module in &mut self.modules {
+            (module.addresses, module.nameless) = (0, 0);
         }
     }
 
@@ -262,7 +273,6 @@ impl Module {
             build_id: loaded.build_id.clone(),
             name: name.to_owned(),
             is_interpreter: is_interpreter(name),
-            has_lines: names.as_ref().is_ok_and(Names::has_lines),
             names,
             addresses: 0,
             nameless: 0,

@@ -5,7 +5,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use clap::Args;
-use vramscope_capture::{ConvertError, convert, symbols};
+use vramscope_capture::{ConvertError, FileSymbols, convert};
 use vramscope_record::ConvertOptions;
 
 use crate::commands::Contents;
@@ -57,7 +57,7 @@ pub(crate) fn run(options: &Options) -> Result<(), Failure> {
     for destination in &destinations {
         destination.is_none_of(&logs)?;
     }
-    let mut symbols = symbols(&options.contents.debug_folders);
+    let mut symbols = FileSymbols::new(&options.contents.debug_folders);
     for (log, destination) in logs.iter().zip(&destinations) {
         let how = ConvertOptions {
             recording: options.contents.recording(),
@@ -65,7 +65,7 @@ pub(crate) fn run(options: &Options) -> Result<(), Failure> {
         };
         let shown = log.display().to_string();
         let mut progress = Progress::new(&shown);
-        let (snapshot, report) = convert(log, &how, &mut *symbols, &mut |done, all| {
+        let (snapshot, report) = convert(log, &how, &mut symbols, &mut |done, all| {
             progress.show(done, all)
         })
         .map_err(|error| failure(&shown, error))?;

@@ -4,7 +4,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use clap::Args;
-use vramscope_capture::{LogFile, symbols};
+use vramscope_capture::{FileSymbols, LogFile};
 use vramscope_record::ConvertOptions;
 use vramscope_record::layout::HEADER_BYTES;
 use vramscope_record::reader::{Header, Log};
@@ -65,10 +65,11 @@ pub(crate) fn run(options: &Options) -> Result<(), Failure> {
             is_running: true,
             ..ConvertOptions::default()
         };
-        let mut symbols = symbols(&options.contents.debug_folders);
+        let mut symbols = FileSymbols::new(&options.contents.debug_folders);
+        symbols.begin(&path, log.header());
         let mut progress = Progress::new(&shown);
         let (snapshot, report) =
-            vramscope_record::convert(file.bytes(), &how, &mut *symbols, &mut |done, all| {
+            vramscope_record::convert(file.bytes(), &how, &mut symbols, &mut |done, all| {
                 progress.show(done, all)
             })
             .map_err(|error| failure(&shown, error.into()))?;

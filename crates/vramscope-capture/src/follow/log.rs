@@ -3,13 +3,13 @@
 use std::path::{Path, PathBuf};
 use std::{env, fs};
 
-use vramscope_capture::LogFile;
+use vramscope_capture::symbols::perf_map;
+use vramscope_capture::{FileSymbols, LogFile};
 use vramscope_core::Snapshot;
 use vramscope_record::layout::{HEADER_BYTES, OUT_OF_MEMORY};
 use vramscope_record::model::Recording;
 use vramscope_record::reader::{Header, Log, Record};
 use vramscope_record::snapshot::Report;
-use vramscope_record::symbols::Symbols;
 use vramscope_record::{ConvertOptions, convert};
 
 use super::Plan;
@@ -100,7 +100,7 @@ impl FollowedLog {
 
     /// Looks at what is new: takes it over, and writes the snapshots that are due. `out_of_memory` counts those of being
     /// out of memory.
-    pub(super) fn look(&mut self, plan: &Plan, out_of_memory: &mut u32, symbols: &mut dyn Symbols) {
+    pub(super) fn look(&mut self, plan: &Plan, out_of_memory: &mut u32, symbols: &mut FileSymbols) {
         let header = self.header();
         let counts = (header.dump_count, header.out_of_memory_count);
         if self.taken.is_none() && self.seen == counts {
@@ -132,7 +132,7 @@ impl FollowedLog {
     }
 
     /// Writes the snapshot that somebody asked for from outside.
-    fn answer(&self, plan: &Plan, symbols: &mut dyn Symbols) {
+    fn answer(&self, plan: &Plan, symbols: &mut FileSymbols) {
         let asked = self.taken.as_ref().and_then(|_| request::take(&self.path));
         let Some(path) = asked else { return };
         let written = Destination::of(&path)
@@ -150,7 +150,7 @@ impl FollowedLog {
         destination: &Destination,
         end_offset: Option<u64>,
         plan: &Plan,
-        symbols: &mut dyn Symbols,
+        symbols: &mut FileSymbols,
     ) -> Result<Made, Failure> {
         let (snapshot, report) = self.snapshot(end_offset, plan, symbols)?;
         Made::write(&snapshot, report, destination)
@@ -214,10 +214,11 @@ impl FollowedLog {
         &self,
         end_offset: Option<u64>,
         plan: &Plan,
-        symbols: &mut dyn Symbols,
+        symbols: &mut FileSymbols,
     ) -> Result<(Snapshot, Report), Failure> {
         let shown = self.path.display().to_string();
         let is_running = self.is_running();
+        symbols.begin(&self.path, &self.header());
         if let Some((recording, _)) = &self.taken {
             // What was taken over is not lost.
             let header = Header {
@@ -238,8 +239,11 @@ impl FollowedLog {
         .map_err(|error| failure(&shown, error.into()))
     }
 
-    /// After the program: finds out what is in it, if that was not read on the way.
+    /// After the program: finds out what is in it, if that was not read on the way, and keeps what a later conversion
+    /// needs of what the program left elsewhere.
     pub(super) fn survey(&mut self) {
+        // Without it, Python functions have no names, which is told then.
+        drop(perf_map::keep(self.process(), &self.path));
         let Ok(log) = Log::open(self.file.bytes()) else {
             return;
         };

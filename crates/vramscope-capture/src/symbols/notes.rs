@@ -6,58 +6,65 @@ use super::{Counts, Module};
 /// More files than these are only counted.
 const MOST_NAMED: usize = 6;
 
-/// A line for each kind of thing that could not be named.
-pub(super) fn notes(modules: &[Module], counts: &Counts) -> Vec<String> {
-    let mut notes = Vec::new();
-    let mut note = |count: &dyn Fn(&Module) -> u64, before: &str, after: &str| {
-        if let Some(files) = list(modules, count) {
-            notes.push(format!("{before} {files}{after}"));
-        }
-    };
-    let lacks = |module: &Module, missing: &Missing| match &module.names {
-        Err(found) if found == missing && module.path != "[vdso]" => module.addresses,
-        _ => 0,
-    };
-    note(
-        &|module| lacks(module, &Missing::Changed),
-        "No names for addresses in files that have changed since the program ran (another build id):",
-        ". Keep the files that ran, or give a folder with them by --debug-dir.",
-    );
-    note(
-        &|module| lacks(module, &Missing::NotFound),
-        "No names for addresses in files that are not here:",
-        ". Convert where the program ran, or give a folder with copies by --debug-dir.",
-    );
-    note(
-        &|module| match &module.names {
+/// Something that names lack.
+struct Lack {
+    /// How many addresses of a module lack it.
+    addresses: fn(&Module) -> u64,
+    /// Before the files.
+    what: &'static str,
+    /// Behind them.
+    cure: &'static str,
+}
+
+const LACKS: &[Lack] = &[
+    Lack {
+        addresses: |module| missing(module, &Missing::Changed),
+        what: "No names for addresses in files that have changed since the program ran (another build id):",
+        cure: ". Keep the files that ran, or give a folder with them by --debug-dir.",
+    },
+    Lack {
+        addresses: |module| missing(module, &Missing::NotFound),
+        what: "No names for addresses in files that are not here:",
+        cure: ". Convert where the program ran, or give a folder with copies by --debug-dir.",
+    },
+    Lack {
+        addresses: |module| match module.names {
             Err(Missing::Unreadable(_)) => module.addresses,
             _ => 0,
         },
-        "No names for addresses in files that cannot be read:",
-        ".",
-    );
-    note(
-        &|module| {
+        what: "No names for addresses in files that cannot be read:",
+        cure: ".",
+    },
+    Lack {
+        addresses: |module| {
             if module.names.is_ok() {
                 module.nameless
             } else {
                 0
             }
         },
-        "No names for addresses in files without symbols for them:",
-        ". If they were stripped, give their debug files by --debug-dir, or build without stripping.",
-    );
-    note(
-        &|module| {
-            if module.names.is_ok() && !module.has_lines && !is_of_system(module) {
+        what: "No names for addresses in files without symbols for them:",
+        cure: ". If they were stripped, give their debug files by --debug-dir, or build without stripping.",
+    },
+    Lack {
+        addresses: |module| match &module.names {
+            Ok(names) if !names.has_lines() && !is_of_system(module) => {
                 module.addresses - module.nameless
-            } else {
-                0
             }
+            _ => 0,
         },
-        "No source lines for addresses in files without debug information:",
-        ". Rust writes it with `debug = \"line-tables-only\"` in the profile, C and C++ compilers with -g.",
-    );
+        what: "No source lines for addresses in files without debug information:",
+        cure: ". Rust writes it with `debug = \"line-tables-only\"` in the profile, C and C++ compilers with -g.",
+    },
+];
+
+/// A line for each kind of thing that could not be named.
+pub(super) fn notes(modules: &[Module], counts: &Counts) -> Vec<String> {
+    let lacking = LACKS.iter().filter_map(|lack| {
+        let files = list(modules, lack.addresses)?;
+        Some(format!("{} {files}{}", lack.what, lack.cure))
+    });
+    let mut notes: Vec<String> = lacking.collect();
     if counts.interpreter > 0 && counts.python == 0 {
         notes.push(
             "Python functions are missing from the stacks. Python 3.12 and newer tells them when it is started as \
@@ -74,13 +81,18 @@ pub(super) fn notes(modules: &[Module], counts: &Counts) -> Vec<String> {
     notes
 }
 
+fn missing(module: &Module, missing: &Missing) -> u64 {
+    match &module.names {
+        // What the kernel maps into each process is no file.
+        Err(found) if found == missing && module.path != "[vdso]" => module.addresses,
+        _ => 0,
+    }
+}
+
 /// Files with their counts, those that count most first; `None` if none counts.
-fn list(modules: &[Module], count: &dyn Fn(&Module) -> u64) -> Option<String> {
-    let mut counted: Vec<(u64, &Module)> = modules
-        .iter()
-        .map(|module| (count(module), module))
-        .filter(|&(count, _)| count > 0)
-        .collect();
+fn list(modules: &[Module], count: fn(&Module) -> u64) -> Option<String> {
+    let counts = modules.iter().map(|module| (count(module), module));
+    let mut counted: Vec<_> = counts.filter(|&(count, _)| count > 0).collect();
     counted.sort_by(|(a, x), (b, y)| b.cmp(a).then_with(|| x.path.cmp(&y.path)));
     let named = counted.iter().take(MOST_NAMED).map(|(count, module)| {
         let why = match &module.names {

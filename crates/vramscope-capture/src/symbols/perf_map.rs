@@ -10,6 +10,8 @@ use std::fs::{File, OpenOptions};
 use std::io::{self, Read as _};
 use std::os::unix::fs::{MetadataExt as _, OpenOptionsExt as _};
 use std::path::{Path, PathBuf};
+use std::time::UNIX_EPOCH;
+use vramscope_record::reader::Header;
 use vramscope_record::symbols::SourceFrame;
 
 /// More of a map than this is not read: a hundred million characters name a million functions.
@@ -17,15 +19,29 @@ const MOST_BYTES: u64 = 256 << 20;
 /// More functions than these are not kept.
 const MOST_FUNCTIONS: usize = 4 << 20;
 
+/// The map of a log's program: the copy, else the one that the program writes, if it is not an earlier program's.
+pub(super) fn of_log(log: &Path, header: &Header) -> Option<PathBuf> {
+    let kept = beside(log);
+    if kept.is_file() {
+        return Some(kept);
+    }
+    let map = of_process(header.process);
+    let metadata = std::fs::symlink_metadata(&map).ok()?;
+    let written = metadata.modified().ok()?.duration_since(UNIX_EPOCH).ok()?;
+    let owner = std::fs::metadata(log).ok()?.uid();
+    let is_its = metadata.is_file()
+        && metadata.uid() == owner
+        && written.as_nanos() >= u128::from(header.created_ns);
+    is_its.then_some(map)
+}
+
 /// Where a program writes its map.
-#[must_use]
-pub fn of_process(process: u64) -> PathBuf {
+fn of_process(process: u64) -> PathBuf {
     PathBuf::from(format!("/tmp/perf-{process}.map"))
 }
 
 /// Where the map of a log's program is kept: `<log>.perf-map`.
-#[must_use]
-pub fn beside(log: &Path) -> PathBuf {
+fn beside(log: &Path) -> PathBuf {
     let mut name = OsString::from(log.as_os_str());
     name.push(".perf-map");
     PathBuf::from(name)

@@ -1,10 +1,12 @@
 //! Names for addresses of this test's own binary: as it is, stripped, without its debug information, damaged.
 #![expect(unsafe_code, reason = "asks libgcc for return addresses")]
+#![expect(clippy::unwrap_used, reason = "a test that cannot be set up fails")]
 
 use std::ffi::{c_int, c_void};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use vramscope_capture::symbols::FileSymbols;
+use vramscope_record::reader::Header;
 use vramscope_record::symbols::{CodeAddress, LoadedModule, SourceFrame, Symbols as _};
 
 #[inline(always)]
@@ -124,7 +126,7 @@ fn stripped() -> Option<(tempfile::TempDir, PathBuf, PathBuf)> {
 #[test]
 fn inlined_functions_are_frames() {
     let module = this_module(&std::env::current_exe().unwrap());
-    let mut symbols = FileSymbols::new(&[], None);
+    let mut symbols = FileSymbols::new(&[]);
     let frames = named(&mut symbols, &module);
     assert_eq!(summary(&frames), whole());
     assert!(symbols.notes().is_empty(), "{:?}", symbols.notes());
@@ -136,7 +138,7 @@ fn inlined_functions_are_frames() {
 #[test]
 fn whole_stacks_have_names() {
     let module = this_module(&std::env::current_exe().unwrap());
-    let mut symbols = FileSymbols::new(&[], None);
+    let mut symbols = FileSymbols::new(&[]);
     let addresses = outer();
     let own = addresses
         .iter()
@@ -161,7 +163,7 @@ fn debug_files_are_found_by_link_and_by_build_id() {
         return;
     };
     let module = this_module(&program);
-    let mut symbols = FileSymbols::new(&[], None);
+    let mut symbols = FileSymbols::new(&[]);
     let frames = named(&mut symbols, &module);
     assert!(
         frames[0].function.starts_with("0x") && frames[0].file == "program",
@@ -182,7 +184,7 @@ fn debug_files_are_found_by_link_and_by_build_id() {
         let place = folder.path().join("by-id/.build-id").join(&id[..2]);
         std::fs::create_dir_all(&place).unwrap();
         std::fs::copy(&debug, place.join(format!("{}.debug", &id[2..]))).unwrap();
-        let mut symbols = FileSymbols::new(&[folder.path().join("by-id")], None);
+        let mut symbols = FileSymbols::new(&[folder.path().join("by-id")]);
         // On another machine, without the program itself.
         let elsewhere = LoadedModule {
             path: "/nowhere/program".to_owned(),
@@ -194,7 +196,7 @@ fn debug_files_are_found_by_link_and_by_build_id() {
     let mut link = std::ffi::OsString::from("--add-gnu-debuglink=");
     link.push(&debug);
     assert!(binutils("objcopy", &[Path::new(&link), &program]));
-    let mut symbols = FileSymbols::new(&[], None);
+    let mut symbols = FileSymbols::new(&[]);
     assert_eq!(summary(&named(&mut symbols, &module)), whole());
 }
 
@@ -207,7 +209,7 @@ fn compressed_sections_are_read() {
         "objcopy",
         &[Path::new("--compress-debug-sections"), &own, &packed],
     ) {
-        let mut symbols = FileSymbols::new(&[], None);
+        let mut symbols = FileSymbols::new(&[]);
         assert_eq!(
             summary(&named(&mut symbols, &this_module(&packed))),
             whole()
@@ -222,7 +224,7 @@ fn files_that_are_not_those_that_ran_are_not_used() {
         build_id: vec![1, 2, 3],
         ..this_module(&own)
     };
-    let mut symbols = FileSymbols::new(&[], None);
+    let mut symbols = FileSymbols::new(&[]);
     let frames = named(&mut symbols, &changed);
     assert!(frames[0].function.starts_with("0x"), "{frames:?}");
     assert!(
@@ -232,7 +234,7 @@ fn files_that_are_not_those_that_ran_are_not_used() {
     );
 
     let missing = this_module(Path::new("/nowhere/program"));
-    let mut symbols = FileSymbols::new(&[], None);
+    let mut symbols = FileSymbols::new(&[]);
     assert_eq!(named(&mut symbols, &missing).len(), 1);
     assert!(
         symbols.notes()[0].contains("are not here: /nowhere/program (1)"),
@@ -246,7 +248,7 @@ fn files_that_are_not_those_that_ran_are_not_used() {
         let copy = folder.path().join("root").join(place);
         std::fs::create_dir_all(copy.parent().unwrap()).unwrap();
         std::fs::copy(&own, &copy).unwrap();
-        let mut symbols = FileSymbols::new(&[folder.path().join("root")], None);
+        let mut symbols = FileSymbols::new(&[folder.path().join("root")]);
         assert_eq!(summary(&named(&mut symbols, &missing)), whole());
         std::fs::remove_file(copy).unwrap();
     }
@@ -275,7 +277,7 @@ fn damaged_files_are_survived() {
         let _ = symbols.notes();
     };
     for length in [0, 1, 16, 63, 64, 100, 1 << 12, own.len() / 2, own.len() - 1] {
-        check(&own[..length], &mut FileSymbols::new(&[], None));
+        check(&own[..length], &mut FileSymbols::new(&[]));
     }
     for _ in 0..15 {
         let mut bytes = own.clone();
@@ -288,10 +290,10 @@ fn damaged_files_are_survived() {
         for _ in 0..5 {
             bytes[tail + next(4000)] = next(256) as u8;
         }
-        check(&bytes, &mut FileSymbols::new(&[], None));
+        check(&bytes, &mut FileSymbols::new(&[]));
     }
     let noise: Vec<u8> = (0..10_000).map(|_| next(256) as u8).collect();
-    check(&noise, &mut FileSymbols::new(&[], None));
+    check(&noise, &mut FileSymbols::new(&[]));
 }
 
 #[test]
@@ -309,7 +311,7 @@ fn special_files_are_not_waited_for() {
             build_id: Vec::new(),
             ..this_module(Path::new(path))
         };
-        let mut symbols = FileSymbols::new(&[], None);
+        let mut symbols = FileSymbols::new(&[]);
         assert!(named(&mut symbols, &module)[0].function.starts_with("0x"));
     }
 }
@@ -317,9 +319,9 @@ fn special_files_are_not_waited_for() {
 #[test]
 fn python_frames_replace_the_interpreters() {
     let folder = tempfile::tempdir().unwrap();
-    let map = folder.path().join("map");
+    let log = folder.path().join("log");
     std::fs::write(
-        &map,
+        folder.path().join("log.perf-map"),
         "1000 10 py::forward:/m.py\n1010 10 py::<module>:/t.py\n",
     )
     .unwrap();
@@ -346,7 +348,8 @@ fn python_frames_replace_the_interpreters() {
         code(0x10_2400, Some(&python)),
         code(0x10_1500, Some(&extension)),
     ];
-    let mut symbols = FileSymbols::new(&[], Some(&map));
+    let mut symbols = FileSymbols::new(&[]);
+    symbols.begin(&log, &Header::default());
     let frames = symbols.frames(&stack);
     let functions: Vec<_> = frames.iter().map(|frame| frame.function.as_str()).collect();
     assert_eq!(
@@ -362,7 +365,7 @@ fn python_frames_replace_the_interpreters() {
     assert_eq!(frames[1].file, "/m.py");
     assert!(!symbols.notes().iter().any(|note| note.contains("-X perf")));
 
-    let mut symbols = FileSymbols::new(&[], None);
+    symbols.begin(Path::new("/nowhere"), &Header::default());
     let frames = symbols.frames(&stack);
     assert_eq!(frames[1].function, "Python interpreter");
     assert_eq!(frames[2].function, "0x1008");
