@@ -1,4 +1,5 @@
 //! Names for addresses of this test's own binary: as it is, stripped, without its debug information, damaged.
+#![expect(clippy::print_stdout, reason = "says what was not tested")]
 #![expect(unsafe_code, reason = "asks libgcc for return addresses")]
 #![expect(clippy::unwrap_used, reason = "a test that cannot be set up fails")]
 
