@@ -15,7 +15,7 @@ const FAKECUDA: &str = "VRAMSCOPE_FAKECUDA";
 const CLIENTS: &str = "VRAMSCOPE_CAPTURE_CLIENTS";
 
 /// Which programs there are, in the order in which they are built. Each is built alone, so that its features are its own.
-const PACKAGES: [&str; 5] = ["scenes", "linked", "loading", "linking", "eager"];
+const PACKAGES: [&str; 6] = ["scenes", "linked", "loading", "linking", "eager", "says"];
 
 /// The capture's program.
 #[must_use]
