@@ -149,7 +149,15 @@ pub(crate) fn recording_begins() {
         return;
     }
     let open = std::mem::take(&mut *waiting());
-    for one in open {
+    if open.is_empty() {
+        return;
+    }
+    // None was current when they began: it is the one that the program now begins to use.
+    let device = driver::current_device().unwrap_or(NO_DEVICE);
+    for mut one in open {
+        if one.annotation.device == NO_DEVICE {
+            one.annotation.device = device;
+        }
         write(one.annotation, one.domain, &one.name);
     }
 }

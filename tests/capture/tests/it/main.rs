@@ -5,4 +5,5 @@ mod agreement;
 mod ends;
 mod manners;
 mod options;
+mod says;
 mod words;

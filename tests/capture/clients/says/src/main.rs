@@ -120,7 +120,8 @@ fn by_api() -> Result<(), DriverError> {
         .join()
         .expect("no panic");
     vramscope_api::stop();
-    let _unseen = range!("unseen");
+    let _around = range!("around");
+    drop(range!("unseen"));
     let open = range!("open");
     let _unseen_too = alloc(&stream)?;
     vramscope_api::start();

@@ -1,0 +1,210 @@
+//! What programs say they are doing stands in the snapshot, by NVTX in all of its widths, by vramscope-api and by tracing.
+
+use std::fmt::Write as _;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use vramscope_capture_tests::programs;
+use vramscope_capture_tests::session::{Captured, Session};
+use vramscope_core::Snapshot;
+use vramscope_core::analysis::annotations::{NamedRange, named_ranges};
+use vramscope_core::analysis::history::History;
+use vramscope_core::analysis::lanes::{Lanes, thread_names};
+use vramscope_core::model::Action;
+
+#[track_caller]
+fn captured(session: Session, program: &Path, arguments: &[&str]) -> Captured {
+    let captured = session.capture_program(program, arguments);
+    let Captured {
+        status,
+        stdout,
+        stderr,
+        ..
+    } = &captured;
+    assert!(status.success(), "{status}\n{stdout}\n{stderr}");
+    captured
+}
+
+/// A line per range, in order of their beginnings: thread, domain, name, `…` where an end is missing.
+fn said(snapshot: &Snapshot) -> String {
+    let threads = thread_names(snapshot);
+    let mut ranges = named_ranges(snapshot);
+    ranges.sort_by_key(|range| range.start_us);
+    let mut lines = String::new();
+    for NamedRange {
+        name,
+        thread,
+        domain,
+        start_us,
+        end_us,
+        ..
+    } in ranges
+    {
+        assert!(start_us.is_some(), "every beginning is there");
+        assert!(end_us.is_none() || start_us <= end_us);
+        let thread = thread
+            .and_then(|thread| threads.get(&thread))
+            .unwrap_or(&"?");
+        let domain = domain.map_or(String::new(), |domain| {
+            format!(" {}", snapshot.strings.get(domain))
+        });
+        let mut name = snapshot.strings.get(name).to_owned();
+        if name.len() > 100 {
+            name = format!("{} bytes", name.len());
+        }
+        let open = if end_us.is_none() { " …" } else { "" };
+        writeln!(lines, "{thread}{domain}: {name}{open}").expect("a text grows");
+    }
+    lines
+}
+
+/// What the allocation of each alloc event lies in, the outermost first.
+fn around_allocations(snapshot: &Snapshot) -> Vec<String> {
+    let history = History::of(snapshot, 0);
+    let lanes = Lanes::of(snapshot, &history);
+    let allocs = (1..=history.event_count).filter(|moment| {
+        let event = (history.first_event + moment - 1) as usize;
+        snapshot.events.action[event] == Action::Alloc
+    });
+    let names = |moment| {
+        let names = lanes
+            .around(moment)
+            .map(|(_, range)| snapshot.strings.get(range.name));
+        names.collect::<Vec<_>>().join(" > ")
+    };
+    allocs.map(names).collect()
+}
+
+#[test]
+fn nvtx() {
+    let captured = captured(Session::new(), &programs::client("says"), &["nvtx"]);
+    // The depths that NVTX promises.
+    assert_eq!(
+        captured.stdout,
+        "attached 1\n0\n1 1\n1\n0 1\n1 0 -1\n2\n0\n0 -1\n1 0 -1\n"
+    );
+    let snapshot = captured.snapshot();
+    let expected = "conductor: program\n\
+        conductor: wide é\n\
+        conductor cache: evict\n\
+        conductor cache: evict\n\
+        conductor: mark\n\
+        conductor: \n\
+        conductor: \n\
+        conductor: copy\n\
+        helper: in thread\n\
+        conductor: 4096 bytes …\n\
+        conductor: never ends …\n";
+    assert_eq!(said(&snapshot), expected);
+    let expected = [
+        "program",
+        "program > wide é > evict > evict",
+        "program > wide é > copy",
+        "",
+    ];
+    let found = around_allocations(&snapshot);
+    assert_eq!(found[..3], expected[..3]);
+    assert!(found[3].ends_with("never ends"), "{found:?}");
+}
+
+#[test]
+fn vramscope_api() {
+    let captured = captured(Session::new(), &programs::client("says"), &["api"]);
+    let snapshot = captured.snapshot();
+    let expected = "says: load\n\
+        says: train step 0\n\
+        says: forward\n\
+        says cache: evict\n\
+        says: train step 1\n\
+        says: forward\n\
+        says cache: evict\n\
+        says: around\n\
+        says: open\n\
+        says: end\n";
+    assert_eq!(said(&snapshot), expected);
+    let annotated = (0..snapshot.events.action.len())
+        .filter(|&event| snapshot.events.action[event] == Action::Annotate)
+        .map(|event| {
+            let context = snapshot.contexts.get(snapshot.events.context[event]);
+            snapshot
+                .strings
+                .get(context.user_metadata.unwrap())
+                .to_owned()
+        });
+    assert_eq!(annotated.collect::<Vec<_>>(), ["weights"]);
+}
+
+#[test]
+fn tracing() {
+    let captured = captured(Session::new(), &programs::client("says"), &["tracing"]);
+    let expected = "says: train{step=0}\n\
+        says: forward{of=model, layers=3}\n\
+        says: train{step=1}\n\
+        says: forward{of=model, layers=3}\n";
+    let snapshot = captured.snapshot();
+    assert_eq!(said(&snapshot), expected);
+    let both = [
+        "train{step=0} > forward{of=model, layers=3}",
+        "train{step=1} > forward{of=model, layers=3}",
+    ];
+    assert_eq!(around_allocations(&snapshot), both);
+}
+
+#[test]
+fn cudarc_nvtx() {
+    let captured = captured(Session::new(), &programs::client("loading"), &["nvtx"]);
+    assert_eq!(
+        said(&captured.snapshot()),
+        "loading: forward\nloading: between\n"
+    );
+}
+
+#[test]
+fn nothing_is_formatted_where_nobody_listens() {
+    let output = Session::new()
+        .alone(&programs::client("says"), &["nobody-listens"])
+        .output();
+    let output = output.unwrap();
+    assert!(output.status.success());
+    assert_eq!(String::from_utf8_lossy(&output.stdout), "-2 false\n");
+}
+
+#[test]
+fn ranges_alone_make_no_log() {
+    let session = Session::new();
+    let raw = session.folder().join("raw");
+    let captured = session
+        .with(&["--raw-dir", raw.to_str().unwrap()])
+        .capture_program(&programs::client("says"), &["without-cuda"]);
+    assert_eq!(captured.stdout, "attached 1\n0\n");
+    assert_eq!(raw.read_dir().unwrap().count(), 0, "{}", captured.stderr);
+}
+
+/// The folder that holds `nvtx3/nvToolsExt.h`, as the PyPI package nvidia-nvtx has it.
+const HEADERS: &str = "VRAMSCOPE_NVTX_INCLUDE";
+
+#[test]
+fn nvtx_headers() {
+    let Some(headers) = std::env::var_os(HEADERS) else {
+        eprintln!("skipped: {HEADERS} names no folder with NVTX's headers");
+        return;
+    };
+    let session = Session::new();
+    let program: PathBuf = session.folder().join("nvtx");
+    let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("clients/nvtx.c");
+    let compiled = Command::new("cc")
+        .arg("-I")
+        .arg(headers)
+        .arg(source)
+        .arg("-o")
+        .arg(&program)
+        .arg("-ldl")
+        .status();
+    assert!(compiled.unwrap().success());
+    let captured = captured(session, &program, &[]);
+    assert_eq!(captured.stdout, "0 1 0\n0 0 -1\n");
+    assert_eq!(
+        said(&captured.snapshot()),
+        "in C: outer\nin C: é\nin C C domain: registered\nin C: mark\nin C: started\n"
+    );
+}
