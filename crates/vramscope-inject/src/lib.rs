@@ -6,12 +6,6 @@
 //! say what the program is doing. All of them write by [`log`]; [`stack`] says who called.
 //!
 //! Nothing here prints, takes signals, or unwinds into its callers; after an error of its own it is silent for good.
-#![allow(
-    dead_code,
-    unfulfilled_lint_expectations,
-    clippy::allow_attributes,
-    reason = "until all parts have landed"
-)]
 #![cfg(all(
     target_os = "linux",
     any(target_arch = "x86_64", target_arch = "aarch64")

@@ -10,8 +10,6 @@
 //!
 //! Left out: categories, colours, payloads, resources, and names of devices, contexts, streams and events; the log has no
 //! place for them.
-#![expect(non_snake_case, reason = "NVTX's own names")]
-
 use std::ffi::{c_char, c_int, c_void};
 use std::ptr::null_mut;
 

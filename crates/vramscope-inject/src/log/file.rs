@@ -114,19 +114,26 @@ impl Log {
     /// Appends a record and returns whether there was room.
     #[inline]
     pub(super) fn append(&self, kind: Kind, parts: &[&[u8]]) -> bool {
-        let payload_bytes = parts
-            .iter()
-            .map(|part| part.len())
-            .sum::<usize>()
-            .min(LONGEST_PAYLOAD_BYTES);
+        let payload_bytes = payload_bytes(parts);
         let Some(offset) = self.reserve(record_bytes(payload_bytes) as u64) else {
             self.long(header::DROPPED_RECORDS)
                 .fetch_add(1, Ordering::Relaxed);
             return false;
         };
+        // SAFETY: `reserve` gave this thread alone this many bytes from there, in the mapping and backed by the disk.
+        unsafe { self.fill(offset, kind, parts, payload_bytes) };
+        true
+    }
+
+    /// Writes a record.
+    ///
+    /// # Safety
+    /// `record_bytes(payload_bytes)` from `offset` must be the calling thread's alone, in the mapping, and backed by the
+    /// disk; `offset` must be aligned as records are.
+    #[inline]
+    unsafe fn fill(&self, offset: u64, kind: Kind, parts: &[&[u8]], payload_bytes: usize) {
         let head = payload_bytes as u64 | u64::from(record_check(offset)) << 48;
-        // SAFETY: `reserve` gave this thread alone `record_bytes` from `offset`, in the mapping and backed by the
-        // disk, aligned to 8; the copies add up to `payload_bytes`.
+        // SAFETY: as the caller promises; the copies add up to `payload_bytes`.
         unsafe {
             let record = self.base.add(offset as usize);
             record
@@ -147,7 +154,6 @@ impl Log {
                 .as_ref()
                 .store(kind as u8, Ordering::Release);
         }
-        true
     }
 
     /// Offset of room for a record.
@@ -178,25 +184,38 @@ impl Log {
     /// Sees to it that there is room on the disk up to `end` and some more; whether there is up to `end`.
     #[cold]
     fn back(&self, end: u64) -> bool {
-        let guard = self.backing.lock().unwrap_or_else(PoisonError::into_inner);
+        let _guard = self.backing.lock().unwrap_or_else(PoisonError::into_inner);
         let backed = self.backed.load(Ordering::Relaxed);
         let limit = self.end.load(Ordering::Relaxed);
         let wanted = (end + SPARE_BYTES).next_multiple_of(STEP_BYTES).min(limit);
-        if wanted > backed && end <= limit {
-            let Err(error) = self.take_room(backed, wanted) else {
-                self.backed.store(wanted, Ordering::Release);
-                return true;
-            };
-            self.end.store(backed, Ordering::Relaxed);
-            drop(guard);
-            if backed > 0 {
-                let folder = self.path.parent().unwrap_or(&self.path).display();
-                let text = format!("recording ended: no room for the log in {folder} ({error})");
-                self.append(Kind::Note, &[text.as_bytes()]);
-            }
+        if wanted <= backed || end > limit {
             return end <= backed;
         }
+        let Err(error) = self.take_room(backed, wanted) else {
+            self.backed.store(wanted, Ordering::Release);
+            return true;
+        };
+        self.end.store(backed, Ordering::Relaxed);
+        if backed > 0 {
+            self.say_why(&error, backed);
+        }
         end <= backed
+    }
+
+    /// Writes into the room that was kept for it that there is no more, while all other threads wait.
+    fn say_why(&self, error: &Error, backed: u64) {
+        let folder = self.path.parent().unwrap_or(&self.path).display();
+        let text = format!("recording ended: no room for the log in {folder} ({error})");
+        let parts = [text.as_bytes()];
+        let payload_bytes = payload_bytes(&parts);
+        let bytes = record_bytes(payload_bytes) as u64;
+        let offset = self
+            .long(header::WRITE_OFFSET)
+            .fetch_add(bytes, Ordering::Relaxed);
+        if offset + bytes <= backed {
+            // SAFETY: reserved by the addition, and in front of `backed`.
+            unsafe { self.fill(offset, Kind::Note, &parts, payload_bytes) };
+        }
     }
 
     /// Takes room on the disk for this part of the file.
@@ -212,6 +231,10 @@ impl Log {
         }
         match Error::last_os_error() {
             error if error.raw_os_error() == Some(libc::EINVAL) => {}
+            // What writing there would have raised SIGBUS for.
+            error if error.raw_os_error() == Some(libc::EFAULT) => {
+                return Err(Error::from_raw_os_error(libc::ENOSPC));
+            }
             error => return Err(error),
         }
         let file = OpenOptions::new()
@@ -230,6 +253,12 @@ impl Log {
             error => Err(Error::from_raw_os_error(error)),
         }
     }
+}
+
+/// Bytes of a payload; the longest are cut.
+fn payload_bytes(parts: &[&[u8]]) -> usize {
+    let bytes = parts.iter().map(|part| part.len()).sum::<usize>();
+    bytes.min(LONGEST_PAYLOAD_BYTES)
 }
 
 /// Creates `<name>.raw`; or, if the program executed another and its log has that name, `<name>-2.raw` and so on.

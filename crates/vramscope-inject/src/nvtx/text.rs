@@ -14,7 +14,6 @@ pub(crate) type WideChar = u32;
 /// `nvtxEventAttributes_t`, version 2.
 #[derive(Clone, Copy)]
 #[repr(C)]
-#[expect(dead_code, reason = "laid out as NVTX has it")]
 pub(crate) struct Attributes {
     version: u16,
     /// Bytes of the struct as the program knows it.
