@@ -1,0 +1,77 @@
+//! `convert` and `dump`: logs into files, and what is refused.
+
+use std::fs;
+
+use insta::assert_snapshot;
+
+use crate::program::Place;
+
+#[test]
+fn a_log_becomes_a_snapshot() {
+    let place = Place::new();
+    place.log("4711-9.raw", 3);
+    assert_snapshot!(place.capture(&["convert", "4711-9.raw"]));
+    let snapshot = place.snapshot("4711-9.pickle");
+    assert_eq!(snapshot.segments.rows.len(), 3);
+    assert!(snapshot.warnings.is_empty());
+    for name in ["a.json", "a.vram"] {
+        place.capture(&["convert", "4711-9.raw", "-o", name]);
+        assert_eq!(place.snapshot(name).segments.rows.len(), 3);
+    }
+}
+
+#[test]
+fn a_folder_of_logs() {
+    let place = Place::new();
+    fs::create_dir(place.path("logs")).unwrap();
+    place.log("logs/1-1.raw", 3);
+    place.log("logs/2-1.raw", 4);
+    fs::write(place.path("logs/other"), "").unwrap();
+    let said = place.capture(&["convert", "logs", "-q", "-o", "x.pickle"]);
+    assert_eq!(said, "exit code 0\n--- stdout\n--- stderr\n");
+    assert_eq!(place.files(), ["logs", "x-1-1.pickle", "x-2-1.pickle"]);
+}
+
+#[test]
+fn what_is_no_log_is_said_so() {
+    let place = Place::new();
+    fs::write(place.path("text"), "some text that is no log").unwrap();
+    fs::write(place.path("empty.raw"), "").unwrap();
+    fs::create_dir(place.path("folder")).unwrap();
+    for name in ["text", "empty.raw", "folder", "missing.raw"] {
+        assert_snapshot!(
+            format!("no_log_{name}"),
+            place.capture(&["convert", name, "-o", "x.pickle"])
+        );
+    }
+    assert_eq!(place.files(), ["empty.raw", "folder", "text"]);
+}
+
+#[test]
+fn the_log_itself_is_not_written() {
+    let place = Place::new();
+    place.log("a.pickle", 3);
+    let before = fs::read(place.path("a.pickle")).unwrap();
+    assert_snapshot!(place.capture(&["convert", "a.pickle", "-o", "./a.pickle"]));
+    assert_eq!(fs::read(place.path("a.pickle")).unwrap(), before);
+}
+
+#[test]
+fn an_unwritable_snapshot_leaves_nothing() {
+    let place = Place::new();
+    place.log("a.raw", 3);
+    let said = place.capture(&["convert", "a.raw", "-o", "/dev/full.pickle"]);
+    assert!(
+        said.starts_with("exit code 1\n") || said.starts_with("exit code 2\n"),
+        "{said}"
+    );
+}
+
+#[test]
+fn processes_that_are_not_recorded() {
+    let place = Place::new();
+    assert_snapshot!(place.capture(&["dump", "4294967295"]));
+    let said = place.capture(&["dump", &std::process::id().to_string()]);
+    assert!(said.contains("is not being recorded"), "{said}");
+    assert!(said.starts_with("exit code 1\n"), "{said}");
+}

@@ -1,0 +1,145 @@
+//! `run` with logs: what is written of which process, and what is left behind.
+
+use std::fs;
+
+use insta::assert_snapshot;
+use vramscope_record::layout::{Event, Kind, OUT_OF_MEMORY, header};
+
+use crate::program::{Place, leave_log, log};
+
+#[test]
+fn the_first_process_is_written_and_the_others_are_mentioned() {
+    let place = Place::new();
+    place.log("a.raw", 3);
+    place.log("b.raw", 5);
+    let script = [leave_log("a.raw", "1-1.raw"), leave_log("b.raw", "2-1.raw")].join(";");
+    assert_snapshot!(place.run_script(&["-o", "x.pickle"], &script));
+    assert_eq!(place.snapshot("x.pickle").segments.rows.len(), 3);
+    assert_eq!(place.files(), ["a.raw", "b.raw", "x.pickle"]);
+}
+
+#[test]
+fn a_process_without_events_is_passed_over() {
+    let place = Place::new();
+    place.log("a.raw", 0);
+    place.log("b.raw", 5);
+    let script = [leave_log("a.raw", "1-1.raw"), leave_log("b.raw", "2-1.raw")].join(";");
+    place.run_script(&["-o", "x.pickle"], &script);
+    assert_eq!(place.snapshot("x.pickle").segments.rows.len(), 5);
+}
+
+#[test]
+fn with_follow_children_every_process_gets_a_snapshot() {
+    let place = Place::new();
+    for (name, process) in [("a.raw", 1_u64 << 40), ("b.raw", (1 << 40) + 1)] {
+        let mut log = log(3);
+        log.set_u64(header::PROCESS, process);
+        fs::write(place.path(name), log.bytes()).unwrap();
+    }
+    let script = [leave_log("a.raw", "1-1.raw"), leave_log("b.raw", "2-1.raw")].join(";");
+    place.run_script(&["--follow-children", "-o", "x.json"], &script);
+    assert_eq!(
+        place.files(),
+        [
+            "a.raw",
+            "b.raw",
+            "x-1099511627776.json",
+            "x-1099511627777.json"
+        ]
+    );
+}
+
+#[test]
+fn logs_are_kept_where_they_are_wanted_and_earlier_ones_are_left_alone() {
+    let place = Place::new();
+    place.log("a.raw", 3);
+    for _ in 0..2 {
+        let script = format!("ls logs; {}", leave_log("a.raw", "$$-1.raw"));
+        let said = place.run_script(&["--raw-dir", "logs", "-o", "x.pickle"], &script);
+        assert!(!said.contains("too:"), "{said}");
+    }
+    assert_eq!(fs::read_dir(place.path("logs")).unwrap().count(), 2);
+}
+
+/// A request stands in the log, and one allocation behind it.
+#[test]
+fn the_program_may_ask_for_a_snapshot() {
+    let place = Place::new();
+    let mut log = log(3);
+    log.put(Kind::Dump, &[&7_u64.to_le_bytes(), b"asked.pickle"]);
+    log.set_u32(header::DUMP_COUNT, 1);
+    log.event(Event {
+        address: 1 << 42,
+        size_bytes: 1 << 20,
+        mapping_base: 1 << 42,
+        mapping_bytes: 2 << 20,
+        call: 1,
+        ..Event::default()
+    });
+    fs::write(place.path("a.raw"), log.bytes()).unwrap();
+    for options in [
+        &["-o", "x.pickle"][..],
+        &["-o", "x.pickle", "--max-entries", "100"],
+    ] {
+        place.run_script(options, &leave_log("a.raw", "1-1.raw"));
+        assert_eq!(
+            place.snapshot("asked.pickle").segments.rows.len(),
+            3,
+            "{options:?}"
+        );
+        assert_eq!(
+            place.snapshot("x.pickle").segments.rows.len(),
+            4,
+            "{options:?}"
+        );
+        fs::remove_file(place.path("asked.pickle")).unwrap();
+    }
+}
+
+#[test]
+fn being_out_of_memory_is_worth_a_snapshot() {
+    let place = Place::new();
+    let mut log = log(3);
+    for _ in 0..2 {
+        log.event(Event {
+            size_bytes: 1 << 30,
+            mapping_base: 5,
+            mapping_bytes: 1 << 30,
+            result: OUT_OF_MEMORY,
+            call: 1,
+            ..Event::default()
+        });
+    }
+    log.set_u32(header::OUT_OF_MEMORY_COUNT, 2);
+    fs::write(place.path("a.raw"), log.bytes()).unwrap();
+    place.run_script(
+        &["--dump-on-oom", "-o", "x.pickle"],
+        &leave_log("a.raw", "1-1.raw"),
+    );
+    assert_eq!(
+        place.files(),
+        ["a.raw", "x-oom-1.pickle", "x-oom-2.pickle", "x.pickle"]
+    );
+    let events = |name| place.snapshot(name).events.len();
+    assert!(events("x-oom-1.pickle") < events("x.pickle"));
+    assert_eq!(events("x-oom-2.pickle"), events("x.pickle"));
+}
+
+/// With a ring the log's room is given back while the program runs.
+#[test]
+fn a_ring_takes_records_over() {
+    let place = Place::new();
+    place.log("a.raw", 100_000);
+    let copy = leave_log("a.raw", "1-1.raw");
+    let script = format!("{copy}; sleep 2; du -k \"${{VRAMSCOPE_CAPTURE##*folder=}}/1-1.raw\"");
+    let said = place.run_script(&["--max-entries", "50", "-o", "x.pickle"], &script);
+    let kib: u64 = said
+        .lines()
+        .find_map(|line| line.split_once('\t')?.0.parse().ok())
+        .unwrap();
+    let before = fs::metadata(place.path("a.raw")).unwrap().len() / 1024;
+    assert!(kib < before / 4, "{kib} KiB of {before}: {said}");
+    let snapshot = place.snapshot("x.pickle");
+    assert_eq!(snapshot.events.len(), 50);
+    assert_eq!(snapshot.segments.rows.len(), 100_000);
+}

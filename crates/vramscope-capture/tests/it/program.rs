@@ -1,0 +1,142 @@
+//! Runs the built program in a folder of its own.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output, Stdio};
+
+use tempfile::TempDir;
+use vramscope_core::Snapshot;
+use vramscope_record::layout::{Call, Event, header};
+use vramscope_record::writer::LogWriter;
+
+/// A folder to work in.
+pub(crate) struct Place {
+    folder: TempDir,
+}
+
+impl Place {
+    pub(crate) fn new() -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        fs::create_dir(folder.path().join("tmp")).unwrap();
+        Self { folder }
+    }
+
+    pub(crate) fn path(&self, name: &str) -> PathBuf {
+        self.folder.path().join(name)
+    }
+
+    /// The program with these arguments, here.
+    pub(crate) fn command(&self, arguments: &[&str]) -> Command {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_vramscope-capture"));
+        command
+            .args(arguments)
+            .current_dir(self.folder.path())
+            .env("TMPDIR", self.path("tmp"))
+            .stdin(Stdio::null())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped());
+        for variable in ["LD_PRELOAD", "LD_LIBRARY_PATH", "NVTX_INJECTION64_PATH"] {
+            command.env_remove(variable);
+        }
+        command
+    }
+
+    /// Everything that came out of a run.
+    pub(crate) fn capture(&self, arguments: &[&str]) -> String {
+        self.transcript(&self.command(arguments).output().unwrap())
+    }
+
+    /// `run` of a script of the shell, with these options.
+    pub(crate) fn run_script(&self, options: &[&str], script: &str) -> String {
+        let program = ["--", "sh", "-c", script];
+        self.capture(&[&["run"], options, &program].concat())
+    }
+
+    pub(crate) fn transcript(&self, output: &Output) -> String {
+        let code = output.status.code().unwrap();
+        let here = self.folder.path().to_str().unwrap();
+        let text = |bytes: &[u8]| {
+            without_sizes(
+                &String::from_utf8(bytes.to_vec())
+                    .unwrap()
+                    .replace(here, "/HERE"),
+            )
+        };
+        format!(
+            "exit code {code}\n--- stdout\n{}--- stderr\n{}",
+            text(&output.stdout),
+            text(&output.stderr)
+        )
+    }
+
+    /// The names of what is here, and of temporary files that are left.
+    pub(crate) fn files(&self) -> Vec<String> {
+        let names = |folder: &Path| {
+            let entries = fs::read_dir(folder).unwrap();
+            let mut names: Vec<_> = entries
+                .map(|entry| entry.unwrap().file_name().into_string().unwrap())
+                .collect();
+            names.sort();
+            names
+        };
+        let mut files = names(self.folder.path());
+        files.retain(|name| name != "tmp");
+        files.extend(
+            names(&self.path("tmp"))
+                .into_iter()
+                .map(|name| format!("tmp/{name}")),
+        );
+        files
+    }
+
+    /// A snapshot that was written here.
+    pub(crate) fn snapshot(&self, name: &str) -> Snapshot {
+        let bytes = fs::read(self.path(name)).unwrap();
+        vramscope_core::decode(bytes.as_slice()).unwrap()
+    }
+
+    /// A log in a file here: `allocations` of a MiB each.
+    pub(crate) fn log(&self, name: &str, allocations: u64) {
+        fs::write(self.path(name), log(allocations).bytes()).unwrap();
+    }
+}
+
+/// A log of so many allocations of a MiB each, of a process that is not there any more.
+pub(crate) fn log(allocations: u64) -> LogWriter {
+    let mut log = LogWriter::default();
+    log.set_u64(header::CREATED_NS, 1_700_000_000_000_000_000);
+    // No process has such a number.
+    log.set_u64(header::PROCESS, 1 << 40);
+    log.program(&["/opt/solver", "solver", "--fast"]);
+    for number in 0..allocations {
+        log.event(Event {
+            time_ns: 1_700_000_000_000_000_000 + number * 1000,
+            address: (1 << 40) + (number << 21),
+            size_bytes: 1 << 20,
+            mapping_base: (1 << 40) + (number << 21),
+            mapping_bytes: 2 << 20,
+            context: 1,
+            thread: 1,
+            call: Call::cuMemAlloc as u8,
+            ..Event::default()
+        });
+    }
+    log
+}
+
+/// A line of the shell that puts a file here where the log of a program would be.
+pub(crate) fn leave_log(from: &str, name: &str) -> String {
+    format!("cp {from} \"${{VRAMSCOPE_CAPTURE##*folder=}}/{name}\"")
+}
+
+/// The text with the sizes of files left out: they are other crates' business.
+fn without_sizes(text: &str) -> String {
+    let lines = text.lines().map(|line| match line.split_once("pickle (") {
+        Some((name, rest)) => {
+            let rest = rest.split_once(')').unwrap().1;
+            format!("{name}pickle (SIZE){rest}\n")
+        }
+        None => format!("{line}\n"),
+    });
+    lines.collect()
+}

@@ -1,0 +1,149 @@
+//! `run`: the program runs as it would without, and it is said why nothing was captured.
+
+use std::fs;
+use std::io::Write;
+use std::os::unix::fs::PermissionsExt;
+use std::process::Stdio;
+
+use insta::assert_snapshot;
+
+use crate::program::{Place, leave_log};
+
+#[test]
+fn input_output_folder_and_exit_code_are_the_programs() {
+    let place = Place::new();
+    let mut command = place.command(&[
+        "run",
+        "sh",
+        "-c",
+        "cat; pwd -P; echo err >&2; exit 7",
+        "--quiet",
+    ]);
+    let mut child = command.stdin(Stdio::piped()).spawn().unwrap();
+    child.stdin.take().unwrap().write_all(b"input\n").unwrap();
+    let output = child.wait_with_output().unwrap();
+    assert_snapshot!(place.transcript(&output));
+    assert!(place.files().is_empty());
+}
+
+#[test]
+fn a_quiet_run_says_nothing_of_its_own() {
+    let place = Place::new();
+    place.log("a.raw", 3);
+    let said = place.run_script(&["-q", "-o", "x.pickle"], &leave_log("a.raw", "1-1.raw"));
+    assert_eq!(said, "exit code 0\n--- stdout\n--- stderr\n");
+    assert_eq!(place.files(), ["a.raw", "x.pickle"]);
+}
+
+#[test]
+fn a_program_that_is_not_there_or_none() {
+    let place = Place::new();
+    fs::write(place.path("text"), "no program").unwrap();
+    assert_snapshot!(place.capture(&["run", "no-such-program"]));
+    assert_snapshot!(place.capture(&["run", "./no-such-program"]));
+    assert_snapshot!(place.capture(&["run", "./text"]));
+    fs::set_permissions(place.path("text"), fs::Permissions::from_mode(0o755)).unwrap();
+    assert_snapshot!(place.capture(&["run", "./text"]));
+}
+
+#[test]
+fn the_program_sees_few_variables_more() {
+    let place = Place::new();
+    let names = |text: String| {
+        let mut names: Vec<_> = text
+            .lines()
+            .filter_map(|line| Some(line.split_once('=')?.0.to_owned()))
+            .collect();
+        names.sort();
+        names
+    };
+    let mut with = names(place.run_script(&[], "env"));
+    with.retain(|name| std::env::var_os(name).is_none() && name != "TMPDIR");
+    with.retain(|name| !["PWD", "OLDPWD", "SHLVL", "_"].contains(&name.as_str()));
+    // The older NVTX is stood for only where there is none.
+    with.retain(|name| name != "LD_LIBRARY_PATH");
+    assert_eq!(
+        with,
+        ["LD_PRELOAD", "NVTX_INJECTION64_PATH", "VRAMSCOPE_CAPTURE"]
+    );
+}
+
+#[test]
+fn only_the_user_may_enter_the_folder_of_the_library() {
+    let place = Place::new();
+    let said = place.run_script(&[], "stat -c %a \"$(dirname \"$LD_PRELOAD\")\"");
+    assert!(said.contains("--- stdout\n700\n"), "{said}");
+    assert!(place.files().is_empty(), "{:?}", place.files());
+}
+
+#[test]
+fn somebody_elses_nvtx_stays() {
+    let place = Place::new();
+    let mut command = place.command(&["run", "sh", "-c", "echo $NVTX_INJECTION64_PATH"]);
+    let output = command
+        .env("NVTX_INJECTION64_PATH", "/opt/nsys.so")
+        .output()
+        .unwrap();
+    assert_snapshot!(place.transcript(&output));
+}
+
+#[test]
+fn programs_that_nothing_can_be_loaded_into() {
+    let place = Place::new();
+    let sh = fs::canonicalize("/bin/sh").unwrap();
+    fs::copy(sh, place.path("shell")).unwrap();
+    fs::set_permissions(place.path("shell"), fs::Permissions::from_mode(0o4755)).unwrap();
+    assert_snapshot!(place.capture(&["run", "./shell", "-c", "exit 3"]));
+    fs::write(
+        place.path("script"),
+        format!("#!{}\nexit 4\n", place.path("shell").display()),
+    )
+    .unwrap();
+    fs::set_permissions(place.path("script"), fs::Permissions::from_mode(0o755)).unwrap();
+    assert_snapshot!(place.capture(&["run", "./script"]));
+}
+
+/// An executable of 132 bytes that exits with 5 and needs no dynamic linker.
+#[cfg(target_arch = "x86_64")]
+#[test]
+fn a_static_program() {
+    let place = Place::new();
+    let mut elf = b"\x7fELF\x02\x01\x01\0\0\0\0\0\0\0\0\0".to_vec();
+    let address = 0x40_0000_u64;
+    elf.extend([2, 0, 62, 0, 1, 0, 0, 0]);
+    elf.extend((address + 120).to_le_bytes());
+    elf.extend(64_u64.to_le_bytes());
+    elf.extend([0; 12]);
+    elf.extend([64, 0, 56, 0, 1, 0, 64, 0, 0, 0, 0, 0]);
+    elf.extend([1, 0, 0, 0, 5, 0, 0, 0]);
+    for number in [0, address, address, 132, 132, 4096] {
+        elf.extend(number.to_le_bytes());
+    }
+    // mov edi, 5; mov eax, 60 (exit); syscall
+    elf.extend([0xBF, 5, 0, 0, 0, 0xB8, 60, 0, 0, 0, 0x0F, 0x05]);
+    fs::write(place.path("static"), elf).unwrap();
+    fs::set_permissions(place.path("static"), fs::Permissions::from_mode(0o755)).unwrap();
+    assert_snapshot!(place.capture(&["run", "./static"]));
+}
+
+#[test]
+fn a_log_that_was_never_begun() {
+    let place = Place::new();
+    let said = place.run_script(
+        &[],
+        ": > \"${VRAMSCOPE_CAPTURE##*folder=}/1-1.raw\"; exit 9",
+    );
+    assert!(said.starts_with("exit code 9\n"), "{said}");
+    assert!(
+        said.contains("error: ") && said.contains("the log could not be begun in"),
+        "{said}"
+    );
+}
+
+#[test]
+fn a_driver_that_nobody_used() {
+    let place = Place::new();
+    place.log("a.raw", 0);
+    assert_snapshot!(place.run_script(&[], &leave_log("a.raw", "1-1.raw")));
+    assert_snapshot!(place.run_script(&["--start-paused"], &leave_log("a.raw", "1-1.raw")));
+}

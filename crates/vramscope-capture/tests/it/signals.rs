@@ -1,0 +1,85 @@
+//! Signals reach the program, and how it ends is passed on.
+
+use std::io::{BufRead, BufReader};
+use std::process::{Child, ExitStatus};
+
+use crate::program::Place;
+
+/// Starts a script that says when it is ready, and sends `signal` to the one that captures it.
+fn send(place: &Place, options: &[&str], signal: &str, script: &str) -> (ExitStatus, String) {
+    let arguments = [&["run"], options, &["--", "sh", "-c", script]].concat();
+    let mut child = place.command(&arguments).spawn().unwrap();
+    let mut output = BufReader::new(child.stdout.take().unwrap());
+    let mut line = String::new();
+    output.read_line(&mut line).unwrap();
+    assert_eq!(line, "ready\n");
+    kill(&child, signal);
+    let status = child.wait().unwrap();
+    let rest: Vec<_> = output.lines().map(Result::unwrap).collect();
+    (status, rest.join("\n"))
+}
+
+fn kill(child: &Child, signal: &str) {
+    let mut kill = std::process::Command::new("kill");
+    kill.arg(signal).arg(child.id().to_string());
+    assert!(kill.status().unwrap().success());
+}
+
+#[test]
+fn signals_of_others_are_passed_on() {
+    let place = Place::new();
+    for signal in ["HUP", "INT", "QUIT", "TERM", "USR1", "USR2"] {
+        let script = format!(
+            "trap 'echo got {signal}; exit 3' {signal}; echo ready; while :; do sleep 0.05; done"
+        );
+        let (status, output) = send(&place, &["-q"], &format!("-{signal}"), &script);
+        assert_eq!(
+            (status.code(), output.as_str()),
+            (Some(3), format!("got {signal}").as_str())
+        );
+    }
+}
+
+#[test]
+fn a_program_that_a_signal_ends() {
+    let place = Place::new();
+    for (signal, code) in [("TERM", 143), ("KILL", 137), ("ABRT", 134), ("SEGV", 139)] {
+        let said = place.run_script(&["-q"], &format!("kill -{signal} $$"));
+        assert!(said.starts_with(&format!("exit code {code}\n")), "{said}");
+    }
+    let (status, _) = send(&place, &["-q"], "-TERM", "echo ready; exec sleep 60");
+    assert_eq!(status.code(), Some(143));
+}
+
+/// As after `nohup`, or in the background of a shell without job control.
+#[test]
+fn signals_that_are_ignored_stay_so() {
+    let place = Place::new();
+    let binary = env!("CARGO_BIN_EXE_vramscope-capture");
+    let script = format!(
+        "trap '' HUP INT; {binary} run -q sh -c 'grep SigIgn /proc/self/status'; grep SigIgn /proc/self/status"
+    );
+    let mut command = std::process::Command::new("sh");
+    let output = command
+        .arg("-c")
+        .arg(script)
+        .env("TMPDIR", place.path("tmp"))
+        .output()
+        .unwrap();
+    let text = String::from_utf8(output.stdout).unwrap();
+    let lines: Vec<_> = text.lines().collect();
+    assert_eq!(lines.len(), 2, "{text}");
+    assert_eq!(lines[0], lines[1]);
+}
+
+/// The terminal's signals go to the whole group: the program gets them once, and the snapshot is still made.
+#[test]
+fn what_the_program_leaves_is_converted_after_an_interrupt() {
+    let place = Place::new();
+    place.log("a.raw", 3);
+    let leave = crate::program::leave_log("a.raw", "1-1.raw");
+    let script = format!("{leave}; echo ready; exec sleep 60");
+    let (status, _) = send(&place, &["-o", "x.pickle"], "-INT", &script);
+    assert_eq!(status.code(), Some(130));
+    assert_eq!(place.snapshot("x.pickle").segments.rows.len(), 3);
+}
