@@ -1,14 +1,23 @@
-//! Writes the page as a static site: relative addresses, no server logic, nothing foreign.
+//! Writes what is given to others: the page as a static site (relative addresses, no server logic, nothing foreign), and
+//! the programs for machines like this one, each a file that needs no others.
+//!
+//! ```text
+//! dist/site/                      for any folder of any static host
+//! dist/bin/vramscope              with the page inside
+//! dist/bin/vramscope-capture      with the library that it starts programs with inside
+//! ```
 
+use std::fs;
 use std::path::Path;
 
-use anyhow::Result;
+use anyhow::{Context, Result};
 
 use crate::fingerprint::files_under;
 use crate::page::{self, Profile, copy_folder, replace_folder};
 use crate::process::root;
+use crate::program::{self, Speed};
 
-/// Builds the page and copies it to `out` (relative to the repository's root).
+/// Builds the page and the programs and copies them to `out` (relative to the repository's root).
 ///
 /// # Errors
 ///
@@ -17,11 +26,21 @@ pub(crate) fn run(out: &Path) -> Result<()> {
     let page = page::build(Profile::Full)?;
     let out = root().join(out);
     replace_folder(&out)?;
-    copy_folder(&page, &out)?;
+    copy_folder(&page, &out.join("site"))?;
+    let bin = out.join("bin");
+    fs::create_dir_all(&bin)?;
+    for program in [
+        program::build(&page, Speed::Release)?,
+        program::build_capture()?,
+    ] {
+        let name = program.file_name().unwrap_or_default();
+        fs::copy(&program, bin.join(name))
+            .with_context(|| format!("cannot copy {}", program.display()))?;
+    }
     for file in files_under(&out)? {
         let size = std::fs::metadata(&file)?.len().div_ceil(1024);
         println!("{size:>8} KiB  {}", file.strip_prefix(&out)?.display());
     }
-    println!("static site in {}", out.display());
+    println!("static site and programs in {}", out.display());
     Ok(())
 }

@@ -44,7 +44,7 @@ enum Command {
     View(view::Options),
     /// Run every test, browser tests included
     Test(test::Options),
-    /// Write the page as a static site
+    /// Write what is given to others: the page as a static site, and the programs
     Dist {
         /// Where to write it
         #[arg(long, default_value = "dist")]

@@ -1,4 +1,4 @@
-//! The command line with the page built into it.
+//! The programs: the command line with the page built into it, and the one that captures.
 
 use std::path::{Path, PathBuf};
 
@@ -31,6 +31,22 @@ pub(crate) fn build(page: &Path, speed: Speed) -> Result<PathBuf> {
 /// When the build fails.
 pub(crate) fn build_without_page(speed: Speed) -> Result<PathBuf> {
     build_with(None, speed)
+}
+
+/// Builds the program that captures others, as users get it, and gives its path. It carries its library by itself.
+///
+/// # Errors
+///
+/// When the build fails.
+pub(crate) fn build_capture() -> Result<PathBuf> {
+    let mut build = cargo();
+    build
+        .args(["build", "--package", "vramscope-capture", "--release"])
+        // One that is inherited would be carried.
+        .env_remove("VRAMSCOPE_INJECT");
+    run(&mut build)?;
+    let name = format!("vramscope-capture{}", std::env::consts::EXE_SUFFIX);
+    Ok(target_dir().join("release").join(name))
 }
 
 fn build_with(page: Option<&Path>, speed: Speed) -> Result<PathBuf> {

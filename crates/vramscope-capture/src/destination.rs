@@ -3,7 +3,7 @@
 
 use std::fs::{self, File};
 use std::io::{self, BufWriter, Write};
-use std::path::{self, Path, PathBuf};
+use std::path::{Path, PathBuf};
 
 use vramscope_core::Snapshot;
 use vramscope_core::{encode, pack};
@@ -40,14 +40,12 @@ impl Destination {
     /// When its ending says nothing, or no file can be there: better known before a long run than after it.
     pub(crate) fn of(path: &Path) -> Result<Self, Failure> {
         let shown = path.display();
-        // The program may change its folder, we do not; but what is said should be found.
-        let path = path::absolute(path).map_err(Failure::io(format!("cannot write {shown}")))?;
-        let format = format_of(&path).ok_or_else(|| {
+        let format = format_of(path).ok_or_else(|| {
             Failure::usage(format!("{shown}: the name does not say what to write")).with_cure(
                 "End it in .pickle, .json or .vram; `vramscope convert` knows further formats.",
             )
         })?;
-        let folder = folder_of(&path);
+        let folder = folder_of(path);
         if path.is_dir() {
             return Err(Failure::usage(format!(
                 "{shown} is a folder; name a file in it"
@@ -59,10 +57,13 @@ impl Destination {
                 folder.display()
             )));
         }
-        Ok(Self { path, format })
+        Ok(Self {
+            path: path.to_owned(),
+            format,
+        })
     }
 
-    /// The file.
+    /// The file, as it was named.
     pub(crate) fn path(&self) -> &Path {
         &self.path
     }
@@ -142,7 +143,10 @@ fn format_of(path: &Path) -> Option<Format> {
 }
 
 fn folder_of(path: &Path) -> &Path {
-    path.parent().unwrap_or(path)
+    match path.parent() {
+        Some(parent) if !parent.as_os_str().is_empty() => parent,
+        _ => Path::new("."),
+    }
 }
 
 /// A file that will be `path`; whoever may read that (or other new files) may read it.

@@ -20,9 +20,12 @@ use crate::launch::environment::environment;
 use crate::launch::library::Unpacked;
 use crate::launch::program::{self, Refusal};
 use crate::launch::witness::Witness;
-use crate::launch::{Running, exit_code};
+use crate::launch::{self, Running, exit_code};
 use crate::made::Made;
 use crate::output;
+
+/// Less room holds nothing of use.
+const LEAST_CAP_BYTES: u64 = 1 << 20;
 
 /// The exit code when nothing was started for a reason of ours, as `env` and `timeout` have it.
 const NOT_STARTED: u8 = 125;
@@ -34,7 +37,7 @@ pub(crate) struct Options {
     /// The program and its arguments, as without `vramscope-capture run --`
     #[arg(required = true, trailing_var_arg = true, value_name = "PROGRAM")]
     command: Vec<OsString>,
-    /// The snapshot to write (.pickle, .json or .vram); without this, the program's name and process with .pickle, here
+    /// The snapshot to write (.pickle, .json or .vram); without this, PROGRAM-PID.pickle, here
     #[arg(short, long, value_name = "FILE")]
     output: Option<PathBuf>,
     /// Open the snapshot in the viewer afterwards
@@ -42,7 +45,7 @@ pub(crate) struct Options {
     view: bool,
     #[command(flatten)]
     contents: Contents,
-    /// Whether to record who called
+    /// Record who called: `native` stacks are the program's own, of C, C++, Rust
     #[arg(long, value_enum, default_value_t = Stacks::Native)]
     stacks: Stacks,
     /// The most frames of a stack
@@ -65,7 +68,7 @@ pub(crate) struct Options {
     raw_dir: Option<PathBuf>,
     /// Room for a raw log, about 100 bytes per event: what does not fit is counted, not recorded. With --max-entries,
     /// room for what is not taken over yet
-    #[arg(long, value_name = "BYTES", value_parser = bytes::parse, default_value = "1GiB")]
+    #[arg(long, value_name = "BYTES", value_parser = room, default_value = "1GiB")]
     cap: u64,
     /// Say nothing but what went wrong
     #[arg(short, long)]
@@ -74,9 +77,7 @@ pub(crate) struct Options {
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
 enum Stacks {
-    /// No stacks
     Off,
-    /// The program's own: C, C++, Rust, …
     Native,
 }
 
@@ -238,6 +239,14 @@ impl<'a> Run<'a> {
     }
 }
 
+/// Bytes of room for a log.
+fn room(text: &str) -> Result<u64, String> {
+    match bytes::parse(text)? {
+        ..LEAST_CAP_BYTES => Err(format!("at least {}", bytes::show(LEAST_CAP_BYTES))),
+        bytes => Ok(bytes),
+    }
+}
+
 fn not_started(program: &str, error: &io::Error) -> Failure {
     let code = match error.kind() {
         io::ErrorKind::NotFound => 127,
@@ -266,11 +275,12 @@ fn view(file: &Path) {
         .filter(|viewer| viewer.is_file())
         .unwrap_or_else(|| "vramscope".into());
     // Standard output is the program's alone.
-    let outcome = Command::new(viewer)
-        .arg("view")
-        .arg(file)
-        .stdout(Stdio::from(io::stderr()))
-        .status();
+    let outcome = launch::run(
+        Command::new(viewer)
+            .arg("view")
+            .arg(file)
+            .stdout(Stdio::from(io::stderr())),
+    );
     if let Err(error) = outcome {
         output::note(&format!(
             "cannot run `vramscope view` ({error}): it is neither beside this program nor in PATH.\n  \

@@ -3,7 +3,7 @@
 //! `<log>.request` holds the path of the snapshot. `run` removes it when it begins, and writes `<log>.answer` when it is
 //! done: what is to be said, behind `ok` or `error` on a line of its own.
 
-use std::path::{Path, PathBuf};
+use std::path::{self, Path, PathBuf};
 use std::time::{Duration, Instant};
 use std::{fs, io, thread};
 
@@ -20,6 +20,7 @@ const BETWEEN_LOOKS: Duration = Duration::from_millis(20);
 pub(crate) fn ask(log: &Path, snapshot: &Path) -> Result<String, Failure> {
     let (request, answer) = (log.with_extension("request"), log.with_extension("answer"));
     let shown = log.display();
+    let snapshot = path::absolute(snapshot).map_err(Failure::io("the working folder is gone"))?;
     let text = snapshot
         .to_str()
         .ok_or_else(|| Failure::usage("the snapshot's name is not UTF-8"))?;

@@ -40,9 +40,8 @@ impl Running {
         signals::keep()?;
         let child = Command::new(name).args(arguments).envs(variables).spawn()?;
         let process = child.id();
-        signals::pass_on_to(process.cast_signed());
         let (sender, end) = channel();
-        thread::spawn(move || sender.send(wait(child)));
+        thread::spawn(move || sender.send(attend(child)));
         Ok(Self { process, end })
     }
 
@@ -66,7 +65,18 @@ impl Running {
     }
 }
 
-fn wait(mut child: Child) -> io::Result<ExitStatus> {
+/// Runs another program in the foreground, as if it were this one.
+///
+/// # Errors
+/// When the system does not start it.
+pub(crate) fn run(command: &mut Command) -> io::Result<ExitStatus> {
+    signals::keep()?;
+    attend(command.spawn()?)
+}
+
+/// Waits for a program, while signals are for it.
+fn attend(mut child: Child) -> io::Result<ExitStatus> {
+    signals::pass_on_to(child.id().cast_signed());
     // SAFETY: all zeros are a valid `siginfo_t`.
     let mut info: libc::siginfo_t = unsafe { std::mem::zeroed() };
     loop {
@@ -84,7 +94,7 @@ fn wait(mut child: Child) -> io::Result<ExitStatus> {
             break;
         }
     }
-    signals::pass_on_to(0);
+    signals::release()?;
     child.wait()
 }
 

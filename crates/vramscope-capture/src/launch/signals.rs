@@ -1,7 +1,7 @@
 //! Signals while a program is captured: what other processes send to us is meant for it.
 //!
 //! What the terminal sends (Ctrl-C, Ctrl-\, hanging up) goes to the whole process group, so the program has it already.
-//! Either way we stay, for there is something to convert. Signals that were ignored when we were started stay so for
+//! Either way we stay, for there is something to convert; who does not want to wait for that can end us then. Signals that were ignored when we were started stay so for
 //! both, as `nohup` wants it; those with a handler are the default again in the program, as everywhere.
 
 use std::io;
@@ -32,35 +32,61 @@ pub(crate) fn keep() -> io::Result<()> {
     PASSED_ON.iter().try_for_each(|&signal| handle(signal))
 }
 
-/// Passes on what came, and what comes from now on, to this process; 0 to nobody.
+/// Passes on what came, and what comes from now on, to this process.
 pub(crate) fn pass_on_to(process: i32) {
     PROGRAM.store(process, Ordering::SeqCst);
-    if process != 0 {
-        let waiting = WAITING.swap(0, Ordering::SeqCst);
-        for signal in PASSED_ON {
-            if waiting & (1 << signal) != 0 {
-                send(process, signal);
-            }
+    let waiting = WAITING.swap(0, Ordering::SeqCst);
+    for signal in PASSED_ON {
+        if waiting & (1 << signal) != 0 {
+            send(process, signal);
         }
     }
 }
 
+/// The program has ended: signals are for us again.
+///
+/// # Errors
+/// When the system refuses that.
+pub(crate) fn release() -> io::Result<()> {
+    PROGRAM.store(0, Ordering::SeqCst);
+    PASSED_ON.iter().try_for_each(|&signal| {
+        if disposition(signal)? == libc::SIG_IGN {
+            return Ok(());
+        }
+        set(signal, libc::SIG_DFL, 0)
+    })
+}
+
 fn handle(signal: libc::c_int) -> io::Result<()> {
-    let mut before = MaybeUninit::<libc::sigaction>::zeroed();
-    // SAFETY: asks only; `before` is a place for the answer.
-    if unsafe { libc::sigaction(signal, ptr::null(), before.as_mut_ptr()) } != 0 {
-        return Err(io::Error::last_os_error());
-    }
-    // SAFETY: all zeros are a valid `sigaction`, and it was filled in since.
-    if unsafe { before.assume_init() }.sa_sigaction == libc::SIG_IGN {
+    if disposition(signal)? == libc::SIG_IGN {
         return Ok(());
     }
+    let handler: extern "C" fn(libc::c_int, *mut libc::siginfo_t, *mut libc::c_void) = came;
+    set(
+        signal,
+        handler as usize,
+        libc::SA_SIGINFO | libc::SA_RESTART,
+    )
+}
+
+/// What happens at a signal.
+fn disposition(signal: libc::c_int) -> io::Result<libc::sighandler_t> {
     // SAFETY: all zeros are a valid `sigaction`.
     let mut action: libc::sigaction = unsafe { MaybeUninit::zeroed().assume_init() };
-    let handler: extern "C" fn(libc::c_int, *mut libc::siginfo_t, *mut libc::c_void) = came;
-    action.sa_sigaction = handler as usize;
-    action.sa_flags = libc::SA_SIGINFO | libc::SA_RESTART;
-    // SAFETY: `came` has the type that SA_SIGINFO asks for, and does only what a handler may.
+    // SAFETY: asks only; `action` is a place for the answer.
+    match unsafe { libc::sigaction(signal, ptr::null(), &raw mut action) } {
+        0 => Ok(action.sa_sigaction),
+        _ => Err(io::Error::last_os_error()),
+    }
+}
+
+fn set(signal: libc::c_int, handler: libc::sighandler_t, flags: libc::c_int) -> io::Result<()> {
+    // SAFETY: all zeros are a valid `sigaction`.
+    let mut action: libc::sigaction = unsafe { MaybeUninit::zeroed().assume_init() };
+    action.sa_sigaction = handler;
+    action.sa_flags = flags;
+    // SAFETY: `handler` is one of the system's own, or `came`, which has the type that SA_SIGINFO asks for and does only
+    // what a handler may.
     match unsafe { libc::sigaction(signal, &raw const action, ptr::null_mut()) } {
         0 => Ok(()),
         _ => Err(io::Error::last_os_error()),
