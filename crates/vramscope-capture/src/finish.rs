@@ -22,6 +22,8 @@ pub(crate) struct Outcome<'a> {
     pub(crate) folder: &'a Path,
     /// Whether recording waited for the program to begin it.
     pub(crate) starts_paused: bool,
+    /// Whether the snapshot is opened anyway.
+    pub(crate) opens_viewer: bool,
     /// The program as it was called.
     pub(crate) program: &'a str,
 }
@@ -37,7 +39,9 @@ pub(crate) fn finish(outcome: &Outcome<'_>, mut left: Left) -> Result<Vec<Made>,
     }
     let (used, unused): (Vec<_>, Vec<_>) = left.logs.iter().partition(|log| log.has_content());
     if used.is_empty() {
-        output::note(&why_nothing(outcome, &unused, !left.unreadable.is_empty()));
+        if !plan.is_quiet {
+            output::note(&why_nothing(outcome, &unused, !left.unreadable.is_empty()));
+        }
         return Ok(Vec::new());
     }
     let wanted = if plan.follow_children { used.len() } else { 1 };
@@ -59,7 +63,7 @@ pub(crate) fn finish(outcome: &Outcome<'_>, mut left: Left) -> Result<Vec<Made>,
     if used.len() > wanted && !plan.is_quiet {
         output::note(&others(used[0], &used[wanted..]));
     }
-    if let (false, Some(first)) = (plan.is_quiet, made.first()) {
+    if let (false, Some(first)) = (plan.is_quiet || outcome.opens_viewer, made.first()) {
         output::note(&format!("open it: vramscope view {}", quoted(first.path())));
     }
     Ok(made)

@@ -220,6 +220,7 @@ impl<'a> Run<'a> {
             witness: &witness,
             folder: &self.folder,
             starts_paused: self.options.start_paused,
+            opens_viewer: self.options.view,
             program: &program,
         };
         // The program ran: from now on the exit code is its own, and what fails is told.
