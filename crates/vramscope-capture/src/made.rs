@@ -4,6 +4,7 @@ use std::path::Path;
 
 use vramscope_core::Snapshot;
 use vramscope_core::analysis::history::History;
+use vramscope_core::model::DeviceIndex;
 use vramscope_record::snapshot::Report;
 
 use crate::bytes;
@@ -17,8 +18,8 @@ const MOST_NOTES: usize = 5;
 pub(crate) struct Made {
     destination: Destination,
     file_bytes: u64,
-    /// Per device that anything happened on: its index and the highest total of live bytes.
-    peaks: Vec<(usize, u64)>,
+    /// Per device that holds or held anything: how much at most, in words.
+    peaks: Vec<String>,
     annotations: usize,
     report: Report,
 }
@@ -34,11 +35,8 @@ impl Made {
         destination: &Destination,
     ) -> Result<Self, Failure> {
         let file_bytes = destination.write(snapshot)?;
-        let peaks = (0..snapshot.traces.len()).filter_map(|device| {
-            let history = History::of(snapshot, u32::try_from(device).ok()?);
-            let bytes = history.active_bytes_at(history.peak_moment);
-            (bytes > 0).then_some((device, bytes))
-        });
+        let devices = 0..snapshot.traces.len();
+        let peaks = devices.filter_map(|device| peak(snapshot, u32::try_from(device).ok()?));
         Ok(Self {
             destination: destination.clone(),
             file_bytes,
@@ -64,8 +62,8 @@ impl Made {
         if self.annotations > 0 {
             text.push_str(&format!(", {}", count(self.annotations as u64, "range")));
         }
-        for (device, peak) in &self.peaks {
-            text.push_str(&format!(", peak {} on device {device}", bytes::show(*peak)));
+        for peak in &self.peaks {
+            text.push_str(&format!(", {peak}"));
         }
         if self.report.dropped_records > 0 {
             text.push_str(&format!(
@@ -84,6 +82,17 @@ impl Made {
         }
         text
     }
+}
+
+/// The highest total of live bytes on a device; without history, the one at the end.
+fn peak(snapshot: &Snapshot, device: DeviceIndex) -> Option<String> {
+    let history = History::of(snapshot, device);
+    let peak = history.active_bytes_at(history.peak_moment);
+    let what = match snapshot.trace(device).is_empty() {
+        true => "in use",
+        false => "peak",
+    };
+    (peak > 0).then(|| format!("{what} {} on device {device}", bytes::show(peak)))
 }
 
 /// `1 event`, `1,234 events`.

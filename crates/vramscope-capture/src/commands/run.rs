@@ -107,10 +107,8 @@ pub(crate) fn run(options: &Options) -> Result<u8, Failure> {
     };
     let run = Run::prepare(options).map_err(ours)?;
     let (status, made) = run.run().map_err(ours)?;
-    if options.view
-        && let Some(made) = made.first()
-    {
-        view(made.path());
+    if options.view && !made.is_empty() {
+        view(&made);
     }
     Ok(exit_code(status))
 }
@@ -268,7 +266,7 @@ fn own_folder(folder: &Path) -> Result<PathBuf, Failure> {
 }
 
 /// Opens the viewer, and waits until it is closed.
-fn view(file: &Path) {
+fn view(made: &[Made]) {
     let beside = env::current_exe()
         .ok()
         .map(|this| this.with_file_name("vramscope"));
@@ -279,14 +277,14 @@ fn view(file: &Path) {
     let outcome = launch::run(
         Command::new(viewer)
             .arg("view")
-            .arg(file)
+            .args(made.iter().map(Made::path))
             .stdout(Stdio::from(io::stderr())),
     );
     if let Err(error) = outcome {
         output::note(&format!(
             "cannot run `vramscope view` ({error}): it is neither beside this program nor in PATH.\n  \
              Install it (`cargo xtask build` in its sources), or drop {} on its page",
-            file.display()
+            made[0].path().display()
         ));
     }
 }
