@@ -164,7 +164,9 @@ impl FollowedLog {
             records = records.while_running();
         }
         let mut due = None;
-        while let (None, Some((offset, record))) = (&due, records.next()) {
+        while due.is_none()
+            && let Some((offset, record)) = records.next()
+        {
             self.contents.notice(&record);
             if let Some((recording, _)) = &mut self.taken {
                 recording.push(record);

@@ -4,7 +4,7 @@ use std::ffi::CString;
 use std::fs;
 use std::io;
 use std::os::unix::ffi::OsStrExt;
-use std::os::unix::fs::symlink;
+use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::{Path, PathBuf};
 
 use tempfile::TempDir;
@@ -92,7 +92,9 @@ fn folder() -> Result<TempDir, Failure> {
         can_stand_in_a_list && place.is_absolute() && !forbids_programs(place)
     };
     let mut tempfile = tempfile::Builder::new();
-    tempfile.prefix("vramscope-");
+    tempfile
+        .prefix("vramscope-")
+        .permissions(fs::Permissions::from_mode(0o700));
     let mut made = places
         .iter()
         .filter(suits)

@@ -2,7 +2,7 @@
 
 use std::ffi::{CString, OsStr, OsString};
 use std::fmt;
-use std::fs::{self, File};
+use std::fs::{self, File, Metadata};
 use std::io::Read;
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
@@ -145,14 +145,8 @@ fn interpreter(file: &Path) -> Option<PathBuf> {
 fn obstacle(file: &Path) -> Option<Obstacle> {
     // What cannot be read can only be tried.
     let metadata = fs::metadata(file).ok()?;
-    if metadata.mode() & 0o4000 != 0 {
-        return Some(Obstacle::Privileged("the set-user-id bit"));
-    }
-    if metadata.mode() & 0o2000 != 0 {
-        return Some(Obstacle::Privileged("the set-group-id bit"));
-    }
-    if has_capabilities(file) {
-        return Some(Obstacle::Privileged("file capabilities"));
+    if let Some(how) = privilege(&metadata, user(), || has_capabilities(file)) {
+        return Some(Obstacle::Privileged(how));
     }
     let data = ReadCache::new(File::open(file).ok()?);
     if FileHeader32::<Endianness>::parse(&data).is_ok() {
@@ -178,6 +172,28 @@ fn obstacle(file: &Path) -> Option<Obstacle> {
     let name = linker.rsplit('/').next().unwrap_or_default();
     (name.contains("musl") || name.starts_with("linker"))
         .then(|| Obstacle::OtherLinker(linker.into_owned()))
+}
+
+/// The rights that a program has and a user with these ids, who starts it, has not.
+fn privilege(
+    program: &Metadata,
+    (user, group): (u32, u32),
+    has_capabilities: impl Fn() -> bool,
+) -> Option<&'static str> {
+    if program.mode() & 0o4000 != 0 && program.uid() != user {
+        return Some("the set-user-id bit");
+    }
+    if program.mode() & 0o2000 != 0 && program.gid() != group {
+        return Some("the set-group-id bit");
+    }
+    // Root has them anyway.
+    (user != 0 && has_capabilities()).then_some("file capabilities")
+}
+
+/// Whose rights programs start with: user and group.
+fn user() -> (u32, u32) {
+    // SAFETY: asks only.
+    unsafe { (libc::geteuid(), libc::getegid()) }
 }
 
 fn has_capabilities(file: &Path) -> bool {
@@ -226,33 +242,42 @@ mod tests {
     }
 
     #[test]
-    fn rights_and_foreign_files_are_obstacles() {
+    fn rights_that_their_starter_has_not_are_an_obstacle() {
         let folder = tempfile::tempdir().unwrap();
-        let copy = folder.path().join("copy");
-        fs::copy("/proc/self/exe", &copy).unwrap();
-        fs::set_permissions(&copy, fs::Permissions::from_mode(0o4755)).unwrap();
-        assert_eq!(
-            obstacle(&copy),
-            Some(Obstacle::Privileged("the set-user-id bit"))
-        );
+        let file = folder.path().join("file");
+        let (user, group) = user();
+        for (mode, has_capabilities, other_user, other_group, expected) in [
+            (0o755, false, true, true, None),
+            (0o4755, false, false, true, None),
+            (0o4755, false, true, false, Some("the set-user-id bit")),
+            (0o2755, false, true, false, None),
+            (0o2755, false, false, true, Some("the set-group-id bit")),
+            (0o755, true, true, true, Some("file capabilities")),
+        ] {
+            fs::write(&file, "").unwrap();
+            fs::set_permissions(&file, fs::Permissions::from_mode(mode)).unwrap();
+            let starter = (user + u32::from(other_user), group + u32::from(other_group));
+            let metadata = fs::metadata(&file).unwrap();
+            assert_eq!(
+                privilege(&metadata, starter, || has_capabilities),
+                expected,
+                "{mode:o}"
+            );
+        }
+    }
 
+    #[test]
+    fn other_processors_are_an_obstacle_also_of_scripts() {
+        let folder = tempfile::tempdir().unwrap();
         let mut header = vec![0; 64];
-        header[..6].copy_from_slice(b"\x7fELF\x02\x01");
+        header[..7].copy_from_slice(b"\x7fELF\x02\x01\x01");
         header[16] = 2;
         header[18..20].copy_from_slice(&elf::EM_RISCV.0.to_le_bytes());
         let foreign = folder.path().join("foreign");
         fs::write(&foreign, header).unwrap();
         assert_eq!(obstacle(&foreign), Some(Obstacle::OtherMachine));
-    }
-
-    #[test]
-    fn the_obstacle_of_a_script_is_its_interpreters() {
-        let folder = tempfile::tempdir().unwrap();
-        let interpreter = folder.path().join("interpreter");
-        fs::copy("/proc/self/exe", &interpreter).unwrap();
-        fs::set_permissions(&interpreter, fs::Permissions::from_mode(0o2755)).unwrap();
         let script = folder.path().join("script");
-        fs::write(&script, format!("#!{} -x\n", interpreter.display())).unwrap();
-        assert_eq!(refusal(&script).unwrap().file, interpreter);
+        fs::write(&script, format!("#!{} -x\n", foreign.display())).unwrap();
+        assert_eq!(refusal(&script).unwrap().file, foreign);
     }
 }
