@@ -89,7 +89,7 @@ impl fmt::Display for Refusal {
             ),
             Obstacle::Privileged(how) => write!(
                 f,
-                "{file} has {how}: the dynamic linker loads no foreign library into it. Capture a copy without"
+                "{file} has {how}: the dynamic linker loads no foreign library into it. Capture a copy without it"
             ),
             Obstacle::OtherMachine => write!(
                 f,

@@ -124,9 +124,10 @@ pub(crate) fn log(allocations: u64) -> LogWriter {
     log
 }
 
-/// A line of the shell that puts a file here where the log of a program would be.
+/// A line of the shell that puts a file here where the log of a program would be, at once.
 pub(crate) fn leave_log(from: &str, name: &str) -> String {
-    format!("cp {from} \"${{VRAMSCOPE_CAPTURE##*folder=}}/{name}\"")
+    let folder = "\"${VRAMSCOPE_CAPTURE##*folder=}\"";
+    format!("cp {from} {folder}/copy && mv {folder}/copy {folder}/{name}")
 }
 
 /// The text with the sizes of files left out: they are other crates' business.
