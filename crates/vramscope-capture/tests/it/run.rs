@@ -92,8 +92,8 @@ fn programs_with_rights_of_their_own() {
     let place = Place::new();
     let shell = place.path("shell");
     fs::copy(fs::canonicalize("/bin/sh").unwrap(), &shell).unwrap();
+    // Only root may give files away.
     if chown(&shell, Some(12_345), None).is_err() {
-        eprintln!("not tested, for only root may give files away");
         return;
     }
     fs::set_permissions(&shell, fs::Permissions::from_mode(0o4755)).unwrap();
