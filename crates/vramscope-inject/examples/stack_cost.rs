@@ -19,7 +19,8 @@ mod stack;
 use std::hint::black_box;
 use std::time::Instant;
 
-const CALLS: u32 = 200_000;
+/// In less than a time slice.
+const CALLS: u32 = 1000;
 
 fn own_code() -> u64 {
     0
@@ -36,6 +37,19 @@ fn below(frames: u32, run: &mut dyn FnMut()) {
     black_box(frames);
 }
 
+/// Calls `stack::number` below as many frames, by one of two ways at each.
+#[inline(never)]
+fn one_of_many(path: u32, frames: u32) {
+    if frames == 0 {
+        black_box(stack::number(128));
+    } else if path & 1 == 0 {
+        one_of_many(black_box(path >> 1), frames - 1);
+    } else {
+        one_of_many(black_box(path) >> 1, frames - 1);
+        black_box(path);
+    }
+}
+
 fn main() {
     let started = Instant::now();
     stack::number(128);
@@ -46,7 +60,7 @@ fn main() {
     for frames in [0, 28, 58, 100] {
         below(frames, &mut || {
             let mut best = f64::MAX;
-            for _ in 0..5 {
+            for _ in 0..500 {
                 let started = Instant::now();
                 for _ in 0..CALLS {
                     black_box(stack::number(128));
@@ -55,5 +69,16 @@ fn main() {
             }
             println!("{frames:>3} frames and a dozen {best:>9.0} ns");
         });
+    }
+    for stacks in [8, 64, 1024] {
+        let mut best = f64::MAX;
+        for _ in 0..100 {
+            let started = Instant::now();
+            for call in 0..CALLS {
+                one_of_many(call % stacks, 10);
+            }
+            best = best.min(started.elapsed().as_nanos() as f64 / f64::from(CALLS));
+        }
+        println!("one of {stacks:>4}, 20 frames {best:>8.0} ns");
     }
 }

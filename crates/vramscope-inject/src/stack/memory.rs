@@ -67,10 +67,16 @@ impl<'p> StackMemory<'p> {
         }
     }
 
+    /// Whether a word at this address is one of the thread's own stack.
+    #[inline]
+    pub(super) fn holds(&self, address: u64) -> bool {
+        self.start <= address && address <= self.last
+    }
+
     /// The word at an address; `None` if it cannot be read.
     #[inline]
     pub(super) fn read(&mut self, address: u64) -> Option<u64> {
-        if self.start <= address && address <= self.last {
+        if self.holds(address) {
             // SAFETY: Between this thread's stack pointer and the end of its stack all is mapped.
             return Some(unsafe { (address as *const u64).read_unaligned() });
         }

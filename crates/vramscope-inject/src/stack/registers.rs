@@ -1,6 +1,7 @@
 //! The registers that unwinding starts from, and framehop's types for this processor.
 
 use super::modules::Section;
+use super::traces::Start;
 
 #[cfg(target_arch = "aarch64")]
 use framehop::aarch64::{CacheAarch64, PtrAuthMask, UnwindRegsAarch64, UnwinderAarch64};
@@ -27,7 +28,8 @@ pub(super) struct Registers {
     instruction: u64,
     stack: u64,
     frame: u64,
-    /// The link register; 0 on x86-64.
+    /// The link register.
+    #[cfg(target_arch = "aarch64")]
     link: u64,
 }
 
@@ -36,8 +38,6 @@ impl Registers {
     #[inline(always)]
     pub(super) fn here() -> Self {
         let (instruction, stack, frame): (u64, u64, u64);
-        #[cfg(target_arch = "x86_64")]
-        let link = 0;
         #[cfg(target_arch = "aarch64")]
         let link: u64;
         // SAFETY: Only copies registers.
@@ -62,6 +62,7 @@ impl Registers {
             instruction,
             stack,
             frame,
+            #[cfg(target_arch = "aarch64")]
             link,
         }
     }
@@ -74,18 +75,39 @@ impl Registers {
         self.stack
     }
 
-    /// As framehop takes them. `highest` is the highest address of code.
+    /// What a stack that begins here is known by.
+    pub(super) fn start(self, depth: usize) -> Start {
+        Start {
+            stack_pointer: self.stack,
+            frame_pointer: self.frame,
+            depth,
+        }
+    }
+
+    /// As framehop takes them. `mask` is of the bits of return addresses that are address.
     #[cfg(target_arch = "x86_64")]
-    pub(super) fn for_unwinder(self, _highest: u64) -> State {
-        debug_assert_eq!(self.link, 0);
+    pub(super) fn for_unwinder(self, _mask: u64) -> State {
         UnwindRegsX86_64::new(self.instruction, self.stack, self.frame)
     }
 
-    /// As framehop takes them. `highest` is the highest address of code.
+    /// As framehop takes them. `mask` is of the bits of return addresses that are address.
     #[cfg(target_arch = "aarch64")]
-    pub(super) fn for_unwinder(self, highest: u64) -> State {
-        // Return addresses may be signed in the bits above those of addresses. Stacks are as high as addresses go.
-        let mask = PtrAuthMask::from_max_known_address(highest.max(self.stack));
-        UnwindRegsAarch64::new_with_ptr_auth_mask(mask, self.link, self.stack, self.frame)
+    pub(super) fn for_unwinder(self, mask: u64) -> State {
+        UnwindRegsAarch64::new_with_ptr_auth_mask(
+            PtrAuthMask(mask),
+            self.link,
+            self.stack,
+            self.frame,
+        )
+    }
+}
+
+/// The bits of a return address that are address, where none is higher than `highest`.
+pub(super) fn address_mask(highest: u64) -> u64 {
+    if cfg!(target_arch = "aarch64") {
+        // The others may hold a signature.
+        u64::MAX >> highest.leading_zeros().min(u64::BITS - 1)
+    } else {
+        u64::MAX
     }
 }

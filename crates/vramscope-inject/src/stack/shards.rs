@@ -4,9 +4,11 @@
 //! of shards, each thread prefers one, and takes the next one if that is in use: by another thread, or by itself when
 //! a signal handler got here while it was here.
 
+use super::DEEPEST;
 use super::memory::Page;
 use super::modules::{self, Loaded};
 use super::registers::Rules;
+use super::traces::{Reads, Traces};
 use crate::log;
 use std::cell::{Cell, UnsafeCell};
 use std::collections::HashMap;
@@ -95,10 +97,16 @@ pub(super) fn claim() -> Option<Claim> {
 }
 
 pub(super) struct Shard {
-    loaded: Option<Arc<Loaded>>,
-    rules: Rules,
-    page: Page,
+    /// What is loaded, as far as is known; `None` if nothing could be found out yet.
+    pub(super) loaded: Option<Arc<Loaded>>,
+    pub(super) rules: Rules,
+    pub(super) traces: Traces,
+    /// For what is read of a stack.
+    pub(super) reads: Reads,
     pub(super) stacks: Stacks,
+    pub(super) page: Page,
+    /// For the addresses of a stack.
+    pub(super) room: [u64; DEEPEST],
 }
 
 impl Shard {
@@ -106,34 +114,26 @@ impl Shard {
         Self {
             loaded: None,
             rules: Rules::new(),
-            page: Page::new(),
+            traces: Traces::new(),
+            reads: Reads::default(),
             stacks: Stacks::default(),
+            page: Page::new(),
+            room: [0; DEEPEST],
         }
     }
 
-    /// What is loaded, as far as is known; `None` if nothing could be found out yet.
-    pub(super) fn update(&mut self) -> Option<&Loaded> {
-        if (self.loaded.is_none() || self.version() != modules::version())
-            && let Some(newest) = modules::newest()
-        {
+    /// Takes over what was found out about what is loaded.
+    pub(super) fn update(&mut self) {
+        let is_newest = self
+            .loaded
+            .as_ref()
+            .is_some_and(|loaded| loaded.version == modules::version());
+        if !is_newest && let Some(newest) = modules::newest() {
             self.loaded = Some(newest);
-            // Rules of other code. framehop would know them, but only up to 65536 changes.
+            // The old ones are of other code.
             self.rules = Rules::new();
+            self.traces = Traces::new();
         }
-        self.loaded()
-    }
-
-    pub(super) fn loaded(&self) -> Option<&Loaded> {
-        self.loaded.as_deref()
-    }
-
-    /// The version of what it knows to be loaded; 0 for none.
-    pub(super) fn version(&self) -> u64 {
-        self.loaded.as_ref().map_or(0, |loaded| loaded.version)
-    }
-
-    pub(super) fn for_unwinding(&mut self) -> Option<(&Loaded, &mut Rules, &mut Page)> {
-        Some((self.loaded.as_deref()?, &mut self.rules, &mut self.page))
     }
 }
 

@@ -70,11 +70,35 @@ fn deep(levels: u32, run: &mut dyn FnMut()) {
 
 #[test]
 fn stacks_are_those_that_libgcc_finds() {
-    for levels in [0, 1, 7, 50] {
+    // The second time from memory.
+    for levels in [0, 1, 7, 50, 0, 1, 7, 50, 49] {
         deep(levels, &mut || {
             let (number, reference) = both();
             assert_same(number, &reference);
         });
+    }
+}
+
+/// Two ways down that take as much room, so that stacks differ in their addresses only.
+#[inline(never)]
+fn left_or_right(path: u32, levels: u32) {
+    if levels == 0 {
+        let (number, reference) = both();
+        assert_same(number, &reference);
+    } else if path & 1 == 0 {
+        left_or_right(std::hint::black_box(path >> 1), levels - 1);
+    } else {
+        left_or_right(std::hint::black_box(path >> 1) | 0, levels - 1);
+        std::hint::black_box(path);
+    }
+}
+
+#[test]
+fn stacks_that_differ_a_little_are_told_apart() {
+    let mut random = 1_u32;
+    for _ in 0..500 {
+        random = random.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+        left_or_right(random >> 20, 6);
     }
 }
 
