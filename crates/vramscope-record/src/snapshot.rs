@@ -49,7 +49,8 @@ impl Recording {
         making.traces();
         making.segments();
         making.annotations();
-        let notes = about::notes(self, header);
+        let mut notes = about::notes(self, header);
+        notes.extend(making.stacks.notes());
         let about = about::about(self, header, ended, &notes);
         making.builder.extra("capture", about);
         let report = Report {

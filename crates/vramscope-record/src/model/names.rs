@@ -71,12 +71,14 @@ impl Names {
         Some((addresses, row.modules))
     }
 
-    /// The module that an address lies in, among the first `known`: the newest, where they overlap.
+    /// The module that a return address leads to, among the first `known`: the newest, where they overlap.
     pub(crate) fn module_of(&self, address: u64, known: usize) -> Option<usize> {
+        // The call before it: nothing need stand behind a call that does not return.
+        let call = address.wrapping_sub(1);
         let modules = self.modules.get(..known).unwrap_or_default();
         modules
             .iter()
-            .rposition(|module| (module.start..module.end).contains(&address))
+            .rposition(|module| (module.start..module.end).contains(&call))
     }
 
     pub(crate) fn add_text(&mut self, number: u32, text: &[u8]) {

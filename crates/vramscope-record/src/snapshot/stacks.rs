@@ -44,6 +44,11 @@ impl<'r> Stacks<'r> {
         }
     }
 
+    /// What could not be named in them.
+    pub(super) fn notes(&self) -> Vec<String> {
+        self.symbols.notes()
+    }
+
     /// The stack of a call: the driver's function, then who called it.
     pub(super) fn of(&mut self, builder: &mut Builder, by: By) -> StackId {
         match self.last {
