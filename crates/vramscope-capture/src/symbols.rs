@@ -156,11 +156,15 @@ impl FileSymbols {
                 line: 0,
             });
         }
+        // Where every program starts says nothing about the interpreter.
+        let is_start = frames
+            .last()
+            .is_some_and(|frame| frame.function == "_start");
         Known {
             module: Some(index),
             load_bias: loaded.load_bias,
             frames,
-            origin: if module.is_interpreter {
+            origin: if module.is_interpreter && !is_start {
                 Origin::Interpreter
             } else {
                 Origin::Native

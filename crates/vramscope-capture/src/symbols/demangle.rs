@@ -24,7 +24,9 @@ pub(super) fn demangle(name: &str, language: Option<DwLang>) -> String {
         }
     }
     if short.0.is_empty() {
-        let _ = short.write_str(name);
+        // `memcpy@GLIBC_2.14`: which of several of that name.
+        let end = name.find('@').filter(|&end| end > 0);
+        let _ = short.write_str(&name[..end.unwrap_or(name.len())]);
     }
     short.0
 }
@@ -70,6 +72,7 @@ mod tests {
             ),
             ("_Z3addii", "add"),
             ("cuMemAlloc_v2", "cuMemAlloc_v2"),
+            ("memcpy@@GLIBC_2.14", "memcpy"),
             ("_Zq", "_Zq"),
             ("", ""),
         ];

@@ -88,7 +88,7 @@ fn left_or_right(path: u32, levels: u32) {
     } else if path & 1 == 0 {
         left_or_right(std::hint::black_box(path >> 1), levels - 1);
     } else {
-        left_or_right(std::hint::black_box(path >> 1) | 0, levels - 1);
+        left_or_right(std::hint::black_box(path) >> 1, levels - 1);
         std::hint::black_box(path);
     }
 }
