@@ -1,5 +1,5 @@
-//! Contexts. Memory of `cuMemAlloc` and its like dies with its context; pools' memory with the primary context of
-//! their device.
+//! Contexts. Memory of `cuMemAlloc` and its like dies with its context. Pools and address ranges belong to their
+//! device and stay: `cuCtxDestroy`'s documentation does not name them among what goes.
 
 use std::ffi::{c_int, c_uint};
 
@@ -19,16 +19,16 @@ driver! {
     fn cuDevicePrimaryCtxRelease_v2(device: c_int) |driver| {
         let (index, of) = driver.device(device)?;
         of.retained = of.retained.checked_sub(1).ok_or(result::INVALID_CONTEXT)?;
-        if of.retained == 0 {
-            end_primary(driver, index);
+        match (of.retained, of.primary) {
+            (0, primary) => end(driver, primary),
+            _ => Ok(()),
         }
-        Ok(())
     }
 
     fn cuDevicePrimaryCtxReset_v2(device: c_int) |driver| {
         let (index, of) = driver.device(device)?;
         let (primary, is_held) = (of.primary, of.retained > 0);
-        end_primary(driver, index);
+        end(driver, primary)?;
         if is_held {
             driver.contexts.insert(primary, new(index));
         }
@@ -168,23 +168,6 @@ fn check(driver: &Driver, context: Handle) -> Answer {
         Ok(())
     } else {
         Err(result::INVALID_CONTEXT)
-    }
-}
-
-/// The primary context ends, and with it all pools' memory on the device.
-fn end_primary(driver: &mut Driver, device: usize) {
-    let primary = driver.devices[device].primary;
-    if end(driver, primary).is_err() {
-        return;
-    }
-    driver.free_all(|block| block.device == device && matches!(block.owner, Owner::Pool(_)));
-    let pools = driver
-        .pools
-        .iter()
-        .filter(|(_, pool)| pool.device == device);
-    let pools: Vec<_> = pools.map(|(&handle, _)| handle).collect();
-    for pool in pools {
-        driver.trim(pool, 0);
     }
 }
 

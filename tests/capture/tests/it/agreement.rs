@@ -1,7 +1,7 @@
 //! The snapshot says what the driver's ledger says, byte for byte, however a program found the driver.
 
 use vramscope_capture_tests::session::{Captured, Session};
-use vramscope_capture_tests::story::{assert_same, assert_same_by_address};
+use vramscope_capture_tests::story::{assert_same, assert_same_blocks, assert_same_by_address};
 
 #[track_caller]
 fn captured(session: Session, client: &str, arguments: &[&str]) -> Captured {
@@ -37,11 +37,16 @@ scenes! {
     plain_memory: "plain";
     pools: "pools";
     address_ranges: "ranges";
-    graphs: "graphs";
     arrays: "arrays";
     out_of_memory: "out-of-memory";
     imports: "imports";
     contexts: "contexts";
+}
+
+#[test]
+fn graphs() {
+    let captured = captured(Session::new(), "scenes", &["dlsym", "graphs"]);
+    assert_same_blocks(&captured.snapshot(), captured.ledger());
 }
 
 #[test]
