@@ -17,7 +17,7 @@ driver! {
     }
 
     fn cuDevicePrimaryCtxRelease_v2(device: c_int) |driver| {
-        let (index, of) = driver.device(device)?;
+        let (_, of) = driver.device(device)?;
         of.retained = of.retained.checked_sub(1).ok_or(result::INVALID_CONTEXT)?;
         match (of.retained, of.primary) {
             (0, primary) => end(driver, primary),
