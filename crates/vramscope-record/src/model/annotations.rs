@@ -35,8 +35,8 @@ pub(crate) struct Annotations {
     most: Option<usize>,
     /// Ranges pushed and not popped, by owner and domain: their beginnings.
     pushed: HashMap<(Owner, u32), Vec<Mark>>,
-    /// Ranges started and not ended, by the program's number and domain.
-    started: HashMap<(u64, u32), Mark>,
+    /// Ranges started and not ended, by their numbers, which are unique in a program: an end has no domain.
+    started: HashMap<u64, Mark>,
     last_range: u64,
     /// Ends without a beginning.
     pub(crate) ends_alone: u64,
@@ -82,8 +82,7 @@ impl Annotations {
                 None
             }
             AnnotationOp::Start => {
-                self.started
-                    .insert((record.range, record.domain), beginning);
+                self.started.insert(record.range, beginning);
                 None
             }
             AnnotationOp::Mark => Some(end_of(beginning)),
@@ -93,7 +92,7 @@ impl Annotations {
                         let stack = self.pushed.get_mut(&(owner, record.domain));
                         stack.and_then(Vec::pop)
                     }
-                    _ => self.started.remove(&(record.range, record.domain)),
+                    _ => self.started.remove(&record.range),
                 };
                 match beginning {
                     Some(beginning) => self.keep(end_of(beginning)),

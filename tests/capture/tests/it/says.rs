@@ -151,15 +151,6 @@ fn tracing() {
 }
 
 #[test]
-fn cudarc_nvtx() {
-    let captured = captured(Session::new(), &programs::client("loading"), &["nvtx"]);
-    assert_eq!(
-        said(&captured.snapshot()),
-        "loading: forward\nloading: between\n"
-    );
-}
-
-#[test]
 fn nothing_is_formatted_where_nobody_listens() {
     let output = Session::new()
         .alone(&programs::client("says"), &["nobody-listens"])

@@ -143,7 +143,8 @@ fn captured(marks: &[Captured<'_>]) -> Snapshot {
             mark
         });
     file["external_annotations"] = marks.collect();
-    file["capture"] = serde_json::json!({"threads": {"7": "main", "8": ""}});
+    file["capture"] =
+        serde_json::json!({"threads": {"7": "main", "8": "", "9": "work", "10": "work"}});
     decode(file.to_string().as_bytes()).unwrap()
 }
 
@@ -174,6 +175,15 @@ fn threads_and_domains_have_lanes_of_their_own() {
     assert_eq!(rows(0), [["step"], ["copy"]]);
     assert_eq!(rows(1), [["load", "mark"]]);
     assert_eq!(rows(2), [["all_reduce"]]);
+    let alike = captured(&[
+        ("START", "step", 1, 9, None, 15),
+        ("START", "step", 2, 10, None, 16),
+    ]);
+    let lanes = Lanes::of(&alike, &history);
+    let names = lanes
+        .of_kind(LaneKind::Annotations)
+        .map(|lane| lane.title());
+    assert_eq!(names.collect::<Vec<_>>(), ["work 9", "work 10"]);
 }
 
 #[test]

@@ -49,6 +49,10 @@ fn name(
     (thread, domain): (Option<u64>, Option<StringId>),
 ) -> String {
     let thread = thread.map(|id| match names.get(&id) {
+        // Threads that nobody named are called as the program.
+        Some(name) if names.values().filter(|other| *other == name).count() > 1 => {
+            format!("{name} {id}")
+        }
         Some(name) => (*name).to_owned(),
         None => id.to_string(),
     });
