@@ -256,8 +256,11 @@ impl Recording {
     fn unmap(&mut self, event: &Event, call: Call) {
         let end = event.address.saturating_add(event.size_bytes);
         let range = event.address..end;
+        if range.is_empty() {
+            return;
+        }
         let by = by_of(event, call);
-        if !self.device.unmap(&mut self.journal, &range, by) && !range.is_empty() {
+        if !self.device.unmap(&mut self.journal, &range, by) {
             self.counts.unknown_frees += 1;
         }
         self.remember_undo(event);

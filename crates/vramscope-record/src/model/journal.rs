@@ -1,6 +1,7 @@
 //! What happened, as trace entries: all of it, or the newest of each device.
 
 use std::collections::VecDeque;
+use std::ops::Range;
 
 use vramscope_core::model::Action;
 
@@ -117,6 +118,32 @@ impl Journal {
         if let Some(entry) = row.and_then(|row| trace.entries.get_mut(row)) {
             entry.is_undone = true;
         }
+    }
+
+    /// Whether an entry of a place after the one of this number is about a part of this range.
+    pub(crate) fn is_touched_since(
+        &self,
+        place: Place,
+        number: EntryNumber,
+        range: &Range<u64>,
+    ) -> bool {
+        let trace = match place {
+            Place::Host => Some(&self.host),
+            Place::Device(device) => self.devices.get(usize::from(device)),
+        };
+        let Some(trace) = trace else { return false };
+        let newer = (trace.dropped + trace.entries.len() as u64).saturating_sub(number + 1);
+        let entries = trace.entries.iter().rev();
+        entries.take(newer as usize).any(|entry| {
+            let end = entry.address.saturating_add(entry.bytes);
+            !entry.is_undone
+                && !matches!(
+                    entry.action,
+                    Action::Oom | Action::Snapshot | Action::Annotate
+                )
+                && entry.address < range.end
+                && range.start < end
+        })
     }
 
     /// Who a free is put down to: whoever frees, or, as torch does with `enabled="alloc"`, whoever allocated.

@@ -6,7 +6,7 @@
 //!
 //! An allocation out of which the program hands pieces by itself is an *arena*: no block, but what its pieces lie in.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 use std::ops::Range;
 
 use vramscope_core::model::Action;
@@ -321,31 +321,15 @@ impl Space {
 
     /// Puts back what an operation took away, for it did not happen. Whether there is still room for it.
     pub(crate) fn undo(&mut self, journal: &mut Journal, undo: &Undo) -> bool {
+        if !is_as_left(journal, undo) {
+            return false;
+        }
         for &rest in &undo.rests {
             if self.remove_block(rest).is_some() {
                 self.take_segment(rest);
             }
         }
-        let is_free = |address: u64, end: u64| match self.segments.range(..end).next_back() {
-            Some((_, segment)) => segment.end <= address,
-            None => true,
-        };
-        let holders = |segment: u64| {
-            self.segments.contains_key(&segment)
-                || undo.segments.iter().any(|&(address, _)| address == segment)
-        };
-        let is_possible = undo
-            .segments
-            .iter()
-            .all(|(address, segment)| is_free(*address, segment.end))
-            && undo
-                .blocks
-                .iter()
-                .chain(&undo.arenas)
-                .all(|(address, block)| {
-                    holders(block.segment) && self.is_unused(&(*address..block.end))
-                });
-        if !is_possible {
+        if !self.has_room_for(undo) {
             return false;
         }
         for (address, segment) in &undo.segments {
@@ -366,6 +350,24 @@ impl Space {
             journal.undo(place, entry);
         }
         true
+    }
+
+    /// Whether what was taken away fits where it was.
+    fn has_room_for(&self, undo: &Undo) -> bool {
+        let is_free = |address: u64, end: u64| {
+            let last = self.segments.range(..end).next_back();
+            last.is_none_or(|(_, segment)| segment.end <= address)
+        };
+        let is_held = |block: &Block| {
+            let segment = self.segments.get(&block.segment);
+            segment.is_some_and(|segment| segment.end >= block.end)
+                || undo.segments.iter().any(|(at, _)| *at == block.segment)
+        };
+        let mut segments = undo.segments.iter();
+        let mut blocks = undo.blocks.iter().chain(&undo.arenas);
+        segments.all(|(address, segment)| is_free(*address, segment.end))
+            && blocks
+                .all(|(address, block)| is_held(block) && self.is_unused(&(*address..block.end)))
     }
 
     fn is_unused(&self, range: &Range<u64>) -> bool {
@@ -646,6 +648,19 @@ impl Space {
         self.undo.entries.push((place, number));
         Some(number)
     }
+}
+
+/// Whether nothing happened since where an operation took things away.
+fn is_as_left(journal: &Journal, undo: &Undo) -> bool {
+    // The last of each place; they come in order.
+    let last: HashMap<Place, EntryNumber> = undo.entries.iter().copied().collect();
+    let segments = undo.segments.iter().map(|(at, it)| *at..it.end);
+    let blocks = undo.blocks.iter().chain(&undo.arenas);
+    let mut ranges = segments.chain(blocks.map(|(at, it)| *at..it.end));
+    ranges.all(|range| {
+        let mut places = last.iter();
+        !places.any(|(&place, &number)| journal.is_touched_since(place, number, &range))
+    })
 }
 
 /// A device's sum; `None` for the host.

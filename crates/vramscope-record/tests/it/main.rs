@@ -5,5 +5,10 @@
     reason = "a test's way of saying that it must be so"
 )]
 
+mod annotations;
 mod calls;
+mod damage;
+mod options;
+mod random;
+mod stacks;
 mod support;

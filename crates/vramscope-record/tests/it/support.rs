@@ -81,10 +81,10 @@ pub(crate) fn converted_with(log: &LogWriter, options: &ConvertOptions) -> (Snap
     let bytes = log.bytes();
     let (snapshot, report) =
         convert(&bytes, options, &mut Numbers::default(), &mut |_, _| {}).unwrap();
-    check(&snapshot);
     let is_whole = options.recording.max_entries.is_none()
         && options.recording.skip_actions.is_empty()
         && options.recording.enabled != vramscope_record::model::Enabled::State;
+    check(&snapshot, is_whole);
     if is_whole {
         check_beginning(&snapshot);
     }
@@ -93,7 +93,7 @@ pub(crate) fn converted_with(log: &LogWriter, options: &ConvertOptions) -> (Snap
 
 /// What holds of every snapshot: written and read it is the same and without fault, and the events lead to the state.
 #[track_caller]
-pub(crate) fn check(snapshot: &Snapshot) {
+pub(crate) fn check(snapshot: &Snapshot, is_whole: bool) {
     assert!(snapshot.warnings.is_empty(), "{:?}", snapshot.warnings);
     let mut bytes = Vec::new();
     encode(snapshot, &mut bytes).unwrap();
@@ -103,7 +103,8 @@ pub(crate) fn check(snapshot: &Snapshot) {
         let history = History::of(snapshot, device);
         let replay = Replay::of(snapshot, &history);
         assert_eq!(replay.mismatched_segment_events, 0);
-        assert_eq!(history.mismatches, Default::default());
+        // A request may have been dropped before its completion.
+        assert!(!is_whole || history.mismatches == Default::default());
         let last = replay.state_at(&history, history.event_count);
         let own = snapshot.segments.of_device(device as i32);
         let own: Vec<_> = own.map(|(_, it)| (it.address, it.total_size)).collect();
@@ -113,12 +114,6 @@ pub(crate) fn check(snapshot: &Snapshot) {
             .map(|it| (it.address, it.bytes))
             .collect();
         assert_eq!(replayed, own);
-        let active = snapshot
-            .blocks
-            .rows
-            .iter()
-            .filter(|it| it.state.is_active());
-        let _ = active;
         let requested: u64 = snapshot
             .segments
             .of_device(device as i32)
