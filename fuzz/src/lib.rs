@@ -3,8 +3,10 @@
 //!
 //! Each panics if the input breaks the rule.
 
+mod raw_log;
 mod rules;
 
+pub use raw_log::raw_log;
 pub use rules::{decode, decode_chunked, packed, pipeline};
 
 /// Runs a rule on the files named on the command line: how a crash is looked at without a fuzzer.

@@ -3,8 +3,8 @@
 //! What the injected library writes into a file that it shares, this writes into a `Vec`, from one thread.
 
 use crate::layout::{
-    Annotation, Device, Event, HEADER_BYTES, Kind, LONGEST_PAYLOAD_BYTES, MAGIC, Memory, Module,
-    Pool, RECORD_ALIGNMENT, RECORD_HEADER_BYTES, Stack, VERSION, header, record_bytes,
+    Annotation, Call, Device, Event, HEADER_BYTES, Kind, LONGEST_PAYLOAD_BYTES, MAGIC, Memory,
+    Module, Pool, RECORD_ALIGNMENT, RECORD_HEADER_BYTES, Stack, VERSION, header, record_bytes,
     record_check,
 };
 
@@ -164,4 +164,51 @@ impl LogWriter {
         log.set_u64(header::CAPACITY_BYTES, end);
         log.bytes
     }
+}
+
+/// A log of so many calls: a program that allocates from its device's pool and frees, on eight streams, with a
+/// thousand different stacks of 13 frames and up to 2,000 allocations at a time. For measuring, and for trying out.
+#[must_use]
+pub fn sample(calls: usize) -> Vec<u8> {
+    const BASE: u64 = 0x7f00_0000_0000;
+    const CHUNK_BYTES: u64 = 32 << 20;
+    const SLOT_BYTES: u64 = 64 << 10;
+    const SLOTS: usize = 2000;
+    const STACKS: u64 = 1000;
+    let mut log = LogWriter::default();
+    log.program(&["/usr/bin/sample"]);
+    for number in 1..=STACKS {
+        let frames: Vec<u64> = (0..13).map(|frame| 0x40_0000 + number * frame).collect();
+        log.stack(number as u32, &frames);
+    }
+    let mut is_live = [false; SLOTS];
+    // A multiplicative generator: any order will do, as long as it is the same every time.
+    let mut random = 1_u64;
+    for call in 0..calls as u64 {
+        random = random
+            .wrapping_mul(6_364_136_223_846_793_005)
+            .wrapping_add(1);
+        let slot = (random >> 40) as usize % SLOTS;
+        let address = BASE + slot as u64 * SLOT_BYTES;
+        let mut event = Event {
+            time_ns: 1_700_000_000_000_000_000 + call * 1000,
+            address,
+            stream: (random >> 33) % 8,
+            context: 1,
+            pool: 1,
+            stack: 1 + ((random >> 20) % STACKS) as u32,
+            thread: 1,
+            call: Call::cuMemFreeAsync as u8,
+            ..Event::default()
+        };
+        if !is_live[slot] {
+            event.call = Call::cuMemAllocAsync as u8;
+            event.size_bytes = 1 + (random >> 48) % SLOT_BYTES;
+            event.mapping_base = BASE + (address - BASE) / CHUNK_BYTES * CHUNK_BYTES;
+            event.mapping_bytes = CHUNK_BYTES;
+        }
+        is_live[slot] = !is_live[slot];
+        log.event(event);
+    }
+    log.bytes()
 }

@@ -6,7 +6,10 @@
 //!
 //! An allocation out of which the program hands pieces by itself is an *arena*: no block, but what its pieces lie in.
 
-use std::collections::{BTreeMap, HashMap};
+mod mapped;
+mod undo;
+
+use std::collections::BTreeMap;
 use std::ops::Range;
 
 use vramscope_core::model::Action;
@@ -14,6 +17,7 @@ use vramscope_core::model::Action;
 use super::journal::{By, Entry, EntryNumber, Journal, Place, PoolRow};
 use super::physical::{PhysicalMemory, Serial};
 use super::pools::{NO_POOL, Pools};
+pub(crate) use undo::Undo;
 
 /// Sizes are rounded up to it as far as there is room.
 pub(crate) const ROUNDING_BYTES: u64 = 512;
@@ -76,31 +80,6 @@ pub(crate) struct Grant {
     pub(crate) keeping: Keeping,
     pub(crate) is_owned: bool,
     pub(crate) is_part: bool,
-}
-
-/// What an operation took away, to be given back if it did not happen, and what it added.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct Undo {
-    blocks: Vec<(u64, Block)>,
-    arenas: Vec<(u64, Block)>,
-    segments: Vec<(u64, Segment)>,
-    entries: Vec<(Place, EntryNumber)>,
-    /// Segments that it made of what was left of others.
-    rests: Vec<u64>,
-}
-
-impl Undo {
-    pub(crate) fn is_empty(&self) -> bool {
-        self.blocks.is_empty() && self.arenas.is_empty() && self.segments.is_empty()
-    }
-
-    pub(crate) fn clear(&mut self) {
-        self.blocks.clear();
-        self.arenas.clear();
-        self.segments.clear();
-        self.entries.clear();
-        self.rests.clear();
-    }
 }
 
 /// The state of an address space.
@@ -220,66 +199,6 @@ impl Space {
         journal.push(segment.place, entry);
     }
 
-    /// Takes mapped memory away, also parts of what was mapped at once. Whether any was there.
-    pub(crate) fn unmap(&mut self, journal: &mut Journal, range: &Range<u64>, by: By) -> bool {
-        let before = self.segments.range(..range.end).rev();
-        let overlapping = before.take_while(|(_, segment)| segment.end > range.start);
-        let mapped = overlapping.filter(|(_, it)| matches!(it.keeping, Keeping::Mapped(_)));
-        let addresses: Vec<u64> = mapped.map(|(&address, _)| address).collect();
-        for &address in addresses.iter().rev() {
-            self.unmap_segment(journal, address, range, by);
-        }
-        !addresses.is_empty()
-    }
-
-    fn unmap_segment(&mut self, journal: &mut Journal, address: u64, range: &Range<u64>, by: By) {
-        self.end_all_in(journal, address, by);
-        let Some(whole) = self.take_segment(address) else {
-            return;
-        };
-        let gone = address.max(range.start)..whole.end.min(range.end);
-        let entry = entry_of_segment(Action::SegmentUnmap, gone.clone(), &whole, by);
-        self.push_undoable(journal, whole.place, entry);
-        self.undo.segments.push((address, whole.clone()));
-        // What is left of it stays mapped, and in use.
-        for rest in [address..gone.start, gone.end..whole.end] {
-            if rest.is_empty() {
-                continue;
-            }
-            let segment = Segment {
-                end: rest.end,
-                live: 0,
-                ..whole.clone()
-            };
-            let grant = Grant {
-                place: whole.place,
-                range: rest.clone(),
-                mapping: rest.clone(),
-                stream: whole.stream,
-                context: whole.context,
-                pool: whole.pool,
-                by: whole.by,
-                keeping: whole.keeping,
-                is_owned: whole.is_owned,
-                is_part: false,
-            };
-            self.put_segment(rest.start, segment);
-            self.undo.rests.push(rest.start);
-            let entry = entry_of(Action::Alloc, &grant);
-            let number = self.push_undoable(journal, whole.place, entry);
-            let block = Block {
-                end: rest.end,
-                stream: whole.stream,
-                context: whole.context,
-                by: whole.by,
-                segment: rest.start,
-                entry: number,
-                is_part: false,
-            };
-            self.add_block(rest.start, block);
-        }
-    }
-
     /// Gives empty segments back.
     pub(crate) fn give_back(&mut self, journal: &mut Journal, addresses: &[u64], by: By) {
         for &address in addresses {
@@ -317,62 +236,6 @@ impl Space {
         });
         let empty: Vec<u64> = empty.map(|(&address, _)| address).collect();
         self.give_back(journal, &empty, by);
-    }
-
-    /// Puts back what an operation took away, for it did not happen. Whether there is still room for it.
-    pub(crate) fn undo(&mut self, journal: &mut Journal, undo: &Undo) -> bool {
-        if !is_as_left(journal, undo) {
-            return false;
-        }
-        for &rest in &undo.rests {
-            if self.remove_block(rest).is_some() {
-                self.take_segment(rest);
-            }
-        }
-        if !self.has_room_for(undo) {
-            return false;
-        }
-        for (address, segment) in &undo.segments {
-            let segment = Segment {
-                live: 0,
-                ..segment.clone()
-            };
-            self.put_segment(*address, segment);
-        }
-        for (address, arena) in &undo.arenas {
-            self.enter_segment(arena.segment);
-            self.arenas.insert(*address, arena.clone());
-        }
-        for (address, block) in &undo.blocks {
-            self.add_block(*address, block.clone());
-        }
-        for &(place, entry) in &undo.entries {
-            journal.undo(place, entry);
-        }
-        true
-    }
-
-    /// Whether what was taken away fits where it was.
-    fn has_room_for(&self, undo: &Undo) -> bool {
-        let is_free = |address: u64, end: u64| {
-            let last = self.segments.range(..end).next_back();
-            last.is_none_or(|(_, segment)| segment.end <= address)
-        };
-        let is_held = |block: &Block| {
-            let segment = self.segments.get(&block.segment);
-            segment.is_some_and(|segment| segment.end >= block.end)
-                || undo.segments.iter().any(|(at, _)| *at == block.segment)
-        };
-        let mut segments = undo.segments.iter();
-        let mut blocks = undo.blocks.iter().chain(&undo.arenas);
-        segments.all(|(address, segment)| is_free(*address, segment.end))
-            && blocks
-                .all(|(address, block)| is_held(block) && self.is_unused(&(*address..block.end)))
-    }
-
-    fn is_unused(&self, range: &Range<u64>) -> bool {
-        let last = self.blocks.range(..range.end).next_back();
-        last.is_none_or(|(_, block)| block.end <= range.start)
     }
 
     /// Ends what is said to live in a range in which something else lives now.
@@ -648,19 +511,6 @@ impl Space {
         self.undo.entries.push((place, number));
         Some(number)
     }
-}
-
-/// Whether nothing happened since where an operation took things away.
-fn is_as_left(journal: &Journal, undo: &Undo) -> bool {
-    // The last of each place; they come in order.
-    let last: HashMap<Place, EntryNumber> = undo.entries.iter().copied().collect();
-    let segments = undo.segments.iter().map(|(at, it)| *at..it.end);
-    let blocks = undo.blocks.iter().chain(&undo.arenas);
-    let mut ranges = segments.chain(blocks.map(|(at, it)| *at..it.end));
-    ranges.all(|range| {
-        let mut places = last.iter();
-        !places.any(|(&place, &number)| journal.is_touched_since(place, number, &range))
-    })
 }
 
 /// A device's sum; `None` for the host.

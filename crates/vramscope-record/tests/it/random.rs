@@ -160,6 +160,7 @@ impl Driver {
         all.get(which % all.len().max(1)).map(|&live| live.clone())
     }
 
+    #[expect(clippy::too_many_lines, reason = "an arm for each kind of step")]
     fn run(&mut self, step: &Step) {
         self.step += 1;
         let plain = |start, bytes, context, call| Live {
@@ -396,7 +397,7 @@ fn nonsense() -> impl Strategy<Value = Event> {
             device,
             thread,
             call,
-            flags: if flags < 8 { 0 } else { flags - 8 },
+            flags: flags.saturating_sub(8),
             result: if result < 2 { 0 } else { result },
             ..Event::default()
         }
