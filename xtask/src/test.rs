@@ -66,7 +66,8 @@ fn in_browser(chromium: &Path, page: &Path) -> Result<()> {
     tests
         .env("CHROME", chromium)
         .env("VRAMSCOPE_PAGE", page)
-        .env("VRAMSCOPE_BIN", program);
+        .env("VRAMSCOPE_BIN", program)
+        .envs(capture::prepare()?);
     run_command(&mut tests)
 }
 
