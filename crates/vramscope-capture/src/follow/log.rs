@@ -36,7 +36,7 @@ pub(crate) struct FollowedLog {
     contents: Contents,
     /// Offset of the first record that was not looked at.
     offset: u64,
-    /// What the header counted when records were last looked at: dumps, allocations without success.
+    /// Records of what the header counts that were looked at: dumps, allocations without success.
     seen: (u32, u32),
 }
 
@@ -106,7 +106,6 @@ impl FollowedLog {
         if self.taken.is_none() && self.seen == counts {
             return;
         }
-        self.seen = counts;
         let is_running = self.is_running();
         let mut given_back = self.offset;
         while let Some(due) = self.read(&mut given_back, is_running) {
@@ -172,13 +171,19 @@ impl FollowedLog {
                 recording.push(record);
             }
             due = match record {
-                Record::Dump { path, .. } => Some(Due::Asked {
-                    path: PathBuf::from(String::from_utf8_lossy(path).into_owned()),
-                    end_offset: offset,
-                }),
-                Record::Event(event) if event.result == OUT_OF_MEMORY => Some(Due::OutOfMemory {
-                    end_offset: records.offset(),
-                }),
+                Record::Dump { path, .. } => {
+                    self.seen.0 += 1;
+                    Some(Due::Asked {
+                        path: PathBuf::from(String::from_utf8_lossy(path).into_owned()),
+                        end_offset: offset,
+                    })
+                }
+                Record::Event(event) if event.result == OUT_OF_MEMORY => {
+                    self.seen.1 += 1;
+                    Some(Due::OutOfMemory {
+                        end_offset: records.offset(),
+                    })
+                }
                 _ => None,
             };
             if let (Some((_, give_back)), true) = (

@@ -143,3 +143,54 @@ fn a_ring_takes_records_over() {
     assert_eq!(snapshot.events.len(), 50);
     assert_eq!(snapshot.segments.rows.len(), 100_000);
 }
+
+/// As `dump` does it.
+#[test]
+fn a_ring_is_dumped_while_it_runs() {
+    let place = Place::new();
+    place.log("a.raw", 3);
+    let script = format!(
+        "{}; until [ -e now.pickle ]; do sleep 0.05; done",
+        leave_log("a.raw", "1-1.raw")
+    );
+    let options = [
+        "run",
+        "--raw-dir",
+        "logs",
+        "--max-entries",
+        "2",
+        "-o",
+        "x.pickle",
+        "sh",
+        "-c",
+        &script,
+    ];
+    let child = place.command(&options).spawn().unwrap();
+    while !place.path("logs/1-1.raw").exists() {
+        std::thread::yield_now();
+    }
+    fs::write(
+        place.path("unfinished"),
+        place.path("now.pickle").to_str().unwrap(),
+    )
+    .unwrap();
+    fs::rename(place.path("unfinished"), place.path("logs/1-1.request")).unwrap();
+    let said = place.transcript(&child.wait_with_output().unwrap());
+    assert!(said.starts_with("exit code 0\n"), "{said}");
+    assert_eq!(place.snapshot("now.pickle").events.len(), 2);
+    let answer = fs::read_to_string(place.path("logs/1-1.answer")).unwrap();
+    assert!(answer.starts_with("ok\n"), "{answer}");
+}
+
+/// The header may count a call before its record stands, so the end is looked at again.
+#[test]
+fn what_was_counted_too_early_is_found_in_the_end() {
+    let place = Place::new();
+    let mut log = log(1);
+    log.put(Kind::Dump, &[&7_u64.to_le_bytes(), b"asked.pickle"]);
+    log.set_u32(header::DUMP_COUNT, 2);
+    fs::write(place.path("a.raw"), log.bytes()).unwrap();
+    let script = format!("{}; sleep 0.5", leave_log("a.raw", "1-1.raw"));
+    let said = place.run_script(&["-o", "x.pickle"], &script);
+    assert_eq!(said.matches("asked.pickle").count(), 1, "{said}");
+}
