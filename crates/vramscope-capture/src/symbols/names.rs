@@ -10,11 +10,9 @@
 use super::bytes::{FileBytes, Kept, Slice};
 use super::demangle::{demangle, is_mangled};
 use super::files::Places;
-use addr2line::gimli::{self, Dwarf, DwarfPackage, UnitSectionOffset};
+use addr2line::gimli::{self, Dwarf, DwarfPackage};
 use addr2line::{Context, LookupResult, SplitDwarfLoad};
 use object::{Object as _, SymbolMap, SymbolMapName};
-use std::cell::RefCell;
-use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use vramscope_record::symbols::SourceFrame;
@@ -30,8 +28,6 @@ pub(super) struct Names {
     context: Option<Context<Slice>>,
     package: Option<DwarfPackage<Slice>>,
     symbols: Vec<SymbolMap<SymbolMapName<'static>>>,
-    /// Whether a unit of debug information is nested as compilers nest.
-    is_shallow: RefCell<HashMap<UnitSectionOffset, bool>>,
     kept: Kept,
 }
 
@@ -45,7 +41,6 @@ impl Names {
             context: None,
             package: None,
             symbols: Vec::new(),
-            is_shallow: RefCell::default(),
             kept: Kept::default(),
         };
         // Debug files have the whole symbol table, the others perhaps only what they export.
@@ -88,7 +83,8 @@ impl Names {
             dwarf.load_sup(load).ok()?;
         }
         dwarf.populate_abbreviations_cache(gimli::AbbreviationsCacheStrategy::Duplicates);
-        Context::from_dwarf(dwarf).ok()
+        // All of it, for which part will be read is decided by parts that may lie.
+        are_shallow(&dwarf).then(|| Context::from_dwarf(dwarf).ok())?
     }
 
     fn common(&self, path: &Path, link: &[u8], build_id: &[u8]) -> Option<object::File<'static>> {
@@ -148,11 +144,6 @@ impl Names {
 
     fn debug_frames(&self, address: u64, module: &str, places: &Places) -> Option<Vec<Named>> {
         let context = self.context.as_ref()?;
-        if let Some(unit) = context.find_dwarf_and_unit(address).skip_all_loads()
-            && !self.check(unit)
-        {
-            return None;
-        }
         let mut lookup = context.find_frames(address);
         let mut found = loop {
             match lookup {
@@ -182,14 +173,6 @@ impl Names {
             });
         }
         Some(frames)
-    }
-
-    /// Whether a unit may be read.
-    fn check(&self, unit: gimli::UnitRef<'_, Slice>) -> bool {
-        let mut known = self.is_shallow.borrow_mut();
-        *known
-            .entry(unit.header.offset())
-            .or_insert_with(|| is_shallow(unit).unwrap_or(true))
     }
 
     /// Debug information that stands in another file than the one that was linked.

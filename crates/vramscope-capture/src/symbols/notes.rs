@@ -36,12 +36,9 @@ const LACKS: &[Lack] = &[
         cure: ".",
     },
     Lack {
-        addresses: |module| {
-            if module.names.is_ok() {
-                module.nameless
-            } else {
-                0
-            }
+        addresses: |module| match module.names {
+            Ok(_) if !is_of_system(module) => module.nameless,
+            _ => 0,
         },
         what: "No names for addresses in files without symbols for them:",
         cure: ". If they were stripped, give their debug files by --debug-dir, or build without stripping.",
@@ -108,9 +105,9 @@ fn list(modules: &[Module], count: fn(&Module) -> u64) -> Option<String> {
     (!counted.is_empty()).then_some(text)
 }
 
-/// Whether a file came with the system or the driver: nobody builds those anew for their lines.
+/// Whether a file came with the system or from the driver's maker: nobody builds those anew for their names.
 fn is_of_system(module: &Module) -> bool {
-    ["/lib", "/usr/lib", "/usr/local/cuda", "/opt/nvidia"]
-        .iter()
-        .any(|start| module.path.starts_with(start))
+    let starts = ["/lib", "/usr/lib", "/usr/local/cuda", "/opt/nvidia"];
+    starts.iter().any(|start| module.path.starts_with(start))
+        || module.path.contains("/site-packages/nvidia/")
 }

@@ -6,7 +6,7 @@
 use super::bytes::FileBytes;
 use super::demangle::demangle;
 use std::ffi::OsString;
-use std::fs::{File, OpenOptions};
+use std::fs::OpenOptions;
 use std::io::{self, Read as _};
 use std::os::unix::fs::{MetadataExt as _, OpenOptionsExt as _};
 use std::path::{Path, PathBuf};
@@ -67,7 +67,10 @@ pub fn keep(process: u64, log: &Path) -> io::Result<bool> {
     if !metadata.is_file() || metadata.uid() != owner {
         return Ok(false);
     }
-    io::copy(&mut map.take(MOST_BYTES), &mut File::create(beside(log))?)?;
+    // Names of a program's functions are nobody else's business, as little as its log is.
+    let mut options = OpenOptions::new();
+    options.write(true).create(true).truncate(true).mode(0o600);
+    io::copy(&mut map.take(MOST_BYTES), &mut options.open(beside(log))?)?;
     Ok(true)
 }
 

@@ -297,6 +297,68 @@ fn damaged_files_are_survived() {
     check(&noise, &mut FileSymbols::new(&[]));
 }
 
+/// Inlined functions within each other, a million deep: reading them by recursion would exhaust the stack.
+#[test]
+fn functions_nested_without_end_are_not_read() {
+    let folder = tempfile::tempdir().unwrap();
+    let [text, object, library] =
+        ["nested.s", "nested.o", "nested.so"].map(|n| folder.path().join(n));
+    std::fs::write(
+        &text,
+        r#"
+        .text
+        .globl f
+        .type f, %function
+f:      nop
+        nop
+.Lend:  .size f, . - f
+        .section .debug_abbrev, ""
+        .byte 1, 0x11, 1, 0x11, 0x01, 0x12, 0x07, 0, 0
+        .byte 2, 0x2E, 1, 0x03, 0x08, 0x11, 0x01, 0x12, 0x07, 0, 0
+        .byte 3, 0x1D, 1, 0, 0
+        .byte 0
+        .section .debug_info, ""
+        .long .Lafter - .Lunit
+.Lunit: .short 4
+        .long 0
+        .byte 8
+        .byte 1
+        .quad f, .Lend - f
+        .byte 2
+        .asciz "f"
+        .quad f, .Lend - f
+        .fill 1000000, 1, 3
+.Lafter:
+        "#,
+    )
+    .unwrap();
+    if !binutils("as", &[Path::new("-o"), &object, &text])
+        || !binutils(
+            "ld",
+            &[Path::new("-shared"), Path::new("-o"), &library, &object],
+        )
+    {
+        return;
+    }
+    let bytes = std::fs::read(&library).unwrap();
+    let parsed = object::File::parse(&*bytes).unwrap();
+    let symbol = object::Object::symbol_by_name(&parsed, "f").unwrap();
+    let module = LoadedModule {
+        path: library.to_str().unwrap().to_owned(),
+        build_id: Vec::new(),
+        load_bias: 0,
+        start: 0,
+        end: 1 << 20,
+    };
+    let address = object::ObjectSymbol::address(&symbol) + 1;
+    let code = CodeAddress {
+        address,
+        module: Some(&module),
+    };
+    let frames = FileSymbols::new(&[]).frames(&[code]);
+    assert_eq!(summary(&frames), [("f", "nested.so", 0)]);
+}
+
 #[test]
 fn special_files_are_not_waited_for() {
     for path in [
