@@ -7,10 +7,9 @@ use std::process::Command;
 use vramscope_capture_tests::programs;
 use vramscope_capture_tests::session::{Captured, Session};
 use vramscope_core::Snapshot;
-use vramscope_core::analysis::annotations::{NamedRange, named_ranges};
 use vramscope_core::analysis::history::History;
 use vramscope_core::analysis::lanes::{Lanes, thread_names};
-use vramscope_core::model::Action;
+use vramscope_core::model::{Action, Annotation, Stage};
 
 #[track_caller]
 fn captured(session: Session, program: &Path, arguments: &[&str]) -> Captured {
@@ -25,34 +24,25 @@ fn captured(session: Session, program: &Path, arguments: &[&str]) -> Captured {
     captured
 }
 
-/// A line per range, in order of their beginnings: thread, domain, name, `…` where an end is missing.
+/// A line per range, in the order in which they began: thread, domain, name, `…` where an end is missing.
 fn said(snapshot: &Snapshot) -> String {
     let threads = thread_names(snapshot);
-    let mut ranges = named_ranges(snapshot);
-    ranges.sort_by_key(|range| range.start_us);
+    let marks = &snapshot.annotations.rows;
     let mut lines = String::new();
-    for NamedRange {
-        name,
-        thread,
-        domain,
-        start_us,
-        end_us,
-        ..
-    } in ranges
-    {
-        assert!(start_us.is_some(), "every beginning is there");
-        assert!(end_us.is_none() || start_us <= end_us);
-        let thread = thread
-            .and_then(|thread| threads.get(&thread))
-            .unwrap_or(&"?");
-        let domain = domain.map_or(String::new(), |domain| {
+    for mark in marks.iter().filter(|mark| mark.stage == Stage::Start) {
+        let is_end = |other: &&Annotation| other.stage == Stage::End && other.range == mark.range;
+        let end = marks.iter().find(is_end);
+        assert!(mark.range.is_some() && end.is_none_or(|end| mark.time_us <= end.time_us));
+        let thread = mark.thread.and_then(|thread| threads.get(&thread));
+        let thread = thread.unwrap_or(&"?");
+        let domain = mark.domain.map_or(String::new(), |domain| {
             format!(" {}", snapshot.strings.get(domain))
         });
-        let mut name = snapshot.strings.get(name).to_owned();
+        let mut name = snapshot.strings.get(mark.name).to_owned();
         if name.len() > 100 {
             name = format!("{} bytes", name.len());
         }
-        let open = if end_us.is_none() { " …" } else { "" };
+        let open = if end.is_none() { " …" } else { "" };
         writeln!(lines, "{thread}{domain}: {name}{open}").expect("a text grows");
     }
     lines
