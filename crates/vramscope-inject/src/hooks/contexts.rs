@@ -31,7 +31,6 @@ pub(super) fn retained(place: *const Handle, device: c_int) -> impl FnOnce(CUres
 
 /// After `cuDevicePrimaryCtxRelease`: the context ends if nobody holds it any more.
 pub(super) fn released(device: c_int) -> impl FnOnce(CUresult) {
-    forget_pools(device);
     move |result| {
         if result == SUCCESS && is_active(device) == Some(false) {
             primary_ended(Call::cuDevicePrimaryCtxRelease, device);
@@ -41,7 +40,6 @@ pub(super) fn released(device: c_int) -> impl FnOnce(CUresult) {
 
 /// After `cuDevicePrimaryCtxReset`: it ends, whoever holds it.
 pub(super) fn reset(device: c_int) -> impl FnOnce(CUresult) {
-    forget_pools(device);
     move |result| {
         if result == SUCCESS {
             primary_ended(Call::cuDevicePrimaryCtxReset, device);
@@ -62,6 +60,8 @@ pub(super) fn destroyed(context: Handle) -> impl FnOnce(CUresult) {
 }
 
 fn primary_ended(call: Call, device: c_int) {
+    // Memory of its pools is gone too; those that are used again are found again.
+    pools::forget(|_, of| c_int::from(of) == device);
     let context = primary(device).map_or(0, |primary| primary.load(Ordering::Relaxed));
     ended(call, context, i16::try_from(device).unwrap_or(NO_DEVICE));
 }
@@ -83,9 +83,4 @@ fn is_active(device: c_int) -> Option<bool> {
     let (mut flags, mut active) = (0, 0);
     // SAFETY: places for the answers.
     (unsafe { get(device, &raw mut flags, &raw mut active) } == SUCCESS).then_some(active != 0)
-}
-
-/// Pools of a device may end with its primary context: they are found again if they do not.
-fn forget_pools(device: c_int) {
-    pools::forget(|_, of| c_int::from(of) == device);
 }

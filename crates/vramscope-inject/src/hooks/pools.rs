@@ -19,7 +19,7 @@ const LOOKS: u32 = 8;
 
 /// Synchronisations that are still to be looked at.
 static LEFT: AtomicU32 = AtomicU32::new(0);
-/// The pool that was seen last: mostly there is only one.
+/// A pool that is known, mostly the only one; 0 if there is none.
 static LAST: AtomicU64 = AtomicU64::new(0);
 /// Pools that memory was allocated from. Whoever asks a pool holds the lock, so that none is asked that was destroyed.
 static POOLS: RwLock<Vec<Known>> = RwLock::new(Vec::new());
@@ -67,7 +67,8 @@ fn find(pool: u64, device: i16) {
 pub(super) fn forget(is_ending: impl Fn(u64, i16) -> bool) {
     let mut pools = POOLS.write().unwrap_or_else(PoisonError::into_inner);
     pools.retain(|known| !is_ending(known.pool, known.device));
-    LAST.store(0, Ordering::Relaxed);
+    let left = pools.first().map_or(0, |known| known.pool);
+    LAST.store(left, Ordering::Relaxed);
 }
 
 /// Something is about to be freed.
