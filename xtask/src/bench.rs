@@ -1,9 +1,10 @@
 //! `cargo xtask bench`: makes snapshots, measures decoding, drawing and memory on them, and prints one
-//! table from one run.
+//! table from one run. `bench capture` measures capturing instead.
 //!
 //! Machines are shared and noisy, so what is compared is compared within the run: CPython reads the
 //! same files between our own rounds.
 
+mod capture;
 mod program;
 
 use std::fs;
@@ -11,7 +12,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use anyhow::{Context, Result};
-use clap::Args;
+use clap::{Args, Subcommand};
 use serde_json::Value;
 
 use crate::browser;
@@ -37,7 +38,10 @@ const PICKLE_LOAD_MOST_BYTES: u64 = 600 << 20;
 
 /// What to measure.
 #[derive(Args)]
+#[command(args_conflicts_with_subcommands = true)]
 pub(crate) struct Options {
+    #[command(subcommand)]
+    part: Option<Part>,
     /// Numbers of events of the training snapshots
     #[arg(long, value_delimiter = ',', default_values_t = [100_000, 1_000_000, 10_000_000])]
     events: Vec<u32>,
@@ -49,6 +53,13 @@ pub(crate) struct Options {
     /// Build the page less optimised: in seconds, for slower figures
     #[arg(long)]
     fast: bool,
+}
+
+/// What has a table of its own.
+#[derive(Subcommand)]
+enum Part {
+    /// What capturing costs: nanoseconds per event, bytes of log, conversion
+    Capture,
 }
 
 /// A line of the table.
@@ -67,6 +78,9 @@ struct Row {
 ///
 /// When a build or a measurement fails.
 pub(crate) fn run(options: &Options) -> Result<()> {
+    if let Some(Part::Capture) = options.part {
+        return capture::measure();
+    }
     let files = snapshots(options)?;
     let page = if options.no_browser {
         None

@@ -1,0 +1,9 @@
+//! Where `libcuda.so` is to link with: a folder with the stand-in, as a toolkit's `stubs` folder.
+
+fn main() {
+    println!("cargo:rerun-if-changed=build.rs");
+    println!("cargo:rerun-if-env-changed=VRAMSCOPE_STUBS");
+    if let Ok(folder) = std::env::var("VRAMSCOPE_STUBS") {
+        println!("cargo:rustc-link-search=native={folder}");
+    }
+}

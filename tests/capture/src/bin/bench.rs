@@ -1,0 +1,205 @@
+//! What capturing costs, on the stand-in driver: nanoseconds per event, bytes of log, events per second of conversion.
+//! `cargo xtask bench capture` builds what it needs, optimised, and runs it.
+//!
+//! All figures are of one run, and what is compared takes turns, for machines are shared and noisy.
+#![expect(clippy::print_stdout, reason = "a command line tool")]
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::time::Instant;
+
+use anyhow::{Context, Result, bail, ensure};
+use vramscope_capture_tests::ledger::Ledger;
+use vramscope_capture_tests::story::assert_same_by_address;
+use vramscope_record::layout::{HEADER_BYTES, header};
+use vramscope_record::settings::{Settings, VARIABLE};
+
+/// Pairs of an allocation and a free that are timed.
+const PAIRS: u64 = 400_000;
+/// The client's own rounds; the fastest counts.
+const CLIENT_ROUNDS: u64 = 8;
+/// How often each way is measured, in turn.
+const ROUNDS: usize = 5;
+/// Frames of a stack, as in what the targets were set for.
+const DEPTH: u32 = 13;
+
+/// Where things are.
+struct Places {
+    client: PathBuf,
+    inject: PathBuf,
+    capture: PathBuf,
+    cuda: PathBuf,
+    folder: tempfile::TempDir,
+}
+
+/// What one run of the client left.
+struct Run {
+    ns_per_event: f64,
+    log: Option<PathBuf>,
+}
+
+fn main() -> Result<()> {
+    let mut arguments = std::env::args_os().skip(1).map(PathBuf::from);
+    let mut next = |what: &str| {
+        arguments
+            .next()
+            .with_context(|| format!("{what} is missing"))
+    };
+    let places = Places {
+        client: next("the client")?,
+        inject: next("the library")?,
+        capture: next("vramscope-capture")?,
+        cuda: next("the driver's folder")?,
+        folder: tempfile::tempdir()?,
+    };
+    let ways: [(&str, Option<(bool, u32)>); 4] = [
+        ("not captured", None),
+        ("hooked, not recording", Some((false, 0))),
+        ("recorded without stacks", Some((true, 0))),
+        ("recorded with 13 frames", Some((true, DEPTH))),
+    ];
+    let mut fastest = [f64::INFINITY; 4];
+    let mut log = None;
+    for _ in 0..ROUNDS {
+        for (place, (_, settings)) in ways.iter().enumerate() {
+            let run = places.run(*settings, PAIRS, 1, None)?;
+            fastest[place] = fastest[place].min(run.ns_per_event);
+            log = run.log.or(log);
+        }
+    }
+    let log = log.context("nothing was recorded")?;
+    println!(
+        "{:<26} {:>12} {:>12} {:>10}",
+        "", "ns / event", "added", "target"
+    );
+    let targets = ["", "20", "", "300"];
+    for (place, (name, _)) in ways.iter().enumerate() {
+        let added = fastest[place] - fastest[0];
+        println!(
+            "{name:<26} {:>12.1} {added:>12.1} {:>10}",
+            fastest[place], targets[place]
+        );
+    }
+    let (events, bytes) = size(&log)?;
+    println!(
+        "{:<26} {:>12.1} {:>12} {:>10}",
+        "log, bytes / event",
+        bytes as f64 / events as f64,
+        "",
+        "100"
+    );
+    let seconds = places.convert(&log)?;
+    println!(
+        "{:<26} {:>12.2} {:>12} {:>10}",
+        "converted, M events / s",
+        events as f64 / seconds / 1e6,
+        "",
+        "1.00"
+    );
+    places.threads()
+}
+
+impl Places {
+    /// Runs the client; `settings`: whether to record, and how many frames.
+    fn run(
+        &self,
+        settings: Option<(bool, u32)>,
+        pairs: u64,
+        threads: u64,
+        ledger: Option<&Path>,
+    ) -> Result<Run> {
+        let raw = self.folder.path().join("raw");
+        // Only the last log is of use.
+        if raw.exists() {
+            fs::remove_dir_all(&raw)?;
+        }
+        fs::create_dir_all(&raw)?;
+        let mut command = Command::new(&self.client);
+        command
+            .args([pairs, threads, CLIENT_ROUNDS].map(|number| number.to_string()))
+            .env("LD_LIBRARY_PATH", &self.cuda)
+            .stderr(Stdio::inherit());
+        if let Some((starts_on, depth)) = settings {
+            let settings = Settings {
+                folder: raw.to_string_lossy().into_owned(),
+                starts_on,
+                depth,
+                ..Settings::default()
+            };
+            command
+                .env(VARIABLE, settings.to_variable())
+                .env("LD_PRELOAD", &self.inject);
+        }
+        if let Some(folder) = ledger {
+            command.env("FAKECUDA_LEDGER", folder);
+        }
+        let output = command.output()?;
+        ensure!(output.status.success(), "{command:?}: {}", output.status);
+        let text = String::from_utf8(output.stdout)?;
+        let ns_per_pair: f64 = text.trim().parse().context("the client's figure")?;
+        let logs = fs::read_dir(&raw)?.flatten().map(|entry| entry.path());
+        let log = logs
+            .into_iter()
+            .find(|path| path.extension().is_some_and(|it| it == "raw"));
+        let is_recorded = settings.is_some_and(|(starts_on, _)| starts_on);
+        ensure!(!is_recorded || log.is_some(), "no log in {}", raw.display());
+        Ok(Run {
+            ns_per_event: ns_per_pair / 2.0,
+            log: log.filter(|_| is_recorded),
+        })
+    }
+
+    /// Seconds that a log's conversion takes, symbols included.
+    fn convert(&self, log: &Path) -> Result<f64> {
+        let snapshot = self.folder.path().join("snapshot.pickle");
+        let start = Instant::now();
+        let mut command = Command::new(&self.capture);
+        command
+            .arg("convert")
+            .arg(log)
+            .arg("-o")
+            .arg(&snapshot)
+            .stderr(Stdio::piped());
+        let output = command.output()?;
+        if !output.status.success() {
+            bail!("{command:?}: {}", String::from_utf8_lossy(&output.stderr));
+        }
+        Ok(start.elapsed().as_secs_f64())
+    }
+
+    /// Eight threads at once: everything is there, and in an order that can be.
+    fn threads(&self) -> Result<()> {
+        let ledgers = self.folder.path().join("ledgers");
+        fs::create_dir_all(&ledgers)?;
+        let run = self.run(Some((true, DEPTH)), 80_000, 8, Some(&ledgers))?;
+        let log = run.log.context("no log")?;
+        self.convert(&log)?;
+        let snapshot = fs::read(self.folder.path().join("snapshot.pickle"))?;
+        let snapshot = vramscope_core::decode(snapshot.as_slice())?;
+        let ledgers = Ledger::all(&ledgers);
+        let [ledger] = ledgers.as_slice() else {
+            bail!("{} ledgers", ledgers.len());
+        };
+        // Panics where the two differ, and says where.
+        assert_same_by_address(&snapshot, ledger);
+        println!(
+            "{:<26} {:>12} {:>12} {:>10}",
+            "8 threads, ledger differs", 0, "", "0"
+        );
+        Ok(())
+    }
+}
+
+/// Allocations and frees in a log, and the bytes of its records.
+fn size(log: &Path) -> Result<(u64, u64)> {
+    let bytes = fs::read(log)?;
+    let word = |at: usize| {
+        let word = bytes.get(at..at + 8).and_then(|word| word.try_into().ok());
+        word.map(u64::from_le_bytes).context("the log's header")
+    };
+    ensure!(word(header::DROPPED_RECORDS)? == 0, "records were dropped");
+    // What the client does before it is timed is logged too.
+    let events = 2 * (PAIRS / CLIENT_ROUNDS * CLIENT_ROUNDS + 1000);
+    Ok((events, word(header::WRITE_OFFSET)? - HEADER_BYTES))
+}
