@@ -16,6 +16,7 @@ mod ci;
 mod consumers;
 mod dist;
 mod fingerprint;
+mod gpu_kit;
 mod page;
 mod process;
 mod program;
@@ -52,6 +53,12 @@ enum Command {
     },
     /// Measure decoding, drawing and memory; print one table
     Bench(bench::Options),
+    /// Build what `tests/gpu/run.sh` needs on a machine with a GPU, and print where it is
+    GpuKit {
+        /// With a program that uses burn, which takes minutes
+        #[arg(long)]
+        burn: bool,
+    },
     /// Write screenshots of every view, light and dark, into `shots/`
     Shots(shots::Options),
     /// Everything a change must pass: format, lints, tests, docs, fuzz targets, tidy
@@ -86,6 +93,7 @@ fn run(command: Command) -> anyhow::Result<()> {
         Command::Test(options) => test::run(&options),
         Command::Dist { out } => dist::run(&out),
         Command::Bench(options) => bench::run(&options),
+        Command::GpuKit { burn } => gpu_kit::make(burn),
         Command::Shots(options) => shots::run(&options),
         Command::Ci => ci::run(),
         Command::Consumers => {
