@@ -24,7 +24,10 @@ pub(crate) fn make(with_burn: bool) -> Result<()> {
     fs::copy(release.join("libcuda.so"), stubs.join("libcuda.so"))?;
     let kit = target_dir().join("gpu-kit");
     replace_folder(&kit)?;
-    fs::copy(release.join("vramscope-capture"), kit.join("vramscope-capture"))?;
+    fs::copy(
+        release.join("vramscope-capture"),
+        kit.join("vramscope-capture"),
+    )?;
     let target = target_dir().join("capture-bench/clients");
     let clients = CLIENTS.iter().map(|&name| ("tests/capture/clients", name));
     let burn = with_burn.then_some(("tests/capture/clients-burn", "burn-client"));

@@ -97,19 +97,25 @@ fn install(from: &Path, to: &Path) -> Result<()> {
     Ok(fs::rename(&beside, to)?)
 }
 
-fn root() -> PathBuf {
+/// The repository.
+#[must_use]
+pub fn root() -> PathBuf {
     let here = Path::new(env!("CARGO_MANIFEST_DIR"));
     here.ancestors().nth(2).unwrap_or(here).to_owned()
 }
 
-fn target_dir() -> PathBuf {
+/// Cargo's target directory.
+#[must_use]
+pub fn target_dir() -> PathBuf {
     match std::env::var_os("CARGO_TARGET_DIR") {
         Some(folder) => root().join(folder),
         None => root().join("target"),
     }
 }
 
-fn cargo(arguments: &[&str]) -> Command {
+/// cargo with these arguments.
+#[must_use]
+pub fn cargo(arguments: &[&str]) -> Command {
     let program = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
     let mut command = Command::new(program);
     command.args(arguments).stdout(Stdio::null());

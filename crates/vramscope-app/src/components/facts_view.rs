@@ -1,5 +1,6 @@
 //! What a file is, holds and lacks; how its allocator was set up.
 
+mod captured;
 mod counts;
 mod host;
 mod settings;
@@ -8,6 +9,7 @@ use std::rc::Rc;
 
 use yew::prelude::*;
 
+use self::captured::captured_section;
 use self::counts::counts_section;
 use self::host::host_section;
 use self::settings::settings_section;
@@ -81,6 +83,7 @@ pub(super) fn FactsView(props: &FactsViewProps) -> Html {
                 if props.file.notes().next().is_none() { <p class="muted">{ "Nothing odd was found." }</p> }
                 { notes_list(props.file.notes().map(|(_, note)| note)) }
                 if let Some(details) = details {
+                    { captured_section(details) }
                     { settings_section(details) }
                     { host_section(&commands, details) }
                     { counts_section(details) }

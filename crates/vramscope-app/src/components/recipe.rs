@@ -23,6 +23,10 @@ pub(super) fn Recipe() -> Html {
                 { "A job that runs out of memory: put the last line into a " }<code>{ "finally:" }</code>
                 { " block. Then drop the file here." }
             </p>
+            <p class="muted">
+                { "Any other CUDA program, unchanged: " }
+                <code>{ "vramscope-capture run -o snapshot.pickle -- ./program" }</code>
+            </p>
         </div>
     }
 }

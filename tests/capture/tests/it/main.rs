@@ -2,6 +2,7 @@
 #![cfg(target_os = "linux")]
 
 mod agreement;
+mod burn;
 mod ends;
 mod manners;
 mod options;

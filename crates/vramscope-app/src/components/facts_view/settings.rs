@@ -7,6 +7,10 @@ use crate::protocol::views::overview::FileDetails;
 
 /// All settings; those that were changed stand out.
 pub(super) fn settings_section(details: &FileDetails) -> Html {
+    // The driver has none.
+    if details.capture.is_some() && details.settings.is_empty() {
+        return Html::default();
+    }
     html! {
         <section class="settings">
             <h3>{ "Allocator settings" }</h3>

@@ -1,5 +1,6 @@
 //! The figures one asks for first.
 
+use vramscope_core::analysis::capture::AllocatorKind;
 use vramscope_core::analysis::overview::Occasion;
 use vramscope_view::display;
 use yew::prelude::*;
@@ -37,7 +38,7 @@ pub(super) fn Tiles(props: &TilesProps) -> Html {
     tiles.extend(bar(Occasion::ReservedPeak).map(|bar| reserved(&commands, bar)));
     if let Some(bar) = bar(Occasion::Peak) {
         tiles.push(gap(bar));
-        tiles.push(largest(bar));
+        tiles.push(largest(found.allocator, bar));
     }
     tiles.push(cuda(found));
     tiles.push(trouble(found));
@@ -107,7 +108,7 @@ fn gap(bar: &Bar) -> Tile {
     }
 }
 
-fn largest(bar: &Bar) -> Tile {
+fn largest(allocator: AllocatorKind, bar: &Bar) -> Tile {
     Tile {
         name: "Largest free then",
         value: display::bytes(bar.largest_free_bytes),
@@ -116,7 +117,10 @@ fn largest(bar: &Bar) -> Tile {
             sentences::exact_bytes(bar.largest_free_bytes),
             bar.own
         ),
-        remark: html! { "one block; more needs cudaMalloc" },
+        remark: html! { match allocator {
+            AllocatorKind::Torch => "one block; more needs cudaMalloc",
+            AllocatorKind::Driver => "one block; more must be mapped",
+        } },
     }
 }
 
@@ -133,7 +137,10 @@ fn cuda(found: &DeviceOverview) -> Tile {
         "while recording".to_owned()
     };
     Tile {
-        name: "cudaMalloc / Free",
+        name: match found.allocator {
+            AllocatorKind::Torch => "cudaMalloc / Free",
+            AllocatorKind::Driver => "Mapped / given back",
+        },
         value: format!("{} / {}", display::count(asked), display::count(given)),
         exact: format!(
             "{} asked for, {} given back",
@@ -157,6 +164,7 @@ fn trouble(found: &DeviceOverview) -> Tile {
         exact: String::new(),
         remark: html! { match retries {
             _ if !has_trace => "no trace".to_owned(),
+            _ if found.allocator == AllocatorKind::Driver => "by the driver".to_owned(),
             0 => "no retry seen".to_owned(),
             retries => sentences::count_of(retries, "retry with the cache emptied", "retries with the cache emptied"),
         } },

@@ -26,7 +26,7 @@ pub(super) fn part(kind: PartKind) -> (&'static str, &'static str) {
         ),
         PartKind::Empty => (
             "free, whole segments",
-            "segments that hold nothing: cached for reuse, and given back by empty_cache()",
+            "segments that hold nothing: kept for reuse; empty_cache() gives them back to CUDA, in captured programs cuMemPoolTrimTo",
         ),
         PartKind::OtherPools => (
             "free, in other pools",

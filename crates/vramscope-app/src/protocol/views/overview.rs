@@ -1,6 +1,7 @@
 //! What the overview and the facts ask: a device at a glance, and what the file is.
 
 use serde::{Deserialize, Serialize};
+use vramscope_core::analysis::capture::{AllocatorKind, Capture};
 use vramscope_core::analysis::findings::{Evidence, Figure, FindingKind, Severity};
 use vramscope_core::analysis::host::HostMemory;
 use vramscope_core::analysis::lanes::StepsBy;
@@ -48,6 +49,8 @@ pub struct DeviceOverview {
     pub device: DeviceIndex,
     /// Recorded events.
     pub events: u32,
+    /// Whose allocations they are.
+    pub allocator: AllocatorKind,
     /// What is known of its segments.
     pub segments: SegmentsKnown,
     /// Where reserved memory is: at the peak first, then when most was reserved, at the last failure, at the
@@ -242,6 +245,8 @@ pub struct StepRow {
 pub struct FileDetails {
     /// What wrote it, and how that is known.
     pub producer: Producer,
+    /// What a captured snapshot says of its capture.
+    pub capture: Option<Capture>,
     /// How many distinct things it holds.
     pub tables: TableSizes,
     /// The allocator's settings.

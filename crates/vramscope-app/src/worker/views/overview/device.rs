@@ -1,5 +1,6 @@
 //! A device at a glance.
 
+use vramscope_core::analysis::capture::AllocatorKind;
 use vramscope_core::analysis::findings::{Finding, FindingTable, place_label};
 use vramscope_core::analysis::lanes::{Step, Steps};
 use vramscope_core::analysis::live_at::live_at;
@@ -62,6 +63,7 @@ pub(super) fn shown(
     DeviceOverview {
         device: history.device,
         events: history.event_count,
+        allocator: AllocatorKind::of(&document.snapshot),
         segments: found.segments,
         bars: bars(document, device, found),
         peak: Peak {

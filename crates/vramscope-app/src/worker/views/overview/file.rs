@@ -34,6 +34,7 @@ pub(super) fn details(document: &Document, theme: &Theme) -> FileDetails {
     });
     FileDetails {
         producer: snapshot.producer.clone(),
+        capture: summary.capture,
         tables: summary.tables,
         settings: settings(snapshot),
         devices: devices.collect(),
