@@ -198,6 +198,8 @@ fn ranks(snapshot: &Snapshot, classes: &FrameClasses) -> Vec<Rank> {
             FrameClass::User => Rank::User,
             FrameClass::Runtime => Rank::Runtime,
             FrameClass::Library if is_python_source(location.file) => Rank::PythonLibrary,
+            // The driver's own function, which begins each stack of a captured program.
+            FrameClass::Library if location.file.starts_with("libcuda.so") => Rank::Plumbing,
             FrameClass::Library => native_rank(location.function),
         }
     })
@@ -205,7 +207,7 @@ fn ranks(snapshot: &Snapshot, classes: &FrameClasses) -> Vec<Rank> {
 }
 
 fn native_rank(name: &str) -> Rank {
-    const PLUMBING: [&str; 12] = [
+    const PLUMBING: [&str; 13] = [
         "CUDACachingAllocator",
         "StorageImpl",
         "TensorImpl",
@@ -216,6 +218,7 @@ fn native_rank(name: &str) -> Rank {
         "wrap_kernel_functor",
         "empty_cuda",
         "empty_strided",
+        "cudarc::",
         "thread_init",
         "thread_main",
     ];

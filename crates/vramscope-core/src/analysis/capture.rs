@@ -103,7 +103,7 @@ impl Ended {
 pub struct Capture {
     /// `vramscope-capture 0.1.0`; empty where it does not say.
     pub tool: String,
-    /// The executable, then its arguments.
+    /// The executable, then its arguments, the first of which is its name.
     pub program: Vec<String>,
     /// Process id; 0 if not told.
     pub process: u64,
@@ -193,7 +193,9 @@ impl Capture {
     /// The program as somebody typed it, clipped.
     #[must_use]
     pub fn command_line(&self) -> String {
-        clip(&self.program.join(" "), 200).to_owned()
+        // The first argument is the program's name once more.
+        let typed = self.program.get(1..).filter(|rest| !rest.is_empty());
+        clip(&typed.unwrap_or(&self.program).join(" "), 200).to_owned()
     }
 }
 
@@ -323,14 +325,14 @@ mod tests {
 
     #[test]
     fn everything_that_is_said() {
-        let capture = of(r#"{"tool": "vramscope-capture 0.1.0", "program": ["/bin/a", "-x"], "pid": 7, "started_us": 5,
+        let capture = of(r#"{"tool": "vramscope-capture 0.1.0", "program": ["/bin/a", "./a", "-x"], "pid": 7, "started_us": 5,
             "ended": "without notice", "dropped_records": 3, "notes": ["a", "b"], "threads": {"7": "main"},
             "devices": [{"index": 1, "name": "H100", "uuid": "GPU-1", "total_bytes": 1000}],
             "memory": [{"device": 1, "time_us": 6, "free_bytes": 500, "total_bytes": 1000, "tracked_bytes": 100},
                        {"device": 1, "time_us": 8, "free_bytes": 600, "total_bytes": 1000, "tracked_bytes": 150},
                        {"device": 0, "time_us": 9, "free_bytes": 10, "total_bytes": 30, "tracked_bytes": 40}]}"#)
         .unwrap();
-        assert_eq!(capture.command_line(), "/bin/a -x");
+        assert_eq!(capture.command_line(), "./a -x");
         assert_eq!((capture.process, capture.started_us), (7, Some(5)));
         assert_eq!(
             (capture.ended, capture.dropped_records),

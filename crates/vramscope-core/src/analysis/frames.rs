@@ -62,8 +62,8 @@ const FURTHER_RUNTIME_FILES: [&str; 9] = [
     "Modules/_functoolsmodule.c",
 ];
 
-/// How names of CPython and the C library begin.
-const RUNTIME_PREFIXES: [&str; 12] = [
+/// How names of CPython, the C library and what starts Rust's programs and threads begin.
+const RUNTIME_PREFIXES: [&str; 18] = [
     "_Py",
     "slot_",
     "method_vectorcall",
@@ -76,6 +76,12 @@ const RUNTIME_PREFIXES: [&str; 12] = [
     "pthread_",
     "execute_native_thread_routine",
     "start_thread",
+    "std::rt::",
+    "std::panicking::",
+    "std::panic::catch_unwind",
+    "std::sys::backtrace::",
+    "core::ops::function::Fn",
+    "__rust_",
 ];
 
 /// What folders of installed Python code contain, in lower case with forward slashes.
@@ -203,6 +209,11 @@ fn classify_native(name: &str, filename: &str) -> FrameClass {
             "/build/",
             "/opt/",
             "site-packages",
+            // Rust's standard library, and packages.
+            "/rustc/",
+            "/rustlib/",
+            "/.cargo/registry/",
+            "/.cargo/git/",
         ]
         .iter()
         .any(|folder| filename.contains(folder));
@@ -430,6 +441,23 @@ mod tests {
                 Library,
             ),
             ("torch::autograd::Engine::thread_main(...)", "??", Library),
+            ("cuMemAllocAsync", "libcuda.so.1", Library),
+            ("app::main", "/home/me/app/src/main.rs", User),
+            (
+                "cudarc::driver::result::malloc_async",
+                "/home/me/.cargo/registry/src/index.crates.io-1/cudarc-0.19.10/src/driver/result.rs",
+                Library,
+            ),
+            (
+                "alloc::vec::Vec<T>::extend",
+                "/rustc/0123/library/alloc/src/vec/mod.rs",
+                Library,
+            ),
+            (
+                "std::rt::lang_start::{{closure}}",
+                "/rustc/0123/library/std/src/rt.rs",
+                Runtime,
+            ),
             ("my_extension(at::Tensor)", "/home/me/ext/kernel.cu", User),
         ] {
             assert_eq!(classify(name, filename), class, "{name} in {filename}");
