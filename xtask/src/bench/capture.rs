@@ -15,14 +15,18 @@ use crate::process::{cargo, root, run, target_dir};
 ///
 /// When a build or a measurement fails.
 pub(crate) fn measure() -> Result<()> {
-    let packages = [
-        "vramscope-capture",
-        "vramscope-inject",
-        "fakecuda",
-        "vramscope-capture-tests",
-    ];
+    let packages = ["vramscope-capture", "fakecuda", "vramscope-capture-tests"];
     let packages = packages.iter().flat_map(|package| ["--package", package]);
     run(cargo().args(["build", "--release"]).args(packages))?;
+    // As the program carries it.
+    let inject = [
+        "build",
+        "--profile",
+        "injected",
+        "--package",
+        "vramscope-inject",
+    ];
+    run(cargo().args(inject))?;
     let release = target_dir().join("release");
     let cuda = target_dir().join("capture-bench/cuda");
     fs::create_dir_all(&cuda)?;
@@ -50,7 +54,7 @@ pub(crate) fn measure() -> Result<()> {
             "--",
         ])
         .arg(clients.join("release/bench"))
-        .arg(release.join("libvramscope_inject.so"))
+        .arg(target_dir().join("injected/libvramscope_inject.so"))
         .arg(release.join("vramscope-capture"))
         .arg(&cuda);
     run(&mut bench)
