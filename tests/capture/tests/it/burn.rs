@@ -20,7 +20,6 @@ const WHEELS: [&str; 3] = [
 ];
 
 #[test]
-#[expect(clippy::print_stderr, reason = "why nothing was tested")]
 fn a_real_framework() {
     if std::env::var_os(NIGHTLY).is_none() {
         eprintln!("burn: skipped, for it takes minutes to build; {NIGHTLY}=1 runs it");
