@@ -8,7 +8,7 @@ use std::process::{Command, Stdio};
 
 use crate::process::{find_program, root, run, target_dir};
 
-/// Where the tools are, by two names: `python` (a virtual environment) and `node_modules`.
+/// Where the tools are, by three names: `python` (a virtual environment), `node_modules` and `_memory_viz.py`.
 pub(crate) const VARIABLE: &str = "VRAMSCOPE_CONSUMERS";
 
 /// The folder with the tools, of which any may be missing.
@@ -21,6 +21,7 @@ pub(crate) fn prepare() -> PathBuf {
     }
     python(&folder, &list.join("requirements.txt"));
     npm(&folder, &list.join("package.json"));
+    memory_viz(&folder, &list.join("memory_viz.py"));
     folder
 }
 
@@ -84,6 +85,27 @@ fn npm(folder: &Path, package: &Path) {
         Err(error) => {
             drop(fs::remove_dir_all(folder.join("node_modules")));
             println!("consumers: {error:#}; tests of speedscope and with pprof-format are skipped");
+        }
+    }
+}
+
+/// Torch's own reader of snapshots.
+fn memory_viz(folder: &Path, script: &Path) {
+    let Some(python) = find_program(&["python3", "python"]) else {
+        println!("consumers: no Python here; tests with torch's _memory_viz.py are skipped");
+        return;
+    };
+    if is_done(folder, script) {
+        return;
+    }
+    println!(
+        "consumers: taking _memory_viz.py out of a torch wheel (80 MB) into {}",
+        folder.display()
+    );
+    match run(Command::new(python).arg(script).arg(folder)) {
+        Ok(()) => done(folder, script),
+        Err(error) => {
+            println!("consumers: {error:#}; tests with torch's _memory_viz.py are skipped");
         }
     }
 }

@@ -16,6 +16,7 @@ mod help;
 mod html;
 mod info;
 mod leaks;
+mod memory_viz;
 mod oom;
 mod peak;
 mod plot;
