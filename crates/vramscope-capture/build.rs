@@ -43,6 +43,7 @@ fn build() -> io::Result<PathBuf> {
     let crates = PathBuf::from(variable("CARGO_MANIFEST_DIR")?).join("..");
     for name in [
         "vramscope-inject/src",
+        "vramscope-inject/build.rs",
         "vramscope-inject/Cargo.toml",
         "vramscope-record/src",
         "vramscope-record/Cargo.toml",
