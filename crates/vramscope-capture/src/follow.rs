@@ -8,7 +8,8 @@ mod give_back;
 mod log;
 pub(crate) mod request;
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
+use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -16,7 +17,7 @@ use vramscope_capture::FileSymbols;
 use vramscope_record::model::RecordingOptions;
 
 pub(crate) use self::log::FollowedLog;
-use crate::commands::convert::logs_in;
+use crate::commands::convert::{LOG, files_in};
 use crate::destination::Destination;
 use crate::failure::Failure;
 
@@ -36,12 +37,12 @@ pub(crate) struct Plan {
     pub(crate) is_quiet: bool,
 }
 
-/// The logs in a folder.
+/// The logs in a folder, which holds no others.
 pub(crate) struct Follower<'a> {
     plan: &'a Plan,
     folder: &'a Path,
-    /// Logs of earlier programs.
-    old: BTreeSet<PathBuf>,
+    /// Says that we are here to whoever wants a snapshot.
+    _attendance: Option<File>,
     logs: BTreeMap<PathBuf, FollowedLog>,
     /// Snapshots of being out of memory that were written.
     out_of_memory: u32,
@@ -58,19 +59,16 @@ pub(crate) struct Left {
 }
 
 impl<'a> Follower<'a> {
-    /// Of the logs that will be made in this folder.
-    ///
-    /// # Errors
-    /// When it cannot be read.
-    pub(crate) fn new(folder: &'a Path, plan: &'a Plan) -> Result<Self, Failure> {
-        Ok(Self {
+    /// Of the logs that are made in this folder.
+    pub(crate) fn new(folder: &'a Path, plan: &'a Plan) -> Self {
+        Self {
             plan,
             folder,
-            old: logs_in(folder)?.into_iter().collect(),
+            _attendance: request::attend(folder),
             logs: BTreeMap::new(),
             out_of_memory: 0,
             symbols: FileSymbols::new(&plan.debug_folders),
-        })
+        }
     }
 
     /// How long to wait before looking again.
@@ -94,11 +92,25 @@ impl<'a> Follower<'a> {
         for log in self.logs.values_mut() {
             log.look(self.plan, &mut self.out_of_memory, &mut self.symbols);
         }
+        if self.plan.is_followed {
+            self.answer();
+        }
+    }
+
+    /// Writes the snapshots that somebody asked for from outside.
+    fn answer(&mut self) {
+        for request in files_in(self.folder, request::REQUEST).unwrap_or_default() {
+            // <log>.<pid of the asker>.request
+            let log = request.with_extension("").with_extension(LOG);
+            if let Some(log) = self.logs.get(&log) {
+                log.answer(&request, self.plan, &mut self.symbols);
+            }
+        }
     }
 
     fn new_files(&self) -> Vec<PathBuf> {
-        let mut files = logs_in(self.folder).unwrap_or_default();
-        files.retain(|path| !self.old.contains(path) && !self.logs.contains_key(path));
+        let mut files = files_in(self.folder, LOG).unwrap_or_default();
+        files.retain(|path| !self.logs.contains_key(path));
         files
     }
 

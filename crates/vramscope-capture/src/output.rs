@@ -40,15 +40,17 @@ fn printable(text: &str) -> String {
 /// end.
 pub(crate) struct Progress {
     name: String,
+    is_shown: bool,
     since: Instant,
     bar: Option<ProgressBar>,
 }
 
 impl Progress {
-    /// Nothing is done.
-    pub(crate) fn new(name: &str) -> Self {
+    /// Nothing is done. Without `is_shown` nothing is ever seen of it.
+    pub(crate) fn new(name: &str, is_shown: bool) -> Self {
         Self {
             name: printable(name),
+            is_shown,
             since: Instant::now(),
             bar: None,
         }
@@ -56,7 +58,7 @@ impl Progress {
 
     /// So much of so much is done.
     pub(crate) fn show(&mut self, done_bytes: u64, total_bytes: u64) {
-        if self.since.elapsed() < PATIENCE {
+        if !self.is_shown || self.since.elapsed() < PATIENCE {
             return;
         }
         let bar = self.bar.get_or_insert_with(|| {

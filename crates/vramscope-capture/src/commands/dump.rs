@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use clap::Args;
 use vramscope_capture::{FileSymbols, LogFile};
 use vramscope_record::ConvertOptions;
-use vramscope_record::layout::HEADER_BYTES;
+use vramscope_record::layout::{HEADER_BYTES, MAGIC};
 use vramscope_record::reader::{Header, Log};
 
 use crate::commands::Contents;
@@ -67,7 +67,7 @@ pub(crate) fn run(options: &Options) -> Result<(), Failure> {
         };
         let mut symbols = FileSymbols::new(&options.contents.debug_folders);
         symbols.begin(&path, log.header());
-        let mut progress = Progress::new(&shown);
+        let mut progress = Progress::new(&shown, !options.quiet);
         let (snapshot, report) =
             vramscope_record::convert(file.bytes(), &how, &mut symbols, &mut |done, all| {
                 progress.show(done, all)
@@ -130,7 +130,10 @@ fn mapped_log(process: u32) -> Option<PathBuf> {
         let inside = PathBuf::from(format!("/proc/{process}/root{path}"));
         let path = PathBuf::from(path);
         let same = fs::canonicalize(&path).is_ok() && is_same_file(&path, &inside);
-        Some(if same { path } else { inside })
+        let path = if same { path } else { inside };
+        // Programs map such files of their own too. Why one cannot be read is told later.
+        let is_foreign = LogFile::open(&path).is_ok_and(|file| !file.bytes().starts_with(&MAGIC));
+        (!is_foreign).then_some(path)
     })
 }
 

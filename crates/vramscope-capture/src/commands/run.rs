@@ -1,8 +1,8 @@
 //! `vramscope-capture run`: a program with the library in it, and its snapshot afterwards.
 
 use std::ffi::OsString;
-use std::fs::DirBuilder;
-use std::os::unix::fs::DirBuilderExt;
+use std::fs::{self, DirBuilder, Permissions};
+use std::os::unix::fs::{DirBuilderExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitStatus, Stdio};
 use std::{env, io, process};
@@ -63,7 +63,7 @@ pub(crate) struct Options {
     /// Record nothing until the program says so by vramscope_api::start
     #[arg(long)]
     start_paused: bool,
-    /// Make raw logs in DIR and keep them, for `convert`
+    /// Make raw logs in a new folder in DIR and keep them, for `convert`
     #[arg(long, value_name = "DIR")]
     raw_dir: Option<PathBuf>,
     /// Room for a raw log, about 100 bytes per event: what does not fit is counted, not recorded. With --max-entries,
@@ -116,10 +116,11 @@ pub(crate) fn run(options: &Options) -> Result<u8, Failure> {
 /// All that is decided before the program starts.
 struct Run<'a> {
     options: &'a Options,
+    /// The program's file.
+    path: PathBuf,
     plan: Plan,
     library: Unpacked,
-    /// Where logs are made.
-    folder: PathBuf,
+    folder: LogFolder,
     refusal: Option<Refusal>,
 }
 
@@ -130,16 +131,11 @@ impl<'a> Run<'a> {
             program::find(name).map_err(|(text, code)| Failure::input(text).with_code(code))?;
         let destination = match &options.output {
             Some(output) => Destination::of(output)?,
-            None => {
-                let name = path.file_name().unwrap_or_default().to_string_lossy();
-                Destination::of(Path::new(&format!("{name}-{}.pickle", process::id())))?
-            }
+            // Until the program has a number: a folder that is not there is known before it runs.
+            None => own_destination(&path, process::id())?,
         };
         let library = Unpacked::new()?;
-        let folder = match &options.raw_dir {
-            Some(folder) => own_folder(folder)?,
-            None => library.folder().to_owned(),
-        };
+        let folder = LogFolder::new(options.raw_dir.as_deref().unwrap_or(library.folder()))?;
         let contents = &options.contents;
         let plan = Plan {
             destination,
@@ -156,12 +152,13 @@ impl<'a> Run<'a> {
             library,
             folder,
             refusal: program::refusal(&path),
+            path,
         })
     }
 
     fn settings(&self) -> Result<Settings, Failure> {
-        let folder = self.folder.to_str().ok_or_else(|| {
-            let folder = self.folder.display();
+        let folder = self.folder.path.to_str().ok_or_else(|| {
+            let folder = self.folder.path.display();
             Failure::usage(format!(
                 "the name of {folder} is not UTF-8; name another folder with --raw-dir"
             ))
@@ -182,7 +179,7 @@ impl<'a> Run<'a> {
     }
 
     /// Starts the program, looks after its logs, and writes its snapshots.
-    fn run(self) -> Result<(ExitStatus, Vec<Made>), Failure> {
+    fn run(mut self) -> Result<(ExitStatus, Vec<Made>), Failure> {
         let library = self.library.path();
         let can_try = !self.refusal.as_ref().is_some_and(Refusal::is_visible);
         let old_nvtx = self.library.as_old_nvtx()?;
@@ -197,10 +194,13 @@ impl<'a> Run<'a> {
                 "NVTX_INJECTION64_PATH is set already: ranges go there and are not recorded",
             );
         }
-        let mut follower = Follower::new(&self.folder, &self.plan)?;
         let program = self.options.command[0].to_string_lossy();
         let running = Running::start(&self.options.command, &environment)
             .map_err(|error| not_started(&program, &error))?;
+        if self.options.output.is_none() {
+            self.plan.destination = own_destination(&self.path, running.process())?;
+        }
+        let mut follower = Follower::new(&self.folder.path, &self.plan);
         let mut witness = Witness::new(running.process());
         let lost = || Failure::io(format!("cannot wait for {program}"));
         let status = loop {
@@ -216,7 +216,7 @@ impl<'a> Run<'a> {
             plan: &self.plan,
             refusal: self.refusal.as_ref(),
             witness: &witness,
-            folder: &self.folder,
+            folder: &self.folder.path,
             starts_paused: self.options.start_paused,
             opens_viewer: self.options.view,
             program: &program,
@@ -254,15 +254,45 @@ fn not_started(program: &str, error: &io::Error) -> Failure {
     Failure::input(format!("cannot start {program}: {error}")).with_code(code)
 }
 
-/// A folder for logs, made if it is not there, as only its user may read what programs did.
-fn own_folder(folder: &Path) -> Result<PathBuf, Failure> {
-    let failed = || Failure::io(format!("cannot make {}", folder.display()));
-    DirBuilder::new()
-        .recursive(true)
-        .mode(0o700)
-        .create(folder)
-        .map_err(failed())?;
-    folder.canonicalize().map_err(failed())
+/// The snapshot's file where none was named.
+fn own_destination(program: &Path, process: u32) -> Result<Destination, Failure> {
+    let name = program.file_name().unwrap_or_default().to_string_lossy();
+    Destination::of(Path::new(&format!("{name}-{process}.pickle")))
+}
+
+/// A folder for the logs of this run alone: others may have the same raw folder, and only its user may read what
+/// programs did. If it is empty in the end, it goes.
+struct LogFolder {
+    path: PathBuf,
+}
+
+impl LogFolder {
+    /// A new one in `parent`, which is made if it is not there.
+    fn new(parent: &Path) -> Result<Self, Failure> {
+        let make = || {
+            DirBuilder::new()
+                .recursive(true)
+                .mode(0o700)
+                .create(parent)?;
+            let folder = tempfile::Builder::new()
+                .prefix(&format!("{}-", process::id()))
+                .permissions(Permissions::from_mode(0o700))
+                .tempdir_in(parent.canonicalize()?)?;
+            Ok(folder.keep())
+        };
+        let path = make().map_err(Failure::io(format!(
+            "cannot make a folder in {}",
+            parent.display()
+        )))?;
+        Ok(Self { path })
+    }
+}
+
+impl Drop for LogFolder {
+    fn drop(&mut self) {
+        // Refused if there is anything in it.
+        drop(fs::remove_dir(&self.path));
+    }
 }
 
 /// Opens the viewer, and waits until it is closed.

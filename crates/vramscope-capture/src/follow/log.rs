@@ -127,17 +127,17 @@ impl FollowedLog {
             }
         }
         self.give_back(plan);
-        self.answer(plan, symbols);
     }
 
     /// Writes the snapshot that somebody asked for from outside.
-    fn answer(&self, plan: &Plan, symbols: &mut FileSymbols) {
-        let asked = self.taken.as_ref().and_then(|_| request::take(&self.path));
-        let Some(path) = asked else { return };
+    pub(super) fn answer(&self, request: &Path, plan: &Plan, symbols: &mut FileSymbols) {
+        let Some(path) = request::take(request, &self.path) else {
+            return;
+        };
         let written = Destination::of(&path)
             .and_then(|destination| self.write(&destination, None, plan, symbols));
         // Whoever asked may be gone.
-        drop(request::answer(&self.path, written.map(|made| made.text())));
+        drop(request::answer(request, written.map(|made| made.text())));
     }
 
     /// Writes the snapshot of all records before this offset, or of all there are.
@@ -239,7 +239,9 @@ impl FollowedLog {
             end_offset,
             is_running,
         };
-        let mut progress = Progress::new(&shown);
+        // While the program runs the terminal is its own.
+        let is_shown = end_offset.is_none() && !plan.is_quiet;
+        let mut progress = Progress::new(&shown, is_shown);
         convert(self.file.bytes(), &options, symbols, &mut |done, all| {
             progress.show(done, all)
         })

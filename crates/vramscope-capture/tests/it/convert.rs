@@ -25,11 +25,51 @@ fn a_folder_of_logs() {
     let place = Place::new();
     fs::create_dir(place.path("logs")).unwrap();
     place.log("logs/1-1.raw", 3);
-    place.log("logs/2-1.raw", 4);
+    // As `run --raw-dir logs` leaves it.
+    fs::create_dir(place.path("logs/4711-abc")).unwrap();
+    place.log("logs/4711-abc/2-1.raw", 4);
     fs::write(place.path("logs/other"), "").unwrap();
     let said = place.capture(&["convert", "logs", "-q", "-o", "x.pickle"]);
     assert_eq!(said, "exit code 0\n--- stdout\n--- stderr\n");
     assert_eq!(place.files(), ["logs", "x-1-1.pickle", "x-2-1.pickle"]);
+}
+
+#[test]
+fn no_snapshot_takes_the_place_of_another() {
+    let place = Place::new();
+    for (folder, allocations) in [("a", 3), ("b", 4)] {
+        fs::create_dir(place.path(folder)).unwrap();
+        place.log(&format!("{folder}/1-1.raw"), allocations);
+    }
+    for options in [
+        &["convert", "a", "b"][..],
+        &["convert", "a", "b", "-o", "x.json"],
+    ] {
+        let said = place.capture(options);
+        assert!(said.starts_with("exit code 2\n"), "{said}");
+        assert!(said.contains("would both be written to"), "{said}");
+    }
+    assert_eq!(place.files(), ["a", "b"]);
+    // Names with dots, such as those of dated copies.
+    for name in ["a.1.raw", "a.2.raw"] {
+        place.log(name, 3);
+    }
+    place.capture(&["convert", "a.1.raw", "a.2.raw"]);
+    let expected = ["a", "a.1.pickle", "a.1.raw", "a.2.pickle", "a.2.raw", "b"];
+    assert_eq!(place.files(), expected);
+}
+
+#[test]
+fn one_bad_log_does_not_keep_the_others_from_being_converted() {
+    let place = Place::new();
+    place.log("a.raw", 3);
+    fs::write(place.path("b.raw"), "no log").unwrap();
+    place.log("c.raw", 3);
+    let said = place.capture(&["convert", "b.raw", "a.raw", "c.raw"]);
+    assert!(said.starts_with("exit code 1\n"), "{said}");
+    assert_eq!(said.matches("error: b.raw").count(), 1, "{said}");
+    let files = place.files();
+    assert_eq!(files, ["a.pickle", "a.raw", "b.raw", "c.pickle", "c.raw"]);
 }
 
 #[test]

@@ -1,6 +1,7 @@
 //! `run` with logs: what is written of which process, and what is left behind.
 
 use std::fs;
+use std::os::unix::fs::PermissionsExt;
 
 use insta::assert_snapshot;
 use vramscope_record::layout::{Event, Kind, OUT_OF_MEMORY, header};
@@ -50,15 +51,49 @@ fn with_follow_children_every_process_gets_a_snapshot() {
 }
 
 #[test]
-fn logs_are_kept_where_they_are_wanted_and_earlier_ones_are_left_alone() {
+fn logs_are_kept_where_they_are_wanted_apart_from_those_of_other_runs() {
     let place = Place::new();
     place.log("a.raw", 3);
-    for _ in 0..2 {
-        let script = format!("ls logs; {}", leave_log("a.raw", "$$-1.raw"));
-        let said = place.run_script(&["--raw-dir", "logs", "-o", "x.pickle"], &script);
-        assert!(!said.contains("too:"), "{said}");
+    place.log("b.raw", 5);
+    // Two at once, as `srun -n 2` starts them, whose programs even have one number: that of a container.
+    let run = |log: &str, output| {
+        let script = format!(
+            "{}; until [ -e go ]; do sleep 0.02; done",
+            leave_log(log, "1-1.raw")
+        );
+        let options = [
+            "run",
+            "--raw-dir",
+            "logs",
+            "-o",
+            output,
+            "sh",
+            "-c",
+            &script,
+        ];
+        place.command(&options).spawn().unwrap()
+    };
+    let runs = [run("a.raw", "x.pickle"), run("b.raw", "y.pickle")];
+    while place.logs("logs").len() < 2 {
+        std::thread::yield_now();
     }
-    assert_eq!(fs::read_dir(place.path("logs")).unwrap().count(), 2);
+    fs::write(place.path("go"), "").unwrap();
+    for run in runs {
+        let said = place.transcript(&run.wait_with_output().unwrap());
+        assert!(
+            said.starts_with("exit code 0\n") && !said.contains("too:"),
+            "{said}"
+        );
+    }
+    let segments = |name| place.snapshot(name).segments.rows.len();
+    assert_eq!((segments("x.pickle"), segments("y.pickle")), (3, 5));
+    for log in place.logs("logs") {
+        let folder = log.parent().unwrap().metadata().unwrap();
+        assert_eq!(folder.permissions().mode() & 0o777, 0o700);
+    }
+    // Without a log nothing stays.
+    place.run_script(&["--raw-dir", "none"], "true");
+    assert_eq!(fs::read_dir(place.path("none")).unwrap().count(), 0);
 }
 
 /// A request stands in the log, and one allocation behind it.
@@ -144,13 +179,13 @@ fn a_ring_takes_records_over() {
     assert_eq!(snapshot.segments.rows.len(), 100_000);
 }
 
-/// As `dump` does it.
+/// As `dump` does it, two at once.
 #[test]
 fn a_ring_is_dumped_while_it_runs() {
     let place = Place::new();
     place.log("a.raw", 3);
     let script = format!(
-        "{}; until [ -e now.pickle ]; do sleep 0.05; done",
+        "{}; until [ -e go ]; do sleep 0.05; done",
         leave_log("a.raw", "1-1.raw")
     );
     let options = [
@@ -166,20 +201,28 @@ fn a_ring_is_dumped_while_it_runs() {
         &script,
     ];
     let child = place.command(&options).spawn().unwrap();
-    while !place.path("logs/1-1.raw").exists() {
+    while place.logs("logs").is_empty() {
         std::thread::yield_now();
     }
-    fs::write(
-        place.path("unfinished"),
-        place.path("now.pickle").to_str().unwrap(),
-    )
-    .unwrap();
-    fs::rename(place.path("unfinished"), place.path("logs/1-1.request")).unwrap();
+    let log = place.logs("logs").remove(0);
+    for asker in ["7", "8"] {
+        let unfinished = place.path("unfinished");
+        let snapshot = place.path(&format!("now{asker}.pickle"));
+        fs::write(&unfinished, snapshot.to_str().unwrap()).unwrap();
+        fs::rename(unfinished, log.with_extension(format!("{asker}.request"))).unwrap();
+    }
+    for asker in ["7", "8"] {
+        let answer = log.with_extension(format!("{asker}.answer"));
+        while !answer.exists() {
+            std::thread::yield_now();
+        }
+        assert!(fs::read_to_string(answer).unwrap().starts_with("ok\n"));
+        let snapshot = place.snapshot(&format!("now{asker}.pickle"));
+        assert_eq!(snapshot.events.len(), 2);
+    }
+    fs::write(place.path("go"), "").unwrap();
     let said = place.transcript(&child.wait_with_output().unwrap());
     assert!(said.starts_with("exit code 0\n"), "{said}");
-    assert_eq!(place.snapshot("now.pickle").events.len(), 2);
-    let answer = fs::read_to_string(place.path("logs/1-1.answer")).unwrap();
-    assert!(answer.starts_with("ok\n"), "{answer}");
 }
 
 /// The header may count a call before its record stands, so the end is looked at again.

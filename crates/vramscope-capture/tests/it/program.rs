@@ -89,6 +89,18 @@ impl Place {
         files
     }
 
+    /// The logs that runs left in a raw folder here.
+    pub(crate) fn logs(&self, folder: &str) -> Vec<PathBuf> {
+        let entries = |folder: &Path| {
+            let entries = fs::read_dir(folder).into_iter().flatten();
+            entries.map(|entry| entry.unwrap().path())
+        };
+        let runs = entries(&self.path(folder));
+        let mut logs: Vec<_> = runs.flat_map(|run| entries(&run)).collect();
+        logs.retain(|path| path.extension().is_some_and(|ending| ending == "raw"));
+        logs
+    }
+
     /// A snapshot that was written here.
     pub(crate) fn snapshot(&self, name: &str) -> Snapshot {
         let bytes = fs::read(self.path(name)).unwrap();

@@ -204,13 +204,13 @@ fn converted_elsewhere() {
     let captured = session
         .with(&["--raw-dir", &raw])
         .capture("scenes", &["dlsym", "plain"]);
-    let log = fs::read_dir(&raw)
-        .expect("a folder")
-        .next()
-        .expect("a log")
-        .expect("an entry");
+    let inside = |folder: PathBuf| {
+        let mut entries = fs::read_dir(folder).expect("a folder");
+        entries.next().expect("something").expect("an entry").path()
+    };
+    let log = inside(inside(raw.into()));
     let elsewhere = captured.folder.path().join("elsewhere.raw");
-    fs::copy(log.path(), &elsewhere).expect("room");
+    fs::copy(log, &elsewhere).expect("room");
     let again = captured.folder.path().join("again.pickle");
     let mut convert = Command::new(capture());
     convert
