@@ -70,7 +70,10 @@ fn what_we_write_reads_as_what_torch_wrote() {
     let folder = tempfile::tempdir().unwrap();
     let copy = folder.path().join("copy.pickle");
     let mut compared = 0;
-    for file in pickles("torch-2.15.0").iter().chain(&pickles("torch-2.1.2")) {
+    for file in pickles("torch-2.15.0")
+        .iter()
+        .chain(&pickles("torch-2.1.2"))
+    {
         let arguments = ["convert", file.to_str().unwrap(), "-o"];
         let target = [copy.to_str().unwrap()];
         let output = vramscope(&[arguments.as_slice(), &target].concat());
