@@ -111,7 +111,9 @@ fn why_nothing(outcome: &Outcome<'_>, unused: &[&FollowedLog], has_unreadable: b
             ),
         }
     } else {
-        format!("neither {program} nor what it started called the CUDA driver (libcuda.so.1)")
+        format!(
+            "neither {program} nor what it started was seen to use the CUDA driver (libcuda.so.1)"
+        )
     };
     format!("nothing was captured: {reason}")
 }

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use vramscope_core::Snapshot;
 use vramscope_core::analysis::history::History;
-use vramscope_core::model::DeviceIndex;
+use vramscope_core::model::{DeviceIndex, Stage};
 use vramscope_record::snapshot::Report;
 
 use crate::bytes;
@@ -20,7 +20,7 @@ pub(crate) struct Made {
     file_bytes: u64,
     /// Per device that holds or held anything: how much at most, in words.
     peaks: Vec<String>,
-    annotations: usize,
+    ranges: u64,
     report: Report,
 }
 
@@ -37,11 +37,13 @@ impl Made {
         let file_bytes = destination.write(snapshot)?;
         let devices = 0..snapshot.traces.len();
         let peaks = devices.filter_map(|device| peak(snapshot, u32::try_from(device).ok()?));
+        let annotations = snapshot.annotations.rows.iter();
+        let ranges = annotations.filter(|annotation| annotation.stage == Stage::Start);
         Ok(Self {
             destination: destination.clone(),
             file_bytes,
             peaks: peaks.collect(),
-            annotations: snapshot.annotations.rows.len() / 2,
+            ranges: ranges.count() as u64,
             report,
         })
     }
@@ -59,8 +61,8 @@ impl Made {
             self.path().display(),
             bytes::show(self.file_bytes)
         );
-        if self.annotations > 0 {
-            text.push_str(&format!(", {}", count(self.annotations as u64, "range")));
+        if self.ranges > 0 {
+            text.push_str(&format!(", {}", count(self.ranges, "range")));
         }
         for peak in &self.peaks {
             text.push_str(&format!(", {peak}"));

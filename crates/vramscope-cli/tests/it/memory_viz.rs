@@ -14,10 +14,7 @@ macro_rules! tool_or_skip {
         match tool.filter(|tool| tool.exists()) {
             Some(tool) => tool,
             None => {
-                #[expect(clippy::print_stderr, reason = "whoever reads the tests should know")]
-                {
-                    eprintln!("skipped: no _memory_viz.py; see cargo xtask consumers");
-                }
+                eprintln!("skipped: no _memory_viz.py; see cargo xtask consumers");
                 return;
             }
         }

@@ -5,6 +5,7 @@ mod agreement;
 mod burn;
 mod ends;
 mod manners;
+mod memory_viz;
 mod options;
 mod says;
 mod words;
