@@ -3,6 +3,8 @@
 
 fn main() {
     println!("cargo:rerun-if-changed=build.rs");
-    println!("cargo:rustc-cdylib-link-arg=-Wl,-soname,libcuda.so.1");
-    println!("cargo:rustc-cdylib-link-arg=-Wl,-Bsymbolic");
+    if std::env::var("CARGO_CFG_TARGET_OS").is_ok_and(|system| system == "linux") {
+        println!("cargo:rustc-cdylib-link-arg=-Wl,-soname,libcuda.so.1");
+        println!("cargo:rustc-cdylib-link-arg=-Wl,-Bsymbolic");
+    }
 }

@@ -69,7 +69,11 @@ class Kit:
             code = child.returncode
         except subprocess.TimeoutExpired:
             os.killpg(child.pid, 9)
-            output, errors = child.communicate()
+            try:
+                output, errors = child.communicate(timeout=5)
+            except subprocess.TimeoutExpired:
+                # A profiler's daemon in a session of its own holds the pipes.
+                output, errors = b"", b"its output is held by a process that outlived it"
             code = "time limit"
         output, errors = output.decode(errors="replace"), errors.decode(errors="replace")
         if name:
@@ -79,6 +83,7 @@ class Kit:
     def capture(self, command, name, options=(), environment=None):
         """Runs a command under capture; gives the run, with its snapshot if there is one."""
         snapshot = self.out / f"{name}.pickle"
+        snapshot.unlink(missing_ok=True)
         capture = [self.program("vramscope-capture"), "run", *options, "-o", snapshot, "--", *command]
         run = self.run(capture, name, environment)
         run["snapshot"] = snapshot if snapshot.exists() else None

@@ -6,8 +6,9 @@ use std::time::Instant;
 use anyhow::{Context, Result};
 
 use crate::process::{cargo, output, run as run_command, target_dir};
+use crate::test::{self, ALL_PARTS};
+use crate::tidy;
 use crate::toolchain::{self, Toolchain};
-use crate::{test, tidy};
 
 /// The crates that are compiled for the browser.
 const WASM_PACKAGES: [&str; 6] = [
@@ -53,7 +54,16 @@ fn format() -> Result<()> {
 }
 
 fn lints() -> Result<()> {
-    run_command(cargo().args(["clippy", "--workspace", "--all-targets", "--", "-Dwarnings"]))
+    run_command(
+        cargo().args(
+            [
+                &["clippy", "--workspace", "--all-targets"][..],
+                &ALL_PARTS,
+                &["--", "-Dwarnings"],
+            ]
+            .concat(),
+        ),
+    )
 }
 
 /// Debian's toolchain has no clippy for wasm32: there the compiler's own warnings must do, while
@@ -84,7 +94,10 @@ fn wasm_lints() -> Result<()> {
 fn documentation() -> Result<()> {
     let mut doc = cargo();
     doc.env("RUSTDOCFLAGS", "-Dwarnings");
-    run_command(doc.args(["doc", "--workspace", "--no-deps"]))
+    run_command(
+        doc.args(["doc", "--workspace", "--no-deps"])
+            .args(ALL_PARTS),
+    )
 }
 
 /// Builds the fuzz targets as fuzzers, but for the coverage that makes fuzzing fast. In a target

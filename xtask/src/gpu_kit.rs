@@ -6,6 +6,7 @@ use anyhow::Result;
 
 use crate::page::replace_folder;
 use crate::process::{cargo, root, run, target_dir};
+use crate::program;
 
 /// Programs of `tests/capture/clients` that go along; each is built alone, so that its features are its own.
 const CLIENTS: [&str; 5] = ["scenes", "loading", "linking", "eager", "bench"];
@@ -16,18 +17,15 @@ const CLIENTS: [&str; 5] = ["scenes", "loading", "linking", "eager", "bench"];
 ///
 /// When a build fails or a file cannot be written.
 pub(crate) fn make(with_burn: bool) -> Result<()> {
-    let packages = ["--package", "vramscope-capture", "--package", "fakecuda"];
-    run(cargo().args(["build", "--release"]).args(packages))?;
+    let capture = program::build_capture()?;
+    run(cargo().args(["build", "--release", "--package", "fakecuda"]))?;
     let release = target_dir().join("release");
     let stubs = target_dir().join("capture-bench/cuda");
     fs::create_dir_all(&stubs)?;
     fs::copy(release.join("libcuda.so"), stubs.join("libcuda.so"))?;
     let kit = target_dir().join("gpu-kit");
     replace_folder(&kit)?;
-    fs::copy(
-        release.join("vramscope-capture"),
-        kit.join("vramscope-capture"),
-    )?;
+    fs::copy(capture, kit.join("vramscope-capture"))?;
     let target = target_dir().join("capture-bench/clients");
     let clients = CLIENTS.iter().map(|&name| ("tests/capture/clients", name));
     let burn = with_burn.then_some(("tests/capture/clients-burn", "burn-client"));

@@ -16,6 +16,10 @@ use crate::program;
 /// The package with the browser tests.
 const BROWSER_TESTS: &str = "vramscope-browser-tests";
 
+/// What nothing in the workspace asks for by itself: tested all the same.
+pub(crate) const ALL_PARTS: [&str; 2] =
+    ["--features", "vramscope-api/cudarc,vramscope-api/tracing"];
+
 /// What to run.
 #[derive(Args, Default)]
 pub(crate) struct Options {
@@ -53,10 +57,13 @@ fn native(page: Option<&Path>) -> Result<()> {
         .collect();
     let mut tests = runner();
     tests.args(["--workspace", "--exclude", BROWSER_TESTS]);
+    tests.args(ALL_PARTS);
     tests.env(consumers::VARIABLE, consumers::prepare());
     tests.envs(capture::prepare()?);
     run_command(tests.envs(page.clone()))?;
-    run_command(cargo().args(["test", "--workspace", "--doc"]).envs(page))
+    let mut examples = cargo();
+    examples.args(["test", "--workspace", "--doc"]);
+    run_command(examples.args(ALL_PARTS).envs(page))
 }
 
 fn in_browser(chromium: &Path, page: &Path) -> Result<()> {

@@ -17,7 +17,7 @@
 //! | `FAKECUDA_OTHER_MB` | of it, what other processes hold | 256 |
 //! | `FAKECUDA_NO_POOLS` | if set, devices have no memory pools | |
 //! | `FAKECUDA_LEDGER` | a folder for ledgers, `<process>.jsonl` each | no ledger |
-#![cfg(unix)]
+#![cfg(target_os = "linux")]
 #![expect(unsafe_code, reason = "speaks C")]
 
 #[macro_use]

@@ -1,4 +1,4 @@
-//! Spans of the tracing crate as ranges, also those of futures that change threads:
+//! Spans of the tracing crate as ranges:
 //! `vramscope-capture run -o snap.pickle -- tracing`.
 
 use tracing::info_span;

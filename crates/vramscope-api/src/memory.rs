@@ -12,7 +12,7 @@ pub fn is_captured() -> bool {
     capture().is_some_and(|capture| capture.is_recording())
 }
 
-/// Begins recording, after [`stop`] or `vramscope-capture run --enabled=state`.
+/// Begins recording, after [`stop`] or `vramscope-capture run --start-paused`.
 pub fn start() {
     if let Some(capture) = capture() {
         capture.start();
@@ -26,8 +26,8 @@ pub fn stop() {
     }
 }
 
-/// Asks for a snapshot of everything up to now. `vramscope-capture run` writes it, soon if it follows the program and
-/// else when the program has ended; this does not wait. Returns whether anybody was asked.
+/// Asks for a snapshot of everything up to now. `vramscope-capture run` writes it within a moment; this does not
+/// wait for that. Returns whether anybody was asked.
 ///
 /// ```
 /// vramscope_api::dump("after-warm-up.pickle");

@@ -8,6 +8,7 @@ use std::fs;
 use anyhow::Result;
 
 use crate::process::{cargo, root, run, target_dir};
+use crate::program;
 
 /// Builds, measures, prints.
 ///
@@ -15,7 +16,8 @@ use crate::process::{cargo, root, run, target_dir};
 ///
 /// When a build or a measurement fails.
 pub(crate) fn measure() -> Result<()> {
-    let packages = ["vramscope-capture", "fakecuda", "vramscope-capture-tests"];
+    program::build_capture()?;
+    let packages = ["fakecuda", "vramscope-capture-tests"];
     let packages = packages.iter().flat_map(|package| ["--package", package]);
     run(cargo().args(["build", "--release"]).args(packages))?;
     // As the program carries it.

@@ -166,13 +166,19 @@ fn a_ring_takes_records_over() {
     let place = Place::new();
     place.log("a.raw", 100_000);
     let copy = leave_log("a.raw", "1-1.raw");
-    let script = format!("{copy}; sleep 2; du -k \"${{VRAMSCOPE_CAPTURE##*folder=}}/1-1.raw\"");
+    let before = fs::metadata(place.path("a.raw")).unwrap().len() / 1024;
+    // A minute at most: the machine may be busy.
+    let script = format!(
+        "{copy}; log=\"${{VRAMSCOPE_CAPTURE##*folder=}}/1-1.raw\"; i=0
+         while [ $(du -k \"$log\" | cut -f1) -ge {} ] && [ $i -lt 600 ]; do sleep 0.1; i=$((i+1)); done
+         du -k \"$log\"",
+        before / 4
+    );
     let said = place.run_script(&["--max-entries", "50", "-o", "x.pickle"], &script);
     let kib: u64 = said
         .lines()
         .find_map(|line| line.split_once('\t')?.0.parse().ok())
         .unwrap();
-    let before = fs::metadata(place.path("a.raw")).unwrap().len() / 1024;
     assert!(kib < before / 4, "{kib} KiB of {before}: {said}");
     let snapshot = place.snapshot("x.pickle");
     assert_eq!(snapshot.events.len(), 50);

@@ -167,7 +167,7 @@ fn one_table_is_a_file() {
         let (_folder, path) = converted("torch-2.15.0/named_ranges.pickle", name, options);
         let text = fs::read_to_string(path).unwrap();
         assert!(
-            text.starts_with("device,source,depth,name,start_time_us,"),
+            text.starts_with("device,source,thread,depth,name,start_time_us,"),
             "{text}"
         );
     }

@@ -161,13 +161,21 @@ fn ranges_alone_make_no_log() {
     assert_eq!(raw.read_dir().unwrap().count(), 0, "{}", captured.stderr);
 }
 
-/// The folder that holds `nvtx3/nvToolsExt.h`, as the PyPI package nvidia-nvtx has it.
-const HEADERS: &str = "VRAMSCOPE_NVTX_INCLUDE";
+/// The folder that holds `nvtx3/nvToolsExt.h`, where `cargo xtask consumers` has put it.
+fn nvtx_headers_folder() -> Option<PathBuf> {
+    let consumers = PathBuf::from(std::env::var_os("VRAMSCOPE_CONSUMERS")?);
+    let versions = consumers.join("python/lib").read_dir().ok()?;
+    let mut folders = versions.flatten().map(|version| {
+        let packages = version.path().join("site-packages");
+        packages.join("nvidia/nvtx/include")
+    });
+    folders.find(|folder| folder.join("nvtx3/nvToolsExt.h").exists())
+}
 
 #[test]
 fn nvtx_headers() {
-    let Some(headers) = std::env::var_os(HEADERS) else {
-        eprintln!("skipped: {HEADERS} names no folder with NVTX's headers");
+    let Some(headers) = nvtx_headers_folder() else {
+        eprintln!("skipped: no headers of NVTX; see cargo xtask consumers");
         return;
     };
     let session = Session::new();
