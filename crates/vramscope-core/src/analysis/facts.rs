@@ -219,7 +219,9 @@ fn device_facts(snapshot: &Snapshot, history: &History) -> Vec<FactKind> {
             kinds.extend(skew(snapshot, history, &actions));
         }
     }
-    if !has_segments(snapshot, history.device) {
+    // Where all was given back there are none in the end, but the trace tells of them.
+    let was_reserved = history.reserved_steps.iter().any(|step| step.1 > 0);
+    if !was_reserved && !has_segments(snapshot, history.device) {
         kinds.push(FactKind::NoSegments);
     }
     kinds.extend(active_exceeds_reserved(snapshot, history));
@@ -507,6 +509,23 @@ mod tests {
         let is_mismatch =
             |kind: &FactKind| matches!(kind, FactKind::Skew { .. } | FactKind::FreesMissing { .. });
         assert!(!found.iter().any(is_mismatch), "{found:?}");
+    }
+
+    #[test]
+    fn a_file_may_have_no_segments_because_all_were_given_back() {
+        let alloc = r#"{"action": "alloc", "addr": 4096, "size": 500, "stream": 0}"#;
+        let segment = |action: &str| {
+            format!(r#"{{"action": "{action}", "addr": 4096, "size": 1024, "stream": 0}}"#)
+        };
+        let told = |events: &str| {
+            let found = kinds(&format!(
+                r#"{{"segments": [], "device_traces": [[{events}]]}}"#
+            ));
+            !found.contains(&FactKind::NoSegments)
+        };
+        assert!(!told(alloc));
+        let [came, went] = ["segment_alloc", "segment_free"].map(segment);
+        assert!(told(&format!("{came}, {went}")));
     }
 
     #[test]
