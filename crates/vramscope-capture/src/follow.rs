@@ -116,6 +116,7 @@ impl<'a> Follower<'a> {
 
     /// After the program: what there is to be done once more, and then what is there.
     pub(crate) fn end(mut self) -> Left {
+        self.logs.values_mut().for_each(FollowedLog::look_again);
         self.look();
         let open = |path: PathBuf| {
             FollowedLog::open(&path, self.plan)

@@ -15,6 +15,8 @@ const PAGE_BYTES: u64 = 1 << 16;
 /// A log's file, to be written to where its program does not.
 pub(super) struct GiveBack {
     file: File,
+    /// What the program was told last.
+    told_offset: u64,
     /// Up to where there is a hole.
     hole_end: u64,
 }
@@ -27,6 +29,7 @@ impl GiveBack {
     pub(super) fn open(path: &Path) -> io::Result<Self> {
         Ok(Self {
             file: OpenOptions::new().write(true).open(path)?,
+            told_offset: 0,
             hole_end: HEADER_BYTES,
         })
     }
@@ -36,9 +39,13 @@ impl GiveBack {
     /// # Errors
     /// When the program cannot be told. A disk that takes no room back is no error: the file only grows.
     pub(super) fn up_to(&mut self, offset: u64) -> io::Result<()> {
+        if offset == self.told_offset {
+            return Ok(());
+        }
         // Eight bytes at a multiple of eight: the program reads all of them or none.
         self.file
             .write_all_at(&offset.to_le_bytes(), header::CONSUMED_OFFSET as u64)?;
+        self.told_offset = offset;
         let end = offset & !(PAGE_BYTES - 1);
         if end > self.hole_end {
             let mode = libc::FALLOC_FL_PUNCH_HOLE | libc::FALLOC_FL_KEEP_SIZE;

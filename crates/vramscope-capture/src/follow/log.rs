@@ -6,7 +6,7 @@ use std::{env, fs};
 use vramscope_capture::symbols::perf_map;
 use vramscope_capture::{FileSymbols, LogFile};
 use vramscope_core::Snapshot;
-use vramscope_record::layout::{HEADER_BYTES, OUT_OF_MEMORY};
+use vramscope_record::layout::{HEADER_BYTES, OUT_OF_MEMORY, state};
 use vramscope_record::model::Recording;
 use vramscope_record::reader::{Header, Log, Record};
 use vramscope_record::snapshot::Report;
@@ -21,7 +21,7 @@ use crate::failure::Failure;
 use crate::made::Made;
 use crate::output::{self, Progress};
 
-/// Snapshots of being out of memory that are written of a process: a program that tries again and again would fill
+/// Snapshots of being out of memory that are written in a run: a program that tries again and again would fill
 /// the disk with them.
 const MOST_OUT_OF_MEMORY_SNAPSHOTS: u32 = 16;
 /// Bytes of records after which their room is given back.
@@ -38,6 +38,10 @@ pub(crate) struct FollowedLog {
     offset: u64,
     /// Records of what the header counts that were looked at: dumps, allocations without success.
     seen: (u32, u32),
+    /// Whether its program has ended and everything was read.
+    is_over: bool,
+    /// Whether it was told that room cannot be given back.
+    has_complained: bool,
 }
 
 impl FollowedLog {
@@ -63,12 +67,19 @@ impl FollowedLog {
             contents: Contents::default(),
             offset: HEADER_BYTES,
             seen: (0, 0),
+            is_over: false,
+            has_complained: false,
         })
     }
 
     /// When it was begun, in nanoseconds since the Unix epoch.
     pub(crate) fn created_ns(&self) -> u64 {
         self.header().created_ns
+    }
+
+    /// Its file.
+    pub(crate) fn path(&self) -> &Path {
+        &self.path
     }
 
     /// The process that writes it.
@@ -101,6 +112,9 @@ impl FollowedLog {
     /// Looks at what is new: takes it over, and writes the snapshots that are due. `out_of_memory` counts those of being
     /// out of memory.
     pub(super) fn look(&mut self, plan: &Plan, out_of_memory: &mut u32, symbols: &mut FileSymbols) {
+        if self.is_over {
+            return;
+        }
         let header = self.header();
         let counts = (header.dump_count, header.out_of_memory_count);
         if self.taken.is_none() && self.seen == counts {
@@ -125,8 +139,24 @@ impl FollowedLog {
                 Ok(_) => {}
                 Err(failure) => output::report(&failure),
             }
+            if matches!(due, Due::OutOfMemory { .. })
+                && *out_of_memory == MOST_OUT_OF_MEMORY_SNAPSHOTS
+                && !plan.is_quiet
+            {
+                output::note(&format!(
+                    "that was snapshot {out_of_memory} of memory running out, and the last: further moments are \
+                     in the final one only"
+                ));
+            }
         }
         self.give_back(plan);
+        // A process in a container has another number there: that it is not found here says nothing.
+        self.is_over = !is_running && header.state != state::RUNNING;
+    }
+
+    /// In the end everything is looked at once more: a container's process may have gone on after it said it ends.
+    pub(super) fn look_again(&mut self) {
+        self.is_over = false;
     }
 
     /// Writes the snapshot that somebody asked for from outside.
@@ -207,7 +237,8 @@ impl FollowedLog {
             Some((_, give_back)) => give_back.up_to(self.offset),
             None => Ok(()),
         };
-        if let (Err(error), false) = (told, plan.is_quiet) {
+        let Err(error) = told else { return };
+        if !plan.is_quiet && !std::mem::replace(&mut self.has_complained, true) {
             output::note(&format!(
                 "cannot give room in {} back: {error}",
                 self.path.display()
