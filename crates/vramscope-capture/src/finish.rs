@@ -2,15 +2,18 @@
 
 use std::path::Path;
 
+use vramscope_capture::FileSymbols;
+
 use crate::bytes;
 use crate::commands::convert::named;
+use crate::destination::Destination;
 use crate::failure::Failure;
 use crate::follow::{FollowedLog, Left, Plan};
 use crate::launch::library;
 use crate::launch::program::Refusal;
 use crate::launch::witness::Witness;
 use crate::made::Made;
-use crate::output;
+use crate::output::{self, quoted};
 
 /// What is known about a run when it has ended.
 pub(crate) struct Outcome<'a> {
@@ -28,12 +31,20 @@ pub(crate) struct Outcome<'a> {
     pub(crate) program: &'a str,
 }
 
-/// Writes the snapshots, and gives those that were written.
-///
-/// # Errors
-/// When one could not be: its log is worth keeping.
-pub(crate) fn finish(outcome: &Outcome<'_>, mut left: Left) -> Result<Vec<Made>, Failure> {
+/// What became of a run's logs.
+#[derive(Default)]
+pub(crate) struct Finished {
+    /// The snapshots that were written.
+    pub(crate) made: Vec<Made>,
+    /// The first snapshot that was not written where it was to be; that was told.
+    pub(crate) failed: Option<Failure>,
+}
+
+/// Writes the snapshots. One that cannot be written does not stop the others, and what it was to hold is kept in the
+/// folder of the logs where that can be done.
+pub(crate) fn finish(outcome: &Outcome<'_>, mut left: Left) -> Finished {
     let plan = outcome.plan;
+    let mut finished = Finished::default();
     for (_, failure) in &left.unreadable {
         output::report(failure);
     }
@@ -42,31 +53,73 @@ pub(crate) fn finish(outcome: &Outcome<'_>, mut left: Left) -> Result<Vec<Made>,
         if !plan.is_quiet {
             output::note(&why_nothing(outcome, &unused, !left.unreadable.is_empty()));
         }
-        return Ok(Vec::new());
+        return finished;
     }
     let wanted = if plan.follow_children { used.len() } else { 1 };
-    let mut made = Vec::new();
     for log in &used[..wanted] {
-        let written = log.write(&log.own_destination(plan), None, plan, &mut left.symbols)?;
-        if !plan.is_quiet {
-            let running = match log.is_running() {
-                true => format!(
-                    "\n  process {} still runs: what it does from now on is not recorded",
-                    log.process()
-                ),
-                false => String::new(),
-            };
-            output::note(&format!("{}{running}", written.text()));
+        match log.write(&log.own_destination(plan), None, plan, &mut left.symbols) {
+            Ok(made) => {
+                if !plan.is_quiet {
+                    output::note(&format!("{}{}", made.text(), still_runs(log)));
+                }
+                finished.made.push(made);
+            }
+            Err(failure) => {
+                output::report(&failure);
+                finished.failed.get_or_insert(failure);
+                finished
+                    .made
+                    .extend(rescue(outcome, log, &mut left.symbols));
+            }
         }
-        made.push(written);
     }
     if used.len() > wanted && !plan.is_quiet {
         output::note(&others(used[0], &used[wanted..]));
     }
-    if let (false, Some(first)) = (plan.is_quiet || outcome.opens_viewer, made.first()) {
+    if let (false, Some(first)) = (plan.is_quiet || outcome.opens_viewer, finished.made.first()) {
         output::note(&format!("open it: vramscope view {}", quoted(first.path())));
     }
-    Ok(made)
+    finished
+}
+
+/// Keeps what a snapshot was to hold that could not be written: its log, or, where that was taken over and is empty, the
+/// snapshot in the folder of logs.
+fn rescue(outcome: &Outcome<'_>, log: &FollowedLog, symbols: &mut FileSymbols) -> Option<Made> {
+    if !outcome.plan.is_followed {
+        output::note(&format!(
+            "its log is kept: vramscope-capture convert {} -o FILE",
+            quoted(log.path())
+        ));
+        return None;
+    }
+    let written = Destination::of(&log.path().with_extension("pickle"))
+        .and_then(|destination| log.write(&destination, None, outcome.plan, symbols));
+    match written {
+        Ok(made) => {
+            output::note(&format!("it was written elsewhere: {}", made.text()));
+            Some(made)
+        }
+        Err(failure) => {
+            output::report(&failure);
+            output::note(&format!(
+                "what was recorded of process {} ({}) is lost",
+                log.process(),
+                log.program()
+            ));
+            None
+        }
+    }
+}
+
+/// What there is to add about a process that has not ended.
+fn still_runs(log: &FollowedLog) -> String {
+    match log.is_running() {
+        true => format!(
+            "\n  process {} still runs: what it does from now on is not recorded",
+            log.process()
+        ),
+        false => String::new(),
+    }
 }
 
 /// Says that further processes used CUDA.
@@ -116,15 +169,4 @@ fn why_nothing(outcome: &Outcome<'_>, unused: &[&FollowedLog], has_unreadable: b
         )
     };
     format!("nothing was captured: {reason}")
-}
-
-/// A path as a shell takes it.
-fn quoted(path: &Path) -> String {
-    let text = path.display().to_string();
-    let is_plain =
-        |character: char| character.is_alphanumeric() || "/._-+,:=@%".contains(character);
-    match text.chars().all(is_plain) {
-        true => text,
-        false => format!("'{}'", text.replace('\'', r"'\''")),
-    }
 }

@@ -1,6 +1,8 @@
 //! The only place that writes to the terminal: standard error alone, for standard output is the captured program's.
 
 use std::io::{self, Write};
+#[cfg(target_os = "linux")]
+use std::path::Path;
 use std::time::{Duration, Instant};
 
 use indicatif::{ProgressBar, ProgressStyle};
@@ -21,8 +23,13 @@ pub(crate) fn report(failure: &Failure) {
 /// Writes to standard error. That this can fail as well is nothing anyone could be told.
 pub(crate) fn note(text: &str) {
     let mut stderr = io::stderr().lock();
-    let written = writeln!(stderr, "{PREFIX}{}", printable(text));
+    let written = stderr.write_all(line(text).as_bytes());
     drop(written.and_then(|()| stderr.flush()));
+}
+
+/// What is written of a text.
+pub(crate) fn line(text: &str) -> String {
+    format!("{PREFIX}{}\n", printable(text))
 }
 
 /// A text in which nothing but line breaks can move the cursor: names in a log may hold any character, a terminal's
@@ -34,6 +41,18 @@ fn printable(text: &str) -> String {
         _ => character,
     };
     text.chars().map(harmless).collect()
+}
+
+/// A path as a shell takes it.
+#[cfg(target_os = "linux")]
+pub(crate) fn quoted(path: &Path) -> String {
+    let text = path.display().to_string();
+    let is_plain =
+        |character: char| character.is_alphanumeric() || "/._-+,:=@%".contains(character);
+    match text.chars().all(is_plain) {
+        true => text,
+        false => format!("'{}'", text.replace('\'', r"'\''")),
+    }
 }
 
 /// Work that may take long: a bar after the first second, none where standard error is no terminal, wiped out in the

@@ -14,7 +14,7 @@ use crate::bytes;
 use crate::commands::{Contents, Enabled};
 use crate::destination::Destination;
 use crate::failure::Failure;
-use crate::finish::{self, Outcome};
+use crate::finish::{self, Finished, Outcome};
 use crate::follow::{Follower, Plan};
 use crate::launch::environment::environment;
 use crate::launch::library::Unpacked;
@@ -22,7 +22,7 @@ use crate::launch::program::{self, Refusal};
 use crate::launch::witness::Witness;
 use crate::launch::{self, Running, exit_code};
 use crate::made::Made;
-use crate::output;
+use crate::output::{self, quoted};
 
 /// Less room holds nothing of use.
 const LEAST_CAP_BYTES: u64 = 1 << 20;
@@ -54,7 +54,8 @@ pub(crate) struct Options {
     /// Record pinned host memory too
     #[arg(long)]
     host: bool,
-    /// When memory runs out, write a snapshot of that moment, FILE-oom-N, while the program goes on
+    /// When memory runs out, write a snapshot of that moment, FILE-oom-N, while the program goes on: of the first 16
+    /// such moments
     #[arg(long)]
     dump_on_oom: bool,
     /// Write one snapshot for each process that uses CUDA, FILE-PID, not only the first one's
@@ -93,10 +94,11 @@ to vramscope-capture are passed on; Ctrl-C reaches the program by itself. What i
 Nothing can be recorded in programs that are linked statically or have the set-user-id bit; it is said which.
 A snapshot in between: `vramscope-capture dump PID`, or vramscope_api::dump in the program.
 
-Exit codes: the program's own, or 128+N when signal N ended it; 127 the program was not found, 126 it cannot be
-started, 125 nothing was started for a reason of vramscope-capture's, 2 wrong usage";
+Exit codes: the program's own, or 128+N when signal N ended it; 1 the program ended with 0, but its snapshot was not
+written; 127 the program was not found, 126 it cannot be started, 125 nothing was started for a reason of
+vramscope-capture's, 2 wrong usage";
 
-/// Runs the command, and gives the exit code of the program.
+/// Runs the command, and gives the exit code of the program; of one that ended well, 1 if its snapshot was not written.
 ///
 /// # Errors
 /// When nothing was started.
@@ -106,11 +108,14 @@ pub(crate) fn run(options: &Options) -> Result<u8, Failure> {
         _ => failure,
     };
     let run = Run::prepare(options).map_err(ours)?;
-    let (status, made) = run.run().map_err(ours)?;
-    if options.view && !made.is_empty() {
-        view(&made);
+    let (status, finished) = run.run().map_err(ours)?;
+    if options.view && !finished.made.is_empty() {
+        view(&finished.made);
     }
-    Ok(exit_code(status))
+    Ok(match (exit_code(status), finished.failed) {
+        (0, Some(failure)) => failure.exit_code(),
+        (code, _) => code,
+    })
 }
 
 /// All that is decided before the program starts.
@@ -179,7 +184,7 @@ impl<'a> Run<'a> {
     }
 
     /// Starts the program, looks after its logs, and writes its snapshots.
-    fn run(mut self) -> Result<(ExitStatus, Vec<Made>), Failure> {
+    fn run(mut self) -> Result<(ExitStatus, Finished), Failure> {
         let library = self.library.path();
         let can_try = !self.refusal.as_ref().is_some_and(Refusal::is_visible);
         let old_nvtx = self.library.as_old_nvtx()?;
@@ -195,6 +200,7 @@ impl<'a> Run<'a> {
             );
         }
         let program = self.options.command[0].to_string_lossy();
+        launch::leave_last_words(&output::line(&self.last_words()));
         let running = Running::start(&self.options.command, &environment)
             .map_err(|error| not_started(&program, &error))?;
         if self.options.output.is_none() {
@@ -221,20 +227,26 @@ impl<'a> Run<'a> {
             opens_viewer: self.options.view,
             program: &program,
         };
-        // The program ran: from now on the exit code is its own, and what fails is told.
-        let made = finish::finish(&outcome, follower.end()).unwrap_or_else(|failure| {
-            output::report(&failure);
-            let folder = match &self.options.raw_dir {
-                Some(folder) => folder.clone(),
-                None => self.library.keep(),
-            };
-            output::note(&format!(
-                "what was recorded is in {0}: vramscope-capture convert {0} -o FILE",
-                folder.display()
-            ));
-            Vec::new()
-        });
-        Ok((status, made))
+        // The program ran: what fails from now on is told, and changes no exit code of it but 0.
+        let finished = finish::finish(&outcome, follower.end());
+        launch::forget_last_words();
+        if finished.failed.is_some() && self.options.raw_dir.is_none() {
+            self.library.keep();
+        }
+        Ok((status, finished))
+    }
+
+    /// What is true if a signal ends us before the snapshots are written.
+    fn last_words(&self) -> String {
+        if self.plan.is_followed {
+            return "interrupted before the snapshot was written: what was recorded is lost, for it was in this \
+                    program's memory alone (--max-entries, --enabled state)"
+                .to_owned();
+        }
+        format!(
+            "interrupted before the snapshot was written: what was recorded is in {0}\n  vramscope-capture convert {0} -o FILE",
+            quoted(&self.folder.path)
+        )
     }
 }
 
@@ -246,12 +258,9 @@ fn room(text: &str) -> Result<u64, String> {
     }
 }
 
+/// It was found, so what is missing is its interpreter.
 fn not_started(program: &str, error: &io::Error) -> Failure {
-    let code = match error.kind() {
-        io::ErrorKind::NotFound => 127,
-        _ => 126,
-    };
-    Failure::input(format!("cannot start {program}: {error}")).with_code(code)
+    Failure::input(format!("cannot start {program}: {error}")).with_code(126)
 }
 
 /// The snapshot's file where none was named.

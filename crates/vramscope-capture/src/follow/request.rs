@@ -13,6 +13,7 @@ use std::time::{Duration, Instant};
 use std::{process, thread};
 
 use crate::failure::Failure;
+use crate::output::quoted;
 
 /// How names of requests end.
 pub(super) const REQUEST: &str = "request";
@@ -112,7 +113,10 @@ fn reason_to_give_up(
     }
     Some(
         Failure::input(format!("nobody takes the records of {shown} over any more")).with_cure(
-            format!("The newest of them can be had by: vramscope-capture convert {shown} -o FILE"),
+            format!(
+                "The newest of them can be had by: vramscope-capture convert {} -o FILE",
+                quoted(log)
+            ),
         ),
     )
 }

@@ -14,6 +14,9 @@ use crate::failure::Failure;
 /// Empty where there is nothing to capture.
 static LIBRARY: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/libvramscope_inject.so"));
 
+/// Its file's name.
+pub(super) const NAME: &str = "libvramscope_inject.so";
+
 /// What programs that draw ranges by the older NVTX look for.
 const OLD_NVTX: [&str; 2] = ["libnvToolsExt.so.1", "libnvToolsExt.so"];
 
@@ -50,7 +53,7 @@ impl Unpacked {
 
     /// The library.
     pub(crate) fn path(&self) -> PathBuf {
-        self.folder().join("libvramscope_inject.so")
+        self.folder().join(NAME)
     }
 
     /// A folder with the library under the names of the older NVTX, if this machine has none: programs that insist on
@@ -74,10 +77,10 @@ impl Unpacked {
     }
 
     /// Leaves the folder where it is, for there is something in it that is worth keeping.
-    pub(crate) fn keep(self) -> PathBuf {
+    pub(crate) fn keep(self) {
         drop(fs::remove_file(self.path()));
         drop(fs::remove_dir_all(self.folder().join("nvtx")));
-        self.folder.keep()
+        drop(self.folder.keep());
     }
 }
 

@@ -19,6 +19,7 @@ use std::thread;
 use std::time::Duration;
 
 use self::environment::Environment;
+pub(crate) use self::signals::{forget_last_words, leave_last_words};
 
 /// A program that was started.
 pub(crate) struct Running {

@@ -3,7 +3,7 @@
 use std::ffi::{CString, OsStr, OsString};
 use std::fmt;
 use std::fs::{self, File, Metadata};
-use std::io::Read;
+use std::io::{ErrorKind, Read};
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
@@ -24,7 +24,11 @@ pub(crate) fn find(name: &OsStr) -> Result<PathBuf, (String, u8)> {
     if name.as_bytes().contains(&b'/') {
         let path = PathBuf::from(name);
         return match fs::metadata(&path) {
-            Err(error) => Err((format!("cannot start {shown}: {error}"), 127)),
+            Err(error) => {
+                let is_missing = error.kind() == ErrorKind::NotFound;
+                let code = if is_missing { 127 } else { 126 };
+                Err((format!("cannot start {shown}: {error}"), code))
+            }
             Ok(_) if is_program(&path) => Ok(path),
             Ok(_) => Err((
                 format!("cannot start {shown}: it is no program that you may run"),
@@ -222,6 +226,7 @@ mod tests {
         assert_eq!(find(OsStr::new("no-such-program")).unwrap_err().1, 127);
         assert_eq!(find(OsStr::new("/no/such/program")).unwrap_err().1, 127);
         assert_eq!(find(OsStr::new("/etc/passwd")).unwrap_err().1, 126);
+        assert_eq!(find(OsStr::new("/etc/passwd/x")).unwrap_err().1, 126);
         assert_eq!(find(OsStr::new("/etc")).unwrap_err().1, 126);
     }
 

@@ -3,11 +3,13 @@
 //! What the terminal sends (Ctrl-C, Ctrl-\, hanging up) goes to the whole process group, so the program has it already.
 //! Either way we stay, for there is something to convert; who does not want to wait for that can end us then. Signals that were ignored when we were started stay so for
 //! both, as `nohup` wants it; those with a handler are the default again in the program, as everywhere.
+//!
+//! Who does not wait for the conversion is told what became of what was recorded.
 
 use std::io;
 use std::mem::MaybeUninit;
 use std::ptr;
-use std::sync::atomic::{AtomicI32, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicI32, AtomicPtr, AtomicU64, Ordering};
 
 /// What may reach a program to end it, to ask it for something, or to be told about Ctrl-C.
 const PASSED_ON: [libc::c_int; 6] = [
@@ -23,6 +25,21 @@ const PASSED_ON: [libc::c_int; 6] = [
 static PROGRAM: AtomicI32 = AtomicI32::new(0);
 /// A bit for each that came while there was nobody yet.
 static WAITING: AtomicU64 = AtomicU64::new(0);
+
+/// What is said when a signal ends us; null for nothing. Not freed, for a handler may be at it.
+static LAST_WORDS: AtomicPtr<String> = AtomicPtr::new(ptr::null_mut());
+
+/// A line to be said when a signal ends us after the program.
+pub(crate) fn leave_last_words(line: &str) {
+    // The terminal shows ^C, or a bar, at the line's beginning.
+    let words = Box::leak(Box::new(format!("\n{line}")));
+    LAST_WORDS.store(words, Ordering::SeqCst);
+}
+
+/// From now on that is not true any more.
+pub(crate) fn forget_last_words() {
+    LAST_WORDS.store(ptr::null_mut(), Ordering::SeqCst);
+}
 
 /// Begins to keep signals for the program. To be called before it is started.
 ///
@@ -53,8 +70,23 @@ pub(crate) fn release() -> io::Result<()> {
         if disposition(signal)? == libc::SIG_IGN {
             return Ok(());
         }
-        set(signal, libc::SIG_DFL, 0)
+        let handler: extern "C" fn(libc::c_int) = leave;
+        match LAST_WORDS.load(Ordering::SeqCst).is_null() {
+            true => set(signal, libc::SIG_DFL, 0),
+            false => set(signal, handler as usize, 0),
+        }
     })
+}
+
+/// The handler after the program: ends us as the signal would, but for what is said. Nothing is cleaned up.
+extern "C" fn leave(signal: libc::c_int) {
+    // SAFETY: null, or leaked.
+    if let Some(words) = unsafe { LAST_WORDS.load(Ordering::SeqCst).as_ref() } {
+        // SAFETY: `write` may be called in handlers, and the text is there.
+        unsafe { libc::write(libc::STDERR_FILENO, words.as_ptr().cast(), words.len()) };
+    }
+    // SAFETY: may be called in handlers.
+    unsafe { libc::_exit(128 + signal) }
 }
 
 fn handle(signal: libc::c_int) -> io::Result<()> {
@@ -85,8 +117,8 @@ fn set(signal: libc::c_int, handler: libc::sighandler_t, flags: libc::c_int) -> 
     let mut action: libc::sigaction = unsafe { MaybeUninit::zeroed().assume_init() };
     action.sa_sigaction = handler;
     action.sa_flags = flags;
-    // SAFETY: `handler` is one of the system's own, or `came`, which has the type that SA_SIGINFO asks for and does only
-    // what a handler may.
+    // SAFETY: `handler` is one of the system's own, or `came` with SA_SIGINFO or `leave` without, which have the
+    // types that go with that and do only what a handler may.
     match unsafe { libc::sigaction(signal, &raw const action, ptr::null_mut()) } {
         0 => Ok(()),
         _ => Err(io::Error::last_os_error()),

@@ -3,6 +3,7 @@
 #![expect(clippy::unwrap_used, reason = "a test may fail by panicking")]
 
 mod convert;
+mod failures;
 mod follow;
 mod help;
 mod program;
