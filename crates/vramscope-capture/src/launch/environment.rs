@@ -1,9 +1,12 @@
 //! The variables that a captured program is started with.
 
 use std::ffi::{OsStr, OsString};
+use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::Path;
 
 use vramscope_record::settings::{self, Settings};
+
+use super::library;
 
 /// Where programs with NVTX look for whoever wants to know their ranges.
 const NVTX: &str = "NVTX_INJECTION64_PATH";
@@ -30,11 +33,9 @@ pub(crate) fn environment(
     let mut nvtx_is_taken = false;
     if let Some(library) = library {
         let library = library.as_os_str();
-        variables.push((
-            "LD_PRELOAD",
-            list(library, existing("LD_PRELOAD").as_deref()),
-        ));
-        nvtx_is_taken = existing(NVTX).is_some_and(|path| !path.is_empty() && path != library);
+        let others = existing("LD_PRELOAD").map(|preloaded| without_ours(&preloaded));
+        variables.push(("LD_PRELOAD", list(library, others.as_deref())));
+        nvtx_is_taken = existing(NVTX).is_some_and(|path| !path.is_empty() && !is_ours(&path));
         if !nvtx_is_taken {
             variables.push((NVTX, library.to_owned()));
         }
@@ -53,6 +54,22 @@ pub(crate) fn environment(
         variables,
         nvtx_is_taken,
     }
+}
+
+/// Whether a path is that of the library: of another `run`, which has started this one.
+fn is_ours(path: &OsStr) -> bool {
+    Path::new(path).file_name() == Some(OsStr::new(library::NAME))
+}
+
+/// A list for `LD_PRELOAD` without the library of a `run` outside: two in one program would record each other.
+fn without_ours(preloaded: &OsStr) -> OsString {
+    let entries = || preloaded.as_bytes().split(|byte| b": ".contains(byte));
+    let is_other = |entry: &&[u8]| !is_ours(OsStr::from_bytes(entry));
+    if entries().all(|entry| is_other(&entry)) {
+        return preloaded.to_owned();
+    }
+    let others: Vec<_> = entries().filter(is_other).collect();
+    OsString::from_vec(others.join(&b':'))
 }
 
 /// Two entries of a list with colons. An empty one would mean the working folder.
@@ -128,5 +145,21 @@ mod tests {
                 .to_vec()
         );
         assert!(is_taken);
+    }
+
+    #[test]
+    fn the_library_of_a_run_outside_is_left_out() {
+        let outer = "/tmp/vramscope-x/libvramscope_inject.so";
+        let (variables, is_taken) = of(&[
+            ("LD_PRELOAD", &format!("{outer}:/a.so /b.so")),
+            ("NVTX_INJECTION64_PATH", outer),
+        ]);
+        let value = |name| {
+            let found = variables.iter().find(|(other, _)| other == name);
+            found.unwrap().1.as_str()
+        };
+        assert_eq!(value("LD_PRELOAD"), "/p/l.so:/a.so:/b.so");
+        assert_eq!(value("NVTX_INJECTION64_PATH"), "/p/l.so");
+        assert!(!is_taken);
     }
 }
