@@ -148,6 +148,31 @@ fn dumped_while_it_runs() {
     assert!(captured.ledger().lines.len() > ledgers[0].lines.len());
 }
 
+/// Two at once ask for what only the capture has.
+#[test]
+fn a_ring_dumped_by_two() {
+    let session = Session::new().with(&["--max-entries", "100000"]);
+    let mut child = paused(&session);
+    let snapshots = ["one", "two"].map(|name| session.folder().join(name).with_extension("pickle"));
+    let dumps = snapshots.clone().map(|snapshot| {
+        let mut dump = Command::new(capture());
+        let process = child.id().to_string();
+        dump.args(["dump", &process, "-o"]).arg(snapshot);
+        dump.stderr(std::process::Stdio::piped());
+        dump.spawn().expect("it starts")
+    });
+    let ledgers = vramscope_capture_tests::ledger::Ledger::all(&session.folder().join("ledgers"));
+    for (dump, snapshot) in dumps.into_iter().zip(snapshots) {
+        let output = dump.wait_with_output().expect("an end");
+        let said = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert!(output.status.success(), "{said}");
+        assert_same(&read(&snapshot, &said), &ledgers[0]);
+    }
+    drop(child.stdin.take());
+    let captured = session.finish(child.wait_with_output().expect("an end"));
+    assert_same(&captured.snapshot(), captured.ledger());
+}
+
 /// The scene `paused`, at its pause.
 fn paused(session: &Session) -> Child {
     let mut command = session.command(&client("scenes"), &["dlsym", "paused"]);
