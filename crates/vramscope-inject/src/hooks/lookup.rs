@@ -14,7 +14,7 @@ use crate::linker::Hook;
 /// Older interfaces have addresses of 32 bits.
 const OLDEST: c_int = 3020;
 /// From here on functions may have types that are not known here.
-const TOO_NEW: c_int = 14000;
+const TOO_NEW: c_int = 13001;
 /// `CU_GET_PROC_ADDRESS_PER_THREAD_DEFAULT_STREAM`
 const PER_THREAD: u64 = 2;
 
@@ -27,7 +27,7 @@ const SINCE: [(&CStr, c_int); 9] = [
     (c"cuGetProcAddress_v2_ptsz", 12000),
     (c"cuGraphAddNode", 12020),
     (c"cuCtxSynchronize_v2", 13000),
-    (c"cuGraphAddNode_v2", 13000),
+    (c"cuGraphAddNode_v2", 12030),
     (c"cuStreamBeginCapture_v2_ptsz", 10010),
 ];
 
@@ -158,6 +158,15 @@ mod tests {
             chosen(c"cuGetProcAddress", None, 12000, false),
             Some(c"cuGetProcAddress_v2")
         );
+        for (version, function) in [
+            (12010, None),
+            (12020, Some(c"cuGraphAddNode")),
+            (12030, Some(c"cuGraphAddNode_v2")),
+            (13000, Some(c"cuGraphAddNode_v2")),
+            (13010, None),
+        ] {
+            assert_eq!(chosen(c"cuGraphAddNode", None, version, false), function);
+        }
         assert_eq!(chosen(c"cuMemAllocAsync", None, 99000, false), None);
         assert_eq!(chosen(c"cuInit", None, 12000, false), None);
     }
