@@ -31,11 +31,24 @@ impl Hook {
         }
     }
 
-    /// Puts the wrapper before `real`, and returns what the caller is to be given.
+    /// Puts the wrapper before `real`, and returns what the caller is to be given: `real` itself if the wrapper stands
+    /// before another library's already. Of two such libraries one calls the other, which must not lead to it again.
     pub(crate) fn stand_before(&self, real: *mut c_void) -> *mut c_void {
         if !real.is_null() && real.cast_const() != self.wrapper {
+            let (set, read) = (Ordering::AcqRel, Ordering::Acquire);
+            match self
+                .real
+                .compare_exchange(std::ptr::null_mut(), real, set, read)
+            {
+                Ok(_) => {}
+                Err(known) if known == real => {}
+                Err(known) => match object_of(known) {
+                    Some(object) if object_of(real) != Some(object) => return real,
+                    // Another way into the same library, or the former one was unloaded.
+                    _ => self.real.store(real, Ordering::Release),
+                },
+            }
             IS_SEEN.store(true, Ordering::Relaxed);
-            self.real.store(real, Ordering::Release);
         }
         self.wrapper.cast_mut()
     }
@@ -74,6 +87,14 @@ impl Hook {
         }
         real
     }
+}
+
+/// Where the library begins that an address is in; `None` if it is in none.
+fn object_of(address: *const c_void) -> Option<usize> {
+    // SAFETY: plain data, which `dladdr` fills in.
+    let mut info: libc::Dl_info = unsafe { std::mem::zeroed() };
+    // SAFETY: an address, which is only looked up, and a place for the answer.
+    (unsafe { libc::dladdr(address, &raw mut info) } != 0).then(|| info.dli_fbase.addr())
 }
 
 /// Whether any of the driver's functions was looked up here.
@@ -228,4 +249,29 @@ pub(crate) unsafe extern "C" fn dlsym(library: *mut c_void, name: *const c_char)
         pick = sym pick,
         real = sym REAL_DLSYM,
     )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_second_library_of_the_same_functions_is_given_its_own() {
+        unsafe extern "C" fn wrapper() {}
+        let hook = Hook::new(c"malloc", wrapper as *const c_void);
+        let wrapper = hook.wrapper.cast_mut();
+        // Two functions of one library, and one of this program's.
+        let (first, same) = (
+            libc::getpid as *const () as *mut c_void,
+            libc::getppid as *const () as *mut c_void,
+        );
+        let other = object_of as *const () as *mut c_void;
+        assert_eq!(hook.stand_before(first), wrapper);
+        assert_eq!(hook.stand_before(other), other);
+        assert_eq!(hook.real(), first);
+        assert_eq!(hook.stand_before(same), wrapper);
+        assert_eq!(hook.real(), same);
+        assert_eq!(hook.stand_before(wrapper), wrapper);
+        assert_eq!(hook.real(), same);
+    }
 }
