@@ -26,13 +26,17 @@ pub(super) fn seen(device: i16) {
         return;
     }
     let bit = 1 << device;
-    if SEEN.load(Ordering::Relaxed) & bit == 0 && SEEN.fetch_or(bit, Ordering::Relaxed) & bit == 0 {
-        describe(device);
+    if SEEN.load(Ordering::Relaxed) & bit == 0
+        && SEEN.fetch_or(bit, Ordering::Relaxed) & bit == 0
+        && !describe(device)
+    {
+        SEEN.fetch_and(!bit, Ordering::Relaxed);
     }
 }
 
+/// Whether there was room for it.
 #[cold]
-fn describe(ordinal: i16) {
+fn describe(ordinal: i16) -> bool {
     let device = c_int::from(ordinal);
     let (mut total_bytes, mut uuid, mut name) = (0_usize, [0_u8; 16], [0_u8; 256]);
     if let Some(get) = function!(cuDeviceTotalMem_v2: fn(*mut usize, c_int) -> CUresult) {
@@ -59,7 +63,7 @@ fn describe(ordinal: i16) {
         ..Device::default()
     };
     let name = name.split(|&byte| byte == 0).next().unwrap_or_default();
-    log::put(Kind::Device, &[&record.to_bytes(), name]);
+    log::put(Kind::Device, &[&record.to_bytes(), name])
 }
 
 /// Writes down what is free on a device, if that was not done lately and it is the calling thread's.

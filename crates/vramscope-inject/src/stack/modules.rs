@@ -11,7 +11,7 @@ use crate::log;
 use framehop::{ExplicitModuleSectionInfo, Module, Unwinder as _};
 use std::cell::Cell;
 use std::ops::{Deref, Range};
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, TryLockError};
 use std::time::Duration;
 use vramscope_record::layout::{self, Kind};
@@ -21,6 +21,9 @@ const PATIENCE_MS: u32 = 100;
 
 static NEWEST: Mutex<Option<Arc<Loaded>>> = Mutex::new(None);
 static VERSION: AtomicU64 = AtomicU64::new(0);
+/// Modules that do not stand in the log yet, the oldest first.
+static UNWRITTEN: Mutex<Vec<Object>> = Mutex::new(Vec::new());
+static IS_UNWRITTEN: AtomicBool = AtomicBool::new(false);
 
 thread_local! {
     /// The linker's counts when that was found out which this thread unwinds by.
@@ -89,7 +92,7 @@ pub(super) fn version() -> u64 {
 
 /// What is loaded, as was found out last; `None` if it cannot be had now.
 pub(super) fn newest() -> Option<Arc<Loaded>> {
-    let mut newest = lock()?;
+    let mut newest = lock(&NEWEST)?;
     if newest.is_none() {
         read_objects(&mut newest);
     }
@@ -98,7 +101,7 @@ pub(super) fn newest() -> Option<Arc<Loaded>> {
 
 /// Finds out whether there is anything newer than this version, or code at this return address; false if not.
 pub(super) fn refresh(version: u64, unknown: Option<&u64>) -> bool {
-    let Some(mut newest) = lock() else {
+    let Some(mut newest) = lock(&NEWEST) else {
         return false;
     };
     let Some(known) = newest.clone() else {
@@ -135,10 +138,24 @@ pub(super) fn has_changed() -> bool {
     HAS_CHANGED.get()
 }
 
+/// Whether all modules that are known stand in the log. Writes those that do not, as far as there is room.
+pub(super) fn are_written() -> bool {
+    if !IS_UNWRITTEN.load(Ordering::Acquire) {
+        return true;
+    }
+    let Some(mut unwritten) = lock(&UNWRITTEN) else {
+        return false;
+    };
+    let written = unwritten.iter().take_while(|object| write(object)).count();
+    unwritten.drain(..written);
+    IS_UNWRITTEN.store(!unwritten.is_empty(), Ordering::Release);
+    unwritten.is_empty()
+}
+
 /// Not for ever: whoever has it may be this thread, before a signal.
-fn lock() -> Option<MutexGuard<'static, Option<Arc<Loaded>>>> {
+fn lock<T>(mutex: &Mutex<T>) -> Option<MutexGuard<'_, T>> {
     for _ in 0..PATIENCE_MS {
-        match NEWEST.try_lock() {
+        match mutex.try_lock() {
             Ok(guard) => return Some(guard),
             Err(TryLockError::Poisoned(poisoned)) => return Some(poisoned.into_inner()),
             Err(TryLockError::WouldBlock) => std::thread::sleep(Duration::from_millis(1)),
@@ -151,9 +168,12 @@ fn read_objects(newest: &mut Option<Arc<Loaded>>) {
     let (counts, objects) = objects::read();
     let known = newest.take();
     let known = known.as_ref().map_or(&[][..], |known| &known.objects);
-    for object in objects.iter().filter(|object| !known.contains(object)) {
-        write(object);
+    if let Some(mut unwritten) = lock(&UNWRITTEN) {
+        let new = objects.iter().filter(|object| !known.contains(object));
+        unwritten.extend(new.cloned());
+        IS_UNWRITTEN.store(true, Ordering::Release);
     }
+    are_written();
     publish(newest, Loaded::new(counts, objects, Vec::new()));
 }
 
@@ -164,7 +184,8 @@ fn publish(newest: &mut Option<Arc<Loaded>>, loaded: Loaded) {
     VERSION.store(version, Ordering::Release);
 }
 
-fn write(object: &Object) {
+/// Whether there was room for it.
+fn write(object: &Object) -> bool {
     let module = layout::Module {
         load_bias: object.bias,
         start: object.code.start,
@@ -173,7 +194,7 @@ fn write(object: &Object) {
         reserved: 0,
     };
     let path = &object.path[..object.path.len().min(libc::PATH_MAX as usize)];
-    log::put(Kind::Module, &[&module.to_bytes(), &object.build_id, path]);
+    log::put(Kind::Module, &[&module.to_bytes(), &object.build_id, path])
 }
 
 /// Unwind information: of a library that may be unloaded, or our own.

@@ -151,7 +151,7 @@ impl Stacks {
     }
 
     /// Writes the first `frames` addresses, if they are new, and returns their number, which is that of the whole
-    /// stack from now on; 0 for none.
+    /// stack from now on; 0 for none, or without room for it.
     pub(super) fn write(&mut self, stack: &[u64], frames: usize) -> u32 {
         let written = stack.get(..frames).unwrap_or(stack);
         if written.is_empty() {
@@ -166,7 +166,9 @@ impl Stacks {
                     frames: written.len() as u32,
                 };
                 let bytes: Vec<u8> = written.iter().flat_map(|at| at.to_le_bytes()).collect();
-                log::put(Kind::Stack, &[&head.to_bytes(), &bytes]);
+                if !modules::are_written() || !log::put(Kind::Stack, &[&head.to_bytes(), &bytes]) {
+                    return 0;
+                }
                 self.remember(written, number);
                 number
             }

@@ -1,12 +1,22 @@
 //! The log's double.
 
+use std::cell::Cell;
 use std::sync::Mutex;
 use vramscope_record::layout::Kind;
 
 static RECORDS: Mutex<Vec<(Kind, Vec<u8>)>> = Mutex::new(Vec::new());
 
-pub(crate) fn put(kind: Kind, parts: &[&[u8]]) {
+thread_local! {
+    /// Whether there is no room for what this thread writes.
+    pub(crate) static IS_FULL: Cell<bool> = const { Cell::new(false) };
+}
+
+pub(crate) fn put(kind: Kind, parts: &[&[u8]]) -> bool {
+    if IS_FULL.get() {
+        return false;
+    }
     RECORDS.lock().unwrap().push((kind, parts.concat()));
+    true
 }
 
 /// The payloads of what was put, of one kind.

@@ -129,6 +129,17 @@ fn the_same_stack_has_one_number() {
 }
 
 #[test]
+fn what_found_no_room_is_written_later() {
+    let numbers = [true, false].map(|is_full| {
+        log::IS_FULL.set(is_full);
+        // One call of it.
+        stack::number(std::hint::black_box(100))
+    });
+    assert_eq!(numbers[0], 0);
+    assert!(addresses(numbers[1]).len() > 2);
+}
+
+#[test]
 fn depth_cuts_the_outer_frames() {
     // One call of it: the return address is the same.
     let numbers = [128, 5].map(|depth| stack::number(std::hint::black_box(depth)));
