@@ -24,8 +24,9 @@ pub(super) fn begun() -> impl FnOnce(CUresult) {
 
 /// After a call that ends one.
 pub(super) fn ended() -> impl FnOnce(CUresult) {
-    /// Errors of captures that went wrong, which end all the same: `CUDA_ERROR_STREAM_CAPTURE_…`.
-    const SPOILT: std::ops::RangeInclusive<CUresult> = 900..=908;
+    /// Errors of captures that went wrong, which end all the same: `CUDA_ERROR_STREAM_CAPTURE_…`. Not among them are
+    /// 903, on a stream where none began, and 908, on another thread than may end it: that goes on.
+    const SPOILT: [CUresult; 7] = [900, 901, 902, 904, 905, 906, 907];
     |result| {
         if result == SUCCESS || SPOILT.contains(&result) {
             // One that began before we looked must not make it wrap.
