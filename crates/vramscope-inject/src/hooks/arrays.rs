@@ -42,8 +42,9 @@ pub(super) fn bytes(description: *const Array) -> u64 {
 pub(super) fn bytes_3d(description: *const Array3D, levels: c_uint) -> u64 {
     /// `CUDA_ARRAY3D_SPARSE` and `CUDA_ARRAY3D_DEFERRED_MAPPING`: memory is mapped into it later.
     const WITHOUT_MEMORY: c_uint = 0x40 | 0x80;
-    /// `CUDA_ARRAY3D_LAYERED`: the depth is a number of layers, the same on all levels.
-    const LAYERED: c_uint = 1;
+    /// `CUDA_ARRAY3D_LAYERED` and `CUDA_ARRAY3D_CUBEMAP`: the depth is a number of layers or faces, the same on all
+    /// levels.
+    const LAYERED: c_uint = 1 | 4;
     // SAFETY: null, or the driver has just read it.
     let Some(array) = (unsafe { description.as_ref() }) else {
         return 0;
@@ -116,6 +117,8 @@ mod tests {
         assert_eq!(bytes_3d(&raw const deep, 1), 64);
         assert_eq!(bytes_3d(&raw const deep, 3), 64 + 8 + 2);
         deep.flags = 1;
+        assert_eq!(bytes_3d(&raw const deep, 2), 64 + 16);
+        deep.flags = 4;
         assert_eq!(bytes_3d(&raw const deep, 2), 64 + 16);
         deep.flags = 0x80;
         assert_eq!(bytes_3d(&raw const deep, 1), 0);
