@@ -30,6 +30,10 @@ const STEP_BYTES: u64 = 1 << 20;
 const SPARE_BYTES: u64 = 1 << 17;
 /// Bytes of a file whose records are taken over while it grows, of which few exist at a time.
 const FOLLOWED_FILE_BYTES: u64 = 4 << 40;
+/// Times that taking room may be interrupted by signals.
+const MOST_INTERRUPTIONS: u32 = 1000;
+/// Part of a limited address space that is taken; the rest is the program's.
+const ADDRESS_SPACE_SHARE: u64 = 16;
 /// What a log must be able to hold to be of use.
 const LEAST_FILE_BYTES: u64 = 1 << 16;
 
@@ -248,9 +252,15 @@ impl Log {
         }
         // SAFETY: no memory is involved. Nobody has written there, so that glibc's way without the file system's help,
         // a byte into each block, loses nothing.
-        match unsafe { libc::posix_fallocate(file.as_raw_fd(), from as i64, bytes as i64) } {
-            0 => Ok(()),
-            error => Err(Error::from_raw_os_error(error)),
+        let fallocate =
+            || unsafe { libc::posix_fallocate(file.as_raw_fd(), from as i64, bytes as i64) };
+        // A program that is profiled gets signals all the time.
+        match (0..MOST_INTERRUPTIONS)
+            .map(|_| fallocate())
+            .find(|&outcome| outcome != libc::EINTR)
+        {
+            Some(0) => Ok(()),
+            error => Err(Error::from_raw_os_error(error.unwrap_or(libc::EINTR))),
         }
     }
 }
@@ -290,14 +300,13 @@ fn remove(path: &Path) {
 
 /// Gives a file up to so many bytes, without room on the disk, and maps it: where, and how many there are.
 fn map(file: &File, wanted: u64) -> Result<(NonNull<u8>, u64), Error> {
-    let mut limit = libc::rlimit {
-        rlim_cur: 0,
-        rlim_max: 0,
+    let space = match limit(libc::RLIMIT_AS) {
+        libc::RLIM_INFINITY => u64::MAX,
+        space => space / ADDRESS_SPACE_SHARE,
     };
-    // SAFETY: writes to `limit` alone.
-    unsafe { libc::getrlimit(libc::RLIMIT_FSIZE, &raw mut limit) };
-    // A file beyond the limit would raise SIGXFSZ. Whole pages, for they are mapped.
-    let mut bytes = wanted.min(limit.rlim_cur).min(i64::MAX as u64) & !(HEADER_BYTES - 1);
+    // A file beyond its limit would raise SIGXFSZ. Whole pages, for they are mapped.
+    let most = limit(libc::RLIMIT_FSIZE).min(space).min(i64::MAX as u64);
+    let mut bytes = wanted.min(most) & !(HEADER_BYTES - 1);
     while bytes >= LEAST_FILE_BYTES {
         // File systems and address spaces have limits of their own: try less.
         if file.set_len(bytes).is_ok() {
@@ -320,6 +329,17 @@ fn map(file: &File, wanted: u64) -> Result<(NonNull<u8>, u64), Error> {
         bytes = (bytes / 2) & !(HEADER_BYTES - 1);
     }
     Err(ErrorKind::FileTooLarge.into())
+}
+
+/// A limit of this process in bytes; `RLIM_INFINITY` without one.
+fn limit(resource: libc::__rlimit_resource_t) -> u64 {
+    let mut limit = libc::rlimit {
+        rlim_cur: libc::RLIM_INFINITY,
+        rlim_max: libc::RLIM_INFINITY,
+    };
+    // SAFETY: writes to `limit` alone.
+    unsafe { libc::getrlimit(resource, &raw mut limit) };
+    limit.rlim_cur
 }
 
 /// When this process was started, in clock ticks since boot; 0 if that cannot be read.
