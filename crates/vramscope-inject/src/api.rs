@@ -33,7 +33,7 @@ use std::os::unix::ffi::OsStrExt as _;
 use vramscope_record::layout::{Call, Event, Kind, NO_DEVICE, header};
 
 use crate::ranges::{self, Domain, NO_PUSH_POP_TRACKING};
-use crate::{log, stack};
+use crate::{driver, log, stack};
 
 /// What the functions here are.
 const VERSION: u32 = 1;
@@ -76,7 +76,7 @@ extern "C" fn vramscope_is_recording() -> i32 {
 extern "C" fn vramscope_start() {
     log::guarded(|| {
         log::set_recording(true);
-        ranges::recording_begins();
+        ranges::recording_begins(driver::current_device());
     });
 }
 

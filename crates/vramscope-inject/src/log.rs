@@ -1,7 +1,8 @@
 //! The log: made at the first record of a process that is captured, appended to from all threads.
 //!
 //! A process that forks after its log was made leaves its children without one, for CUDA does not survive a fork
-//! either; a child of a process that had none yet may still make its own, and so may every program that is executed.
+//! either; a child of a process that had none yet may still make its own, unless another thread held a lock of ours at
+//! that moment, and so may every program that is executed.
 
 use std::cell::Cell;
 use std::collections::HashMap;
@@ -13,7 +14,7 @@ use std::sync::{Mutex, OnceLock, PoisonError, RwLock};
 use vramscope_record::layout::{Kind, header, state};
 use vramscope_record::settings::{Settings, VARIABLE};
 
-use crate::{linker, ranges};
+use crate::{driver, linker, ranges};
 
 mod file;
 
@@ -113,7 +114,7 @@ pub(crate) fn text(text: &[u8]) -> u32 {
     number
 }
 
-/// Nanoseconds since the Unix epoch.
+/// Nanoseconds since the Unix epoch, by the system's clock: they go back when that is set back.
 #[inline]
 pub(crate) fn now_ns() -> u64 {
     let mut now = libc::timespec {
@@ -125,16 +126,23 @@ pub(crate) fn now_ns() -> u64 {
     now.tv_sec as u64 * 1_000_000_000 + now.tv_nsec as u64
 }
 
+thread_local! {
+    /// The calling thread's id, once its name is written.
+    static THREAD: Cell<u32> = const { Cell::new(0) };
+    /// The log that the calling thread is making, which only it may write to yet.
+    static OWN: Cell<Option<&'static Log>> = const { Cell::new(None) };
+}
+
 /// The calling thread's id. Its name is written when it is new.
 #[inline]
 pub(crate) fn thread() -> u32 {
-    thread_local!(static ID: Cell<u32> = const { Cell::new(0) });
-    match ID.get() {
+    match THREAD.get() {
         0 => {
             let (id, name) = file::this_thread();
             let name = ranges::thread_name(id).map_or(name, Vec::from);
-            ID.set(id);
-            put(Kind::Thread, &[&id.to_le_bytes(), &name]);
+            if put(Kind::Thread, &[&id.to_le_bytes(), &name]) {
+                THREAD.set(id);
+            }
             id
         }
         id => id,
@@ -174,7 +182,13 @@ static FAILURE: Mutex<String> = Mutex::new(String::new());
 #[cold]
 fn make() -> Option<&'static Log> {
     static MAKING: Mutex<()> = Mutex::new(());
-    guarded(|| {
+    if let Some(log) = OWN.get() {
+        return Some(log);
+    }
+    let log = guarded(|| {
+        // The driver is asked before the lock is taken, for this may wait for a library that is being loaded, whose
+        // constructors may wait for the lock.
+        let device = ranges::are_waiting().then(driver::current_device).flatten();
         let _guard = MAKING.lock().unwrap_or_else(PoisonError::into_inner);
         // SAFETY: null or a leaked box.
         let log = unsafe { LOG.load(Ordering::Acquire).as_ref() };
@@ -185,13 +199,19 @@ fn make() -> Option<&'static Log> {
         let log = begin();
         match log {
             Some(log) => {
+                // What waited for this is written before other threads write anything.
+                OWN.set(Some(log));
+                ranges::recording_begins(device);
+                OWN.set(None);
                 LOG.store(std::ptr::from_ref(log).cast_mut(), Ordering::Release);
-                ranges::recording_begins();
+                // And what came meanwhile.
+                ranges::recording_begins(device);
             }
             None => WISH.store(UNWANTED, Ordering::Relaxed),
         }
         log
-    })?
+    });
+    log?
 }
 
 /// A new log with its first record, if this process is captured and a log can be made.
@@ -201,8 +221,6 @@ fn begin() -> Option<&'static Log> {
     std::panic::set_hook(Box::new(|error| {
         *FAILURE.lock().unwrap_or_else(PoisonError::into_inner) = error.to_string();
     }));
-    // SAFETY: the handler touches atomics only.
-    unsafe { libc::pthread_atfork(None, None, Some(forked)) };
     let log = Log::make(Path::new(&settings.folder), settings).ok()?;
     let program = file::program();
     log.append(
@@ -212,9 +230,13 @@ fn begin() -> Option<&'static Log> {
     Some(Box::leak(Box::new(log)))
 }
 
-/// In the child of a fork: the log is its parent's, locks may be held by threads that are not here.
+/// In the child of a fork: the log is its parent's, locks may be held by threads that are not here. Allocates and frees
+/// nothing, for an allocator may not have noticed the fork yet.
 extern "C" fn forked() {
-    switch_off();
+    THREAD.set(0);
+    if WISH.load(Ordering::Relaxed) != UNKNOWN || !ranges::forked() {
+        switch_off();
+    }
 }
 
 fn switch_off() {
@@ -247,6 +269,22 @@ fn fail() {
 /// For a log that would not be there otherwise.
 const BYPASSED: &str = "the CUDA driver was loaded, but no call that has to do with memory came by: either the program \
     made none, or it finds the driver past vramscope's library (RTLD_DEEPBIND, dlmopen)";
+
+/// When the library was loaded: before the program, which may change its variables.
+extern "C" fn loaded() {
+    let prepare = || {
+        if settings().is_some() {
+            // SAFETY: the handler touches atomics and variables of its thread, and tries locks.
+            unsafe { libc::pthread_atfork(None, None, Some(forked)) };
+        }
+    };
+    guarded(prepare);
+}
+
+/// Called by the dynamic linker when it has loaded the library.
+#[used]
+#[unsafe(link_section = ".init_array")]
+static LOADED: extern "C" fn() = loaded;
 
 /// When the program ends in an orderly way.
 extern "C" fn end() {

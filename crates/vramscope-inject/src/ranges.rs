@@ -8,7 +8,7 @@
 //! (the child of a fork) does nothing here, so that it waits for no lock whose holder it lost.
 
 use std::cell::Cell;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use vramscope_record::layout::{Annotation, AnnotationOp, Kind, NO_DEVICE};
@@ -33,9 +33,13 @@ const MOST_WAITING: usize = 1024;
 
 thread_local! {
     /// How many ranges are pushed, by domain. An entry of depth 0 is free.
-    static DEPTHS: Cell<[(Domain, u32); MOST_DOMAINS]> =
-        const { Cell::new([(Domain::DEFAULT, 0); MOST_DOMAINS]) };
+    static DEPTHS: Cell<[(Domain, u32); MOST_DOMAINS]> = const { Cell::new(NOTHING) };
+    /// The thread's id; 0 until it is asked for.
+    static THREAD: Cell<u32> = const { Cell::new(0) };
 }
+
+/// No ranges are pushed.
+const NOTHING: [(Domain, u32); MOST_DOMAINS] = [(Domain::DEFAULT, 0); MOST_DOMAINS];
 
 /// A range that began while nothing was recorded.
 struct Waiting {
@@ -48,6 +52,8 @@ struct Waiting {
 }
 
 static WAITING: Mutex<Vec<Waiting>> = Mutex::new(Vec::new());
+/// Whether any may be waiting: changed while [`WAITING`] is held, and only cleared when all are written.
+static IS_WAITING: AtomicBool = AtomicBool::new(false);
 
 fn waiting() -> MutexGuard<'static, Vec<Waiting>> {
     WAITING.lock().unwrap_or_else(PoisonError::into_inner)
@@ -143,33 +149,53 @@ fn is_recording() -> bool {
     log::is_made() && log::is_recording()
 }
 
-/// Writes what waited, if recording has begun.
-pub(crate) fn recording_begins() {
-    if !is_recording() {
+/// Whether any ranges may be waiting for recording to begin.
+pub(crate) fn are_waiting() -> bool {
+    IS_WAITING.load(Ordering::Acquire)
+}
+
+/// Writes what waited, if recording has begun. `device` is the calling thread's.
+pub(crate) fn recording_begins(device: Option<i16>) {
+    if !log::is_recording() {
         return;
     }
-    let open = std::mem::take(&mut *waiting());
-    if open.is_empty() {
-        return;
-    }
-    // None was current when they began: it is the one that the program now begins to use.
-    let device = driver::current_device().unwrap_or(NO_DEVICE);
-    for mut one in open {
+    // Held until all of it stands in the log, for who finds nothing waiting writes what comes after it.
+    let mut waiting = waiting();
+    for mut one in waiting.drain(..) {
         if one.annotation.device == NO_DEVICE {
-            one.annotation.device = device;
+            // None was current when it began: it is the one that the program now begins to use.
+            one.annotation.device = device.unwrap_or(NO_DEVICE);
         }
         write(one.annotation, one.domain, &one.name);
     }
+    IS_WAITING.store(false, Ordering::Release);
+}
+
+/// In the child of a fork, which has one thread: forgets the parent's ranges. Returns false if another thread of the
+/// parent was in here, so that nothing here may be used any more. Allocates and frees nothing.
+pub(crate) fn forked() -> bool {
+    DEPTHS.set(NOTHING);
+    THREAD.set(0);
+    let Ok(mut waiting) = WAITING.try_lock() else {
+        return false;
+    };
+    std::mem::forget(std::mem::take(&mut *waiting));
+    IS_WAITING.store(false, Ordering::Release);
+    names::are_free()
 }
 
 fn begin(op: AnnotationOp, range: u64, depth: u32, domain: Domain, name: &[u8]) {
     let annotation = annotation(op, range);
     if is_recording() {
+        if are_waiting() {
+            recording_begins(driver::current_device());
+        }
         write(annotation, domain, name);
         return;
     }
     let mut waiting = waiting();
     if waiting.len() < MOST_WAITING {
+        IS_WAITING.store(true, Ordering::Release);
         waiting.push(Waiting {
             annotation,
             domain,
@@ -179,17 +205,20 @@ fn begin(op: AnnotationOp, range: u64, depth: u32, domain: Domain, name: &[u8]) 
     }
     drop(waiting);
     // It may have begun meanwhile, and have looked before this range was there.
-    recording_begins();
+    if is_recording() {
+        recording_begins(driver::current_device());
+    }
 }
 
 /// Ends a range: in the log, unless its beginning is not there either.
 fn finish(op: AnnotationOp, range: u64, domain: Domain, is_it: impl FnMut(&Waiting) -> bool) {
-    let mut waiting = waiting();
-    if let Some(place) = waiting.iter().rposition(is_it) {
-        waiting.remove(place);
-        return;
+    if are_waiting() {
+        let mut waiting = waiting();
+        if let Some(place) = waiting.iter().rposition(is_it) {
+            waiting.remove(place);
+            return;
+        }
     }
-    drop(waiting);
     if log::is_made() {
         write(annotation(op, range), domain, b"");
     }
@@ -229,10 +258,9 @@ fn write(mut annotation: Annotation, domain: Domain, name: &[u8]) {
 
 /// The calling thread's id. Other than [`log::thread`] it makes no log.
 fn this_thread() -> u32 {
-    thread_local!(static ID: Cell<u32> = const { Cell::new(0) });
-    if ID.get() == 0 {
+    if THREAD.get() == 0 {
         // SAFETY: takes nothing and cannot fail.
-        ID.set(unsafe { libc::gettid() } as u32);
+        THREAD.set(unsafe { libc::gettid() } as u32);
     }
-    ID.get()
+    THREAD.get()
 }

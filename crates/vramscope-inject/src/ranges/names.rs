@@ -1,6 +1,6 @@
 //! Names of domains, registered strings and threads.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 use std::sync::{Mutex, PoisonError, RwLock};
 
 use crate::log;
@@ -75,28 +75,70 @@ pub(crate) fn thread_name(thread: u32) -> Option<Box<[u8]>> {
     threads.get(&thread).cloned()
 }
 
+/// Whether no thread is in here: at once after a fork, that none was that is lost now.
+pub(super) fn are_free() -> bool {
+    let is_free = |names: &Names| names.0.try_write().is_ok();
+    is_free(&DOMAINS) && is_free(&STRINGS) && THREADS.try_lock().is_ok()
+}
+
 /// Distinct names, numbered from 1, that stay for ever: programs hold handles of them.
-struct Names(RwLock<Vec<&'static [u8]>>);
+struct Names(RwLock<Known>);
+
+struct Known {
+    names: Vec<&'static [u8]>,
+    /// Made with the first name.
+    numbers: Option<HashMap<&'static [u8], u32>>,
+}
 
 impl Names {
     const fn new() -> Self {
-        Self(RwLock::new(Vec::new()))
+        Self(RwLock::new(Known {
+            names: Vec::new(),
+            numbers: None,
+        }))
     }
 
+    /// The number of a name; 0 if it is new and there are too many.
     fn number(&self, name: &[u8]) -> u32 {
-        let mut names = self.0.write().unwrap_or_else(PoisonError::into_inner);
-        let known = names.iter().position(|&known| known == name);
-        let place = known.unwrap_or_else(|| {
-            if names.len() < MOST_NAMES {
-                names.push(Box::leak(name.into()));
-            }
-            names.len() - 1
-        });
-        place as u32 + 1
+        let mut known = self.0.write().unwrap_or_else(PoisonError::into_inner);
+        let Known { names, numbers } = &mut *known;
+        let numbers = numbers.get_or_insert_default();
+        if let Some(&number) = numbers.get(name) {
+            return number;
+        }
+        if names.len() == MOST_NAMES {
+            return 0;
+        }
+        let name = Box::leak(name.into());
+        names.push(name);
+        let number = names.len() as u32;
+        numbers.insert(name, number);
+        number
     }
 
+    /// The name of a number; none where there is no such, or where nothing is to be recorded, so that no lock is waited
+    /// for whose holder was lost in a fork.
     fn get(&self, number: u32) -> Option<&'static [u8]> {
-        let names = self.0.read().unwrap_or_else(PoisonError::into_inner);
-        names.get(number.checked_sub(1)? as usize).copied()
+        let place = number.checked_sub(1)? as usize;
+        if !log::is_wanted() {
+            return None;
+        }
+        let known = self.0.read().unwrap_or_else(PoisonError::into_inner);
+        known.names.get(place).copied()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_beyond_the_limit_have_no_number() {
+        static NAMES: Names = Names::new();
+        for number in 1..=MOST_NAMES as u32 {
+            assert_eq!(NAMES.number(&number.to_le_bytes()), number);
+        }
+        assert_eq!(NAMES.number(b"one more"), 0);
+        assert_eq!(NAMES.number(&7_u32.to_le_bytes()), 7);
     }
 }
