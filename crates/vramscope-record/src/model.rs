@@ -19,8 +19,10 @@ use vramscope_core::model::Action;
 use crate::layout;
 use crate::reader::{Damage, Record};
 pub(crate) use annotations::Annotations;
+use journal::PoolRow;
 pub(crate) use journal::{By, Entry, Journal, Place, Trace};
 pub(crate) use names::Names;
+use physical::Released;
 use samples::Samples;
 use space::Undo;
 pub(crate) use space::{Keeping, ROUNDING_BYTES, Segment, Space};
@@ -58,6 +60,30 @@ struct Array {
     context: u64,
 }
 
+/// A free, which is written before the driver is asked, and may turn out to have been refused.
+#[derive(Clone, Debug, Default)]
+struct LastFree {
+    /// Its call, address and pool; `None` if it was refused.
+    what: Option<(u8, u64, u64)>,
+    undo: Undo,
+    gone: Gone,
+}
+
+/// What else a free took away than segments and blocks.
+#[derive(Clone, Debug, Default)]
+enum Gone {
+    /// Nothing else.
+    #[default]
+    Memory,
+    /// An allocation of no bytes.
+    Empty,
+    /// One opening of several of the same memory.
+    Opening,
+    Pool(Option<PoolRow>),
+    Physical(Option<Released>),
+    Array(Option<Array>),
+}
+
 /// How often what happened.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub(crate) struct Counts {
@@ -91,8 +117,8 @@ pub struct Recording {
     empty_allocations: HashSet<u64>,
     /// How often memory of other processes was opened again.
     opened: HashMap<u64, u64>,
-    /// The last free of each thread: where, of which address, and what it took away.
-    undos: HashMap<u32, (Place, u64, Undo)>,
+    /// The last free of each thread.
+    last_frees: HashMap<u32, LastFree>,
     pub(crate) counts: Counts,
     pub(crate) damage: Vec<Damage>,
 }

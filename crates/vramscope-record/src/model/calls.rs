@@ -8,7 +8,7 @@ use super::journal::{By, Entry, Place, PoolRow};
 use super::pools::{NO_POOL, PoolKey};
 use super::samples::Sample;
 use super::space::{Grant, Keeping};
-use super::{Array, Recording};
+use super::{Array, Gone, Recording};
 use crate::layout::{Call, Event, OUT_OF_MEMORY, SUCCESS, flags};
 
 impl Recording {
@@ -50,14 +50,19 @@ impl Recording {
                 self.alloc_host(event, call);
             }
             Call::cuMemFreeHost | Call::cuMemHostUnregister => self.free(event, call),
-            Call::cuMemAddressReserve | Call::cuMemAddressFree => {}
+            // What a pool gave back says the sample that follows.
+            Call::cuMemAddressReserve | Call::cuMemAddressFree | Call::cuMemPoolTrimTo => {}
             Call::cuMemCreate | Call::cuMemImportFromShareableHandle => self.create(event, call),
-            Call::cuMemRelease => self.device.physical.release(event.pool),
+            Call::cuMemRelease => {
+                let released = self.device.physical.release(event.pool);
+                self.remember(event, Gone::Physical(released));
+            }
             Call::cuMemMap => self.map(event, call),
             Call::cuMemUnmap => self.unmap(event, call),
-            Call::cuMemPoolCreate | Call::cuMemPoolDestroy | Call::cuMemPoolTrimTo => {
-                self.change_pool(event, call);
+            Call::cuMemPoolCreate => {
+                self.device.pools.other(event.pool);
             }
+            Call::cuMemPoolDestroy => self.destroy_pool(event, call),
             Call::cuCtxDestroy
             | Call::cuDevicePrimaryCtxRelease
             | Call::cuDevicePrimaryCtxReset => {
@@ -67,7 +72,8 @@ impl Recording {
                 self.create_array(event);
             }
             Call::cuArrayDestroy | Call::cuMipmappedArrayDestroy => {
-                self.arrays.remove(&event.address);
+                let array = self.arrays.remove(&event.address);
+                self.remember(event, Gone::Array(array));
             }
             Call::suballoc => self.suballoc(event, call),
             Call::annotate => self.annotate(event, call),
@@ -82,23 +88,12 @@ impl Recording {
         physical.create(event.pool, device, event.size_bytes, is_owned);
     }
 
-    fn change_pool(&mut self, event: &Event, call: Call) {
+    fn destroy_pool(&mut self, event: &Event, call: Call) {
         let pools = &mut self.device.pools;
-        let gone = match call {
-            Call::cuMemPoolDestroy => match pools.destroy(event.pool) {
-                Some(row) => pools.empty(row),
-                None => Vec::new(),
-            },
-            Call::cuMemPoolTrimTo => {
-                let row = pools.row(PoolKey::Pool(event.pool));
-                pools.trimmed_to(row, event.size_bytes)
-            }
-            _ => {
-                pools.other(event.pool);
-                Vec::new()
-            }
-        };
-        self.give_back(&gone, by_of(event, call));
+        let row = pools.destroy(event.pool);
+        let empty = row.map_or_else(Vec::new, |row| pools.empty(row));
+        self.give_back(&empty, by_of(event, call));
+        self.remember(event, Gone::Pool(row));
     }
 
     fn create_array(&mut self, event: &Event) {
@@ -129,11 +124,14 @@ impl Recording {
     fn range_of(&mut self, event: &Event) -> Option<Range<u64>> {
         let end = event.address.checked_add(event.size_bytes);
         match end {
-            Some(end) if event.address != 0 && event.size_bytes != 0 => Some(event.address..end),
+            Some(end) if event.address != 0 && event.size_bytes != 0 => {
+                self.empty_allocations.remove(&event.address);
+                Some(event.address..end)
+            }
             Some(_) => {
                 self.counts.empty_allocations += 1;
                 // It may be freed all the same.
-                if event.address != 0 {
+                if event.address != 0 && event.call != Call::suballoc as u8 {
                     self.empty_allocations.insert(event.address);
                 }
                 None
@@ -211,7 +209,11 @@ impl Recording {
 
     fn free(&mut self, event: &Event, call: Call) {
         // cuMemFree(0) is allowed, and does nothing.
-        if event.address == 0 || self.empty_allocations.remove(&event.address) {
+        if event.address == 0 {
+            return;
+        }
+        if self.empty_allocations.remove(&event.address) {
+            self.remember(event, Gone::Empty);
             return;
         }
         if call == Call::cuIpcCloseMemHandle
@@ -219,13 +221,13 @@ impl Recording {
         {
             if *again > 0 {
                 *again -= 1;
+                self.remember(event, Gone::Opening);
                 return;
             }
             self.opened.remove(&event.address);
         }
         let by = by_of(event, call);
-        let is_host = matches!(call, Call::cuMemFreeHost | Call::cuMemHostUnregister);
-        let is_known = if is_host {
+        let is_known = if is_of_host(call) {
             self.host.free(&mut self.journal, event.address, by)
         } else {
             self.device.free(&mut self.journal, event.address, by)
@@ -233,7 +235,7 @@ impl Recording {
         if !is_known {
             self.counts.unknown_frees += 1;
         }
-        self.remember_undo(event);
+        self.remember(event, Gone::Memory);
     }
 
     fn map(&mut self, event: &Event, call: Call) {
@@ -263,7 +265,7 @@ impl Recording {
         if !self.device.unmap(&mut self.journal, &range, by) {
             self.counts.unknown_frees += 1;
         }
-        self.remember_undo(event);
+        self.remember(event, Gone::Memory);
     }
 
     fn suballoc(&mut self, event: &Event, call: Call) {
@@ -304,22 +306,38 @@ impl Recording {
 
     /// The driver refused the last free of this thread.
     fn free_failed(&mut self, event: &Event, call: Call) {
-        let Some((space, address, undo)) = self.undos.get_mut(&event.thread) else {
+        let Some(last) = self.last_frees.get_mut(&event.thread) else {
             return;
         };
-        if *address != event.address {
+        if last.what != Some((event.call, event.address, event.pool)) {
             return;
         }
-        let undo = std::mem::take(undo);
-        *address = 0;
-        let space = match space {
-            Place::Host => &mut self.host,
-            Place::Device(_) => &mut self.device,
+        last.what = None;
+        let (undo, gone) = (
+            std::mem::take(&mut last.undo),
+            std::mem::take(&mut last.gone),
+        );
+        let space = match is_of_host(call) {
+            true => &mut self.host,
+            false => &mut self.device,
         };
-        if undo.is_empty() {
+        match gone {
             // Nothing was known to be there, and nothing was.
-            self.counts.unknown_frees = self.counts.unknown_frees.saturating_sub(1);
-        } else if !space.undo(&mut self.journal, &undo) {
+            Gone::Memory if undo.is_empty() => {
+                self.counts.unknown_frees = self.counts.unknown_frees.saturating_sub(1);
+            }
+            Gone::Pool(Some(row)) => space.pools.undo_destroy(event.pool, row),
+            Gone::Physical(Some(released)) => space.physical.undo_release(event.pool, released),
+            Gone::Array(Some(array)) => {
+                self.arrays.entry(event.address).or_insert(array);
+            }
+            Gone::Empty => {
+                self.empty_allocations.insert(event.address);
+            }
+            Gone::Opening => *self.opened.entry(event.address).or_default() += 1,
+            _ => {}
+        }
+        if !undo.is_empty() && !space.undo(&mut self.journal, &undo) {
             self.counts.impossible += 1;
         }
         if call == Call::cuIpcCloseMemHandle {
@@ -328,18 +346,16 @@ impl Recording {
     }
 
     /// Keeps what the call just made took away, until the thread's next one.
-    fn remember_undo(&mut self, event: &Event) {
-        let call = Call::of_number(event.call);
-        let is_host = matches!(call, Some(Call::cuMemFreeHost | Call::cuMemHostUnregister));
-        let (place, space) = match is_host {
-            true => (Place::Host, &mut self.host),
-            false => (Place::Device(0), &mut self.device),
+    fn remember(&mut self, event: &Event, gone: Gone) {
+        let is_host = Call::of_number(event.call).is_some_and(is_of_host);
+        let space = match is_host {
+            true => &mut self.host,
+            false => &mut self.device,
         };
-        let last = self.undos.entry(event.thread);
-        let last = last.or_insert_with(|| (place, 0, Default::default()));
-        last.0 = place;
-        last.1 = event.address;
-        std::mem::swap(&mut last.2, &mut space.undo);
+        let last = self.last_frees.entry(event.thread).or_default();
+        last.what = Some((event.call, event.address, event.pool));
+        last.gone = gone;
+        std::mem::swap(&mut last.undo, &mut space.undo);
     }
 
     fn out_of_memory(&mut self, event: &Event, call: Call) {
@@ -412,6 +428,11 @@ impl Recording {
             false => self.device.pools.other(pool),
         }
     }
+}
+
+/// Whether a free is one of the host's memory.
+fn is_of_host(call: Call) -> bool {
+    matches!(call, Call::cuMemFreeHost | Call::cuMemHostUnregister)
 }
 
 fn by_of(event: &Event, call: Call) -> By {

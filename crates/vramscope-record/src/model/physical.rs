@@ -1,6 +1,7 @@
 //! Physical memory that a program made by itself, to map where it likes.
 
 use std::collections::HashMap;
+use std::collections::hash_map::Entry;
 
 /// Names physical memory for good; handles are given again.
 pub(crate) type Serial = u64;
@@ -26,6 +27,13 @@ impl Physical {
     }
 }
 
+/// What a released handle named.
+#[derive(Clone, Debug)]
+pub(crate) struct Released {
+    serial: Serial,
+    physical: Physical,
+}
+
 /// All of it that exists.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct PhysicalMemory {
@@ -48,15 +56,38 @@ impl PhysicalMemory {
             is_released: false,
             is_owned,
         };
-        let spare = self.spare.entry(device).or_default();
-        *spare = spare.saturating_add(physical.spare_bytes());
-        self.by_serial.insert(self.last, physical);
+        self.add(self.last, physical);
     }
 
-    pub(crate) fn release(&mut self, handle: u64) {
-        if let Some(serial) = self.by_handle.remove(&handle) {
-            self.change(serial, |physical| physical.is_released = true);
+    fn add(&mut self, serial: Serial, physical: Physical) {
+        let spare = self.spare.entry(physical.device).or_default();
+        *spare = spare.saturating_add(physical.spare_bytes());
+        self.by_serial.insert(serial, physical);
+    }
+
+    /// Takes a handle away. What it named, to undo it.
+    pub(crate) fn release(&mut self, handle: u64) -> Option<Released> {
+        let serial = self.by_handle.remove(&handle)?;
+        let physical = self.by_serial.get(&serial)?.clone();
+        self.change(serial, |physical| physical.is_released = true);
+        Some(Released { serial, physical })
+    }
+
+    /// Gives a handle back, for it was not released, unless it names something else now.
+    pub(crate) fn undo_release(&mut self, handle: u64, released: Released) {
+        let Entry::Vacant(place) = self.by_handle.entry(handle) else {
+            return;
+        };
+        place.insert(released.serial);
+        if let Some(physical) = self.by_serial.get_mut(&released.serial) {
+            physical.is_released = false;
+            return;
         }
+        let physical = Physical {
+            mapped_bytes: 0,
+            ..released.physical
+        };
+        self.add(released.serial, physical);
     }
 
     /// What a handle names: its serial, its device, and whether it is this process's own.

@@ -94,6 +94,12 @@ impl Pools {
         Some(row)
     }
 
+    /// Gives a pool its name back, for it is not gone, unless another has it now.
+    pub(crate) fn undo_destroy(&mut self, handle: u64, row: PoolRow) {
+        self.by_key.entry(PoolKey::Pool(handle)).or_insert(row);
+        self.rows[row as usize].is_destroyed = false;
+    }
+
     pub(crate) fn get(&self, row: PoolRow) -> &Pool {
         &self.rows[row as usize]
     }
@@ -161,20 +167,6 @@ impl Pools {
         chosen.reverse();
         chosen
     }
-
-    /// The empty segments that a pool gives back to keep no more than `keep_bytes`, and no less.
-    pub(crate) fn trimmed_to(&self, row: PoolRow, keep_bytes: u64) -> Vec<u64> {
-        let pool = &self.rows[row as usize];
-        let mut held = pool.held_bytes;
-        let mut chosen = Vec::new();
-        for (&(_, address), &bytes) in &pool.empty {
-            if held.saturating_sub(bytes) >= keep_bytes {
-                held = held.saturating_sub(bytes);
-                chosen.push(address);
-            }
-        }
-        chosen
-    }
 }
 
 #[cfg(test)]
@@ -196,8 +188,6 @@ mod tests {
         assert_eq!(given_back(17), [0_u64; 0], "1 of 18: nothing is so small");
         assert_eq!(given_back(14), [100], "4 of 18: 3 is most");
         assert_eq!(given_back(0), [100, 200, 300, 400]);
-        assert_eq!(pools.trimmed_to(row, 10), [100, 200]);
-        assert_eq!(pools.trimmed_to(row, 16), [400]);
     }
 
     #[test]

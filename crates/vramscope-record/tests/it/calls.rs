@@ -144,6 +144,7 @@ fn a_pool_keeps_its_segments_until_it_is_trimmed() {
         ..event(&log, Call::cuMemPoolTrimTo)
     };
     log.event(trim);
+    sample(&mut log, 9, 32 * MIB);
     assert_story(&state(&converted(&log).0, 0), "[0 32M: -1M 1M/1M -30M]");
 }
 
@@ -474,4 +475,124 @@ fn a_name_given_to_an_allocation_is_an_annotation_of_it() {
     let text = context.user_metadata.map(|id| snapshot.strings.get(id));
     assert_eq!(text, Some("weights"));
     assert!(story(&snapshot, 0).contains("annotate 0 1M"));
+}
+
+#[test]
+fn an_address_of_an_empty_allocation_may_be_given_again() {
+    let mut log = LogWriter::default();
+    alloc(&mut log, Call::cuMemAllocAsync, BASE, 0);
+    alloc(&mut log, Call::cuMemAlloc, BASE, MIB);
+    free(&mut log, Call::cuMemFree, BASE);
+    assert_story(&state(&converted(&log).0, 0), "");
+    // A piece of nothing at an allocation's beginning is not the allocation.
+    alloc(&mut log, Call::cuMemAlloc, BASE, MIB);
+    alloc(&mut log, Call::suballoc, BASE, 0);
+    free(&mut log, Call::cuMemFree, BASE);
+    assert_story(&state(&converted(&log).0, 0), "");
+}
+
+/// Writes a call that gives something back, and that the driver refused it.
+fn refused(log: &mut LogWriter, call: Call, address: u64, pool: u64) {
+    let free = Event {
+        address,
+        pool,
+        ..event(log, call)
+    };
+    log.event(free);
+    log.event(Event {
+        result: 1,
+        flags: flags::FREE_FAILED,
+        ..free
+    });
+}
+
+/// Bytes that are known to be held at the end.
+fn tracked_bytes(log: &LogWriter) -> u64 {
+    let mut log = log.clone();
+    log.memory(Memory {
+        total_bytes: 1 << 40,
+        ..Memory::default()
+    });
+    let (snapshot, _) = converted(&log);
+    let memory = snapshot.extras["capture"]["memory"].as_array().unwrap();
+    memory.last().unwrap()["tracked_bytes"].as_u64().unwrap()
+}
+
+#[test]
+fn a_pool_whose_end_was_refused_keeps_its_segments_and_its_name() {
+    let mut log = LogWriter::default();
+    let create = Event {
+        pool: 77,
+        ..event(&log, Call::cuMemPoolCreate)
+    };
+    log.event(create);
+    from_pool(&mut log, 77, BASE, BASE, MIB);
+    from_pool(&mut log, 77, BASE + 32 * MIB, BASE + 32 * MIB, MIB);
+    free(&mut log, Call::cuMemFreeAsync, BASE);
+    refused(&mut log, Call::cuMemPoolDestroy, 0, 77);
+    let expected = "[0 32M pool 0.1: -32M]
+         [32M 32M pool 0.1: 1M/1M -31M]";
+    assert_story(&state(&converted(&log).0, 0), expected);
+    // It is trimmed, and used, as before.
+    sample(&mut log, 77, 32 * MIB);
+    from_pool(&mut log, 77, BASE + 64 * MIB, BASE + 64 * MIB, MIB);
+    assert_story(
+        &state(&converted(&log).0, 0),
+        "[32M 32M pool 0.1: 1M/1M -31M]
+         [64M 32M pool 0.1: 1M/1M -31M]",
+    );
+}
+
+#[test]
+fn physical_memory_arrays_and_openings_that_were_not_given_up_stay() {
+    let mut log = LogWriter::default();
+    map(&mut log, Call::cuMemCreate, 0, 4 * MIB, 7);
+    refused(&mut log, Call::cuMemRelease, 0, 7);
+    assert_eq!(tracked_bytes(&log), 4 * MIB);
+    map(&mut log, Call::cuMemRelease, 0, 0, 7);
+    assert_eq!(tracked_bytes(&log), 0);
+
+    for (create, destroy) in [
+        (Call::cuArrayCreate, Call::cuArrayDestroy),
+        (Call::cuMipmappedArrayCreate, Call::cuMipmappedArrayDestroy),
+    ] {
+        alloc(&mut log, create, 0x99, 10);
+        refused(&mut log, destroy, 0x99, 0);
+        assert_eq!(tracked_bytes(&log), 10);
+        free(&mut log, destroy, 0x99);
+        assert_eq!(tracked_bytes(&log), 0);
+    }
+
+    for _ in 0..2 {
+        alloc(&mut log, Call::cuIpcOpenMemHandle, BASE, MIB);
+    }
+    for _ in 0..3 {
+        refused(&mut log, Call::cuIpcCloseMemHandle, BASE, 0);
+    }
+    free(&mut log, Call::cuIpcCloseMemHandle, BASE);
+    refused(&mut log, Call::cuIpcCloseMemHandle, BASE, 0);
+    assert_story(&state(&converted(&log).0, 0), "[0 2M: 1M/1M -1M]");
+    free(&mut log, Call::cuIpcCloseMemHandle, BASE);
+    assert_story(&state(&converted(&log).0, 0), "");
+    assert_eq!(converted(&log).1.notes, [""; 0]);
+}
+
+#[test]
+fn a_refusal_undoes_only_the_call_that_it_is_about() {
+    let mut log = LogWriter::default();
+    alloc(&mut log, Call::cuMemAlloc, BASE, MIB);
+    refused(&mut log, Call::cuMemFree, BASE, 0);
+    free(&mut log, Call::cuMemFree, BASE);
+    for (address, pool) in [(0, 0), (0, 7), (BASE, 7)] {
+        let other = Event {
+            address,
+            pool,
+            result: 1,
+            flags: flags::FREE_FAILED,
+            ..event(&log, Call::cuMemRelease)
+        };
+        log.event(other);
+    }
+    refused(&mut log, Call::cuMemFree, 0, 0);
+    assert_story(&state(&converted(&log).0, 0), "");
 }

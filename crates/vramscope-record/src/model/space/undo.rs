@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::ops::Range;
 
-use super::{Block, EntryNumber, Journal, Place, Segment, Space};
+use super::{Block, EntryNumber, Journal, Keeping, Place, Segment, Space};
 
 /// What an operation took away, to be given back if it did not happen, and what it added.
 #[derive(Clone, Debug, Default)]
@@ -49,6 +49,12 @@ impl Space {
                 live: 0,
                 ..segment.clone()
             };
+            // What lived in it enters it again below.
+            if segment.keeping == Keeping::Pool {
+                let bytes = segment.end - address;
+                self.pools
+                    .add_empty(segment.pool, segment.emptied, *address, bytes);
+            }
             self.put_segment(*address, segment);
         }
         for (address, arena) in &undo.arenas {
