@@ -1,4 +1,4 @@
-//! A log in memory, for tests: of the reader, of what follows it, and of other crates.
+//! A log in memory, for tests: of the reader, of what follows it, and of other crates, for which it is always there.
 //!
 //! What the injected library writes into a file that it shares, this writes into a `Vec`, from one thread.
 

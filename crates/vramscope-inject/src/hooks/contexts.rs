@@ -60,7 +60,7 @@ pub(super) fn destroyed(context: Handle) -> impl FnOnce(CUresult) {
 }
 
 fn primary_ended(call: Call, device: c_int) {
-    // Memory of its pools is gone too; those that are used again are found again.
+    // Its pools stay; those that are used again are found again.
     pools::forget(|_, of| c_int::from(of) == device);
     let context = primary(device).map_or(0, |primary| primary.load(Ordering::Relaxed));
     ended(call, context, i16::try_from(device).unwrap_or(NO_DEVICE));

@@ -174,6 +174,8 @@ impl Recording {
             call,
             Call::cuMemAllocAsync | Call::cuMemAllocFromPoolAsync | Call::cuMemPoolImportPointer
         );
+        // Managed memory is where it was touched last, and a graph's does not exist before the launch.
+        grant.is_owned &= !is_captured && call != Call::cuMemAllocManaged;
         if is_captured {
             grant.pool = self.device.pools.row(PoolKey::Graph(event.pool));
         } else if is_pool && event.pool != 0 {
@@ -407,7 +409,7 @@ impl Recording {
         arrays
             .fold(0_u64, |sum, array| sum.saturating_add(array.bytes))
             .saturating_add(self.device.held_bytes(device))
-            .saturating_add(self.device.physical.spare_bytes(device))
+            .saturating_add(self.device.physical.held_bytes(device))
     }
 
     /// The device of a call; the first one where nobody knows.

@@ -43,6 +43,9 @@ pub(crate) struct Entry {
 /// Names an entry of a place, also after others were dropped before it.
 pub(crate) type EntryNumber = u64;
 
+/// Entries that are looked at to find out whether a refused free can be undone.
+const MOST_LOOKED_AT: u64 = 10_000;
+
 /// The entries of one place.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Trace {
@@ -120,7 +123,7 @@ impl Journal {
         }
     }
 
-    /// Whether an entry of a place after the one of this number is about a part of this range.
+    /// Whether an entry of a place after the one of this number is about a part of this range, or may be.
     pub(crate) fn is_touched_since(
         &self,
         place: Place,
@@ -134,16 +137,18 @@ impl Journal {
         let Some(trace) = trace else { return false };
         let newer = (trace.dropped + trace.entries.len() as u64).saturating_sub(number + 1);
         let entries = trace.entries.iter().rev();
-        entries.take(newer as usize).any(|entry| {
-            let end = entry.address.saturating_add(entry.bytes);
-            !entry.is_undone
-                && !matches!(
-                    entry.action,
-                    Action::Oom | Action::Snapshot | Action::Annotate
-                )
-                && entry.address < range.end
-                && range.start < end
-        })
+        // Further back it is not looked, for logs that undo very much.
+        newer > MOST_LOOKED_AT
+            || entries.take(newer as usize).any(|entry| {
+                let end = entry.address.saturating_add(entry.bytes);
+                !entry.is_undone
+                    && !matches!(
+                        entry.action,
+                        Action::Oom | Action::Snapshot | Action::Annotate
+                    )
+                    && entry.address < range.end
+                    && range.start < end
+            })
     }
 
     /// Who a free is put down to: whoever frees, or, as torch does with `enabled="alloc"`, whoever allocated.

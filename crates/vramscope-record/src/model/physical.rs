@@ -18,12 +18,9 @@ struct Physical {
 }
 
 impl Physical {
-    /// Bytes that are held and mapped nowhere.
-    fn spare_bytes(&self) -> u64 {
-        match self.is_owned {
-            true => self.bytes.saturating_sub(self.mapped_bytes),
-            false => 0,
-        }
+    /// Bytes that this process holds, mapped anywhere or not.
+    fn held_bytes(&self) -> u64 {
+        if self.is_owned { self.bytes } else { 0 }
     }
 }
 
@@ -40,8 +37,8 @@ pub(crate) struct PhysicalMemory {
     by_serial: HashMap<Serial, Physical>,
     by_handle: HashMap<u64, Serial>,
     last: Serial,
-    /// Bytes mapped nowhere, by device.
-    spare: HashMap<u8, u64>,
+    /// Bytes that this process holds, by device.
+    held: HashMap<u8, u64>,
 }
 
 impl PhysicalMemory {
@@ -60,8 +57,8 @@ impl PhysicalMemory {
     }
 
     fn add(&mut self, serial: Serial, physical: Physical) {
-        let spare = self.spare.entry(physical.device).or_default();
-        *spare = spare.saturating_add(physical.spare_bytes());
+        let held = self.held.entry(physical.device).or_default();
+        *held = held.saturating_add(physical.held_bytes());
         self.by_serial.insert(serial, physical);
     }
 
@@ -109,22 +106,20 @@ impl PhysicalMemory {
         });
     }
 
-    /// Bytes of a device that are held and mapped nowhere.
-    pub(crate) fn spare_bytes(&self, device: u8) -> u64 {
-        self.spare.get(&device).copied().unwrap_or(0)
+    /// Bytes of a device that this process holds, each once however often it is mapped.
+    pub(crate) fn held_bytes(&self, device: u8) -> u64 {
+        self.held.get(&device).copied().unwrap_or(0)
     }
 
     fn change(&mut self, serial: Serial, change: impl FnOnce(&mut Physical)) {
         let Some(physical) = self.by_serial.get_mut(&serial) else {
             return;
         };
-        let before = physical.spare_bytes();
         change(physical);
         let is_gone = physical.is_released && physical.mapped_bytes == 0;
-        let after = if is_gone { 0 } else { physical.spare_bytes() };
-        let spare = self.spare.entry(physical.device).or_default();
-        *spare = spare.saturating_sub(before).saturating_add(after);
         if is_gone {
+            let held = self.held.entry(physical.device).or_default();
+            *held = held.saturating_sub(physical.held_bytes());
             self.by_serial.remove(&serial);
         }
     }
@@ -138,15 +133,15 @@ mod tests {
     fn released_memory_lives_until_it_is_unmapped() {
         let mut memory = PhysicalMemory::default();
         memory.create(5, 0, 100, true);
-        assert_eq!(memory.spare_bytes(0), 100);
+        assert_eq!(memory.held_bytes(0), 100);
         let (serial, ..) = memory.find(5).unwrap();
         memory.map(serial, 60);
         memory.release(5);
         assert_eq!(memory.find(5), None);
-        assert_eq!(memory.spare_bytes(0), 40, "as long as a part is mapped");
+        assert_eq!(memory.held_bytes(0), 100, "as long as a part is mapped");
         memory.unmap(serial, 60);
-        assert_eq!(memory.spare_bytes(0), 0);
+        assert_eq!(memory.held_bytes(0), 0);
         memory.create(5, 1, 7, false);
-        assert_eq!(memory.spare_bytes(1), 0, "another process's");
+        assert_eq!(memory.held_bytes(1), 0, "another process's");
     }
 }

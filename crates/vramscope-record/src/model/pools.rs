@@ -9,7 +9,7 @@ use super::journal::PoolRow;
 /// What is no pool's.
 pub(crate) const NO_POOL: PoolRow = 0;
 
-/// Sums that are tried at most to find what a pool gave back.
+/// Sums, and empty segments, that are tried at most to find what a pool gave back.
 const MOST_SUMS: usize = 4096;
 
 /// What a pool's number in a log names.
@@ -142,7 +142,7 @@ impl Pools {
         }
         // How each sum is reached: the sum before, and the segment that makes the difference.
         let mut sums: BTreeMap<u64, (u64, u64)> = BTreeMap::from([(0, (0, 0))]);
-        for (&(_, address), &bytes) in &pool.empty {
+        for (&(_, address), &bytes) in pool.empty.iter().take(MOST_SUMS) {
             if sums.contains_key(&missing) {
                 break;
             }

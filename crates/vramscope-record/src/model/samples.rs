@@ -7,7 +7,8 @@ pub(crate) struct Sample {
     pub(crate) time_us: i64,
     pub(crate) free_bytes: u64,
     pub(crate) total_bytes: u64,
-    /// Bytes of this process's segments, arrays and unmapped physical memory.
+    /// Bytes that this process is known to hold: segments, arrays and physical memory. Not managed memory, nor that of
+    /// graphs, which the device may hold or not.
     pub(crate) tracked_bytes: u64,
 }
 

@@ -66,6 +66,17 @@ pub(crate) struct Segment {
     is_owned: bool,
 }
 
+impl Segment {
+    /// Whether its bytes count as held; those of known physical memory count there, once for all its mappings.
+    fn is_counted(&self) -> bool {
+        self.is_owned
+            && matches!(
+                self.keeping,
+                Keeping::No | Keeping::Pool | Keeping::Mapped(0)
+            )
+    }
+}
+
 /// What the driver, or an arena, handed out.
 #[derive(Clone, Debug)]
 pub(crate) struct Grant {
@@ -92,7 +103,7 @@ pub(crate) struct Space {
     pub(crate) physical: PhysicalMemory,
     /// What the last operation did.
     pub(crate) undo: Undo,
-    /// Bytes of own segments by device.
+    /// Bytes of own segments by device, without mapped physical memory.
     held: Vec<u64>,
     /// Bytes of blocks by device.
     live: Vec<u64>,
@@ -102,7 +113,7 @@ pub(crate) struct Space {
 }
 
 impl Space {
-    /// Bytes that a device's segments hold, without those of other processes.
+    /// Bytes that a device's segments hold, without those of other processes, and without [`PhysicalMemory`].
     pub(crate) fn held_bytes(&self, device: u8) -> u64 {
         self.held.get(usize::from(device)).copied().unwrap_or(0)
     }
@@ -468,7 +479,7 @@ impl Space {
 
     fn put_segment(&mut self, address: u64, segment: Segment) {
         let bytes = segment.end - address;
-        if segment.is_owned
+        if segment.is_counted()
             && let Some(held) = sum_of(&mut self.held, segment.place)
         {
             *held = held.saturating_add(bytes);
@@ -484,7 +495,7 @@ impl Space {
     fn take_segment(&mut self, address: u64) -> Option<Segment> {
         let segment = self.segments.remove(&address)?;
         let bytes = segment.end - address;
-        if segment.is_owned
+        if segment.is_counted()
             && let Some(held) = sum_of(&mut self.held, segment.place)
         {
             *held = held.saturating_sub(bytes);

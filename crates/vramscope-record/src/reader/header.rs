@@ -19,8 +19,6 @@ pub struct Header {
     pub dropped_records: u64,
     /// Records before this offset were taken over by somebody, and are not in the file any more.
     pub consumed_offset: u64,
-    /// Whether events were being recorded.
-    pub is_recording: bool,
     /// Allocations that failed for want of memory.
     pub out_of_memory_count: u32,
     /// Process id.
@@ -38,9 +36,9 @@ pub struct Header {
 pub enum Ended {
     /// Not yet.
     Running,
-    /// By returning or `exit`.
+    /// By returning from `main`, or by `exit`.
     InOrder,
-    /// Killed, aborted, or out of some resource.
+    /// Killed, aborted, out of some resource, or by `_exit`, which tells nobody.
     WithoutNotice,
     /// It may have gone on, but recording stopped: an error in the recorder itself.
     RecorderFailed,
@@ -87,7 +85,6 @@ impl Header {
             write_offset: u64_at(bytes, header::WRITE_OFFSET),
             dropped_records: u64_at(bytes, header::DROPPED_RECORDS),
             consumed_offset: u64_at(bytes, header::CONSUMED_OFFSET),
-            is_recording: u32_at(bytes, header::IS_RECORDING) != 0,
             out_of_memory_count: u32_at(bytes, header::OUT_OF_MEMORY_COUNT),
             process: u64_at(bytes, header::PROCESS),
             start_ticks: u64_at(bytes, header::START_TICKS),

@@ -75,19 +75,17 @@ pub fn steps(
     let mut names = Names::new(snapshot);
     for kind in [LaneKind::Annotations, LaneKind::UserMetadata] {
         for (lane, row, range) in ranges_of(lanes, kind) {
-            {
-                let Some(found) = names.read(range.name) else {
-                    continue;
+            let Some(found) = names.read(range.name) else {
+                continue;
+            };
+            if let Some(by) = found.by(kind) {
+                let key = (by, found.rank, row, found.pattern.clone(), lane);
+                let number = found.number;
+                let candidate = Candidate {
+                    range: *range,
+                    number,
                 };
-                if let Some(by) = found.by(kind) {
-                    let key = (by, found.rank, row, found.pattern.clone(), lane);
-                    let number = found.number;
-                    let candidate = Candidate {
-                        range: *range,
-                        number,
-                    };
-                    groups.entry(key).or_default().push(candidate);
-                }
+                groups.entry(key).or_default().push(candidate);
             }
         }
     }
