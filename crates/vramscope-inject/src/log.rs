@@ -41,7 +41,7 @@ pub(crate) fn settings() -> Option<&'static Settings> {
         .as_ref()
 }
 
-/// Whether events are to be recorded now. Makes the log, so that somebody outside can begin recording.
+/// Whether events are to be recorded now. Makes the log.
 #[inline]
 pub(crate) fn is_recording() -> bool {
     log().is_some_and(|log| log.word(header::IS_RECORDING).load(Ordering::Relaxed) != 0)

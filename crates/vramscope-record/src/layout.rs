@@ -20,8 +20,8 @@
 //!
 //! **Order.** Records stand in the order in which their room was reserved. A free is written before the driver is
 //! called, an allocation after it returned: so an address is never seen taken before it was given back. Times come from
-//! each thread and may be behind those of the record before by less than a reservation takes; readers make them
-//! ascending.
+//! each thread, before it unwinds its stack, and may be behind those of the record before by as long as that takes;
+//! readers make them ascending.
 //!
 //! **Names.** Texts, stacks and modules are numbered by the writer and stand before what names them. A stack's
 //! addresses are return addresses in the modules that stand *before* it, the newest of those that overlap.
@@ -61,7 +61,7 @@ pub mod header {
     pub const DROPPED_RECORDS: usize = 40;
     /// `u64`: records before this offset were taken over by somebody outside. *Atomic, written from outside.*
     pub const CONSUMED_OFFSET: usize = 48;
-    /// `u32`: 1 while events are to be recorded. *Atomic, written from both sides.*
+    /// `u32`: 1 while events are to be recorded. *Atomic.*
     pub const IS_RECORDING: usize = 56;
     /// `u32`: allocations that failed for want of memory, so that somebody outside need not read records to
     /// notice. *Atomic.*
@@ -242,7 +242,7 @@ pub mod flags {
     pub const FREE_FAILED: u8 = 2;
     /// A default stream of the calling thread (`_ptsz`).
     pub const PER_THREAD_STREAM: u8 = 4;
-    /// Memory of this size is of another process (imported), or of the host (managed memory may be).
+    /// Memory of this size is of another process: it was imported.
     pub const NOT_OWNED: u8 = 8;
 }
 

@@ -4,7 +4,8 @@
 //! while the program runs), [`shards`] what is kept from stack to stack, [`traces`] how to know stacks again,
 //! [`memory`] how stacks are read without ever faulting, [`registers`] what differs by processor.
 //!
-//! Nothing here waits for another thread: a stack that cannot be had at once, or not whole, is missing or short.
+//! No lock is waited for without end (for the list of modules 100 ms at most): a stack that cannot be had, or not
+//! whole, is missing or short.
 
 mod generated;
 mod maps;

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use vramscope_capture_tests::session::{Captured, Session, read};
-use vramscope_capture_tests::story::{Step, Story, assert_same};
+use vramscope_capture_tests::story::{Step, Story, assert_same, assert_same_by_address};
 use vramscope_core::Snapshot;
 use vramscope_core::analysis::annotations::{NamedRange, named_ranges};
 use vramscope_core::ids::EventId;
@@ -82,7 +82,10 @@ fn nvtx_from_cudarc() {
 
 #[test]
 fn ranges_by_the_api() {
-    let captured = captured("scenes", &["dlsym", "words"]);
+    // Threads of it allocate at once.
+    let captured = Session::new().capture("scenes", &["dlsym", "words"]);
+    assert!(captured.status.success(), "{}", captured.stderr);
+    assert_same_by_address(&captured.snapshot(), captured.ledger());
     let snapshot = captured.snapshot();
     let all = named_ranges(&snapshot);
     let ranges = ranges(&snapshot);
