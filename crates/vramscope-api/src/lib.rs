@@ -25,7 +25,7 @@
 //! | `nvtx.range_push`, `nvtx.range_pop` | [`range_push`], [`range_pop`]; returning the depth, or a negative number |
 //! | `nvtx.range_start`, `nvtx.range_end` | [`range_start`], [`range_end`] |
 //! | `nvtx.mark` | [`mark`] |
-//! | `with nvtx.range("step {}", n)`, `@nvtx.range` | [`range!`], [`range`]: a value that ends the range when it is dropped |
+//! | `with nvtx.range("step {}", n)`, `@nvtx.range` | [`range!`], [`range()`]: a value that ends the range when it is dropped |
 //! | `nvtx._device_range_start`, `nvtx._device_range_end` | [`device_range_start`], [`device_range_end`]; for cudarc `CudaStreamExt` |
 //! | `memory._record_memory_history(True)`, `…(None)` | [`start`], [`stop`] |
 //! | `memory._dump_snapshot` | [`dump`] |
@@ -52,7 +52,7 @@ pub use memory::{annotate, dump, is_captured, start, stop, suballoc, subfree};
 pub use range::{Range, StartedRange, mark, range, range_end, range_pop, range_push, range_start};
 pub use stream::{DeviceRange, device_range_end, device_range_start};
 
-/// [`range`] with a name as in [`format!`], which is only put together in programs that are captured.
+/// [`range()`] with a name as in [`format!`], which is only put together in programs that are captured.
 ///
 /// ```
 /// # let n = 3;
