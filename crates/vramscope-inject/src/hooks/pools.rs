@@ -47,16 +47,19 @@ fn find(pool: u64, device: i16) {
     let is_known = pools.iter().any(|known| known.pool == pool);
     drop(pools);
     if !is_known {
+        let (ask, is_default) = (ask(), default_of(device) == Some(pool));
         let mut pools = POOLS.write().unwrap_or_else(PoisonError::into_inner);
         if pools.iter().all(|known| known.pool != pool) {
             let known = Known {
                 pool,
                 device,
-                is_default: default_of(device) == Some(pool),
+                is_default,
                 reserved_bytes: AtomicU64::new(0),
                 used_bytes: AtomicU64::new(0),
             };
-            known.look(true);
+            if let Some(ask) = ask {
+                known.look(ask, true);
+            }
             pools.push(known);
         }
     }
@@ -107,24 +110,26 @@ fn look() {
     let before = LEFT.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |left| {
         left.checked_sub(1)
     });
-    let Ok(before) = before else { return };
+    let (Ok(before), Some(ask)) = (before, ask()) else {
+        return;
+    };
     capturing::relaxed(|| {
         let pools = POOLS.read().unwrap_or_else(PoisonError::into_inner);
         for known in pools.iter() {
-            known.look(before > LOOKS);
+            known.look(ask, before > LOOKS);
         }
     });
 }
 
 impl Known {
     /// Asks what the pool holds, and writes it down if it must be or is something else than last time.
-    fn look(&self, must_write: bool) {
+    fn look(&self, ask: Ask, must_write: bool) {
         /// `CU_MEMPOOL_ATTR_RESERVED_MEM_CURRENT`
         const RESERVED: c_uint = 5;
         /// `CU_MEMPOOL_ATTR_USED_MEM_CURRENT`
         const USED: c_uint = 7;
         let (Some(reserved_bytes), Some(used_bytes)) =
-            (self.attribute(RESERVED), self.attribute(USED))
+            (self.attribute(ask, RESERVED), self.attribute(ask, USED))
         else {
             return;
         };
@@ -144,12 +149,20 @@ impl Known {
         }
     }
 
-    fn attribute(&self, attribute: c_uint) -> Option<u64> {
-        let get = function!(cuMemPoolGetAttribute: fn(u64, c_uint, *mut u64) -> CUresult)?;
+    fn attribute(&self, ask: Ask, attribute: c_uint) -> Option<u64> {
         let mut value = 0;
         // SAFETY: a pool that was not destroyed, and a place as wide as these attributes.
-        (unsafe { get(self.pool, attribute, &raw mut value) } == SUCCESS).then_some(value)
+        (unsafe { ask(self.pool, attribute, &raw mut value) } == SUCCESS).then_some(value)
     }
+}
+
+/// `cuMemPoolGetAttribute`
+type Ask = unsafe extern "C" fn(u64, c_uint, *mut u64) -> CUresult;
+
+/// To be looked up before [`POOLS`] is locked: the dynamic linker has a lock of its own, which a thread may hold that
+/// runs a library's constructor and waits for ours.
+fn ask() -> Option<Ask> {
+    function!(cuMemPoolGetAttribute: fn(u64, c_uint, *mut u64) -> CUresult)
 }
 
 /// The pool that `cuMemAllocAsync` takes from unless told otherwise.
