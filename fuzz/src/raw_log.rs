@@ -1,27 +1,13 @@
 //! The rule for raw logs, whose reader is not vramscope-core's.
 
 use vramscope_core::encode::{difference, encode};
-use vramscope_record::symbols::{CodeAddress, SourceFrame, Symbols};
+use vramscope_record::symbols::Addresses;
 use vramscope_record::{ConvertOptions, convert};
-
-/// Names an address by its number.
-struct Numbers;
-
-impl Symbols for Numbers {
-    fn frames(&mut self, stack: &[CodeAddress<'_>]) -> Vec<SourceFrame> {
-        let frames = stack.iter().map(|address| SourceFrame {
-            function: format!("{:#x}", address.address),
-            file: "??".to_owned(),
-            line: 0,
-        });
-        frames.collect()
-    }
-}
 
 /// Any bytes are a log, whose snapshot is without fault and is read as it was written, or an error that can be told.
 pub fn raw_log(data: &[u8]) {
     let options = ConvertOptions::default();
-    match convert(data, &options, &mut Numbers, &mut |_, _| {}) {
+    match convert(data, &options, &mut Addresses, &mut |_, _| {}) {
         Ok((snapshot, _)) => {
             assert!(snapshot.warnings.is_empty(), "{:?}", snapshot.warnings);
             let mut written = Vec::new();

@@ -194,11 +194,7 @@ impl FileSymbols {
         Known {
             module: None,
             load_bias: 0,
-            frames: vec![SourceFrame {
-                function: format!("0x{address:x}"),
-                file: "??".to_owned(),
-                line: 0,
-            }],
+            frames: vec![SourceFrame::nameless(address)],
             origin: Origin::Native,
         }
     }

@@ -5,22 +5,9 @@
 use std::time::Instant;
 
 use vramscope_core::encode::encode;
-use vramscope_record::symbols::{CodeAddress, SourceFrame, Symbols};
+use vramscope_record::symbols::Addresses;
 use vramscope_record::writer::sample;
 use vramscope_record::{ConvertOptions, convert};
-
-struct NoNames;
-
-impl Symbols for NoNames {
-    fn frames(&mut self, stack: &[CodeAddress<'_>]) -> Vec<SourceFrame> {
-        let frames = stack.iter().map(|address| SourceFrame {
-            function: format!("{:#x}", address.address),
-            file: "??".to_owned(),
-            line: 0,
-        });
-        frames.collect()
-    }
-}
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     let mut arguments = std::env::args().skip(1);
@@ -33,7 +20,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     }
     let start = Instant::now();
     let options = ConvertOptions::default();
-    let (snapshot, _) = convert(&log, &options, &mut NoNames, &mut |_, _| {})?;
+    let (snapshot, _) = convert(&log, &options, &mut Addresses, &mut |_, _| {})?;
     let converted = start.elapsed().as_secs_f64();
     let mut pickle = Vec::new();
     encode(&snapshot, &mut pickle)?;

@@ -17,12 +17,14 @@ mod convert;
 pub mod layout;
 #[cfg(feature = "snapshot")]
 pub mod model;
+#[cfg(feature = "snapshot")]
 pub mod reader;
 pub mod settings;
 #[cfg(feature = "snapshot")]
 pub mod snapshot;
 #[cfg(feature = "snapshot")]
 pub mod symbols;
+#[cfg(feature = "snapshot")]
 pub mod writer;
 
 #[cfg(feature = "snapshot")]

@@ -8,7 +8,7 @@
 mod header;
 mod records;
 
-pub use header::{Ended, Header, LogError, LogErrorKind};
+pub use header::{Header, LogError, LogErrorKind};
 pub use records::{Addresses, Damage, DamageKind, Program, Record, Records};
 
 /// The log of one process.

@@ -7,12 +7,13 @@ mod stacks;
 use std::collections::HashMap;
 
 use vramscope_core::Snapshot;
+use vramscope_core::analysis::capture::Ended;
 use vramscope_core::build::Builder;
 use vramscope_core::ids::{ContextId, StackId, StringId};
 use vramscope_core::model::{Annotation, Block, BlockState, Context, Event, PoolId, SegmentKind};
 
 use crate::model::{Entry, Keeping, Place, ROUNDING_BYTES, Recording, Segment, Space, Trace};
-use crate::reader::{Ended, Header};
+use crate::reader::Header;
 use crate::symbols::Symbols;
 use stacks::Stacks;
 

@@ -35,6 +35,18 @@ pub struct SourceFrame {
     pub line: u32,
 }
 
+impl SourceFrame {
+    /// Of an address of which nothing else is known.
+    #[must_use]
+    pub fn nameless(address: u64) -> Self {
+        Self {
+            function: format!("{address:#x}"),
+            file: "??".to_owned(),
+            line: 0,
+        }
+    }
+}
+
 /// Gives frames their names.
 pub trait Symbols {
     /// The frames of a stack, innermost first: inlined functions are frames of their own.
@@ -43,5 +55,16 @@ pub trait Symbols {
     /// What could not be named so far, and what would help: a line each, for whoever reads the snapshot.
     fn notes(&self) -> Vec<String> {
         Vec::new()
+    }
+}
+
+/// Names no address: frames are addresses, for programs without a file to look into.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Addresses;
+
+impl Symbols for Addresses {
+    fn frames(&mut self, stack: &[CodeAddress<'_>]) -> Vec<SourceFrame> {
+        let addresses = stack.iter().map(|code| code.address);
+        addresses.map(SourceFrame::nameless).collect()
     }
 }

@@ -66,9 +66,9 @@ pub enum Ended {
     Unknown,
     /// It had not: the snapshot was taken from outside.
     Running,
-    /// As programs do, whatever its exit code.
+    /// By returning from `main`, or by `exit`, whatever its exit code.
     InOrder,
-    /// Killed, or crashed.
+    /// Killed, aborted, out of some resource, or by `_exit`, which tells nobody.
     WithoutNotice,
     /// The recorder switched itself off after an error of its own, some time before.
     RecorderFailed,

@@ -2,6 +2,8 @@
 
 use std::fmt;
 
+use vramscope_core::analysis::capture::Ended;
+
 use crate::layout::{self, HEADER_BYTES, MAGIC, VERSION, header, state};
 
 /// What a log says about itself.
@@ -29,30 +31,6 @@ pub struct Header {
     pub created_ns: u64,
     /// Dumps that the program asked for.
     pub dump_count: u32,
-}
-
-/// How a recorded program ended, as snapshots say it.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Ended {
-    /// Not yet.
-    Running,
-    /// By returning from `main`, or by `exit`.
-    InOrder,
-    /// Killed, aborted, out of some resource, or by `_exit`, which tells nobody.
-    WithoutNotice,
-    /// It may have gone on, but recording stopped: an error in the recorder itself.
-    RecorderFailed,
-}
-
-impl fmt::Display for Ended {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::Running => "running",
-            Self::InOrder => "in order",
-            Self::WithoutNotice => "without notice",
-            Self::RecorderFailed => "recorder failed",
-        })
-    }
 }
 
 impl Header {

@@ -4,8 +4,10 @@
 
 use serde_json::{Map, Value, json};
 
+use vramscope_core::analysis::capture::Ended;
+
 use crate::model::Recording;
-use crate::reader::{Damage, DamageKind, Ended, Header};
+use crate::reader::{Damage, DamageKind, Header};
 
 /// Entries kept of each list that a program makes as long as it likes.
 const MOST_TEXTS: usize = 500;
@@ -47,7 +49,7 @@ pub(super) fn about(
         "program": program.map(|text| clipped(text)).collect::<Vec<_>>(),
         "pid": header.process,
         "started_us": header.created_ns / 1000,
-        "ended": ended.to_string(),
+        "ended": ended.word(),
         "dropped_records": header.dropped_records,
         "notes": notes,
         "threads": threads,
