@@ -3,8 +3,8 @@
 use std::path::Path;
 
 use vramscope_capture::FileSymbols;
+use vramscope_core::units::Bytes;
 
-use crate::bytes;
 use crate::commands::convert::named;
 use crate::destination::Destination;
 use crate::failure::Failure;
@@ -145,7 +145,9 @@ fn why_nothing(outcome: &Outcome<'_>, unused: &[&FollowedLog], has_unreadable: b
         }
     } else if has_unreadable {
         let free = library::free_bytes(outcome.folder)
-            .map_or("an unknown number of bytes".to_owned(), bytes::show);
+            .map_or("an unknown number of bytes".to_owned(), |free| {
+                Bytes(free).to_string()
+            });
         format!(
             "the log could not be begun in {}, which has {free} left",
             outcome.folder.display()

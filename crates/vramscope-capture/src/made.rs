@@ -5,9 +5,9 @@ use std::path::Path;
 use vramscope_core::Snapshot;
 use vramscope_core::analysis::history::History;
 use vramscope_core::model::{DeviceIndex, Stage};
+use vramscope_core::units::{Bytes, Count};
 use vramscope_record::snapshot::Report;
 
-use crate::bytes;
 use crate::destination::Destination;
 use crate::failure::Failure;
 
@@ -59,7 +59,7 @@ impl Made {
         let mut text = format!(
             "{} ({}): {events}",
             self.path().display(),
-            bytes::show(self.file_bytes)
+            Bytes(self.file_bytes)
         );
         if self.ranges > 0 {
             text.push_str(&format!(", {}", count(self.ranges, "range")));
@@ -94,21 +94,13 @@ fn peak(snapshot: &Snapshot, device: DeviceIndex) -> Option<String> {
         true => "in use",
         false => "peak",
     };
-    (peak > 0).then(|| format!("{what} {} on device {device}", bytes::show(peak)))
+    (peak > 0).then(|| format!("{what} {} on device {device}", Bytes(peak)))
 }
 
 /// `1 event`, `1,234 events`.
 pub(crate) fn count(number: u64, what: &str) -> String {
-    let digits = number.to_string();
-    let mut text = String::new();
-    for (index, digit) in digits.char_indices() {
-        if index > 0 && (digits.len() - index).is_multiple_of(3) {
-            text.push(',');
-        }
-        text.push(digit);
-    }
     let plural = if number == 1 { "" } else { "s" };
-    format!("{text} {what}{plural}")
+    format!("{} {what}{plural}", Count(number))
 }
 
 #[cfg(test)]

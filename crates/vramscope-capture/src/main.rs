@@ -8,7 +8,6 @@
     not(target_os = "linux"),
     expect(dead_code, reason = "only `run` is given bytes")
 )]
-mod bytes;
 mod commands;
 mod destination;
 mod failure;

@@ -8,9 +8,10 @@ use std::process::{Command, ExitStatus, Stdio};
 use std::{env, io, process};
 
 use clap::{Args, ValueEnum};
+use vramscope_core::analysis::filter::parse_bytes;
+use vramscope_core::units::Bytes;
 use vramscope_record::settings::Settings;
 
-use crate::bytes;
 use crate::commands::{Contents, Enabled};
 use crate::destination::Destination;
 use crate::failure::Failure;
@@ -252,8 +253,8 @@ impl<'a> Run<'a> {
 
 /// Bytes of room for a log.
 fn room(text: &str) -> Result<u64, String> {
-    match bytes::parse(text)? {
-        ..LEAST_CAP_BYTES => Err(format!("at least {}", bytes::show(LEAST_CAP_BYTES))),
+    match parse_bytes(text).map_err(|instead| format!("write {instead}"))? {
+        ..LEAST_CAP_BYTES => Err(format!("at least {}", Bytes(LEAST_CAP_BYTES))),
         bytes => Ok(bytes),
     }
 }
@@ -325,5 +326,26 @@ fn view(made: &[Made]) {
              Install it (`cargo xtask build` in its sources), or drop {} on its page",
             made[0].path().display()
         ));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn room_is_a_size_as_everywhere() {
+        for (text, bytes) in [
+            ("4194304", 4 << 20),
+            ("2048k", 2 << 20),
+            ("512MiB", 512 << 20),
+            ("1.5 GB", 1_500_000_000),
+            ("2g", 2 << 30),
+        ] {
+            assert_eq!(room(text), Ok(bytes), "{text}");
+        }
+        for text in ["", "MiB", "-1", "1X", "1e30G", "NaN", "4096", "7b"] {
+            assert!(room(text).is_err(), "{text}");
+        }
     }
 }
