@@ -1,6 +1,7 @@
 //! Questions a snapshot answers: one file, one question. Results are data.
 
 pub mod allocations;
+pub mod allocator_model;
 pub mod allocator_state;
 pub mod annotation_totals;
 pub mod annotations;
@@ -33,6 +34,7 @@ pub mod markers;
 pub mod moment_name;
 pub mod official_summary;
 pub mod overview;
+pub mod packing;
 pub mod places;
 pub mod pool_use;
 pub mod profile;
