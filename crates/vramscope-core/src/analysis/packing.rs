@@ -7,6 +7,8 @@
 mod bound;
 pub mod search;
 
+use std::sync::Arc;
+
 pub use self::bound::lower_bound;
 
 /// Buffers to place, as columns of equal length. The words are those of minimalloc's CSV files.
@@ -63,16 +65,17 @@ impl Packed {
     }
 }
 
-/// Looks for ever lower packings of one problem; can be stopped and asked to go on.
-pub struct Packer<'a> {
-    problem: &'a Problem,
+/// Looks for ever lower packings of one problem; can be stopped and asked to go on. It shares the problem, so
+/// that both can be kept side by side between two slices of work.
+pub struct Packer {
+    problem: Arc<Problem>,
     best: Option<Packed>,
 }
 
-impl<'a> Packer<'a> {
+impl Packer {
     /// Nothing is done yet.
     #[must_use]
-    pub fn new(problem: &'a Problem) -> Self {
+    pub fn new(problem: Arc<Problem>) -> Self {
         Self {
             problem,
             best: None,
@@ -88,7 +91,7 @@ impl<'a> Packer<'a> {
             packing.height = packing.height.saturating_add(size);
         }
         self.best = Some(Packed {
-            bound: lower_bound(self.problem),
+            bound: lower_bound(&self.problem),
             packing,
             method: Method::Greedy,
         });

@@ -1,5 +1,7 @@
 //! Exact search for a packing within a given height.
 
+use std::sync::Arc;
+
 use super::{Packing, Problem};
 
 /// What a search knows by now.
@@ -14,21 +16,21 @@ pub enum Found {
 }
 
 /// A search for a packing of `problem` that is no higher than `capacity`.
-pub struct Search<'a> {
-    problem: &'a Problem,
+pub struct Search {
+    problem: Arc<Problem>,
     capacity: u64,
 }
 
-impl<'a> Search<'a> {
+impl Search {
     /// Nothing is searched yet.
     #[must_use]
-    pub fn new(problem: &'a Problem, capacity: u64) -> Self {
+    pub fn new(problem: Arc<Problem>, capacity: u64) -> Self {
         Self { problem, capacity }
     }
 
     /// Searches on until `is_over`.
     pub fn run(&mut self, _is_over: &mut dyn FnMut() -> bool) -> Found {
-        if super::lower_bound(self.problem) > self.capacity {
+        if super::lower_bound(&self.problem) > self.capacity {
             return Found::Impossible;
         }
         Found::NotYet
