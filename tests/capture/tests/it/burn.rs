@@ -11,10 +11,12 @@ use vramscope_capture_tests::story::assert_same_by_address;
 use vramscope_core::ids::StringId;
 
 /// NVRTC, and the headers that kernels include. Newer ones make code that a driver of CUDA 13.0 refuses.
-const WHEELS: [&str; 3] = [
+const WHEELS: [&str; 4] = [
     "nvidia-cuda-nvrtc==13.0.88",
     "nvidia-cuda-runtime==13.0.96",
     "nvidia-cuda-cccl==13.0.*",
+    // NVRTC includes mma.h, which includes this one's crt/mma.h.
+    "nvidia-cuda-crt==13.0.*",
 ];
 
 #[test]
