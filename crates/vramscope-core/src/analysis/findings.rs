@@ -35,6 +35,7 @@ use super::selection::{Moments, Selection};
 use super::settings::AllocatorConfig;
 
 pub use failed_request::{FailedRequest, FreePlace, Verdict, failed_requests};
+pub(super) use words::{counted, numbered_stream};
 pub use words::{place_label, sized_place_label};
 
 /// Less is never worth a finding that could as well be chance.

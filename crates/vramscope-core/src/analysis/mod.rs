@@ -36,6 +36,7 @@ pub mod official_summary;
 pub mod overview;
 pub mod packing;
 pub mod places;
+pub mod plan;
 pub mod pool_use;
 pub mod profile;
 pub mod range_totals;

@@ -177,6 +177,12 @@ impl BlockSizes {
         }
     }
 
+    /// The size of a block for a request, if nothing of a larger free block stays with it.
+    #[must_use]
+    pub fn rounded(&self, requested_bytes: u64) -> u64 {
+        self.rounding.round(requested_bytes)
+    }
+
     /// Where that is known from.
     #[must_use]
     pub fn source(history: &History, id: AllocationId) -> SizeSource {

@@ -8,7 +8,7 @@ use crate::analysis::selection::Moments;
 use crate::units::Count;
 
 /// `1 block`, `2 blocks`.
-pub(super) fn counted(number: u64, thing: &str) -> String {
+pub(crate) fn counted(number: u64, thing: &str) -> String {
     let ending = if number == 1 { "" } else { "s" };
     format!("{} {thing}{ending}", Count(number))
 }
@@ -53,7 +53,12 @@ pub(super) fn percent(part: u64, whole: u64) -> String {
 ///
 /// [`stream_numbers`]: crate::analysis::details::stream_numbers
 pub(super) fn stream_label(streams: &[i64], stream: i64) -> String {
-    match streams.iter().position(|&known| known == stream) {
+    numbered_stream(streams.iter().position(|&known| known == stream))
+}
+
+/// The same of a stream's number; one that the file does not list counts as the default stream.
+pub(crate) fn numbered_stream(number: Option<usize>) -> String {
+    match number {
         None | Some(0) => "default stream".to_owned(),
         Some(number) => format!("stream {number}"),
     }

@@ -1,0 +1,195 @@
+//! Works a plan out: what is cheap at once, packings and replays in slices.
+
+use std::collections::HashMap;
+
+use super::bars::Bars;
+use super::places::{Needs, Place, places_of};
+use super::words::{Words, no_model};
+use super::{DevicePlan, PackedBytes, PlacePlan, Step};
+use crate::analysis::allocator_model::{ModelSettings, Start, replay};
+use crate::analysis::allocator_state::{AllocatorIndex, Recording};
+use crate::analysis::capture::AllocatorKind;
+use crate::analysis::details::stream_numbers;
+use crate::analysis::overview::SegmentsKnown;
+use crate::analysis::packing::{Packed, Packer};
+
+/// How often one place's search may ask whether its time is over before the next place has its turn.
+const TURN: u32 = 256;
+
+/// The plan of one device, while it is being worked out.
+pub struct Planner {
+    plan: DevicePlan,
+    places: Vec<Place>,
+    packers: Vec<Packer>,
+    /// Whether each packer has nothing left to try.
+    is_packed: Vec<bool>,
+    needs: Needs,
+    bars: Bars,
+    /// How many packers have a first packing.
+    begun: usize,
+}
+
+impl Planner {
+    /// Extracts the buffers and works out all but packings and replays.
+    #[must_use]
+    pub fn new(recording: Recording<'_>, index: &AllocatorIndex) -> Self {
+        let (snapshot, history) = (recording.snapshot, recording.history);
+        let (places, needs) = places_of(recording, &index.sizes);
+        let segments = SegmentsKnown::in_recording(recording, index);
+        let is_reserved_known = matches!(segments, SegmentsKnown::Real | SegmentsKnown::Doubtful);
+        let numbers: HashMap<i64, usize> = stream_numbers(snapshot).into_iter().zip(0..).collect();
+        let separate = places
+            .iter()
+            .fold(0_u64, |sum, place| sum.saturating_add(place.rounded_bytes));
+        let reserved = history.reserved_steps.iter().map(|&(_, bytes)| bytes).max();
+        let plans = places.iter().map(|place| PlacePlan {
+            key: place.key,
+            label: place.key.label(&numbers),
+            buffers: place.allocations.len() as u64,
+            requested_bytes: place.requested_bytes,
+            rounded_bytes: place.rounded_bytes,
+            packed: None,
+            reserved_bytes: is_reserved_known.then_some(place.reserved_bytes),
+        });
+        let mut planner = Self {
+            plan: DevicePlan {
+                device: history.device,
+                kind: AllocatorKind::of(snapshot),
+                segments,
+                buffers: history.allocations.len() as u64,
+                steps: Vec::new(),
+                places: plans.collect(),
+                waiting: needs.waiting,
+                no_model: no_model(recording, segments),
+                is_done: false,
+            },
+            packers: places
+                .iter()
+                .map(|place| Packer::new(place.problem.clone()))
+                .collect(),
+            is_packed: vec![false; places.len()],
+            bars: Bars {
+                requested: needs.requested_bytes,
+                rounded: needs.rounded_bytes,
+                separate,
+                reserved: reserved.filter(|_| is_reserved_known),
+                ..Bars::default()
+            },
+            needs,
+            places,
+            begun: 0,
+        };
+        planner.tell(recording);
+        planner
+    }
+
+    /// What is known by now.
+    #[must_use]
+    pub fn plan(&self) -> &DevicePlan {
+        &self.plan
+    }
+
+    /// The places, as in [`DevicePlan::places`].
+    #[must_use]
+    pub fn places(&self) -> &[Place] {
+        &self.places
+    }
+
+    /// A place's best packing by now, one offset per buffer of its problem.
+    #[must_use]
+    pub fn packed(&self, place: usize) -> Option<&Packed> {
+        self.packers.get(place)?.best()
+    }
+
+    /// Goes on until `is_over`, at least by one piece of work; whether all is done. `recording` is the one that it was
+    /// made of.
+    pub fn run(&mut self, recording: Recording<'_>, is_over: &mut dyn FnMut() -> bool) -> bool {
+        while self.step(recording, is_over) && !is_over() {}
+        self.plan.is_done = self.begun == self.packers.len()
+            && self.is_packed.iter().all(|&is_packed| is_packed)
+            && (self.plan.no_model.is_some() || self.bars.modelled_from_start.is_some());
+        self.tell(recording);
+        self.plan.is_done
+    }
+
+    /// Does the next piece of work; whether there was one.
+    fn step(&mut self, recording: Recording<'_>, is_over: &mut dyn FnMut() -> bool) -> bool {
+        if self.begun < self.packers.len() {
+            self.pack(self.begun, &mut || true);
+            self.begun += 1;
+        } else if self.plan.no_model.is_none() && self.bars.modelled_from_start.is_none() {
+            self.model(recording);
+        } else {
+            return self.search(is_over);
+        }
+        true
+    }
+
+    fn pack(&mut self, place: usize, is_over: &mut dyn FnMut() -> bool) {
+        let packer = &mut self.packers[place];
+        self.is_packed[place] = packer.run(is_over);
+        let packed = packer
+            .best()
+            .map(|packed| PackedBytes::of(packed, self.is_packed[place]));
+        self.plan.places[place].packed = packed;
+    }
+
+    /// Replays the trace with its own settings, from empty and then from what there was.
+    fn model(&mut self, recording: Recording<'_>) {
+        let settings = ModelSettings::of(recording.snapshot);
+        let (bar, start) = match self.bars.modelled {
+            None => (&mut self.bars.modelled, Start::Afresh),
+            Some(_) => (&mut self.bars.modelled_from_start, Start::AsRecorded),
+        };
+        *bar = Some(replay(recording, &settings, start).peak_reserved_bytes);
+    }
+
+    /// Searches on in every place in turn; whether anything is left to search.
+    fn search(&mut self, is_over: &mut dyn FnMut() -> bool) -> bool {
+        for place in 0..self.packers.len() {
+            if self.is_packed[place] {
+                continue;
+            }
+            let mut asked = 0;
+            self.pack(place, &mut || {
+                asked += 1;
+                asked > TURN || is_over()
+            });
+            if is_over() {
+                break;
+            }
+        }
+        self.is_packed.contains(&false)
+    }
+
+    /// Puts what is known into words.
+    fn tell(&mut self, recording: Recording<'_>) {
+        let heights = self
+            .plan
+            .places
+            .iter()
+            .map(|place| Some(place.packed?.bytes));
+        let sum = |sum: u64, height: Option<u64>| Some(sum.saturating_add(height?));
+        self.bars.packed = heights.into_iter().try_fold(0, sum);
+        let words = Words {
+            recording,
+            plan: &self.plan,
+            needs: &self.needs,
+        };
+        let steps = self
+            .bars
+            .steps()
+            .into_iter()
+            .map(|(kind, bytes, change_bytes)| {
+                let (why, advice) = words.of(kind, change_bytes);
+                Step {
+                    kind,
+                    bytes,
+                    change_bytes,
+                    why,
+                    advice,
+                }
+            });
+        self.plan.steps = steps.collect();
+    }
+}
