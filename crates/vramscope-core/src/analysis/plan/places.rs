@@ -201,91 +201,128 @@ struct Peaks {
     rounded: Running,
 }
 
-/// One walk over births, requests to free and deaths: the peaks of each place and of the device.
+/// One walk over births, requests to free and deaths, for the peaks of each place and of the device.
+struct Sweep<'a> {
+    table: &'a AllocationTable,
+    blocks: &'a [u64],
+    place_of: &'a [u32],
+    /// Until when each was in use; from then on it waited.
+    used_until: Vec<u32>,
+    /// The next allocation to be born; they are numbered by birth.
+    next: usize,
+    by_place: Vec<Peaks>,
+    device: Peaks,
+    in_use: Running,
+    waiting: Running,
+    live: u64,
+    needs: Needs,
+}
+
 fn sweep(
     table: &AllocationTable,
     blocks: &[u64],
     place_of: &[u32],
     places: usize,
 ) -> (Vec<Peaks>, Needs) {
-    let by = |moments: &[u32]| {
-        let mut order: Vec<u32> = (0..moments.len() as u32)
-            .filter(|&row| moments[row as usize] != NEVER)
-            .collect();
-        order.sort_by_key(|&row| moments[row as usize]);
-        order
+    let lives = table.free_requested.iter().zip(&table.died);
+    let mut sweep = Sweep {
+        table,
+        blocks,
+        place_of,
+        used_until: lives.map(|(&freed, &died)| freed.min(died)).collect(),
+        next: 0,
+        by_place: vec![Peaks::default(); places],
+        device: Peaks::default(),
+        in_use: Running::default(),
+        waiting: Running::default(),
+        live: 0,
+        needs: Needs::default(),
     };
-    // Until when it was in use, and from then on waited.
-    let used_until: Vec<u32> = table
-        .free_requested
-        .iter()
-        .zip(&table.died)
-        .map(|(&freed, &died)| freed.min(died))
-        .collect();
-    let (deaths, releases) = (by(&table.died), by(&used_until));
-    let (mut deaths, mut releases) = (deaths.iter().peekable(), releases.iter().peekable());
-    let mut by_place = vec![Peaks::default(); places];
-    let (mut device, mut in_use, mut waiting) =
-        (Peaks::default(), Running::default(), Running::default());
-    let (mut live, mut needs) = (0_u64, Needs::default());
-    let mut births = 0..table.len();
-    loop {
-        // Allocations are numbered by birth.
-        let birth = births
-            .start
-            .lt(&births.end)
-            .then(|| table.born[births.start]);
-        let next = [
-            birth,
-            deaths.peek().map(|&&row| table.died[row as usize]),
-            releases.peek().map(|&&row| used_until[row as usize]),
-        ];
-        let Some(moment) = next.into_iter().flatten().min() else {
-            break;
-        };
-        while let Some(&row) = releases.next_if(|&&row| used_until[row as usize] == moment) {
-            // What is born and released in one moment is only seen after its birth: none waits less than that.
-            if (row as usize) < births.start {
-                in_use.sub(table.bytes[row as usize]);
+    sweep.walk();
+    let mut needs = sweep.needs;
+    needs.requested_bytes = sweep.device.requested.most();
+    needs.rounded_bytes = sweep.device.rounded.most();
+    needs.waiting.most_bytes = sweep.waiting.most();
+    needs.waiting.peak_without_bytes = sweep.in_use.most();
+    (sweep.by_place, needs)
+}
+
+/// The rows whose moment comes, by it.
+fn by_moment(moments: &[u32]) -> Vec<u32> {
+    let rows = 0..moments.len() as u32;
+    let mut order: Vec<u32> = rows.filter(|&row| moments[row as usize] != NEVER).collect();
+    order.sort_by_key(|&row| moments[row as usize]);
+    order
+}
+
+impl Sweep<'_> {
+    fn walk(&mut self) {
+        let (deaths, releases) = (by_moment(&self.table.died), by_moment(&self.used_until));
+        let mut deaths = deaths.into_iter().map(|row| row as usize).peekable();
+        let mut releases = releases.into_iter().map(|row| row as usize).peekable();
+        loop {
+            let next = [
+                self.table.born.get(self.next).copied(),
+                deaths.peek().map(|&row| self.table.died[row]),
+                releases.peek().map(|&row| self.used_until[row]),
+            ];
+            let Some(moment) = next.into_iter().flatten().min() else {
+                return;
+            };
+            while let Some(row) = releases.next_if(|&row| self.used_until[row] == moment) {
+                self.release(row, moment);
             }
-            if table.died[row as usize] > moment {
-                waiting.add(table.bytes[row as usize]);
+            while let Some(row) = deaths.next_if(|&row| self.table.died[row] == moment) {
+                self.die(row);
             }
-        }
-        while let Some(&row) = deaths.next_if(|&&row| table.died[row as usize] == moment) {
-            let row = row as usize;
-            if used_until[row] < moment {
-                waiting.sub(table.bytes[row]);
-            }
-            live -= 1;
-            for peaks in [&mut device, &mut by_place[place_of[row] as usize]] {
-                peaks.requested.sub(table.bytes[row]);
-                peaks.rounded.sub(blocks[row]);
-            }
-        }
-        while births.start < births.end && table.born[births.start] == moment {
-            let row = births.start;
-            births.start += 1;
-            live += 1;
-            if used_until[row] > moment {
-                in_use.add(table.bytes[row]);
-            }
-            let place = &mut by_place[place_of[row] as usize];
-            place.requested.add(table.bytes[row]);
-            place.rounded.add(blocks[row]);
-            device.rounded.add(blocks[row]);
-            if device.requested.add(table.bytes[row]) {
-                needs.requested_moment = moment;
-                needs.live_at_peak = live;
-                needs.waiting.at_peak_bytes = u64::try_from(waiting.now).unwrap_or(u64::MAX);
+            while self.table.born.get(self.next) == Some(&moment) {
+                self.be_born(self.next);
+                self.next += 1;
             }
         }
     }
-    needs.requested_bytes = device.requested.most();
-    needs.rounded_bytes = device.rounded.most();
-    needs.waiting.most_bytes = waiting.most();
-    needs.waiting.peak_without_bytes = in_use.most();
-    (by_place, needs)
+
+    fn release(&mut self, row: usize, moment: u32) {
+        let bytes = self.table.bytes[row];
+        // What had been freed before the recording is not in use at any moment.
+        if row < self.next {
+            self.in_use.sub(bytes);
+        }
+        if self.table.died[row] > moment {
+            self.waiting.add(bytes);
+        }
+    }
+
+    fn die(&mut self, row: usize) {
+        if self.used_until[row] < self.table.died[row] {
+            self.waiting.sub(self.table.bytes[row]);
+        }
+        self.live -= 1;
+        for peaks in [
+            &mut self.device,
+            &mut self.by_place[self.place_of[row] as usize],
+        ] {
+            peaks.requested.sub(self.table.bytes[row]);
+            peaks.rounded.sub(self.blocks[row]);
+        }
+    }
+
+    fn be_born(&mut self, row: usize) {
+        let (bytes, moment) = (self.table.bytes[row], self.table.born[row]);
+        self.live += 1;
+        if self.used_until[row] > moment {
+            self.in_use.add(bytes);
+        }
+        let place = &mut self.by_place[self.place_of[row] as usize];
+        place.requested.add(bytes);
+        place.rounded.add(self.blocks[row]);
+        self.device.rounded.add(self.blocks[row]);
+        if self.device.requested.add(bytes) {
+            self.needs.requested_moment = moment;
+            self.needs.live_at_peak = self.live;
+            self.needs.waiting.at_peak_bytes = u64::try_from(self.waiting.now).unwrap_or(u64::MAX);
+        }
+    }
 }
 
 /// The most bytes of segments that each place held at once; places without any buffer are added.

@@ -35,8 +35,9 @@ pub struct WhatIf {
 }
 
 impl WhatIf {
-    /// From a replay; `own_peak_bytes`: that under the file's own settings.
-    fn of(changes: &str, settings: String, outcome: Outcome, own_peak_bytes: u64) -> Self {
+    /// From a replay; `own_peak_bytes`: the peak under the file's own settings.
+    #[must_use]
+    pub fn of(changes: &str, settings: String, outcome: Outcome, own_peak_bytes: u64) -> Self {
         let first = outcome.refused.first();
         Self {
             changes: changes.to_owned(),
