@@ -1,5 +1,5 @@
 #!/bin/sh
-# Runs record_gpu.py over fakecuda.c, without a GPU.
+# Runs record_gpu.py, or $SCRIPT beside it, over fakecuda.c, without a GPU.
 #
 #     PYTHON=/path/to/venv/bin/python sh tests/make/fakecuda.sh [record_gpu.py's arguments]
 #
@@ -18,4 +18,4 @@ gcc -shared -fPIC -O1 -o "$build/libfakecuda.so" "$here/fakecuda.c" -I"$headers"
 # torch opens these two by name for a few calls.
 ln -s libfakecuda.so "$build/libcuda.so.1"
 ln -s libfakecuda.so "$build/libnvidia-ml.so.1"
-LD_LIBRARY_PATH="$build" LD_PRELOAD="$build/libfakecuda.so" "$python" "$here/record_gpu.py" "$@"
+LD_LIBRARY_PATH="$build" LD_PRELOAD="$build/libfakecuda.so" "$python" "$here/${SCRIPT:-record_gpu.py}" "$@"

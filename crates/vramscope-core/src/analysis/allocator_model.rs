@@ -1,48 +1,35 @@
 //! PyTorch's caching allocator as a model: a recorded trace is run through it again, with its own settings or others.
+//!
+//! [`check`] runs a trace with its own settings beside the recording and counts where the two part; only that
+//! tells how far a what-if can be trusted. [`replay`] answers the what-if: same program, other settings.
+//!
+//! # What is taken from the recording, what is not
+//! Requests, frees, streams, pools, and the moments at which frees complete are the program's and stay as they were;
+//! so does `empty_cache()`. What the allocator did by itself is not looked at: segments, retries, garbage collection.
+//! A program that had been refused a request might have gone on differently had it been served: a request that is
+//! now refused is left out with its free, and one that was refused then is tried, and given back at once if served.
+//!
+//! # What is not modelled
+//! Pools that may not be split or that serve as a reserve (`MemPool(no_split=True)`, `use_on_oom`) or have an
+//! allocator of their own; settings that are changed while the program runs; fragmentation inside of CUDA.
 
-use super::allocator_state::Recording;
-use crate::Snapshot;
+mod allocator;
+mod expandable;
+mod program;
+mod recorded;
+mod release;
+mod settings;
 
-/// What the allocator is told, in its own words (`PYTORCH_CUDA_ALLOC_CONF`).
-#[derive(Clone, PartialEq, Debug)]
-pub struct ModelSettings {
-    /// `expandable_segments`: segments grow page by page.
-    pub expandable_segments: bool,
-    /// `max_split_size`: larger blocks are not split; `None` = no limit.
-    pub max_split_bytes: Option<u64>,
-    /// `max_non_split_rounding_mb`, in bytes: how much larger than a request an unsplittable block may be.
-    pub max_non_split_rounding_bytes: u64,
-    /// `roundup_power2_divisions` per power of two from 1 MiB to 64 GiB; 0 = off.
-    pub roundup_power2_divisions: [u64; 16],
-    /// `garbage_collection_threshold`; 0 = never.
-    pub garbage_collection_threshold: f64,
-    /// `large_segment_size_mb`, in bytes: what is asked of CUDA for requests between 1 and 10 MiB.
-    pub large_segment_bytes: u64,
-    /// Bytes that may be reserved; `None` = no limit.
-    pub capacity_bytes: Option<u64>,
-}
+use std::collections::BTreeMap;
 
-impl Default for ModelSettings {
-    fn default() -> Self {
-        Self {
-            expandable_segments: false,
-            max_split_bytes: None,
-            max_non_split_rounding_bytes: 20 << 20,
-            roundup_power2_divisions: [0; 16],
-            garbage_collection_threshold: 0.0,
-            large_segment_bytes: 20 << 20,
-            capacity_bytes: None,
-        }
-    }
-}
+use serde::{Deserialize, Serialize};
 
-impl ModelSettings {
-    /// The settings that a file says it was recorded with, as far as the model knows them.
-    #[must_use]
-    pub fn of(_snapshot: &Snapshot) -> Self {
-        Self::default()
-    }
-}
+use self::allocator::{Allocator, Driver, NONE};
+use self::program::{Call, Program};
+use self::recorded::Recorded;
+pub use self::settings::ModelSettings;
+use super::allocator_state::{AllocatorIndex, Recording};
+use crate::ids::AllocationId;
 
 /// From what a replay starts.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -50,25 +37,26 @@ pub enum Start {
     /// The segments and blocks that were there when the recording began: to check the model.
     AsRecorded,
     /// An empty allocator, which is first asked for what was live when the recording began: to compare
-    /// settings.
+    /// settings. In which order the program had asked is not known; what outlives the recording comes first, by
+    /// address, then what is freed last.
     Afresh,
 }
 
 /// A request that the modelled allocator refused.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct Refused {
     /// The moment that begins with it.
     pub moment: u32,
-    /// Requested bytes.
+    /// Requested bytes; of requests that had failed in the recording too, rounded.
     pub bytes: u64,
 }
 
 /// What the model held.
-#[derive(Clone, PartialEq, Debug, Default)]
+#[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize)]
 pub struct Outcome {
     /// Bytes of all segments, as steps: (first moment, bytes from then on), ascending; the first is moment 0.
     pub reserved_steps: Vec<(u32, u64)>,
-    /// The most reserved, and the first moment of it.
+    /// The most reserved at a moment, and the first moment of it.
     pub peak_reserved_bytes: u64,
     /// See `peak_reserved_bytes`.
     pub peak_moment: u32,
@@ -78,12 +66,198 @@ pub struct Outcome {
     pub rounding_bytes_at_peak: u64,
     /// Requests that were refused, oldest first; what follows in the trace goes on without them.
     pub refused: Vec<Refused>,
-    /// How often cached segments were given back to CUDA because memory was short.
+    /// Requests that failed in the recording and would not have, oldest first.
+    pub rescued: Vec<Refused>,
+    /// For how many requests all cached segments were given back to CUDA because memory was short
+    /// (`num_alloc_retries`).
     pub retries: u64,
 }
 
-/// Runs one device's trace through the model.
-#[must_use]
-pub fn replay(_recording: Recording<'_>, _settings: &ModelSettings, _start: Start) -> Outcome {
-    Outcome::default()
+impl Outcome {
+    /// Bytes of all segments at a moment.
+    #[must_use]
+    pub fn reserved_bytes(&self, moment: u32) -> u64 {
+        let after = self
+            .reserved_steps
+            .partition_point(|&(from, _)| from <= moment);
+        after
+            .checked_sub(1)
+            .map_or(0, |step| self.reserved_steps[step].1)
+    }
+
+    fn note(&mut self, moment: u32, allocator: &Allocator) {
+        let reserved = allocator.reserved;
+        match self.reserved_steps.last_mut() {
+            Some(last) if last.1 == reserved => return,
+            Some(last) if last.0 == moment => last.1 = reserved,
+            _ => self.reserved_steps.push((moment, reserved)),
+        }
+        if reserved > self.peak_reserved_bytes {
+            self.peak_reserved_bytes = reserved;
+            self.peak_moment = moment;
+            self.free_bytes_at_peak = reserved.saturating_sub(allocator.active);
+            self.rounding_bytes_at_peak = allocator.active.saturating_sub(allocator.requested);
+        }
+    }
 }
+
+/// Runs one device's trace through the model. Time in proportion to the events, some tenths of a second per million.
+#[must_use]
+pub fn replay(recording: Recording<'_>, settings: &ModelSettings, start: Start) -> Outcome {
+    let program = Program::of(recording);
+    let allocations = recording.history.allocations.len();
+    let recorded = match start {
+        Start::AsRecorded => {
+            let state = AllocatorIndex::of(recording).state_at(recording, 0);
+            Recorded::of(settings, &state, allocations)
+        }
+        Start::Afresh => Recorded {
+            allocator: Allocator::new(settings.clone()),
+            blocks: vec![NONE; allocations],
+        },
+    };
+    let device = Device {
+        free: settings
+            .capacity_bytes
+            .unwrap_or(u64::MAX)
+            .saturating_sub(recorded.allocator.reserved),
+        next_address: FIRST_ADDRESS,
+        pending: BTreeMap::new(),
+        completed: Vec::new(),
+    };
+    let mut run = Run {
+        program,
+        allocator: recorded.allocator,
+        blocks: recorded.blocks,
+        device,
+        outcome: Outcome::default(),
+    };
+    if start == Start::Afresh {
+        let live: Vec<_> = run.program.live_at_start().collect();
+        for id in live {
+            run.act(0, Call::Malloc(id));
+        }
+    }
+    run.outcome.note(0, &run.allocator);
+    let mut calls = Vec::new();
+    for moment in 1..=recording.history.event_count {
+        run.program.calls(moment, |call| calls.push(call));
+        for call in calls.drain(..) {
+            run.act(moment, call);
+        }
+        run.outcome.note(moment, &run.allocator);
+    }
+    run.outcome.retries = run.allocator.retries;
+    run.outcome
+}
+
+/// Where the addresses begin that the model makes up.
+const FIRST_ADDRESS: u64 = 1 << 32;
+
+/// A device of which the modelled program has so much.
+struct Device {
+    free: u64,
+    next_address: u64,
+    /// What the program freed and other streams may still be using: allocation, block.
+    pending: BTreeMap<AllocationId, u32>,
+    /// What has become free since it was last looked at, because all streams were waited for.
+    completed: Vec<AllocationId>,
+}
+
+impl Driver for Device {
+    fn malloc(&mut self, bytes: u64) -> Option<u64> {
+        if bytes > self.free {
+            return None;
+        }
+        let address = self.reserve(bytes)?;
+        self.free -= bytes;
+        Some(address)
+    }
+
+    fn reserve(&mut self, bytes: u64) -> Option<u64> {
+        let address = self.next_address;
+        self.next_address = address.checked_add(bytes)?;
+        Some(address)
+    }
+
+    fn map(&mut self, _address: u64, bytes: u64) -> bool {
+        let fits = bytes <= self.free;
+        if fits {
+            self.free -= bytes;
+        }
+        fits
+    }
+
+    fn give_back(&mut self, _address: u64, bytes: u64) {
+        self.free = self.free.saturating_add(bytes);
+    }
+
+    fn synchronise(&mut self) -> Vec<u32> {
+        let pending = std::mem::take(&mut self.pending);
+        self.completed.extend(pending.keys());
+        pending.into_values().collect()
+    }
+}
+
+/// A replay on its way.
+struct Run<'a> {
+    program: Program<'a>,
+    allocator: Allocator,
+    /// Allocation → its block, or [`NONE`].
+    blocks: Vec<u32>,
+    device: Device,
+    outcome: Outcome,
+}
+
+impl Run<'_> {
+    fn act(&mut self, moment: u32, call: Call) {
+        match call {
+            Call::Malloc(id) => {
+                let (bytes, stream, pool) = self.program.request(id);
+                let request = self.allocator.request(bytes, stream, pool);
+                match self.allocator.malloc(request, bytes, &mut self.device) {
+                    Some(row) => self.blocks[id.index()] = row,
+                    None => self.outcome.refused.push(Refused { moment, bytes }),
+                }
+            }
+            Call::Refused {
+                bytes,
+                stream,
+                pool,
+            } => {
+                let request = self.allocator.request(bytes, stream, pool);
+                match self.allocator.malloc(request, bytes, &mut self.device) {
+                    Some(row) => {
+                        self.allocator.free(row);
+                        self.outcome.rescued.push(Refused { moment, bytes });
+                    }
+                    None => self.outcome.refused.push(Refused { moment, bytes }),
+                }
+            }
+            Call::FreeRequested(id) => {
+                let row = self.blocks[id.index()];
+                if row != NONE {
+                    self.device.pending.insert(id, row);
+                }
+            }
+            Call::Free(id) => self.free(id),
+            Call::EmptyCache => self.allocator.release_cached(&mut self.device),
+            Call::ReleasePool(pool) => self.allocator.release_private(pool, &mut self.device),
+        }
+        for id in self.device.completed.drain(..) {
+            self.blocks[id.index()] = NONE;
+        }
+    }
+
+    /// Frees an allocation's block, unless it was refused, or became free while all streams were waited for.
+    fn free(&mut self, id: AllocationId) {
+        let row = std::mem::replace(&mut self.blocks[id.index()], NONE);
+        if row != NONE {
+            self.device.pending.remove(&id);
+            self.allocator.free(row);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -18,6 +18,7 @@ use serde::{Deserialize, Serialize};
 
 pub use self::check::{FinalCheck, check_final};
 pub use self::index::AllocatorIndex;
+pub(in crate::analysis) use self::index::displaced;
 pub use self::kinds::{SegmentKind, segment_kinds};
 pub use self::sizes::{BlockSizes, Rounding, SizeCheck, SizeSource};
 pub use self::stepper::Stepper;

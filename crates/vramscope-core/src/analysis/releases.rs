@@ -197,7 +197,7 @@ impl Releases {
 }
 
 /// Stack → whether `empty_cache` is on it.
-fn stacks_of_empty_cache(snapshot: &Snapshot) -> Vec<bool> {
+pub(super) fn stacks_of_empty_cache(snapshot: &Snapshot) -> Vec<bool> {
     let frames: Vec<bool> = (0..snapshot.frames.len())
         .map(|row| {
             let frame = snapshot.frames.get(crate::ids::FrameId::from_index(row));

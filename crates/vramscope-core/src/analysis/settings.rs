@@ -134,7 +134,7 @@ pub fn settings(snapshot: &Snapshot) -> Vec<Setting> {
 }
 
 /// The keys and values that the environment variable sets: `key:value,key:[a:1,b:2]`.
-fn variable_pairs(snapshot: &Snapshot) -> Vec<(String, String)> {
+pub(super) fn variable_pairs(snapshot: &Snapshot) -> Vec<(String, String)> {
     let text = [
         "PYTORCH_CUDA_ALLOC_CONF",
         "PYTORCH_ALLOC_CONF",
@@ -143,9 +143,11 @@ fn variable_pairs(snapshot: &Snapshot) -> Vec<(String, String)> {
     .iter()
     .filter_map(|key| snapshot.settings.get(*key)?.as_str())
     .find(|text| !text.is_empty());
-    let Some(text) = text else {
-        return Vec::new();
-    };
+    text.map(split_pairs).unwrap_or_default()
+}
+
+/// Keys and values, separated by the first `:` or `=`; commas within brackets separate nothing.
+pub(super) fn split_pairs(text: &str) -> Vec<(String, String)> {
     let mut pairs = Vec::new();
     let (mut start, mut depth) = (0, 0_u32);
     for (at, character) in text.char_indices().chain([(text.len(), ',')]) {
@@ -155,7 +157,7 @@ fn variable_pairs(snapshot: &Snapshot) -> Vec<(String, String)> {
             ',' if depth == 0 || at == text.len() => {
                 let pair = &text[start..at];
                 start = at + 1;
-                let (key, value) = pair.split_once(':').unwrap_or((pair, ""));
+                let (key, value) = pair.split_once([':', '=']).unwrap_or((pair, ""));
                 if !key.trim().is_empty() && pairs.len() < SETTINGS_KEPT {
                     let clipped = |text: &str| clip(text.trim(), VALUE_BYTES).to_owned();
                     pairs.push((clipped(key), clipped(value)));

@@ -2,6 +2,7 @@
 
 #![expect(clippy::unwrap_used, reason = "a test that can't go on has failed")]
 
+mod allocator_model;
 mod allocator_state;
 mod anonymise;
 mod call_tree;

@@ -344,7 +344,8 @@ fn assumed_pool(recording: Recording<'_>) -> Option<PoolId> {
         .then_some(PoolId::default())
 }
 
-fn displaced(recording: Recording<'_>) -> Vec<(u32, AllocationId)> {
+/// Allocations that die by an event of another one: (moment, allocation), ascending.
+pub(in crate::analysis) fn displaced(recording: Recording<'_>) -> Vec<(u32, AllocationId)> {
     let history = recording.history;
     let deaths = history.allocations.died.iter().enumerate();
     let mut displaced: Vec<_> = deaths

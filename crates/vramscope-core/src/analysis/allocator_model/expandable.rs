@@ -1,0 +1,180 @@
+//! Expandable segments: address space reserved once per pool and stream, memory mapped behind it page by page.
+//!
+//! The blocks of a reservation are a chain like those of an ordinary segment, with unmapped blocks in it.
+
+use super::allocator::{
+    Allocator, Block, Driver, LOOK_AT_MOST, NONE, Request, Reservation, SMALL_SEGMENT_BYTES, Use,
+};
+
+/// Address space that a reservation has where the device's size is not known: more than any device.
+pub(super) const UNKNOWN_DEVICE_BYTES: u64 = 1 << 40;
+
+impl Allocator {
+    /// A free block for a request, out of free memory and pages that are mapped for it. It is in no pool.
+    pub(super) fn expand(&mut self, request: Request, driver: &mut impl Driver) -> Option<u32> {
+        let mut row = match self.find_space(request) {
+            Some(row) => row,
+            None => self.new_reservation(request, driver)?,
+        };
+        if self.blocks[row as usize].usage == Use::Unmapped {
+            self.map(row, request.bytes, driver)?;
+        }
+        // Free, then unmapped: what is mapped next joins what is there.
+        while self.blocks[row as usize].bytes < request.bytes {
+            let missing = request.bytes - self.blocks[row as usize].bytes;
+            row = self.blocks[row as usize].next;
+            self.map(row, missing, driver)?;
+        }
+        self.take_from_pool(row);
+        Some(row)
+    }
+
+    /// The lowest place in the stream's reservations that is wide enough, all of it free or unmapped.
+    fn find_space(&self, request: Request) -> Option<u32> {
+        let unmapped = &self.pools[request.pool as usize].unmapped;
+        let own = unmapped.range((request.stream, 0, 0)..=(request.stream, u64::MAX, NONE));
+        let mut candidates = own.map(|&(.., row)| {
+            let prev = self.blocks[row as usize].prev;
+            let before = self.blocks.get(prev as usize);
+            if before.is_some_and(|before| before.usage != Use::Allocated) {
+                prev
+            } else {
+                row
+            }
+        });
+        candidates
+            .by_ref()
+            .take(LOOK_AT_MOST)
+            .find(|&row| self.has_space(row, request.bytes))
+            .or_else(|| {
+                candidates
+                    .next_back()
+                    .filter(|&row| self.has_space(row, request.bytes))
+            })
+    }
+
+    fn has_space(&self, mut row: u32, bytes: u64) -> bool {
+        let mut found = 0_u64;
+        while let Some(block) = self.blocks.get(row as usize)
+            && block.usage != Use::Allocated
+            && found < bytes
+        {
+            found = found.saturating_add(block.bytes);
+            row = block.next;
+        }
+        found >= bytes
+    }
+
+    /// New address space: nine eighths of the device, as pages may have to be unmapped before its end.
+    fn new_reservation(&mut self, request: Request, driver: &mut impl Driver) -> Option<u32> {
+        let page = self.page_bytes(self.pools[request.pool as usize].is_small);
+        let device = self.settings.capacity_bytes.unwrap_or(UNKNOWN_DEVICE_BYTES);
+        let device = device.min(1 << 60);
+        let bytes = (device + device / 8).checked_next_multiple_of(page)?;
+        if bytes < request.bytes {
+            return None;
+        }
+        let base = driver.reserve(bytes)?;
+        self.reservations.push(Reservation { base, bytes, page });
+        let reservation = self.reservations.len() as u32 - 1;
+        let row = self.new_block(base, bytes, request.pool, request.stream, reservation);
+        self.blocks[row as usize].usage = Use::Unmapped;
+        self.put_into_pool(row);
+        Some(row)
+    }
+
+    /// The page of new reservations.
+    pub(super) fn page_bytes(&self, is_small: bool) -> u64 {
+        if is_small {
+            SMALL_SEGMENT_BYTES
+        } else {
+            self.settings.large_segment_bytes
+        }
+    }
+
+    /// Maps as many pages of an unmapped block as `bytes` take, and joins them with free neighbours, into the
+    /// same row, in its pool. `None` if CUDA has not so much.
+    fn map(&mut self, row: u32, bytes: u64, driver: &mut impl Driver) -> Option<()> {
+        let block = self.blocks[row as usize];
+        let page = self.reservations[block.reservation as usize].page;
+        let mapped = bytes
+            .min(block.bytes)
+            .checked_next_multiple_of(page)?
+            .min(block.bytes);
+        if !driver.map(block.address, mapped) {
+            return None;
+        }
+        self.take_from_pool(row);
+        self.blocks[row as usize].usage = Use::Free;
+        if mapped < block.bytes {
+            let rest = self.new_block(
+                block.address.wrapping_add(mapped),
+                block.bytes - mapped,
+                block.pool,
+                block.stream,
+                block.reservation,
+            );
+            self.blocks[rest as usize].usage = Use::Unmapped;
+            self.link(rest, block.next);
+            self.link(row, rest);
+            self.blocks[row as usize].bytes = mapped;
+            self.put_into_pool(rest);
+        }
+        self.join(row);
+        self.put_into_pool(row);
+        self.reserved = self.reserved.saturating_add(mapped);
+        Some(())
+    }
+
+    /// The pages that lie wholly within a block of an expandable segment: (offset into the block, bytes).
+    pub(super) fn whole_pages(&self, block: &Block) -> Option<(u64, u64)> {
+        let reservation = self.reservations.get(block.reservation as usize)?;
+        let offset = block.address.wrapping_sub(reservation.base);
+        let from = offset.checked_next_multiple_of(reservation.page)?;
+        let to = offset.saturating_add(block.bytes) / reservation.page * reservation.page;
+        (from < to).then(|| (from - offset, to - from))
+    }
+
+    /// Gives the whole pages of a free block back.
+    pub(super) fn unmap(&mut self, row: u32, driver: &mut impl Driver) {
+        let block = self.blocks[row as usize];
+        let Some((before, bytes)) = self.whole_pages(&block) else {
+            return;
+        };
+        self.take_from_pool(row);
+        let after = block.bytes - before - bytes;
+        let address = block.address.wrapping_add(before);
+        for (at, bytes, is_before) in [
+            (block.address, before, true),
+            (address.wrapping_add(bytes), after, false),
+        ] {
+            if bytes == 0 {
+                continue;
+            }
+            let rest = self.new_block(at, bytes, block.pool, block.stream, block.reservation);
+            let Block { prev, next, .. } = self.blocks[row as usize];
+            if is_before {
+                self.link(prev, rest);
+                self.link(rest, row);
+            } else {
+                self.link(rest, next);
+                self.link(row, rest);
+            }
+            self.put_into_pool(rest);
+        }
+        let block = &mut self.blocks[row as usize];
+        block.address = address;
+        block.bytes = bytes;
+        block.usage = Use::Unmapped;
+        self.join(row);
+        let block = self.blocks[row as usize];
+        if block.prev == NONE && block.next == NONE {
+            // All of the reservation: it goes.
+            self.forget(row);
+        } else {
+            self.put_into_pool(row);
+        }
+        self.reserved = self.reserved.saturating_sub(bytes);
+        driver.give_back(address, bytes);
+    }
+}

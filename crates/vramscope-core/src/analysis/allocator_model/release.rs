@@ -1,0 +1,127 @@
+//! What is given back to CUDA: by garbage collection, for a request that finds no memory, by `empty_cache()`.
+
+use std::collections::BTreeSet;
+
+use super::allocator::{
+    Allocator, DEFAULT_LARGE, DEFAULT_SMALL, Driver, Key, LOOK_AT_MOST, NONE, Request,
+};
+use crate::model::PoolId;
+
+impl Allocator {
+    /// `garbage_collection_threshold`: gives cached large segments back, those first that were not used for longer
+    /// than the average, until what is reserved is below the threshold.
+    pub(super) fn collect_garbage(&mut self, driver: &mut impl Driver) {
+        let allowed = self.settings.allowed_bytes.unwrap_or(u64::MAX);
+        let threshold = (self.settings.garbage_collection_threshold * allowed as f64) as u64;
+        let Some(target) = self
+            .reserved
+            .checked_sub(threshold)
+            .filter(|&bytes| bytes > 0)
+        else {
+            return;
+        };
+        let mut released = 0_u64;
+        while released < target {
+            let pool = &self.pools[DEFAULT_LARGE as usize];
+            let count = pool.by_age.len() as u64;
+            if count == 0 {
+                return;
+            }
+            let total = u128::from(count) * u128::from(pool.searches) - pool.age_sum;
+            let average = total as f64 / count as f64;
+            let searches = pool.searches;
+            let oldest = pool.by_age.iter();
+            let oldest = oldest.take_while(|&&(since, _)| (searches - since) as f64 >= average);
+            let mut oldest: Vec<Key> = oldest.map(|&(_, key)| key).collect();
+            if oldest.is_empty() {
+                return;
+            }
+            oldest.sort_unstable();
+            for key in oldest {
+                released = released.saturating_add(key.1);
+                self.release_segment(key.3, driver);
+            }
+        }
+    }
+
+    /// Under `max_split_size`: gives back one cached block beyond it that is large enough for a request, else
+    /// several, the largest first. Whether that may have been enough.
+    pub(super) fn release_oversize(&mut self, request: Request, driver: &mut impl Driver) -> bool {
+        let Some(least) = self.settings.max_split_bytes else {
+            return false;
+        };
+        let wanted = request.bytes.max(least);
+        let pool = &self.pools[request.pool as usize];
+        let is_segment = |key: &&Key| {
+            pool.releasable.contains(*key) && self.blocks[key.3 as usize].reservation == NONE
+        };
+        let own = |from: u64, to: u64| {
+            pool.free
+                .range((request.stream, from, 0, 0)..=(request.stream, to, u64::MAX, NONE))
+        };
+        let first = own(wanted, u64::MAX).next();
+        if let Some(&key) = first.filter(is_segment) {
+            self.release_segment(key.3, driver);
+            return true;
+        }
+        let mut released = 0_u64;
+        let largest = own(least, wanted).rev().take(LOOK_AT_MOST);
+        let enough = largest.filter(is_segment).take_while(|key| {
+            let more = released < wanted;
+            released = released.saturating_add(key.1);
+            more
+        });
+        let rows: Vec<u32> = enough.map(|key| key.3).collect();
+        let sum = rows.iter().fold(0, |sum: u64, &row| {
+            sum.saturating_add(self.blocks[row as usize].bytes)
+        });
+        for row in rows {
+            self.release_segment(row, driver);
+        }
+        sum >= wanted
+    }
+
+    /// All that is wholly free, after waiting for the streams: what `empty_cache()` does, and a request that
+    /// found no memory.
+    pub(super) fn release_cached(&mut self, driver: &mut impl Driver) {
+        for row in driver.synchronise() {
+            self.free(row);
+        }
+        self.release_pool(DEFAULT_LARGE, driver);
+        self.release_pool(DEFAULT_SMALL, driver);
+        for id in std::mem::take(&mut self.abandoned) {
+            self.release_private(id, driver);
+        }
+    }
+
+    /// All that is wholly free in a private pool, from now on with everything else.
+    pub(super) fn release_private(&mut self, id: PoolId, driver: &mut impl Driver) {
+        for is_small in [true, false] {
+            let row = self.pool_row(id, is_small);
+            self.release_pool(row, driver);
+        }
+        self.abandoned.insert(id);
+    }
+
+    fn release_pool(&mut self, pool: u32, driver: &mut impl Driver) {
+        let releasable: BTreeSet<Key> = std::mem::take(&mut self.pools[pool as usize].releasable);
+        let (segments, expandable): (Vec<u32>, Vec<u32>) = releasable
+            .iter()
+            .map(|key| key.3)
+            .partition(|&row| self.blocks[row as usize].reservation == NONE);
+        for row in segments {
+            self.release_segment(row, driver);
+        }
+        for row in expandable {
+            self.unmap(row, driver);
+        }
+    }
+
+    fn release_segment(&mut self, row: u32, driver: &mut impl Driver) {
+        self.take_from_pool(row);
+        let block = self.blocks[row as usize];
+        self.forget(row);
+        self.reserved = self.reserved.saturating_sub(block.bytes);
+        driver.give_back(block.address, block.bytes);
+    }
+}
