@@ -115,7 +115,6 @@ fn foretell(from: &Recorded, to: &Recorded) -> (usize, usize, u64, u64, Outcome)
     (equal, compared, foretold_peak, real_peak, outcome)
 }
 
-#[expect(clippy::print_stdout, reason = "how closely is what one wants to read")]
 #[test]
 fn every_run_foretold_from_every_other() {
     let runs = runs();

@@ -155,17 +155,7 @@ impl ModelSettings {
     /// Sets one of them.
     fn set(&mut self, key: &str, value: &str) -> Result<(), String> {
         match key {
-            "expandable_segments" => {
-                self.expandable_segments = match value.to_ascii_lowercase().as_str() {
-                    "true" | "1" | "on" => true,
-                    "false" | "0" | "off" => false,
-                    _ => {
-                        return Err(format!(
-                            "expandable_segments is True or False, not “{value}”."
-                        ));
-                    }
-                };
-            }
+            "expandable_segments" => self.expandable_segments = flag(key, value)?,
             "max_split_size_mb" | "max_split_size" => {
                 self.max_split_bytes = match value {
                     "unlimited" | "none" | "-1" => None,
@@ -179,50 +169,18 @@ impl ModelSettings {
                 self.large_segment_bytes = size(key, value)?;
             }
             "garbage_collection_threshold" => {
-                let share = value
-                    .parse()
-                    .ok()
-                    .filter(|share| (0.0..1.0).contains(share));
+                let share = value.parse().ok();
+                let share = share.filter(|share| (0.0..1.0).contains(share));
                 self.garbage_collection_threshold = share.ok_or_else(|| {
-                    format!("garbage_collection_threshold is a share between 0 (never) and 1, not “{value}”.")
+                    format!("{key} is a share between 0 (never) and 1, not “{value}”.")
                 })?;
             }
             "roundup_power2_divisions" => self.roundup_power2_divisions = divisions(value)?,
-            "capacity" | "allowed" => {
-                let bytes = match value {
-                    "unlimited" | "none" => None,
-                    _ => Some(
-                        parse_bytes(value)
-                            .map_err(|instead| format!("{key} is {instead}, not “{value}”."))?,
-                    ),
-                };
-                let limit = if key == "capacity" {
-                    &mut self.capacity_bytes
-                } else {
-                    &mut self.allowed_bytes
-                };
-                *limit = bytes;
-            }
+            "capacity" => self.capacity_bytes = limit(key, value)?,
+            "allowed" => self.allowed_bytes = limit(key, value)?,
             "per_process_memory_fraction" => self.set_fraction(value)?,
             "backend" if value == "native" => {}
-            "backend" => {
-                return Err(
-                    "There is no model of cudaMallocAsync: CUDA does not publish its rules."
-                        .to_owned(),
-                );
-            }
-            _ if is_known(key) => {
-                return Err(format!(
-                    "The model does not know {key}: it has no bearing on device memory, or not one that could be foretold."
-                ));
-            }
-            _ => {
-                return Err(format!(
-                    "“{key}” is no setting of the allocator. There are expandable_segments, max_split_size_mb, \
-                     max_non_split_rounding_mb, roundup_power2_divisions, garbage_collection_threshold, \
-                     large_segment_size_mb, per_process_memory_fraction, capacity (what CUDA has, as 24GiB) and allowed."
-                ));
-            }
+            _ => return Err(no_such(key)),
         }
         Ok(())
     }
@@ -327,6 +285,41 @@ impl fmt::Display for ModelSettings {
         }
         f.pad(&parts.join(","))
     }
+}
+
+fn flag(key: &str, value: &str) -> Result<bool, String> {
+    match value.to_ascii_lowercase().as_str() {
+        "true" | "1" | "on" => Ok(true),
+        "false" | "0" | "off" => Ok(false),
+        _ => Err(format!("{key} is True or False, not “{value}”.")),
+    }
+}
+
+fn limit(key: &str, value: &str) -> Result<Option<u64>, String> {
+    if matches!(value, "unlimited" | "none") {
+        return Ok(None);
+    }
+    let bytes = parse_bytes(value);
+    bytes
+        .map(Some)
+        .map_err(|instead| format!("{key} is {instead}, not “{value}”."))
+}
+
+/// Why there is no such setting here.
+fn no_such(key: &str) -> String {
+    if key == "backend" {
+        return "There is no model of cudaMallocAsync: CUDA does not publish its rules.".to_owned();
+    }
+    if is_known(key) {
+        return format!(
+            "The model does not know {key}: it has no bearing on device memory, or not one that could be foretold."
+        );
+    }
+    format!(
+        "“{key}” is no setting of the allocator. There are expandable_segments, max_split_size_mb, \
+         max_non_split_rounding_mb, roundup_power2_divisions, garbage_collection_threshold, \
+         large_segment_size_mb, per_process_memory_fraction, capacity (what CUDA has, as 24GiB) and allowed."
+    )
 }
 
 /// A size in whole MiB: with a unit as it says, without one in MiB if the key ends so, else in bytes.
