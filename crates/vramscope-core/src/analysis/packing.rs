@@ -2,14 +2,27 @@
 //!
 //! No allocator that does not move memory can need less than the most bytes that are live at once
 //! ([`lower_bound`]); how near a placement comes to it is what [`Packer`] finds out: greedy
-//! packers first, then [`search`] for as long as there is time.
+//! packers first, then [`search`] for as long as there is time. [`verify`] checks what they say.
 
 mod bound;
+mod greedy;
+mod occupied;
+mod orders;
+mod portfolio;
 pub mod search;
+mod sections;
+mod verify;
 
+use std::borrow::Cow;
+use std::fmt;
 use std::sync::Arc;
 
 pub use self::bound::lower_bound;
+pub use self::greedy::Fit;
+pub use self::orders::Order;
+use self::portfolio::Portfolio;
+pub use self::sections::Sections;
+pub use self::verify::{Fault, verify};
 
 /// Buffers to place, as columns of equal length. The words are those of minimalloc's CSV files.
 ///
@@ -28,6 +41,38 @@ pub struct Problem {
     pub alignment: Vec<u64>,
 }
 
+impl Problem {
+    /// What the offset of a buffer must be a multiple of.
+    #[must_use]
+    pub fn alignment_of(&self, buffer: usize) -> u64 {
+        self.alignment
+            .get(buffer)
+            .map_or(1, |&alignment| alignment.max(1))
+    }
+
+    /// The sizes, each with what no other buffer can use behind it: all offsets are multiples of what the
+    /// alignments have in common.
+    fn padded_sizes(&self) -> Cow<'_, [u64]> {
+        let common =
+            (self.alignment.iter()).fold(0, |common, &alignment| gcd(common, alignment.max(1)));
+        if common <= 1 {
+            return Cow::Borrowed(&self.size);
+        }
+        let padded = self
+            .size
+            .iter()
+            .map(|size| size.checked_next_multiple_of(common).unwrap_or(u64::MAX));
+        Cow::Owned(padded.collect())
+    }
+}
+
+fn gcd(mut a: u64, mut b: u64) -> u64 {
+    while b > 0 {
+        (a, b) = (b, a % b);
+    }
+    a
+}
+
 /// Where each buffer of a [`Problem`] lies.
 #[derive(Clone, Default, Debug, PartialEq, Eq)]
 pub struct Packing {
@@ -40,10 +85,24 @@ pub struct Packing {
 /// How a packing came about.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Method {
-    /// By a greedy packer.
-    Greedy,
+    /// By a greedy packer: buffers in this order, each into such a gap.
+    Greedy {
+        /// The order.
+        order: Order,
+        /// The gap.
+        fit: Fit,
+    },
     /// By search.
     Search,
+}
+
+impl fmt::Display for Method {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Greedy { order, fit } => write!(f, "greedy, {order}, {fit}"),
+            Self::Search => f.write_str("search"),
+        }
+    }
 }
 
 /// The best packing that is known.
@@ -69,38 +128,36 @@ impl Packed {
 /// that both can be kept side by side between two slices of work.
 pub struct Packer {
     problem: Arc<Problem>,
+    sections: Sections,
+    portfolio: Portfolio,
     best: Option<Packed>,
 }
 
 impl Packer {
-    /// Nothing is done yet.
+    /// Only the lower bound is worked out yet.
     #[must_use]
     pub fn new(problem: Arc<Problem>) -> Self {
+        let sections = Sections::of(&problem);
+        let bound = bound::bound(&problem, &sections);
         Self {
+            portfolio: Portfolio::new(bound),
             problem,
+            sections,
             best: None,
         }
     }
 
-    /// Goes on until `is_over` or until nothing lower can be found; whether it is done. The first packing is
-    /// found whatever `is_over` says.
-    pub fn run(&mut self, _is_over: &mut dyn FnMut() -> bool) -> bool {
-        let mut packing = Packing::default();
-        for &size in &self.problem.size {
-            packing.offset.push(packing.height);
-            packing.height = packing.height.saturating_add(size);
-        }
-        self.best = Some(Packed {
-            bound: lower_bound(&self.problem),
-            packing,
-            method: Method::Greedy,
-        });
-        true
+    /// Goes on until `is_over` or until nothing lower can be found; whether it is done.
+    pub fn run(&mut self, is_over: &mut dyn FnMut() -> bool) -> bool {
+        (self.portfolio).run(&self.problem, &self.sections, &mut self.best, is_over)
     }
 
-    /// The lowest packing so far; `None` before the first [`run`](Self::run).
+    /// The lowest packing so far; `None` before the first is found.
     #[must_use]
     pub fn best(&self) -> Option<&Packed> {
         self.best.as_ref()
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,165 @@
+//! The orders in which greedy packers place buffers.
+
+use std::cmp::Reverse;
+use std::fmt;
+
+use super::{Problem, Sections};
+
+/// By what buffers are ordered before they are placed one by one. Ties go to the earlier in the problem.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Order {
+    /// As they come to life: what an allocator can do that does not know the future.
+    Program,
+    /// The largest first, of equals the longest.
+    Size,
+    /// The largest product of size and life first.
+    Area,
+    /// The longest first, of equals the largest.
+    Duration,
+    /// What overlaps most others first, of equals the largest.
+    Conflicts,
+    /// What is live at the highest total first, of equals the largest area.
+    ContentionArea,
+    /// What is live at the highest total first, of equals the longest.
+    ContentionDuration,
+    /// Moment by moment from the highest total down, what is live then from the largest down (Pisarchyk
+    /// and Lee, arXiv 2001.03288).
+    Breadth,
+}
+
+impl Order {
+    /// All of them; what is the best for most problems first.
+    pub const ALL: [Self; 8] = [
+        Self::Size,
+        Self::ContentionDuration,
+        Self::Program,
+        Self::Breadth,
+        Self::Duration,
+        Self::Conflicts,
+        Self::ContentionArea,
+        Self::Area,
+    ];
+}
+
+impl fmt::Display for Order {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Program => "in program order",
+            Self::Size => "by size",
+            Self::Area => "by area",
+            Self::Duration => "by duration",
+            Self::Conflicts => "by conflicts",
+            Self::ContentionArea => "by contention and area",
+            Self::ContentionDuration => "by contention and duration",
+            Self::Breadth => "by breadth",
+        })
+    }
+}
+
+/// The buffers of a problem in an order, in O(n log n).
+pub(super) fn ordered(problem: &Problem, sections: &Sections, order: Order) -> Vec<usize> {
+    let size = |i: usize| Reverse(problem.size[i]);
+    let duration = |i: usize| Reverse(problem.upper[i].saturating_sub(problem.lower[i]));
+    let area = |i: usize| Reverse(u128::from(size(i).0) * u128::from(duration(i).0));
+    let all = 0..problem.size.len();
+    match order {
+        Order::Program => sorted(all, |i| problem.lower[i]),
+        Order::Size => sorted(all, |i| (size(i), duration(i))),
+        Order::Area => sorted(all, area),
+        Order::Duration => sorted(all, |i| (duration(i), size(i))),
+        Order::Conflicts => {
+            let conflicts = conflicts(sections);
+            sorted(all, |i| (Reverse(conflicts[i]), size(i)))
+        }
+        Order::ContentionArea => {
+            let busiest = Busiest::of(problem, sections);
+            sorted(all, |i| (Reverse(busiest.total(i)), area(i)))
+        }
+        Order::ContentionDuration => {
+            let busiest = Busiest::of(problem, sections);
+            sorted(all, |i| (Reverse(busiest.total(i)), duration(i), size(i)))
+        }
+        Order::Breadth => {
+            let busiest = Busiest::of(problem, sections);
+            sorted(all, |i| (busiest.rank[i], size(i)))
+        }
+    }
+}
+
+fn sorted<K: Ord>(all: std::ops::Range<usize>, key: impl Fn(usize) -> K) -> Vec<usize> {
+    let mut keyed: Vec<(K, usize)> = all.map(|i| (key(i), i)).collect();
+    keyed.sort_unstable();
+    keyed.into_iter().map(|(_, i)| i).collect()
+}
+
+/// How many others each overlaps in time.
+fn conflicts(sections: &Sections) -> Vec<usize> {
+    let is_live = |i: &usize| sections.begin[*i] < sections.end[*i];
+    let all = || (0..sections.begin.len()).filter(is_live);
+    // How many have begun before each section, and how many have ended.
+    let mut begun = vec![0_usize; sections.count + 2];
+    let mut ended = begun.clone();
+    for i in all() {
+        begun[sections.begin[i] + 1] += 1;
+        ended[sections.end[i]] += 1;
+    }
+    for section in 1..begun.len() {
+        begun[section] += begun[section - 1];
+        ended[section] += ended[section - 1];
+    }
+    let mut conflicts = vec![0; sections.begin.len()];
+    for i in all() {
+        conflicts[i] = begun[sections.end[i]] - ended[sections.begin[i]] - 1;
+    }
+    conflicts
+}
+
+/// The busiest section in each buffer's life.
+struct Busiest {
+    /// By buffer, the rank of that section: 0 for the busiest of all, of equals the first. The number of
+    /// sections for what is never live.
+    rank: Vec<usize>,
+    /// Live bytes by rank.
+    totals: Vec<u128>,
+}
+
+impl Busiest {
+    fn of(problem: &Problem, sections: &Sections) -> Self {
+        let totals = sections.totals(&problem.size);
+        let order = sorted(0..totals.len(), |section| Reverse(totals[section]));
+        // The lowest rank in any range of sections: a segment tree, leaves last.
+        let leaves = sections.count;
+        let mut tree = vec![usize::MAX; 2 * leaves];
+        for (rank, &section) in order.iter().enumerate() {
+            tree[leaves + section] = rank;
+        }
+        for node in (1..leaves).rev() {
+            tree[node] = tree[2 * node].min(tree[2 * node + 1]);
+        }
+        let lowest = |begin: usize, end: usize| {
+            let (mut begin, mut end, mut lowest) = (begin + leaves, end + leaves, leaves);
+            while begin < end {
+                if begin % 2 == 1 {
+                    lowest = lowest.min(tree[begin]);
+                    begin += 1;
+                }
+                if end % 2 == 1 {
+                    end -= 1;
+                    lowest = lowest.min(tree[end]);
+                }
+                (begin, end) = (begin / 2, end / 2);
+            }
+            lowest
+        };
+        let lives = sections.begin.iter().zip(&sections.end);
+        Self {
+            rank: lives.map(|(&begin, &end)| lowest(begin, end)).collect(),
+            totals: order.into_iter().map(|section| totals[section]).collect(),
+        }
+    }
+
+    /// Live bytes then.
+    fn total(&self, buffer: usize) -> u128 {
+        self.totals.get(self.rank[buffer]).copied().unwrap_or(0)
+    }
+}

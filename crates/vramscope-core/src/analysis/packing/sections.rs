@@ -1,0 +1,102 @@
+//! Time cut where it matters for packing: buffers overlap if and only if they share a section.
+
+use super::Problem;
+
+/// When each buffer of a problem is live, in sections.
+///
+/// A section is a moment from which on nothing begins before something has ended, so everything that is
+/// live in it is live together. There are never more sections than buffers, mostly far fewer.
+#[derive(Clone, Default, Debug, PartialEq, Eq)]
+pub struct Sections {
+    /// First section of each buffer.
+    pub begin: Vec<usize>,
+    /// The section after its last; equal to `begin` for what is never live.
+    pub end: Vec<usize>,
+    /// How many sections there are.
+    pub count: usize,
+}
+
+impl Sections {
+    /// The sections of a problem, in O(n log n).
+    #[must_use]
+    pub fn of(problem: &Problem) -> Self {
+        let len = problem.size.len();
+        // What ends makes room for what begins at the same time: ends sort first.
+        let mut events: Vec<(u64, bool, usize)> = Vec::with_capacity(len.saturating_mul(2));
+        for (buffer, (&lower, &upper)) in problem.lower.iter().zip(&problem.upper).enumerate() {
+            if lower < upper {
+                events.push((lower, true, buffer));
+                events.push((upper, false, buffer));
+            }
+        }
+        events.sort_unstable();
+        let mut sections = Self {
+            begin: vec![0; len],
+            end: vec![0; len],
+            count: 0,
+        };
+        let mut has_ended = true;
+        for (_, begins, buffer) in events {
+            if begins {
+                sections.count += usize::from(has_ended);
+                sections.begin[buffer] = sections.count - 1;
+            } else {
+                sections.end[buffer] = sections.count;
+            }
+            has_ended = !begins;
+        }
+        sections
+    }
+
+    /// Bytes that are live in each section, when each buffer takes `size` of it.
+    #[must_use]
+    pub fn totals(&self, size: &[u64]) -> Vec<u128> {
+        let mut changes = vec![0_i128; self.count + 1];
+        for ((&begin, &end), &size) in self.begin.iter().zip(&self.end).zip(size) {
+            changes[begin] += i128::from(size);
+            changes[end] -= i128::from(size);
+        }
+        let mut live = 0_i128;
+        let sums = changes[..self.count].iter().map(|change| {
+            live += change;
+            live.unsigned_abs()
+        });
+        sums.collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::tests::problems;
+    use super::*;
+    use proptest::prelude::*;
+
+    proptest! {
+        #[test]
+        fn buffers_overlap_if_and_only_if_they_share_a_section(problem in problems(30)) {
+            let sections = Sections::of(&problem);
+            prop_assert!(sections.count <= problem.size.len());
+            let is_live = |i: usize| problem.lower[i] < problem.upper[i];
+            for i in 0..problem.size.len() {
+                prop_assert_eq!(sections.begin[i] < sections.end[i], is_live(i));
+                for j in 0..problem.size.len() {
+                    let overlap = is_live(i) && is_live(j)
+                        && problem.lower[i] < problem.upper[j] && problem.lower[j] < problem.upper[i];
+                    let shared = sections.begin[i].max(sections.begin[j]) < sections.end[i].min(sections.end[j]);
+                    prop_assert_eq!(overlap, shared, "{} and {}", i, j);
+                }
+            }
+        }
+
+        #[test]
+        fn totals_are_what_is_live(problem in problems(30)) {
+            let sections = Sections::of(&problem);
+            let totals = sections.totals(&problem.size);
+            for (section, &total) in totals.iter().enumerate() {
+                let live = (0..problem.size.len())
+                    .filter(|&i| (sections.begin[i]..sections.end[i]).contains(&section));
+                prop_assert_eq!(total, live.map(|i| u128::from(problem.size[i])).sum::<u128>());
+            }
+        }
+    }
+}
