@@ -152,7 +152,7 @@ fn blocked(lists: &mut [&[Range]], offset: u64, size: u64) -> Option<u64> {
 }
 
 /// The ranges that end above `offset`, found by doubling steps: most often the next is it.
-fn past<'a>(list: &'a [Range], offset: u64) -> &'a [Range] {
+fn past(list: &[Range], offset: u64) -> &[Range] {
     let mut step = 1;
     while list.get(step - 1).is_some_and(|range| range.end <= offset) {
         step *= 2;
