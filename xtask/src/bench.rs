@@ -281,7 +281,7 @@ const FIGURES: [Figure; 20] = [
 ];
 
 /// The views by name, as [`FIGURES`] go on.
-const VIEWS: [&str; 9] = [
+const VIEWS: [&str; 10] = [
     "overview",
     "timeline",
     "segments",
@@ -290,6 +290,7 @@ const VIEWS: [&str; 9] = [
     "flame",
     "table",
     "compare",
+    "what-if",
     "facts",
 ];
 

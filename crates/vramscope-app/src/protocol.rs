@@ -48,6 +48,16 @@ pub enum Picture {
     Segments,
     /// Address × time: y is bytes of the address space that was ever mapped, in lanes.
     Map,
+    /// Offset × time: y is bytes of the ideal packing.
+    Packing,
+}
+
+impl Picture {
+    /// Whether a view of this picture shows that one: beside the packing is the map.
+    #[must_use]
+    pub fn shows(self, other: Self) -> bool {
+        self == other || (self, other) == (Self::Packing, Self::Map)
+    }
 }
 
 /// Counts the texts of the search box, so that a picture says with which it was drawn. 0: none.
@@ -64,6 +74,9 @@ pub struct Look {
     pub picture: Picture,
     /// What does not match this filter is dimmed.
     pub filter: FilterId,
+    /// How often the packing has got better: so that the picture of an older one is known as that. 0 for
+    /// all other pictures.
+    pub packing: u32,
     /// The x axis.
     pub axis: Axis,
     /// What the colours say.

@@ -247,6 +247,20 @@ pub fn highest_point(area: &Area, values: &[u64], top_bytes: f64) -> Option<(i32
     Some((x, y_of(area, top_bytes, bytes)))
 }
 
+/// The corners of columns that share an area's width. Steps and not slopes: a column's value holds for its
+/// whole width.
+pub(crate) fn step_points(area: &Area, values: &[u64], top_bytes: f64) -> Vec<(i32, i32)> {
+    let x = |column: usize| {
+        let share = column as f64 / values.len() as f64;
+        area.x_px + (share * f64::from(area.width_px)).round() as i32
+    };
+    let edges = |(column, &bytes): (usize, &u64)| {
+        let y = y_of(area, top_bytes, bytes);
+        [(x(column), y), (x(column + 1), y)]
+    };
+    values.iter().enumerate().flat_map(edges).collect()
+}
+
 /// Draws active memory filled and reserved memory as a line, each in columns that share the area's width,
 /// on a scale whose upper edge is `top_bytes`.
 ///
@@ -259,19 +273,8 @@ pub fn draw_curves<DB: DrawingBackend>(
     top_bytes: f64,
     style: &Style<'_>,
 ) -> Result<(), ChartError<DB>> {
-    let x = |column: usize, of: usize| {
-        area.x_px + (column as f64 / of as f64 * f64::from(area.width_px)).round() as i32
-    };
-    // Steps and not slopes: a column's value holds for its whole width.
-    let steps = |values: &[u64]| -> Vec<(i32, i32)> {
-        let edges = |(i, &bytes): (usize, &u64)| {
-            let y = y_of(area, top_bytes, bytes);
-            [(x(i, values.len()), y), (x(i + 1, values.len()), y)]
-        };
-        values.iter().enumerate().flat_map(edges).collect()
-    };
     if !active_bytes.is_empty() {
-        let mut outline = steps(active_bytes);
+        let mut outline = step_points(area, active_bytes, top_bytes);
         outline.extend([
             (area.right_px(), area.bottom_px()),
             (area.x_px, area.bottom_px()),
@@ -280,7 +283,8 @@ pub fn draw_curves<DB: DrawingBackend>(
     }
     if !reserved_bytes.is_empty() {
         let line = style.stroke(style.theme.reserved, 1.0);
-        root.draw(&PathElement::new(steps(reserved_bytes), line))?;
+        let points = step_points(area, reserved_bytes, top_bytes);
+        root.draw(&PathElement::new(points, line))?;
     }
     Ok(())
 }

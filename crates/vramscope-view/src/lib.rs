@@ -14,6 +14,7 @@
 //! - [`groups`]: what the colours mean, for a whole snapshot;
 //! - [`change_flame`], [`stacked_curves`]: two sides compared, by call path and over time;
 //! - [`header`], [`lanes`], [`marks`], [`reserved`], [`ruler`], [`shown`]: what lies above and over the timeline;
+//! - [`waterfall`], [`reserved_chart`]: from ideal to real, and what other settings would do;
 //! - [`segment_bands`]: the columns of the segment timeline;
 //! - [`display`]: numbers as text;
 //! - [`editor`]: where a frame's source opens.
@@ -39,6 +40,7 @@ pub mod minimap;
 pub mod plot;
 pub mod raster;
 pub mod reserved;
+pub mod reserved_chart;
 pub mod ruler;
 pub mod scroll;
 pub mod segment_bands;
@@ -46,3 +48,4 @@ pub mod shown;
 pub mod stacked_curves;
 pub mod theme;
 pub mod viewport;
+pub mod waterfall;

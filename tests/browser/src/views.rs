@@ -9,8 +9,8 @@ use crate::input::Modifiers;
 use crate::page::Page;
 use crate::timing::PAINTED;
 
-/// The views by name, in the order of their keys `1`, `2`, ….
-pub const VIEWS: [&str; 9] = [
+/// The views by name, in the order of the rail and of their keys `1` to `9`; the last has none.
+pub const VIEWS: [&str; 10] = [
     "overview",
     "timeline",
     "segments",
@@ -19,6 +19,7 @@ pub const VIEWS: [&str; 9] = [
     "flame",
     "table",
     "compare",
+    "what-if",
     "facts",
 ];
 
@@ -51,7 +52,7 @@ pub fn measure(page: &mut Page, (x_px, y_px): (f64, f64)) -> Result<Value> {
         // A view that leaves no mark is not asked again.
         for _ in 0..if first.is_some() { AGAIN } else { 0 } {
             // From another view; facts and overview take turns.
-            show(page, if place == 8 { 0 } else { 8 })?;
+            show(page, if place == 9 { 0 } else { 9 })?;
             again.extend(show(page, place)?);
         }
         let frames = play(page, x_px, y_px)?;
@@ -78,10 +79,17 @@ fn watch_inputs(page: &mut Page) -> Result<()> {
     .map(drop)
 }
 
-/// Shows a view by its key; how long until it was painted, `None` if it was not within reason.
+/// Shows a view by its key, or by its button where it has none; how long until it was painted, `None` if it was not within reason.
 fn show(page: &mut Page, place: usize) -> Result<Option<f64>> {
     page.clear_marks()?;
-    page.key(&(place + 1).to_string(), Modifiers::NONE)?;
+    match place {
+        0..9 => page.key(&(place + 1).to_string(), Modifiers::NONE)?,
+        _ => {
+            let button = format!(".rail [data-view={}]", VIEWS[place]);
+            let (x_px, y_px) = page.middle_of(&button)?;
+            page.click(x_px, y_px, 1)?;
+        }
+    }
     let painted = painted(page, VIEWS[place], PATIENCE)?;
     page.pause(Duration::from_millis(60))?;
     Ok(painted)

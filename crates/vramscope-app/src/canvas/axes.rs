@@ -32,6 +32,8 @@ pub(super) fn draw(canvas: &HtmlCanvasElement, area: &PlotArea, wanted: &DrawReq
     let _ = match wanted.look.picture {
         // Its lanes are labelled by the page.
         Picture::Map => draw_x_axis(&root, &place, viewport, unit, &style),
-        Picture::Timeline | Picture::Segments => draw_axes(&root, &place, viewport, unit, &style),
+        Picture::Timeline | Picture::Segments | Picture::Packing => {
+            draw_axes(&root, &place, viewport, unit, &style)
+        }
     };
 }

@@ -11,8 +11,8 @@ use super::{BoxCss, Canvases, PlotArea, axes, context_2d};
 use crate::browser::clock;
 use crate::engine::{CanvasListener, DrawnBitmap, Session};
 use crate::protocol::{
-    Bounds, DrawRequest, Hit, HitOn, OutlineColumns, OutlineSlot, Picture, Reply, Request,
-    RequestId, Thing, Viewport,
+    Bounds, DrawRequest, Hit, OutlineColumns, OutlineSlot, Picture, Reply, Request, RequestId,
+    Thing, Viewport,
 };
 
 /// The mark left after every finished frame.
@@ -145,6 +145,20 @@ impl TimelineCanvas {
         self.inner.schedule();
     }
 
+    /// Outlines what the mouse is on in another picture beside this one.
+    pub fn echo(&self, thing: Option<Thing>) {
+        {
+            let state = &mut *self.inner.state.borrow_mut();
+            if state.pointer.is_some() || state.hovered == thing {
+                return;
+            }
+            state.hovered = thing;
+            state.hover_outline = None;
+        }
+        self.inner.ask_for_outline(OutlineSlot::Hover);
+        self.inner.schedule();
+    }
+
     /// Asks what is at a place (device px) of a picture, whatever the mouse does meanwhile.
     pub fn click(&self, draw: DrawRequest, at_px: (f64, f64)) {
         self.inner.state.borrow_mut().clicked = Some((draw, at_px));
@@ -170,10 +184,11 @@ impl TimelineCanvas {
 }
 
 impl CanvasListener for Inner {
-    fn drawn(&self, drawn: DrawnBitmap) {
+    fn drawn(&self, drawn: DrawnBitmap) -> Option<DrawnBitmap> {
         {
             let state = &mut *self.state.borrow_mut();
-            if state.is_drawing(drawn.frame.request) {
+            let is_asked = state.is_drawing(drawn.frame.request);
+            if is_asked {
                 state.drawing = None;
                 state.refused = None;
             }
@@ -181,9 +196,11 @@ impl CanvasListener for Inner {
                 .wanted
                 .filter(|(wanted, _)| wanted.look == drawn.frame.draw.look);
             let Some((wanted, bounds)) = wanted else {
-                // The colours or the device have changed since.
-                drawn.bitmap.close();
-                return self.ask_again();
+                // The colours or the device have changed since, or it is another canvas's.
+                if is_asked {
+                    self.ask_again();
+                }
+                return Some(drawn);
             };
             let made = drawn.frame.draw;
             let is_whole = shows_all(&made.viewport, &bounds);
@@ -197,11 +214,18 @@ impl CanvasListener for Inner {
             self.ask_for_outline(slot);
         }
         self.schedule();
+        None
     }
 
-    fn outline(&self, outline: OutlineColumns) {
+    fn outline(&self, outline: &OutlineColumns) {
         {
             let state = &mut *self.state.borrow_mut();
+            let is_here = |(wanted, _): (DrawRequest, Bounds)| {
+                wanted.look.picture == outline.draw.look.picture
+            };
+            if !state.wanted.is_some_and(is_here) {
+                return;
+            }
             let (shown, slot) = match outline.slot {
                 OutlineSlot::Hover => (state.hovered, &mut state.hover_outline),
                 OutlineSlot::Pin => (state.pinned, &mut state.pin_outline),
@@ -209,7 +233,7 @@ impl CanvasListener for Inner {
             if shown != Some(outline.thing) {
                 return;
             }
-            *slot = Some(outline);
+            *slot = Some(outline.clone());
         }
         self.schedule();
     }
@@ -233,8 +257,13 @@ impl Inner {
     fn hit(&self, hit: &Hit) {
         {
             let state = &mut *self.state.borrow_mut();
-            if state.hitting == Some(hit.request) {
-                state.hitting = None;
+            if state
+                .hitting
+                .take_if(|asked| *asked == hit.request)
+                .is_none()
+            {
+                // Another canvas has asked.
+                return;
             }
             // A row of another device is another allocation; of an older view the outline still stands for
             // what moves away under the pointer, until the answer for the new one comes.
@@ -244,11 +273,7 @@ impl Inner {
             });
             let hovered = match &hit.on {
                 _ if state.pointer.is_none() || is_elsewhere => None,
-                HitOn::One(preview) => Some(Thing::Allocation(preview.allocation)),
-                HitOn::Segment(preview) => Some(Thing::Segment(preview.piece)),
-                HitOn::Nothing | HitOn::Several(_) | HitOn::Free(_) | HitOn::Unmapped { .. } => {
-                    None
-                }
+                on => on.thing(),
             };
             if hovered != state.hovered {
                 state.hovered = hovered;
@@ -449,6 +474,7 @@ fn view_name(picture: Picture) -> &'static str {
         Picture::Timeline => "timeline",
         Picture::Segments => "segments",
         Picture::Map => "map",
+        Picture::Packing => "what-if",
     }
 }
 

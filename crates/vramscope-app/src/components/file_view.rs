@@ -19,6 +19,7 @@ use super::rail::Rail;
 use super::search::use_filter;
 use super::table::TableView;
 use super::view_props::ViewProps;
+use super::what_if::WhatIfView;
 use crate::engine::{Session, SessionId};
 use crate::protocol::{Look, Request, ThemeName};
 use crate::state::{DeviceView, OpenFile, Phase, State, Tab, ViewKind};
@@ -71,6 +72,7 @@ fn ReadyFile(props: &ReadyFileProps) -> Html {
         // Views without a picture of their own have the timeline's legend.
         picture: state.view.picture().unwrap_or_default(),
         filter: state.search.id,
+        packing: 0,
         axis: file.axis,
         colour_by: state.colour_by,
         theme: props.theme,
@@ -106,6 +108,7 @@ fn ReadyFile(props: &ReadyFileProps) -> Html {
         ViewKind::Flame => html! { <FlameView ..given /> },
         ViewKind::Table => html! { <TableView ..given /> },
         ViewKind::Compare => html! { <CompareView ..given /> },
+        ViewKind::WhatIf => html! { <WhatIfView ..given /> },
         ViewKind::Facts => {
             html! { <FactsView session={session.clone()} file={file.clone()} theme={props.theme} /> }
         }

@@ -27,6 +27,7 @@ pub(super) enum Icon {
     Table,
     Timeline,
     Warning,
+    WhatIf,
 }
 
 impl Icon {
@@ -57,6 +58,9 @@ impl Icon {
             Self::System => "M1.5 2.5h13v9h-13zM5.5 14h5M8 11.5V14",
             Self::Table => "M2 3h12v10H2zM2 6.5h12M2 9.7h12M6 3v10",
             Self::Timeline => "M2 13.5h12M2 13.5v-4h3v-3h3v-3h3v6h3v4",
+            Self::WhatIf => {
+                "M2 2.5v11h12M4.5 13.5V9h3v4.5M4.5 9V6.5h6V9M7.5 9h6v4.5M10.5 3v1M12.7 4.3l-.7.7M8.3 4.3l.7.7"
+            }
             Self::Warning => "M8 2l6.5 11.5h-13zM8 6.5v3.2M8 11.6v.1",
         }
     }

@@ -5,10 +5,10 @@ use yew::prelude::*;
 use super::hooks::use_answer;
 use crate::canvas::PlotArea;
 use crate::engine::Session;
-use crate::protocol::views::segments::{Answer, MapLanes, Question};
+use crate::protocol::views::segments::{Answer, Question};
 use crate::state::Region;
 use vramscope_core::model::DeviceIndex;
-use vramscope_view::map::{MapLabel, MapLabels};
+use vramscope_view::map::{GroupMark, LaneMark, MapLabel, MapLabels};
 
 /// Properties of [`MapLabelList`].
 #[derive(Properties, PartialEq)]
@@ -26,18 +26,26 @@ pub(super) fn MapLabelList(props: &MapLabelListProps) -> Html {
     let answered = use_answer(&props.session, Some(Question::Lanes { device }));
     let answer = answered.and_then(|answered| answered.answer);
     match answer.as_deref() {
-        Some(Answer::Lanes(lanes)) if lanes.device == device => labels(lanes, props),
+        Some(Answer::Lanes(lanes)) if lanes.device == device => {
+            map_labels(&lanes.lanes, &lanes.groups, &props.area, props.region)
+        }
         _ => Html::default(),
     }
 }
 
-fn labels(lanes: &MapLanes, props: &MapLabelListProps) -> Html {
-    let (left, top) = props.area.to_css((0.0, 0.0));
-    let size = props.area.size_px();
-    let (_, bottom) = props.area.to_css((0.0, f64::from(size.1)));
+/// The labels of lanes and of groups of them, those of what is visible.
+pub(super) fn map_labels(
+    lanes: &[LaneMark],
+    groups: &[GroupMark],
+    area: &PlotArea,
+    region: Region,
+) -> Html {
+    let (left, top) = area.to_css((0.0, 0.0));
+    let size = area.size_px();
+    let (_, bottom) = area.to_css((0.0, f64::from(size.1)));
     // Text is as large on every screen.
-    let viewport = props.region.viewport((1, (bottom - top).round() as u32));
-    let labels = MapLabels::of(&lanes.lanes, &lanes.groups, &viewport);
+    let viewport = region.viewport((1, (bottom - top).round() as u32));
+    let labels = MapLabels::of(lanes, groups, &viewport);
     let lane = |label: &MapLabel| {
         let style = format!("width:{}px;top:{}px", left - 6.0, top + label.y_px);
         html! { <div class="lane-label" {style} title={label.title.clone()}>{ &label.text }</div> }

@@ -42,5 +42,6 @@ mod tooltip;
 mod top_bar;
 mod view_props;
 mod virtual_list;
+mod what_if;
 
 pub use app::{App, AppProps};

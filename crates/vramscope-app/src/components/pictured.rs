@@ -36,7 +36,7 @@ pub(super) fn PicturedView(props: &ViewProps) -> Html {
     let (class, label) = match look.picture {
         Picture::Timeline => ("timeline", "Timeline"),
         Picture::Segments => ("segments", "Segments"),
-        Picture::Map => ("map", "Map"),
+        Picture::Map | Picture::Packing => ("map", "Map"),
     };
     let capacity_bytes = file
         .facts()

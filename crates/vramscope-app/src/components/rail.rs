@@ -37,6 +37,11 @@ fn entry(view: ViewKind) -> (Icon, &'static str, &'static str) {
             "Compare",
             "What differs between two moments, devices or files?",
         ),
+        ViewKind::WhatIf => (
+            Icon::WhatIf,
+            "What-if",
+            "How little memory would do, and under which settings?",
+        ),
         ViewKind::Facts => (
             Icon::Facts,
             "Facts",
@@ -57,8 +62,12 @@ pub(super) fn Rail(props: &RailProps) -> Html {
     let commands = use_commands();
     let button = |(number, &view): (usize, &ViewKind)| {
         let (icon, word, question) = entry(view);
+        let title = match number {
+            0..9 => format!("{question} ({})", number + 1),
+            _ => question.to_owned(),
+        };
         html! {
-            <button type="button" title={format!("{question} ({})", number + 1)} aria-current={(view == props.view).then_some("page")}
+            <button type="button" {title} aria-current={(view == props.view).then_some("page")}
                 data-view={view.name()} onclick={commands.on(Action::View(view))}>
                 <Glyph {icon} /> { word }
             </button>

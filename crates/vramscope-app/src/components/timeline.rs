@@ -6,7 +6,7 @@ use yew::prelude::*;
 use super::commands::use_commands;
 use super::hooks::{PointerHandlers, use_plot_area, use_pointer, use_wheel};
 use super::lanes::{Lines, ShownPart};
-use super::map_labels::MapLabelList;
+use super::map_labels::{MapLabelList, map_labels};
 use super::marks::Marks;
 use super::tooltip::Tooltip;
 use crate::canvas::{BoxCss, Canvases, PlotArea, TimelineCanvas};
@@ -14,6 +14,7 @@ use crate::engine::Session;
 use crate::protocol::{Bounds, DrawRequest, Look, Picture};
 use crate::state::gesture::{DragKind, Point};
 use crate::state::{Action, DeviceView, Navigation, sentences};
+use vramscope_view::map::GroupMark;
 
 /// Properties of [`Timeline`].
 #[derive(Properties, PartialEq)]
@@ -28,9 +29,14 @@ pub(super) struct TimelineProps {
     /// Whether drags measure.
     pub(super) ruler_mode: bool,
     /// What the worker found for about the visible part.
+    #[prop_or_default]
     pub(super) shown: Option<ShownPart>,
     /// The device's capacity, where it is to be drawn.
+    #[prop_or_default]
     pub(super) capacity_bytes: Option<u64>,
+    /// What lies where in the packing.
+    #[prop_or_default]
+    pub(super) groups: Vec<GroupMark>,
 }
 
 /// The timeline of one device.
@@ -46,7 +52,8 @@ pub(super) fn Timeline(props: &TimelineProps) -> Html {
         (false, true) => Some(DragKind::Ruler),
         (false, false) => None,
     };
-    let pointer = use_pointer(area, drag_mode, commands.dispatch.clone());
+    let stage_of = (area, props.look.picture);
+    let pointer = use_pointer(stage_of, drag_mode, commands.dispatch.clone());
     let (at, draft) = (*pointer.at, *pointer.draft);
 
     use_picture(&canvas, area, props, at);
@@ -67,6 +74,8 @@ pub(super) fn Timeline(props: &TimelineProps) -> Html {
         _ => pointer.is_panning.then_some("panning"),
     };
     let [picture, axes, overlay] = nodes;
+    let hovered = props.view.hovered.clone();
+    let hovered = hovered.filter(|hit| hit.draw.look.picture == props.look.picture);
     let shows_tooltip = draft.is_none() && !pointer.is_panning;
     let PointerHandlers {
         onpointerdown,
@@ -79,6 +88,7 @@ pub(super) fn Timeline(props: &TimelineProps) -> Html {
         Picture::Timeline => "Active memory over time, one band per allocation.",
         Picture::Segments => "Reserved memory over time, one band per segment.",
         Picture::Map => "Addresses over time, one rectangle per allocation.",
+        Picture::Packing => "Places in an ideal packing over time, one rectangle per allocation.",
     };
     let label = format!("{what} Arrow keys move, W and S zoom, question mark lists all keys.");
     html! {
@@ -90,12 +100,13 @@ pub(super) fn Timeline(props: &TimelineProps) -> Html {
             if let Some(area) = area {
                 <Lines look={props.look} region={props.view.region} {area} shown={props.shown.clone()}
                     capacity_bytes={props.capacity_bytes} ruler_mode={props.ruler_mode} {draft} />
+                { map_labels(&[], &props.groups, &area, props.view.region) }
                 if props.look.picture == Picture::Map {
                     <MapLabelList session={props.session.clone()} device={props.look.device} {area} region={props.view.region} />
                 }
                 <Marks {area} region={props.view.region} cursor_x={props.view.cursor_x()} overview={props.view.overview.clone()}
                     range={props.view.range} draft={draft.filter(|(kind, ..)| *kind == DragKind::Range)} />
-                if let (true, Some(at), Some(hit)) = (shows_tooltip, at, &props.view.hovered) {
+                if let (true, Some(at), Some(hit)) = (shows_tooltip, at, &hovered) {
                     <Tooltip {at} room={(area.box_width_css, area.box_height_css)} hit={hit.clone()} />
                 }
             }
@@ -170,6 +181,7 @@ fn use_picture(
     use_effect_with(
         (canvas.clone(), props.view.clicked),
         move |(canvas, clicked)| {
+            let clicked = clicked.filter(|click| click.picture == look.picture);
             if let (Some(canvas), Some(click), Some(area)) = (&**canvas, clicked, area) {
                 let draw = DrawRequest {
                     look,
@@ -179,6 +191,14 @@ fn use_picture(
             }
         },
     );
+    let hovered = props.view.hovered.as_ref();
+    let elsewhere = hovered.filter(|hit| hit.draw.look.picture != look.picture);
+    let echoed = elsewhere.and_then(|hit| hit.on.thing());
+    use_effect_with((canvas.clone(), echoed), |(canvas, echoed)| {
+        if let Some(canvas) = &**canvas {
+            canvas.echo(*echoed);
+        }
+    });
     // What is under a still pointer changes with the picture.
     use_effect_with((canvas.clone(), pointer, draw), |(canvas, pointer, _)| {
         if let Some(canvas) = &**canvas {

@@ -30,10 +30,10 @@ pub struct DrawnBitmap {
 
 /// What a canvas hears from the worker.
 pub(crate) trait CanvasListener {
-    /// A picture is there.
-    fn drawn(&self, drawn: DrawnBitmap);
+    /// A picture is there; given back if it is not this canvas's.
+    fn drawn(&self, drawn: DrawnBitmap) -> Option<DrawnBitmap>;
     /// An outline is there.
-    fn outline(&self, outline: OutlineColumns);
+    fn outline(&self, outline: &OutlineColumns);
     /// Any other reply, before the page's listener gets it.
     fn other(&self, reply: &Reply);
 }
@@ -55,8 +55,8 @@ struct Inner {
     url: Option<String>,
     port: RefCell<Option<Port>>,
     listener: Callback<Reply>,
-    /// Weak: the canvas holds the session.
-    canvas: RefCell<Option<Weak<dyn CanvasListener>>>,
+    /// Weak: canvases hold the session.
+    canvases: RefCell<Vec<Weak<dyn CanvasListener>>>,
     last_request: Cell<RequestId>,
     /// Who waits for an answer to which question.
     askers: RefCell<HashMap<Slot, Vec<(RequestId, TakeAnswer)>>>,
@@ -120,7 +120,7 @@ impl Session {
             },
             port: RefCell::new(None),
             listener,
-            canvas: RefCell::new(None),
+            canvases: RefCell::default(),
             last_request: Cell::new(0),
             askers: RefCell::default(),
             on_settled: RefCell::new(None),
@@ -205,13 +205,15 @@ impl Session {
     /// Ends the worker and frees its memory: the tab is closed, or opening is cancelled.
     pub fn close(&self) {
         self.inner.port.replace(None);
-        self.inner.canvas.replace(None);
+        self.inner.canvases.take();
         self.inner.settled();
     }
 
-    /// Sends pictures and outlines to `canvas` from now on.
+    /// Sends its pictures and outlines to `canvas`, too, from now on.
     pub(crate) fn attach_canvas(&self, canvas: Weak<dyn CanvasListener>) {
-        self.inner.canvas.replace(Some(canvas));
+        let mut canvases = self.inner.canvases.borrow_mut();
+        canvases.retain(|known| known.strong_count() > 0);
+        canvases.push(canvas);
     }
 }
 
@@ -224,13 +226,17 @@ impl Inner {
     }
 
     fn take(&self, reply: Reply, attachment: JsValue) {
-        let canvas = self.canvas.borrow().as_ref().and_then(Weak::upgrade);
+        let canvases = self.canvases.borrow();
+        let canvases: Vec<_> = canvases.iter().filter_map(Weak::upgrade).collect();
         match reply {
             Reply::Drawn(frame) => {
                 let bitmap = attachment.unchecked_into::<ImageBitmap>();
-                match canvas {
-                    Some(canvas) => canvas.drawn(DrawnBitmap { frame, bitmap }),
-                    None => bitmap.close(),
+                let drawn = Some(DrawnBitmap { frame, bitmap });
+                let left = canvases.iter().fold(drawn, |drawn, canvas| {
+                    drawn.and_then(|drawn| canvas.drawn(drawn))
+                });
+                if let Some(unwanted) = left {
+                    unwanted.bitmap.close();
                 }
             }
             Reply::Answer {
@@ -250,12 +256,12 @@ impl Inner {
                 }
             }
             Reply::Outline(outline) => {
-                if let Some(canvas) = canvas {
-                    canvas.outline(outline);
+                for canvas in &canvases {
+                    canvas.outline(&outline);
                 }
             }
             reply => {
-                if let Some(canvas) = canvas {
+                for canvas in &canvases {
                     canvas.other(&reply);
                 }
                 if let Reply::Opened(opened) = &reply {

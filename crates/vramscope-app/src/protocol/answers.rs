@@ -177,6 +177,18 @@ pub enum HitOn {
     },
 }
 
+impl HitOn {
+    /// What is outlined.
+    #[must_use]
+    pub fn thing(&self) -> Option<Thing> {
+        match self {
+            Self::One(preview) => Some(Thing::Allocation(preview.allocation)),
+            Self::Segment(preview) => Some(Thing::Segment(preview.piece)),
+            Self::Nothing | Self::Several(_) | Self::Free(_) | Self::Unmapped { .. } => None,
+        }
+    }
+}
+
 /// Three lines about an allocation.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub struct Preview {

@@ -3,7 +3,9 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::views::{allocator, compare, export, filter, flame, lanes, overview, segments, table};
+use super::views::{
+    allocator, compare, export, filter, flame, lanes, overview, segments, table, what_if,
+};
 
 /// Who asks: of several questions of one asker only the newest is answered.
 pub type Slot = u32;
@@ -86,6 +88,8 @@ views! {
     Filter(filter::Question => filter::Answer);
     /// Two sides.
     Compare(compare::Question => compare::Answer);
+    /// How little memory would do.
+    WhatIf(what_if::Question => what_if::Answer);
     /// What can be downloaded.
     Export(export::Question => export::Answer);
 }

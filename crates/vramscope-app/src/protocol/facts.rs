@@ -131,6 +131,11 @@ impl DeviceFacts {
             Picture::Timeline => timeline,
             Picture::Segments => Bounds::new(timeline.x_end, self.peak_reserved_bytes),
             Picture::Map => Bounds::new(timeline.x_end, self.heights.map_bytes),
+            // On the map's scale, beside which it stands.
+            Picture::Packing => {
+                let bytes = self.heights.map_bytes.max(self.peak_bytes);
+                Bounds::new(timeline.x_end, bytes)
+            }
         }
     }
 }

@@ -9,3 +9,4 @@ pub mod lanes;
 pub mod overview;
 pub mod segments;
 pub mod table;
+pub mod what_if;

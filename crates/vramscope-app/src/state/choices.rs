@@ -7,6 +7,7 @@ mod lanes;
 mod overview;
 mod segments;
 mod table;
+mod what_if;
 
 use serde::{Deserialize, Serialize};
 
@@ -19,6 +20,7 @@ pub use lanes::{LanesChoices, Lines};
 pub use overview::OverviewChoices;
 pub use segments::SegmentsChoices;
 pub use table::TableChoices;
+pub use what_if::{FIELDS, Field, SettingChanges, WhatIfChoices, WhatIfPanel, presets};
 
 /// What was chosen in each view.
 #[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize)]
@@ -38,6 +40,8 @@ pub struct Choices {
     pub table: TableChoices,
     /// In the comparison.
     pub compare: CompareChoices,
+    /// In the what-if view.
+    pub what_if: WhatIfChoices,
 }
 
 /// All choices of one view, of which one has changed.
@@ -57,6 +61,8 @@ pub enum Chosen {
     Table(TableChoices),
     /// In the comparison.
     Compare(CompareChoices),
+    /// In the what-if view.
+    WhatIf(WhatIfChoices),
 }
 
 impl Choices {
@@ -69,6 +75,7 @@ impl Choices {
             Chosen::Flame(choices) => self.flame = choices,
             Chosen::Table(choices) => self.table = choices,
             Chosen::Compare(choices) => self.compare = choices,
+            Chosen::WhatIf(choices) => self.what_if = choices,
         }
     }
 }

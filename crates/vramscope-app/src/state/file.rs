@@ -255,10 +255,10 @@ impl OpenFile {
         }
     }
 
-    pub(super) fn click(&mut self, at_px: (f64, f64)) {
+    pub(super) fn click(&mut self, picture: Picture, at_px: (f64, f64)) {
         let Some(bounds) = self.bounds() else { return };
         if let Some(view) = self.views.get_mut(self.device) {
-            view.click(at_px, &bounds);
+            view.click(picture, at_px, &bounds);
         }
     }
 

@@ -147,6 +147,19 @@ pub const HELP: &[(&str, &[HelpLine])] = &[
         ],
     ),
     (
+        "What-if",
+        &[
+            (
+                &["click", "Enter"],
+                "on a bar: what the gap before it consists of, and what helps",
+            ),
+            (
+                &["hover"],
+                "in the ideal packing: the same allocation is outlined in the real map, and back",
+            ),
+        ],
+    ),
+    (
         "Lists and tables",
         &[
             (&["↑", "↓", "PgUp", "PgDn"], "row by row, page by page"),
@@ -161,7 +174,10 @@ pub const HELP: &[(&str, &[HelpLine])] = &[
             (&["O"], "open files; dropping them anywhere does too"),
             (&["<", ">"], "previous and next file"),
             (&["T"], "event order or wall-clock time"),
-            (&["1", "…", "9"], "the views, from the top of the rail"),
+            (
+                &["1", "…", "9"],
+                "the views, from the top of the rail but for the last",
+            ),
             (&["?"], "this help"),
         ],
     ),

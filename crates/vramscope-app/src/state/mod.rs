@@ -108,13 +108,15 @@ pub enum ViewKind {
     Table,
     /// Two moments, devices or files.
     Compare,
+    /// How little memory would do.
+    WhatIf,
     /// What the file is, holds and lacks.
     Facts,
 }
 
 impl ViewKind {
-    /// In the order of the rail and of the keys `1`, `2`, ….
-    pub const ALL: [Self; 9] = [
+    /// In the order of the rail and of the keys `1` to `9`; the last has none.
+    pub const ALL: [Self; 10] = [
         Self::Overview,
         Self::Timeline,
         Self::Segments,
@@ -123,6 +125,7 @@ impl ViewKind {
         Self::Flame,
         Self::Table,
         Self::Compare,
+        Self::WhatIf,
         Self::Facts,
     ];
 
@@ -133,6 +136,7 @@ impl ViewKind {
             Self::Timeline => Some(Picture::Timeline),
             Self::Segments => Some(Picture::Segments),
             Self::Map => Some(Picture::Map),
+            Self::WhatIf => Some(Picture::Packing),
             _ => None,
         }
     }
@@ -149,6 +153,7 @@ impl ViewKind {
             Self::Flame => "flame",
             Self::Table => "table",
             Self::Compare => "compare",
+            Self::WhatIf => "what-if",
             Self::Facts => "facts",
         }
     }
@@ -291,8 +296,8 @@ pub enum Action {
     SelectBetween(f64, f64),
     /// The pointer came over the picture, or left it.
     Point(bool),
-    /// What is at this place of the picture (device px) is pinned.
-    Click(f64, f64),
+    /// What is at this place of a picture (device px) is pinned.
+    Click(Picture, (f64, f64)),
     /// An allocation is pinned.
     Pin(AllocationId),
     /// Lets go of the topmost thing: help, box zoom, pin, selection.
@@ -397,8 +402,8 @@ impl State {
             Action::Select(range) => self.edit_view(|view| view.select(range)),
             Action::SelectBetween(from, to) => self.edit_view(|view| view.select_between(from, to)),
             Action::Point(is_over) => self.edit_view(|view| view.point(is_over)),
-            Action::Click(x_px, y_px) => {
-                self.edit_file(|file| file.click((x_px, y_px)));
+            Action::Click(picture, at_px) => {
+                self.edit_file(|file| file.click(picture, at_px));
                 // A click asks for details, folded away or not.
                 self.details_open |= self.has_pin();
             }

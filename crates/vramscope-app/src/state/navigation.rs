@@ -127,8 +127,8 @@ pub(super) fn centred(region: Region, x: f64, bounds: &Bounds) -> Region {
     visible(&all.fit_x(x - half, x + half, bounds))
 }
 
-/// The part of a picture with one allocation and air around it. The segment timeline shows its life only:
-/// no allocation has a height there.
+/// The part of a picture with one allocation and air around it. The segment timeline and the
+/// packing show its life only: no allocation has a height in the one, nor one that is known here in the other.
 pub(super) fn fitted(
     region: Region,
     place: &EventPlace,
@@ -143,7 +143,7 @@ pub(super) fn fitted(
     let y = match picture {
         Picture::Timeline => place.edges_bytes,
         Picture::Map => place.map_bytes,
-        Picture::Segments => {
+        Picture::Segments | Picture::Packing => {
             let heights = (region.y_min_bytes, region.y_max_bytes);
             return Region {
                 y_min_bytes: heights.0,

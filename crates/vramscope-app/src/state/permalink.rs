@@ -482,7 +482,7 @@ mod tests {
     proptest! {
         #[test]
         fn every_link_comes_back(
-            name in "\\PC{0,12}", bytes: u64, search in "\\PC{0,12}", view in 0..9_usize,
+            name in "\\PC{0,12}", bytes: u64, search in "\\PC{0,12}", view in 0..10_usize,
             x in option::of((0.0..1e7, 1e-3..1e6)), y in option::of((0.0..1e11, 512.0..1e11)),
             cursor: Option<u32>, pinned: Option<u32>, device: Option<u32>,
         ) {

@@ -145,7 +145,7 @@ impl Page {
     }
 
     fn click(&mut self) {
-        self.act(Action::Click(AT_PX.0, AT_PX.1));
+        self.act(Action::Click(Picture::Timeline, AT_PX));
     }
 
     fn pinned(&self) -> Option<u32> {

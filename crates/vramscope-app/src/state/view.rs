@@ -142,7 +142,7 @@ pub struct DeviceView {
     /// What the picture is of.
     pub picture: Picture,
     /// What was visible in y of the pictures that are not shown.
-    heights: [Option<(f64, f64)>; 3],
+    heights: [Option<(f64, f64)>; 4],
     /// What the selected range holds, once the worker has said so.
     pub selection: Option<RangeFacts>,
     /// The click that waits for an answer: what it is on will be pinned. A finger does not hover before it
@@ -175,7 +175,7 @@ impl DeviceView {
             came_from: None,
             range_from: None,
             picture: Picture::Timeline,
-            heights: [None; 3],
+            heights: [None; 4],
             selection: None,
             clicked: None,
             walk: None,
@@ -459,12 +459,12 @@ impl DeviceView {
 
     /// Pins what is at a place of the picture (device px), as soon as that is known; where several share the
     /// pixel, goes closer.
-    pub(super) fn click(&mut self, at_px: (f64, f64), bounds: &Bounds) {
+    pub(super) fn click(&mut self, picture: Picture, at_px: (f64, f64), bounds: &Bounds) {
         let click = Click {
             at_px,
             region: self.region,
             axis: self.axis,
-            picture: self.picture,
+            picture,
         };
         match self.hovered.clone().filter(|hit| click.is_at(hit)) {
             Some(hit) => self.act_on_hit(&hit, bounds),
@@ -523,7 +523,7 @@ impl DeviceView {
             self.act_on_hit(&hit, bounds);
         }
         let look = &hit.draw.look;
-        let is_current = (look.axis, look.picture) == (self.axis, self.picture);
+        let is_current = look.axis == self.axis && self.picture.shows(look.picture);
         if !self.pointer_left && is_current && shows(&hit.draw, self.region) {
             self.hovered = Some(Shared::new(hit));
         }

@@ -177,6 +177,12 @@ fn on_map(
     match hit {
         MapHit::Outside => (None, HitOn::Nothing),
         MapHit::Between { moment } => (Some(moment), HitOn::Nothing),
+        // A packing has no addresses, and no segments.
+        MapHit::Unmapped { moment, .. } | MapHit::Free { moment, .. }
+            if draw.look.picture == Picture::Packing =>
+        {
+            (Some(moment), HitOn::Nothing)
+        }
         MapHit::Unmapped {
             moment, address, ..
         } => (Some(moment), HitOn::Unmapped { address }),

@@ -1,6 +1,6 @@
 //! An open file: the snapshot, each device's history, and what is found out about them on demand.
 
-use std::cell::OnceCell;
+use std::cell::{OnceCell, RefCell};
 use std::cmp::Reverse;
 use std::rc::Rc;
 
@@ -20,7 +20,7 @@ use vramscope_core::analysis::segment_history::SegmentHistory;
 use vramscope_core::bitset::BitSet;
 use vramscope_core::ids::AllocationId;
 use vramscope_core::model::DeviceIndex;
-use vramscope_view::map::{self, MemoryMap};
+use vramscope_view::map::{self, MemoryMap, PackedMap};
 use vramscope_view::raster::{Bands, TimelineIndex};
 use vramscope_view::segment_bands::SegmentBands;
 use vramscope_view::viewport::Bounds;
@@ -64,6 +64,7 @@ struct Cache {
     filter_index: OnceCell<FilterIndex>,
     replay: OnceCell<Replay>,
     allocator: OnceCell<AllocatorIndex>,
+    packed: RefCell<Option<Rc<PackedMap>>>,
 }
 
 /// One device of an open file.
@@ -203,6 +204,18 @@ impl Document {
             let lanes = self.map_lanes(device).clone();
             MemoryMap::new(&history.allocations, self.segments(device), lanes, held)
         })
+    }
+}
+
+impl Document {
+    /// The best packing of `device` that is known by now.
+    pub(super) fn packed(&self, device: Device<'_>) -> Option<Rc<PackedMap>> {
+        device.cache.packed.borrow().clone()
+    }
+
+    /// A better one is known.
+    pub(super) fn set_packed(&self, device: Device<'_>, packed: PackedMap) {
+        device.cache.packed.replace(Some(Rc::new(packed)));
     }
 }
 

@@ -17,6 +17,7 @@ mod fetch;
 mod filter;
 mod open;
 mod opened;
+mod pace;
 mod painter;
 #[cfg(test)]
 mod picture_tests;

@@ -67,6 +67,13 @@ impl Painter {
             let hit = map.hit(&device.history.allocations, &bands, view, (x_px, y_px));
             return Some(Under::Map(hit));
         }
+        if draw.look.picture == Picture::Packing {
+            let packed = document.packed(device);
+            let hit = packed.map_or(MapHit::Outside, |packed| {
+                packed.hit(&device.bands(draw.look.axis), view, (x_px, y_px))
+            });
+            return Some(Under::Map(hit));
+        }
         let bands = stack(document, device, &draw.look);
         if self.drawn.as_ref() == Some(draw) {
             let hit = Hit::test(&bands, &self.frame, view, x_px, y_px);
@@ -117,13 +124,19 @@ impl Painter {
         let matches = document.matches(device, look.filter);
         let colours = &self.colours.of(document, device, look).colours;
         let paint = paint(colours, matches.as_deref());
-        if look.picture == Picture::Map {
-            let map = document.map(device);
-            self.map_raster.draw(map, &bands, viewport, &paint, frame);
-        } else {
-            self.raster
-                .draw(&bands, device.index(), viewport, &paint, frame);
-        }
+        let packed;
+        let map = match look.picture {
+            Picture::Map => document.map(device),
+            Picture::Packing => {
+                packed = document.packed(device).unwrap_or_default();
+                &packed.map
+            }
+            Picture::Timeline | Picture::Segments => {
+                let index = device.index();
+                return self.raster.draw(&bands, index, viewport, &paint, frame);
+            }
+        };
+        self.map_raster.draw(map, &bands, viewport, &paint, frame);
     }
 }
 
@@ -131,7 +144,7 @@ impl Painter {
 fn stack<'a>(document: &Document, device: Device<'a>, look: &Look) -> Bands<'a> {
     match look.picture {
         Picture::Segments => reserved::bands(document, device, look.axis),
-        Picture::Timeline | Picture::Map => device.bands(look.axis),
+        Picture::Timeline | Picture::Map | Picture::Packing => device.bands(look.axis),
     }
 }
 
@@ -167,10 +180,16 @@ pub(super) fn outline(
             };
             return place.map_or_else(Vec::new, |place| rectangle(viewport, place));
         }
+        (Picture::Packing, Thing::Segment(_)) => 0..0,
+        (Picture::Packing, Thing::Allocation(id)) => {
+            let packed = document.packed(device).unwrap_or_default();
+            let place = packed.place_of(&bands, id.index());
+            return place.map_or_else(Vec::new, |place| rectangle(viewport, place));
+        }
     };
     let index = match look.picture {
         Picture::Segments => &document.reserved(device).index,
-        Picture::Timeline | Picture::Map => device.index(),
+        Picture::Timeline | Picture::Map | Picture::Packing => device.index(),
     };
     ColumnSpan::outline(&spans(&bands, index, viewport, rows))
 }

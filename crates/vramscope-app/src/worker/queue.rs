@@ -51,8 +51,15 @@ impl<A> Queue<A> {
 fn topic(request: &Request) -> Option<(Discriminant<Request>, Slot)> {
     let kind = discriminant(request);
     match request {
-        Request::Draw { .. } | Request::Hit { .. } | Request::Filter { .. } => Some((kind, 0)),
-        Request::Outline { slot, .. } => Some((kind, u32::from(*slot == OutlineSlot::Pin))),
+        Request::Filter { .. } => Some((kind, 0)),
+        // Two pictures may be shown beside each other.
+        Request::Draw { draw, .. } | Request::Hit { draw, .. } => {
+            Some((kind, draw.look.picture as u32))
+        }
+        Request::Outline { slot, draw, .. } => {
+            let is_pin = u32::from(*slot == OutlineSlot::Pin);
+            Some((kind, draw.look.picture as u32 * 2 + is_pin))
+        }
         Request::Ask { slot, .. } => Some((kind, *slot)),
         _ => None,
     }

@@ -9,6 +9,7 @@ mod lanes;
 mod overview;
 mod segments;
 mod table;
+mod what_if;
 
 pub(super) use lanes::line_facts;
 
@@ -28,6 +29,7 @@ pub(super) struct Caches {
     overview: overview::Cache,
     segments: segments::Cache,
     table: table::Cache,
+    what_if: what_if::Cache,
 }
 
 /// Finds out ahead what the overview of the first device says.
@@ -81,6 +83,10 @@ pub(super) fn answer(
         Question::Table(question) => {
             let (answer, extra) = table::answer(question, document, &mut caches.table)?;
             (Answer::Table(answer), extra)
+        }
+        Question::WhatIf(question) => {
+            let (answer, extra) = what_if::answer(question, document, &mut caches.what_if)?;
+            (Answer::WhatIf(answer), extra)
         }
     })
 }

@@ -107,6 +107,22 @@ impl Lanes {
         }
     }
 
+    /// Adds a lane above all others, in address and in y, as a group of its own.
+    pub(super) fn put(&mut self, lane: Lane, (pool, stream): (Option<PoolId>, Option<i64>)) {
+        let row = self.lanes.len();
+        self.groups.push(LaneGroup {
+            stream,
+            pool,
+            lanes: row..row + 1,
+            y: (lane.y, lane.y_end()),
+        });
+        self.lanes.push(Lane {
+            group: row as u32,
+            ..lane
+        });
+        self.by_address.push(row as u32);
+    }
+
     /// Where the y axis ends; 0 without lanes.
     #[must_use]
     pub fn y_end(&self) -> f64 {

@@ -22,7 +22,7 @@ type Shot = (
     &'static [&'static str],
 );
 
-const SHOTS: [Shot; 9] = [
+const SHOTS: [Shot; 10] = [
     ("overview", "1", "out-of-memory", &[]),
     ("timeline", "2", "training", &["pin"]),
     ("segments", "3", "fragmented", &[]),
@@ -31,7 +31,9 @@ const SHOTS: [Shot; 9] = [
     ("flame", "6", "training", &[]),
     ("table", "7", "training", &[]),
     ("compare", "8", "out-of-memory", &["peak"]),
-    ("facts", "9", "out-of-memory", &[]),
+    ("what-if", "9", "fragmented", &["pin"]),
+    // The last has no key.
+    ("facts", "", "out-of-memory", &[]),
 ];
 
 /// What the README shows: view, theme.
@@ -113,7 +115,12 @@ fn take(
         page.key("0", Modifiers::NONE)?;
     }
     page.clear_marks()?;
-    page.key(key, Modifiers::NONE)?;
+    if key.is_empty() {
+        let (x_px, y_px) = page.middle_of(&format!(".rail [data-view={view}]"))?;
+        page.click(x_px, y_px, 1)?;
+    } else {
+        page.key(key, Modifiers::NONE)?;
+    }
     let painted = format!(
         "performance.getEntriesByName('{PAINTED}').some(mark => mark.detail?.view === '{view}')"
     );

@@ -20,6 +20,7 @@ mod search;
 mod share;
 mod sources;
 mod timeline;
+mod what_if;
 mod window;
 
 use std::time::Duration;

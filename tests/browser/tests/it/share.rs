@@ -118,8 +118,8 @@ fn back_and_forward_go_through_views() {
 #[test]
 fn a_file_opened_again_shows_what_was_seen() {
     let mut open = open_fixture(FIXTURE);
-    open.page.key("9", Modifiers::NONE).unwrap();
-    open.wait_for_hash("view=facts");
+    open.page.key("7", Modifiers::NONE).unwrap();
+    open.wait_for_hash("view=table");
     open.page.eval("location.reload()").unwrap();
     open.page
         .pause(std::time::Duration::from_millis(300))
@@ -136,7 +136,7 @@ fn a_file_opened_again_shows_what_was_seen() {
     );
     open.choose(&[fixture(FIXTURE)]);
     open.page
-        .wait_for("!!document.querySelector('main .view.facts')", PATIENCE)
+        .wait_for("!!document.querySelector('main .view.table')", PATIENCE)
         .unwrap();
 }
 

@@ -8,6 +8,7 @@ use web_sys::{Element, HtmlElement};
 use yew::prelude::*;
 
 use crate::canvas::PlotArea;
+use crate::protocol::Picture;
 use crate::state::gesture::{DragKind, Gesture, Outcome, Point};
 use crate::state::{Action, Navigation};
 
@@ -44,16 +45,18 @@ struct Hand {
     was_away: bool,
     draft: UseStateSetter<Option<Draft>>,
     area: Option<PlotArea>,
+    picture: Picture,
     dispatch: Callback<Action>,
 }
 
-/// Follows the pointers over the stage. `mode` is what a drag does instead of panning.
+/// Follows the pointers over the stage of a picture. `mode` is what a drag does instead of panning.
 #[hook]
 pub(crate) fn use_pointer(
-    area: Option<PlotArea>,
+    stage: (Option<PlotArea>, Picture),
     mode: Option<DragKind>,
     dispatch: Callback<Action>,
 ) -> Pointer {
+    let (area, picture) = stage;
     let at = use_state_eq(|| None);
     let draft = use_state_eq(|| None);
     let gesture = use_mut_ref(Gesture::default);
@@ -63,6 +66,7 @@ pub(crate) fn use_pointer(
         was_away: at.is_none(),
         draft: draft.setter(),
         area,
+        picture,
         dispatch,
     };
     let listener = |listen: fn(&Hand, &PointerEvent)| {
@@ -150,7 +154,7 @@ impl Hand {
             Outcome::Draft(kind, from, to) => Some((kind, from, to)),
             _ => None,
         });
-        act_on(outcome, &area, &self.dispatch);
+        act_on(outcome, &area, self.picture, &self.dispatch);
     }
 }
 
@@ -173,7 +177,7 @@ fn fractions(area: &PlotArea, at: Point) -> (f64, f64) {
 }
 
 /// Turns a gesture into actions.
-fn act_on(outcome: Outcome, area: &PlotArea, dispatch: &Callback<Action>) {
+fn act_on(outcome: Outcome, area: &PlotArea, picture: Picture, dispatch: &Callback<Action>) {
     let by = |(right, down): (f64, f64)| {
         let (from, to) = (fractions(area, (0.0, 0.0)), fractions(area, (right, down)));
         Navigation::Pan(to.0 - from.0, to.1 - from.1)
@@ -205,8 +209,7 @@ fn act_on(outcome: Outcome, area: &PlotArea, dispatch: &Callback<Action>) {
             dispatch.emit(Action::Navigate(Navigation::ShowBox(corners.0, corners.1)));
         }
         Outcome::Click(at) => {
-            let (x_px, y_px) = area.to_px(at);
-            dispatch.emit(Action::Click(x_px, y_px));
+            dispatch.emit(Action::Click(picture, area.to_px(at)));
         }
     }
 }

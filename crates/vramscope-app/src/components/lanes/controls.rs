@@ -25,7 +25,7 @@ pub(in crate::components) fn LineControls(props: &LineControlsProps) -> Html {
         picture,
         choices,
     } = props;
-    if *picture == Picture::Map {
+    if matches!(picture, Picture::Map | Picture::Packing) {
         return Html::default();
     }
     let lines = choices.lines(facts, *picture);

@@ -6,7 +6,7 @@ mod gap;
 pub(super) mod rows;
 mod steps;
 mod tiles;
-mod words;
+pub(super) mod words;
 
 use yew::prelude::*;
 

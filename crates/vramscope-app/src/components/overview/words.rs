@@ -121,7 +121,7 @@ pub(super) fn site_search(label: &str) -> String {
 }
 
 /// `12.3 %`, `0.4 %`; whole numbers from 10 on.
-pub(super) fn percent(percent: f64) -> String {
+pub(in crate::components) fn percent(percent: f64) -> String {
     if percent >= 9.95 {
         format!("{percent:.0} %")
     } else {

@@ -46,7 +46,7 @@ impl LanesChoices {
         let height = match picture {
             Picture::Timeline => facts.peak_bytes,
             Picture::Segments => facts.peak_reserved_bytes,
-            Picture::Map => return Lines::default(),
+            Picture::Map | Picture::Packing => return Lines::default(),
         };
         let leaves_room = |bytes: u64| leaves_room(bytes, height);
         let reserved = picture == Picture::Timeline

@@ -1,0 +1,135 @@
+//! The way from ideal to real, a bar per step, and what the chosen step consists of.
+
+use vramscope_core::analysis::plan::{Step, StepKind};
+use vramscope_view::display;
+use vramscope_view::waterfall::BarPart;
+use yew::prelude::*;
+
+use super::PlannedRef;
+use crate::protocol::views::what_if::{Planned, Stage};
+use crate::state::choices::WhatIfChoices;
+use crate::state::sentences;
+
+/// Properties of [`Bars`].
+#[derive(Properties, PartialEq)]
+pub(super) struct BarsProps {
+    pub(super) planned: Option<PlannedRef>,
+    pub(super) choices: WhatIfChoices,
+    pub(super) on_choose: Callback<WhatIfChoices>,
+}
+
+/// See the module.
+#[component]
+pub(super) fn Bars(props: &BarsProps) -> Html {
+    let Some(planned) = props.planned.as_ref().and_then(PlannedRef::get) else {
+        return Html::default();
+    };
+    let steps = &planned.plan.steps;
+    let of_choice = |kind| steps.iter().position(|step| step.kind == kind);
+    let chosen = props.choices.step.and_then(of_choice);
+    let chosen = chosen.or(planned.largest).unwrap_or(0);
+    let choose = |kind: StepKind| {
+        let choices = WhatIfChoices {
+            step: Some(kind),
+            ..props.choices.clone()
+        };
+        props.on_choose.reform(move |_: MouseEvent| choices.clone())
+    };
+    let row = |(place, (step, part)): (usize, (&Step, &BarPart))| {
+        row(step, *part, place == 0, place == chosen, choose(step.kind))
+    };
+    html! {
+        <div class="way">
+            <ol aria-label="From what was asked for to what was reserved">
+                { for steps.iter().zip(&planned.bars).enumerate().map(row) }
+            </ol>
+            { for steps.get(chosen).map(explanation) }
+            <p class="stage-words muted" role="status">{ stage_words(planned) }</p>
+        </div>
+    }
+}
+
+fn row(
+    step: &Step,
+    part: BarPart,
+    is_first: bool,
+    is_chosen: bool,
+    onclick: Callback<MouseEvent>,
+) -> Html {
+    let is_real = matches!(step.kind, StepKind::Model | StepKind::Kept);
+    let name = if is_first || is_real {
+        step.kind.bar_label()
+    } else {
+        step.kind.gap_label()
+    };
+    let kept = format!("width:{:.4}%", part.kept * 100.0);
+    let change = format!("width:{:.4}%", part.change * 100.0);
+    let class = classes!(
+        "change",
+        part.shrinks.then_some("less"),
+        kind_class(step.kind)
+    );
+    html! {
+        <li>
+            <button type="button" aria-pressed={is_chosen.to_string()} {onclick}
+                title={format!("{}: {}", step.kind.bar_label(), sentences::exact_bytes(step.bytes))}
+                data-step={format!("{:?}", step.kind)} data-bytes={step.bytes.to_string()}>
+                <span class="name">{ name }</span>
+                <span class="bar"><i class="kept" style={kept} /><i {class} style={change} /></span>
+                <span class="number added">{ if is_first { String::new() } else { change_words(step.change_bytes) } }</span>
+                <span class="number sum">{ display::bytes(step.bytes) }</span>
+                <span class="number exact muted">{ display::count(step.bytes) }{ " B" }</span>
+            </button>
+        </li>
+    }
+}
+
+/// Which colour the gap has.
+fn kind_class(kind: StepKind) -> &'static str {
+    match kind {
+        StepKind::Requested => "requested",
+        StepKind::Rounding => "rounding",
+        StepKind::Separation => "separation",
+        StepKind::Placement => "placement",
+        StepKind::Caching | StepKind::Kept => "caching",
+        StepKind::Before => "before",
+        StepKind::Model => "unexplained",
+    }
+}
+
+fn change_words(bytes: i64) -> String {
+    match bytes {
+        0 => "none".to_owned(),
+        1.. => format!("+ {}", display::bytes(bytes.unsigned_abs())),
+        _ => format!("− {}", display::bytes(bytes.unsigned_abs())),
+    }
+}
+
+/// What the chosen step consists of, and what can be done.
+fn explanation(step: &Step) -> Html {
+    let exact = display::count(step.change_bytes.unsigned_abs());
+    let sign = if step.change_bytes < 0 { "−" } else { "" };
+    html! {
+        <p class="why"><strong>{ format!("{}, {sign}{exact} B.", capital(step.kind.gap_label())) }</strong>{ " " }{ &step.why }
+            if !step.advice.is_empty() { <span class="advice">{ " " }{ &step.advice }</span> }
+        </p>
+    }
+}
+
+fn capital(text: &str) -> String {
+    let mut letters = text.chars();
+    let first = letters
+        .next()
+        .map(|letter| letter.to_uppercase().to_string());
+    format!("{}{}", first.unwrap_or_default(), letters.as_str())
+}
+
+/// What is still being worked out; empty once all is known.
+fn stage_words(planned: &Planned) -> &'static str {
+    match planned.stage {
+        Stage::Packing => "Packing…",
+        Stage::Modelling => "Replaying the trace in a model of the allocator…",
+        Stage::Searching => "Searching for a better packing…",
+        Stage::Done => "",
+    }
+}

@@ -1,0 +1,174 @@
+//! How little memory would do: the way from ideal to real, the ideal packing beside the real map, and what other
+//! settings of the allocator would have done.
+//!
+//! The plan is worked out in slices: the bars grow one by one, and nothing else waits for them.
+
+mod bars;
+mod packing;
+mod places;
+mod settings;
+
+use yew::prelude::*;
+
+use self::bars::Bars;
+use self::packing::PackingPanel;
+use self::places::PlacesPanel;
+use self::settings::SettingsPanel;
+use super::choice::Choice;
+use super::commands::use_commands;
+use super::hooks::{use_answer, use_painted};
+use super::view_props::ViewProps;
+use crate::protocol::views::what_if::{Answer, Planned, Question, Stage};
+use crate::state::choices::{WhatIfChoices, WhatIfPanel};
+use crate::state::{Action, Chosen, Shared};
+
+/// How long better packings are searched for without being asked to go on, in ms of work.
+const SEARCH_MS: u32 = 10_000;
+/// How long a click goes on, likewise.
+const LONGER_MS: u32 = 30_000;
+
+/// A plan, shared with the answer that it came in.
+#[derive(Clone, PartialEq)]
+pub(super) struct PlannedRef(Shared<Answer>);
+
+impl PlannedRef {
+    /// The plan; `None` never.
+    fn get(&self) -> Option<&Planned> {
+        match &*self.0 {
+            Answer::Plan(planned) => Some(planned),
+            Answer::Replay(_) => None,
+        }
+    }
+}
+
+/// See the module.
+#[component]
+pub(super) fn WhatIfView(props: &ViewProps) -> Html {
+    let commands = use_commands();
+    let choices = &props.choices.what_if;
+    let search_ms = use_state_eq(|| SEARCH_MS);
+    let known = use_plan(props, *search_ms);
+    use_painted("what-if", known.clone());
+    let choose = commands
+        .dispatch
+        .reform(|choices| Action::Choose(Chosen::WhatIf(choices)));
+    let on_longer = {
+        let search_ms = search_ms.clone();
+        Callback::from(move |()| search_ms.set(search_ms.saturating_add(LONGER_MS)))
+    };
+    let Some(planned) = known.as_ref().and_then(PlannedRef::get) else {
+        return html! {
+            <section class="view what-if" aria-label="What-if"><p class="hint muted late">{ "Gathering the buffers…" }</p></section>
+        };
+    };
+    if planned.plan.buffers == 0 {
+        return html! {
+            <section class="view what-if" aria-label="What-if"><p class="hint muted">{ "No memory was allocated on this device: nothing could be saved." }</p></section>
+        };
+    }
+    let panel = match choices.panel {
+        WhatIfPanel::Settings => html! {
+            <SettingsPanel session={props.session.clone()} look={props.look} planned={known.clone()} choices={choices.clone()}
+                on_choose={choose.clone()} />
+        },
+        WhatIfPanel::Places if planned.plan.places.len() > 1 => {
+            html! { <PlacesPanel planned={known.clone()} /> }
+        }
+        WhatIfPanel::Packing | WhatIfPanel::Places => html! {
+            <PackingPanel planned={known.clone()} given={props.clone()} {on_longer} />
+        },
+    };
+    html! {
+        <section class="view what-if" aria-label="What-if" data-stage={stage_name(planned.stage)}>
+            <Bars planned={known.clone()} choices={choices.clone()} on_choose={choose.clone()} />
+            <PanelBar has_places={planned.plan.places.len() > 1} choices={choices.clone()} on_choose={choose} />
+            { panel }
+        </section>
+    }
+}
+
+/// For style sheets and tests.
+fn stage_name(stage: Stage) -> &'static str {
+    match stage {
+        Stage::Packing => "packing",
+        Stage::Modelling => "modelling",
+        Stage::Searching => "searching",
+        Stage::Done => "done",
+    }
+}
+
+/// Asks for the plan until it is done; what is known of the shown device.
+#[hook]
+fn use_plan(props: &ViewProps, search_ms: u32) -> Option<PlannedRef> {
+    let round = use_state_eq(|| 0_u32);
+    let question = Question::Plan {
+        device: props.look.device,
+        round: *round,
+        search_ms,
+    };
+    let answered = use_answer(&props.session, Some(question.clone()));
+    let is_newest = answered
+        .as_ref()
+        .is_some_and(|answered| answered.question == question);
+    let known = answered.and_then(|answered| answered.answer.map(PlannedRef));
+    let of_device = |known: &PlannedRef| known.get().map(|planned| planned.plan.device);
+    let known = known.filter(|known| of_device(known) == Some(props.look.device));
+    let is_done = known
+        .as_ref()
+        .and_then(PlannedRef::get)
+        .is_none_or(|planned| planned.stage == Stage::Done);
+    use_effect_with((question, is_newest && !is_done), move |(_, goes_on)| {
+        if *goes_on {
+            round.set(round.wrapping_add(1));
+        }
+    });
+    known
+}
+
+#[derive(Properties, PartialEq)]
+struct PanelBarProps {
+    has_places: bool,
+    choices: WhatIfChoices,
+    on_choose: Callback<WhatIfChoices>,
+}
+
+/// What is shown below the bars.
+#[component]
+fn PanelBar(props: &PanelBarProps) -> Html {
+    const PANELS: [WhatIfPanel; 3] = [
+        WhatIfPanel::Packing,
+        WhatIfPanel::Settings,
+        WhatIfPanel::Places,
+    ];
+    let mut options = vec![
+        (
+            "ideal packing",
+            "where everything would lie if all lives were known beforehand, beside where it lay",
+        ),
+        (
+            "other settings",
+            "what the allocator would have reserved under other settings, by a model of it",
+        ),
+    ];
+    if props.has_places {
+        options.push((
+            "pools and streams",
+            "the same figures for each: they cannot use each other's memory",
+        ));
+    }
+    let chosen = PANELS
+        .iter()
+        .position(|panel| *panel == props.choices.panel)
+        .filter(|place| *place < options.len())
+        .unwrap_or(0);
+    let on_panel = {
+        let choices = props.choices.clone();
+        props.on_choose.reform(move |place: usize| WhatIfChoices {
+            panel: PANELS.get(place).copied().unwrap_or_default(),
+            ..choices.clone()
+        })
+    };
+    html! {
+        <div class="panel-bar"><Choice label="Shown" {options} {chosen} on_choose={on_panel} /></div>
+    }
+}

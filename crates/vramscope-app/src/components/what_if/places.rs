@@ -1,0 +1,64 @@
+//! The figures by pool and stream.
+
+use vramscope_core::analysis::plan::PlacePlan;
+use vramscope_view::display;
+use yew::prelude::*;
+
+use super::PlannedRef;
+use crate::state::sentences;
+
+/// Properties of [`PlacesPanel`].
+#[derive(Properties, PartialEq)]
+pub(super) struct PlacesPanelProps {
+    pub(super) planned: Option<PlannedRef>,
+}
+
+/// A row per pool and stream.
+#[component]
+pub(super) fn PlacesPanel(props: &PlacesPanelProps) -> Html {
+    let Some(planned) = props.planned.as_ref().and_then(PlannedRef::get) else {
+        return Html::default();
+    };
+    html! {
+        <div class="places" tabindex="0" data-scrolls="">
+            <table>
+                <thead><tr>
+                    <th scope="col">{ "pool and stream" }</th>
+                    <th scope="col">{ "buffers" }</th>
+                    <th scope="col" title="The most requested bytes that were live at once">{ "requested" }</th>
+                    <th scope="col" title="The same of blocks, which are larger than requests: no packing needs less">{ "with rounding" }</th>
+                    <th scope="col">{ "best packing" }</th>
+                    <th scope="col" title="How far the packing may be from the lowest">{ "at most above the lowest" }</th>
+                    <th scope="col" title="The most that its segments held">{ "reserved" }</th>
+                </tr></thead>
+                <tbody>{ for planned.plan.places.iter().map(row) }</tbody>
+            </table>
+            if planned.places_left_out > 0 {
+                <p class="muted">{ format!("and {}", sentences::count_of(planned.places_left_out, "smaller one", "smaller ones")) }</p>
+            }
+        </div>
+    }
+}
+
+fn row(place: &PlacePlan) -> Html {
+    let cell = |bytes: Option<u64>, none: &'static str| match bytes {
+        Some(bytes) => {
+            html! { <td title={sentences::exact_bytes(bytes)}>{ display::bytes(bytes) }</td> }
+        }
+        None => html! { <td class="zero">{ none }</td> },
+    };
+    let above = place
+        .packed
+        .map(|packed| packed.bytes.saturating_sub(packed.bound_bytes));
+    html! {
+        <tr>
+            <th scope="row">{ &place.label }</th>
+            <td>{ display::count(place.buffers) }</td>
+            { cell(Some(place.requested_bytes), "") }
+            { cell(Some(place.rounded_bytes), "") }
+            { cell(place.packed.map(|packed| packed.bytes), "…") }
+            { cell(above.filter(|&above| above > 0), "nothing") }
+            { cell(place.reserved_bytes, "not known") }
+        </tr>
+    }
+}

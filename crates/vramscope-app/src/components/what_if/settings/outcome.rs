@@ -1,0 +1,126 @@
+//! What the model reserves under the settings, beside reality, and how far to trust the difference.
+
+use vramscope_view::display;
+use yew::prelude::*;
+
+use super::ReplayedRef;
+use crate::components::overview::words::percent;
+use crate::protocol::views::what_if::{ModelFigures, Replayed, Verdict};
+use crate::state::sentences;
+
+/// Properties of [`OutcomeTable`].
+#[derive(Properties, PartialEq)]
+pub(super) struct OutcomeTableProps {
+    pub(super) replayed: ReplayedRef,
+}
+
+/// See the module.
+#[component]
+pub(super) fn OutcomeTable(props: &OutcomeTableProps) -> Html {
+    let Some(replayed) = props.replayed.get() else {
+        return Html::default();
+    };
+    html! {
+        <div class="modelled">
+            <p class="verdict" role="status">{ verdict_words(replayed) }</p>
+            <table>
+                <thead><tr>
+                    <th scope="col" />
+                    <th scope="col">{ "peak reserved" }</th>
+                    <th scope="col" title="Free memory in segments at the peak">{ "free at the peak" }</th>
+                    <th scope="col" title="Requests that fail: out of memory">{ "refused" }</th>
+                    <th scope="col" title="How often cached segments had to be given back to CUDA before a request could be served">{ "retries" }</th>
+                </tr></thead>
+                <tbody>
+                    if let Some(bytes) = replayed.real_bytes {
+                        <tr><th scope="row"><i class="key real" />{ "really" }</th>
+                            <td title={sentences::exact_bytes(bytes)}>{ display::bytes(bytes) }</td><td /><td /><td /></tr>
+                    }
+                    { row("own", "model, as recorded", replayed.own.as_ref()) }
+                    if !replayed.is_as_recorded() { { row("changed", "model, these settings", replayed.changed.as_ref()) } }
+                </tbody>
+            </table>
+            { error_words(replayed) }
+        </div>
+    }
+}
+
+fn row(class: &'static str, name: &'static str, figures: Option<&ModelFigures>) -> Html {
+    let cells = figures.map(|of| {
+        html! {
+            <>
+                <td title={sentences::exact_bytes(of.peak_bytes)}>{ display::bytes(of.peak_bytes) }</td>
+                <td title={sentences::exact_bytes(of.free_bytes)}>{ display::bytes(of.free_bytes) }</td>
+                <td class={(of.refused > 0).then_some("bad")}>{ display::count(of.refused) }</td>
+                <td>{ display::count(of.retries) }</td>
+            </>
+        }
+    });
+    let cells =
+        cells.unwrap_or_else(|| html! { <td class="muted" colspan="4">{ "replaying…" }</td> });
+    html! { <tr data-of={class}><th scope="row"><i class={classes!("key", class)} />{ name }</th>{ cells }</tr> }
+}
+
+/// What the settings would do, in a sentence.
+fn verdict_words(replayed: &Replayed) -> Html {
+    let Some(verdict) = &replayed.verdict else {
+        return html! { <span class="muted">{ "Replaying…" }</span> };
+    };
+    let Some(change) = verdict.change_bytes else {
+        let words = if replayed.is_as_recorded() {
+            "Choose settings on the left: the trace is replayed with them."
+        } else {
+            "Replaying…"
+        };
+        return html! { <span class="muted">{ words }</span> };
+    };
+    let percent = percent(verdict.change_percent.abs());
+    let bytes = display::bytes(change.unsigned_abs());
+    let remark = if verdict.is_within_error {
+        " The model is wrong by as much on this recording: take it for no difference."
+    } else {
+        ""
+    };
+    let (class, words) = match change {
+        0 => (
+            "same",
+            "The same peak as with the recorded settings.".to_owned(),
+        ),
+        1.. => (
+            "more",
+            format!("{bytes} more reserved at the peak (+{percent})."),
+        ),
+        _ => (
+            "less",
+            format!("{bytes} less reserved at the peak (−{percent})."),
+        ),
+    };
+    html! { <><strong class={class}>{ words }</strong><span>{ remark }</span></> }
+}
+
+/// How far to trust the model.
+fn error_words(replayed: &Replayed) -> Html {
+    let words = match &replayed.verdict {
+        None => String::new(),
+        Some(verdict) => match verdict.error_bytes {
+            None => "What was really reserved is not known, so the model cannot be checked here."
+                .to_owned(),
+            Some(error) => model_error(error, verdict),
+        },
+    };
+    html! {
+        <p class="error muted">{ words }
+            { for replayed.not_modelled.iter().map(|note| html! { <span>{ " " }{ note }</span> }) }
+        </p>
+    }
+}
+
+fn model_error(error: i64, verdict: &Verdict) -> String {
+    let bytes = display::bytes(error.unsigned_abs());
+    let percent = percent(verdict.error_percent.abs());
+    match error {
+        0 => "Checked: with the recorded settings and start the model's peak is exactly the real one.".to_owned(),
+        1.. => format!("Checked: with the recorded settings and start the model's peak is {bytes} ({percent}) above the real one."),
+        _ => format!("Checked: with the recorded settings and start the model's peak is {bytes} ({percent}) below the real one."),
+    }
+}

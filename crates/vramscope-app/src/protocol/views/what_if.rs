@@ -1,0 +1,175 @@
+//! What the what-if view asks: how little memory would do, and what other settings would.
+//!
+//! Packing and modelling take long, so a plan is asked for again and again until it is done: each question is
+//! worked on for a moment only, and others have their turn in between.
+
+use serde::{Deserialize, Serialize};
+use vramscope_core::analysis::plan::DevicePlan;
+use vramscope_core::model::DeviceIndex;
+use vramscope_view::map::GroupMark;
+use vramscope_view::waterfall::BarPart;
+
+use crate::protocol::Axis;
+
+/// A question.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Question {
+    /// Work on the plan of a device for a moment, and say what is known. Answered by [`Answer::Plan`].
+    Plan {
+        /// The device.
+        device: DeviceIndex,
+        /// How often it was asked before: makes each question another one.
+        round: u32,
+        /// How long to search for better packings, in ms of work.
+        search_ms: u32,
+    },
+    /// Replay the trace with other settings. Answered by [`Answer::Replay`].
+    Replay {
+        /// The device.
+        device: DeviceIndex,
+        /// The settings that change, as `PYTORCH_CUDA_ALLOC_CONF` has them.
+        changes: String,
+        /// The axis of the curves.
+        axis: Axis,
+        /// How many columns they have at most.
+        columns: u32,
+        /// How often it was asked before.
+        round: u32,
+    },
+}
+
+/// An answer.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Answer {
+    /// See [`Question::Plan`].
+    Plan(Box<Planned>),
+    /// See [`Question::Replay`].
+    Replay(Box<Replayed>),
+}
+
+/// A plan as far as it is worked out.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+pub struct Planned {
+    /// What is known. Of very many places the largest.
+    pub plan: DevicePlan,
+    /// How many places are not in it.
+    pub places_left_out: u64,
+    /// The bar of each of its steps.
+    pub bars: Vec<BarPart>,
+    /// The step that adds the most to what was requested; `None` where none does.
+    pub largest: Option<usize>,
+    /// By how much all packings together may be above the lowest; `None` before there are any.
+    pub above_lowest_bytes: Option<u64>,
+    /// What is being worked on.
+    pub stage: Stage,
+    /// How often the packing that is drawn has changed; 0 = there is none yet.
+    pub packing: u32,
+    /// Pools and streams in that picture, from the bottom up; empty where there is only one.
+    pub groups: Vec<GroupMark>,
+}
+
+/// What of a plan is being worked on.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Stage {
+    /// A first packing.
+    #[default]
+    Packing,
+    /// The model of the allocator.
+    Modelling,
+    /// Better packings.
+    Searching,
+    /// Nothing.
+    Done,
+}
+
+/// What other settings would do, as far as it is replayed.
+#[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize)]
+pub struct Replayed {
+    /// The device.
+    pub device: DeviceIndex,
+    /// Why nothing is replayed: these settings are none, or there is no model for this file.
+    pub refusal: Option<String>,
+    /// What bears on memory and the model does not follow, as sentences.
+    pub not_modelled: Vec<String>,
+    /// The file's own settings, as `PYTORCH_CUDA_ALLOC_CONF` has them; empty = the defaults.
+    pub own_settings: String,
+    /// The settings with the changes, likewise.
+    pub settings: String,
+    /// The memory that CUDA has for the process, where one is assumed.
+    pub limit_bytes: Option<u64>,
+    /// The most that was really reserved; `None` where it is not known.
+    pub real_bytes: Option<u64>,
+    /// The model with the file's own settings, from the recorded start: reality, if it were right.
+    pub checked: Option<ModelFigures>,
+    /// The same from an empty allocator: what others are compared with.
+    pub own: Option<ModelFigures>,
+    /// With the other settings, from an empty allocator; `None` also where they do not differ.
+    pub changed: Option<ModelFigures>,
+    /// What the comparison says, once all of it is there.
+    pub verdict: Option<Verdict>,
+    /// Memory over time.
+    pub curves: ReservedCurves,
+    /// Whether nothing is left to replay.
+    pub is_done: bool,
+}
+
+impl Replayed {
+    /// Whether these are the file's own settings.
+    #[must_use]
+    pub fn is_as_recorded(&self) -> bool {
+        self.settings == self.own_settings
+    }
+}
+
+/// What the model did.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
+pub struct ModelFigures {
+    /// The most reserved.
+    pub peak_bytes: u64,
+    /// Free memory in its segments then.
+    pub free_bytes: u64,
+    /// Of that, what rounding took.
+    pub rounding_bytes: u64,
+    /// Requests that were refused.
+    pub refused: u64,
+    /// How often cached segments were given back because memory was short.
+    pub retries: u64,
+}
+
+/// Two replays beside reality.
+#[derive(Clone, Copy, PartialEq, Debug, Default, Serialize, Deserialize)]
+pub struct Verdict {
+    /// By how much the model's peak is above the real one, with the file's own settings; `None` where the
+    /// real one is not known.
+    pub error_bytes: Option<i64>,
+    /// That, of the real peak.
+    pub error_percent: f64,
+    /// By how much the peak is above that of the file's own settings; `None` where the settings are those.
+    pub change_bytes: Option<i64>,
+    /// That, of the peak with the file's own settings.
+    pub change_percent: f64,
+    /// Whether the model may be wrong by as much as that.
+    pub is_within_error: bool,
+}
+
+/// Reserved memory over the whole recording, the highest of each column.
+#[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize)]
+pub struct ReservedCurves {
+    /// The axis.
+    pub axis: Axis,
+    /// Its end.
+    pub x_end: f64,
+    /// Active memory, which is the same for all.
+    pub active_bytes: Vec<u64>,
+    /// What was really reserved.
+    pub real_bytes: Vec<u64>,
+    /// What the model reserves with the file's own settings, starting empty.
+    pub own_bytes: Vec<u64>,
+    /// The same with the other settings; empty where they do not differ.
+    pub changed_bytes: Vec<u64>,
+    /// Where the model refuses requests under the other settings.
+    pub refused_x: Vec<f64>,
+}

@@ -1,0 +1,208 @@
+//! What was chosen in the what-if view.
+
+use serde::{Deserialize, Serialize};
+use vramscope_core::analysis::plan::StepKind;
+
+/// What was chosen in the what-if view; kept in the address.
+#[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
+#[serde(default)]
+pub struct WhatIfChoices {
+    /// What is shown below the bars.
+    pub panel: WhatIfPanel,
+    /// The bar that is explained; `None` = the one that adds the most.
+    pub step: Option<StepKind>,
+    /// The settings that the trace is replayed with.
+    pub settings: SettingChanges,
+}
+
+/// What is shown below the bars.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum WhatIfPanel {
+    /// The ideal packing beside the memory map.
+    #[default]
+    Packing,
+    /// The allocator under other settings.
+    Settings,
+    /// Figures by pool and stream.
+    Places,
+}
+
+/// Settings of the allocator that differ from the file's, as the user typed them; empty = as recorded.
+#[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
+#[serde(default)]
+pub struct SettingChanges {
+    /// Whether segments grow.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub expandable_segments: Option<bool>,
+    /// Larger blocks are not split, in MiB.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub max_split_size_mb: String,
+    /// Into how many parts a power of two is divided for rounding.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub roundup_power2_divisions: String,
+    /// The share of the limit from which cached memory is given back.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub garbage_collection_threshold: String,
+    /// What is asked of CUDA for requests of 1 to 10 MiB, in MiB.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub large_segment_size_mb: String,
+    /// The share of the memory that the allocator lets itself take.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub per_process_memory_fraction: String,
+    /// How much memory there is.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub capacity: String,
+}
+
+/// A setting with a field to type it in: name, unit or example, and what it does.
+pub struct Field {
+    /// Torch's name for it, or ours where torch has none.
+    pub key: &'static str,
+    /// What stands in the empty field.
+    pub example: &'static str,
+    /// What it does.
+    pub meaning: &'static str,
+}
+
+/// All settings with a field, in their order.
+pub const FIELDS: [Field; 6] = [
+    Field {
+        key: "max_split_size_mb",
+        example: "e.g. 128",
+        meaning: "Free blocks larger than so many MiB are not split, so that they stay whole for large requests",
+    },
+    Field {
+        key: "roundup_power2_divisions",
+        example: "e.g. 4",
+        meaning: "Requests are rounded up to the next of so many steps between two powers of two, so that freed blocks fit more often",
+    },
+    Field {
+        key: "garbage_collection_threshold",
+        example: "e.g. 0.8",
+        meaning: "From this share of the memory limit on, old free segments go back to CUDA before new ones are asked for",
+    },
+    Field {
+        key: "large_segment_size_mb",
+        example: "20",
+        meaning: "What is asked of CUDA for requests between 1 and 10 MiB",
+    },
+    Field {
+        key: "per_process_memory_fraction",
+        example: "e.g. 0.9",
+        meaning: "The share of the memory that the allocator lets itself take; without one no garbage is collected",
+    },
+    Field {
+        key: "capacity",
+        example: "no limit",
+        meaning: "How much memory CUDA has for this process, as 24 GiB: beyond it cached segments are given back, and then requests fail",
+    },
+];
+
+/// Settings that people try first: name, what it is, and the settings.
+#[must_use]
+pub fn presets() -> [(&'static str, &'static str, SettingChanges); 4] {
+    let none = SettingChanges::default();
+    [
+        ("as recorded", "The file's own settings", none.clone()),
+        (
+            "expandable segments",
+            "Segments grow page by page instead of being split: the usual remedy for fragmentation",
+            SettingChanges {
+                expandable_segments: Some(true),
+                ..none.clone()
+            },
+        ),
+        (
+            "no splitting of large blocks",
+            "max_split_size_mb of 128: large blocks stay whole",
+            SettingChanges {
+                max_split_size_mb: "128".into(),
+                ..none.clone()
+            },
+        ),
+        (
+            "rounded sizes",
+            "roundup_power2_divisions of 8: sizes that vary a little share blocks",
+            SettingChanges {
+                roundup_power2_divisions: "8".into(),
+                ..none
+            },
+        ),
+    ]
+}
+
+impl SettingChanges {
+    /// What stands in a field.
+    #[must_use]
+    pub fn field(&self, place: usize) -> &str {
+        match place {
+            0 => &self.max_split_size_mb,
+            1 => &self.roundup_power2_divisions,
+            2 => &self.garbage_collection_threshold,
+            3 => &self.large_segment_size_mb,
+            4 => &self.per_process_memory_fraction,
+            _ => &self.capacity,
+        }
+    }
+
+    /// The same with another text in a field.
+    #[must_use]
+    pub fn with_field(&self, place: usize, text: &str) -> Self {
+        let mut changed = self.clone();
+        let field = match place {
+            0 => &mut changed.max_split_size_mb,
+            1 => &mut changed.roundup_power2_divisions,
+            2 => &mut changed.garbage_collection_threshold,
+            3 => &mut changed.large_segment_size_mb,
+            4 => &mut changed.per_process_memory_fraction,
+            _ => &mut changed.capacity,
+        };
+        text.trim().clone_into(field);
+        changed
+    }
+
+    /// Those that change, as `PYTORCH_CUDA_ALLOC_CONF` has them, the memory limit first: a share of it may follow.
+    #[must_use]
+    pub fn text(&self) -> String {
+        let expandable = self.expandable_segments.map(|is_on| {
+            let value = if is_on { "True" } else { "False" };
+            format!("expandable_segments:{value}")
+        });
+        let typed = (0..FIELDS.len()).rev().filter_map(|place| {
+            let value = self.field(place);
+            (!value.is_empty()).then(|| format!("{}:{value}", FIELDS[place].key))
+        });
+        let parts: Vec<String> = typed.chain(expandable).collect();
+        parts.join(",")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_typed_becomes_the_variables_text() {
+        let none = SettingChanges::default();
+        assert_eq!(none.text(), "");
+        let mut all = SettingChanges {
+            expandable_segments: Some(false),
+            ..none
+        };
+        for (place, value) in ["128", " 4 ", "0.8", "", "0.9", "24GiB"].iter().enumerate() {
+            all = all.with_field(place, value);
+        }
+        assert_eq!(
+            all.text(),
+            "capacity:24GiB,per_process_memory_fraction:0.9,garbage_collection_threshold:0.8,roundup_power2_divisions:4,max_split_size_mb:128,expandable_segments:False"
+        );
+        for (place, field) in FIELDS.iter().enumerate() {
+            assert!(
+                all.with_field(place, "x")
+                    .text()
+                    .contains(&format!("{}:x", field.key))
+            );
+        }
+    }
+}

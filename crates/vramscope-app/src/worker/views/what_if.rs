@@ -1,0 +1,207 @@
+//! Answers to [`protocol::views::what_if`](crate::protocol::views::what_if).
+
+mod replay;
+
+use vramscope_core::analysis::plan::{DevicePlan, PlaceKey, Planner, StepKind};
+use vramscope_core::model::DeviceIndex;
+use vramscope_view::map::{GroupMark, PackedGroup, PackedMap};
+use vramscope_view::waterfall::waterfall;
+
+use super::super::document::{Device, Document};
+use super::super::pace::Pace;
+use crate::protocol::Extra;
+use crate::protocol::views::what_if::{Answer, Planned, Question, Stage};
+
+/// How long one question is worked on, in ms: others have their turn after it.
+const SLICE_MS: f64 = 24.0;
+/// Least time between two pictures of ever better packings, in ms of work.
+const REDRAW_MS: f64 = 1_000.0;
+/// Most places that the page is told of.
+const MOST_PLACES: usize = 1_000;
+
+/// What is kept from one question to the next.
+#[derive(Default)]
+pub(super) struct Cache {
+    works: Vec<Work>,
+    replays: replay::Replays,
+}
+
+/// The plan of one device, while it is being worked out.
+struct Work {
+    device: DeviceIndex,
+    planner: Planner,
+    /// What was spent on searching, in ms.
+    searched_ms: f64,
+    /// The packing that is drawn: its number, its height, and when in the search it was drawn.
+    packing: u32,
+    drawn_bytes: Option<u64>,
+    drawn_ms: f64,
+    groups: Vec<GroupMark>,
+}
+
+/// The answer, with what travels beside it; `None` if there is nothing to say.
+pub(super) fn answer(
+    question: &Question,
+    document: &Document,
+    cache: &mut Cache,
+) -> Option<(Answer, Extra)> {
+    let answer = match question {
+        Question::Plan {
+            device, search_ms, ..
+        } => {
+            let device = document.device(*device)?;
+            let work = work(document, device, cache);
+            work.go_on(document, device, f64::from(*search_ms));
+            Answer::Plan(Box::new(work.told(f64::from(*search_ms))))
+        }
+        Question::Replay {
+            device,
+            changes,
+            axis,
+            columns,
+            ..
+        } => {
+            let device = document.device(*device)?;
+            let replayed = cache
+                .replays
+                .go_on(document, device, changes, (*axis, *columns));
+            Answer::Replay(Box::new(replayed))
+        }
+    };
+    Some((answer, Extra::Nothing))
+}
+
+fn work<'a>(document: &Document, device: Device<'_>, cache: &'a mut Cache) -> &'a mut Work {
+    let is_it = |work: &Work| work.device == device.history.device;
+    let place = cache.works.iter().position(is_it).unwrap_or_else(|| {
+        cache.works.push(Work {
+            device: device.history.device,
+            planner: Planner::new(document.recording(device), document.allocator(device)),
+            searched_ms: 0.0,
+            packing: 0,
+            drawn_bytes: None,
+            drawn_ms: 0.0,
+            groups: Vec::new(),
+        });
+        cache.works.len() - 1
+    });
+    &mut cache.works[place]
+}
+
+impl Work {
+    /// Works for a slice, if there is anything left to do.
+    fn go_on(&mut self, document: &Document, device: Device<'_>, search_ms: f64) {
+        let stage = self.stage(search_ms);
+        if stage != Stage::Done {
+            let pace = Pace::of(SLICE_MS);
+            self.planner
+                .run(document.recording(device), &mut || pace.is_over());
+            if stage == Stage::Searching {
+                self.searched_ms += pace.spent_ms();
+            }
+        }
+        let packed_bytes = self.planner.plan().bytes(StepKind::Placement);
+        let is_due = self.drawn_bytes.is_none()
+            || self.searched_ms - self.drawn_ms > REDRAW_MS
+            || self.stage(search_ms) == Stage::Done;
+        if packed_bytes.is_some() && packed_bytes != self.drawn_bytes && is_due {
+            document.set_packed(device, self.map(device));
+            self.packing += 1;
+            self.groups = groups(self.planner.plan());
+            (self.drawn_bytes, self.drawn_ms) = (packed_bytes, self.searched_ms);
+        }
+    }
+
+    fn stage(&self, search_ms: f64) -> Stage {
+        let plan = self.planner.plan();
+        if plan.is_done {
+            Stage::Done
+        } else if plan.bytes(StepKind::Placement).is_none() {
+            Stage::Packing
+        } else if plan.no_model.is_none() && plan.bytes(StepKind::Caching).is_none() {
+            Stage::Modelling
+        } else if self.searched_ms < search_ms {
+            Stage::Searching
+        } else {
+            Stage::Done
+        }
+    }
+
+    /// The map of the best packing.
+    fn map(&self, device: Device<'_>) -> PackedMap {
+        let places = self.planner.places();
+        let rows: Vec<Vec<u32>> = places
+            .iter()
+            .map(|place| place.allocations.iter().map(|id| id.0).collect())
+            .collect();
+        let groups = in_order(places, |place| place.key).into_iter();
+        let groups = groups.filter_map(|number| {
+            let (place, rows) = (&places[number], &rows[number]);
+            let packing = &self.planner.packed(number)?.packing;
+            Some(PackedGroup {
+                stream: place.key.stream,
+                pool: Some(place.key.pool),
+                rows,
+                offset: &packing.offset,
+                bytes: &place.problem.size,
+                height: packing.height,
+            })
+        });
+        let groups: Vec<_> = groups.collect();
+        PackedMap::new(&device.history.allocations, &groups)
+    }
+
+    /// What is known.
+    fn told(&self, search_ms: f64) -> Planned {
+        let mut plan = self.planner.plan().clone();
+        let places = plan.places.len();
+        let above = plan.places.iter().try_fold(0_u64, |sum, place| {
+            let packed = place.packed?;
+            Some(sum.saturating_add(packed.bytes.saturating_sub(packed.bound_bytes)))
+        });
+        plan.places.truncate(MOST_PLACES);
+        let sums: Vec<u64> = plan.steps.iter().map(|step| step.bytes).collect();
+        let changes = plan.steps.iter().enumerate().skip(1);
+        let largest = changes
+            .filter(|(_, step)| step.change_bytes != 0)
+            .max_by_key(|(place, step)| (step.change_bytes, std::cmp::Reverse(*place)));
+        Planned {
+            bars: waterfall(&sums),
+            largest: largest.map(|(place, _)| place),
+            places_left_out: places.saturating_sub(MOST_PLACES) as u64,
+            stage: self.stage(search_ms),
+            packing: self.packing,
+            groups: self.groups.clone(),
+            above_lowest_bytes: above,
+            plan,
+        }
+    }
+}
+
+/// Places in the order in which they lie on each other, which is that of the map.
+fn in_order<T>(places: &[T], key: impl Fn(&T) -> PlaceKey) -> Vec<usize> {
+    let mut order: Vec<usize> = (0..places.len()).collect();
+    order.sort_by_key(|&number| key(&places[number]));
+    order
+}
+
+/// Pools and streams in the picture, if there is more than one.
+fn groups(plan: &DevicePlan) -> Vec<GroupMark> {
+    let mut base = 0.0;
+    let places = in_order(&plan.places, |place| place.key).into_iter();
+    let marks = places.filter_map(|number| {
+        let place = &plan.places[number];
+        let bytes = place.packed?.bytes;
+        let y = (base, base + bytes as f64);
+        base = y.1;
+        (bytes > 0).then(|| GroupMark {
+            y,
+            label: place.label.clone(),
+        })
+    });
+    let marks: Vec<_> = marks.collect();
+    if marks.len() > 1 { marks } else { Vec::new() }
+}
+
+#[cfg(test)]
+mod tests;

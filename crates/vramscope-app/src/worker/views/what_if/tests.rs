@@ -1,0 +1,139 @@
+//! Every fixture is planned, drawn and replayed.
+
+use std::path::Path;
+
+use vramscope_core::decode;
+
+use super::*;
+use crate::protocol::{Axis, DrawRequest, Look, Picture, Viewport};
+use crate::worker::opened;
+use crate::worker::painter::{Painter, Under};
+use crate::worker::tests::fixtures;
+use vramscope_view::map::MapHit;
+
+const SIZE_PX: (u32, u32) = (120, 80);
+/// Far more questions than any fixture needs.
+const MOST_ROUNDS: u32 = 10_000;
+
+fn ask(question: &Question, document: &Document, cache: &mut Cache, path: &Path) -> Answer {
+    let (answer, extra) = answer(question, document, cache).unwrap_or_else(|| panic!("{path:?}"));
+    assert_eq!(extra, Extra::Nothing);
+    let text = serde_json::to_string(&answer).unwrap();
+    assert_eq!(
+        serde_json::from_str::<Answer>(&text).unwrap(),
+        answer,
+        "{path:?}"
+    );
+    answer
+}
+
+/// The plan of a device once it is done.
+fn planned(document: &Document, device: DeviceIndex, cache: &mut Cache, path: &Path) -> Planned {
+    for round in 0..MOST_ROUNDS {
+        let question = Question::Plan {
+            device,
+            round,
+            search_ms: 40,
+        };
+        match ask(&question, document, cache, path) {
+            Answer::Plan(planned) if planned.stage == Stage::Done => return *planned,
+            Answer::Plan(planned) => assert_eq!(planned.bars.len(), planned.plan.steps.len()),
+            Answer::Replay(_) => panic!("{path:?}"),
+        }
+    }
+    panic!("{path:?} is never done")
+}
+
+#[test]
+fn every_fixture_has_a_plan_and_a_picture_of_its_packing() {
+    let mut hits = 0;
+    for path in fixtures() {
+        let Ok(snapshot) = decode(std::fs::read(&path).unwrap().as_slice()) else {
+            continue;
+        };
+        let document = Document::new(snapshot);
+        let facts = opened::opened(&document, "x", 1, 1.0);
+        let (mut cache, mut painter) = (Cache::default(), Painter::default());
+        for device in &facts.devices {
+            let planned = planned(&document, device.device, &mut cache, &path);
+            let known = document.device(device.device).unwrap();
+            let packed = document.packed(known).unwrap_or_default();
+            let bytes = planned.plan.bytes(StepKind::Placement).unwrap_or(0);
+            assert_eq!(packed.height_bytes(), bytes, "{path:?}");
+            assert_eq!(planned.bars.len(), planned.plan.steps.len(), "{path:?}");
+            hits += hits_in(
+                &document,
+                &mut painter,
+                device.device,
+                bytes,
+                planned.packing,
+            );
+            replays(&document, device.device, &mut cache, &path);
+        }
+    }
+    assert!(hits > 100, "only {hits} points have anything in them");
+}
+
+/// How many points of the picture are on something.
+fn hits_in(
+    document: &Document,
+    painter: &mut Painter,
+    device: DeviceIndex,
+    bytes: u64,
+    packing: u32,
+) -> usize {
+    let known = document.device(device).unwrap();
+    let bounds = vramscope_view::viewport::Bounds::new(known.bands(Axis::Events).x_end(), bytes);
+    let look = Look {
+        device,
+        picture: Picture::Packing,
+        packing,
+        ..Look::default()
+    };
+    let draw = DrawRequest {
+        look,
+        viewport: Viewport::fit_all(&bounds, SIZE_PX.0, SIZE_PX.1),
+    };
+    painter.draw(document, &draw).unwrap();
+    let points = (0..SIZE_PX.0)
+        .step_by(20)
+        .flat_map(|x| (0..SIZE_PX.1).step_by(10).map(move |y| (x, y)));
+    let is_hit = |&(x, y): &(u32, u32)| {
+        let under = painter.hit(document, &draw, x, y);
+        matches!(
+            under,
+            Some(Under::Map(
+                MapHit::Allocation { .. } | MapHit::Several { .. }
+            ))
+        )
+    };
+    points.filter(is_hit).count()
+}
+
+/// Replays end, and wrong settings are refused in words.
+fn replays(document: &Document, device: DeviceIndex, cache: &mut Cache, path: &Path) {
+    let mut replayed = |changes: &str, round| {
+        let question = Question::Replay {
+            device,
+            changes: changes.to_owned(),
+            axis: Axis::Events,
+            columns: 50,
+            round,
+        };
+        match ask(&question, document, cache, path) {
+            Answer::Replay(replayed) => *replayed,
+            Answer::Plan(_) => panic!("{path:?}"),
+        }
+    };
+    let wrong = replayed("max_split_size_mb:lots", 0);
+    assert!(wrong.refusal.is_some() && wrong.is_done, "{path:?}");
+    let done = (0..MOST_ROUNDS).map(|round| replayed("expandable_segments:True", round));
+    let done = done.into_iter().find(|replayed| replayed.is_done).unwrap();
+    assert!(done.refusal.is_some() || done.own.is_some(), "{path:?}");
+    assert_eq!(done.verdict.is_some(), done.own.is_some(), "{path:?}");
+    assert_eq!(
+        done.changed.is_some(),
+        done.refusal.is_none() && !done.is_as_recorded(),
+        "{path:?}"
+    );
+}

@@ -1,0 +1,230 @@
+//! Reserved memory over time as one line per allocator: the real one, its model, and the model with other
+//! settings, over what was active, all on one scale.
+
+use plotters::coord::Shift;
+use plotters::element::DashedPathElement;
+use plotters::prelude::*;
+
+use crate::axes::XUnit;
+use crate::chart::{
+    Area, ChartError, Style, draw_curves, draw_x_axis, draw_y_axis, rgb, step_points,
+};
+use crate::colour::Rgb;
+use crate::viewport::{Bounds, Viewport};
+
+/// Left of the picture: room for `1,023 MiB` and ticks, css px. As the pictures of the page have it, so that what
+/// lies above each other is one moment.
+const LEFT_CSS: f64 = 72.0;
+/// Below it: room for one line of tick labels, css px.
+const BOTTOM_CSS: f64 = 24.0;
+/// Above and right of it: half a tick label, css px.
+const MARGIN_CSS: f64 = 8.0;
+/// Length of a dash and of the gap after it, css px.
+const DASH_CSS: f64 = 4.0;
+
+/// One allocator's reserved memory.
+#[derive(Clone, Copy, Debug)]
+pub struct Line<'a> {
+    /// The highest in each column; columns share the width.
+    pub bytes: &'a [u64],
+    /// Its colour.
+    pub colour: Rgb,
+    /// Its width, css px.
+    pub width_css: f64,
+    /// Whether it is dashed.
+    pub is_dashed: bool,
+}
+
+/// What the chart shows.
+#[derive(Clone, Debug)]
+pub struct ReservedChart<'a> {
+    /// The unit of the x axis.
+    pub unit: XUnit,
+    /// Its end.
+    pub x_end: f64,
+    /// The highest active memory in each column.
+    pub active_bytes: &'a [u64],
+    /// The lines, the lowest first.
+    pub lines: Vec<Line<'a>>,
+    /// A limit, where there is one.
+    pub limit_bytes: Option<u64>,
+    /// Where requests were refused.
+    pub refused_x: &'a [f64],
+}
+
+impl ReservedChart<'_> {
+    /// All there is to see; a limit far above it is not.
+    #[must_use]
+    pub fn bounds(&self) -> Bounds {
+        let lines = self.lines.iter().flat_map(|line| line.bytes);
+        let highest = lines.chain(self.active_bytes).copied().max().unwrap_or(0);
+        let limit = self.limit_bytes.filter(|&limit| limit / 2 <= highest);
+        Bounds::new(self.x_end, highest.max(limit.unwrap_or(0)))
+    }
+
+    /// Where the picture lies in a box of this size, device px.
+    #[must_use]
+    pub fn place((width_px, height_px): (u32, u32), style: &Style<'_>) -> Area {
+        let px = |css: f64| u32::try_from(style.px(css)).unwrap_or(0);
+        Area {
+            x_px: style.px(LEFT_CSS),
+            y_px: style.px(MARGIN_CSS),
+            width_px: width_px.saturating_sub(px(LEFT_CSS) + px(MARGIN_CSS)),
+            height_px: height_px.saturating_sub(px(BOTTOM_CSS) + px(MARGIN_CSS)),
+        }
+    }
+
+    /// Draws it.
+    ///
+    /// # Errors
+    /// What the backend says.
+    pub fn draw<DB: DrawingBackend>(
+        &self,
+        root: &DrawingArea<DB, Shift>,
+        size_px: (u32, u32),
+        style: &Style<'_>,
+    ) -> Result<(), ChartError<DB>> {
+        let place = Self::place(size_px, style);
+        if place.width_px == 0 || place.height_px == 0 {
+            return Ok(());
+        }
+        let bounds = self.bounds();
+        let view = Viewport::fit_all(&bounds, place.width_px, place.height_px);
+        draw_y_axis(root, &place, &view, style)?;
+        draw_x_axis(root, &place, &view, self.unit, style)?;
+        draw_curves(
+            root,
+            &place,
+            (self.active_bytes, &[]),
+            bounds.y_end_bytes,
+            style,
+        )?;
+        for line in &self.lines {
+            draw_line(root, &place, line, bounds.y_end_bytes, style)?;
+        }
+        if let Some(limit) = self
+            .limit_bytes
+            .filter(|&limit| limit as f64 <= bounds.y_end_bytes)
+        {
+            let y = place.y_px + view.y_px(limit as f64).round() as i32;
+            let ends = vec![(place.x_px, y), (place.right_px(), y)];
+            root.draw(&PathElement::new(
+                ends,
+                style.stroke(style.theme.capacity, 1.0),
+            ))?;
+        }
+        for &x in self.refused_x {
+            let x_px = place.x_px.saturating_add(view.x_px(x).round() as i32);
+            draw_refused(root, x_px, place.y_px, style)?;
+        }
+        Ok(())
+    }
+}
+
+fn draw_line<DB: DrawingBackend>(
+    root: &DrawingArea<DB, Shift>,
+    place: &Area,
+    line: &Line<'_>,
+    top_bytes: f64,
+    style: &Style<'_>,
+) -> Result<(), ChartError<DB>> {
+    let points = step_points(place, line.bytes, top_bytes);
+    if points.is_empty() {
+        return Ok(());
+    }
+    let stroke = style.stroke(line.colour, line.width_css);
+    if line.is_dashed {
+        let dash = style.px(DASH_CSS).max(1);
+        root.draw(&DashedPathElement::new(points, dash, dash, stroke))
+    } else {
+        root.draw(&PathElement::new(points, stroke))
+    }
+}
+
+/// A mark at the upper edge, pointing down.
+fn draw_refused<DB: DrawingBackend>(
+    root: &DrawingArea<DB, Shift>,
+    x: i32,
+    top: i32,
+    style: &Style<'_>,
+) -> Result<(), ChartError<DB>> {
+    let half = style.px(4.0).max(2);
+    let corners = vec![
+        (x.saturating_sub(half), top - half),
+        (x.saturating_add(half), top - half),
+        (x, top + half),
+    ];
+    root.draw(&Polygon::new(corners, rgb(style.theme.growth).filled()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::theme::Theme;
+
+    fn svg(chart: &ReservedChart<'_>, size_px: (u32, u32)) -> String {
+        let mut svg = String::new();
+        let style = Style {
+            theme: &Theme::light(),
+            font: "sans-serif",
+            pixel_ratio: 1.0,
+        };
+        let root = SVGBackend::with_string(&mut svg, size_px).into_drawing_area();
+        chart.draw(&root, size_px, &style).unwrap();
+        drop(root);
+        svg
+    }
+
+    fn chart<'a>(real: &'a [u64], changed: &'a [u64], refused_x: &'a [f64]) -> ReservedChart<'a> {
+        let line = |bytes, is_dashed| Line {
+            bytes,
+            colour: [1, 2, 3],
+            width_css: 1.0,
+            is_dashed,
+        };
+        ReservedChart {
+            unit: XUnit::Events,
+            x_end: 100.0,
+            active_bytes: &[512, 1_024],
+            lines: vec![line(real, false), line(changed, true)],
+            limit_bytes: Some(1 << 12),
+            refused_x,
+        }
+    }
+
+    #[test]
+    fn the_limit_counts_where_it_is_near() {
+        let near = chart(&[2_048, 4_096], &[3_000], &[]);
+        assert!(near.bounds().y_end_bytes >= 4_096.0);
+        let far = ReservedChart {
+            limit_bytes: Some(1 << 40),
+            ..near
+        };
+        assert!(far.bounds().y_end_bytes < 8_192.0);
+    }
+
+    #[test]
+    fn lines_marks_and_limit_are_drawn() {
+        let svg = svg(
+            &chart(&[2_048, 4_096], &[3_000, 1_000], &[50.0]),
+            (280, 132),
+        );
+        // Active memory and one refused request; 72 px left and 200 px wide: its mark stands at 172.
+        assert_eq!(svg.matches("<polygon").count(), 2, "{svg}");
+        assert!(svg.contains("172,"), "{svg}");
+    }
+
+    #[test]
+    fn nothing_and_no_room_do_no_harm() {
+        let empty = ReservedChart {
+            active_bytes: &[],
+            lines: vec![],
+            limit_bytes: None,
+            ..chart(&[], &[], &[f64::NAN])
+        };
+        for size in [(0, 0), (70, 20), (300, 100)] {
+            svg(&empty, size);
+            svg(&chart(&[], &[1], &[-5.0, 1e300]), size);
+        }
+    }
+}

@@ -1,0 +1,163 @@
+//! The what-if view: bars whose bytes are core's, the packing beside the map, and a replay with other settings.
+
+use std::fs::File;
+
+use vramscope_browser_tests::Modifiers;
+use vramscope_core::analysis::allocator_model::{ModelSettings, Start, replay};
+use vramscope_core::analysis::allocator_state::{AllocatorIndex, Recording};
+use vramscope_core::analysis::history::History;
+use vramscope_core::analysis::plan::{DevicePlan, Planner};
+use vramscope_core::analysis::replay::Replay;
+use vramscope_core::decode;
+use vramscope_view::display;
+
+use crate::PATIENCE;
+use crate::open::{Open, fixture, open_fixture};
+
+const FIXTURE: &str = "synth/scenario-pools.pickle";
+
+/// What core says of the fixture.
+fn planned<T>(of: impl FnOnce(Recording<'_>, &DevicePlan) -> T) -> T {
+    let snapshot = decode(File::open(fixture(FIXTURE)).unwrap()).unwrap();
+    let history = History::of(&snapshot, 0);
+    let replay = Replay::of(&snapshot, &history);
+    let recording = Recording {
+        snapshot: &snapshot,
+        history: &history,
+        replay: &replay,
+    };
+    let mut planner = Planner::new(recording, &AllocatorIndex::of(recording));
+    while !planner.run(recording, &mut || false) {}
+    of(recording, planner.plan())
+}
+
+fn open_what_if() -> Open {
+    let mut open = open_fixture(FIXTURE);
+    open.page.key("9", Modifiers::NONE).unwrap();
+    open.page
+        .wait_for(
+            "!!document.querySelector('.what-if[data-stage=done]')",
+            PATIENCE,
+        )
+        .unwrap();
+    open
+}
+
+#[test]
+fn the_bars_are_those_of_the_plan() {
+    let mut open = open_what_if();
+    let bytes = "[...document.querySelectorAll('.way li button')].map(bar => bar.dataset.bytes)";
+    let shown = open.page.eval(bytes).unwrap();
+    let shown: Vec<u64> = shown
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|bytes| bytes.as_str().unwrap().parse().unwrap())
+        .collect();
+    let (known, whys): (Vec<u64>, Vec<String>) = planned(|_, plan| {
+        plan.steps
+            .iter()
+            .map(|step| (step.bytes, step.why.clone()))
+            .unzip()
+    });
+    assert_eq!(shown, known);
+    // A click explains a step, and the address keeps it.
+    open.page
+        .eval("document.querySelector('.way li button').click()")
+        .unwrap();
+    open.page
+        .wait_for(
+            &format!(
+                "document.querySelector('.why').innerText.includes({:?})",
+                whys[0]
+            ),
+            PATIENCE,
+        )
+        .unwrap();
+    open.wait_for_hash("what_if.step=requested");
+    open.check_quiet();
+}
+
+#[test]
+fn the_packing_and_the_map_share_pointer_and_pin() {
+    let mut open = open_what_if();
+    let stages = "document.querySelectorAll('.twins .stage canvas[data-drawn]').length == 2";
+    open.page.wait_for(stages, PATIENCE).unwrap();
+    let (x_px, y_px) = open
+        .page
+        .middle_of(".twins figure:first-child .stage")
+        .unwrap();
+    // From the bottom up until something is under the pointer.
+    let tip = "!!document.querySelector('.twins figure:first-child .tooltip')";
+    let bottom = open
+        .page
+        .eval("document.querySelector('.twins .stage').getBoundingClientRect().bottom")
+        .unwrap();
+    let mut at = bottom.as_f64().unwrap() - 30.0;
+    while open.page.eval(tip).unwrap() != true {
+        assert!(at > y_px / 2.0, "nothing in the packing");
+        open.page.mouse_move(x_px, at).unwrap();
+        open.page
+            .pause(std::time::Duration::from_millis(60))
+            .unwrap();
+        at -= 12.0;
+    }
+    open.page.click(x_px, at + 12.0, 1).unwrap();
+    open.page
+        .wait_for("!!document.querySelector('.details.pinned')", PATIENCE)
+        .unwrap();
+    let details = open.page.text(".details.pinned").unwrap();
+    // The same allocation in the map is the pinned one, too.
+    open.page.key("4", Modifiers::NONE).unwrap();
+    open.page
+        .wait_for("!!document.querySelector('.view.map')", PATIENCE)
+        .unwrap();
+    assert_eq!(open.page.text(".details.pinned").unwrap(), details);
+    open.check_quiet();
+}
+
+#[test]
+fn settings_are_replayed_and_kept_in_the_address() {
+    let mut open = open_what_if();
+    open.page
+        .eval("document.querySelectorAll('.panel-bar input')[1].click()")
+        .unwrap();
+    open.page
+        .wait_for(
+            "document.querySelectorAll('.presets button').length > 1",
+            PATIENCE,
+        )
+        .unwrap();
+    open.page
+        .eval("document.querySelectorAll('.presets button')[1].click()")
+        .unwrap();
+    let peak = planned(|recording, _| {
+        let settings = ModelSettings::of(recording.snapshot);
+        let settings = settings.with_changes("expandable_segments:True").unwrap();
+        replay(recording, &settings, Start::Afresh).peak_reserved_bytes
+    });
+    let says = format!(
+        "(document.querySelector('[data-of=changed]')?.innerText ?? '').includes({:?})",
+        display::bytes(peak)
+    );
+    open.page.wait_for(&says, PATIENCE).unwrap();
+    assert!(
+        open.page
+            .text(".conf")
+            .unwrap()
+            .contains("PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True")
+    );
+    open.wait_for_hash("what_if.settings=(expandable_segments:!t)");
+    // What torch would refuse is said, and nothing is replayed.
+    let field = "input.mono, .changes input[type=text]";
+    open.page
+        .eval(&format!(
+            "(() => {{ const field = document.querySelector({field:?}); field.value = 'lots'; \
+             field.dispatchEvent(new Event('change', {{bubbles: true}})); }})()"
+        ))
+        .unwrap();
+    open.page
+        .wait_for("!!document.querySelector('.refusal')", PATIENCE)
+        .unwrap();
+    open.check_quiet();
+}
