@@ -18,6 +18,8 @@ const GROUPS: [(&str, &[&str]); 5] = [
             "leaks",
             "oom",
             "fragmentation",
+            "plan",
+            "what-if",
             "annotations",
             "diff",
             "check",

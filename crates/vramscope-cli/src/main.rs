@@ -26,7 +26,7 @@ use clap::{FromArgMatches, Parser, Subcommand};
 
 use crate::commands::{
     annotations, anonymise, at, check, compare, completions, convert, cut, diff, find, flame_graph,
-    fragmentation, html, info, leaks, man, oom, peak, plot, range, stats, top, trace, view,
+    fragmentation, html, info, leaks, man, oom, peak, plan, plot, range, stats, top, trace, view, what_if,
 };
 use crate::failure::Failure;
 
@@ -68,6 +68,8 @@ enum Command {
     Leaks(leaks::Options),
     Oom(oom::Options),
     Fragmentation(fragmentation::Options),
+    Plan(plan::Options),
+    WhatIf(what_if::Options),
     Top(top::Options),
     Annotations(annotations::Options),
     Find(find::Options),
@@ -103,6 +105,8 @@ fn main() -> ExitCode {
         Command::Leaks(options) => leaks::run(&options),
         Command::Oom(options) => oom::run(&options),
         Command::Fragmentation(options) => fragmentation::run(&options),
+        Command::Plan(options) => plan::run(&options),
+        Command::WhatIf(options) => what_if::run(&options),
         Command::Top(options) => top::run(&options),
         Command::Annotations(options) => annotations::run(&options),
         Command::Find(options) => find::run(&options),

@@ -21,6 +21,7 @@ use serde::{Deserialize, Serialize};
 
 pub use self::places::{Place, PlaceKey};
 pub use self::planner::Planner;
+use self::what_if::Baseline;
 use super::capture::AllocatorKind;
 use super::overview::SegmentsKnown;
 use super::packing::Method;
@@ -45,6 +46,10 @@ pub struct DevicePlan {
     pub waiting: Waiting,
     /// Why there is no allocator model for this device, as a sentence; `None` where there is.
     pub no_model: Option<String>,
+    /// The model under the file's own settings, once it has run.
+    pub baseline: Option<Baseline>,
+    /// Whether every bar is known; only better packings may follow.
+    pub has_all_bars: bool,
     /// Whether there is nothing left to work out.
     pub is_done: bool,
 }
@@ -183,6 +188,16 @@ impl PackedBytes {
     #[must_use]
     pub fn is_optimal(&self) -> bool {
         self.bytes == self.bound_bytes
+    }
+
+    /// How good it is, in a few words.
+    #[must_use]
+    pub fn verdict(&self) -> &'static str {
+        match (self.is_optimal(), self.is_final) {
+            (true, _) => "proven best",
+            (false, true) => "best found",
+            (false, false) => "best so far",
+        }
     }
 }
 

@@ -13,10 +13,8 @@ pub(super) struct Bars {
     pub(super) separate: u64,
     /// What all places' packings need; `None` = not all have one yet.
     pub(super) packed: Option<u64>,
-    /// The peak of the allocator's model, from empty; `None` = there is none, or not yet.
-    pub(super) modelled: Option<u64>,
-    /// The same from the recorded start.
-    pub(super) modelled_from_start: Option<u64>,
+    /// The peaks of the allocator's model, from empty and from the recorded start; `None` = there is none, or not yet.
+    pub(super) modelled: Option<(u64, u64)>,
     /// The most that was really reserved; `None` = not known.
     pub(super) reserved: Option<u64>,
 }
@@ -32,9 +30,9 @@ impl Bars {
             (StepKind::Separation, self.separate),
         ];
         bars.extend(self.packed.map(|bytes| (StepKind::Placement, bytes)));
-        let modelled = self.packed.and(self.modelled).zip(self.modelled_from_start);
-        if let Some((afresh, from_start)) = modelled {
-            bars.extend([(StepKind::Caching, afresh), (StepKind::Before, from_start)]);
+        let modelled = self.packed.and(self.modelled);
+        if let Some((from_empty, from_start)) = modelled {
+            bars.extend([(StepKind::Caching, from_empty), (StepKind::Before, from_start)]);
         }
         let last = if modelled.is_some() {
             StepKind::Model

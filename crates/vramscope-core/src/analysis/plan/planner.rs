@@ -4,9 +4,9 @@ use std::collections::HashMap;
 
 use super::bars::Bars;
 use super::places::{Needs, Place, places_of};
+use super::what_if::{Baseline, ModelError, WhatIf};
 use super::words::{Words, no_model};
 use super::{DevicePlan, PackedBytes, PlacePlan, Step};
-use crate::analysis::allocator_model::{ModelSettings, Start, replay};
 use crate::analysis::allocator_state::{AllocatorIndex, Recording};
 use crate::analysis::capture::AllocatorKind;
 use crate::analysis::details::stream_numbers;
@@ -27,6 +27,8 @@ pub struct Planner {
     bars: Bars,
     /// How many packers have a first packing.
     begun: usize,
+    /// The replay under the file's own settings, from empty.
+    own: Option<WhatIf>,
 }
 
 impl Planner {
@@ -61,6 +63,8 @@ impl Planner {
                 places: plans.collect(),
                 waiting: needs.waiting,
                 no_model: no_model(recording, segments),
+                baseline: None,
+                has_all_bars: false,
                 is_done: false,
             },
             packers: places
@@ -78,6 +82,7 @@ impl Planner {
             needs,
             places,
             begun: 0,
+            own: None,
         };
         planner.tell(recording);
         planner
@@ -105,9 +110,9 @@ impl Planner {
     /// made of.
     pub fn run(&mut self, recording: Recording<'_>, is_over: &mut dyn FnMut() -> bool) -> bool {
         while self.step(recording, is_over) && !is_over() {}
-        self.plan.is_done = self.begun == self.packers.len()
-            && self.is_packed.iter().all(|&is_packed| is_packed)
-            && (self.plan.no_model.is_some() || self.bars.modelled_from_start.is_some());
+        let is_modelled = self.plan.no_model.is_some() || self.plan.baseline.is_some();
+        self.plan.has_all_bars = self.begun == self.packers.len() && is_modelled;
+        self.plan.is_done = self.plan.has_all_bars && !self.is_packed.contains(&false);
         self.tell(recording);
         self.plan.is_done
     }
@@ -117,7 +122,7 @@ impl Planner {
         if self.begun < self.packers.len() {
             self.pack(self.begun, &mut || true);
             self.begun += 1;
-        } else if self.plan.no_model.is_none() && self.bars.modelled_from_start.is_none() {
+        } else if self.plan.no_model.is_none() && self.plan.baseline.is_none() {
             self.model(recording);
         } else {
             return self.search(is_over);
@@ -134,14 +139,15 @@ impl Planner {
         self.plan.places[place].packed = packed;
     }
 
-    /// Replays the trace with its own settings, from empty and then from what there was.
+    /// Replays the trace under its own settings: from empty, and the next time from what there was.
     fn model(&mut self, recording: Recording<'_>) {
-        let settings = ModelSettings::of(recording.snapshot);
-        let (bar, start) = match self.bars.modelled {
-            None => (&mut self.bars.modelled, Start::Afresh),
-            Some(_) => (&mut self.bars.modelled_from_start, Start::AsRecorded),
+        let Some(own) = self.own.take() else {
+            self.own = Some(WhatIf::own(recording));
+            return;
         };
-        *bar = Some(replay(recording, &settings, start).peak_reserved_bytes);
+        let error = ModelError::of(recording, self.bars.reserved.unwrap_or(0));
+        self.bars.modelled = Some((own.peak_reserved_bytes, error.modelled_bytes));
+        self.plan.baseline = Some(Baseline::of(recording, own, error));
     }
 
     /// Searches on in every place in turn; whether anything is left to search.

@@ -1,14 +1,24 @@
 //! What the allocator would have reserved under other settings, beside the same replay under the file's own.
 //!
 //! A comparison is only as good as the model: it stands beside what the model gets wrong of the recording itself, and
-//! where that is too much, or there is nothing to compare with, there is none.
+//! where that is too much, or there is nothing to compare with, there is none. All what-ifs begin with an empty
+//! allocator, also the one under the file's own settings, so that they differ by settings alone.
 
 use serde::{Deserialize, Serialize};
 
-use crate::analysis::allocator_model::Outcome;
+use super::words::no_model;
+use crate::analysis::allocator_model::{ModelSettings, Outcome, Start, replay};
+use crate::analysis::allocator_state::Recording;
+use crate::analysis::capacity::capacity;
+use crate::analysis::compare::delta;
+use crate::analysis::overview::SegmentsKnown;
+use crate::units::Bytes;
+
+/// By which part of what was really reserved the model may be wrong before nothing is said on its word.
+const LARGEST_ERROR: f64 = 0.05;
 
 /// One replay of a recording, from an empty allocator.
-#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 pub struct WhatIf {
     /// What is changed, as the user or the list has it: `expandable_segments:True`; empty for the file's own settings.
     pub changes: String,
@@ -28,6 +38,8 @@ pub struct WhatIf {
     pub refused: u64,
     /// The first of them: the moment that begins with it, and its bytes.
     pub first_refused: Option<(u32, u64)>,
+    /// Requests that failed in the recording and would be served.
+    pub rescued: u64,
     /// Requests for which cached segments were given back to CUDA because memory was short.
     pub retries: u64,
     /// Bytes of all segments, as steps: (first moment, bytes from then on), ascending; the first is moment 0.
@@ -35,23 +47,34 @@ pub struct WhatIf {
 }
 
 impl WhatIf {
-    /// From a replay; `own_peak_bytes`: the peak under the file's own settings.
+    /// The part of the peak that is free then.
     #[must_use]
-    pub fn of(changes: &str, settings: String, outcome: Outcome, own_peak_bytes: u64) -> Self {
+    pub fn free_share(&self) -> f64 {
+        self.free_bytes_at_peak as f64 / self.peak_reserved_bytes.max(1) as f64
+    }
+
+    /// The replay under the file's own settings.
+    #[must_use]
+    pub fn own(recording: Recording<'_>) -> Self {
+        let settings = ModelSettings::of(recording.snapshot);
+        let outcome = replay(recording, &settings, Start::Afresh);
+        let own_peak_bytes = outcome.peak_reserved_bytes;
+        Self::of("", &settings, outcome, own_peak_bytes)
+    }
+
+    fn of(changes: &str, settings: &ModelSettings, outcome: Outcome, own_peak_bytes: u64) -> Self {
         let first = outcome.refused.first();
         Self {
             changes: changes.to_owned(),
-            settings,
+            settings: settings.to_string(),
             peak_reserved_bytes: outcome.peak_reserved_bytes,
             peak_moment: outcome.peak_moment,
-            change_bytes: crate::analysis::compare::delta(
-                own_peak_bytes,
-                outcome.peak_reserved_bytes,
-            ),
+            change_bytes: delta(own_peak_bytes, outcome.peak_reserved_bytes),
             free_bytes_at_peak: outcome.free_bytes_at_peak,
             rounding_bytes_at_peak: outcome.rounding_bytes_at_peak,
             refused: outcome.refused.len() as u64,
             first_refused: first.map(|refused| (refused.moment, refused.bytes)),
+            rescued: outcome.rescued.len() as u64,
             retries: outcome.retries,
             reserved_steps: outcome.reserved_steps,
         }
@@ -69,6 +92,40 @@ pub struct ModelError {
     pub error_bytes: i64,
 }
 
+impl ModelError {
+    /// Replays a recording from its recorded start; `reserved_bytes`: the most that was really reserved.
+    #[must_use]
+    pub fn of(recording: Recording<'_>, reserved_bytes: u64) -> Self {
+        let settings = ModelSettings::of(recording.snapshot);
+        let outcome = replay(recording, &settings, Start::AsRecorded);
+        Self {
+            modelled_bytes: outcome.peak_reserved_bytes,
+            reserved_bytes,
+            error_bytes: delta(reserved_bytes, outcome.peak_reserved_bytes),
+        }
+    }
+
+    /// The part of what was really reserved by which the model is wrong: 0.01 for 1 % too much.
+    #[must_use]
+    pub fn share(&self) -> f64 {
+        self.error_bytes as f64 / self.reserved_bytes.max(1) as f64
+    }
+}
+
+/// What what-ifs of one device are compared with; `segments`: what is known of them.
+///
+/// # Errors
+/// Why there is no model of this device, as a sentence.
+pub fn baseline(recording: Recording<'_>, segments: SegmentsKnown) -> Result<Baseline, String> {
+    if let Some(why) = no_model(recording, segments) {
+        return Err(why);
+    }
+    let steps = recording.history.reserved_steps.iter();
+    let reserved = steps.map(|&(_, bytes)| bytes).max().unwrap_or(0);
+    let error = ModelError::of(recording, reserved);
+    Ok(Baseline::of(recording, WhatIf::own(recording), error))
+}
+
 /// What what-ifs of one device are compared with.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct Baseline {
@@ -76,8 +133,68 @@ pub struct Baseline {
     pub own: WhatIf,
     /// How far to trust it.
     pub error: ModelError,
+    /// Why what-ifs are not to be given, as a sentence; `None` where they are.
+    pub refusal: Option<String>,
     /// What bears on memory and is not modelled, as sentences.
     pub notes: Vec<String>,
     /// Settings worth a try: each the `changes` of a what-if.
     pub suggestions: Vec<String>,
+}
+
+impl Baseline {
+    /// From both replays under the file's own settings.
+    pub(super) fn of(recording: Recording<'_>, own: WhatIf, error: ModelError) -> Self {
+        let refusal = (error.share().abs() > LARGEST_ERROR).then(|| {
+            format!(
+                "Replaying this recording under its own settings, the model of the allocator reserves {} where {} were really \
+                 reserved: what it says about other settings would be worth nothing.",
+                Bytes(error.modelled_bytes),
+                Bytes(error.reserved_bytes)
+            )
+        });
+        Self {
+            own,
+            error,
+            refusal,
+            notes: ModelSettings::not_modelled(recording.snapshot),
+            suggestions: suggestions(recording),
+        }
+    }
+
+    /// The replay under the file's settings with changes, such as `expandable_segments:True,max_split_size_mb:128`.
+    ///
+    /// # Errors
+    /// Why there is none: what is wrong with the changes, or that the model is too far off.
+    pub fn what_if(&self, recording: Recording<'_>, changes: &str) -> Result<WhatIf, String> {
+        let settings = ModelSettings::of(recording.snapshot).with_changes(changes)?;
+        if let Some(refusal) = &self.refusal {
+            return Err(refusal.clone());
+        }
+        let outcome = replay(recording, &settings, Start::Afresh);
+        Ok(WhatIf::of(changes, &settings, outcome, self.own.peak_reserved_bytes))
+    }
+}
+
+/// Changes of the file's settings that often help, or that are often tried.
+fn suggestions(recording: Recording<'_>) -> Vec<String> {
+    let own = ModelSettings::of(recording.snapshot);
+    let mut list = vec![format!(
+        "expandable_segments:{}",
+        if own.expandable_segments { "False" } else { "True" }
+    )];
+    let others = [
+        "max_split_size_mb:64",
+        "max_split_size_mb:512",
+        "roundup_power2_divisions:8",
+        "roundup_power2_divisions:[256:1,512:2,1024:4,>:8]",
+        "large_segment_size_mb:64",
+    ];
+    list.extend(others.map(str::to_owned));
+    // Garbage is only collected where the process is told how much it may take.
+    if let Some(capacity) = capacity(recording.snapshot, recording.history) {
+        let bytes = capacity.bytes;
+        list.push(format!("garbage_collection_threshold:0.8,capacity={bytes},allowed={bytes}"));
+    }
+    list.retain(|changes| own.with_changes(changes).is_ok_and(|changed| changed != own));
+    list
 }

@@ -2,6 +2,7 @@
 
 use super::places::Needs;
 use super::{DevicePlan, PlacePlan, StepKind};
+use crate::analysis::allocator_model::ModelSettings;
 use crate::analysis::allocator_state::Recording;
 use crate::analysis::capture::AllocatorKind;
 use crate::analysis::findings::counted;
@@ -14,11 +15,8 @@ const FEWEST_EVENTS: u32 = 2;
 
 /// Why the allocator's model can not be run on a device, as a sentence.
 pub(super) fn no_model(recording: Recording<'_>, segments: SegmentsKnown) -> Option<String> {
-    let backend = AllocatorConfig::of(recording.snapshot).backend;
-    let why = if AllocatorKind::of(recording.snapshot) == AllocatorKind::Driver {
-        "These are the driver's own allocations: there is no caching allocator to model, and none of PyTorch's settings applies."
-    } else if backend.as_deref() == Some("cudaMallocAsync") {
-        "The allocator was cudaMallocAsync, CUDA's own, of which there is no model."
+    let why = if let Some(refusal) = ModelSettings::refusal(recording.snapshot) {
+        refusal
     } else if matches!(segments, SegmentsKnown::MadeUp | SegmentsKnown::None) {
         "Without the allocator's segments a model of it cannot be checked, so none is run."
     } else if recording.history.event_count < FEWEST_EVENTS {

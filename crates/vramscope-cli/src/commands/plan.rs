@@ -1,0 +1,196 @@
+//! `vramscope plan`: how little memory would do, and what lies between that and what was reserved.
+
+use std::time::{Duration, Instant};
+
+use clap::Args;
+use vramscope_core::analysis::plan::{DevicePlan, Planner, StepKind};
+use vramscope_core::units::Bytes;
+
+use super::what_if::baseline_parts;
+use crate::arguments::{Inputs, Show};
+use crate::failure::Failure;
+use crate::inputs::{Question, ask};
+use crate::report::{Cell, Column, Part, column, detail, sum};
+use crate::subject::{Device, Subject};
+
+mod export;
+
+use export::Export;
+
+/// Tell how little memory would do, and what lies between that and what was reserved
+///
+/// From ideal to real, step by step; each step says what it adds, what that consists of, and what can be done:
+///
+///   requested at once    the most bytes that the program asked for and held at one moment
+///   with rounding        the same, requests rounded up to blocks
+///   each by itself       pools and streams do not share memory, and peak at different moments
+///   best packing         placed as well as can be with all lives known, without moving anything
+///   allocator model      PyTorch's allocator, replayed with the file's own settings, from empty, and from what
+///                        it held when the recording began
+///   really reserved      what the file says was held from CUDA
+///
+/// A buffer lives from its alloc to its free_completed. What other settings of the allocator would do comes after
+/// that; `vramscope what-if` tries settings of your own. A snapshot does not say in which other orders the program could
+/// have run; for what torch.compile compiled, `vramscope inductor` does.
+#[derive(Args)]
+#[command(after_help = EXAMPLES, verbatim_doc_comment)]
+pub(crate) struct Options {
+    #[command(flatten)]
+    inputs: Inputs,
+    /// How long to look for better packings, per device
+    #[arg(long, value_name = "TIME", value_parser = humantime::parse_duration, default_value = "2s")]
+    time: Duration,
+    /// Write each pool's and stream's buffers as minimalloc's CSV, for any solver: a folder, or one .csv file for
+    /// the largest
+    #[arg(long, value_name = "PATH")]
+    export_csv: Option<Export>,
+    #[command(flatten)]
+    show: Show,
+}
+
+const EXAMPLES: &str = "\
+Examples:
+  vramscope plan snapshot.pickle
+  vramscope plan snapshot.pickle --time 1min
+  vramscope plan snapshot.pickle --export-csv buffers.csv && vramscope pack buffers.csv
+  vramscope plan rank*.pickle --json | jq '.parts[] | [.file, .steps[].bytes]'";
+
+/// Runs the command.
+///
+/// # Errors
+/// When a file cannot be read or the result cannot be written.
+pub(crate) fn run(options: &Options) -> Result<(), Failure> {
+    ask(options, &options.inputs, options.show)
+}
+
+impl Question for Options {
+    const COMMAND: &'static str = "plan";
+
+    fn parts(&self, subject: &Subject) -> Result<Vec<Part>, Failure> {
+        subject.each_device(|device| self.about(device))
+    }
+}
+
+impl Options {
+    fn about(&self, device: &Device<'_>) -> Result<Part, Failure> {
+        let recording = device.recording();
+        let mut planner = Planner::new(recording, device.allocator());
+        while !planner.plan().has_all_bars {
+            planner.run(recording, &mut || true);
+        }
+        let began = Instant::now();
+        planner.run(recording, &mut || began.elapsed() >= self.time);
+
+        let plan = planner.plan();
+        let mut part = Part::of(&device.subject.name, device.index());
+        facts(&mut part, plan);
+        steps_table(&mut part, plan);
+        places_table(&mut part, plan);
+        part.notes.extend(step_notes(plan));
+        part.notes.extend(plan.segments.remark().map(str::to_owned));
+        settings(&mut part, device, plan);
+        if let Some(export) = &self.export_csv {
+            export.write(&mut part, device, &planner)?;
+        }
+        Ok(part)
+    }
+}
+
+fn facts(part: &mut Part, plan: &DevicePlan) {
+    part.fact("buffers", "buffers", Cell::Number(plan.buffers));
+    let ideal = plan.bytes(StepKind::Requested);
+    let real = plan.bytes(StepKind::Model).or(plan.bytes(StepKind::Kept));
+    let used = ideal.zip(real).filter(|&(_, real)| real > 0);
+    let share = Cell::or_none(used, |(ideal, real)| Cell::Share(ideal as f64 / real as f64));
+    part.fact_with("used_share", "used", share, "requested at once, of what was reserved");
+    let waiting = &plan.waiting;
+    // Next to nothing on one stream: there a free is completed when it is requested.
+    let label = if waiting.at_peak_bytes > 0 { "waiting" } else { "" };
+    part.fact_with(
+        "waiting_at_peak_bytes",
+        label,
+        Cell::Bytes(waiting.at_peak_bytes),
+        "freed at the peak, but other streams could still use it",
+    );
+    part.fact("waiting_most_bytes", "", Cell::Bytes(waiting.most_bytes));
+    part.fact("peak_without_waiting_bytes", "", Cell::Bytes(waiting.peak_without_bytes));
+}
+
+fn steps_table(part: &mut Part, plan: &DevicePlan) {
+    const COLUMNS: [Column; 7] = [
+        column("bytes", "bytes"),
+        column("change_bytes", "adds"),
+        column("share", "of reserved"),
+        column("step", "from ideal to real"),
+        detail("gap"),
+        detail("why"),
+        detail("advice"),
+    ];
+    let real = plan.bytes(StepKind::Model).or(plan.bytes(StepKind::Kept));
+    let rows = plan.steps.iter().map(|step| {
+        vec![
+            Cell::Bytes(step.bytes),
+            Cell::BytesChange(step.change_bytes),
+            Cell::or_none(real.filter(|&real| real > 0), |real| {
+                Cell::Share(step.bytes as f64 / real as f64)
+            }),
+            Cell::Text(step.kind.bar_label().to_owned()),
+            Cell::Text(step.kind.gap_label().to_owned()),
+            Cell::Text(step.why.clone()),
+            Cell::Text(step.advice.clone()),
+        ]
+    });
+    part.table("steps", "", &COLUMNS, rows.collect());
+}
+
+/// What each step consists of, where it is anything.
+fn step_notes(plan: &DevicePlan) -> impl Iterator<Item = String> {
+    let noted = plan.steps.iter().filter(|step| step.change_bytes != 0);
+    noted.map(|step| {
+        let sign = if step.change_bytes < 0 { "-" } else { "+" };
+        let gap = step.kind.gap_label();
+        let change = Bytes(step.change_bytes.unsigned_abs());
+        let advice = if step.advice.is_empty() { "" } else { " " };
+        format!("{gap} ({sign}{change}): {}{advice}{}", step.why, step.advice)
+    })
+}
+
+fn places_table(part: &mut Part, plan: &DevicePlan) {
+    const COLUMNS: [Column; 8] = [
+        sum("requested_bytes", "requested"),
+        sum("rounded_bytes", "rounded"),
+        sum("packed_bytes", "best packing"),
+        sum("bound_bytes", "at least"),
+        column("found_by", "found by"),
+        sum("reserved_bytes", "reserved"),
+        sum("buffers", "buffers"),
+        column("place", "pool, stream"),
+    ];
+    let rows = plan.places.iter().map(|place| {
+        let packed = place.packed;
+        vec![
+            Cell::Bytes(place.requested_bytes),
+            Cell::Bytes(place.rounded_bytes),
+            Cell::or_none(packed, |packed| Cell::Bytes(packed.bytes)),
+            Cell::or_none(packed, |packed| Cell::Bytes(packed.bound_bytes)),
+            Cell::or_none(packed, |packed| Cell::Text(packed.verdict().to_owned())),
+            Cell::or_none(place.reserved_bytes, Cell::Bytes),
+            Cell::Number(place.buffers),
+            Cell::Text(place.label.clone()),
+        ]
+    });
+    part.table("places", "By pool and stream", &COLUMNS, rows.collect());
+}
+
+/// What the allocator would do with other settings, and how far to believe it.
+fn settings(part: &mut Part, device: &Device<'_>, plan: &DevicePlan) {
+    let Some(baseline) = &plan.baseline else {
+        part.notes.extend(plan.no_model.clone());
+        return;
+    };
+    let tried = baseline.suggestions.iter();
+    let rows: Vec<_> = tried
+        .flat_map(|changes| baseline.what_if(device.recording(), changes))
+        .collect();
+    baseline_parts(part, baseline, &rows);
+}
