@@ -13,10 +13,6 @@ use crate::inputs::{Question, ask};
 use crate::report::{Cell, Column, Part, column, detail, sum};
 use crate::subject::{Device, Subject};
 
-mod export;
-
-use export::Export;
-
 /// Tell how little memory would do, and what lies between that and what was reserved
 ///
 /// From ideal to real, step by step; each step says what it adds, what that consists of, and what can be done:
@@ -40,10 +36,6 @@ pub(crate) struct Options {
     /// How long to look for better packings, per device
     #[arg(long, value_name = "TIME", value_parser = humantime::parse_duration, default_value = "2s")]
     time: Duration,
-    /// Write each pool's and stream's buffers as minimalloc's CSV, for any solver: a folder, or one .csv file for
-    /// the largest
-    #[arg(long, value_name = "PATH")]
-    export_csv: Option<Export>,
     #[command(flatten)]
     show: Show,
 }
@@ -89,9 +81,6 @@ impl Options {
         part.notes.extend(step_notes(plan));
         part.notes.extend(plan.segments.remark().map(str::to_owned));
         settings(&mut part, device, plan);
-        if let Some(export) = &self.export_csv {
-            export.write(&mut part, device, &planner)?;
-        }
         Ok(part)
     }
 }
@@ -101,11 +90,22 @@ fn facts(part: &mut Part, plan: &DevicePlan) {
     let ideal = plan.bytes(StepKind::Requested);
     let real = plan.bytes(StepKind::Model).or(plan.bytes(StepKind::Kept));
     let used = ideal.zip(real).filter(|&(_, real)| real > 0);
-    let share = Cell::or_none(used, |(ideal, real)| Cell::Share(ideal as f64 / real as f64));
-    part.fact_with("used_share", "used", share, "requested at once, of what was reserved");
+    let share = Cell::or_none(used, |(ideal, real)| {
+        Cell::Share(ideal as f64 / real as f64)
+    });
+    part.fact_with(
+        "used_share",
+        "used",
+        share,
+        "requested at once, of what was reserved",
+    );
     let waiting = &plan.waiting;
     // Next to nothing on one stream: there a free is completed when it is requested.
-    let label = if waiting.at_peak_bytes > 0 { "waiting" } else { "" };
+    let label = if waiting.at_peak_bytes > 0 {
+        "waiting"
+    } else {
+        ""
+    };
     part.fact_with(
         "waiting_at_peak_bytes",
         label,
@@ -113,7 +113,11 @@ fn facts(part: &mut Part, plan: &DevicePlan) {
         "freed at the peak, but other streams could still use it",
     );
     part.fact("waiting_most_bytes", "", Cell::Bytes(waiting.most_bytes));
-    part.fact("peak_without_waiting_bytes", "", Cell::Bytes(waiting.peak_without_bytes));
+    part.fact(
+        "peak_without_waiting_bytes",
+        "",
+        Cell::Bytes(waiting.peak_without_bytes),
+    );
 }
 
 fn steps_table(part: &mut Part, plan: &DevicePlan) {
@@ -151,7 +155,10 @@ fn step_notes(plan: &DevicePlan) -> impl Iterator<Item = String> {
         let gap = step.kind.gap_label();
         let change = Bytes(step.change_bytes.unsigned_abs());
         let advice = if step.advice.is_empty() { "" } else { " " };
-        format!("{gap} ({sign}{change}): {}{advice}{}", step.why, step.advice)
+        format!(
+            "{gap} ({sign}{change}): {}{advice}{}",
+            step.why, step.advice
+        )
     })
 }
 

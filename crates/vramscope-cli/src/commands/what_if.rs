@@ -89,12 +89,20 @@ impl Options {
 
     /// The changes to try: the user's, else the suggested ones; with a capacity, also none but that.
     fn tried(&self, suggestions: &[String]) -> Vec<String> {
-        let sets = if self.set.is_empty() { suggestions } else { &self.set };
+        let sets = if self.set.is_empty() {
+            suggestions
+        } else {
+            &self.set
+        };
         let Some(Size(bytes)) = self.capacity else {
             return sets.to_vec();
         };
-        let limited = sets.iter().map(|changes| format!("{changes},capacity={bytes}"));
-        std::iter::once(format!("capacity={bytes}")).chain(limited).collect()
+        let limited = sets
+            .iter()
+            .map(|changes| format!("{changes},capacity={bytes}"));
+        std::iter::once(format!("capacity={bytes}"))
+            .chain(limited)
+            .collect()
     }
 }
 
@@ -114,7 +122,11 @@ pub(super) fn baseline_parts(part: &mut Part, baseline: &Baseline, rows: &[WhatI
         detail("settings"),
     ];
     let error = &baseline.error;
-    part.fact("reserved_bytes", "really reserved", Cell::Bytes(error.reserved_bytes));
+    part.fact(
+        "reserved_bytes",
+        "really reserved",
+        Cell::Bytes(error.reserved_bytes),
+    );
     part.fact_with(
         "modelled_bytes",
         "by the model",
@@ -134,7 +146,11 @@ pub(super) fn baseline_parts(part: &mut Part, baseline: &Baseline, rows: &[WhatI
         return;
     }
     let rows = std::iter::once(&baseline.own).chain(rows).map(|row| {
-        let changes = if row.changes.is_empty() { "as recorded" } else { &row.changes };
+        let changes = if row.changes.is_empty() {
+            "as recorded"
+        } else {
+            &row.changes
+        };
         vec![
             Cell::Bytes(row.peak_reserved_bytes),
             Cell::BytesChange(row.change_bytes),

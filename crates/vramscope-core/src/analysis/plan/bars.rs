@@ -32,7 +32,10 @@ impl Bars {
         bars.extend(self.packed.map(|bytes| (StepKind::Placement, bytes)));
         let modelled = self.packed.and(self.modelled);
         if let Some((from_empty, from_start)) = modelled {
-            bars.extend([(StepKind::Caching, from_empty), (StepKind::Before, from_start)]);
+            bars.extend([
+                (StepKind::Caching, from_empty),
+                (StepKind::Before, from_start),
+            ]);
         }
         let last = if modelled.is_some() {
             StepKind::Model

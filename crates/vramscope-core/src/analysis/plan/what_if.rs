@@ -171,7 +171,12 @@ impl Baseline {
             return Err(refusal.clone());
         }
         let outcome = replay(recording, &settings, Start::Afresh);
-        Ok(WhatIf::of(changes, &settings, outcome, self.own.peak_reserved_bytes))
+        Ok(WhatIf::of(
+            changes,
+            &settings,
+            outcome,
+            self.own.peak_reserved_bytes,
+        ))
     }
 }
 
@@ -180,7 +185,11 @@ fn suggestions(recording: Recording<'_>) -> Vec<String> {
     let own = ModelSettings::of(recording.snapshot);
     let mut list = vec![format!(
         "expandable_segments:{}",
-        if own.expandable_segments { "False" } else { "True" }
+        if own.expandable_segments {
+            "False"
+        } else {
+            "True"
+        }
     )];
     let others = [
         "max_split_size_mb:64",
@@ -193,8 +202,13 @@ fn suggestions(recording: Recording<'_>) -> Vec<String> {
     // Garbage is only collected where the process is told how much it may take.
     if let Some(capacity) = capacity(recording.snapshot, recording.history) {
         let bytes = capacity.bytes;
-        list.push(format!("garbage_collection_threshold:0.8,capacity={bytes},allowed={bytes}"));
+        list.push(format!(
+            "garbage_collection_threshold:0.8,capacity={bytes},allowed={bytes}"
+        ));
     }
-    list.retain(|changes| own.with_changes(changes).is_ok_and(|changed| changed != own));
+    list.retain(|changes| {
+        own.with_changes(changes)
+            .is_ok_and(|changed| changed != own)
+    });
     list
 }
