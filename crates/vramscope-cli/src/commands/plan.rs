@@ -3,7 +3,7 @@
 use std::time::{Duration, Instant};
 
 use clap::Args;
-use vramscope_core::analysis::plan::{DevicePlan, Planner, StepKind};
+use vramscope_core::analysis::plan::{DevicePlan, Planner, Step, StepKind};
 use vramscope_core::units::Bytes;
 
 use super::what_if::baseline_parts;
@@ -47,6 +47,9 @@ Examples:
   vramscope plan snapshot.pickle --export-csv buffers.csv && vramscope pack buffers.csv
   vramscope plan rank*.pickle --json | jq '.parts[] | [.file, .steps[].bytes]'";
 
+/// The planner says how far it is this often.
+const SLICE: Duration = Duration::from_millis(50);
+
 /// Runs the command.
 ///
 /// # Errors
@@ -67,12 +70,15 @@ impl Options {
     fn about(&self, device: &Device<'_>) -> Result<Part, Failure> {
         let recording = device.recording();
         let mut planner = Planner::new(recording, device.allocator());
-        while !planner.plan().has_all_bars {
-            planner.run(recording, &mut || true);
-        }
         let began = Instant::now();
-        planner.run(recording, &mut || began.elapsed() >= self.time);
-
+        loop {
+            let slice = Instant::now();
+            let is_done = planner.run(recording, &mut || slice.elapsed() >= SLICE);
+            let is_over = planner.plan().has_all_bars && began.elapsed() >= self.time;
+            if is_done || is_over {
+                break;
+            }
+        }
         let plan = planner.plan();
         let mut part = Part::of(&device.subject.name, device.index());
         facts(&mut part, plan);
@@ -149,7 +155,9 @@ fn steps_table(part: &mut Part, plan: &DevicePlan) {
 
 /// What each step consists of, where it is anything.
 fn step_notes(plan: &DevicePlan) -> impl Iterator<Item = String> {
-    let noted = plan.steps.iter().filter(|step| step.change_bytes != 0);
+    // Less than a thousandth is nothing to act upon.
+    let is_noted = |step: &&Step| step.change_bytes.unsigned_abs() > step.bytes / 1000;
+    let noted = plan.steps.iter().filter(is_noted);
     noted.map(|step| {
         let sign = if step.change_bytes < 0 { "-" } else { "+" };
         let gap = step.kind.gap_label();
@@ -196,8 +204,9 @@ fn settings(part: &mut Part, device: &Device<'_>, plan: &DevicePlan) {
         return;
     };
     let tried = baseline.suggestions.iter();
-    let rows: Vec<_> = tried
+    let mut rows: Vec<_> = tried
         .flat_map(|changes| baseline.what_if(device.recording(), changes))
         .collect();
+    rows.sort_by_key(|row| row.peak_reserved_bytes);
     baseline_parts(part, baseline, &rows);
 }

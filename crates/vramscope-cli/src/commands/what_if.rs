@@ -83,6 +83,9 @@ impl Options {
                 rows.push(row.map_err(|why| Failure::Usage(format!("--set {changes}: {why}")))?);
             }
         }
+        if self.set.is_empty() {
+            rows.sort_by_key(|row| row.peak_reserved_bytes);
+        }
         baseline_parts(&mut part, &baseline, &rows);
         Ok(part)
     }

@@ -38,7 +38,7 @@ impl Planner {
         let (snapshot, history) = (recording.snapshot, recording.history);
         let (places, needs) = places_of(recording, &index.sizes);
         let segments = SegmentsKnown::in_recording(recording, index);
-        let is_reserved_known = matches!(segments, SegmentsKnown::Real | SegmentsKnown::Doubtful);
+        let is_reserved_known = segments == SegmentsKnown::Real;
         let numbers: HashMap<i64, usize> = stream_numbers(snapshot).into_iter().zip(0..).collect();
         let separate = places
             .iter()
@@ -120,8 +120,8 @@ impl Planner {
     /// Does the next piece of work; whether there was one.
     fn step(&mut self, recording: Recording<'_>, is_over: &mut dyn FnMut() -> bool) -> bool {
         if self.begun < self.packers.len() {
-            self.pack(self.begun, &mut || true);
-            self.begun += 1;
+            self.pack(self.begun, is_over);
+            self.begun += usize::from(self.packed(self.begun).is_some());
         } else if self.plan.no_model.is_none() && self.plan.baseline.is_none() {
             self.model(recording);
         } else {
@@ -130,13 +130,17 @@ impl Planner {
         true
     }
 
+    /// Gives one place a turn.
     fn pack(&mut self, place: usize, is_over: &mut dyn FnMut() -> bool) {
         let packer = &mut self.packers[place];
-        self.is_packed[place] = packer.run(is_over);
-        let packed = packer
-            .best()
-            .map(|packed| PackedBytes::of(packed, self.is_packed[place]));
-        self.plan.places[place].packed = packed;
+        let mut asked = 0;
+        self.is_packed[place] = packer.run(&mut || {
+            asked += 1;
+            asked > TURN || is_over()
+        });
+        let packed = packer.best();
+        self.plan.places[place].packed =
+            packed.map(|packed| PackedBytes::of(packed, self.is_packed[place]));
     }
 
     /// Replays the trace under its own settings: from empty, and the next time from what there was.
@@ -156,11 +160,7 @@ impl Planner {
             if self.is_packed[place] {
                 continue;
             }
-            let mut asked = 0;
-            self.pack(place, &mut || {
-                asked += 1;
-                asked > TURN || is_over()
-            });
+            self.pack(place, is_over);
             if is_over() {
                 break;
             }

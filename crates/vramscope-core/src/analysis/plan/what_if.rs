@@ -152,11 +152,22 @@ impl Baseline {
                 Bytes(error.reserved_bytes)
             )
         });
+        let mut notes = ModelSettings::not_modelled(recording.snapshot);
+        let from_before = delta(own.peak_reserved_bytes, error.reserved_bytes);
+        if refusal.is_none() && from_before.unsigned_abs() > error.reserved_bytes / 100 {
+            notes.push(format!(
+                "To compare settings the model begins empty; the recording did not. Beginning empty, it reserves {} under the \
+                 file's own settings, {} {} than was really reserved: compare with that.",
+                Bytes(own.peak_reserved_bytes),
+                Bytes(from_before.unsigned_abs()),
+                if from_before > 0 { "less" } else { "more" },
+            ));
+        }
         Self {
             own,
             error,
             refusal,
-            notes: ModelSettings::not_modelled(recording.snapshot),
+            notes,
             suggestions: suggestions(recording),
         }
     }
@@ -192,11 +203,11 @@ fn suggestions(recording: Recording<'_>) -> Vec<String> {
         }
     )];
     let others = [
-        "max_split_size_mb:64",
+        "large_segment_size_mb:64",
+        "expandable_segments:True,large_segment_size_mb:64",
+        "max_split_size_mb:128",
         "max_split_size_mb:512",
         "roundup_power2_divisions:8",
-        "roundup_power2_divisions:[256:1,512:2,1024:4,>:8]",
-        "large_segment_size_mb:64",
     ];
     list.extend(others.map(str::to_owned));
     // Garbage is only collected where the process is told how much it may take.

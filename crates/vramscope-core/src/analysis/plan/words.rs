@@ -17,7 +17,7 @@ const FEWEST_EVENTS: u32 = 2;
 pub(super) fn no_model(recording: Recording<'_>, segments: SegmentsKnown) -> Option<String> {
     let why = if let Some(refusal) = ModelSettings::refusal(recording.snapshot) {
         refusal
-    } else if matches!(segments, SegmentsKnown::MadeUp | SegmentsKnown::None) {
+    } else if segments != SegmentsKnown::Real {
         "Without the allocator's segments a model of it cannot be checked, so none is run."
     } else if recording.history.event_count < FEWEST_EVENTS {
         "The file holds one state and no trace: in which order memory was asked for, and so what the allocator made \
@@ -252,15 +252,9 @@ impl Words<'_> {
             let advice = "cudaMemPoolTrimTo(pool, 0), or a lower cudaMemPoolAttrReleaseThreshold, gives kept memory back.";
             return (why.to_owned(), advice.to_owned());
         }
-        let why = "What the allocator held beyond that: freed memory that it keeps, in pieces or unused, and what it had kept from before the \
-                   recording.";
-        let advice = self.plan.no_model.as_deref();
-        (
-            why.to_owned(),
-            advice.map_or(String::new(), |why| {
-                format!("Which part is which cannot be told. {why}")
-            }),
-        )
+        let why = "What the allocator held beyond that: freed memory that it keeps, in pieces or unused. Which part is which takes a model of it.";
+        let advice = "`vramscope fragmentation` tells where free memory lies, and what keeps it from going back to CUDA.";
+        (why.to_owned(), advice.to_owned())
     }
 }
 
