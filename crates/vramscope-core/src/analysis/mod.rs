@@ -27,6 +27,7 @@ pub mod group_lives;
 pub mod grouping;
 pub mod history;
 pub mod host;
+pub mod inductor;
 pub mod lanes;
 pub mod leaks;
 pub mod live_at;

@@ -126,6 +126,35 @@ fn look(
     }
 }
 
+/// Whether something that is compressed begins like this.
+pub(crate) fn is_compressed(head: &[u8]) -> bool {
+    matches!(sniff(head), Ok(Format::Gzip | Format::Zstd))
+}
+
+/// Takes gzip and zstd off a file that is no snapshot.
+///
+/// # Errors
+/// When it cannot be read or is compressed more often than `limits` allow.
+pub(crate) fn unpacked<'a>(
+    input: impl Read + 'a,
+    limits: &Limits,
+) -> Result<Box<dyn BufRead + 'a>, ErrorKind> {
+    let mut layer = Layer::new(Box::new(input), u64::MAX);
+    for _ in 0..=limits.containers {
+        let head = layer.peek(HEAD).map_err(|error| kind_of(&error))?;
+        let reader: Box<dyn Read + 'a> = match sniff(head) {
+            Ok(Format::Gzip) => Box::new(gzip::GzipReader::new(layer)),
+            Ok(Format::Zstd) => Box::new(zstd::ZstdReader::new(layer)),
+            _ => return Ok(Box::new(layer)),
+        };
+        layer = Layer::new(reader, limits.decoded_bytes);
+    }
+    Err(ErrorKind::Limit {
+        what: "the number of wrappings in each other",
+        limit: limits.containers as u64,
+    })
+}
+
 enum Opened<'a> {
     Wrapping(ContainerKind, Box<dyn Read + 'a>),
     Bare(Encoding, Layer<'a>),

@@ -16,6 +16,7 @@ mod fixtures;
 mod freed;
 mod golden;
 mod hostile;
+mod inductor;
 mod lanes;
 mod laws;
 mod naive;

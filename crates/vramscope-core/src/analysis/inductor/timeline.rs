@@ -1,0 +1,141 @@
+//! From when to when each buffer lives in an order, and how much memory that takes at each step.
+
+use super::{Graph, Order};
+
+/// When a buffer lives: from the first step to the last one, both included.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Life {
+    /// The step that writes it; 0 for a freeable input.
+    pub start: u32,
+    /// The last step that needs it; `None` for a result of the graph, which stays.
+    pub end: Option<u32>,
+}
+
+/// What an order does to memory.
+#[derive(Clone, Default, PartialEq, Eq, Debug)]
+pub struct Timeline {
+    /// Bytes at each step, what it reads and writes included; behind the last step, what is left. Only damaged
+    /// graphs, in which more is freed than was allocated, go below 0.
+    pub memory_at_steps: Vec<i64>,
+    /// The most bytes at any step.
+    pub peak: u64,
+    /// The first step with `peak` bytes.
+    pub peak_step: u32,
+    /// Per buffer of the graph.
+    pub lives: Vec<Life>,
+}
+
+impl Timeline {
+    /// What happens if the nodes run in this order (`estimate_peak_memory`).
+    ///
+    /// `order` must hold every node once.
+    #[must_use]
+    pub fn of(graph: &Graph, order: &Order) -> Self {
+        let lives = lives(graph, order);
+        let mut change = vec![0; graph.node_count() + 1];
+        for (b, life) in (0u32..).zip(&lives) {
+            change[life.start as usize] += appears(graph, b);
+            if let Some(end) = life.end {
+                change[end as usize + 1] -= graph.free(b);
+            }
+        }
+        let mut memory = 0;
+        for bytes in &mut change {
+            memory += *bytes;
+            *bytes = memory;
+        }
+        let highest = change.iter().copied().max().unwrap_or(0).max(0);
+        let first = change.iter().position(|&bytes| bytes == highest);
+        Self {
+            peak: highest as u64,
+            peak_step: first.unwrap_or(0) as u32,
+            memory_at_steps: change,
+            lives,
+        }
+    }
+
+    /// Bytes after each step's allocations and after its frees (`estimate_peak_memory_allocfree`), worked out the other
+    /// way. The first are [`memory_at_steps`](Self::memory_at_steps), so both estimates have the same peak.
+    #[must_use]
+    pub fn alloc_free_steps(&self, graph: &Graph) -> Vec<(i64, i64)> {
+        let mut changes = vec![(0, 0); graph.node_count()];
+        for (b, life) in (0u32..).zip(&self.lives) {
+            changes[life.start as usize].0 += appears(graph, b);
+            if let Some(end) = life.end {
+                changes[end as usize].1 += graph.free(b);
+            }
+        }
+        let mut memory = 0;
+        let mut after = |bytes: i64| {
+            memory += bytes;
+            memory
+        };
+        let steps = changes.into_iter();
+        steps
+            .map(|(alloc, free)| (after(alloc), after(-free)))
+            .collect()
+    }
+
+    /// Bytes before each step, and behind the last (`live_memory_before_steps`).
+    #[must_use]
+    pub fn live_before_steps(&self, graph: &Graph) -> Vec<i64> {
+        let after = self
+            .alloc_free_steps(graph)
+            .into_iter()
+            .map(|(_, free)| free);
+        [graph.input_bytes()].into_iter().chain(after).collect()
+    }
+
+    /// What is live at a step: buffers and the bytes that each of them holds then, the largest first. Together they are
+    /// what [`memory_at_steps`](Self::memory_at_steps) says.
+    #[must_use]
+    pub fn live_at(&self, graph: &Graph, step: u32) -> Vec<(u32, i64)> {
+        let mut held = vec![0; graph.buffer_count()];
+        for (b, life) in (0u32..).zip(&self.lives) {
+            if life.start > step {
+                continue;
+            }
+            held[b as usize] += appears(graph, b);
+            // An output takes over its part from the buffer that was allocated for all.
+            if let Some(whole) = graph.origin[b as usize] {
+                held[whole as usize] -= graph.free(b);
+                held[b as usize] += graph.free(b);
+            }
+            if life.end.is_some_and(|end| end < step) {
+                held[b as usize] -= graph.free(b);
+            }
+        }
+        let held = (0u32..).zip(held);
+        let mut live: Vec<(u32, i64)> = held.filter(|&(_, bytes)| bytes != 0).collect();
+        live.sort_by_key(|&(b, bytes)| (-bytes, b));
+        live
+    }
+}
+
+/// Bytes that appear with a buffer.
+fn appears(graph: &Graph, buffer: u32) -> i64 {
+    if (buffer as usize) < graph.input_count {
+        graph.free(buffer)
+    } else {
+        graph.alloc(buffer)
+    }
+}
+
+/// `compute_memory_timeline`.
+fn lives(graph: &Graph, order: &Order) -> Vec<Life> {
+    let step = order.steps();
+    let mut start = vec![0; graph.buffer_count()];
+    for (t, &n) in (0u32..).zip(&order.0) {
+        for &b in graph.outputs.get(n as usize) {
+            start[b as usize] = t;
+        }
+    }
+    let life = |(b, start): (usize, u32)| {
+        let last = graph.readers.get(b).iter().map(|&n| step[n as usize]).max();
+        Life {
+            start,
+            end: (!graph.is_output[b]).then(|| last.unwrap_or(start)),
+        }
+    };
+    start.into_iter().enumerate().map(life).collect()
+}
