@@ -12,10 +12,8 @@ pub fn lpmf(graph: &Graph, settings: Settings) -> Order {
     let mut state = State::of(graph);
     let mut ready = Ready::of(graph, settings);
     let mut waiting: Vec<usize> = graph.preds.iter().map(<[u32]>::len).collect();
-    for n in 0..graph.node_count() {
-        if waiting[n] == 0 {
-            ready.insert(n as u32, state.change(n as u32));
-        }
+    for (node, _) in (0u32..).zip(&waiting).filter(|&(_, &waiting)| waiting == 0) {
+        ready.insert(node, state.change(node));
     }
     let mut order = Vec::with_capacity(graph.node_count());
     while let Some(node) = ready.pick(state.gap()) {
