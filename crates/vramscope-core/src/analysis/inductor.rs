@@ -18,6 +18,7 @@ mod build;
 mod lists;
 mod orders;
 pub mod read;
+pub mod search;
 mod timeline;
 mod validate;
 
@@ -25,6 +26,7 @@ pub use self::build::{BufferPart, NodePart, Parts};
 pub use self::lists::Lists;
 pub use self::orders::{Method, Order, Plan, Planned, Settings, bfs, dfs, lpmf, plan};
 pub use self::read::{Export, NamedGraph, ReadError, is_graph, read};
+pub use self::search::Search;
 pub use self::timeline::{Life, Timeline};
 pub use self::validate::Invalid;
 

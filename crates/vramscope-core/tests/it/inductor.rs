@@ -5,7 +5,8 @@ use std::io::Read;
 
 use serde::Deserialize;
 use vramscope_core::analysis::inductor::{
-    BufferPart, Graph, Method, NodePart, Order, Parts, Plan, Settings, is_graph, plan, read,
+    BufferPart, Graph, Method, NodePart, Order, Parts, Plan, Planned, Settings, is_graph, plan,
+    read,
 };
 
 use crate::support::{fixtures_dir, fixtures_in};
@@ -216,6 +217,21 @@ fn compare_order(name: &str, graph: &Graph, plan: &Plan, method: Method, truth: 
     if let Some(before) = &truth.live_before_steps {
         assert_eq!(&timeline.live_before_steps(graph), before, "{what}");
     }
+    compare_lives(&what, graph, planned, truth);
+    for step in 0..graph.node_count() as u32 {
+        let live: i64 = timeline
+            .live_at(graph, step)
+            .iter()
+            .map(|&(_, bytes)| bytes)
+            .sum();
+        assert_eq!(
+            live, timeline.memory_at_steps[step as usize],
+            "{what}: live at {step}"
+        );
+    }
+}
+
+fn compare_lives(what: &str, graph: &Graph, planned: &Planned, truth: &TruthOrder) {
     assert_eq!(truth.buffers.len(), graph.buffer_count());
     let row = |name: &str| {
         graph
@@ -226,7 +242,7 @@ fn compare_order(name: &str, graph: &Graph, plan: &Plan, method: Method, truth: 
     };
     for theirs in &truth.buffers {
         let b = row(&theirs.name);
-        let life = timeline.lives[b];
+        let life = planned.timeline.lives[b];
         let end = life.end.map_or(-1, i64::from);
         assert_eq!(
             (life.start, end),
@@ -240,22 +256,10 @@ fn compare_order(name: &str, graph: &Graph, plan: &Plan, method: Method, truth: 
         }
     }
     for (buffer, last) in truth.last_use.iter().flatten() {
-        let end = timeline.lives[row(buffer)].end.unwrap();
+        let end = planned.timeline.lives[row(buffer)].end.unwrap();
         assert_eq!(
-            node(planned.order.0[end as usize]),
-            last,
+            &graph.node_names[planned.order.0[end as usize] as usize], last,
             "{what}: {buffer}"
-        );
-    }
-    for step in 0..graph.node_count() as u32 {
-        let live: i64 = timeline
-            .live_at(graph, step)
-            .iter()
-            .map(|&(_, bytes)| bytes)
-            .sum();
-        assert_eq!(
-            live, timeline.memory_at_steps[step as usize],
-            "{what}: live at {step}"
         );
     }
 }

@@ -1,0 +1,253 @@
+//! Whether a graph can run within so many bytes: the sets of nodes that may have run, layer by layer.
+//!
+//! A node that fits and takes no more than it frees runs at once: whatever runs later, it would not free less by
+//! running now, for buffers only lose readers. The mirror image holds at the end: a node that fits when it runs last and
+//! leaves no less than was there runs last. Neither ever costs a solution.
+
+use std::collections::HashMap;
+
+use foldhash::fast::FixedState;
+
+use super::sets::{Sets, contains, insert, nodes, remove};
+
+/// What a pass found.
+pub(super) enum Outcome {
+    /// An order within the limit.
+    Found(Vec<u32>),
+    /// There is none.
+    Impossible,
+    /// None was found, but not everything was looked at.
+    GaveUp,
+}
+
+/// One pass: all orders at once, node by node, of which at most `width` are followed.
+pub(super) struct Beam {
+    limit: i64,
+    width: usize,
+    /// What runs last, the very last first.
+    suffix: Vec<u32>,
+    /// The nodes of `suffix`.
+    is_last: Vec<u64>,
+    layer: Layer,
+    /// How many states of `layer` have been followed.
+    followed: usize,
+    next: HashMap<(u64, u64), Child, FixedState>,
+    left_out: bool,
+    /// Per layer and state: the state that it came from, and the node that ran.
+    ways: Vec<Vec<(u32, u32)>>,
+    /// A random number per node: those of a set, combined, stand for it.
+    keys: Vec<(u64, u64)>,
+}
+
+/// States with equally many nodes run.
+#[derive(Default)]
+struct Layer {
+    /// Per state, [`Sets::words`] words: which nodes have run.
+    done: Vec<u64>,
+    /// Likewise: which could run next.
+    ready: Vec<u64>,
+    memory: Vec<i64>,
+    key: Vec<(u64, u64)>,
+}
+
+/// A state of the next layer.
+#[derive(Clone, Copy)]
+struct Child {
+    memory: i64,
+    parent: u32,
+    node: u32,
+}
+
+impl Beam {
+    pub(super) fn new(sets: &Sets, limit: i64, width: usize) -> Self {
+        let words = sets.words();
+        let (suffix, is_last) = suffix(sets, limit);
+        let mut layer = Layer {
+            done: vec![0; words],
+            ready: vec![0; words],
+            memory: vec![sets.at_start],
+            key: vec![(0, 0)],
+        };
+        for n in 0..sets.graph_size as u32 {
+            if sets.preds.get(n as usize).is_empty() && !contains(&is_last, n) {
+                insert(&mut layer.ready, n);
+            }
+        }
+        let mut random = 0x9e37_79b9_7f4a_7c15_u64;
+        let mut draw = || {
+            // splitmix64.
+            random = random.wrapping_add(0x9e37_79b9_7f4a_7c15);
+            let mixed = (random ^ random >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+            let mixed = (mixed ^ mixed >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
+            mixed ^ mixed >> 31
+        };
+        Self {
+            limit,
+            width,
+            suffix,
+            is_last,
+            layer,
+            followed: 0,
+            next: HashMap::default(),
+            left_out: false,
+            ways: Vec::new(),
+            keys: (0..sets.graph_size).map(|_| (draw(), draw())).collect(),
+        }
+    }
+
+    /// The bytes that it tries to keep within.
+    pub(super) fn limit(&self) -> i64 {
+        self.limit
+    }
+
+    /// Goes on until it is over or knows; `None` if it does not know yet.
+    pub(super) fn run(
+        &mut self,
+        sets: &Sets,
+        is_over: &mut dyn FnMut() -> bool,
+    ) -> Option<Outcome> {
+        let layers = sets.graph_size - self.suffix.len();
+        while self.ways.len() < layers {
+            while self.followed < self.layer.memory.len() {
+                self.follow(sets);
+                if is_over() {
+                    return None;
+                }
+            }
+            if self.next.is_empty() {
+                return Some(match self.left_out {
+                    true => Outcome::GaveUp,
+                    false => Outcome::Impossible,
+                });
+            }
+            self.end_layer(sets);
+        }
+        Some(Outcome::Found(self.order()))
+    }
+
+    /// The states that one of the layer leads to.
+    fn follow(&mut self, sets: &Sets) {
+        let state = self.followed;
+        self.followed += 1;
+        let words = sets.words();
+        let done = &self.layer.done[state * words..][..words];
+        let ready = &self.layer.ready[state * words..][..words];
+        let memory = self.layer.memory[state];
+        let room = self.limit - memory;
+        let key = self.layer.key[state];
+        let child = |(change, node): (i64, u32)| Child {
+            memory: memory + change,
+            parent: state as u32,
+            node,
+        };
+        let fitting = nodes(ready).filter(|&n| sets.size[n as usize] <= room);
+        let changes: Vec<(i64, u32)> = fitting.map(|n| (sets.change(n, done), n)).collect();
+        let best = changes.iter().min().copied();
+        let forced = best.filter(|&(change, _)| change <= 0);
+        let followed = match &forced {
+            Some(forced) => std::slice::from_ref(forced),
+            None => &changes[..],
+        };
+        for &change in followed {
+            let other = self.keys[change.1 as usize];
+            let key = (key.0 ^ other.0, key.1 ^ other.1);
+            // Whatever way a set was come by, its memory is the same: the first will do.
+            self.next.entry(key).or_insert_with(|| child(change));
+        }
+        // Children are small, but not so small that any number will do.
+        if self.next.len() > 8 * self.width + 1024 {
+            self.keep_best();
+        }
+    }
+
+    /// Leaves out all but the `width` states with the least memory.
+    fn keep_best(&mut self) {
+        if self.next.len() <= self.width {
+            return;
+        }
+        self.left_out = true;
+        let mut children: Vec<((u64, u64), Child)> = self.next.drain().collect();
+        let rank = |(key, child): &((u64, u64), Child)| (child.memory, *key);
+        children.select_nth_unstable_by_key(self.width, rank);
+        children.truncate(self.width);
+        self.next.extend(children);
+    }
+
+    fn end_layer(&mut self, sets: &Sets) {
+        self.keep_best();
+        let words = sets.words();
+        let mut children: Vec<((u64, u64), Child)> = self.next.drain().collect();
+        // In this order, what runs next looks at one parent after the other, and nothing depends on the map's order.
+        children.sort_unstable_by_key(|(key, child)| (child.parent, child.node, *key));
+        let mut layer = Layer::default();
+        let mut ways = Vec::with_capacity(children.len());
+        for (key, child) in children {
+            let from = child.parent as usize * words;
+            let start = layer.done.len();
+            layer
+                .done
+                .extend_from_slice(&self.layer.done[from..from + words]);
+            layer
+                .ready
+                .extend_from_slice(&self.layer.ready[from..from + words]);
+            let (done, ready) = (&mut layer.done[start..], &mut layer.ready[start..]);
+            insert(done, child.node);
+            remove(ready, child.node);
+            for &succ in sets.succs.get(child.node as usize) {
+                if !contains(&self.is_last, succ) && sets.is_ready(succ, done) {
+                    insert(ready, succ);
+                }
+            }
+            layer.memory.push(child.memory);
+            layer.key.push(key);
+            ways.push((child.parent, child.node));
+        }
+        self.layer = layer;
+        self.followed = 0;
+        self.ways.push(ways);
+    }
+
+    /// The order that led to the last layer.
+    fn order(&self) -> Vec<u32> {
+        let mut order = self.suffix.clone();
+        let mut state = 0;
+        for ways in self.ways.iter().rev() {
+            let (parent, node) = ways[state as usize];
+            order.push(node);
+            state = parent;
+        }
+        order.reverse();
+        order
+    }
+}
+
+/// What can just as well run last, the very last first; and as a set.
+fn suffix(sets: &Sets, limit: i64) -> (Vec<u32>, Vec<u64>) {
+    let count = sets.graph_size as u32;
+    let mut done = vec![u64::MAX; sets.words()];
+    let mut is_last = vec![0; sets.words()];
+    let mut memory = sets.at_end;
+    let mut suffix = Vec::new();
+    // Successors that are not in the suffix.
+    let mut left: Vec<usize> = sets.succs.iter().map(<[u32]>::len).collect();
+    let mut waiting: Vec<u32> = (0..count).filter(|&n| left[n as usize] == 0).collect();
+    while let Some(node) = waiting.pop() {
+        remove(&mut done, node);
+        let change = sets.change(node, &done);
+        let before = memory - change;
+        if change < 0 || before + sets.size[node as usize] > limit {
+            insert(&mut done, node);
+            continue;
+        }
+        insert(&mut is_last, node);
+        suffix.push(node);
+        memory = before;
+        for &pred in sets.preds.get(node as usize) {
+            left[pred as usize] -= 1;
+            if left[pred as usize] == 0 {
+                waiting.push(pred);
+            }
+        }
+    }
+    (suffix, is_last)
+}

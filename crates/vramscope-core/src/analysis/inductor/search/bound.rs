@@ -1,0 +1,141 @@
+//! How much memory must be live while a node runs, whatever the order: a minimum cut per node.
+//!
+//! When a node runs, all that it depends on has run and nothing that depends on it has. Which others have run is free:
+//! those that leave least memory. Running a node costs what it allocates; a buffer's bytes are gained once its writer and all its readers have
+//! run. That is the project selection problem, which a minimum cut solves exactly.
+
+use super::flow::Network;
+use super::sets::{Sets, contains, insert};
+
+/// Nodes and releases beyond which a cut takes too long.
+const LARGEST: usize = 6_000;
+
+/// The bound, node by node.
+pub(super) struct Bound {
+    /// Per node: what must have run before it, in [`Sets::words`] words.
+    before: Vec<u64>,
+    /// Nodes that are left to look at, and what is live there at most: the highest last.
+    left: Vec<(i64, u32)>,
+}
+
+impl Bound {
+    pub(super) fn new(sets: &Sets) -> Self {
+        let words = sets.words();
+        if sets.graph_size + sets.freed.len() > LARGEST {
+            return Self {
+                before: Vec::new(),
+                left: Vec::new(),
+            };
+        }
+        let mut before = vec![0; words * sets.graph_size];
+        let mark = |node: u32, before: &mut Vec<u64>| {
+            for &pred in sets.preds.get(node as usize) {
+                for w in 0..words {
+                    before[node as usize * words + w] |= before[pred as usize * words + w];
+                }
+                insert(&mut before[node as usize * words..][..words], pred);
+            }
+        };
+        topological(sets)
+            .into_iter()
+            .for_each(|node| mark(node, &mut before));
+        let mut bound = Self {
+            before,
+            left: Vec::new(),
+        };
+        let highest = |node: u32| bound.least_memory(sets, node) + sets.size[node as usize];
+        let mut left: Vec<(i64, u32)> = (0..sets.graph_size as u32)
+            .map(|node| (highest(node), node))
+            .collect();
+        left.sort_unstable();
+        bound.left = left;
+        bound
+    }
+
+    fn before(&self, sets: &Sets, node: u32) -> &[u64] {
+        &self.before[node as usize * sets.words()..][..sets.words()]
+    }
+
+    /// Memory if nothing but what must have run before `node` has.
+    fn least_memory(&self, sets: &Sets, node: u32) -> i64 {
+        let before = self.before(sets, node);
+        let allocated = super::sets::nodes(before).map(|n| sets.size[n as usize]);
+        let is_free = |r: usize| sets.members.get(r).iter().all(|&n| contains(before, n));
+        let freed = (0..sets.freed.len())
+            .filter(|&r| is_free(r))
+            .map(|r| sets.freed[r]);
+        sets.at_start + allocated.sum::<i64>() - freed.sum::<i64>()
+    }
+
+    /// Raises `bound` until it is over or done; whether it is done.
+    pub(super) fn run(
+        &mut self,
+        sets: &Sets,
+        bound: &mut i64,
+        is_over: &mut dyn FnMut() -> bool,
+    ) -> bool {
+        while let Some((highest, node)) = self.left.pop() {
+            if highest <= *bound {
+                break;
+            }
+            *bound = (*bound).max(highest - self.gain(sets, node));
+            if is_over() {
+                return false;
+            }
+        }
+        true
+    }
+
+    /// By how much memory can be lower while `node` runs if others run before it.
+    fn gain(&self, sets: &Sets, node: u32) -> i64 {
+        let before = self.before(sets, node);
+        let is_after = |n: u32| n == node || contains(self.before(sets, n), node);
+        let count = sets.graph_size;
+        let (source, sink) = (count + sets.freed.len(), count + sets.freed.len() + 1);
+        let mut network = Network::new(sink + 1);
+        for n in 0..count as u32 {
+            if contains(before, n) || is_after(n) {
+                continue;
+            }
+            network.add(n as usize, sink, sets.size[n as usize]);
+            for &pred in sets.preds.get(n as usize) {
+                if !contains(before, pred) {
+                    network.add(n as usize, pred as usize, i64::MAX);
+                }
+            }
+        }
+        let mut gained = 0;
+        for (r, &bytes) in sets.freed.iter().enumerate() {
+            let members = sets.members.get(r);
+            let is_freed = members.iter().all(|&n| contains(before, n));
+            if is_freed || members.iter().any(|&n| is_after(n)) {
+                continue;
+            }
+            gained += bytes;
+            network.add(source, count + r, bytes);
+            for &n in members.iter().filter(|&&n| !contains(before, n)) {
+                network.add(count + r, n as usize, i64::MAX);
+            }
+        }
+        gained - network.flow(source, sink)
+    }
+}
+
+/// The nodes, none before its predecessors.
+fn topological(sets: &Sets) -> Vec<u32> {
+    let mut waiting: Vec<usize> = sets.preds.iter().map(<[u32]>::len).collect();
+    let mut order: Vec<u32> = (0..sets.graph_size as u32)
+        .filter(|&n| waiting[n as usize] == 0)
+        .collect();
+    let mut next = 0;
+    while let Some(&node) = order.get(next) {
+        next += 1;
+        for &succ in sets.succs.get(node as usize) {
+            waiting[succ as usize] -= 1;
+            if waiting[succ as usize] == 0 {
+                order.push(succ);
+            }
+        }
+    }
+    order
+}

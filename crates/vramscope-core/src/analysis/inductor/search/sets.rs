@@ -1,0 +1,120 @@
+//! What matters of a graph to sets of nodes that have run.
+
+use crate::analysis::inductor::{Graph, Lists};
+
+/// Bytes that a pass may take for its states, and again for the ways to them.
+const MOST_BYTES: usize = 128 << 20;
+
+/// Sizes and dependencies of a graph's nodes.
+pub(super) struct Sets {
+    pub(super) graph_size: usize,
+    /// Bytes that each node allocates.
+    pub(super) size: Vec<i64>,
+    pub(super) preds: Lists,
+    pub(super) succs: Lists,
+    /// Bytes that go when all of a release's members have run. Results of the graph have none.
+    pub(super) freed: Vec<i64>,
+    /// Per release: the nodes that it waits for, the buffer's writer included.
+    pub(super) members: Lists,
+    /// Per node: the releases that it is a member of.
+    pub(super) releases: Lists,
+    /// Bytes of the freeable inputs.
+    pub(super) at_start: i64,
+    /// Bytes when all have run.
+    pub(super) at_end: i64,
+}
+
+impl Sets {
+    pub(super) fn of(graph: &Graph) -> Self {
+        let count = graph.node_count();
+        let mut writer = vec![None; graph.buffer_count()];
+        for (n, outputs) in (0u32..).zip(graph.outputs.iter()) {
+            outputs.iter().for_each(|&b| writer[b as usize] = Some(n));
+        }
+        let mut freed = Vec::new();
+        let mut members = Lists::default();
+        for b in 0..graph.buffer_count() {
+            let bytes = graph.free(b as u32);
+            if graph.is_output[b] || bytes == 0 {
+                continue;
+            }
+            let readers = graph.readers.get(b).iter().copied();
+            let writer = writer[b].filter(|writer| !graph.readers.get(b).contains(writer));
+            freed.push(bytes);
+            members.push(readers.chain(writer));
+        }
+        let size: Vec<i64> = (0..count as u32).map(|n| graph.node_size(n)).collect();
+        let at_start = graph.input_bytes();
+        Self {
+            graph_size: count,
+            at_end: at_start + size.iter().sum::<i64>() - freed.iter().sum::<i64>(),
+            at_start,
+            size,
+            preds: graph.preds.clone(),
+            succs: graph.succs.clone(),
+            releases: members.inverse(count),
+            freed,
+            members,
+        }
+    }
+
+    /// What every order needs: what is there at first, and what is left at last.
+    pub(super) fn least_peak(&self) -> i64 {
+        self.at_start.max(self.at_end).max(0)
+    }
+
+    /// 64-bit words of a set of nodes.
+    pub(super) fn words(&self) -> usize {
+        self.graph_size.div_ceil(64)
+    }
+
+    /// How many states a pass may keep of those with equally many nodes run.
+    pub(super) fn most_states(&self) -> usize {
+        let state_bytes = 16 * self.words() + 64;
+        let way_bytes = 8 * self.graph_size.max(1);
+        (MOST_BYTES / state_bytes.max(way_bytes)).clamp(super::FIRST_WIDTH, 1 << 20)
+    }
+
+    /// By how much memory changes if `node` runs after the nodes of `done`.
+    pub(super) fn change(&self, node: u32, done: &[u64]) -> i64 {
+        let releases = self.releases.get(node as usize).iter();
+        let freed = releases.filter(|&&r| {
+            let members = self.members.get(r as usize).iter();
+            members.copied().all(|n| n == node || contains(done, n))
+        });
+        self.size[node as usize] - freed.map(|&r| self.freed[r as usize]).sum::<i64>()
+    }
+
+    /// Whether all that must run before `node` is in `done`.
+    pub(super) fn is_ready(&self, node: u32, done: &[u64]) -> bool {
+        self.preds
+            .get(node as usize)
+            .iter()
+            .all(|&n| contains(done, n))
+    }
+}
+
+/// Whether a set has a node.
+pub(super) fn contains(set: &[u64], node: u32) -> bool {
+    set[node as usize / 64] >> (node % 64) & 1 == 1
+}
+
+pub(super) fn insert(set: &mut [u64], node: u32) {
+    set[node as usize / 64] |= 1 << (node % 64);
+}
+
+pub(super) fn remove(set: &mut [u64], node: u32) {
+    set[node as usize / 64] &= !(1 << (node % 64));
+}
+
+/// The nodes of a set, ascending.
+pub(super) fn nodes(set: &[u64]) -> impl Iterator<Item = u32> {
+    (0u32..).zip(set).flat_map(|(w, &word)| {
+        let mut rest = word;
+        std::iter::from_fn(move || {
+            let bit = (rest != 0).then(|| rest.trailing_zeros())?;
+            rest &= rest - 1;
+            Some(w * 64 + bit)
+        })
+    })
+}
