@@ -21,6 +21,7 @@ pub use self::bound::lower_bound;
 pub use self::greedy::Fit;
 pub use self::orders::Order;
 use self::portfolio::Portfolio;
+use self::search::Descent;
 pub use self::sections::Sections;
 pub use self::verify::{Fault, verify};
 
@@ -110,7 +111,7 @@ impl fmt::Display for Method {
 pub struct Packed {
     /// The packing.
     pub packing: Packing,
-    /// No packing can be lower than this.
+    /// No packing can be lower than this: [`lower_bound`], or what a search has proved.
     pub bound: u64,
     /// How it was found.
     pub method: Method,
@@ -130,6 +131,7 @@ pub struct Packer {
     problem: Arc<Problem>,
     sections: Sections,
     portfolio: Portfolio,
+    descent: Option<Descent>,
     best: Option<Packed>,
 }
 
@@ -143,13 +145,26 @@ impl Packer {
             portfolio: Portfolio::new(bound),
             problem,
             sections,
+            descent: None,
             best: None,
         }
     }
 
-    /// Goes on until `is_over` or until nothing lower can be found; whether it is done.
+    /// Goes on until `is_over` or until nothing lower can be found; whether it is done. Some problems it is never
+    /// done with: give it a time.
     pub fn run(&mut self, is_over: &mut dyn FnMut() -> bool) -> bool {
-        (self.portfolio).run(&self.problem, &self.sections, &mut self.best, is_over)
+        let (problem, sections) = (&self.problem, &self.sections);
+        if self.descent.is_none() {
+            if !(self.portfolio).run(problem, sections, &mut self.best, is_over) {
+                return false;
+            }
+            let greedy = self.best.as_ref().filter(|best| !best.is_optimal());
+            self.descent = greedy.and_then(|best| Descent::new(problem, sections, best));
+        }
+        match (&mut self.descent, &mut self.best) {
+            (Some(descent), Some(best)) => descent.run(problem, sections, best, is_over),
+            _ => true,
+        }
     }
 
     /// The lowest packing so far; `None` before the first is found.

@@ -104,7 +104,7 @@ impl Greedy {
 }
 
 /// The lowest aligned offset at which `size` bytes are free.
-fn first_fit(mut lists: Vec<&[Range]>, size: u64, alignment: u64) -> u64 {
+pub(super) fn first_fit(mut lists: Vec<&[Range]>, size: u64, alignment: u64) -> u64 {
     let mut offset = 0;
     while let Some(end) = blocked(&mut lists, offset, size) {
         offset = aligned(end, alignment);

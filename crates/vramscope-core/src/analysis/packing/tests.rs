@@ -185,7 +185,7 @@ proptest! {
 
     #[test]
     fn a_packer_ends_with_the_best_however_often_it_is_stopped(
-        problem in problems(40), patience in 0_usize..4
+        problem in problems(12), patience in 0_usize..4
     ) {
         let problem = Arc::new(problem);
         let mut whole = Packer::new(problem.clone());

@@ -1,0 +1,155 @@
+//! What of a problem needs a search at all.
+
+use super::super::greedy::first_fit;
+use super::super::occupied::{Occupied, Range};
+use super::super::{Packing, Problem, Sections, gcd};
+use super::part::Part;
+
+/// Looks at what is left for more that is easy: mostly two or three find all.
+const MOST_LOOKS: usize = 32;
+
+/// A problem without what fits anyway, apart where nothing else is live.
+pub(super) struct Core {
+    pub(super) parts: Vec<Part>,
+    /// What fits anyway, each if everything behind it and the parts are placed.
+    easy: Vec<usize>,
+}
+
+impl Core {
+    /// The core of a problem that is to be packed within `capacity` or more bytes. No buffer is larger.
+    pub(super) fn new(problem: &Problem, sections: &Sections, capacity: u64) -> Self {
+        let padded = problem.padded_sizes();
+        let matters = |&i: &usize| problem.size[i] > 0 && sections.begin[i] < sections.end[i];
+        let mut hard: Vec<usize> = (0..problem.size.len()).filter(matters).collect();
+        let unit = hard.iter().fold(0, |unit, &i| {
+            let unit = gcd(unit, padded[i]);
+            match problem.alignment_of(i) {
+                1 => unit,
+                alignment => gcd(unit, alignment),
+            }
+        });
+        let mut easy = Vec::new();
+        for _ in 0..MOST_LOOKS {
+            let others = Others::of(&hard, sections, &padded);
+            let (fits, rest): (Vec<_>, Vec<_>) = (hard.iter()).partition(|&&i| {
+                others.leave_room_for(i, problem, sections, &padded, unit, capacity)
+            });
+            if fits.is_empty() {
+                break;
+            }
+            easy.extend(fits);
+            hard = rest;
+        }
+        hard.sort_by_key(|&i| sections.begin[i]);
+        let mut parts = Vec::new();
+        let mut members: Vec<usize> = Vec::new();
+        let mut end = 0;
+        for i in hard {
+            if sections.begin[i] >= end && !members.is_empty() {
+                parts.push(Part::new(
+                    problem,
+                    &padded,
+                    unit,
+                    std::mem::take(&mut members),
+                ));
+            }
+            members.push(i);
+            end = end.max(sections.end[i]);
+        }
+        if !members.is_empty() {
+            parts.push(Part::new(problem, &padded, unit, members));
+        }
+        Self { parts, easy }
+    }
+
+    /// The whole packing when the buffers of the parts lie at `offsets`, part by part.
+    pub(super) fn complete<'a>(
+        &self,
+        problem: &Problem,
+        sections: &Sections,
+        offsets: impl Iterator<Item = &'a [u64]>,
+    ) -> Packing {
+        let padded = problem.padded_sizes();
+        let mut occupied = Occupied::new(sections.count);
+        let mut packing = Packing {
+            offset: vec![0; problem.size.len()],
+            height: problem.size.iter().copied().max().unwrap_or(0),
+        };
+        let mut place = |i: usize, offset: Option<u64>| {
+            let (begin, end, size) = (sections.begin[i], sections.end[i], padded[i]);
+            let start = offset.unwrap_or_else(|| {
+                first_fit(occupied.within(begin, end), size, problem.alignment_of(i))
+            });
+            let end_of = start.saturating_add(size);
+            occupied.insert(begin, end, Range { start, end: end_of });
+            packing.offset[i] = start;
+            packing.height = packing.height.max(start.saturating_add(problem.size[i]));
+        };
+        for (part, offsets) in self.parts.iter().zip(offsets) {
+            for (&member, &offset) in part.members.iter().zip(offsets) {
+                place(member, Some(offset));
+            }
+        }
+        for &i in self.easy.iter().rev() {
+            place(i, None);
+        }
+        packing
+    }
+}
+
+/// What the buffers that may be hard have to share time with.
+struct Others {
+    /// By section: how many begin before it, and their padded sizes.
+    begun: Vec<(u128, u128)>,
+    /// By section: how many have ended when it begins, and their padded sizes.
+    ended: Vec<(u128, u128)>,
+}
+
+impl Others {
+    fn of(hard: &[usize], sections: &Sections, padded: &[u64]) -> Self {
+        let mut begun = vec![(0, 0); sections.count + 2];
+        let mut ended = begun.clone();
+        for &i in hard {
+            for (column, section) in [
+                (&mut begun, sections.begin[i] + 1),
+                (&mut ended, sections.end[i]),
+            ] {
+                let (count, size) = &mut column[section];
+                *count += 1;
+                *size += u128::from(padded[i]);
+            }
+        }
+        for column in [&mut begun, &mut ended] {
+            let mut sum = (0, 0);
+            for entry in column {
+                sum = (sum.0 + entry.0, sum.1 + entry.1);
+                *entry = sum;
+            }
+        }
+        Self { begun, ended }
+    }
+
+    /// Whether a buffer has a place wherever the others lie: each keeps it from so many places, and there
+    /// are more.
+    fn leave_room_for(
+        &self,
+        i: usize,
+        problem: &Problem,
+        sections: &Sections,
+        padded: &[u64],
+        unit: u64,
+        capacity: u64,
+    ) -> bool {
+        let (begun, ended) = (self.begun[sections.end[i]], self.ended[sections.begin[i]]);
+        let size = u128::from(padded[i]);
+        let (count, sizes) = (begun.0 - ended.0 - 1, begun.1 - ended.1 - size);
+        let step = problem.alignment_of(i).max(unit);
+        let Some(highest) = capacity.checked_sub(problem.size[i]) else {
+            return false;
+        };
+        // One of size `s` leaves no place at less than `size + s` offsets, of which, in units, no more than
+        // (size + s - 2 units) / step + 1 are aligned.
+        let kept = count * (size + u128::from(step) - 2 * u128::from(unit)) + sizes;
+        kept <= u128::from(highest - highest % step)
+    }
+}

@@ -1,0 +1,45 @@
+//! Goals that are known to have no solution: different placements often leave the same to do.
+
+/// A power of two; 1 MiB in all.
+const SLOTS: usize = 1 << 15;
+
+/// The latest of them, as many as there are slots.
+pub(super) struct Failed {
+    /// What was left, and the key that everything placed had to exceed.
+    slots: Vec<(u128, u64)>,
+}
+
+impl Failed {
+    /// None is known.
+    pub(super) fn new() -> Self {
+        Self {
+            slots: vec![(0, u64::MAX); SLOTS],
+        }
+    }
+
+    /// Remembers that what has this fingerprint cannot be placed above `last`.
+    pub(super) fn insert(&mut self, fingerprint: u128, last: u64) {
+        self.slots[slot(fingerprint)] = (fingerprint, last);
+    }
+
+    /// Whether it is known not to have a solution above `last`: then it has none above a lower key.
+    pub(super) fn contains(&self, fingerprint: u128, last: u64) -> bool {
+        let (known, above) = self.slots[slot(fingerprint)];
+        known == fingerprint && above <= last
+    }
+}
+
+fn slot(fingerprint: u128) -> usize {
+    // The highest bits depend on all others.
+    (fingerprint >> 96) as usize & (SLOTS - 1)
+}
+
+/// 128 bits that stand for a list of keys: that two lists share them by chance will not be seen.
+pub(super) fn fingerprint(keys: &[u64]) -> u128 {
+    let mixed = keys.iter().map(|&key| {
+        let mixed = u128::from(!key).wrapping_mul(0xDA94_2042_E4DD_58B5_9E37_79B9_7F4A_7C15);
+        let mixed = (mixed ^ mixed >> 61).wrapping_mul(0xC2B2_AE3D_27D4_EB4F_1656_67B1_9E37_79F9);
+        mixed ^ mixed >> 67
+    });
+    mixed.fold(0, u128::wrapping_add)
+}
