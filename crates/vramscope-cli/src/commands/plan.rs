@@ -44,7 +44,6 @@ const EXAMPLES: &str = "\
 Examples:
   vramscope plan snapshot.pickle
   vramscope plan snapshot.pickle --time 1min
-  vramscope plan snapshot.pickle --export-csv buffers.csv && vramscope pack buffers.csv
   vramscope plan rank*.pickle --json | jq '.parts[] | [.file, .steps[].bytes]'";
 
 /// The planner says how far it is this often.
@@ -86,7 +85,7 @@ impl Options {
         places_table(&mut part, plan);
         part.notes.extend(step_notes(plan));
         part.notes.extend(plan.segments.remark().map(str::to_owned));
-        settings(&mut part, device, plan);
+        settings(&mut part, device, &planner);
         Ok(part)
     }
 }
@@ -198,9 +197,9 @@ fn places_table(part: &mut Part, plan: &DevicePlan) {
 }
 
 /// What the allocator would do with other settings, and how far to believe it.
-fn settings(part: &mut Part, device: &Device<'_>, plan: &DevicePlan) {
-    let Some(baseline) = &plan.baseline else {
-        part.notes.extend(plan.no_model.clone());
+fn settings(part: &mut Part, device: &Device<'_>, planner: &Planner) {
+    let Some(baseline) = planner.baseline() else {
+        part.notes.extend(planner.plan().no_model.clone());
         return;
     };
     let tried = baseline.suggestions.iter();

@@ -140,7 +140,10 @@ pub(super) fn baseline_parts(part: &mut Part, baseline: &Baseline, rows: &[WhatI
         "model_error_bytes",
         "model's error",
         Cell::BytesChange(error.error_bytes),
-        format!("{:+.2} %", error.share() * 100.0),
+        match error.error_bytes {
+            0 => "the model reserves just as much".to_owned(),
+            _ => format!("{:+.2} %", error.share() * 100.0),
+        },
     );
     part.fact("model_error_share", "", Cell::ShareChange(error.share()));
     part.notes.extend(baseline.refusal.clone());

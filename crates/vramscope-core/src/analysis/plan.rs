@@ -21,7 +21,6 @@ use serde::{Deserialize, Serialize};
 
 pub use self::places::{Place, PlaceKey};
 pub use self::planner::Planner;
-use self::what_if::Baseline;
 use super::capture::AllocatorKind;
 use super::overview::SegmentsKnown;
 use super::packing::Method;
@@ -46,8 +45,6 @@ pub struct DevicePlan {
     pub waiting: Waiting,
     /// Why there is no allocator model for this device, as a sentence; `None` where there is.
     pub no_model: Option<String>,
-    /// The model under the file's own settings, once it has run.
-    pub baseline: Option<Baseline>,
     /// Whether every bar is known; only better packings may follow.
     pub has_all_bars: bool,
     /// Whether there is nothing left to work out.

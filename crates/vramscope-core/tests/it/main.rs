@@ -23,6 +23,7 @@ mod naive;
 mod official;
 mod overview;
 mod packed;
+mod plan;
 mod random;
 mod real;
 mod second_opinion;

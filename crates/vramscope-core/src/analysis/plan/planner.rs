@@ -29,6 +29,7 @@ pub struct Planner {
     begun: usize,
     /// The replay under the file's own settings, from empty.
     own: Option<WhatIf>,
+    baseline: Option<Baseline>,
 }
 
 impl Planner {
@@ -63,7 +64,6 @@ impl Planner {
                 places: plans.collect(),
                 waiting: needs.waiting,
                 no_model: no_model(recording, segments),
-                baseline: None,
                 has_all_bars: false,
                 is_done: false,
             },
@@ -83,6 +83,7 @@ impl Planner {
             places,
             begun: 0,
             own: None,
+            baseline: None,
         };
         planner.tell(recording);
         planner
@@ -92,6 +93,12 @@ impl Planner {
     #[must_use]
     pub fn plan(&self) -> &DevicePlan {
         &self.plan
+    }
+
+    /// The model under the file's own settings, once it has run; `None` also where there is no model.
+    #[must_use]
+    pub fn baseline(&self) -> Option<&Baseline> {
+        self.baseline.as_ref()
     }
 
     /// The places, as in [`DevicePlan::places`].
@@ -110,7 +117,7 @@ impl Planner {
     /// made of.
     pub fn run(&mut self, recording: Recording<'_>, is_over: &mut dyn FnMut() -> bool) -> bool {
         while self.step(recording, is_over) && !is_over() {}
-        let is_modelled = self.plan.no_model.is_some() || self.plan.baseline.is_some();
+        let is_modelled = self.plan.no_model.is_some() || self.baseline.is_some();
         self.plan.has_all_bars = self.begun == self.packers.len() && is_modelled;
         self.plan.is_done = self.plan.has_all_bars && !self.is_packed.contains(&false);
         self.tell(recording);
@@ -122,7 +129,7 @@ impl Planner {
         if self.begun < self.packers.len() {
             self.pack(self.begun, is_over);
             self.begun += usize::from(self.packed(self.begun).is_some());
-        } else if self.plan.no_model.is_none() && self.plan.baseline.is_none() {
+        } else if self.plan.no_model.is_none() && self.baseline.is_none() {
             self.model(recording);
         } else {
             return self.search(is_over);
@@ -151,7 +158,7 @@ impl Planner {
         };
         let error = ModelError::of(recording, self.bars.reserved.unwrap_or(0));
         self.bars.modelled = Some((own.peak_reserved_bytes, error.modelled_bytes));
-        self.plan.baseline = Some(Baseline::of(recording, own, error));
+        self.baseline = Some(Baseline::of(recording, own, error));
     }
 
     /// Searches on in every place in turn; whether anything is left to search.

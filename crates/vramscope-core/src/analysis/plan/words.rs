@@ -233,9 +233,10 @@ impl Words<'_> {
         let config = AllocatorConfig::of(self.recording.snapshot);
         let advice = match config.expandable_segments {
             _ if change_bytes <= 0 => "",
-            Some(true) => "See which settings would do better: `vramscope what-if`.",
+            Some(true) => "`vramscope what-if` tells what other settings of the allocator would do.",
             _ => {
-                "expandable_segments:True is made for this; see what it and other settings would do: `vramscope what-if`."
+                "`vramscope what-if` tells what other settings of the allocator would do, above all expandable_segments:True, which lets \
+                 segments grow instead of adding new ones."
             }
         };
         (format!("{how}{measured}"), advice.to_owned())

@@ -1,0 +1,67 @@
+//! `what-if`: settings that are suggested, the user's own, and what cannot be answered.
+
+use insta::assert_snapshot;
+
+use crate::program::{transcript, vramscope};
+
+const FILE: &str = "synth/scenario-pools.pickle";
+
+fn what_if(arguments: &[&str]) -> String {
+    transcript(&vramscope(&[&["what-if"], arguments].concat()))
+}
+
+#[test]
+fn what_is_suggested() {
+    assert_snapshot!(what_if(&[FILE]));
+}
+
+#[test]
+fn settings_of_ones_own() {
+    let settings = "expandable_segments=True,max_split_size=128MiB";
+    assert_snapshot!(what_if(&[
+        FILE,
+        "--set",
+        settings,
+        "--set",
+        "roundup_power2_divisions:4",
+        "--capacity",
+        "100MiB"
+    ]));
+}
+
+#[test]
+fn as_json() {
+    assert_snapshot!(what_if(&[
+        FILE,
+        "--set",
+        "expandable_segments:True",
+        "--json"
+    ]));
+}
+
+#[test]
+fn settings_that_are_none() {
+    for settings in [
+        "expandable_segment:True",
+        "max_split_size_mb:5",
+        "garbage_collection_threshold:2",
+    ] {
+        let output = vramscope(&["what-if", FILE, "--set", settings]);
+        assert_eq!(output.status.code(), Some(2), "{settings}");
+        let error = String::from_utf8(output.stderr).unwrap();
+        assert!(
+            error.contains(settings.split(':').next().unwrap()),
+            "{error}"
+        );
+    }
+}
+
+#[test]
+fn of_a_file_without_segments() {
+    assert_snapshot!(what_if(&["synth/torch-2.15-profile-p4.pickle"]));
+}
+
+#[test]
+fn help() {
+    assert_snapshot!(what_if(&["--help"]));
+}

@@ -1,0 +1,330 @@
+//! Plans of all files and of random ones: bars that ascend and add up, packings that hold, and the peaks of an obvious
+//! reference.
+
+use std::collections::BTreeMap;
+
+use proptest::prelude::*;
+use vramscope_core::analysis::allocator_state::{AllocatorIndex, Recording};
+use vramscope_core::analysis::capture::AllocatorKind;
+use vramscope_core::analysis::history::{History, NEVER};
+use vramscope_core::analysis::overview::SegmentsKnown;
+use vramscope_core::analysis::packing::{lower_bound, verify};
+use vramscope_core::analysis::plan::{Planner, StepKind};
+use vramscope_core::analysis::replay::Replay;
+use vramscope_core::ids::AllocationId;
+use vramscope_core::{Snapshot, decode};
+use vramscope_synth::pickle::Dialect;
+use vramscope_synth::snapshot::{Producer, WriteOptions};
+
+use crate::random::{config, nonsense, run, steps};
+use crate::support::all_files;
+
+/// Slices of work after which searching ends.
+const SLICES: usize = 50;
+
+/// Plans each device in slices and looks at every stage.
+fn check(name: &str, snapshot: &Snapshot) {
+    for device in snapshot.devices() {
+        let history = History::of(snapshot, device);
+        let replay = Replay::of(snapshot, &history);
+        let recording = Recording {
+            snapshot,
+            history: &history,
+            replay: &replay,
+        };
+        let index = AllocatorIndex::of(recording);
+        let mut planner = Planner::new(recording, &index);
+        check_places(name, recording, &index, &planner);
+        let mut slices = 0;
+        while !planner.plan().has_all_bars || !planner.plan().is_done && slices < SLICES {
+            let mut asked = 0;
+            let before = planner.plan().clone();
+            planner.run(recording, &mut || {
+                asked += 1;
+                asked > 100
+            });
+            check_steps(name, &planner, &history);
+            let packed =
+                |plan: &vramscope_core::analysis::plan::DevicePlan| plan.bytes(StepKind::Placement);
+            if let (Some(before), Some(after)) = (packed(&before), packed(planner.plan())) {
+                assert!(after <= before, "{name}: a packing gets higher");
+            }
+            slices += 1;
+            assert!(slices < 1_000_000, "{name}: it never ends");
+        }
+        for (place, found) in planner.places().iter().enumerate() {
+            let packed = planner.packed(place).unwrap();
+            // What is larger than all addresses together has no place.
+            if packed.packing.height == u64::MAX {
+                continue;
+            }
+            assert_eq!(verify(&found.problem, &packed.packing), Ok(()), "{name}");
+            assert!(packed.packing.height >= found.rounded_bytes, "{name}");
+        }
+        let json = serde_json::to_string(planner.plan()).unwrap();
+        assert_eq!(
+            &serde_json::from_str::<vramscope_core::analysis::plan::DevicePlan>(&json).unwrap(),
+            planner.plan()
+        );
+    }
+}
+
+fn check_steps(name: &str, planner: &Planner, history: &History) {
+    let plan = planner.plan();
+    let mut before = 0;
+    for step in &plan.steps {
+        assert_eq!(
+            step.bytes.cast_signed(),
+            before + step.change_bytes,
+            "{name}: {:?} adds up",
+            step.kind
+        );
+        assert!(
+            step.change_bytes >= 0 || step.kind.may_shrink(),
+            "{name}: {:?} shrinks",
+            step.kind
+        );
+        assert!(!step.why.is_empty(), "{name}: {:?} says why", step.kind);
+        before = step.bytes.cast_signed();
+    }
+    assert!(
+        plan.steps
+            .windows(2)
+            .all(|pair| pair[0].kind < pair[1].kind),
+        "{name}: each once, in order"
+    );
+    let most = |bytes: u64| bytes.min(i64::MAX.unsigned_abs());
+    // Sums of a hostile file's bytes wrap there.
+    if history.active_bytes.iter().all(|&bytes| bytes < 1 << 62) && plan.steps[0].bytes < 1 << 62 {
+        let peak = history.active_bytes_at(history.peak_moment);
+        assert_eq!(plan.steps[0].bytes, peak, "{name}: what the history says");
+    }
+    let reserved = history
+        .reserved_steps
+        .iter()
+        .map(|&(_, bytes)| bytes)
+        .max()
+        .unwrap_or(0);
+    let last = plan.steps.last().unwrap();
+    if plan.segments == SegmentsKnown::Real {
+        assert_eq!(last.bytes, most(reserved), "{name}: what was reserved");
+        assert!(matches!(last.kind, StepKind::Model | StepKind::Kept));
+    } else {
+        assert!(
+            last.kind <= StepKind::Placement,
+            "{name}: what is not known is not shown"
+        );
+        assert!(plan.no_model.is_some());
+    }
+    assert!(plan.waiting.at_peak_bytes <= plan.waiting.most_bytes);
+    assert!(most(plan.waiting.peak_without_bytes) <= plan.steps[0].bytes);
+}
+
+/// The places against an obvious reference: each allocation looked at, at each birth.
+fn check_places(name: &str, recording: Recording<'_>, index: &AllocatorIndex, planner: &Planner) {
+    let table = &recording.history.allocations;
+    let places = planner.places();
+    let mut seen: Vec<AllocationId> = places
+        .iter()
+        .flat_map(|place| place.allocations.clone())
+        .collect();
+    seen.sort_unstable();
+    let all: Vec<_> = (0..table.len()).map(AllocationId::from_index).collect();
+    assert_eq!(seen, all, "{name}: every allocation is in one place");
+    assert!(
+        places
+            .windows(2)
+            .all(|pair| pair[0].rounded_bytes >= pair[1].rounded_bytes)
+    );
+    let mut keys = BTreeMap::new();
+    for place in places {
+        assert_eq!(keys.insert(place.key, ()), None, "{name}: each place once");
+        assert_eq!(lower_bound(&place.problem), place.rounded_bytes, "{name}");
+        assert!(place.requested_bytes <= place.rounded_bytes, "{name}");
+        if AllocatorKind::of(recording.snapshot) == AllocatorKind::Driver {
+            assert_eq!(place.key.stream, None);
+        }
+        for (buffer, id) in place.allocations.iter().enumerate() {
+            let row = id.index();
+            assert_eq!(place.problem.lower[buffer], u64::from(table.born[row]));
+            let is_last = table.died[row] == NEVER;
+            let end = if is_last {
+                recording.history.event_count + 1
+            } else {
+                table.died[row]
+            };
+            assert_eq!(place.problem.upper[buffer], u64::from(end));
+            assert_eq!(
+                place.problem.size[buffer],
+                index.sizes.rounded(table.bytes[row])
+            );
+        }
+        if place.allocations.len() <= 200 {
+            assert_eq!(
+                place.requested_bytes,
+                naive_peak(recording, &place.allocations),
+                "{name}"
+            );
+        }
+    }
+}
+
+fn naive_peak(recording: Recording<'_>, allocations: &[AllocationId]) -> u64 {
+    let table = &recording.history.allocations;
+    let live = |moment: u32| {
+        let live = allocations
+            .iter()
+            .filter(|&&id| recording.history.is_live(id, moment));
+        live.map(|id| u128::from(table.bytes[id.index()]))
+            .sum::<u128>()
+    };
+    let peak = allocations
+        .iter()
+        .map(|id| live(table.born[id.index()]))
+        .max();
+    u64::try_from(peak.unwrap_or(0)).unwrap_or(u64::MAX)
+}
+
+#[test]
+fn plans_of_all_files() {
+    for file in all_files() {
+        check(&file.name, &file.decode());
+    }
+}
+
+#[test]
+fn the_drivers_pools_serve_all_streams() {
+    let file = |capture: &str| {
+        let text = format!(
+            r#"{{"segments": [{{"device": 0, "address": 0, "total_size": 2097152, "stream": 0, "blocks": []}}],
+            "device_traces": [[
+            {{"action": "alloc", "addr": 4096, "size": 512, "stream": 0}},
+            {{"action": "free_completed", "addr": 4096, "size": 512, "stream": 0}},
+            {{"action": "alloc", "addr": 4096, "size": 512, "stream": 7}}]],
+            "allocator_settings": {{}}{capture}}}"#
+        );
+        decode(text.as_bytes()).unwrap()
+    };
+    let of = |snapshot: &Snapshot| {
+        check("two streams", snapshot);
+        let history = History::of(snapshot, 0);
+        let replay = Replay::of(snapshot, &history);
+        let recording = Recording {
+            snapshot,
+            history: &history,
+            replay: &replay,
+        };
+        let plan = Planner::new(recording, &AllocatorIndex::of(recording))
+            .plan()
+            .clone();
+        let texts = plan
+            .steps
+            .iter()
+            .map(|step| format!("{} {}", step.why, step.advice));
+        (plan.bytes(StepKind::Separation), texts.collect::<String>())
+    };
+    assert_eq!(of(&file("")).0, Some(1024));
+    let (separate, texts) = of(&file(r#", "capture": {"tool": "t"}"#));
+    assert_eq!(separate, Some(512));
+    for word in [
+        "PyTorch",
+        "torch",
+        "expandable",
+        "empty_cache",
+        "record_stream",
+    ] {
+        assert!(
+            !texts.contains(word),
+            "no advice for PyTorch: {word} in {texts}"
+        );
+    }
+}
+
+#[test]
+fn what_ifs_of_all_files() {
+    for file in all_files() {
+        let snapshot = file.decode();
+        for device in snapshot.devices() {
+            let history = History::of(&snapshot, device);
+            let replay = Replay::of(&snapshot, &history);
+            let recording = Recording {
+                snapshot: &snapshot,
+                history: &history,
+                replay: &replay,
+            };
+            let known = SegmentsKnown::in_recording(recording, &AllocatorIndex::of(recording));
+            let Ok(baseline) = vramscope_core::analysis::plan::what_if::baseline(recording, known)
+            else {
+                continue;
+            };
+            assert_eq!(baseline.own.change_bytes, 0);
+            let wrong = baseline.what_if(recording, "expandable_segments:perhaps");
+            assert!(
+                wrong.unwrap_err().contains("True or False"),
+                "{}",
+                file.name
+            );
+            if baseline.refusal.is_some() {
+                assert!(
+                    baseline
+                        .what_if(recording, "expandable_segments:True")
+                        .is_err()
+                );
+                continue;
+            }
+            for changes in &baseline.suggestions {
+                let row = baseline.what_if(recording, changes).unwrap();
+                let change = row.peak_reserved_bytes.cast_signed()
+                    - baseline.own.peak_reserved_bytes.cast_signed();
+                assert_eq!(row.change_bytes, change, "{}: {changes}", file.name);
+                let peak = row.reserved_steps.iter().map(|&(_, bytes)| bytes).max();
+                assert_eq!(
+                    peak.unwrap_or(0),
+                    row.peak_reserved_bytes,
+                    "{}: {changes}",
+                    file.name
+                );
+            }
+            // With no more than it is said to need, nothing is refused; with less than is live, something is.
+            let peak = baseline.own.peak_reserved_bytes;
+            let enough = baseline
+                .what_if(recording, &format!("capacity={peak}"))
+                .unwrap();
+            assert!(
+                enough.refused <= baseline.own.refused.max(1),
+                "{}",
+                file.name
+            );
+            let live = history.active_bytes_at(history.peak_moment);
+            if live > 1 {
+                let little = baseline
+                    .what_if(recording, &format!("capacity={}", live / 2))
+                    .unwrap();
+                assert!(
+                    little.refused > 0 && little.first_refused.is_some(),
+                    "{}",
+                    file.name
+                );
+            }
+        }
+    }
+}
+
+proptest! {
+    #![proptest_config(config())]
+
+    #[test]
+    fn plans_of_random_programs(steps in steps(), expandable: bool, forget in 0..40_usize) {
+        let model = run(&steps, expandable, forget);
+        let bytes = model.to_pickle(&WriteOptions::new(Producer::Python(2, 15)));
+        check("random program", &decode(&bytes[..]).unwrap());
+    }
+
+    #[test]
+    fn plans_of_nonsense(model in nonsense(), protocol in 0..=5_u8) {
+        let options = WriteOptions { dialect: Dialect::Python(protocol), ..WriteOptions::new(Producer::Python(2, 15)) };
+        if let Ok(snapshot) = decode(&model.to_pickle(&options)[..]) {
+            check("nonsense", &snapshot);
+        }
+    }
+}
