@@ -233,7 +233,9 @@ impl Words<'_> {
         let config = AllocatorConfig::of(self.recording.snapshot);
         let advice = match config.expandable_segments {
             _ if change_bytes <= 0 => "",
-            Some(true) => "`vramscope what-if` tells what other settings of the allocator would do.",
+            Some(true) => {
+                "`vramscope what-if` tells what other settings of the allocator would do."
+            }
             _ => {
                 "`vramscope what-if` tells what other settings of the allocator would do, above all expandable_segments:True, which lets \
                  segments grow instead of adding new ones."
