@@ -3,7 +3,7 @@
 use clap::Args;
 use vramscope_core::analysis::allocator_model::ModelSettings;
 use vramscope_core::analysis::overview::SegmentsKnown;
-use vramscope_core::analysis::plan::what_if::{Baseline, WhatIf, baseline};
+use vramscope_core::analysis::plan::what_if::{Baseline, ModelError, WhatIf, baseline};
 
 use crate::arguments::{Inputs, Show, Size, parse_size};
 use crate::failure::Failure;
@@ -111,20 +111,15 @@ impl Options {
 
 /// What the model reserves, how wrong it is, and the replays under other settings, if they are to be given.
 pub(super) fn baseline_parts(part: &mut Part, baseline: &Baseline, rows: &[WhatIf]) {
-    const COLUMNS: [Column; 11] = [
-        column("peak_reserved_bytes", "reserved peak"),
-        column("change_bytes", "change"),
-        column("free_bytes_at_peak", "free then"),
-        column("free_share", "free"),
-        detail("rounding_bytes_at_peak"),
-        detail("peak_moment"),
-        column("refused", "failed"),
-        detail("rescued"),
-        column("retries", "retries"),
-        column("changes", "settings"),
-        detail("settings"),
-    ];
-    let error = &baseline.error;
+    error_facts(part, &baseline.error);
+    part.notes.extend(baseline.refusal.clone());
+    part.notes.extend(baseline.notes.iter().cloned());
+    if baseline.refusal.is_none() {
+        rows_table(part, &baseline.own, rows);
+    }
+}
+
+fn error_facts(part: &mut Part, error: &ModelError) {
     part.fact(
         "reserved_bytes",
         "really reserved",
@@ -146,17 +141,25 @@ pub(super) fn baseline_parts(part: &mut Part, baseline: &Baseline, rows: &[WhatI
         },
     );
     part.fact("model_error_share", "", Cell::ShareChange(error.share()));
-    part.notes.extend(baseline.refusal.clone());
-    part.notes.extend(baseline.notes.iter().cloned());
-    if baseline.refusal.is_some() {
-        return;
-    }
-    let rows = std::iter::once(&baseline.own).chain(rows).map(|row| {
-        let changes = if row.changes.is_empty() {
-            "as recorded"
-        } else {
-            &row.changes
-        };
+}
+
+fn rows_table(part: &mut Part, own: &WhatIf, rows: &[WhatIf]) {
+    const COLUMNS: [Column; 11] = [
+        column("peak_reserved_bytes", "reserved peak"),
+        column("change_bytes", "change"),
+        column("free_bytes_at_peak", "free then"),
+        column("free_share", "free"),
+        detail("rounding_bytes_at_peak"),
+        detail("peak_moment"),
+        column("refused", "failed"),
+        detail("rescued"),
+        column("retries", "retries"),
+        column("changes", "settings"),
+        detail("settings"),
+    ];
+    let rows = std::iter::once(own).chain(rows).map(|row| {
+        let is_own = row.changes.is_empty();
+        let changes = if is_own { "as recorded" } else { &row.changes };
         vec![
             Cell::Bytes(row.peak_reserved_bytes),
             Cell::BytesChange(row.change_bytes),

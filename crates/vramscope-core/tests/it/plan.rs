@@ -9,7 +9,8 @@ use vramscope_core::analysis::capture::AllocatorKind;
 use vramscope_core::analysis::history::{History, NEVER};
 use vramscope_core::analysis::overview::SegmentsKnown;
 use vramscope_core::analysis::packing::{lower_bound, verify};
-use vramscope_core::analysis::plan::{Planner, StepKind};
+use vramscope_core::analysis::plan::what_if::{Baseline, baseline};
+use vramscope_core::analysis::plan::{DevicePlan, Planner, StepKind};
 use vramscope_core::analysis::replay::Replay;
 use vramscope_core::ids::AllocationId;
 use vramscope_core::{Snapshot, decode};
@@ -44,8 +45,7 @@ fn check(name: &str, snapshot: &Snapshot) {
                 asked > 100
             });
             check_steps(name, &planner, &history);
-            let packed =
-                |plan: &vramscope_core::analysis::plan::DevicePlan| plan.bytes(StepKind::Placement);
+            let packed = |plan: &DevicePlan| plan.bytes(StepKind::Placement);
             if let (Some(before), Some(after)) = (packed(&before), packed(planner.plan())) {
                 assert!(after <= before, "{name}: a packing gets higher");
             }
@@ -63,7 +63,7 @@ fn check(name: &str, snapshot: &Snapshot) {
         }
         let json = serde_json::to_string(planner.plan()).unwrap();
         assert_eq!(
-            &serde_json::from_str::<vramscope_core::analysis::plan::DevicePlan>(&json).unwrap(),
+            &serde_json::from_str::<DevicePlan>(&json).unwrap(),
             planner.plan()
         );
     }
@@ -253,8 +253,7 @@ fn what_ifs_of_all_files() {
                 replay: &replay,
             };
             let known = SegmentsKnown::in_recording(recording, &AllocatorIndex::of(recording));
-            let Ok(baseline) = vramscope_core::analysis::plan::what_if::baseline(recording, known)
-            else {
+            let Ok(baseline) = baseline(recording, known) else {
                 continue;
             };
             assert_eq!(baseline.own.change_bytes, 0);
@@ -272,41 +271,36 @@ fn what_ifs_of_all_files() {
                 );
                 continue;
             }
-            for changes in &baseline.suggestions {
-                let row = baseline.what_if(recording, changes).unwrap();
-                let change = row.peak_reserved_bytes.cast_signed()
-                    - baseline.own.peak_reserved_bytes.cast_signed();
-                assert_eq!(row.change_bytes, change, "{}: {changes}", file.name);
-                let peak = row.reserved_steps.iter().map(|&(_, bytes)| bytes).max();
-                assert_eq!(
-                    peak.unwrap_or(0),
-                    row.peak_reserved_bytes,
-                    "{}: {changes}",
-                    file.name
-                );
-            }
-            // With no more than it is said to need, nothing is refused; with less than is live, something is.
-            let peak = baseline.own.peak_reserved_bytes;
-            let enough = baseline
-                .what_if(recording, &format!("capacity={peak}"))
-                .unwrap();
-            assert!(
-                enough.refused <= baseline.own.refused.max(1),
-                "{}",
-                file.name
-            );
-            let live = history.active_bytes_at(history.peak_moment);
-            if live > 1 {
-                let little = baseline
-                    .what_if(recording, &format!("capacity={}", live / 2))
-                    .unwrap();
-                assert!(
-                    little.refused > 0 && little.first_refused.is_some(),
-                    "{}",
-                    file.name
-                );
-            }
+            check_what_ifs(&file.name, recording, &baseline);
         }
+    }
+}
+
+fn check_what_ifs(name: &str, recording: Recording<'_>, baseline: &Baseline) {
+    let own = baseline.own.peak_reserved_bytes;
+    for changes in &baseline.suggestions {
+        let row = baseline.what_if(recording, changes).unwrap();
+        let change = row.peak_reserved_bytes.cast_signed() - own.cast_signed();
+        assert_eq!(row.change_bytes, change, "{name}: {changes}");
+        let peak = row.reserved_steps.iter().map(|&(_, bytes)| bytes).max();
+        assert_eq!(
+            peak.unwrap_or(0),
+            row.peak_reserved_bytes,
+            "{name}: {changes}"
+        );
+    }
+    // With no more than it is said to need, nothing is refused; with less than is live, something is.
+    let limited = |bytes| baseline.what_if(recording, &format!("capacity={bytes}"));
+    let enough = limited(own).unwrap();
+    assert!(enough.refused <= baseline.own.refused.max(1), "{name}");
+    let history = recording.history;
+    let live = history.active_bytes_at(history.peak_moment);
+    if live > 1 {
+        let little = limited(live / 2).unwrap();
+        assert!(
+            little.refused > 0 && little.first_refused.is_some(),
+            "{name}"
+        );
     }
 }
 
