@@ -226,6 +226,8 @@ pub enum Reply {
     Progress(Progress),
     /// The file is read and can be asked about.
     Opened(Box<Opened>),
+    /// The file is read: it holds no snapshot but graphs, and can be asked [`views::graph`]'s questions.
+    OpenedGraphs(Box<views::graph::GraphFile>),
     /// The file cannot be read; nothing else follows.
     Failed(Box<Failure>),
     /// A picture; the `ImageBitmap` is attached.

@@ -109,6 +109,8 @@ pub enum Lookalike {
     GitLfsPointer,
     /// A file of NUL bytes, as an interrupted copy leaves behind.
     Nuls,
+    /// Graphs of torch.compile's inductor: see [`crate::analysis::inductor`].
+    InductorGraphs,
 }
 
 impl fmt::Display for Lookalike {
@@ -125,6 +127,7 @@ impl fmt::Display for Lookalike {
                 "a Git LFS pointer, which stands for a large file in a git repository"
             }
             Self::Nuls => "a file of NUL bytes, as an interrupted copy leaves behind",
+            Self::InductorGraphs => "a TORCH_TRACE log or a graph of torch.compile",
         })
     }
 }
@@ -186,6 +189,10 @@ impl Lookalike {
             Self::GitLfsPointer => "Fetch the file itself with `git lfs pull`, then open it again.",
             Self::Torch20Html => "Give the pickle from which that page was made.",
             Self::Nuls => "Copy it again, or dump it again.",
+            Self::InductorGraphs => {
+                "It says in which order torch.compile runs nodes, not what was allocated: look at it with `vramscope view`, \
+                 or ask `vramscope inductor` about it."
+            }
         }
     }
 }

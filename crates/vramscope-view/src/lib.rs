@@ -11,6 +11,7 @@
 //! - [`chart`]: axes and curves, drawn with plotters on any backend;
 //! - `plot` (feature `plot`): every view as a complete picture, PNG or SVG;
 //! - [`flame`]: call trees as flame graphs and as tables;
+//! - [`graph`]: orders of an inductor graph: memory by step, and buffers' lives;
 //! - [`groups`]: what the colours mean, for a whole snapshot;
 //! - [`change_flame`], [`stacked_curves`]: two sides compared, by call path and over time;
 //! - [`header`], [`lanes`], [`marks`], [`reserved`], [`ruler`], [`shown`]: what lies above and over the timeline;
@@ -30,6 +31,7 @@ pub mod colour;
 pub mod display;
 pub mod editor;
 pub mod flame;
+pub mod graph;
 pub mod groups;
 pub mod header;
 pub mod lanes;

@@ -42,7 +42,7 @@ fn spot(tab: &Tab) -> Option<&'static str> {
     match tab.phase {
         Phase::Opening(_) => Some("busy"),
         Phase::Failed(_) => Some("failed"),
-        Phase::Ready(_) => None,
+        Phase::Ready(_) | Phase::Graphs(_) => None,
     }
 }
 

@@ -12,6 +12,7 @@ use super::details::DetailsPanel;
 use super::error_card::ErrorCard;
 use super::facts_view::FactsView;
 use super::flame::FlameView;
+use super::graph::GraphView;
 use super::opening_card::OpeningCard;
 use super::overview::OverviewView;
 use super::pictured::PicturedView;
@@ -48,6 +49,12 @@ pub(super) fn FileView(props: &FileViewProps) -> Html {
         Phase::Ready(file) => match commands.session.emit(tab.id) {
             Some(session) => html! {
                 <ReadyFile key={tab.id.0} state={props.state.clone()} file={file.clone()} {session} id={tab.id} theme={props.theme} />
+            },
+            None => Html::default(),
+        },
+        Phase::Graphs(graphs) => match commands.session.emit(tab.id) {
+            Some(session) => html! {
+                <GraphView key={tab.id.0} graphs={graphs.clone()} {session} theme={props.theme} />
             },
             None => Html::default(),
         },

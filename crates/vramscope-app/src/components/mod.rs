@@ -15,6 +15,7 @@ mod facts_view;
 mod file_tabs;
 mod file_view;
 mod flame;
+mod graph;
 mod help;
 mod hooks;
 mod icons;

@@ -7,7 +7,9 @@ use yew::prelude::*;
 use super::commands::{Commands, use_commands};
 use super::search::FoundStatus;
 use crate::protocol::FilterId;
-use crate::state::{Action, OpenFile, Phase, Search, Tab, ViewKind, sentences};
+use crate::state::{
+    Action, OpenFile, OpenGraphs, Phase, Search, Tab, ViewKind, graph_words, sentences,
+};
 use vramscope_view::display;
 
 /// Properties of [`StatusBar`].
@@ -27,6 +29,7 @@ pub(super) fn StatusBar(props: &StatusBarProps) -> Html {
     html! {
         <footer class="statusbar">
             { props.tab.as_ref().and_then(|tab| place(tab)) }
+            { props.tab.as_ref().and_then(|tab| tab.graphs()).and_then(|graphs| step(graphs)) }
             { props.tab.as_ref().and_then(|tab| found(tab, &props.search, &commands)) }
             if props.box_mode { <span class="hint">{ "Drag a box to zoom to it · Escape cancels" }</span> }
             if props.ruler_mode { <span class="hint">{ "Drag to measure · M or Escape ends" }</span> }
@@ -67,8 +70,14 @@ fn news(tab: &Tab) -> &'static str {
     match &tab.phase {
         Phase::Opening(progress) => sentences::stage(progress.stage),
         Phase::Failed(_) => "The file cannot be shown",
-        Phase::Ready(_) => "The file is open",
+        Phase::Ready(_) | Phase::Graphs(_) => "The file is open",
     }
+}
+
+/// The step of the cursor among those of the graph.
+fn step(graphs: &OpenGraphs) -> Option<Html> {
+    let text = graph_words::step(graphs.step()?, graphs.facts()?);
+    Some(html! { <span>{ text }</span> })
 }
 
 /// The moment under the pointer, else that of the cursor, else the whole device; then the selection.

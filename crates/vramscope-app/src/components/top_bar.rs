@@ -13,7 +13,7 @@ use super::search::SearchBox;
 use super::share::ShareMenu;
 use crate::engine::Session;
 use crate::protocol::{Axis, ColourBy};
-use crate::state::{Action, DeviceView, OpenFile, State, ThemeChoice, sentences};
+use crate::state::{Action, DeviceView, OpenFile, State, Tab, ThemeChoice, sentences};
 
 /// The meanings of colours, in the order of the list.
 const COLOURS: [(ColourBy, &str); 6] = [
@@ -59,8 +59,8 @@ pub(super) fn TopBar(props: &TopBarProps) -> Html {
                 <FileChoices file={file.clone()} colour_by={state.colour_by} />
                 <span class="divider" />
             }
-            if let Some((file, session)) = state.file().zip(state.current.and_then(|id| commands.session.emit(id))) {
-                <ShareMenu state={state.clone()} file={file.clone()} {session} />
+            if let Some((tab, session)) = shared(state, &commands) {
+                <ShareMenu state={state.clone()} file={tab.ready().cloned()} {session} />
             }
             <button type="button" class="square" title={theme_label.clone()} aria-label={theme_label}
                 onclick={commands.on(Action::Theme(state.theme.next(system_is_dark)))}>
@@ -72,6 +72,12 @@ pub(super) fn TopBar(props: &TopBarProps) -> Html {
             </button>
         </header>
     }
+}
+
+/// The file of which there is something to take away, and its worker.
+fn shared<'a>(state: &'a State, commands: &Commands) -> Option<(&'a Tab, Session)> {
+    let tab = state.tab().filter(|tab| tab.file_bytes().is_some())?;
+    Some((tab, commands.session.emit(tab.id)?))
 }
 
 /// The file that the search box searches, what is shown of it, and its worker.

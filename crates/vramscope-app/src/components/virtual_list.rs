@@ -24,6 +24,9 @@ const WHEEL_LINE_PX: f64 = 40.0;
 pub(super) struct VirtualListProps {
     /// What it is a list of, for those who hear it.
     pub(super) label: AttrValue,
+    /// What its rows' ids begin with, where a page has several lists.
+    #[prop_or(AttrValue::Static("vrow"))]
+    pub(super) ids: AttrValue,
     /// How many rows.
     pub(super) rows: u32,
     /// The height of each in CSS px.
@@ -108,7 +111,7 @@ pub(super) fn VirtualList(props: &VirtualListProps) -> Html {
     let rows = window.map(|row| one_row(props, row));
     html! {
         <div class="vlist" ref={node} tabindex="0" role="listbox" aria-label={props.label.clone()} data-scrolls=""
-            aria-activedescendant={props.active.map(row_id)} {onscroll} onkeydown={on_key(props, list)}>
+            aria-activedescendant={props.active.map(|row| row_id(props, row))} {onscroll} onkeydown={on_key(props, list)}>
             if props.head_px > 0.0 {
                 <div class="vhead" style={format!("height:{}px", props.head_px)}>{ props.header.clone() }</div>
             }
@@ -119,8 +122,8 @@ pub(super) fn VirtualList(props: &VirtualListProps) -> Html {
     }
 }
 
-fn row_id(row: u32) -> String {
-    format!("vrow-{row}")
+fn row_id(props: &VirtualListProps, row: u32) -> String {
+    format!("{}-{row}", props.ids)
 }
 
 fn one_row(props: &VirtualListProps, row: u32) -> Html {
@@ -132,7 +135,7 @@ fn one_row(props: &VirtualListProps, row: u32) -> Html {
         .unwrap_or_default();
     let classes = classes!("vrow", is_active.then_some("active"), more);
     html! {
-        <div key={row} id={row_id(row)} class={classes} role="option" aria-selected={is_active.to_string()}
+        <div key={row} id={row_id(props, row)} class={classes} role="option" aria-selected={is_active.to_string()}
             style={format!("height:{}px", props.row_px)}
             onclick={props.on_active.reform(move |_| row)} ondblclick={props.on_open.reform(move |_| row)}>
             { props.row.emit(row) }

@@ -264,18 +264,8 @@ impl Inner {
                 for canvas in &canvases {
                     canvas.other(&reply);
                 }
-                if let Reply::Opened(opened) = &reply {
-                    let figures = [
-                        ("read_ms", JsValue::from(opened.file.read_ms)),
-                        (
-                            "worker_bytes",
-                            JsValue::from(opened.file.worker_bytes as f64),
-                        ),
-                    ];
-                    clock::mark_with("vramscope:opened", &figures);
-                }
                 let is_final = matches!(reply, Reply::Failed(_));
-                if is_final || matches!(reply, Reply::Opened(_)) {
+                if mark_opened(&reply) || is_final {
                     self.settled();
                 }
                 self.listener.emit(reply);
@@ -285,4 +275,21 @@ impl Inner {
             }
         }
     }
+}
+
+/// Marks the moment at which a file is open, if this says so; says whether it does.
+fn mark_opened(reply: &Reply) -> bool {
+    let figures = match reply {
+        Reply::Opened(opened) => vec![
+            ("read_ms", opened.file.read_ms.into()),
+            (
+                "worker_bytes",
+                JsValue::from(opened.file.worker_bytes as f64),
+            ),
+        ],
+        Reply::OpenedGraphs(opened) => vec![("read_ms", opened.read_ms.into())],
+        _ => return false,
+    };
+    clock::mark_with("vramscope:opened", &figures);
+    true
 }

@@ -4,7 +4,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::views::{
-    allocator, compare, export, filter, flame, lanes, overview, segments, table, what_if,
+    allocator, compare, export, filter, flame, graph, lanes, overview, segments, table, what_if,
 };
 
 /// Who asks: of several questions of one asker only the newest is answered.
@@ -82,6 +82,8 @@ views! {
     Allocator(allocator::Question => allocator::Answer);
     /// Call trees.
     Flame(flame::Question => flame::Answer);
+    /// Of inductor graphs.
+    Graph(graph::Question => graph::Answer);
     /// Rows of the table of allocations.
     Table(table::Question => table::Answer);
     /// What the search finds.

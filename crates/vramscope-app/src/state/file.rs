@@ -2,6 +2,7 @@
 
 use std::rc::Rc;
 
+use super::graph::OpenGraphs;
 use super::permalink::Place;
 use super::view::DeviceView;
 use super::{LanesChoices, Navigation, Shared};
@@ -28,6 +29,8 @@ pub enum Phase {
     Failed(Shared<Failure>),
     /// It can be looked at.
     Ready(Rc<OpenFile>),
+    /// It holds no snapshot but graphs, and can be looked at.
+    Graphs(Rc<OpenGraphs>),
 }
 
 /// A file that can be looked at.
@@ -60,11 +63,30 @@ impl Tab {
         }
     }
 
-    /// The file, once it is read.
+    /// The snapshot, once it is read.
     #[must_use]
     pub fn ready(&self) -> Option<&Rc<OpenFile>> {
         match &self.phase {
             Phase::Ready(file) => Some(file),
+            Phase::Opening(_) | Phase::Failed(_) | Phase::Graphs(_) => None,
+        }
+    }
+
+    /// The graphs, once they are read.
+    #[must_use]
+    pub fn graphs(&self) -> Option<&Rc<OpenGraphs>> {
+        match &self.phase {
+            Phase::Graphs(graphs) => Some(graphs),
+            Phase::Opening(_) | Phase::Failed(_) | Phase::Ready(_) => None,
+        }
+    }
+
+    /// The file's size, once it is read.
+    #[must_use]
+    pub fn file_bytes(&self) -> Option<u64> {
+        match &self.phase {
+            Phase::Ready(file) => Some(file.opened.file.file_bytes),
+            Phase::Graphs(graphs) => Some(graphs.opened.file_bytes),
             Phase::Opening(_) | Phase::Failed(_) => None,
         }
     }
@@ -72,10 +94,13 @@ impl Tab {
     /// Takes what the worker answered.
     pub(super) fn take(&mut self, reply: Reply) {
         match reply {
-            Reply::Progress(progress) if self.ready().is_none() => {
+            Reply::Progress(progress) if self.file_bytes().is_none() => {
                 self.phase = Phase::Opening(progress);
             }
             Reply::Opened(opened) => self.phase = Phase::Ready(Rc::new(OpenFile::new(*opened))),
+            Reply::OpenedGraphs(opened) => {
+                self.phase = Phase::Graphs(Rc::new(OpenGraphs::new(*opened)));
+            }
             Reply::Failed(failure) => self.phase = Phase::Failed(Shared::new(*failure)),
             reply => {
                 if let Phase::Ready(file) = &mut self.phase {

@@ -1,6 +1,7 @@
 //! What keys do, and the list of them for the help.
 
-use super::{Action, Navigation, State, ViewKind};
+use super::{Action, GraphAction, Navigation, OpenGraphs, State, ViewKind};
+use crate::protocol::views::graph::OrderName;
 use crate::protocol::{Axis, FilterId};
 
 /// How far an arrow moves the picture, of its size.
@@ -169,6 +170,22 @@ pub const HELP: &[(&str, &[HelpLine])] = &[
         ],
     ),
     (
+        "Inductor graphs",
+        &[
+            (
+                &["←", "→", "↑", "↓"],
+                "one step back or on; Page Up and Down twenty",
+            ),
+            (&["1", "…", "5"], "the orders, from the top of the list"),
+            (&["[", "]"], "the graph before, the next one"),
+            (&["P"], "the step with the most memory"),
+            (
+                &["click"],
+                "a curve: go to that step; a bar or row: who makes and who uses that buffer",
+            ),
+        ],
+    ),
+    (
         "Files",
         &[
             (&["O"], "open files; dropping them anywhere does too"),
@@ -198,6 +215,9 @@ pub fn command(press: &Press, state: &State) -> Option<Command> {
         ">" => return Some(Command::Act(Action::SwitchBy(1))),
         _ => {}
     }
+    if let Some(graphs) = state.tab().and_then(|tab| tab.graphs()) {
+        return of_graphs(press, graphs).map(Command::Act);
+    }
     let file = state.file()?;
     match press.key.as_str() {
         "/" => return Some(Command::FocusSearch),
@@ -223,6 +243,36 @@ pub fn command(press: &Press, state: &State) -> Option<Command> {
         key => Action::Navigate(navigation(key, press.shift)?),
     };
     Some(Command::Act(action))
+}
+
+/// How far the larger steps go through a graph's nodes.
+const GRAPH_PAGE: i64 = 20;
+
+/// What keys do to a graph: arrows step.
+fn of_graphs(press: &Press, graphs: &OpenGraphs) -> Option<Action> {
+    let by = |steps| Some(Action::Graph(GraphAction::StepBy(steps)));
+    match press.key.as_str() {
+        "ArrowLeft" | "ArrowUp" => by(-1),
+        "ArrowRight" | "ArrowDown" => by(1),
+        "PageUp" => by(-GRAPH_PAGE),
+        "PageDown" => by(GRAPH_PAGE),
+        "Home" => Some(Action::Graph(GraphAction::Step(0))),
+        "End" => Some(Action::Graph(GraphAction::Step(u32::MAX))),
+        "[" | "]" if graphs.facts().is_some_and(|facts| facts.nodes > 0) => {
+            let count = graphs.opened.graphs.len();
+            let next = if press.key == "]" { 1 } else { count - 1 };
+            let number = (graphs.number() + next) % count;
+            Some(Action::Graph(GraphAction::Show(number)))
+        }
+        digit @ ("1" | "2" | "3" | "4" | "5") => {
+            let number = digit.parse::<usize>().ok()?.checked_sub(1)?;
+            let order = OrderName::ALL.get(number)?;
+            Some(Action::Graph(GraphAction::Order(*order)))
+        }
+        key @ ("a" | "A" | "d" | "D" | "w" | "W" | "s" | "S" | "+" | "=" | "-" | "_" | "0"
+        | "p" | "P") => navigation(key, false).map(Action::Navigate),
+        _ => None,
+    }
 }
 
 /// The view of a digit.

@@ -12,6 +12,8 @@ pub mod choices;
 pub mod figures;
 mod file;
 pub mod gesture;
+mod graph;
+pub mod graph_words;
 pub mod keys;
 pub mod lane_words;
 pub mod legend;
@@ -34,6 +36,7 @@ use yew::Reducible;
 
 pub use choices::{Choices, Chosen, LanesChoices, Lines};
 pub use file::{OpenFile, Phase, Tab};
+pub use graph::{GraphAction, GraphPlace, KnownOrder, OpenGraphs};
 pub use navigation::{Navigation, Region};
 pub use permalink::Permalink;
 pub use shared::Shared;
@@ -320,6 +323,8 @@ pub enum Action {
     DismissNote(usize),
     /// All notes of the current file are shown again.
     RestoreNotes,
+    /// Something about the current file's graphs.
+    Graph(GraphAction),
 }
 
 impl State {
@@ -330,7 +335,7 @@ impl State {
         self.tabs.iter().find(|tab| tab.id == current)
     }
 
-    /// The file that is shown, once it is read.
+    /// The snapshot that is shown, once it is read.
     #[must_use]
     pub fn file(&self) -> Option<&Rc<OpenFile>> {
         self.tab()?.ready()
@@ -355,16 +360,7 @@ impl State {
                 self.current = Some(id);
                 self.view = ViewKind::Timeline;
             }
-            Action::Reply(id, reply) => {
-                let had_click = self.has_click();
-                let has_opened = matches!(*reply, Reply::Opened(_));
-                self.edit_tab(id, |tab| tab.take(*reply));
-                if has_opened {
-                    self.restore_wanted(id);
-                }
-                // The click is answered now.
-                self.details_open |= had_click && !self.has_click() && self.has_pin();
-            }
+            Action::Reply(id, reply) => self.take(id, *reply),
             Action::Close(id) => self.close(id),
             Action::Switch(id) => self.current = Some(id),
             Action::SwitchBy(steps) => self.switch_by(steps),
@@ -398,19 +394,33 @@ impl State {
                 // A box is zoomed to once; holding on to the mode would turn the next pan into a zoom.
                 self.box_mode = false;
                 self.edit_file(|file| file.navigate(navigation));
+                self.edit_graphs(|graphs| graphs.navigate(navigation));
             }
             Action::Select(range) => self.edit_view(|view| view.select(range)),
             Action::SelectBetween(from, to) => self.edit_view(|view| view.select_between(from, to)),
             Action::Point(is_over) => self.edit_view(|view| view.point(is_over)),
             Action::Click(picture, at_px) => {
                 self.edit_file(|file| file.click(picture, at_px));
+                self.edit_graphs(|graphs| graphs.click(at_px));
                 // A click asks for details, folded away or not.
                 self.details_open |= self.has_pin();
             }
             Action::Pin(allocation) => self.edit_view(|view| view.pin(allocation)),
             Action::DismissNote(note) => self.edit_file(|file| file.dismiss_note(note)),
             Action::RestoreNotes => self.edit_file(OpenFile::restore_notes),
+            Action::Graph(action) => self.edit_graphs(|graphs| graphs.act(action)),
         }
+    }
+
+    fn take(&mut self, id: SessionId, reply: Reply) {
+        let had_click = self.has_click();
+        let has_opened = matches!(reply, Reply::Opened(_) | Reply::OpenedGraphs(_));
+        self.edit_tab(id, |tab| tab.take(reply));
+        if has_opened {
+            self.restore_wanted(id);
+        }
+        // The click is answered now.
+        self.details_open |= had_click && !self.has_click() && self.has_pin();
     }
 
     fn walked(&mut self, to: Option<AllocationId>) {
@@ -447,6 +457,10 @@ impl State {
         if self.current.is_none() {
             self.wanted = key.is_some().then(|| Rc::new(link));
             return;
+        }
+        if let Some(place) = link.graph {
+            // What was chosen for snapshots stays.
+            return self.edit_graphs(|graphs| graphs.restore(place));
         }
         self.view = link.view;
         self.colour_by = link.colour_by;
@@ -502,6 +516,7 @@ impl State {
             (self.box_mode, self.ruler_mode) = (false, false);
         } else {
             self.edit_view(DeviceView::let_go);
+            self.edit_graphs(OpenGraphs::let_go);
         }
     }
 
@@ -528,6 +543,15 @@ impl State {
         self.edit_tab(current, |tab| {
             if let Phase::Ready(file) = &mut tab.phase {
                 edit(Rc::make_mut(file));
+            }
+        });
+    }
+
+    fn edit_graphs(&mut self, edit: impl FnOnce(&mut OpenGraphs)) {
+        let Some(current) = self.current else { return };
+        self.edit_tab(current, |tab| {
+            if let Phase::Graphs(graphs) = &mut tab.phase {
+                edit(Rc::make_mut(graphs));
             }
         });
     }

@@ -11,17 +11,20 @@
 
 mod terse;
 
-use serde::Serialize;
 use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use vramscope_core::ids::AllocationId;
 use vramscope_core::model::DeviceIndex;
 
-use super::{Choices, OpenFile, State, Tab, ViewKind};
+use super::{Choices, GraphPlace, OpenFile, State, Tab, ViewKind};
 use crate::protocol::{Axis, ColourBy, Picture};
 
 /// The form of these texts; other ones are not read.
 const VERSION: &str = "1";
+
+/// What stands for the view where the file holds graphs.
+const GRAPH: &str = "graph";
 
 /// From … to.
 type Span = (f64, f64);
@@ -38,10 +41,9 @@ pub struct FileKey {
 impl FileKey {
     /// The key of a file that is read.
     fn of(tab: &Tab) -> Option<Self> {
-        let file = tab.ready()?;
         Some(Self {
             name: tab.name.clone(),
-            bytes: file.opened.file.file_bytes,
+            bytes: tab.file_bytes()?,
         })
     }
 
@@ -87,6 +89,8 @@ pub struct Permalink {
     pub choices: Choices,
     /// Which part.
     pub place: Place,
+    /// What is seen of a file of graphs, of which nothing of the above is said.
+    pub graph: Option<GraphPlace>,
 }
 
 impl Default for Permalink {
@@ -98,6 +102,7 @@ impl Default for Permalink {
             search: String::new(),
             choices: Choices::default(),
             place: Place::default(),
+            graph: None,
         }
     }
 }
@@ -119,6 +124,15 @@ impl Permalink {
     /// What is seen now; `None` while the current file is being read, or cannot be.
     #[must_use]
     pub fn of(state: &State) -> Option<Self> {
+        if let Some(graphs) = state.tab().and_then(|tab| tab.graphs()) {
+            let mut place = graphs.place.clone();
+            place.x = place.x.map(rounded);
+            return Some(Self {
+                file: FileKey::of(state.tab()?),
+                graph: Some(place),
+                ..Self::default()
+            });
+        }
         let mut link = Self {
             view: state.view,
             colour_by: state.colour_by,
@@ -145,7 +159,19 @@ impl Permalink {
                 pinned,
                 ..
             } = link.place;
-            (link.file.clone(), link.view, device, axis, pinned)
+            let graph = link.graph.as_ref().map(|graph| &graph.name);
+            (
+                link.file.clone(),
+                link.view,
+                device,
+                axis,
+                pinned,
+                graph.cloned(),
+            )
+        };
+        let of_graph = |link: &Self| {
+            let graph = link.graph.as_ref();
+            graph.map(|graph| (graph.order, graph.buffer, graph.bars, graph.constant_bytes))
         };
         if whole(self) != whole(after) {
             Change::Step
@@ -154,11 +180,13 @@ impl Permalink {
             &self.choices,
             self.colour_by,
             self.place.range,
+            of_graph(self),
         ) != (
             &after.search,
             &after.choices,
             after.colour_by,
             after.place.range,
+            of_graph(after),
         ) {
             Change::Chosen
         } else if self != after {
@@ -189,7 +217,11 @@ impl Permalink {
             words.extend(value.map(|value| (key.to_owned(), value)));
         };
         add("file", Some(format!("{}~{}", file.name, file.bytes)));
-        add("view", Some(self.view.name().to_owned()));
+        let view = match &self.graph {
+            Some(_) => GRAPH,
+            None => self.view.name(),
+        };
+        add("view", Some(view.to_owned()));
         add("device", device.map(|device| device.to_string()));
         add("axis", unless_default(axis));
         add(
@@ -210,9 +242,15 @@ impl Permalink {
             (self.colour_by != ColourBy::CallSite).then(|| word(&self.colour_by)),
         );
         add("q", (!self.search.is_empty()).then(|| self.search.clone()));
-        let (choices, first) = (flat(&self.choices), flat(&Choices::default()));
-        let chosen = choices.into_iter().filter(|choice| !first.contains(choice));
-        words.extend(chosen.map(|(key, value)| (key, terse::to_text(&value))));
+        let mut chosen = changed(&self.choices);
+        if let Some(graph) = self.graph.clone() {
+            chosen.extend(changed(&OfGraph { graph }));
+        }
+        words.extend(
+            chosen
+                .into_iter()
+                .map(|(key, value)| (key, terse::to_text(&value))),
+        );
         // Last, so that no text ends in what mail programs take for the end of the sentence.
         words.push(("v".to_owned(), VERSION.to_owned()));
         let words = words
@@ -238,6 +276,7 @@ impl Permalink {
             return None;
         }
         let (name, bytes) = get("file")?.rsplit_once('~')?;
+        let graph = (get("view") == Some(GRAPH)).then(|| choices_of::<OfGraph>(&words).graph);
         let view =
             get("view").and_then(|name| ViewKind::ALL.into_iter().find(|view| view.name() == name));
         let view = view.unwrap_or_default();
@@ -253,6 +292,7 @@ impl Permalink {
                 .unwrap_or(ColourBy::CallSite),
             search: get("q").unwrap_or_default().to_owned(),
             choices: choices_of(&words),
+            graph,
             place: Place {
                 device: number("device"),
                 axis: get("axis").and_then(of_word).unwrap_or_default(),
@@ -336,8 +376,21 @@ fn of_word<T: DeserializeOwned>(word: &str) -> Option<T> {
     serde_json::from_value(Value::String(word.to_owned())).ok()
 }
 
+/// A graph's place, so that its words have a beginning as those of views have.
+#[derive(Default, Serialize, Deserialize)]
+struct OfGraph {
+    graph: GraphPlace,
+}
+
+/// The single choices that are not as at first.
+fn changed<T: Serialize + Default>(choices: &T) -> Vec<(String, Value)> {
+    let first = flat(&T::default());
+    let choices = flat(choices).into_iter();
+    choices.filter(|choice| !first.contains(choice)).collect()
+}
+
 /// Each single choice under `view.choice`.
-fn flat(choices: &Choices) -> Vec<(String, Value)> {
+fn flat<T: Serialize>(choices: &T) -> Vec<(String, Value)> {
     let Ok(Value::Object(views)) = serde_json::to_value(choices) else {
         return Vec::new();
     };
@@ -354,8 +407,8 @@ fn flat(choices: &Choices) -> Vec<(String, Value)> {
 }
 
 /// The choices that words of the form `view.choice` make; one that is none leaves the rest as it is.
-fn choices_of(words: &[(String, String)]) -> Choices {
-    let mut choices = Choices::default();
+fn choices_of<T: Serialize + DeserializeOwned + Default>(words: &[(String, String)]) -> T {
+    let mut choices = T::default();
     for (key, text) in words {
         let Some(((view, choice), value)) = key.split_once('.').zip(terse::parse(text)) else {
             continue;
@@ -399,6 +452,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
+    use crate::protocol::views::graph::OrderName;
 
     fn link() -> Permalink {
         Permalink {
@@ -431,6 +485,37 @@ mod tests {
              &at=7&pin=99&q=frame:attention%20size%3E100MiB%20%26%20%22a%3Db%22&v=1"
         );
         assert_eq!(Permalink::parse(&format!("#{text}")), Some(link()));
+    }
+
+    #[test]
+    fn graphs_read_like_this() {
+        let link = Permalink {
+            file: link().file,
+            graph: Some(GraphPlace {
+                name: "model__0_forward_1_fused".to_owned(),
+                order: Some(OrderName::Lpmf),
+                x: Some((2.5, 40.0)),
+                step: Some(12),
+                constant_bytes: 1 << 30,
+                ..GraphPlace::default()
+            }),
+            ..Permalink::default()
+        };
+        let text = link.to_text();
+        assert_eq!(
+            text,
+            "file=my%20run~1.pickle~1048576&view=graph&graph.constant_bytes=1073741824\
+             &graph.name=model__0_forward_1_fused&graph.order=lpmf&graph.step=12&graph.x=!(2.5,40.0)&v=1"
+        );
+        assert_eq!(Permalink::parse(&text), Some(link.clone()));
+        let other = |edit: fn(&mut GraphPlace)| {
+            let mut after = link.clone();
+            after.graph.as_mut().map(edit);
+            link.change(&after)
+        };
+        assert_eq!(other(|graph| graph.step = None), Change::Moved);
+        assert_eq!(other(|graph| graph.order = None), Change::Chosen);
+        assert_eq!(other(|graph| graph.name.clear()), Change::Step);
     }
 
     #[test]

@@ -2,6 +2,7 @@
 //!
 //! ```text
 //! messages ─> queue ─> open ─> Document ─> answer / Painter ─> messages
+//!                          └─> Graphs ─> answer ──────────────────┘
 //! ```
 //!
 //! Everything but `port`, `open`, `blob`, `fetch` and `bitmap` is free of the browser and
@@ -15,6 +16,7 @@ mod describe;
 mod document;
 mod fetch;
 mod filter;
+mod graphs;
 mod open;
 mod opened;
 mod pace;
@@ -45,6 +47,7 @@ use crate::protocol::{
     from_text,
 };
 use document::Document;
+use graphs::Graphs;
 use painter::Painter;
 use port::Port;
 use queue::Queue;
@@ -55,7 +58,7 @@ use warm_up::WarmUp;
 struct Worker {
     queue: Queue<JsValue>,
     /// The file, once it is read.
-    document: Option<Document>,
+    file: Option<File>,
     painter: Painter,
     bitmaps: bitmap::Bitmaps,
     views: views::Caches,
@@ -63,6 +66,21 @@ struct Worker {
     preparation: prepare::Preparation,
     /// What is left of [`Request::WarmUp`].
     warm_up: Option<WarmUp>,
+}
+
+/// What a file holds.
+enum File {
+    Snapshot(Box<Document>),
+    Graphs(Box<Graphs>),
+}
+
+impl File {
+    fn snapshot(&self) -> Option<&Document> {
+        match self {
+            Self::Snapshot(document) => Some(document),
+            Self::Graphs(_) => None,
+        }
+    }
 }
 
 /// Starts listening.
@@ -106,14 +124,14 @@ fn work(worker: &Rc<RefCell<Worker>>, port: &Rc<Port>, ticks: &port::Ticks) {
         Request::OpenBlob { name } => {
             worker.borrow_mut().warm_up = None;
             let opened = open::blob(&name, attachment, port);
-            worker.borrow_mut().document = opened;
+            worker.borrow_mut().file = opened;
         }
         Request::OpenUrl { name, url } => {
             let (worker, port) = (worker.clone(), port.clone());
             worker.borrow_mut().warm_up = None;
             wasm_bindgen_futures::spawn_local(async move {
                 let opened = open::url(&name, &url, &port).await;
-                worker.borrow_mut().document = opened;
+                worker.borrow_mut().file = opened;
             });
         }
         Request::Draw { request, draw } => match worker.borrow_mut().draw(request, &draw) {
@@ -156,8 +174,10 @@ fn idle(worker: &mut Worker, ticks: &port::Ticks) {
         .warm_up
         .take()
         .and_then(|warm_up| warm_up.round(clock::now_ms()));
-    if let Some(document) = &worker.document {
-        worker.preparation.step(document, &mut worker.views);
+    match &mut worker.file {
+        Some(File::Snapshot(document)) => worker.preparation.step(document, &mut worker.views),
+        Some(File::Graphs(graphs)) => graphs.search(clock::now_ms),
+        None => {}
     }
     if worker.has_idle_work() {
         ticks.schedule();
@@ -166,11 +186,15 @@ fn idle(worker: &mut Worker, ticks: &port::Ticks) {
 
 impl Worker {
     fn has_idle_work(&self) -> bool {
-        self.warm_up.is_some() || self.preparation.is_waiting()
+        let is_searching = match &self.file {
+            Some(File::Graphs(graphs)) => graphs.is_searching(),
+            _ => false,
+        };
+        self.warm_up.is_some() || self.preparation.is_waiting() || is_searching
     }
 
     fn search(&mut self, filter: FilterId, text: String, context: FilterContext) {
-        if let Some(document) = &mut self.document {
+        if let Some(File::Snapshot(document)) = &mut self.file {
             document.filter.set(filter, text, context);
         }
     }
@@ -178,8 +202,9 @@ impl Worker {
     /// Answers a question about what all views share.
     fn tell(&mut self, question: &Request, port: &Port) {
         let answer = self
-            .document
+            .file
             .as_ref()
+            .and_then(File::snapshot)
             .and_then(|document| answer::answer(question, document, &mut self.painter));
         if let Some(answer) = answer {
             port.send(&answer);
@@ -188,9 +213,16 @@ impl Worker {
 
     /// The answer to a view's question, and its attachment or `NULL`.
     fn answer(&mut self, question: &Question) -> (Option<Answer>, JsValue) {
-        let answered = self.document.as_ref().and_then(|document| {
-            views::answer(question, document, &mut self.painter, &mut self.views)
-        });
+        let answered = match (&mut self.file, question) {
+            (Some(File::Graphs(graphs)), Question::Graph(question)) => {
+                let answered = graphs.answer(question);
+                answered.map(|(answer, extra)| (Answer::Graph(answer), extra))
+            }
+            (Some(File::Snapshot(document)), question) => {
+                views::answer(question, document, &mut self.painter, &mut self.views)
+            }
+            _ => None,
+        };
         let Some((answer, extra)) = answered else {
             return (None, JsValue::NULL);
         };
@@ -220,7 +252,8 @@ impl Worker {
         request: RequestId,
         draw: &DrawRequest,
     ) -> Result<(DrawnFrame, ImageBitmap), String> {
-        let document = self.document.as_ref().ok_or("no file to draw")?;
+        let file = self.file.as_ref();
+        let document = file.and_then(File::snapshot).ok_or("no file to draw")?;
         let start_ms = clock::now_ms();
         let device = document.device(draw.look.device).ok_or("no such device")?;
         let (events, allocations) = (

@@ -1,17 +1,20 @@
-//! Opening: from a blob or an address to a [`Document`], with progress on the way.
+//! Opening: from a blob or an address to a [`Document`] or to [`Graphs`], by what is in it, with progress on the way.
 
+use std::io::{self, Read};
 use std::ops::ControlFlow;
 
 use wasm_bindgen::{JsCast, JsValue};
 use web_sys::Blob;
 
 use vramscope_core::Limits;
+use vramscope_core::analysis::inductor;
 use vramscope_core::decode::{Options, decode_with};
 
 use super::blob::BlobReader;
 use super::document::Document;
+use super::graphs::Graphs;
 use super::port::Port;
-use super::{fetch, opened};
+use super::{File, fetch, opened};
 use crate::browser::clock;
 use crate::protocol::{Failure, Progress, Reply, Stage};
 
@@ -42,7 +45,7 @@ impl<'a> Reporter<'a> {
 }
 
 /// Fetches and reads what lies at `url`. Tells the page how it goes.
-pub(super) async fn url(name: &str, url: &str, port: &Port) -> Option<Document> {
+pub(super) async fn url(name: &str, url: &str, port: &Port) -> Option<File> {
     let mut reporter = Reporter::new(port);
     let fetched = fetch::blob(url, |done_bytes, total_bytes| {
         reporter.report(Progress {
@@ -58,11 +61,13 @@ pub(super) async fn url(name: &str, url: &str, port: &Port) -> Option<Document> 
     }
 }
 
-/// Reads a blob. Tells the page how it goes.
-pub(super) fn blob(name: &str, blob: JsValue, port: &Port) -> Option<Document> {
+/// Reads a blob, by what is in it. Tells the page how it goes.
+pub(super) fn blob(name: &str, blob: JsValue, port: &Port) -> Option<File> {
     let start_ms = clock::now_ms();
-    let reader = match BlobReader::new(blob.unchecked_into::<Blob>()) {
-        Ok(reader) => reader,
+    let blob = blob.unchecked_into::<Blob>();
+    let readers = BlobReader::new(blob.clone()).and_then(|head| Ok((head, BlobReader::new(blob)?)));
+    let (head, reader) = match readers {
+        Ok(readers) => readers,
         Err(error) => {
             let message = format!(
                 "cannot read the file: {}",
@@ -78,6 +83,15 @@ pub(super) fn blob(name: &str, blob: JsValue, port: &Port) -> Option<Document> {
             );
         }
     };
+    if is_graph(head) {
+        graphs(name, reader, port, start_ms)
+    } else {
+        snapshot(name, reader, port, start_ms)
+    }
+}
+
+/// Reads a snapshot. Tells the page how it goes.
+fn snapshot(name: &str, reader: BlobReader, port: &Port, start_ms: f64) -> Option<File> {
     let size_bytes = reader.size_bytes();
     let mut reporter = Reporter::new(port);
     let mut events = 0;
@@ -116,13 +130,75 @@ pub(super) fn blob(name: &str, blob: JsValue, port: &Port) -> Option<Document> {
             ))));
             // While the page builds what it shows of that.
             document.prepare();
-            Some(document)
+            Some(File::Snapshot(Box::new(document)))
         }
         Err(error) => fail(opened::failure(&error), port),
     }
 }
 
-fn fail(failure: Failure, port: &Port) -> Option<Document> {
+/// How much of a file tells what it is.
+const HEAD_BYTES: u64 = 4 << 10;
+
+/// Whether a file holds graphs. What cannot be read says so when it is read whole.
+fn is_graph(reader: BlobReader) -> bool {
+    let mut head = Vec::new();
+    let read = reader.take(HEAD_BYTES).read_to_end(&mut head);
+    read.is_ok() && inductor::is_graph(&head)
+}
+
+/// Reads a file of graphs. Tells the page how it goes.
+fn graphs(name: &str, reader: BlobReader, port: &Port, start_ms: f64) -> Option<File> {
+    let size_bytes = reader.size_bytes();
+    let mut reporter = Reporter::new(port);
+    let counted = Counted {
+        reader,
+        done_bytes: 0,
+        on_progress: |done_bytes| {
+            reporter.report(Progress {
+                stage: Stage::Reading,
+                done_bytes,
+                total_bytes: Some(size_bytes),
+                events: 0,
+            });
+        },
+    };
+    // JSON that stands alone does not say what it is called; its file does.
+    let mut stem = name;
+    while let Some(shorter) = [".gz", ".zst", ".json", ".txt"]
+        .into_iter()
+        .find_map(|ending| stem.strip_suffix(ending))
+    {
+        stem = shorter;
+    }
+    match inductor::read(counted, stem) {
+        Ok(export) => {
+            let graphs = Graphs::new(export);
+            let read_ms = clock::now_ms() - start_ms;
+            let opened = graphs.opened(name, size_bytes, read_ms);
+            port.send(&Reply::OpenedGraphs(Box::new(opened)));
+            Some(File::Graphs(Box::new(graphs)))
+        }
+        Err(error) => fail(opened::graph_failure(&error), port),
+    }
+}
+
+/// A reader that says how far it has come.
+struct Counted<F> {
+    reader: BlobReader,
+    done_bytes: u64,
+    on_progress: F,
+}
+
+impl<F: FnMut(u64)> Read for Counted<F> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let read = self.reader.read(buffer)?;
+        self.done_bytes += read as u64;
+        (self.on_progress)(self.done_bytes);
+        Ok(read)
+    }
+}
+
+fn fail(failure: Failure, port: &Port) -> Option<File> {
     port.send(&Reply::Failed(Box::new(failure)));
     None
 }

@@ -1,6 +1,7 @@
 //! What the page is told of a file once it is read, or could not be.
 
 use vramscope_core::analysis::facts::{Fact, FactKind, FactLevel, facts, warning_text};
+use vramscope_core::analysis::inductor::ReadError;
 use vramscope_core::ids::EventId;
 use vramscope_core::model::{Action, ContainerKind, Warning};
 use vramscope_core::units::Count;
@@ -201,5 +202,14 @@ pub(super) fn failure(error: &Error) -> Failure {
         head: error.head.clone(),
         is_internal: false,
         is_cancelled: error.kind == ErrorKind::Cancelled,
+    }
+}
+
+/// Why a file of graphs could not be read, in words.
+pub(super) fn graph_failure(error: &ReadError) -> Failure {
+    Failure {
+        message: error.to_string(),
+        advice: error.advice().to_owned(),
+        ..Failure::default()
     }
 }

@@ -68,6 +68,8 @@ pub(super) fn answer(
             let (answer, extra) = flame::answer(question, document, &mut caches.flame)?;
             (Answer::Flame(answer), extra)
         }
+        // Asked of files of graphs only, which are no documents.
+        Question::Graph(_) => return None,
         Question::Lanes(question) => {
             let (answer, extra) = lanes::answer(question, document, &mut caches.lanes)?;
             (Answer::Lanes(answer), extra)

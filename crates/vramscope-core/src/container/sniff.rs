@@ -4,6 +4,7 @@ use memchr::memmem;
 
 use super::layer::LOOKAHEAD;
 use crate::ErrorKind;
+use crate::analysis::inductor::is_graph;
 use crate::error::Lookalike;
 use crate::pack::MAGIC;
 
@@ -51,6 +52,7 @@ pub(super) fn sniff(head: &[u8]) -> Result<Format, ErrorKind> {
             return not_a_snapshot(Lookalike::GitLfsPointer);
         }
         _ if is_pickle(head) => return Ok(Format::Pickle),
+        _ if is_graph(head) => return not_a_snapshot(Lookalike::InductorGraphs),
         _ => {}
     }
     match text(head) {
@@ -195,6 +197,10 @@ mod tests {
                 Lookalike::TorchCheckpoint,
             ),
             (&[0; 100], Lookalike::Nuls),
+            (
+                b"V1120 15:07:08.375000 7 a.py:1] {}",
+                Lookalike::InductorGraphs,
+            ),
             (b"[[1700, 1800], [[0, 512]]]", Lookalike::MemoryTimeline),
             (
                 b"version https://git-lfs.github.com/spec/v1\noid",

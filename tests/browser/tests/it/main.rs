@@ -6,6 +6,7 @@ mod captured;
 mod compare;
 mod files;
 mod flame;
+mod graph;
 mod harness;
 mod keyboard;
 mod lanes;

@@ -27,7 +27,8 @@ const SLOT: Slot = Slot::MAX;
 #[derive(Properties, PartialEq)]
 pub(in crate::components) struct ShareMenuProps {
     pub(in crate::components) state: UseReducerHandle<State>,
-    pub(in crate::components) file: Rc<OpenFile>,
+    /// The snapshot; `None` where the file holds graphs.
+    pub(in crate::components) file: Option<Rc<OpenFile>>,
     pub(in crate::components) session: Session,
 }
 
@@ -84,11 +85,54 @@ fn Items(props: &ShareMenuProps) -> Html {
         file,
         session,
     } = props;
-    let Some((facts, view)) = file.facts().zip(file.view()) else {
-        return html! { <p class="muted">{ "This file has nothing to show." }</p> };
-    };
     let name = stem(session.name());
-    let pictured = format!("{name}.{}", state.view.name());
+    let view = match file {
+        Some(_) => state.view.name(),
+        None => "graph",
+    };
+    let pictured = format!("{name}.{view}");
+    let png_failed = use_state_eq(|| false);
+    let on_png = {
+        let (name, png_failed) = (format!("{pictured}.png"), png_failed.clone());
+        Callback::from(move |_: MouseEvent| {
+            let png_failed = png_failed.clone();
+            picture::save_png(PICTURED, &name, move |worked| png_failed.set(!worked));
+        })
+    };
+    let on_svg = Callback::from(move |_: MouseEvent| {
+        picture::save_svg(PICTURED, &format!("{pictured}.svg"))
+    });
+    let link = Permalink::of(state).map(|link| history::link(session.url(), &link.to_text()));
+    html! {
+        <>
+            if let Some(link) = link { { link_item(link, session.url().is_some()) } }
+            <h3>{ "What is seen" }</h3>
+            { item("Picture (PNG)", if *png_failed { "the browser could not make it" } else { "with axes and texts, for documents" }, Some(on_png)) }
+            { item("Picture (SVG)", "text stays text; opens in drawing programs", Some(on_svg)) }
+            if let Some(file) = file { <SnapshotItems file={file.clone()} session={session.clone()} {name} /> }
+        </>
+    }
+}
+
+#[derive(Properties, PartialEq)]
+struct SnapshotItemsProps {
+    file: Rc<OpenFile>,
+    session: Session,
+    /// What names begin with.
+    name: AttrValue,
+}
+
+/// What can be taken away of a snapshot.
+#[component]
+fn SnapshotItems(props: &SnapshotItemsProps) -> Html {
+    let SnapshotItemsProps {
+        file,
+        session,
+        name,
+    } = props;
+    let Some((facts, view)) = file.facts().zip(file.view()) else {
+        return html! { <p class="muted">{ "This file has nothing else." }</p> };
+    };
     let device = facts.device;
     let moments = view.moments();
     let size = use_answer(
@@ -102,17 +146,6 @@ fn Items(props: &ShareMenuProps) -> Html {
     let size_bytes = size.and_then(|size| match size.answer.as_deref() {
         Some(Answer::Snapshot { bytes, .. }) => Some(*bytes),
         _ => None,
-    });
-    let png_failed = use_state_eq(|| false);
-    let on_png = {
-        let (name, png_failed) = (format!("{pictured}.png"), png_failed.clone());
-        Callback::from(move |_: MouseEvent| {
-            let png_failed = png_failed.clone();
-            picture::save_png(PICTURED, &name, move |worked| png_failed.set(!worked));
-        })
-    };
-    let on_svg = Callback::from(move |_: MouseEvent| {
-        picture::save_svg(PICTURED, &format!("{pictured}.svg"))
     });
     let whole = (0, facts.events);
     let on_curves = {
@@ -131,13 +164,8 @@ fn Items(props: &ShareMenuProps) -> Html {
         let name = format!("{name}.events-{}-{to}.pickle", from + 1);
         fetch(session, question, name, "application/octet-stream")
     });
-    let link = Permalink::of(state).map(|link| history::link(session.url(), &link.to_text()));
     html! {
         <>
-            if let Some(link) = link { { link_item(link, session.url().is_some()) } }
-            <h3>{ "What is seen" }</h3>
-            { item("Picture (PNG)", if *png_failed { "the browser could not make it" } else { "with axes and texts, for documents" }, Some(on_png)) }
-            { item("Picture (SVG)", "text stays text; opens in drawing programs", Some(on_svg)) }
             <h3>{ "Numbers" }</h3>
             { item("Memory over time (CSV)", &of_what(moments, facts.events), Some(on_curves)) }
             <h3>{ "A part of the file" }</h3>

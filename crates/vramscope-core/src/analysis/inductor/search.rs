@@ -11,6 +11,8 @@ mod bound;
 mod flow;
 mod sets;
 
+use std::ops::Deref;
+
 use self::beam::{Beam, Outcome};
 use self::bound::Bound;
 use self::sets::Sets;
@@ -19,9 +21,9 @@ use super::{Graph, Order, Plan, Timeline};
 /// States that the first pass keeps of those with equally many nodes run.
 const FIRST_WIDTH: usize = 16;
 
-/// Looks for ever better orders of one graph; can be stopped and asked to go on.
-pub struct Search<'a> {
-    graph: &'a Graph,
+/// Looks for ever better orders of one graph, borrowed or shared; can be stopped and asked to go on.
+pub struct Search<G> {
+    graph: G,
     sets: Sets,
     order: Order,
     /// The peak of `order`.
@@ -47,11 +49,11 @@ struct Passes {
     beam: Option<Beam>,
 }
 
-impl<'a> Search<'a> {
+impl<G: Deref<Target = Graph>> Search<G> {
     /// Starts from the best order of `plan`, which must be one of this graph; nothing ever gets worse.
     #[must_use]
-    pub fn new(graph: &'a Graph, plan: &Plan) -> Self {
-        let sets = Sets::of(graph);
+    pub fn new(graph: G, plan: &Plan) -> Self {
+        let sets = Sets::of(&graph);
         let chosen = plan.chosen();
         let bound = sets.least_peak();
         Self {
@@ -137,7 +139,7 @@ impl<'a> Search<'a> {
         match outcome {
             Outcome::Found(nodes) => {
                 let order = Order(nodes);
-                let peak = Timeline::of(self.graph, &order).peak as i64;
+                let peak = Timeline::of(&self.graph, &order).peak as i64;
                 if peak < self.peak {
                     (self.order, self.peak) = (order, peak);
                 }

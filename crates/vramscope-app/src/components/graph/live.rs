@@ -1,0 +1,117 @@
+//! What is live at the cursor's step, at first the peak: the largest first, with its share.
+
+use std::ops::Range;
+
+use yew::prelude::*;
+
+use vramscope_view::display;
+
+use super::PartProps;
+use super::head::kind_style;
+use crate::components::commands::use_commands;
+use crate::components::hooks::use_answer;
+use crate::components::virtual_list::VirtualList;
+use crate::protocol::ThemeName;
+use crate::protocol::views::graph::{Answer, Live, LiveLine, Question};
+use crate::state::{Action, GraphAction, Navigation, Shared, graph_words};
+
+/// Rows asked for at once are whole pieces of this many, so that small steps ask nothing.
+const PIECE: u32 = 100;
+const ROW_PX: f64 = 22.0;
+const HEAD_PX: f64 = 24.0;
+
+/// What the worker said last.
+#[derive(Clone, PartialEq)]
+struct Rows(Shared<Answer>);
+
+impl Rows {
+    fn get(&self) -> Option<&Live> {
+        match &*self.0 {
+            Answer::Live(live) => Some(live),
+            _ => None,
+        }
+    }
+
+    fn line(&self, row: u32) -> Option<&LiveLine> {
+        let live = self.get()?;
+        live.lines.get(row.checked_sub(live.first)? as usize)
+    }
+}
+
+/// The list.
+#[component]
+pub(super) fn LiveList(props: &PartProps) -> Html {
+    let commands = use_commands();
+    let seen = use_state_eq(|| 0..PIECE);
+    let place = &props.graphs.place;
+    let question = Question::Live {
+        key: props.shown,
+        step: props.graphs.step(),
+        first: seen.start,
+        count: seen.end - seen.start,
+        locate: place.buffer,
+    };
+    let answered = use_answer(&props.session, Some(question));
+    let is_current = |question: &Question| matches!(question, Question::Live { key, .. } if key.graph == props.shown.graph);
+    let answered = answered.filter(|answered| is_current(&answered.question));
+    let rows = answered.and_then(|answered| answered.answer.map(Rows));
+    let live = rows.as_ref().and_then(Rows::get);
+    let peak = props.graphs.known.map(|known| known.peak_step);
+    let is_peak = live.is_none_or(|live| Some(live.step) == peak);
+    let on_window = {
+        let seen = seen.clone();
+        Callback::from(move |rows: Range<u32>| {
+            seen.set(rows.start / PIECE * PIECE..rows.end.div_ceil(PIECE).max(1) * PIECE);
+        })
+    };
+    let on_active = {
+        let (rows, dispatch) = (rows.clone(), commands.dispatch.clone());
+        Callback::from(move |row: u32| {
+            if let Some(line) = rows.as_ref().and_then(|rows| rows.line(row)) {
+                dispatch.emit(Action::Graph(GraphAction::Select(Some(line.buffer))));
+            }
+        })
+    };
+    let row = {
+        let (rows, theme) = (rows.clone(), props.theme);
+        Callback::from(move |row: u32| {
+            rows.as_ref()
+                .and_then(|rows| rows.line(row))
+                .map_or_else(Html::default, |line| cells(line, theme))
+        })
+    };
+    let header = html! {
+        <div class="live-row head"><span>{ "Buffer" }</span><span class="number">{ "Size" }</span><span class="number">{ "Share" }</span>
+            <span>{ "Steps" }</span><span>{ "Made by" }</span></div>
+    };
+    html! {
+        <section class="graph-list" aria-label="Live buffers">
+            <div class="list-title">
+                <h3 class="grow">{ live.map(|live| graph_words::live(live, peak)) }</h3>
+                if !is_peak {
+                    <button type="button" class="plain" title="The step with the most memory (P)" onclick={commands.on(Action::Navigate(Navigation::Peak))}>{ "Peak" }</button>
+                }
+            </div>
+            if let Some(live) = live.filter(|live| live.constant_bytes > 0) {
+                <p class="constant muted">{ format!("{} of it added for parameters", display::bytes(live.constant_bytes)) }</p>
+            }
+            <div class="list-rows">
+                <VirtualList ids="live" label="Live buffers, the largest first" rows={live.map_or(0, |live| live.all_rows)} row_px={ROW_PX} head_px={HEAD_PX}
+                    {header} {row} active={live.and_then(|live| live.place)} {on_window} {on_active} />
+            </div>
+        </section>
+    }
+}
+
+fn cells(line: &LiveLine, theme: ThemeName) -> Html {
+    let share = format!("--share:{}%", f64::from(line.share_per_mille) / 10.0);
+    html! {
+        <div class="live-row" style={share}>
+            <span class="buffer" title={graph_words::kind(line.kind)}><i class="kind" style={kind_style(line.kind, theme)} />{ &line.name }</span>
+            <span class="number" title={display::bytes_exact(line.bytes)}>{ display::bytes(line.bytes) }</span>
+            <span class="number share">{ graph_words::per_mille(u64::from(line.share_per_mille)) }</span>
+            <span>{ graph_words::life(line) }</span>
+            <span class="muted" title={line.node.clone()}>{ &line.node }</span>
+        </div>
+    }
+}

@@ -1,0 +1,152 @@
+//! Inductor graphs: memory by step under several orders, every buffer's life, what is live, and the nodes.
+
+mod buffer;
+mod head;
+mod live;
+mod nodes;
+mod orders;
+mod picture;
+mod stage;
+
+use std::rc::Rc;
+
+use gloo::timers::callback::Timeout;
+use yew::prelude::*;
+
+use self::buffer::BufferStrip;
+use self::head::Head;
+use self::live::LiveList;
+use self::nodes::NodeList;
+use self::orders::Orders;
+use self::stage::Stage;
+use super::commands::use_commands;
+use super::hooks::use_answer;
+use crate::engine::Session;
+use crate::protocol::ThemeName;
+use crate::protocol::views::graph::{Answer, OrderKey, OrdersFacts, Question};
+use crate::state::{Action, GraphAction, KnownOrder, OpenGraphs};
+
+/// How long after an answer it is asked again what the search has found, in ms.
+const AGAIN_MS: u32 = 250;
+
+/// Properties of [`GraphView`].
+#[derive(Properties, PartialEq)]
+pub(super) struct GraphViewProps {
+    pub(super) session: Session,
+    pub(super) graphs: Rc<OpenGraphs>,
+    pub(super) theme: ThemeName,
+}
+
+/// What all parts are about.
+#[derive(Properties, PartialEq, Clone)]
+struct PartProps {
+    session: Session,
+    graphs: Rc<OpenGraphs>,
+    theme: ThemeName,
+    /// The order that is shown.
+    shown: OrderKey,
+}
+
+/// See the module.
+#[component]
+pub(super) fn GraphView(props: &GraphViewProps) -> Html {
+    let graphs = &props.graphs;
+    let orders = use_orders(props);
+    let shown = orders.as_ref().and_then(|orders| shown(graphs, orders));
+    use_known(orders.as_ref(), shown);
+    let part = shown.map(|shown| PartProps {
+        session: props.session.clone(),
+        graphs: graphs.clone(),
+        theme: props.theme,
+        shown,
+    });
+    html! {
+        <main class="workspace graph-file">
+            <section class="view graph" aria-label="Inductor graph">
+                <Head graphs={graphs.clone()} theme={props.theme} />
+                if let (Some(orders), Some(part)) = (orders, part) {
+                    <div class="graph-main">
+                        <Orders orders={orders.clone()} shown={part.shown.order} theme={props.theme} />
+                        <Stage ..part.clone() />
+                        <BufferStrip ..part.clone() />
+                    </div>
+                    <div class="graph-side">
+                        <LiveList ..part.clone() />
+                        <NodeList ..part />
+                    </div>
+                } else {
+                    <p class="muted wait">{ "Working out the orders…" }</p>
+                }
+            </section>
+        </main>
+    }
+}
+
+/// Which order is shown, once it is known what PyTorch would choose.
+fn shown(graphs: &OpenGraphs, orders: &OrdersFacts) -> Option<OrderKey> {
+    let wanted = graphs.place.order.unwrap_or(orders.chosen);
+    let facts = orders.orders.iter().find(|facts| facts.order == wanted);
+    let facts = facts.or(orders.orders.first())?;
+    Some(OrderKey {
+        order: facts.order,
+        version: facts.version,
+        ..key_of(graphs)
+    })
+}
+
+fn key_of(graphs: &OpenGraphs) -> OrderKey {
+    OrderKey {
+        graph: graphs.number() as u32,
+        constant_bytes: graphs.place.constant_bytes,
+        ..OrderKey::default()
+    }
+}
+
+/// The orders of the shown graph; asked again while the search goes on.
+#[hook]
+fn use_orders(props: &GraphViewProps) -> Option<OrdersFacts> {
+    let round = use_state_eq(|| 0_u32);
+    let key = key_of(&props.graphs);
+    let question = Question::Orders { key, round: *round };
+    let answered = use_answer(&props.session, Some(question));
+    let is_current = |question: &Question| matches!(question, Question::Orders { key: asked, .. } if asked.graph == key.graph);
+    let answered = answered.filter(|answered| is_current(&answered.question));
+    let orders = answered
+        .as_ref()
+        .and_then(|answered| match answered.answer.as_deref() {
+            Some(Answer::Orders(orders)) => Some(orders.clone()),
+            _ => None,
+        });
+    let is_searching = orders.as_ref().is_some_and(|orders| orders.is_searching);
+    let answer = answered.and_then(|answered| answered.answer);
+    use_effect_with((answer, is_searching), move |&(_, is_searching)| {
+        let next = *round + 1;
+        let timer = is_searching.then(|| Timeout::new(AGAIN_MS, move || round.set(next)));
+        move || drop(timer)
+    });
+    orders
+}
+
+/// Tells the state where the peak of the shown order is: keys go on from there.
+#[hook]
+fn use_known(orders: Option<&OrdersFacts>, shown: Option<OrderKey>) {
+    let commands = use_commands();
+    let known = orders.zip(shown).and_then(|(orders, shown)| {
+        let facts = orders
+            .orders
+            .iter()
+            .find(|facts| facts.order == shown.order)?;
+        Some(KnownOrder {
+            order: facts.order,
+            peak_step: facts.peak_step,
+        })
+    });
+    let graph = shown.map(|shown| shown.graph);
+    use_effect_with((graph, known), move |&(_, known)| {
+        if let Some(known) = known {
+            commands
+                .dispatch
+                .emit(Action::Graph(GraphAction::Know(known)));
+        }
+    });
+}

@@ -1,0 +1,100 @@
+//! The nodes in order; the active row is the cursor's step.
+
+use std::ops::Range;
+
+use yew::prelude::*;
+
+use vramscope_view::display;
+
+use super::PartProps;
+use crate::components::commands::use_commands;
+use crate::components::hooks::use_answer;
+use crate::components::virtual_list::VirtualList;
+use crate::protocol::views::graph::{Answer, NodeLine, Question};
+use crate::state::{Action, GraphAction};
+
+/// Rows asked for at once are whole pieces of this many, so that small steps ask nothing.
+const PIECE: u32 = 100;
+const ROW_PX: f64 = 22.0;
+const HEAD_PX: f64 = 24.0;
+/// Outputs that are named in a row.
+const MOST_OUTPUTS: usize = 6;
+
+/// The list.
+#[component]
+pub(super) fn NodeList(props: &PartProps) -> Html {
+    let commands = use_commands();
+    let seen = use_state_eq(|| 0..PIECE);
+    let question = Question::Nodes {
+        key: props.shown,
+        first: seen.start,
+        count: seen.end - seen.start,
+    };
+    let answered = use_answer(&props.session, Some(question));
+    let is_current = |question: &Question| matches!(question, Question::Nodes { key, .. } if key.graph == props.shown.graph);
+    let lines = answered
+        .filter(|answered| is_current(&answered.question))
+        .and_then(|answered| answered.answer);
+    let on_window = {
+        let seen = seen.clone();
+        Callback::from(move |rows: Range<u32>| {
+            seen.set(rows.start / PIECE * PIECE..rows.end.div_ceil(PIECE).max(1) * PIECE);
+        })
+    };
+    let rows = props.graphs.facts().map_or(0, |facts| facts.nodes);
+    let select = commands
+        .dispatch
+        .reform(|buffer| Action::Graph(GraphAction::Select(Some(buffer))));
+    let selected = props.graphs.place.buffer;
+    let row = {
+        Callback::from(move |row: u32| {
+            let Some(Answer::Nodes(nodes)) = lines.as_deref() else {
+                return Html::default();
+            };
+            let first = nodes.first().map_or(0, |node| node.step);
+            let node = row
+                .checked_sub(first)
+                .and_then(|row| nodes.get(row as usize));
+            node.map_or_else(Html::default, |node| cells(node, selected, &select))
+        })
+    };
+    let on_active = commands
+        .dispatch
+        .reform(|step| Action::Graph(GraphAction::Step(step)));
+    let active = props.graphs.step().filter(|&step| step < rows);
+    let header = html! {
+        <div class="node-row head"><span class="number">{ "Step" }</span><span>{ "Node" }</span><span>{ "Makes" }</span>
+            <span class="number">{ "Allocates" }</span>
+            <span class="number" title="While the node runs: what it reads and what it makes are live">{ "Memory" }</span>
+            <span class="number" title="When it has run, and what is used no more is freed">{ "After" }</span></div>
+    };
+    html! {
+        <section class="graph-list" aria-label="Nodes">
+            <div class="list-title"><h3 class="grow">{ "Nodes in order" }</h3></div>
+            <div class="list-rows">
+                <VirtualList ids="node" label="Nodes in order" {rows} row_px={ROW_PX} head_px={HEAD_PX} {header} {row} {active} {on_window} {on_active} takes_focus=true />
+            </div>
+        </section>
+    }
+}
+
+fn cells(node: &NodeLine, selected: Option<u32>, select: &Callback<u32>) -> Html {
+    let output = |(buffer, name): &(u32, String)| {
+        let (select, buffer) = (select.clone(), *buffer);
+        let onclick = Callback::from(move |_: MouseEvent| select.emit(buffer));
+        let is_selected = selected == Some(buffer);
+        html! { <button type="button" tabindex="-1" class={classes!("link", is_selected.then_some("selected"))} {onclick}>{ name }</button> }
+    };
+    let further = node.outputs.len().saturating_sub(MOST_OUTPUTS);
+    html! {
+        <div class="node-row">
+            <span class="number">{ display::count(u64::from(node.step)) }</span>
+            <span title={node.name.clone()}>{ &node.name }</span>
+            <span class="outputs">{ for node.outputs.iter().take(MOST_OUTPUTS).map(output) }
+                if further > 0 { <span class="muted">{ format!(" +{further}") }</span> }</span>
+            <span class="number" title={display::bytes_exact(node.bytes)}>{ display::bytes(node.bytes) }</span>
+            <span class="number" title={display::bytes_exact(node.during_bytes)}>{ display::bytes(node.during_bytes) }</span>
+            <span class="number" title={display::bytes_exact(node.after_bytes)}>{ display::bytes(node.after_bytes) }</span>
+        </div>
+    }
+}

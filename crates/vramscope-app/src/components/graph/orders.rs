@@ -1,0 +1,66 @@
+//! The orders with their peaks, to choose from, and what could be had.
+
+use yew::prelude::*;
+
+use vramscope_view::display;
+use vramscope_view::graph::curves::ink;
+use vramscope_view::theme::Theme;
+
+use crate::components::commands::use_commands;
+use crate::components::icons::{Glyph, Icon};
+use crate::protocol::ThemeName;
+use crate::protocol::views::graph::{OrderFacts, OrderName, OrdersFacts};
+use crate::state::{Action, GraphAction, graph_words};
+
+#[derive(Properties, PartialEq)]
+pub(super) struct OrdersProps {
+    pub(super) orders: OrdersFacts,
+    pub(super) shown: OrderName,
+    pub(super) theme: ThemeName,
+}
+
+/// See the module.
+#[component]
+pub(super) fn Orders(props: &OrdersProps) -> Html {
+    let commands = use_commands();
+    let orders = &props.orders;
+    let (chosen, better) = graph_words::verdict(orders);
+    let theme = Theme::of(props.theme);
+    let one = |(place, facts): (usize, &OrderFacts)| {
+        let [r, g, b] = ink(&theme, place);
+        let order = facts.order;
+        let go = {
+            let (dispatch, step) = (commands.dispatch.clone(), facts.peak_step);
+            Callback::from(move |_: MouseEvent| {
+                dispatch.emit(Action::Graph(GraphAction::Order(order)));
+                dispatch.emit(Action::Graph(GraphAction::Step(step)));
+            })
+        };
+        let is_shown = order == props.shown;
+        let is_chosen = order == orders.chosen;
+        let marks = match (is_chosen, order) {
+            (true, _) => "PyTorch's choice".to_owned(),
+            (false, OrderName::Best) if orders.is_proved => {
+                format!("{}, proved least", graph_words::saved(facts))
+            }
+            _ => graph_words::saved(facts),
+        };
+        html! {
+            <button type="button" role="radio" aria-checked={is_shown.to_string()} class={classes!("order", is_shown.then_some("shown"))}
+                title={graph_words::order_meaning(order)} onclick={commands.on(Action::Graph(GraphAction::Order(order)))} ondblclick={go}>
+                <span class="name"><i class="swatch" style={format!("background:rgb({r} {g} {b})")} />{ graph_words::order(order) }</span>
+                <span class="peak" title={display::bytes_exact(facts.peak_bytes)}>{ display::bytes(facts.peak_bytes) }</span>
+                <span class={classes!("saved", (facts.saved_bytes > 0).then_some("less"))}>{ marks }</span>
+            </button>
+        }
+    };
+    html! {
+        <div class="graph-orders">
+            if let Some(problem) = &orders.problem {
+                <p class="problem" role="alert"><Glyph icon={Icon::Warning} /> { "PyTorch refuses this graph: " }{ problem }</p>
+            }
+            <p class="verdict" aria-live="polite"><b>{ chosen }</b>{ " " }<span>{ better }</span></p>
+            <div class="orders" role="radiogroup" aria-label="Order of the nodes">{ for orders.orders.iter().enumerate().map(one) }</div>
+        </div>
+    }
+}

@@ -1,0 +1,235 @@
+//! The picture: memory by step above, buffers' lives below, the cursor across both.
+
+use wasm_bindgen::JsCast;
+use web_sys::ImageBitmap;
+use yew::prelude::*;
+
+use super::PartProps;
+use super::picture::{parts, svg, use_bars};
+use crate::canvas::PlotArea;
+use crate::components::commands::use_commands;
+use crate::components::hooks::{use_answer, use_painted, use_plot_area, use_pointer, use_wheel};
+use crate::components::tooltip;
+use crate::protocol::Picture;
+use crate::protocol::views::graph::{Answer, DrawGraph, Question, Tip};
+use crate::state::{Action, GraphAction, graph_words};
+use vramscope_view::chart::Area;
+use vramscope_view::display;
+use vramscope_view::graph::curves::{bars_viewport, ink};
+use vramscope_view::theme::Theme;
+
+/// See the module.
+#[component]
+pub(super) fn Stage(props: &PartProps) -> Html {
+    let commands = use_commands();
+    let graphs = &props.graphs;
+    let (node, canvas) = (use_node_ref(), use_node_ref());
+    let area = use_plot_area(&node);
+    use_wheel(&node, area, commands.dispatch.clone());
+    let pointer = use_pointer((area, Picture::default()), None, commands.dispatch.clone());
+    let draw = area.map(|area| draw_of(props, &area));
+    let answered = use_answer(&props.session, draw.map(Question::Draw));
+    let is_current = |question: &Question| matches!(question, Question::Draw(draw) if draw.key.graph == props.shown.graph);
+    let answered = answered.filter(|answered| is_current(&answered.question));
+    let answer = answered
+        .as_ref()
+        .and_then(|answered| answered.answer.clone());
+    use_painted("graph", answer.clone());
+    let bitmap = answered
+        .as_ref()
+        .and_then(|answered| answered.attachment.clone().dyn_into::<ImageBitmap>().ok());
+    use_bars(&canvas, bitmap);
+    let asked = answered
+        .as_ref()
+        .and_then(|answered| match answered.question {
+            Question::Draw(draw) => Some(draw),
+            _ => None,
+        });
+    let what = (answer.clone(), area, props.theme);
+    let picture = use_memo(what, move |(answer, area, theme)| {
+        let (Some(Answer::Drawn(drawn)), Some(asked)) = (answer.as_deref(), asked) else {
+            return None;
+        };
+        let svg = svg(drawn, &asked, &(*area)?, *theme);
+        Some(Html::from_html_unchecked(svg.into()))
+    });
+    let tip = use_hovered(
+        props,
+        area,
+        draw,
+        pointer.at.filter(|_| !pointer.is_panning),
+    );
+    use_click(props, area, draw);
+    let handlers = pointer.handlers;
+    let room = area.map_or((0.0, 0.0), |area| (area.box_width_css, area.box_height_css));
+    html! {
+        <div class={classes!("stage", pointer.is_panning.then_some("panning"))} ref={node} role="img" tabindex="0"
+            aria-label="Memory by step in each order, and below every buffer's life"
+            onpointerdown={handlers.onpointerdown} onpointermove={handlers.onpointermove} onpointerup={handlers.onpointerup}
+            onpointercancel={handlers.onpointercancel} onpointerleave={handlers.onpointerleave}>
+            <div class="graph-curves">{ (*picture).clone() }</div>
+            <canvas ref={canvas} style={area.map(|area| place_css(&parts(&area).1, &area))} />
+            if let (Some(area), Some(draw)) = (area, draw) {
+                { for graphs.step().and_then(|step| cursor(step, &draw, &area)) }
+                if let Some(Answer::Drawn(drawn)) = answer.as_deref() {
+                    { for drawn.outline.map(|edges| outline(edges, &drawn.uses_px, &area)) }
+                }
+            }
+            if let (Some(at), Some(tip)) = (*pointer.at, tip) {
+                <div class="tooltip graph-tip" role="tooltip" style={tooltip::position(at, room)}>{ tip_lines(&tip, props) }</div>
+            }
+        </div>
+    }
+}
+
+fn draw_of(props: &PartProps, area: &PlotArea) -> DrawGraph {
+    let (_, below) = parts(area);
+    let place = &props.graphs.place;
+    DrawGraph {
+        key: props.shown,
+        bars: place.bars,
+        x: props.graphs.x(),
+        width_px: below.width_px,
+        height_px: below.height_px,
+        theme: props.theme,
+        selected: place.buffer,
+    }
+}
+
+/// A place of the stage (CSS px) as the worker has it: device px from the left, and from the bars' top.
+fn of_bars(at: (f64, f64), area: &PlotArea) -> (f64, f64) {
+    let (x_px, y_px) = area.to_px(at);
+    (x_px, y_px - f64::from(bars_top_px(area)))
+}
+
+/// From the picture's top to that of the bars.
+fn bars_top_px(area: &PlotArea) -> i32 {
+    let (above, below) = parts(area);
+    below.y_px - above.y_px
+}
+
+/// What is under the pointer.
+#[hook]
+fn use_hovered(
+    props: &PartProps,
+    area: Option<PlotArea>,
+    draw: Option<DrawGraph>,
+    at: Option<(f64, f64)>,
+) -> Option<Tip> {
+    let inside = at.zip(area).filter(|(at, area)| area.contains(*at));
+    let question = inside.zip(draw).map(|((at, area), draw)| {
+        let (x_px, y_px) = of_bars(at, &area);
+        Question::Hit { draw, x_px, y_px }
+    });
+    let answered = use_answer(&props.session, question)?;
+    match answered.answer.as_deref() {
+        Some(Answer::Tip(tip)) => Some(tip.clone()),
+        _ => None,
+    }
+}
+
+/// A click goes to its step, and among the bars selects what is there, as soon as that is known.
+#[hook]
+fn use_click(props: &PartProps, area: Option<PlotArea>, draw: Option<DrawGraph>) {
+    let commands = use_commands();
+    let clicked = props.graphs.clicked.zip(area).zip(draw);
+    let question = clicked.map(|(((x_px, y_px), area), draw)| Question::Hit {
+        draw,
+        x_px,
+        y_px: y_px - f64::from(bars_top_px(&area)),
+    });
+    let answered = use_answer(&props.session, question.clone());
+    let answered = answered.filter(|answered| Some(&answered.question) == question.as_ref());
+    let answer = answered.and_then(|answered| answered.answer);
+    use_effect_with(answer, move |answer| {
+        if let (Some(Answer::Tip(tip)), Some(Question::Hit { y_px, .. })) =
+            (answer.as_deref(), question)
+        {
+            let buffer = tip.buffer.as_ref().map(|line| line.buffer);
+            // A click on the curves leaves the buffer as it is.
+            let buffer = (y_px >= 0.0).then_some(buffer);
+            let action = GraphAction::Clicked(tip.step, buffer);
+            commands.dispatch.emit(Action::Graph(action));
+        }
+    });
+}
+
+/// A rectangle of device px as a style.
+fn place_css(place: &Area, area: &PlotArea) -> String {
+    let css = |px: f64| px / area.pixel_ratio;
+    format!(
+        "left:{}px;top:{}px;width:{}px;height:{}px",
+        css(f64::from(place.x_px)),
+        css(f64::from(place.y_px)),
+        css(f64::from(place.width_px)),
+        css(f64::from(place.height_px))
+    )
+}
+
+/// The cursor's step, as wide as it is.
+fn cursor(step: u32, draw: &DrawGraph, area: &PlotArea) -> Option<Html> {
+    let view = bars_viewport(draw.x, 1.0, (draw.width_px, 1));
+    let width = f64::from(draw.width_px);
+    let (from, to) = (
+        view.x_px(f64::from(step)).max(0.0),
+        view.x_px(f64::from(step) + 1.0).min(width),
+    );
+    if to <= from {
+        return None;
+    }
+    let (left, top) = area.to_css((from, 0.0));
+    let (_, height) = area.size_px();
+    let (right, bottom) = area.to_css((to, f64::from(height)));
+    let style = format!(
+        "left:{left}px;top:{top}px;width:{}px;height:{}px",
+        right - left,
+        bottom - top
+    );
+    Some(html! { <div class="step-cursor" {style} /> })
+}
+
+/// The selected buffer's bar, and who uses it.
+fn outline([left, top, right, bottom]: [f64; 4], uses_px: &[f64], area: &PlotArea) -> Html {
+    let down = f64::from(bars_top_px(area));
+    let (x, y) = area.to_css((left, top + down));
+    let (x_end, y_end) = area.to_css((right, bottom + down));
+    let style = format!(
+        "left:{x}px;top:{y}px;width:{}px;height:{}px",
+        (x_end - x).max(2.0),
+        (y_end - y).max(2.0)
+    );
+    let tick = |at: &f64| {
+        let (x, _) = area.to_css((*at, 0.0));
+        html! { <i class="use" style={format!("left:{x}px;top:{y}px;height:{}px", (y_end - y).max(6.0))} /> }
+    };
+    html! { <><div class="bar-outline" {style} />{ for uses_px.iter().map(tick) }</> }
+}
+
+fn tip_lines(tip: &Tip, props: &PartProps) -> Html {
+    let step = display::count(u64::from(tip.step));
+    let head = if tip.node.is_empty() {
+        "at the end".to_owned()
+    } else {
+        format!("step {step} · {}", tip.node)
+    };
+    let Some(buffer) = &tip.buffer else {
+        let theme = Theme::of(props.theme);
+        let memory = tip.memory.iter().enumerate().map(|(place, (order, bytes))| {
+            let [r, g, b] = ink(&theme, place);
+            html! {
+                <p class="pair" key={place}><span><i class="swatch" style={format!("background:rgb({r} {g} {b})")} />{ graph_words::order(*order) }</span>
+                    <span>{ display::bytes(*bytes) }</span></p>
+            }
+        });
+        return html! { <><p><strong>{ head }</strong></p>{ for memory }</> };
+    };
+    html! {
+        <>
+            <p><strong>{ &buffer.name }</strong>{ format!(" · {}", display::bytes(buffer.bytes)) }
+                <span class="muted">{ format!(" · {}", graph_words::kind(buffer.kind)) }</span></p>
+            <p class="muted">{ format!("steps {}", graph_words::life(buffer)) }</p>
+            if !buffer.node.is_empty() { <p class="muted">{ format!("made by {}", buffer.node) }</p> }
+            <p class="muted">{ head }</p>
+        </>
+    }
+}

@@ -1,0 +1,273 @@
+//! What is said of an inductor graph.
+
+use vramscope_view::display;
+
+use super::sentences::count_of;
+use crate::protocol::views::graph::{
+    BufferFacts, BufferKind, GraphFacts, Live, LiveLine, OrderFacts, OrderName, OrdersFacts,
+};
+
+/// What an order is called.
+#[must_use]
+pub fn order(order: OrderName) -> &'static str {
+    match order {
+        OrderName::Baseline => "as given",
+        OrderName::Lpmf => "lpmf",
+        OrderName::Bfs => "bfs",
+        OrderName::Dfs => "dfs",
+        OrderName::Best => "vramscope",
+    }
+}
+
+/// What it is.
+#[must_use]
+pub fn order_meaning(order: OrderName) -> &'static str {
+    match order {
+        OrderName::Baseline => {
+            "The order of the file: the one that inductor's scheduler had (baseline)"
+        }
+        OrderName::Lpmf => {
+            "Least peak memory first: PyTorch's topological_sort_lpmf, node by node what needs least now"
+        }
+        OrderName::Bfs => "Breadth first: PyTorch's topological_sort_bfs",
+        OrderName::Dfs => "Depth first: PyTorch's topological_sort_dfs",
+        OrderName::Best => {
+            "The best that vramscope has found: it starts from the best of PyTorch's and searches on"
+        }
+    }
+}
+
+/// What a graph has.
+#[must_use]
+pub fn graph(facts: &GraphFacts) -> String {
+    let mut words = vec![
+        count_of(u64::from(facts.nodes), "node", "nodes"),
+        count_of(u64::from(facts.buffers), "buffer", "buffers"),
+    ];
+    if facts.freeable_inputs > 0 {
+        let inputs = count_of(
+            u64::from(facts.freeable_inputs),
+            "freeable input",
+            "freeable inputs",
+        );
+        words.push(format!(
+            "{inputs} of {}",
+            display::bytes(facts.freeable_bytes)
+        ));
+    }
+    words.join(" · ")
+}
+
+/// Where the cursor is.
+#[must_use]
+pub fn step(step: u32, facts: &GraphFacts) -> String {
+    if step >= facts.nodes {
+        return "at the end".to_owned();
+    }
+    let count = |number: u32| display::count(u64::from(number));
+    // Steps count from 0, as PyTorch's do.
+    let last = count(facts.nodes.saturating_sub(1));
+    format!("step {} of 0 to {last}", count(step))
+}
+
+/// `8.9 %`.
+#[must_use]
+pub fn per_mille(share: u64) -> String {
+    format!("{}.{} %", share / 10, share % 10)
+}
+
+/// What PyTorch would choose, and what could be had: two sentences.
+#[must_use]
+pub fn verdict(orders: &OrdersFacts) -> (String, String) {
+    let find = |name| orders.orders.iter().find(|facts| facts.order == name);
+    let Some(chosen) = find(orders.chosen) else {
+        return (String::new(), String::new());
+    };
+    let how = match orders.chosen {
+        OrderName::Baseline => "PyTorch would leave the order as it is".to_owned(),
+        name => format!("PyTorch would choose {}", order(name)),
+    };
+    let first = format!("{how}: peak {}.", display::bytes(chosen.peak_bytes));
+    let Some(best) = find(OrderName::Best) else {
+        return (first, String::new());
+    };
+    (first, better(orders, best))
+}
+
+fn better(orders: &OrdersFacts, best: &OrderFacts) -> String {
+    let OrdersFacts {
+        is_proved,
+        is_searching,
+        bound_bytes,
+        ..
+    } = orders;
+    if best.saved_bytes <= 0 {
+        return if *is_proved {
+            "No order needs less: that is proved.".to_owned()
+        } else if *is_searching {
+            "Looking for a better order…".to_owned()
+        } else {
+            format!(
+                "vramscope found none better; no order can need less than {}.",
+                display::bytes(*bound_bytes)
+            )
+        };
+    }
+    let less = format!(
+        "vramscope's order needs {}: {} ({}) less",
+        display::bytes(best.peak_bytes),
+        display::bytes(best.saved_bytes.unsigned_abs()),
+        per_mille(best.saved_per_mille.unsigned_abs())
+    );
+    if *is_proved {
+        format!("{less}, and none needs less than that: proved.")
+    } else if *is_searching {
+        format!("{less}; still looking…")
+    } else {
+        format!(
+            "{less}; no order can need less than {}.",
+            display::bytes(*bound_bytes)
+        )
+    }
+}
+
+/// An order's peak beside that of what PyTorch would choose.
+#[must_use]
+pub fn saved(facts: &OrderFacts) -> String {
+    let share = per_mille(facts.saved_per_mille.unsigned_abs());
+    let bytes = display::bytes(facts.saved_bytes.unsigned_abs());
+    match facts.saved_bytes {
+        0 => "the same".to_owned(),
+        1.. => format!("−{bytes} ({share})"),
+        _ => format!("+{bytes} ({share})"),
+    }
+}
+
+/// What is live.
+#[must_use]
+pub fn live(live: &Live, peak_step: Option<u32>) -> String {
+    let place = if live.node.is_empty() {
+        "Left at the end".to_owned()
+    } else {
+        format!("Live at step {}", display::count(u64::from(live.step)))
+    };
+    let peak = if peak_step == Some(live.step) {
+        ", the peak"
+    } else {
+        ""
+    };
+    let rows = count_of(u64::from(live.all_rows), "buffer", "buffers");
+    format!("{place}{peak}: {rows}, {}", display::bytes(live.bytes))
+}
+
+/// When a buffer lives.
+#[must_use]
+pub fn life(line: &LiveLine) -> String {
+    let count = |step: u32| display::count(u64::from(step));
+    match line.end {
+        None => format!("{} – end", count(line.start)),
+        Some(end) if end == line.start => count(end),
+        Some(end) => format!("{} – {}", count(line.start), count(end)),
+    }
+}
+
+/// What a buffer is.
+#[must_use]
+pub fn kind(kind: BufferKind) -> &'static str {
+    match kind {
+        BufferKind::Intermediate => "intermediate",
+        BufferKind::FreeableInput => "freeable input",
+        BufferKind::Output => "output",
+    }
+}
+
+/// A buffer's life in a sentence.
+#[must_use]
+pub fn buffer_life(facts: &BufferFacts) -> String {
+    let line = &facts.line;
+    let count = |step: u32| display::count(u64::from(step));
+    let from = if facts.made_at.is_some() {
+        format!("lives from step {}", count(line.start))
+    } else {
+        "is there from the beginning".to_owned()
+    };
+    match line.end {
+        None => format!("{from} and stays, as an output"),
+        Some(end) if end == line.start => format!("lives at step {} only", count(end)),
+        Some(end) => format!("{from} to {}", count(end)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn facts(order: OrderName, peak_bytes: u64, saved_bytes: i64) -> OrderFacts {
+        OrderFacts {
+            order,
+            version: 0,
+            peak_bytes,
+            peak_step: 3,
+            saved_bytes,
+            saved_per_mille: saved_bytes * 1_000 / 4_096,
+        }
+    }
+
+    fn orders(best: u64, is_proved: bool, is_searching: bool) -> OrdersFacts {
+        OrdersFacts {
+            orders: vec![
+                facts(OrderName::Baseline, 4_096, 0),
+                facts(OrderName::Best, best, 4_096 - best as i64),
+            ],
+            chosen: OrderName::Baseline,
+            bound_bytes: 1_024,
+            is_proved,
+            is_searching,
+            problem: None,
+        }
+    }
+
+    #[test]
+    fn says_what_could_be_had() {
+        let (first, second) = verdict(&orders(3_072, false, true));
+        assert_eq!(
+            first,
+            "PyTorch would leave the order as it is: peak 4.00 KiB."
+        );
+        assert_eq!(
+            second,
+            "vramscope's order needs 3.00 KiB: 1.00 KiB (25.0 %) less; still looking…"
+        );
+        let second = |best, is_proved| verdict(&orders(best, is_proved, false)).1;
+        assert_eq!(
+            second(3_072, true),
+            "vramscope's order needs 3.00 KiB: 1.00 KiB (25.0 %) less, and none needs less than that: proved."
+        );
+        assert_eq!(second(4_096, true), "No order needs less: that is proved.");
+        assert_eq!(
+            second(4_096, false),
+            "vramscope found none better; no order can need less than 1.00 KiB."
+        );
+        assert_eq!(
+            saved(&facts(OrderName::Dfs, 5_120, -1_024)),
+            "+1.00 KiB (25.0 %)"
+        );
+    }
+
+    #[test]
+    fn lives_read_well() {
+        let line = |start, end| LiveLine {
+            buffer: 0,
+            name: "buf0".into(),
+            bytes: 1,
+            share_per_mille: 1,
+            kind: BufferKind::Intermediate,
+            node: "op0".into(),
+            start,
+            end,
+        };
+        assert_eq!(life(&line(3, Some(1_200))), "3 – 1,200");
+        assert_eq!(life(&line(3, Some(3))), "3");
+        assert_eq!(life(&line(3, None)), "3 – end");
+    }
+}

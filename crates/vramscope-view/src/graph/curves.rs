@@ -1,0 +1,326 @@
+//! Memory by step of several orders, as step curves: which is highest where, and where each has its peak.
+
+use plotters::coord::Shift;
+use plotters::prelude::*;
+use plotters::style::text_anchor::{HPos, Pos, VPos};
+
+use crate::axes::XUnit;
+use crate::chart::{Area, ChartError, Style, draw_x_axis, draw_y_axis, rgb};
+use crate::colour::{Rgb, oklch};
+use crate::theme::{Theme, ThemeName};
+use crate::viewport::{Bounds, Viewport};
+
+/// Share of the height that the curves have, the bars below them the rest.
+const CURVES_SHARE: f64 = 0.42;
+/// Between the two, css px.
+const GAP_CSS: f64 = 10.0;
+/// Size of the labels, css px.
+const LABEL_CSS: f64 = 11.0;
+/// Hues far enough apart for the common colour blindnesses, and steps of lightness between them.
+const INKS: [(f64, f64); 5] = [
+    (255.0, 0.0),
+    (60.0, 0.06),
+    (330.0, -0.05),
+    (160.0, 0.02),
+    (25.0, -0.02),
+];
+
+/// The colour of an order, by its place among all.
+#[must_use]
+pub fn ink(theme: &Theme, order: usize) -> Rgb {
+    let (hue, lighter) = INKS[order % INKS.len()];
+    let lightness = match theme.name {
+        ThemeName::Light => 0.56,
+        ThemeName::Dark => 0.76,
+    };
+    oklch(lightness + lighter, 0.14, hue)
+}
+
+/// Curves above, bars below, on one x axis.
+#[must_use]
+pub fn split(whole: &Area, style: &Style<'_>) -> (Area, Area) {
+    let gap = style.px(GAP_CSS).unsigned_abs().min(whole.height_px);
+    let free = whole.height_px - gap;
+    // The cast cannot go beyond `free`.
+    let upper = (f64::from(free) * CURVES_SHARE).round() as u32;
+    let above = Area {
+        height_px: upper,
+        ..*whole
+    };
+    let below = Area {
+        y_px: whole.y_px.saturating_add_unsigned(upper + gap),
+        height_px: free - upper,
+        ..*whole
+    };
+    (above, below)
+}
+
+/// The highest of `values` (one per step from 0) in each of `columns` equal parts of x; a part within one step
+/// has that step's value, and one beyond the last step 0.
+#[must_use]
+pub fn columns(values: &[u64], x: (f64, f64), columns: u32) -> Vec<u64> {
+    let per_column = (x.1 - x.0) / f64::from(columns.max(1));
+    let highest = |column: u32| {
+        let (from, to) = (
+            x.0 + per_column * f64::from(column),
+            x.0 + per_column * (f64::from(column) + 1.0),
+        );
+        // The casts saturate: below 0 nothing is.
+        let (first, end) = (from as usize, to.ceil() as usize);
+        let end = end.max(first.saturating_add(1)).min(values.len());
+        let within = values.get(first..end).unwrap_or_default();
+        within.iter().copied().max().unwrap_or(0)
+    };
+    (0..columns).map(highest).collect()
+}
+
+/// One order.
+#[derive(Clone, Copy, Debug)]
+pub struct OrderCurve<'a> {
+    /// Its highest bytes, column by column; see [`columns`].
+    pub bytes: &'a [u64],
+    /// Its colour.
+    pub colour: Rgb,
+    /// Its peak: bytes, and the first step that reaches them.
+    pub peak: (u64, u32),
+}
+
+/// What is to be drawn.
+#[derive(Clone, Debug)]
+pub struct Picture<'a> {
+    /// All orders; the last is drawn over the others and filled.
+    pub curves: Vec<OrderCurve<'a>>,
+    /// The upper end of the scale, before some air is added.
+    pub top_bytes: u64,
+    /// Steps from … to.
+    pub x: (f64, f64),
+    /// Height of the bars in bytes; `None` where they are rows.
+    pub packed_bytes: Option<u64>,
+}
+
+impl Picture<'_> {
+    /// What the curves' area shows.
+    #[must_use]
+    pub fn viewport(&self, area: &Area) -> Viewport {
+        let bounds = Bounds::new(self.x.1, self.top_bytes);
+        let whole = Viewport::fit_all(&bounds, area.width_px, area.height_px);
+        Viewport {
+            x_min: self.x.0,
+            ..whole
+        }
+    }
+}
+
+/// What the bars' area shows: `height` of rows or bytes, the first row above and the first byte below.
+#[must_use]
+pub fn bars_viewport(x: (f64, f64), height: f64, (width_px, height_px): (u32, u32)) -> Viewport {
+    Viewport {
+        x_min: x.0,
+        x_max: x.1,
+        y_min_bytes: 0.0,
+        y_max_bytes: height.max(1.0),
+        width_px,
+        height_px,
+    }
+}
+
+/// Draws axes and curves of a picture; the bars' pixels are drawn elsewhere.
+///
+/// # Errors
+/// What the backend says.
+pub fn draw<DB: DrawingBackend>(
+    root: &DrawingArea<DB, Shift>,
+    whole: &Area,
+    picture: &Picture<'_>,
+    style: &Style<'_>,
+) -> Result<(), ChartError<DB>> {
+    let (above, below) = split(whole, style);
+    let view = picture.viewport(&above);
+    draw_y_axis(root, &above, &view, style)?;
+    let count = picture.curves.len();
+    for (number, curve) in picture.curves.iter().enumerate() {
+        draw_curve(root, &above, &view, curve, number + 1 == count, style)?;
+    }
+    let height = picture.packed_bytes.unwrap_or(0) as f64;
+    let lower = bars_viewport(picture.x, height, (below.width_px, below.height_px));
+    if picture.packed_bytes.is_some() {
+        draw_y_axis(root, &below, &lower, style)?;
+    } else {
+        let text = style.text(
+            LABEL_CSS,
+            style.theme.muted_text,
+            Pos::new(HPos::Right, VPos::Top),
+        );
+        let left = whole.x_px - style.px(6.0);
+        for (line, words) in ["a row", "per buffer,", "by birth"].into_iter().enumerate() {
+            let y = below.y_px + style.px(14.0 * line as f64);
+            root.draw(&Text::new(words, (left, y), text.clone()))?;
+        }
+    }
+    draw_x_axis(root, &below, &lower, XUnit::Events, style)
+}
+
+fn draw_curve<DB: DrawingBackend>(
+    root: &DrawingArea<DB, Shift>,
+    area: &Area,
+    view: &Viewport,
+    curve: &OrderCurve<'_>,
+    is_last: bool,
+    style: &Style<'_>,
+) -> Result<(), ChartError<DB>> {
+    let of = curve.bytes.len().max(1) as f64;
+    let x =
+        |column: usize| area.x_px + (column as f64 / of * f64::from(area.width_px)).round() as i32;
+    let y = |bytes: u64| area.y_px + view.y_px(bytes as f64).round() as i32;
+    // A column's value holds for its whole width; only changes need a corner.
+    let mut corners: Vec<(i32, i32)> = Vec::new();
+    for (column, &bytes) in curve.bytes.iter().enumerate() {
+        let y = y(bytes);
+        if let Some(last) = corners.last().copied().filter(|last| last.1 != y) {
+            corners.extend([(x(column), last.1), (x(column), y)]);
+        } else if corners.is_empty() {
+            corners.push((x(column), y));
+        }
+    }
+    let Some(&(_, end)) = corners.last() else {
+        return Ok(());
+    };
+    corners.push((x(curve.bytes.len()), end));
+    if is_last {
+        let bottom = area.y_px.saturating_add_unsigned(area.height_px);
+        let mut outline = corners.clone();
+        outline.extend([(x(curve.bytes.len()), bottom), (area.x_px, bottom)]);
+        let fill = rgb(curve.colour).mix(0.16).filled();
+        root.draw(&Polygon::new(outline, fill))?;
+    }
+    let width = if is_last { 2.0 } else { 1.25 };
+    let line = rgb(curve.colour).stroke_width(style.px(width).max(1) as u32);
+    root.draw(&PathElement::new(corners, line))?;
+    let (bytes, step) = curve.peak;
+    let middle = view.x_px(f64::from(step) + 0.5);
+    if (0.0..=f64::from(area.width_px)).contains(&middle) {
+        let at = (area.x_px + middle.round() as i32, y(bytes));
+        let radius = style.px(if is_last { 4.0 } else { 2.5 }).max(1);
+        root.draw(&Circle::new(at, radius, rgb(curve.colour).filled()))?;
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    const WHOLE: Area = Area {
+        x_px: 72,
+        y_px: 8,
+        width_px: 600,
+        height_px: 300,
+    };
+
+    fn style(theme: &Theme) -> Style<'_> {
+        Style {
+            theme,
+            font: "sans-serif",
+            pixel_ratio: 1.0,
+        }
+    }
+
+    #[test]
+    fn both_parts_fit_and_do_not_overlap() {
+        let theme = Theme::light();
+        for height_px in [0, 3, 9, 300, 2_000] {
+            let whole = Area { height_px, ..WHOLE };
+            let (above, below) = split(&whole, &style(&theme));
+            assert!(above.y_px + above.height_px as i32 <= below.y_px);
+            assert_eq!(below.bottom_px(), whole.bottom_px());
+        }
+    }
+
+    #[test]
+    fn a_column_has_the_highest_of_its_steps() {
+        let values = [1, 9, 2, 3];
+        assert_eq!(columns(&values, (0.0, 4.0), 2), [9, 3]);
+        assert_eq!(columns(&values, (0.0, 4.0), 8), [1, 1, 9, 9, 2, 2, 3, 3]);
+        assert_eq!(columns(&values, (1.0, 2.0), 3), [9, 9, 9]);
+        assert_eq!(columns(&values, (2.0, 6.0), 4), [2, 3, 0, 0]);
+        assert!(columns(&values, (0.0, 4.0), 0).is_empty());
+        assert_eq!(columns(&[], (0.0, 1.0), 1), [0]);
+    }
+
+    #[test]
+    fn inks_are_seen_on_their_ground() {
+        for theme in [Theme::light(), Theme::dark()] {
+            for order in 0..INKS.len() {
+                let ratio = crate::theme::contrast(ink(&theme, order), theme.background);
+                assert!(ratio >= 3.0, "{:?} {order}: {ratio:.2}", theme.name);
+            }
+        }
+    }
+
+    fn svg(picture: &Picture<'_>) -> String {
+        let mut svg = String::new();
+        let theme = Theme::light();
+        let root = SVGBackend::with_string(&mut svg, (680, 332)).into_drawing_area();
+        draw(&root, &WHOLE, picture, &style(&theme)).unwrap();
+        drop(root);
+        svg
+    }
+
+    #[test]
+    fn every_order_is_a_line_and_its_peak_a_dot_where_it_is_in_sight() {
+        let curve = |bytes, step| OrderCurve {
+            bytes,
+            colour: [1, 2, 3],
+            peak: (4 << 20, step),
+        };
+        let (a, b) = ([1 << 20, 4 << 20], [4 << 20, 1 << 20]);
+        let picture = Picture {
+            curves: vec![curve(&a, 9), curve(&b, 500)],
+            top_bytes: 4 << 20,
+            x: (0.0, 10.0),
+            packed_bytes: None,
+        };
+        let drawn = svg(&picture);
+        assert_eq!(drawn.matches("<circle").count(), 1);
+        assert_eq!(drawn.matches("<polygon").count(), 1);
+        assert!(drawn.contains("4 MiB") && drawn.contains("by birth"));
+        let packed = Picture {
+            packed_bytes: Some(3 << 30),
+            ..picture
+        };
+        assert!(svg(&packed).contains("2 GiB"));
+    }
+
+    #[test]
+    fn nothing_is_drawn_of_nothing() {
+        let picture = Picture {
+            curves: Vec::new(),
+            top_bytes: 0,
+            x: (0.0, 0.0),
+            packed_bytes: None,
+        };
+        assert!(!svg(&picture).contains("<polygon"));
+    }
+
+    proptest! {
+        #[test]
+        fn columns_are_as_the_obvious_way(
+            values in proptest::collection::vec(0..100_u64, 0..50), from in 0.0..60.0, length in 0.001..60.0,
+            count in 1..40_u32,
+        ) {
+            let width = length / f64::from(count);
+            for (column, &value) in columns(&values, (from, from + length), count).iter().enumerate() {
+                let (low, high) = (from + width * column as f64, from + width * (column as f64 + 1.0));
+                let inside = values.iter().enumerate().filter(|(step, _)| {
+                    let step = *step as f64;
+                    step < high - 1e-9 && step + 1.0 > low + 1e-9
+                });
+                let expected = inside.map(|(_, value)| *value).max().unwrap_or(0);
+                // At an edge, rounding may take in the neighbour: that is no lie either.
+                prop_assert!(value >= expected);
+            }
+        }
+    }
+}
