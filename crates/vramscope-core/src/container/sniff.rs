@@ -4,7 +4,7 @@ use memchr::memmem;
 
 use super::layer::LOOKAHEAD;
 use crate::ErrorKind;
-use crate::analysis::inductor::is_graph;
+use crate::analysis::inductor::read::is_plain_graph;
 use crate::error::Lookalike;
 use crate::pack::MAGIC;
 
@@ -52,7 +52,7 @@ pub(super) fn sniff(head: &[u8]) -> Result<Format, ErrorKind> {
             return not_a_snapshot(Lookalike::GitLfsPointer);
         }
         _ if is_pickle(head) => return Ok(Format::Pickle),
-        _ if is_graph(head) => return not_a_snapshot(Lookalike::InductorGraphs),
+        _ if is_plain_graph(head) => return not_a_snapshot(Lookalike::InductorGraphs),
         _ => {}
     }
     match text(head) {

@@ -20,7 +20,7 @@ impl Open {
         hash.as_str().unwrap().to_owned()
     }
 
-    fn wait_for_hash(&mut self, part: &str) {
+    pub(crate) fn wait_for_hash(&mut self, part: &str) {
         let has = format!("location.hash.includes('{part}')");
         self.page.wait_for(&has, PATIENCE).unwrap();
     }

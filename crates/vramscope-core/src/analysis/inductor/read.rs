@@ -110,8 +110,13 @@ pub fn is_graph(head: &[u8]) -> bool {
             // The head ends in the middle, so that an error is what is expected.
             let _end = input.take(4 << 10).read_to_end(&mut unpacked_head);
         }
-        return is_log(&unpacked_head) || is_export(&unpacked_head);
+        return is_plain_graph(&unpacked_head);
     }
+    is_plain_graph(head)
+}
+
+/// [`is_graph`], uncompressed.
+pub(crate) fn is_plain_graph(head: &[u8]) -> bool {
     is_log(head) || is_export(head)
 }
 
