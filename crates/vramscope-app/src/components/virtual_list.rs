@@ -54,6 +54,9 @@ pub(super) struct VirtualListProps {
     /// The height of that in CSS px.
     #[prop_or_default]
     pub(super) head_px: f64,
+    /// Whether sideways arrows are not the list's: it does not scroll to the side.
+    #[prop_or_default]
+    pub(super) is_narrow: bool,
     /// Whether it takes the focus when it appears.
     #[prop_or_default]
     pub(super) takes_focus: bool,
@@ -110,7 +113,7 @@ pub(super) fn VirtualList(props: &VirtualListProps) -> Html {
     let offset_px = list.place_px(now, window.start);
     let rows = window.map(|row| one_row(props, row));
     html! {
-        <div class="vlist" ref={node} tabindex="0" role="listbox" aria-label={props.label.clone()} data-scrolls=""
+        <div class="vlist" ref={node} tabindex="0" role="listbox" aria-label={props.label.clone()} data-scrolls={if props.is_narrow { "y" } else { "" }}
             aria-activedescendant={props.active.map(|row| row_id(props, row))} {onscroll} onkeydown={on_key(props, list)}>
             if props.head_px > 0.0 {
                 <div class="vhead" style={format!("height:{}px", props.head_px)}>{ props.header.clone() }</div>

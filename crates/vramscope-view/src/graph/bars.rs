@@ -282,7 +282,7 @@ mod tests {
         ) {
             let bars = [bar(x, y)];
             let view = view(width, 3);
-            draw(&bars, &view, BACK);
+            let _ = draw(&bars, &view, BACK);
             let _ = hit(&bars, &view, at, 1.0);
         }
     }

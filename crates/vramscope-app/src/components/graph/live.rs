@@ -97,7 +97,7 @@ pub(super) fn LiveList(props: &PartProps) -> Html {
             }
             <div class="list-rows">
                 <VirtualList ids="live" label="Live buffers, the largest first" rows={live.map_or(0, |live| live.all_rows)} row_px={ROW_PX} head_px={HEAD_PX}
-                    {header} {row} active={live.and_then(|live| live.place)} {on_window} {on_active} />
+                    {header} {row} active={live.and_then(|live| live.place)} {on_window} {on_active} is_narrow=true />
             </div>
         </section>
     }

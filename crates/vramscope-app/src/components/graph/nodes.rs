@@ -72,7 +72,7 @@ pub(super) fn NodeList(props: &PartProps) -> Html {
         <section class="graph-list" aria-label="Nodes">
             <div class="list-title"><h3 class="grow">{ "Nodes in order" }</h3></div>
             <div class="list-rows">
-                <VirtualList ids="node" label="Nodes in order" {rows} row_px={ROW_PX} head_px={HEAD_PX} {header} {row} {active} {on_window} {on_active} takes_focus=true />
+                <VirtualList ids="node" label="Nodes in order" {rows} row_px={ROW_PX} head_px={HEAD_PX} {header} {row} {active} {on_window} {on_active} is_narrow=true takes_focus=true />
             </div>
         </section>
     }

@@ -72,14 +72,13 @@ fn belongs_to_field(event: &Event) -> bool {
         .dyn_ref::<KeyboardEvent>()
         .map(KeyboardEvent::key)
         .unwrap_or_default();
-    let scrolls = matches!(
-        key.as_str(),
-        "ArrowUp" | "ArrowDown" | "ArrowLeft" | "ArrowRight"
-    );
     focused.is_some_and(|focused| match key.as_str() {
         "Escape" => false,
-        _ if scrolls => focused
+        "ArrowUp" | "ArrowDown" => focused
             .matches("input, select, textarea, [data-scrolls]")
+            .unwrap_or(false),
+        "ArrowLeft" | "ArrowRight" => focused
+            .matches("input, select, textarea, [data-scrolls='']")
             .unwrap_or(false),
         _ => focused
             .matches("select, textarea, input:not([type=radio])")
