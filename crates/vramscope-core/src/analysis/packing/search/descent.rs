@@ -117,7 +117,11 @@ impl Descent {
             .checked_shr(level.halvings)
             .unwrap_or(0);
         let capacity = level.height - if step <= part.unit { 1 } else { step };
-        self.current = Some((at, capacity, Round::new(part, capacity, level.nodes)));
+        // Mostly the bound can be reached, so that is tried hardest.
+        let nodes = level
+            .nodes
+            .saturating_mul(if level.halvings == 0 { 4 } else { 1 });
+        self.current = Some((at, capacity, Round::new(part, capacity, nodes)));
         true
     }
 
