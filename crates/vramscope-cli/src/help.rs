@@ -20,6 +20,7 @@ const GROUPS: [(&str, &[&str]); 5] = [
             "fragmentation",
             "plan",
             "what-if",
+            "inductor",
             "annotations",
             "diff",
             "check",

@@ -26,8 +26,8 @@ use clap::{FromArgMatches, Parser, Subcommand};
 
 use crate::commands::{
     annotations, anonymise, at, check, compare, completions, convert, cut, diff, find, flame_graph,
-    fragmentation, html, info, leaks, man, oom, peak, plan, plot, range, stats, top, trace, view,
-    what_if,
+    fragmentation, html, inductor, info, leaks, man, oom, peak, plan, plot, range, stats, top,
+    trace, view, what_if,
 };
 use crate::failure::Failure;
 
@@ -71,6 +71,7 @@ enum Command {
     Fragmentation(fragmentation::Options),
     Plan(plan::Options),
     WhatIf(what_if::Options),
+    Inductor(inductor::Options),
     Top(top::Options),
     Annotations(annotations::Options),
     Find(find::Options),
@@ -108,6 +109,7 @@ fn main() -> ExitCode {
         Command::Fragmentation(options) => fragmentation::run(&options),
         Command::Plan(options) => plan::run(&options),
         Command::WhatIf(options) => what_if::run(&options),
+        Command::Inductor(options) => inductor::run(&options),
         Command::Top(options) => top::run(&options),
         Command::Annotations(options) => annotations::run(&options),
         Command::Find(options) => find::run(&options),

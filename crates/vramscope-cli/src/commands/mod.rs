@@ -13,6 +13,7 @@ pub(crate) mod find;
 pub(crate) mod flame_graph;
 pub(crate) mod fragmentation;
 pub(crate) mod html;
+pub(crate) mod inductor;
 pub(crate) mod info;
 pub(crate) mod leaks;
 pub(crate) mod man;

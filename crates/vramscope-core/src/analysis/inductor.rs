@@ -106,3 +106,6 @@ impl Graph {
         (0..self.input_count as u32).map(|b| self.free(b)).sum()
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -267,7 +267,7 @@ fn compare_lives(what: &str, graph: &Graph, planned: &Planned, truth: &TruthOrde
 #[test]
 fn all_figures_and_orders_are_pytorchs() {
     let cases = cases();
-    assert!(cases.len() == 12, "{} files", cases.len());
+    assert_eq!(cases.len(), 20);
     for (name, truth, export) in &cases {
         let all = from_truth(truth);
         let graphs = [

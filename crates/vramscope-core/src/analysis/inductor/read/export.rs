@@ -30,7 +30,6 @@ struct Buffer {
     is_input: bool,
     #[serde(default)]
     is_output: bool,
-    #[serde(default)]
     deps: Vec<String>,
 }
 

@@ -1,0 +1,223 @@
+//! `vramscope inductor`: in which order a graph of torch.compile needs least memory.
+
+mod answer;
+mod files;
+
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+use clap::{Args, ValueEnum};
+use vramscope_core::analysis::inductor::{Graph, Method, NamedGraph, Plan, Search, Settings, plan};
+
+use crate::arguments::Show;
+use crate::failure::Failure;
+use crate::inputs::report_all;
+use crate::output;
+use crate::report;
+
+/// Tell in which order a graph that torch.compile compiled needs least memory
+///
+/// Inductor, the compiler behind torch.compile, tries four orders of a graph's nodes and takes the one with the lowest peak.
+/// This shows the peaks of all four, exactly as inductor estimates them, and looks for a better order. Have the
+/// graphs logged with
+///
+///   torch._inductor.config.reorder_for_peak_memory_debug = True
+///   TORCH_TRACE=trace TORCHINDUCTOR_FORCE_DISABLE_CACHES=1 python train.py
+///
+/// and name the log in that folder, the folder, what tlparse made of it, or the JSON of a graph. Parameters and
+/// other inputs that outlive the graph are not counted.
+#[derive(Args)]
+#[command(after_help = EXAMPLES, verbatim_doc_comment)]
+pub(crate) struct Options {
+    /// TORCH_TRACE logs, folders with them or with what tlparse writes, or graphs as JSON; `-` reads standard input
+    #[arg(required = true, value_name = "FILE")]
+    files: Vec<PathBuf>,
+    /// Only the graph of this name, else those with it in their names
+    #[arg(long, value_name = "NAME")]
+    graph: Option<String>,
+    /// Show this order of one graph, with the memory at each step
+    #[arg(long, value_enum)]
+    order: Option<OrderWord>,
+    /// How long to look for better orders, per graph; 0s: not at all
+    #[arg(long, value_name = "TIME", value_parser = humantime::parse_duration, default_value = "2s")]
+    time: Duration,
+    /// Inductor's size_threshold_for_succ_based_strategy, if it was set
+    #[arg(long, value_name = "BYTES", default_value_t = 0)]
+    size_threshold: u64,
+    #[command(flatten)]
+    show: Show,
+}
+
+const EXAMPLES: &str = "\
+Examples:
+  vramscope inductor trace/
+  vramscope inductor trace/ --graph model__0_backward_3_fused --order best --time 1min
+  vramscope inductor graph.json --order lpmf --csv > steps.csv
+  vramscope inductor trace/ --json | jq '.parts[].graphs[] | [.graph, .chosen_bytes, .best_bytes]'";
+
+/// An order as an argument.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
+pub(crate) enum OrderWord {
+    /// The one that inductor had before
+    Baseline,
+    /// Least peak memory first
+    Lpmf,
+    /// Breadth first
+    Bfs,
+    /// Depth first
+    Dfs,
+    /// The one of these that inductor takes
+    Chosen,
+    /// The best that can be found in --time
+    Best,
+}
+
+impl OrderWord {
+    fn method(self) -> Option<Method> {
+        match self {
+            Self::Baseline => Some(Method::Baseline),
+            Self::Lpmf => Some(Method::Lpmf),
+            Self::Bfs => Some(Method::Bfs),
+            Self::Dfs => Some(Method::Dfs),
+            Self::Chosen | Self::Best => None,
+        }
+    }
+}
+
+/// A graph with its orders.
+struct Answered<'a> {
+    named: &'a NamedGraph,
+    plan: Plan,
+    search: Search<'a>,
+}
+
+/// Runs the command.
+///
+/// # Errors
+/// When a file cannot be read, has no such graph, or the result cannot be written.
+pub(crate) fn run(options: &Options) -> Result<(), Failure> {
+    let (mut parts, mut failures, mut names) = (Vec::new(), Vec::new(), Vec::new());
+    let mut is_one_found = false;
+    for file in files::files(&options.files)? {
+        let export = match files::read(&file) {
+            Ok(export) => export,
+            Err(failure) => {
+                failures.push(failure);
+                continue;
+            }
+        };
+        let graphs = chosen(&export.graphs, options.graph.as_deref());
+        names.extend(export.graphs.iter().map(|graph| graph.name.clone()));
+        if graphs.is_empty() {
+            continue;
+        }
+        if options.order.is_some() && (graphs.len() > 1 || is_one_found) {
+            return Err(several(&names));
+        }
+        is_one_found = true;
+        match part(options, &file, &graphs, &export.warnings) {
+            Ok(part) => parts.push(part),
+            Err(failure) => failures.push(failure),
+        }
+    }
+    if !is_one_found && failures.is_empty() {
+        return Err(none(options, &names));
+    }
+    if !parts.is_empty() {
+        report::print("inductor", &parts, options.show)?;
+    }
+    report_all(failures)
+}
+
+/// The graphs that are meant.
+fn chosen<'a>(graphs: &'a [NamedGraph], name: Option<&str>) -> Vec<&'a NamedGraph> {
+    let Some(name) = name else {
+        return graphs.iter().collect();
+    };
+    let exact: Vec<_> = graphs.iter().filter(|graph| graph.name == name).collect();
+    if !exact.is_empty() {
+        return exact;
+    }
+    graphs
+        .iter()
+        .filter(|graph| graph.name.contains(name))
+        .collect()
+}
+
+fn part(
+    options: &Options,
+    file: &Path,
+    graphs: &[&NamedGraph],
+    warnings: &[String],
+) -> Result<report::Part, Failure> {
+    let settings = Settings {
+        size_threshold_for_succ_based_strategy: options.size_threshold,
+    };
+    let mut answered = Vec::new();
+    let mut notes = warnings.to_vec();
+    for named in graphs {
+        notes.extend(
+            named
+                .warnings
+                .iter()
+                .map(|warning| format!("{}: {warning}", named.name)),
+        );
+        let about = |error| format!("{}: PyTorch would refuse it: {error}", named.name);
+        match plan(&named.graph, settings) {
+            Ok(plan) => {
+                let names = named.graph.validate_unique_buffer_names();
+                notes.extend(names.err().map(about));
+                let search = searched(&named.graph, &plan, options.time);
+                answered.push(Answered {
+                    named,
+                    plan,
+                    search,
+                });
+            }
+            Err(error) => notes.push(about(error)),
+        }
+    }
+    if answered.is_empty() {
+        let file = crate::input::display_name(file);
+        return Err(Failure::Input(format!("{file}: {}", notes.join("\n  "))));
+    }
+    let mut part = answer::part(&answered, options.order, &crate::input::display_name(file));
+    part.notes.extend(notes);
+    Ok(part)
+}
+
+fn searched<'a>(graph: &'a Graph, plan: &Plan, time: Duration) -> Search<'a> {
+    let mut search = Search::new(graph, plan);
+    let start = Instant::now();
+    search.run(&mut || start.elapsed() >= time);
+    search
+}
+
+fn several(names: &[String]) -> Failure {
+    Failure::Usage(format!(
+        "--order shows one graph: choose it with --graph NAME{}",
+        listed(names)
+    ))
+}
+
+fn none(options: &Options, names: &[String]) -> Failure {
+    let name = options.graph.as_deref().unwrap_or_default();
+    Failure::Usage(format!(
+        "no graph has {} in its name{}",
+        output::printable(name),
+        listed(names)
+    ))
+}
+
+/// Names to choose from, as the end of a message.
+fn listed(names: &[String]) -> String {
+    const MOST: usize = 20;
+    let mut text = String::from("\n  There are:");
+    for name in names.iter().take(MOST) {
+        text.push_str(&format!("\n    {}", output::printable(name)));
+    }
+    if names.len() > MOST {
+        text.push_str(&format!("\n    and {} further", names.len() - MOST));
+    }
+    text
+}

@@ -1,0 +1,203 @@
+//! What there is to say of graphs: a table of all of them, or of one of them an order step by step.
+
+use vramscope_core::analysis::inductor::{Method, Order, Timeline};
+use vramscope_core::units::Count;
+
+use super::{Answered, OrderWord};
+use crate::report::{Cell, Column, Part, column, detail, sum};
+
+/// All graphs of a file; one that stands alone in more detail, and in all detail if its order is asked for.
+pub(super) fn part(graphs: &[Answered<'_>], order: Option<OrderWord>, file: &str) -> Part {
+    let mut part = Part {
+        file: file.to_owned(),
+        ..Part::default()
+    };
+    let [only] = graphs else {
+        table(&mut part, graphs);
+        return part;
+    };
+    let (nodes, timeline) = ordered(only, order.unwrap_or(OrderWord::Best));
+    facts(&mut part, only);
+    match order {
+        Some(_) => {
+            peak_facts(&mut part, only, &nodes, &timeline);
+            steps(&mut part, only, &nodes, &timeline);
+            live(&mut part, only, &timeline, "Live at the peak");
+        }
+        None => {
+            table(&mut part, graphs);
+            let chosen = &only.plan.chosen().timeline;
+            let title = "Live at the peak of inductor's order";
+            live(&mut part, only, chosen, title);
+        }
+    }
+    part
+}
+
+/// An order and its memory.
+fn ordered(graph: &Answered<'_>, word: OrderWord) -> (Order, Timeline) {
+    let planned = match word.method() {
+        Some(method) => graph
+            .plan
+            .orders
+            .iter()
+            .find(|order| order.method == method),
+        None if word == OrderWord::Chosen => Some(graph.plan.chosen()),
+        None => None,
+    };
+    match planned {
+        Some(planned) => (planned.order.clone(), planned.timeline.clone()),
+        None => {
+            let order = graph.search.order().clone();
+            let timeline = Timeline::of(&graph.named.graph, &order);
+            (order, timeline)
+        }
+    }
+}
+
+/// How much less the best order needs than inductor's, as a change.
+fn change(graph: &Answered<'_>) -> Cell {
+    let chosen = graph.plan.chosen().timeline.peak;
+    let best = graph.search.peak();
+    Cell::ShareChange((best as f64 - chosen as f64) / chosen.max(1) as f64)
+}
+
+/// What no order can do without, if that is known to be less than the best one needs.
+fn verdict(graph: &Answered<'_>) -> &'static str {
+    match graph.search.is_optimal() {
+        true => "no order needs less",
+        false => "a longer --time may find less",
+    }
+}
+
+fn facts(part: &mut Part, only: &Answered<'_>) {
+    let graph = &only.named.graph;
+    let chosen = only.plan.chosen();
+    let inputs = (0..graph.input_count).map(|b| graph.size_free[b]);
+    let name = Cell::Text(only.named.name.clone());
+    part.fact("graph", "graph", name);
+    part.fact("nodes", "nodes", Cell::Number(graph.node_count() as u64));
+    let buffers = Cell::Number(graph.buffer_count() as u64);
+    part.fact("buffers", "buffers", buffers);
+    let remark = match graph.input_count as u64 {
+        0 => String::new(),
+        count => format!("in {} that are freed after their last use", Count(count)),
+    };
+    part.fact_with("input_bytes", "inputs", Cell::Bytes(inputs.sum()), remark);
+    let remark = format!("by the order that inductor takes: {}", chosen.method.name());
+    let peak = Cell::Bytes(chosen.timeline.peak);
+    part.fact_with("chosen_bytes", "peak", peak, remark);
+    let best = Cell::Bytes(only.search.peak());
+    part.fact_with("best_bytes", "best found", best, verdict(only));
+    let bound = Cell::Bytes(only.search.bound());
+    part.fact("bound_bytes", "any order needs", bound);
+}
+
+/// Where the shown order is highest.
+fn peak_facts(part: &mut Part, only: &Answered<'_>, order: &Order, timeline: &Timeline) {
+    let peak = Cell::Bytes(timeline.peak);
+    part.fact("order_peak_bytes", "peak of this order", peak);
+    let node = order.0.get(timeline.peak_step as usize);
+    let node = node.map_or("", |&node| &only.named.graph.node_names[node as usize]);
+    let step = Cell::Number(timeline.peak_step.into());
+    part.fact_with("peak_step", "at step", step, format!("when {node} runs"));
+}
+
+fn table(part: &mut Part, graphs: &[Answered<'_>]) {
+    const COLUMNS: [Column; 14] = [
+        column("nodes", "nodes"),
+        detail("buffers"),
+        detail("input_bytes"),
+        column("baseline_bytes", "baseline"),
+        column("lpmf_bytes", "lpmf"),
+        column("bfs_bytes", "bfs"),
+        column("dfs_bytes", "dfs"),
+        column("chosen", "takes"),
+        detail("chosen_bytes"),
+        column("best_bytes", "best found"),
+        column("change_share", "change"),
+        detail("bound_bytes"),
+        column("is_optimal", "optimal"),
+        column("graph", "graph"),
+    ];
+    let row = |answered: &Answered<'_>| {
+        let graph = &answered.named.graph;
+        let inputs = (0..graph.input_count).map(|b| graph.size_free[b]);
+        let peak = |method| {
+            let mut orders = answered.plan.orders.iter();
+            let planned = orders.find(|order| order.method == method);
+            Cell::or_none(planned, |order| Cell::Bytes(order.timeline.peak))
+        };
+        let chosen = answered.plan.chosen();
+        vec![
+            Cell::Number(graph.node_count() as u64),
+            Cell::Number(graph.buffer_count() as u64),
+            Cell::Bytes(inputs.sum()),
+            peak(Method::Baseline),
+            peak(Method::Lpmf),
+            peak(Method::Bfs),
+            peak(Method::Dfs),
+            Cell::Text(chosen.method.name().to_owned()),
+            Cell::Bytes(chosen.timeline.peak),
+            Cell::Bytes(answered.search.peak()),
+            change(answered),
+            Cell::Bytes(answered.search.bound()),
+            Cell::Flag(answered.search.is_optimal()),
+            Cell::Text(answered.named.name.clone()),
+        ]
+    };
+    let rows = graphs.iter().map(row).collect();
+    part.table("graphs", "Peaks by order", &COLUMNS, rows);
+}
+
+fn steps(part: &mut Part, only: &Answered<'_>, order: &Order, timeline: &Timeline) {
+    const COLUMNS: [Column; 5] = [
+        column("step", "step"),
+        column("bytes", "memory"),
+        column("after_bytes", "after"),
+        column("allocated_bytes", "allocates"),
+        column("node", "node"),
+    ];
+    let graph = &only.named.graph;
+    let steps = timeline.alloc_free_steps(graph);
+    let row = |((step, &node), (during, after)): ((u64, &u32), (i64, i64))| {
+        vec![
+            Cell::Number(step),
+            Cell::Bytes(during.max(0) as u64),
+            Cell::Bytes(after.max(0) as u64),
+            Cell::Bytes(graph.node_size(node).max(0) as u64),
+            Cell::Text(graph.node_names[node as usize].clone()),
+        ]
+    };
+    let rows = (0u64..).zip(&order.0).zip(steps).map(row).collect();
+    part.table("steps", "In this order", &COLUMNS, rows);
+}
+
+fn live(part: &mut Part, only: &Answered<'_>, timeline: &Timeline, title: &str) {
+    const COLUMNS: [Column; 5] = [
+        sum("bytes", "bytes"),
+        column("from_step", "from step"),
+        column("to_step", "to step"),
+        column("kind", ""),
+        column("buffer", "buffer"),
+    ];
+    let graph = &only.named.graph;
+    let row = |(b, bytes): (u32, i64)| {
+        let life = timeline.lives[b as usize];
+        let kind = match (b as usize) < graph.input_count {
+            _ if graph.is_output[b as usize] => "result",
+            true => "input",
+            false => "",
+        };
+        vec![
+            Cell::Bytes(bytes.max(0) as u64),
+            Cell::Number(life.start.into()),
+            Cell::or_none(life.end, |end| Cell::Number(end.into())),
+            Cell::Text(kind.to_owned()),
+            Cell::Text(graph.buffer_names[b as usize].clone()),
+        ]
+    };
+    let live = timeline.live_at(graph, timeline.peak_step);
+    let rows = live.into_iter().map(row).collect();
+    part.table("live", title, &COLUMNS, rows);
+}
