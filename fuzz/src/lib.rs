@@ -3,9 +3,11 @@
 //!
 //! Each panics if the input breaks the rule.
 
+mod inductor;
 mod raw_log;
 mod rules;
 
+pub use inductor::inductor;
 pub use raw_log::raw_log;
 pub use rules::{decode, decode_chunked, packed, pipeline};
 

@@ -14,6 +14,7 @@ mod fragmentation;
 mod golden;
 mod help;
 mod html;
+mod inductor;
 mod info;
 mod leaks;
 mod memory_viz;

@@ -1,0 +1,54 @@
+//! The rule for graphs of inductor.
+
+use vramscope_core::analysis::inductor::{Search, Settings, Timeline, is_graph, plan, read};
+
+/// Nodes and edges beyond which an input is left alone: the fuzzer looks for broken rules, not for slow ones.
+const MOST: usize = 2_000;
+
+/// Steps of the search.
+const MOST_STEPS: u32 = 200;
+
+/// Any bytes are graphs, whose orders hold every node once and whose estimates agree, or an error that can be told.
+pub fn inductor(data: &[u8]) {
+    let _either = is_graph(data);
+    let export = match read(data, "graph") {
+        Ok(export) => export,
+        Err(error) => {
+            assert!(!error.to_string().is_empty() && !error.advice().is_empty());
+            return;
+        }
+    };
+    assert!(!export.graphs.is_empty());
+    for named in &export.graphs {
+        let graph = &named.graph;
+        let _either = graph.validate();
+        let edges: usize = graph
+            .reads
+            .iter()
+            .chain(graph.preds.iter())
+            .map(<[u32]>::len)
+            .sum();
+        let Ok(plan) = plan(graph, Settings::default()) else {
+            continue;
+        };
+        for planned in &plan.orders {
+            let mut nodes = planned.order.0.clone();
+            nodes.sort_unstable();
+            assert!(nodes.iter().copied().eq(0..graph.node_count() as u32));
+            let steps = planned.timeline.alloc_free_steps(graph);
+            let highest = steps.iter().map(|&(after_alloc, _)| after_alloc).max();
+            assert_eq!(highest.unwrap_or(0).max(0) as u64, planned.timeline.peak);
+        }
+        if graph.node_count() + edges > MOST {
+            continue;
+        }
+        let mut search = Search::new(graph, &plan);
+        let mut left = MOST_STEPS;
+        search.run(&mut || {
+            left = left.saturating_sub(1);
+            left == 0
+        });
+        assert!(search.peak() <= plan.chosen().timeline.peak && search.bound() <= search.peak());
+        assert_eq!(Timeline::of(graph, search.order()).peak, search.peak());
+    }
+}
