@@ -88,7 +88,7 @@ impl OrderWord {
 struct Answered<'a> {
     named: &'a NamedGraph,
     plan: Plan,
-    search: Search<'a>,
+    search: Search<&'a Graph>,
 }
 
 /// Runs the command.
@@ -186,7 +186,7 @@ fn part(
     Ok(part)
 }
 
-fn searched<'a>(graph: &'a Graph, plan: &Plan, time: Duration) -> Search<'a> {
+fn searched<'a>(graph: &'a Graph, plan: &Plan, time: Duration) -> Search<&'a Graph> {
     let mut search = Search::new(graph, plan);
     let start = Instant::now();
     search.run(&mut || start.elapsed() >= time);

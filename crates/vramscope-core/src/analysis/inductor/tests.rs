@@ -68,6 +68,35 @@ fn graphs() -> impl Strategy<Value = Graph> {
     })
 }
 
+fn earliest_succ(graph: &Graph, ready: &[u32]) -> u32 {
+    let count = graph.node_count() as u32;
+    let first_succ = |n: u32| {
+        graph
+            .succs
+            .get(n as usize)
+            .iter()
+            .min()
+            .map_or(count, |&s| s)
+    };
+    ready
+        .iter()
+        .copied()
+        .min_by_key(|&n| first_succ(n))
+        .unwrap()
+}
+
+fn least_memory(graph: &Graph, ready: &[u32], to_free: &[i64], gap: i64) -> u32 {
+    let key = |&n: &u32| {
+        let size = graph.node_size(n);
+        (
+            if size > gap { size } else { 0 },
+            size - to_free[n as usize],
+            n,
+        )
+    };
+    ready.iter().copied().min_by_key(key).unwrap()
+}
+
 /// `topological_sort_lpmf` as it is written in PyTorch: every node that could run is looked at in every step.
 fn slow_lpmf(graph: &Graph, threshold: i64) -> Vec<u32> {
     let count = graph.node_count() as u32;
@@ -97,28 +126,10 @@ fn slow_lpmf(graph: &Graph, threshold: i64) -> Vec<u32> {
     let mut most = live.max(results.map(|b| free(&b)).sum());
     let mut order = Vec::new();
     while let Some(smallest) = ready.iter().map(|&n| graph.node_size(n)).min() {
-        let first_succ = |n: u32| {
-            graph
-                .succs
-                .get(n as usize)
-                .iter()
-                .min()
-                .map_or(count, |&s| s)
+        let node = match threshold > 0 && smallest > threshold {
+            true => earliest_succ(graph, &ready),
+            false => least_memory(graph, &ready, &to_free, most - live),
         };
-        let gap = most - live;
-        let node = if threshold > 0 && smallest > threshold {
-            ready.iter().copied().min_by_key(|&n| first_succ(n))
-        } else {
-            ready.iter().copied().min_by_key(|&n| {
-                let size = graph.node_size(n);
-                (
-                    if size > gap { size } else { 0 },
-                    size - to_free[n as usize],
-                    n,
-                )
-            })
-        };
-        let node = node.unwrap();
         ready.retain(|&n| n != node);
         order.push(node);
         live += graph.node_size(node);
