@@ -48,7 +48,7 @@ impl ReplayedRef {
 #[component]
 pub(super) fn SettingsPanel(props: &SettingsPanelProps) -> Html {
     let planned = props.planned.as_ref().and_then(PlannedRef::get);
-    let no_model = planned.and_then(|planned| planned.plan.no_model.clone());
+    let no_model = planned.and_then(|planned| planned.no_what_if.clone());
     let changes = props.choices.settings.text();
     let known = use_replays(props, &changes, no_model.is_none());
     if let Some(why) = no_model {

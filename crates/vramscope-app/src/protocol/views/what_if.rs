@@ -64,6 +64,8 @@ pub struct Planned {
     pub above_lowest_bytes: Option<u64>,
     /// What is being worked on.
     pub stage: Stage,
+    /// Why nothing can be said of other settings, as a sentence; `None` where something can, or it is not known yet.
+    pub no_what_if: Option<String>,
     /// How often the packing that is drawn has changed; 0 = there is none yet.
     pub packing: u32,
     /// Pools and streams in that picture, from the bottom up; empty where there is only one.
@@ -100,11 +102,9 @@ pub struct Replayed {
     pub settings: String,
     /// The memory that CUDA has for the process, where one is assumed.
     pub limit_bytes: Option<u64>,
-    /// The most that was really reserved; `None` where it is not known.
-    pub real_bytes: Option<u64>,
-    /// The model with the file's own settings, from the recorded start: reality, if it were right.
-    pub checked: Option<ModelFigures>,
-    /// The same from an empty allocator: what others are compared with.
+    /// The most that was really reserved.
+    pub real_bytes: u64,
+    /// The model with the file's own settings, from an empty allocator: what others are compared with.
     pub own: Option<ModelFigures>,
     /// With the other settings, from an empty allocator; `None` also where they do not differ.
     pub changed: Option<ModelFigures>,
@@ -135,6 +135,8 @@ pub struct ModelFigures {
     pub rounding_bytes: u64,
     /// Requests that were refused.
     pub refused: u64,
+    /// Requests that failed in the recording and would be served.
+    pub rescued: u64,
     /// How often cached segments were given back because memory was short.
     pub retries: u64,
 }
@@ -142,9 +144,8 @@ pub struct ModelFigures {
 /// Two replays beside reality.
 #[derive(Clone, Copy, PartialEq, Debug, Default, Serialize, Deserialize)]
 pub struct Verdict {
-    /// By how much the model's peak is above the real one, with the file's own settings; `None` where the
-    /// real one is not known.
-    pub error_bytes: Option<i64>,
+    /// By how much the model's peak is above the real one, with the file's own settings and start.
+    pub error_bytes: i64,
     /// That, of the real peak.
     pub error_percent: f64,
     /// By how much the peak is above that of the file's own settings; `None` where the settings are those.
@@ -170,6 +171,6 @@ pub struct ReservedCurves {
     pub own_bytes: Vec<u64>,
     /// The same with the other settings; empty where they do not differ.
     pub changed_bytes: Vec<u64>,
-    /// Where the model refuses requests under the other settings.
-    pub refused_x: Vec<f64>,
+    /// Where the model first refuses a request under the other settings.
+    pub refused_x: Option<f64>,
 }

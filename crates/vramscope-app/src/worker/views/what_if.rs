@@ -10,7 +10,7 @@ use vramscope_view::waterfall::waterfall;
 use super::super::document::{Device, Document};
 use super::super::pace::Pace;
 use crate::protocol::Extra;
-use crate::protocol::views::what_if::{Answer, Planned, Question, Stage};
+use crate::protocol::views::what_if::{Answer, Planned, Question, Replayed, Stage};
 
 /// How long one question is worked on, in ms: others have their turn after it.
 const SLICE_MS: f64 = 24.0;
@@ -50,7 +50,7 @@ pub(super) fn answer(
             device, search_ms, ..
         } => {
             let device = document.device(*device)?;
-            let work = work(document, device, cache);
+            let work = work(document, device, &mut cache.works);
             work.go_on(document, device, f64::from(*search_ms));
             Answer::Plan(Box::new(work.told(f64::from(*search_ms))))
         }
@@ -62,19 +62,33 @@ pub(super) fn answer(
             ..
         } => {
             let device = document.device(*device)?;
-            let replayed = cache
-                .replays
-                .go_on(document, device, changes, (*axis, *columns));
+            // The replays with the file's own settings are part of the plan.
+            let work = work(document, device, &mut cache.works);
+            if work.stage(0.0) != Stage::Done {
+                work.go_on(document, device, 0.0);
+            }
+            let replayed = match &work.planner.plan().baseline {
+                Some(baseline) => {
+                    let replays = &mut cache.replays;
+                    replays.replayed(document, device, baseline, changes, (*axis, *columns))
+                }
+                None => Replayed {
+                    device: device.history.device,
+                    refusal: work.planner.plan().no_model.clone(),
+                    is_done: work.planner.plan().no_model.is_some(),
+                    ..Replayed::default()
+                },
+            };
             Answer::Replay(Box::new(replayed))
         }
     };
     Some((answer, Extra::Nothing))
 }
 
-fn work<'a>(document: &Document, device: Device<'_>, cache: &'a mut Cache) -> &'a mut Work {
+fn work<'a>(document: &Document, device: Device<'_>, works: &'a mut Vec<Work>) -> &'a mut Work {
     let is_it = |work: &Work| work.device == device.history.device;
-    let place = cache.works.iter().position(is_it).unwrap_or_else(|| {
-        cache.works.push(Work {
+    let place = works.iter().position(is_it).unwrap_or_else(|| {
+        works.push(Work {
             device: device.history.device,
             planner: Planner::new(document.recording(device), document.allocator(device)),
             searched_ms: 0.0,
@@ -83,9 +97,9 @@ fn work<'a>(document: &Document, device: Device<'_>, cache: &'a mut Cache) -> &'
             drawn_ms: 0.0,
             groups: Vec::new(),
         });
-        cache.works.len() - 1
+        works.len() - 1
     });
-    &mut cache.works[place]
+    &mut works[place]
 }
 
 impl Work {
@@ -118,7 +132,7 @@ impl Work {
             Stage::Done
         } else if plan.bytes(StepKind::Placement).is_none() {
             Stage::Packing
-        } else if plan.no_model.is_none() && plan.bytes(StepKind::Caching).is_none() {
+        } else if !plan.has_all_bars {
             Stage::Modelling
         } else if self.searched_ms < search_ms {
             Stage::Searching
@@ -153,13 +167,11 @@ impl Work {
 
     /// What is known.
     fn told(&self, search_ms: f64) -> Planned {
-        let mut plan = self.planner.plan().clone();
-        let places = plan.places.len();
+        let plan = self.planner.plan();
         let above = plan.places.iter().try_fold(0_u64, |sum, place| {
             let packed = place.packed?;
             Some(sum.saturating_add(packed.bytes.saturating_sub(packed.bound_bytes)))
         });
-        plan.places.truncate(MOST_PLACES);
         let sums: Vec<u64> = plan.steps.iter().map(|step| step.bytes).collect();
         let changes = plan.steps.iter().enumerate().skip(1);
         let largest = changes
@@ -168,13 +180,34 @@ impl Work {
         Planned {
             bars: waterfall(&sums),
             largest: largest.map(|(place, _)| place),
-            places_left_out: places.saturating_sub(MOST_PLACES) as u64,
+            places_left_out: plan.places.len().saturating_sub(MOST_PLACES) as u64,
             stage: self.stage(search_ms),
+            no_what_if: plan
+                .no_model
+                .clone()
+                .or_else(|| plan.baseline.as_ref()?.refusal.clone()),
             packing: self.packing,
             groups: self.groups.clone(),
             above_lowest_bytes: above,
-            plan,
+            plan: brief(plan),
         }
+    }
+}
+
+/// A plan without what the page is not told: the curve of its replay, and places beyond the largest.
+fn brief(plan: &DevicePlan) -> DevicePlan {
+    DevicePlan {
+        device: plan.device,
+        kind: plan.kind,
+        segments: plan.segments,
+        buffers: plan.buffers,
+        steps: plan.steps.clone(),
+        places: plan.places.iter().take(MOST_PLACES).cloned().collect(),
+        waiting: plan.waiting,
+        no_model: plan.no_model.clone(),
+        baseline: None,
+        has_all_bars: plan.has_all_bars,
+        is_done: plan.is_done,
     }
 }
 

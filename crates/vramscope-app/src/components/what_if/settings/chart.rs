@@ -62,7 +62,7 @@ fn svg(replayed: &Replayed, area: PlotArea, theme: ThemeName) -> String {
             line(&curves.changed_bytes, theme.accent, 2.0, false),
         ],
         limit_bytes: replayed.limit_bytes,
-        refused_x: &curves.refused_x,
+        refused_x: curves.refused_x.as_slice(),
     };
     let (mut svg, size) = (String::new(), area.box_px());
     let root = SVGBackend::with_string(&mut svg, size).into_drawing_area();

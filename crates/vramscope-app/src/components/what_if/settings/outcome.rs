@@ -32,10 +32,8 @@ pub(super) fn OutcomeTable(props: &OutcomeTableProps) -> Html {
                     <th scope="col" title="How often cached segments had to be given back to CUDA before a request could be served">{ "retries" }</th>
                 </tr></thead>
                 <tbody>
-                    if let Some(bytes) = replayed.real_bytes {
-                        <tr><th scope="row"><i class="key real" />{ "really" }</th>
-                            <td title={sentences::exact_bytes(bytes)}>{ display::bytes(bytes) }</td><td /><td /><td /></tr>
-                    }
+                    <tr><th scope="row"><i class="key real" />{ "really" }</th>
+                        <td title={sentences::exact_bytes(replayed.real_bytes)}>{ display::bytes(replayed.real_bytes) }</td><td /><td /><td /></tr>
                     { row("own", "model, as recorded", replayed.own.as_ref()) }
                     if !replayed.is_as_recorded() { { row("changed", "model, these settings", replayed.changed.as_ref()) } }
                 </tbody>
@@ -102,11 +100,7 @@ fn verdict_words(replayed: &Replayed) -> Html {
 fn error_words(replayed: &Replayed) -> Html {
     let words = match &replayed.verdict {
         None => String::new(),
-        Some(verdict) => match verdict.error_bytes {
-            None => "What was really reserved is not known, so the model cannot be checked here."
-                .to_owned(),
-            Some(error) => model_error(error, verdict),
-        },
+        Some(verdict) => model_error(verdict.error_bytes, verdict),
     };
     html! {
         <p class="error muted">{ words }
