@@ -74,6 +74,20 @@ impl ReservedChart<'_> {
         }
     }
 
+    /// The column, of so many, under a place of the box, device px from its left; `None` beside the picture.
+    #[must_use]
+    pub fn column_at(
+        size_px: (u32, u32),
+        style: &Style<'_>,
+        x_px: f64,
+        columns: usize,
+    ) -> Option<usize> {
+        let place = Self::place(size_px, style);
+        let share = (x_px - f64::from(place.x_px)) / f64::from(place.width_px.max(1));
+        let is_inside = (0.0..1.0).contains(&share) && columns > 0;
+        is_inside.then_some((share * columns as f64) as usize)
+    }
+
     /// Draws it.
     ///
     /// # Errors
@@ -212,6 +226,22 @@ mod tests {
         // Active memory and one refused request; 72 px left and 200 px wide: its mark stands at 172.
         assert_eq!(svg.matches("<polygon").count(), 2, "{svg}");
         assert!(svg.contains("172,"), "{svg}");
+    }
+
+    #[test]
+    fn a_place_is_a_column() {
+        let style = Style {
+            theme: &Theme::light(),
+            font: "",
+            pixel_ratio: 1.0,
+        };
+        let at = |x_px, columns| ReservedChart::column_at((280, 132), &style, x_px, columns);
+        assert_eq!((at(72.0, 2), at(271.0, 2)), (Some(0), Some(1)));
+        assert_eq!(
+            (at(71.0, 2), at(272.0, 2), at(100.0, 0)),
+            (None, None, None)
+        );
+        assert_eq!(ReservedChart::column_at((0, 0), &style, 9.0, 5), None);
     }
 
     #[test]

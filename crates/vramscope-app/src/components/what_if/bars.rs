@@ -110,10 +110,19 @@ fn explanation(step: &Step) -> Html {
     let exact = display::count(step.change_bytes.unsigned_abs());
     let sign = if step.change_bytes < 0 { "−" } else { "" };
     html! {
-        <p class="why"><strong>{ format!("{}, {sign}{exact} B.", capital(step.kind.gap_label())) }</strong>{ " " }{ &step.why }
-            if !step.advice.is_empty() { <span class="advice">{ " " }{ &step.advice }</span> }
+        <p class="why"><strong>{ format!("{}, {sign}{exact} B.", capital(step.kind.gap_label())) }</strong>{ " " }{ with_code(&step.why) }
+            if !step.advice.is_empty() { <span class="advice">{ " " }{ with_code(&step.advice) }</span> }
         </p>
     }
+}
+
+/// A sentence, with what stands between backticks as code.
+fn with_code(text: &str) -> Html {
+    let part = |(place, part): (usize, &str)| match place % 2 {
+        0 => html! { { part } },
+        _ => html! { <code>{ part }</code> },
+    };
+    html! { <>{ for text.split('`').enumerate().map(part) }</> }
 }
 
 fn capital(text: &str) -> String {

@@ -97,7 +97,7 @@ fn real_words(planned: &Planned) -> Html {
         <span><strong>{ "Real memory map" }</strong>
             if let Some(step) = reserved {
                 { " " }<span title={sentences::exact_bytes(step.bytes)}>{ display::bytes(step.bytes) }</span>
-                <span class="muted">{ " reserved at most, on the same scale" }</span>
+                <span class="muted">{ " reserved at most" }</span>
             } else {
                 <span class="muted">{ " · how much was reserved is not known" }</span>
             }

@@ -67,7 +67,7 @@ pub(super) fn answer(
             if work.stage(0.0) != Stage::Done {
                 work.go_on(document, device, 0.0);
             }
-            let replayed = match &work.planner.plan().baseline {
+            let replayed = match work.planner.baseline() {
                 Some(baseline) => {
                     let replays = &mut cache.replays;
                     replays.replayed(document, device, baseline, changes, (*axis, *columns))
@@ -185,7 +185,7 @@ impl Work {
             no_what_if: plan
                 .no_model
                 .clone()
-                .or_else(|| plan.baseline.as_ref()?.refusal.clone()),
+                .or_else(|| self.planner.baseline()?.refusal.clone()),
             packing: self.packing,
             groups: self.groups.clone(),
             above_lowest_bytes: above,
@@ -194,7 +194,7 @@ impl Work {
     }
 }
 
-/// A plan without what the page is not told: the curve of its replay, and places beyond the largest.
+/// A plan without places beyond the largest.
 fn brief(plan: &DevicePlan) -> DevicePlan {
     DevicePlan {
         device: plan.device,
@@ -205,7 +205,6 @@ fn brief(plan: &DevicePlan) -> DevicePlan {
         places: plan.places.iter().take(MOST_PLACES).cloned().collect(),
         waiting: plan.waiting,
         no_model: plan.no_model.clone(),
-        baseline: None,
         has_all_bars: plan.has_all_bars,
         is_done: plan.is_done,
     }

@@ -1,14 +1,17 @@
 //! Reserved memory over time: really, by the model, and by the model with the settings.
 
 use plotters::prelude::*;
+use web_sys::Element;
 use yew::prelude::*;
 
 use super::ReplayedRef;
 use crate::canvas::PlotArea;
 use crate::components::hooks::use_plot_area;
+use crate::components::tooltip;
 use crate::protocol::ThemeName;
-use crate::protocol::views::what_if::Replayed;
+use crate::protocol::views::what_if::{Replayed, ReservedCurves};
 use vramscope_view::chart::Style;
+use vramscope_view::display;
 use vramscope_view::reserved_chart::{Line, ReservedChart};
 use vramscope_view::theme::Theme;
 
@@ -31,11 +34,60 @@ pub(super) fn Chart(props: &ChartProps) -> Html {
         let svg = svg(replayed.get()?, (*area)?, *theme);
         Some(Html::from_html_unchecked(svg.into()))
     });
+    let at = use_state_eq(|| None::<(f64, f64)>);
+    let onpointermove = {
+        let (at, node) = (at.setter(), node.clone());
+        Callback::from(move |event: PointerEvent| {
+            let bounds = node
+                .cast::<Element>()
+                .map(|node| node.get_bounding_client_rect());
+            at.set(bounds.map(|bounds| {
+                let (x, y) = (f64::from(event.client_x()), f64::from(event.client_y()));
+                (x - bounds.left(), y - bounds.top())
+            }));
+        })
+    };
+    let onpointerleave = {
+        let at = at.setter();
+        Callback::from(move |_: PointerEvent| at.set(None))
+    };
+    let under = (*at).zip(area).zip(props.replayed.get());
+    let tip = under.and_then(|((at, area), replayed)| tip(at, area, &replayed.curves));
     html! {
-        <div class="chart" ref={node} role="img" aria-label="Reserved memory over time: really, by the model, and by the model with these settings">
+        <div class="chart" ref={node} role="img" {onpointermove} {onpointerleave}
+            aria-label="Reserved memory over time: really, by the model, and by the model with these settings">
             { (*picture).clone() }
+            { for tip }
         </div>
     }
+}
+
+/// What is reserved under the pointer.
+fn tip(at: (f64, f64), area: PlotArea, curves: &ReservedCurves) -> Option<Html> {
+    let style = Style {
+        theme: &Theme::light(),
+        font: FONT,
+        pixel_ratio: area.pixel_ratio,
+    };
+    let columns = curves.real_bytes.len();
+    let x_px = at.0 * area.pixel_ratio;
+    let column = ReservedChart::column_at(area.box_px(), &style, x_px, columns)?;
+    let line = |name: &'static str, bytes: &[u64]| {
+        let bytes = *bytes.get(column)?;
+        Some(
+            html! { <p class="pair"><span>{ name }</span><span>{ display::bytes_exact(bytes) }</span></p> },
+        )
+    };
+    let lines = [
+        line("really", &curves.real_bytes),
+        line("model, as recorded", &curves.own_bytes),
+        line("model, these settings", &curves.changed_bytes),
+        line("active", &curves.active_bytes),
+    ];
+    let room = (area.box_width_css, area.box_height_css);
+    Some(html! {
+        <div class="tooltip" role="tooltip" style={tooltip::position(at, room)}>{ for lines.into_iter().flatten() }</div>
+    })
 }
 
 fn svg(replayed: &Replayed, area: PlotArea, theme: ThemeName) -> String {
