@@ -114,18 +114,18 @@ fn better(orders: &OrdersFacts, best: &OrderFacts) -> String {
         };
     }
     let less = format!(
-        "vramscope's order needs {}: {} ({}) less",
+        "vramscope's order needs {}, {} ({}) less",
         display::bytes(best.peak_bytes),
         display::bytes(best.saved_bytes.unsigned_abs()),
         per_mille(best.saved_per_mille.unsigned_abs())
     );
     if *is_proved {
-        format!("{less}, and none needs less than that: proved.")
+        format!("{less}: the least possible (proved).")
     } else if *is_searching {
         format!("{less}; still looking…")
     } else {
         format!(
-            "{less}; no order can need less than {}.",
+            "{less}; none needs less than {}.",
             display::bytes(*bound_bytes)
         )
     }
@@ -236,12 +236,12 @@ mod tests {
         );
         assert_eq!(
             second,
-            "vramscope's order needs 3.00 KiB: 1.00 KiB (25.0 %) less; still looking…"
+            "vramscope's order needs 3.00 KiB, 1.00 KiB (25.0 %) less; still looking…"
         );
         let second = |best, is_proved| verdict(&orders(best, is_proved, false)).1;
         assert_eq!(
             second(3_072, true),
-            "vramscope's order needs 3.00 KiB: 1.00 KiB (25.0 %) less, and none needs less than that: proved."
+            "vramscope's order needs 3.00 KiB, 1.00 KiB (25.0 %) less: the least possible (proved)."
         );
         assert_eq!(second(4_096, true), "No order needs less: that is proved.");
         assert_eq!(

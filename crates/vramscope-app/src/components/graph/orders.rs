@@ -38,12 +38,10 @@ pub(super) fn Orders(props: &OrdersProps) -> Html {
         };
         let is_shown = order == props.shown;
         let is_chosen = order == orders.chosen;
-        let marks = match (is_chosen, order) {
-            (true, _) => "PyTorch's choice".to_owned(),
-            (false, OrderName::Best) if orders.is_proved => {
-                format!("{}, proved least", graph_words::saved(facts))
-            }
-            _ => graph_words::saved(facts),
+        let marks = if is_chosen {
+            "PyTorch's choice".to_owned()
+        } else {
+            graph_words::saved(facts)
         };
         html! {
             <button type="button" role="radio" aria-checked={is_shown.to_string()} class={classes!("order", is_shown.then_some("shown"))}
