@@ -195,12 +195,17 @@ fn pack(graph: &Graph, spans: &[(u32, u32)]) -> Packed {
         alignment: Vec::new(),
     };
     let mut packer = Packer::new(Arc::new(problem));
-    // The first packing is found however little time there is; a picture waits for little more.
-    let mut asked = 0;
-    packer.run(&mut || {
-        asked += 1;
-        asked > MOST_ASKED
-    });
+    // A picture waits for the first packing, and for little more.
+    loop {
+        let mut asked = 0;
+        let is_done = packer.run(&mut || {
+            asked += 1;
+            asked > MOST_ASKED
+        });
+        if is_done || packer.best().is_some() {
+            break;
+        }
+    }
     let packing = packer
         .best()
         .map(|best| best.packing.clone())
