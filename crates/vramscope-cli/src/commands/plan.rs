@@ -1,11 +1,15 @@
 //! `vramscope plan`: how little memory would do, and what lies between that and what was reserved.
 
+mod export;
+
+use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 use clap::Args;
 use vramscope_core::analysis::plan::{DevicePlan, Planner, Step, StepKind};
 use vramscope_core::units::Bytes;
 
+use self::export::export;
 use super::what_if::baseline_parts;
 use crate::arguments::{Inputs, Show};
 use crate::failure::Failure;
@@ -36,6 +40,10 @@ pub(crate) struct Options {
     /// How long to look for better packings, per device
     #[arg(long, value_name = "TIME", value_parser = humantime::parse_duration, default_value = "2s")]
     time: Duration,
+    /// Write each pool's and stream's buffers as minimalloc's CSV, for any solver: into a folder, or those of the largest
+    /// into one .csv file
+    #[arg(long, value_name = "PATH")]
+    export_csv: Option<PathBuf>,
     #[command(flatten)]
     show: Show,
 }
@@ -44,6 +52,7 @@ const EXAMPLES: &str = "\
 Examples:
   vramscope plan snapshot.pickle
   vramscope plan snapshot.pickle --time 1min
+  vramscope plan snapshot.pickle --export-csv buffers.csv
   vramscope plan rank*.pickle --json | jq '.parts[] | [.file, .steps[].bytes]'";
 
 /// The planner says how far it is this often.
@@ -54,6 +63,11 @@ const SLICE: Duration = Duration::from_millis(50);
 /// # Errors
 /// When a file cannot be read or the result cannot be written.
 pub(crate) fn run(options: &Options) -> Result<(), Failure> {
+    let is_one_file = options.export_csv.as_deref().is_some_and(export::is_file);
+    if is_one_file && options.inputs.files.len() > 1 {
+        let why = "--export-csv: several snapshots do not go into one .csv file; name a folder";
+        return Err(Failure::Usage(why.to_owned()));
+    }
     ask(options, &options.inputs, options.show)
 }
 
@@ -86,6 +100,9 @@ impl Options {
         part.notes.extend(step_notes(plan));
         part.notes.extend(plan.segments.remark().map(str::to_owned));
         settings(&mut part, device, &planner);
+        if let Some(path) = &self.export_csv {
+            part.notes.extend(export(path, device, &planner)?);
+        }
         Ok(part)
     }
 }

@@ -116,6 +116,10 @@ pub(super) fn baseline_parts(part: &mut Part, baseline: &Baseline, rows: &[WhatI
     part.notes.extend(baseline.notes.iter().cloned());
     if baseline.refusal.is_none() {
         rows_table(part, &baseline.own, rows);
+        if rows.iter().any(|row| row.refused > 0) {
+            let why = "Where requests fail, the program goes on without them here: a lower peak is no saving then.";
+            part.notes.push(why.to_owned());
+        }
     }
 }
 

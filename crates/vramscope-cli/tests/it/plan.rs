@@ -36,6 +36,31 @@ fn without_segments() {
 }
 
 #[test]
+fn buffers_for_other_solvers() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("places");
+    let output = vramscope(&["plan", FILE, "--export-csv", path.to_str().unwrap()]);
+    assert!(output.status.success());
+    let mut sizes = Vec::new();
+    for entry in std::fs::read_dir(&path).unwrap() {
+        let text = std::fs::read_to_string(entry.unwrap().path()).unwrap();
+        let mut lines = text.lines();
+        assert_eq!(lines.next(), Some("id,lower,upper,size"));
+        sizes.push(lines.count());
+    }
+    let one = folder.path().join("largest.csv");
+    assert!(
+        vramscope(&["plan", FILE, "--export-csv", one.to_str().unwrap()])
+            .status
+            .success()
+    );
+    let lines = std::fs::read_to_string(&one).unwrap().lines().count();
+    assert!(sizes.contains(&(lines - 1)));
+    let two = vramscope(&["plan", FILE, FILE, "--export-csv", one.to_str().unwrap()]);
+    assert_eq!(two.status.code(), Some(2));
+}
+
+#[test]
 fn help() {
     assert_snapshot!(plan(&["--help"]));
 }
