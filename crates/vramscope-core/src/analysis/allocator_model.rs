@@ -14,9 +14,11 @@
 //! allocator of their own; settings that are changed while the program runs; fragmentation inside of CUDA.
 
 mod allocator;
+mod check;
 mod expandable;
 mod program;
 mod recorded;
+mod recorded_device;
 mod release;
 mod settings;
 
@@ -27,6 +29,7 @@ use serde::{Deserialize, Serialize};
 use self::allocator::{Allocator, Driver, NONE};
 use self::program::{Call, Program};
 use self::recorded::Recorded;
+pub use self::check::{Agreement, Check, Difference, check};
 pub use self::settings::ModelSettings;
 use super::allocator_state::{AllocatorIndex, Recording};
 use crate::ids::AllocationId;
@@ -37,8 +40,7 @@ pub enum Start {
     /// The segments and blocks that were there when the recording began: to check the model.
     AsRecorded,
     /// An empty allocator, which is first asked for what was live when the recording began: to compare
-    /// settings. In which order the program had asked is not known; what outlives the recording comes first, by
-    /// address, then what is freed last.
+    /// settings. In which order the program had asked is not known: it is taken to be that of addresses.
     Afresh,
 }
 
@@ -104,7 +106,7 @@ impl Outcome {
 /// Runs one device's trace through the model. Time in proportion to the events, some tenths of a second per million.
 #[must_use]
 pub fn replay(recording: Recording<'_>, settings: &ModelSettings, start: Start) -> Outcome {
-    let program = Program::of(recording);
+    let program = Program::of(recording).with_late_frees();
     let allocations = recording.history.allocations.len();
     let recorded = match start {
         Start::AsRecorded => {
@@ -133,8 +135,7 @@ pub fn replay(recording: Recording<'_>, settings: &ModelSettings, start: Start) 
         outcome: Outcome::default(),
     };
     if start == Start::Afresh {
-        let live: Vec<_> = run.program.live_at_start().collect();
-        for id in live {
+        for id in run.program.live_at_start() {
             run.act(0, Call::Malloc(id));
         }
     }
@@ -243,6 +244,10 @@ impl Run<'_> {
             Call::Free(id) => self.free(id),
             Call::EmptyCache => self.allocator.release_cached(&mut self.device),
             Call::ReleasePool(pool) => self.allocator.release_private(pool, &mut self.device),
+            Call::Abandon(pool) => {
+                self.allocator.abandoned.insert(pool);
+            }
+            Call::ForRequest => {}
         }
         for id in self.device.completed.drain(..) {
             self.blocks[id.index()] = NONE;

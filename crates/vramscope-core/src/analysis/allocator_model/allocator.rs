@@ -6,7 +6,7 @@
 //!
 //! Addresses are numbers that a [`Driver`] hands out; they matter where free blocks are equally large.
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
 use super::settings::{ModelSettings, OWN_SEGMENT_BYTES};
 use crate::model::PoolId;
@@ -121,6 +121,9 @@ pub(super) struct Reservation {
     /// What is mapped at once.
     pub(super) page: u64,
 }
+
+/// Bytes, and blocks in address order: address, bytes, whether active.
+pub(super) type Segment = (u64, Vec<(u64, u64, bool)>);
 
 /// A request on its way.
 #[derive(Clone, Copy)]
@@ -397,6 +400,27 @@ impl Allocator {
         self.blocks.len() as u32 - 1
     }
 
+    /// All mapped memory, as a snapshot lists it: address → bytes and blocks (address, bytes, whether active).
+    pub(super) fn segments(&self) -> BTreeMap<u64, Segment> {
+        let gone: HashSet<u32> = self.spare.iter().copied().collect();
+        let mut segments = BTreeMap::new();
+        for row in (0..self.blocks.len() as u32).filter(|row| !gone.contains(row)) {
+            let is_mapped = |row: u32| self.blocks.get(row as usize).filter(|block| block.usage != Use::Unmapped);
+            let Some(head) = is_mapped(row).filter(|block| is_mapped(block.prev).is_none()) else {
+                continue;
+            };
+            let mut segment = (0_u64, Vec::new());
+            let mut next = row;
+            while let Some(block) = is_mapped(next) {
+                segment.0 = segment.0.saturating_add(block.bytes);
+                segment.1.push((block.address, block.bytes, block.usage == Use::Allocated));
+                next = block.next;
+            }
+            segments.insert(head.address, segment);
+        }
+        segments
+    }
+
     /// Forgets a block that is in no pool, with its neighbours unlinked.
     pub(super) fn forget(&mut self, row: u32) {
         self.spare.push(row);
@@ -484,6 +508,16 @@ impl ModelSettings {
             self.large_segment_bytes
         } else {
             bytes.next_multiple_of(SEGMENT_UNIT_BYTES)
+        }
+    }
+
+    /// The most that CUDA may be asked for at once for a rounded request.
+    pub(super) fn most_mapped(&self, bytes: u64) -> u64 {
+        let segment = self.segment_bytes(bytes.min(1 << 60));
+        if self.expandable_segments && bytes > SMALL_BYTES {
+            segment.max(self.large_segment_bytes)
+        } else {
+            segment
         }
     }
 

@@ -5,10 +5,14 @@
 //! a request is refused, is taken as given back for that request, and all else as the program's wish.
 
 use crate::analysis::allocator_state::{Recording, displaced};
+use crate::analysis::history::NEVER;
 use crate::analysis::places;
 use crate::analysis::releases::stacks_of_empty_cache;
 use crate::ids::{AllocationId, EventId, StackId};
 use crate::model::{Action, PoolId};
+
+/// Events between a release and the request it was for, at most.
+const LOOK_AT_MOST: usize = 1 << 16;
 
 /// Something a program does.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -29,6 +33,10 @@ pub(super) enum Call {
     EmptyCache,
     /// The same for one private pool, which nobody will allocate from again.
     ReleasePool(PoolId),
+    /// Nobody will allocate from a private pool again: from here on the allocator gives its memory back too.
+    Abandon(PoolId),
+    /// Nothing: the allocator gives memory back for the request that follows.
+    ForRequest,
 }
 
 /// A device's program.
@@ -40,8 +48,11 @@ pub(super) struct Program<'a> {
     streams: Vec<Option<i64>>,
     /// Allocations that end by an event of another one: (moment, allocation), ascending.
     displaced: Vec<(u32, AllocationId)>,
-    /// What the program gave back: (moment of the first event, pool), ascending.
-    emptied: Vec<(u32, Option<PoolId>)>,
+    /// Runs of releases, by the moment of each one's first event.
+    releases: Vec<(u32, Call)>,
+    /// Frees that completed only because a request waited for all streams: (moment of the completion, moment of the
+    /// request, allocation), ascending. The program had not got so far.
+    awaited: Vec<(u32, u32, AllocationId)>,
 }
 
 impl<'a> Program<'a> {
@@ -64,8 +75,22 @@ impl<'a> Program<'a> {
                 |segment| segment.stream,
             ),
             displaced: displaced(recording),
-            emptied: emptied(recording),
+            releases: releases(recording),
+            awaited: Vec::new(),
         }
+    }
+
+    /// With frees that completed while a request waited for all streams behind that request: whether another
+    /// allocator would have waited is its own decision.
+    pub(super) fn with_late_frees(mut self) -> Self {
+        self.awaited = awaited(&self);
+        self
+    }
+
+    /// Whether an allocation's free completes by something else than by its own free.
+    pub(super) fn is_late(&self, id: AllocationId, died: u32) -> bool {
+        let requested = self.recording.history.allocations.free_requested[id.index()];
+        requested != NEVER && requested + 1 < died
     }
 
     /// An allocation's requested bytes, stream and pool.
@@ -79,14 +104,14 @@ impl<'a> Program<'a> {
         )
     }
 
-    /// What was live when the recording began, in the order in which it is taken to have been asked for: what
-    /// outlives the recording by address, then what is freed last.
-    pub(super) fn live_at_start(&self) -> impl Iterator<Item = AllocationId> {
-        let before = self.recording.history.before_recording;
+    /// What was live when the recording began, in the order in which it is taken to have been asked for: by
+    /// address, as segments are filled upwards and new ones mostly lie above.
+    pub(super) fn live_at_start(&self) -> Vec<AllocationId> {
         let history = self.recording.history;
-        (0..before)
-            .map(AllocationId)
-            .filter(|&id| history.is_live(id, 0))
+        let before = (0..history.before_recording).map(AllocationId);
+        let mut live: Vec<_> = before.filter(|&id| history.is_live(id, 0)).collect();
+        live.sort_by_key(|&id| history.allocations.address[id.index()]);
+        live
     }
 
     /// What the event before a moment says that the program did.
@@ -94,12 +119,10 @@ impl<'a> Program<'a> {
         let Recording {
             snapshot, history, ..
         } = self.recording;
-        let emptied = self.emptied.partition_point(|&(at, _)| at < moment);
-        for &(_, pool) in self.emptied[emptied..]
-            .iter()
-            .take_while(|&&(at, _)| at == moment)
-        {
-            each(pool.map_or(Call::EmptyCache, Call::ReleasePool));
+        let first = self.releases.partition_point(|&(at, _)| at < moment);
+        let now = self.releases[first..].iter();
+        for &(_, call) in now.take_while(|&&(at, _)| at == moment) {
+            each(call);
         }
         let first = self.displaced.partition_point(|&(at, _)| at < moment);
         for &(_, id) in self.displaced[first..]
@@ -113,7 +136,8 @@ impl<'a> Program<'a> {
         match snapshot.events.action[row] {
             Action::Alloc if id.0 != u32::MAX => each(Call::Malloc(id)),
             Action::FreeRequested | Action::FreeCompleted if id.0 != u32::MAX => {
-                if history.allocations.died[id.index()] == moment {
+                if self.awaited.binary_search_by_key(&moment, |&(at, ..)| at).is_ok() {
+                } else if history.allocations.died[id.index()] == moment {
                     each(Call::Free(id));
                 } else {
                     each(Call::FreeRequested(id));
@@ -127,29 +151,31 @@ impl<'a> Program<'a> {
                     pool: context.pool.unwrap_or_default(),
                 });
             }
-            _ => {}
+            _ => return,
+        }
+        let first = self.awaited.partition_point(|&(_, at, _)| at < moment);
+        for &(.., id) in self.awaited[first..].iter().take_while(|&&(_, at, _)| at == moment) {
+            each(Call::Free(id));
         }
     }
 }
 
-/// The program's releases: by the moment of each run's first event, the private pools that alone were meant.
-fn emptied(recording: Recording<'_>) -> Vec<(u32, Option<PoolId>)> {
-    let Recording {
-        snapshot, history, ..
-    } = recording;
+/// Runs of releases, as what the program wished by them.
+fn releases(recording: Recording<'_>) -> Vec<(u32, Call)> {
+    let Recording { snapshot, history, .. } = recording;
     let events = &snapshot.events;
     let emptying = stacks_of_empty_cache(snapshot);
-    let empties = |stack: StackId| emptying.get(stack.index()).copied().unwrap_or(false);
+    let has_own = frees_have_stacks(recording);
     let row = |moment: u32| EventId(history.first_event + moment - 1).index();
-    let mut emptied = Vec::new();
+    let is_release = |moment: u32| matches!(events.action[row(moment)], Action::SegmentFree | Action::SegmentUnmap);
+    let mut releases = Vec::new();
     let mut moment = 1;
     while moment <= history.event_count {
         let first = moment;
+        let stack = events.stack[row(first)];
         while moment <= history.event_count
-            && matches!(
-                events.action[row(moment)],
-                Action::SegmentFree | Action::SegmentUnmap
-            )
+            && is_release(moment)
+            && (!has_own || events.stack[row(moment)] == stack)
         {
             moment += 1;
         }
@@ -157,35 +183,76 @@ fn emptied(recording: Recording<'_>) -> Vec<(u32, Option<PoolId>)> {
             moment += 1;
             continue;
         }
-        let stack = events.stack[row(first)];
-        let next = (moment <= history.event_count).then(|| row(moment));
-        let is_served = next.is_some_and(|next| {
-            let after = events.stack[next];
-            let known = stack.has_frames() && after.has_frames();
-            matches!(
-                events.action[next],
-                Action::SegmentAlloc | Action::SegmentMap | Action::Oom
-            ) && (!known || after == stack)
-        });
-        if is_served && !empties(stack) {
-            continue;
-        }
-        let pools = (first..moment).map(|moment| {
-            let context = snapshot.contexts.get(events.context[row(moment)]);
-            context.pool.filter(|pool| pool.is_private())
-        });
-        let mut pools: Vec<_> = pools.collect();
+        let empties = emptying.get(stack.index()).copied().unwrap_or(false);
+        let is_between = |action| matches!(action, Action::FreeCompleted | Action::SegmentFree | Action::SegmentUnmap);
+        let next = (moment..=history.event_count)
+            .map(row)
+            .take(LOOK_AT_MOST)
+            .find(|&next| !is_between(events.action[next]));
+        let is_for_request = !empties
+            && next.is_some_and(|next| {
+                let after = events.stack[next];
+                let is_known = has_own && stack.has_frames() && after.has_frames();
+                matches!(
+                    events.action[next],
+                    Action::SegmentAlloc | Action::SegmentMap | Action::Oom
+                ) && (!is_known || after == stack)
+            });
+        let mut pools: Vec<_> = (first..moment)
+            .map(|moment| {
+                let context = snapshot.contexts.get(events.context[row(moment)]);
+                context.pool.filter(|pool| pool.is_private())
+            })
+            .collect();
         pools.sort_unstable();
         pools.dedup();
-        if empties(stack) || pools.first() == Some(&None) {
-            pools = pools
-                .into_iter()
-                .flatten()
-                .map(Some)
-                .chain([None])
-                .collect();
+        let of_default = empties || pools.first() == Some(&None);
+        for pool in pools.into_iter().flatten() {
+            let call = if is_for_request { Call::Abandon(pool) } else { Call::ReleasePool(pool) };
+            releases.push((first, call));
         }
-        emptied.extend(pools.into_iter().map(|pool| (first, pool)));
+        if is_for_request {
+            releases.push((first, Call::ForRequest));
+        } else if of_default {
+            releases.push((first, Call::EmptyCache));
+        }
     }
-    emptied
+    releases
+}
+
+/// Frees that complete just before memory is given back for a request.
+fn awaited(program: &Program<'_>) -> Vec<(u32, u32, AllocationId)> {
+    let Recording { snapshot, history, .. } = program.recording;
+    let action = |moment: u32| snapshot.events.action[(history.first_event + moment - 1) as usize];
+    let mut awaited = Vec::new();
+    for &(first, call) in &program.releases {
+        if call != Call::ForRequest {
+            continue;
+        }
+        let mut moments = first..=history.event_count;
+        let Some(served) = moments.find(|&moment| matches!(action(moment), Action::Alloc | Action::Oom)) else {
+            break;
+        };
+        for moment in (1..first).rev() {
+            let id = AllocationId(history.allocation_of_event[moment as usize - 1]);
+            if action(moment) != Action::FreeCompleted || id.0 == u32::MAX || !program.is_late(id, moment) {
+                break;
+            }
+            awaited.push((moment, served, id));
+        }
+    }
+    awaited.sort_unstable();
+    awaited.dedup();
+    awaited
+}
+
+/// Whether frees carry the stack of the free. With `context="alloc"` they carry that of the allocation.
+fn frees_have_stacks(recording: Recording<'_>) -> bool {
+    let Recording { snapshot, history, .. } = recording;
+    let stack = |event: Option<EventId>| event.map(|event| snapshot.events.stack[event.index()]);
+    (0..history.allocations.len()).map(AllocationId::from_index).any(|id| {
+        let alloc = stack(history.alloc_event(id));
+        let free = stack(history.free_requested_event(id));
+        alloc.is_some() && free.is_some_and(StackId::has_frames) && alloc != free
+    })
 }

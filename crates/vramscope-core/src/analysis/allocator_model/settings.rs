@@ -8,9 +8,11 @@ use std::fmt;
 use serde_json::Value;
 
 use crate::Snapshot;
+use crate::analysis::allocator_state::Recording;
 use crate::analysis::capture::AllocatorKind;
 use crate::analysis::filter::parse_bytes;
 use crate::analysis::settings::{is_known, split_pairs, variable_pairs};
+use crate::model::Action;
 use crate::units::Bytes;
 
 const MIB: u64 = 1 << 20;
@@ -94,12 +96,44 @@ impl ModelSettings {
         settings
     }
 
+    /// The same for one device, with its limits as far as a failed request shows them: what the allocator held
+    /// and CUDA had left, or, where that would have been enough, what the process did not let itself take.
+    #[must_use]
+    pub fn of_device(recording: Recording<'_>) -> Self {
+        let Recording { snapshot, history, .. } = recording;
+        let mut settings = Self::of(snapshot);
+        let peak = history.reserved_steps.iter().map(|&(_, bytes)| bytes).max().unwrap_or(0);
+        let rows = (history.first_event as usize..).take(history.event_count as usize);
+        for (row, moment) in rows.zip(1..) {
+            if snapshot.events.action[row] != Action::Oom {
+                continue;
+            }
+            let (free, request) = (snapshot.events.addr[row], snapshot.events.size[row]);
+            let reserved = history.reserved_bytes(moment);
+            let wanted = settings.most_mapped(request);
+            if free < wanted {
+                let capacity = reserved.saturating_add(free).max(peak);
+                settings.capacity_bytes = settings.capacity_bytes.max(Some(capacity));
+            } else {
+                let allowed = reserved.saturating_add(wanted - 1).max(peak);
+                let least = settings.allowed_bytes.unwrap_or(u64::MAX);
+                settings.allowed_bytes = Some(allowed.min(least));
+            }
+        }
+        settings
+    }
+
     /// Why there is no model of what a file shows; `None` where there is one.
     #[must_use]
     pub fn refusal(snapshot: &Snapshot) -> Option<&'static str> {
         if AllocatorKind::of(snapshot) == AllocatorKind::Driver {
             return Some(
                 "This file shows the CUDA driver's own allocations, not PyTorch's: the driver's rules are not published.",
+            );
+        }
+        if snapshot.contexts.rows().iter().any(|context| context.category.is_some()) {
+            return Some(
+                "This file was made from a profile (_profile_to_snapshot): no allocator placed what it shows.",
             );
         }
         let pairs = variable_pairs(snapshot);
@@ -393,7 +427,7 @@ fn has_expandable_segments(snapshot: &Snapshot) -> bool {
     let mut segments = snapshot.segments.rows.iter();
     mapped
         .clone()
-        .any(|&action| action == crate::model::Action::SegmentMap)
+        .any(|&action| action == Action::SegmentMap)
         || segments.any(|segment| segment.is_expandable == Some(true))
 }
 

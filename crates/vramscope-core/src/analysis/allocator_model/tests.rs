@@ -1,1 +1,161 @@
-//! The model on small stories; what torch did under many settings is in `tests/it/allocator_model.rs`.
+//! What holds after every call, on random programs. What torch did is in `tests/it/allocator_model.rs`.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use proptest::prelude::*;
+
+use super::allocator::{Allocator, DEFAULT_LARGE, Driver, NONE, Request, Use};
+use super::{Device, FIRST_ADDRESS, ModelSettings};
+use crate::model::PoolId;
+
+const MIB: u64 = 1 << 20;
+
+fn device(settings: &ModelSettings) -> Device {
+    Device {
+        free: settings.capacity_bytes.unwrap_or(u64::MAX),
+        next_address: FIRST_ADDRESS,
+        pending: BTreeMap::new(),
+        completed: Vec::new(),
+    }
+}
+
+/// The plain rule, looking at all free blocks: the smallest that fits, of those the lowest.
+fn best_fit(allocator: &Allocator, request: Request) -> Option<u32> {
+    let rows = 0..allocator.blocks.len() as u32;
+    let free = &allocator.pools[request.pool as usize].free;
+    let alive: BTreeSet<u32> = free.iter().map(|key| key.3).collect();
+    let block = |row: &u32| &allocator.blocks[*row as usize];
+    rows.filter(|row| alive.contains(row))
+        .filter(|row| block(row).stream == request.stream && block(row).bytes >= request.bytes)
+        .min_by_key(|row| (block(row).bytes, block(row).address))
+}
+
+/// Lists and sums say what the blocks say.
+fn is_consistent(allocator: &Allocator, device: &Device, live: &[u32]) {
+    let segments = allocator.segments();
+    let reserved: u64 = segments.values().map(|segment| segment.0).sum();
+    assert_eq!(reserved, allocator.reserved);
+    if let Some(capacity) = allocator.settings.capacity_bytes {
+        assert_eq!(device.free + reserved, capacity);
+    }
+    let mut end = 0;
+    let mut free = 0;
+    let mut active = 0;
+    for (&address, (bytes, blocks)) in &segments {
+        assert!(address >= end, "segments overlap");
+        end = address;
+        let mut was_free = false;
+        for &(at, bytes, is_active) in blocks {
+            assert_eq!(at, end, "blocks tile their segment");
+            assert!(is_active || !was_free, "free neighbours are joined");
+            was_free = !is_active;
+            end += bytes;
+            if is_active {
+                active += bytes;
+            } else {
+                free += 1;
+            }
+        }
+        assert_eq!(end, address + bytes);
+    }
+    assert_eq!(active, allocator.active);
+    let of_live: u64 = live.iter().map(|&row| allocator.blocks[row as usize].bytes).sum();
+    assert_eq!(active, of_live);
+    assert_eq!(free, allocator.pools.iter().map(|pool| pool.free.len()).sum::<usize>());
+    for (row, pool) in allocator.pools.iter().enumerate() {
+        for key in &pool.free {
+            let block = &allocator.blocks[key.3 as usize];
+            assert_eq!((block.stream, block.bytes, block.address, block.usage), (key.0, key.1, key.2, Use::Free));
+            let is_whole = block.reservation == NONE && block.prev == NONE && block.next == NONE;
+            let goes = is_whole || allocator.whole_pages(block).is_some();
+            assert_eq!(pool.releasable.contains(key), goes);
+            let aged = pool.by_age.iter().any(|(_, other)| other == key);
+            let is_aged = is_whole && row as u32 == DEFAULT_LARGE && allocator.settings.collects_garbage();
+            assert_eq!(aged, is_aged);
+        }
+        assert_eq!(pool.age_sum, pool.by_age.iter().map(|&(since, _)| u128::from(since)).sum::<u128>());
+    }
+}
+
+#[derive(Clone, Debug)]
+enum Step {
+    Malloc { bytes: u64, stream: i64, pool: u64 },
+    Free(usize),
+    Empty,
+}
+
+fn step() -> impl Strategy<Value = Step> {
+    let bytes = prop_oneof![1_u64..70_000, 70_000..2 * MIB, MIB..12 * MIB, 10 * MIB..50 * MIB];
+    prop_oneof![
+        8 => (bytes, 0_i64..2, prop::sample::select(vec![0_u64, 0, 0, 1])).prop_map(|(bytes, stream, pool)| Step::Malloc { bytes, stream, pool }),
+        7 => any::<usize>().prop_map(Step::Free),
+        1 => Just(Step::Empty),
+    ]
+}
+
+proptest! {
+    #[test]
+    fn books_are_kept(
+        steps in prop::collection::vec(step(), 1..120),
+        changes in prop::sample::select(vec![
+            "",
+            "capacity=200MiB",
+            "expandable_segments:True",
+            "expandable_segments:True,capacity=200MiB",
+            "max_split_size_mb:20,capacity=240MiB",
+            "roundup_power2_divisions:4,large_segment_size_mb:64",
+            "capacity=1GiB,per_process_memory_fraction:0.2,garbage_collection_threshold:0.4",
+        ]),
+    ) {
+        let settings = ModelSettings::default().with_changes(changes).unwrap();
+        let mut device = device(&settings);
+        let mut allocator = Allocator::new(settings.clone());
+        let mut live: Vec<u32> = Vec::new();
+        for step in steps {
+            match step {
+                Step::Malloc { bytes, stream, pool } => {
+                    let request = allocator.request(bytes, stream, PoolId(0, pool));
+                    if !settings.expandable_segments && settings.max_split_bytes.is_none() {
+                        prop_assert_eq!(allocator.find_free(request), best_fit(&allocator, request));
+                    }
+                    if let Some(row) = allocator.malloc(request, bytes, &mut device) {
+                        let block = &allocator.blocks[row as usize];
+                        prop_assert!(block.bytes >= request.bytes && block.usage == Use::Allocated);
+                        live.push(row);
+                    }
+                }
+                Step::Free(which) if !live.is_empty() => allocator.free(live.swap_remove(which % live.len())),
+                Step::Free(_) => {}
+                Step::Empty => allocator.release_cached(&mut device),
+            }
+            is_consistent(&allocator, &device, &live);
+        }
+        // With nothing live, all of it can go, private pools when they are given up.
+        live.drain(..).for_each(|row| allocator.free(row));
+        allocator.release_private(PoolId(0, 1), &mut device);
+        allocator.release_cached(&mut device);
+        prop_assert_eq!((allocator.reserved, allocator.active), (0, 0));
+    }
+}
+
+#[test]
+fn sizes_of_blocks_and_segments() {
+    let settings = ModelSettings::default();
+    let rounded = [1, 512, 513, MIB, MIB + 1].map(|bytes| settings.round(bytes));
+    assert_eq!(rounded, [512, 512, 1024, MIB, MIB + 512]);
+    let divided = settings.with_changes("roundup_power2_divisions:4").unwrap();
+    // PyTorch's own example, in KiB.
+    assert_eq!(divided.round(1200 << 10), 1280 << 10);
+    assert_eq!(divided.round(1200), 1536, "not beyond 4 × 512");
+    assert!(settings.round(u64::MAX) < u64::MAX / 2);
+    let mut allocator = Allocator::new(settings.clone());
+    let mut device = device(&settings);
+    let mut reserved_by = |bytes: u64| {
+        let before = allocator.reserved;
+        let request = allocator.request(bytes, 0, PoolId::default());
+        allocator.malloc(request, bytes, &mut device).unwrap();
+        (allocator.reserved - before) / MIB
+    };
+    assert_eq!([1, MIB + 1, 9 * MIB, 11 * MIB].map(&mut reserved_by), [2, 20, 0, 12]);
+    device.give_back(0, 0);
+}

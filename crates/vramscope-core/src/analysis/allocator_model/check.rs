@@ -1,0 +1,329 @@
+//! The model beside the recording: same program, own settings, event by event.
+//!
+//! The recorded CUDA answers for CUDA: a new segment's address is the recorded one, and there is no memory where
+//! the recording shows that memory was given back first, or a request refused. After a difference the model takes
+//! over what was recorded, so that one difference is not counted again and again.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+
+use super::allocator::{Allocator, NONE, Request};
+use super::program::{Call, Program};
+use super::recorded::Recorded;
+use super::recorded_device::{Item, RecordedDevice};
+use super::{ModelSettings, Start, replay};
+use crate::analysis::allocator_state::{AllocatorIndex, Recording, Stepper};
+use crate::ids::AllocationId;
+use crate::model::Action;
+
+/// How often the model takes over the recorded state, at most; what comes then is not compared. Each time takes
+/// time in proportion to what is live.
+const RESYNCHRONISED_AT_MOST: u64 = 1000;
+
+/// Of a number of recorded things, those that the model did too.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
+pub struct Agreement {
+    /// How many there are in the recording.
+    pub recorded: u64,
+    /// With how many of them the model agrees.
+    pub agreeing: u64,
+}
+
+impl Agreement {
+    fn count(&mut self, agrees: bool) {
+        self.recorded += 1;
+        self.agreeing += u64::from(agrees);
+    }
+
+    /// Whether the model agrees with all.
+    #[must_use]
+    pub fn is_full(self) -> bool {
+        self.recorded == self.agreeing
+    }
+
+    /// The share, 0 to 1; 1 where there is nothing.
+    #[must_use]
+    pub fn share(self) -> f64 {
+        if self.recorded == 0 {
+            return 1.0;
+        }
+        self.agreeing as f64 / self.recorded as f64
+    }
+}
+
+/// How the model parted from the recording.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Difference {
+    /// Another free block was taken.
+    OtherBlock,
+    /// Memory was asked of CUDA where the model had a free block, or the other way round, or other memory.
+    OtherSegments,
+    /// Other segments or pages were given back.
+    OtherRelease,
+    /// A request was served that was refused, or the other way round.
+    OtherRefusal,
+    /// Segments changed without any call of the program that could explain it.
+    Unexplained,
+}
+
+/// How closely the model follows a recording.
+#[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize)]
+pub struct Check {
+    /// Requests that got the same address.
+    pub allocs: Agreement,
+    /// Segments obtained or mapped, and given back or unmapped: same place, same size, for the same call.
+    pub segment_events: Agreement,
+    /// Segment events of the model that were not recorded.
+    pub extra_segment_events: u64,
+    /// The final state's segments, by address and size.
+    pub final_segments: Agreement,
+    /// The final state's blocks, by address, size and whether they are active.
+    pub final_blocks: Agreement,
+    /// Differences by kind, those that occur.
+    pub differences: BTreeMap<Difference, u64>,
+    /// The moment after the first difference.
+    pub first_difference: Option<u32>,
+    /// Events that were not compared, because there had been too many differences.
+    pub events_left_out: u64,
+    /// The most that was reserved.
+    pub recorded_peak_bytes: u64,
+    /// The most that the model reserves from the start on ([`Start::Afresh`]) with the same settings: its difference
+    /// to `recorded_peak_bytes` is the error of a what-if.
+    pub modelled_peak_bytes: u64,
+}
+
+impl Check {
+    /// Modelled less recorded peak, as a share of the recorded one; 0 where nothing was reserved.
+    #[must_use]
+    pub fn peak_error(&self) -> f64 {
+        if self.recorded_peak_bytes == 0 {
+            return 0.0;
+        }
+        self.modelled_peak_bytes as f64 / self.recorded_peak_bytes as f64 - 1.0
+    }
+}
+
+/// Runs a device's trace through the model, from the recorded state at its beginning, beside the recording.
+/// `settings` are those that it was recorded with.
+#[must_use]
+pub fn check(recording: Recording<'_>, settings: &ModelSettings) -> Check {
+    let index = AllocatorIndex::of(recording);
+    let mut checker = Checker::new(recording, settings, &index);
+    let last = recording.history.event_count;
+    for moment in 1..=last {
+        if checker.resynchronised >= RESYNCHRONISED_AT_MOST {
+            checker.check.events_left_out = u64::from(last - moment + 1);
+            checker.resynchronise(last);
+            break;
+        }
+        checker.step(moment);
+    }
+    checker.settle(last);
+    checker.compare_final();
+    let mut check = checker.check;
+    let steps = recording.history.reserved_steps.iter();
+    check.recorded_peak_bytes = steps.map(|&(_, bytes)| bytes).max().unwrap_or(0);
+    check.modelled_peak_bytes = replay(recording, settings, Start::Afresh).peak_reserved_bytes;
+    check
+}
+
+/// A check on its way.
+struct Checker<'a> {
+    program: Program<'a>,
+    settings: &'a ModelSettings,
+    index: &'a AllocatorIndex,
+    stepper: Stepper,
+    allocator: Allocator,
+    /// Allocation → its block, or [`NONE`].
+    blocks: Vec<u32>,
+    device: RecordedDevice,
+    /// The program's releases whose events are being read.
+    meant: Vec<Call>,
+    check: Check,
+    resynchronised: u64,
+}
+
+impl<'a> Checker<'a> {
+    fn new(recording: Recording<'a>, settings: &'a ModelSettings, index: &'a AllocatorIndex) -> Self {
+        let stepper = Stepper::at(recording, index, 0);
+        let allocations = recording.history.allocations.len();
+        let recorded = Recorded::of(settings, stepper.state(), allocations);
+        Self {
+            program: Program::of(recording),
+            settings,
+            index,
+            stepper,
+            allocator: recorded.allocator,
+            blocks: recorded.blocks,
+            device: RecordedDevice::default(),
+            meant: Vec::new(),
+            check: Check::default(),
+            resynchronised: 0,
+        }
+    }
+
+    fn step(&mut self, moment: u32) {
+        let Recording { snapshot, history, .. } = self.program.recording;
+        let row = (history.first_event + moment - 1) as usize;
+        let (address, bytes) = (snapshot.events.addr[row], snapshot.events.size[row]);
+        let mut calls = Vec::new();
+        self.program.calls(moment, |call| calls.push(call));
+        let item = match snapshot.events.action[row] {
+            Action::SegmentAlloc | Action::SegmentMap => Some(Item::Obtained(address, bytes)),
+            Action::SegmentFree | Action::SegmentUnmap => Some(Item::GivenBack(address, bytes)),
+            _ => None,
+        };
+        // Each run of releases begins with a call.
+        let goes_on = calls.is_empty() && matches!(item, Some(Item::GivenBack(..)));
+        if !self.meant.is_empty() && !goes_on {
+            self.settle(moment - 1);
+        }
+        if let Some(item) = item {
+            self.check.segment_events.recorded += 1;
+            self.device.items.push(item);
+        }
+        for call in calls {
+            self.act(moment, call, address);
+        }
+    }
+
+    fn act(&mut self, moment: u32, call: Call, address: u64) {
+        match call {
+            Call::Malloc(id) => self.malloc(moment, id, address),
+            Call::Refused { bytes, stream, pool } => {
+                let request = self.allocator.request(bytes, stream, pool);
+                self.prepare(request, moment - 1);
+                let served = self.allocator.malloc(request, bytes, &mut self.device);
+                self.finish(moment, served.map(|_| Difference::OtherRefusal));
+            }
+            Call::Free(id) => {
+                let is_late = self.program.is_late(id, moment);
+                if !is_late {
+                    self.settle(moment - 1);
+                }
+                let row = std::mem::replace(&mut self.blocks[id.index()], NONE);
+                if row == NONE {
+                } else if is_late {
+                    // Because streams were asked, or waited for, on behalf of what follows.
+                    self.device.items.push(Item::Free(row));
+                } else {
+                    self.allocator.free(row);
+                }
+            }
+            Call::FreeRequested(_) => self.settle(moment - 1),
+            Call::EmptyCache | Call::ReleasePool(_) => self.meant.push(call),
+            Call::Abandon(pool) => {
+                self.allocator.abandoned.insert(pool);
+            }
+            Call::ForRequest => {}
+        }
+    }
+
+    fn malloc(&mut self, moment: u32, id: AllocationId, address: u64) {
+        let (bytes, stream, pool) = self.program.request(id);
+        let request = self.allocator.request(bytes, stream, pool);
+        self.prepare(request, moment - 1);
+        let served = self.allocator.malloc(request, bytes, &mut self.device);
+        let placed = served.map(|row| self.allocator.blocks[row as usize].address);
+        self.check.allocs.recorded += 1;
+        self.check.allocs.agreeing += u64::from(placed == Some(address));
+        self.blocks[id.index()] = served.unwrap_or(NONE);
+        let difference = match placed {
+            None => Some(Difference::OtherRefusal),
+            Some(placed) if placed != address => Some(Difference::OtherBlock),
+            Some(_) => None,
+        };
+        self.finish(moment, difference);
+    }
+
+    /// What has to happen before a request: frees that complete at its beginning, and what was given back although
+    /// a free block fits, for that can only have been the program's wish.
+    fn prepare(&mut self, request: Request, before: u32) {
+        if self.device.gives_back() && self.allocator.find_free(request).is_some() {
+            self.meant.push(Call::EmptyCache);
+            let later = self.device.split_off_obtained();
+            self.settle(before);
+            self.device.items = later;
+        }
+        if !self.device.gives_back() || self.settings.collects_garbage() {
+            self.complete_frees();
+        }
+    }
+
+    fn complete_frees(&mut self) {
+        for row in self.device.take_frees() {
+            self.allocator.free(row);
+        }
+    }
+
+    /// Accounts for the events that wait and belong to no request.
+    fn settle(&mut self, moment: u32) {
+        if self.meant.is_empty() && self.device.items.is_empty() {
+            return;
+        }
+        for call in std::mem::take(&mut self.meant) {
+            match call {
+                Call::ReleasePool(pool) => {
+                    self.complete_frees();
+                    self.allocator.release_private(pool, &mut self.device);
+                }
+                _ => self.allocator.release_cached(&mut self.device),
+            }
+        }
+        self.complete_frees();
+        self.finish(moment, None);
+    }
+
+    /// Closes the books on a call; where it went otherwise, the recording is taken over as of `moment`.
+    fn finish(&mut self, moment: u32, difference: Option<Difference>) {
+        self.check.segment_events.agreeing += std::mem::take(&mut self.device.agreeing);
+        let extra = std::mem::take(&mut self.device.extra);
+        self.check.extra_segment_events += extra;
+        let left = std::mem::take(&mut self.device.items);
+        let obtained = left.iter().any(|item| matches!(item, Item::Obtained(..)));
+        let found = match difference {
+            Some(Difference::OtherRefusal) => difference,
+            _ if obtained || self.device.missed => Some(Difference::OtherSegments),
+            _ if extra > 0 || !left.is_empty() => Some(Difference::OtherRelease),
+            _ => difference,
+        };
+        self.device.missed = false;
+        if let Some(found) = found {
+            *self.check.differences.entry(found).or_default() += 1;
+            self.check.first_difference.get_or_insert(moment);
+            self.resynchronise(moment);
+        }
+    }
+
+    fn resynchronise(&mut self, moment: u32) {
+        self.resynchronised += 1;
+        self.stepper.go_to(self.program.recording, self.index, moment);
+        let recorded = Recorded::of(self.settings, self.stepper.state(), self.blocks.len());
+        let abandoned = std::mem::take(&mut self.allocator.abandoned);
+        self.allocator = recorded.allocator;
+        self.allocator.abandoned = abandoned;
+        self.blocks = recorded.blocks;
+        self.meant.clear();
+        self.device = RecordedDevice::default();
+    }
+
+    /// The final state, as the file lists it and as the model has it.
+    fn compare_final(&mut self) {
+        let Recording { snapshot, history, .. } = self.program.recording;
+        let modelled = self.allocator.segments();
+        let device = i32::try_from(history.device).unwrap_or(i32::MIN);
+        for (_, segment) in snapshot.segments.of_device(device) {
+            let own = modelled.get(&segment.address);
+            let own = own.filter(|(bytes, _)| *bytes == segment.total_size);
+            self.check.final_segments.count(own.is_some());
+            for id in segment.block_ids() {
+                let block = snapshot.blocks.get(id);
+                let listed = (block.address, block.size, block.state.is_active());
+                let is_there = own.is_some_and(|(_, blocks)| blocks.binary_search(&listed).is_ok());
+                self.check.final_blocks.count(is_there);
+            }
+        }
+    }
+}
