@@ -27,9 +27,9 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 use self::allocator::{Allocator, Driver, NONE};
+pub use self::check::{Agreement, Check, Difference, check};
 use self::program::{Call, Program};
 use self::recorded::Recorded;
-pub use self::check::{Agreement, Check, Difference, check};
 pub use self::settings::ModelSettings;
 use super::allocator_state::{AllocatorIndex, Recording};
 use crate::ids::AllocationId;

@@ -83,18 +83,37 @@ fn foretell(from: &Recorded, to: &Recorded) {
     let what = format!("{} from {}", to.name, from.name);
     let is_request = |&(action, ..): &(Action, u64, u32)| action != Action::FreeRequested;
     let (asked, really) = (from.calls(), to.calls());
-    let refused: Vec<u32> = outcome.refused.iter().map(|refused| refused.moment).collect();
+    let refused: Vec<u32> = outcome
+        .refused
+        .iter()
+        .map(|refused| refused.moment)
+        .collect();
     let requests = asked.iter().filter(|call| is_request(call));
     for (call, real) in requests.zip(really.iter().filter(|call| is_request(call))) {
         let is_refused = refused.binary_search(&call.2).is_ok();
-        assert_eq!(is_refused, real.0 == Action::Oom, "{what}: request of {} at {}", call.1, call.2);
-        let (foretold, real) = (outcome.reserved_bytes(call.2), to.history.reserved_bytes(real.2));
+        assert_eq!(
+            is_refused,
+            real.0 == Action::Oom,
+            "{what}: request of {} at {}",
+            call.1,
+            call.2
+        );
+        let (foretold, real) = (
+            outcome.reserved_bytes(call.2),
+            to.history.reserved_bytes(real.2),
+        );
         assert_eq!(foretold, real, "{what}: reserved at {}", call.2);
     }
     let steps = to.history.reserved_steps.iter().map(|&(_, bytes)| bytes);
     let at_requests = really.iter().filter(|call| is_request(call));
-    let peak = at_requests.map(|call| to.history.reserved_bytes(call.2)).max();
-    assert!(outcome.peak_reserved_bytes >= peak.unwrap() && outcome.peak_reserved_bytes <= steps.max().unwrap(), "{what}");
+    let peak = at_requests
+        .map(|call| to.history.reserved_bytes(call.2))
+        .max();
+    assert!(
+        outcome.peak_reserved_bytes >= peak.unwrap()
+            && outcome.peak_reserved_bytes <= steps.max().unwrap(),
+        "{what}"
+    );
 }
 
 /// The proof of what-ifs: every setting foretold from the recording under every other.
@@ -139,7 +158,10 @@ fn every_event_of_older_versions() {
     for file in support::fixtures() {
         let of_torch = file.name.starts_with("torch-");
         let run = Recorded::of(&file.name, file.decode(), 0);
-        if !of_torch || run.history.event_count < 2 || ModelSettings::refusal(&run.snapshot).is_some() {
+        if !of_torch
+            || run.history.event_count < 2
+            || ModelSettings::refusal(&run.snapshot).is_some()
+        {
             continue;
         }
         let check = check(run.recording(), &ModelSettings::of_device(run.recording()));
@@ -191,11 +213,23 @@ fn real_files() {
 /// An entry of a trace that no allocator would write.
 fn entry() -> impl Strategy<Value = String> {
     let actions = prop::sample::select(vec![
-        "alloc", "alloc", "free_requested", "free_completed", "free_completed", "segment_alloc", "segment_free",
-        "segment_map", "segment_unmap", "oom",
+        "alloc",
+        "alloc",
+        "free_requested",
+        "free_completed",
+        "free_completed",
+        "segment_alloc",
+        "segment_free",
+        "segment_map",
+        "segment_unmap",
+        "oom",
     ]);
     let address = prop_oneof![(0_u64..40).prop_map(|n| n << 19), any::<u64>()];
-    let size = prop_oneof![0_u64..4 << 20, (0_u64..30).prop_map(|n| n << 20), any::<u64>()];
+    let size = prop_oneof![
+        0_u64..4 << 20,
+        (0_u64..30).prop_map(|n| n << 20),
+        any::<u64>()
+    ];
     (actions, address, size, 0_i64..3, 0_u64..2).prop_map(|(action, address, size, stream, pool)| {
         let key = if action == "oom" { "device_free" } else { "addr" };
         format!(r#"{{"action": "{action}", "{key}": {address}, "size": {size}, "stream": {stream}, "pool_id": [0, {pool}]}}"#)
@@ -226,7 +260,7 @@ proptest! {
                     prop_assert!(settings.capacity_bytes.is_none_or(|most| outcome.peak_reserved_bytes <= most));
                 }
             }
-            check(recording, &settings);
+            let _any = check(recording, &settings);
         }
     }
 }

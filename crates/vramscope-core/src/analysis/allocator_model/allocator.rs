@@ -2,7 +2,7 @@
 //!
 //! The rules are those of c10/cuda/CUDACachingAllocator.cpp as of torch 2.15, in its terms; `expandable` has
 //! segments that grow, `release` what is given back to CUDA. Older versions differ in this: before 2.1 there are
-//! no expandable segments; before 2.11 an oversize block of an expandable segment may be chosen for release.
+//! no expandable segments; 2.12 took the older of equally large blocks, not the lower one.
 //!
 //! Addresses are numbers that a [`Driver`] hands out; they matter where free blocks are equally large.
 
@@ -405,7 +405,11 @@ impl Allocator {
         let gone: HashSet<u32> = self.spare.iter().copied().collect();
         let mut segments = BTreeMap::new();
         for row in (0..self.blocks.len() as u32).filter(|row| !gone.contains(row)) {
-            let is_mapped = |row: u32| self.blocks.get(row as usize).filter(|block| block.usage != Use::Unmapped);
+            let is_mapped = |row: u32| {
+                self.blocks
+                    .get(row as usize)
+                    .filter(|block| block.usage != Use::Unmapped)
+            };
             let Some(head) = is_mapped(row).filter(|block| is_mapped(block.prev).is_none()) else {
                 continue;
             };
@@ -413,7 +417,9 @@ impl Allocator {
             let mut next = row;
             while let Some(block) = is_mapped(next) {
                 segment.0 = segment.0.saturating_add(block.bytes);
-                segment.1.push((block.address, block.bytes, block.usage == Use::Allocated));
+                segment
+                    .1
+                    .push((block.address, block.bytes, block.usage == Use::Allocated));
                 next = block.next;
             }
             segments.insert(head.address, segment);

@@ -15,7 +15,7 @@ use super::recorded_device::{Item, RecordedDevice};
 use super::{ModelSettings, Start, replay};
 use crate::analysis::allocator_state::{AllocatorIndex, Recording, Stepper};
 use crate::ids::AllocationId;
-use crate::model::Action;
+use crate::model::{Action, PoolId};
 
 /// How often the model takes over the recorded state, at most; what comes then is not compared. Each time takes
 /// time in proportion to what is live.
@@ -146,7 +146,11 @@ struct Checker<'a> {
 }
 
 impl<'a> Checker<'a> {
-    fn new(recording: Recording<'a>, settings: &'a ModelSettings, index: &'a AllocatorIndex) -> Self {
+    fn new(
+        recording: Recording<'a>,
+        settings: &'a ModelSettings,
+        index: &'a AllocatorIndex,
+    ) -> Self {
         let stepper = Stepper::at(recording, index, 0);
         let allocations = recording.history.allocations.len();
         let recorded = Recorded::of(settings, stepper.state(), allocations);
@@ -165,7 +169,9 @@ impl<'a> Checker<'a> {
     }
 
     fn step(&mut self, moment: u32) {
-        let Recording { snapshot, history, .. } = self.program.recording;
+        let Recording {
+            snapshot, history, ..
+        } = self.program.recording;
         let row = (history.first_event + moment - 1) as usize;
         let (address, bytes) = (snapshot.events.addr[row], snapshot.events.size[row]);
         let mut calls = Vec::new();
@@ -192,9 +198,12 @@ impl<'a> Checker<'a> {
     fn act(&mut self, moment: u32, call: Call, address: u64) {
         match call {
             Call::Malloc(id) => self.malloc(moment, id, address),
-            Call::Refused { bytes, stream, pool } => {
-                let request = self.allocator.request(bytes, stream, pool);
-                self.prepare(request, moment - 1);
+            Call::Refused {
+                bytes,
+                stream,
+                pool,
+            } => {
+                let request = self.prepare((bytes, stream, pool), moment - 1);
                 let served = self.allocator.malloc(request, bytes, &mut self.device);
                 self.finish(moment, served.map(|_| Difference::OtherRefusal));
             }
@@ -204,12 +213,11 @@ impl<'a> Checker<'a> {
                     self.settle(moment - 1);
                 }
                 let row = std::mem::replace(&mut self.blocks[id.index()], NONE);
-                if row == NONE {
-                } else if is_late {
+                match row {
+                    NONE => {}
                     // Because streams were asked, or waited for, on behalf of what follows.
-                    self.device.items.push(Item::Free(row));
-                } else {
-                    self.allocator.free(row);
+                    _ if is_late => self.device.items.push(Item::Free(row)),
+                    _ => self.allocator.free(row),
                 }
             }
             Call::FreeRequested(_) => self.settle(moment - 1),
@@ -222,10 +230,9 @@ impl<'a> Checker<'a> {
     }
 
     fn malloc(&mut self, moment: u32, id: AllocationId, address: u64) {
-        let (bytes, stream, pool) = self.program.request(id);
-        let request = self.allocator.request(bytes, stream, pool);
-        self.prepare(request, moment - 1);
-        let served = self.allocator.malloc(request, bytes, &mut self.device);
+        let asked = self.program.request(id);
+        let request = self.prepare(asked, moment - 1);
+        let served = self.allocator.malloc(request, asked.0, &mut self.device);
         let placed = served.map(|row| self.allocator.blocks[row as usize].address);
         self.check.allocs.recorded += 1;
         self.check.allocs.agreeing += u64::from(placed == Some(address));
@@ -239,8 +246,9 @@ impl<'a> Checker<'a> {
     }
 
     /// What has to happen before a request: frees that complete at its beginning, and what was given back although
-    /// a free block fits, for that can only have been the program's wish.
-    fn prepare(&mut self, request: Request, before: u32) {
+    /// a free block fits, for that can only have been the program's wish. The request, as bytes, stream and pool.
+    fn prepare(&mut self, (bytes, stream, pool): (u64, i64, PoolId), before: u32) -> Request {
+        let request = self.allocator.request(bytes, stream, pool);
         if self.device.gives_back() && self.allocator.find_free(request).is_some() {
             self.meant.push(Call::EmptyCache);
             let later = self.device.split_off_obtained();
@@ -250,6 +258,8 @@ impl<'a> Checker<'a> {
         if !self.device.gives_back() || self.settings.collects_garbage() {
             self.complete_frees();
         }
+        // The recorded state may have been taken over, with other rows of pools.
+        self.allocator.request(bytes, stream, pool)
     }
 
     fn complete_frees(&mut self) {
@@ -299,7 +309,8 @@ impl<'a> Checker<'a> {
 
     fn resynchronise(&mut self, moment: u32) {
         self.resynchronised += 1;
-        self.stepper.go_to(self.program.recording, self.index, moment);
+        self.stepper
+            .go_to(self.program.recording, self.index, moment);
         let recorded = Recorded::of(self.settings, self.stepper.state(), self.blocks.len());
         let abandoned = std::mem::take(&mut self.allocator.abandoned);
         self.allocator = recorded.allocator;
@@ -311,7 +322,9 @@ impl<'a> Checker<'a> {
 
     /// The final state, as the file lists it and as the model has it.
     fn compare_final(&mut self) {
-        let Recording { snapshot, history, .. } = self.program.recording;
+        let Recording {
+            snapshot, history, ..
+        } = self.program.recording;
         let modelled = self.allocator.segments();
         let device = i32::try_from(history.device).unwrap_or(i32::MIN);
         for (_, segment) in snapshot.segments.of_device(device) {

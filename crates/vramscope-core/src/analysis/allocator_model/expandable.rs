@@ -88,7 +88,7 @@ impl Allocator {
         if is_small {
             SMALL_SEGMENT_BYTES
         } else {
-            self.settings.large_segment_bytes
+            self.settings.large_segment_bytes.max(SMALL_SEGMENT_BYTES)
         }
     }
 

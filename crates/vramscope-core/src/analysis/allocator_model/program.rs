@@ -136,7 +136,11 @@ impl<'a> Program<'a> {
         match snapshot.events.action[row] {
             Action::Alloc if id.0 != u32::MAX => each(Call::Malloc(id)),
             Action::FreeRequested | Action::FreeCompleted if id.0 != u32::MAX => {
-                if self.awaited.binary_search_by_key(&moment, |&(at, ..)| at).is_ok() {
+                if self
+                    .awaited
+                    .binary_search_by_key(&moment, |&(at, ..)| at)
+                    .is_ok()
+                {
                 } else if history.allocations.died[id.index()] == moment {
                     each(Call::Free(id));
                 } else {
@@ -154,7 +158,10 @@ impl<'a> Program<'a> {
             _ => return,
         }
         let first = self.awaited.partition_point(|&(_, at, _)| at < moment);
-        for &(.., id) in self.awaited[first..].iter().take_while(|&&(_, at, _)| at == moment) {
+        for &(.., id) in self.awaited[first..]
+            .iter()
+            .take_while(|&&(_, at, _)| at == moment)
+        {
             each(Call::Free(id));
         }
     }
@@ -162,12 +169,19 @@ impl<'a> Program<'a> {
 
 /// Runs of releases, as what the program wished by them.
 fn releases(recording: Recording<'_>) -> Vec<(u32, Call)> {
-    let Recording { snapshot, history, .. } = recording;
+    let Recording {
+        snapshot, history, ..
+    } = recording;
     let events = &snapshot.events;
     let emptying = stacks_of_empty_cache(snapshot);
     let has_own = frees_have_stacks(recording);
     let row = |moment: u32| EventId(history.first_event + moment - 1).index();
-    let is_release = |moment: u32| matches!(events.action[row(moment)], Action::SegmentFree | Action::SegmentUnmap);
+    let is_release = |moment: u32| {
+        matches!(
+            events.action[row(moment)],
+            Action::SegmentFree | Action::SegmentUnmap
+        )
+    };
     let mut releases = Vec::new();
     let mut moment = 1;
     while moment <= history.event_count {
@@ -184,7 +198,12 @@ fn releases(recording: Recording<'_>) -> Vec<(u32, Call)> {
             continue;
         }
         let empties = emptying.get(stack.index()).copied().unwrap_or(false);
-        let is_between = |action| matches!(action, Action::FreeCompleted | Action::SegmentFree | Action::SegmentUnmap);
+        let is_between = |action| {
+            matches!(
+                action,
+                Action::FreeCompleted | Action::SegmentFree | Action::SegmentUnmap
+            )
+        };
         let next = (moment..=history.event_count)
             .map(row)
             .take(LOOK_AT_MOST)
@@ -208,7 +227,11 @@ fn releases(recording: Recording<'_>) -> Vec<(u32, Call)> {
         pools.dedup();
         let of_default = empties || pools.first() == Some(&None);
         for pool in pools.into_iter().flatten() {
-            let call = if is_for_request { Call::Abandon(pool) } else { Call::ReleasePool(pool) };
+            let call = if is_for_request {
+                Call::Abandon(pool)
+            } else {
+                Call::ReleasePool(pool)
+            };
             releases.push((first, call));
         }
         if is_for_request {
@@ -222,7 +245,9 @@ fn releases(recording: Recording<'_>) -> Vec<(u32, Call)> {
 
 /// Frees that complete just before memory is given back for a request.
 fn awaited(program: &Program<'_>) -> Vec<(u32, u32, AllocationId)> {
-    let Recording { snapshot, history, .. } = program.recording;
+    let Recording {
+        snapshot, history, ..
+    } = program.recording;
     let action = |moment: u32| snapshot.events.action[(history.first_event + moment - 1) as usize];
     let mut awaited = Vec::new();
     for &(first, call) in &program.releases {
@@ -230,12 +255,17 @@ fn awaited(program: &Program<'_>) -> Vec<(u32, u32, AllocationId)> {
             continue;
         }
         let mut moments = first..=history.event_count;
-        let Some(served) = moments.find(|&moment| matches!(action(moment), Action::Alloc | Action::Oom)) else {
+        let Some(served) =
+            moments.find(|&moment| matches!(action(moment), Action::Alloc | Action::Oom))
+        else {
             break;
         };
         for moment in (1..first).rev() {
             let id = AllocationId(history.allocation_of_event[moment as usize - 1]);
-            if action(moment) != Action::FreeCompleted || id.0 == u32::MAX || !program.is_late(id, moment) {
+            if action(moment) != Action::FreeCompleted
+                || id.0 == u32::MAX
+                || !program.is_late(id, moment)
+            {
                 break;
             }
             awaited.push((moment, served, id));
@@ -248,11 +278,15 @@ fn awaited(program: &Program<'_>) -> Vec<(u32, u32, AllocationId)> {
 
 /// Whether frees carry the stack of the free. With `context="alloc"` they carry that of the allocation.
 fn frees_have_stacks(recording: Recording<'_>) -> bool {
-    let Recording { snapshot, history, .. } = recording;
+    let Recording {
+        snapshot, history, ..
+    } = recording;
     let stack = |event: Option<EventId>| event.map(|event| snapshot.events.stack[event.index()]);
-    (0..history.allocations.len()).map(AllocationId::from_index).any(|id| {
-        let alloc = stack(history.alloc_event(id));
-        let free = stack(history.free_requested_event(id));
-        alloc.is_some() && free.is_some_and(StackId::has_frames) && alloc != free
-    })
+    (0..history.allocations.len())
+        .map(AllocationId::from_index)
+        .any(|id| {
+            let alloc = stack(history.alloc_event(id));
+            let free = stack(history.free_requested_event(id));
+            alloc.is_some() && free.is_some_and(StackId::has_frames) && alloc != free
+        })
 }

@@ -46,7 +46,10 @@ impl RecordedDevice {
 
     /// Takes out what follows the last release.
     pub(super) fn split_off_obtained(&mut self) -> Vec<Item> {
-        let last = self.items.iter().rposition(|item| matches!(item, Item::GivenBack(..)));
+        let last = self
+            .items
+            .iter()
+            .rposition(|item| matches!(item, Item::GivenBack(..)));
         self.items.split_off(last.map_or(0, |last| last + 1))
     }
 
@@ -95,7 +98,8 @@ impl Driver for RecordedDevice {
     }
 
     fn give_back(&mut self, address: u64, bytes: u64) {
-        let given = |item: &Item| matches!(*item, Item::GivenBack(at, of) if (at, of) == (address, bytes));
+        let given =
+            |item: &Item| matches!(*item, Item::GivenBack(at, of) if (at, of) == (address, bytes));
         match self.items.iter().position(given) {
             Some(place) => self.take(place),
             None => self.extra += 1,

@@ -9,6 +9,7 @@ use serde_json::Value;
 
 use crate::Snapshot;
 use crate::analysis::allocator_state::Recording;
+use crate::analysis::capacity::capacity;
 use crate::analysis::capture::AllocatorKind;
 use crate::analysis::filter::parse_bytes;
 use crate::analysis::settings::{is_known, split_pairs, variable_pairs};
@@ -96,25 +97,26 @@ impl ModelSettings {
         settings
     }
 
-    /// The same for one device, with its limits as far as a failed request shows them: what the allocator held
-    /// and CUDA had left, or, where that would have been enough, what the process did not let itself take.
+    /// The same for one device, with its limits as far as the file or a failed request shows them: how much there
+    /// was to have, and, where that would have been enough, what the process did not let itself take.
     #[must_use]
     pub fn of_device(recording: Recording<'_>) -> Self {
-        let Recording { snapshot, history, .. } = recording;
+        let Recording {
+            snapshot, history, ..
+        } = recording;
         let mut settings = Self::of(snapshot);
-        let peak = history.reserved_steps.iter().map(|&(_, bytes)| bytes).max().unwrap_or(0);
+        let steps = history.reserved_steps.iter();
+        let peak = steps.map(|&(_, bytes)| bytes).max().unwrap_or(0);
+        let known = capacity(snapshot, history);
+        settings.capacity_bytes = known.map(|capacity| capacity.bytes.max(peak));
         let rows = (history.first_event as usize..).take(history.event_count as usize);
         for (row, moment) in rows.zip(1..) {
             if snapshot.events.action[row] != Action::Oom {
                 continue;
             }
-            let (free, request) = (snapshot.events.addr[row], snapshot.events.size[row]);
-            let reserved = history.reserved_bytes(moment);
-            let wanted = settings.most_mapped(request);
-            if free < wanted {
-                let capacity = reserved.saturating_add(free).max(peak);
-                settings.capacity_bytes = settings.capacity_bytes.max(Some(capacity));
-            } else {
+            let wanted = settings.most_mapped(snapshot.events.size[row]);
+            if snapshot.events.addr[row] >= wanted {
+                let reserved = history.reserved_bytes(moment);
                 let allowed = reserved.saturating_add(wanted - 1).max(peak);
                 let least = settings.allowed_bytes.unwrap_or(u64::MAX);
                 settings.allowed_bytes = Some(allowed.min(least));
@@ -131,7 +133,12 @@ impl ModelSettings {
                 "This file shows the CUDA driver's own allocations, not PyTorch's: the driver's rules are not published.",
             );
         }
-        if snapshot.contexts.rows().iter().any(|context| context.category.is_some()) {
+        if snapshot
+            .contexts
+            .rows()
+            .iter()
+            .any(|context| context.category.is_some())
+        {
             return Some(
                 "This file was made from a profile (_profile_to_snapshot): no allocator placed what it shows.",
             );
@@ -425,9 +432,7 @@ fn divisions_text(steps: &[u64; INTERVALS]) -> Option<String> {
 fn has_expandable_segments(snapshot: &Snapshot) -> bool {
     let mapped = snapshot.events.action.iter();
     let mut segments = snapshot.segments.rows.iter();
-    mapped
-        .clone()
-        .any(|&action| action == Action::SegmentMap)
+    mapped.clone().any(|&action| action == Action::SegmentMap)
         || segments.any(|segment| segment.is_expandable == Some(true))
 }
 

@@ -59,21 +59,41 @@ fn is_consistent(allocator: &Allocator, device: &Device, live: &[u32]) {
         assert_eq!(end, address + bytes);
     }
     assert_eq!(active, allocator.active);
-    let of_live: u64 = live.iter().map(|&row| allocator.blocks[row as usize].bytes).sum();
+    let of_live: u64 = live
+        .iter()
+        .map(|&row| allocator.blocks[row as usize].bytes)
+        .sum();
     assert_eq!(active, of_live);
-    assert_eq!(free, allocator.pools.iter().map(|pool| pool.free.len()).sum::<usize>());
+    assert_eq!(
+        free,
+        allocator
+            .pools
+            .iter()
+            .map(|pool| pool.free.len())
+            .sum::<usize>()
+    );
     for (row, pool) in allocator.pools.iter().enumerate() {
         for key in &pool.free {
             let block = &allocator.blocks[key.3 as usize];
-            assert_eq!((block.stream, block.bytes, block.address, block.usage), (key.0, key.1, key.2, Use::Free));
+            assert_eq!(
+                (block.stream, block.bytes, block.address, block.usage),
+                (key.0, key.1, key.2, Use::Free)
+            );
             let is_whole = block.reservation == NONE && block.prev == NONE && block.next == NONE;
             let goes = is_whole || allocator.whole_pages(block).is_some();
             assert_eq!(pool.releasable.contains(key), goes);
             let aged = pool.by_age.iter().any(|(_, other)| other == key);
-            let is_aged = is_whole && row as u32 == DEFAULT_LARGE && allocator.settings.collects_garbage();
+            let is_aged =
+                is_whole && row as u32 == DEFAULT_LARGE && allocator.settings.collects_garbage();
             assert_eq!(aged, is_aged);
         }
-        assert_eq!(pool.age_sum, pool.by_age.iter().map(|&(since, _)| u128::from(since)).sum::<u128>());
+        assert_eq!(
+            pool.age_sum,
+            pool.by_age
+                .iter()
+                .map(|&(since, _)| u128::from(since))
+                .sum::<u128>()
+        );
     }
 }
 
@@ -85,7 +105,12 @@ enum Step {
 }
 
 fn step() -> impl Strategy<Value = Step> {
-    let bytes = prop_oneof![1_u64..70_000, 70_000..2 * MIB, MIB..12 * MIB, 10 * MIB..50 * MIB];
+    let bytes = prop_oneof![
+        1_u64..70_000,
+        70_000..2 * MIB,
+        MIB..12 * MIB,
+        10 * MIB..50 * MIB
+    ];
     prop_oneof![
         8 => (bytes, 0_i64..2, prop::sample::select(vec![0_u64, 0, 0, 1])).prop_map(|(bytes, stream, pool)| Step::Malloc { bytes, stream, pool }),
         7 => any::<usize>().prop_map(Step::Free),
@@ -156,6 +181,9 @@ fn sizes_of_blocks_and_segments() {
         allocator.malloc(request, bytes, &mut device).unwrap();
         (allocator.reserved - before) / MIB
     };
-    assert_eq!([1, MIB + 1, 9 * MIB, 11 * MIB].map(&mut reserved_by), [2, 20, 0, 12]);
+    assert_eq!(
+        [1, MIB + 1, 9 * MIB, 11 * MIB].map(&mut reserved_by),
+        [2, 20, 0, 12]
+    );
     device.give_back(0, 0);
 }

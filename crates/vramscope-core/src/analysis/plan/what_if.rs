@@ -56,7 +56,7 @@ impl WhatIf {
     /// The replay under the file's own settings.
     #[must_use]
     pub fn own(recording: Recording<'_>) -> Self {
-        let settings = ModelSettings::of(recording.snapshot);
+        let settings = ModelSettings::of_device(recording);
         let outcome = replay(recording, &settings, Start::Afresh);
         let own_peak_bytes = outcome.peak_reserved_bytes;
         Self::of("", &settings, outcome, own_peak_bytes)
@@ -96,7 +96,7 @@ impl ModelError {
     /// Replays a recording from its recorded start; `reserved_bytes`: the most that was really reserved.
     #[must_use]
     pub fn of(recording: Recording<'_>, reserved_bytes: u64) -> Self {
-        let settings = ModelSettings::of(recording.snapshot);
+        let settings = ModelSettings::of_device(recording);
         let outcome = replay(recording, &settings, Start::AsRecorded);
         Self {
             modelled_bytes: outcome.peak_reserved_bytes,
@@ -177,7 +177,7 @@ impl Baseline {
     /// # Errors
     /// Why there is none: what is wrong with the changes, or that the model is too far off.
     pub fn what_if(&self, recording: Recording<'_>, changes: &str) -> Result<WhatIf, String> {
-        let settings = ModelSettings::of(recording.snapshot).with_changes(changes)?;
+        let settings = ModelSettings::of_device(recording).with_changes(changes)?;
         if let Some(refusal) = &self.refusal {
             return Err(refusal.clone());
         }
@@ -193,7 +193,7 @@ impl Baseline {
 
 /// Changes of the file's settings that often help, or that are often tried.
 fn suggestions(recording: Recording<'_>) -> Vec<String> {
-    let own = ModelSettings::of(recording.snapshot);
+    let own = ModelSettings::of_device(recording);
     let mut list = vec![format!(
         "expandable_segments:{}",
         if own.expandable_segments {
