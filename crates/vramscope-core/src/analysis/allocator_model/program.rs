@@ -175,20 +175,14 @@ fn releases(recording: Recording<'_>) -> Vec<(u32, Call)> {
     let events = &snapshot.events;
     let emptying = stacks_of_empty_cache(snapshot);
     let has_own = frees_have_stacks(recording);
-    let row = |moment: u32| EventId(history.first_event + moment - 1).index();
-    let is_release = |moment: u32| {
-        matches!(
-            events.action[row(moment)],
-            Action::SegmentFree | Action::SegmentUnmap
-        )
-    };
+    let row = |moment: u32| (history.first_event + moment - 1) as usize;
     let mut releases = Vec::new();
     let mut moment = 1;
     while moment <= history.event_count {
         let first = moment;
         let stack = events.stack[row(first)];
         while moment <= history.event_count
-            && is_release(moment)
+            && is_release(events.action[row(moment)])
             && (!has_own || events.stack[row(moment)] == stack)
         {
             moment += 1;
@@ -198,25 +192,7 @@ fn releases(recording: Recording<'_>) -> Vec<(u32, Call)> {
             continue;
         }
         let empties = emptying.get(stack.index()).copied().unwrap_or(false);
-        let is_between = |action| {
-            matches!(
-                action,
-                Action::FreeCompleted | Action::SegmentFree | Action::SegmentUnmap
-            )
-        };
-        let next = (moment..=history.event_count)
-            .map(row)
-            .take(LOOK_AT_MOST)
-            .find(|&next| !is_between(events.action[next]));
-        let is_for_request = !empties
-            && next.is_some_and(|next| {
-                let after = events.stack[next];
-                let is_known = has_own && stack.has_frames() && after.has_frames();
-                matches!(
-                    events.action[next],
-                    Action::SegmentAlloc | Action::SegmentMap | Action::Oom
-                ) && (!is_known || after == stack)
-            });
+        let is_for_request = !empties && serves(recording, moment, stack, has_own);
         let mut pools: Vec<_> = (first..moment)
             .map(|moment| {
                 let context = snapshot.contexts.get(events.context[row(moment)]);
@@ -241,6 +217,35 @@ fn releases(recording: Recording<'_>) -> Vec<(u32, Call)> {
         }
     }
     releases
+}
+
+fn is_release(action: Action) -> bool {
+    matches!(action, Action::SegmentFree | Action::SegmentUnmap)
+}
+
+/// Whether what follows a release with this stack, from a moment on, is the request that it was for. `has_own`:
+/// whether frees have stacks of their own.
+fn serves(recording: Recording<'_>, from: u32, stack: StackId, has_own: bool) -> bool {
+    let Recording {
+        snapshot, history, ..
+    } = recording;
+    let events = &snapshot.events;
+    let next = (from..=history.event_count)
+        .map(|moment| (history.first_event + moment - 1) as usize)
+        .take(LOOK_AT_MOST)
+        .find(|&row| {
+            let action = events.action[row];
+            action != Action::FreeCompleted && !is_release(action)
+        });
+    next.is_some_and(|next| {
+        let after = events.stack[next];
+        let is_known = has_own && stack.has_frames() && after.has_frames();
+        let is_served = matches!(
+            events.action[next],
+            Action::SegmentAlloc | Action::SegmentMap | Action::Oom
+        );
+        is_served && (!is_known || after == stack)
+    })
 }
 
 /// Frees that complete just before memory is given back for a request.

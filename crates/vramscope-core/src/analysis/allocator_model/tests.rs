@@ -72,6 +72,10 @@ fn is_consistent(allocator: &Allocator, device: &Device, live: &[u32]) {
             .map(|pool| pool.free.len())
             .sum::<usize>()
     );
+    lists_are_right(allocator);
+}
+
+fn lists_are_right(allocator: &Allocator) {
     for (row, pool) in allocator.pools.iter().enumerate() {
         for key in &pool.free {
             let block = &allocator.blocks[key.3 as usize];
