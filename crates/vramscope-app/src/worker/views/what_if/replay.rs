@@ -58,7 +58,7 @@ impl Replays {
         let own = &baseline.own;
         let changed = outcome.and_then(Result::ok);
         let changed = changed.filter(|changed| changed.settings != own.settings);
-        let limit = ModelSettings::of_device(document.recording(device)).with_changes(changes);
+        let limit = ModelSettings::of(&document.snapshot).with_changes(changes);
         let curves = curves(device, axis, columns.min(MOST_COLUMNS), own, changed);
         Replayed {
             device: of,
