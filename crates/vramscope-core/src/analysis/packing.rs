@@ -5,6 +5,7 @@
 //! packers first, then [`search`] for as long as there is time. [`verify`] checks what they say.
 
 mod bound;
+pub mod csv;
 mod greedy;
 mod occupied;
 mod orders;
@@ -83,6 +84,20 @@ pub struct Packing {
     pub height: u64,
 }
 
+impl Packing {
+    /// These offsets and the height that they come to, which saturates. Whether it is a packing is for
+    /// [`verify`] to say.
+    #[must_use]
+    pub fn of(problem: &Problem, offset: Vec<u64>) -> Self {
+        let ends =
+            (offset.iter().zip(&problem.size)).map(|(offset, size)| offset.saturating_add(*size));
+        Self {
+            height: ends.max().unwrap_or(0),
+            offset,
+        }
+    }
+}
+
 /// How a packing came about.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Method {
@@ -142,7 +157,7 @@ impl Packer {
         let sections = Sections::of(&problem);
         let bound = bound::bound(&problem, &sections);
         Self {
-            portfolio: Portfolio::new(bound),
+            portfolio: Portfolio::new(bound, problem.size.len()),
             problem,
             sections,
             descent: None,

@@ -1,10 +1,12 @@
 //! A greedy packer: buffers one by one, each into a gap between what is placed already.
 
+use std::cmp::Reverse;
 use std::fmt;
 
-use super::occupied::{Occupied, Range};
+use super::occupied::Occupied;
 use super::orders::{Order, ordered};
 use super::{Packing, Problem, Sections};
+use crate::analysis::ranges::Range;
 
 /// Buffers placed between two looks at the time: a few microseconds each.
 const BUFFERS_PER_LOOK: usize = 16;
@@ -89,7 +91,7 @@ impl Greedy {
             let lists = self.occupied.within(begin, end);
             offset = match self.fit {
                 Fit::First => first_fit(lists, size, alignment),
-                Fit::Best => best_fit(lists, size, alignment),
+                Fit::Best => smallest(Gaps::new(lists, size, alignment)),
             };
             let range = Range {
                 start: offset,
@@ -103,65 +105,102 @@ impl Greedy {
     }
 }
 
+/// Free bytes between what is taken.
+struct Gap {
+    /// Where it begins.
+    top: u64,
+    /// The first offset in it that is aligned.
+    offset: u64,
+    /// Where it ends, if something lies above it.
+    end: Option<u64>,
+}
+
+/// The gaps that are large enough, from the lowest up. The last has no end.
+struct Gaps<'a> {
+    /// What is taken, each less what lies below the last gap.
+    lists: Vec<&'a [Range]>,
+    size: u64,
+    alignment: u64,
+    /// Where the last gap ended.
+    top: u64,
+}
+
+impl<'a> Gaps<'a> {
+    fn new(mut lists: Vec<&'a [Range]>, size: u64, alignment: u64) -> Self {
+        // What one list has no room for is passed without a look at the others: begin with the fullest.
+        lists.sort_unstable_by_key(|list| Reverse(list.len()));
+        Self {
+            lists,
+            size,
+            alignment,
+            top: 0,
+        }
+    }
+
+    fn next(&mut self) -> Gap {
+        let (mut top, mut offset) = (self.top, aligned(self.top, self.alignment));
+        let mut is_found = false;
+        while !is_found {
+            is_found = true;
+            for list in &mut self.lists {
+                while let Some((range, above)) = list.split_first() {
+                    if range.end > offset && range.start >= offset.saturating_add(self.size) {
+                        break;
+                    }
+                    top = top.max(range.end);
+                    if range.end > offset {
+                        offset = aligned(top, self.alignment);
+                        is_found = false;
+                        *list = above;
+                    } else {
+                        let passed = ends_within(above, offset);
+                        top = passed.last().map_or(top, |range| top.max(range.end));
+                        *list = &above[passed.len()..];
+                    }
+                }
+            }
+        }
+        let next = self.lists.iter().filter_map(|list| list.first());
+        let end = next.map(|range| range.start).min();
+        self.top = end.unwrap_or(top);
+        Gap { top, offset, end }
+    }
+}
+
 /// The lowest aligned offset at which `size` bytes are free.
-pub(super) fn first_fit(mut lists: Vec<&[Range]>, size: u64, alignment: u64) -> u64 {
-    let mut offset = 0;
-    while let Some(end) = blocked(&mut lists, offset, size) {
-        offset = aligned(end, alignment);
-    }
-    offset
+pub(super) fn first_fit(lists: Vec<&[Range]>, size: u64, alignment: u64) -> u64 {
+    Gaps::new(lists, size, alignment).next().offset
 }
 
-/// The start of the smallest gap in which `size` bytes are free, aligned.
-fn best_fit(mut lists: Vec<&[Range]>, size: u64, alignment: u64) -> u64 {
-    let (mut top, mut best) = (0, None);
+/// The offset in the smallest gap, of equals the lowest; in the last only if there is no other.
+fn smallest(mut gaps: Gaps<'_>) -> u64 {
+    let mut best: Option<(u64, u64)> = None;
     loop {
-        while let Some(end) = blocked(&mut lists, top, 1) {
-            top = end;
-        }
-        let offset = aligned(top, alignment);
-        // Every list is past `top`, so the next thing above the gap is at the front of one.
-        let next = lists
-            .iter()
-            .filter_map(|list| list.first())
-            .map(|range| range.start);
-        let Some(end) = next.min() else {
-            return best.map_or(offset, |(_, offset)| offset);
+        let gap = gaps.next();
+        let Some(end) = gap.end else {
+            return best.map_or(gap.offset, |(_, offset)| offset);
         };
-        let gap = end - top;
-        let fits = offset.checked_add(size).is_some_and(|needed| needed <= end);
-        if fits && best.is_none_or(|(smallest, _)| gap < smallest) {
-            best = Some((gap, offset));
+        if best.is_none_or(|(smallest, _)| end - gap.top < smallest) {
+            best = Some((end - gap.top, gap.offset));
         }
-        top = end;
     }
 }
 
-/// The end of something in the way of `size` bytes at `offset`; `None` when they are free. Drops from the lists
-/// what lies below: offsets only rise.
-fn blocked(lists: &mut [&[Range]], offset: u64, size: u64) -> Option<u64> {
-    let above = offset.saturating_add(size);
-    let mut end = None;
-    for list in lists {
-        *list = past(list, offset);
-        if let Some(range) = list.first().filter(|range| range.start < above) {
-            end = end.max(Some(range.end));
-        }
-    }
-    end
-}
-
-/// The ranges that end above `offset`, found by doubling steps: most often the next is it.
-fn past(list: &[Range], offset: u64) -> &[Range] {
+/// The ranges that end at `offset` or below, found by doubling steps: most often they are few.
+fn ends_within(list: &[Range], offset: u64) -> &[Range] {
     let mut step = 1;
     while list.get(step - 1).is_some_and(|range| range.end <= offset) {
         step *= 2;
     }
     let (low, high) = (step / 2, list.len().min(step - 1));
-    &list[low + list[low..high].partition_point(|range| range.end <= offset)..]
+    let behind = low + list[low..high].partition_point(|range| range.end <= offset);
+    &list[..behind]
 }
 
 fn aligned(offset: u64, alignment: u64) -> u64 {
+    if alignment == 1 {
+        return offset;
+    }
     offset
         .checked_next_multiple_of(alignment)
         .unwrap_or(u64::MAX)

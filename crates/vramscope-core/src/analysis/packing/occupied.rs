@@ -4,15 +4,7 @@
 //! A segment tree over the sections. Buffers are packed densely, so what lies in a node soon merges to a few
 //! ranges however many buffers those are.
 
-/// Taken offsets, from `start` to before `end`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Range {
-    pub(super) start: u64,
-    pub(super) end: u64,
-}
-
-/// Disjoint ranges that do not touch, ascending.
-type Ranges = Vec<Range>;
+use crate::analysis::ranges::{Range, Ranges, insert};
 
 /// The offsets that are taken in each section.
 pub(super) struct Occupied {
@@ -98,29 +90,6 @@ impl Occupied {
             })
         })
     }
-}
-
-/// Adds a range; whether anything of it was new.
-fn insert(ranges: &mut Ranges, range: Range) -> bool {
-    let first = ranges.partition_point(|other| other.end < range.start);
-    let behind = first + ranges[first..].partition_point(|other| other.start <= range.end);
-    let Some(touched) = ranges
-        .get(first..behind)
-        .filter(|touched| !touched.is_empty())
-    else {
-        ranges.insert(first, range);
-        return true;
-    };
-    let merged = Range {
-        start: range.start.min(touched[0].start),
-        end: range.end.max(touched[touched.len() - 1].end),
-    };
-    if touched == [merged] {
-        return false;
-    }
-    ranges[first] = merged;
-    ranges.drain(first + 1..behind);
-    true
 }
 
 #[cfg(test)]

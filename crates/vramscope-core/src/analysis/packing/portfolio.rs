@@ -4,6 +4,16 @@ use super::greedy::{Fit, Greedy};
 use super::orders::Order;
 use super::{Method, Packed, Problem, Sections};
 
+/// Beyond so many buffers only [`LARGE`] are asked: the others take ten seconds and more for a million.
+const LARGE_BUFFERS: usize = 1 << 17;
+
+/// The fast, mostly good ones. Best fit must look at all gaps.
+const LARGE: [(Order, Fit); 3] = [
+    (Order::Program, Fit::First),
+    (Order::Size, Fit::First),
+    (Order::ContentionDuration, Fit::First),
+];
+
 /// The greedy packers that are still to be asked.
 pub(super) struct Portfolio {
     bound: u64,
@@ -14,13 +24,16 @@ pub(super) struct Portfolio {
 
 impl Portfolio {
     /// None was asked yet.
-    pub(super) fn new(bound: u64) -> Self {
-        let pairs = Order::ALL
-            .into_iter()
-            .flat_map(|order| [(order, Fit::First), (order, Fit::Best)]);
+    pub(super) fn new(bound: u64, buffers: usize) -> Self {
+        let fits = |order| [(order, Fit::First), (order, Fit::Best)];
+        let mut left: Vec<_> = match buffers {
+            0..LARGE_BUFFERS => Order::ALL.into_iter().flat_map(fits).collect(),
+            _ => LARGE.to_vec(),
+        };
+        left.reverse();
         Self {
             bound,
-            left: pairs.rev().collect(),
+            left,
             current: None,
         }
     }

@@ -1,9 +1,10 @@
 //! What of a problem needs a search at all.
 
 use super::super::greedy::first_fit;
-use super::super::occupied::{Occupied, Range};
+use super::super::occupied::Occupied;
 use super::super::{Packing, Problem, Sections, gcd};
 use super::part::Part;
+use crate::analysis::ranges::Range;
 
 /// Looks at what is left for more that is easy: mostly two or three find all.
 const MOST_LOOKS: usize = 32;
