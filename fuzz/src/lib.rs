@@ -3,10 +3,12 @@
 //!
 //! Each panics if the input breaks the rule.
 
+mod buffers;
 mod inductor;
 mod raw_log;
 mod rules;
 
+pub use buffers::buffers;
 pub use inductor::inductor;
 pub use raw_log::raw_log;
 pub use rules::{decode, decode_chunked, packed, pipeline};

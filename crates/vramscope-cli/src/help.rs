@@ -19,6 +19,7 @@ const GROUPS: [(&str, &[&str]); 5] = [
             "oom",
             "fragmentation",
             "plan",
+            "pack",
             "what-if",
             "inductor",
             "annotations",

@@ -3,7 +3,7 @@
 //! `commands` has a file per command. What they share: `arguments` (options that mean the same everywhere),
 //! `inputs`, `input` and `progress` (reading), `subject` (a file and what is worked out about it once), `report` (an answer
 //! as text, JSON or CSV), `export` (other tools' formats), `destination` (files to write). Exit codes: 0 fine, 1 bad input, 2 wrong usage,
-//! 3 a budget is broken.
+//! 3 a budget is broken or nothing fits.
 
 mod arguments;
 mod commands;
@@ -26,7 +26,7 @@ use clap::{FromArgMatches, Parser, Subcommand};
 
 use crate::commands::{
     annotations, anonymise, at, check, compare, completions, convert, cut, diff, find, flame_graph,
-    fragmentation, html, inductor, info, leaks, man, oom, peak, plan, plot, range, stats, top,
+    fragmentation, html, inductor, info, leaks, man, oom, pack, peak, plan, plot, range, stats, top,
     trace, view, what_if,
 };
 use crate::failure::Failure;
@@ -56,7 +56,8 @@ Examples:
 
 `vramscope COMMAND --help` tells more, with examples.
 
-Exit codes: 0 fine, 1 bad input, 2 wrong usage, 3 a budget of `check` or `diff` is broken";
+Exit codes: 0 fine, 1 bad input, 2 wrong usage, 3 a budget of `check` or `diff` is broken, or
+nothing that `pack` found fits";
 
 #[derive(Subcommand)]
 enum Command {
@@ -70,6 +71,7 @@ enum Command {
     Oom(oom::Options),
     Fragmentation(fragmentation::Options),
     Plan(plan::Options),
+    Pack(pack::Options),
     WhatIf(what_if::Options),
     Inductor(inductor::Options),
     Top(top::Options),
@@ -108,6 +110,7 @@ fn main() -> ExitCode {
         Command::Oom(options) => oom::run(&options),
         Command::Fragmentation(options) => fragmentation::run(&options),
         Command::Plan(options) => plan::run(&options),
+        Command::Pack(options) => pack::run(&options),
         Command::WhatIf(options) => what_if::run(&options),
         Command::Inductor(options) => inductor::run(&options),
         Command::Top(options) => top::run(&options),

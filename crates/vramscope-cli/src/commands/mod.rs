@@ -18,6 +18,7 @@ pub(crate) mod info;
 pub(crate) mod leaks;
 pub(crate) mod man;
 pub(crate) mod oom;
+pub(crate) mod pack;
 pub(crate) mod peak;
 pub(crate) mod plan;
 pub(crate) mod plot;

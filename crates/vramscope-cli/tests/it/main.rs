@@ -19,6 +19,7 @@ mod info;
 mod leaks;
 mod memory_viz;
 mod oom;
+mod pack;
 mod peak;
 mod plan;
 mod plot;

@@ -19,7 +19,7 @@ use std::fmt;
 use std::sync::Arc;
 
 pub use self::bound::lower_bound;
-pub use self::greedy::Fit;
+pub use self::greedy::{Fit, greedy};
 pub use self::orders::Order;
 use self::portfolio::Portfolio;
 use self::search::Descent;

@@ -24,6 +24,8 @@ mod official;
 mod overview;
 mod packed;
 mod plan;
+mod packing;
+mod pools;
 mod random;
 mod real;
 mod second_opinion;

@@ -29,6 +29,17 @@ impl fmt::Display for Fit {
     }
 }
 
+/// What one greedy packer makes of a problem.
+#[must_use]
+pub fn greedy(problem: &Problem, order: Order, fit: Fit) -> Packing {
+    let sections = Sections::of(problem);
+    let mut greedy = Greedy::new(problem, &sections, order, fit);
+    while !greedy.is_done() {
+        greedy.advance(problem, &sections);
+    }
+    greedy.into_packing()
+}
+
 /// One greedy packer at work.
 pub(super) struct Greedy {
     order: Vec<usize>,

@@ -264,7 +264,7 @@ impl Tree {
         let mut sizes = vec![0; self.nodes.len()];
         // Which node stands where each was.
         let mut now: Vec<usize> = (0..self.nodes.len()).collect();
-        for at in self.from_the_leaves_up() {
+        for at in self.leaves_first() {
             let mut node = std::mem::replace(&mut self.nodes[at].kind, Kind::Empty);
             let (size, hint) = match &mut node {
                 Kind::Leaf(_) => (self.nodes[at].hint, self.nodes[at].hint),
@@ -302,7 +302,7 @@ impl Tree {
     }
 
     /// All nodes, children before parents.
-    fn from_the_leaves_up(&self) -> Vec<usize> {
+    fn leaves_first(&self) -> Vec<usize> {
         let (mut order, mut open) = (Vec::new(), vec![self.root]);
         while let Some(at) = open.pop() {
             order.push(at);

@@ -1,0 +1,42 @@
+//! The rule for files of buffers.
+
+use std::sync::Arc;
+
+use vramscope_core::analysis::packing::csv::{read, write};
+use vramscope_core::analysis::packing::{Packer, verify};
+use vramscope_core::analysis::pools::Planner;
+
+/// More than this is only read and written: packing is for time, not for faults.
+const PACKED: usize = 100;
+
+/// Any bytes are a file of buffers that is written as it was read, and for which a packing is found that is one, or an
+/// error that can be told.
+pub fn buffers(data: &[u8]) {
+    let table = match read(data) {
+        Ok(table) => table,
+        Err(error) => return assert!(!error.to_string().is_empty()),
+    };
+    let mut text = Vec::new();
+    let packing = table.packing.as_ref();
+    write(&mut text, &table.ids, &table.problem, packing).expect("a Vec takes every byte");
+    let again = read(text.as_slice()).unwrap_or_else(|error| panic!("what was written: {error}"));
+    assert_eq!(again.problem, table.problem);
+    assert_eq!(again.packing, table.packing);
+    if table.ids.len() > PACKED {
+        return;
+    }
+    let problem = Arc::new(table.problem);
+    let mut packer = Packer::new(problem.clone());
+    let mut looks = 0;
+    packer.run(&mut || {
+        looks += 1;
+        looks > 2000
+    });
+    if let Some(best) = packer.best() {
+        assert_eq!(verify(&problem, &best.packing), Ok(()));
+        assert!(best.packing.height >= best.bound);
+    }
+    let mut planner = Planner::of_problem(&problem);
+    planner.run(&mut || false);
+    assert_eq!(planner.finish().places.len(), problem.size.len());
+}

@@ -1,0 +1,10 @@
+//! Files of buffers (minimalloc's CSV), and packings for them.
+#![cfg_attr(fuzzing, no_main)]
+
+#[cfg(fuzzing)]
+libfuzzer_sys::fuzz_target!(|data: &[u8]| vramscope_fuzz::buffers(data));
+
+#[cfg(not(fuzzing))]
+fn main() -> std::io::Result<()> {
+    vramscope_fuzz::run_files(vramscope_fuzz::buffers)
+}
