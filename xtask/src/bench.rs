@@ -1,10 +1,11 @@
 //! `cargo xtask bench`: makes snapshots, measures decoding, drawing and memory on them, and prints one
-//! table from one run. `bench capture` measures capturing instead.
+//! table from one run. `bench capture` and `bench planning` measure those instead.
 //!
 //! Machines are shared and noisy, so what is compared is compared within the run: CPython reads the
 //! same files between our own rounds.
 
 mod capture;
+mod planning;
 mod program;
 
 use std::fs;
@@ -60,6 +61,8 @@ pub(crate) struct Options {
 enum Part {
     /// What capturing costs: nanoseconds per event, bytes of log, conversion
     Capture,
+    /// Packing buffers and planning pools: bytes as ratios of the lower bound, seconds
+    Planning,
 }
 
 /// A line of the table.
@@ -78,8 +81,10 @@ struct Row {
 ///
 /// When a build or a measurement fails.
 pub(crate) fn run(options: &Options) -> Result<()> {
-    if let Some(Part::Capture) = options.part {
-        return capture::measure();
+    match options.part {
+        Some(Part::Capture) => return capture::measure(),
+        Some(Part::Planning) => return planning::measure(),
+        None => {}
     }
     let files = snapshots(options)?;
     let page = if options.no_browser {
