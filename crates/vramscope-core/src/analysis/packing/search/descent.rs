@@ -98,6 +98,10 @@ impl Descent {
                 }
                 Ended::Limit => level.halvings += 1,
             }
+            // What is refuted at a glance, height by height, takes its time, too.
+            if is_over() {
+                return false;
+            }
         }
     }
 
