@@ -26,8 +26,8 @@ use clap::{FromArgMatches, Parser, Subcommand};
 
 use crate::commands::{
     annotations, anonymise, at, check, compare, completions, convert, cut, diff, find, flame_graph,
-    fragmentation, html, inductor, info, leaks, man, oom, pack, peak, plan, plot, range, stats, top,
-    trace, view, what_if,
+    fragmentation, html, inductor, info, leaks, man, oom, pack, peak, plan, plot, range, stats,
+    top, trace, view, what_if,
 };
 use crate::failure::Failure;
 

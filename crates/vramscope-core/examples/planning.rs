@@ -54,7 +54,9 @@ fn benchmark(folder: &Path) {
 
 /// Real lives: inductor's pools beside the best packing.
 fn eager(folder: &Path) {
-    println!("\neager traces                buffers      bound   pools         s  packed         s");
+    println!(
+        "\neager traces                buffers      bound   pools         s  packed         s"
+    );
     for (name, problem) in traces(folder) {
         let bound = lower_bound(&problem);
         let start = Instant::now();
@@ -93,7 +95,12 @@ fn many(folder: &Path) {
 }
 
 fn traces(folder: &Path) -> impl Iterator<Item = (&'static str, Problem)> {
-    let names = ["convnet_train", "gpt6_generate", "gpt6_train", "gpt6_varlen_train"];
+    let names = [
+        "convnet_train",
+        "gpt6_generate",
+        "gpt6_train",
+        "gpt6_varlen_train",
+    ];
     let folder = folder.join("traces");
     names.into_iter().map(move |name| {
         let packed = fs::read(folder.join(format!("eager_{name}.csv.zst"))).unwrap();
@@ -108,8 +115,10 @@ fn repeated(problem: &Problem) -> Problem {
     let span = problem.upper.iter().copied().max().unwrap_or(0);
     let mut all = Problem::default();
     for round in (0_u64..).take_while(|&round| round as usize * problem.size.len() < MANY) {
-        all.lower.extend(problem.lower.iter().map(|at| at + round * span));
-        all.upper.extend(problem.upper.iter().map(|at| at + round * span));
+        all.lower
+            .extend(problem.lower.iter().map(|at| at + round * span));
+        all.upper
+            .extend(problem.upper.iter().map(|at| at + round * span));
         all.size.extend(&problem.size);
     }
     all

@@ -4,8 +4,7 @@ use serde_json::Value;
 
 use crate::program::{transcript, vramscope, vramscope_reading};
 
-const EXAMPLE: &[u8] =
-    b"id,lower,upper,size\nb1,0,3,4\nb2,3,9,4\nb3,0,9,4\nb4,9,21,4\nb5,0,21,4\n";
+const EXAMPLE: &[u8] = b"id,lower,upper,size\nb1,0,3,4\nb2,3,9,4\nb3,0,9,4\nb4,9,21,4\nb5,0,21,4\n";
 
 fn says(text: &str, parts: &[&str]) {
     for part in parts {
@@ -17,7 +16,16 @@ fn says(text: &str, parts: &[&str]) {
 fn what_fits() {
     let output = vramscope_reading(&["pack", "-", "--capacity", "12"], EXAMPLE);
     let text = transcript(&output);
-    says(&text, &["exit code 0", "lower bound", "12 B", "the lowest there is", "it fits"]);
+    says(
+        &text,
+        &[
+            "exit code 0",
+            "lower bound",
+            "12 B",
+            "the lowest there is",
+            "it fits",
+        ],
+    );
 }
 
 #[test]
@@ -44,12 +52,21 @@ fn offsets_are_written_as_minimalloc_does() {
 fn what_cannot_fit_exits_with_3() {
     let file = "planning/minimalloc/C.1048576.csv";
     let text = transcript(&vramscope(&["pack", file, "--capacity", "1039359"]));
-    says(&text, &["exit code 3", "nothing can fit", "at least 1015 KiB"]);
+    says(
+        &text,
+        &["exit code 3", "nothing can fit", "at least 1015 KiB"],
+    );
 }
 
 #[test]
 fn wrong_files_are_told() {
     let text = b"id,lower,upper,size\nb1,0,3,4\nb2,x,9,4\n";
     let text = transcript(&vramscope_reading(&["pack", "-"], text));
-    says(&text, &["exit code 1", "standard input: line 3, column lower: 'x' is no whole number"]);
+    says(
+        &text,
+        &[
+            "exit code 1",
+            "standard input: line 3, column lower: 'x' is no whole number",
+        ],
+    );
 }
