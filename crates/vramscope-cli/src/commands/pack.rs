@@ -182,33 +182,10 @@ fn answer(
     part.fact("is_optimal", "", Cell::Flag(packed.is_optimal()));
     part.fact("method", "found by", Cell::Text(packed.method.to_string()));
     if let Some(capacity) = capacity {
-        let fits = match height <= capacity {
-            true => "it fits".to_owned(),
-            false => why_not(packed, capacity),
-        };
-        let source = match options.capacity {
-            Some(_) => "",
-            None => " (from the file's name)",
-        };
-        part.fact_with(
-            "capacity_bytes",
-            "capacity",
-            Cell::Bytes(capacity),
-            fits + source,
-        );
-        part.fact("fits", "", Cell::Flag(height <= capacity));
+        capacity_facts(&mut part, packed, capacity, options);
     }
     if let Some(theirs) = &table.packing {
-        let remark = match verify(&table.problem, theirs) {
-            Ok(()) => "a packing, too".to_owned(),
-            Err(fault) => format!("not a packing: {fault}, counted from 0"),
-        };
-        part.fact_with(
-            "file_height_bytes",
-            "in the file",
-            Cell::Bytes(theirs.height),
-            remark,
-        );
+        file_fact(&mut part, table, theirs);
     }
     if table.with_gaps > 0 {
         part.notes.push(format!(
@@ -221,6 +198,39 @@ fn answer(
         offsets_table(&mut part, table, &packed.packing);
     }
     part
+}
+
+fn capacity_facts(part: &mut Part, packed: &Packed, capacity: u64, options: &Options) {
+    let height = packed.packing.height;
+    let fits = match height <= capacity {
+        true => "it fits".to_owned(),
+        false => why_not(packed, capacity),
+    };
+    let source = match options.capacity {
+        Some(_) => "",
+        None => " (from the file's name)",
+    };
+    part.fact_with(
+        "capacity_bytes",
+        "capacity",
+        Cell::Bytes(capacity),
+        fits + source,
+    );
+    part.fact("fits", "", Cell::Flag(height <= capacity));
+}
+
+/// The packing that the file has already.
+fn file_fact(part: &mut Part, table: &Table, theirs: &Packing) {
+    let remark = match verify(&table.problem, theirs) {
+        Ok(()) => "a packing, too".to_owned(),
+        Err(fault) => format!("not a packing: {fault}, counted from 0"),
+    };
+    part.fact_with(
+        "file_height_bytes",
+        "in the file",
+        Cell::Bytes(theirs.height),
+        remark,
+    );
 }
 
 fn why_not(packed: &Packed, capacity: u64) -> String {
