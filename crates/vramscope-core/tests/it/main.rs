@@ -19,6 +19,7 @@ mod hostile;
 mod inductor;
 mod lanes;
 mod laws;
+mod lowest;
 mod naive;
 mod official;
 mod overview;
