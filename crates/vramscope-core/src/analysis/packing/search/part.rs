@@ -124,12 +124,13 @@ impl Part {
             .unwrap_or(0)
     }
 
-    /// The least height above `capacity` bytes that a packing can have.
+    /// The least height above `capacity` bytes that a packing can have: a buffer's end, at an offset of whole units.
     pub(super) fn next_above(&self, capacity: u64) -> u64 {
-        if self.sizes.iter().all(|size| size.is_multiple_of(self.unit)) {
-            (capacity / self.unit + 1).saturating_mul(self.unit)
-        } else {
-            capacity.saturating_add(1)
-        }
+        let ends = self.sizes.iter().map(|&size| {
+            let below = capacity.saturating_add(1).saturating_sub(size);
+            let offset = below.checked_next_multiple_of(self.unit);
+            offset.map_or(u64::MAX, |offset| offset.saturating_add(size))
+        });
+        ends.min().unwrap_or(u64::MAX)
     }
 }
