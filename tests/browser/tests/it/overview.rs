@@ -133,7 +133,10 @@ fn facts_explain_settings_and_pinned_memory() {
     let name = "torch-2.15.0/pinned.pickle";
     let list = settings(&decoded(name));
     let mut open = open_fixture(name);
-    go(&mut open, "9", ".settings tbody tr");
+    // The tenth view: no digit stands for it.
+    open.page.click_on(".rail [data-view=facts]").unwrap();
+    let there = "!!document.querySelector('.settings tbody tr')";
+    open.page.wait_for(there, PATIENCE).unwrap();
     let rows = open
         .page
         .eval("document.querySelectorAll('.settings tbody tr').length")

@@ -97,14 +97,14 @@ fn the_address_brings_back_what_was_seen() {
 #[test]
 fn back_and_forward_go_through_views() {
     let mut open = open_fixture(FIXTURE);
-    for (key, view) in [("2", "timeline"), ("9", "facts"), ("4", "map")] {
+    for (key, view) in [("2", "timeline"), ("8", "compare"), ("4", "map")] {
         open.page.key(key, Modifiers::NONE).unwrap();
         open.wait_for_hash(&format!("view={view}&"));
     }
     for (step, view) in [
-        ("back", "facts"),
+        ("back", "compare"),
         ("back", "timeline"),
-        ("forward", "facts"),
+        ("forward", "compare"),
         ("forward", "map"),
     ] {
         open.page.eval(&format!("history.{step}()")).unwrap();
