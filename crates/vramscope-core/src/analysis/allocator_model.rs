@@ -28,7 +28,7 @@ use serde::{Deserialize, Serialize};
 
 use self::allocator::{Allocator, Driver, NONE};
 pub use self::check::{Agreement, Check, Difference, check};
-use self::program::{Call, Program};
+use self::program::{Call, Program, live_at_start};
 use self::recorded::Recorded;
 pub use self::settings::ModelSettings;
 use super::allocator_state::{AllocatorIndex, Recording};
@@ -106,51 +106,13 @@ impl Outcome {
 /// Runs one device's trace through the model. Time in proportion to the events, some tenths of a second per million.
 #[must_use]
 pub fn replay(recording: Recording<'_>, settings: &ModelSettings, start: Start) -> Outcome {
-    let program = Program::of(recording).with_late_frees();
-    let allocations = recording.history.allocations.len();
-    let recorded = match start {
-        Start::AsRecorded => {
-            let state = AllocatorIndex::of(recording).state_at(recording, 0);
-            Recorded::of(settings, &state, allocations)
-        }
-        Start::Afresh => Recorded {
-            allocator: Allocator::new(settings.clone()),
-            blocks: vec![NONE; allocations],
-        },
-    };
-    let device = Device {
-        free: settings
-            .capacity_bytes
-            .unwrap_or(u64::MAX)
-            .saturating_sub(recorded.allocator.reserved),
-        next_address: FIRST_ADDRESS,
-        pending: BTreeMap::new(),
-        completed: Vec::new(),
-    };
-    let mut run = Run {
-        program,
-        allocator: recorded.allocator,
-        blocks: recorded.blocks,
-        device,
-        outcome: Outcome::default(),
-    };
-    if start == Start::Afresh {
-        for id in run.program.live_at_start() {
-            run.act(0, Call::Malloc(id));
-        }
-    }
-    run.outcome.note(0, &run.allocator);
-    let mut calls = Vec::new();
-    for moment in 1..=recording.history.event_count {
-        run.program.calls(moment, |call| calls.push(call));
-        for call in calls.drain(..) {
-            run.act(moment, call);
-        }
-        run.outcome.note(moment, &run.allocator);
-    }
-    run.outcome.retries = run.allocator.retries;
-    run.outcome
+    let mut run = Run::new(recording, settings, start);
+    run.run(recording, &mut || false);
+    run.into_outcome()
 }
+
+/// After so many events a run asks whether its time is over: some hundred µs.
+const EVENTS_BETWEEN_LOOKS: u32 = 1_024;
 
 /// Where the addresses begin that the model makes up.
 const FIRST_ADDRESS: u64 = 1 << 32;
@@ -200,21 +162,87 @@ impl Driver for Device {
     }
 }
 
-/// A replay on its way.
-struct Run<'a> {
-    program: Program<'a>,
+/// [`replay`] in slices.
+pub struct Run {
+    program: Program,
     allocator: Allocator,
     /// Allocation → its block, or [`NONE`].
     blocks: Vec<u32>,
     device: Device,
+    /// The next moment.
+    moment: u32,
     outcome: Outcome,
 }
 
-impl Run<'_> {
-    fn act(&mut self, moment: u32, call: Call) {
+impl Run {
+    /// As it is at the start.
+    #[must_use]
+    pub fn new(recording: Recording<'_>, settings: &ModelSettings, start: Start) -> Self {
+        let allocations = recording.history.allocations.len();
+        let recorded = match start {
+            Start::AsRecorded => {
+                let state = AllocatorIndex::of(recording).state_at(recording, 0);
+                Recorded::of(settings, &state, allocations)
+            }
+            Start::Afresh => Recorded {
+                allocator: Allocator::new(settings.clone()),
+                blocks: vec![NONE; allocations],
+            },
+        };
+        let capacity = settings.capacity_bytes.unwrap_or(u64::MAX);
+        let device = Device {
+            free: capacity.saturating_sub(recorded.allocator.reserved),
+            next_address: FIRST_ADDRESS,
+            pending: BTreeMap::new(),
+            completed: Vec::new(),
+        };
+        let mut run = Self {
+            program: Program::of(recording).with_late_frees(recording),
+            allocator: recorded.allocator,
+            blocks: recorded.blocks,
+            device,
+            moment: 1,
+            outcome: Outcome::default(),
+        };
+        if start == Start::Afresh {
+            for id in live_at_start(recording.history) {
+                run.act(recording, 0, Call::Malloc(id));
+            }
+        }
+        run.outcome.note(0, &run.allocator);
+        run
+    }
+
+    /// Goes on until `is_over`, at least by some events; whether the trace is at its end. `recording` is the one that it was made of.
+    pub fn run(&mut self, recording: Recording<'_>, is_over: &mut dyn FnMut() -> bool) -> bool {
+        let mut calls = Vec::new();
+        while self.moment <= recording.history.event_count {
+            let moment = self.moment;
+            self.program
+                .calls(recording, moment, |call| calls.push(call));
+            for call in calls.drain(..) {
+                self.act(recording, moment, call);
+            }
+            self.outcome.note(moment, &self.allocator);
+            self.moment += 1;
+            if moment.is_multiple_of(EVENTS_BETWEEN_LOOKS) && is_over() {
+                break;
+            }
+        }
+        self.moment > recording.history.event_count
+    }
+
+    /// What the model held by now.
+    #[must_use]
+    pub fn into_outcome(mut self) -> Outcome {
+        self.outcome.retries = self.allocator.retries;
+        self.outcome
+    }
+
+    fn act(&mut self, recording: Recording<'_>, moment: u32, call: Call) {
         match call {
             Call::Malloc(id) => {
-                let (bytes, stream, pool) = self.program.request(id);
+                let (bytes, stream, pool) = self.program.request(recording, id);
                 let request = self.allocator.request(bytes, stream, pool);
                 match self.allocator.malloc(request, bytes, &mut self.device) {
                     Some(row) => self.blocks[id.index()] = row,

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use proptest::prelude::*;
 use vramscope_core::Snapshot;
-use vramscope_core::analysis::allocator_model::{Check, ModelSettings, Start, check, replay};
+use vramscope_core::analysis::allocator_model::{Check, ModelSettings, Run, Start, check, replay};
 use vramscope_core::analysis::allocator_state::Recording;
 use vramscope_core::analysis::history::History;
 use vramscope_core::analysis::replay::Replay;
@@ -253,6 +253,9 @@ proptest! {
             let settings = ModelSettings::of_device(recording).with_changes(changes).unwrap();
             for start in [Start::AsRecorded, Start::Afresh] {
                 let outcome = replay(recording, &settings, start);
+                let mut sliced = Run::new(recording, &settings, start);
+                while !sliced.run(recording, &mut || true) {}
+                assert_eq!(sliced.into_outcome(), outcome);
                 prop_assert!(outcome.reserved_steps.is_sorted_by(|a, b| a.0 < b.0 && a.1 != b.1));
                 let peak = outcome.reserved_steps.iter().map(|step| step.1).max();
                 prop_assert_eq!(peak, Some(outcome.peak_reserved_bytes));

@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 use super::allocator::{Allocator, NONE, Request};
-use super::program::{Call, Program};
+use super::program::{Call, Program, is_late};
 use super::recorded::Recorded;
 use super::recorded_device::{Item, RecordedDevice};
 use super::{ModelSettings, Start, replay};
@@ -131,7 +131,8 @@ pub fn check(recording: Recording<'_>, settings: &ModelSettings) -> Check {
 
 /// A check on its way.
 struct Checker<'a> {
-    program: Program<'a>,
+    recording: Recording<'a>,
+    program: Program,
     settings: &'a ModelSettings,
     index: &'a AllocatorIndex,
     stepper: Stepper,
@@ -155,6 +156,7 @@ impl<'a> Checker<'a> {
         let allocations = recording.history.allocations.len();
         let recorded = Recorded::of(settings, stepper.state(), allocations);
         Self {
+            recording,
             program: Program::of(recording),
             settings,
             index,
@@ -171,11 +173,12 @@ impl<'a> Checker<'a> {
     fn step(&mut self, moment: u32) {
         let Recording {
             snapshot, history, ..
-        } = self.program.recording;
+        } = self.recording;
         let row = (history.first_event + moment - 1) as usize;
         let (address, bytes) = (snapshot.events.addr[row], snapshot.events.size[row]);
         let mut calls = Vec::new();
-        self.program.calls(moment, |call| calls.push(call));
+        self.program
+            .calls(self.recording, moment, |call| calls.push(call));
         let item = match snapshot.events.action[row] {
             Action::SegmentAlloc | Action::SegmentMap => Some(Item::Obtained(address, bytes)),
             Action::SegmentFree | Action::SegmentUnmap => Some(Item::GivenBack(address, bytes)),
@@ -208,7 +211,7 @@ impl<'a> Checker<'a> {
                 self.finish(moment, served.map(|_| Difference::OtherRefusal));
             }
             Call::Free(id) => {
-                let is_late = self.program.is_late(id, moment);
+                let is_late = is_late(self.recording.history, id, moment);
                 if !is_late {
                     self.settle(moment - 1);
                 }
@@ -230,7 +233,7 @@ impl<'a> Checker<'a> {
     }
 
     fn malloc(&mut self, moment: u32, id: AllocationId, address: u64) {
-        let asked = self.program.request(id);
+        let asked = self.program.request(self.recording, id);
         let request = self.prepare(asked, moment - 1);
         let served = self.allocator.malloc(request, asked.0, &mut self.device);
         let placed = served.map(|row| self.allocator.blocks[row as usize].address);
@@ -309,8 +312,7 @@ impl<'a> Checker<'a> {
 
     fn resynchronise(&mut self, moment: u32) {
         self.resynchronised += 1;
-        self.stepper
-            .go_to(self.program.recording, self.index, moment);
+        self.stepper.go_to(self.recording, self.index, moment);
         let recorded = Recorded::of(self.settings, self.stepper.state(), self.blocks.len());
         let abandoned = std::mem::take(&mut self.allocator.abandoned);
         self.allocator = recorded.allocator;
@@ -324,7 +326,7 @@ impl<'a> Checker<'a> {
     fn compare_final(&mut self) {
         let Recording {
             snapshot, history, ..
-        } = self.program.recording;
+        } = self.recording;
         let modelled = self.allocator.segments();
         let device = i32::try_from(history.device).unwrap_or(i32::MIN);
         for (_, segment) in snapshot.segments.of_device(device) {

@@ -5,7 +5,7 @@
 //! a request is refused, is taken as given back for that request, and all else as the program's wish.
 
 use crate::analysis::allocator_state::{Recording, displaced};
-use crate::analysis::history::NEVER;
+use crate::analysis::history::{History, NEVER};
 use crate::analysis::places;
 use crate::analysis::releases::stacks_of_empty_cache;
 use crate::ids::{AllocationId, EventId, StackId};
@@ -39,9 +39,8 @@ pub(super) enum Call {
     ForRequest,
 }
 
-/// A device's program.
-pub(super) struct Program<'a> {
-    pub(super) recording: Recording<'a>,
+/// A device's program, beside the recording that it was read from.
+pub(super) struct Program {
     /// Allocation → its pool.
     pools: Vec<Option<PoolId>>,
     /// Allocation → its stream.
@@ -55,13 +54,12 @@ pub(super) struct Program<'a> {
     awaited: Vec<(u32, u32, AllocationId)>,
 }
 
-impl<'a> Program<'a> {
-    pub(super) fn of(recording: Recording<'a>) -> Self {
+impl Program {
+    pub(super) fn of(recording: Recording<'_>) -> Self {
         let Recording {
             snapshot, history, ..
         } = recording;
         Self {
-            recording,
             pools: places::column(
                 snapshot,
                 history,
@@ -82,21 +80,15 @@ impl<'a> Program<'a> {
 
     /// With frees that completed while a request waited for all streams behind that request: whether another
     /// allocator would have waited is its own decision.
-    pub(super) fn with_late_frees(mut self) -> Self {
-        self.awaited = awaited(&self);
+    pub(super) fn with_late_frees(mut self, recording: Recording<'_>) -> Self {
+        self.awaited = awaited(recording, &self.releases);
         self
     }
 
-    /// Whether an allocation's free completes by something else than by its own free.
-    pub(super) fn is_late(&self, id: AllocationId, died: u32) -> bool {
-        let requested = self.recording.history.allocations.free_requested[id.index()];
-        requested != NEVER && requested + 1 < died
-    }
-
     /// An allocation's requested bytes, stream and pool.
-    pub(super) fn request(&self, id: AllocationId) -> (u64, i64, PoolId) {
+    pub(super) fn request(&self, recording: Recording<'_>, id: AllocationId) -> (u64, i64, PoolId) {
         let row = id.index();
-        let bytes = self.recording.history.allocations.bytes[row];
+        let bytes = recording.history.allocations.bytes[row];
         (
             bytes,
             self.streams[row].unwrap_or(0),
@@ -104,21 +96,11 @@ impl<'a> Program<'a> {
         )
     }
 
-    /// What was live when the recording began, in the order in which it is taken to have been asked for: by
-    /// address, as segments are filled upwards and new ones mostly lie above.
-    pub(super) fn live_at_start(&self) -> Vec<AllocationId> {
-        let history = self.recording.history;
-        let before = (0..history.before_recording).map(AllocationId);
-        let mut live: Vec<_> = before.filter(|&id| history.is_live(id, 0)).collect();
-        live.sort_by_key(|&id| history.allocations.address[id.index()]);
-        live
-    }
-
     /// What the event before a moment says that the program did.
-    pub(super) fn calls(&self, moment: u32, mut each: impl FnMut(Call)) {
+    pub(super) fn calls(&self, recording: Recording<'_>, moment: u32, mut each: impl FnMut(Call)) {
         let Recording {
             snapshot, history, ..
-        } = self.recording;
+        } = recording;
         let first = self.releases.partition_point(|&(at, _)| at < moment);
         let now = self.releases[first..].iter();
         for &(_, call) in now.take_while(|&&(at, _)| at == moment) {
@@ -165,6 +147,21 @@ impl<'a> Program<'a> {
             each(Call::Free(id));
         }
     }
+}
+
+/// Whether an allocation's free completes by something else than by its own free.
+pub(super) fn is_late(history: &History, id: AllocationId, died: u32) -> bool {
+    let requested = history.allocations.free_requested[id.index()];
+    requested != NEVER && requested + 1 < died
+}
+
+/// What was live when the recording began, in the order in which it is taken to have been asked for: by
+/// address, as segments are filled upwards and new ones mostly lie above.
+pub(super) fn live_at_start(history: &History) -> Vec<AllocationId> {
+    let before = (0..history.before_recording).map(AllocationId);
+    let mut live: Vec<_> = before.filter(|&id| history.is_live(id, 0)).collect();
+    live.sort_by_key(|&id| history.allocations.address[id.index()]);
+    live
 }
 
 /// Runs of releases, as what the program wished by them.
@@ -249,13 +246,13 @@ fn serves(recording: Recording<'_>, from: u32, stack: StackId, has_own: bool) ->
 }
 
 /// Frees that complete just before memory is given back for a request.
-fn awaited(program: &Program<'_>) -> Vec<(u32, u32, AllocationId)> {
+fn awaited(recording: Recording<'_>, releases: &[(u32, Call)]) -> Vec<(u32, u32, AllocationId)> {
     let Recording {
         snapshot, history, ..
-    } = program.recording;
+    } = recording;
     let action = |moment: u32| snapshot.events.action[(history.first_event + moment - 1) as usize];
     let mut awaited = Vec::new();
-    for &(first, call) in &program.releases {
+    for &(first, call) in releases {
         if call != Call::ForRequest {
             continue;
         }
@@ -269,7 +266,7 @@ fn awaited(program: &Program<'_>) -> Vec<(u32, u32, AllocationId)> {
             let id = AllocationId(history.allocation_of_event[moment as usize - 1]);
             if action(moment) != Action::FreeCompleted
                 || id.0 == u32::MAX
-                || !program.is_late(id, moment)
+                || !is_late(history, id, moment)
             {
                 break;
             }

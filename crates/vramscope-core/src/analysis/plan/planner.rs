@@ -7,6 +7,7 @@ use super::places::{Needs, Place, places_of};
 use super::what_if::{Baseline, ModelError, WhatIf};
 use super::words::{Words, no_model};
 use super::{DevicePlan, PackedBytes, PlacePlan, Step};
+use crate::analysis::allocator_model::{ModelSettings, Run, Start};
 use crate::analysis::allocator_state::{AllocatorIndex, Recording};
 use crate::analysis::capture::AllocatorKind;
 use crate::analysis::details::stream_numbers;
@@ -27,7 +28,9 @@ pub struct Planner {
     bars: Bars,
     /// How many packers have a first packing.
     begun: usize,
-    /// The replay under the file's own settings, from empty.
+    /// The replay under the file's own settings that runs: from empty, and then from what there was.
+    run: Option<Run>,
+    /// The outcome of the first.
     own: Option<WhatIf>,
     baseline: Option<Baseline>,
 }
@@ -82,6 +85,7 @@ impl Planner {
             needs,
             places,
             begun: 0,
+            run: None,
             own: None,
             baseline: None,
         };
@@ -130,7 +134,7 @@ impl Planner {
             self.pack(self.begun, is_over);
             self.begun += usize::from(self.packed(self.begun).is_some());
         } else if self.plan.no_model.is_none() && self.baseline.is_none() {
-            self.model(recording);
+            self.model(recording, is_over);
         } else {
             return self.search(is_over);
         }
@@ -150,13 +154,25 @@ impl Planner {
             packed.map(|packed| PackedBytes::of(packed, self.is_packed[place]));
     }
 
-    /// Replays the trace under its own settings: from empty, and the next time from what there was.
-    fn model(&mut self, recording: Recording<'_>) {
+    /// Replays the trace under its own settings: from empty, and then from what there was.
+    fn model(&mut self, recording: Recording<'_>, is_over: &mut dyn FnMut() -> bool) {
+        let settings = ModelSettings::of_device(recording);
+        let start = match self.own {
+            None => Start::Afresh,
+            Some(_) => Start::AsRecorded,
+        };
+        let begin = || Run::new(recording, &settings, start);
+        let mut run = self.run.take().unwrap_or_else(begin);
+        if !run.run(recording, is_over) {
+            self.run = Some(run);
+            return;
+        }
+        let outcome = run.into_outcome();
         let Some(own) = self.own.take() else {
-            self.own = Some(WhatIf::own(recording));
+            self.own = Some(WhatIf::of_own(&settings, outcome));
             return;
         };
-        let error = ModelError::of(recording, self.bars.reserved.unwrap_or(0));
+        let error = ModelError::of(&outcome, self.bars.reserved.unwrap_or(0));
         self.bars.modelled = Some((own.peak_reserved_bytes, error.modelled_bytes));
         self.baseline = Some(Baseline::of(recording, own, error));
     }

@@ -7,7 +7,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::words::no_model;
-use crate::analysis::allocator_model::{ModelSettings, Outcome, Start, replay};
+use crate::analysis::allocator_model::{ModelSettings, Outcome, Run, Start, replay};
 use crate::analysis::allocator_state::Recording;
 use crate::analysis::capacity::capacity;
 use crate::analysis::compare::delta;
@@ -53,13 +53,10 @@ impl WhatIf {
         self.free_bytes_at_peak as f64 / self.peak_reserved_bytes.max(1) as f64
     }
 
-    /// The replay under the file's own settings.
-    #[must_use]
-    pub fn own(recording: Recording<'_>) -> Self {
-        let settings = ModelSettings::of_device(recording);
-        let outcome = replay(recording, &settings, Start::Afresh);
+    /// From the outcome of the replay under the file's own settings.
+    pub(super) fn of_own(settings: &ModelSettings, outcome: Outcome) -> Self {
         let own_peak_bytes = outcome.peak_reserved_bytes;
-        Self::of("", &settings, outcome, own_peak_bytes)
+        Self::of("", settings, outcome, own_peak_bytes)
     }
 
     fn of(changes: &str, settings: &ModelSettings, outcome: Outcome, own_peak_bytes: u64) -> Self {
@@ -93,11 +90,8 @@ pub struct ModelError {
 }
 
 impl ModelError {
-    /// Replays a recording from its recorded start; `reserved_bytes`: the most that was really reserved.
-    #[must_use]
-    pub fn of(recording: Recording<'_>, reserved_bytes: u64) -> Self {
-        let settings = ModelSettings::of_device(recording);
-        let outcome = replay(recording, &settings, Start::AsRecorded);
+    /// From the outcome of that replay and the most that was really reserved.
+    pub(super) fn of(outcome: &Outcome, reserved_bytes: u64) -> Self {
         Self {
             modelled_bytes: outcome.peak_reserved_bytes,
             reserved_bytes,
@@ -122,8 +116,11 @@ pub fn baseline(recording: Recording<'_>, segments: SegmentsKnown) -> Result<Bas
     }
     let steps = recording.history.reserved_steps.iter();
     let reserved = steps.map(|&(_, bytes)| bytes).max().unwrap_or(0);
-    let error = ModelError::of(recording, reserved);
-    Ok(Baseline::of(recording, WhatIf::own(recording), error))
+    let settings = ModelSettings::of_device(recording);
+    let of = |start| replay(recording, &settings, start);
+    let error = ModelError::of(&of(Start::AsRecorded), reserved);
+    let own = WhatIf::of_own(&settings, of(Start::Afresh));
+    Ok(Baseline::of(recording, own, error))
 }
 
 /// What what-ifs of one device are compared with.
@@ -175,19 +172,50 @@ impl Baseline {
     /// The replay under the file's settings with changes, such as `expandable_segments:True,max_split_size_mb:128`.
     ///
     /// # Errors
-    /// Why there is none: what is wrong with the changes, or that the model is too far off.
+    /// As [`trial`](Self::trial).
     pub fn what_if(&self, recording: Recording<'_>, changes: &str) -> Result<WhatIf, String> {
+        let mut trial = self.trial(recording, changes)?;
+        trial.run(recording, &mut || false);
+        Ok(trial.into_what_if())
+    }
+
+    /// The same in slices.
+    ///
+    /// # Errors
+    /// Why there is none: what is wrong with the changes, or that the model is too far off.
+    pub fn trial(&self, recording: Recording<'_>, changes: &str) -> Result<Trial, String> {
         let settings = ModelSettings::of_device(recording).with_changes(changes)?;
-        if let Some(refusal) = &self.refusal {
-            return Err(refusal.clone());
+        match &self.refusal {
+            Some(refusal) => Err(refusal.clone()),
+            None => Ok(Trial {
+                changes: changes.to_owned(),
+                run: Run::new(recording, &settings, Start::Afresh),
+                settings,
+                own_peak_bytes: self.own.peak_reserved_bytes,
+            }),
         }
-        let outcome = replay(recording, &settings, Start::Afresh);
-        Ok(WhatIf::of(
-            changes,
-            &settings,
-            outcome,
-            self.own.peak_reserved_bytes,
-        ))
+    }
+}
+
+/// A what-if on its way.
+pub struct Trial {
+    changes: String,
+    settings: ModelSettings,
+    run: Run,
+    own_peak_bytes: u64,
+}
+
+impl Trial {
+    /// Goes on until `is_over`; whether it is at its end. `recording` is the one that it was made of.
+    pub fn run(&mut self, recording: Recording<'_>, is_over: &mut dyn FnMut() -> bool) -> bool {
+        self.run.run(recording, is_over)
+    }
+
+    /// The answer, once it is at its end.
+    #[must_use]
+    pub fn into_what_if(self) -> WhatIf {
+        let outcome = self.run.into_outcome();
+        WhatIf::of(&self.changes, &self.settings, outcome, self.own_peak_bytes)
     }
 }
 

@@ -1,11 +1,13 @@
 //! What other settings would do: the model of the allocator, run with them.
 
 use vramscope_core::analysis::allocator_model::ModelSettings;
-use vramscope_core::analysis::plan::what_if::{Baseline, ModelError, WhatIf};
+use vramscope_core::analysis::plan::what_if::{Baseline, ModelError, Trial, WhatIf};
 use vramscope_core::model::DeviceIndex;
 use vramscope_view::minimap::Minimap;
 
 use super::super::super::document::{Device, Document};
+use super::super::super::pace::Pace;
+use super::SLICE_MS;
 use crate::protocol::Axis;
 use crate::protocol::views::what_if::{ModelFigures, Replayed, ReservedCurves, Verdict};
 
@@ -19,6 +21,8 @@ const MOST_COLUMNS: u32 = 4_000;
 pub(super) struct Replays {
     /// The newest first.
     known: Vec<Known>,
+    /// The one that runs: of which device, and with which changes.
+    running: Option<(DeviceIndex, String, Trial)>,
 }
 
 struct Known {
@@ -28,7 +32,7 @@ struct Known {
 }
 
 impl Replays {
-    /// Replays with these changes, unless that is known.
+    /// Replays with these changes for a slice, unless that is known.
     pub(super) fn replayed(
         &mut self,
         document: &Document,
@@ -40,17 +44,15 @@ impl Replays {
         let of = device.history.device;
         let is_it = |known: &Known| known.device == of && known.changes == changes;
         if !self.known.iter().any(is_it) {
-            let outcome = baseline.what_if(document.recording(device), changes);
-            self.known.truncate(KEPT - 1);
-            let changes = changes.to_owned();
-            self.known.insert(
-                0,
-                Known {
-                    device: of,
-                    changes,
-                    outcome,
-                },
-            );
+            match self.go_on(document, device, baseline, changes) {
+                Some(outcome) => self.keep(of, changes, outcome),
+                None => {
+                    return Replayed {
+                        device: of,
+                        ..Replayed::default()
+                    };
+                }
+            }
         }
         let found = self.known.iter().find(|known| is_it(known));
         let outcome = found.map(|known| known.outcome.as_ref());
@@ -58,7 +60,7 @@ impl Replays {
         let own = &baseline.own;
         let changed = outcome.and_then(Result::ok);
         let changed = changed.filter(|changed| changed.settings != own.settings);
-        let limit = ModelSettings::of(&document.snapshot).with_changes(changes);
+        let limit = ModelSettings::of_device(document.recording(device)).with_changes(changes);
         let curves = curves(device, axis, columns.min(MOST_COLUMNS), own, changed);
         Replayed {
             device: of,
@@ -74,6 +76,44 @@ impl Replays {
             curves,
             is_done: true,
         }
+    }
+}
+
+impl Replays {
+    /// Works for a slice; the outcome, if that was the last.
+    fn go_on(
+        &mut self,
+        document: &Document,
+        device: Device<'_>,
+        baseline: &Baseline,
+        changes: &str,
+    ) -> Option<Result<WhatIf, String>> {
+        let of = device.history.device;
+        let recording = document.recording(device);
+        let running = self.running.take();
+        let same = running.filter(|(device, own, _)| *device == of && own == changes);
+        let mut trial = match same.map(|(.., trial)| Ok(trial)) {
+            Some(trial) => trial,
+            None => baseline.trial(recording, changes),
+        };
+        let pace = Pace::of(SLICE_MS);
+        match &mut trial {
+            Ok(running) if !running.run(recording, &mut || pace.is_over()) => {
+                self.running = Some((of, changes.to_owned(), trial.ok()?));
+                None
+            }
+            _ => Some(trial.map(Trial::into_what_if)),
+        }
+    }
+
+    fn keep(&mut self, device: DeviceIndex, changes: &str, outcome: Result<WhatIf, String>) {
+        self.known.truncate(KEPT - 1);
+        let known = Known {
+            device,
+            changes: changes.to_owned(),
+            outcome,
+        };
+        self.known.insert(0, known);
     }
 }
 
