@@ -3,7 +3,7 @@
 //! Inductor decides before it generates code in which order the nodes of a graph run
 //! (`torch/_inductor/memory.py`, torch 2.15): it estimates the peak of the order it has ([`Method::Baseline`])
 //! and of three others, and takes the lowest. Here the same figures are worked out from what it exports
-//! ([`read`]): to the byte, tie for tie. [`search`] then looks for something better.
+//! ([`read()`]): to the byte, tie for tie. [`search`] then looks for something better.
 //!
 //! # Words
 //! - *node*: what runs as one: a kernel, or several fused into one. It has a number: its place in the order that

@@ -2,8 +2,8 @@
 //!
 //! Deciding whether a graph can run within so many bytes is NP-complete, but most graphs are kind. Two things are known
 //! about every order. What must be live together with a node is a closure problem, hence a minimum cut: the highest of
-//! these cuts is a lower bound ([`bound`]). And a set of nodes that have run leaves the same memory whatever their
-//! order was, so orders are searched as paths through such sets ([`beam`]), a wider and wider beam of them. A pass that
+//! these cuts is a lower bound (`bound`). And a set of nodes that have run leaves the same memory whatever their
+//! order was, so orders are searched as paths through such sets (`beam`), a wider and wider beam of them. A pass that
 //! left nothing out proves what it did not find.
 
 mod beam;
