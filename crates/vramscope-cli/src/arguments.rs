@@ -1,8 +1,10 @@
 //! Options that mean the same in every command that has them.
 
 mod size;
+mod time;
 
 pub(crate) use size::{Size, parse_size};
+pub(crate) use time::parse_time;
 
 use std::ops::Deref;
 use std::path::{Path, PathBuf};

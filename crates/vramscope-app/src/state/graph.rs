@@ -237,7 +237,7 @@ mod tests {
     use crate::engine::SessionId;
     use crate::protocol::Reply;
     use crate::state::keys::{Command, Press, command};
-    use crate::state::{Action, Permalink, State};
+    use crate::state::{Action, Permalink, State, ViewKind};
 
     fn file() -> GraphFile {
         let facts = |name: &str, nodes| GraphFacts {
@@ -364,6 +364,28 @@ mod tests {
         assert_eq!(page.graphs().number(), 0);
         page.key("[");
         assert_eq!(page.graphs().number(), 1);
+    }
+
+    #[test]
+    fn a_graph_without_nodes_can_be_left() {
+        let mut page = Page::with_graphs();
+        let mut empty = file();
+        empty.graphs[0].nodes = 0;
+        let opened = Box::new(Reply::OpenedGraphs(Box::new(empty)));
+        page.act(Action::Reply(SessionId(1), opened));
+        page.key("]");
+        assert_eq!(page.graphs().number(), 1);
+    }
+
+    #[test]
+    fn graphs_leave_the_view_of_snapshots_as_it_is() {
+        let mut page = Page(Rc::new(State::default()));
+        page.act(Action::View(ViewKind::WhatIf));
+        let (id, name) = (SessionId(1), "trace.log".to_owned());
+        page.act(Action::Open { id, name });
+        let opened = Box::new(Reply::OpenedGraphs(Box::new(file())));
+        page.act(Action::Reply(id, opened));
+        assert_eq!(page.0.view, ViewKind::WhatIf);
     }
 
     #[test]

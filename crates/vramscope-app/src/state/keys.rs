@@ -258,7 +258,7 @@ fn of_graphs(press: &Press, graphs: &OpenGraphs) -> Option<Action> {
         "PageDown" => by(GRAPH_PAGE),
         "Home" => Some(Action::Graph(GraphAction::Step(0))),
         "End" => Some(Action::Graph(GraphAction::Step(u32::MAX))),
-        "[" | "]" if graphs.facts().is_some_and(|facts| facts.nodes > 0) => {
+        "[" | "]" if graphs.facts().is_some() => {
             let count = graphs.opened.graphs.len();
             let next = if press.key == "]" { 1 } else { count - 1 };
             let number = (graphs.number() + next) % count;

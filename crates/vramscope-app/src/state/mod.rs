@@ -358,7 +358,6 @@ impl State {
             Action::Open { id, name } => {
                 self.tabs.push(Rc::new(Tab::opening(id, name)));
                 self.current = Some(id);
-                self.view = ViewKind::Timeline;
             }
             Action::Reply(id, reply) => self.take(id, *reply),
             Action::Close(id) => self.close(id),
@@ -414,8 +413,13 @@ impl State {
 
     fn take(&mut self, id: SessionId, reply: Reply) {
         let had_click = self.has_click();
-        let has_opened = matches!(reply, Reply::Opened(_) | Reply::OpenedGraphs(_));
+        let is_snapshot = matches!(reply, Reply::Opened(_));
+        let has_opened = is_snapshot || matches!(reply, Reply::OpenedGraphs(_));
         self.edit_tab(id, |tab| tab.take(reply));
+        // Graphs have views of their own, and leave those of the snapshots as they are.
+        if is_snapshot && self.current == Some(id) {
+            self.view = ViewKind::Timeline;
+        }
         if has_opened {
             self.restore_wanted(id);
         }

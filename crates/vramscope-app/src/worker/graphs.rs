@@ -139,6 +139,9 @@ impl Orders {
             *best = Known::new(graph, OrderName::Best, order, timeline);
             best.version = version;
         }
+        if self.searched_ms >= SEARCH_MS {
+            search.end();
+        }
     }
 
     fn get(&self, name: OrderName) -> Option<&Known> {
@@ -243,8 +246,6 @@ fn facts((name, graph): &(String, Rc<Graph>)) -> GraphFacts {
         nodes: count(graph.node_count()),
         buffers: count(graph.buffer_count() - graph.input_count),
         freeable_inputs: count(graph.input_count),
-        freeable_bytes: graph.size_free[..graph.input_count]
-            .iter()
-            .fold(0, |sum, bytes| sum.saturating_add(*bytes)),
+        freeable_bytes: graph.freeable_bytes(),
     }
 }

@@ -162,15 +162,7 @@ fn graphs(name: &str, reader: BlobReader, port: &Port, start_ms: f64) -> Option<
             });
         },
     };
-    // JSON that stands alone does not say what it is called; its file does.
-    let mut stem = name;
-    while let Some(shorter) = [".gz", ".zst", ".json", ".txt"]
-        .into_iter()
-        .find_map(|ending| stem.strip_suffix(ending))
-    {
-        stem = shorter;
-    }
-    match inductor::read(counted, stem) {
+    match inductor::read(counted, inductor::graph_name(name)) {
         Ok(export) => {
             let graphs = Graphs::new(export);
             let read_ms = clock::now_ms() - start_ms;

@@ -3,14 +3,15 @@
 mod answer;
 mod files;
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 use clap::{Args, ValueEnum};
-use vramscope_core::analysis::inductor::{Graph, Method, NamedGraph, Plan, Search, Settings, plan};
+use vramscope_core::analysis::inductor::{Export, Graph, Method, NamedGraph, Plan, Search, Settings, plan};
 
-use crate::arguments::Show;
+use crate::arguments::{Show, Size, parse_size, parse_time};
 use crate::failure::Failure;
+use crate::input::display_name;
 use crate::inputs::report_all;
 use crate::output;
 use crate::report;
@@ -38,12 +39,12 @@ pub(crate) struct Options {
     /// Show this order of one graph, with the memory at each step
     #[arg(long, value_enum)]
     order: Option<OrderWord>,
-    /// How long to look for better orders, per graph; 0s: not at all
-    #[arg(long, value_name = "TIME", value_parser = humantime::parse_duration, default_value = "2s")]
+    /// How long to look for better orders of all graphs together; 0s: not at all
+    #[arg(long, value_name = "TIME", value_parser = parse_time, default_value = "2s")]
     time: Duration,
     /// Inductor's size_threshold_for_succ_based_strategy, if it was set
-    #[arg(long, value_name = "BYTES", default_value_t = 0)]
-    size_threshold: u64,
+    #[arg(long, value_name = "SIZE", value_parser = parse_size, default_value = "0")]
+    size_threshold: Size,
     #[command(flatten)]
     show: Show,
 }
@@ -91,37 +92,45 @@ struct Answered<'a> {
     search: Search<&'a Graph>,
 }
 
+/// A file with the graphs that are meant.
+struct Chosen {
+    file: PathBuf,
+    export: Export,
+}
+
 /// Runs the command.
 ///
 /// # Errors
 /// When a file cannot be read, has no such graph, or the result cannot be written.
 pub(crate) fn run(options: &Options) -> Result<(), Failure> {
     let (mut parts, mut failures, mut names) = (Vec::new(), Vec::new(), Vec::new());
-    let mut is_one_found = false;
+    let mut all = Vec::new();
     for file in files::files(&options.files)? {
-        let export = match files::read(&file) {
-            Ok(export) => export,
-            Err(failure) => {
-                failures.push(failure);
-                continue;
+        match files::read(&file) {
+            Ok(mut export) => {
+                names.extend(export.graphs.iter().map(|graph| graph.name.clone()));
+                choose(&mut export.graphs, options.graph.as_deref());
+                if !export.graphs.is_empty() {
+                    all.push(Chosen { file, export });
+                }
             }
-        };
-        let graphs = chosen(&export.graphs, options.graph.as_deref());
-        names.extend(export.graphs.iter().map(|graph| graph.name.clone()));
-        if graphs.is_empty() {
-            continue;
-        }
-        if options.order.is_some() && (graphs.len() > 1 || is_one_found) {
-            return Err(several(&names));
-        }
-        is_one_found = true;
-        match part(options, &file, &graphs, &export.warnings) {
-            Ok(part) => parts.push(part),
             Err(failure) => failures.push(failure),
         }
     }
-    if !is_one_found && failures.is_empty() {
+    if all.is_empty() && failures.is_empty() {
         return Err(none(options, &names));
+    }
+    let counts = all.iter().map(|chosen| chosen.export.graphs.len() as u32);
+    let mut left: u32 = counts.sum();
+    if options.order.is_some() && left > 1 {
+        return Err(several(&all));
+    }
+    let mut time = options.time;
+    for chosen in &all {
+        match part(options, chosen, &mut time, &mut left) {
+            Ok(part) => parts.push(part),
+            Err(failure) => failures.push(failure),
+        }
     }
     if !parts.is_empty() {
         report::print("inductor", &parts, options.show)?;
@@ -129,33 +138,30 @@ pub(crate) fn run(options: &Options) -> Result<(), Failure> {
     report_all(failures)
 }
 
-/// The graphs that are meant.
-fn chosen<'a>(graphs: &'a [NamedGraph], name: Option<&str>) -> Vec<&'a NamedGraph> {
+/// Leaves the graphs that are meant.
+fn choose(graphs: &mut Vec<NamedGraph>, name: Option<&str>) {
     let Some(name) = name else {
-        return graphs.iter().collect();
+        return;
     };
-    let exact: Vec<_> = graphs.iter().filter(|graph| graph.name == name).collect();
-    if !exact.is_empty() {
-        return exact;
+    match graphs.iter().any(|graph| graph.name == name) {
+        true => graphs.retain(|graph| graph.name == name),
+        false => graphs.retain(|graph| graph.name.contains(name)),
     }
-    graphs
-        .iter()
-        .filter(|graph| graph.name.contains(name))
-        .collect()
 }
 
+/// What there is to say of a file. Its graphs take of the `time` that is left, which is shared with `left` graphs.
 fn part(
     options: &Options,
-    file: &Path,
-    graphs: &[&NamedGraph],
-    warnings: &[String],
+    Chosen { file, export }: &Chosen,
+    time: &mut Duration,
+    left: &mut u32,
 ) -> Result<report::Part, Failure> {
     let settings = Settings {
-        size_threshold_for_succ_based_strategy: options.size_threshold,
+        size_threshold_for_succ_based_strategy: options.size_threshold.0,
     };
     let mut answered = Vec::new();
-    let mut notes = warnings.to_vec();
-    for named in graphs {
+    let mut notes = export.warnings.clone();
+    for named in &export.graphs {
         notes.extend(
             named
                 .warnings
@@ -167,7 +173,9 @@ fn part(
             Ok(plan) => {
                 let names = named.graph.validate_unique_buffer_names();
                 notes.extend(names.err().map(about));
-                let search = searched(&named.graph, &plan, options.time);
+                let start = Instant::now();
+                let search = searched(&named.graph, &plan, *time / (*left).max(1));
+                *time = time.saturating_sub(start.elapsed());
                 answered.push(Answered {
                     named,
                     plan,
@@ -176,12 +184,13 @@ fn part(
             }
             Err(error) => notes.push(about(error)),
         }
+        *left = left.saturating_sub(1);
     }
     if answered.is_empty() {
-        let file = crate::input::display_name(file);
+        let file = display_name(file);
         return Err(Failure::Input(format!("{file}: {}", notes.join("\n  "))));
     }
-    let mut part = answer::part(&answered, options.order, &crate::input::display_name(file));
+    let mut part = answer::part(&answered, options.order, &display_name(file));
     part.notes.extend(notes);
     Ok(part)
 }
@@ -189,15 +198,34 @@ fn part(
 fn searched<'a>(graph: &'a Graph, plan: &Plan, time: Duration) -> Search<&'a Graph> {
     let mut search = Search::new(graph, plan);
     let start = Instant::now();
-    search.run(&mut || start.elapsed() >= time);
+    if !time.is_zero() {
+        search.run(&mut || start.elapsed() >= time);
+    }
+    // Many graphs would hold much more memory than one.
+    search.end();
     search
 }
 
-fn several(names: &[String]) -> Failure {
-    Failure::Usage(format!(
-        "--order shows one graph: choose it with --graph NAME{}",
-        listed(names)
-    ))
+fn several(all: &[Chosen]) -> Failure {
+    let graphs = || all.iter().flat_map(|chosen| &chosen.export.graphs);
+    let mut names: Vec<String> = graphs().map(|graph| graph.name.clone()).collect();
+    names.sort();
+    names.dedup();
+    Failure::Usage(match &names[..] {
+        [name] => {
+            let files = all.iter().map(|chosen| display_name(&chosen.file));
+            let files: Vec<String> = files.collect();
+            format!(
+                "--order shows one graph, and {} is in several files: name one of them{}",
+                output::printable(name),
+                listed(&files)
+            )
+        }
+        _ => format!(
+            "--order shows one graph: choose it with --graph NAME{}",
+            listed(&names)
+        ),
+    })
 }
 
 fn none(options: &Options, names: &[String]) -> Failure {

@@ -10,7 +10,7 @@ use vramscope_core::analysis::packing::csv::{Table, read, write};
 use vramscope_core::analysis::packing::{Packed, Packer, Packing, lower_bound, verify};
 use vramscope_core::units::Bytes;
 
-use crate::arguments::{Show, Size, parse_size};
+use crate::arguments::{Show, Size, parse_size, parse_time};
 use crate::destination::{self, Destination};
 use crate::failure::Failure;
 use crate::input::{display_name, is_stdin, open_file};
@@ -95,16 +95,6 @@ pub(crate) fn run(options: &Options) -> Result<(), Failure> {
         ))),
         _ => Ok(()),
     }
-}
-
-/// A length of time; a plain number is seconds.
-fn parse_time(text: &str) -> Result<Duration, String> {
-    let seconds = text
-        .parse()
-        .ok()
-        .and_then(|seconds| Duration::try_from_secs_f64(seconds).ok());
-    let time = seconds.map_or_else(|| humantime::parse_duration(text).map_err(drop), Ok);
-    time.map_err(|()| "write 30s, 1min 30s, or a number of seconds".to_owned())
 }
 
 fn load(path: &Path, name: &str) -> Result<Table, Failure> {

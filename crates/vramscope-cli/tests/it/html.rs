@@ -118,6 +118,18 @@ fn the_page_shows_what_was_asked_for() {
 }
 
 #[test]
+fn graphs_are_refused_in_words() {
+    if !HAS_PAGE {
+        return;
+    }
+    let (output, html) = written(&["html", "planning/graphs/torch_trace_sample.log"]);
+    assert_eq!((output.status.code(), html.is_empty()), (Some(1), true));
+    let message = String::from_utf8(output.stderr).unwrap();
+    assert!(message.contains("graph of torch.compile"), "{message}");
+    assert!(message.contains("vramscope view"), "{message}");
+}
+
+#[test]
 fn nothing_is_loaded_from_beside_it() {
     if !HAS_PAGE {
         return;

@@ -45,6 +45,13 @@ fn an_order_is_of_one_graph() {
 }
 
 #[test]
+fn an_order_is_of_one_file() {
+    assert_snapshot!(inductor(&[
+        LOG, LOG, "--graph", "backward", "--order", "dfs"
+    ]));
+}
+
+#[test]
 fn no_such_graph() {
     assert_snapshot!(inductor(&[LOG, "--graph", "model__7"]));
 }

@@ -25,7 +25,7 @@ mod validate;
 pub use self::build::{BufferPart, NodePart, Parts};
 pub use self::lists::Lists;
 pub use self::orders::{Method, Order, Plan, Planned, Settings, bfs, dfs, lpmf, plan};
-pub use self::read::{Export, NamedGraph, ReadError, is_graph, read};
+pub use self::read::{Export, NamedGraph, ReadError, graph_name, is_graph, read};
 pub use self::search::Search;
 pub use self::timeline::{Life, Timeline};
 pub use self::validate::Invalid;
@@ -102,8 +102,21 @@ impl Graph {
     }
 
     /// Bytes of the freeable inputs, which are there from the beginning.
+    #[must_use]
+    pub fn freeable_bytes(&self) -> u64 {
+        self.size_free[..self.input_count].iter().sum()
+    }
+
+    /// [`freeable_bytes`](Self::freeable_bytes), to calculate with.
     fn input_bytes(&self) -> i64 {
-        (0..self.input_count as u32).map(|b| self.free(b)).sum()
+        self.freeable_bytes() as i64
+    }
+
+    /// Whether a buffer is never freed: a result of the graph, or a freeable input that nobody reads. PyTorch asserts
+    /// that there are none of the latter, so that they can only come from damaged files.
+    fn stays(&self, buffer: usize) -> bool {
+        let is_unread = buffer < self.input_count && self.readers.get(buffer).is_empty();
+        self.is_output[buffer] || is_unread
     }
 }
 

@@ -17,8 +17,6 @@ use crate::state::{Action, GraphAction};
 const PIECE: u32 = 100;
 const ROW_PX: f64 = 22.0;
 const HEAD_PX: f64 = 24.0;
-/// Outputs that are named in a row.
-const MOST_OUTPUTS: usize = 6;
 
 /// The list.
 #[component]
@@ -85,12 +83,12 @@ fn cells(node: &NodeLine, selected: Option<u32>, select: &Callback<u32>) -> Html
         let is_selected = selected == Some(buffer);
         html! { <button type="button" tabindex="-1" class={classes!("link", is_selected.then_some("selected"))} {onclick}>{ name }</button> }
     };
-    let further = node.outputs.len().saturating_sub(MOST_OUTPUTS);
+    let further = node.all_outputs - node.outputs.len() as u32;
     html! {
         <div class="node-row">
             <span class="number">{ display::count(u64::from(node.step)) }</span>
             <span title={node.name.clone()}>{ &node.name }</span>
-            <span class="outputs">{ for node.outputs.iter().take(MOST_OUTPUTS).map(output) }
+            <span class="outputs">{ for node.outputs.iter().map(output) }
                 if further > 0 { <span class="muted">{ format!(" +{further}") }</span> }</span>
             <span class="number" title={display::bytes_exact(node.bytes)}>{ display::bytes(node.bytes) }</span>
             <span class="number" title={display::bytes_exact(node.during_bytes)}>{ display::bytes(node.during_bytes) }</span>

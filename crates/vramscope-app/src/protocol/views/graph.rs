@@ -306,8 +306,10 @@ pub struct NodeLine {
     pub step: u32,
     /// Its name.
     pub name: String,
-    /// The buffers it makes: number and name.
+    /// The buffers it makes: number and name; at most [`MOST_OUTPUTS`].
     pub outputs: Vec<(u32, String)>,
+    /// How many it makes.
+    pub all_outputs: u32,
     /// Bytes that it allocates.
     pub bytes: u64,
     /// Memory while it runs.
@@ -337,6 +339,9 @@ pub struct BufferFacts {
 
 /// Rows in one answer at most.
 pub const MOST_ROWS: u32 = 1_000;
+
+/// Outputs of a node that are named at most.
+pub const MOST_OUTPUTS: usize = 6;
 
 /// Users of a buffer that are named at most.
 pub const MOST_USERS: usize = 24;

@@ -10,7 +10,7 @@ use super::{Graphs, Known, Lives, Orders};
 use crate::protocol::Extra;
 use crate::protocol::views::graph::{
     Answer, BufferFacts, BufferKind, Curve, DrawGraph, Drawn, Live, LiveLine, MOST_ROWS,
-    MOST_USERS, NodeLine, OrderFacts, OrderKey, OrdersFacts, Question, Tip,
+    MOST_OUTPUTS, MOST_USERS, NodeLine, OrderFacts, OrderKey, OrdersFacts, Question, Tip,
 };
 
 /// How far from a bar it is still meant, device px.
@@ -79,11 +79,7 @@ impl Graphs {
             bars: shown.bars.len() as u32,
             packed_bytes: shown.packed_bytes,
             outline: bar.and_then(|bar| place(&shown.bars[bar], &shown.view)),
-            uses_px: uses
-                .into_iter()
-                .map(|(step, _)| shown.view.x_px(f64::from(step) + 0.5))
-                .filter(|x| (0.0..=f64::from(draw.width_px)).contains(x))
-                .collect(),
+            uses_px: uses_px(uses, &shown, draw.width_px),
         };
         let background = Theme::of(draw.theme).background;
         let pixels = Extra::Pixels {
@@ -190,7 +186,8 @@ impl Graphs {
         let end = end.min(known.order.0.len());
         let nodes = known.order.0.get(first as usize..end).unwrap_or_default();
         let node = |(step, &node): (u32, &u32)| {
-            let outputs = graph.outputs.get(node as usize).iter();
+            let all = graph.outputs.get(node as usize);
+            let outputs = all.iter().take(MOST_OUTPUTS);
             let outputs =
                 outputs.map(|&buffer| (buffer, graph.buffer_names[buffer as usize].clone()));
             let during = known.timeline.memory_at_steps.get(step as usize);
@@ -199,6 +196,7 @@ impl Graphs {
                 step,
                 name: graph.node_names[node as usize].clone(),
                 outputs: outputs.collect(),
+                all_outputs: all.len() as u32,
                 bytes: added(graph.node_size(node), 0),
                 during_bytes: added(during.copied().unwrap_or(0), key.constant_bytes),
                 after_bytes: added(after.copied().unwrap_or(0), key.constant_bytes),
@@ -231,6 +229,16 @@ impl Graphs {
             all_users,
         })
     }
+}
+
+/// Where the steps of `uses` are seen, device px: one of those in a pixel.
+fn uses_px(mut uses: Vec<(u32, u32)>, shown: &Shown, width_px: u32) -> Vec<f64> {
+    uses.sort_unstable();
+    let x = |(step, _)| shown.view.x_px(f64::from(step) + 0.5);
+    let in_sight = |x: &f64| (0.0..=f64::from(width_px)).contains(x);
+    let mut uses_px: Vec<f64> = uses.into_iter().map(x).filter(in_sight).collect();
+    uses_px.dedup_by_key(|x| x.floor());
+    uses_px
 }
 
 /// Every order's memory in the columns of the picture, and the highest anywhere.

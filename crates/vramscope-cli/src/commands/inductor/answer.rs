@@ -55,14 +55,7 @@ fn ordered(graph: &Answered<'_>, word: OrderWord) -> (Order, Timeline) {
     }
 }
 
-/// How much less the best order needs than inductor's, as a change.
-fn change(graph: &Answered<'_>) -> Cell {
-    let chosen = graph.plan.chosen().timeline.peak;
-    let best = graph.search.peak();
-    Cell::ShareChange((best as f64 - chosen as f64) / chosen.max(1) as f64)
-}
-
-/// What no order can do without, if that is known to be less than the best one needs.
+/// Whether more time could find a better order.
 fn verdict(graph: &Answered<'_>) -> &'static str {
     match graph.search.is_optimal() {
         true => "no order needs less",
@@ -73,7 +66,6 @@ fn verdict(graph: &Answered<'_>) -> &'static str {
 fn facts(part: &mut Part, only: &Answered<'_>) {
     let graph = &only.named.graph;
     let chosen = only.plan.chosen();
-    let inputs = (0..graph.input_count).map(|b| graph.size_free[b]);
     let name = Cell::Text(only.named.name.clone());
     part.fact("graph", "graph", name);
     part.fact("nodes", "nodes", Cell::Number(graph.node_count() as u64));
@@ -83,7 +75,8 @@ fn facts(part: &mut Part, only: &Answered<'_>) {
         0 => String::new(),
         count => format!("in {} that are freed after their last use", Count(count)),
     };
-    part.fact_with("input_bytes", "inputs", Cell::Bytes(inputs.sum()), remark);
+    let inputs = Cell::Bytes(graph.freeable_bytes());
+    part.fact_with("input_bytes", "inputs", inputs, remark);
     let remark = format!("by the order that inductor takes: {}", chosen.method.name());
     let peak = Cell::Bytes(chosen.timeline.peak);
     part.fact_with("chosen_bytes", "peak", peak, remark);
@@ -122,7 +115,6 @@ fn table(part: &mut Part, graphs: &[Answered<'_>]) {
     ];
     let row = |answered: &Answered<'_>| {
         let graph = &answered.named.graph;
-        let inputs = (0..graph.input_count).map(|b| graph.size_free[b]);
         let peak = |method| {
             let mut orders = answered.plan.orders.iter();
             let planned = orders.find(|order| order.method == method);
@@ -132,7 +124,7 @@ fn table(part: &mut Part, graphs: &[Answered<'_>]) {
         vec![
             Cell::Number(graph.node_count() as u64),
             Cell::Number(graph.buffer_count() as u64),
-            Cell::Bytes(inputs.sum()),
+            Cell::Bytes(graph.freeable_bytes()),
             peak(Method::Baseline),
             peak(Method::Lpmf),
             peak(Method::Bfs),
@@ -140,7 +132,7 @@ fn table(part: &mut Part, graphs: &[Answered<'_>]) {
             Cell::Text(chosen.method.name().to_owned()),
             Cell::Bytes(chosen.timeline.peak),
             Cell::Bytes(answered.search.peak()),
-            change(answered),
+            Cell::ShareChange(answered.search.change()),
             Cell::Bytes(answered.search.bound()),
             Cell::Flag(answered.search.is_optimal()),
             Cell::Text(answered.named.name.clone()),

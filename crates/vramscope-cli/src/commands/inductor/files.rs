@@ -4,10 +4,11 @@ use std::fs::{self, File};
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
-use vramscope_core::analysis::inductor::{self, Export, is_graph};
+use vramscope_core::analysis::inductor::{self, Export, graph_name, is_graph};
 
 use crate::failure::Failure;
 use crate::input::{display_name, is_stdin, open_file};
+use crate::output;
 
 /// Folders in folders that are looked into. tlparse's are one deep.
 const DEEPEST: usize = 4;
@@ -26,48 +27,66 @@ pub(super) fn files(named: &[PathBuf]) -> Result<Vec<PathBuf>, Failure> {
             files.push(path.clone());
             continue;
         }
-        let mut left = MOST_FILES;
-        let before = files.len();
-        look_into(path, 0, &mut left, &mut files)?;
-        if files.len() == before {
+        let mut walk = Walk {
+            left: MOST_FILES + 1,
+            files: Vec::new(),
+        };
+        walk.look_into(path, 0)?;
+        if walk.left == 0 {
+            let folder = path.display();
+            let warning = format!(
+                "warning: {folder} has more than {MOST_FILES} files, and the others are not looked into: name the folder with the graphs\n"
+            );
+            output::note(&output::printable(&warning));
+        }
+        if walk.files.is_empty() {
             return Err(Failure::Input(format!(
                 "{}: no file in this folder is a graph of inductor or a TORCH_TRACE log",
                 path.display()
             )));
         }
+        files.append(&mut walk.files);
     }
     Ok(files)
 }
 
-fn look_into(
-    folder: &Path,
-    depth: usize,
-    left: &mut usize,
-    files: &mut Vec<PathBuf>,
-) -> Result<(), Failure> {
-    let failed = || Failure::io(format!("cannot read the folder {}", folder.display()));
-    let entries = fs::read_dir(folder).map_err(failed())?;
-    let mut paths: Vec<PathBuf> = entries
-        .map(|entry| Ok(entry.map_err(failed())?.path()))
-        .collect::<Result<_, Failure>>()?;
-    paths.sort();
-    for path in paths {
-        if *left == 0 {
-            break;
-        }
-        *left -= 1;
-        if path.is_symlink() && path.is_dir() {
-            continue;
-        }
-        if path.is_dir() {
-            if depth < DEEPEST {
-                look_into(&path, depth + 1, left, files)?;
+/// A walk through a folder.
+struct Walk {
+    /// How many files may still be looked into; 0 if some were not.
+    left: usize,
+    files: Vec<PathBuf>,
+}
+
+impl Walk {
+    fn look_into(&mut self, folder: &Path, depth: usize) -> Result<(), Failure> {
+        let failed = || Failure::io(format!("cannot read the folder {}", folder.display()));
+        let entries = fs::read_dir(folder).map_err(failed())?;
+        let mut paths: Vec<PathBuf> = entries
+            .map(|entry| Ok(entry.map_err(failed())?.path()))
+            .collect::<Result<_, Failure>>()?;
+        paths.sort();
+        for path in paths {
+            self.left = self.left.saturating_sub(1);
+            if self.left == 0 {
+                break;
             }
-        } else if is_graph(&head(&path)) {
-            files.push(path);
+            if path.is_symlink() && path.is_dir() {
+                continue;
+            }
+            if path.is_dir() {
+                // Nobody named this one, and its neighbours may have graphs.
+                if depth < DEEPEST
+                    && let Err(failure) = self.look_into(&path, depth + 1)
+                {
+                    let warning = format!("warning: {failure}\n");
+                    output::note(&output::printable(&warning));
+                }
+            } else if is_graph(&head(&path)) {
+                self.files.push(path);
+            }
         }
+        Ok(())
     }
-    Ok(())
 }
 
 /// The first bytes of a file; none if it cannot be read, as then nobody asked for it.
@@ -86,46 +105,14 @@ fn head(path: &Path) -> Vec<u8> {
 /// # Errors
 /// When it cannot be read or has none.
 pub(super) fn read(path: &Path) -> Result<Export, Failure> {
-    let name = graph_name(path);
+    let file_name = path.file_name().unwrap_or_default().to_string_lossy();
     let result = if is_stdin(path) {
         inductor::read(io::stdin().lock(), "graph")
     } else {
-        inductor::read(open_file(path)?, &name)
+        inductor::read(open_file(path)?, graph_name(&file_name))
     };
     result.map_err(|error| {
         let file = display_name(path);
         Failure::Input(format!("{file}: {error}\n  {}", error.advice()))
     })
-}
-
-/// What a graph that stands alone is called: its file without the endings. tlparse puts a number behind each name.
-fn graph_name(path: &Path) -> String {
-    let file = path.file_name().unwrap_or_default().to_string_lossy();
-    let mut name: &str = &file;
-    while let Some(bare) = [".zst", ".gz", ".json", ".txt", ".orm"]
-        .iter()
-        .find_map(|ending| name.strip_suffix(ending))
-    {
-        name = bare;
-    }
-    let (bare, number) = name.rsplit_once('_').unwrap_or((name, ""));
-    let is_number = !number.is_empty() && number.bytes().all(|byte| byte.is_ascii_digit());
-    if is_number && bare.ends_with("_fused") {
-        name = bare;
-    }
-    name.to_owned()
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn graphs_are_called_as_in_the_log() {
-        let name = |path: &str| graph_name(Path::new(path));
-        let tlparse = "tl_out/-_0_0_0/model__0_forward_1_fused_12.txt";
-        assert_eq!(name(tlparse), "model__0_forward_1_fused");
-        assert_eq!(name("convnet.orm.json.zst"), "convnet");
-        assert_eq!(name("random_dag_40"), "random_dag_40");
-    }
 }

@@ -44,7 +44,7 @@ pub struct BufferPart {
 
 /// The sizes' sum is more than can be calculated with.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
-#[error("the buffers' sizes add up to more than 2^62 bytes")]
+#[error("the buffers' sizes add up to 2^62 bytes or more")]
 pub struct TooLarge;
 
 impl Graph {
@@ -102,7 +102,7 @@ fn check_sizes(parts: &Parts) -> Result<(), TooLarge> {
         sums.0 = sums.0.saturating_add(buffer.size_alloc);
         sums.1 = sums.1.saturating_add(buffer.size_free);
     }
-    if sums.0.max(sums.1) > 1 << 62 {
+    if sums.0.max(sums.1) >= 1 << 62 {
         return Err(TooLarge);
     }
     Ok(())

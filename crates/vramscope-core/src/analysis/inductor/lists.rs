@@ -39,6 +39,11 @@ impl Lists {
         self.len() == 0
     }
 
+    /// How many numbers all rows' lists have together.
+    pub(super) fn items(&self) -> usize {
+        self.items.len()
+    }
+
     /// All rows' lists.
     pub fn iter(&self) -> impl Iterator<Item = &[u32]> {
         (0..self.len()).map(|row| self.get(row))

@@ -17,6 +17,9 @@ use crate::{ErrorKind, Limits};
 /// Text of graphs, in bytes, that one file may hold: a graph of 20,000 nodes takes some ten million.
 const MOST_TEXT: usize = 256 << 20;
 
+/// Commas that a graph's text may have, as what is between them takes more memory than text: that graph has a million.
+const MOST_COMMAS: usize = 16_000_000;
+
 /// A graph and where it stood.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct NamedGraph {
@@ -71,6 +74,12 @@ pub enum ReadError {
     /// More text than a graph could have.
     #[error("refused: the graphs' text exceeds the limit of {MOST_TEXT} bytes")]
     Limit,
+    /// More names than a graph could have.
+    #[error("line {line}: refused: a graph with more than {MOST_COMMAS} names and figures")]
+    TooMany {
+        /// Where in the file, from 1.
+        line: u64,
+    },
     /// The file could not be read or unpacked.
     #[error("{0}")]
     Input(ErrorKind),
@@ -93,7 +102,7 @@ impl ReadError {
                 "The file is damaged, or was not written by torch.compile. Copy it again; if its program was killed, let it \
                  end."
             }
-            Self::Limit => {
+            Self::Limit | Self::TooMany { .. } => {
                 "The file is larger than genuine ones. If it is genuine, cut it with tlparse and give the graphs one by one."
             }
             Self::Input(_) => "Check that the file is complete and can be read.",
@@ -125,9 +134,10 @@ fn is_export(head: &[u8]) -> bool {
     let head = head.strip_prefix(b"\xef\xbb\xbf").unwrap_or(head);
     let has = |key: &[u8]| memchr::memmem::find(head, key).is_some();
     let has_words = || has(b"\"buffer_names\"") || has(b"\"unmet_deps\"") || has(b"\"size_alloc\"");
+    let has_lists = || has(b"\"nodes\"") && has(b"\"buffers\"");
     // A snapshot may have a key of any name, somewhere.
     let is_snapshot = || has(b"\"device_traces\"") || has(b"\"segments\"");
-    head.trim_ascii_start().starts_with(b"{") && has_words() && !is_snapshot()
+    head.trim_ascii_start().starts_with(b"{") && (has_words() || has_lists()) && !is_snapshot()
 }
 
 /// Whether a text begins as Python's logging does in TORCH_TRACE: `V1120 15:07:08.375000 …`.
@@ -144,6 +154,24 @@ fn is_log(head: &[u8]) -> bool {
             })
 }
 
+/// What a graph that stands alone is called: its file without the endings. tlparse puts a number behind each name.
+#[must_use]
+pub fn graph_name(file_name: &str) -> &str {
+    let mut name = file_name;
+    while let Some(bare) = [".zst", ".gz", ".json", ".txt", ".orm"]
+        .iter()
+        .find_map(|ending| name.strip_suffix(ending))
+    {
+        name = bare;
+    }
+    let (bare, number) = name.rsplit_once('_').unwrap_or((name, ""));
+    let is_number = !number.is_empty() && number.bytes().all(|byte| byte.is_ascii_digit());
+    match is_number && bare.ends_with("_fused") {
+        true => bare,
+        false => name,
+    }
+}
+
 /// Reads all graphs of a file. JSON that stands alone has no name of its own and gets `name`.
 ///
 /// # Errors
@@ -153,7 +181,7 @@ pub fn read(input: impl Read, name: &str) -> Result<Export, ReadError> {
     let mut input = unpacked(input, &Limits::default()).map_err(ReadError::Input)?;
     let head = input.fill_buf().map_err(failed)?;
     if is_log(head) {
-        return log::read(&mut *input);
+        return log::read(&mut *input, MOST_TEXT);
     }
     if !is_export(head) && !head.trim_ascii_start().starts_with(b"{") {
         return Err(ReadError::NotAGraph);
@@ -168,4 +196,40 @@ pub fn read(input: impl Read, name: &str) -> Result<Export, ReadError> {
         graphs: vec![export::graph(&text, name, 1)?],
         warnings: Vec::new(),
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn graphs_are_called_as_in_the_log() {
+        let tlparse = "model__0_forward_1_fused_12.txt";
+        assert_eq!(graph_name(tlparse), "model__0_forward_1_fused");
+        assert_eq!(graph_name("convnet.orm.json.zst"), "convnet");
+        assert_eq!(graph_name("random_dag_40"), "random_dag_40");
+    }
+
+    #[test]
+    fn a_graph_without_nodes_is_one() {
+        let text = br#"{"nodes":[],"buffers":[]}"#;
+        assert!(is_graph(text));
+        assert_eq!(read(&text[..], "x").unwrap().graphs.len(), 1);
+        assert!(!is_graph(br#"{"segments":[],"nodes":[],"buffers":[]}"#));
+    }
+
+    #[test]
+    fn more_names_than_fit_into_memory_are_refused() {
+        let names = r#""","#.repeat(MOST_COMMAS + 1);
+        let text = format!(r#"{{"nodes":[{{"name":"","buffer_names":[{names}""]}}],"buffers":[]}}"#);
+        assert_eq!(read(text.as_bytes(), "x"), Err(ReadError::TooMany { line: 1 }));
+    }
+
+    #[test]
+    fn an_input_that_nobody_reads_is_told() {
+        let text = br#"{"nodes":[],"buffers":[{"name":"a","size_alloc":8,"size_free":8,"is_input":true,"deps":[]}]}"#;
+        let export = read(&text[..], "x").unwrap();
+        assert_eq!(export.graphs[0].warnings.len(), 1);
+        assert!(export.graphs[0].warnings[0].starts_with("1 freeable inputs are read by no node"));
+    }
 }

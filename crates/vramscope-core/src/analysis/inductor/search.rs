@@ -28,6 +28,8 @@ pub struct Search<G> {
     order: Order,
     /// The peak of `order`.
     peak: i64,
+    /// The peak that it started from.
+    first_peak: i64,
     stage: Stage,
     /// No order has a lower peak.
     bound: i64,
@@ -60,7 +62,8 @@ impl<G: Deref<Target = Graph>> Search<G> {
             graph,
             order: chosen.order.clone(),
             peak: chosen.timeline.peak as i64,
-            stage: Stage::Bound(Bound::new(&sets)),
+            first_peak: chosen.timeline.peak as i64,
+            stage: Stage::Bound(Bound::default()),
             sets,
             bound,
         }
@@ -90,10 +93,19 @@ impl<G: Deref<Target = Graph>> Search<G> {
         self.bound >= self.peak
     }
 
-    /// Goes on until `is_over`, or until nothing better can be found; whether it is done.
+    /// By how much of inductor's peak the best order so far is below it, as a change: -0.25 needs a quarter less.
+    #[must_use]
+    pub fn change(&self) -> f64 {
+        (self.peak - self.first_peak) as f64 / self.first_peak.max(1) as f64
+    }
+
+    /// Goes on until `is_over`, or until nothing better can be found; whether it is done. Each call does something, be it over or not.
     pub fn run(&mut self, is_over: &mut dyn FnMut() -> bool) -> bool {
-        while !self.is_done() && !is_over() {
+        while !self.is_done() {
             self.step(is_over);
+            if is_over() {
+                break;
+            }
         }
         self.is_done()
     }
@@ -102,6 +114,11 @@ impl<G: Deref<Target = Graph>> Search<G> {
     #[must_use]
     pub fn is_done(&self) -> bool {
         self.is_optimal() || matches!(self.stage, Stage::Over)
+    }
+
+    /// Looks for nothing more, and lets go of the memory that it takes to.
+    pub fn end(&mut self) {
+        self.stage = Stage::Over;
     }
 
     fn step(&mut self, is_over: &mut dyn FnMut() -> bool) {

@@ -7,7 +7,7 @@ use super::{Graph, Order};
 pub struct Life {
     /// The step that writes it; 0 for a freeable input.
     pub start: u32,
-    /// The last step that needs it; `None` for a result of the graph, which stays.
+    /// The last step that needs it; `None` for what stays: a result of the graph, or a freeable input that nobody reads.
     pub end: Option<u32>,
 }
 
@@ -134,7 +134,7 @@ fn lives(graph: &Graph, order: &Order) -> Vec<Life> {
         let last = graph.readers.get(b).iter().map(|&n| step[n as usize]).max();
         Life {
             start,
-            end: (!graph.is_output[b]).then(|| last.unwrap_or(start)),
+            end: (!graph.stays(b)).then(|| last.unwrap_or(start)),
         }
     };
     start.into_iter().enumerate().map(life).collect()

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use serde::Deserialize;
 
-use super::{NamedGraph, ReadError, unmet};
+use super::{MOST_COMMAS, NamedGraph, ReadError, unmet};
 use crate::analysis::inductor::{BufferPart, Graph, Invalid, NodePart, Parts};
 use crate::units::Count;
 
@@ -36,6 +36,9 @@ struct Buffer {
 /// The graph of this text, which begins behind `line` of its file.
 pub(super) fn graph(text: &[u8], name: &str, line: u64) -> Result<NamedGraph, ReadError> {
     let text = text.strip_prefix(b"\xef\xbb\xbf").unwrap_or(text);
+    if memchr::memchr_iter(b',', text).count() > MOST_COMMAS {
+        return Err(ReadError::TooMany { line });
+    }
     let file: File = serde_json::from_slice(text).map_err(|error| ReadError::Json {
         line: line
             .saturating_add(error.line() as u64)
@@ -154,6 +157,8 @@ impl<'a> Reading<'a> {
         let inputs = inputs
             .filter(|(row, buffer)| buffer.is_input && self.rows.get(&*buffer.name) == Some(row));
         let inputs: Vec<BufferPart> = inputs.map(|(row, _)| part(row)).collect();
+        let is_unread = |input: &&BufferPart| input.readers.is_empty() && !input.is_output;
+        let unread = inputs.iter().filter(is_unread).count();
         let nodes = self.file.nodes.iter().zip(&outputs).zip(unmet);
         let nodes = nodes.map(|((node, outputs), unmet)| NodePart {
             name: node.name.clone(),
@@ -164,6 +169,10 @@ impl<'a> Reading<'a> {
         let known = inputs.len() + outputs.iter().map(Vec::len).sum::<usize>();
         let lost = self.rows.len() - known;
         self.warn(lost, "buffers belong to no node and are left out");
+        self.warn(
+            unread,
+            "freeable inputs are read by no node, which PyTorch refuses, and are never freed here",
+        );
         if !is_complete {
             self.warnings.push(
                 "So many nodes read what others update in place that the order by depth may differ from PyTorch's.".to_owned(),

@@ -4,7 +4,7 @@ use std::io::BufRead;
 
 use serde::Deserialize;
 
-use super::{Export, MOST_TEXT, NamedGraph, ReadError, export, kind_of};
+use super::{Export, NamedGraph, ReadError, export, kind_of};
 
 /// The longest line of metadata that is looked at. That of a graph takes some 300 bytes; those of stacks, many thousands.
 const LONGEST_METADATA: usize = 16 << 10;
@@ -31,17 +31,17 @@ struct Payload {
     text: Vec<u8>,
 }
 
-/// Reads all graphs of a log.
+/// Reads all graphs of a log, of which `most_text` bytes are read.
 ///
 /// # Errors
 /// When there is none.
-pub(super) fn read(input: &mut dyn BufRead) -> Result<Export, ReadError> {
+pub(super) fn read(input: &mut dyn BufRead, most_text: usize) -> Result<Export, ReadError> {
     let mut log = Log::default();
     let mut line = 0;
     let mut text = Vec::new();
     loop {
         let room = match &log.payload {
-            Some(_) => MOST_TEXT.saturating_sub(log.text_bytes),
+            Some(_) => most_text.saturating_sub(log.text_bytes),
             None => LONGEST_METADATA,
         };
         let result = take_line(input, room, &mut text);
@@ -49,9 +49,12 @@ pub(super) fn read(input: &mut dyn BufRead) -> Result<Export, ReadError> {
         match result {
             Ok(Taken::Nothing) => break,
             Ok(Taken::Line) => log.line(line, &text),
-            // It can be no graph's metadata, so it is skipped; a payload that is too long is refused.
+            // It can be no graph's metadata, so it is skipped; a payload that is too long is refused, and all behind it.
             Ok(Taken::TooLong) if text.starts_with(b"\t") && log.payload.is_some() => {
-                return Err(ReadError::Limit);
+                log.payload = None;
+                log.warn(format!("Reading ended at line {line}: {}", ReadError::Limit));
+                log.failure.get_or_insert(ReadError::Limit);
+                break;
             }
             Ok(Taken::TooLong) => log.end_payload(),
             Err(error) => {
@@ -191,4 +194,25 @@ fn take_line(input: &mut dyn BufRead, most: usize, text: &mut Vec<u8>) -> std::i
         (_, true) => Taken::TooLong,
         _ => Taken::Line,
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn graphs_before_the_limit_are_kept() {
+        let record = |name: &str| {
+            let head = "V1120 15:07:11.090000 1 memory.py:1237]";
+            format!(
+                "{head} {{\"artifact\": {{\"name\": \"{name}_fused\"}}, \"has_payload\": \"x\"}}\n\t{{\"nodes\": [], \"buffers\": []}}\n"
+            )
+        };
+        let log = record("a") + &record("b");
+        let export = read(&mut log.as_bytes(), 40).unwrap();
+        assert_eq!(export.graphs.len(), 1);
+        assert!(export.warnings[0].starts_with("Reading ended at line 4: refused"));
+        assert_eq!(read(&mut log.as_bytes(), 10), Err(ReadError::Limit));
+        assert_eq!(read(&mut log.as_bytes(), 100).unwrap().graphs.len(), 2);
+    }
 }

@@ -224,21 +224,24 @@ impl Beam {
 /// What can just as well run last, the very last first; and as a set.
 fn suffix(sets: &Sets, limit: i64) -> (Vec<u32>, Vec<u64>) {
     let count = sets.graph_size as u32;
-    let mut done = vec![u64::MAX; sets.words()];
     let mut is_last = vec![0; sets.words()];
     let mut memory = sets.at_end;
     let mut suffix = Vec::new();
+    // Releases that wait for the suffix.
+    let mut is_late = vec![false; sets.freed.len()];
     // Successors that are not in the suffix.
     let mut left: Vec<usize> = sets.succs.iter().map(<[u32]>::len).collect();
     let mut waiting: Vec<u32> = (0..count).filter(|&n| left[n as usize] == 0).collect();
     while let Some(node) = waiting.pop() {
-        remove(&mut done, node);
-        let change = sets.change(node, &done);
+        let releases = sets.releases.get(node as usize);
+        let freed = releases.iter().filter(|&&r| !is_late[r as usize]);
+        let freed: i64 = freed.map(|&r| sets.freed[r as usize]).sum();
+        let change = sets.size[node as usize] - freed;
         let before = memory - change;
         if change < 0 || before + sets.size[node as usize] > limit {
-            insert(&mut done, node);
             continue;
         }
+        releases.iter().for_each(|&r| is_late[r as usize] = true);
         insert(&mut is_last, node);
         suffix.push(node);
         memory = before;

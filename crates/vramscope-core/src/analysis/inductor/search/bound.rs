@@ -8,50 +8,23 @@ use super::flow::Network;
 use super::sets::{Sets, contains, insert};
 
 /// Nodes and releases beyond which a cut takes too long.
-const LARGEST: usize = 6_000;
+const MOST_VERTICES: usize = 6_000;
+
+/// Dependencies, and members of releases, beyond which it does.
+const MOST_EDGES: usize = 100_000;
 
 /// The bound, node by node.
+#[derive(Default)]
 pub(super) struct Bound {
     /// Per node: what must have run before it, in [`Sets::words`] words.
     before: Vec<u64>,
+    /// How many nodes `left` has had.
+    looked_at: u32,
     /// Nodes that are left to look at, and what is live there at most: the highest last.
     left: Vec<(i64, u32)>,
 }
 
 impl Bound {
-    pub(super) fn new(sets: &Sets) -> Self {
-        let words = sets.words();
-        if sets.graph_size + sets.freed.len() > LARGEST {
-            return Self {
-                before: Vec::new(),
-                left: Vec::new(),
-            };
-        }
-        let mut before = vec![0; words * sets.graph_size];
-        let mark = |node: u32, before: &mut Vec<u64>| {
-            for &pred in sets.preds.get(node as usize) {
-                for w in 0..words {
-                    before[node as usize * words + w] |= before[pred as usize * words + w];
-                }
-                insert(&mut before[node as usize * words..][..words], pred);
-            }
-        };
-        topological(sets)
-            .into_iter()
-            .for_each(|node| mark(node, &mut before));
-        let mut bound = Self {
-            before,
-            left: Vec::new(),
-        };
-        let highest = |node: u32| bound.least_memory(sets, node) + sets.size[node as usize];
-        let mut left: Vec<(i64, u32)> = (0..sets.graph_size as u32)
-            .map(|node| (highest(node), node))
-            .collect();
-        left.sort_unstable();
-        bound.left = left;
-        bound
-    }
-
     fn before(&self, sets: &Sets, node: u32) -> &[u64] {
         &self.before[node as usize * sets.words()..][..sets.words()]
     }
@@ -74,6 +47,25 @@ impl Bound {
         bound: &mut i64,
         is_over: &mut dyn FnMut() -> bool,
     ) -> bool {
+        let edges = sets.preds.items() + sets.members.items();
+        if sets.graph_size + sets.freed.len() > MOST_VERTICES || edges > MOST_EDGES {
+            return true;
+        }
+        if self.before.is_empty() {
+            self.before = all_before(sets);
+        }
+        while (self.looked_at as usize) < sets.graph_size {
+            let node = self.looked_at;
+            let highest = self.least_memory(sets, node) + sets.size[node as usize];
+            self.left.push((highest, node));
+            self.looked_at += 1;
+            if self.looked_at as usize == sets.graph_size {
+                self.left.sort_unstable();
+            }
+            if is_over() {
+                return false;
+            }
+        }
         while let Some((highest, node)) = self.left.pop() {
             if highest <= *bound {
                 break;
@@ -119,6 +111,21 @@ impl Bound {
         }
         gained - network.flow(source, sink)
     }
+}
+
+/// [`Bound::before`].
+fn all_before(sets: &Sets) -> Vec<u64> {
+    let words = sets.words();
+    let mut before = vec![0; words * sets.graph_size];
+    for node in topological(sets) {
+        for &pred in sets.preds.get(node as usize) {
+            for w in 0..words {
+                before[node as usize * words + w] |= before[pred as usize * words + w];
+            }
+            insert(&mut before[node as usize * words..][..words], pred);
+        }
+    }
+    before
 }
 
 /// The nodes, none before its predecessors.

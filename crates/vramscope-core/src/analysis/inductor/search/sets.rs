@@ -12,7 +12,7 @@ pub(super) struct Sets {
     pub(super) size: Vec<i64>,
     pub(super) preds: Lists,
     pub(super) succs: Lists,
-    /// Bytes that go when all of a release's members have run. Results of the graph have none.
+    /// Bytes that go when all of a release's members have run. What stays has none.
     pub(super) freed: Vec<i64>,
     /// Per release: the nodes that it waits for, the buffer's writer included.
     pub(super) members: Lists,
@@ -35,7 +35,7 @@ impl Sets {
         let mut members = Lists::default();
         for b in 0..graph.buffer_count() {
             let bytes = graph.free(b as u32);
-            if graph.is_output[b] || bytes == 0 {
+            if graph.stays(b) || bytes == 0 {
                 continue;
             }
             let readers = graph.readers.get(b).iter().copied();
