@@ -3,6 +3,7 @@
 mod answer;
 mod files;
 
+use std::collections::HashSet;
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
@@ -207,10 +208,10 @@ fn searched<'a>(graph: &'a Graph, plan: &Plan, time: Duration) -> Search<&'a Gra
 }
 
 fn several(all: &[Chosen]) -> Failure {
-    let graphs = || all.iter().flat_map(|chosen| &chosen.export.graphs);
-    let mut names: Vec<String> = graphs().map(|graph| graph.name.clone()).collect();
-    names.sort();
-    names.dedup();
+    let graphs = all.iter().flat_map(|chosen| &chosen.export.graphs);
+    let mut seen = HashSet::new();
+    let names = graphs.map(|graph| graph.name.clone());
+    let names: Vec<String> = names.filter(|name| seen.insert(name.clone())).collect();
     Failure::Usage(match &names[..] {
         [name] => {
             let files = all.iter().map(|chosen| display_name(&chosen.file));

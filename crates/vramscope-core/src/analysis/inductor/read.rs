@@ -221,8 +221,12 @@ mod tests {
     #[test]
     fn more_names_than_fit_into_memory_are_refused() {
         let names = r#""","#.repeat(MOST_COMMAS + 1);
-        let text = format!(r#"{{"nodes":[{{"name":"","buffer_names":[{names}""]}}],"buffers":[]}}"#);
-        assert_eq!(read(text.as_bytes(), "x"), Err(ReadError::TooMany { line: 1 }));
+        let text =
+            format!(r#"{{"nodes":[{{"name":"","buffer_names":[{names}""]}}],"buffers":[]}}"#);
+        assert_eq!(
+            read(text.as_bytes(), "x"),
+            Err(ReadError::TooMany { line: 1 })
+        );
     }
 
     #[test]

@@ -41,21 +41,31 @@ pub(super) fn read(input: &mut dyn BufRead, most_text: usize) -> Result<Export, 
     let mut text = Vec::new();
     loop {
         let room = match &log.payload {
-            Some(_) => most_text.saturating_sub(log.text_bytes),
+            // What comes next may be the next record's metadata.
+            Some(_) => most_text
+                .saturating_sub(log.text_bytes)
+                .max(LONGEST_METADATA),
             None => LONGEST_METADATA,
         };
         let result = take_line(input, room, &mut text);
         line += 1;
+        let is_text = log.payload.is_some() && text.starts_with(b"\t");
         match result {
             Ok(Taken::Nothing) => break,
-            Ok(Taken::Line) => log.line(line, &text),
-            // It can be no graph's metadata, so it is skipped; a payload that is too long is refused, and all behind it.
-            Ok(Taken::TooLong) if text.starts_with(b"\t") && log.payload.is_some() => {
+            Ok(taken)
+                if is_text
+                    && (taken == Taken::TooLong || log.text_bytes + text.len() > most_text) =>
+            {
                 log.payload = None;
-                log.warn(format!("Reading ended at line {line}: {}", ReadError::Limit));
+                log.warn(format!(
+                    "Reading ended at line {line}: {}",
+                    ReadError::Limit
+                ));
                 log.failure.get_or_insert(ReadError::Limit);
                 break;
             }
+            Ok(Taken::Line) => log.line(line, &text),
+            // It can be no graph's metadata, so it is skipped.
             Ok(Taken::TooLong) => log.end_payload(),
             Err(error) => {
                 // What came before the damage is worth having.
@@ -157,6 +167,7 @@ impl Log {
 }
 
 /// What [`take_line`] found.
+#[derive(PartialEq, Eq)]
 enum Taken {
     /// A line, without its end.
     Line,
