@@ -8,7 +8,9 @@ use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 use clap::{Args, ValueEnum};
-use vramscope_core::analysis::inductor::{Export, Graph, Method, NamedGraph, Plan, Search, Settings, plan};
+use vramscope_core::analysis::inductor::{
+    Export, Graph, Method, NamedGraph, Plan, Search, Settings, plan,
+};
 
 use crate::arguments::{Show, Size, parse_size, parse_time};
 use crate::failure::Failure;

@@ -9,8 +9,8 @@ use super::lives::Shown;
 use super::{Graphs, Known, Lives, Orders};
 use crate::protocol::Extra;
 use crate::protocol::views::graph::{
-    Answer, BufferFacts, BufferKind, Curve, DrawGraph, Drawn, Live, LiveLine, MOST_ROWS,
-    MOST_OUTPUTS, MOST_USERS, NodeLine, OrderFacts, OrderKey, OrdersFacts, Question, Tip,
+    Answer, BufferFacts, BufferKind, Curve, DrawGraph, Drawn, Live, LiveLine, MOST_OUTPUTS,
+    MOST_ROWS, MOST_USERS, NodeLine, OrderFacts, OrderKey, OrdersFacts, Question, Tip,
 };
 
 /// How far from a bar it is still meant, device px.
