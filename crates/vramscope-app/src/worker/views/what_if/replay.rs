@@ -97,12 +97,16 @@ impl Replays {
             None => baseline.trial(recording, changes),
         };
         let pace = Pace::of(SLICE_MS);
-        match &mut trial {
-            Ok(running) if !running.run(recording, &mut || pace.is_over()) => {
-                self.running = Some((of, changes.to_owned(), trial.ok()?));
+        let is_done = match &mut trial {
+            Ok(running) => running.run(recording, &mut || pace.is_over()),
+            Err(_) => true,
+        };
+        match trial {
+            Ok(running) if !is_done => {
+                self.running = Some((of, changes.to_owned(), running));
                 None
             }
-            _ => Some(trial.map(Trial::into_what_if)),
+            over => Some(over.map(Trial::into_what_if)),
         }
     }
 
