@@ -22,7 +22,7 @@ pub use self::bound::lower_bound;
 pub use self::greedy::{Fit, greedy};
 pub use self::orders::Order;
 use self::portfolio::Portfolio;
-use self::search::Descent;
+use self::search::{Descent, Found, Search};
 pub use self::sections::Sections;
 pub use self::verify::{Fault, verify};
 
@@ -147,6 +147,9 @@ pub struct Packer {
     sections: Sections,
     portfolio: Portfolio,
     descent: Option<Descent>,
+    /// Whether there is a packing within a capacity, if that is asked; and whether it is this question's turn.
+    within: Option<(Search, u64)>,
+    is_asking: bool,
     best: Option<Packed>,
 }
 
@@ -161,7 +164,18 @@ impl Packer {
             problem,
             sections,
             descent: None,
+            within: None,
+            is_asking: false,
             best: None,
+        }
+    }
+
+    /// Asks first of all whether there is a packing of at most `capacity` bytes, and is done once that is known.
+    #[must_use]
+    pub fn within(problem: Arc<Problem>, capacity: u64) -> Self {
+        Self {
+            within: Some((Search::new(problem.clone(), capacity), capacity)),
+            ..Self::new(problem)
         }
     }
 
@@ -173,12 +187,37 @@ impl Packer {
             if !(self.portfolio).run(problem, sections, &mut self.best, is_over) {
                 return false;
             }
+            if self.is_answered() {
+                return true;
+            }
             let greedy = self.best.as_ref().filter(|best| !best.is_optimal());
             self.descent = greedy.and_then(|best| Descent::new(problem, sections, best));
         }
-        match (&mut self.descent, &mut self.best) {
+        // The question and the way down take turns: either may be the quicker.
+        self.is_asking = self.within.is_some() && !self.is_asking;
+        let is_done = match (&mut self.descent, &mut self.best) {
+            (Some(_), Some(best)) if self.is_asking => {
+                self.within = ask(self.within.take(), best, is_over);
+                false
+            }
             (Some(descent), Some(best)) => descent.run(problem, sections, best, is_over),
             _ => true,
+        };
+        is_done || self.is_answered()
+    }
+
+    /// Whether it is known if there is a packing within the capacity that is asked about.
+    fn is_answered(&self) -> bool {
+        let asked = self.within.as_ref().zip(self.best.as_ref());
+        asked.is_some_and(|(&(_, capacity), best)| {
+            best.packing.height <= capacity || best.bound > capacity
+        })
+    }
+
+    /// Gives back the memory of what is being searched, to go on later: at most a round of it is lost.
+    pub fn rest(&mut self) {
+        if let Some(descent) = &mut self.descent {
+            descent.rest();
         }
     }
 
@@ -187,6 +226,25 @@ impl Packer {
     pub fn best(&self) -> Option<&Packed> {
         self.best.as_ref()
     }
+}
+
+/// Searches on; what is left to ask.
+fn ask(
+    within: Option<(Search, u64)>,
+    best: &mut Packed,
+    is_over: &mut dyn FnMut() -> bool,
+) -> Option<(Search, u64)> {
+    let (mut search, capacity) = within?;
+    match search.run(is_over) {
+        Found::Packing(packing) if packing.height < best.packing.height => {
+            best.packing = packing;
+            best.method = Method::Search;
+        }
+        Found::Impossible => best.bound = best.bound.max(capacity.saturating_add(1)),
+        Found::TooLarge => return None,
+        Found::Packing(_) | Found::NotYet => {}
+    }
+    Some((search, capacity))
 }
 
 #[cfg(test)]

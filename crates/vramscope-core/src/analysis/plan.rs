@@ -58,6 +58,45 @@ impl DevicePlan {
         let step = self.steps.iter().find(|step| step.kind == kind);
         step.map(|step| step.bytes)
     }
+
+    /// What was really reserved, if it is known.
+    #[must_use]
+    pub fn real_bytes(&self) -> Option<u64> {
+        self.bytes(StepKind::Model).or(self.bytes(StepKind::Kept))
+    }
+
+    /// So many bytes as a share of what was really reserved; `None` where that is nothing or not known.
+    #[must_use]
+    pub fn share_of_real(&self, bytes: u64) -> Option<f64> {
+        let real = self.real_bytes().filter(|&real| real > 0)?;
+        Some(bytes as f64 / real as f64)
+    }
+
+    /// The step that adds the most to what was requested, the first of equals; `None` where none changes anything.
+    #[must_use]
+    pub fn largest_step(&self) -> Option<usize> {
+        let changes = self.steps.iter().enumerate().skip(1);
+        let changes = changes.filter(|(_, step)| step.change_bytes != 0);
+        let largest =
+            changes.max_by_key(|(place, step)| (step.change_bytes, std::cmp::Reverse(*place)));
+        largest.map(|(place, _)| place)
+    }
+
+    /// By how much all packings together may be above the lowest; `None` while a place has none.
+    #[must_use]
+    pub fn above_lowest_bytes(&self) -> Option<u64> {
+        self.places.iter().try_fold(0_u64, |sum, place| {
+            Some(sum.saturating_add(place.packed?.above_lowest_bytes()))
+        })
+    }
+
+    /// What inductor's planner would need for all places; `None` while it is not known of each.
+    #[must_use]
+    pub fn pools_bytes(&self) -> Option<u64> {
+        self.places.iter().try_fold(0_u64, |sum, place| {
+            Some(sum.saturating_add(place.pools_bytes?))
+        })
+    }
 }
 
 /// One bar on the way from ideal to real: what it adds to the one before.
@@ -154,6 +193,8 @@ pub struct PlacePlan {
     pub rounded_bytes: u64,
     /// The best packing by now.
     pub packed: Option<PackedBytes>,
+    /// What inductor's planner of pools would need for the same buffers; `None` = not worked out yet, or too many of them.
+    pub pools_bytes: Option<u64>,
     /// The most that was really reserved; `None` where it is not known.
     pub reserved_bytes: Option<u64>,
 }
@@ -179,6 +220,12 @@ impl PackedBytes {
             is_searched: packed.method == Method::Search,
             is_final,
         }
+    }
+
+    /// By how much it may be above the lowest.
+    #[must_use]
+    pub fn above_lowest_bytes(&self) -> u64 {
+        self.bytes.saturating_sub(self.bound_bytes)
     }
 
     /// Whether nothing lower can exist.

@@ -16,6 +16,9 @@ use super::ranges::{Range, Ranges};
 /// What offsets inside a pool are multiples of.
 pub const ALIGN_BYTES: u64 = 64;
 
+/// Of more buffers than this nobody should wait for a plan: each may look at all that were placed before it.
+pub const MOST_BUFFERS: usize = 1 << 13;
+
 /// What `config.memory_pool` says: which buffers share pools.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Mode {

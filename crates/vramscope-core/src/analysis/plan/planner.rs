@@ -13,8 +13,10 @@ use crate::analysis::capture::AllocatorKind;
 use crate::analysis::details::stream_numbers;
 use crate::analysis::overview::SegmentsKnown;
 use crate::analysis::packing::{Packed, Packer};
+use crate::analysis::pools;
 
-/// How often one place's search may ask whether its time is over before the next place has its turn.
+/// How often one place's search may ask whether its time is over before the next place has its turn; after each round
+/// of turns twice as often, so that what rests loses no more than it gains.
 const TURN: u32 = 256;
 
 /// The plan of one device, while it is being worked out.
@@ -28,11 +30,24 @@ pub struct Planner {
     bars: Bars,
     /// How many packers have a first packing.
     begun: usize,
+    /// How many places inductor's planner was asked about, and the one that it works on.
+    pooled: usize,
+    pools: Option<pools::Planner>,
+    turn: Turn,
     /// The replay under the file's own settings that runs: from empty, and then from what there was.
     run: Option<Run>,
     /// The outcome of the first.
     own: Option<WhatIf>,
     baseline: Option<Baseline>,
+}
+
+/// Who searches: only one place at a time holds the memory for it.
+struct Turn {
+    place: usize,
+    /// How often it has asked.
+    asked: u32,
+    /// How often it may.
+    most: u32,
 }
 
 impl Planner {
@@ -55,6 +70,7 @@ impl Planner {
             requested_bytes: place.requested_bytes,
             rounded_bytes: place.rounded_bytes,
             packed: None,
+            pools_bytes: None,
             reserved_bytes: is_reserved_known.then_some(place.reserved_bytes),
         });
         let mut planner = Self {
@@ -85,6 +101,13 @@ impl Planner {
             needs,
             places,
             begun: 0,
+            pooled: 0,
+            pools: None,
+            turn: Turn {
+                place: 0,
+                asked: 0,
+                most: TURN,
+            },
             run: None,
             own: None,
             baseline: None,
@@ -123,7 +146,9 @@ impl Planner {
         while self.step(recording, is_over) && !is_over() {}
         let is_modelled = self.plan.no_model.is_some() || self.baseline.is_some();
         self.plan.has_all_bars = self.begun == self.packers.len() && is_modelled;
-        self.plan.is_done = self.plan.has_all_bars && !self.is_packed.contains(&false);
+        self.plan.is_done = self.plan.has_all_bars
+            && self.pooled == self.places.len()
+            && !self.is_packed.contains(&false);
         self.tell(recording);
         self.plan.is_done
     }
@@ -131,27 +156,44 @@ impl Planner {
     /// Does the next piece of work; whether there was one.
     fn step(&mut self, recording: Recording<'_>, is_over: &mut dyn FnMut() -> bool) -> bool {
         if self.begun < self.packers.len() {
-            self.pack(self.begun, is_over);
+            let mut asked = 0;
+            self.pack(self.begun, &mut || {
+                asked += 1;
+                asked > TURN || is_over()
+            });
             self.begun += usize::from(self.packed(self.begun).is_some());
         } else if self.plan.no_model.is_none() && self.baseline.is_none() {
             self.model(recording, is_over);
+        } else if self.pooled < self.places.len() {
+            self.pool(self.pooled, is_over);
         } else {
             return self.search(is_over);
         }
         true
     }
 
-    /// Gives one place a turn.
+    /// Looks on for a packing of one place.
     fn pack(&mut self, place: usize, is_over: &mut dyn FnMut() -> bool) {
         let packer = &mut self.packers[place];
-        let mut asked = 0;
-        self.is_packed[place] = packer.run(&mut || {
-            asked += 1;
-            asked > TURN || is_over()
-        });
+        self.is_packed[place] = packer.run(is_over);
         let packed = packer.best();
         self.plan.places[place].packed =
             packed.map(|packed| PackedBytes::of(packed, self.is_packed[place]));
+    }
+
+    /// Asks inductor's planner about one place.
+    fn pool(&mut self, place: usize, is_over: &mut dyn FnMut() -> bool) {
+        let problem = &self.places[place].problem;
+        if problem.size.len() <= pools::MOST_BUFFERS {
+            let begin = || pools::Planner::of_problem(problem);
+            let mut pools = self.pools.take().unwrap_or_else(begin);
+            if !pools.run(is_over) {
+                self.pools = Some(pools);
+                return;
+            }
+            self.plan.places[place].pools_bytes = Some(pools.finish().total_bytes());
+        }
+        self.pooled += 1;
     }
 
     /// Replays the trace under its own settings: from empty, and then from what there was.
@@ -179,16 +221,33 @@ impl Planner {
 
     /// Searches on in every place in turn; whether anything is left to search.
     fn search(&mut self, is_over: &mut dyn FnMut() -> bool) -> bool {
-        for place in 0..self.packers.len() {
-            if self.is_packed[place] {
-                continue;
-            }
-            self.pack(place, is_over);
-            if is_over() {
-                break;
-            }
+        let Turn { place, asked, most } = self.turn;
+        if self.is_packed.get(place) == Some(&false) && asked < most {
+            let mut now = asked;
+            self.pack(place, &mut || {
+                now += 1;
+                now >= most || is_over()
+            });
+            self.turn.asked = now;
+            return self.is_packed.contains(&false);
         }
-        self.is_packed.contains(&false)
+        let is_left = |&at: &usize| !self.is_packed[at];
+        let following = (place + 1..self.packers.len()).find(is_left);
+        let Some(next) = following.or_else(|| (0..self.packers.len()).find(is_left)) else {
+            return false;
+        };
+        if let Some(packer) = self.packers.get_mut(place).filter(|_| next != place) {
+            packer.rest();
+        }
+        self.turn = Turn {
+            place: next,
+            asked: 0,
+            most: match following {
+                Some(_) => most,
+                None => most.saturating_mul(2),
+            },
+        };
+        true
     }
 
     /// Puts what is known into words.

@@ -64,7 +64,20 @@ fn each_step_adds_what_it_says() {
             (StepKind::Placement, 3072, 0),
         ]
     );
-    assert_eq!(plan.steps.last().unwrap().bytes, 4 << 20);
+    // A small segment per stream, as there was.
+    let rest: Vec<_> = bars(&plan).into_iter().skip(4).collect();
+    assert_eq!(
+        rest,
+        [
+            (StepKind::Caching, 4 << 20, (4 << 20) - 3072),
+            (StepKind::Before, 4 << 20, 0),
+            (StepKind::Model, 4 << 20, 0),
+        ]
+    );
+    assert_eq!(plan.largest_step(), Some(4));
+    assert_eq!(plan.above_lowest_bytes(), Some(0));
+    assert_eq!(plan.pools_bytes(), Some(3072));
+    assert_eq!(plan.share_of_real(1 << 20), Some(0.25));
     let waiting = Waiting {
         most_bytes: 1500,
         at_peak_bytes: 1500,

@@ -105,6 +105,11 @@ impl Descent {
         }
     }
 
+    /// Gives back the memory of what is being searched: that begins anew when it goes on.
+    pub(in super::super) fn rest(&mut self) {
+        self.current = None;
+    }
+
     /// Chooses what to search next; whether there is anything.
     fn next(&mut self, best: &Packed) -> bool {
         let highest = |(_, level): &(usize, &mut Level)| level.height;

@@ -1,37 +1,41 @@
 //! Goals that are known to have no solution: different placements often leave the same to do.
 
-/// A power of two; 1 MiB in all.
-const SLOTS: usize = 1 << 15;
+/// Slots per buffer: a small part has few goals.
+const SLOTS_PER_BUFFER: usize = 64;
+/// 1 MiB in all.
+const MOST_SLOTS: usize = 1 << 15;
 
 /// The latest of them, as many as there are slots.
 pub(super) struct Failed {
-    /// What was left, and the key that everything placed had to exceed.
+    /// What was left, and the key that everything placed had to exceed. A power of two of them.
     slots: Vec<(u128, u64)>,
 }
 
 impl Failed {
-    /// None is known.
-    pub(super) fn new() -> Self {
+    /// None is known of a part of so many buffers.
+    pub(super) fn new(buffers: usize) -> Self {
+        let slots = buffers.saturating_mul(SLOTS_PER_BUFFER).min(MOST_SLOTS);
         Self {
-            slots: vec![(0, u64::MAX); SLOTS],
+            slots: vec![(0, u64::MAX); slots.max(1).next_power_of_two()],
         }
     }
 
     /// Remembers that what has this fingerprint cannot be placed above `last`.
     pub(super) fn insert(&mut self, fingerprint: u128, last: u64) {
-        self.slots[slot(fingerprint)] = (fingerprint, last);
+        let slot = self.slot(fingerprint);
+        self.slots[slot] = (fingerprint, last);
     }
 
     /// Whether it is known not to have a solution above `last`: then it has none above a lower key.
     pub(super) fn contains(&self, fingerprint: u128, last: u64) -> bool {
-        let (known, above) = self.slots[slot(fingerprint)];
+        let (known, above) = self.slots[self.slot(fingerprint)];
         known == fingerprint && above <= last
     }
-}
 
-fn slot(fingerprint: u128) -> usize {
-    // The highest bits depend on all others.
-    (fingerprint >> 96) as usize & (SLOTS - 1)
+    fn slot(&self, fingerprint: u128) -> usize {
+        // The highest bits depend on all others.
+        (fingerprint >> 96) as usize & (self.slots.len() - 1)
+    }
 }
 
 /// 128 bits that stand for a list of keys: that two lists share them by chance will not be seen.

@@ -102,6 +102,19 @@ proptest! {
     }
 
     #[test]
+    fn whether_it_fits_is_answered(problem in problems(7), room in -3_i64..4) {
+        let lowest = lowest(&problem);
+        let capacity = lowest.saturating_add_signed(room);
+        let problem = Arc::new(problem);
+        let mut packer = Packer::within(problem.clone(), capacity);
+        while !packer.run(&mut || true) {}
+        let best = packer.best().unwrap();
+        prop_assert_eq!(verify(&problem, &best.packing), Ok(()));
+        prop_assert_eq!(best.packing.height <= capacity, lowest <= capacity);
+        prop_assert_eq!(best.bound > capacity, lowest > capacity);
+    }
+
+    #[test]
     fn stopping_often_changes_nothing(problem in problems(14), room in 0_u64..3, patience in 1_usize..4) {
         let capacity = lower_bound(&problem) + room;
         let problem = Arc::new(problem);

@@ -113,7 +113,7 @@ impl Tree {
             keys: (0..count as u64).collect(),
             frames: Vec::new(),
             goals: Vec::new(),
-            failed: Failed::new(),
+            failed: Failed::new(count),
             offsets: vec![0; count],
             raised: Vec::with_capacity(count),
             skipped: Vec::new(),
