@@ -27,7 +27,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 use self::allocator::{Allocator, Driver, NONE};
-pub use self::check::{Agreement, Check, Difference, check};
+pub use self::check::{Agreement, Check, CheckRun, Difference, check};
 use self::program::{Call, Program, live_at_start};
 use self::recorded::Recorded;
 pub use self::settings::ModelSettings;

@@ -14,6 +14,7 @@ mod places;
 mod planner;
 #[cfg(test)]
 mod tests;
+mod trust;
 pub mod what_if;
 mod words;
 

@@ -12,7 +12,7 @@ use super::allocator::{Allocator, NONE, Request};
 use super::program::{Call, Program, is_late};
 use super::recorded::Recorded;
 use super::recorded_device::{Item, RecordedDevice};
-use super::{ModelSettings, Start, replay};
+use super::{EVENTS_BETWEEN_LOOKS, ModelSettings, Start, replay};
 use crate::analysis::allocator_state::{AllocatorIndex, Recording, Stepper};
 use crate::ids::AllocationId;
 use crate::model::{Action, PoolId};
@@ -69,7 +69,7 @@ pub enum Difference {
 }
 
 /// How closely the model follows a recording.
-#[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize)]
+#[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 pub struct Check {
     /// Requests that got the same address.
     pub allocs: Agreement,
@@ -109,32 +109,17 @@ impl Check {
 /// `settings` are those that it was recorded with.
 #[must_use]
 pub fn check(recording: Recording<'_>, settings: &ModelSettings) -> Check {
-    let index = AllocatorIndex::of(recording);
-    let mut checker = Checker::new(recording, settings, &index);
-    let last = recording.history.event_count;
-    for moment in 1..=last {
-        if checker.resynchronised >= RESYNCHRONISED_AT_MOST {
-            checker.check.events_left_out = u64::from(last - moment + 1);
-            checker.resynchronise(last);
-            break;
-        }
-        checker.step(moment);
-    }
-    checker.settle(last);
-    checker.compare_final();
-    let mut check = checker.check;
-    let steps = recording.history.reserved_steps.iter();
-    check.recorded_peak_bytes = steps.map(|&(_, bytes)| bytes).max().unwrap_or(0);
-    check.modelled_peak_bytes = replay(recording, settings, Start::Afresh).peak_reserved_bytes;
-    check
+    let mut run = CheckRun::new(recording, settings);
+    run.run(recording, &mut || false);
+    let modelled = replay(recording, settings, Start::Afresh);
+    run.into_check(recording, modelled.peak_reserved_bytes)
 }
 
-/// A check on its way.
-struct Checker<'a> {
-    recording: Recording<'a>,
+/// [`check`] in slices.
+pub struct CheckRun {
     program: Program,
-    settings: &'a ModelSettings,
-    index: &'a AllocatorIndex,
+    settings: ModelSettings,
+    index: AllocatorIndex,
     stepper: Stepper,
     allocator: Allocator,
     /// Allocation → its block, or [`NONE`].
@@ -144,21 +129,21 @@ struct Checker<'a> {
     meant: Vec<Call>,
     check: Check,
     resynchronised: u64,
+    /// The next moment.
+    moment: u32,
 }
 
-impl<'a> Checker<'a> {
-    fn new(
-        recording: Recording<'a>,
-        settings: &'a ModelSettings,
-        index: &'a AllocatorIndex,
-    ) -> Self {
-        let stepper = Stepper::at(recording, index, 0);
+impl CheckRun {
+    /// As it is at the start.
+    #[must_use]
+    pub fn new(recording: Recording<'_>, settings: &ModelSettings) -> Self {
+        let index = AllocatorIndex::of(recording);
+        let stepper = Stepper::at(recording, &index, 0);
         let allocations = recording.history.allocations.len();
         let recorded = Recorded::of(settings, stepper.state(), allocations);
         Self {
-            recording,
             program: Program::of(recording),
-            settings,
+            settings: settings.clone(),
             index,
             stepper,
             allocator: recorded.allocator,
@@ -167,18 +152,53 @@ impl<'a> Checker<'a> {
             meant: Vec::new(),
             check: Check::default(),
             resynchronised: 0,
+            moment: 1,
         }
     }
 
-    fn step(&mut self, moment: u32) {
+    /// Goes on until `is_over`, at least by some events; whether the trace is at its end. `recording` is the one that
+    /// it was made of.
+    pub fn run(&mut self, recording: Recording<'_>, is_over: &mut dyn FnMut() -> bool) -> bool {
+        let last = recording.history.event_count;
+        while self.moment <= last {
+            let (moment, before) = (self.moment, self.resynchronised);
+            if before >= RESYNCHRONISED_AT_MOST {
+                self.check.events_left_out = u64::from(last - moment + 1);
+                self.resynchronise(recording, last);
+                self.moment = last + 1;
+                break;
+            }
+            self.step(recording, moment);
+            self.moment += 1;
+            // Taking over what was recorded takes long.
+            let is_long = self.resynchronised > before;
+            if (is_long || moment.is_multiple_of(EVENTS_BETWEEN_LOOKS)) && is_over() {
+                break;
+            }
+        }
+        self.moment > last
+    }
+
+    /// What was found, once it is at its end; `modelled_peak_bytes`: as in [`Check`].
+    #[must_use]
+    pub fn into_check(mut self, recording: Recording<'_>, modelled_peak_bytes: u64) -> Check {
+        self.settle(recording, recording.history.event_count);
+        self.compare_final(recording);
+        let steps = recording.history.reserved_steps.iter();
+        self.check.recorded_peak_bytes = steps.map(|&(_, bytes)| bytes).max().unwrap_or(0);
+        self.check.modelled_peak_bytes = modelled_peak_bytes;
+        self.check
+    }
+
+    fn step(&mut self, recording: Recording<'_>, moment: u32) {
         let Recording {
             snapshot, history, ..
-        } = self.recording;
+        } = recording;
         let row = (history.first_event + moment - 1) as usize;
         let (address, bytes) = (snapshot.events.addr[row], snapshot.events.size[row]);
         let mut calls = Vec::new();
         self.program
-            .calls(self.recording, moment, |call| calls.push(call));
+            .calls(recording, moment, |call| calls.push(call));
         let item = match snapshot.events.action[row] {
             Action::SegmentAlloc | Action::SegmentMap => Some(Item::Obtained(address, bytes)),
             Action::SegmentFree | Action::SegmentUnmap => Some(Item::GivenBack(address, bytes)),
@@ -187,33 +207,33 @@ impl<'a> Checker<'a> {
         // Each run of releases begins with a call.
         let goes_on = calls.is_empty() && matches!(item, Some(Item::GivenBack(..)));
         if !self.meant.is_empty() && !goes_on {
-            self.settle(moment - 1);
+            self.settle(recording, moment - 1);
         }
         if let Some(item) = item {
             self.check.segment_events.recorded += 1;
             self.device.items.push(item);
         }
         for call in calls {
-            self.act(moment, call, address);
+            self.act(recording, moment, call, address);
         }
     }
 
-    fn act(&mut self, moment: u32, call: Call, address: u64) {
+    fn act(&mut self, recording: Recording<'_>, moment: u32, call: Call, address: u64) {
         match call {
-            Call::Malloc(id) => self.malloc(moment, id, address),
+            Call::Malloc(id) => self.malloc(recording, moment, id, address),
             Call::Refused {
                 bytes,
                 stream,
                 pool,
             } => {
-                let request = self.prepare((bytes, stream, pool), moment - 1);
+                let request = self.prepare(recording, (bytes, stream, pool), moment - 1);
                 let served = self.allocator.malloc(request, bytes, &mut self.device);
-                self.finish(moment, served.map(|_| Difference::OtherRefusal));
+                self.finish(recording, moment, served.map(|_| Difference::OtherRefusal));
             }
             Call::Free(id) => {
-                let is_late = is_late(self.recording.history, id, moment);
+                let is_late = is_late(recording.history, id, moment);
                 if !is_late {
-                    self.settle(moment - 1);
+                    self.settle(recording, moment - 1);
                 }
                 let row = std::mem::replace(&mut self.blocks[id.index()], NONE);
                 match row {
@@ -223,7 +243,7 @@ impl<'a> Checker<'a> {
                     _ => self.allocator.free(row),
                 }
             }
-            Call::FreeRequested(_) => self.settle(moment - 1),
+            Call::FreeRequested(_) => self.settle(recording, moment - 1),
             Call::EmptyCache | Call::ReleasePool(_) => self.meant.push(call),
             Call::Abandon(pool) => {
                 self.allocator.abandoned.insert(pool);
@@ -232,9 +252,9 @@ impl<'a> Checker<'a> {
         }
     }
 
-    fn malloc(&mut self, moment: u32, id: AllocationId, address: u64) {
-        let asked = self.program.request(self.recording, id);
-        let request = self.prepare(asked, moment - 1);
+    fn malloc(&mut self, recording: Recording<'_>, moment: u32, id: AllocationId, address: u64) {
+        let asked = self.program.request(recording, id);
+        let request = self.prepare(recording, asked, moment - 1);
         let served = self.allocator.malloc(request, asked.0, &mut self.device);
         let placed = served.map(|row| self.allocator.blocks[row as usize].address);
         self.check.allocs.recorded += 1;
@@ -245,17 +265,17 @@ impl<'a> Checker<'a> {
             Some(placed) if placed != address => Some(Difference::OtherBlock),
             Some(_) => None,
         };
-        self.finish(moment, difference);
+        self.finish(recording, moment, difference);
     }
 
     /// What has to happen before a request: frees that complete at its beginning, and what was given back although
     /// a free block fits, for that can only have been the program's wish. The request, as bytes, stream and pool.
-    fn prepare(&mut self, (bytes, stream, pool): (u64, i64, PoolId), before: u32) -> Request {
+    fn prepare(&mut self, recording: Recording<'_>, (bytes, stream, pool): (u64, i64, PoolId), before: u32) -> Request {
         let request = self.allocator.request(bytes, stream, pool);
         if self.device.gives_back() && self.allocator.find_free(request).is_some() {
             self.meant.push(Call::EmptyCache);
             let later = self.device.split_off_obtained();
-            self.settle(before);
+            self.settle(recording, before);
             self.device.items = later;
         }
         if !self.device.gives_back() || self.settings.collects_garbage() {
@@ -272,7 +292,7 @@ impl<'a> Checker<'a> {
     }
 
     /// Accounts for the events that wait and belong to no request.
-    fn settle(&mut self, moment: u32) {
+    fn settle(&mut self, recording: Recording<'_>, moment: u32) {
         if self.meant.is_empty() && self.device.items.is_empty() {
             return;
         }
@@ -286,11 +306,11 @@ impl<'a> Checker<'a> {
             }
         }
         self.complete_frees();
-        self.finish(moment, None);
+        self.finish(recording, moment, None);
     }
 
     /// Closes the books on a call; where it went otherwise, the recording is taken over as of `moment`.
-    fn finish(&mut self, moment: u32, difference: Option<Difference>) {
+    fn finish(&mut self, recording: Recording<'_>, moment: u32, difference: Option<Difference>) {
         self.check.segment_events.agreeing += std::mem::take(&mut self.device.agreeing);
         let extra = std::mem::take(&mut self.device.extra);
         self.check.extra_segment_events += extra;
@@ -306,14 +326,14 @@ impl<'a> Checker<'a> {
         if let Some(found) = found {
             *self.check.differences.entry(found).or_default() += 1;
             self.check.first_difference.get_or_insert(moment);
-            self.resynchronise(moment);
+            self.resynchronise(recording, moment);
         }
     }
 
-    fn resynchronise(&mut self, moment: u32) {
+    fn resynchronise(&mut self, recording: Recording<'_>, moment: u32) {
         self.resynchronised += 1;
-        self.stepper.go_to(self.recording, self.index, moment);
-        let recorded = Recorded::of(self.settings, self.stepper.state(), self.blocks.len());
+        self.stepper.go_to(recording, &self.index, moment);
+        let recorded = Recorded::of(&self.settings, self.stepper.state(), self.blocks.len());
         let abandoned = std::mem::take(&mut self.allocator.abandoned);
         self.allocator = recorded.allocator;
         self.allocator.abandoned = abandoned;
@@ -323,10 +343,10 @@ impl<'a> Checker<'a> {
     }
 
     /// The final state, as the file lists it and as the model has it.
-    fn compare_final(&mut self) {
+    fn compare_final(&mut self, recording: Recording<'_>) {
         let Recording {
             snapshot, history, ..
-        } = self.recording;
+        } = recording;
         let modelled = self.allocator.segments();
         let device = i32::try_from(history.device).unwrap_or(i32::MIN);
         for (_, segment) in snapshot.segments.of_device(device) {

@@ -3,8 +3,6 @@
 //! What torch 2.15 refuses is refused here too, in torch's sense: a what-if with settings that nobody can set
 //! helps nobody.
 
-use std::fmt;
-
 use serde_json::Value;
 
 use crate::Snapshot;
@@ -45,6 +43,8 @@ pub struct ModelSettings {
     /// Bytes that the allocator lets itself take, from `per_process_memory_fraction`; `None` = no such limit.
     /// Garbage is only collected where there is one.
     pub allowed_bytes: Option<u64>,
+    /// `per_process_memory_fraction` as it was set; `None` = not set.
+    pub memory_fraction: Option<f64>,
 }
 
 impl Default for ModelSettings {
@@ -58,6 +58,7 @@ impl Default for ModelSettings {
             large_segment_bytes: 20 * MIB,
             capacity_bytes: None,
             allowed_bytes: None,
+            memory_fraction: None,
         }
     }
 }
@@ -72,6 +73,9 @@ impl ModelSettings {
             let mut changed = settings.clone();
             if changed.set(&key, &value).is_ok() {
                 settings = changed;
+            } else if key == "per_process_memory_fraction" {
+                // Of how much is not in the file.
+                settings.memory_fraction = fraction(&value);
             }
         }
         if !settings.has_large_segments() {
@@ -218,7 +222,10 @@ impl ModelSettings {
             }
             "roundup_power2_divisions" => self.roundup_power2_divisions = divisions(value)?,
             "capacity" => self.capacity_bytes = limit(key, value)?,
-            "allowed" => self.allowed_bytes = limit(key, value)?,
+            "allowed" => {
+                self.allowed_bytes = limit(key, value)?;
+                self.memory_fraction = None;
+            }
             "per_process_memory_fraction" => self.set_fraction(value)?,
             "backend" if value == "native" => {}
             _ => return Err(no_such(key)),
@@ -227,13 +234,10 @@ impl ModelSettings {
     }
 
     fn set_fraction(&mut self, value: &str) -> Result<(), String> {
-        let share = value
-            .parse::<f64>()
-            .ok()
-            .filter(|share| (0.0..=1.0).contains(share));
-        let share = share.ok_or_else(|| {
+        let share = fraction(value).ok_or_else(|| {
             format!("per_process_memory_fraction is a share between 0 and 1, not “{value}”.")
         })?;
+        self.memory_fraction = Some(share).filter(|&share| share < 1.0);
         self.allowed_bytes = match self.capacity_bytes {
             _ if share >= 1.0 => None,
             Some(capacity) => Some((share * capacity as f64) as u64),
@@ -270,62 +274,57 @@ impl ModelSettings {
         self.large_segment_bytes > OWN_SEGMENT_BYTES && self.large_segment_bytes < (MIB << 20)
     }
 
+    /// As torch reads it in `PYTORCH_ALLOC_CONF`: what differs from the defaults; empty where nothing does. What torch
+    /// has no setting for (`capacity_bytes`, and `allowed_bytes` other than by a fraction) is not in it.
+    #[must_use]
+    pub fn conf(&self) -> String {
+        let default = Self::default();
+        let mut parts = Vec::new();
+        let mut set = |key: &str, value: String| parts.push(format!("{key}:{value}"));
+        if self.expandable_segments {
+            set("expandable_segments", "True".to_owned());
+        }
+        if let Some(bytes) = self.max_split_bytes {
+            set("max_split_size_mb", (bytes / MIB).to_string());
+        }
+        if self.max_non_split_rounding_bytes != default.max_non_split_rounding_bytes {
+            let mib = self.max_non_split_rounding_bytes / MIB;
+            set("max_non_split_rounding_mb", mib.to_string());
+        }
+        if let Some(text) = divisions_text(&self.roundup_power2_divisions) {
+            set("roundup_power2_divisions", text);
+        }
+        if self.garbage_collection_threshold > 0.0 {
+            let share = self.garbage_collection_threshold;
+            set("garbage_collection_threshold", share.to_string());
+        }
+        if self.large_segment_bytes != default.large_segment_bytes {
+            let mib = self.large_segment_bytes / MIB;
+            set("large_segment_size_mb", mib.to_string());
+        }
+        if let Some(share) = self.memory_fraction {
+            set("per_process_memory_fraction", share.to_string());
+        }
+        parts.join(",")
+    }
+
+    /// Whether garbage is to be collected, but never is, because torch does so only where the process is told
+    /// how much it may take.
+    #[must_use]
+    pub fn collects_nothing(&self) -> bool {
+        self.garbage_collection_threshold > 0.0 && self.allowed_bytes.is_none()
+    }
+
     /// `max_split_size`, as a number to compare with.
     pub(super) fn max_split(&self) -> u64 {
         self.max_split_bytes.unwrap_or(u64::MAX)
     }
 }
 
-/// As torch reads it in `PYTORCH_ALLOC_CONF`, what differs from the defaults alone; what torch has no setting for
-/// (`capacity`) last.
-impl fmt::Display for ModelSettings {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let default = Self::default();
-        let mut parts = Vec::new();
-        if self.expandable_segments {
-            parts.push("expandable_segments:True".to_owned());
-        }
-        if let Some(bytes) = self.max_split_bytes {
-            parts.push(format!("max_split_size_mb:{}", bytes / MIB));
-        }
-        if self.max_non_split_rounding_bytes != default.max_non_split_rounding_bytes {
-            parts.push(format!(
-                "max_non_split_rounding_mb:{}",
-                self.max_non_split_rounding_bytes / MIB
-            ));
-        }
-        if let Some(text) = divisions_text(&self.roundup_power2_divisions) {
-            parts.push(format!("roundup_power2_divisions:{text}"));
-        }
-        if self.garbage_collection_threshold > 0.0 {
-            parts.push(format!(
-                "garbage_collection_threshold:{}",
-                self.garbage_collection_threshold
-            ));
-        }
-        if self.large_segment_bytes != default.large_segment_bytes {
-            parts.push(format!(
-                "large_segment_size_mb:{}",
-                self.large_segment_bytes / MIB
-            ));
-        }
-        for (key, bytes) in [
-            ("capacity", self.capacity_bytes),
-            ("allowed", self.allowed_bytes),
-        ] {
-            match bytes {
-                Some(bytes) if bytes.is_multiple_of(MIB) => {
-                    parts.push(format!("{key}={}MiB", bytes / MIB))
-                }
-                Some(bytes) => parts.push(format!("{key}={bytes}")),
-                None => {}
-            }
-        }
-        if parts.is_empty() {
-            return f.pad("defaults");
-        }
-        f.pad(&parts.join(","))
-    }
+/// A share of memory, 0 to 1.
+fn fraction(value: &str) -> Option<f64> {
+    let share = value.parse::<f64>().ok();
+    share.filter(|share| (0.0..=1.0).contains(share))
 }
 
 fn flag(key: &str, value: &str) -> Result<bool, String> {
@@ -454,9 +453,9 @@ mod tests {
         assert_eq!(settings.max_split_bytes, Some(128 << 20));
         assert_eq!(settings.large_segment_bytes, 64 << 20);
         let text = "expandable_segments:True,max_split_size_mb:128,garbage_collection_threshold:0.8,large_segment_size_mb:64";
-        assert_eq!(settings.to_string(), text);
+        assert_eq!(settings.conf(), text);
         assert_eq!(changed(text).unwrap(), settings);
-        assert_eq!(ModelSettings::default().to_string(), "defaults");
+        assert_eq!(ModelSettings::default().conf(), "");
         assert_eq!(changed("").unwrap(), ModelSettings::default());
     }
 
@@ -467,6 +466,7 @@ mod tests {
             (settings.capacity_bytes, settings.allowed_bytes),
             (Some(10 << 30), Some(5 << 30))
         );
+        assert_eq!(settings.conf(), "per_process_memory_fraction:0.5");
         assert!(
             changed("per_process_memory_fraction:0.5")
                 .unwrap_err()
@@ -499,7 +499,7 @@ mod tests {
         assert_eq!(steps("[1:4,>:0]"), first_only);
         let text = changed("roundup_power2_divisions:[4:8,>:2]")
             .unwrap()
-            .to_string();
+            .conf();
         assert_eq!(
             changed(&text).unwrap().roundup_power2_divisions,
             steps("[4:8,>:2]")

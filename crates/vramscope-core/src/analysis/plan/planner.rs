@@ -4,10 +4,9 @@ use std::collections::HashMap;
 
 use super::bars::Bars;
 use super::places::{Needs, Place, places_of};
-use super::what_if::{Baseline, ModelError, WhatIf};
+use super::what_if::{Baseline, BaselineWork};
 use super::words::{Words, no_model};
 use super::{DevicePlan, PackedBytes, PlacePlan, Step};
-use crate::analysis::allocator_model::{ModelSettings, Run, Start};
 use crate::analysis::allocator_state::{AllocatorIndex, Recording};
 use crate::analysis::capture::AllocatorKind;
 use crate::analysis::details::stream_numbers;
@@ -34,10 +33,8 @@ pub struct Planner {
     pooled: usize,
     pools: Option<pools::Planner>,
     turn: Turn,
-    /// The replay under the file's own settings that runs: from empty, and then from what there was.
-    run: Option<Run>,
-    /// The outcome of the first.
-    own: Option<WhatIf>,
+    /// The model under the file's own settings, while it runs.
+    work: Option<BaselineWork>,
     baseline: Option<Baseline>,
 }
 
@@ -108,8 +105,7 @@ impl Planner {
                 asked: 0,
                 most: TURN,
             },
-            run: None,
-            own: None,
+            work: None,
             baseline: None,
         };
         planner.tell(recording);
@@ -196,27 +192,18 @@ impl Planner {
         self.pooled += 1;
     }
 
-    /// Replays the trace under its own settings: from empty, and then from what there was.
+    /// Runs the model under the file's own settings.
     fn model(&mut self, recording: Recording<'_>, is_over: &mut dyn FnMut() -> bool) {
-        let settings = ModelSettings::of_device(recording);
-        let start = match self.own {
-            None => Start::Afresh,
-            Some(_) => Start::AsRecorded,
-        };
-        let begin = || Run::new(recording, &settings, start);
-        let mut run = self.run.take().unwrap_or_else(begin);
-        if !run.run(recording, is_over) {
-            self.run = Some(run);
-            return;
+        let work = self.work.take();
+        let work = work.unwrap_or_else(|| BaselineWork::new(recording));
+        match work.go_on(recording, is_over) {
+            BaselineWork::Done(baseline) => {
+                let error = &baseline.error;
+                self.bars.modelled = Some((error.from_empty_bytes, error.modelled_bytes));
+                self.baseline = Some(*baseline);
+            }
+            work => self.work = Some(work),
         }
-        let outcome = run.into_outcome();
-        let Some(own) = self.own.take() else {
-            self.own = Some(WhatIf::of_own(&settings, outcome));
-            return;
-        };
-        let error = ModelError::of(&outcome, self.bars.reserved.unwrap_or(0));
-        self.bars.modelled = Some((own.peak_reserved_bytes, error.modelled_bytes));
-        self.baseline = Some(Baseline::of(recording, own, error));
     }
 
     /// Searches on in every place in turn; whether anything is left to search.
@@ -263,6 +250,10 @@ impl Planner {
             recording,
             plan: &self.plan,
             needs: &self.needs,
+            refused: self
+                .baseline
+                .as_ref()
+                .map_or(0, |baseline| baseline.own.refused_though_served),
         };
         let steps = self
             .bars

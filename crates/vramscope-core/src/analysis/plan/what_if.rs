@@ -1,21 +1,19 @@
 //! What the allocator would have reserved under other settings, beside the same replay under the file's own.
 //!
-//! A comparison is only as good as the model: it stands beside what the model gets wrong of the recording itself, and
-//! where that is too much, or there is nothing to compare with, there is none. All what-ifs begin with an empty
-//! allocator, also the one under the file's own settings, so that they differ by settings alone.
+//! A comparison is only as good as the model, so that it stands beside what the model gets wrong of the recording itself:
+//! its peak beginning empty, as all what-ifs do, beside the real one, and its way event by event from the recorded start.
+//! Where the latter is too far off, there is no comparison. The replay under the file's own settings begins empty too, so
+//! that all differ by settings alone.
 
 use serde::{Deserialize, Serialize};
 
+use super::trust;
 use super::words::no_model;
-use crate::analysis::allocator_model::{ModelSettings, Outcome, Run, Start, replay};
+use crate::analysis::allocator_model::{Check, CheckRun, ModelSettings, Outcome, Run, Start};
 use crate::analysis::allocator_state::Recording;
-use crate::analysis::capacity::capacity;
 use crate::analysis::compare::delta;
 use crate::analysis::overview::SegmentsKnown;
-use crate::units::Bytes;
-
-/// By which part of what was really reserved the model may be wrong before nothing is said on its word.
-const LARGEST_ERROR: f64 = 0.05;
+use crate::model::Action;
 
 /// One replay of a recording, from an empty allocator.
 #[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
@@ -24,6 +22,10 @@ pub struct WhatIf {
     pub changes: String,
     /// All settings that differ from torch's defaults, as `PYTORCH_CUDA_ALLOC_CONF` has them.
     pub settings: String,
+    /// What CUDA has for the process; `None` = no limit.
+    pub capacity_bytes: Option<u64>,
+    /// What the process lets itself take; `None` = no limit.
+    pub allowed_bytes: Option<u64>,
     /// The most reserved.
     pub peak_reserved_bytes: u64,
     /// The first moment of it.
@@ -36,6 +38,8 @@ pub struct WhatIf {
     pub rounding_bytes_at_peak: u64,
     /// Requests that are refused.
     pub refused: u64,
+    /// Those of them that the recording served.
+    pub refused_though_served: u64,
     /// The first of them: the moment that begins with it, and its bytes.
     pub first_refused: Option<(u32, u64)>,
     /// Requests that failed in the recording and would be served.
@@ -44,6 +48,43 @@ pub struct WhatIf {
     pub retries: u64,
     /// Bytes of all segments, as steps: (first moment, bytes from then on), ascending; the first is moment 0.
     pub reserved_steps: Vec<(u32, u64)>,
+    /// What is to be made of it, beside the file's own settings.
+    pub verdict: Verdict,
+    /// The same in a sentence or two; empty for the file's own settings.
+    pub says: String,
+    /// What else there is to say of these settings, in sentences; mostly empty.
+    pub remark: String,
+}
+
+/// What is to be made of a what-if.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Verdict {
+    /// The same peak.
+    #[default]
+    Same,
+    /// A lower one.
+    Less,
+    /// A higher one.
+    More,
+    /// Another one, but the model may be wrong by as much.
+    WithinError,
+    /// More requests fail, whatever the peak is.
+    OutOfMemory,
+}
+
+impl Verdict {
+    /// In a word or two.
+    #[must_use]
+    pub fn label(self) -> &'static str {
+        match self {
+            Self::Same => "same",
+            Self::Less => "less",
+            Self::More => "more",
+            Self::WithinError => "within the error",
+            Self::OutOfMemory => "out of memory",
+        }
+    }
 }
 
 impl WhatIf {
@@ -53,56 +94,113 @@ impl WhatIf {
         self.free_bytes_at_peak as f64 / self.peak_reserved_bytes.max(1) as f64
     }
 
-    /// From the outcome of the replay under the file's own settings.
-    pub(super) fn of_own(settings: &ModelSettings, outcome: Outcome) -> Self {
-        let own_peak_bytes = outcome.peak_reserved_bytes;
-        Self::of("", settings, outcome, own_peak_bytes)
+    /// The lower of both limits.
+    #[must_use]
+    pub fn limit_bytes(&self) -> Option<u64> {
+        let limits = self.capacity_bytes.into_iter().chain(self.allowed_bytes);
+        limits.min()
     }
 
-    fn of(changes: &str, settings: &ModelSettings, outcome: Outcome, own_peak_bytes: u64) -> Self {
+    /// From a replay's outcome, not yet judged.
+    fn of(
+        recording: Recording<'_>,
+        changes: &str,
+        settings: &ModelSettings,
+        outcome: Outcome,
+    ) -> Self {
         let first = outcome.refused.first();
         Self {
             changes: changes.to_owned(),
-            settings: settings.to_string(),
+            settings: settings.conf(),
+            capacity_bytes: settings.capacity_bytes,
+            allowed_bytes: settings.allowed_bytes,
             peak_reserved_bytes: outcome.peak_reserved_bytes,
             peak_moment: outcome.peak_moment,
-            change_bytes: delta(own_peak_bytes, outcome.peak_reserved_bytes),
             free_bytes_at_peak: outcome.free_bytes_at_peak,
             rounding_bytes_at_peak: outcome.rounding_bytes_at_peak,
             refused: outcome.refused.len() as u64,
+            refused_though_served: refused_though_served(recording, &outcome),
             first_refused: first.map(|refused| (refused.moment, refused.bytes)),
             rescued: outcome.rescued.len() as u64,
             retries: outcome.retries,
             reserved_steps: outcome.reserved_steps,
+            ..Self::default()
         }
+    }
+
+    /// Beside the file's own settings.
+    fn judge(&mut self, own: &Self, error: ModelError, settings: &ModelSettings) {
+        self.change_bytes = delta(own.peak_reserved_bytes, self.peak_reserved_bytes);
+        let change = self.change_bytes.unsigned_abs();
+        self.verdict = match self.change_bytes {
+            _ if self.refused > own.refused => Verdict::OutOfMemory,
+            0 => Verdict::Same,
+            _ if change <= error.largest_bytes() => Verdict::WithinError,
+            1.. => Verdict::More,
+            _ => Verdict::Less,
+        };
+        self.says = trust::verdict(self, own, error);
+        self.remark = trust::remark(self, own, settings);
     }
 }
 
-/// How far the model can be trusted on one recording: its replay from the recorded start against the recording.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+/// Requests that were refused and had been served in the recording.
+fn refused_though_served(recording: Recording<'_>, outcome: &Outcome) -> u64 {
+    let first = recording.history.first_event as usize;
+    let actions = &recording.snapshot.events.action;
+    let was_served = |moment: u32| match (moment as usize).checked_sub(1) {
+        Some(event) => actions.get(first + event) != Some(&Action::Oom),
+        None => true,
+    };
+    let refused = outcome.refused.iter();
+    refused.filter(|refused| was_served(refused.moment)).count() as u64
+}
+
+/// What the model reserves under the file's own settings, beside what was really reserved.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 pub struct ModelError {
-    /// The most that the model reserved.
-    pub modelled_bytes: u64,
     /// The most that was really reserved.
     pub reserved_bytes: u64,
-    /// The first less the second.
+    /// The most that the model reserves, beginning with what there was when the recording began. Where nothing was
+    /// obtained from CUDA since, that is the same by itself.
+    pub modelled_bytes: u64,
+    /// That, less what was really reserved.
     pub error_bytes: i64,
+    /// The most that it reserves beginning empty, as what-ifs do.
+    pub from_empty_bytes: u64,
+    /// That, less what was really reserved: what a what-if may be wrong by.
+    pub from_empty_error_bytes: i64,
 }
 
 impl ModelError {
-    /// From the outcome of that replay and the most that was really reserved.
-    pub(super) fn of(outcome: &Outcome, reserved_bytes: u64) -> Self {
+    /// From the peaks.
+    fn of(reserved_bytes: u64, modelled_bytes: u64, from_empty_bytes: u64) -> Self {
         Self {
-            modelled_bytes: outcome.peak_reserved_bytes,
             reserved_bytes,
-            error_bytes: delta(reserved_bytes, outcome.peak_reserved_bytes),
+            modelled_bytes,
+            error_bytes: delta(reserved_bytes, modelled_bytes),
+            from_empty_bytes,
+            from_empty_error_bytes: delta(reserved_bytes, from_empty_bytes),
         }
     }
 
-    /// The part of what was really reserved by which the model is wrong: 0.01 for 1 % too much.
+    /// The error from the recorded start, as a part of what was really reserved: 0.01 for 1 % too much.
     #[must_use]
     pub fn share(&self) -> f64 {
         self.error_bytes as f64 / self.reserved_bytes.max(1) as f64
+    }
+
+    /// The same beginning empty.
+    #[must_use]
+    pub fn from_empty_share(&self) -> f64 {
+        self.from_empty_error_bytes as f64 / self.reserved_bytes.max(1) as f64
+    }
+
+    /// The larger of both, in bytes: a change of no more than that is none.
+    #[must_use]
+    pub fn largest_bytes(&self) -> u64 {
+        let from_empty = self.from_empty_error_bytes.unsigned_abs();
+        self.error_bytes.unsigned_abs().max(from_empty)
     }
 }
 
@@ -114,22 +212,80 @@ pub fn baseline(recording: Recording<'_>, segments: SegmentsKnown) -> Result<Bas
     if let Some(why) = no_model(recording, segments) {
         return Err(why);
     }
-    let steps = recording.history.reserved_steps.iter();
-    let reserved = steps.map(|&(_, bytes)| bytes).max().unwrap_or(0);
-    let settings = ModelSettings::of_device(recording);
-    let of = |start| replay(recording, &settings, start);
-    let error = ModelError::of(&of(Start::AsRecorded), reserved);
-    let own = WhatIf::of_own(&settings, of(Start::Afresh));
-    Ok(Baseline::of(recording, own, error))
+    let mut work = BaselineWork::new(recording);
+    loop {
+        work = work.go_on(recording, &mut || false);
+        if let BaselineWork::Done(baseline) = work {
+            return Ok(*baseline);
+        }
+    }
+}
+
+/// A baseline on its way: both replays under the file's own settings, then the way event by event.
+pub(super) enum BaselineWork {
+    FromEmpty(ModelSettings, Box<Run>),
+    FromStart(ModelSettings, Box<WhatIf>, Box<Run>),
+    Check(ModelSettings, Box<(WhatIf, Outcome)>, Box<CheckRun>),
+    Done(Box<Baseline>),
+}
+
+impl BaselineWork {
+    pub(super) fn new(recording: Recording<'_>) -> Self {
+        let settings = ModelSettings::of_device(recording);
+        let run = Run::new(recording, &settings, Start::Afresh);
+        Self::FromEmpty(settings, Box::new(run))
+    }
+
+    /// Works until `is_over`, or until the next stage.
+    pub(super) fn go_on(
+        self,
+        recording: Recording<'_>,
+        is_over: &mut dyn FnMut() -> bool,
+    ) -> Self {
+        match self {
+            Self::FromEmpty(settings, mut run) => {
+                if !run.run(recording, is_over) {
+                    return Self::FromEmpty(settings, run);
+                }
+                let own = WhatIf::of(recording, "", &settings, run.into_outcome());
+                let run = Run::new(recording, &settings, Start::AsRecorded);
+                Self::FromStart(settings, Box::new(own), Box::new(run))
+            }
+            Self::FromStart(settings, own, mut run) => {
+                if !run.run(recording, is_over) {
+                    return Self::FromStart(settings, own, run);
+                }
+                let check = CheckRun::new(recording, &settings);
+                let outcome = run.into_outcome();
+                Self::Check(settings, Box::new((*own, outcome)), Box::new(check))
+            }
+            Self::Check(settings, replays, mut check) => {
+                if !check.run(recording, is_over) {
+                    return Self::Check(settings, replays, check);
+                }
+                let (own, outcome) = *replays;
+                let check = check.into_check(recording, own.peak_reserved_bytes);
+                let baseline = Baseline::of(recording, settings, own, &outcome, check);
+                Self::Done(Box::new(baseline))
+            }
+            Self::Done(_) => self,
+        }
+    }
 }
 
 /// What what-ifs of one device are compared with.
-#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[derive(Clone, PartialEq, Debug)]
 pub struct Baseline {
+    /// The file's own settings.
+    settings: ModelSettings,
     /// The replay under the file's own settings, from an empty allocator.
     pub own: WhatIf,
-    /// How far to trust it.
+    /// How far its peaks are off.
     pub error: ModelError,
+    /// How closely it follows the recording, event by event.
+    pub check: Check,
+    /// How far to trust it, as sentences: its peaks, and how closely it follows the recording.
+    pub trust: Vec<String>,
     /// Why what-ifs are not to be given, as a sentence; `None` where they are.
     pub refusal: Option<String>,
     /// What bears on memory and is not modelled, as sentences.
@@ -139,33 +295,36 @@ pub struct Baseline {
 }
 
 impl Baseline {
-    /// From both replays under the file's own settings.
-    pub(super) fn of(recording: Recording<'_>, own: WhatIf, error: ModelError) -> Self {
-        let refusal = (error.share().abs() > LARGEST_ERROR).then(|| {
-            format!(
-                "Replaying this recording under its own settings, the model of the allocator reserves {} where {} were really \
-                 reserved: what it says about other settings would be worth nothing.",
-                Bytes(error.modelled_bytes),
-                Bytes(error.reserved_bytes)
-            )
-        });
+    /// From both replays under the file's own settings, and the check.
+    fn of(
+        recording: Recording<'_>,
+        settings: ModelSettings,
+        own: WhatIf,
+        from_start: &Outcome,
+        check: Check,
+    ) -> Self {
+        let modelled = from_start.peak_reserved_bytes;
+        let error = ModelError::of(
+            check.recorded_peak_bytes,
+            modelled,
+            own.peak_reserved_bytes,
+        );
+        let forged = refused_though_served(recording, from_start);
         let mut notes = ModelSettings::not_modelled(recording.snapshot);
-        let from_before = delta(own.peak_reserved_bytes, error.reserved_bytes);
-        if refusal.is_none() && from_before.unsigned_abs() > error.reserved_bytes / 100 {
-            notes.push(format!(
-                "To compare settings the model begins empty; the recording did not. Beginning empty, it reserves {} under the \
-                 file's own settings, {} {} than was really reserved: compare with that.",
-                Bytes(own.peak_reserved_bytes),
-                Bytes(from_before.unsigned_abs()),
-                if from_before > 0 { "less" } else { "more" },
-            ));
-        }
+        notes.extend(trust::refused_from_empty(&own));
         Self {
+            trust: vec![
+                trust::from_empty(error),
+                trust::from_start(error),
+                trust::agreement(&check),
+            ],
+            refusal: trust::refusal(error, &check, forged),
+            notes,
+            suggestions: suggestions(&settings),
+            settings,
             own,
             error,
-            refusal,
-            notes,
-            suggestions: suggestions(recording),
+            check,
         }
     }
 
@@ -176,7 +335,7 @@ impl Baseline {
     pub fn what_if(&self, recording: Recording<'_>, changes: &str) -> Result<WhatIf, String> {
         let mut trial = self.trial(recording, changes)?;
         trial.run(recording, &mut || false);
-        Ok(trial.into_what_if())
+        Ok(trial.into_what_if(recording, self))
     }
 
     /// The same in slices.
@@ -184,14 +343,13 @@ impl Baseline {
     /// # Errors
     /// Why there is none: what is wrong with the changes, or that the model is too far off.
     pub fn trial(&self, recording: Recording<'_>, changes: &str) -> Result<Trial, String> {
-        let settings = ModelSettings::of_device(recording).with_changes(changes)?;
+        let settings = self.settings.with_changes(changes)?;
         match &self.refusal {
             Some(refusal) => Err(refusal.clone()),
             None => Ok(Trial {
                 changes: changes.to_owned(),
                 run: Run::new(recording, &settings, Start::Afresh),
                 settings,
-                own_peak_bytes: self.own.peak_reserved_bytes,
             }),
         }
     }
@@ -202,7 +360,6 @@ pub struct Trial {
     changes: String,
     settings: ModelSettings,
     run: Run,
-    own_peak_bytes: u64,
 }
 
 impl Trial {
@@ -211,25 +368,24 @@ impl Trial {
         self.run.run(recording, is_over)
     }
 
-    /// The answer, once it is at its end.
+    /// The answer, once it is at its end; `baseline` is the one that it was made by.
     #[must_use]
-    pub fn into_what_if(self) -> WhatIf {
+    pub fn into_what_if(self, recording: Recording<'_>, baseline: &Baseline) -> WhatIf {
         let outcome = self.run.into_outcome();
-        WhatIf::of(&self.changes, &self.settings, outcome, self.own_peak_bytes)
+        let mut row = WhatIf::of(recording, &self.changes, &self.settings, outcome);
+        row.judge(&baseline.own, baseline.error, &self.settings);
+        row
     }
 }
 
 /// Changes of the file's settings that often help, or that are often tried.
-fn suggestions(recording: Recording<'_>) -> Vec<String> {
-    let own = ModelSettings::of_device(recording);
-    let mut list = vec![format!(
-        "expandable_segments:{}",
-        if own.expandable_segments {
-            "False"
-        } else {
-            "True"
-        }
-    )];
+fn suggestions(own: &ModelSettings) -> Vec<String> {
+    let other = if own.expandable_segments {
+        "False"
+    } else {
+        "True"
+    };
+    let mut list = vec![format!("expandable_segments:{other}")];
     let others = [
         "large_segment_size_mb:64",
         "expandable_segments:True,large_segment_size_mb:64",
@@ -238,16 +394,9 @@ fn suggestions(recording: Recording<'_>) -> Vec<String> {
         "roundup_power2_divisions:8",
     ];
     list.extend(others.map(str::to_owned));
-    // Garbage is only collected where the process is told how much it may take.
-    if let Some(capacity) = capacity(recording.snapshot, recording.history) {
-        let bytes = capacity.bytes;
-        list.push(format!(
-            "garbage_collection_threshold:0.8,capacity={bytes},allowed={bytes}"
-        ));
-    }
     list.retain(|changes| {
         own.with_changes(changes)
-            .is_ok_and(|changed| changed != own)
+            .is_ok_and(|changed| changed != *own)
     });
     list
 }

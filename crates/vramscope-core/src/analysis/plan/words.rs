@@ -1,5 +1,7 @@
 //! What each step of a plan consists of, and what can be done about it, in sentences.
 
+use std::collections::BTreeSet;
+
 use super::places::Needs;
 use super::{DevicePlan, PlacePlan, StepKind};
 use crate::analysis::allocator_model::ModelSettings;
@@ -33,6 +35,8 @@ pub(super) struct Words<'a> {
     pub(super) recording: Recording<'a>,
     pub(super) plan: &'a DevicePlan,
     pub(super) needs: &'a Needs,
+    /// Requests that the model refuses from empty under the file's own settings, and that were served.
+    pub(super) refused: u64,
 }
 
 impl Words<'_> {
@@ -75,8 +79,12 @@ impl Words<'_> {
         } else {
             format!("after event {}", Count(self.needs.requested_moment.into()))
         };
+        let waiting = match self.plan.waiting.at_peak_bytes {
+            0 => "",
+            _ => ", with those freed that waited for other streams",
+        };
         format!(
-            "What the program had asked for and not yet given back {when}: {live}. No allocator can do with less."
+            "What the program had asked for and was not free again {when}: {live}{waiting}. No allocator can do with less."
         )
     }
 
@@ -124,7 +132,14 @@ impl Words<'_> {
             (true, Some(true)) if !self.is_driver() => {
                 "More divisions in roundup_power2_divisions, or none, round less; but then freed blocks are used again less often."
             }
-            (true, _) => "Many small allocations: larger ones that hold several are rounded less.",
+            (true, _) => {
+                let live = self.needs.live_at_peak;
+                return format!(
+                    "{} live then lose about {} each to it: fewer and larger ones, which hold several, lose less.",
+                    counted(live, "allocation"),
+                    Bytes(change_bytes.unsigned_abs() / live.max(1))
+                );
+            }
         }
         .to_owned()
     }
@@ -137,7 +152,7 @@ impl Words<'_> {
             .filter(|place| place.rounded_bytes > 0)
             .collect();
         if used.len() < 2 {
-            return "All is in one pool on one stream, so that everything freed can serve everything.".to_owned();
+            return "All is in one pool on one stream: no pool or stream stands in the way of using freed memory again.".to_owned();
         }
         let (places, who) = if self.is_driver() {
             ("pools", "A pool's")
@@ -162,19 +177,23 @@ impl Words<'_> {
             return "One pool for all that is not needed at the same time would save it."
                 .to_owned();
         }
-        let has_graphs = self
-            .plan
-            .places
-            .iter()
-            .any(|place| place.key.pool.is_private());
-        let graphs = if has_graphs {
-            " CUDA graphs that never run at the same time can share a pool (torch.cuda.graph(…, pool=…))."
-        } else {
-            ""
-        };
-        format!(
-            "Allocating on one stream, and using it on others with record_stream(), would save it.{graphs}"
-        )
+        let used = self.plan.places.iter();
+        let used = used.filter(|place| place.rounded_bytes > 0);
+        let streams: BTreeSet<_> = used.clone().map(|place| place.key.stream).collect();
+        let pools: BTreeSet<_> = used.map(|place| place.key.pool).collect();
+        let graphs = pools.iter().filter(|pool| pool.is_private()).count();
+        let mut advice = Vec::new();
+        if streams.len() > 1 {
+            advice.push(
+                "Allocating on one stream, and using it on others with record_stream(), would save what streams cost.",
+            );
+        }
+        if graphs > 1 {
+            advice.push(
+                "CUDA graphs that never run at the same time can share a pool (torch.cuda.graph(…, pool=…)).",
+            );
+        }
+        advice.join(" ")
     }
 
     fn placement(&self, change_bytes: i64) -> (String, String) {
@@ -207,11 +226,12 @@ impl Words<'_> {
                 Bytes(bytes.saturating_sub(bound))
             ),
         };
-        let advice = match change_bytes {
-            0 => String::new(),
-            _ => "Only another order of operations could change this. A snapshot does not say which orders are allowed; for what torch.compile \
-                  compiled, `vramscope inductor` does."
+        let advice = match (change_bytes, is_proven) {
+            (0, _) => String::new(),
+            (_, true) => "Only another order of operations could change this. A snapshot does not say which orders are allowed; for what \
+                          torch.compile compiled, the graph that inductor exports does."
                 .to_owned(),
+            (_, false) => "A longer search may find a better one, and so may another order of operations.".to_owned(),
         };
         let advice = if self.is_driver() {
             String::new()
@@ -225,6 +245,9 @@ impl Words<'_> {
         let how = "The allocator has to place each buffer when it is asked for, without knowing what comes; requests up to 1 MiB have segments of \
                    their own, and freed memory stays in segments of 2 MiB and more.";
         let measured = match change_bytes {
+            _ if self.refused > 0 => {
+                " A model of it, beginning empty, refuses requests that were served, so that what it needs is not known."
+            }
             ..0 => {
                 " Here it even needs less: memory that went back to CUDA in between served another pool or stream."
             }
@@ -234,10 +257,10 @@ impl Words<'_> {
         let advice = match config.expandable_segments {
             _ if change_bytes <= 0 => "",
             Some(true) => {
-                "`vramscope what-if` tells what other settings of the allocator would do."
+                "Replaying under other settings of the allocator tells what they would do."
             }
             _ => {
-                "`vramscope what-if` tells what other settings of the allocator would do, above all expandable_segments:True, which lets \
+                "Replaying under other settings of the allocator tells what they would do, above all expandable_segments:True, which lets \
                  segments grow instead of adding new ones."
             }
         };
@@ -256,7 +279,7 @@ impl Words<'_> {
             return (why.to_owned(), advice.to_owned());
         }
         let why = "What the allocator held beyond that: freed memory that it keeps, in pieces or unused. Which part is which takes a model of it.";
-        let advice = "`vramscope fragmentation` tells where free memory lies, and what keeps it from going back to CUDA.";
+        let advice = "Where free memory lies, and what keeps it from going back to CUDA, is told by fragmentation.";
         (why.to_owned(), advice.to_owned())
     }
 }

@@ -1,0 +1,224 @@
+//! How far the allocator's model can be trusted on a recording, and what a what-if comes to, in sentences.
+
+use super::what_if::{ModelError, Verdict, WhatIf};
+use crate::analysis::allocator_model::{Agreement, Check, ModelSettings};
+use crate::analysis::findings::counted;
+use crate::units::{Bytes, Count};
+
+/// By which part of what was really reserved the model may be wrong before nothing is said on its word.
+const LARGEST_ERROR: f64 = 0.05;
+/// Of the requests, the part that has to get the recorded address before anything is.
+const LEAST_AGREEMENT: f64 = 0.95;
+
+/// Why what-ifs are not to be given; `forged`: requests that the model refuses from the recorded start and that were
+/// served, so that its peak is not that of the program.
+pub(super) fn refusal(error: ModelError, check: &Check, forged: u64) -> Option<String> {
+    let worthless = "what it says about other settings would be worth nothing.";
+    let share = check.allocs.share();
+    if error.share().abs() > LARGEST_ERROR {
+        Some(format!(
+            "Replaying this recording under its own settings, the model of the allocator reserves {} where {} were really \
+             reserved: {worthless}",
+            Bytes(error.modelled_bytes),
+            Bytes(error.reserved_bytes)
+        ))
+    } else if share < LEAST_AGREEMENT {
+        Some(format!(
+            "Replaying this recording under its own settings, the model of the allocator places only {} of {} where they \
+             really were: {worthless}",
+            Count(check.allocs.agreeing),
+            counted(check.allocs.recorded, "allocation"),
+        ))
+    } else if forged > 0 {
+        Some(format!(
+            "Replaying this recording under its own settings, the model of the allocator refuses {} that the recording \
+             served: {worthless}",
+            counted(forged, "request")
+        ))
+    } else {
+        None
+    }
+}
+
+/// The peak from empty beside the real one.
+pub(super) fn from_empty(error: ModelError) -> String {
+    let off = off(error.from_empty_error_bytes, error.from_empty_share());
+    match error.from_empty_error_bytes {
+        0 => "Beginning empty, as here, and with the recorded settings, the model's peak is exactly the real one.".to_owned(),
+        _ => format!("Beginning empty, as here, and with the recorded settings, the model's peak is {off} the real one: other settings may be off by as much."),
+    }
+}
+
+/// The peak from the recorded start beside the real one.
+pub(super) fn from_start(error: ModelError) -> String {
+    let off = off(error.error_bytes, error.share());
+    match error.error_bytes {
+        0 => "Beginning as recorded, it is exactly the real one.".to_owned(),
+        _ => format!("Beginning as recorded, it is {off} the real one."),
+    }
+}
+
+/// By how much above or below.
+fn off(error_bytes: i64, share: f64) -> String {
+    let bytes = Bytes(error_bytes.unsigned_abs());
+    let side = if error_bytes > 0 { "above" } else { "below" };
+    format!("{bytes} ({:.1} %) {side}", share.abs() * 100.0)
+}
+
+/// How closely the model follows the recording, event by event.
+pub(super) fn agreement(check: &Check) -> String {
+    let allocs = match check.allocs {
+        Agreement { recorded: 0, .. } => "the recording has no allocation to compare".to_owned(),
+        allocs => format!("{} lie where the model puts them", part(allocs, "allocation")),
+    };
+    let segments = match check.segment_events {
+        Agreement { recorded: 0, .. } if check.extra_segment_events == 0 => {
+            "the recording has no segment event to compare".to_owned()
+        }
+        Agreement { recorded: 0, .. } => format!(
+            "the recording has no segment event, the model {}",
+            Count(check.extra_segment_events)
+        ),
+        events if check.extra_segment_events == 0 => {
+            format!("{} are the model's too", part(events, "segment event"))
+        }
+        events => format!(
+            "{} are the model's too, which has {} more",
+            part(events, "segment event"),
+            Count(check.extra_segment_events)
+        ),
+    };
+    let last = match check.final_segments {
+        Agreement { recorded: 0, .. } => String::new(),
+        segments => format!("; of the final segments, {} of {}", Count(segments.agreeing), Count(segments.recorded)),
+    };
+    let left_out = match check.events_left_out {
+        0 => String::new(),
+        events => format!(
+            " After too many differences, {} were not compared.",
+            counted(events, "event")
+        ),
+    };
+    format!("Event by event beside the recording: {allocs}; {segments}{last}.{left_out}")
+}
+
+fn part(agreement: Agreement, what: &str) -> String {
+    let all = counted(agreement.recorded, what);
+    if agreement.is_full() {
+        format!("all of {all}")
+    } else {
+        format!("{} of {all}", Count(agreement.agreeing))
+    }
+}
+
+/// What the replay from empty refuses though it was served.
+pub(super) fn refused_from_empty(own: &WhatIf) -> Option<String> {
+    let refused = own.refused_though_served;
+    (refused > 0).then(|| {
+        format!(
+            "Beginning empty, the model refuses {} that the recording served, and goes on without: its peak under the file's own \
+             settings is too low by as much as they would have taken.",
+            counted(refused, "request")
+        )
+    })
+}
+
+/// What a what-if comes to.
+pub(super) fn verdict(row: &WhatIf, own: &WhatIf, error: ModelError) -> String {
+    let share = row.change_bytes as f64 / own.peak_reserved_bytes.max(1) as f64;
+    let bytes = Bytes(row.change_bytes.unsigned_abs());
+    let percent = format!("{:.1} %", share.abs() * 100.0);
+    let peak = match row.change_bytes {
+        0 => "The same peak as with the recorded settings.".to_owned(),
+        1.. => format!("{bytes} more reserved at the peak (+{percent})."),
+        _ => format!("{bytes} less reserved at the peak (−{percent})."),
+    };
+    match row.verdict {
+        Verdict::WithinError => format!(
+            "{peak} On this recording the model may be wrong by {}: take it for no difference.",
+            Bytes(error.largest_bytes())
+        ),
+        Verdict::OutOfMemory => {
+            let verb = if row.refused == 1 { "fails" } else { "fail" };
+            let before = match own.refused {
+                0 => String::new(),
+                refused => format!(", {} with the recorded settings", Count(refused)),
+            };
+            format!(
+                "Out of memory: {} {verb}{before}. The program goes on without here, so that its peak says nothing.",
+                counted(row.refused, "request")
+            )
+        }
+        _ => peak,
+    }
+}
+
+/// What else there is to say.
+pub(super) fn remark(row: &WhatIf, own: &WhatIf, settings: &ModelSettings) -> String {
+    let rescued = match row.rescued {
+        0 => String::new(),
+        1 => "The request that failed would be served".to_owned(),
+        more => format!("{} requests that failed would be served", Count(more)),
+    };
+    let also = match (row.rescued, own.rescued) {
+        (0, _) => "",
+        (_, 0) => ".",
+        _ => ", but the model serves such under the recorded settings too.",
+    };
+    let without = if settings.collects_nothing() {
+        " garbage_collection_threshold does nothing here: torch collects only where per_process_memory_fraction limits it."
+    } else {
+        ""
+    };
+    format!("{rescued}{also}{without}").trim_start().to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const ERROR: ModelError = ModelError {
+        reserved_bytes: 1_000,
+        modelled_bytes: 1_000,
+        error_bytes: 0,
+        from_empty_bytes: 980,
+        from_empty_error_bytes: -20,
+    };
+
+    #[test]
+    fn what_is_refused() {
+        let mut check = Check::default();
+        assert_eq!(refusal(ERROR, &check, 0), None);
+        assert!(refusal(ERROR, &check, 2).unwrap().contains("2 requests"));
+        check.allocs = Agreement {
+            recorded: 100,
+            agreeing: 94,
+        };
+        assert!(refusal(ERROR, &check, 0).unwrap().contains("94 of 100"));
+        let off = ModelError {
+            error_bytes: -51,
+            ..ERROR
+        };
+        assert!(refusal(off, &Check::default(), 0).is_some());
+    }
+
+    #[test]
+    fn what_a_saving_is_and_what_not() {
+        let mut row = WhatIf {
+            verdict: Verdict::OutOfMemory,
+            refused: 2,
+            change_bytes: -500,
+            ..WhatIf::default()
+        };
+        let own = WhatIf::default();
+        let words = verdict(&row, &own, ERROR);
+        assert!(words.starts_with("Out of memory: 2 requests fail."), "{words}");
+        row.verdict = Verdict::WithinError;
+        assert!(verdict(&row, &own, ERROR).contains("20 B"));
+        row.rescued = 1;
+        let settings = ModelSettings::default();
+        assert_eq!(remark(&row, &own, &settings), "The request that failed would be served.");
+        let settings = settings.with_changes("garbage_collection_threshold:0.8").unwrap();
+        assert!(remark(&row, &own, &settings).contains("does nothing"));
+    }
+}
