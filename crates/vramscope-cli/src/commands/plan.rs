@@ -10,7 +10,7 @@ use vramscope_core::analysis::plan::{DevicePlan, Planner, Step, StepKind};
 use vramscope_core::units::Bytes;
 
 use self::export::export;
-use super::what_if::baseline_parts;
+use super::what_if::{baseline_parts, by_peak};
 use crate::arguments::{Inputs, Show};
 use crate::failure::Failure;
 use crate::inputs::{Question, ask};
@@ -223,6 +223,6 @@ fn settings(part: &mut Part, device: &Device<'_>, planner: &Planner) {
     let mut rows: Vec<_> = tried
         .flat_map(|changes| baseline.what_if(device.recording(), changes))
         .collect();
-    rows.sort_by_key(|row| row.peak_reserved_bytes);
+    rows.sort_by_key(by_peak);
     baseline_parts(part, baseline, &rows);
 }

@@ -3,7 +3,7 @@
 use clap::Args;
 use vramscope_core::analysis::allocator_model::ModelSettings;
 use vramscope_core::analysis::overview::SegmentsKnown;
-use vramscope_core::analysis::plan::what_if::{Baseline, ModelError, WhatIf, baseline};
+use vramscope_core::analysis::plan::what_if::{Baseline, Verdict, WhatIf, baseline};
 
 use crate::arguments::{Inputs, Show, Size, parse_size};
 use crate::failure::Failure;
@@ -48,10 +48,6 @@ Examples:
 /// # Errors
 /// When the settings make no sense, a file cannot be read or the result cannot be written.
 pub(crate) fn run(options: &Options) -> Result<(), Failure> {
-    for changes in options.tried(&[]) {
-        let checked = ModelSettings::default().with_changes(&changes);
-        checked.map_err(|why| Failure::Usage(format!("--set {changes}: {why}")))?;
-    }
     ask(options, &options.inputs, options.show)
 }
 
@@ -69,6 +65,11 @@ impl Options {
         let recording = device.recording();
         let known = SegmentsKnown::in_recording(recording, device.allocator());
         part.notes.extend(known.remark().map(str::to_owned));
+        let own = ModelSettings::of_device(recording);
+        for changes in self.tried(&[]) {
+            let checked = own.with_changes(&changes);
+            checked.map_err(|why| Failure::Usage(format!("--set {changes}: {why}")))?;
+        }
         let baseline = match baseline(recording, known) {
             Ok(baseline) => baseline,
             Err(why) => {
@@ -84,7 +85,7 @@ impl Options {
             }
         }
         if self.set.is_empty() {
-            rows.sort_by_key(|row| row.peak_reserved_bytes);
+            rows.sort_by_key(by_peak);
         }
         baseline_parts(&mut part, &baseline, &rows);
         Ok(part)
@@ -102,53 +103,113 @@ impl Options {
         };
         let limited = sets
             .iter()
-            .map(|changes| format!("{changes},capacity={bytes}"));
+            .map(|changes| format!("capacity={bytes},{changes}"));
         std::iter::once(format!("capacity={bytes}"))
             .chain(limited)
             .collect()
     }
 }
 
+/// The order of what-ifs that nobody asked for: what is served before what is not, and then the lowest peak first.
+pub(super) fn by_peak(row: &WhatIf) -> (bool, u64) {
+    let fails = row.verdict == Verdict::OutOfMemory;
+    (fails, row.peak_reserved_bytes)
+}
+
 /// What the model reserves, how wrong it is, and the replays under other settings, if they are to be given.
 pub(super) fn baseline_parts(part: &mut Part, baseline: &Baseline, rows: &[WhatIf]) {
-    error_facts(part, &baseline.error);
+    error_facts(part, baseline);
     part.notes.extend(baseline.refusal.clone());
+    part.notes.extend(baseline.trust.last().cloned());
     part.notes.extend(baseline.notes.iter().cloned());
     if baseline.refusal.is_none() {
         rows_table(part, &baseline.own, rows);
-        if rows.iter().any(|row| row.refused > 0) {
-            let why = "Where requests fail, the program goes on without them here: a lower peak is no saving then.";
-            part.notes.push(why.to_owned());
-        }
+        let told = rows
+            .iter()
+            .filter(|row| row.verdict == Verdict::OutOfMemory || !row.remark.is_empty());
+        let notes = told.map(|row| format!("{}: {} {}", row.changes, row.says, row.remark));
+        part.notes
+            .extend(notes.map(|note| note.trim_end().to_owned()));
     }
 }
 
-fn error_facts(part: &mut Part, error: &ModelError) {
+fn error_facts(part: &mut Part, baseline: &Baseline) {
+    let error = &baseline.error;
+    let percent = |share: f64| format!("{:+.2} %", share * 100.0);
     part.fact(
         "reserved_bytes",
         "really reserved",
         Cell::Bytes(error.reserved_bytes),
     );
     part.fact_with(
+        "from_empty_bytes",
+        "model, from empty",
+        Cell::Bytes(error.from_empty_bytes),
+        "as all replays below begin",
+    );
+    part.fact_with(
+        "from_empty_error_bytes",
+        "its error",
+        Cell::BytesChange(error.from_empty_error_bytes),
+        format!(
+            "{}: by so much a what-if may be wrong",
+            percent(error.from_empty_share())
+        ),
+    );
+    part.fact_with(
         "modelled_bytes",
-        "by the model",
+        "model, from the start",
         Cell::Bytes(error.modelled_bytes),
         "from what there was when the recording began",
     );
     part.fact_with(
         "model_error_bytes",
-        "model's error",
+        "its error",
         Cell::BytesChange(error.error_bytes),
-        match error.error_bytes {
-            0 => "the model reserves just as much".to_owned(),
-            _ => format!("{:+.2} %", error.share() * 100.0),
-        },
+        percent(error.share()),
     );
-    part.fact("model_error_share", "", Cell::ShareChange(error.share()));
+    agreement_facts(part, baseline);
+}
+
+/// Figures of JSON only; a note says the same in words.
+fn agreement_facts(part: &mut Part, baseline: &Baseline) {
+    let (error, check) = (&baseline.error, &baseline.check);
+    for (key, cell) in [
+        (
+            "from_empty_error_share",
+            Cell::ShareChange(error.from_empty_share()),
+        ),
+        ("model_error_share", Cell::ShareChange(error.share())),
+        ("allocations", Cell::Number(check.allocs.recorded)),
+        ("allocations_agreeing", Cell::Number(check.allocs.agreeing)),
+        (
+            "segment_events",
+            Cell::Number(check.segment_events.recorded),
+        ),
+        (
+            "segment_events_agreeing",
+            Cell::Number(check.segment_events.agreeing),
+        ),
+        (
+            "segment_events_extra",
+            Cell::Number(check.extra_segment_events),
+        ),
+        (
+            "final_segments",
+            Cell::Number(check.final_segments.recorded),
+        ),
+        (
+            "final_segments_agreeing",
+            Cell::Number(check.final_segments.agreeing),
+        ),
+        ("events_not_compared", Cell::Number(check.events_left_out)),
+    ] {
+        part.fact(key, "", cell);
+    }
 }
 
 fn rows_table(part: &mut Part, own: &WhatIf, rows: &[WhatIf]) {
-    const COLUMNS: [Column; 11] = [
+    const COLUMNS: [Column; 16] = [
         column("peak_reserved_bytes", "reserved peak"),
         column("change_bytes", "change"),
         column("free_bytes_at_peak", "free then"),
@@ -158,8 +219,13 @@ fn rows_table(part: &mut Part, own: &WhatIf, rows: &[WhatIf]) {
         column("refused", "failed"),
         detail("rescued"),
         column("retries", "retries"),
+        column("verdict", "verdict"),
         column("changes", "settings"),
         detail("settings"),
+        detail("capacity_bytes"),
+        detail("allowed_bytes"),
+        detail("says"),
+        detail("remark"),
     ];
     let rows = std::iter::once(own).chain(rows).map(|row| {
         let is_own = row.changes.is_empty();
@@ -174,8 +240,13 @@ fn rows_table(part: &mut Part, own: &WhatIf, rows: &[WhatIf]) {
             Cell::Number(row.refused),
             Cell::Number(row.rescued),
             Cell::Number(row.retries),
+            Cell::Text(if is_own { "" } else { row.verdict.label() }.to_owned()),
             Cell::Text(changes.to_owned()),
             Cell::Text(row.settings.clone()),
+            Cell::or_none(row.capacity_bytes, Cell::Bytes),
+            Cell::or_none(row.allowed_bytes, Cell::Bytes),
+            Cell::Text(row.says.clone()),
+            Cell::Text(row.remark.clone()),
         ]
     });
     let title = "The allocator's model, beginning empty, with the file's settings and with others";

@@ -91,6 +91,10 @@ fn use_replays(props: &SettingsPanelProps, changes: &str, has_model: bool) -> Op
     let is_newest = answered
         .as_ref()
         .is_some_and(|answered| Some(&answered.question) == question.as_ref());
+    // What other settings would do is no answer.
+    let answered = answered.filter(|answered| {
+        matches!(&answered.question, Question::Replay { changes: of, .. } if of == changes)
+    });
     let known = answered.and_then(|answered| answered.answer.map(ReplayedRef));
     let of_device = |known: &ReplayedRef| known.get().map(|replayed| replayed.device);
     let known = known.filter(|known| of_device(known) == Some(props.look.device));

@@ -5,6 +5,7 @@
 
 use serde::{Deserialize, Serialize};
 use vramscope_core::analysis::plan::DevicePlan;
+use vramscope_core::analysis::plan::what_if::Verdict;
 use vramscope_core::model::DeviceIndex;
 use vramscope_view::map::GroupMark;
 use vramscope_view::waterfall::BarPart;
@@ -96,11 +97,9 @@ pub struct Replayed {
     pub refusal: Option<String>,
     /// What bears on memory and the model does not follow, as sentences.
     pub not_modelled: Vec<String>,
-    /// The file's own settings, as `PYTORCH_CUDA_ALLOC_CONF` has them; empty = the defaults.
-    pub own_settings: String,
-    /// The settings with the changes, likewise.
+    /// The settings with the changes, as `PYTORCH_CUDA_ALLOC_CONF` has them; empty = the defaults.
     pub settings: String,
-    /// The memory that CUDA has for the process, where one is assumed.
+    /// The memory that the process may take with them, where there is a limit.
     pub limit_bytes: Option<u64>,
     /// The most that was really reserved.
     pub real_bytes: u64,
@@ -108,8 +107,10 @@ pub struct Replayed {
     pub own: Option<ModelFigures>,
     /// With the other settings, from an empty allocator; `None` also where they do not differ.
     pub changed: Option<ModelFigures>,
-    /// What the comparison says, once all of it is there.
-    pub verdict: Option<Verdict>,
+    /// What the comparison says; `None` while there is none.
+    pub verdict: Option<Told>,
+    /// How far to trust the model, as sentences.
+    pub trust: Vec<String>,
     /// Memory over time.
     pub curves: ReservedCurves,
     /// Whether nothing is left to replay.
@@ -117,10 +118,10 @@ pub struct Replayed {
 }
 
 impl Replayed {
-    /// Whether these are the file's own settings.
+    /// Whether these are known to be the file's own settings.
     #[must_use]
     pub fn is_as_recorded(&self) -> bool {
-        self.settings == self.own_settings
+        self.is_done && self.changed.is_none()
     }
 }
 
@@ -141,19 +142,15 @@ pub struct ModelFigures {
     pub retries: u64,
 }
 
-/// Two replays beside reality.
-#[derive(Clone, Copy, PartialEq, Debug, Default, Serialize, Deserialize)]
-pub struct Verdict {
-    /// By how much the model's peak is above the real one, with the file's own settings and start.
-    pub error_bytes: i64,
-    /// That, of the real peak.
-    pub error_percent: f64,
-    /// By how much the peak is above that of the file's own settings; `None` where the settings are those.
-    pub change_bytes: Option<i64>,
-    /// That, of the peak with the file's own settings.
-    pub change_percent: f64,
-    /// Whether the model may be wrong by as much as that.
-    pub is_within_error: bool,
+/// What a comparison says.
+#[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
+pub struct Told {
+    /// What is to be made of it.
+    pub verdict: Verdict,
+    /// The same in a sentence or two.
+    pub says: String,
+    /// What else there is to say; mostly empty.
+    pub remark: String,
 }
 
 /// Reserved memory over the whole recording, the highest of each column.

@@ -270,7 +270,12 @@ impl CheckRun {
 
     /// What has to happen before a request: frees that complete at its beginning, and what was given back although
     /// a free block fits, for that can only have been the program's wish. The request, as bytes, stream and pool.
-    fn prepare(&mut self, recording: Recording<'_>, (bytes, stream, pool): (u64, i64, PoolId), before: u32) -> Request {
+    fn prepare(
+        &mut self,
+        recording: Recording<'_>,
+        (bytes, stream, pool): (u64, i64, PoolId),
+        before: u32,
+    ) -> Request {
         let request = self.allocator.request(bytes, stream, pool);
         if self.device.gives_back() && self.allocator.find_free(request).is_some() {
             self.meant.push(Call::EmptyCache);

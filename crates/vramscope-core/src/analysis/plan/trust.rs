@@ -69,7 +69,10 @@ fn off(error_bytes: i64, share: f64) -> String {
 pub(super) fn agreement(check: &Check) -> String {
     let allocs = match check.allocs {
         Agreement { recorded: 0, .. } => "the recording has no allocation to compare".to_owned(),
-        allocs => format!("{} lie where the model puts them", part(allocs, "allocation")),
+        allocs => format!(
+            "{} lie where the model puts them",
+            part(allocs, "allocation")
+        ),
     };
     let segments = match check.segment_events {
         Agreement { recorded: 0, .. } if check.extra_segment_events == 0 => {
@@ -90,7 +93,11 @@ pub(super) fn agreement(check: &Check) -> String {
     };
     let last = match check.final_segments {
         Agreement { recorded: 0, .. } => String::new(),
-        segments => format!("; of the final segments, {} of {}", Count(segments.agreeing), Count(segments.recorded)),
+        segments => format!(
+            "; of the final segments, {} of {}",
+            Count(segments.agreeing),
+            Count(segments.recorded)
+        ),
     };
     let left_out = match check.events_left_out {
         0 => String::new(),
@@ -212,13 +219,21 @@ mod tests {
         };
         let own = WhatIf::default();
         let words = verdict(&row, &own, ERROR);
-        assert!(words.starts_with("Out of memory: 2 requests fail."), "{words}");
+        assert!(
+            words.starts_with("Out of memory: 2 requests fail."),
+            "{words}"
+        );
         row.verdict = Verdict::WithinError;
         assert!(verdict(&row, &own, ERROR).contains("20 B"));
         row.rescued = 1;
         let settings = ModelSettings::default();
-        assert_eq!(remark(&row, &own, &settings), "The request that failed would be served.");
-        let settings = settings.with_changes("garbage_collection_threshold:0.8").unwrap();
+        assert_eq!(
+            remark(&row, &own, &settings),
+            "The request that failed would be served."
+        );
+        let settings = settings
+            .with_changes("garbage_collection_threshold:0.8")
+            .unwrap();
         assert!(remark(&row, &own, &settings).contains("does nothing"));
     }
 }

@@ -237,11 +237,7 @@ impl BaselineWork {
     }
 
     /// Works until `is_over`, or until the next stage.
-    pub(super) fn go_on(
-        self,
-        recording: Recording<'_>,
-        is_over: &mut dyn FnMut() -> bool,
-    ) -> Self {
+    pub(super) fn go_on(self, recording: Recording<'_>, is_over: &mut dyn FnMut() -> bool) -> Self {
         match self {
             Self::FromEmpty(settings, mut run) => {
                 if !run.run(recording, is_over) {
@@ -304,11 +300,7 @@ impl Baseline {
         check: Check,
     ) -> Self {
         let modelled = from_start.peak_reserved_bytes;
-        let error = ModelError::of(
-            check.recorded_peak_bytes,
-            modelled,
-            own.peak_reserved_bytes,
-        );
+        let error = ModelError::of(check.recorded_peak_bytes, modelled, own.peak_reserved_bytes);
         let forged = refused_though_served(recording, from_start);
         let mut notes = ModelSettings::not_modelled(recording.snapshot);
         notes.extend(trust::refused_from_empty(&own));

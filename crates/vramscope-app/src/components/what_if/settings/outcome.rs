@@ -1,11 +1,11 @@
 //! What the model reserves under the settings, beside reality, and how far to trust the difference.
 
+use vramscope_core::analysis::plan::what_if::Verdict;
 use vramscope_view::display;
 use yew::prelude::*;
 
 use super::ReplayedRef;
-use crate::components::overview::words::percent;
-use crate::protocol::views::what_if::{ModelFigures, Replayed, Verdict};
+use crate::protocol::views::what_if::{ModelFigures, Replayed};
 use crate::state::sentences;
 
 /// Properties of [`OutcomeTable`].
@@ -61,10 +61,7 @@ fn row(class: &'static str, name: &'static str, figures: Option<&ModelFigures>) 
 
 /// What the settings would do, in a sentence.
 fn verdict_words(replayed: &Replayed) -> Html {
-    let Some(verdict) = &replayed.verdict else {
-        return html! { <span class="muted">{ "Replaying…" }</span> };
-    };
-    let Some(change) = verdict.change_bytes else {
+    let Some(told) = &replayed.verdict else {
         let words = if replayed.is_as_recorded() {
             "Choose settings on the left: the trace is replayed with them."
         } else {
@@ -72,49 +69,18 @@ fn verdict_words(replayed: &Replayed) -> Html {
         };
         return html! { <span class="muted">{ words }</span> };
     };
-    let percent = percent(verdict.change_percent.abs());
-    let bytes = display::bytes(change.unsigned_abs());
-    let remark = if verdict.is_within_error {
-        " The model is wrong by as much on this recording: take it for no difference."
-    } else {
-        ""
+    let class = match told.verdict {
+        Verdict::Same | Verdict::WithinError => "same",
+        Verdict::Less => "less",
+        Verdict::More | Verdict::OutOfMemory => "more",
     };
-    let (class, words) = match change {
-        0 => (
-            "same",
-            "The same peak as with the recorded settings.".to_owned(),
-        ),
-        1.. => (
-            "more",
-            format!("{bytes} more reserved at the peak (+{percent})."),
-        ),
-        _ => (
-            "less",
-            format!("{bytes} less reserved at the peak (−{percent})."),
-        ),
-    };
-    html! { <><strong class={class}>{ words }</strong><span>{ remark }</span></> }
+    html! { <><strong class={class}>{ &told.says }</strong><span>{ " " }{ &told.remark }</span></> }
 }
 
 /// How far to trust the model.
 fn error_words(replayed: &Replayed) -> Html {
-    let words = match &replayed.verdict {
-        None => String::new(),
-        Some(verdict) => model_error(verdict.error_bytes, verdict),
-    };
+    let notes = replayed.trust.iter().chain(&replayed.not_modelled);
     html! {
-        <p class="error muted">{ words }
-            { for replayed.not_modelled.iter().map(|note| html! { <span>{ " " }{ note }</span> }) }
-        </p>
-    }
-}
-
-fn model_error(error: i64, verdict: &Verdict) -> String {
-    let bytes = display::bytes(error.unsigned_abs());
-    let percent = percent(verdict.error_percent.abs());
-    match error {
-        0 => "Checked: with the recorded settings and start the model's peak is exactly the real one.".to_owned(),
-        1.. => format!("Checked: with the recorded settings and start the model's peak is {bytes} ({percent}) above the real one."),
-        _ => format!("Checked: with the recorded settings and start the model's peak is {bytes} ({percent}) below the real one."),
+        <p class="error muted">{ for notes.map(|note| html! { <span>{ note }{ " " }</span> }) }</p>
     }
 }

@@ -1,7 +1,6 @@
 //! What other settings would do: the model of the allocator, run with them.
 
-use vramscope_core::analysis::allocator_model::ModelSettings;
-use vramscope_core::analysis::plan::what_if::{Baseline, ModelError, Trial, WhatIf};
+use vramscope_core::analysis::plan::what_if::{Baseline, Trial, WhatIf};
 use vramscope_core::model::DeviceIndex;
 use vramscope_view::minimap::Minimap;
 
@@ -9,7 +8,7 @@ use super::super::super::document::{Device, Document};
 use super::super::super::pace::Pace;
 use super::SLICE_MS;
 use crate::protocol::Axis;
-use crate::protocol::views::what_if::{ModelFigures, Replayed, ReservedCurves, Verdict};
+use crate::protocol::views::what_if::{ModelFigures, Replayed, ReservedCurves, Told};
 
 /// What-ifs that are kept: going back to settings that were tried is at once.
 const KEPT: usize = 24;
@@ -59,20 +58,24 @@ impl Replays {
         let refusal = outcome.and_then(|outcome| outcome.err().cloned());
         let own = &baseline.own;
         let changed = outcome.and_then(Result::ok);
-        let changed = changed.filter(|changed| changed.settings != own.settings);
-        let limit = ModelSettings::of_device(document.recording(device)).with_changes(changes);
+        let settings = |of: &WhatIf| (of.settings.clone(), of.capacity_bytes, of.allowed_bytes);
+        let changed = changed.filter(|changed| settings(changed) != settings(own));
         let curves = curves(device, axis, columns.min(MOST_COLUMNS), own, changed);
         Replayed {
             device: of,
             refusal,
             not_modelled: baseline.notes.clone(),
-            own_settings: own.settings.clone(),
             settings: changed.unwrap_or(own).settings.clone(),
-            limit_bytes: limit.ok().and_then(|settings| settings.capacity_bytes),
+            limit_bytes: changed.unwrap_or(own).limit_bytes(),
             real_bytes: baseline.error.reserved_bytes,
             own: Some(figures(own)),
             changed: changed.map(figures),
-            verdict: Some(verdict(baseline.error, own, changed)),
+            verdict: changed.map(|changed| Told {
+                verdict: changed.verdict,
+                says: changed.says.clone(),
+                remark: changed.remark.clone(),
+            }),
+            trust: baseline.trust.clone(),
             curves,
             is_done: true,
         }
@@ -106,7 +109,7 @@ impl Replays {
                 self.running = Some((of, changes.to_owned(), running));
                 None
             }
-            over => Some(over.map(Trial::into_what_if)),
+            over => Some(over.map(|trial| trial.into_what_if(recording, baseline))),
         }
     }
 
@@ -132,21 +135,6 @@ fn figures(of: &WhatIf) -> ModelFigures {
     }
 }
 
-/// What the comparison says.
-fn verdict(error: ModelError, own: &WhatIf, changed: Option<&WhatIf>) -> Verdict {
-    let change_bytes = changed.map(|changed| changed.change_bytes);
-    let own_bytes = own.peak_reserved_bytes.max(1) as f64;
-    Verdict {
-        error_bytes: error.error_bytes,
-        error_percent: error.share() * 100.0,
-        change_bytes,
-        change_percent: change_bytes.map_or(0.0, |change| change as f64 / own_bytes * 100.0),
-        is_within_error: change_bytes.is_some_and(|change| {
-            change != 0 && change.unsigned_abs() <= error.error_bytes.unsigned_abs()
-        }),
-    }
-}
-
 fn curves(
     device: Device<'_>,
     axis: Axis,
@@ -167,31 +155,5 @@ fn curves(
         own_bytes: map(&own.reserved_steps).reserved_bytes,
         changed_bytes: changed_bytes.unwrap_or_default(),
         refused_x: refused.map(|(moment, _)| bands.moment_x(moment as usize)),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_change_is_weighed_against_the_error() {
-        let error = ModelError {
-            modelled_bytes: 1_020,
-            reserved_bytes: 1_000,
-            error_bytes: 20,
-        };
-        let of = |peak: u64, change_bytes| WhatIf {
-            peak_reserved_bytes: peak,
-            change_bytes,
-            ..WhatIf::default()
-        };
-        let own = of(900, 0);
-        let much = verdict(error, &own, Some(&of(450, -450)));
-        assert_eq!((much.error_bytes, much.change_bytes), (20, Some(-450)));
-        assert_eq!((much.error_percent, much.change_percent), (2.0, -50.0));
-        assert!(!much.is_within_error);
-        assert!(verdict(error, &own, Some(&of(890, -10))).is_within_error);
-        assert_eq!(verdict(error, &own, None).change_bytes, None);
     }
 }
