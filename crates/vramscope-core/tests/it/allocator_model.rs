@@ -191,8 +191,9 @@ fn real_files() {
         let settings = ModelSettings::of_device(run.recording());
         let check = check(run.recording(), &settings);
         println!(
-            "{}: {settings}; addresses {}/{}, segment events {}/{}, segments {}/{}, blocks {}/{}, peak {:+.2} %",
+            "{}: {}; addresses {}/{}, segment events {}/{}, segments {}/{}, blocks {}/{}, peak {:+.2} %",
             file.name,
+            settings.conf(),
             check.allocs.agreeing,
             check.allocs.recorded,
             check.segment_events.agreeing,
