@@ -7,7 +7,8 @@ use std::time::{Duration, Instant};
 
 use clap::Args;
 use vramscope_core::analysis::packing::csv::{Table, read, write};
-use vramscope_core::analysis::packing::{Packed, Packer, Packing, lower_bound, verify};
+use vramscope_core::analysis::packing::{Packed, Packer, Packing, Problem, lower_bound, verify};
+use vramscope_core::analysis::pools;
 use vramscope_core::units::Bytes;
 
 use crate::arguments::{Show, Size, parse_size, parse_time};
@@ -110,19 +111,24 @@ fn load(path: &Path, name: &str) -> Result<Table, Failure> {
     })
 }
 
-/// The number in `A.1048576.csv`.
+/// The number in `A.1048576.csv`, as minimalloc names its files: any other may be a date or a count.
 fn named_capacity(path: &Path) -> Option<Size> {
-    let stem = Path::new(path.file_stem()?);
-    stem.extension()?.to_str()?.parse().ok().map(Size)
+    let stem = path.file_name()?.to_str()?.strip_suffix(".csv")?;
+    let (letter, number) = stem.split_once('.')?;
+    let is_theirs = letter.len() == 1 && letter.starts_with(|c: char| c.is_ascii_uppercase());
+    is_theirs.then(|| number.parse().ok().map(Size)).flatten()
 }
 
 /// The lowest packing that is found in time; any that fits `enough` will do.
 fn pack(
-    problem: &Arc<vramscope_core::analysis::packing::Problem>,
+    problem: &Arc<Problem>,
     enough: Option<u64>,
     time: Duration,
 ) -> Packed {
-    let mut packer = Packer::new(problem.clone());
+    let mut packer = match enough {
+        Some(capacity) => Packer::within(problem.clone(), capacity),
+        None => Packer::new(problem.clone()),
+    };
     let began = Instant::now();
     loop {
         let slice = Instant::now();
@@ -130,8 +136,7 @@ fn pack(
         // The first packing is waited for, however long it takes.
         if let Some(best) = packer.best() {
             let is_enough = enough.is_some_and(|enough| best.packing.height <= enough);
-            let is_hopeless = enough.is_some_and(|enough| best.bound > enough);
-            if is_done || is_enough || is_hopeless || began.elapsed() >= time {
+            if is_done || is_enough || began.elapsed() >= time {
                 return best.clone();
             }
         }
@@ -174,6 +179,15 @@ fn answer(
     if let Some(capacity) = capacity {
         capacity_facts(&mut part, packed, capacity, options);
     }
+    if let Some(bytes) = pools_bytes(&table.problem, options.time) {
+        let remark = "what torch.compile's memory planner would need for the same buffers";
+        part.fact_with(
+            "pools_bytes",
+            "inductor's pools",
+            Cell::Bytes(bytes),
+            remark,
+        );
+    }
     if let Some(theirs) = &table.packing {
         file_fact(&mut part, table, theirs);
     }
@@ -207,6 +221,15 @@ fn capacity_facts(part: &mut Part, packed: &Packed, capacity: u64, options: &Opt
         fits + source,
     );
     part.fact("fits", "", Cell::Flag(height <= capacity));
+}
+
+/// What inductor's planner would need, if that is known in time.
+fn pools_bytes(problem: &Problem, time: Duration) -> Option<u64> {
+    let is_small = problem.size.len() <= pools::MOST_BUFFERS;
+    let mut planner = is_small.then(|| pools::Planner::of_problem(problem))?;
+    let began = Instant::now();
+    let is_done = planner.run(&mut || began.elapsed() >= time);
+    is_done.then(|| planner.finish().total_bytes())
 }
 
 /// The packing that the file has already.

@@ -9,9 +9,9 @@ use clap::Args;
 use vramscope_core::analysis::plan::{DevicePlan, Planner, Step, StepKind};
 use vramscope_core::units::Bytes;
 
-use self::export::export;
+use self::export::Export;
 use super::what_if::{baseline_parts, by_peak};
-use crate::arguments::{Inputs, Show};
+use crate::arguments::{Inputs, Show, parse_time};
 use crate::failure::Failure;
 use crate::inputs::{Question, ask};
 use crate::report::{Cell, Column, Part, column, detail, sum};
@@ -38,7 +38,7 @@ pub(crate) struct Options {
     #[command(flatten)]
     inputs: Inputs,
     /// How long to look for better packings, per device
-    #[arg(long, value_name = "TIME", value_parser = humantime::parse_duration, default_value = "2s")]
+    #[arg(long, value_name = "TIME", value_parser = parse_time, default_value = "2s")]
     time: Duration,
     /// Write each pool's and stream's buffers as minimalloc's CSV, for any solver: into a folder, or those of the largest
     /// into one .csv file
@@ -63,15 +63,22 @@ const SLICE: Duration = Duration::from_millis(50);
 /// # Errors
 /// When a file cannot be read or the result cannot be written.
 pub(crate) fn run(options: &Options) -> Result<(), Failure> {
-    let is_one_file = options.export_csv.as_deref().is_some_and(export::is_file);
-    if is_one_file && options.inputs.files.len() > 1 {
-        let why = "--export-csv: several snapshots do not go into one .csv file; name a folder";
-        return Err(Failure::Usage(why.to_owned()));
-    }
-    ask(options, &options.inputs, options.show)
+    let export = options.export_csv.as_deref();
+    let export = export.map(|path| Export::new(path, &options.inputs.files));
+    let asked = Asked {
+        time: options.time,
+        export: export.transpose()?,
+    };
+    ask(&asked, &options.inputs, options.show)
 }
 
-impl Question for Options {
+/// What is asked of each file.
+struct Asked {
+    time: Duration,
+    export: Option<Export>,
+}
+
+impl Question for Asked {
     const COMMAND: &'static str = "plan";
 
     fn parts(&self, subject: &Subject) -> Result<Vec<Part>, Failure> {
@@ -79,7 +86,7 @@ impl Question for Options {
     }
 }
 
-impl Options {
+impl Asked {
     fn about(&self, device: &Device<'_>) -> Result<Part, Failure> {
         let recording = device.recording();
         let mut planner = Planner::new(recording, device.allocator());
@@ -100,8 +107,8 @@ impl Options {
         part.notes.extend(step_notes(plan));
         part.notes.extend(plan.segments.remark().map(str::to_owned));
         settings(&mut part, device, &planner);
-        if let Some(path) = &self.export_csv {
-            part.notes.extend(export(path, device, &planner)?);
+        if let Some(export) = &self.export {
+            part.notes.extend(export.write(device, &planner)?);
         }
         Ok(part)
     }
@@ -110,16 +117,19 @@ impl Options {
 fn facts(part: &mut Part, plan: &DevicePlan) {
     part.fact("buffers", "buffers", Cell::Number(plan.buffers));
     let ideal = plan.bytes(StepKind::Requested);
-    let real = plan.bytes(StepKind::Model).or(plan.bytes(StepKind::Kept));
-    let used = ideal.zip(real).filter(|&(_, real)| real > 0);
-    let share = Cell::or_none(used, |(ideal, real)| {
-        Cell::Share(ideal as f64 / real as f64)
-    });
+    let used = ideal.and_then(|ideal| plan.share_of_real(ideal));
+    let share = Cell::or_none(used, Cell::Share);
     part.fact_with(
         "used_share",
         "used",
         share,
         "requested at once, of what was reserved",
+    );
+    part.fact_with(
+        "pools_bytes",
+        "inductor's pools",
+        Cell::or_none(plan.pools_bytes(), Cell::Bytes),
+        "what torch.compile's memory planner would need for the same buffers",
     );
     let waiting = &plan.waiting;
     // Next to nothing on one stream: there a free is completed when it is requested.
@@ -152,14 +162,11 @@ fn steps_table(part: &mut Part, plan: &DevicePlan) {
         detail("why"),
         detail("advice"),
     ];
-    let real = plan.bytes(StepKind::Model).or(plan.bytes(StepKind::Kept));
     let rows = plan.steps.iter().map(|step| {
         vec![
             Cell::Bytes(step.bytes),
             Cell::BytesChange(step.change_bytes),
-            Cell::or_none(real.filter(|&real| real > 0), |real| {
-                Cell::Share(step.bytes as f64 / real as f64)
-            }),
+            Cell::or_none(plan.share_of_real(step.bytes), Cell::Share),
             Cell::Text(step.kind.bar_label().to_owned()),
             Cell::Text(step.kind.gap_label().to_owned()),
             Cell::Text(step.why.clone()),
@@ -187,12 +194,13 @@ fn step_notes(plan: &DevicePlan) -> impl Iterator<Item = String> {
 }
 
 fn places_table(part: &mut Part, plan: &DevicePlan) {
-    const COLUMNS: [Column; 8] = [
+    const COLUMNS: [Column; 9] = [
         sum("requested_bytes", "requested"),
         sum("rounded_bytes", "rounded"),
         sum("packed_bytes", "best packing"),
         sum("bound_bytes", "at least"),
         column("found_by", "found by"),
+        sum("pools_bytes", "inductor's pools"),
         sum("reserved_bytes", "reserved"),
         sum("buffers", "buffers"),
         column("place", "pool, stream"),
@@ -205,6 +213,7 @@ fn places_table(part: &mut Part, plan: &DevicePlan) {
             Cell::or_none(packed, |packed| Cell::Bytes(packed.bytes)),
             Cell::or_none(packed, |packed| Cell::Bytes(packed.bound_bytes)),
             Cell::or_none(packed, |packed| Cell::Text(packed.verdict().to_owned())),
+            Cell::or_none(place.pools_bytes, Cell::Bytes),
             Cell::or_none(place.reserved_bytes, Cell::Bytes),
             Cell::Number(place.buffers),
             Cell::Text(place.label.clone()),

@@ -2,7 +2,7 @@
 
 use insta::assert_snapshot;
 
-use crate::program::{transcript, vramscope};
+use crate::program::{fixtures, transcript, vramscope};
 
 const FILE: &str = "synth/scenario-pools.pickle";
 
@@ -58,6 +58,39 @@ fn buffers_for_other_solvers() {
     assert!(sizes.contains(&(lines - 1)));
     let two = vramscope(&["plan", FILE, FILE, "--export-csv", one.to_str().unwrap()]);
     assert_eq!(two.status.code(), Some(2));
+    let stdout = vramscope(&["plan", FILE, "--export-csv", "-"]);
+    assert_eq!(stdout.status.code(), Some(2));
+}
+
+#[test]
+fn buffers_of_files_that_are_called_the_same() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = fixtures().join(FILE);
+    let runs = ["run1", "run2"].map(|run| {
+        let run = folder.path().join(run);
+        std::fs::create_dir(&run).unwrap();
+        std::fs::copy(&file, run.join("snap.pickle")).unwrap();
+        run.join("snap.pickle").to_str().unwrap().to_owned()
+    });
+    let places = folder.path().join("places");
+    let places = places.to_str().unwrap();
+    let [one, two] = &runs;
+    let export = |inputs: &[&str], path: &str| {
+        let arguments = [&["plan", "--time", "0"], inputs, &["--export-csv", path]].concat();
+        vramscope(&arguments).status.code()
+    };
+    assert_eq!(export(&[one, two], places), Some(0));
+    let names = std::fs::read_dir(places).unwrap();
+    let names = names.map(|entry| entry.unwrap().file_name().into_string().unwrap());
+    let (first, second): (Vec<_>, Vec<_>) = names.partition(|name| name.starts_with("run1-snap-"));
+    assert!(!first.is_empty() && first.len() == second.len());
+    // A folder with many in it is many files, too; and no input is overwritten.
+    let ranks = folder.path().join("run1");
+    std::fs::copy(&file, ranks.join("other.pickle")).unwrap();
+    let all = folder.path().join("all.csv");
+    let code = export(&[ranks.to_str().unwrap()], all.to_str().unwrap());
+    assert_eq!((code, all.exists()), (Some(2), false));
+    assert_eq!(export(&[one, one], places), Some(2));
 }
 
 #[test]

@@ -8,6 +8,9 @@ mod packing;
 mod places;
 mod settings;
 
+use std::collections::BTreeMap;
+
+use vramscope_core::model::DeviceIndex;
 use yew::prelude::*;
 
 use self::bars::Bars;
@@ -46,15 +49,22 @@ impl PlannedRef {
 pub(super) fn WhatIfView(props: &ViewProps) -> Html {
     let commands = use_commands();
     let choices = &props.choices.what_if;
-    let search_ms = use_state_eq(|| SEARCH_MS);
-    let known = use_plan(props, *search_ms);
+    // What was added for each device: the clicks of one are not those of another.
+    let longer_ms = use_state_eq(BTreeMap::<DeviceIndex, u32>::new);
+    let device = props.look.device;
+    let more_ms = longer_ms.get(&device).copied().unwrap_or(0);
+    let known = use_plan(props, SEARCH_MS.saturating_add(more_ms));
     use_painted("what-if", known.clone());
     let choose = commands
         .dispatch
         .reform(|choices| Action::Choose(Chosen::WhatIf(choices)));
     let on_longer = {
-        let search_ms = search_ms.clone();
-        Callback::from(move |()| search_ms.set(search_ms.saturating_add(LONGER_MS)))
+        let longer_ms = longer_ms.clone();
+        Callback::from(move |()| {
+            let mut longer = (*longer_ms).clone();
+            longer.insert(device, more_ms.saturating_add(LONGER_MS));
+            longer_ms.set(longer);
+        })
     };
     let Some(planned) = known.as_ref().and_then(PlannedRef::get) else {
         return html! {

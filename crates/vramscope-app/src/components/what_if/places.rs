@@ -29,6 +29,7 @@ pub(super) fn PlacesPanel(props: &PlacesPanelProps) -> Html {
                     <th scope="col" title="The same of blocks, which are larger than requests: no packing needs less">{ "with rounding" }</th>
                     <th scope="col">{ "best packing" }</th>
                     <th scope="col" title="How far the packing may be from the lowest">{ "at most above the lowest" }</th>
+                    <th scope="col" title="What torch.compile's memory planner would need for the same buffers">{ "inductor's pools" }</th>
                     <th scope="col" title="The most that its segments held">{ "reserved" }</th>
                 </tr></thead>
                 <tbody>{ for planned.plan.places.iter().map(row) }</tbody>
@@ -49,7 +50,7 @@ fn row(place: &PlacePlan) -> Html {
     };
     let above = place
         .packed
-        .map(|packed| packed.bytes.saturating_sub(packed.bound_bytes));
+        .map(|packed| packed.above_lowest_bytes());
     html! {
         <tr>
             <th scope="row">{ &place.label }</th>
@@ -58,6 +59,7 @@ fn row(place: &PlacePlan) -> Html {
             { cell(Some(place.rounded_bytes), "") }
             { cell(place.packed.map(|packed| packed.bytes), "…") }
             { cell(above.filter(|&above| above > 0), "nothing") }
+            { cell(place.pools_bytes, "not worked out") }
             { cell(place.reserved_bytes, "not known") }
         </tr>
     }

@@ -168,18 +168,10 @@ impl Work {
     /// What is known.
     fn told(&self, search_ms: f64) -> Planned {
         let plan = self.planner.plan();
-        let above = plan.places.iter().try_fold(0_u64, |sum, place| {
-            let packed = place.packed?;
-            Some(sum.saturating_add(packed.bytes.saturating_sub(packed.bound_bytes)))
-        });
         let sums: Vec<u64> = plan.steps.iter().map(|step| step.bytes).collect();
-        let changes = plan.steps.iter().enumerate().skip(1);
-        let largest = changes
-            .filter(|(_, step)| step.change_bytes != 0)
-            .max_by_key(|(place, step)| (step.change_bytes, std::cmp::Reverse(*place)));
         Planned {
             bars: waterfall(&sums),
-            largest: largest.map(|(place, _)| place),
+            largest: plan.largest_step(),
             places_left_out: plan.places.len().saturating_sub(MOST_PLACES) as u64,
             stage: self.stage(search_ms),
             no_what_if: plan
@@ -188,7 +180,7 @@ impl Work {
                 .or_else(|| self.planner.baseline()?.refusal.clone()),
             packing: self.packing,
             groups: self.groups.clone(),
-            above_lowest_bytes: above,
+            above_lowest_bytes: plan.above_lowest_bytes(),
             plan: brief(plan),
         }
     }
@@ -217,7 +209,7 @@ fn in_order<T>(places: &[T], key: impl Fn(&T) -> PlaceKey) -> Vec<usize> {
     order
 }
 
-/// Pools and streams in the picture, if there is more than one.
+/// Pools and streams in the picture, if there is more than one; of very many those at the bottom.
 fn groups(plan: &DevicePlan) -> Vec<GroupMark> {
     let mut base = 0.0;
     let places = in_order(&plan.places, |place| place.key).into_iter();
@@ -231,7 +223,7 @@ fn groups(plan: &DevicePlan) -> Vec<GroupMark> {
             label: place.label.clone(),
         })
     });
-    let marks: Vec<_> = marks.collect();
+    let marks: Vec<_> = marks.take(MOST_PLACES).collect();
     if marks.len() > 1 { marks } else { Vec::new() }
 }
 
