@@ -507,7 +507,7 @@ impl ModelSettings {
     }
 
     /// What is asked of CUDA for a rounded request, in ordinary segments.
-    fn segment_bytes(&self, bytes: u64) -> u64 {
+    pub(super) fn segment_bytes(&self, bytes: u64) -> u64 {
         if bytes <= SMALL_BYTES {
             SMALL_SEGMENT_BYTES
         } else if bytes < OWN_SEGMENT_BYTES {
@@ -519,11 +519,11 @@ impl ModelSettings {
 
     /// The most that CUDA may be asked for at once for a rounded request.
     pub(super) fn most_mapped(&self, bytes: u64) -> u64 {
-        let segment = self.segment_bytes(bytes.min(1 << 60));
+        let bytes = bytes.min(1 << 60);
         if self.expandable_segments && bytes > SMALL_BYTES {
-            segment.max(self.large_segment_bytes)
+            bytes.next_multiple_of(self.large_segment_bytes)
         } else {
-            segment
+            self.segment_bytes(bytes)
         }
     }
 

@@ -11,9 +11,6 @@ use crate::analysis::releases::stacks_of_empty_cache;
 use crate::ids::{AllocationId, EventId, StackId};
 use crate::model::{Action, PoolId};
 
-/// Events between a release and the request it was for, at most.
-const LOOK_AT_MOST: usize = 1 << 16;
-
 /// Something a program does.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Call {
@@ -175,6 +172,8 @@ fn releases(recording: Recording<'_>) -> Vec<(u32, Call)> {
     let row = |moment: u32| (history.first_event + moment - 1) as usize;
     let mut releases = Vec::new();
     let mut moment = 1;
+    // The next event that is no release and no completed free: it never goes back.
+    let mut other = 1;
     while moment <= history.event_count {
         let first = moment;
         let stack = events.stack[row(first)];
@@ -188,8 +187,12 @@ fn releases(recording: Recording<'_>) -> Vec<(u32, Call)> {
             moment += 1;
             continue;
         }
+        other = other.max(moment);
+        while other <= history.event_count && is_between(events.action[row(other)]) {
+            other += 1;
+        }
         let empties = emptying.get(stack.index()).copied().unwrap_or(false);
-        let is_for_request = !empties && serves(recording, moment, stack, has_own);
+        let is_for_request = !empties && serves(recording, other, stack, has_own);
         let mut pools: Vec<_> = (first..moment)
             .map(|moment| {
                 let context = snapshot.contexts.get(events.context[row(moment)]);
@@ -220,29 +223,29 @@ fn is_release(action: Action) -> bool {
     matches!(action, Action::SegmentFree | Action::SegmentUnmap)
 }
 
-/// Whether what follows a release with this stack, from a moment on, is the request that it was for. `has_own`:
-/// whether frees have stacks of their own.
-fn serves(recording: Recording<'_>, from: u32, stack: StackId, has_own: bool) -> bool {
+/// What may lie between a release and the request that it was for.
+fn is_between(action: Action) -> bool {
+    action == Action::FreeCompleted || is_release(action)
+}
+
+/// Whether the event before a moment is the request that a release with this stack was for. `has_own`: whether
+/// frees have stacks of their own.
+fn serves(recording: Recording<'_>, moment: u32, stack: StackId, has_own: bool) -> bool {
     let Recording {
         snapshot, history, ..
     } = recording;
     let events = &snapshot.events;
-    let next = (from..=history.event_count)
-        .map(|moment| (history.first_event + moment - 1) as usize)
-        .take(LOOK_AT_MOST)
-        .find(|&row| {
-            let action = events.action[row];
-            action != Action::FreeCompleted && !is_release(action)
-        });
-    next.is_some_and(|next| {
-        let after = events.stack[next];
-        let is_known = has_own && stack.has_frames() && after.has_frames();
-        let is_served = matches!(
-            events.action[next],
-            Action::SegmentAlloc | Action::SegmentMap | Action::Oom
-        );
-        is_served && (!is_known || after == stack)
-    })
+    if moment > history.event_count {
+        return false;
+    }
+    let next = (history.first_event + moment - 1) as usize;
+    let after = events.stack[next];
+    let is_known = has_own && stack.has_frames() && after.has_frames();
+    let is_served = matches!(
+        events.action[next],
+        Action::SegmentAlloc | Action::SegmentMap | Action::Oom
+    );
+    is_served && (!is_known || after == stack)
 }
 
 /// Frees that complete just before memory is given back for a request.
@@ -252,16 +255,21 @@ fn awaited(recording: Recording<'_>, releases: &[(u32, Call)]) -> Vec<(u32, u32,
     } = recording;
     let action = |moment: u32| snapshot.events.action[(history.first_event + moment - 1) as usize];
     let mut awaited = Vec::new();
+    // Releases ascend, so the request that each was for is never looked for twice.
+    let mut served = 1;
     for &(first, call) in releases {
         if call != Call::ForRequest {
             continue;
         }
-        let mut moments = first..=history.event_count;
-        let Some(served) =
-            moments.find(|&moment| matches!(action(moment), Action::Alloc | Action::Oom))
-        else {
+        served = served.max(first);
+        while served <= history.event_count
+            && !matches!(action(served), Action::Alloc | Action::Oom)
+        {
+            served += 1;
+        }
+        if served > history.event_count {
             break;
-        };
+        }
         for moment in (1..first).rev() {
             let id = AllocationId(history.allocation_of_event[moment as usize - 1]);
             if action(moment) != Action::FreeCompleted

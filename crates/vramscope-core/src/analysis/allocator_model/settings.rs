@@ -118,9 +118,11 @@ impl ModelSettings {
             if snapshot.events.action[row] != Action::Oom {
                 continue;
             }
-            let wanted = settings.most_mapped(snapshot.events.size[row]);
-            if snapshot.events.addr[row] >= wanted {
+            let bytes = snapshot.events.size[row];
+            if snapshot.events.addr[row] >= settings.most_mapped(bytes) {
                 let reserved = history.reserved_bytes(moment);
+                // torch compares with what an ordinary segment would take, also where it maps pages.
+                let wanted = settings.segment_bytes(bytes.min(1 << 60));
                 let allowed = reserved.saturating_add(wanted - 1).max(peak);
                 let least = settings.allowed_bytes.unwrap_or(u64::MAX);
                 settings.allowed_bytes = Some(allowed.min(least));
@@ -260,8 +262,9 @@ impl ModelSettings {
                 Bytes(least)
             ));
         }
-        if self.max_split_bytes.is_some() && self.max_non_split_rounding_bytes < least.min(20 * MIB)
-        {
+        // Where it is set, whether or not `max_split_size` is.
+        let rounding = self.max_non_split_rounding_bytes;
+        if rounding < least && rounding != Self::default().max_non_split_rounding_bytes {
             return Err(format!(
                 "max_non_split_rounding_mb must not be less than a large segment, {}.",
                 Bytes(least)
@@ -512,6 +515,8 @@ mod tests {
             "max_split_size_mb:10",
             "max_split_size_mb:32,large_segment_size_mb:64",
             "large_segment_size_mb:10",
+            "large_segment_size_mb:64,max_non_split_rounding_mb:32",
+            "max_non_split_rounding_mb:19",
             "garbage_collection_threshold:1.5",
             "roundup_power2_divisions:3",
             "roundup_power2_divisions:[3:2]",
