@@ -120,11 +120,7 @@ fn named_capacity(path: &Path) -> Option<Size> {
 }
 
 /// The lowest packing that is found in time; any that fits `enough` will do.
-fn pack(
-    problem: &Arc<Problem>,
-    enough: Option<u64>,
-    time: Duration,
-) -> Packed {
+fn pack(problem: &Arc<Problem>, enough: Option<u64>, time: Duration) -> Packed {
     let mut packer = match enough {
         Some(capacity) => Packer::within(problem.clone(), capacity),
         None => Packer::new(problem.clone()),

@@ -61,7 +61,12 @@ fn what_cannot_fit_exits_with_3() {
 #[test]
 fn only_minimallocs_names_hold_a_capacity() {
     let folder = tempfile::tempdir().unwrap();
-    for (name, code) in [("buffers.8.csv", 0), ("AB.8.csv", 0), ("A.8.csv", 3), ("A.12.csv", 0)] {
+    for (name, code) in [
+        ("buffers.8.csv", 0),
+        ("AB.8.csv", 0),
+        ("A.8.csv", 3),
+        ("A.12.csv", 0),
+    ] {
         let path = folder.path().join(name);
         std::fs::write(&path, EXAMPLE).unwrap();
         let output = vramscope(&["pack", path.to_str().unwrap(), "--time", "30"]);

@@ -16,6 +16,7 @@ struct Made {
 }
 
 /// Makes a page of files and opens it from disk; `None` where the program is not given.
+#[expect(clippy::print_stdout, reason = "says what it skips")]
 fn made(command: &str, files: &[PathBuf], options: &[&str]) -> Option<Made> {
     let Some(program) = std::env::var_os("VRAMSCOPE_BIN") else {
         println!("skipped: VRAMSCOPE_BIN is not set; `cargo xtask test` sets it");

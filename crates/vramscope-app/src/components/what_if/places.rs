@@ -48,9 +48,7 @@ fn row(place: &PlacePlan) -> Html {
         }
         None => html! { <td class="zero">{ none }</td> },
     };
-    let above = place
-        .packed
-        .map(|packed| packed.above_lowest_bytes());
+    let above = place.packed.map(|packed| packed.above_lowest_bytes());
     html! {
         <tr>
             <th scope="row">{ &place.label }</th>
