@@ -28,16 +28,25 @@ pub(super) struct Beam {
     suffix: Vec<u32>,
     /// The nodes of `suffix`.
     is_last: Vec<u64>,
+    /// States with one node less run.
+    parents: Layer,
+    /// What becomes of them that is not in `layer` yet.
+    children: std::vec::IntoIter<(Key, Child)>,
+    /// States that have been followed.
     layer: Layer,
-    /// How many states of `layer` have been followed.
-    followed: usize,
-    next: HashMap<(u64, u64), Child, FixedState>,
+    /// What they lead to.
+    next: HashMap<Key, Child, FixedState>,
     left_out: bool,
     /// Per layer and state: the state that it came from, and the node that ran.
     ways: Vec<Vec<(u32, u32)>>,
     /// A random number per node: those of a set, combined, stand for it.
-    keys: Vec<(u64, u64)>,
+    keys: Vec<Key>,
+    /// Per release, whether the last state of `layer` lacks but one of its members; `None` where nobody asked.
+    lacks_one: Vec<Option<bool>>,
 }
+
+/// Stands for a set of nodes.
+type Key = (u64, u64);
 
 /// States with equally many nodes run.
 #[derive(Default)]
@@ -47,7 +56,7 @@ struct Layer {
     /// Likewise: which could run next.
     ready: Vec<u64>,
     memory: Vec<i64>,
-    key: Vec<(u64, u64)>,
+    key: Vec<Key>,
 }
 
 /// A state of the next layer.
@@ -81,18 +90,22 @@ impl Beam {
             let mixed = (mixed ^ mixed >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
             mixed ^ mixed >> 31
         };
-        Self {
+        let mut beam = Self {
             limit,
             width,
             suffix,
             is_last,
+            parents: Layer::default(),
+            children: Vec::new().into_iter(),
             layer,
-            followed: 0,
             next: HashMap::default(),
             left_out: false,
             ways: Vec::new(),
             keys: (0..sets.graph_size).map(|_| (draw(), draw())).collect(),
-        }
+            lacks_one: vec![None; sets.freed.len()],
+        };
+        beam.follow(sets);
+        beam
     }
 
     /// The bytes that it tries to keep within.
@@ -108,7 +121,8 @@ impl Beam {
     ) -> Option<Outcome> {
         let layers = sets.graph_size - self.suffix.len();
         while self.ways.len() < layers {
-            while self.followed < self.layer.memory.len() {
+            while let Some((key, child)) = self.children.next() {
+                self.make(sets, key, child);
                 self.follow(sets);
                 if is_over() {
                     return None;
@@ -120,18 +134,39 @@ impl Beam {
                     false => Outcome::Impossible,
                 });
             }
-            self.end_layer(sets);
+            self.end_layer();
         }
         Some(Outcome::Found(self.order()))
     }
 
-    /// The states that one of the layer leads to.
-    fn follow(&mut self, sets: &Sets) {
-        let state = self.followed;
-        self.followed += 1;
+    /// Adds a child to the layer.
+    fn make(&mut self, sets: &Sets, key: Key, child: Child) {
         let words = sets.words();
-        let done = &self.layer.done[state * words..][..words];
-        let ready = &self.layer.ready[state * words..][..words];
+        let of_parent = child.parent as usize * words..(child.parent as usize + 1) * words;
+        let start = self.layer.done.len();
+        let (done, ready) = (&mut self.layer.done, &mut self.layer.ready);
+        done.extend_from_slice(&self.parents.done[of_parent.clone()]);
+        ready.extend_from_slice(&self.parents.ready[of_parent]);
+        let (done, ready) = (&mut done[start..], &mut ready[start..]);
+        insert(done, child.node);
+        remove(ready, child.node);
+        for &succ in sets.succs.get(child.node as usize) {
+            if !contains(&self.is_last, succ) && sets.is_ready(succ, done) {
+                insert(ready, succ);
+            }
+        }
+        self.layer.memory.push(child.memory);
+        self.layer.key.push(key);
+    }
+
+    /// What the last state of the layer leads to.
+    fn follow(&mut self, sets: &Sets) {
+        let Some(state) = self.layer.memory.len().checked_sub(1) else {
+            return;
+        };
+        let words = sets.words();
+        let done = &self.layer.done[state * words..];
+        let ready = &self.layer.ready[state * words..];
         let memory = self.layer.memory[state];
         let room = self.limit - memory;
         let key = self.layer.key[state];
@@ -140,8 +175,11 @@ impl Beam {
             parent: state as u32,
             node,
         };
+        let lacks_one = &mut self.lacks_one;
+        lacks_one.fill(None);
         let fitting = nodes(ready).filter(|&n| sets.size[n as usize] <= room);
-        let changes: Vec<(i64, u32)> = fitting.map(|n| (sets.change(n, done), n)).collect();
+        let changes = fitting.map(|n| (sets.change(n, done, lacks_one), n));
+        let changes: Vec<(i64, u32)> = changes.collect();
         let best = changes.iter().min().copied();
         let forced = best.filter(|&(change, _)| change <= 0);
         let followed = match &forced {
@@ -166,45 +204,22 @@ impl Beam {
             return;
         }
         self.left_out = true;
-        let mut children: Vec<((u64, u64), Child)> = self.next.drain().collect();
-        let rank = |(key, child): &((u64, u64), Child)| (child.memory, *key);
+        let mut children: Vec<(Key, Child)> = self.next.drain().collect();
+        let rank = |(key, child): &(Key, Child)| (child.memory, *key);
         children.select_nth_unstable_by_key(self.width, rank);
         children.truncate(self.width);
         self.next.extend(children);
     }
 
-    fn end_layer(&mut self, sets: &Sets) {
+    fn end_layer(&mut self) {
         self.keep_best();
-        let words = sets.words();
-        let mut children: Vec<((u64, u64), Child)> = self.next.drain().collect();
+        let mut children: Vec<(Key, Child)> = self.next.drain().collect();
         // In this order, what runs next looks at one parent after the other, and nothing depends on the map's order.
         children.sort_unstable_by_key(|(key, child)| (child.parent, child.node, *key));
-        let mut layer = Layer::default();
-        let mut ways = Vec::with_capacity(children.len());
-        for (key, child) in children {
-            let from = child.parent as usize * words;
-            let start = layer.done.len();
-            layer
-                .done
-                .extend_from_slice(&self.layer.done[from..from + words]);
-            layer
-                .ready
-                .extend_from_slice(&self.layer.ready[from..from + words]);
-            let (done, ready) = (&mut layer.done[start..], &mut layer.ready[start..]);
-            insert(done, child.node);
-            remove(ready, child.node);
-            for &succ in sets.succs.get(child.node as usize) {
-                if !contains(&self.is_last, succ) && sets.is_ready(succ, done) {
-                    insert(ready, succ);
-                }
-            }
-            layer.memory.push(child.memory);
-            layer.key.push(key);
-            ways.push((child.parent, child.node));
-        }
-        self.layer = layer;
-        self.followed = 0;
-        self.ways.push(ways);
+        let ways = children.iter().map(|(_, child)| (child.parent, child.node));
+        self.ways.push(ways.collect());
+        self.children = children.into_iter();
+        self.parents = std::mem::take(&mut self.layer);
     }
 
     /// The order that led to the last layer.

@@ -75,12 +75,15 @@ impl Sets {
         (MOST_BYTES / state_bytes.max(way_bytes)).clamp(super::FIRST_WIDTH, 1 << 20)
     }
 
-    /// By how much memory changes if `node` runs after the nodes of `done`.
-    pub(super) fn change(&self, node: u32, done: &[u64]) -> i64 {
+    /// By how much memory changes if `node`, which has not run, runs after the nodes of `done`. `lacks_one` keeps per
+    /// release whether but one of its members is not in `done`, so that no buffer's readers are looked at once per reader.
+    pub(super) fn change(&self, node: u32, done: &[u64], lacks_one: &mut [Option<bool>]) -> i64 {
         let releases = self.releases.get(node as usize).iter();
         let freed = releases.filter(|&&r| {
-            let members = self.members.get(r as usize).iter();
-            members.copied().all(|n| n == node || contains(done, n))
+            *lacks_one[r as usize].get_or_insert_with(|| {
+                let members = self.members.get(r as usize).iter();
+                members.filter(|&&n| !contains(done, n)).nth(1).is_none()
+            })
         });
         self.size[node as usize] - freed.map(|&r| self.freed[r as usize]).sum::<i64>()
     }
