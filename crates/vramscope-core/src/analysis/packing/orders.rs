@@ -3,6 +3,7 @@
 use std::cmp::Reverse;
 use std::fmt;
 
+use super::sections::Company;
 use super::{Problem, Sections};
 
 /// By what buffers are ordered before they are placed one by one. Ties go to the earlier in the problem.
@@ -68,8 +69,8 @@ pub(super) fn ordered(problem: &Problem, sections: &Sections, order: Order) -> V
         Order::Area => sorted(all, area),
         Order::Duration => sorted(all, |i| (duration(i), size(i))),
         Order::Conflicts => {
-            let conflicts = conflicts(sections);
-            sorted(all, |i| (Reverse(conflicts[i]), size(i)))
+            let company = Company::of(sections, all.clone(), &problem.size);
+            sorted(all, |i| (Reverse(company.with(sections, i).0), size(i)))
         }
         Order::ContentionArea => {
             let busiest = Busiest::of(problem, sections);
@@ -90,28 +91,6 @@ fn sorted<K: Ord>(all: std::ops::Range<usize>, key: impl Fn(usize) -> K) -> Vec<
     let mut keyed: Vec<(K, usize)> = all.map(|i| (key(i), i)).collect();
     keyed.sort_unstable();
     keyed.into_iter().map(|(_, i)| i).collect()
-}
-
-/// How many others each overlaps in time.
-fn conflicts(sections: &Sections) -> Vec<usize> {
-    let is_live = |i: &usize| sections.begin[*i] < sections.end[*i];
-    let all = || (0..sections.begin.len()).filter(is_live);
-    // How many have begun before each section, and how many have ended.
-    let mut begun = vec![0_usize; sections.count + 2];
-    let mut ended = begun.clone();
-    for i in all() {
-        begun[sections.begin[i] + 1] += 1;
-        ended[sections.end[i]] += 1;
-    }
-    for section in 1..begun.len() {
-        begun[section] += begun[section - 1];
-        ended[section] += ended[section - 1];
-    }
-    let mut conflicts = vec![0; sections.begin.len()];
-    for i in all() {
-        conflicts[i] = begun[sections.end[i]] - ended[sections.begin[i]] - 1;
-    }
-    conflicts
 }
 
 /// The busiest section in each buffer's life.

@@ -7,6 +7,7 @@
 mod core;
 mod descent;
 mod failed;
+mod keys;
 mod part;
 mod rounds;
 mod tree;

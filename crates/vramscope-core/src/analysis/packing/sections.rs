@@ -65,6 +65,51 @@ impl Sections {
     }
 }
 
+/// With how many of some buffers each shares time.
+pub(super) struct Company {
+    /// By section: how many begin before it, and their sizes.
+    begun: Vec<(usize, u128)>,
+    /// By section: how many have ended when it begins, and their sizes.
+    ended: Vec<(usize, u128)>,
+}
+
+impl Company {
+    /// These buffers with these sizes. What is never live keeps nobody company.
+    pub(super) fn of(
+        sections: &Sections,
+        buffers: impl Iterator<Item = usize>,
+        size: &[u64],
+    ) -> Self {
+        let mut begun = vec![(0, 0); sections.count + 2];
+        let mut ended = begun.clone();
+        for i in buffers.filter(|&i| sections.begin[i] < sections.end[i]) {
+            for (column, section) in [
+                (&mut begun, sections.begin[i] + 1),
+                (&mut ended, sections.end[i]),
+            ] {
+                let (count, total) = &mut column[section];
+                *count += 1;
+                *total += u128::from(size[i]);
+            }
+        }
+        for column in [&mut begun, &mut ended] {
+            let mut sum = (0, 0);
+            for entry in column {
+                sum = (sum.0 + entry.0, sum.1 + entry.1);
+                *entry = sum;
+            }
+        }
+        Self { begun, ended }
+    }
+
+    /// How many of the buffers share time with this one, itself included, and their sizes together.
+    pub(super) fn with(&self, sections: &Sections, buffer: usize) -> (usize, u128) {
+        let begun = self.begun[sections.end[buffer]];
+        let ended = self.ended[sections.begin[buffer]];
+        (begun.0 - ended.0, begun.1 - ended.1)
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::super::tests::problems;
@@ -85,6 +130,20 @@ mod tests {
                     let shared = sections.begin[i].max(sections.begin[j]) < sections.end[i].min(sections.end[j]);
                     prop_assert_eq!(overlap, shared, "{} and {}", i, j);
                 }
+            }
+        }
+
+        #[test]
+        fn company_is_what_overlaps(problem in problems(30)) {
+            let sections = Sections::of(&problem);
+            let company = Company::of(&sections, 0..problem.size.len(), &problem.size);
+            for i in 0..problem.size.len() {
+                let overlap = |&j: &usize| {
+                    sections.begin[i].max(sections.begin[j]) < sections.end[i].min(sections.end[j])
+                };
+                let overlapping: Vec<usize> = (0..problem.size.len()).filter(overlap).collect();
+                let sizes = overlapping.iter().map(|&j| u128::from(problem.size[j]));
+                prop_assert_eq!(company.with(&sections, i), (overlapping.len(), sizes.sum()));
             }
         }
 

@@ -2,6 +2,7 @@
 
 use super::super::greedy::first_fit;
 use super::super::occupied::Occupied;
+use super::super::sections::Company;
 use super::super::{Packing, Problem, Sections, gcd};
 use super::part::Part;
 use crate::analysis::ranges::Range;
@@ -31,9 +32,10 @@ impl Core {
         });
         let mut easy = Vec::new();
         for _ in 0..MOST_LOOKS {
-            let others = Others::of(&hard, sections, &padded);
+            let company = Company::of(sections, hard.iter().copied(), &padded);
             let (fits, rest): (Vec<_>, Vec<_>) = (hard.iter()).partition(|&&i| {
-                others.leave_room_for(i, problem, sections, &padded, unit, capacity)
+                let company = company.with(sections, i);
+                has_room(problem, i, padded[i], unit, company, capacity)
             });
             if fits.is_empty() {
                 break;
@@ -98,59 +100,23 @@ impl Core {
     }
 }
 
-/// What the buffers that may be hard have to share time with.
-struct Others {
-    /// By section: how many begin before it, and their padded sizes.
-    begun: Vec<(u128, u128)>,
-    /// By section: how many have ended when it begins, and their padded sizes.
-    ended: Vec<(u128, u128)>,
-}
-
-impl Others {
-    fn of(hard: &[usize], sections: &Sections, padded: &[u64]) -> Self {
-        let mut begun = vec![(0, 0); sections.count + 2];
-        let mut ended = begun.clone();
-        for &i in hard {
-            for (column, section) in [
-                (&mut begun, sections.begin[i] + 1),
-                (&mut ended, sections.end[i]),
-            ] {
-                let (count, size) = &mut column[section];
-                *count += 1;
-                *size += u128::from(padded[i]);
-            }
-        }
-        for column in [&mut begun, &mut ended] {
-            let mut sum = (0, 0);
-            for entry in column {
-                sum = (sum.0 + entry.0, sum.1 + entry.1);
-                *entry = sum;
-            }
-        }
-        Self { begun, ended }
-    }
-
-    /// Whether a buffer has a place wherever the others lie: each keeps it from so many places, and there
-    /// are more.
-    fn leave_room_for(
-        &self,
-        i: usize,
-        problem: &Problem,
-        sections: &Sections,
-        padded: &[u64],
-        unit: u64,
-        capacity: u64,
-    ) -> bool {
-        let (begun, ended) = (self.begun[sections.end[i]], self.ended[sections.begin[i]]);
-        let size = u128::from(padded[i]);
-        let (count, sizes) = (begun.0 - ended.0 - 1, begun.1 - ended.1 - size);
-        let step = problem.alignment_of(i).max(unit);
-        let Some(highest) = capacity.checked_sub(problem.size[i]) else {
-            return false;
-        };
-        // One of size `s` leaves no place at less than `size + s` offsets, of which, in units, no more than
-        // (size + s - 2 units) / step + 1 are aligned.
-        let kept = count * (size + u128::from(step) - 2 * u128::from(unit)) + sizes;
-        kept <= u128::from(highest - highest % step)
-    }
+/// Whether a buffer has a place wherever those that share time with it lie (itself included): each keeps it from so
+/// many places, and there are more.
+fn has_room(
+    problem: &Problem,
+    i: usize,
+    padded: u64,
+    unit: u64,
+    (count, sizes): (usize, u128),
+    capacity: u64,
+) -> bool {
+    let size = u128::from(padded);
+    let step = problem.alignment_of(i).max(unit);
+    let Some(highest) = capacity.checked_sub(problem.size[i]) else {
+        return false;
+    };
+    // One of size `s` leaves no place at less than `size + s` offsets, of which, in units, no more than
+    // (size + s - 2 units) / step + 1 are aligned.
+    let kept = (count as u128 - 1) * (size + u128::from(step) - 2 * u128::from(unit));
+    kept + (sizes - size) <= u128::from(highest - highest % step)
 }

@@ -1,7 +1,7 @@
 //! What is searched as one: buffers whose lives overlap, one with the next.
 
 use super::super::{Problem, Sections};
-use super::tree::{MOST_BUFFERS, MOST_UNITS};
+use super::keys::{MOST_BUFFERS, MOST_UNITS};
 
 /// A buffer of a part. Bytes are in units of the part.
 #[derive(Clone, Copy, Debug)]

@@ -12,28 +12,8 @@
 use std::cmp::Reverse;
 
 use super::failed::{Failed, fingerprint};
+use super::keys::{INDEX_BITS, at_offset, index_of, merge, offset_of};
 use super::part::Buffer;
-
-/// A key is a buffer to place: its least offset, its rank, its index in the part, from the highest bits down.
-const INDEX_BITS: u32 = 11;
-const OFFSET_SHIFT: u32 = 2 * INDEX_BITS;
-/// Most buffers of a part, so that an index fits its bits and lists of lists fit in some 30 MB.
-pub(super) const MOST_BUFFERS: usize = 1 << INDEX_BITS;
-/// Offsets stay below this, in units, and so do sums of two.
-pub(super) const MOST_UNITS: u64 = 1 << (u64::BITS - OFFSET_SHIFT - 1);
-
-fn offset_of(key: u64) -> u64 {
-    key >> OFFSET_SHIFT
-}
-
-fn index_of(key: u64) -> usize {
-    (key & ((1 << INDEX_BITS) - 1)) as usize
-}
-
-/// The key with another offset.
-fn at_offset(key: u64, offset: u64) -> u64 {
-    offset << OFFSET_SHIFT | key & ((1 << OFFSET_SHIFT) - 1)
-}
 
 /// What buffers are ranked by; the greatest first.
 #[derive(Clone, Copy, Debug)]
@@ -383,23 +363,5 @@ impl Tree {
             *key = at_offset(rank << INDEX_BITS | index, offset_of(*key));
         }
         keys.sort_unstable();
-    }
-}
-
-/// Merges `raised` into `keys[start..]`, which are ascending.
-fn merge(keys: &mut Vec<u64>, start: usize, raised: &mut Vec<u64>) {
-    raised.sort_unstable();
-    let mut from = keys.len();
-    keys.extend_from_slice(raised);
-    let mut to = keys.len();
-    while let Some(&key) = raised.last() {
-        to -= 1;
-        if from > start && keys[from - 1] > key {
-            from -= 1;
-            keys[to] = keys[from];
-        } else {
-            keys[to] = key;
-            raised.pop();
-        }
     }
 }
