@@ -3,7 +3,7 @@
 mod answer;
 mod files;
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
@@ -123,6 +123,7 @@ pub(crate) fn run(options: &Options) -> Result<(), Failure> {
     if all.is_empty() && failures.is_empty() {
         return Err(none(options, &names));
     }
+    leave_out_repeated(&mut all);
     let counts = all.iter().map(|chosen| chosen.export.graphs.len() as u32);
     let mut left: u32 = counts.sum();
     if options.order.is_some() && left > 1 {
@@ -150,6 +151,31 @@ fn choose(graphs: &mut Vec<NamedGraph>, name: Option<&str>) {
         true => graphs.retain(|graph| graph.name == name),
         false => graphs.retain(|graph| graph.name.contains(name)),
     }
+}
+
+/// Leaves out the graphs that an earlier file has, too: of a log beside what tlparse made of it, or of another rank's.
+fn leave_out_repeated(all: &mut Vec<Chosen>) {
+    let mut known: HashMap<&str, Vec<(usize, &Graph)>> = HashMap::new();
+    let mut is_new = Vec::new();
+    for (file, chosen) in all.iter().enumerate() {
+        for named in &chosen.export.graphs {
+            let known = known.entry(named.plain_name()).or_default();
+            let mut others = known.iter().filter(|&&(other, _)| other != file);
+            is_new.push(others.all(|&(_, graph)| *graph != named.graph));
+            known.push((file, &named.graph));
+        }
+    }
+    let repeated = is_new.iter().filter(|&&is_new| !is_new).count();
+    if repeated > 0 {
+        output::note(&format!(
+            "note: graphs that an earlier file has, too, and that are shown once: {repeated}\n"
+        ));
+    }
+    let mut is_new = is_new.into_iter();
+    for chosen in &mut *all {
+        (chosen.export.graphs).retain(|_| is_new.next().unwrap_or(true));
+    }
+    all.retain(|chosen| !chosen.export.graphs.is_empty());
 }
 
 /// What there is to say of a file. Its graphs take of the `time` that is left, which is shared with `left` graphs.

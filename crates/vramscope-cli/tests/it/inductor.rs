@@ -2,7 +2,7 @@
 
 use insta::assert_snapshot;
 
-use crate::program::{transcript, vramscope};
+use crate::program::{fixtures, transcript, vramscope, vramscope_reading};
 
 const LOG: &str = "planning/graphs/torch_trace_sample.log";
 const GRAPH: &str =
@@ -46,9 +46,21 @@ fn an_order_is_of_one_graph() {
 
 #[test]
 fn an_order_is_of_one_file() {
-    assert_snapshot!(inductor(&[
-        LOG, LOG, "--graph", "backward", "--order", "dfs"
-    ]));
+    let log = std::fs::read_to_string(fixtures().join(LOG)).unwrap();
+    let other = log.replace("\"size_alloc\": ", "\"size_alloc\": 1");
+    assert_ne!(other, log);
+    let arguments = [
+        "inductor", LOG, "-", "--graph", "backward", "--order", "dfs",
+    ];
+    assert_snapshot!(transcript(&vramscope_reading(&arguments, other.as_bytes())));
+}
+
+#[test]
+fn a_graph_in_two_files_is_one() {
+    let twice = vramscope(&["inductor", LOG, LOG]);
+    assert_eq!(twice.stdout, vramscope(&["inductor", LOG]).stdout);
+    let note = "note: graphs that an earlier file has, too, and that are shown once: 2\n";
+    assert_eq!(String::from_utf8(twice.stderr).unwrap(), note);
 }
 
 #[test]

@@ -34,6 +34,15 @@ pub struct NamedGraph {
     pub warnings: Vec<String>,
 }
 
+impl NamedGraph {
+    /// Its name without `#2` and the like.
+    #[must_use]
+    pub fn plain_name(&self) -> &str {
+        let parts = self.name.rsplit_once('#');
+        parts.map_or(&self.name, |(plain, _)| plain)
+    }
+}
+
 /// What a file held.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Export {
