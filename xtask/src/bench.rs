@@ -61,7 +61,7 @@ pub(crate) struct Options {
 enum Part {
     /// What capturing costs: nanoseconds per event, bytes of log, conversion
     Capture,
-    /// Packing buffers and planning pools: bytes as ratios of the lower bound, seconds
+    /// Packing, pools, inductor's graphs, the allocator's model and plans: bytes, seconds, CPU seconds
     Planning,
 }
 

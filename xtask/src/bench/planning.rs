@@ -1,4 +1,7 @@
-//! `cargo xtask bench planning`: packing, inductor's pools and graphs, measured by an example of vramscope-core.
+//! `cargo xtask bench planning`: packing, inductor's pools and graphs, the allocator's model and plans, measured by an
+//! example of vramscope-core. Real snapshots are measured, too, where `VRAMSCOPE_SHARED` tells of some.
+
+use std::path::Path;
 
 use anyhow::Result;
 
@@ -15,5 +18,8 @@ pub(crate) fn measure() -> Result<()> {
         .args(["run", "--release", "--quiet", "--package", "vramscope-core"])
         .args(["--example", "planning", "--"])
         .arg(root().join("tests/fixtures/planning"));
+    if let Some(shared) = std::env::var_os("VRAMSCOPE_SHARED") {
+        bench.arg(Path::new(&shared).join("real"));
+    }
     run(&mut bench)
 }
