@@ -72,7 +72,7 @@ pub(crate) fn eager(folder: &Path) {
 }
 
 /// The same lives one after another until there are a million: all that is asked of so many, and one after another. A
-/// million at random, where thousands are live at once, are harder than any program's.
+/// million at random, where a thousand are live at once, are harder than any program's.
 pub(crate) fn many(folder: &Path) {
     println!("\na million buffers         buffers         bound   packed {SPENT}  how");
     let repeated = traces(folder).map(|(name, problem)| (name, repeated(&problem)));
@@ -123,7 +123,7 @@ fn repeated(problem: &Problem) -> Problem {
     all
 }
 
-/// Lives and sizes of all magnitudes, at any time: some thousand are live at once.
+/// Lives and sizes of all magnitudes, at any time: a thousand are live at once.
 fn random() -> Problem {
     let mut random = Rng::new(1);
     let mut of_any_magnitude = |most: u32| {

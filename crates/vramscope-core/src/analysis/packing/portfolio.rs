@@ -4,8 +4,8 @@ use super::greedy::{Fit, Greedy};
 use super::orders::Order;
 use super::{Method, Packed, Problem, Sections};
 
-/// From so many buffers on only [`LARGE`] are asked: for a million, each takes about a second if few are live at once, and
-/// ten if thousands are.
+/// From so many buffers on only [`LARGE`] are asked: for a million, each takes a second or two, and ten if a thousand are
+/// live at once.
 const LARGE_BUFFERS: usize = 1 << 17;
 
 /// The fast, mostly good ones. Best fit must look at all gaps.
