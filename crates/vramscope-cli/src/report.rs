@@ -94,6 +94,8 @@ pub(crate) struct Table {
     pub(crate) title: String,
     pub(crate) columns: Vec<Column>,
     pub(crate) rows: Vec<Vec<Cell>>,
+    /// Rows of CSV only, as CSV has no other table: what stands in those elsewhere.
+    pub(crate) csv_rows: Vec<Vec<Cell>>,
     /// Rows that were not even made, as nobody would see them.
     pub(crate) unmade: Option<Rest>,
 }
@@ -167,8 +169,17 @@ impl Part {
             title,
             columns,
             rows,
+            csv_rows: Vec::new(),
             unmade: None,
         });
+    }
+
+    /// Adds rows to a table, for CSV only.
+    pub(crate) fn csv_rows(&mut self, key: &str, rows: impl IntoIterator<Item = Vec<Cell>>) {
+        let mut tables = self.tables.iter_mut();
+        if let Some(table) = tables.find(|table| table.key == key) {
+            table.csv_rows.extend(rows);
+        }
     }
 }
 

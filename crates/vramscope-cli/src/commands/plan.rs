@@ -153,11 +153,13 @@ fn facts(part: &mut Part, plan: &DevicePlan) {
 }
 
 fn steps_table(part: &mut Part, plan: &DevicePlan) {
-    const COLUMNS: [Column; 7] = [
+    const COLUMNS: [Column; 9] = [
         column("bytes", "bytes"),
         column("change_bytes", "adds"),
         column("share", "of reserved"),
         column("step", "from ideal to real"),
+        detail("place"),
+        detail("settings"),
         detail("gap"),
         detail("why"),
         detail("advice"),
@@ -168,12 +170,25 @@ fn steps_table(part: &mut Part, plan: &DevicePlan) {
             Cell::BytesChange(step.change_bytes),
             Cell::or_none(plan.share_of_real(step.bytes), Cell::Share),
             Cell::Text(step.kind.bar_label().to_owned()),
+            Cell::None,
+            Cell::None,
             Cell::Text(step.kind.gap_label().to_owned()),
             Cell::Text(step.why.clone()),
             Cell::Text(step.advice.clone()),
         ]
     });
     part.table("steps", "", &COLUMNS, rows.collect());
+}
+
+/// A bar of `steps` that CSV has beside those of the device: of a place, or under other settings.
+fn csv_bar(kind: StepKind, bytes: u64, place: Option<&str>, settings: Option<&str>) -> Vec<Cell> {
+    let text = |text: &str| Cell::Text(text.to_owned());
+    let mut row = vec![Cell::None; 9];
+    row[0] = Cell::Bytes(bytes);
+    row[3] = text(kind.bar_label());
+    row[4] = Cell::or_none(place, text);
+    row[5] = Cell::or_none(settings, text);
+    row
 }
 
 /// What each step consists of, where it is anything.
@@ -194,13 +209,14 @@ fn step_notes(plan: &DevicePlan) -> impl Iterator<Item = String> {
 }
 
 fn places_table(part: &mut Part, plan: &DevicePlan) {
-    const COLUMNS: [Column; 9] = [
+    const COLUMNS: [Column; 10] = [
         sum("requested_bytes", "requested"),
         sum("rounded_bytes", "rounded"),
         sum("packed_bytes", "best packing"),
         sum("bound_bytes", "at least"),
         column("found_by", "found by"),
         sum("pools_bytes", "inductor's pools"),
+        sum("modelled_bytes", "model"),
         sum("reserved_bytes", "reserved"),
         sum("buffers", "buffers"),
         column("place", "pool, stream"),
@@ -214,12 +230,27 @@ fn places_table(part: &mut Part, plan: &DevicePlan) {
             Cell::or_none(packed, |packed| Cell::Bytes(packed.bound_bytes)),
             Cell::or_none(packed, |packed| Cell::Text(packed.verdict().to_owned())),
             Cell::or_none(place.pools_bytes, Cell::Bytes),
+            Cell::or_none(place.modelled_bytes, Cell::Bytes),
             Cell::or_none(place.reserved_bytes, Cell::Bytes),
             Cell::Number(place.buffers),
             Cell::Text(place.label.clone()),
         ]
     });
     part.table("places", "By pool and stream", &COLUMNS, rows.collect());
+    let bars = plan.places.iter().flat_map(|place| {
+        let bars = [
+            (StepKind::Requested, Some(place.requested_bytes)),
+            (StepKind::Rounding, Some(place.rounded_bytes)),
+            (StepKind::Placement, place.packed.map(|packed| packed.bytes)),
+            (StepKind::Caching, place.modelled_bytes),
+            (StepKind::Kept, place.reserved_bytes),
+        ];
+        let known = bars
+            .into_iter()
+            .filter_map(|(kind, bytes)| Some((kind, bytes?)));
+        known.map(|(kind, bytes)| csv_bar(kind, bytes, Some(&place.label), None))
+    });
+    part.csv_rows("steps", bars);
 }
 
 /// What the allocator would do with other settings, and how far to believe it.
@@ -234,4 +265,13 @@ fn settings(part: &mut Part, device: &Device<'_>, planner: &Planner) {
         .collect();
     rows.sort_by_key(by_peak);
     baseline_parts(part, baseline, &rows);
+    let device = rows.iter().map(|row| (row, None, row.peak_reserved_bytes));
+    let places = rows.iter().flat_map(|row| {
+        let places = row.places.iter();
+        places.map(move |place| (row, Some(&*place.label), place.peak_reserved_bytes))
+    });
+    let bars = device.chain(places);
+    let bars = bars
+        .map(|(row, place, bytes)| csv_bar(StepKind::Caching, bytes, place, Some(&row.changes)));
+    part.csv_rows("steps", bars);
 }

@@ -110,6 +110,9 @@ impl Options {
     }
 }
 
+/// Text has no more rows by pool and stream than can be taken in.
+const MOST_PLACE_ROWS: usize = 20;
+
 /// The order of what-ifs that nobody asked for: what is served before what is not, and then the lowest peak first.
 pub(super) fn by_peak(row: &WhatIf) -> (bool, u64) {
     let fails = row.verdict == Verdict::OutOfMemory;
@@ -124,6 +127,7 @@ pub(super) fn baseline_parts(part: &mut Part, baseline: &Baseline, rows: &[WhatI
     part.notes.extend(baseline.notes.iter().cloned());
     if baseline.refusal.is_none() {
         rows_table(part, &baseline.own, rows);
+        places_table(part, &baseline.own, rows);
         let told = rows
             .iter()
             .filter(|row| row.verdict == Verdict::OutOfMemory || !row.remark.is_empty());
@@ -208,28 +212,29 @@ fn agreement_facts(part: &mut Part, baseline: &Baseline) {
     }
 }
 
+const SETTINGS: [Column; 17] = [
+    column("peak_reserved_bytes", "reserved peak"),
+    column("change_bytes", "change"),
+    column("free_bytes_at_peak", "free then"),
+    column("free_share", "free"),
+    detail("rounding_bytes_at_peak"),
+    detail("peak_moment"),
+    column("refused", "failed"),
+    detail("rescued"),
+    column("retries", "retries"),
+    column("verdict", "verdict"),
+    column("changes", "settings"),
+    detail("settings"),
+    detail("capacity_bytes"),
+    detail("allowed_bytes"),
+    detail("says"),
+    detail("remark"),
+    detail("place"),
+];
+
 fn rows_table(part: &mut Part, own: &WhatIf, rows: &[WhatIf]) {
-    const COLUMNS: [Column; 16] = [
-        column("peak_reserved_bytes", "reserved peak"),
-        column("change_bytes", "change"),
-        column("free_bytes_at_peak", "free then"),
-        column("free_share", "free"),
-        detail("rounding_bytes_at_peak"),
-        detail("peak_moment"),
-        column("refused", "failed"),
-        detail("rescued"),
-        column("retries", "retries"),
-        column("verdict", "verdict"),
-        column("changes", "settings"),
-        detail("settings"),
-        detail("capacity_bytes"),
-        detail("allowed_bytes"),
-        detail("says"),
-        detail("remark"),
-    ];
     let rows = std::iter::once(own).chain(rows).map(|row| {
         let is_own = row.changes.is_empty();
-        let changes = if is_own { "as recorded" } else { &row.changes };
         vec![
             Cell::Bytes(row.peak_reserved_bytes),
             Cell::BytesChange(row.change_bytes),
@@ -241,14 +246,63 @@ fn rows_table(part: &mut Part, own: &WhatIf, rows: &[WhatIf]) {
             Cell::Number(row.rescued),
             Cell::Number(row.retries),
             Cell::Text(if is_own { "" } else { row.verdict.label() }.to_owned()),
-            Cell::Text(changes.to_owned()),
+            changes(row),
             Cell::Text(row.settings.clone()),
             Cell::or_none(row.capacity_bytes, Cell::Bytes),
             Cell::or_none(row.allowed_bytes, Cell::Bytes),
             Cell::Text(row.says.clone()),
             Cell::Text(row.remark.clone()),
+            Cell::None,
         ]
     });
     let title = "The allocator's model, beginning empty, with the file's settings and with others";
-    part.table("settings", title, &COLUMNS, rows.collect());
+    part.table("settings", title, &SETTINGS, rows.collect());
+}
+
+fn changes(row: &WhatIf) -> Cell {
+    let is_own = row.changes.is_empty();
+    Cell::Text(if is_own { "as recorded" } else { &row.changes }.to_owned())
+}
+
+/// The same by pool and stream. Text has it where there are several, but not more than can be taken in.
+fn places_table(part: &mut Part, own: &WhatIf, rows: &[WhatIf]) {
+    let mut columns = [
+        column("peak_reserved_bytes", "reserved peak"),
+        column("change_bytes", "change"),
+        column("place", "pool, stream"),
+        column("changes", "settings"),
+    ];
+    let all = std::iter::once(own).chain(rows);
+    let peaks = all.flat_map(|row| row.places.iter().map(move |place| (row, place)));
+    let rows = peaks.map(|(row, place)| {
+        vec![
+            Cell::Bytes(place.peak_reserved_bytes),
+            Cell::BytesChange(place.change_bytes),
+            Cell::Text(place.label.clone()),
+            changes(row),
+        ]
+    });
+    let rows: Vec<_> = rows.collect();
+    let in_csv = rows.iter().map(|row| {
+        let mut cells = vec![Cell::None; SETTINGS.len()];
+        for (column, cell) in columns.iter().zip(row) {
+            let same = SETTINGS.iter().position(|own| own.key == column.key);
+            if let Some(place) = same {
+                cells[place] = cell.clone();
+            }
+        }
+        cells
+    });
+    part.csv_rows("settings", in_csv);
+    if own.places.len() < 2 || rows.len() > MOST_PLACE_ROWS {
+        for column in &mut columns {
+            column.is_detail = true;
+        }
+    }
+    part.table(
+        "settings_places",
+        "The same by pool and stream",
+        &columns,
+        rows,
+    );
 }

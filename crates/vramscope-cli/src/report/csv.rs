@@ -23,7 +23,7 @@ pub(super) fn write(out: &mut dyn Write, parts: &[Part], show: Show) -> io::Resu
             .map_or(String::new(), |device| device.to_string());
         let place = [part.file.as_str(), &device];
         for table in part.tables.iter().filter(|table| table.key == main.key) {
-            for row in cut(table, show).0 {
+            for row in cut(table, show).0.iter().chain(&table.csv_rows) {
                 let cells = row.iter().map(value);
                 for field in place.map(Cow::Borrowed).into_iter().chain(cells) {
                     writer.write_field(field.as_bytes()).map_err(csv_error)?;

@@ -35,7 +35,10 @@ pub(super) fn render(parts: &[Part], show: Show, width: Option<u16>) -> String {
 fn part_text(part: &Part, show: Show, width: Option<u16>) -> String {
     let mut text = heading(&title(part));
     facts(&mut text, &part.facts, show);
-    for table in part.tables.iter().filter(|table| !table.rows.is_empty()) {
+    let is_shown = |table: &&Table| {
+        !table.rows.is_empty() && !table.columns.iter().all(|column| column.is_detail)
+    };
+    for table in part.tables.iter().filter(is_shown) {
         text.push('\n');
         if !table.title.is_empty() {
             text.push_str(&format!("  {}", heading(&table.title)));

@@ -20,6 +20,7 @@ mod program;
 mod recorded;
 mod recorded_device;
 mod release;
+mod reserved;
 mod settings;
 
 use std::collections::BTreeMap;
@@ -32,6 +33,7 @@ use self::program::{Call, Program, live_at_start};
 use self::recorded::Recorded;
 pub use self::settings::ModelSettings;
 use super::allocator_state::{AllocatorIndex, Recording};
+use super::gap::Arena;
 use crate::ids::AllocationId;
 
 /// From what a replay starts.
@@ -66,6 +68,8 @@ pub struct Outcome {
     pub free_bytes_at_peak: u64,
     /// Bytes by which blocks are larger than what was asked for, at that moment.
     pub rounding_bytes_at_peak: u64,
+    /// The most reserved at a moment by each pool and stream, requests of all sizes together; the largest first.
+    pub arena_peaks: Vec<(Arena, u64)>,
     /// Requests that were refused, oldest first; what follows in the trace goes on without them.
     pub refused: Vec<Refused>,
     /// Requests that failed in the recording and would not have, oldest first.
@@ -87,13 +91,17 @@ impl Outcome {
             .map_or(0, |step| self.reserved_steps[step].1)
     }
 
-    fn note(&mut self, moment: u32, allocator: &Allocator) {
-        let reserved = allocator.reserved;
-        match self.reserved_steps.last_mut() {
-            Some(last) if last.1 == reserved => return,
-            Some(last) if last.0 == moment => last.1 = reserved,
-            _ => self.reserved_steps.push((moment, reserved)),
+    fn note(&mut self, moment: u32, allocator: &mut Allocator) {
+        allocator.reserved.end_moment();
+        let reserved = allocator.reserved.bytes;
+        if self
+            .reserved_steps
+            .last()
+            .is_some_and(|last| last.1 == reserved)
+        {
+            return;
         }
+        self.reserved_steps.push((moment, reserved));
         if reserved > self.peak_reserved_bytes {
             self.peak_reserved_bytes = reserved;
             self.peak_moment = moment;
@@ -191,7 +199,7 @@ impl Run {
         };
         let capacity = settings.capacity_bytes.unwrap_or(u64::MAX);
         let device = Device {
-            free: capacity.saturating_sub(recorded.allocator.reserved),
+            free: capacity.saturating_sub(recorded.allocator.reserved.bytes),
             next_address: FIRST_ADDRESS,
             pending: BTreeMap::new(),
             completed: Vec::new(),
@@ -209,7 +217,7 @@ impl Run {
                 run.act(recording, 0, Call::Malloc(id));
             }
         }
-        run.outcome.note(0, &run.allocator);
+        run.outcome.note(0, &mut run.allocator);
         run
     }
 
@@ -223,7 +231,7 @@ impl Run {
             for call in calls.drain(..) {
                 self.act(recording, moment, call);
             }
-            self.outcome.note(moment, &self.allocator);
+            self.outcome.note(moment, &mut self.allocator);
             self.moment += 1;
             if moment.is_multiple_of(EVENTS_BETWEEN_LOOKS) && is_over() {
                 break;
@@ -236,6 +244,7 @@ impl Run {
     #[must_use]
     pub fn into_outcome(mut self) -> Outcome {
         self.outcome.retries = self.allocator.retries;
+        self.outcome.arena_peaks = self.allocator.reserved.peaks();
         self.outcome
     }
 

@@ -196,6 +196,9 @@ pub struct PlacePlan {
     pub packed: Option<PackedBytes>,
     /// What inductor's planner of pools would need for the same buffers; `None` = not worked out yet, or too many of them.
     pub pools_bytes: Option<u64>,
+    /// The most that the model of the allocator reserves, beginning empty, with the file's own settings; `None` where
+    /// there is no model, or it has not run yet.
+    pub modelled_bytes: Option<u64>,
     /// The most that was really reserved; `None` where it is not known.
     pub reserved_bytes: Option<u64>,
 }

@@ -260,6 +260,9 @@ proptest! {
                 prop_assert!(outcome.reserved_steps.is_sorted_by(|a, b| a.0 < b.0 && a.1 != b.1));
                 let peak = outcome.reserved_steps.iter().map(|step| step.1).max();
                 prop_assert_eq!(peak, Some(outcome.peak_reserved_bytes));
+                let arenas = outcome.arena_peaks.iter().map(|peak| peak.1);
+                prop_assert!(arenas.clone().all(|bytes| bytes <= outcome.peak_reserved_bytes));
+                prop_assert!(arenas.fold(0, u64::saturating_add) >= outcome.peak_reserved_bytes);
                 if start == Start::Afresh {
                     prop_assert!(settings.capacity_bytes.is_none_or(|most| outcome.peak_reserved_bytes <= most));
                 }

@@ -9,7 +9,7 @@ use vramscope_core::analysis::capture::AllocatorKind;
 use vramscope_core::analysis::history::{History, NEVER};
 use vramscope_core::analysis::overview::SegmentsKnown;
 use vramscope_core::analysis::packing::{lower_bound, verify};
-use vramscope_core::analysis::plan::what_if::{Baseline, baseline};
+use vramscope_core::analysis::plan::what_if::{Baseline, WhatIf, baseline};
 use vramscope_core::analysis::plan::{DevicePlan, Planner, StepKind};
 use vramscope_core::analysis::replay::Replay;
 use vramscope_core::ids::AllocationId;
@@ -52,6 +52,7 @@ fn check(name: &str, snapshot: &Snapshot) {
             slices += 1;
             assert!(slices < 1_000_000, "{name}: it never ends");
         }
+        check_modelled(name, &planner);
         for (place, found) in planner.places().iter().enumerate() {
             let packed = planner.packed(place).unwrap();
             // What is larger than all addresses together has no place.
@@ -118,6 +119,40 @@ fn check_steps(name: &str, planner: &Planner, history: &History) {
     }
     assert!(plan.waiting.at_peak_bytes <= plan.waiting.most_bytes);
     assert!(most(plan.waiting.peak_without_bytes) <= plan.steps[0].bytes);
+}
+
+/// The model's peaks of places, beside the device's.
+fn check_modelled(name: &str, planner: &Planner) {
+    let modelled: Option<Vec<u64>> = (planner.plan().places.iter())
+        .map(|place| place.modelled_bytes)
+        .collect();
+    let (Some(baseline), Some(modelled)) = (planner.baseline(), modelled) else {
+        assert!(planner.plan().no_model.is_some(), "{name}");
+        return;
+    };
+    let own = &baseline.own;
+    let of_places = own.places.iter().map(|place| place.peak_reserved_bytes);
+    assert_eq!(
+        sum(of_places),
+        sum(modelled.into_iter()),
+        "{name}: each of the model's places is one of the plan's"
+    );
+    assert_places(name, own);
+}
+
+/// A device needs no less than each place, and no more than all places.
+fn assert_places(name: &str, row: &WhatIf) {
+    let peaks = row.places.iter().map(|place| place.peak_reserved_bytes);
+    let device = row.peak_reserved_bytes;
+    assert!(
+        peaks.clone().all(|bytes| bytes <= device),
+        "{name}: {row:?}"
+    );
+    assert!(u128::from(device) <= sum(peaks), "{name}: {row:?}");
+}
+
+fn sum(bytes: impl Iterator<Item = u64>) -> u128 {
+    bytes.map(u128::from).sum()
 }
 
 /// The places against an obvious reference: each allocation looked at, at each birth.
@@ -282,6 +317,7 @@ fn check_what_ifs(name: &str, recording: Recording<'_>, baseline: &Baseline) {
         let row = baseline.what_if(recording, changes).unwrap();
         let change = row.peak_reserved_bytes.cast_signed() - own.cast_signed();
         assert_eq!(row.change_bytes, change, "{name}: {changes}");
+        assert_places(name, &row);
         let peak = row.reserved_steps.iter().map(|&(_, bytes)| bytes).max();
         assert_eq!(
             peak.unwrap_or(0),

@@ -19,6 +19,8 @@ pub(super) fn PlacesPanel(props: &PlacesPanelProps) -> Html {
     let Some(planned) = props.planned.as_ref().and_then(PlannedRef::get) else {
         return Html::default();
     };
+    let places = &planned.plan.places;
+    let is_modelled = planned.plan.has_all_bars || planned.plan.no_model.is_some();
     html! {
         <div class="places" tabindex="0" data-scrolls="">
             <table>
@@ -30,9 +32,10 @@ pub(super) fn PlacesPanel(props: &PlacesPanelProps) -> Html {
                     <th scope="col">{ "best packing" }</th>
                     <th scope="col" title="How far the packing may be from the lowest">{ "at most above the lowest" }</th>
                     <th scope="col" title="What torch.compile's memory planner would need for the same buffers">{ "inductor's pools" }</th>
+                    <th scope="col" title="The most that the model of PyTorch's allocator reserves, beginning empty">{ "allocator model" }</th>
                     <th scope="col" title="The most that its segments held">{ "reserved" }</th>
                 </tr></thead>
-                <tbody>{ for planned.plan.places.iter().map(row) }</tbody>
+                <tbody>{ for places.iter().map(|place| row(place, is_modelled)) }</tbody>
             </table>
             if planned.places_left_out > 0 {
                 <p class="muted">{ format!("and {}", sentences::count_of(planned.places_left_out, "smaller one", "smaller ones")) }</p>
@@ -41,7 +44,8 @@ pub(super) fn PlacesPanel(props: &PlacesPanelProps) -> Html {
     }
 }
 
-fn row(place: &PlacePlan) -> Html {
+/// `is_modelled`: whether what the model says is known, if anything.
+fn row(place: &PlacePlan, is_modelled: bool) -> Html {
     let cell = |bytes: Option<u64>, none: &'static str| match bytes {
         Some(bytes) => {
             html! { <td title={sentences::exact_bytes(bytes)}>{ display::bytes(bytes) }</td> }
@@ -58,6 +62,7 @@ fn row(place: &PlacePlan) -> Html {
             { cell(place.packed.map(|packed| packed.bytes), "…") }
             { cell(above.filter(|&above| above > 0), "nothing") }
             { cell(place.pools_bytes, "not worked out") }
+            { cell(place.modelled_bytes, if is_modelled { "none" } else { "…" }) }
             { cell(place.reserved_bytes, "not known") }
         </tr>
     }

@@ -8,7 +8,9 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
+use super::reserved::Reserved;
 use super::settings::{ModelSettings, OWN_SEGMENT_BYTES};
+use crate::analysis::gap::Arena;
 use crate::model::PoolId;
 
 /// No block, no reservation.
@@ -144,8 +146,8 @@ pub(super) struct Allocator {
     pub(super) reservations: Vec<Reservation>,
     /// Private pools that nobody allocates from any more.
     pub(super) abandoned: BTreeSet<PoolId>,
-    /// Bytes held from CUDA.
-    pub(super) reserved: u64,
+    /// Held from CUDA.
+    pub(super) reserved: Reserved,
     /// Bytes of allocated blocks.
     pub(super) active: u64,
     /// Bytes that were asked for in them.
@@ -164,7 +166,7 @@ impl Allocator {
             pool_rows: HashMap::new(),
             reservations: Vec::new(),
             abandoned: BTreeSet::new(),
-            reserved: 0,
+            reserved: Reserved::default(),
             active: 0,
             requested: 0,
             retries: 0,
@@ -244,15 +246,16 @@ impl Allocator {
     fn grow(&mut self, request: Request, driver: &mut impl Driver) -> Option<u32> {
         let bytes = self.settings.segment_bytes(request.bytes);
         let allowed = self.settings.allowed_bytes.unwrap_or(u64::MAX);
-        if self.reserved.checked_add(bytes)? > allowed {
+        if self.reserved.bytes.checked_add(bytes)? > allowed {
             return None;
         }
         if self.settings.expandable_segments {
             return self.expand(request, driver);
         }
         let address = driver.malloc(bytes)?;
-        self.reserved += bytes;
-        Some(self.new_block(address, bytes, request.pool, request.stream, NONE))
+        let row = self.new_block(address, bytes, request.pool, request.stream, NONE);
+        self.reserved.obtain(self.arena(row), bytes);
+        Some(row)
     }
 
     /// The free block that a request gets: the smallest that is large enough, of those the lowest.
@@ -398,6 +401,15 @@ impl Allocator {
         }
         self.blocks.push(block);
         self.blocks.len() as u32 - 1
+    }
+
+    /// Whose memory a block is.
+    pub(super) fn arena(&self, row: u32) -> Arena {
+        let block = &self.blocks[row as usize];
+        Arena {
+            pool: self.pools[block.pool as usize].id,
+            stream: block.stream.cast_signed(),
+        }
     }
 
     /// All mapped memory, as a snapshot lists it: address → bytes and blocks (address, bytes, whether active).

@@ -122,7 +122,7 @@ impl Allocator {
         }
         self.join(row);
         self.put_into_pool(row);
-        self.reserved = self.reserved.saturating_add(mapped);
+        self.reserved.obtain(self.arena(row), mapped);
         Some(())
     }
 
@@ -167,6 +167,7 @@ impl Allocator {
         block.bytes = bytes;
         block.usage = Use::Unmapped;
         self.join(row);
+        self.reserved.give_back(self.arena(row), bytes);
         let block = self.blocks[row as usize];
         if block.prev == NONE && block.next == NONE {
             // All of the reservation: it goes.
@@ -174,7 +175,6 @@ impl Allocator {
         } else {
             self.put_into_pool(row);
         }
-        self.reserved = self.reserved.saturating_sub(bytes);
         driver.give_back(address, bytes);
     }
 }

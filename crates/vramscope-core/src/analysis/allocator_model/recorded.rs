@@ -10,6 +10,7 @@ use super::allocator::{Allocator, NONE, Reservation, Use};
 use super::expandable::UNKNOWN_DEVICE_BYTES;
 use super::settings::ModelSettings;
 use crate::analysis::allocator_state::{AllocatorState, BlockUse, SegmentState, SizeClass};
+use crate::analysis::gap::Arena;
 
 /// An allocator and where in it the recording's allocations are.
 pub(super) struct Recorded {
@@ -113,7 +114,11 @@ impl Recorded {
         mut last: u32,
     ) -> u32 {
         let allocator = &mut self.allocator;
-        allocator.reserved = allocator.reserved.saturating_add(segment.bytes);
+        let arena = Arena {
+            pool: allocator.pools[pool as usize].id,
+            stream: segment.stream,
+        };
+        allocator.reserved.obtain(arena, segment.bytes);
         for block in &segment.blocks {
             if block.bytes == 0 {
                 continue;

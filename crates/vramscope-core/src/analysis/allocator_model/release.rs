@@ -13,11 +13,8 @@ impl Allocator {
     pub(super) fn collect_garbage(&mut self, driver: &mut impl Driver) {
         let allowed = self.settings.allowed_bytes.unwrap_or(u64::MAX);
         let threshold = (self.settings.garbage_collection_threshold * allowed as f64) as u64;
-        let Some(target) = self
-            .reserved
-            .checked_sub(threshold)
-            .filter(|&bytes| bytes > 0)
-        else {
+        let target = self.reserved.bytes.checked_sub(threshold);
+        let Some(target) = target.filter(|&bytes| bytes > 0) else {
             return;
         };
         let mut released = 0_u64;
@@ -121,7 +118,7 @@ impl Allocator {
         self.take_from_pool(row);
         let block = self.blocks[row as usize];
         self.forget(row);
-        self.reserved = self.reserved.saturating_sub(block.bytes);
+        self.reserved.give_back(self.arena(row), block.bytes);
         driver.give_back(block.address, block.bytes);
     }
 }

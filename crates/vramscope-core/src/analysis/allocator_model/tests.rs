@@ -6,6 +6,7 @@ use proptest::prelude::*;
 
 use super::allocator::{Allocator, DEFAULT_LARGE, Driver, NONE, Request, Use};
 use super::{Device, FIRST_ADDRESS, ModelSettings};
+use crate::analysis::gap::Arena;
 use crate::model::PoolId;
 
 const MIB: u64 = 1 << 20;
@@ -30,11 +31,21 @@ fn best_fit(allocator: &Allocator, request: Request) -> Option<u32> {
         .min_by_key(|row| (block(row).bytes, block(row).address))
 }
 
+/// What each pool and stream holds, block by block.
+fn held(allocator: &Allocator, live: &[u32]) -> BTreeMap<Arena, u64> {
+    let free = allocator.pools.iter().flat_map(|pool| &pool.free);
+    let mut held = BTreeMap::new();
+    for row in free.map(|key| key.3).chain(live.iter().copied()) {
+        *held.entry(allocator.arena(row)).or_default() += allocator.blocks[row as usize].bytes;
+    }
+    held
+}
+
 /// Lists and sums say what the blocks say.
 fn is_consistent(allocator: &Allocator, device: &Device, live: &[u32]) {
     let segments = allocator.segments();
     let reserved: u64 = segments.values().map(|segment| segment.0).sum();
-    assert_eq!(reserved, allocator.reserved);
+    assert_eq!(reserved, allocator.reserved.bytes);
     if let Some(capacity) = allocator.settings.capacity_bytes {
         assert_eq!(device.free + reserved, capacity);
     }
@@ -140,6 +151,7 @@ proptest! {
         let mut device = device(&settings);
         let mut allocator = Allocator::new(settings.clone());
         let mut live: Vec<u32> = Vec::new();
+        let mut most: BTreeMap<Arena, u64> = BTreeMap::new();
         for step in steps {
             match step {
                 Step::Malloc { bytes, stream, pool } => {
@@ -158,12 +170,20 @@ proptest! {
                 Step::Empty => allocator.release_cached(&mut device),
             }
             is_consistent(&allocator, &device, &live);
+            allocator.reserved.end_moment();
+            for (arena, bytes) in held(&allocator, &live) {
+                let most = most.entry(arena).or_default();
+                *most = bytes.max(*most);
+            }
         }
+        let peaks = allocator.reserved.peaks();
+        prop_assert!(peaks.is_sorted_by(|a, b| a.1 >= b.1));
+        prop_assert_eq!(BTreeMap::from_iter(peaks), most);
         // With nothing live, all of it can go, private pools when they are given up.
         live.drain(..).for_each(|row| allocator.free(row));
         allocator.release_private(PoolId(0, 1), &mut device);
         allocator.release_cached(&mut device);
-        prop_assert_eq!((allocator.reserved, allocator.active), (0, 0));
+        prop_assert_eq!((allocator.reserved.bytes, allocator.active), (0, 0));
     }
 }
 
@@ -180,10 +200,10 @@ fn sizes_of_blocks_and_segments() {
     let mut allocator = Allocator::new(settings.clone());
     let mut device = device(&settings);
     let mut reserved_by = |bytes: u64| {
-        let before = allocator.reserved;
+        let before = allocator.reserved.bytes;
         let request = allocator.request(bytes, 0, PoolId::default());
         allocator.malloc(request, bytes, &mut device).unwrap();
-        (allocator.reserved - before) / MIB
+        (allocator.reserved.bytes - before) / MIB
     };
     assert_eq!(
         [1, MIB + 1, 9 * MIB, 11 * MIB].map(&mut reserved_by),

@@ -6,9 +6,11 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 
 use super::Waiting;
+use crate::Snapshot;
 use crate::analysis::allocator_state::{BlockSizes, Recording};
 use crate::analysis::capture::AllocatorKind;
-use crate::analysis::findings::numbered_stream;
+use crate::analysis::details::stream_numbers;
+use crate::analysis::findings::{failed_requests, numbered_stream};
 use crate::analysis::history::{AllocationTable, NEVER};
 use crate::analysis::packing::Problem;
 use crate::analysis::places;
@@ -36,13 +38,22 @@ impl PlaceKey {
         }
     }
 
-    /// `default pool, stream 2`. `numbers`: those of the file's streams.
-    pub(super) fn label(self, numbers: &HashMap<i64, usize>) -> String {
+    /// `default pool, stream 2`.
+    pub(super) fn label(self, numbers: &StreamNumbers) -> String {
         let Some(stream) = self.stream else {
             return self.pool.to_string();
         };
-        let stream = numbered_stream(numbers.get(&stream).copied());
+        let stream = numbered_stream(numbers.0.get(&stream).copied());
         format!("{}, {stream}", self.pool)
+    }
+}
+
+/// The numbers of a file's streams.
+pub(super) struct StreamNumbers(HashMap<i64, usize>);
+
+impl StreamNumbers {
+    pub(super) fn of(snapshot: &Snapshot) -> Self {
+        Self(stream_numbers(snapshot).into_iter().zip(0..).collect())
     }
 }
 
@@ -106,6 +117,15 @@ pub(super) fn places_of(recording: Recording<'_>, sizes: &BlockSizes) -> (Vec<Pl
         problem.size.push(blocks[row]);
     }
     let reserved = reserved_peaks(recording, kind, &mut rows);
+    // What only asked and got nothing might have got something under other settings.
+    let snapshot = recording.snapshot;
+    for moment in failed_requests(snapshot, recording.history) {
+        let event = recording.history.first_event + moment - 1;
+        let context = snapshot
+            .contexts
+            .get(snapshot.events.context[event as usize]);
+        rows.number(PlaceKey::of(kind, context.pool, Some(context.stream)));
+    }
     problems.resize_with(rows.keys.len(), Default::default);
     let mut places: Vec<Place> = problems
         .into_iter()
@@ -118,7 +138,7 @@ pub(super) fn places_of(recording: Recording<'_>, sizes: &BlockSizes) -> (Vec<Pl
                 problem: Arc::new(problem),
                 requested_bytes: peak.requested.most(),
                 rounded_bytes: peak.rounded.most(),
-                reserved_bytes: reserved[row],
+                reserved_bytes: reserved.get(row).copied().unwrap_or(0),
             }
         })
         .collect();

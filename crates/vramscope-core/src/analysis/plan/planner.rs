@@ -3,13 +3,12 @@
 use std::collections::HashMap;
 
 use super::bars::Bars;
-use super::places::{Needs, Place, places_of};
+use super::places::{Needs, Place, StreamNumbers, places_of};
 use super::what_if::{Baseline, BaselineWork};
 use super::words::{Words, no_model};
 use super::{DevicePlan, PackedBytes, PlacePlan, Step};
 use crate::analysis::allocator_state::{AllocatorIndex, Recording};
 use crate::analysis::capture::AllocatorKind;
-use crate::analysis::details::stream_numbers;
 use crate::analysis::overview::SegmentsKnown;
 use crate::analysis::packing::{Packed, Packer};
 use crate::analysis::pools;
@@ -55,7 +54,7 @@ impl Planner {
         let (places, needs) = places_of(recording, &index.sizes);
         let segments = SegmentsKnown::in_recording(recording, index);
         let is_reserved_known = segments == SegmentsKnown::Real;
-        let numbers: HashMap<i64, usize> = stream_numbers(snapshot).into_iter().zip(0..).collect();
+        let numbers = StreamNumbers::of(snapshot);
         let separate = places
             .iter()
             .fold(0_u64, |sum, place| sum.saturating_add(place.rounded_bytes));
@@ -68,6 +67,7 @@ impl Planner {
             rounded_bytes: place.rounded_bytes,
             packed: None,
             pools_bytes: None,
+            modelled_bytes: None,
             reserved_bytes: is_reserved_known.then_some(place.reserved_bytes),
         });
         let mut planner = Self {
@@ -200,6 +200,15 @@ impl Planner {
             BaselineWork::Done(baseline) => {
                 let error = &baseline.error;
                 self.bars.modelled = Some((error.from_empty_bytes, error.modelled_bytes));
+                let peaks: HashMap<_, _> = baseline
+                    .own
+                    .places
+                    .iter()
+                    .map(|place| (place.key, place.peak_reserved_bytes))
+                    .collect();
+                for place in &mut self.plan.places {
+                    place.modelled_bytes = Some(peaks.get(&place.key).copied().unwrap_or(0));
+                }
                 self.baseline = Some(*baseline);
             }
             work => self.work = Some(work),

@@ -5,8 +5,11 @@
 //! Where the latter is too far off, there is no comparison. The replay under the file's own settings begins empty too, so
 //! that all differ by settings alone.
 
+use std::collections::HashMap;
+
 use serde::{Deserialize, Serialize};
 
+use super::places::{PlaceKey, StreamNumbers};
 use super::trust;
 use super::words::no_model;
 use crate::analysis::allocator_model::{Check, CheckRun, ModelSettings, Outcome, Run, Start};
@@ -30,6 +33,8 @@ pub struct WhatIf {
     pub peak_reserved_bytes: u64,
     /// The first moment of it.
     pub peak_moment: u32,
+    /// The most reserved by each pool and stream, at different moments as it may be; the largest first.
+    pub places: Vec<PlacePeak>,
     /// The peak less that under the file's own settings.
     pub change_bytes: i64,
     /// Bytes of free blocks at that moment.
@@ -54,6 +59,37 @@ pub struct WhatIf {
     pub says: String,
     /// What else there is to say of these settings, in sentences; mostly empty.
     pub remark: String,
+}
+
+/// The most that the model reserves for one pool on one stream.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub struct PlacePeak {
+    /// Which.
+    pub key: PlaceKey,
+    /// Its name: `default pool, stream 2`.
+    pub label: String,
+    /// How much.
+    pub peak_reserved_bytes: u64,
+    /// That, less what it is under the file's own settings.
+    pub change_bytes: i64,
+}
+
+fn place_peaks(recording: Recording<'_>, outcome: &Outcome) -> Vec<PlacePeak> {
+    let numbers = StreamNumbers::of(recording.snapshot);
+    let peaks = outcome.arena_peaks.iter();
+    let peaks = peaks.map(|&(arena, peak_reserved_bytes)| {
+        let key = PlaceKey {
+            pool: arena.pool,
+            stream: Some(arena.stream),
+        };
+        PlacePeak {
+            key,
+            label: key.label(&numbers),
+            peak_reserved_bytes,
+            change_bytes: 0,
+        }
+    });
+    peaks.collect()
 }
 
 /// What is to be made of a what-if.
@@ -116,6 +152,7 @@ impl WhatIf {
             allowed_bytes: settings.allowed_bytes,
             peak_reserved_bytes: outcome.peak_reserved_bytes,
             peak_moment: outcome.peak_moment,
+            places: place_peaks(recording, &outcome),
             free_bytes_at_peak: outcome.free_bytes_at_peak,
             rounding_bytes_at_peak: outcome.rounding_bytes_at_peak,
             refused: outcome.refused.len() as u64,
@@ -139,6 +176,14 @@ impl WhatIf {
             1.. => Verdict::More,
             _ => Verdict::Less,
         };
+        let recorded = own.places.iter();
+        let recorded: HashMap<_, _> = recorded
+            .map(|place| (place.key, place.peak_reserved_bytes))
+            .collect();
+        for place in &mut self.places {
+            let before = recorded.get(&place.key).copied().unwrap_or(0);
+            place.change_bytes = delta(before, place.peak_reserved_bytes);
+        }
         self.says = trust::verdict(self, own, error);
         self.remark = trust::remark(self, own, settings);
     }
