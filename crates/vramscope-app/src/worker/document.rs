@@ -278,10 +278,7 @@ impl<'a> Device<'a> {
 
     /// Whether anything is known of segments.
     pub(super) fn knows_segments(self) -> bool {
-        self.history
-            .reserved_steps
-            .iter()
-            .any(|&(_, bytes)| bytes > 0)
+        self.history.most_reserved_bytes() > 0
     }
 
     /// Whether the device has this allocation.

@@ -60,12 +60,7 @@ fn device_facts(document: &Document, device: Device<'_>, notes: Vec<Note>) -> De
         peak_bytes: device.peak_bytes(),
         peak_moment: history.peak_moment,
         final_bytes: history.active_bytes.last().copied().unwrap_or(0),
-        peak_reserved_bytes: history
-            .reserved_steps
-            .iter()
-            .map(|&(_, bytes)| bytes)
-            .max()
-            .unwrap_or(0),
+        peak_reserved_bytes: history.most_reserved_bytes(),
         time_span_us: times
             .first()
             .zip(times.last())

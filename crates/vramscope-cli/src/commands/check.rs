@@ -156,8 +156,7 @@ impl Question for Check {
         // torch gives every visible GPU a trace: those that nothing happened on are not asked, unless there are no others.
         let is_used = |device: &&Device<'_>| {
             let history = device.history;
-            !history.allocations.is_empty()
-                || history.reserved_steps.iter().any(|&(_, bytes)| bytes > 0)
+            !history.allocations.is_empty() || history.most_reserved_bytes() > 0
         };
         let is_any_used = devices.iter().any(|device| is_used(&device));
         let asked = devices

@@ -63,8 +63,7 @@ impl Curves {
                 reserved_bytes[column] = reserved_bytes[column].max(reserved);
             }
         }
-        let knows_segments = history.reserved_steps.iter().any(|&(_, bytes)| bytes > 0);
-        if !knows_segments {
+        if history.most_reserved_bytes() == 0 {
             reserved_bytes = Vec::new();
         }
         Self {

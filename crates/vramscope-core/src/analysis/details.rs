@@ -2,6 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::allocator_rules::UNIT_BYTES;
 use super::annotations::NamedRange;
 use super::frames::{FrameClass, FrameClasses, Location, clip};
 use super::history::{History, NEVER, StackSource};
@@ -9,9 +10,6 @@ use super::places::{context_of, place_of, segment_at};
 use crate::Snapshot;
 use crate::ids::{AllocationId, BlockId, EventId, FrameId, SegmentId, StringId};
 use crate::model::{Action, BlockState, DeviceIndex, NO_TIME, PoolId, Segment};
-
-/// The smallest block PyTorch's allocator hands out, and what all sizes are multiples of.
-const BLOCK_UNIT_BYTES: u64 = 512;
 
 /// Bounds on what is gathered of one allocation, so that a hostile file cannot make its details larger
 /// than itself: genuine stacks have some hundred frames, genuine texts some thousand bytes.
@@ -257,7 +255,7 @@ pub fn allocation_details(
         block: block_of(snapshot, history, id, requested_bytes, segment),
         block_bytes_at_least: requested_bytes
             .max(1)
-            .checked_next_multiple_of(BLOCK_UNIT_BYTES)
+            .checked_next_multiple_of(UNIT_BYTES)
             .unwrap_or(u64::MAX),
         alloc,
         free_requested,

@@ -220,8 +220,7 @@ fn device_facts(snapshot: &Snapshot, history: &History) -> Vec<FactKind> {
         }
     }
     // Where all was given back there are none in the end, but the trace tells of them.
-    let was_reserved = history.reserved_steps.iter().any(|step| step.1 > 0);
-    if !was_reserved && !has_segments(snapshot, history.device) {
+    if history.most_reserved_bytes() == 0 && !has_segments(snapshot, history.device) {
         kinds.push(FactKind::NoSegments);
     }
     kinds.extend(active_exceeds_reserved(snapshot, history));
@@ -369,12 +368,7 @@ fn no_stacks(snapshot: &Snapshot, history: &History) -> Option<FactKind> {
 /// Requested bytes can never exceed the segments that hold them.
 fn active_exceeds_reserved(snapshot: &Snapshot, history: &History) -> Option<FactKind> {
     let active_bytes = history.active_bytes.iter().copied().max().unwrap_or(0);
-    let reserved_bytes = history
-        .reserved_steps
-        .iter()
-        .map(|&(_, bytes)| bytes)
-        .max()
-        .unwrap_or(0);
+    let reserved_bytes = history.most_reserved_bytes();
     let is_odd = has_segments(snapshot, history.device) && active_bytes > reserved_bytes;
     is_odd.then_some(FactKind::ActiveExceedsReserved {
         active_bytes,

@@ -16,15 +16,12 @@ mod tests;
 
 use serde::{Deserialize, Serialize};
 
+use super::allocator_rules::{LARGE_SEGMENT_BYTES, SMALL_SEGMENT_BYTES};
 use super::allocator_state::{AllocatorState, BlockUse, SegmentState, SizeClass, StateSums};
 use super::gap::Arena;
 
 pub use over_time::{FragmentationAt, over_time};
 pub use pinned::{PinnedSegment, PinningGroup, pinned};
-
-/// Memory is mapped into expandable segments in pages of these sizes, by the requests that they serve.
-const SMALL_PAGE_BYTES: u64 = 2 << 20;
-const LARGE_PAGE_BYTES: u64 = 20 << 20;
 
 /// Free memory, in figures.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
@@ -105,9 +102,9 @@ fn share(part: u64, whole: u64) -> f64 {
 /// The pages of a segment; `None` = it goes as a whole.
 fn page_bytes(is_expandable: bool, class: Option<SizeClass>) -> Option<u64> {
     is_expandable.then_some(match class {
-        Some(SizeClass::Small) => SMALL_PAGE_BYTES,
+        Some(SizeClass::Small) => SMALL_SEGMENT_BYTES,
         // The larger ones, where it is not known: rather too little that is returnable.
-        Some(SizeClass::Large) | None => LARGE_PAGE_BYTES,
+        Some(SizeClass::Large) | None => LARGE_SEGMENT_BYTES,
     })
 }
 

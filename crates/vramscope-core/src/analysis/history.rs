@@ -4,6 +4,7 @@ mod pairing;
 
 use std::ops::Range;
 
+use super::byte_steps::{bytes_at, most_bytes};
 use crate::Snapshot;
 use crate::ids::{AllocationId, BlockId, EventId, StackId};
 use crate::model::{Action, DeviceIndex, NO_TIME};
@@ -114,12 +115,13 @@ impl History {
     /// Bytes of all segments at a moment.
     #[must_use]
     pub fn reserved_bytes(&self, moment: u32) -> u64 {
-        let after = self
-            .reserved_steps
-            .partition_point(|&(from, _)| from <= moment);
-        after
-            .checked_sub(1)
-            .map_or(0, |step| self.reserved_steps[step].1)
+        bytes_at(&self.reserved_steps, moment)
+    }
+
+    /// The most bytes that all segments had; 0 where nothing is known of them.
+    #[must_use]
+    pub fn most_reserved_bytes(&self) -> u64 {
+        most_bytes(&self.reserved_steps)
     }
 
     /// Whether an allocation is live at a moment.

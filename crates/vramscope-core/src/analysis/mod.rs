@@ -2,10 +2,12 @@
 
 pub mod allocations;
 pub mod allocator_model;
+pub(crate) mod allocator_rules;
 pub mod allocator_state;
 pub mod annotation_totals;
 pub mod annotations;
 pub mod block_stacks;
+pub mod byte_steps;
 pub mod call_sites;
 pub mod call_tree;
 pub mod capacity;

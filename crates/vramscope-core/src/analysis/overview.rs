@@ -86,11 +86,7 @@ impl SegmentsKnown {
         if Self::are_made_up(recording.snapshot) {
             Self::MadeUp
         } else if gaps.iter().all(|gap| gap.reserved_bytes == 0)
-            && recording
-                .history
-                .reserved_steps
-                .iter()
-                .all(|step| step.1 == 0)
+            && recording.history.most_reserved_bytes() == 0
         {
             Self::None
         } else if gaps.iter().all(Gap::is_trusted) {
@@ -214,10 +210,10 @@ fn value_at<T: Copy>(values: &[T], moment: u32) -> Option<T> {
 #[must_use]
 pub fn reserved_peak(history: &History) -> u32 {
     let steps = &history.reserved_steps;
-    let most = steps.iter().map(|&(_, bytes)| bytes).max();
+    let most = history.most_reserved_bytes();
     let mut best = (0, 0);
     for (place, &(from, bytes)) in steps.iter().enumerate() {
-        if Some(bytes) != most {
+        if bytes != most {
             continue;
         }
         let next = steps.get(place + 1).map(|&(next, _)| next as usize);

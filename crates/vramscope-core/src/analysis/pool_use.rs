@@ -7,6 +7,7 @@
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
+use super::byte_steps::{bytes_at, most_bytes};
 use super::history::{History, NEVER};
 use super::places;
 use super::segment_history::SegmentHistory;
@@ -34,20 +35,14 @@ impl PoolUse {
     /// Bytes of its segments at a moment.
     #[must_use]
     pub fn reserved_bytes(&self, moment: u32) -> u64 {
-        at(&self.reserved_steps, moment)
+        bytes_at(&self.reserved_steps, moment)
     }
 
     /// Requested bytes of its live allocations at a moment.
     #[must_use]
     pub fn active_bytes(&self, moment: u32) -> u64 {
-        at(&self.active_steps, moment)
+        bytes_at(&self.active_steps, moment)
     }
-}
-
-/// The value of steps at a moment; 0 before the first.
-fn at(steps: &[(u32, u64)], moment: u32) -> u64 {
-    let after = steps.partition_point(|&(from, _)| from <= moment);
-    after.checked_sub(1).map_or(0, |step| steps[step].1)
 }
 
 /// What comes and goes in one place: (moment, bytes more), in any order.
@@ -59,8 +54,7 @@ struct Changes {
 
 impl Changes {
     fn highest_reserved_bytes(&self) -> u64 {
-        let steps = running_sum(self.reserved.clone());
-        steps.iter().map(|&(_, bytes)| bytes).max().unwrap_or(0)
+        most_bytes(&running_sum(self.reserved.clone()))
     }
 
     fn add(&mut self, mut other: Self) {

@@ -10,15 +10,13 @@
 use std::collections::BTreeMap;
 use std::ops::Range;
 
+use super::allocator_rules::SMALL_SEGMENT_BYTES;
 use super::history::{History, NEVER};
 use super::places::segment_of_addresses;
 use super::replay::{self, MappedRange, SegmentStep};
 use crate::Snapshot;
 use crate::ids::{EventId, SegmentId, StackId};
 use crate::model::{PoolId, SegmentKind};
-
-/// The size of the segments of the pool for requests up to 1 MiB; those of the other are larger.
-const SMALL_SEGMENT_BYTES: u64 = 2 << 20;
 
 /// The pieces of one device as columns, in stacking order: the older segment first, and within a
 /// segment by address.

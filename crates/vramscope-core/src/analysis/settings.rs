@@ -8,6 +8,7 @@ mod known;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use super::allocator_rules::max_split_bytes;
 use super::capture::AllocatorKind;
 use super::frames::clip;
 use crate::Snapshot;
@@ -68,10 +69,7 @@ impl AllocatorConfig {
         };
         Self {
             expandable_segments: settings.get("expandable_segments").and_then(Value::as_bool),
-            max_split_bytes: settings
-                .get("max_split_size")
-                .and_then(Value::as_u64)
-                .filter(|&bytes| bytes < i64::MAX as u64),
+            max_split_bytes: max_split_bytes(settings),
             garbage_collection_threshold: settings
                 .get("garbage_collection_threshold")
                 .and_then(Value::as_f64),

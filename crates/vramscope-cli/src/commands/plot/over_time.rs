@@ -95,7 +95,7 @@ struct Lines {
 impl Lines {
     fn of(options: &Options, device: &Device<'_>) -> Self {
         let view = options.view;
-        let peak_reserved = peak_reserved(device);
+        let peak_reserved = device.history.most_reserved_bytes();
         let height = match view {
             View::Segments => peak_reserved,
             _ => device.peak_bytes(),
@@ -109,12 +109,6 @@ impl Lines {
             capacity_bytes: known.filter(fits),
         }
     }
-}
-
-/// Most bytes of segments; 0 where nothing is known of them.
-fn peak_reserved(device: &Device<'_>) -> u64 {
-    let steps = device.history.reserved_steps.iter();
-    steps.map(|&(_, bytes)| bytes).max().unwrap_or(0)
 }
 
 /// A range in the axis's own unit: events, or µs from the start.

@@ -5,15 +5,10 @@ use super::{
     AllocatorState, BlockSizes, BlockUse, Group, MappedRange, Misfits, PlacedBlock, Recording,
     SegmentState, SizeClass, StateSums,
 };
+use crate::analysis::allocator_rules::{SMALL_BYTES, SMALL_SEGMENT_BYTES};
 use crate::analysis::capture::AllocatorKind;
 use crate::ids::{AllocationId, EventId, SegmentId, StackId};
 use crate::model::PoolId;
-
-/// The size of a segment for small requests; one for large ones is never that small.
-const SMALL_SEGMENT_BYTES: u64 = 2 << 20;
-
-/// Requests up to this come from the small pool.
-pub(super) const SMALL_REQUEST_BYTES: u64 = 1 << 20;
 
 /// One device's lookups.
 pub struct AllocatorIndex {
@@ -315,7 +310,7 @@ fn size_class(range: &MappedRange, blocks: &[PlacedBlock]) -> Option<SizeClass> 
     }
     let mut active = blocks.iter().filter(|block| block.allocation.is_some());
     let first = active.next()?;
-    Some(if first.requested_bytes > SMALL_REQUEST_BYTES {
+    Some(if first.requested_bytes > SMALL_BYTES {
         SizeClass::Large
     } else {
         SizeClass::Small

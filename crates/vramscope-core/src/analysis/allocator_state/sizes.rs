@@ -18,25 +18,15 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use super::Recording;
-use super::index::SMALL_REQUEST_BYTES;
+use crate::analysis::allocator_rules::{self, Divisions, SMALL_BYTES, UNIT_BYTES};
 use crate::analysis::capture::AllocatorKind;
 use crate::analysis::history::History;
 use crate::ids::AllocationId;
 
-/// The smallest block, and what all sizes are multiples of.
-const UNIT_BYTES: u64 = 512;
-
-/// The rest of a block for large requests is only cut off if it is larger than this.
-const SMALLEST_REST_BYTES: u64 = 1 << 20;
-
-/// Intervals of sizes with their own number of divisions: from 1 MiB by powers of two, the last open.
-const INTERVALS: usize = 16;
-
 /// The allocator's settings that matter here.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Rounding {
-    /// Per interval: into how many parts the way to the next power of two is divided; below 2 = not.
-    divisions: [u64; INTERVALS],
+    divisions: Divisions,
     /// Blocks of this size and more are never cut.
     max_split_bytes: Option<u64>,
     /// The file's blocks are as large as what was requested.
@@ -47,17 +37,11 @@ impl Rounding {
     /// Reads `allocator_settings`; what is absent or odd counts as not set.
     #[must_use]
     pub fn of(settings: &Map<String, Value>) -> Self {
-        let mut rounding = Self::default();
-        if let Some(Value::Object(divisions)) = settings.get("roundup_power2_divisions") {
-            for (interval, count) in rounding.divisions.iter_mut().enumerate() {
-                let value = divisions.get(&(1_u64 << interval).to_string());
-                *count = value.and_then(Value::as_u64).unwrap_or(0);
-            }
+        Self {
+            divisions: allocator_rules::divisions(settings).unwrap_or_default(),
+            max_split_bytes: allocator_rules::max_split_bytes(settings),
+            is_exact: false,
         }
-        // -1, or 2^64 - 1 from some builds, stands for no bound.
-        let max_split = settings.get("max_split_size").and_then(Value::as_u64);
-        rounding.max_split_bytes = max_split.filter(|&bytes| bytes != u64::MAX);
-        rounding
     }
 
     /// The size of a block for a request, if the rest of the free block is cut off.
@@ -66,24 +50,12 @@ impl Rounding {
         if self.is_exact {
             return requested_bytes;
         }
-        let bytes = requested_bytes.max(1);
-        let log2 = 63 - u64::from(bytes.leading_zeros());
-        let divisions = self.divisions[(log2.saturating_sub(20) as usize).min(INTERVALS - 1)];
-        if divisions > 1 && bytes > UNIT_BYTES.saturating_mul(divisions) && !bytes.is_power_of_two()
-        {
-            let part = (1_u64 << log2) >> (63 - divisions.leading_zeros());
-            return bytes
-                .checked_next_multiple_of(part.max(1))
-                .unwrap_or(u64::MAX);
-        }
-        bytes
-            .checked_next_multiple_of(UNIT_BYTES)
-            .unwrap_or(u64::MAX)
+        allocator_rules::rounded(requested_bytes, &self.divisions)
     }
 
     /// Whether what is left of a free block stays with a block of this size.
     fn keeps_rest(&self, bytes: u64, rest_bytes: u64) -> bool {
-        rest_bytes <= SMALLEST_REST_BYTES || self.max_split_bytes.is_some_and(|max| bytes >= max)
+        rest_bytes <= SMALL_BYTES || self.max_split_bytes.is_some_and(|max| bytes >= max)
     }
 }
 
@@ -202,7 +174,7 @@ fn unsplit(recording: Recording<'_>, rounding: &Rounding) -> Vec<(AllocationId, 
     let mut segments = Segments::of(recording);
     // Address → the newest large allocation that began there.
     let mut newest: BTreeMap<u64, AllocationId> = BTreeMap::new();
-    let large = |row: usize| rounding.round(table.bytes[row]) > SMALL_REQUEST_BYTES;
+    let large = |row: usize| rounding.round(table.bytes[row]) > SMALL_BYTES;
     let before = table.born.partition_point(|&born| born == 0);
     for row in (0..before).filter(|&row| large(row)) {
         newest.insert(table.address[row], AllocationId::from_index(row));

@@ -9,6 +9,7 @@ use serde::{Deserialize, Serialize};
 use super::words::sized_place_label;
 use super::{FindingRow, FindingTable, ROWS};
 use crate::Snapshot;
+use crate::analysis::allocator_rules::{self, LARGE_SEGMENT_BYTES, SMALL_BYTES};
 use crate::analysis::allocator_state::{AllocatorState, BlockUse, Recording, SizeClass};
 use crate::analysis::capacity::stated;
 use crate::analysis::capture::AllocatorKind;
@@ -20,13 +21,6 @@ use crate::ids::{EventId, StackId};
 use crate::model::Action;
 use crate::units::Bytes;
 
-/// Requests up to this come from small segments, of [`SMALL_SEGMENT_BYTES`].
-const SMALL_REQUEST_BYTES: u64 = 1 << 20;
-const SMALL_SEGMENT_BYTES: u64 = 2 << 20;
-/// Larger ones up to this come from segments of [`LARGE_SEGMENT_BYTES`], others from segments of their own.
-const SHARED_REQUEST_BYTES: u64 = 10 << 20;
-const LARGE_SEGMENT_BYTES: u64 = 20 << 20;
-const OWN_SEGMENT_UNIT_BYTES: u64 = 2 << 20;
 /// What the driver maps at least.
 const PAGE_BYTES: u64 = 2 << 20;
 
@@ -153,7 +147,7 @@ impl FailedRequest {
             segment_bytes: segment_bytes(kind, event.size),
             device_free_bytes: event.addr,
             arena,
-            is_small: event.size <= SMALL_REQUEST_BYTES,
+            is_small: event.size <= SMALL_BYTES,
             stack: event.stack,
             gap: gap(state, Some(arena)),
             own_free_bytes: 0,
@@ -299,13 +293,8 @@ fn segment_bytes(kind: AllocatorKind, requested_bytes: u64) -> u64 {
     if kind == AllocatorKind::Driver {
         let pages = requested_bytes.checked_next_multiple_of(PAGE_BYTES);
         pages.unwrap_or(u64::MAX)
-    } else if requested_bytes <= SMALL_REQUEST_BYTES {
-        SMALL_SEGMENT_BYTES
-    } else if requested_bytes < SHARED_REQUEST_BYTES {
-        LARGE_SEGMENT_BYTES
     } else {
-        let own = requested_bytes.checked_next_multiple_of(OWN_SEGMENT_UNIT_BYTES);
-        own.unwrap_or(u64::MAX)
+        allocator_rules::segment_bytes(requested_bytes, LARGE_SEGMENT_BYTES)
     }
 }
 
