@@ -14,6 +14,7 @@
 //! allocator of their own; settings that are changed while the program runs; fragmentation inside of CUDA.
 
 mod allocator;
+mod blocks;
 mod check;
 mod expandable;
 mod program;
@@ -31,8 +32,9 @@ use self::allocator::{Allocator, Driver, NONE};
 pub use self::check::{Agreement, Check, CheckRun, Difference, check};
 use self::program::{Call, Program, live_at_start};
 use self::recorded::Recorded;
-pub use self::settings::ModelSettings;
+pub use self::settings::{Allowed, ModelSettings};
 use super::allocator_state::{AllocatorIndex, Recording};
+use super::byte_steps::bytes_at;
 use super::gap::Arena;
 use crate::ids::AllocationId;
 
@@ -83,12 +85,7 @@ impl Outcome {
     /// Bytes of all segments at a moment.
     #[must_use]
     pub fn reserved_bytes(&self, moment: u32) -> u64 {
-        let after = self
-            .reserved_steps
-            .partition_point(|&(from, _)| from <= moment);
-        after
-            .checked_sub(1)
-            .map_or(0, |step| self.reserved_steps[step].1)
+        bytes_at(&self.reserved_steps, moment)
     }
 
     fn note(&mut self, moment: u32, allocator: &mut Allocator) {
@@ -281,9 +278,7 @@ impl Run {
             Call::Free(id) => self.free(id),
             Call::EmptyCache => self.allocator.release_cached(&mut self.device),
             Call::ReleasePool(pool) => self.allocator.release_private(pool, &mut self.device),
-            Call::Abandon(pool) => {
-                self.allocator.abandoned.insert(pool);
-            }
+            Call::Abandon(pool) => self.allocator.abandon(pool),
             Call::ForRequest => {}
         }
         for id in self.device.completed.drain(..) {

@@ -7,6 +7,7 @@ use proptest::prelude::*;
 use vramscope_core::Snapshot;
 use vramscope_core::analysis::allocator_model::{Check, ModelSettings, Run, Start, check, replay};
 use vramscope_core::analysis::allocator_state::Recording;
+use vramscope_core::analysis::byte_steps::most_bytes;
 use vramscope_core::analysis::history::History;
 use vramscope_core::analysis::replay::Replay;
 use vramscope_core::model::Action;
@@ -88,8 +89,10 @@ fn foretell(from: &Recorded, to: &Recorded) {
         .iter()
         .map(|refused| refused.moment)
         .collect();
-    let requests = asked.iter().filter(|call| is_request(call));
-    for (call, real) in requests.zip(really.iter().filter(|call| is_request(call))) {
+    let requests: Vec<_> = asked.iter().filter(|call| is_request(call)).collect();
+    let real_requests: Vec<_> = really.iter().filter(|call| is_request(call)).collect();
+    assert_eq!(requests.len(), real_requests.len(), "{what}");
+    for (call, real) in requests.into_iter().zip(&real_requests) {
         let is_refused = refused.binary_search(&call.2).is_ok();
         assert_eq!(
             is_refused,
@@ -104,14 +107,13 @@ fn foretell(from: &Recorded, to: &Recorded) {
         );
         assert_eq!(foretold, real, "{what}: reserved at {}", call.2);
     }
-    let steps = to.history.reserved_steps.iter().map(|&(_, bytes)| bytes);
-    let at_requests = really.iter().filter(|call| is_request(call));
-    let peak = at_requests
+    let peak = real_requests
+        .iter()
         .map(|call| to.history.reserved_bytes(call.2))
         .max();
     assert!(
         outcome.peak_reserved_bytes >= peak.unwrap()
-            && outcome.peak_reserved_bytes <= steps.max().unwrap(),
+            && outcome.peak_reserved_bytes <= to.history.most_reserved_bytes(),
         "{what}"
     );
 }
@@ -206,7 +208,13 @@ fn real_files() {
         );
         if !is_made_up {
             assert_full(&file.name, &check);
-            assert!(check.peak_error().abs() < 0.07, "{}", file.name);
+            assert_eq!(check.differences, BTreeMap::new(), "{}", file.name);
+            // The others had cached before the recording what a replay from empty does not know of.
+            let is_exact = ["bolongcheng", "silmont2000"]
+                .iter()
+                .any(|who| file.name.contains(who));
+            let most = if is_exact { f64::EPSILON } else { 0.07 };
+            assert!(check.peak_error().abs() <= most, "{}", file.name);
         }
     }
 }
@@ -258,8 +266,7 @@ proptest! {
                 while !sliced.run(recording, &mut || true) {}
                 assert_eq!(sliced.into_outcome(), outcome);
                 prop_assert!(outcome.reserved_steps.is_sorted_by(|a, b| a.0 < b.0 && a.1 != b.1));
-                let peak = outcome.reserved_steps.iter().map(|step| step.1).max();
-                prop_assert_eq!(peak, Some(outcome.peak_reserved_bytes));
+                prop_assert_eq!(most_bytes(&outcome.reserved_steps), outcome.peak_reserved_bytes);
                 let arenas = outcome.arena_peaks.iter().map(|peak| peak.1);
                 prop_assert!(arenas.clone().all(|bytes| bytes <= outcome.peak_reserved_bytes));
                 prop_assert!(arenas.fold(0, u64::saturating_add) >= outcome.peak_reserved_bytes);

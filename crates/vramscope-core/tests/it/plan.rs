@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 
 use proptest::prelude::*;
 use vramscope_core::analysis::allocator_state::{AllocatorIndex, Recording};
+use vramscope_core::analysis::byte_steps::most_bytes;
 use vramscope_core::analysis::capture::AllocatorKind;
 use vramscope_core::analysis::history::{History, NEVER};
 use vramscope_core::analysis::overview::SegmentsKnown;
@@ -100,12 +101,7 @@ fn check_steps(name: &str, planner: &Planner, history: &History) {
         let peak = history.active_bytes_at(history.peak_moment);
         assert_eq!(plan.steps[0].bytes, peak, "{name}: what the history says");
     }
-    let reserved = history
-        .reserved_steps
-        .iter()
-        .map(|&(_, bytes)| bytes)
-        .max()
-        .unwrap_or(0);
+    let reserved = history.most_reserved_bytes();
     let last = plan.steps.last().unwrap();
     if plan.segments == SegmentsKnown::Real {
         assert_eq!(last.bytes, most(reserved), "{name}: what was reserved");
@@ -318,9 +314,8 @@ fn check_what_ifs(name: &str, recording: Recording<'_>, baseline: &Baseline) {
         let change = row.peak_reserved_bytes.cast_signed() - own.cast_signed();
         assert_eq!(row.change_bytes, change, "{name}: {changes}");
         assert_places(name, &row);
-        let peak = row.reserved_steps.iter().map(|&(_, bytes)| bytes).max();
         assert_eq!(
-            peak.unwrap_or(0),
+            most_bytes(&row.reserved_steps),
             row.peak_reserved_bytes,
             "{name}: {changes}"
         );

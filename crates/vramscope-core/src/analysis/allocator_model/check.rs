@@ -184,8 +184,7 @@ impl CheckRun {
     pub fn into_check(mut self, recording: Recording<'_>, modelled_peak_bytes: u64) -> Check {
         self.settle(recording, recording.history.event_count);
         self.compare_final(recording);
-        let steps = recording.history.reserved_steps.iter();
-        self.check.recorded_peak_bytes = steps.map(|&(_, bytes)| bytes).max().unwrap_or(0);
+        self.check.recorded_peak_bytes = recording.history.most_reserved_bytes();
         self.check.modelled_peak_bytes = modelled_peak_bytes;
         self.check
     }
@@ -211,7 +210,7 @@ impl CheckRun {
         }
         if let Some(item) = item {
             self.check.segment_events.recorded += 1;
-            self.device.items.push(item);
+            self.device.push(item);
         }
         for call in calls {
             self.act(recording, moment, call, address);
@@ -239,15 +238,13 @@ impl CheckRun {
                 match row {
                     NONE => {}
                     // Because streams were asked, or waited for, on behalf of what follows.
-                    _ if is_late => self.device.items.push(Item::Free(row)),
+                    _ if is_late => self.device.push(Item::Free(row)),
                     _ => self.allocator.free(row),
                 }
             }
             Call::FreeRequested(_) => self.settle(recording, moment - 1),
             Call::EmptyCache | Call::ReleasePool(_) => self.meant.push(call),
-            Call::Abandon(pool) => {
-                self.allocator.abandoned.insert(pool);
-            }
+            Call::Abandon(pool) => self.allocator.abandon(pool),
             Call::ForRequest => {}
         }
     }
@@ -281,7 +278,7 @@ impl CheckRun {
             self.meant.push(Call::EmptyCache);
             let later = self.device.split_off_obtained();
             self.settle(recording, before);
-            self.device.items = later;
+            self.device = later;
         }
         if !self.device.gives_back() || self.settings.collects_garbage() {
             self.complete_frees();
@@ -298,7 +295,7 @@ impl CheckRun {
 
     /// Accounts for the events that wait and belong to no request.
     fn settle(&mut self, recording: Recording<'_>, moment: u32) {
-        if self.meant.is_empty() && self.device.items.is_empty() {
+        if self.meant.is_empty() && self.device.is_empty() {
             return;
         }
         for call in std::mem::take(&mut self.meant) {
@@ -316,18 +313,15 @@ impl CheckRun {
 
     /// Closes the books on a call; where it went otherwise, the recording is taken over as of `moment`.
     fn finish(&mut self, recording: Recording<'_>, moment: u32, difference: Option<Difference>) {
-        self.check.segment_events.agreeing += std::mem::take(&mut self.device.agreeing);
-        let extra = std::mem::take(&mut self.device.extra);
-        self.check.extra_segment_events += extra;
-        let left = std::mem::take(&mut self.device.items);
-        let obtained = left.iter().any(|item| matches!(item, Item::Obtained(..)));
+        let device = std::mem::take(&mut self.device);
+        self.check.segment_events.agreeing += device.agreeing;
+        self.check.extra_segment_events += device.extra;
         let found = match difference {
             Some(Difference::OtherRefusal) => difference,
-            _ if obtained || self.device.missed => Some(Difference::OtherSegments),
-            _ if extra > 0 || !left.is_empty() => Some(Difference::OtherRelease),
+            _ if device.has_obtained() || device.missed => Some(Difference::OtherSegments),
+            _ if device.extra > 0 || !device.is_empty() => Some(Difference::OtherRelease),
             _ => difference,
         };
-        self.device.missed = false;
         if let Some(found) = found {
             *self.check.differences.entry(found).or_default() += 1;
             self.check.first_difference.get_or_insert(moment);
@@ -342,9 +336,11 @@ impl CheckRun {
         let abandoned = std::mem::take(&mut self.allocator.abandoned);
         self.allocator = recorded.allocator;
         self.allocator.abandoned = abandoned;
+        for row in 0..self.allocator.pools.len() as u32 {
+            self.allocator.give_up(row);
+        }
         self.blocks = recorded.blocks;
         self.meant.clear();
-        self.device = RecordedDevice::default();
     }
 
     /// The final state, as the file lists it and as the model has it.

@@ -2,9 +2,9 @@
 //!
 //! The blocks of a reservation are a chain like those of an ordinary segment, with unmapped blocks in it.
 
-use super::allocator::{
-    Allocator, Block, Driver, LOOK_AT_MOST, NONE, Request, Reservation, SMALL_SEGMENT_BYTES, Use,
-};
+use super::allocator::{Allocator, Driver, LOOK_AT_MOST, NONE, Request, Reservation};
+use super::blocks::{Block, Use};
+use crate::analysis::allocator_rules::SMALL_SEGMENT_BYTES;
 
 /// Address space that a reservation has where the device's size is not known: more than any device.
 pub(super) const UNKNOWN_DEVICE_BYTES: u64 = 1 << 40;

@@ -6,7 +6,8 @@
 
 use std::collections::BTreeMap;
 
-use super::allocator::{Allocator, NONE, Reservation, Use};
+use super::allocator::{Allocator, NONE, Reservation};
+use super::blocks::Use;
 use super::expandable::UNKNOWN_DEVICE_BYTES;
 use super::settings::ModelSettings;
 use crate::analysis::allocator_state::{AllocatorState, BlockUse, SegmentState, SizeClass};

@@ -1,5 +1,7 @@
 //! CUDA as it was recorded around one call: what the model's allocator talks to while it is checked.
 
+use std::collections::{BTreeSet, VecDeque};
+
 use super::allocator::Driver;
 
 /// A recorded event that waits for the call that explains it.
@@ -13,11 +15,20 @@ pub(super) enum Item {
     GivenBack(u64, u64),
 }
 
-/// Events in the order of the recording, taken out as the model does the same.
+/// Events by kind, numbered in the order of the recording, taken out as the model does the same. Each is found in
+/// logarithmic time: one call may give back a million segments.
 #[derive(Default)]
 pub(super) struct RecordedDevice {
-    pub(super) items: Vec<Item>,
-    /// Segment events that the model did too, since this was last looked at.
+    next: u64,
+    /// Number, block; ascending, as `obtained`.
+    freed: Vec<(u64, u32)>,
+    /// Number, address, bytes.
+    obtained: VecDeque<(u64, u64, u64)>,
+    /// Address, bytes, number.
+    given_back: BTreeSet<(u64, u64, u64)>,
+    /// The numbers in `given_back`.
+    releases: BTreeSet<u64>,
+    /// Segment events that the model did too.
     pub(super) agreeing: u64,
     /// What the model gave back beyond.
     pub(super) extra: u64,
@@ -26,45 +37,59 @@ pub(super) struct RecordedDevice {
 }
 
 impl RecordedDevice {
+    pub(super) fn push(&mut self, item: Item) {
+        let number = self.next;
+        self.next += 1;
+        match item {
+            Item::Free(row) => self.freed.push((number, row)),
+            Item::Obtained(address, bytes) => self.obtained.push_back((number, address, bytes)),
+            Item::GivenBack(address, bytes) => {
+                self.given_back.insert((address, bytes, number));
+                self.releases.insert(number);
+            }
+        }
+    }
+
+    pub(super) fn is_empty(&self) -> bool {
+        self.freed.is_empty() && self.obtained.is_empty() && self.releases.is_empty()
+    }
+
     pub(super) fn gives_back(&self) -> bool {
-        let mut items = self.items.iter();
-        items.any(|item| matches!(item, Item::GivenBack(..)))
+        !self.releases.is_empty()
+    }
+
+    pub(super) fn has_obtained(&self) -> bool {
+        !self.obtained.is_empty()
     }
 
     /// Takes out the blocks that became free.
     pub(super) fn take_frees(&mut self) -> Vec<u32> {
-        let mut freed = Vec::new();
-        self.items.retain(|item| match *item {
-            Item::Free(row) => {
-                freed.push(row);
-                false
-            }
-            _ => true,
-        });
-        freed
+        self.freed.drain(..).map(|(_, row)| row).collect()
     }
 
     /// Takes out what follows the last release.
-    pub(super) fn split_off_obtained(&mut self) -> Vec<Item> {
-        let last = self
-            .items
-            .iter()
-            .rposition(|item| matches!(item, Item::GivenBack(..)));
-        self.items.split_off(last.map_or(0, |last| last + 1))
-    }
-
-    /// The memory that was obtained next, if nothing was given back before it.
-    fn next_obtained(&self) -> Option<(usize, u64, u64)> {
-        let mut items = self.items.iter().enumerate();
-        let (place, item) = items.find(|(_, item)| !matches!(item, Item::Free(_)))?;
-        match *item {
-            Item::Obtained(address, bytes) => Some((place, address, bytes)),
-            _ => None,
+    pub(super) fn split_off_obtained(&mut self) -> Self {
+        let first = self.releases.last().map_or(0, |last| last + 1);
+        let freed = self.freed.partition_point(|item| item.0 < first);
+        let obtained = self.obtained.partition_point(|item| item.0 < first);
+        Self {
+            next: self.next,
+            freed: self.freed.split_off(freed),
+            obtained: self.obtained.split_off(obtained),
+            ..Self::default()
         }
     }
 
-    fn take(&mut self, place: usize) {
-        self.items.remove(place);
+    /// The address and bytes that were obtained next, if nothing was given back before.
+    fn next_obtained(&self) -> Option<(u64, u64)> {
+        let &(number, address, bytes) = self.obtained.front()?;
+        let release = self.releases.first();
+        let is_next = release.is_none_or(|&release| number < release);
+        is_next.then_some((address, bytes))
+    }
+
+    fn take_obtained(&mut self) {
+        self.obtained.pop_front();
         self.agreeing += 1;
     }
 }
@@ -72,36 +97,39 @@ impl RecordedDevice {
 impl Driver for RecordedDevice {
     fn malloc(&mut self, bytes: u64) -> Option<u64> {
         match self.next_obtained() {
-            Some((place, address, recorded)) if recorded == bytes => {
-                self.take(place);
+            Some((address, recorded)) if recorded == bytes => {
+                self.take_obtained();
                 Some(address)
             }
             _ => {
-                self.missed |= !self.gives_back() && !self.items.is_empty();
+                self.missed |= !self.gives_back() && !self.is_empty();
                 None
             }
         }
     }
 
     fn reserve(&mut self, _bytes: u64) -> Option<u64> {
-        self.next_obtained().map(|(_, address, _)| address)
+        self.next_obtained().map(|(address, _)| address)
     }
 
     fn map(&mut self, address: u64, bytes: u64) -> bool {
-        match self.next_obtained() {
-            Some((place, at, recorded)) if (at, recorded) == (address, bytes) => {
-                self.take(place);
-                true
-            }
-            _ => false,
+        let is_it = self.next_obtained() == Some((address, bytes));
+        if is_it {
+            self.take_obtained();
         }
+        is_it
     }
 
     fn give_back(&mut self, address: u64, bytes: u64) {
-        let given =
-            |item: &Item| matches!(*item, Item::GivenBack(at, of) if (at, of) == (address, bytes));
-        match self.items.iter().position(given) {
-            Some(place) => self.take(place),
+        let mut given = self
+            .given_back
+            .range((address, bytes, 0)..=(address, bytes, u64::MAX));
+        match given.next().copied() {
+            Some(item) => {
+                self.given_back.remove(&item);
+                self.releases.remove(&item.2);
+                self.agreeing += 1;
+            }
             None => self.extra += 1,
         }
     }

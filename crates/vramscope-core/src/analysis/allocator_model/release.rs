@@ -3,15 +3,16 @@
 use std::collections::BTreeSet;
 
 use super::allocator::{
-    Allocator, DEFAULT_LARGE, DEFAULT_SMALL, Driver, Key, LOOK_AT_MOST, NONE, Request,
+    Allocator, DEFAULT_LARGE, DEFAULT_SMALL, Driver, LOOK_AT_MOST, NONE, Request,
 };
+use super::blocks::Key;
 use crate::model::PoolId;
 
 impl Allocator {
     /// `garbage_collection_threshold`: gives cached large segments back, those first that were not used for longer
     /// than the average, until what is reserved is below the threshold.
     pub(super) fn collect_garbage(&mut self, driver: &mut impl Driver) {
-        let allowed = self.settings.allowed_bytes.unwrap_or(u64::MAX);
+        let allowed = self.settings.allowed_bytes().unwrap_or(u64::MAX);
         let threshold = (self.settings.garbage_collection_threshold * allowed as f64) as u64;
         let target = self.reserved.bytes.checked_sub(threshold);
         let Some(target) = target.filter(|&bytes| bytes > 0) else {
@@ -86,18 +87,37 @@ impl Allocator {
         }
         self.release_pool(DEFAULT_LARGE, driver);
         self.release_pool(DEFAULT_SMALL, driver);
-        for id in std::mem::take(&mut self.abandoned) {
-            self.release_private(id, driver);
+        for (.., row) in std::mem::take(&mut self.given_up) {
+            self.release_pool(row, driver);
         }
     }
 
-    /// All that is wholly free in a private pool, from now on with everything else.
+    /// From now on all that is wholly free in a private pool goes with everything else.
+    pub(super) fn abandon(&mut self, id: PoolId) {
+        self.abandoned.insert(id);
+        for is_small in [true, false] {
+            if let Some(&row) = self.pool_rows.get(&(id, is_small)) {
+                self.give_up(row);
+            }
+        }
+    }
+
+    /// Remembers that there is something to be had of an abandoned pool. Others cost nothing when all is released.
+    pub(super) fn give_up(&mut self, row: u32) {
+        let pool = &self.pools[row as usize];
+        if pool.id.is_private() && !pool.releasable.is_empty() && self.abandoned.contains(&pool.id)
+        {
+            self.given_up.insert((pool.id, !pool.is_small, row));
+        }
+    }
+
+    /// All that is wholly free in a private pool, which is abandoned by that.
     pub(super) fn release_private(&mut self, id: PoolId, driver: &mut impl Driver) {
         for is_small in [true, false] {
             let row = self.pool_row(id, is_small);
             self.release_pool(row, driver);
         }
-        self.abandoned.insert(id);
+        self.abandon(id);
     }
 
     fn release_pool(&mut self, pool: u32, driver: &mut impl Driver) {

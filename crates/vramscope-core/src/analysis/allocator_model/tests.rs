@@ -4,7 +4,9 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use proptest::prelude::*;
 
-use super::allocator::{Allocator, DEFAULT_LARGE, Driver, NONE, Request, Use};
+use super::allocator::{Allocator, DEFAULT_LARGE, Driver, NONE, Request};
+use super::blocks::Use;
+use super::recorded_device::{Item, RecordedDevice};
 use super::{Device, FIRST_ADDRESS, ModelSettings};
 use crate::analysis::gap::Arena;
 use crate::model::PoolId;
@@ -210,4 +212,42 @@ fn sizes_of_blocks_and_segments() {
         [2, 20, 0, 12]
     );
     device.give_back(0, 0);
+}
+
+#[test]
+fn releasing_a_great_many_takes_no_longer_each() {
+    const MANY: u64 = 300_000;
+    let mut device = RecordedDevice::default();
+    for number in 0..MANY {
+        device.push(Item::GivenBack(number * MIB, MIB));
+        device.push(Item::Free(number as u32));
+    }
+    for number in (0..MANY).rev() {
+        assert!(device.gives_back() && device.malloc(MIB).is_none());
+        device.give_back(number * MIB, MIB);
+    }
+    assert_eq!(device.take_frees().len() as u64, MANY);
+    assert!(device.is_empty() && !device.missed);
+    assert_eq!((device.agreeing, device.extra), (MANY, 0));
+}
+
+#[test]
+fn pools_that_have_nothing_left_cost_nothing() {
+    const MANY: u64 = 100_000;
+    let settings = ModelSettings::default();
+    let mut device = device(&settings);
+    let mut allocator = Allocator::new(settings);
+    for pool in 1..=MANY {
+        allocator.release_private(PoolId(0, pool), &mut device);
+    }
+    let request = allocator.request(MIB, 0, PoolId(0, MANY));
+    for _ in 0..MANY {
+        let row = allocator.malloc(request, MIB, &mut device).unwrap();
+        allocator.free(row);
+        allocator.release_cached(&mut device);
+        assert_eq!(
+            allocator.reserved.bytes, 0,
+            "what is free of an abandoned pool goes too"
+        );
+    }
 }

@@ -58,7 +58,6 @@ impl Planner {
         let separate = places
             .iter()
             .fold(0_u64, |sum, place| sum.saturating_add(place.rounded_bytes));
-        let reserved = history.reserved_steps.iter().map(|&(_, bytes)| bytes).max();
         let plans = places.iter().map(|place| PlacePlan {
             key: place.key,
             label: place.key.label(&numbers),
@@ -92,7 +91,7 @@ impl Planner {
                 requested: needs.requested_bytes,
                 rounded: needs.rounded_bytes,
                 separate,
-                reserved: reserved.filter(|_| is_reserved_known),
+                reserved: is_reserved_known.then(|| history.most_reserved_bytes()),
                 ..Bars::default()
             },
             needs,

@@ -1,7 +1,7 @@
 //! How far the allocator's model can be trusted on a recording, and what a what-if comes to, in sentences.
 
 use super::what_if::{ModelError, Verdict, WhatIf};
-use crate::analysis::allocator_model::{Agreement, Check, ModelSettings};
+use crate::analysis::allocator_model::{Agreement, Allowed, Check, ModelSettings};
 use crate::analysis::findings::counted;
 use crate::units::{Bytes, Count};
 
@@ -160,8 +160,13 @@ pub(super) fn verdict(row: &WhatIf, own: &WhatIf, error: ModelError) -> String {
     }
 }
 
-/// What else there is to say.
-pub(super) fn remark(row: &WhatIf, own: &WhatIf, settings: &ModelSettings) -> String {
+/// What else there is to say; `recorded`: the file's own settings.
+pub(super) fn remark(
+    row: &WhatIf,
+    own: &WhatIf,
+    recorded: &ModelSettings,
+    settings: &ModelSettings,
+) -> String {
     let rescued = match row.rescued {
         0 => String::new(),
         1 => "The request that failed would be served".to_owned(),
@@ -177,7 +182,31 @@ pub(super) fn remark(row: &WhatIf, own: &WhatIf, settings: &ModelSettings) -> St
     } else {
         ""
     };
-    format!("{rescued}{also}{without}").trim_start().to_owned()
+    let limit = limit_changed(recorded, settings);
+    format!("{rescued}{also}{without}{limit}")
+        .trim_start()
+        .to_owned()
+}
+
+/// What becomes of a limit that the process set itself when there is another capacity.
+fn limit_changed(recorded: &ModelSettings, settings: &ModelSettings) -> String {
+    let Allowed::Seen(before) = recorded.allowed else {
+        return String::new();
+    };
+    let seen = format!(
+        " That the process let itself take no more than {}, as a failed request shows,",
+        Bytes(before)
+    );
+    match (settings.allowed, settings.allowed_bytes()) {
+        (Allowed::Share(_), Some(after)) => format!(
+            "{seen} is taken as the same share of the other capacity: {}.",
+            Bytes(after)
+        ),
+        (Allowed::All, _) if settings.capacity_bytes != recorded.capacity_bytes => {
+            format!("{seen} is left out with another capacity.")
+        }
+        _ => String::new(),
+    }
 }
 
 #[cfg(test)]
@@ -228,12 +257,22 @@ mod tests {
         row.rescued = 1;
         let settings = ModelSettings::default();
         assert_eq!(
-            remark(&row, &own, &settings),
+            remark(&row, &own, &settings, &settings),
             "The request that failed would be served."
         );
         let settings = settings
             .with_changes("garbage_collection_threshold:0.8")
             .unwrap();
-        assert!(remark(&row, &own, &settings).contains("does nothing"));
+        assert!(remark(&row, &own, &settings, &settings).contains("does nothing"));
+        let mut recorded = settings.with_changes("capacity=10GiB").unwrap();
+        recorded.allowed = Allowed::Seen(4 << 30);
+        let remark = |changes: &str| {
+            let changed = recorded.with_changes(changes).unwrap();
+            remark(&row, &own, &recorded, &changed)
+        };
+        assert!(!remark("max_split_size_mb:64").contains("let itself"));
+        assert!(
+            remark("capacity=20GiB").ends_with("the same share of the other capacity: 8.00 GiB.")
+        );
     }
 }

@@ -149,7 +149,7 @@ impl WhatIf {
             changes: changes.to_owned(),
             settings: settings.conf(),
             capacity_bytes: settings.capacity_bytes,
-            allowed_bytes: settings.allowed_bytes,
+            allowed_bytes: settings.allowed_bytes(),
             peak_reserved_bytes: outcome.peak_reserved_bytes,
             peak_moment: outcome.peak_moment,
             places: place_peaks(recording, &outcome),
@@ -166,7 +166,8 @@ impl WhatIf {
     }
 
     /// Beside the file's own settings.
-    fn judge(&mut self, own: &Self, error: ModelError, settings: &ModelSettings) {
+    fn judge(&mut self, baseline: &Baseline, settings: &ModelSettings) {
+        let (own, error) = (&baseline.own, baseline.error);
         self.change_bytes = delta(own.peak_reserved_bytes, self.peak_reserved_bytes);
         let change = self.change_bytes.unsigned_abs();
         self.verdict = match self.change_bytes {
@@ -185,7 +186,7 @@ impl WhatIf {
             place.change_bytes = delta(before, place.peak_reserved_bytes);
         }
         self.says = trust::verdict(self, own, error);
-        self.remark = trust::remark(self, own, settings);
+        self.remark = trust::remark(self, own, &baseline.settings, settings);
     }
 }
 
@@ -410,7 +411,7 @@ impl Trial {
     pub fn into_what_if(self, recording: Recording<'_>, baseline: &Baseline) -> WhatIf {
         let outcome = self.run.into_outcome();
         let mut row = WhatIf::of(recording, &self.changes, &self.settings, outcome);
-        row.judge(&baseline.own, baseline.error, &self.settings);
+        row.judge(baseline, &self.settings);
         row
     }
 }

@@ -1,0 +1,219 @@
+//! Blocks, their neighbours in the segment, and the pools that they lie in while they are free.
+
+use std::collections::{BTreeMap, BTreeSet, HashSet};
+
+use super::allocator::{Allocator, DEFAULT_LARGE, NONE};
+use crate::model::PoolId;
+
+/// What a piece of address space is doing.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Use {
+    /// With the program, or freed by it while another stream may still use it.
+    Allocated,
+    /// In a pool.
+    Free,
+    /// Address space of an expandable segment without memory behind it.
+    Unmapped,
+}
+
+/// A block.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Block {
+    pub(super) address: u64,
+    pub(super) bytes: u64,
+    /// What the program asked for, while allocated.
+    pub(super) requested: u64,
+    /// Its neighbours in the segment.
+    pub(super) prev: u32,
+    pub(super) next: u32,
+    /// Row of `pools`.
+    pub(super) pool: u32,
+    /// The handle's pattern: streams are ordered as unsigned numbers.
+    pub(super) stream: u64,
+    /// Row of `reservations`; [`NONE`] in an ordinary segment.
+    pub(super) reservation: u32,
+    pub(super) usage: Use,
+    /// The pool's `searches` when it became free.
+    since: u64,
+}
+
+/// Free blocks in the order of searches: stream, size, address; and the block.
+pub(super) type Key = (u64, u64, u64, u32);
+
+impl Block {
+    fn key(&self, row: u32) -> Key {
+        (self.stream, self.bytes, self.address, row)
+    }
+
+    /// Whether it is a whole ordinary segment.
+    fn is_segment(&self) -> bool {
+        self.reservation == NONE && self.prev == NONE && self.next == NONE
+    }
+}
+
+/// Blocks that the same requests may have.
+#[derive(Default)]
+pub(super) struct Pool {
+    pub(super) id: PoolId,
+    pub(super) is_small: bool,
+    pub(super) free: BTreeSet<Key>,
+    /// (stream, address, block).
+    pub(super) unmapped: BTreeSet<(u64, u64, u32)>,
+    /// Those free ones of which something could be given back.
+    pub(super) releasable: BTreeSet<Key>,
+    /// Free whole segments by when they became free. Kept where garbage is collected.
+    pub(super) by_age: BTreeSet<(u64, Key)>,
+    /// The sum of their first numbers.
+    pub(super) age_sum: u128,
+    /// How often a block was looked for. Counted where garbage is collected.
+    pub(super) searches: u64,
+}
+
+/// Bytes, and blocks in address order: address, bytes, whether active.
+pub(super) type Segment = (u64, Vec<(u64, u64, bool)>);
+
+impl Allocator {
+    /// Joins a block that is in no pool with neighbours that are doing the same.
+    pub(super) fn join(&mut self, row: u32) {
+        let Block {
+            prev, next, usage, ..
+        } = self.blocks[row as usize];
+        for neighbour in [prev, next] {
+            let Some(other) = self.blocks.get(neighbour as usize).copied() else {
+                continue;
+            };
+            if other.usage != usage {
+                continue;
+            }
+            self.take_from_pool(neighbour);
+            let block = &mut self.blocks[row as usize];
+            block.bytes = block.bytes.saturating_add(other.bytes);
+            if neighbour == prev {
+                block.address = other.address;
+                self.link(other.prev, row);
+            } else {
+                self.link(row, other.next);
+            }
+            self.spare.push(neighbour);
+        }
+    }
+
+    /// A new allocated block by itself.
+    pub(super) fn new_block(
+        &mut self,
+        address: u64,
+        bytes: u64,
+        pool: u32,
+        stream: u64,
+        reservation: u32,
+    ) -> u32 {
+        let block = Block {
+            address,
+            bytes,
+            requested: 0,
+            prev: NONE,
+            next: NONE,
+            pool,
+            stream,
+            reservation,
+            usage: Use::Allocated,
+            since: 0,
+        };
+        if let Some(row) = self.spare.pop() {
+            self.blocks[row as usize] = block;
+            return row;
+        }
+        self.blocks.push(block);
+        self.blocks.len() as u32 - 1
+    }
+
+    /// All mapped memory, as a snapshot lists it: address → bytes and blocks (address, bytes, whether active).
+    pub(super) fn segments(&self) -> BTreeMap<u64, Segment> {
+        let gone: HashSet<u32> = self.spare.iter().copied().collect();
+        let mut segments = BTreeMap::new();
+        for row in (0..self.blocks.len() as u32).filter(|row| !gone.contains(row)) {
+            let is_mapped = |row: u32| {
+                self.blocks
+                    .get(row as usize)
+                    .filter(|block| block.usage != Use::Unmapped)
+            };
+            let Some(head) = is_mapped(row).filter(|block| is_mapped(block.prev).is_none()) else {
+                continue;
+            };
+            let mut segment = (0_u64, Vec::new());
+            let mut next = row;
+            while let Some(block) = is_mapped(next) {
+                segment.0 = segment.0.saturating_add(block.bytes);
+                segment
+                    .1
+                    .push((block.address, block.bytes, block.usage == Use::Allocated));
+                next = block.next;
+            }
+            segments.insert(head.address, segment);
+        }
+        segments
+    }
+
+    /// Forgets a block that is in no pool, with its neighbours unlinked.
+    pub(super) fn forget(&mut self, row: u32) {
+        self.spare.push(row);
+    }
+
+    /// Makes one block the other's neighbour; either may be none.
+    pub(super) fn link(&mut self, before: u32, after: u32) {
+        if let Some(block) = self.blocks.get_mut(before as usize) {
+            block.next = after;
+        }
+        if let Some(block) = self.blocks.get_mut(after as usize) {
+            block.prev = before;
+        }
+    }
+
+    /// Puts a block among the free ones, or the unmapped ones if it is that.
+    pub(super) fn put_into_pool(&mut self, row: u32) {
+        let releasable = self.is_releasable(row);
+        let block = &mut self.blocks[row as usize];
+        let pool = &mut self.pools[block.pool as usize];
+        if block.usage == Use::Unmapped {
+            pool.unmapped.insert((block.stream, block.address, row));
+            return;
+        }
+        block.usage = Use::Free;
+        block.since = pool.searches;
+        let key = block.key(row);
+        pool.free.insert(key);
+        if releasable {
+            pool.releasable.insert(key);
+        }
+        if block.pool == DEFAULT_LARGE && block.is_segment() && self.settings.collects_garbage() {
+            pool.by_age.insert((block.since, key));
+            pool.age_sum += u128::from(block.since);
+        }
+        if releasable {
+            let row = block.pool;
+            self.give_up(row);
+        }
+    }
+
+    /// Takes a block out of its pool.
+    pub(super) fn take_from_pool(&mut self, row: u32) {
+        let block = &self.blocks[row as usize];
+        let pool = &mut self.pools[block.pool as usize];
+        if block.usage == Use::Unmapped {
+            pool.unmapped.remove(&(block.stream, block.address, row));
+            return;
+        }
+        let key = block.key(row);
+        pool.free.remove(&key);
+        pool.releasable.remove(&key);
+        if pool.by_age.remove(&(block.since, key)) {
+            pool.age_sum -= u128::from(block.since);
+        }
+    }
+
+    /// Whether something of a free block could be given back.
+    fn is_releasable(&self, row: u32) -> bool {
+        let block = &self.blocks[row as usize];
+        block.is_segment() || self.whole_pages(block).is_some()
+    }
+}
