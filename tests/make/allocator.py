@@ -24,9 +24,11 @@ import zstandard
 HERE = pathlib.Path(__file__).resolve().parent
 MIB = 1 << 20
 
-# Name: (settings, MiB of the device). "pressure" devices are too small for the program.
+# Name: (settings, MiB of the device). "pressure" devices are too small for the program; on "descending" ones newer
+# segments have lower addresses.
 RUNS = {
     "default": ("", 8192),
+    "descending": ("", 8192),
     "expandable": ("expandable_segments:True", 8192),
     "max_split": ("max_split_size_mb:32", 8192),
     "max_split_rounding": ("max_split_size_mb:24,max_non_split_rounding_mb:40", 8192),
@@ -202,6 +204,8 @@ def main():
     for name in options.only or RUNS:
         settings, device = RUNS[name]
         environment = {**os.environ, "FAKECUDA_TOTAL_MB": str(device), "FAKECUDA_DEVICES": "1"}
+        if name.startswith("descending"):
+            environment["FAKECUDA_DOWN"] = "1"
         for variable in ("PYTORCH_CUDA_ALLOC_CONF", "PYTORCH_ALLOC_CONF"):
             environment.pop(variable, None)
             if settings:

@@ -7,6 +7,7 @@
 //
 //   FAKECUDA_TOTAL_MB   size of each device's memory (default 1024): what makes an allocation fail
 //   FAKECUDA_DEVICES    number of devices (default 2)
+//   FAKECUDA_DOWN       if set, addresses are counted down
 //
 //   fakecuda_hold(1)    from now on no event completes: frees of other streams' blocks stay pending
 //   fakecuda_hold(0)    events complete at once again
@@ -50,9 +51,15 @@ static int device_count(void) {
 }
 
 static unsigned long long reserve_addresses(int device, unsigned long long bytes) {
-    if (next_address[device] == 0) next_address[device] = BASE + DEVICE_SPAN * 16 * device;
-    unsigned long long address = next_address[device];
-    next_address[device] += (bytes + GRANULARITY - 1) / GRANULARITY * GRANULARITY;
+    unsigned long long whole = (bytes + GRANULARITY - 1) / GRANULARITY * GRANULARITY;
+    unsigned long long *next = &next_address[device];
+    if (getenv("FAKECUDA_DOWN")) {
+        if (*next == 0) *next = BASE + DEVICE_SPAN * 16 * device + DEVICE_SPAN * 8;
+        return *next -= whole;
+    }
+    if (*next == 0) *next = BASE + DEVICE_SPAN * 16 * device;
+    unsigned long long address = *next;
+    *next += whole;
     return address;
 }
 

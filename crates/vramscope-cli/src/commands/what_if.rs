@@ -110,8 +110,8 @@ impl Options {
     }
 }
 
-/// Text has no more rows by pool and stream than can be taken in.
-const MOST_PLACE_ROWS: usize = 20;
+/// Text has no more rows by pool and stream than can be taken in: seven settings of three of them.
+const MOST_PLACE_ROWS: usize = 21;
 
 /// The order of what-ifs that nobody asked for: what is served before what is not, and then the lowest peak first.
 pub(super) fn by_peak(row: &WhatIf) -> (bool, u64) {

@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 use std::io::{self, Write};
 
-use super::{Cell, Part, cut};
+use super::{Cell, Part, rows_shown};
 use crate::arguments::Show;
 use crate::output::csv_error;
 
@@ -23,7 +23,9 @@ pub(super) fn write(out: &mut dyn Write, parts: &[Part], show: Show) -> io::Resu
             .map_or(String::new(), |device| device.to_string());
         let place = [part.file.as_str(), &device];
         for table in part.tables.iter().filter(|table| table.key == main.key) {
-            for row in cut(table, show).0.iter().chain(&table.csv_rows) {
+            let rows = table.rows.iter().chain(&table.csv_rows);
+            let shown = rows_shown(table.rows.len() + table.csv_rows.len(), show);
+            for row in rows.take(shown) {
                 let cells = row.iter().map(value);
                 for field in place.map(Cow::Borrowed).into_iter().chain(cells) {
                     writer.write_field(field.as_bytes()).map_err(csv_error)?;

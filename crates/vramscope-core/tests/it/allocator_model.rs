@@ -125,7 +125,7 @@ fn torch_under_other_settings_is_foretold() {
     // Where requests were refused, their frees are missing.
     let complete = |run: &&Recorded| run.calls().iter().all(|call| call.0 != Action::Oom);
     let sources: Vec<_> = runs.values().filter(complete).collect();
-    assert!(sources.len() >= 12 && runs.len() >= 17);
+    assert!(sources.len() >= 12 && runs.len() >= 18);
     for to in runs.values() {
         sources.iter().for_each(|from| foretell(from, to));
         foretell(to, to);
@@ -168,7 +168,7 @@ fn every_event_of_older_versions() {
         }
         let check = check(run.recording(), &ModelSettings::of_device(run.recording()));
         if file.name == "torch-2.12.0/training.pickle" {
-            // 2.12 took the older of equally large blocks, not the lower one.
+            // In which order 2.12 took equally large blocks is not known.
             assert!(check.allocs.share() > 0.98 && check.segment_events.is_full());
             continue;
         }

@@ -33,16 +33,23 @@ pub(super) struct Block {
     /// Row of `reservations`; [`NONE`] in an ordinary segment.
     pub(super) reservation: u32,
     pub(super) usage: Use,
+    /// Of equally large free blocks that of the lowest number is taken, then the lowest.
+    pub(super) order: u32,
     /// The pool's `searches` when it became free.
     since: u64,
 }
 
-/// Free blocks in the order of searches: stream, size, address; and the block.
-pub(super) type Key = (u64, u64, u64, u32);
+/// Free blocks in the order of searches: stream, size, order and address; and the block.
+pub(super) type Key = (u64, u64, (u32, u64), u32);
+
+/// Before and after all blocks of one size.
+pub(super) const FIRST: (u32, u64) = (0, 0);
+/// See [`FIRST`].
+pub(super) const LAST: (u32, u64) = (u32::MAX, u64::MAX);
 
 impl Block {
     fn key(&self, row: u32) -> Key {
-        (self.stream, self.bytes, self.address, row)
+        (self.stream, self.bytes, (self.order, self.address), row)
     }
 
     /// Whether it is a whole ordinary segment.
@@ -117,6 +124,7 @@ impl Allocator {
             stream,
             reservation,
             usage: Use::Allocated,
+            order: 0,
             since: 0,
         };
         if let Some(row) = self.spare.pop() {

@@ -120,6 +120,13 @@ impl Recorded {
             stream: segment.stream,
         };
         allocator.reserved.obtain(arena, segment.bytes);
+        // What is older than the recording has been there first; in which order is not known.
+        let order = segment.mapped_by.filter(|_| {
+            let settings = &allocator.settings;
+            settings.takes_older && !segment.is_expandable
+        });
+        let order = order.map_or(0, |event| event.0.saturating_add(1));
+        allocator.obtained = allocator.obtained.max(order);
         for block in &segment.blocks {
             if block.bytes == 0 {
                 continue;
@@ -132,6 +139,7 @@ impl Recorded {
                 reservation,
             );
             let new = &mut allocator.blocks[row as usize];
+            new.order = order;
             if block.usage == BlockUse::Free {
                 new.usage = Use::Free;
             } else {

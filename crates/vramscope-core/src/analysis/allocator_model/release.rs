@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use super::allocator::{
     Allocator, DEFAULT_LARGE, DEFAULT_SMALL, Driver, LOOK_AT_MOST, NONE, Request,
 };
-use super::blocks::Key;
+use super::blocks::{FIRST, Key, LAST};
 use crate::model::PoolId;
 
 impl Allocator {
@@ -55,7 +55,7 @@ impl Allocator {
         };
         let own = |from: u64, to: u64| {
             pool.free
-                .range((request.stream, from, 0, 0)..=(request.stream, to, u64::MAX, NONE))
+                .range((request.stream, from, FIRST, 0)..=(request.stream, to, LAST, NONE))
         };
         let first = own(wanted, u64::MAX).next();
         if let Some(&key) = first.filter(is_segment) {

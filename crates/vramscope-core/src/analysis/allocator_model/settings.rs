@@ -32,6 +32,9 @@ pub struct ModelSettings {
     pub allowed: Allowed,
     /// `per_process_memory_fraction` as it was set; `None` = not set.
     pub memory_fraction: Option<f64>,
+    /// Of equally large free blocks the one of the segment that was obtained first is taken, as by torch since 2.12; else
+    /// the lowest. No setting, but the version's.
+    pub(super) takes_older: bool,
 }
 
 /// What the allocator lets itself take.
@@ -59,6 +62,7 @@ impl Default for ModelSettings {
             capacity_bytes: None,
             allowed: Allowed::All,
             memory_fraction: None,
+            takes_older: true,
         }
     }
 }

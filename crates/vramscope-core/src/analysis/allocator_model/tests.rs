@@ -22,7 +22,7 @@ fn device(settings: &ModelSettings) -> Device {
     }
 }
 
-/// The plain rule, looking at all free blocks: the smallest that fits, of those the lowest.
+/// The plain rule, looking at all free blocks: the smallest that fits, of those the oldest segment's, of those the lowest.
 fn best_fit(allocator: &Allocator, request: Request) -> Option<u32> {
     let rows = 0..allocator.blocks.len() as u32;
     let free = &allocator.pools[request.pool as usize].free;
@@ -30,7 +30,7 @@ fn best_fit(allocator: &Allocator, request: Request) -> Option<u32> {
     let block = |row: &u32| &allocator.blocks[*row as usize];
     rows.filter(|row| alive.contains(row))
         .filter(|row| block(row).stream == request.stream && block(row).bytes >= request.bytes)
-        .min_by_key(|row| (block(row).bytes, block(row).address))
+        .min_by_key(|row| (block(row).bytes, block(row).order, block(row).address))
 }
 
 /// What each pool and stream holds, block by block.
@@ -93,8 +93,14 @@ fn lists_are_right(allocator: &Allocator) {
         for key in &pool.free {
             let block = &allocator.blocks[key.3 as usize];
             assert_eq!(
-                (block.stream, block.bytes, block.address, block.usage),
-                (key.0, key.1, key.2, Use::Free)
+                (
+                    block.stream,
+                    block.bytes,
+                    block.order,
+                    block.address,
+                    block.usage
+                ),
+                (key.0, key.1, key.2.0, key.2.1, Use::Free)
             );
             let is_whole = block.reservation == NONE && block.prev == NONE && block.next == NONE;
             let goes = is_whole || allocator.whole_pages(block).is_some();

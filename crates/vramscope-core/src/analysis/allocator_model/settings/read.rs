@@ -16,7 +16,16 @@ impl ModelSettings {
     /// counts as not set; whether segments were expandable is seen in the file where it does not say.
     #[must_use]
     pub fn of(snapshot: &Snapshot) -> Self {
-        let mut settings = Self::default();
+        // Events name their pools since 2.12.
+        let takes_older = snapshot
+            .contexts
+            .rows()
+            .iter()
+            .any(|row| row.pool.is_some());
+        let mut settings = Self {
+            takes_older,
+            ..Self::default()
+        };
         for (key, value) in variable_pairs(snapshot) {
             let mut changed = settings.clone();
             if changed.set(&key, &value).is_ok() {
