@@ -4,41 +4,15 @@
 use proptest::collection::vec;
 use proptest::prelude::*;
 use vramscope_core::analysis::allocator_state::{
-    AllocatorIndex, AllocatorState, BlockUse, Recording, StateSums, Stepper, check_final,
+    AllocatorIndex, AllocatorState, BlockUse, StateSums, Stepper, check_final,
 };
 use vramscope_core::analysis::history::History;
-use vramscope_core::analysis::replay::Replay;
 use vramscope_core::{Snapshot, decode};
 use vramscope_synth::snapshot as synth;
 use vramscope_synth::snapshot::{Producer, WriteOptions};
 
 use crate::random::{config, run_watched, steps};
-use crate::support::all_files;
-
-/// A device, prepared.
-struct Device<'a> {
-    snapshot: &'a Snapshot,
-    history: &'a History,
-    replay: Replay,
-}
-
-impl<'a> Device<'a> {
-    fn of(snapshot: &'a Snapshot, history: &'a History) -> Self {
-        Self {
-            snapshot,
-            history,
-            replay: Replay::of(snapshot, history),
-        }
-    }
-
-    fn recording(&self) -> Recording<'_> {
-        Recording {
-            snapshot: self.snapshot,
-            history: self.history,
-            replay: &self.replay,
-        }
-    }
-}
+use crate::support::{Device, all_files};
 
 /// What must hold for any snapshot.
 pub(crate) fn check(place: &str, snapshot: &Snapshot, history: &History) {
@@ -143,7 +117,7 @@ fn the_end_is_what_the_files_list() {
             let index = AllocatorIndex::of(recording);
             let check = check_final(recording, &index.state_at(recording, history.event_count));
             let sizes = index.sizes.check;
-            let is_sound = device.replay.mismatched_segment_events == 0
+            let is_sound = recording.replay.mismatched_segment_events == 0
                 && history.mismatches == Default::default()
                 && snapshot.warnings.is_empty();
             println!(

@@ -2,7 +2,7 @@
 //! `cargo test -p vramscope-core --test it overview -- --nocapture` prints what is found in each.
 
 use vramscope_core::Snapshot;
-use vramscope_core::analysis::allocator_state::{AllocatorIndex, Recording};
+use vramscope_core::analysis::allocator_state::AllocatorIndex;
 use vramscope_core::analysis::call_sites::CallSites;
 use vramscope_core::analysis::findings::FindingKind;
 use vramscope_core::analysis::frames::FrameClasses;
@@ -11,11 +11,10 @@ use vramscope_core::analysis::host::host_memory;
 use vramscope_core::analysis::lanes::{Lanes, steps};
 use vramscope_core::analysis::overview::{Overview, Sources, overview};
 use vramscope_core::analysis::range_totals::RangeSums;
-use vramscope_core::analysis::replay::Replay;
 use vramscope_core::analysis::settings::settings;
 use vramscope_core::units::Bytes;
 
-use crate::support::{all_files, fixtures_in};
+use crate::support::{Device, all_files, fixtures_in};
 
 fn overviews(snapshot: &Snapshot) -> Vec<(History, Overview)> {
     let histories: Vec<_> = snapshot
@@ -32,12 +31,8 @@ fn overviews(snapshot: &Snapshot) -> Vec<(History, Overview)> {
     let overviews: Vec<_> = histories
         .iter()
         .map(|history| {
-            let replay = Replay::of(snapshot, history);
-            let recording = Recording {
-                snapshot,
-                history,
-                replay: &replay,
-            };
+            let device = Device::of(snapshot, history);
+            let recording = device.recording();
             let (lanes, sums) = (Lanes::of(snapshot, history), RangeSums::of(history));
             let steps = steps(snapshot, history, &lanes, &sums);
             overview(

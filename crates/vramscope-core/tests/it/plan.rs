@@ -12,14 +12,13 @@ use vramscope_core::analysis::overview::SegmentsKnown;
 use vramscope_core::analysis::packing::{lower_bound, verify};
 use vramscope_core::analysis::plan::what_if::{Baseline, WhatIf, baseline};
 use vramscope_core::analysis::plan::{DevicePlan, Planner, StepKind};
-use vramscope_core::analysis::replay::Replay;
 use vramscope_core::ids::AllocationId;
 use vramscope_core::{Snapshot, decode};
 use vramscope_synth::pickle::Dialect;
 use vramscope_synth::snapshot::{Producer, WriteOptions};
 
 use crate::random::{config, nonsense, run, steps};
-use crate::support::all_files;
+use crate::support::{Device, all_files};
 
 /// Slices of work after which searching ends.
 const SLICES: usize = 50;
@@ -28,12 +27,8 @@ const SLICES: usize = 50;
 fn check(name: &str, snapshot: &Snapshot) {
     for device in snapshot.devices() {
         let history = History::of(snapshot, device);
-        let replay = Replay::of(snapshot, &history);
-        let recording = Recording {
-            snapshot,
-            history: &history,
-            replay: &replay,
-        };
+        let device = Device::of(snapshot, &history);
+        let recording = device.recording();
         let index = AllocatorIndex::of(recording);
         let mut planner = Planner::new(recording, &index);
         check_places(name, recording, &index, &planner);
@@ -239,12 +234,8 @@ fn the_drivers_pools_serve_all_streams() {
     let of = |snapshot: &Snapshot| {
         check("two streams", snapshot);
         let history = History::of(snapshot, 0);
-        let replay = Replay::of(snapshot, &history);
-        let recording = Recording {
-            snapshot,
-            history: &history,
-            replay: &replay,
-        };
+        let device = Device::of(snapshot, &history);
+        let recording = device.recording();
         let plan = Planner::new(recording, &AllocatorIndex::of(recording))
             .plan()
             .clone();
@@ -277,12 +268,8 @@ fn what_ifs_of_all_files() {
         let snapshot = file.decode();
         for device in snapshot.devices() {
             let history = History::of(&snapshot, device);
-            let replay = Replay::of(&snapshot, &history);
-            let recording = Recording {
-                snapshot: &snapshot,
-                history: &history,
-                replay: &replay,
-            };
+            let device = Device::of(&snapshot, &history);
+            let recording = device.recording();
             let known = SegmentsKnown::in_recording(recording, &AllocatorIndex::of(recording));
             let Ok(baseline) = baseline(recording, known) else {
                 continue;

@@ -3,6 +3,9 @@
 use std::path::{Path, PathBuf};
 
 use vramscope_core::Snapshot;
+use vramscope_core::analysis::allocator_state::Recording;
+use vramscope_core::analysis::history::History;
+use vramscope_core::analysis::replay::Replay;
 
 /// A file to read in a test.
 pub(crate) struct File {
@@ -24,6 +27,33 @@ impl File {
     /// Whether it is a pickle that nothing is wrapped around.
     pub(crate) fn is_plain_pickle(&self) -> bool {
         self.name.ends_with(".pickle")
+    }
+}
+
+/// A device of a snapshot, prepared.
+pub(crate) struct Device<'a> {
+    snapshot: &'a Snapshot,
+    history: &'a History,
+    replay: Replay,
+}
+
+impl<'a> Device<'a> {
+    /// The one that this is the history of.
+    pub(crate) fn of(snapshot: &'a Snapshot, history: &'a History) -> Self {
+        Self {
+            snapshot,
+            history,
+            replay: Replay::of(snapshot, history),
+        }
+    }
+
+    /// What is asked about.
+    pub(crate) fn recording(&self) -> Recording<'_> {
+        Recording {
+            snapshot: self.snapshot,
+            history: self.history,
+            replay: &self.replay,
+        }
     }
 }
 
