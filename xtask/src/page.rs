@@ -45,7 +45,7 @@ impl Profile {
 }
 
 /// All that the page is made from.
-const SOURCES: [&str; 12] = [
+const SOURCES: [&str; 13] = [
     ".cargo/config.toml",
     "Cargo.lock",
     "Cargo.toml",
@@ -58,6 +58,7 @@ const SOURCES: [&str; 12] = [
     "tests/fixtures/synth/torch-2.10-py-p4.pickle",
     "www",
     "xtask/src/page.rs",
+    samples::GRAPH,
     "xtask/src/samples.rs",
 ];
 

@@ -1,4 +1,4 @@
-//! The snapshots that the start page offers, written by vramscope-synth when the page is built.
+//! What the start page offers: snapshots, written by vramscope-synth when the page is built, and a graph.
 
 use std::fs::{self, File};
 use std::io;
@@ -8,9 +8,13 @@ use anyhow::{Context, Result};
 use flate2::{Compression, write::GzEncoder};
 
 use crate::fingerprint::files_under;
-use crate::process::{cargo, run_quiet};
+use crate::process::{cargo, root, run_quiet};
 
-/// Writes every sample of vramscope-synth as `<name>.pickle.gz` into `folder`.
+/// A graph that torch.compile made, as inductor exports it, beside the project's root.
+pub(crate) const GRAPH: &str =
+    "tests/fixtures/planning/graphs/random_dag_40__0_model__0_inference_0_fused.orm.json.zst";
+
+/// Writes every sample of vramscope-synth as `<name>.pickle.gz` into `folder`, and the graph.
 ///
 /// # Errors
 ///
@@ -31,6 +35,9 @@ pub(crate) fn write(folder: &Path) -> Result<()> {
     for file in files_under(folder)? {
         compress(&file).with_context(|| format!("cannot compress {}", file.display()))?;
     }
+    let graph = root().join(GRAPH);
+    fs::copy(&graph, folder.join("graph.json.zst"))
+        .with_context(|| format!("cannot copy {}", graph.display()))?;
     Ok(())
 }
 

@@ -82,6 +82,22 @@ impl Style<'_> {
     }
 }
 
+/// Plotters takes the size of a font for the height of a line, which is this many times the letters'.
+const LINE_EM: f64 = 1.24;
+
+/// An SVG of plotters with letters as large as its other backends make them.
+#[must_use]
+pub fn with_letters_in_px(svg: &str) -> String {
+    let mut parts = svg.split("font-size=\"");
+    let mut text = parts.next().unwrap_or_default().to_owned();
+    for part in parts {
+        let (size, rest) = part.split_once('"').unwrap_or((part, ""));
+        let size_px = size.parse::<f64>().unwrap_or(0.0) * LINE_EM;
+        text.push_str(&format!("font-size=\"{:.1}\"{rest}", size_px));
+    }
+    text
+}
+
 /// A colour as plotters has it.
 #[must_use]
 pub fn rgb([r, g, b]: Rgb) -> RGBColor {

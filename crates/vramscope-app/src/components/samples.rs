@@ -1,11 +1,11 @@
-//! The bundled snapshots.
+//! The bundled snapshots, and a graph.
 
 use yew::prelude::*;
 
 use super::commands::use_commands;
 use crate::engine::Source;
 
-/// One bundled snapshot.
+/// One bundled file.
 struct Sample {
     /// File name under `samples/`.
     file: &'static str,
@@ -16,7 +16,7 @@ struct Sample {
     bands: &'static [(f64, f64, f64, f64)],
 }
 
-const SAMPLES: [Sample; 3] = [
+const SAMPLES: [Sample; 4] = [
     Sample {
         file: "training.pickle.gz",
         title: "A training step",
@@ -67,6 +67,22 @@ const SAMPLES: [Sample; 3] = [
             (52.0, 64.0, 32.0, 42.0),
             (72.0, 84.0, 40.0, 50.0),
             (92.0, 104.0, 48.0, 58.0),
+        ],
+    },
+    Sample {
+        file: "graph.json.zst",
+        title: "A compiled graph",
+        text: "In another order, what torch.compile made would need less memory.",
+        bands: &[
+            (0.0, 34.0, 52.0, 56.0),
+            (8.0, 100.0, 46.0, 50.0),
+            (16.0, 58.0, 40.0, 44.0),
+            (26.0, 120.0, 34.0, 38.0),
+            (38.0, 64.0, 28.0, 32.0),
+            (46.0, 92.0, 22.0, 26.0),
+            (58.0, 120.0, 16.0, 20.0),
+            (72.0, 106.0, 10.0, 14.0),
+            (90.0, 120.0, 4.0, 8.0),
         ],
     },
 ];

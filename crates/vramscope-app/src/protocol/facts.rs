@@ -133,7 +133,8 @@ impl DeviceFacts {
             Picture::Map => Bounds::new(timeline.x_end, self.heights.map_bytes),
             // On the map's scale, beside which it stands.
             Picture::Packing => {
-                let bytes = self.heights.map_bytes.max(self.peak_bytes);
+                let bytes = self.heights.map_bytes.max(self.heights.packing_bytes);
+                let bytes = bytes.max(self.peak_bytes);
                 Bounds::new(timeline.x_end, bytes)
             }
         }
@@ -145,6 +146,8 @@ impl DeviceFacts {
 pub struct Heights {
     /// All lanes of the map, with the gaps between them, in bytes.
     pub map_bytes: u64,
+    /// The ideal packing, as soon as the page knows one; 0 until then.
+    pub packing_bytes: u64,
 }
 
 /// All there is to see of the timeline, on either axis.

@@ -20,7 +20,7 @@ pub use lanes::{LanesChoices, Lines};
 pub use overview::OverviewChoices;
 pub use segments::SegmentsChoices;
 pub use table::TableChoices;
-pub use what_if::{FIELDS, Field, SettingChanges, WhatIfChoices, WhatIfPanel, presets};
+pub use what_if::{FIELDS, Field, SettingChanges, WhatIfChoices, WhatIfPanel};
 
 /// What was chosen in each view.
 #[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize)]

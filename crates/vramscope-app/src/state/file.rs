@@ -2,6 +2,8 @@
 
 use std::rc::Rc;
 
+use vramscope_core::model::DeviceIndex;
+
 use super::graph::OpenGraphs;
 use super::permalink::Place;
 use super::view::DeviceView;
@@ -208,6 +210,31 @@ impl OpenFile {
             let after = lanes.bounds(facts, picture, axis);
             view.fit_heights(&before.bounds(facts, picture, axis), &after);
         }
+    }
+
+    /// The ideal packing is so high: all of it can be seen, and is where all heights were shown.
+    pub(super) fn packed(&mut self, device: DeviceIndex, bytes: u64) {
+        let devices = &self.opened.devices;
+        let Some(place) = devices.iter().position(|facts| facts.device == device) else {
+            return;
+        };
+        if self.opened.devices[place].heights.packing_bytes >= bytes {
+            return;
+        }
+        let mut opened = (*self.opened).clone();
+        let facts = &mut opened.devices[place];
+        let of = |facts: &DeviceFacts, view: &DeviceView| {
+            self.lanes.bounds(facts, view.picture, view.axis)
+        };
+        if let Some(view) = self.views.get_mut(place) {
+            let before = of(facts, view);
+            facts.heights.packing_bytes = bytes;
+            let after = of(facts, view);
+            if before != after {
+                view.fit_heights(&before, &after);
+            }
+        }
+        self.opened = Shared::new(opened);
     }
 
     /// The allocation above or below the pinned one is to be pinned.

@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use super::Shared;
 use super::navigation::{Navigation, Region, whole};
 use crate::protocol::Bounds;
-use crate::protocol::views::graph::{Bars, GraphFacts, GraphFile, OrderName};
+use crate::protocol::views::graph::{Bars, GraphFacts, GraphFile, OrderKey, OrderName};
 
 /// A file of graphs that can be looked at.
 #[derive(Clone, PartialEq, Debug)]
@@ -16,6 +16,8 @@ pub struct OpenGraphs {
     pub place: GraphPlace,
     /// What is known of the order that is shown.
     pub known: Option<KnownOrder>,
+    /// The buffer that the pointer is on, in the picture or in a list.
+    pub hovered: Option<u32>,
     /// A place of the picture (device px) that was clicked; what is there is not known yet.
     pub clicked: Option<(f64, f64)>,
 }
@@ -60,6 +62,8 @@ pub enum GraphAction {
     Step(u32),
     /// The cursor goes on by so many steps, or back.
     StepBy(i64),
+    /// The pointer is on a buffer, or on none.
+    Hover(Option<u32>),
     /// A buffer is selected, or none.
     Select(Option<u32>),
     /// How lives are laid out.
@@ -78,6 +82,7 @@ impl OpenGraphs {
             opened: Shared::new(opened),
             place: GraphPlace::default(),
             known: None,
+            hovered: None,
             clicked: None,
         }
     }
@@ -93,6 +98,16 @@ impl OpenGraphs {
     #[must_use]
     pub fn facts(&self) -> Option<&GraphFacts> {
         self.opened.graphs.get(self.number())
+    }
+
+    /// What questions about all orders of the shown graph name.
+    #[must_use]
+    pub fn key(&self) -> OrderKey {
+        OrderKey {
+            graph: self.number() as u32,
+            constant_bytes: self.place.constant_bytes,
+            ..OrderKey::default()
+        }
     }
 
     /// The cursor's step, once it is known.
@@ -190,8 +205,9 @@ impl OpenGraphs {
                     bars,
                     ..GraphPlace::default()
                 };
-                self.known = None;
+                (self.known, self.hovered) = (None, None);
             }
+            GraphAction::Hover(buffer) => self.hovered = buffer,
             GraphAction::Order(order) => self.place.order = Some(order),
             GraphAction::Step(step) => self.go(step),
             GraphAction::StepBy(by) => {

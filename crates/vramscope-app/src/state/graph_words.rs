@@ -15,7 +15,7 @@ pub fn order(order: OrderName) -> &'static str {
         OrderName::Lpmf => "lpmf",
         OrderName::Bfs => "bfs",
         OrderName::Dfs => "dfs",
-        OrderName::Best => "vramscope",
+        OrderName::Best => "best found",
     }
 }
 
@@ -76,6 +76,14 @@ pub fn per_mille(share: u64) -> String {
     format!("{}.{} %", share / 10, share % 10)
 }
 
+/// The size of a change as a part: `18.0 %`.
+fn share(change: f64) -> String {
+    match change.abs() * 100.0 {
+        small if small < 0.1 => "below 0.1 %".to_owned(),
+        percent => format!("{percent:.1} %"),
+    }
+}
+
 /// What PyTorch would choose, and what could be had: two sentences.
 #[must_use]
 pub fn verdict(orders: &OrdersFacts) -> (String, String) {
@@ -91,56 +99,45 @@ pub fn verdict(orders: &OrdersFacts) -> (String, String) {
     let Some(best) = find(OrderName::Best) else {
         return (first, String::new());
     };
-    (first, better(orders, best))
+    (first, better(orders, chosen, best))
 }
 
-fn better(orders: &OrdersFacts, best: &OrderFacts) -> String {
-    let OrdersFacts {
-        is_proved,
-        is_searching,
-        bound_bytes,
-        ..
-    } = orders;
-    if best.saved_bytes <= 0 {
-        return if *is_proved {
-            "No order needs less: that is proved.".to_owned()
-        } else if *is_searching {
-            "Looking for a better order…".to_owned()
-        } else {
-            format!(
-                "vramscope found none better; no order can need less than {}.",
-                display::bytes(*bound_bytes)
-            )
+fn better(orders: &OrdersFacts, chosen: &OrderFacts, best: &OrderFacts) -> String {
+    let no_less = format!(
+        "no order can need less than {}",
+        display::bytes(orders.bound_bytes)
+    );
+    if best.peak_bytes >= chosen.peak_bytes {
+        return match (orders.is_proved, orders.is_searching) {
+            (true, _) => "No order needs less: that is proved.".to_owned(),
+            (false, true) => "Searching for a better order…".to_owned(),
+            (false, false) => format!("No better one was found; {no_less}."),
         };
     }
     let less = format!(
-        "vramscope's order needs {}, {} ({}) less",
+        "{}, {} ({}) less",
         display::bytes(best.peak_bytes),
-        display::bytes(best.saved_bytes.unsigned_abs()),
-        per_mille(best.saved_per_mille.unsigned_abs())
+        display::bytes(chosen.peak_bytes.abs_diff(best.peak_bytes)),
+        share(best.change_share.unwrap_or(0.0))
     );
-    if *is_proved {
-        format!("{less}: the least possible (proved).")
-    } else if *is_searching {
-        format!("{less}; still looking…")
-    } else {
-        format!(
-            "{less}; none needs less than {}.",
-            display::bytes(*bound_bytes)
-        )
+    match (orders.is_proved, orders.is_searching) {
+        (true, _) => format!("The best order needs {less}: no order needs less, that is proved."),
+        (false, true) => format!("A better order needs {less}; searching on…"),
+        (false, false) => format!("The best that was found needs {less}; {no_less}."),
     }
 }
 
 /// An order's peak beside that of what PyTorch would choose.
 #[must_use]
-pub fn saved(facts: &OrderFacts) -> String {
-    let share = per_mille(facts.saved_per_mille.unsigned_abs());
-    let bytes = display::bytes(facts.saved_bytes.unsigned_abs());
-    match facts.saved_bytes {
-        0 => "the same".to_owned(),
-        1.. => format!("−{bytes} ({share})"),
-        _ => format!("+{bytes} ({share})"),
+pub fn compared(facts: &OrderFacts, chosen_bytes: u64) -> String {
+    if facts.peak_bytes == chosen_bytes {
+        return "the same".to_owned();
     }
+    format!(
+        "{} ({})",
+        display::bytes_change(chosen_bytes, facts.peak_bytes),
+        share(facts.change_share.unwrap_or(0.0))
+    )
 }
 
 /// What is live.
@@ -181,6 +178,18 @@ pub fn kind(kind: BufferKind) -> &'static str {
     }
 }
 
+/// What that means, for those who hear it first.
+#[must_use]
+pub fn kind_meaning(kind: BufferKind) -> &'static str {
+    match kind {
+        BufferKind::Intermediate => "Made by one node, freed after the last that uses it",
+        BufferKind::FreeableInput => {
+            "An input that nothing needs after the graph, such as an activation saved for backward: freed after its last use"
+        }
+        BufferKind::Output => "A result of the graph: it stays to the end",
+    }
+}
+
 /// A buffer's life in a sentence.
 #[must_use]
 pub fn buffer_life(facts: &BufferFacts) -> String {
@@ -200,29 +209,32 @@ pub fn buffer_life(facts: &BufferFacts) -> String {
 
 #[cfg(test)]
 mod tests {
+    use vramscope_core::analysis::compare::relative_change;
+
     use super::*;
 
-    fn facts(order: OrderName, peak_bytes: u64, saved_bytes: i64) -> OrderFacts {
+    fn facts(order: OrderName, peak_bytes: u64) -> OrderFacts {
         OrderFacts {
             order,
             version: 0,
             peak_bytes,
             peak_step: 3,
-            saved_bytes,
-            saved_per_mille: saved_bytes * 1_000 / 4_096,
+            change_share: relative_change(4_096, peak_bytes),
         }
     }
 
     fn orders(best: u64, is_proved: bool, is_searching: bool) -> OrdersFacts {
         OrdersFacts {
             orders: vec![
-                facts(OrderName::Baseline, 4_096, 0),
-                facts(OrderName::Best, best, 4_096 - best as i64),
+                facts(OrderName::Baseline, 4_096),
+                facts(OrderName::Best, best),
             ],
             chosen: OrderName::Baseline,
             bound_bytes: 1_024,
             is_proved,
             is_searching,
+            can_search: !is_proved,
+            searched_ms: 0,
             problem: None,
         }
     }
@@ -236,22 +248,25 @@ mod tests {
         );
         assert_eq!(
             second,
-            "vramscope's order needs 3.00 KiB, 1.00 KiB (25.0 %) less; still looking…"
+            "A better order needs 3.00 KiB, 1.00 KiB (25.0 %) less; searching on…"
         );
         let second = |best, is_proved| verdict(&orders(best, is_proved, false)).1;
         assert_eq!(
             second(3_072, true),
-            "vramscope's order needs 3.00 KiB, 1.00 KiB (25.0 %) less: the least possible (proved)."
+            "The best order needs 3.00 KiB, 1.00 KiB (25.0 %) less: no order needs less, that is proved."
         );
         assert_eq!(second(4_096, true), "No order needs less: that is proved.");
         assert_eq!(
             second(4_096, false),
-            "vramscope found none better; no order can need less than 1.00 KiB."
+            "No better one was found; no order can need less than 1.00 KiB."
         );
         assert_eq!(
-            saved(&facts(OrderName::Dfs, 5_120, -1_024)),
-            "+1.00 KiB (25.0 %)"
+            second(4_095, false),
+            "The best that was found needs 3.99 KiB, 1 B (below 0.1 %) less; no order can need less than 1.00 KiB."
         );
+        let compared = |peak_bytes| compared(&facts(OrderName::Dfs, peak_bytes), 4_096);
+        assert_eq!(compared(5_120), "+1.00 KiB (25.0 %)");
+        assert_eq!(compared(4_096), "the same");
     }
 
     #[test]

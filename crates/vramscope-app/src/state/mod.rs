@@ -45,6 +45,7 @@ pub use view::{Click, Cursor, DeviceView, Hovered, PinnedSegment, Walk};
 use crate::engine::SessionId;
 use crate::protocol::{Axis, ColourBy, FilterId, Picture, Reply, ThemeName};
 use vramscope_core::ids::AllocationId;
+use vramscope_core::model::DeviceIndex;
 
 /// Narrowest and widest that the details panel can be drawn, in CSS px.
 pub const DETAILS_WIDTH_PX: (f64, f64) = (320.0, 480.0);
@@ -319,6 +320,8 @@ pub enum Action {
     Details(bool),
     /// The details panel gets another width, in CSS px.
     DetailsWidth(f64),
+    /// The ideal packing of a device is known, and so many bytes high.
+    Packed(DeviceIndex, u64),
     /// A note of the current file has been read.
     DismissNote(usize),
     /// All notes of the current file are shown again.
@@ -405,6 +408,7 @@ impl State {
                 self.details_open |= self.has_pin();
             }
             Action::Pin(allocation) => self.edit_view(|view| view.pin(allocation)),
+            Action::Packed(device, bytes) => self.edit_file(|file| file.packed(device, bytes)),
             Action::DismissNote(note) => self.edit_file(|file| file.dismiss_note(note)),
             Action::RestoreNotes => self.edit_file(OpenFile::restore_notes),
             Action::Graph(action) => self.edit_graphs(|graphs| graphs.act(action)),

@@ -45,10 +45,10 @@ struct Orders {
     search: Option<Box<Search<Rc<Graph>>>>,
     /// How long it has searched, in ms.
     searched_ms: f64,
+    /// How long it is to search, in ms.
+    search_ms: f64,
 }
 
-/// How long is searched for a better order of one graph, in ms.
-const SEARCH_MS: f64 = 20_000.0;
 /// How long at once, in ms: what is asked meanwhile waits.
 const SLICE_MS: f64 = 12.0;
 
@@ -91,6 +91,7 @@ impl Orders {
                 problem: fault,
                 search: None,
                 searched_ms: 0.0,
+                search_ms: 0.0,
             };
         };
         let known = |name, planned: &Planned| {
@@ -108,11 +109,12 @@ impl Orders {
             problem: fault,
             search: Some(Box::new(Search::new(graph.clone(), &plan))),
             searched_ms: 0.0,
+            search_ms: 0.0,
         }
     }
 
     fn is_searching(&self) -> bool {
-        let is_done = |search: &Search<_>| search.is_done() || self.searched_ms >= SEARCH_MS;
+        let is_done = |search: &Search<_>| search.is_done() || self.searched_ms >= self.search_ms;
         self.search
             .as_deref()
             .is_some_and(|search| !is_done(search))
@@ -138,9 +140,6 @@ impl Orders {
             let version = best.version + 1;
             *best = Known::new(graph, OrderName::Best, order, timeline);
             best.version = version;
-        }
-        if self.searched_ms >= SEARCH_MS {
-            search.end();
         }
     }
 
@@ -215,6 +214,21 @@ impl Graphs {
             (self.graphs.get(number), self.orders.get_mut(number))
         {
             orders.search(graph, now_ms);
+        }
+    }
+
+    /// This graph is searched from now on. Of the one before, a search that has had its time goes on no more: many
+    /// graphs would hold much more memory than one.
+    fn look_at(&mut self, number: usize) {
+        let before = self.searched.replace(number);
+        let Some(before) = before.filter(|&before| before != number) else {
+            return;
+        };
+        let orders = self.orders.get_mut(before).and_then(Option::as_mut);
+        if let Some(orders) = orders.filter(|orders| !orders.is_searching())
+            && let Some(search) = &mut orders.search
+        {
+            search.end();
         }
     }
 

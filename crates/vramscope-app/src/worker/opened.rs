@@ -73,6 +73,7 @@ fn device_facts(document: &Document, device: Device<'_>, notes: Vec<Note>) -> De
         heights: Heights {
             // The cast saturates.
             map_bytes: document.map_lanes(device).y_end() as u64,
+            packing_bytes: 0,
         },
         ooms: ooms(document, device).count() as u64,
         notes,

@@ -8,7 +8,8 @@
 mod page;
 mod place;
 
-use std::io;
+use std::fs;
+use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 use std::slice;
 
@@ -19,6 +20,7 @@ use vramscope_core::model::DeviceIndex;
 use vramscope_core::pack::pack;
 use vramscope_core::units::Bytes;
 
+use super::inductor::files::{holds_graphs, read as read_graphs};
 use super::view::assets::PAGE;
 use crate::destination::{self, Destination};
 use crate::failure::Failure;
@@ -32,11 +34,11 @@ use place::{Place, View};
 /// zstd's level: columns of a million events take seconds, and its highest levels save little more.
 const LEVEL: i32 = 15;
 
-/// Write one HTML file with the viewer and the snapshots inside: it opens from disk, without any network
+/// Write one HTML file with the viewer and the files inside: it opens from disk, without any network
 #[derive(Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Options {
-    /// Snapshots, or folders of them (one per rank); `-` reads standard input
+    /// Snapshots, or folders of them (one per rank), or graphs of torch.compile; `-` reads a snapshot from standard input
     #[arg(required = true, value_name = "FILE")]
     files: Vec<PathBuf>,
     /// Where to write; `-` is standard output
@@ -61,9 +63,10 @@ Examples:
   vramscope html snapshot.pickle -o report.html
   vramscope html snapshot.pickle -o oom.html --view state --at oom
   vramscope html rank0.pickle rank1.pickle -o ranks.html --view timeline --range 'step[3]'
+  vramscope html graph.json -o graph.html
 
 Double-click the file: any browser of the last two years shows it, and it asks no network for anything.
-It holds the whole snapshots, source paths and all, and vramscope reads the first of them from it again:
+It holds the whole files, source paths and all, and vramscope reads the first snapshot from it again:
 vramscope info report.html";
 
 /// Runs the command.
@@ -76,8 +79,19 @@ pub(crate) fn run(options: &Options) -> Result<(), Failure> {
     let is_placed = options.device.is_some() || options.at.is_some() || options.range.is_some();
     let mut failures = Vec::new();
     for file in &files {
-        let mut snapshot = match read(file) {
-            Ok(snapshot) => snapshot,
+        let mut snapshot = match Content::of(file) {
+            Ok(Content::Snapshot(snapshot)) => *snapshot,
+            Ok(Content::Graphs(_)) if report.files.is_empty() && is_placed => {
+                let name = display_name(file);
+                failures.push(Failure::Usage(format!(
+                    "--device, --at and --range are about snapshots, and {name} holds graphs: name a snapshot first"
+                )));
+                continue;
+            }
+            Ok(Content::Graphs(bytes)) => {
+                report.add_graphs(file, &bytes)?;
+                continue;
+            }
             Err(failure) => {
                 failures.push(failure);
                 continue;
@@ -96,6 +110,25 @@ pub(crate) fn run(options: &Options) -> Result<(), Failure> {
         report.write()?;
     }
     inputs::report_all(failures)
+}
+
+/// What a file holds.
+enum Content {
+    Snapshot(Box<Snapshot>),
+    /// Graphs of torch.compile: the file as it is.
+    Graphs(Vec<u8>),
+}
+
+impl Content {
+    /// Reads a file, by what is in it.
+    fn of(path: &Path) -> Result<Self, Failure> {
+        if is_stdin(path) || !holds_graphs(path) {
+            return Ok(Self::Snapshot(Box::new(read(path)?)));
+        }
+        read_graphs(path)?;
+        let bytes = fs::read(path).map_err(|error| Failure::unread(path, error))?;
+        Ok(Self::Graphs(bytes))
+    }
 }
 
 /// What torch's three plots have in common.
@@ -248,15 +281,30 @@ impl Report {
     }
 
     fn add(&mut self, path: &Path, snapshot: &Snapshot) -> Result<(), Failure> {
+        let packed = compressed(|zstd| pack(snapshot, zstd));
+        self.embed(path, packed, snapshot.source.file_bytes)
+    }
+
+    /// Graphs are read in the page as they are here.
+    fn add_graphs(&mut self, path: &Path, bytes: &[u8]) -> Result<(), Failure> {
+        let packed = compressed(|zstd| zstd.write_all(bytes));
+        self.embed(path, packed, bytes.len() as u64)
+    }
+
+    fn embed(
+        &mut self,
+        path: &Path,
+        packed: io::Result<Vec<u8>>,
+        read_bytes: u64,
+    ) -> Result<(), Failure> {
         let name = path.file_name().filter(|_| !is_stdin(path));
         let name = name.map_or("stdin".into(), |name| name.to_string_lossy());
-        let doing = || format!("cannot pack {}", display_name(path));
-        let packed = compressed(snapshot).map_err(Failure::io(doing()))?;
+        let doing = format!("cannot pack {}", display_name(path));
         self.files.push(Embedded {
             name: name.into_owned(),
-            packed,
+            packed: packed.map_err(Failure::io(doing))?,
         });
-        self.read_bytes = self.read_bytes.saturating_add(snapshot.source.file_bytes);
+        self.read_bytes = self.read_bytes.saturating_add(read_bytes);
         Ok(())
     }
 
@@ -282,10 +330,12 @@ impl Report {
     }
 }
 
-/// A snapshot, packed and compressed.
-fn compressed(snapshot: &Snapshot) -> io::Result<Vec<u8>> {
+/// What `write` writes, compressed.
+fn compressed(
+    write: impl FnOnce(&mut zstd::Encoder<'_, Vec<u8>>) -> io::Result<()>,
+) -> io::Result<Vec<u8>> {
     let mut zstd = zstd::Encoder::new(Vec::new(), LEVEL)?;
     zstd.include_checksum(true)?;
-    pack(snapshot, &mut zstd)?;
+    write(&mut zstd)?;
     zstd.finish()
 }

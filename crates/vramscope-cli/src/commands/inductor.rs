@@ -1,7 +1,7 @@
 //! `vramscope inductor`: in which order a graph of torch.compile needs least memory.
 
 mod answer;
-mod files;
+pub(super) mod files;
 
 use std::collections::{HashMap, HashSet};
 use std::path::PathBuf;

@@ -22,7 +22,7 @@ use crate::output;
 #[derive(Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Options {
-    /// The snapshots, or folders of them; `-` reads standard input. Without any, the page asks for one
+    /// The snapshots, or folders of them, or graphs of torch.compile; `-` reads standard input. Without any, the page asks for one
     files: Vec<PathBuf>,
     /// Print the address, open no browser
     #[arg(long)]

@@ -3,7 +3,7 @@
 use base64::Engine as _;
 
 use super::PlotError;
-use crate::chart::Area;
+use crate::chart::{Area, with_letters_in_px};
 
 /// A part of a picture that is drawn by the pixel.
 #[derive(Clone, Debug)]
@@ -65,21 +65,6 @@ pub(super) fn joined(below: &str, between: Option<&str>, above: &str) -> String 
             || !(character.is_control() || matches!(character, '\u{fffe}' | '\u{ffff}'))
     });
     with_letters_in_px(&svg)
-}
-
-/// Plotters takes the size of a font for the height of a line, which is this many times the letters'.
-const LINE_EM: f64 = 1.24;
-
-/// With letters as large as in a PNG.
-fn with_letters_in_px(svg: &str) -> String {
-    let mut parts = svg.split("font-size=\"");
-    let mut text = parts.next().unwrap_or_default().to_owned();
-    for part in parts {
-        let (size, rest) = part.split_once('"').unwrap_or((part, ""));
-        let size_px = size.parse::<f64>().unwrap_or(0.0) * LINE_EM;
-        text.push_str(&format!("font-size=\"{:.1}\"{rest}", size_px));
-    }
-    text
 }
 
 /// A PNG file.

@@ -14,7 +14,7 @@ use vramscope_browser_tests::{Chromium, Modifiers, Page, Server, page_folder};
 /// How long the page may take to show something.
 const PATIENCE: Duration = Duration::from_secs(60);
 
-/// A view: its name, its key, the sample that shows it well, and what is done before looking.
+/// A view: its name, its key if it has one, the sample that shows it well, and what is done before looking.
 type Shot = (
     &'static str,
     &'static str,
@@ -22,18 +22,18 @@ type Shot = (
     &'static [&'static str],
 );
 
-const SHOTS: [Shot; 10] = [
-    ("overview", "1", "out-of-memory", &[]),
-    ("timeline", "2", "training", &["pin"]),
-    ("segments", "3", "fragmented", &[]),
-    ("map", "4", "fragmented", &["pin"]),
-    ("allocator", "5", "fragmented", &["peak"]),
-    ("flame", "6", "training", &[]),
-    ("table", "7", "training", &[]),
-    ("compare", "8", "out-of-memory", &["peak"]),
-    ("what-if", "9", "fragmented", &["pin"]),
-    // The last has no key.
-    ("facts", "", "out-of-memory", &[]),
+const SHOTS: [Shot; 11] = [
+    ("overview", "1", "out-of-memory.pickle.gz", &[]),
+    ("timeline", "2", "training.pickle.gz", &["pin"]),
+    ("segments", "3", "fragmented.pickle.gz", &[]),
+    ("map", "4", "fragmented.pickle.gz", &["pin"]),
+    ("allocator", "5", "fragmented.pickle.gz", &["peak"]),
+    ("flame", "6", "training.pickle.gz", &[]),
+    ("table", "7", "training.pickle.gz", &[]),
+    ("compare", "8", "out-of-memory.pickle.gz", &["peak"]),
+    ("what-if", "9", "fragmented.pickle.gz", &["pin"]),
+    ("facts", "", "out-of-memory.pickle.gz", &[]),
+    ("graph", "", "graph.json.zst", &[]),
 ];
 
 /// What the README shows: view, theme.
@@ -98,7 +98,7 @@ fn take(
 ) -> Result<()> {
     let (view, key, sample, acts) = *shot;
     page.goto("about:blank")?;
-    page.goto(&server.url(&format!("?src=samples/{sample}.pickle.gz")))?;
+    page.goto(&server.url(&format!("?src=samples/{sample}")))?;
     page.wait_for("!!document.querySelector('main .view')", PATIENCE)?;
     page.pause(Duration::from_millis(300))?;
     for act in acts {
@@ -114,11 +114,14 @@ fn take(
         page.pause(Duration::from_millis(400))?;
         page.key("0", Modifiers::NONE)?;
     }
-    page.clear_marks()?;
-    if key.is_empty() {
+    // A graph is the only view of its file, and needs no key.
+    if view != "graph" {
+        page.clear_marks()?;
+    }
+    if key.is_empty() && view != "graph" {
         let (x_px, y_px) = page.middle_of(&format!(".rail [data-view={view}]"))?;
         page.click(x_px, y_px, 1)?;
-    } else {
+    } else if !key.is_empty() {
         page.key(key, Modifiers::NONE)?;
     }
     let painted = format!(

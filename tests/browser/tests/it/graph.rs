@@ -7,7 +7,7 @@ use vramscope_browser_tests::{Modifiers, root};
 use crate::PATIENCE;
 use crate::open::{Open, fixture, open};
 
-fn graph(name: &str) -> PathBuf {
+pub(crate) fn graph(name: &str) -> PathBuf {
     root().join("tests/fixtures/planning/graphs").join(name)
 }
 
@@ -42,7 +42,7 @@ fn a_dropped_export_shows_every_order_and_what_is_live_at_the_peak() {
         "lpmf",
         "1017 KiB",
         "PyTorch's choice",
-        "vramscope",
+        "best found",
     ] {
         assert!(orders.contains(expected), "no {expected} in {orders}");
     }
@@ -148,6 +148,60 @@ fn what_the_user_adds_is_in_every_figure() {
         &mut open,
         "document.querySelector('[aria-label=\"Live buffers\"] h3').innerText.includes('1.00 GiB')",
     );
+    open.check_quiet();
+}
+
+#[test]
+fn a_search_can_be_stopped_and_go_on() {
+    let mut open = with_graph("dag_200.orm.json.zst");
+    let state = "document.querySelector('.search-state')?.innerText";
+    wait(&mut open, &format!("{state} === 'stop'"));
+    open.page.click_on(".search-state button").unwrap();
+    wait(&mut open, &format!("{state} === 'search on'"));
+    let verdict = text(&mut open, ".verdict");
+    assert!(verdict.contains("no order can need less"), "{verdict}");
+    open.page.click_on(".search-state button").unwrap();
+    wait(&mut open, &format!("{state} === 'stop'"));
+    open.check_quiet();
+}
+
+#[test]
+fn a_buffer_under_the_pointer_is_marked_in_picture_and_lists() {
+    let mut open = with_graph("random_dag_40__0_model__0_inference_0_fused.orm.json.zst");
+    wait(&mut open, "document.querySelector('.live-row .buffer')");
+    let (x_px, y_px) = open
+        .page
+        .middle_of("#live-3 .live-row")
+        .unwrap();
+    open.page.mouse_move(x_px, y_px).unwrap();
+    wait(&mut open, "document.querySelector('.bar-outline.hovered')");
+    let (x_px, y_px) = open.page.middle_of(".bar-outline.hovered").unwrap();
+    open.page.mouse_move(x_px, y_px).unwrap();
+    wait(&mut open, "document.querySelector('#live-3.hovered')");
+    open.page.click(x_px, y_px, 1).unwrap();
+    wait(&mut open, "document.querySelector('.bar-outline.selected')");
+    wait(&mut open, "document.querySelector('.vrow.active .buffer')");
+    open.check_quiet();
+}
+
+#[test]
+fn memory_by_step_can_be_taken_away() {
+    let mut open = with_graph("torch_trace_sample.log");
+    open.page
+        .eval(
+            "globalThis.saved = []; URL.createObjectURL = (make => blob => { \
+             blob.text().then(text => saved.push(text)); return make(blob); })(URL.createObjectURL); null",
+        )
+        .unwrap();
+    open.page.click_on(".share > button").unwrap();
+    let item = "[...document.querySelectorAll('.share .item')].find(item => item.innerText.includes('by step'))";
+    wait(&mut open, &format!("!!({item})"));
+    open.page.eval(&format!("{item}.click(); null")).unwrap();
+    wait(&mut open, "saved.length > 0");
+    let csv = open.page.eval("saved[0]").unwrap();
+    let csv = csv.as_str().unwrap();
+    assert!(csv.starts_with("step,baseline_bytes,lpmf_bytes"), "{csv}");
+    assert_eq!(csv.lines().count(), 5);
     open.check_quiet();
 }
 

@@ -6,6 +6,7 @@ use std::process::Command;
 use vramscope_browser_tests::{Chromium, Page};
 
 use crate::PATIENCE;
+use crate::graph::graph;
 use crate::open::fixture;
 
 /// A page that was made and is open.
@@ -98,6 +99,32 @@ fn several_files_are_tabs_and_the_first_is_at_its_place() {
         hash.as_str().unwrap().contains("file=training.pickle~"),
         "{hash}"
     );
+    made.check_quiet();
+}
+
+#[test]
+fn graphs_are_shown_from_disk_too() {
+    let files = [
+        graph("random_dag_40__0_model__0_inference_0_fused.orm.json.zst"),
+        graph("torch_trace_sample.log"),
+        fixture("torch-2.8.0/training.pickle"),
+    ];
+    let Some(mut made) = made("html", &files, &[]) else {
+        return;
+    };
+    let verdict = "document.querySelectorAll('[role=tab]').length === 3 && document.querySelector('.verdict')?.innerText";
+    let verdict = made.page.wait_for(verdict, PATIENCE).unwrap();
+    let verdict = verdict.as_str().unwrap();
+    assert!(verdict.contains("bfs: peak 942 KiB"), "{verdict}");
+    made.page
+        .click_on("[role=tab][title='torch_trace_sample.log']")
+        .unwrap();
+    made.page
+        .wait_for(
+            "document.querySelectorAll('.graph-head select option').length === 2",
+            PATIENCE,
+        )
+        .unwrap();
     made.check_quiet();
 }
 

@@ -124,12 +124,15 @@ fn settings_are_replayed_and_kept_in_the_address() {
         .unwrap();
     open.page
         .wait_for(
-            "document.querySelectorAll('.presets button').length > 1",
+            "document.querySelectorAll('.presets option').length > 1",
             PATIENCE,
         )
         .unwrap();
     open.page
-        .eval("document.querySelectorAll('.presets button')[1].click()")
+        .eval(
+            "(() => { const list = document.querySelector('.presets select'); list.selectedIndex = 1; \
+             list.dispatchEvent(new Event('change', {bubbles: true})); })()",
+        )
         .unwrap();
     let peak = planned(|recording, _| {
         let settings = ModelSettings::of(recording.snapshot);

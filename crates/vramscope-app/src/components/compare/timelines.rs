@@ -10,7 +10,7 @@ use crate::components::hooks::use_plot_area;
 use crate::protocol::ThemeName;
 use crate::protocol::views::compare::{Compared, SideFacts};
 use crate::state::choices::{CompareChoices, SideChoice, SideWhat, Which};
-use vramscope_view::chart::Style;
+use vramscope_view::chart::{Style, with_letters_in_px};
 use vramscope_view::stacked_curves::{Mark, Row, draw, hit};
 use vramscope_view::theme::Theme;
 
@@ -120,5 +120,5 @@ fn svg(compared: &Compared, titles: &[AttrValue], area: PlotArea, theme: ThemeNa
     // Drawing into text cannot fail.
     let _ = draw(&root, size, &rows(compared, titles), &style);
     drop(root);
-    svg
+    with_letters_in_px(&svg)
 }

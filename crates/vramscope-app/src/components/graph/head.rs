@@ -82,7 +82,7 @@ const KINDS: [BufferKind; 3] = [
 ];
 
 fn legend(kind: BufferKind, theme: ThemeName) -> Html {
-    html! { <span><i class="swatch" style={kind_style(kind, theme)} />{ graph_words::kind(kind) }</span> }
+    html! { <span title={graph_words::kind_meaning(kind)}><i class="swatch" style={kind_style(kind, theme)} />{ graph_words::kind(kind) }</span> }
 }
 
 /// The colour of a kind of buffer, as in the picture.

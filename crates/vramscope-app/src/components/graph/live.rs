@@ -74,10 +74,19 @@ pub(super) fn LiveList(props: &PartProps) -> Html {
     };
     let row = {
         let (rows, theme) = (rows.clone(), props.theme);
+        let hover = (commands.dispatch).reform(|buffer| Action::Graph(GraphAction::Hover(buffer)));
         Callback::from(move |row: u32| {
             rows.as_ref()
                 .and_then(|rows| rows.line(row))
-                .map_or_else(Html::default, |line| cells(line, theme))
+                .map_or_else(Html::default, |line| cells(line, theme, &hover))
+        })
+    };
+    let row_classes = {
+        let (rows, hovered) = (rows.clone(), props.graphs.hovered);
+        Callback::from(move |row: u32| {
+            let line = rows.as_ref().and_then(|rows| rows.line(row));
+            let is_hovered = line.is_some_and(|line| Some(line.buffer) == hovered);
+            classes!(is_hovered.then_some("hovered"))
         })
     };
     let header = html! {
@@ -97,19 +106,22 @@ pub(super) fn LiveList(props: &PartProps) -> Html {
             }
             <div class="list-rows">
                 <VirtualList ids="live" label="Live buffers, the largest first" rows={live.map_or(0, |live| live.all_rows)} row_px={ROW_PX} head_px={HEAD_PX}
-                    {header} {row} active={live.and_then(|live| live.place)} {on_window} {on_active} is_narrow=true />
+                    {header} {row} {row_classes} active={live.and_then(|live| live.place)} {on_window} {on_active} is_narrow=true />
             </div>
         </section>
     }
 }
 
-fn cells(line: &LiveLine, theme: ThemeName) -> Html {
+fn cells(line: &LiveLine, theme: ThemeName, hover: &Callback<Option<u32>>) -> Html {
+    let buffer = line.buffer;
+    let onpointerenter = hover.reform(move |_: PointerEvent| Some(buffer));
+    let onpointerleave = hover.reform(|_: PointerEvent| None);
     let share = format!("--share:{}%", f64::from(line.share_per_mille) / 10.0);
     html! {
-        <div class="live-row" style={share}>
-            <span class="buffer" title={graph_words::kind(line.kind)}><i class="kind" style={kind_style(line.kind, theme)} />{ &line.name }</span>
+        <div class="live-row" style={share} {onpointerenter} {onpointerleave}>
+            <span class="buffer" title={format!("{}: {}", graph_words::kind(line.kind), graph_words::kind_meaning(line.kind))}><i class="kind" style={kind_style(line.kind, theme)} />{ &line.name }</span>
             <span class="number" title={display::bytes_exact(line.bytes)}>{ display::bytes(line.bytes) }</span>
-            <span class="number share">{ graph_words::per_mille(u64::from(line.share_per_mille)) }</span>
+            <span class="number portion">{ graph_words::per_mille(u64::from(line.share_per_mille)) }</span>
             <span>{ graph_words::life(line) }</span>
             <span class="muted" title={line.node.clone()}>{ &line.node }</span>
         </div>

@@ -8,6 +8,7 @@ mod orders;
 mod picture;
 mod stage;
 
+use std::collections::BTreeMap;
 use std::rc::Rc;
 
 use gloo::timers::callback::Timeout;
@@ -28,6 +29,10 @@ use crate::state::{Action, GraphAction, KnownOrder, OpenGraphs};
 
 /// How long after an answer it is asked again what the search has found, in ms.
 const AGAIN_MS: u32 = 250;
+/// How long a better order is searched for without being asked to go on, in ms of work.
+const SEARCH_MS: u32 = 20_000;
+/// How long a click goes on, likewise.
+const LONGER_MS: u32 = 30_000;
 
 /// Properties of [`GraphView`].
 #[derive(Properties, PartialEq)]
@@ -51,7 +56,20 @@ struct PartProps {
 #[component]
 pub(super) fn GraphView(props: &GraphViewProps) -> Html {
     let graphs = &props.graphs;
-    let orders = use_orders(props);
+    // What was chosen for each graph: the clicks of one are not those of another.
+    let search_ms = use_state_eq(BTreeMap::<usize, u32>::new);
+    let number = graphs.number();
+    let of_graph = search_ms.get(&number).copied().unwrap_or(SEARCH_MS);
+    let orders = use_orders(props, of_graph);
+    let on_search = {
+        let searched_ms = orders.as_ref().map_or(0, |orders| orders.searched_ms);
+        Callback::from(move |goes_on: bool| {
+            let longer_ms = if goes_on { LONGER_MS } else { 0 };
+            let mut all = (*search_ms).clone();
+            all.insert(number, searched_ms.saturating_add(longer_ms));
+            search_ms.set(all);
+        })
+    };
     let shown = orders.as_ref().and_then(|orders| shown(graphs, orders));
     use_known(orders.as_ref(), shown);
     let part = shown.map(|shown| PartProps {
@@ -66,7 +84,7 @@ pub(super) fn GraphView(props: &GraphViewProps) -> Html {
                 <Head graphs={graphs.clone()} theme={props.theme} />
                 if let (Some(orders), Some(part)) = (orders, part) {
                     <div class="graph-main">
-                        <Orders orders={orders.clone()} shown={part.shown.order} theme={props.theme} />
+                        <Orders orders={orders.clone()} shown={part.shown.order} theme={props.theme} search_ms={of_graph} {on_search} />
                         <Stage ..part.clone() />
                         <BufferStrip ..part.clone() />
                     </div>
@@ -90,24 +108,20 @@ fn shown(graphs: &OpenGraphs, orders: &OrdersFacts) -> Option<OrderKey> {
     Some(OrderKey {
         order: facts.order,
         version: facts.version,
-        ..key_of(graphs)
+        ..graphs.key()
     })
-}
-
-fn key_of(graphs: &OpenGraphs) -> OrderKey {
-    OrderKey {
-        graph: graphs.number() as u32,
-        constant_bytes: graphs.place.constant_bytes,
-        ..OrderKey::default()
-    }
 }
 
 /// The orders of the shown graph; asked again while the search goes on.
 #[hook]
-fn use_orders(props: &GraphViewProps) -> Option<OrdersFacts> {
+fn use_orders(props: &GraphViewProps, search_ms: u32) -> Option<OrdersFacts> {
     let round = use_state_eq(|| 0_u32);
-    let key = key_of(&props.graphs);
-    let question = Question::Orders { key, round: *round };
+    let key = props.graphs.key();
+    let question = Question::Orders {
+        key,
+        round: *round,
+        search_ms,
+    };
     let answered = use_answer(&props.session, Some(question));
     let is_current = |question: &Question| matches!(question, Question::Orders { key: asked, .. } if asked.graph == key.graph);
     let answered = answered.filter(|answered| is_current(&answered.question));

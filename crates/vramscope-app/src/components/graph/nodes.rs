@@ -43,7 +43,10 @@ pub(super) fn NodeList(props: &PartProps) -> Html {
     let select = commands
         .dispatch
         .reform(|buffer| Action::Graph(GraphAction::Select(Some(buffer))));
-    let selected = props.graphs.place.buffer;
+    let hover = commands
+        .dispatch
+        .reform(|buffer| Action::Graph(GraphAction::Hover(buffer)));
+    let marked = (props.graphs.place.buffer, props.graphs.hovered);
     let row = {
         Callback::from(move |row: u32| {
             let Some(Answer::Nodes(nodes)) = lines.as_deref() else {
@@ -53,7 +56,7 @@ pub(super) fn NodeList(props: &PartProps) -> Html {
             let node = row
                 .checked_sub(first)
                 .and_then(|row| nodes.get(row as usize));
-            node.map_or_else(Html::default, |node| cells(node, selected, &select))
+            node.map_or_else(Html::default, |node| cells(node, marked, (&select, &hover)))
         })
     };
     let on_active = commands
@@ -76,12 +79,20 @@ pub(super) fn NodeList(props: &PartProps) -> Html {
     }
 }
 
-fn cells(node: &NodeLine, selected: Option<u32>, select: &Callback<u32>) -> Html {
+fn cells(
+    node: &NodeLine,
+    (selected, hovered): (Option<u32>, Option<u32>),
+    (select, hover): (&Callback<u32>, &Callback<Option<u32>>),
+) -> Html {
     let output = |(buffer, name): &(u32, String)| {
         let (select, buffer) = (select.clone(), *buffer);
         let onclick = Callback::from(move |_: MouseEvent| select.emit(buffer));
         let is_selected = selected == Some(buffer);
-        html! { <button type="button" tabindex="-1" class={classes!("link", is_selected.then_some("selected"))} {onclick}>{ name }</button> }
+        let is_hovered = hovered == Some(buffer);
+        let class = classes!("link", is_selected.then_some("selected"), is_hovered.then_some("hovered"));
+        let onpointerenter = hover.reform(move |_: PointerEvent| Some(buffer));
+        let onpointerleave = hover.reform(|_: PointerEvent| None);
+        html! { <button type="button" tabindex="-1" {class} {onclick} {onpointerenter} {onpointerleave}>{ name }</button> }
     };
     let further = node.all_outputs - node.outputs.len() as u32;
     html! {

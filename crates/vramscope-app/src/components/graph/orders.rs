@@ -17,6 +17,10 @@ pub(super) struct OrdersProps {
     pub(super) orders: OrdersFacts,
     pub(super) shown: OrderName,
     pub(super) theme: ThemeName,
+    /// How long it is searched, in ms of work.
+    pub(super) search_ms: u32,
+    /// The search is to go on, or to stop.
+    pub(super) on_search: Callback<bool>,
 }
 
 /// See the module.
@@ -25,6 +29,9 @@ pub(super) fn Orders(props: &OrdersProps) -> Html {
     let commands = use_commands();
     let orders = &props.orders;
     let (chosen, better) = graph_words::verdict(orders);
+    let of_choice = |facts: &&OrderFacts| facts.order == orders.chosen;
+    let chosen_bytes = orders.orders.iter().find(of_choice);
+    let chosen_bytes = chosen_bytes.map_or(0, |facts| facts.peak_bytes);
     let theme = Theme::of(props.theme);
     let one = |(place, facts): (usize, &OrderFacts)| {
         let [r, g, b] = ink(&theme, place);
@@ -41,14 +48,14 @@ pub(super) fn Orders(props: &OrdersProps) -> Html {
         let marks = if is_chosen {
             "PyTorch's choice".to_owned()
         } else {
-            graph_words::saved(facts)
+            graph_words::compared(facts, chosen_bytes)
         };
         html! {
             <button type="button" role="radio" aria-checked={is_shown.to_string()} class={classes!("order", is_shown.then_some("shown"))}
                 title={graph_words::order_meaning(order)} onclick={commands.on(Action::Graph(GraphAction::Order(order)))} ondblclick={go}>
                 <span class="name"><i class="swatch" style={format!("background:rgb({r} {g} {b})")} />{ graph_words::order(order) }</span>
                 <span class="peak" title={display::bytes_exact(facts.peak_bytes)}>{ display::bytes(facts.peak_bytes) }</span>
-                <span class={classes!("saved", (facts.saved_bytes > 0).then_some("less"))}>{ marks }</span>
+                <span class={classes!("saved", (facts.peak_bytes < chosen_bytes).then_some("less"))}>{ marks }</span>
             </button>
         }
     };
@@ -57,8 +64,33 @@ pub(super) fn Orders(props: &OrdersProps) -> Html {
             if let Some(problem) = &orders.problem {
                 <p class="problem" role="alert"><Glyph icon={Icon::Warning} /> { "PyTorch refuses this graph: " }{ problem }</p>
             }
-            <p class="verdict" aria-live="polite"><b>{ chosen }</b>{ " " }<span>{ better }</span></p>
+            <div class="verdict">
+                <p class="grow" aria-live="polite"><b>{ chosen }</b>{ " " }<span>{ better }</span></p>
+                { search(props) }
+            </div>
             <div class="orders" role="radiogroup" aria-label="Order of the nodes">{ for orders.orders.iter().enumerate().map(one) }</div>
         </div>
+    }
+}
+
+/// How far the search is, and a way to stop it or to go on.
+fn search(props: &OrdersProps) -> Html {
+    let orders = &props.orders;
+    let on_search = |goes_on: bool| props.on_search.reform(move |_: MouseEvent| goes_on);
+    if orders.is_searching {
+        html! {
+            <span class="search-state muted">
+                <progress max={props.search_ms.to_string()} value={orders.searched_ms.to_string()} aria-label="Search for a better order" />
+                <button type="button" class="plain" title="Stop searching: what was found stays" onclick={on_search(false)}>{ "stop" }</button>
+            </span>
+        }
+    } else if orders.can_search {
+        html! {
+            <span class="search-state">
+                <button type="button" class="plain" title="Search half a minute longer for a better order" onclick={on_search(true)}>{ "search on" }</button>
+            </span>
+        }
+    } else {
+        Html::default()
     }
 }

@@ -8,7 +8,7 @@ use yew::prelude::*;
 use crate::canvas::PlotArea;
 use crate::protocol::ThemeName;
 use crate::protocol::views::graph::{DrawGraph, Drawn, OrderName};
-use vramscope_view::chart::{Area, Style};
+use vramscope_view::chart::{Area, Style, with_letters_in_px};
 use vramscope_view::graph::curves::{OrderCurve, Picture, draw, ink, split};
 use vramscope_view::theme::Theme;
 
@@ -61,7 +61,7 @@ pub(super) fn svg(drawn: &Drawn, asked: &DrawGraph, area: &PlotArea, theme: Them
     // Drawing into text cannot fail.
     let _ = draw(&root, &whole(area), &picture, &style(area, &theme));
     drop(root);
-    svg
+    with_letters_in_px(&svg)
 }
 
 /// Puts the bars onto the canvas whenever there are others.

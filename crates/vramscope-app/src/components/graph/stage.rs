@@ -11,7 +11,7 @@ use crate::components::commands::use_commands;
 use crate::components::hooks::{use_answer, use_painted, use_plot_area, use_pointer, use_wheel};
 use crate::components::tooltip;
 use crate::protocol::Picture;
-use crate::protocol::views::graph::{Answer, DrawGraph, Question, Tip};
+use crate::protocol::views::graph::{Answer, DrawGraph, Placed, Question, Tip};
 use crate::state::{Action, GraphAction, graph_words};
 use vramscope_view::chart::Area;
 use vramscope_view::display;
@@ -60,6 +60,9 @@ pub(super) fn Stage(props: &PartProps) -> Html {
         pointer.at.filter(|_| !pointer.is_panning),
     );
     use_click(props, area, draw);
+    let selected = use_placed(props, draw, graphs.place.buffer);
+    let hovered = graphs.hovered.filter(|_| graphs.hovered != graphs.place.buffer);
+    let hovered = use_placed(props, draw, hovered);
     let handlers = pointer.handlers;
     let room = area.map_or((0.0, 0.0), |area| (area.box_width_css, area.box_height_css));
     html! {
@@ -71,9 +74,8 @@ pub(super) fn Stage(props: &PartProps) -> Html {
             <canvas ref={canvas} style={area.map(|area| place_css(&parts(&area).1, &area))} />
             if let (Some(area), Some(draw)) = (area, draw) {
                 { for graphs.step().and_then(|step| cursor(step, &draw, &area)) }
-                if let Some(Answer::Drawn(drawn)) = answer.as_deref() {
-                    { for drawn.outline.map(|edges| outline(edges, &drawn.uses_px, &area)) }
-                }
+                { for hovered.and_then(|placed| Some(outline("hovered", placed.outline?, &[], &area))) }
+                { for selected.and_then(|placed| Some(outline("selected", placed.outline?, &placed.uses_px, &area))) }
             }
             if let (Some(at), Some(tip)) = (*pointer.at, tip) {
                 <div class="tooltip graph-tip" role="tooltip" style={tooltip::position(at, room)}>{ tip_lines(&tip, props) }</div>
@@ -92,7 +94,20 @@ fn draw_of(props: &PartProps, area: &PlotArea) -> DrawGraph {
         width_px: below.width_px,
         height_px: below.height_px,
         theme: props.theme,
-        selected: place.buffer,
+    }
+}
+
+/// Where a buffer is in the picture.
+#[hook]
+fn use_placed(props: &PartProps, draw: Option<DrawGraph>, buffer: Option<u32>) -> Option<Placed> {
+    let question = draw
+        .zip(buffer)
+        .map(|(draw, buffer)| Question::Place { draw, buffer });
+    let answered = use_answer(&props.session, question)?;
+    let is_it = matches!(&answered.question, Question::Place { draw, buffer: of } if Some(*of) == buffer && draw.key.graph == props.shown.graph);
+    match answered.answer.as_deref() {
+        Some(Answer::Placed(placed)) if is_it => Some(placed.clone()),
+        _ => None,
     }
 }
 
@@ -121,11 +136,20 @@ fn use_hovered(
         let (x_px, y_px) = of_bars(at, &area);
         Question::Hit { draw, x_px, y_px }
     });
-    let answered = use_answer(&props.session, question)?;
-    match answered.answer.as_deref() {
+    let answered = use_answer(&props.session, question);
+    let tip = answered.and_then(|answered| match answered.answer.as_deref() {
         Some(Answer::Tip(tip)) => Some(tip.clone()),
         _ => None,
-    }
+    });
+    let commands = use_commands();
+    let buffer = tip.as_ref().and_then(|tip| tip.buffer.as_ref());
+    // The lists show it too.
+    use_effect_with(buffer.map(|line| line.buffer), move |&buffer| {
+        commands
+            .dispatch
+            .emit(Action::Graph(GraphAction::Hover(buffer)));
+    });
+    tip
 }
 
 /// A click goes to its step, and among the bars selects what is there, as soon as that is known.
@@ -188,8 +212,13 @@ fn cursor(step: u32, draw: &DrawGraph, area: &PlotArea) -> Option<Html> {
     Some(html! { <div class="step-cursor" {style} /> })
 }
 
-/// The selected buffer's bar, and who uses it.
-fn outline([left, top, right, bottom]: [f64; 4], uses_px: &[f64], area: &PlotArea) -> Html {
+/// A buffer's bar, and who uses it.
+fn outline(
+    class: &'static str,
+    [left, top, right, bottom]: [f64; 4],
+    uses_px: &[f64],
+    area: &PlotArea,
+) -> Html {
     let down = f64::from(bars_top_px(area));
     let (x, y) = area.to_css((left, top + down));
     let (x_end, y_end) = area.to_css((right, bottom + down));
@@ -202,7 +231,7 @@ fn outline([left, top, right, bottom]: [f64; 4], uses_px: &[f64], area: &PlotAre
         let (x, _) = area.to_css((*at, 0.0));
         html! { <i class="use" style={format!("left:{x}px;top:{y}px;height:{}px", (y_end - y).max(6.0))} /> }
     };
-    html! { <><div class="bar-outline" {style} />{ for uses_px.iter().map(tick) }</> }
+    html! { <><div class={classes!("bar-outline", class)} {style} />{ for uses_px.iter().map(tick) }</> }
 }
 
 fn tip_lines(tip: &Tip, props: &PartProps) -> Html {

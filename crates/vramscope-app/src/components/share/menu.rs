@@ -12,8 +12,9 @@ use crate::components::hooks::use_answer;
 use crate::components::icons::{Glyph, Icon};
 use crate::engine::Session;
 use crate::protocol::views::export::{Answer, Question};
-use crate::protocol::{Answer as AnyAnswer, Slot};
-use crate::state::{OpenFile, Permalink, State, sentences};
+use crate::protocol::views::graph;
+use crate::protocol::{Answer as AnyAnswer, Ask, Slot};
+use crate::state::{OpenFile, OpenGraphs, Permalink, State, sentences};
 use vramscope_view::display;
 
 /// The part of the page that pictures are of.
@@ -110,6 +111,10 @@ fn Items(props: &ShareMenuProps) -> Html {
             { item("Picture (PNG)", if *png_failed { "the browser could not make it" } else { "with axes and texts, for documents" }, Some(on_png)) }
             { item("Picture (SVG)", "text stays text; opens in drawing programs", Some(on_svg)) }
             if let Some(file) = file { <SnapshotItems file={file.clone()} session={session.clone()} {name} /> }
+            if let Some(graphs) = state.tab().and_then(|tab| tab.graphs()) {
+                <h3>{ "Numbers" }</h3>
+                { item("Memory by step (CSV)", &steps_text(graphs), Some(on_steps(graphs, session))) }
+            }
         </>
     }
 }
@@ -196,6 +201,20 @@ fn item(title: &str, what: &str, onclick: Option<Callback<MouseEvent>>) -> Html 
     }
 }
 
+/// What [`on_steps`] saves.
+fn steps_text(graphs: &OpenGraphs) -> String {
+    let steps = graphs.facts().map_or(0, |facts| facts.nodes);
+    let steps = sentences::count_of(u64::from(steps), "step", "steps");
+    format!("of the shown graph in every order, {steps}")
+}
+
+/// Saves the memory of all orders.
+fn on_steps(graphs: &OpenGraphs, session: &Session) -> Callback<MouseEvent> {
+    let question = graph::Question::Csv { key: graphs.key() };
+    let name = graphs.facts().map_or("graph", |facts| &facts.name);
+    fetch(session, question, format!("{name}.steps.csv"), "text/csv")
+}
+
 fn of_what(moments: Option<(u32, u32)>, events: u32) -> String {
     match moments {
         Some((from, to)) => {
@@ -223,7 +242,7 @@ fn cut_text(moments: Option<(u32, u32)>, bytes: Option<u64>) -> String {
 /// Asks for a file and offers it when it is there.
 fn fetch(
     session: &Session,
-    question: Question,
+    question: impl Ask + 'static,
     name: String,
     content_type: &'static str,
 ) -> Callback<MouseEvent> {

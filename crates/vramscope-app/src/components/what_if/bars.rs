@@ -1,6 +1,6 @@
 //! The way from ideal to real, a bar per step, and what the chosen step consists of.
 
-use vramscope_core::analysis::plan::{Step, StepKind};
+use vramscope_core::analysis::plan::{DevicePlan, Step, StepKind};
 use vramscope_view::display;
 use vramscope_view::waterfall::BarPart;
 use yew::prelude::*;
@@ -38,14 +38,33 @@ pub(super) fn Bars(props: &BarsProps) -> Html {
     let row = |(place, (step, part)): (usize, (&Step, &BarPart))| {
         row(step, *part, place == 0, place == chosen, choose(step.kind))
     };
+    let grows = matches!(planned.stage, Stage::Packing | Stage::Modelling);
+    let grows = (grows && planned.plan.no_model.is_none()).then_some("growing");
     html! {
         <div class="way">
-            <ol aria-label="From what was asked for to what was reserved">
+            <div class="headline">
+                <h2>{ headline(&planned.plan) }</h2>
+                <p class="muted" role="status">{ stage_words(planned) }</p>
+            </div>
+            <ol class={classes!(grows)} aria-label="From what was asked for to what was reserved">
                 { for steps.iter().zip(&planned.bars).enumerate().map(row) }
             </ol>
             { for steps.get(chosen).map(explanation) }
-            <p class="stage-words muted" role="status">{ stage_words(planned) }</p>
         </div>
+    }
+}
+
+/// Both ends of the way, in a sentence.
+fn headline(plan: &DevicePlan) -> String {
+    let asked = display::bytes(plan.bytes(StepKind::Requested).unwrap_or(0));
+    match plan.real_bytes() {
+        Some(real) => format!(
+            "The program needed {asked} at once, and {} were reserved. What lies between:",
+            display::bytes(real)
+        ),
+        None => format!(
+            "The program needed {asked} at once. How much was reserved for that is not known."
+        ),
     }
 }
 

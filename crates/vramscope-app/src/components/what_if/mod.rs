@@ -39,7 +39,7 @@ impl PlannedRef {
     fn get(&self) -> Option<&Planned> {
         match &*self.0 {
             Answer::Plan(planned) => Some(planned),
-            Answer::Replay(_) => None,
+            Answer::Groups(_) | Answer::Places(_) | Answer::Replay(_) => None,
         }
     }
 }
@@ -81,8 +81,8 @@ pub(super) fn WhatIfView(props: &ViewProps) -> Html {
             <SettingsPanel session={props.session.clone()} look={props.look} planned={known.clone()} choices={choices.clone()}
                 on_choose={choose.clone()} />
         },
-        WhatIfPanel::Places if planned.plan.places.len() > 1 => {
-            html! { <PlacesPanel planned={known.clone()} /> }
+        WhatIfPanel::Places if planned.places > 1 => {
+            html! { <PlacesPanel session={props.session.clone()} planned={known.clone()} /> }
         }
         WhatIfPanel::Packing | WhatIfPanel::Places => html! {
             <PackingPanel planned={known.clone()} given={props.clone()} {on_longer} />
@@ -91,7 +91,7 @@ pub(super) fn WhatIfView(props: &ViewProps) -> Html {
     html! {
         <section class="view what-if" aria-label="What-if" data-stage={stage_name(planned.stage)}>
             <Bars planned={known.clone()} choices={choices.clone()} on_choose={choose.clone()} />
-            <PanelBar has_places={planned.plan.places.len() > 1} choices={choices.clone()} on_choose={choose} />
+            <PanelBar has_places={planned.places > 1} choices={choices.clone()} on_choose={choose} />
             { panel }
         </section>
     }

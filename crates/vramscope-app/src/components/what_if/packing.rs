@@ -2,14 +2,18 @@
 
 use vramscope_core::analysis::plan::StepKind;
 use vramscope_view::display;
+use vramscope_view::map::GroupMark;
 use yew::prelude::*;
 
 use super::PlannedRef;
+use crate::components::commands::use_commands;
+use crate::components::hooks::use_answer;
 use crate::components::timeline::Timeline;
 use crate::components::view_props::ViewProps;
-use crate::protocol::views::what_if::{Planned, Stage};
+use crate::engine::Session;
+use crate::protocol::views::what_if::{Answer, Planned, Question, Stage};
 use crate::protocol::{Look, Picture};
-use crate::state::sentences;
+use crate::state::{Action, sentences};
 
 /// Properties of [`PackingPanel`].
 #[derive(Properties, PartialEq)]
@@ -23,7 +27,10 @@ pub(super) struct PackingPanelProps {
 /// See the module.
 #[component]
 pub(super) fn PackingPanel(props: &PackingPanelProps) -> Html {
-    let Some(planned) = props.planned.as_ref().and_then(PlannedRef::get) else {
+    let planned = props.planned.as_ref().and_then(PlannedRef::get);
+    let groups = use_groups(&props.given.session, planned);
+    use_height(planned);
+    let Some(planned) = planned else {
         return Html::default();
     };
     let ViewProps {
@@ -54,7 +61,7 @@ pub(super) fn PackingPanel(props: &PackingPanelProps) -> Html {
                 </figcaption>
                 if planned.packing > 0 {
                     <Timeline session={session.clone()} look={packed} {bounds} view={view.clone()} {box_mode} {ruler_mode}
-                        groups={planned.groups.clone()} />
+                        groups={groups} />
                 } else {
                     <p class="hint muted late">{ "Packing…" }</p>
                 }
@@ -69,6 +76,37 @@ pub(super) fn PackingPanel(props: &PackingPanelProps) -> Html {
         </p>
         </>
     }
+}
+
+/// Pools and streams in the packing that is drawn.
+#[hook]
+fn use_groups(session: &Session, planned: Option<&Planned>) -> Vec<GroupMark> {
+    let question = planned.map(|planned| Question::Groups {
+        device: planned.plan.device,
+        packing: planned.packing,
+    });
+    let answered = use_answer(session, question.clone());
+    let answered = answered.filter(|answered| Some(&answered.question) == question.as_ref());
+    let answer = answered.and_then(|answered| answered.answer);
+    match answer.as_deref() {
+        Some(Answer::Groups(groups)) => groups.clone(),
+        _ => Vec::new(),
+    }
+}
+
+/// Tells the state how high the packing is, so that all of it can be shown.
+#[hook]
+fn use_height(planned: Option<&Planned>) {
+    let commands = use_commands();
+    let height = planned.and_then(|planned| {
+        let bytes = planned.plan.bytes(StepKind::Placement)?;
+        Some((planned.plan.device, bytes))
+    });
+    use_effect_with(height, move |height| {
+        if let Some((device, bytes)) = *height {
+            commands.dispatch.emit(Action::Packed(device, bytes));
+        }
+    });
 }
 
 fn packing_words(planned: &Planned) -> Html {

@@ -5,21 +5,35 @@ use vramscope_view::display;
 use yew::prelude::*;
 
 use super::PlannedRef;
+use crate::components::hooks::use_answer;
+use crate::engine::Session;
+use crate::protocol::views::what_if::{Answer, Question};
 use crate::state::sentences;
 
 /// Properties of [`PlacesPanel`].
 #[derive(Properties, PartialEq)]
 pub(super) struct PlacesPanelProps {
+    pub(super) session: Session,
     pub(super) planned: Option<PlannedRef>,
 }
 
 /// A row per pool and stream.
 #[component]
 pub(super) fn PlacesPanel(props: &PlacesPanelProps) -> Html {
-    let Some(planned) = props.planned.as_ref().and_then(PlannedRef::get) else {
+    let planned = props.planned.as_ref().and_then(PlannedRef::get);
+    let question = planned.map(|planned| Question::Places {
+        device: planned.plan.device,
+        packing: planned.packing,
+        stage: planned.stage,
+    });
+    let answered = use_answer(&props.session, question);
+    let answer = answered.and_then(|answered| answered.answer);
+    let Some(Answer::Places(known)) = answer.as_deref() else {
         return Html::default();
     };
-    let places = &planned.plan.places;
+    let Some(planned) = planned.filter(|planned| planned.plan.device == known.device) else {
+        return Html::default();
+    };
     let is_modelled = planned.plan.has_all_bars || planned.plan.no_model.is_some();
     html! {
         <div class="places" tabindex="0" data-scrolls="">
@@ -35,10 +49,10 @@ pub(super) fn PlacesPanel(props: &PlacesPanelProps) -> Html {
                     <th scope="col" title="The most that the model of PyTorch's allocator reserves, beginning empty">{ "allocator model" }</th>
                     <th scope="col" title="The most that its segments held">{ "reserved" }</th>
                 </tr></thead>
-                <tbody>{ for places.iter().map(|place| row(place, is_modelled)) }</tbody>
+                <tbody>{ for known.places.iter().map(|place| row(place, is_modelled)) }</tbody>
             </table>
-            if planned.places_left_out > 0 {
-                <p class="muted">{ format!("and {}", sentences::count_of(planned.places_left_out, "smaller one", "smaller ones")) }</p>
+            if known.left_out > 0 {
+                <p class="muted">{ format!("and {}", sentences::count_of(known.left_out, "smaller one", "smaller ones")) }</p>
             }
         </div>
     }

@@ -39,7 +39,7 @@ impl ReplayedRef {
     fn get(&self) -> Option<&Replayed> {
         match &*self.0 {
             Answer::Replay(replayed) => Some(replayed),
-            Answer::Plan(_) => None,
+            Answer::Plan(_) | Answer::Groups(_) | Answer::Places(_) => None,
         }
     }
 }
@@ -50,7 +50,7 @@ pub(super) fn SettingsPanel(props: &SettingsPanelProps) -> Html {
     let planned = props.planned.as_ref().and_then(PlannedRef::get);
     let no_model = planned.and_then(|planned| planned.no_what_if.clone());
     let changes = props.choices.settings.text();
-    let known = use_replays(props, &changes, no_model.is_none());
+    let (known, suggestions) = use_replays(props, &changes, no_model.is_none());
     if let Some(why) = no_model {
         return html! {
             <div class="hint"><p><strong>{ "No what-if for this recording" }</strong></p><p class="muted">{ why }</p></div>
@@ -61,7 +61,7 @@ pub(super) fn SettingsPanel(props: &SettingsPanelProps) -> Html {
     let settings = replayed.map(|replayed| replayed.settings.clone());
     html! {
         <div class="try-out">
-            <Form choices={props.choices.clone()} {settings} refusal={refusal.clone()} on_choose={props.on_choose.clone()} />
+            <Form choices={props.choices.clone()} {suggestions} {settings} refusal={refusal.clone()} on_choose={props.on_choose.clone()} />
             <div class="outcome">
                 if let Some(known) = known.clone().filter(|_| refusal.is_none()) {
                     <OutcomeTable replayed={known.clone()} />
@@ -76,9 +76,13 @@ pub(super) fn SettingsPanel(props: &SettingsPanelProps) -> Html {
     }
 }
 
-/// Asks for replays until all that are needed are there; what is known of the shown device.
+/// Asks for replays until all that are needed are there; what is known of the shown device, and what is worth a try.
 #[hook]
-fn use_replays(props: &SettingsPanelProps, changes: &str, has_model: bool) -> Option<ReplayedRef> {
+fn use_replays(
+    props: &SettingsPanelProps,
+    changes: &str,
+    has_model: bool,
+) -> (Option<ReplayedRef>, Vec<String>) {
     let round = use_state_eq(|| 0_u32);
     let question = has_model.then(|| Question::Replay {
         device: props.look.device,
@@ -92,12 +96,15 @@ fn use_replays(props: &SettingsPanelProps, changes: &str, has_model: bool) -> Op
         .as_ref()
         .is_some_and(|answered| Some(&answered.question) == question.as_ref());
     // What other settings would do is no answer.
-    let answered = answered.filter(|answered| {
+    let is_asked = answered.as_ref().is_some_and(|answered| {
         matches!(&answered.question, Question::Replay { changes: of, .. } if of == changes)
     });
     let known = answered.and_then(|answered| answered.answer.map(ReplayedRef));
     let of_device = |known: &ReplayedRef| known.get().map(|replayed| replayed.device);
     let known = known.filter(|known| of_device(known) == Some(props.look.device));
+    let suggestions = known.as_ref().and_then(ReplayedRef::get);
+    let suggestions = suggestions.map(|replayed| replayed.suggestions.clone());
+    let known = known.filter(|_| is_asked);
     let is_done = known
         .as_ref()
         .and_then(ReplayedRef::get)
@@ -107,5 +114,5 @@ fn use_replays(props: &SettingsPanelProps, changes: &str, has_model: bool) -> Op
             round.set(round.wrapping_add(1));
         }
     });
-    known
+    (known, suggestions.unwrap_or_default())
 }

@@ -95,8 +95,6 @@ pub struct DrawGraph {
     pub height_px: u32,
     /// Light or dark.
     pub theme: ThemeName,
-    /// The buffer to outline.
-    pub selected: Option<u32>,
 }
 
 /// What the view asks.
@@ -109,9 +107,18 @@ pub enum Question {
         key: OrderKey,
         /// Counts the questions, so that the next is another one.
         round: u32,
+        /// How long to search for a better order, in ms of work; what was searched already counts.
+        search_ms: u32,
     },
     /// Answered by [`Answer::Drawn`] with the bars as picture.
     Draw(DrawGraph),
+    /// Where a buffer is. Answered by [`Answer::Placed`].
+    Place {
+        /// The picture that is shown.
+        draw: DrawGraph,
+        /// Which.
+        buffer: u32,
+    },
     /// What is at a place. Answered by [`Answer::Tip`].
     Hit {
         /// The picture that is shown.
@@ -150,6 +157,11 @@ pub enum Question {
         /// Which.
         buffer: u32,
     },
+    /// Memory by step of every order, as CSV. Answered by [`Answer::Csv`].
+    Csv {
+        /// Of which graph, and what is added.
+        key: OrderKey,
+    },
 }
 
 /// What it is told.
@@ -160,6 +172,8 @@ pub enum Answer {
     Orders(OrdersFacts),
     /// See [`Question::Draw`].
     Drawn(Drawn),
+    /// See [`Question::Place`].
+    Placed(Placed),
     /// See [`Question::Hit`].
     Tip(Tip),
     /// See [`Question::Live`].
@@ -168,6 +182,11 @@ pub enum Answer {
     Nodes(Vec<NodeLine>),
     /// See [`Question::Buffer`].
     Buffer(Box<BufferFacts>),
+    /// See [`Question::Csv`]; attached.
+    Csv {
+        /// Its lines without the head.
+        rows: u64,
+    },
 }
 
 /// All orders of a graph.
@@ -183,6 +202,10 @@ pub struct OrdersFacts {
     pub is_proved: bool,
     /// Whether the search goes on.
     pub is_searching: bool,
+    /// Whether a longer search may find a better one.
+    pub can_search: bool,
+    /// How long it has searched, in ms of work.
+    pub searched_ms: u32,
     /// Why the graph's orders cannot be told, as PyTorch would say it: a cycle, a name twice.
     pub problem: Option<String>,
 }
@@ -198,10 +221,8 @@ pub struct OrderFacts {
     pub peak_bytes: u64,
     /// The first step that reaches it.
     pub peak_step: u32,
-    /// By how much that is below what PyTorch would choose; negative if above.
-    pub saved_bytes: i64,
-    /// The same in per mille of it.
-    pub saved_per_mille: i64,
+    /// By which part that is above what PyTorch would choose; negative if below. `None` where that is nothing.
+    pub change_share: Option<f64>,
 }
 
 /// What is drawn.
@@ -215,9 +236,14 @@ pub struct Drawn {
     pub bars: u32,
     /// Height of the packing in bytes; `None` where bars are rows.
     pub packed_bytes: Option<u64>,
-    /// The outlined bar: left, top, right, bottom, device px.
+}
+
+/// Where a buffer is in the picture.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+pub struct Placed {
+    /// Its bar: left, top, right, bottom, device px; `None` if it is not in sight.
     pub outline: Option<[f64; 4]>,
-    /// Where that buffer is used, device px from the left.
+    /// Where it is used, device px from the left.
     pub uses_px: Vec<f64>,
 }
 

@@ -4,7 +4,7 @@
 //! worked on for a moment only, and others have their turn in between.
 
 use serde::{Deserialize, Serialize};
-use vramscope_core::analysis::plan::DevicePlan;
+use vramscope_core::analysis::plan::{DevicePlan, PlacePlan};
 use vramscope_core::analysis::plan::what_if::Verdict;
 use vramscope_core::model::DeviceIndex;
 use vramscope_view::map::GroupMark;
@@ -24,6 +24,22 @@ pub enum Question {
         round: u32,
         /// How long to search for better packings, in ms of work.
         search_ms: u32,
+    },
+    /// Pools and streams in the packing that is drawn. Answered by [`Answer::Groups`].
+    Groups {
+        /// The device.
+        device: DeviceIndex,
+        /// Of which packing, see [`Planned::packing`].
+        packing: u32,
+    },
+    /// Figures by pool and stream. Answered by [`Answer::Places`].
+    Places {
+        /// The device.
+        device: DeviceIndex,
+        /// Of which packing: they change with it,
+        packing: u32,
+        /// and with what is worked on.
+        stage: Stage,
     },
     /// Replay the trace with other settings. Answered by [`Answer::Replay`].
     Replay {
@@ -46,6 +62,10 @@ pub enum Question {
 pub enum Answer {
     /// See [`Question::Plan`].
     Plan(Box<Planned>),
+    /// See [`Question::Groups`]: from the bottom up; empty where there is only one.
+    Groups(Vec<GroupMark>),
+    /// See [`Question::Places`].
+    Places(Places),
     /// See [`Question::Replay`].
     Replay(Box<Replayed>),
 }
@@ -53,10 +73,10 @@ pub enum Answer {
 /// A plan as far as it is worked out.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub struct Planned {
-    /// What is known. Of very many places the largest.
+    /// What is known, without its places: those are asked for where they are shown.
     pub plan: DevicePlan,
-    /// How many places are not in it.
-    pub places_left_out: u64,
+    /// How many pools and streams there are.
+    pub places: u64,
     /// The bar of each of its steps.
     pub bars: Vec<BarPart>,
     /// The step that adds the most to what was requested; `None` where none does.
@@ -69,8 +89,17 @@ pub struct Planned {
     pub no_what_if: Option<String>,
     /// How often the packing that is drawn has changed; 0 = there is none yet.
     pub packing: u32,
-    /// Pools and streams in that picture, from the bottom up; empty where there is only one.
-    pub groups: Vec<GroupMark>,
+}
+
+/// Figures by pool and stream.
+#[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize)]
+pub struct Places {
+    /// The device.
+    pub device: DeviceIndex,
+    /// The largest first; of very many the largest.
+    pub places: Vec<PlacePlan>,
+    /// How many are left out.
+    pub left_out: u64,
 }
 
 /// What of a plan is being worked on.
@@ -95,6 +124,8 @@ pub struct Replayed {
     pub device: DeviceIndex,
     /// Why nothing is replayed: these settings are none, or there is no model for this file.
     pub refusal: Option<String>,
+    /// Settings worth a try, each as `PYTORCH_CUDA_ALLOC_CONF` has it.
+    pub suggestions: Vec<String>,
     /// What bears on memory and the model does not follow, as sentences.
     pub not_modelled: Vec<String>,
     /// The settings with the changes, as `PYTORCH_CUDA_ALLOC_CONF` has them; empty = the defaults.

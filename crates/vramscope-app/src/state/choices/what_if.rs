@@ -99,40 +99,22 @@ pub const FIELDS: [Field; 6] = [
     },
 ];
 
-/// Settings that people try first: name, what it is, and the settings.
-#[must_use]
-pub fn presets() -> [(&'static str, &'static str, SettingChanges); 4] {
-    let none = SettingChanges::default();
-    [
-        ("as recorded", "The file's own settings", none.clone()),
-        (
-            "expandable segments",
-            "Segments grow page by page instead of being split: the usual remedy for fragmentation",
-            SettingChanges {
-                expandable_segments: Some(true),
-                ..none.clone()
-            },
-        ),
-        (
-            "no splitting of large blocks",
-            "max_split_size_mb of 128: large blocks stay whole",
-            SettingChanges {
-                max_split_size_mb: "128".into(),
-                ..none.clone()
-            },
-        ),
-        (
-            "rounded sizes",
-            "roundup_power2_divisions of 8: sizes that vary a little share blocks",
-            SettingChanges {
-                roundup_power2_divisions: "8".into(),
-                ..none
-            },
-        ),
-    ]
-}
-
 impl SettingChanges {
+    /// From what core suggests, such as `expandable_segments:True,large_segment_size_mb:64`.
+    #[must_use]
+    pub fn of(text: &str) -> Self {
+        let pairs = text.split(',').filter_map(|pair| pair.split_once(':'));
+        pairs.fold(Self::default(), |changes, (key, value)| {
+            match FIELDS.iter().position(|field| field.key == key) {
+                Some(place) => changes.with_field(place, value),
+                None => Self {
+                    expandable_segments: Some(value == "True"),
+                    ..changes
+                },
+            }
+        })
+    }
+
     /// What stands in a field.
     #[must_use]
     pub fn field(&self, place: usize) -> &str {
@@ -197,6 +179,7 @@ mod tests {
             all.text(),
             "capacity:24GiB,per_process_memory_fraction:0.9,garbage_collection_threshold:0.8,roundup_power2_divisions:4,max_split_size_mb:128,expandable_segments:False"
         );
+        assert_eq!(SettingChanges::of(&all.text()), all);
         for (place, field) in FIELDS.iter().enumerate() {
             assert!(
                 all.with_field(place, "x")

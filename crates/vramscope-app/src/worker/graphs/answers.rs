@@ -1,6 +1,9 @@
 //! Answers about graphs.
 
-use vramscope_core::analysis::inductor::{Graph, Life, Search};
+use std::fmt::Write as _;
+
+use vramscope_core::analysis::compare::relative_change;
+use vramscope_core::analysis::inductor::{Graph, Life, Method, Search};
 use vramscope_view::graph::bars::{draw as draw_bars, hit, place};
 use vramscope_view::graph::curves::columns;
 use vramscope_view::theme::Theme;
@@ -10,7 +13,8 @@ use super::{Graphs, Known, Lives, Orders};
 use crate::protocol::Extra;
 use crate::protocol::views::graph::{
     Answer, BufferFacts, BufferKind, Curve, DrawGraph, Drawn, Live, LiveLine, MOST_OUTPUTS,
-    MOST_ROWS, MOST_USERS, NodeLine, OrderFacts, OrderKey, OrdersFacts, Question, Tip,
+    MOST_ROWS, MOST_USERS, NodeLine, OrderFacts, OrderKey, OrderName, OrdersFacts, Placed,
+    Question, Tip,
 };
 
 /// How far from a bar it is still meant, device px.
@@ -28,7 +32,9 @@ impl Graphs {
     /// The answer, with what travels beside it; `None` if there is nothing to say.
     pub(in crate::worker) fn answer(&mut self, question: &Question) -> Option<(Answer, Extra)> {
         let answer = match *question {
-            Question::Orders { key, .. } => Answer::Orders(self.orders(key)?),
+            Question::Orders { key, search_ms, .. } => Answer::Orders(self.orders(key, search_ms)?),
+            Question::Place { draw, buffer } => Answer::Placed(self.placed(&draw, buffer)?),
+            Question::Csv { key } => return self.csv(key),
             Question::Draw(draw) => return self.draw(&draw),
             Question::Hit { draw, x_px, y_px } => Answer::Tip(self.tip(&draw, (x_px, y_px))?),
             Question::Live {
@@ -44,9 +50,11 @@ impl Graphs {
         Some((answer, Extra::Nothing))
     }
 
-    fn orders(&mut self, key: OrderKey) -> Option<OrdersFacts> {
-        self.searched = Some(key.graph as usize);
-        let orders = self.prepare(key.graph)?;
+    fn orders(&mut self, key: OrderKey, search_ms: u32) -> Option<OrdersFacts> {
+        self.prepare(key.graph)?;
+        self.look_at(key.graph as usize);
+        let orders = self.orders.get_mut(key.graph as usize)?.as_mut()?;
+        orders.search_ms = f64::from(search_ms);
         let search = orders.search.as_deref();
         let chosen = orders.get(orders.chosen)?.timeline.peak;
         let facts = |known: &Known| order_facts(known, chosen, key.constant_bytes);
@@ -58,6 +66,9 @@ impl Graphs {
                 .saturating_add(key.constant_bytes),
             is_proved: search.is_some_and(Search::is_optimal),
             is_searching: orders.is_searching(),
+            can_search: search.is_some_and(|search| !search.is_done()),
+            // The cast saturates.
+            searched_ms: orders.searched_ms as u32,
             problem: orders.problem.clone(),
         })
     }
@@ -66,20 +77,11 @@ impl Graphs {
         let shown = self.shown(draw)?;
         let orders = self.prepare(draw.key.graph)?;
         let (curves, top_bytes) = curves(orders, draw);
-        let (graph, known) = self.find(draw.key)?;
-        let selected = draw
-            .selected
-            .filter(|&b| (b as usize) < graph.buffer_count());
-        let bar = selected
-            .and_then(|selected| shown.buffers.iter().position(|&buffer| buffer == selected));
-        let uses = selected.map_or_else(Vec::new, |buffer| uses(graph, known, buffer));
         let drawn = Drawn {
             curves,
             top_bytes,
             bars: shown.bars.len() as u32,
             packed_bytes: shown.packed_bytes,
-            outline: bar.and_then(|bar| place(&shown.bars[bar], &shown.view)),
-            uses_px: uses_px(uses, &shown, draw.width_px),
         };
         let background = Theme::of(draw.theme).background;
         let pixels = Extra::Pixels {
@@ -88,6 +90,40 @@ impl Graphs {
             rgba: draw_bars(&shown.bars, &shown.view, background),
         };
         Some((Answer::Drawn(drawn), pixels))
+    }
+
+    fn placed(&mut self, draw: &DrawGraph, buffer: u32) -> Option<Placed> {
+        let shown = self.shown(draw)?;
+        let (graph, known) = self.find(draw.key)?;
+        if buffer as usize >= graph.buffer_count() {
+            return None;
+        }
+        let bar = shown.buffers.iter().position(|&known| known == buffer);
+        Some(Placed {
+            outline: bar.and_then(|bar| place(&shown.bars[bar], &shown.view)),
+            uses_px: uses_px(uses(graph, known, buffer), &shown, draw.width_px),
+        })
+    }
+
+    /// A line per step, and one for what is left at the end.
+    fn csv(&mut self, key: OrderKey) -> Option<(Answer, Extra)> {
+        let orders = self.prepare(key.graph)?;
+        let mut csv = String::from("step");
+        for known in &orders.known {
+            let _ = write!(csv, ",{}_bytes", name_of(known.name));
+        }
+        csv.push('\n');
+        let rows = orders.known.first()?.timeline.memory_at_steps.len();
+        for step in 0..rows {
+            let _ = write!(csv, "{step}");
+            for known in &orders.known {
+                let bytes = known.timeline.memory_at_steps.get(step).copied();
+                let _ = write!(csv, ",{}", added(bytes.unwrap_or(0), key.constant_bytes));
+            }
+            csv.push('\n');
+        }
+        let rows = rows as u64;
+        Some((Answer::Csv { rows }, Extra::Bytes(csv.into_bytes())))
     }
 
     /// The bars of a picture.
@@ -267,16 +303,24 @@ fn added(bytes: i64, constant_bytes: u64) -> u64 {
 }
 
 fn order_facts(known: &Known, chosen: u64, constant_bytes: u64) -> OrderFacts {
-    let peak = known.timeline.peak;
-    let of = u128::from(chosen.saturating_add(constant_bytes)).max(1);
-    let less = i128::from(chosen) - i128::from(peak);
+    let peak_bytes = known.timeline.peak.saturating_add(constant_bytes);
     OrderFacts {
         order: known.name,
         version: known.version,
-        peak_bytes: peak.saturating_add(constant_bytes),
+        peak_bytes,
         peak_step: known.timeline.peak_step,
-        saved_bytes: less.clamp(i64::MIN.into(), i64::MAX.into()) as i64,
-        saved_per_mille: (less * 1_000 / of as i128) as i64,
+        change_share: relative_change(chosen.saturating_add(constant_bytes), peak_bytes),
+    }
+}
+
+/// What an order is called in files.
+fn name_of(order: OrderName) -> &'static str {
+    match order {
+        OrderName::Baseline => Method::Baseline.name(),
+        OrderName::Lpmf => Method::Lpmf.name(),
+        OrderName::Bfs => Method::Bfs.name(),
+        OrderName::Dfs => Method::Dfs.name(),
+        OrderName::Best => "best",
     }
 }
 

@@ -38,7 +38,12 @@ fn orders(graphs: &mut Graphs, graph: u32) -> OrdersFacts {
         graph,
         ..OrderKey::default()
     };
-    match ask(graphs, &Question::Orders { key, round: 0 }).0 {
+    let question = Question::Orders {
+        key,
+        round: 0,
+        search_ms: 0,
+    };
+    match ask(graphs, &question).0 {
         Answer::Orders(orders) => orders,
         other => panic!("{other:?}"),
     }
@@ -167,7 +172,6 @@ fn check_bar(graphs: &mut Graphs, buffer: u32, bars: Bars) {
         width_px: 400,
         height_px: 2_000,
         theme: ThemeName::Dark,
-        selected: Some(buffer),
     };
     let (Answer::Drawn(drawn), Extra::Pixels { rgba, .. }) = ask(graphs, &Question::Draw(draw))
     else {
@@ -176,7 +180,10 @@ fn check_bar(graphs: &mut Graphs, buffer: u32, bars: Bars) {
     assert_eq!(rgba.len(), 400 * 2_000 * 4);
     assert_eq!(drawn.curves[0].bytes.len(), 400);
     assert_eq!(drawn.packed_bytes.is_some(), bars == Bars::Packed);
-    let Some([left, top, right, bottom]) = drawn.outline else {
+    let (Answer::Placed(placed), _) = ask(graphs, &Question::Place { draw, buffer }) else {
+        panic!("no place")
+    };
+    let Some([left, top, right, bottom]) = placed.outline else {
         assert_eq!(bars, Bars::Packed, "{buffer} has no row");
         return;
     };
@@ -201,11 +208,66 @@ fn what_is_not_there_is_not_answered() {
         graph: 99,
         ..OrderKey::default()
     };
-    assert!(graphs.answer(&Question::Orders { key, round: 0 }).is_none());
+    let question = Question::Orders {
+        key,
+        round: 0,
+        search_ms: 0,
+    };
+    assert!(graphs.answer(&question).is_none());
+    assert!(graphs.answer(&Question::Csv { key }).is_none());
     let question = Question::Nodes {
         key: OrderKey::default(),
         first: u32::MAX,
         count: 5,
     };
     assert_eq!(ask(&mut graphs, &question).0, Answer::Nodes(Vec::new()));
+}
+
+#[test]
+fn memory_by_step_of_every_order_is_a_table() {
+    let mut graphs = open("torch_trace_sample.log");
+    let key = OrderKey {
+        constant_bytes: 1_000,
+        ..OrderKey::default()
+    };
+    let (Answer::Csv { rows }, Extra::Bytes(csv)) = ask(&mut graphs, &Question::Csv { key }) else {
+        panic!("no table")
+    };
+    let csv = String::from_utf8(csv).unwrap();
+    assert_eq!(csv.lines().count() as u64, rows + 1);
+    let mut lines = csv.lines();
+    let head = "step,baseline_bytes,lpmf_bytes,bfs_bytes,dfs_bytes,best_bytes";
+    assert_eq!(lines.next(), Some(head));
+    assert_eq!(lines.next(), Some("0,33768,33768,33768,33768,33768"));
+    assert_eq!(lines.next(), Some("1,66536,66536,66536,66536,66536"));
+}
+
+#[test]
+fn a_search_stops_when_it_is_told_and_goes_on() {
+    let mut graphs = open("dag_200.orm.json.zst");
+    let ask_for = |graphs: &mut Graphs, search_ms| {
+        let key = OrderKey::default();
+        let question = Question::Orders {
+            key,
+            round: 0,
+            search_ms,
+        };
+        match ask(graphs, &question).0 {
+            Answer::Orders(orders) => orders,
+            other => panic!("{other:?}"),
+        }
+    };
+    let orders = ask_for(&mut graphs, 0);
+    assert!(!orders.is_searching && orders.can_search);
+    assert!(ask_for(&mut graphs, 5).is_searching);
+    // A clock of which each look takes a second.
+    fn now_ms() -> f64 {
+        use std::sync::atomic::{AtomicU32, Ordering};
+        static LOOKS: AtomicU32 = AtomicU32::new(0);
+        f64::from(LOOKS.fetch_add(1, Ordering::Relaxed)) * 1_000.0
+    }
+    graphs.search(now_ms);
+    let orders = ask_for(&mut graphs, 5);
+    assert!(!orders.is_searching && orders.can_search && orders.searched_ms >= 1_000);
+    assert!(ask_for(&mut graphs, u32::MAX).is_searching);
 }

@@ -10,7 +10,7 @@ use vramscope_view::waterfall::waterfall;
 use super::super::document::{Device, Document};
 use super::super::pace::Pace;
 use crate::protocol::Extra;
-use crate::protocol::views::what_if::{Answer, Planned, Question, Replayed, Stage};
+use crate::protocol::views::what_if::{Answer, Places, Planned, Question, Replayed, Stage};
 
 /// How long one question is worked on, in ms: others have their turn after it.
 const SLICE_MS: f64 = 24.0;
@@ -53,6 +53,14 @@ pub(super) fn answer(
             let work = work(document, device, &mut cache.works);
             work.go_on(document, device, f64::from(*search_ms));
             Answer::Plan(Box::new(work.told(f64::from(*search_ms))))
+        }
+        Question::Groups { device, .. } => {
+            let device = document.device(*device)?;
+            Answer::Groups(work(document, device, &mut cache.works).groups.clone())
+        }
+        Question::Places { device, .. } => {
+            let device = document.device(*device)?;
+            Answer::Places(work(document, device, &mut cache.works).places())
         }
         Question::Replay {
             device,
@@ -172,21 +180,30 @@ impl Work {
         Planned {
             bars: waterfall(&sums),
             largest: plan.largest_step(),
-            places_left_out: plan.places.len().saturating_sub(MOST_PLACES) as u64,
+            places: plan.places.len() as u64,
             stage: self.stage(search_ms),
             no_what_if: plan
                 .no_model
                 .clone()
                 .or_else(|| self.planner.baseline()?.refusal.clone()),
             packing: self.packing,
-            groups: self.groups.clone(),
             above_lowest_bytes: plan.above_lowest_bytes(),
             plan: brief(plan),
         }
     }
+
+    /// What is known of each pool and stream.
+    fn places(&self) -> Places {
+        let plan = self.planner.plan();
+        Places {
+            device: plan.device,
+            places: plan.places.iter().take(MOST_PLACES).cloned().collect(),
+            left_out: plan.places.len().saturating_sub(MOST_PLACES) as u64,
+        }
+    }
 }
 
-/// A plan without places beyond the largest.
+/// A plan without its places.
 fn brief(plan: &DevicePlan) -> DevicePlan {
     DevicePlan {
         device: plan.device,
@@ -194,7 +211,7 @@ fn brief(plan: &DevicePlan) -> DevicePlan {
         segments: plan.segments,
         buffers: plan.buffers,
         steps: plan.steps.clone(),
-        places: plan.places.iter().take(MOST_PLACES).cloned().collect(),
+        places: Vec::new(),
         waiting: plan.waiting,
         no_model: plan.no_model.clone(),
         has_all_bars: plan.has_all_bars,

@@ -81,12 +81,17 @@ impl Walk {
                     let warning = format!("warning: {failure}\n");
                     output::note(&output::printable(&warning));
                 }
-            } else if is_graph(&head(&path)) {
+            } else if holds_graphs(&path) {
                 self.files.push(path);
             }
         }
         Ok(())
     }
+}
+
+/// Whether a file holds graphs, by its first bytes.
+pub(in crate::commands) fn holds_graphs(path: &Path) -> bool {
+    is_graph(&head(path))
 }
 
 /// The first bytes of a file; none if it cannot be read, as then nobody asked for it.
@@ -104,7 +109,7 @@ fn head(path: &Path) -> Vec<u8> {
 ///
 /// # Errors
 /// When it cannot be read or has none.
-pub(super) fn read(path: &Path) -> Result<Export, Failure> {
+pub(in crate::commands) fn read(path: &Path) -> Result<Export, Failure> {
     let file_name = path.file_name().unwrap_or_default().to_string_lossy();
     let result = if is_stdin(path) {
         inductor::read(io::stdin().lock(), "graph")

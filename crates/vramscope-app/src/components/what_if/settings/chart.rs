@@ -10,7 +10,7 @@ use crate::components::hooks::use_plot_area;
 use crate::components::tooltip;
 use crate::protocol::ThemeName;
 use crate::protocol::views::what_if::{Replayed, ReservedCurves};
-use vramscope_view::chart::Style;
+use vramscope_view::chart::{Style, with_letters_in_px};
 use vramscope_view::display;
 use vramscope_view::reserved_chart::{Line, ReservedChart};
 use vramscope_view::theme::Theme;
@@ -121,5 +121,5 @@ fn svg(replayed: &Replayed, area: PlotArea, theme: ThemeName) -> String {
     // Drawing into text cannot fail.
     let _ = chart.draw(&root, size, &style);
     drop(root);
-    svg
+    with_letters_in_px(&svg)
 }

@@ -1,15 +1,18 @@
-//! What is changed: presets, a switch, fields, and the text to copy.
+//! What is changed: settings worth a try, a switch, fields, and the text to copy.
 
 use web_sys::{HtmlInputElement, HtmlSelectElement};
 use yew::prelude::*;
 
+use crate::components::choice::Select;
 use crate::components::copy_button::CopyButton;
-use crate::state::choices::{FIELDS, Field, SettingChanges, WhatIfChoices, presets};
+use crate::state::choices::{FIELDS, Field, SettingChanges, WhatIfChoices};
 
 /// Properties of [`Form`].
 #[derive(Properties, PartialEq)]
 pub(super) struct FormProps {
     pub(super) choices: WhatIfChoices,
+    /// Settings worth a try, as torch's variable has them.
+    pub(super) suggestions: Vec<String>,
     /// All settings as torch reads them; `None` while they are not known.
     pub(super) settings: Option<String>,
     /// What is wrong with them.
@@ -28,22 +31,37 @@ pub(super) fn Form(props: &FormProps) -> Html {
             ..choices.clone()
         })
     };
-    let preset = |(name, meaning, of): (&'static str, &'static str, SettingChanges)| {
-        let is_it = of == *settings;
-        let onclick = choose.reform(move |_: MouseEvent| of.clone());
-        html! {
-            <button type="button" class="outlined" aria-pressed={is_it.to_string()} title={meaning} {onclick}>{ name }</button>
-        }
-    };
     html! {
         <form class="changes" aria-label="Settings of the allocator" onsubmit={|event: SubmitEvent| event.prevent_default()}>
-            <div class="presets" role="group" aria-label="Settings to try">{ for presets().into_iter().map(preset) }</div>
+            { worth_a_try(&props.suggestions, settings, &choose) }
             { expandable(settings, &choose) }
             { for FIELDS.iter().enumerate().map(|(place, field)| text_field(place, field, settings, &choose)) }
             if let Some(refusal) = &props.refusal { <p class="refusal" role="alert">{ refusal }</p> }
             { conf(props) }
         </form>
     }
+}
+
+/// What others would try first.
+fn worth_a_try(
+    suggestions: &[String],
+    settings: &SettingChanges,
+    choose: &Callback<SettingChanges>,
+) -> Html {
+    let none = SettingChanges::default();
+    let mut all = vec![none.clone()];
+    all.extend(suggestions.iter().map(|text| SettingChanges::of(text)));
+    let mut options: Vec<AttrValue> = vec!["as recorded".into()];
+    options.extend(suggestions.iter().map(|text| text.replace(',', ", ").into()));
+    let chosen = all.iter().position(|of| of == settings);
+    if chosen.is_none() {
+        // Choosing what is chosen changes nothing.
+        all.push(settings.clone());
+        options.push("as below".into());
+    }
+    let chosen = chosen.unwrap_or(all.len() - 1);
+    let on_choose = choose.reform(move |place: usize| all.get(place).unwrap_or(&none).clone());
+    html! { <div class="presets"><Select label="Try" {options} {chosen} {on_choose} /></div> }
 }
 
 fn expandable(settings: &SettingChanges, choose: &Callback<SettingChanges>) -> Html {

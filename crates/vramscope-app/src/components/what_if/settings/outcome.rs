@@ -34,8 +34,8 @@ pub(super) fn OutcomeTable(props: &OutcomeTableProps) -> Html {
                 <tbody>
                     <tr><th scope="row"><i class="key real" />{ "really" }</th>
                         <td title={sentences::exact_bytes(replayed.real_bytes)}>{ display::bytes(replayed.real_bytes) }</td><td /><td /><td /></tr>
-                    { row("own", "model, as recorded", replayed.own.as_ref()) }
-                    if !replayed.is_as_recorded() { { row("changed", "model, these settings", replayed.changed.as_ref()) } }
+                    { row("own", "model, as recorded", replayed.own.as_ref(), "replaying…") }
+                    { row("changed", "model, these settings", replayed.changed.as_ref(), if replayed.is_as_recorded() { "none are chosen" } else { "replaying…" }) }
                 </tbody>
             </table>
             { error_words(replayed) }
@@ -43,7 +43,12 @@ pub(super) fn OutcomeTable(props: &OutcomeTableProps) -> Html {
     }
 }
 
-fn row(class: &'static str, name: &'static str, figures: Option<&ModelFigures>) -> Html {
+fn row(
+    class: &'static str,
+    name: &'static str,
+    figures: Option<&ModelFigures>,
+    otherwise: &'static str,
+) -> Html {
     let cells = figures.map(|of| {
         html! {
             <>
@@ -55,7 +60,7 @@ fn row(class: &'static str, name: &'static str, figures: Option<&ModelFigures>) 
         }
     });
     let cells =
-        cells.unwrap_or_else(|| html! { <td class="muted" colspan="4">{ "replaying…" }</td> });
+        cells.unwrap_or_else(|| html! { <td class="muted" colspan="4">{ otherwise }</td> });
     html! { <tr data-of={class}><th scope="row"><i class={classes!("key", class)} />{ name }</th>{ cells }</tr> }
 }
 

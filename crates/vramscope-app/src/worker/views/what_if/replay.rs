@@ -12,6 +12,8 @@ use crate::protocol::views::what_if::{ModelFigures, Replayed, ReservedCurves, To
 
 /// What-ifs that are kept: going back to settings that were tried is at once.
 const KEPT: usize = 24;
+/// Steps of reserved memory that all of them may have together, 16 bytes each: the newest is kept whatever it has.
+const MOST_STEPS: usize = 2_000_000;
 /// Most columns of a curve.
 const MOST_COLUMNS: u32 = 4_000;
 
@@ -48,6 +50,7 @@ impl Replays {
                 None => {
                     return Replayed {
                         device: of,
+                        suggestions: baseline.suggestions.clone(),
                         ..Replayed::default()
                     };
                 }
@@ -64,6 +67,7 @@ impl Replays {
         Replayed {
             device: of,
             refusal,
+            suggestions: baseline.suggestions.clone(),
             not_modelled: baseline.notes.clone(),
             settings: changed.unwrap_or(own).settings.clone(),
             limit_bytes: changed.unwrap_or(own).limit_bytes(),
@@ -114,13 +118,27 @@ impl Replays {
     }
 
     fn keep(&mut self, device: DeviceIndex, changes: &str, outcome: Result<WhatIf, String>) {
-        self.known.truncate(KEPT - 1);
         let known = Known {
             device,
             changes: changes.to_owned(),
             outcome,
         };
         self.known.insert(0, known);
+        let mut steps = 0;
+        let fits = self.known.iter().take(KEPT).take_while(|known| {
+            steps += known.steps();
+            steps <= MOST_STEPS
+        });
+        let fitting = fits.count().max(1);
+        self.known.truncate(fitting);
+    }
+}
+
+impl Known {
+    /// How many steps of reserved memory it holds.
+    fn steps(&self) -> usize {
+        let steps = self.outcome.as_ref().map(|of| of.reserved_steps.len());
+        steps.unwrap_or(0)
     }
 }
 

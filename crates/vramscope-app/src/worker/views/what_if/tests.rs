@@ -38,7 +38,7 @@ fn planned(document: &Document, device: DeviceIndex, cache: &mut Cache, path: &P
         match ask(&question, document, cache, path) {
             Answer::Plan(planned) if planned.stage == Stage::Done => return *planned,
             Answer::Plan(planned) => assert_eq!(planned.bars.len(), planned.plan.steps.len()),
-            Answer::Replay(_) => panic!("{path:?}"),
+            _ => panic!("{path:?}"),
         }
     }
     panic!("{path:?} is never done")
@@ -122,7 +122,7 @@ fn replays(document: &Document, device: DeviceIndex, cache: &mut Cache, path: &P
         };
         match ask(&question, document, cache, path) {
             Answer::Replay(replayed) => *replayed,
-            Answer::Plan(_) => panic!("{path:?}"),
+            _ => panic!("{path:?}"),
         }
     };
     let wrong = replayed("max_split_size_mb:lots", 0);
