@@ -176,9 +176,13 @@ pub const HELP: &[(&str, &[HelpLine])] = &[
                 &["←", "→", "↑", "↓"],
                 "one step back or on; Page Up and Down twenty",
             ),
-            (&["1", "…", "5"], "the orders, from the top of the list"),
+            (&["1", "…", "5"], "the orders, from left to right"),
             (&["[", "]"], "the graph before, the next one"),
             (&["P"], "the step with the most memory"),
+            (
+                &["hover"],
+                "a buffer: it is marked in the picture and in the lists",
+            ),
             (
                 &["click"],
                 "a curve: go to that step; a bar or row: who makes and who uses that buffer",

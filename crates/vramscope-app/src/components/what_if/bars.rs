@@ -59,11 +59,11 @@ fn headline(plan: &DevicePlan) -> String {
     let asked = display::bytes(plan.bytes(StepKind::Requested).unwrap_or(0));
     match plan.real_bytes() {
         Some(real) => format!(
-            "The program needed {asked} at once, and {} were reserved. What lies between:",
+            "{asked} were needed at once, {} were reserved. Between them:",
             display::bytes(real)
         ),
         None => format!(
-            "The program needed {asked} at once. How much was reserved for that is not known."
+            "{asked} were needed at once. How much was reserved is not known."
         ),
     }
 }

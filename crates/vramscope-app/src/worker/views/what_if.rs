@@ -16,6 +16,9 @@ use crate::protocol::views::what_if::{Answer, Places, Planned, Question, Replaye
 const SLICE_MS: f64 = 24.0;
 /// Least time between two pictures of ever better packings, in ms of work.
 const REDRAW_MS: f64 = 1_000.0;
+/// And at least so many times what laying out the last one took: a second or so with a million allocations, in which
+/// nothing else has its turn.
+const REDRAW_TIMES: f64 = 20.0;
 /// Most places that the page is told of.
 const MOST_PLACES: usize = 1_000;
 
@@ -36,6 +39,8 @@ struct Work {
     packing: u32,
     drawn_bytes: Option<u64>,
     drawn_ms: f64,
+    /// How long to wait for the next.
+    redraw_ms: f64,
     groups: Vec<GroupMark>,
 }
 
@@ -103,6 +108,7 @@ fn work<'a>(document: &Document, device: Device<'_>, works: &'a mut Vec<Work>) -
             packing: 0,
             drawn_bytes: None,
             drawn_ms: 0.0,
+            redraw_ms: REDRAW_MS,
             groups: Vec::new(),
         });
         works.len() - 1
@@ -124,10 +130,12 @@ impl Work {
         }
         let packed_bytes = self.planner.plan().bytes(StepKind::Placement);
         let is_due = self.drawn_bytes.is_none()
-            || self.searched_ms - self.drawn_ms > REDRAW_MS
+            || self.searched_ms - self.drawn_ms > self.redraw_ms
             || self.stage(search_ms) == Stage::Done;
         if packed_bytes.is_some() && packed_bytes != self.drawn_bytes && is_due {
+            let pace = Pace::of(SLICE_MS);
             document.set_packed(device, self.map(device));
+            self.redraw_ms = (pace.spent_ms() * REDRAW_TIMES).max(REDRAW_MS);
             self.packing += 1;
             self.groups = groups(self.planner.plan());
             (self.drawn_bytes, self.drawn_ms) = (packed_bytes, self.searched_ms);

@@ -129,7 +129,7 @@ fn conf(props: &FormProps) -> Html {
             if settings.is_empty() {
                 <p class="muted">{ "These are PyTorch's defaults: nothing need be set." }</p>
             } else {
-                <code>{ &text }</code><CopyButton text={text.clone()} what="setting" />
+                <code>{ "PYTORCH_CUDA_ALLOC_CONF=" }{ for settings.split_inclusive(',').map(|setting| html! { <><wbr />{ setting }</> }) }</code><CopyButton text={text.clone()} what="setting" />
             }
         </div>
     }
