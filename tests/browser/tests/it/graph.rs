@@ -169,10 +169,7 @@ fn a_search_can_be_stopped_and_go_on() {
 fn a_buffer_under_the_pointer_is_marked_in_picture_and_lists() {
     let mut open = with_graph("random_dag_40__0_model__0_inference_0_fused.orm.json.zst");
     wait(&mut open, "document.querySelector('.live-row .buffer')");
-    let (x_px, y_px) = open
-        .page
-        .middle_of("#live-3 .live-row")
-        .unwrap();
+    let (x_px, y_px) = open.page.middle_of("#live-3 .live-row").unwrap();
     open.page.mouse_move(x_px, y_px).unwrap();
     wait(&mut open, "document.querySelector('.bar-outline.hovered')");
     let (x_px, y_px) = open.page.middle_of(".bar-outline.hovered").unwrap();

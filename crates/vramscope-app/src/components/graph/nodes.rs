@@ -89,7 +89,11 @@ fn cells(
         let onclick = Callback::from(move |_: MouseEvent| select.emit(buffer));
         let is_selected = selected == Some(buffer);
         let is_hovered = hovered == Some(buffer);
-        let class = classes!("link", is_selected.then_some("selected"), is_hovered.then_some("hovered"));
+        let class = classes!(
+            "link",
+            is_selected.then_some("selected"),
+            is_hovered.then_some("hovered")
+        );
         let onpointerenter = hover.reform(move |_: PointerEvent| Some(buffer));
         let onpointerleave = hover.reform(|_: PointerEvent| None);
         html! { <button type="button" tabindex="-1" {class} {onclick} {onpointerenter} {onpointerleave}>{ name }</button> }

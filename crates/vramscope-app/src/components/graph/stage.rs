@@ -61,7 +61,9 @@ pub(super) fn Stage(props: &PartProps) -> Html {
     );
     use_click(props, area, draw);
     let selected = use_placed(props, draw, graphs.place.buffer);
-    let hovered = graphs.hovered.filter(|_| graphs.hovered != graphs.place.buffer);
+    let hovered = graphs
+        .hovered
+        .filter(|_| graphs.hovered != graphs.place.buffer);
     let hovered = use_placed(props, draw, hovered);
     let handlers = pointer.handlers;
     let room = area.map_or((0.0, 0.0), |area| (area.box_width_css, area.box_height_css));

@@ -62,9 +62,7 @@ fn headline(plan: &DevicePlan) -> String {
             "{asked} were needed at once, {} were reserved. Between them:",
             display::bytes(real)
         ),
-        None => format!(
-            "{asked} were needed at once. How much was reserved is not known."
-        ),
+        None => format!("{asked} were needed at once. How much was reserved is not known."),
     }
 }
 

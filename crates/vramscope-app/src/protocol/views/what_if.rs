@@ -4,8 +4,8 @@
 //! worked on for a moment only, and others have their turn in between.
 
 use serde::{Deserialize, Serialize};
-use vramscope_core::analysis::plan::{DevicePlan, PlacePlan};
 use vramscope_core::analysis::plan::what_if::Verdict;
+use vramscope_core::analysis::plan::{DevicePlan, PlacePlan};
 use vramscope_core::model::DeviceIndex;
 use vramscope_view::map::GroupMark;
 use vramscope_view::waterfall::BarPart;

@@ -52,7 +52,11 @@ fn worth_a_try(
     let mut all = vec![none.clone()];
     all.extend(suggestions.iter().map(|text| SettingChanges::of(text)));
     let mut options: Vec<AttrValue> = vec!["as recorded".into()];
-    options.extend(suggestions.iter().map(|text| text.replace(',', ", ").into()));
+    options.extend(
+        suggestions
+            .iter()
+            .map(|text| text.replace(',', ", ").into()),
+    );
     let chosen = all.iter().position(|of| of == settings);
     if chosen.is_none() {
         // Choosing what is chosen changes nothing.

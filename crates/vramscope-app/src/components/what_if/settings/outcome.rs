@@ -59,8 +59,7 @@ fn row(
             </>
         }
     });
-    let cells =
-        cells.unwrap_or_else(|| html! { <td class="muted" colspan="4">{ otherwise }</td> });
+    let cells = cells.unwrap_or_else(|| html! { <td class="muted" colspan="4">{ otherwise }</td> });
     html! { <tr data-of={class}><th scope="row"><i class={classes!("key", class)} />{ name }</th>{ cells }</tr> }
 }
 
