@@ -4,6 +4,18 @@
     unreachable_pub,
     reason = "the file belongs to the fuzz package, where these are public"
 )]
+#[path = "../../../../fuzz/src/buffers.rs"]
+mod buffers;
+#[expect(
+    unreachable_pub,
+    reason = "the file belongs to the fuzz package, where these are public"
+)]
+#[path = "../../../../fuzz/src/inductor.rs"]
+mod inductor;
+#[expect(
+    unreachable_pub,
+    reason = "the file belongs to the fuzz package, where these are public"
+)]
 #[path = "../../../../fuzz/src/rules.rs"]
 pub(crate) mod rules;
 
@@ -40,5 +52,7 @@ fn no_rule_is_broken_again() {
         rules::decode_chunked(&bytes);
         rules::pipeline(&bytes);
         rules::packed(&bytes);
+        buffers::buffers(&bytes);
+        inductor::inductor(&bytes);
     }
 }
