@@ -2,8 +2,7 @@
 //!
 //! The rules are those of c10/cuda/CUDACachingAllocator.cpp as of torch 2.15, in its terms; `blocks` are what it
 //! works with, `expandable` has segments that grow, `release` what is given back to CUDA. Older versions differ in
-//! this: before 2.1 there are no expandable segments; before 2.12 the lowest of equally large blocks is taken,
-//! whichever segment was obtained first.
+//! this: before 2.1 there are no expandable segments, and of equally large blocks they take others (`Ties`).
 //!
 //! Addresses are numbers that a [`Driver`] hands out; they matter where free blocks are equally large.
 
@@ -11,7 +10,7 @@ use std::collections::{BTreeSet, HashMap, HashSet};
 
 use super::blocks::{Block, FIRST, Pool, Use};
 use super::reserved::Reserved;
-use super::settings::ModelSettings;
+use super::settings::{ModelSettings, Ties};
 use crate::analysis::allocator_rules::{SMALL_BYTES, UNIT_BYTES};
 use crate::analysis::gap::Arena;
 use crate::model::PoolId;
@@ -74,8 +73,8 @@ pub(super) struct Allocator {
     pub(super) abandoned: HashSet<PoolId>,
     /// Those of their pools that something can be released of: (pool, whether for large requests, row).
     pub(super) given_up: BTreeSet<(PoolId, bool, u32)>,
-    /// The `order` of the newest segment.
-    pub(super) obtained: u32,
+    /// The highest `order` of a block.
+    pub(super) last_order: u32,
     /// Held from CUDA.
     pub(super) reserved: Reserved,
     /// Bytes of allocated blocks.
@@ -97,7 +96,7 @@ impl Allocator {
             reservations: Vec::new(),
             abandoned: HashSet::new(),
             given_up: BTreeSet::new(),
-            obtained: 0,
+            last_order: 0,
             reserved: Reserved::default(),
             active: 0,
             requested: 0,
@@ -186,16 +185,14 @@ impl Allocator {
         }
         let address = driver.malloc(bytes)?;
         let row = self.new_block(address, bytes, request.pool, request.stream, NONE);
-        if self.settings.takes_older {
-            self.obtained += 1;
-            self.blocks[row as usize].order = self.obtained;
+        if self.settings.ties == Ties::OlderSegment {
+            self.blocks[row as usize].order = self.next_order();
         }
         self.reserved.obtain(self.arena(row), bytes);
         Some(row)
     }
 
-    /// The free block that a request gets: the smallest that is large enough, of those one of the segment that was
-    /// obtained first, of those the lowest.
+    /// The free block that a request gets: the smallest that is large enough, of those as the version chooses.
     pub(super) fn find_free(&self, request: Request) -> Option<u32> {
         let free = &self.pools[request.pool as usize].free;
         let fitting = free.range((request.stream, request.bytes, FIRST, 0)..);
@@ -250,7 +247,9 @@ impl Allocator {
                 block.stream,
                 block.reservation,
             );
-            self.blocks[front as usize].order = block.order;
+            if self.settings.ties == Ties::OlderSegment {
+                self.blocks[front as usize].order = block.order;
+            }
             self.link(block.prev, front);
             self.link(front, row);
             let back = &mut self.blocks[row as usize];

@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 
 use super::allocator::{Allocator, DEFAULT_LARGE, NONE};
+use super::settings::Ties;
 use crate::model::PoolId;
 
 /// What a piece of address space is doing.
@@ -105,6 +106,12 @@ impl Allocator {
         }
     }
 
+    /// The next [`Block::order`].
+    pub(super) fn next_order(&mut self) -> u32 {
+        self.last_order = self.last_order.saturating_add(1);
+        self.last_order
+    }
+
     /// A new allocated block by itself.
     pub(super) fn new_block(
         &mut self,
@@ -114,6 +121,10 @@ impl Allocator {
         stream: u64,
         reservation: u32,
     ) -> u32 {
+        let order = match self.settings.ties {
+            Ties::OlderBlock => self.next_order(),
+            Ties::Lowest | Ties::OlderSegment => 0,
+        };
         let block = Block {
             address,
             bytes,
@@ -124,7 +135,7 @@ impl Allocator {
             stream,
             reservation,
             usage: Use::Allocated,
-            order: 0,
+            order,
             since: 0,
         };
         if let Some(row) = self.spare.pop() {

@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 use super::allocator::{Allocator, NONE, Reservation};
 use super::blocks::Use;
 use super::expandable::UNKNOWN_DEVICE_BYTES;
-use super::settings::ModelSettings;
+use super::settings::{ModelSettings, Ties};
 use crate::analysis::allocator_state::{AllocatorState, BlockUse, SegmentState, SizeClass};
 use crate::analysis::gap::Arena;
 
@@ -120,13 +120,11 @@ impl Recorded {
             stream: segment.stream,
         };
         allocator.reserved.obtain(arena, segment.bytes);
-        // What is older than the recording has been there first; in which order is not known.
-        let order = segment.mapped_by.filter(|_| {
-            let settings = &allocator.settings;
-            settings.takes_older && !segment.is_expandable
-        });
-        let order = order.map_or(0, |event| event.0.saturating_add(1));
-        allocator.obtained = allocator.obtained.max(order);
+        // What is older than the recording was there first; in which order is not known.
+        let of_segment = allocator.settings.ties == Ties::OlderSegment && !segment.is_expandable;
+        let mapped_by = segment.mapped_by.filter(|_| of_segment);
+        let order = mapped_by.map_or(0, |event| event.0.saturating_add(1));
+        allocator.last_order = allocator.last_order.max(order);
         for block in &segment.blocks {
             if block.bytes == 0 {
                 continue;
@@ -139,7 +137,9 @@ impl Recorded {
                 reservation,
             );
             let new = &mut allocator.blocks[row as usize];
-            new.order = order;
+            if of_segment {
+                new.order = order;
+            }
             if block.usage == BlockUse::Free {
                 new.usage = Use::Free;
             } else {

@@ -32,9 +32,19 @@ pub struct ModelSettings {
     pub allowed: Allowed,
     /// `per_process_memory_fraction` as it was set; `None` = not set.
     pub memory_fraction: Option<f64>,
-    /// Of equally large free blocks the one of the segment that was obtained first is taken, as by torch since 2.12; else
-    /// the lowest. No setting, but the version's.
-    pub(super) takes_older: bool,
+    /// No setting, but the version's.
+    pub(super) ties: Ties,
+}
+
+/// Which of equally large free blocks is taken; where that leaves several, the lowest.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Ties {
+    /// The lowest.
+    Lowest,
+    /// The one that was cut first, or obtained if it is whole: torch 2.12.
+    OlderBlock,
+    /// The one of the segment that was obtained first: torch 2.15.
+    OlderSegment,
 }
 
 /// What the allocator lets itself take.
@@ -62,7 +72,7 @@ impl Default for ModelSettings {
             capacity_bytes: None,
             allowed: Allowed::All,
             memory_fraction: None,
-            takes_older: true,
+            ties: Ties::OlderSegment,
         }
     }
 }

@@ -1,7 +1,10 @@
 //! How far the allocator's model can be trusted on a recording, and what a what-if comes to, in sentences.
 
-use super::what_if::{ModelError, Verdict, WhatIf};
+use serde::{Deserialize, Serialize};
+
+use super::what_if::{Verdict, WhatIf};
 use crate::analysis::allocator_model::{Agreement, Allowed, Check, ModelSettings};
+use crate::analysis::compare::delta;
 use crate::analysis::findings::counted;
 use crate::units::{Bytes, Count};
 
@@ -9,6 +12,54 @@ use crate::units::{Bytes, Count};
 const LARGEST_ERROR: f64 = 0.05;
 /// Of the requests, the part that has to get the recorded address before anything is.
 const LEAST_AGREEMENT: f64 = 0.95;
+
+/// What the model reserves under the file's own settings, beside what was really reserved.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
+pub struct ModelError {
+    /// The most that was really reserved.
+    pub reserved_bytes: u64,
+    /// The most that the model reserves, beginning with what there was when the recording began. Where nothing was
+    /// obtained from CUDA since, that is the same by itself.
+    pub modelled_bytes: u64,
+    /// That, less what was really reserved.
+    pub error_bytes: i64,
+    /// The most that it reserves beginning empty, as what-ifs do.
+    pub from_empty_bytes: u64,
+    /// That, less what was really reserved: what a what-if may be wrong by.
+    pub from_empty_error_bytes: i64,
+}
+
+impl ModelError {
+    /// From the peaks.
+    pub(super) fn of(reserved_bytes: u64, modelled_bytes: u64, from_empty_bytes: u64) -> Self {
+        Self {
+            reserved_bytes,
+            modelled_bytes,
+            error_bytes: delta(reserved_bytes, modelled_bytes),
+            from_empty_bytes,
+            from_empty_error_bytes: delta(reserved_bytes, from_empty_bytes),
+        }
+    }
+
+    /// The error from the recorded start, as a part of what was really reserved: 0.01 for 1 % too much.
+    #[must_use]
+    pub fn share(&self) -> f64 {
+        self.error_bytes as f64 / self.reserved_bytes.max(1) as f64
+    }
+
+    /// The same beginning empty.
+    #[must_use]
+    pub fn from_empty_share(&self) -> f64 {
+        self.from_empty_error_bytes as f64 / self.reserved_bytes.max(1) as f64
+    }
+
+    /// The larger of both, in bytes: a change of no more than that is none.
+    #[must_use]
+    pub fn largest_bytes(&self) -> u64 {
+        let from_empty = self.from_empty_error_bytes.unsigned_abs();
+        self.error_bytes.unsigned_abs().max(from_empty)
+    }
+}
 
 /// Why what-ifs are not to be given; `forged`: requests that the model refuses from the recorded start and that were
 /// served, so that its peak is not that of the program.

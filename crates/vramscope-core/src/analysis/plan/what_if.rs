@@ -11,6 +11,7 @@ use serde::{Deserialize, Serialize};
 
 use super::places::{PlaceKey, StreamNumbers};
 use super::trust;
+pub use super::trust::ModelError;
 use super::words::no_model;
 use crate::analysis::allocator_model::{Check, CheckRun, ModelSettings, Outcome, Run, Start};
 use crate::analysis::allocator_state::Recording;
@@ -200,54 +201,6 @@ fn refused_though_served(recording: Recording<'_>, outcome: &Outcome) -> u64 {
     };
     let refused = outcome.refused.iter();
     refused.filter(|refused| was_served(refused.moment)).count() as u64
-}
-
-/// What the model reserves under the file's own settings, beside what was really reserved.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
-pub struct ModelError {
-    /// The most that was really reserved.
-    pub reserved_bytes: u64,
-    /// The most that the model reserves, beginning with what there was when the recording began. Where nothing was
-    /// obtained from CUDA since, that is the same by itself.
-    pub modelled_bytes: u64,
-    /// That, less what was really reserved.
-    pub error_bytes: i64,
-    /// The most that it reserves beginning empty, as what-ifs do.
-    pub from_empty_bytes: u64,
-    /// That, less what was really reserved: what a what-if may be wrong by.
-    pub from_empty_error_bytes: i64,
-}
-
-impl ModelError {
-    /// From the peaks.
-    fn of(reserved_bytes: u64, modelled_bytes: u64, from_empty_bytes: u64) -> Self {
-        Self {
-            reserved_bytes,
-            modelled_bytes,
-            error_bytes: delta(reserved_bytes, modelled_bytes),
-            from_empty_bytes,
-            from_empty_error_bytes: delta(reserved_bytes, from_empty_bytes),
-        }
-    }
-
-    /// The error from the recorded start, as a part of what was really reserved: 0.01 for 1 % too much.
-    #[must_use]
-    pub fn share(&self) -> f64 {
-        self.error_bytes as f64 / self.reserved_bytes.max(1) as f64
-    }
-
-    /// The same beginning empty.
-    #[must_use]
-    pub fn from_empty_share(&self) -> f64 {
-        self.from_empty_error_bytes as f64 / self.reserved_bytes.max(1) as f64
-    }
-
-    /// The larger of both, in bytes: a change of no more than that is none.
-    #[must_use]
-    pub fn largest_bytes(&self) -> u64 {
-        let from_empty = self.from_empty_error_bytes.unsigned_abs();
-        self.error_bytes.unsigned_abs().max(from_empty)
-    }
 }
 
 /// What what-ifs of one device are compared with; `segments`: what is known of them.

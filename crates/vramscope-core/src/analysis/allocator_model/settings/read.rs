@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use super::{Allowed, ModelSettings};
+use super::{Allowed, ModelSettings, Ties};
 use crate::Snapshot;
 use crate::analysis::allocator_rules::{divisions, max_split_bytes};
 use crate::analysis::allocator_state::Recording;
@@ -16,14 +16,15 @@ impl ModelSettings {
     /// counts as not set; whether segments were expandable is seen in the file where it does not say.
     #[must_use]
     pub fn of(snapshot: &Snapshot) -> Self {
-        // Events name their pools since 2.12.
-        let takes_older = snapshot
-            .contexts
-            .rows()
-            .iter()
-            .any(|row| row.pool.is_some());
+        // Events name their pools since 2.12. Of 2.13 and 2.14 it is not known: they are taken to be as 2.15.
+        let mut contexts = snapshot.contexts.rows().iter();
+        let ties = match snapshot.producer.name.as_str() {
+            "torch 2.12" => Ties::OlderBlock,
+            _ if contexts.any(|row| row.pool.is_some()) => Ties::OlderSegment,
+            _ => Ties::Lowest,
+        };
         let mut settings = Self {
-            takes_older,
+            ties,
             ..Self::default()
         };
         for (key, value) in variable_pairs(snapshot) {
