@@ -15,7 +15,7 @@ pub fn order(order: OrderName) -> &'static str {
         OrderName::Lpmf => "lpmf",
         OrderName::Bfs => "bfs",
         OrderName::Dfs => "dfs",
-        OrderName::Best => "best found",
+        OrderName::Best => "best",
     }
 }
 

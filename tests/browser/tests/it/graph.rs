@@ -42,7 +42,7 @@ fn a_dropped_export_shows_every_order_and_what_is_live_at_the_peak() {
         "lpmf",
         "1017 KiB",
         "PyTorch's choice",
-        "best found",
+        "best",
     ] {
         assert!(orders.contains(expected), "no {expected} in {orders}");
     }

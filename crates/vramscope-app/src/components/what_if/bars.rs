@@ -154,7 +154,7 @@ fn capital(text: &str) -> String {
 fn stage_words(planned: &Planned) -> &'static str {
     match planned.stage {
         Stage::Packing => "Packing…",
-        Stage::Modelling => "Replaying the trace in a model of the allocator…",
+        Stage::Modelling => "Replaying the trace…",
         Stage::Searching => "Searching for a better packing…",
         Stage::Done => "",
     }
