@@ -683,12 +683,12 @@ fn all_of_a_packing_is_shown_however_high_it_is() {
     let top = |page: &Page| page.view().region.y_max_bytes;
     let before = top(&page);
     // One that fits leaves the picture as it is.
-    page.act(Action::Packed(0, 1 << 20));
+    page.act(Action::Packed(3, 1 << 20));
     assert_eq!(top(&page), before);
-    page.act(Action::Packed(0, 100 << 30));
+    page.act(Action::Packed(3, 100 << 30));
     assert!(top(&page) >= (100_u64 << 30) as f64);
     // A better one is shown on the same scale.
-    page.act(Action::Packed(0, 90 << 30));
+    page.act(Action::Packed(3, 90 << 30));
     assert!(top(&page) >= (100_u64 << 30) as f64);
     // Other pictures are as high as they were.
     page.act(Action::View(ViewKind::Timeline));
