@@ -219,6 +219,15 @@ pub(crate) fn print(command: &str, parts: &[Part], show: Show) -> Result<(), Fai
     if show.json {
         output::stream(|out| json::write(out, command, parts, show))
     } else if show.csv {
+        // CSV has no place for notes, but whoever gets no row should learn why.
+        let without = parts.iter().filter(|part| part.tables.is_empty());
+        for (part, note) in without.flat_map(|part| part.notes.iter().map(move |note| (part, note)))
+        {
+            output::note(&output::printable(&format!(
+                "note: {}: {note}\n",
+                part.file
+            )));
+        }
         output::stream(|out| csv::write(out, parts, show))
     } else {
         output::print(&text(parts, show))

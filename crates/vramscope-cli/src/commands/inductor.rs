@@ -95,6 +95,13 @@ struct Answered<'a> {
     search: Search<&'a Graph>,
 }
 
+/// What there is to say of a file.
+struct AnsweredFile<'a> {
+    name: String,
+    graphs: Vec<Answered<'a>>,
+    notes: Vec<String>,
+}
+
 /// A file with the graphs that are meant.
 struct Chosen {
     file: PathBuf,
@@ -124,17 +131,26 @@ pub(crate) fn run(options: &Options) -> Result<(), Failure> {
         return Err(none(options, &names));
     }
     leave_out_repeated(&mut all);
-    let counts = all.iter().map(|chosen| chosen.export.graphs.len() as u32);
-    let mut left: u32 = counts.sum();
-    if options.order.is_some() && left > 1 {
+    let count: usize = all.iter().map(|chosen| chosen.export.graphs.len()).sum();
+    if options.order.is_some() && count > 1 {
         return Err(several(&all));
     }
-    let mut time = options.time;
+    let mut answered = Vec::new();
     for chosen in &all {
-        match part(options, chosen, &mut time, &mut left) {
-            Ok(part) => parts.push(part),
+        match answer(options, chosen) {
+            Ok(file) => answered.push(file),
             Err(failure) => failures.push(failure),
         }
+    }
+    let graphs = answered.iter_mut().flat_map(|file| &mut file.graphs);
+    search(
+        graphs.map(|graph| &mut graph.search).collect(),
+        options.time,
+    );
+    for file in answered {
+        let mut part = answer::part(&file.graphs, options.order, &file.name);
+        part.notes.extend(file.notes);
+        parts.push(part);
     }
     if !parts.is_empty() {
         report::print("inductor", &parts, options.show)?;
@@ -178,61 +194,73 @@ fn leave_out_repeated(all: &mut Vec<Chosen>) {
     all.retain(|chosen| !chosen.export.graphs.is_empty());
 }
 
-/// What there is to say of a file. Its graphs take of the `time` that is left, which is shared with `left` graphs.
-fn part(
+/// What there is to say of a file before anything better is searched for.
+fn answer<'a>(
     options: &Options,
-    Chosen { file, export }: &Chosen,
-    time: &mut Duration,
-    left: &mut u32,
-) -> Result<report::Part, Failure> {
+    Chosen { file, export }: &'a Chosen,
+) -> Result<AnsweredFile<'a>, Failure> {
     let settings = Settings {
         size_threshold_for_succ_based_strategy: options.size_threshold.0,
     };
-    let mut answered = Vec::new();
-    let mut notes = export.warnings.clone();
+    let name = display_name(file);
+    let (mut graphs, mut notes) = (Vec::new(), export.warnings.clone());
     for named in &export.graphs {
-        notes.extend(
-            named
-                .warnings
-                .iter()
-                .map(|warning| format!("{}: {warning}", named.name)),
-        );
-        let about = |error| format!("{}: PyTorch would refuse it: {error}", named.name);
+        let warnings = named.warnings.iter();
+        notes.extend(warnings.map(|warning| format!("{}: {warning}", named.name)));
+        let refusal = |error| {
+            format!(
+                "{}: no graph that PyTorch would accept: {error}.",
+                named.name
+            )
+        };
         match plan(&named.graph, settings) {
             Ok(plan) => {
-                let names = named.graph.validate_unique_buffer_names();
-                notes.extend(names.err().map(about));
-                let start = Instant::now();
-                let search = searched(&named.graph, &plan, *time / (*left).max(1));
-                *time = time.saturating_sub(start.elapsed());
-                answered.push(Answered {
+                notes.extend(named.graph.validate().err().map(refusal));
+                let search = Search::new(&named.graph, &plan);
+                graphs.push(Answered {
                     named,
                     plan,
                     search,
                 });
             }
-            Err(error) => notes.push(about(error)),
+            Err(error) => notes.push(refusal(error)),
         }
-        *left = left.saturating_sub(1);
     }
-    if answered.is_empty() {
-        let file = display_name(file);
-        return Err(Failure::Input(format!("{file}: {}", notes.join("\n  "))));
+    if options.show.csv && !graphs.is_empty() {
+        for note in &notes {
+            output::note(&output::printable(&format!("note: {name}: {note}\n")));
+        }
     }
-    let mut part = answer::part(&answered, options.order, &display_name(file));
-    part.notes.extend(notes);
-    Ok(part)
+    if graphs.is_empty() {
+        return Err(Failure::Input(format!("{name}: {}", notes.join("\n  "))));
+    }
+    Ok(AnsweredFile {
+        name,
+        graphs,
+        notes,
+    })
 }
 
-fn searched<'a>(graph: &'a Graph, plan: &Plan, time: Duration) -> Search<&'a Graph> {
-    let mut search = Search::new(graph, plan);
+/// The least that a graph is searched for at once.
+const LEAST_TURN: Duration = Duration::from_millis(10);
+
+/// Searches for better orders of all graphs, in turns, until the time is over.
+fn search(mut searches: Vec<&mut Search<&Graph>>, time: Duration) {
     let start = Instant::now();
-    if !time.is_zero() {
-        search.run(&mut || start.elapsed() >= time);
+    while !searches.is_empty() && start.elapsed() < time {
+        let count = searches.len();
+        for (place, search) in searches.iter_mut().enumerate() {
+            let left = time.saturating_sub(start.elapsed());
+            let turn = (left / (count - place) as u32).max(LEAST_TURN).min(left);
+            let began = Instant::now();
+            if !turn.is_zero() {
+                search.run(&mut || began.elapsed() >= turn);
+            }
+            // Many graphs would hold much more memory than one.
+            search.rest();
+        }
+        searches.retain(|search| !search.is_done());
     }
-    // Many graphs would hold much more memory than one.
-    search.end();
-    search
 }
 
 fn several(all: &[Chosen]) -> Failure {

@@ -7,7 +7,9 @@ use std::time::{Duration, Instant};
 
 use clap::Args;
 use vramscope_core::analysis::packing::csv::{Table, read, write};
-use vramscope_core::analysis::packing::{Packed, Packer, Packing, Problem, lower_bound, verify};
+use vramscope_core::analysis::packing::{
+    Fault, Packed, Packer, Packing, Problem, lower_bound, verify,
+};
 use vramscope_core::analysis::pools;
 use vramscope_core::units::Bytes;
 
@@ -22,7 +24,8 @@ use crate::report::{self, Cell, Column, Part, column};
 /// Reads the CSV files of google/minimalloc, and writes offsets as it does: a header `id,lower,upper,size`, with
 /// `alignment` if there is any. A buffer is live from `lower` to before `upper` (or to `end`); two may share bytes
 /// if their lives do not overlap. Looks for lower packings until one is proved to be the lowest, until it fits the
-/// capacity if there is one, or until the time is over. If the file has offsets already, they are checked and compared.
+/// capacity if there is one, until the time is over, or until nothing is left to try: where more than 2,048 buffers are
+/// entangled, only greedy packers are. If the file has offsets already, they are checked, and what is found is never higher.
 #[derive(Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Options {
@@ -73,13 +76,26 @@ pub(crate) fn run(options: &Options) -> Result<(), Failure> {
     let capacity = options.capacity.or_else(|| named_capacity(&options.file));
     let capacity = capacity.map(|size| size.0);
     let problem = Arc::new(table.problem.clone());
-    let packed = pack(&problem, capacity.filter(|_| !options.lowest), options.time);
+    let mut packer = match capacity.filter(|_| !options.lowest) {
+        Some(capacity) => Packer::within(problem.clone(), capacity),
+        None => Packer::new(problem.clone()),
+    };
+    let theirs = table.packing.clone();
+    let theirs = theirs.map(|packing| (packing.height, packer.offer(packing)));
+    let enough = capacity.filter(|_| !options.lowest);
+    let (packed, is_exhausted) = pack(&mut packer, enough, options.time);
+    let found = Found {
+        packed,
+        is_exhausted,
+        theirs,
+    };
+    let packed = &found.packed;
     verify(&problem, &packed.packing).map_err(|fault| {
         Failure::Input(format!(
             "{name}: the packing that was found is none: {fault}"
         ))
     })?;
-    let part = answer(&name, &table, &packed, capacity, options);
+    let part = answer(&name, &table, &found, capacity, options);
     if let Some(destination) = &destination {
         destination.write(true, |out| {
             let written = write(out, &table.ids, &problem, Some(&packed.packing));
@@ -92,7 +108,7 @@ pub(crate) fn run(options: &Options) -> Result<(), Failure> {
     match capacity {
         Some(capacity) if packed.packing.height > capacity => Err(Failure::Broken(format!(
             "{name}: {}",
-            why_not(&packed, capacity)
+            why_not(&found, capacity)
         ))),
         _ => Ok(()),
     }
@@ -119,12 +135,17 @@ fn named_capacity(path: &Path) -> Option<Size> {
     is_theirs.then(|| number.parse().ok().map(Size)).flatten()
 }
 
-/// The lowest packing that is found in time; any that fits `enough` will do.
-fn pack(problem: &Arc<Problem>, enough: Option<u64>, time: Duration) -> Packed {
-    let mut packer = match enough {
-        Some(capacity) => Packer::within(problem.clone(), capacity),
-        None => Packer::new(problem.clone()),
-    };
+/// What came of looking.
+struct Found {
+    packed: Packed,
+    /// Whether more time would change nothing, though something lower is not ruled out or needed.
+    is_exhausted: bool,
+    /// The height that the file's own offsets come to, and whether they are a packing.
+    theirs: Option<(u64, Result<(), Fault>)>,
+}
+
+/// The lowest packing that is found in time, and whether nothing is left to try; any that fits `enough` will do.
+fn pack(packer: &mut Packer, enough: Option<u64>, time: Duration) -> (Packed, bool) {
     let began = Instant::now();
     loop {
         let slice = Instant::now();
@@ -133,7 +154,8 @@ fn pack(problem: &Arc<Problem>, enough: Option<u64>, time: Duration) -> Packed {
         if let Some(best) = packer.best() {
             let is_enough = enough.is_some_and(|enough| best.packing.height <= enough);
             if is_done || is_enough || began.elapsed() >= time {
-                return best.clone();
+                let is_asked = enough.is_none_or(|enough| best.bound <= enough);
+                return (best.clone(), is_done && is_asked && !is_enough);
             }
         }
     }
@@ -142,10 +164,11 @@ fn pack(problem: &Arc<Problem>, enough: Option<u64>, time: Duration) -> Packed {
 fn answer(
     name: &str,
     table: &Table,
-    packed: &Packed,
+    found: &Found,
     capacity: Option<u64>,
     options: &Options,
 ) -> Part {
+    let packed = &found.packed;
     let mut part = Part {
         file: name.to_owned(),
         ..Part::default()
@@ -162,18 +185,17 @@ fn answer(
         Cell::Bytes(bound),
         bound_remark,
     );
-    let remark = match packed.is_optimal() {
-        true => "the lowest there is".to_owned(),
-        false => format!(
-            "{} above the bound; there may be lower ones",
-            Bytes(height - bound)
-        ),
+    let above = Bytes(height - bound);
+    let remark = match (packed.is_optimal(), found.is_exhausted) {
+        (true, _) => "the lowest there is".to_owned(),
+        (false, false) => format!("{above} above the bound; there may be lower ones"),
+        (false, true) => format!("{above} above the bound; {ENTANGLED}"),
     };
     part.fact_with("height_bytes", "packed", Cell::Bytes(height), remark);
     part.fact("is_optimal", "", Cell::Flag(packed.is_optimal()));
     part.fact("method", "found by", Cell::Text(packed.method.to_string()));
     if let Some(capacity) = capacity {
-        capacity_facts(&mut part, packed, capacity, options);
+        capacity_facts(&mut part, found, capacity, options);
     }
     if let Some(bytes) = pools_bytes(&table.problem, options.time) {
         let remark = "what torch.compile's memory planner would need for the same buffers";
@@ -184,8 +206,13 @@ fn answer(
             remark,
         );
     }
-    if let Some(theirs) = &table.packing {
-        file_fact(&mut part, table, theirs);
+    if let Some((height, verdict)) = &found.theirs {
+        let remark = match verdict {
+            Ok(()) => "a packing, too".to_owned(),
+            Err(fault) => format!("not a packing: {fault}, counted from 0"),
+        };
+        let height = Cell::Bytes(*height);
+        part.fact_with("file_height_bytes", "in the file", height, remark);
     }
     if table.with_gaps > 0 {
         part.notes.push(format!(
@@ -200,11 +227,11 @@ fn answer(
     part
 }
 
-fn capacity_facts(part: &mut Part, packed: &Packed, capacity: u64, options: &Options) {
-    let height = packed.packing.height;
+fn capacity_facts(part: &mut Part, found: &Found, capacity: u64, options: &Options) {
+    let height = found.packed.packing.height;
     let fits = match height <= capacity {
         true => "it fits".to_owned(),
-        false => why_not(packed, capacity),
+        false => why_not(found, capacity),
     };
     let source = match options.capacity {
         Some(_) => "",
@@ -228,32 +255,22 @@ fn pools_bytes(problem: &Problem, time: Duration) -> Option<u64> {
     is_done.then(|| planner.finish().total_bytes())
 }
 
-/// The packing that the file has already.
-fn file_fact(part: &mut Part, table: &Table, theirs: &Packing) {
-    let remark = match verify(&table.problem, theirs) {
-        Ok(()) => "a packing, too".to_owned(),
-        Err(fault) => format!("not a packing: {fault}, counted from 0"),
-    };
-    part.fact_with(
-        "file_height_bytes",
-        "in the file",
-        Cell::Bytes(theirs.height),
-        remark,
-    );
-}
+/// Why more time would not help.
+const ENTANGLED: &str =
+    "more than 2,048 buffers are entangled, too many to search for anything lower";
 
-fn why_not(packed: &Packed, capacity: u64) -> String {
+fn why_not(found: &Found, capacity: u64) -> String {
+    let packed = &found.packed;
     let missing = Bytes(packed.packing.height - capacity);
-    match packed.bound > capacity {
-        true => format!(
-            "nothing can fit {}: at least {} are needed",
-            Bytes(capacity),
-            Bytes(packed.bound)
-        ),
-        false => format!(
-            "the lowest packing found in time is {missing} too high; a longer --time may find one that fits"
-        ),
+    if packed.bound > capacity {
+        let (capacity, bound) = (Bytes(capacity), Bytes(packed.bound));
+        return format!("nothing can fit {capacity}: at least {bound} are needed");
     }
+    let hope = match found.is_exhausted {
+        true => ENTANGLED,
+        false => "a longer --time may find one that fits",
+    };
+    format!("the lowest packing found is {missing} too high; {hope}")
 }
 
 fn offsets_table(part: &mut Part, table: &Table, packing: &Packing) {

@@ -6,11 +6,12 @@ use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 use clap::Args;
+use vramscope_core::analysis::plan::what_if::WhatIf;
 use vramscope_core::analysis::plan::{DevicePlan, Planner, Step, StepKind};
 use vramscope_core::units::Bytes;
 
 use self::export::Export;
-use super::what_if::{baseline_parts, by_peak};
+use super::what_if::baseline_parts;
 use crate::arguments::{Inputs, Show, parse_time};
 use crate::failure::Failure;
 use crate::inputs::{Question, ask};
@@ -263,7 +264,7 @@ fn settings(part: &mut Part, device: &Device<'_>, planner: &Planner) {
     let mut rows: Vec<_> = tried
         .flat_map(|changes| baseline.what_if(device.recording(), changes))
         .collect();
-    rows.sort_by_key(by_peak);
+    rows.sort_by_key(WhatIf::rank);
     baseline_parts(part, baseline, &rows);
     let device = rows.iter().map(|row| (row, None, row.peak_reserved_bytes));
     let places = rows.iter().flat_map(|row| {

@@ -2,8 +2,9 @@
 
 use clap::Args;
 use vramscope_core::analysis::allocator_model::ModelSettings;
+use vramscope_core::analysis::filter::ExactBytes;
 use vramscope_core::analysis::overview::SegmentsKnown;
-use vramscope_core::analysis::plan::what_if::{Baseline, Verdict, WhatIf, baseline};
+use vramscope_core::analysis::plan::what_if::{Baseline, WhatIf, baseline};
 
 use crate::arguments::{Inputs, Show, Size, parse_size};
 use crate::failure::Failure;
@@ -85,7 +86,7 @@ impl Options {
             }
         }
         if self.set.is_empty() {
-            rows.sort_by_key(by_peak);
+            rows.sort_by_key(WhatIf::rank);
         }
         baseline_parts(&mut part, &baseline, &rows);
         Ok(part)
@@ -101,23 +102,15 @@ impl Options {
         let Some(Size(bytes)) = self.capacity else {
             return sets.to_vec();
         };
-        let limited = sets
-            .iter()
-            .map(|changes| format!("capacity={bytes},{changes}"));
-        std::iter::once(format!("capacity={bytes}"))
-            .chain(limited)
-            .collect()
+        let capacity = format!("capacity={}", ExactBytes(bytes));
+        let sets = sets.iter().filter(|changes| !changes.trim().is_empty());
+        let limited = sets.map(|changes| format!("{capacity},{changes}"));
+        std::iter::once(capacity.clone()).chain(limited).collect()
     }
 }
 
 /// Text has no more rows by pool and stream than can be taken in: seven settings of three of them.
 const MOST_PLACE_ROWS: usize = 21;
-
-/// The order of what-ifs that nobody asked for: what is served before what is not, and then the lowest peak first.
-pub(super) fn by_peak(row: &WhatIf) -> (bool, u64) {
-    let fails = row.verdict == Verdict::OutOfMemory;
-    (fails, row.peak_reserved_bytes)
-}
 
 /// What the model reserves, how wrong it is, and the replays under other settings, if they are to be given.
 pub(super) fn baseline_parts(part: &mut Part, baseline: &Baseline, rows: &[WhatIf]) {
@@ -130,16 +123,25 @@ pub(super) fn baseline_parts(part: &mut Part, baseline: &Baseline, rows: &[WhatI
         places_table(part, &baseline.own, rows);
         let told = rows
             .iter()
-            .filter(|row| row.verdict == Verdict::OutOfMemory || !row.remark.is_empty());
-        let notes = told.map(|row| format!("{}: {} {}", row.changes, row.says, row.remark));
-        part.notes
-            .extend(notes.map(|note| note.trim_end().to_owned()));
+            .filter(|row| row.rank().0 > 0 || !row.remark.is_empty());
+        // Many say the same.
+        let mut said: Vec<(String, Vec<&str>)> = Vec::new();
+        for row in told {
+            let text = format!("{} {}", row.says, row.remark);
+            match said.iter_mut().find(|(known, _)| *known == text) {
+                Some((_, changes)) => changes.push(&row.changes),
+                None => said.push((text, vec![&row.changes])),
+            }
+        }
+        let notes = said.iter();
+        let notes = notes.map(|(text, changes)| format!("{}: {}", changes.join("; "), text.trim()));
+        part.notes.extend(notes);
     }
 }
 
 fn error_facts(part: &mut Part, baseline: &Baseline) {
     let error = &baseline.error;
-    let percent = |share: f64| format!("{:+.2} %", share * 100.0);
+    let percent = |share: f64| format!("{:+.2} %", share * 100.0).replace('-', "\u{2212}");
     part.fact(
         "reserved_bytes",
         "really reserved",
@@ -212,7 +214,7 @@ fn agreement_facts(part: &mut Part, baseline: &Baseline) {
     }
 }
 
-const SETTINGS: [Column; 17] = [
+const SETTINGS: [Column; 18] = [
     column("peak_reserved_bytes", "reserved peak"),
     column("change_bytes", "change"),
     column("free_bytes_at_peak", "free then"),
@@ -220,6 +222,7 @@ const SETTINGS: [Column; 17] = [
     detail("rounding_bytes_at_peak"),
     detail("peak_moment"),
     column("refused", "failed"),
+    detail("refused_within_error"),
     detail("rescued"),
     column("retries", "retries"),
     column("verdict", "verdict"),
@@ -243,6 +246,7 @@ fn rows_table(part: &mut Part, own: &WhatIf, rows: &[WhatIf]) {
             Cell::Bytes(row.rounding_bytes_at_peak),
             Cell::Number(row.peak_moment.into()),
             Cell::Number(row.refused),
+            Cell::Number(row.refused_within_error),
             Cell::Number(row.rescued),
             Cell::Number(row.retries),
             Cell::Text(if is_own { "" } else { row.verdict.label() }.to_owned()),

@@ -237,6 +237,18 @@ impl Run {
         self.moment > recording.history.event_count
     }
 
+    /// How many requests were refused by now.
+    #[must_use]
+    pub fn refused(&self) -> usize {
+        self.outcome.refused.len()
+    }
+
+    /// The most that was reserved by now.
+    #[must_use]
+    pub fn peak_reserved_bytes(&self) -> u64 {
+        self.outcome.peak_reserved_bytes
+    }
+
     /// What the model held by now.
     #[must_use]
     pub fn into_outcome(mut self) -> Outcome {

@@ -110,6 +110,8 @@ pub enum Method {
     },
     /// By search.
     Search,
+    /// Not at all: somebody had it already ([`Packer::offer`]).
+    Given,
 }
 
 impl fmt::Display for Method {
@@ -117,6 +119,7 @@ impl fmt::Display for Method {
         match self {
             Self::Greedy { order, fit } => write!(f, "greedy, {order}, {fit}"),
             Self::Search => f.write_str("search"),
+            Self::Given => f.write_str("not found: it was there already"),
         }
     }
 }
@@ -177,6 +180,23 @@ impl Packer {
             within: Some((Search::new(problem.clone(), capacity), capacity)),
             ..Self::new(problem)
         }
+    }
+
+    /// Begins with a packing that is known already, if it is lower than the best so far.
+    ///
+    /// # Errors
+    /// Why it is no packing of the problem.
+    pub fn offer(&mut self, packing: Packing) -> Result<(), Fault> {
+        verify(&self.problem, &packing)?;
+        let best = self.best.as_ref();
+        if best.is_none_or(|best| packing.height < best.packing.height) {
+            self.best = Some(Packed {
+                bound: best.map_or(self.portfolio.bound, |best| best.bound),
+                packing,
+                method: Method::Given,
+            });
+        }
+        Ok(())
     }
 
     /// Goes on until `is_over` or until nothing lower can be found; whether it is done. Some problems it is never

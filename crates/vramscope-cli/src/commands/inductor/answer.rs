@@ -1,6 +1,6 @@
 //! What there is to say of graphs: a table of all of them, or of one of them an order step by step.
 
-use vramscope_core::analysis::inductor::{Method, Order, Timeline};
+use vramscope_core::analysis::inductor::{Graph, Method, Order, Timeline};
 use vramscope_core::units::Count;
 
 use super::{Answered, OrderWord};
@@ -18,6 +18,7 @@ pub(super) fn part(graphs: &[Answered<'_>], order: Option<OrderWord>, file: &str
     };
     let (nodes, timeline) = ordered(only, order.unwrap_or(OrderWord::Best));
     facts(&mut part, only);
+    table(&mut part, graphs);
     match order {
         Some(_) => {
             peak_facts(&mut part, only, &nodes, &timeline);
@@ -25,7 +26,6 @@ pub(super) fn part(graphs: &[Answered<'_>], order: Option<OrderWord>, file: &str
             live(&mut part, only, &timeline, "Live at the peak");
         }
         None => {
-            table(&mut part, graphs);
             let chosen = &only.plan.chosen().timeline;
             let title = "Live at the peak of inductor's order";
             live(&mut part, only, chosen, title);
@@ -69,14 +69,16 @@ fn facts(part: &mut Part, only: &Answered<'_>) {
     let name = Cell::Text(only.named.name.clone());
     part.fact("graph", "graph", name);
     part.fact("nodes", "nodes", Cell::Number(graph.node_count() as u64));
-    let buffers = Cell::Number(graph.buffer_count() as u64);
-    part.fact("buffers", "buffers", buffers);
+    let written = Cell::Number(written_buffers(graph));
+    part.fact_with("buffers", "buffers", written, "that its nodes write");
     let remark = match graph.input_count as u64 {
         0 => String::new(),
         count => format!("in {} that are freed after their last use", Count(count)),
     };
+    let inputs = Cell::Number(graph.input_count as u64);
+    part.fact("inputs", "", inputs);
     let inputs = Cell::Bytes(graph.freeable_bytes());
-    part.fact_with("input_bytes", "inputs", inputs, remark);
+    part.fact_with("input_bytes", "freeable inputs", inputs, remark);
     let remark = format!("by the order that inductor takes: {}", chosen.method.name());
     let peak = Cell::Bytes(chosen.timeline.peak);
     part.fact_with("chosen_bytes", "peak", peak, remark);
@@ -84,6 +86,10 @@ fn facts(part: &mut Part, only: &Answered<'_>) {
     part.fact_with("best_bytes", "best found", best, verdict(only));
     let bound = Cell::Bytes(only.search.bound());
     part.fact("bound_bytes", "any order needs", bound);
+}
+
+fn written_buffers(graph: &Graph) -> u64 {
+    (graph.buffer_count() - graph.input_count) as u64
 }
 
 /// Where the shown order is highest.
@@ -97,9 +103,10 @@ fn peak_facts(part: &mut Part, only: &Answered<'_>, order: &Order, timeline: &Ti
 }
 
 fn table(part: &mut Part, graphs: &[Answered<'_>]) {
-    const COLUMNS: [Column; 14] = [
+    const COLUMNS: [Column; 15] = [
         column("nodes", "nodes"),
         detail("buffers"),
+        detail("inputs"),
         detail("input_bytes"),
         column("baseline_bytes", "baseline"),
         column("lpmf_bytes", "lpmf"),
@@ -123,7 +130,8 @@ fn table(part: &mut Part, graphs: &[Answered<'_>]) {
         let chosen = answered.plan.chosen();
         vec![
             Cell::Number(graph.node_count() as u64),
-            Cell::Number(graph.buffer_count() as u64),
+            Cell::Number(written_buffers(graph)),
+            Cell::Number(graph.input_count as u64),
             Cell::Bytes(graph.freeable_bytes()),
             peak(Method::Baseline),
             peak(Method::Lpmf),

@@ -4,7 +4,7 @@
 //! the recording shows that memory was given back first, or a request refused. After a difference the model takes
 //! over what was recorded, so that one difference is not counted again and again.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 
 use serde::{Deserialize, Serialize};
 
@@ -77,9 +77,9 @@ pub struct Check {
     pub segment_events: Agreement,
     /// Segment events of the model that were not recorded.
     pub extra_segment_events: u64,
-    /// The final state's segments, by address and size.
+    /// The final state's segments, by address and size; without those that the model has only since it took them over.
     pub final_segments: Agreement,
-    /// The final state's blocks, by address, size and whether they are active.
+    /// The final state's blocks in them, by address, size and whether they are active; without those taken over.
     pub final_blocks: Agreement,
     /// Differences by kind, those that occur.
     pub differences: BTreeMap<Difference, u64>,
@@ -129,6 +129,7 @@ pub struct CheckRun {
     meant: Vec<Call>,
     check: Check,
     resynchronised: u64,
+    taken_over: TakenOver,
     /// The next moment.
     moment: u32,
 }
@@ -152,6 +153,7 @@ impl CheckRun {
             meant: Vec::new(),
             check: Check::default(),
             resynchronised: 0,
+            taken_over: TakenOver::default(),
             moment: 1,
         }
     }
@@ -210,6 +212,9 @@ impl CheckRun {
         }
         if let Some(item) = item {
             self.check.segment_events.recorded += 1;
+            if let Item::Obtained(address, _) = item {
+                self.taken_over.segments.remove(&address);
+            }
             self.device.push(item);
         }
         for call in calls {
@@ -254,6 +259,7 @@ impl CheckRun {
         let request = self.prepare(recording, asked, moment - 1);
         let served = self.allocator.malloc(request, asked.0, &mut self.device);
         let placed = served.map(|row| self.allocator.blocks[row as usize].address);
+        self.taken_over.blocks.remove(&address);
         self.check.allocs.recorded += 1;
         self.check.allocs.agreeing += u64::from(placed == Some(address));
         self.blocks[id.index()] = served.unwrap_or(NONE);
@@ -333,6 +339,7 @@ impl CheckRun {
         self.resynchronised += 1;
         self.stepper.go_to(recording, &self.index, moment);
         let recorded = Recorded::of(&self.settings, self.stepper.state(), self.blocks.len());
+        self.taken_over.add(&self.allocator, &recorded.allocator);
         let abandoned = std::mem::take(&mut self.allocator.abandoned);
         self.allocator = recorded.allocator;
         self.allocator.abandoned = abandoned;
@@ -352,14 +359,42 @@ impl CheckRun {
         let device = i32::try_from(history.device).unwrap_or(i32::MIN);
         for (_, segment) in snapshot.segments.of_device(device) {
             let own = modelled.get(&segment.address);
-            let own = own.filter(|(bytes, _)| *bytes == segment.total_size);
+            let taken = &self.taken_over;
+            let is_own = !taken.segments.contains(&segment.address);
+            let own = own.filter(|(bytes, _)| *bytes == segment.total_size && is_own);
             self.check.final_segments.count(own.is_some());
             for id in segment.block_ids() {
                 let block = snapshot.blocks.get(id);
                 let listed = (block.address, block.size, block.state.is_active());
                 let is_there = own.is_some_and(|(_, blocks)| blocks.binary_search(&listed).is_ok());
-                self.check.final_blocks.count(is_there);
+                let is_own = !taken.blocks.contains(&block.address);
+                self.check.final_blocks.count(is_there && is_own);
             }
+        }
+    }
+}
+
+/// What the model has of the recording that it did not come to by itself, by address: until something new is there.
+#[derive(Default)]
+struct TakenOver {
+    segments: HashSet<u64>,
+    /// Active ones.
+    blocks: HashSet<u64>,
+}
+
+impl TakenOver {
+    /// Adds what `recorded` has and `modelled`, which it replaces, has not.
+    fn add(&mut self, modelled: &Allocator, recorded: &Allocator) {
+        let modelled = modelled.segments();
+        for (address, (bytes, blocks)) in recorded.segments() {
+            let own = modelled.get(&address).filter(|own| own.0 == bytes);
+            if own.is_none() {
+                self.segments.insert(address);
+            }
+            let active = blocks.into_iter().filter(|block| block.2);
+            let others =
+                active.filter(|block| own.is_none_or(|own| own.1.binary_search(block).is_err()));
+            self.blocks.extend(others.map(|block| block.0));
         }
     }
 }

@@ -114,6 +114,26 @@ impl ModelSettings {
         self.garbage_collection_threshold > 0.0 && self.allowed_bytes().is_none()
     }
 
+    /// The lower of what there is to have and what the allocator lets itself take; `None` = no limit.
+    #[must_use]
+    pub fn limit_bytes(&self) -> Option<u64> {
+        let limits = self.capacity_bytes.into_iter().chain(self.allowed_bytes());
+        limits.min()
+    }
+
+    /// The same with so many bytes less to have.
+    #[must_use]
+    pub fn with_less(&self, bytes: u64) -> Self {
+        let less = |limit: u64| limit.saturating_sub(bytes);
+        Self {
+            capacity_bytes: self.capacity_bytes.map(less),
+            allowed: self
+                .allowed_bytes()
+                .map_or(Allowed::All, |allowed| Allowed::Bytes(less(allowed))),
+            ..self.clone()
+        }
+    }
+
     /// Bytes that the allocator lets itself take; `None` = no limit, or not known.
     #[must_use]
     pub fn allowed_bytes(&self) -> Option<u64> {

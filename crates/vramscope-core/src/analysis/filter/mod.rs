@@ -42,8 +42,8 @@ pub use address::AddressMatch;
 pub use complete::{Candidate, CandidateKind, Completions, completions};
 pub use evaluate::{Matches, Subject, matches};
 pub use index::FilterIndex;
-pub use number::bytes as parse_bytes;
 pub(in crate::analysis) use number::when as parse_when;
+pub use number::{ExactBytes, bytes as parse_bytes};
 pub use pattern::{Matcher, Pattern};
 pub use term::{
     BytesField, Expression, LengthField, LengthUnit, Live, Place, PoolMatch, Term, Test, When,

@@ -156,7 +156,17 @@ fn split(text: &str, instead: Instead) -> Result<(Decimal, String), Instead> {
     Ok((decimal, unit.trim().to_lowercase()))
 }
 
-/// The exact bytes, in the largest unit that has a whole number of them.
+/// Prints bytes as [`bytes`] reads them: exactly, in the largest unit that has a whole number of them.
+#[derive(Clone, Copy, Debug)]
+pub struct ExactBytes(pub u64);
+
+impl fmt::Display for ExactBytes {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write_bytes(f, self.0)
+    }
+}
+
+/// [`ExactBytes`].
 pub(super) fn write_bytes(f: &mut fmt::Formatter<'_>, bytes: u64) -> fmt::Result {
     let units = [(30, "GiB"), (20, "MiB"), (10, "KiB")];
     let whole = units

@@ -97,9 +97,10 @@ impl Plan {
 /// What `reorder_for_peak_memory` does.
 ///
 /// # Errors
-/// When the graph has a cycle, so that there is no order.
+/// When the graph has a cycle, so that there is no order, or is listed in one that cannot run.
 pub fn plan(graph: &Graph, settings: Settings) -> Result<Plan, Invalid> {
     validate::acyclic(graph)?;
+    validate::runs(graph)?;
     let planned = |method| {
         let order = match method {
             Method::Baseline => graph.baseline(),

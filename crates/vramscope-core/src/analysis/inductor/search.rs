@@ -116,6 +116,15 @@ impl<G: Deref<Target = Graph>> Search<G> {
         self.is_optimal() || matches!(self.stage, Stage::Over)
     }
 
+    /// Gives back the memory that searching takes, to go on later: at most a pass is lost.
+    pub fn rest(&mut self) {
+        match &mut self.stage {
+            Stage::Bound(bound) => *bound = Bound::default(),
+            Stage::Passes(passes) => passes.beam = None,
+            Stage::Over => {}
+        }
+    }
+
     /// Looks for nothing more, and lets go of the memory that it takes to.
     pub fn end(&mut self) {
         self.stage = Stage::Over;

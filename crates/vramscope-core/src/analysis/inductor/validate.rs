@@ -34,6 +34,12 @@ impl Invalid {
              This indicates invalid dependency relationships in the scheduler graph"
         ))
     }
+
+    fn order(node: &str, needed: &str) -> Self {
+        Self(format!(
+            "{node} comes before {needed}, which it depends on: the nodes cannot run in the order that they are listed in"
+        ))
+    }
 }
 
 /// `validate_graph_acyclic`: that no node must run before itself.
@@ -73,6 +79,21 @@ pub(super) fn acyclic(graph: &Graph) -> Result<(), Invalid> {
     Ok(())
 }
 
+/// That the order which inductor had is one. PyTorch need not check that: only damaged files have others.
+///
+/// # Errors
+/// The first node that is listed too early.
+pub(super) fn runs(graph: &Graph) -> Result<(), Invalid> {
+    let name = |node: u32| &*graph.node_names[node as usize];
+    for node in 0..graph.node_count() as u32 {
+        let last = graph.preds.get(node as usize).last();
+        if let Some(&needed) = last.filter(|&&pred| pred > node) {
+            return Err(Invalid::order(name(node), name(needed)));
+        }
+    }
+    Ok(())
+}
+
 /// How far the walk is with a node.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Color {
@@ -82,12 +103,14 @@ enum Color {
 }
 
 impl Graph {
-    /// `validate_graph_acyclic` and `validate_unique_buffer_names`, which inductor calls one after the other.
+    /// `validate_graph_acyclic` and `validate_unique_buffer_names`, which inductor calls one after the other, and whether
+    /// the nodes are listed in an order that can run.
     ///
     /// # Errors
-    /// The first thing that is wrong, in PyTorch's words.
+    /// The first thing that is wrong, in PyTorch's words where it would see it.
     pub fn validate(&self) -> Result<(), Invalid> {
         acyclic(self)?;
+        runs(self)?;
         self.validate_unique_buffer_names()
     }
 

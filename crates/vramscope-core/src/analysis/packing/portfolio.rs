@@ -17,7 +17,7 @@ const LARGE: [(Order, Fit); 3] = [
 
 /// The greedy packers that are still to be asked.
 pub(super) struct Portfolio {
-    bound: u64,
+    pub(super) bound: u64,
     /// The next one last.
     left: Vec<(Order, Fit)>,
     current: Option<(Greedy, Method)>,

@@ -196,6 +196,19 @@ pub(super) fn verdict(row: &WhatIf, own: &WhatIf, error: ModelError) -> String {
             "{peak} On this recording the model may be wrong by {}: take it for no difference.",
             Bytes(error.largest_bytes())
         ),
+        Verdict::TooClose => {
+            let verb = if row.refused_within_error == 1 {
+                "fails"
+            } else {
+                "fail"
+            };
+            format!(
+                "{peak} Whether it fits is too close to tell: on this recording the model may be wrong by {}, and with so much \
+                 less to have, {} {verb}.",
+                Bytes(error.largest_bytes()),
+                counted(row.refused_within_error, "request")
+            )
+        }
         Verdict::OutOfMemory => {
             let verb = if row.refused == 1 { "fails" } else { "fail" };
             let before = match own.refused {

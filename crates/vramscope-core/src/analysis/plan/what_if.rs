@@ -48,6 +48,9 @@ pub struct WhatIf {
     pub refused_though_served: u64,
     /// The first of them: the moment that begins with it, and its bytes.
     pub first_refused: Option<(u32, u64)>,
+    /// Under another limit than the recording had: requests that are refused with as much less to have as the model may be
+    /// wrong by. Only looked at where no more are refused as it is, and the peak is that close to the limit; else 0.
+    pub refused_within_error: u64,
     /// Requests that failed in the recording and would be served.
     pub rescued: u64,
     /// Requests for which cached segments were given back to CUDA because memory was short.
@@ -106,6 +109,8 @@ pub enum Verdict {
     More,
     /// Another one, but the model may be wrong by as much.
     WithinError,
+    /// It fits, but more requests fail with as much less to have as the model may be wrong by.
+    TooClose,
     /// More requests fail, whatever the peak is.
     OutOfMemory,
 }
@@ -119,6 +124,7 @@ impl Verdict {
             Self::Less => "less",
             Self::More => "more",
             Self::WithinError => "within the error",
+            Self::TooClose => "too close to tell",
             Self::OutOfMemory => "out of memory",
         }
     }
@@ -136,6 +142,18 @@ impl WhatIf {
     pub fn limit_bytes(&self) -> Option<u64> {
         let limits = self.capacity_bytes.into_iter().chain(self.allowed_bytes);
         limits.min()
+    }
+
+    /// Rows that nobody ordered go by this: what is served before what may not be and what is not, and then the lowest
+    /// peak first.
+    #[must_use]
+    pub fn rank(&self) -> (u8, u64) {
+        let fails = match self.verdict {
+            Verdict::OutOfMemory => 2,
+            Verdict::TooClose => 1,
+            _ => 0,
+        };
+        (fails, self.peak_reserved_bytes)
     }
 
     /// From a replay's outcome, not yet judged.
@@ -173,6 +191,7 @@ impl WhatIf {
         let change = self.change_bytes.unsigned_abs();
         self.verdict = match self.change_bytes {
             _ if self.refused > own.refused => Verdict::OutOfMemory,
+            _ if self.refused_within_error > own.refused => Verdict::TooClose,
             0 => Verdict::Same,
             _ if change <= error.largest_bytes() => Verdict::WithinError,
             1.. => Verdict::More,
@@ -325,7 +344,7 @@ impl Baseline {
     /// As [`trial`](Self::trial).
     pub fn what_if(&self, recording: Recording<'_>, changes: &str) -> Result<WhatIf, String> {
         let mut trial = self.trial(recording, changes)?;
-        trial.run(recording, &mut || false);
+        while !trial.run(recording, &mut || false) {}
         Ok(trial.into_what_if(recording, self))
     }
 
@@ -339,10 +358,21 @@ impl Baseline {
             Some(refusal) => Err(refusal.clone()),
             None => Ok(Trial {
                 changes: changes.to_owned(),
+                may_refuse: self.own.refused as usize,
                 run: Run::new(recording, &settings, Start::Afresh),
+                doubt: self.doubt(&settings),
+                with_less: None,
                 settings,
             }),
         }
+    }
+
+    /// See [`Trial::doubt`].
+    fn doubt(&self, settings: &ModelSettings) -> Option<u64> {
+        let limit = settings.limit_bytes();
+        let other = limit.filter(|_| limit != self.settings.limit_bytes())?;
+        let error = self.error.largest_bytes();
+        (error > 0).then(|| other.saturating_sub(error))
     }
 }
 
@@ -351,12 +381,33 @@ pub struct Trial {
     changes: String,
     settings: ModelSettings,
     run: Run,
+    /// A limit that the recording did not have, less what the model may be wrong by: above it, nothing is sure.
+    doubt: Option<u64>,
+    /// How many requests are refused under the file's own settings.
+    may_refuse: usize,
+    /// The same once more with so much less to have, where it is in doubt whether it fits.
+    with_less: Option<Run>,
 }
 
 impl Trial {
     /// Goes on until `is_over`; whether it is at its end. `recording` is the one that it was made of.
     pub fn run(&mut self, recording: Recording<'_>, is_over: &mut dyn FnMut() -> bool) -> bool {
-        self.run.run(recording, is_over)
+        let Some(with_less) = &mut self.with_less else {
+            if !self.run.run(recording, is_over) {
+                return false;
+            }
+            let fits = self.run.refused() <= self.may_refuse;
+            let sure = self
+                .doubt
+                .filter(|&sure| self.run.peak_reserved_bytes() > sure);
+            let Some((sure, limit)) = sure.zip(self.settings.limit_bytes()).filter(|_| fits) else {
+                return true;
+            };
+            let settings = self.settings.with_less(limit - sure);
+            self.with_less = Some(Run::new(recording, &settings, Start::Afresh));
+            return false;
+        };
+        with_less.run(recording, is_over)
     }
 
     /// The answer, once it is at its end; `baseline` is the one that it was made by.
@@ -364,6 +415,7 @@ impl Trial {
     pub fn into_what_if(self, recording: Recording<'_>, baseline: &Baseline) -> WhatIf {
         let outcome = self.run.into_outcome();
         let mut row = WhatIf::of(recording, &self.changes, &self.settings, outcome);
+        row.refused_within_error = self.with_less.map_or(0, |run| run.refused() as u64);
         row.judge(baseline, &self.settings);
         row
     }

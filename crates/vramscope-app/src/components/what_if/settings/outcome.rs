@@ -76,7 +76,7 @@ fn verdict_words(replayed: &Replayed) -> Html {
     let class = match told.verdict {
         Verdict::Same | Verdict::WithinError => "same",
         Verdict::Less => "less",
-        Verdict::More | Verdict::OutOfMemory => "more",
+        Verdict::More | Verdict::TooClose | Verdict::OutOfMemory => "more",
     };
     html! { <><strong class={class}>{ &told.says }</strong><span>{ " " }{ &told.remark }</span></> }
 }

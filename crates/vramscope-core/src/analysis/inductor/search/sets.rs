@@ -22,6 +22,8 @@ pub(super) struct Sets {
     pub(super) at_start: i64,
     /// Bytes when all have run.
     pub(super) at_end: i64,
+    /// The most that any node reads and writes at once, while it runs.
+    at_work: i64,
 }
 
 impl Sets {
@@ -49,6 +51,7 @@ impl Sets {
             graph_size: count,
             at_end: at_start + size.iter().sum::<i64>() - freed.iter().sum::<i64>(),
             at_start,
+            at_work: at_work(graph),
             size,
             preds: graph.preds.clone(),
             succs: graph.succs.clone(),
@@ -58,9 +61,9 @@ impl Sets {
         }
     }
 
-    /// What every order needs: what is there at first, and what is left at last.
+    /// What every order needs: what is there at first, what any node needs to run, and what is left at last.
     pub(super) fn least_peak(&self) -> i64 {
-        self.at_start.max(self.at_end).max(0)
+        self.at_start.max(self.at_work).max(self.at_end).max(0)
     }
 
     /// 64-bit words of a set of nodes.
@@ -95,6 +98,25 @@ impl Sets {
             .iter()
             .all(|&n| contains(done, n))
     }
+}
+
+/// See [`Sets::at_work`]. What free more than they allocate may make memory less meanwhile, by that much at most.
+fn at_work(graph: &Graph) -> i64 {
+    let there = |b: u32| match (b as usize) < graph.input_count {
+        true => graph.free(b),
+        false => graph.alloc(b),
+    };
+    let buffers = 0..graph.buffer_count() as u32;
+    let freed = buffers.filter(|&b| !graph.stays(b as usize));
+    let less: i64 = freed.map(|b| (there(b) - graph.free(b)).min(0)).sum();
+    let at_once = (0..graph.node_count()).map(|n| {
+        let own = graph.outputs.get(n);
+        // What a node both reads and writes is in both lists, of which the latter is a range.
+        let is_own = |b: &u32| own.first() <= Some(b) && Some(b) <= own.last();
+        let reads = graph.reads.get(n).iter().filter(|b| !is_own(b));
+        reads.chain(own).map(|&b| there(b)).sum::<i64>()
+    });
+    at_once.max().unwrap_or(0) + less
 }
 
 /// Whether a set has a node.
