@@ -133,6 +133,15 @@ impl Subject {
             .devices()
             .map(|device| (device.index(), part(&device)))
             .collect();
+        if answers.is_empty() {
+            let nothing =
+                "The file holds no segment and no event: there is nothing to say of any device.";
+            return Ok(vec![Part {
+                file: self.name.clone(),
+                notes: vec![nothing.to_owned()],
+                ..Part::default()
+            }]);
+        }
         let has_any = answers.iter().any(|(_, answer)| answer.is_ok());
         let answers = answers.into_iter().map(|(device, answer)| match answer {
             Err(Failure::Input(why)) if has_any => {

@@ -49,6 +49,24 @@ fn offsets_are_written_as_minimalloc_does() {
 }
 
 #[test]
+fn what_the_file_has_is_not_thrown_away() {
+    let folder = tempfile::tempdir().unwrap();
+    let (once, again) = (
+        folder.path().join("once.csv"),
+        folder.path().join("again.csv"),
+    );
+    let (once, again) = (once.to_str().unwrap(), again.to_str().unwrap());
+    let file = "planning/minimalloc/D.1048576.csv";
+    let pack = |from: &str, to: &str, time: &str| {
+        let output = vramscope(&["pack", from, "-o", to, "--time", time, "--lowest", "--json"]);
+        let answer: Value = serde_json::from_slice(&output.stdout).unwrap();
+        answer["parts"][0]["height_bytes"].as_u64().unwrap()
+    };
+    let height = pack(file, once, "2s");
+    assert!(pack(once, again, "0s") <= height);
+}
+
+#[test]
 fn what_cannot_fit_exits_with_3() {
     let file = "planning/minimalloc/C.1048576.csv";
     let text = transcript(&vramscope(&["pack", file, "--capacity", "1039359"]));

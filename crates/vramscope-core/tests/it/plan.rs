@@ -10,7 +10,7 @@ use vramscope_core::analysis::capture::AllocatorKind;
 use vramscope_core::analysis::history::{History, NEVER};
 use vramscope_core::analysis::overview::SegmentsKnown;
 use vramscope_core::analysis::packing::{lower_bound, verify};
-use vramscope_core::analysis::plan::what_if::{Baseline, WhatIf, baseline};
+use vramscope_core::analysis::plan::what_if::{Baseline, Verdict, WhatIf, baseline};
 use vramscope_core::analysis::plan::{DevicePlan, Planner, StepKind};
 use vramscope_core::ids::AllocationId;
 use vramscope_core::{Snapshot, decode};
@@ -311,6 +311,7 @@ fn check_what_ifs(name: &str, recording: Recording<'_>, baseline: &Baseline) {
     let limited = |bytes| baseline.what_if(recording, &format!("capacity={bytes}"));
     let enough = limited(own).unwrap();
     assert!(enough.refused <= baseline.own.refused.max(1), "{name}");
+    check_close_ones(name, baseline, &limited);
     let history = recording.history;
     let live = history.active_bytes_at(history.peak_moment);
     if live > 1 {
@@ -318,6 +319,32 @@ fn check_what_ifs(name: &str, recording: Recording<'_>, baseline: &Baseline) {
         assert!(
             little.refused > 0 && little.first_refused.is_some(),
             "{name}"
+        );
+    }
+}
+
+/// What fits is sure only by more than the model may be wrong by.
+fn check_close_ones(
+    name: &str,
+    baseline: &Baseline,
+    limited: &dyn Fn(u64) -> Result<WhatIf, String>,
+) {
+    let (own, error) = (&baseline.own, baseline.error.largest_bytes());
+    let room = own.peak_reserved_bytes + error;
+    let sure = limited(room).unwrap();
+    assert_eq!(sure.refused_within_error, 0, "{name}");
+    assert_ne!(sure.verdict, Verdict::TooClose, "{name}");
+    let is_close = |row: &WhatIf| row.verdict == Verdict::TooClose;
+    // Below what is live with as much less to have, nothing can fit.
+    if let Some(least) = own.peak_reserved_bytes.checked_sub(own.free_bytes_at_peak)
+        && own.refused == 0
+        && 0 < error
+        && error < least
+    {
+        let row = limited(least + error - 1).unwrap();
+        assert!(
+            is_close(&row) || row.verdict == Verdict::OutOfMemory,
+            "{name}: {row:?}"
         );
     }
 }

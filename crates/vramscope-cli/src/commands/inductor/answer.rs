@@ -18,14 +18,15 @@ pub(super) fn part(graphs: &[Answered<'_>], order: Option<OrderWord>, file: &str
     };
     let (nodes, timeline) = ordered(only, order.unwrap_or(OrderWord::Best));
     facts(&mut part, only);
-    table(&mut part, graphs);
     match order {
         Some(_) => {
             peak_facts(&mut part, only, &nodes, &timeline);
             steps(&mut part, only, &nodes, &timeline);
             live(&mut part, only, &timeline, "Live at the peak");
+            table(&mut part, graphs);
         }
         None => {
+            table(&mut part, graphs);
             let chosen = &only.plan.chosen().timeline;
             let title = "Live at the peak of inductor's order";
             live(&mut part, only, chosen, title);

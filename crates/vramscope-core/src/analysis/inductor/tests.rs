@@ -298,17 +298,47 @@ fn sizes_that_just_can_be_calculated_with() {
     assert_eq!(search.bound(), search.peak());
 }
 
-#[test]
-fn a_cycle_is_told_as_pytorch_tells_it() {
-    let node = |name: &str, readers: Vec<u32>| NodePart {
+fn node(name: &str, readers: Vec<u32>) -> NodePart {
+    NodePart {
         name: name.to_owned(),
         outputs: vec![BufferPart {
             name: format!("buf_{name}"),
+            size_alloc: 8,
+            size_free: 8,
             readers,
             ..BufferPart::default()
         }],
         unmet: Vec::new(),
+    }
+}
+
+#[test]
+fn an_order_that_cannot_run_is_none() {
+    let parts = Parts {
+        nodes: vec![node("a", vec![]), node("b", vec![0])],
+        ..Parts::default()
     };
+    let graph = Graph::new(parts).unwrap();
+    let error = plan(&graph, Settings::default()).unwrap_err().to_string();
+    assert!(error.starts_with("a comes before b"), "{error}");
+    assert_eq!(graph.validate().unwrap_err().to_string(), error);
+}
+
+/// Also of graphs that are too large for minimum cuts.
+#[test]
+fn no_order_does_with_less_than_one_node_needs() {
+    let nodes = (0..9).map(|n| node(&format!("op{n}"), vec![9]));
+    let parts = Parts {
+        nodes: nodes.chain([node("op9", vec![])]).collect(),
+        ..Parts::default()
+    };
+    let graph = Graph::new(parts).unwrap();
+    let plan = plan(&graph, Settings::default()).unwrap();
+    assert_eq!(Search::new(&graph, &plan).bound(), 80);
+}
+
+#[test]
+fn a_cycle_is_told_as_pytorch_tells_it() {
     let nodes = vec![node("a", vec![1]), node("b", vec![2]), node("c", vec![1])];
     let parts = Parts {
         nodes,
