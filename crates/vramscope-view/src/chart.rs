@@ -152,9 +152,30 @@ pub fn draw_x_axis<DB: DrawingBackend>(
     unit: XUnit,
     style: &Style<'_>,
 ) -> Result<(), ChartError<DB>> {
+    let ticks = x_ticks(viewport, unit, most_x_ticks(area, style));
+    draw_x_ticks(root, area, viewport, &ticks, style)
+}
+
+/// For how many ticks of the x axis there is room.
+#[must_use]
+pub fn most_x_ticks(area: &Area, style: &Style<'_>) -> usize {
     let most = f64::from(area.width_px) / (X_LABEL_CSS * style.pixel_ratio);
+    most as usize
+}
+
+/// [`draw_x_axis`] with ticks that are given.
+///
+/// # Errors
+/// What the backend says.
+pub fn draw_x_ticks<DB: DrawingBackend>(
+    root: &DrawingArea<DB, Shift>,
+    area: &Area,
+    viewport: &Viewport,
+    ticks: &[Tick],
+    style: &Style<'_>,
+) -> Result<(), ChartError<DB>> {
     let view = viewport.resized(area.width_px, area.height_px);
-    for tick in &x_ticks(viewport, unit, most as usize) {
+    for tick in ticks {
         let x = area.x_px + view.x_px(tick.at).round() as i32;
         draw_x_tick(root, tick, x, area, style)?;
     }

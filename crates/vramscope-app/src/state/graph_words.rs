@@ -11,11 +11,11 @@ use crate::protocol::views::graph::{
 #[must_use]
 pub fn order(order: OrderName) -> &'static str {
     match order {
-        OrderName::Baseline => "as given",
+        OrderName::Baseline => "baseline",
         OrderName::Lpmf => "lpmf",
         OrderName::Bfs => "bfs",
         OrderName::Dfs => "dfs",
-        OrderName::Best => "best",
+        OrderName::Best => "best found",
     }
 }
 
@@ -24,7 +24,7 @@ pub fn order(order: OrderName) -> &'static str {
 pub fn order_meaning(order: OrderName) -> &'static str {
     match order {
         OrderName::Baseline => {
-            "The order of the file: the one that inductor's scheduler had (baseline)"
+            "The order of the file: the one that inductor's scheduler had"
         }
         OrderName::Lpmf => {
             "Least peak memory first: PyTorch's topological_sort_lpmf, node by node what needs least now"

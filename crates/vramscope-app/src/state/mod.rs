@@ -26,6 +26,7 @@ pub mod sides;
 pub mod stacks;
 #[cfg(test)]
 mod tests;
+pub mod typed_size;
 mod view;
 
 use std::rc::Rc;

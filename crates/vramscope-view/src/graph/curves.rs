@@ -4,8 +4,8 @@ use plotters::coord::Shift;
 use plotters::prelude::*;
 use plotters::style::text_anchor::{HPos, Pos, VPos};
 
-use crate::axes::XUnit;
-use crate::chart::{Area, ChartError, Style, draw_x_axis, draw_y_axis, rgb};
+use crate::axes::{Tick, XUnit, x_ticks};
+use crate::chart::{Area, ChartError, Style, draw_x_ticks, draw_y_axis, most_x_ticks, rgb};
 use crate::colour::{Rgb, oklch};
 use crate::theme::{Theme, ThemeName};
 use crate::viewport::{Bounds, Viewport};
@@ -94,6 +94,8 @@ pub struct Picture<'a> {
     pub top_bytes: u64,
     /// Steps from … to.
     pub x: (f64, f64),
+    /// How many steps there are: what is left at the end follows them.
+    pub steps: u32,
     /// Height of the bars in bytes; `None` where they are rows.
     pub packed_bytes: Option<u64>,
 }
@@ -157,7 +159,24 @@ pub fn draw<DB: DrawingBackend>(
             root.draw(&Text::new(words, (left, y), text.clone()))?;
         }
     }
-    draw_x_axis(root, &below, &lower, XUnit::Events, style)
+    let ticks = step_ticks(&lower, picture.steps, most_x_ticks(&below, style));
+    draw_x_ticks(root, &below, &lower, &ticks, style)
+}
+
+/// Steps by their numbers, and where they end.
+fn step_ticks(view: &Viewport, steps: u32, most: usize) -> Vec<Tick> {
+    let end = f64::from(steps);
+    let mut ticks = x_ticks(view, XUnit::Events, most);
+    if (view.x_min..=view.x_max).contains(&end) {
+        let apart = match ticks[..] {
+            [ref first, ref second, ..] => second.at - first.at,
+            _ => 1.0,
+        };
+        ticks.retain(|tick| tick.at <= end - apart / 2.0);
+        let label = "end".to_owned();
+        ticks.push(Tick { at: end, label });
+    }
+    ticks
 }
 
 fn draw_curve<DB: DrawingBackend>(
@@ -280,6 +299,7 @@ mod tests {
             curves: vec![curve(&a, 9), curve(&b, 500)],
             top_bytes: 4 << 20,
             x: (0.0, 10.0),
+            steps: 9,
             packed_bytes: None,
         };
         let drawn = svg(&picture);
@@ -294,11 +314,26 @@ mod tests {
     }
 
     #[test]
+    fn after_the_last_step_comes_the_end() {
+        let labels = |x, steps, most| {
+            let ticks = step_ticks(&bars_viewport(x, 1.0, (600, 100)), steps, most);
+            let labels = ticks.into_iter().map(|tick| tick.label);
+            labels.collect::<Vec<_>>().join(" ")
+        };
+        assert_eq!(labels((0.0, 5.0), 4, 8), "0 1 2 3 end");
+        assert_eq!(labels((0.0, 5.0), 4, 3), "0 2 end");
+        assert_eq!(labels((0.0, 202.0), 201, 4), "0 100 end");
+        assert_eq!(labels((0.0, 3.0), 4, 8), "0 1 2 3");
+        assert_eq!(labels((0.0, 1.0), 0, 8), "end");
+    }
+
+    #[test]
     fn nothing_is_drawn_of_nothing() {
         let picture = Picture {
             curves: Vec::new(),
             top_bytes: 0,
             x: (0.0, 0.0),
+            steps: 0,
             packed_bytes: None,
         };
         assert!(!svg(&picture).contains("<polygon"));

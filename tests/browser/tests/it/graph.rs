@@ -37,12 +37,12 @@ fn a_dropped_export_shows_every_order_and_what_is_live_at_the_peak() {
     );
     let orders = text(&mut open, ".orders");
     for expected in [
-        "as given",
+        "baseline",
         "1.29 MiB",
         "lpmf",
         "1017 KiB",
         "PyTorch's choice",
-        "best",
+        "best found",
     ] {
         assert!(orders.contains(expected), "no {expected} in {orders}");
     }

@@ -13,6 +13,7 @@ use crate::components::commands::use_commands;
 use crate::components::icons::{Glyph, Icon};
 use crate::protocol::ThemeName;
 use crate::protocol::views::graph::{Bars, BufferKind};
+use crate::state::typed_size::typed_bytes;
 use crate::state::{Action, GraphAction, OpenGraphs, graph_words};
 use vramscope_view::graph::bars::kind_colour;
 use vramscope_view::theme::Theme;
@@ -48,6 +49,7 @@ pub(super) fn Head(props: &HeadProps) -> Html {
     ];
     let on_bars =
         act(|place| GraphAction::Bars(if place == 1 { Bars::Packed } else { Bars::Rows }));
+    let facts = graphs.facts().map(graph_words::graph);
     let notes = &graphs.opened.notes;
     let further = notes.len().saturating_sub(MOST_NOTES);
     html! {
@@ -57,7 +59,7 @@ pub(super) fn Head(props: &HeadProps) -> Html {
             } else {
                 <strong class="name">{ names.first().cloned() }</strong>
             }
-            <span class="grow facts">{ graphs.facts().map(graph_words::graph) }</span>
+            <span class="grow facts" title={facts.clone()}>{ facts }</span>
             <span class="kinds" aria-label="Colours of buffers">{ for KINDS.map(|kind| legend(kind, props.theme)) }</span>
             <Constant bytes={graphs.place.constant_bytes} key={graphs.number()} />
             <Choice label="Buffers' lives" options={bars} chosen={usize::from(graphs.place.bars == Bars::Packed)} on_choose={on_bars} />
@@ -100,42 +102,33 @@ struct ConstantProps {
 #[component]
 fn Constant(props: &ConstantProps) -> Html {
     let commands = use_commands();
-    let wrong = use_state_eq(|| None::<&'static str>);
+    // What cannot be read stays in the field, and why.
+    let wrong = use_state_eq(|| None::<(String, String)>);
     let onchange = {
         let wrong = wrong.clone();
         Callback::from(move |event: Event| {
             let field = event.target_dyn_into::<HtmlInputElement>();
             let text = field.map(|field| field.value()).unwrap_or_default();
-            let text = text.trim();
-            let bytes = if text.is_empty() {
-                Ok(0)
-            } else {
-                parse_bytes(text)
-            };
-            wrong.set(bytes.err());
-            if let Ok(bytes) = bytes {
-                commands
-                    .dispatch
-                    .emit(Action::Graph(GraphAction::Constant(bytes)));
+            match typed_bytes(&text) {
+                Ok(bytes) => {
+                    wrong.set(None);
+                    let action = GraphAction::Constant(bytes);
+                    commands.dispatch.emit(Action::Graph(action));
+                }
+                Err(why) => wrong.set(Some((text, why))),
             }
         })
     };
-    let text = if props.bytes == 0 {
-        String::new()
-    } else {
-        exact(props.bytes)
+    let (text, why) = match &*wrong {
+        Some((text, why)) => (text.clone(), Some(why)),
+        None if props.bytes == 0 => (String::new(), None),
+        None => (exact(props.bytes), None),
     };
-    let title = wrong.map_or_else(
-        || {
-            "Parameters, arguments and tangents are not in the export, and live all the time: \
-             their bytes are added to all memory"
-                .to_owned()
-        },
-        |wrong| format!("Not a size: write {wrong}"),
-    );
     html! {
-        <label {title}>{ "Add for parameters" }
-            <input type="text" size="9" placeholder="0 B" value={text} aria-invalid={wrong.is_some().then_some("true")} {onchange} />
+        <label title="Parameters, arguments and tangents are not in the export, and live all the time: their bytes are added to all memory">
+            { "Add for parameters" }
+            <input type="text" size="9" placeholder="0 B" value={text} aria-invalid={why.map(|_| "true")} {onchange} />
+            if let Some(why) = why { <span class="refusal" role="alert">{ why }</span> }
         </label>
     }
 }
@@ -146,6 +139,6 @@ fn exact(bytes: u64) -> String {
     if parse_bytes(&short) == Ok(bytes) {
         short
     } else {
-        bytes.to_string()
+        format!("{bytes} B")
     }
 }

@@ -45,10 +45,10 @@ pub(super) fn Orders(props: &OrdersProps) -> Html {
         };
         let is_shown = order == props.shown;
         let is_chosen = order == orders.chosen;
-        let marks = if is_chosen {
-            "PyTorch's choice".to_owned()
-        } else {
-            graph_words::compared(facts, chosen_bytes)
+        let marks = match &orders.problem {
+            Some(_) => String::new(),
+            None if is_chosen => "PyTorch's choice".to_owned(),
+            None => graph_words::compared(facts, chosen_bytes),
         };
         html! {
             <button type="button" role="radio" aria-checked={is_shown.to_string()} class={classes!("order", is_shown.then_some("shown"))}
@@ -62,12 +62,13 @@ pub(super) fn Orders(props: &OrdersProps) -> Html {
     html! {
         <div class="graph-orders">
             if let Some(problem) = &orders.problem {
-                <p class="problem" role="alert"><Glyph icon={Icon::Warning} /> { "PyTorch refuses this graph: " }{ problem }</p>
+                <p class="problem" role="alert"><Glyph icon={Icon::Warning} /> <span><strong>{ "No graph that PyTorch would accept: " }</strong>{ problem }</span></p>
+            } else {
+                <div class="verdict">
+                    <p class="grow" aria-live="polite"><b>{ chosen }</b>{ " " }<span>{ better }</span></p>
+                    { search(props) }
+                </div>
             }
-            <div class="verdict">
-                <p class="grow" aria-live="polite"><b>{ chosen }</b>{ " " }<span>{ better }</span></p>
-                { search(props) }
-            </div>
             <div class="orders" role="radiogroup" aria-label="Order of the nodes">{ for orders.orders.iter().enumerate().map(one) }</div>
         </div>
     }

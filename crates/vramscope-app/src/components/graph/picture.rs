@@ -6,7 +6,6 @@ use web_sys::{CanvasRenderingContext2d, HtmlCanvasElement, ImageBitmap};
 use yew::prelude::*;
 
 use crate::canvas::PlotArea;
-use crate::protocol::ThemeName;
 use crate::protocol::views::graph::{DrawGraph, Drawn, OrderName};
 use vramscope_view::chart::{Area, Style, with_letters_in_px};
 use vramscope_view::graph::curves::{OrderCurve, Picture, draw, ink, split};
@@ -39,8 +38,8 @@ fn style<'a>(area: &PlotArea, theme: &'a Theme) -> Style<'a> {
 }
 
 /// Axes and curves, the shown order over the others.
-pub(super) fn svg(drawn: &Drawn, asked: &DrawGraph, area: &PlotArea, theme: ThemeName) -> String {
-    let theme = Theme::of(theme);
+pub(super) fn svg(drawn: &Drawn, asked: &DrawGraph, steps: u32, area: &PlotArea) -> String {
+    let theme = Theme::of(asked.theme);
     let place = |order: OrderName| OrderName::ALL.iter().position(|known| *known == order);
     let is_shown = |order: OrderName| order == asked.key.order;
     let mut curves: Vec<_> = drawn.curves.iter().collect();
@@ -54,6 +53,7 @@ pub(super) fn svg(drawn: &Drawn, asked: &DrawGraph, area: &PlotArea, theme: Them
         curves: curves.collect(),
         top_bytes: drawn.top_bytes,
         x: asked.x,
+        steps,
         packed_bytes: drawn.packed_bytes,
     };
     let mut svg = String::new();

@@ -45,12 +45,13 @@ pub(super) fn Stage(props: &PartProps) -> Html {
             Question::Draw(draw) => Some(draw),
             _ => None,
         });
-    let what = (answer.clone(), area, props.theme);
-    let picture = use_memo(what, move |(answer, area, theme)| {
+    let steps = graphs.facts().map_or(0, |facts| facts.nodes);
+    let what = (answer.clone(), area, steps);
+    let picture = use_memo(what, move |&(ref answer, area, steps)| {
         let (Some(Answer::Drawn(drawn)), Some(asked)) = (answer.as_deref(), asked) else {
             return None;
         };
-        let svg = svg(drawn, &asked, &(*area)?, *theme);
+        let svg = svg(drawn, &asked, steps, &area?);
         Some(Html::from_html_unchecked(svg.into()))
     });
     let tip = use_hovered(
