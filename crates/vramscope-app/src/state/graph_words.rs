@@ -23,9 +23,7 @@ pub fn order(order: OrderName) -> &'static str {
 #[must_use]
 pub fn order_meaning(order: OrderName) -> &'static str {
     match order {
-        OrderName::Baseline => {
-            "The order of the file: the one that inductor's scheduler had"
-        }
+        OrderName::Baseline => "The order of the file: the one that inductor's scheduler had",
         OrderName::Lpmf => {
             "Least peak memory first: PyTorch's topological_sort_lpmf, node by node what needs least now"
         }

@@ -1,5 +1,6 @@
 //! The way from ideal to real, a bar per step, and what the chosen step consists of.
 
+use vramscope_core::analysis::overview::SegmentsKnown;
 use vramscope_core::analysis::plan::{DevicePlan, Step, StepKind};
 use vramscope_view::display;
 use vramscope_view::waterfall::BarPart;
@@ -49,7 +50,8 @@ pub(super) fn Bars(props: &BarsProps) -> Html {
             <ol class={classes!(grows)} aria-label="From what was asked for to what was reserved">
                 { for steps.iter().zip(&planned.bars).enumerate().map(row) }
             </ol>
-            { for steps.get(chosen).map(explanation) }
+            // All take the same place, so that nothing below moves with the choice.
+            <div class="why">{ for steps.iter().enumerate().map(|(place, _)| explanation(steps, place, place == chosen)) }</div>
         </div>
     }
 }
@@ -61,6 +63,9 @@ fn headline(plan: &DevicePlan) -> String {
         Some(real) => format!(
             "{asked} were needed at once, {} were reserved. Between them:",
             display::bytes(real)
+        ),
+        None if plan.segments == SegmentsKnown::Doubtful => format!(
+            "{asked} were needed at once. The file's segments hold less: what was really reserved is not known."
         ),
         None => format!("{asked} were needed at once. How much was reserved is not known."),
     }
@@ -122,12 +127,18 @@ fn change_words(bytes: i64) -> String {
     }
 }
 
-/// What the chosen step consists of, and what can be done.
-fn explanation(step: &Step) -> Html {
+/// What a step consists of, and what can be done.
+fn explanation(steps: &[Step], place: usize, is_chosen: bool) -> Html {
+    let step = &steps[place];
     let exact = display::count(step.change_bytes.unsigned_abs());
     let sign = if step.change_bytes < 0 { "−" } else { "" };
+    let before = place.checked_sub(1).and_then(|before| steps.get(before));
+    let way = before.map_or(String::new(), |before| {
+        let (from, to) = (before.kind.bar_label(), step.kind.bar_label());
+        format!(", from “{from}” to “{to}”")
+    });
     html! {
-        <p class="why"><strong>{ format!("{}, {sign}{exact} B.", capital(step.kind.gap_label())) }</strong>{ " " }{ with_code(&step.why) }
+        <p class={is_chosen.then_some("chosen")}><strong>{ capital(step.kind.gap_label()) }</strong>{ way }{ ": " }<strong>{ format!("{sign}{exact} B.") }</strong>{ " " }{ with_code(&step.why) }
             if !step.advice.is_empty() { <span class="advice">{ " " }{ with_code(&step.advice) }</span> }
         </p>
     }

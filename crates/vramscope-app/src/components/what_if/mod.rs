@@ -19,8 +19,9 @@ use self::places::PlacesPanel;
 use self::settings::SettingsPanel;
 use super::choice::Choice;
 use super::commands::use_commands;
-use super::hooks::{use_answer, use_painted};
+use super::hooks::{Answered, use_answer, use_painted};
 use super::view_props::ViewProps;
+use crate::engine::Session;
 use crate::protocol::views::what_if::{Answer, Planned, Question, Stage};
 use crate::state::choices::{WhatIfChoices, WhatIfPanel};
 use crate::state::{Action, Chosen, Shared};
@@ -39,7 +40,7 @@ impl PlannedRef {
     fn get(&self) -> Option<&Planned> {
         match &*self.0 {
             Answer::Plan(planned) => Some(planned),
-            Answer::Groups(_) | Answer::Places(_) | Answer::Replay(_) => None,
+            _ => None,
         }
     }
 }
@@ -110,29 +111,43 @@ fn stage_name(stage: Stage) -> &'static str {
 /// Asks for the plan until it is done; what is known of the shown device.
 #[hook]
 fn use_plan(props: &ViewProps, search_ms: u32) -> Option<PlannedRef> {
-    let round = use_state_eq(|| 0_u32);
-    let question = Question::Plan {
-        device: props.look.device,
-        round: *round,
+    let device = props.look.device;
+    let question = |round| Question::Plan {
+        device,
+        round,
         search_ms,
     };
-    let answered = use_answer(&props.session, Some(question.clone()));
-    let is_newest = answered
-        .as_ref()
-        .is_some_and(|answered| answered.question == question);
+    let answered = use_rounds(
+        &props.session,
+        |round| Some(question(round)),
+        |answer| matches!(answer, Answer::Plan(planned) if planned.stage == Stage::Done),
+    );
     let known = answered.and_then(|answered| answered.answer.map(PlannedRef));
     let of_device = |known: &PlannedRef| known.get().map(|planned| planned.plan.device);
-    let known = known.filter(|known| of_device(known) == Some(props.look.device));
-    let is_done = known
+    known.filter(|known| of_device(known) == Some(device))
+}
+
+/// Asks round after round until the answer is done; the newest one.
+#[hook]
+fn use_rounds<Q, D>(session: &Session, question: Q, is_done: D) -> Option<Answered<Question>>
+where
+    Q: FnOnce(u32) -> Option<Question>,
+    D: FnOnce(&Answer) -> bool,
+{
+    let round = use_state_eq(|| 0_u32);
+    let question = question(*round);
+    let answered = use_answer(session, question.clone());
+    let newest = answered
         .as_ref()
-        .and_then(PlannedRef::get)
-        .is_none_or(|planned| planned.stage == Stage::Done);
-    use_effect_with((question, is_newest && !is_done), move |(_, goes_on)| {
+        .filter(|answered| Some(&answered.question) == question.as_ref());
+    let answer = newest.and_then(|answered| answered.answer.as_deref());
+    let goes_on = answer.is_some_and(|answer| !is_done(answer));
+    use_effect_with((question, goes_on), move |(_, goes_on)| {
         if *goes_on {
             round.set(round.wrapping_add(1));
         }
     });
-    known
+    answered
 }
 
 #[derive(Properties, PartialEq)]

@@ -9,13 +9,13 @@ use yew::prelude::*;
 use self::chart::Chart;
 use self::form::Form;
 use self::outcome::OutcomeTable;
-use super::PlannedRef;
-use crate::components::hooks::use_answer;
+use super::{PlannedRef, use_rounds};
 use crate::engine::Session;
 use crate::protocol::Look;
-use crate::protocol::views::what_if::{Answer, Question, Replayed};
+use crate::protocol::views::what_if::{Answer, Question, Replayed, Tries};
 use crate::state::Shared;
-use crate::state::choices::WhatIfChoices;
+use crate::state::choices::{SettingChanges, WhatIfChoices};
+use crate::state::typed_size::without_unit;
 
 /// Columns of each curve.
 const COLUMNS: u32 = 1_200;
@@ -39,7 +39,7 @@ impl ReplayedRef {
     fn get(&self) -> Option<&Replayed> {
         match &*self.0 {
             Answer::Replay(replayed) => Some(replayed),
-            Answer::Plan(_) | Answer::Groups(_) | Answer::Places(_) => None,
+            _ => None,
         }
     }
 }
@@ -49,70 +49,101 @@ impl ReplayedRef {
 pub(super) fn SettingsPanel(props: &SettingsPanelProps) -> Html {
     let planned = props.planned.as_ref().and_then(PlannedRef::get);
     let no_model = planned.and_then(|planned| planned.no_what_if.clone());
-    let changes = props.choices.settings.text();
-    let (known, suggestions) = use_replays(props, &changes, no_model.is_none());
+    let settings = &props.choices.settings;
+    let unclear = without_unit(&settings.capacity);
+    let known = use_replay(props, no_model.is_none() && unclear.is_none());
+    let replayed = known.as_ref().and_then(ReplayedRef::get);
+    let refusal = unclear.or_else(|| replayed?.refusal.clone());
+    let is_current = replayed.is_some_and(Replayed::is_whole);
+    // The last good one stays until the next is there, so that nothing moves.
+    let kept = use_mut_ref(|| None::<ReplayedRef>);
+    if is_current {
+        kept.borrow_mut().clone_from(&known);
+    }
+    let of_device =
+        |known: &&ReplayedRef| known.get().is_some_and(|of| of.device == props.look.device);
+    let shown = kept.borrow().as_ref().filter(of_device).cloned();
+    let tries = use_tries(props, is_current);
     if let Some(why) = no_model {
         return html! {
             <div class="hint"><p><strong>{ "No what-if for this recording" }</strong></p><p class="muted">{ why }</p></div>
         };
     }
-    let replayed = known.as_ref().and_then(ReplayedRef::get);
-    let refusal = replayed.and_then(|replayed| replayed.refusal.clone());
-    let settings = replayed.map(|replayed| replayed.settings.clone());
+    let on_choose = {
+        let choices = props.choices.clone();
+        props
+            .on_choose
+            .reform(move |settings: SettingChanges| WhatIfChoices {
+                settings,
+                ..choices.clone()
+            })
+    };
+    let stale = match (is_current, &refusal) {
+        (true, _) => None,
+        (false, None) => Some("Replaying…"),
+        (false, Some(_)) => Some("These settings are not replayed; below is the last replay."),
+    };
+    let all = shown
+        .as_ref()
+        .and_then(ReplayedRef::get)
+        .map(|replayed| settings.as_typed(&replayed.settings));
     html! {
         <div class="try-out">
-            <Form choices={props.choices.clone()} {suggestions} {settings} refusal={refusal.clone()} on_choose={props.on_choose.clone()} />
-            <div class="outcome">
-                if let Some(known) = known.clone().filter(|_| refusal.is_none()) {
-                    <OutcomeTable replayed={known.clone()} />
-                    <Chart replayed={known} theme={props.look.theme} />
-                } else if refusal.is_none() {
-                    <p class="hint muted late">{ "Replaying…" }</p>
+            <Form settings={settings.clone()} all={all.filter(|_| refusal.is_none())} {refusal} on_choose={on_choose.clone()} />
+            <div class={classes!("outcome", stale.map(|_| "stale"))}>
+                if let Some(replayed) = shown {
+                    <OutcomeTable replayed={replayed.clone()} settings={settings.clone()} {tries} {stale} {on_choose} />
+                    <Chart {replayed} theme={props.look.theme} />
                 } else {
-                    <p class="hint muted">{ "Nothing is replayed with these settings." }</p>
+                    <p class="hint muted late">{ stale.unwrap_or_default() }</p>
                 }
             </div>
         </div>
     }
 }
 
-/// Asks for replays until all that are needed are there; what is known of the shown device, and what is worth a try.
+/// What is known of the replay with the chosen settings.
 #[hook]
-fn use_replays(
-    props: &SettingsPanelProps,
-    changes: &str,
-    has_model: bool,
-) -> (Option<ReplayedRef>, Vec<String>) {
-    let round = use_state_eq(|| 0_u32);
-    let question = has_model.then(|| Question::Replay {
-        device: props.look.device,
-        changes: changes.to_owned(),
-        axis: props.look.axis,
-        columns: COLUMNS,
-        round: *round,
-    });
-    let answered = use_answer(&props.session, question.clone());
-    let is_newest = answered
-        .as_ref()
-        .is_some_and(|answered| Some(&answered.question) == question.as_ref());
+fn use_replay(props: &SettingsPanelProps, is_asked: bool) -> Option<ReplayedRef> {
+    let (device, axis) = (props.look.device, props.look.axis);
+    let changes = props.choices.settings.text();
+    let answered = use_rounds(
+        &props.session,
+        |round| {
+            is_asked.then(|| Question::Replay {
+                device,
+                changes: changes.clone(),
+                axis,
+                columns: COLUMNS,
+                round,
+            })
+        },
+        |answer| matches!(answer, Answer::Replay(replayed) if replayed.is_done),
+    );
     // What other settings would do is no answer.
-    let is_asked = answered.as_ref().is_some_and(|answered| {
-        matches!(&answered.question, Question::Replay { changes: of, .. } if of == changes)
-    });
-    let known = answered.and_then(|answered| answered.answer.map(ReplayedRef));
-    let of_device = |known: &ReplayedRef| known.get().map(|replayed| replayed.device);
-    let known = known.filter(|known| of_device(known) == Some(props.look.device));
-    let suggestions = known.as_ref().and_then(ReplayedRef::get);
-    let suggestions = suggestions.map(|replayed| replayed.suggestions.clone());
-    let known = known.filter(|_| is_asked);
-    let is_done = known
-        .as_ref()
-        .and_then(ReplayedRef::get)
-        .is_none_or(|replayed| replayed.is_done);
-    use_effect_with((question, is_newest && !is_done), move |(_, goes_on)| {
-        if *goes_on {
-            round.set(round.wrapping_add(1));
-        }
-    });
-    (known, suggestions.unwrap_or_default())
+    let is_it = |question: &Question| matches!(question, Question::Replay { device: of, changes: own, .. } if *of == device && *own == changes);
+    let answered = answered.filter(|answered| is_it(&answered.question));
+    answered.and_then(|answered| answered.answer.map(ReplayedRef))
+}
+
+/// What is worth a try, replayed while nothing else is.
+#[hook]
+fn use_tries(props: &SettingsPanelProps, is_idle: bool) -> Tries {
+    let device = props.look.device;
+    let known = use_mut_ref(Tries::default);
+    let answered = use_rounds(
+        &props.session,
+        |round| is_idle.then_some(Question::Tries { device, round }),
+        |answer| matches!(answer, Answer::Tries(tries) if tries.is_done),
+    );
+    let answer = answered.and_then(|answered| answered.answer);
+    if let Some(Answer::Tries(tries)) = answer.as_deref() {
+        known.borrow_mut().clone_from(tries);
+    }
+    let known = known.borrow();
+    if known.device == device {
+        known.clone()
+    } else {
+        Tries::default()
+    }
 }

@@ -54,6 +54,13 @@ pub enum Question {
         /// How often it was asked before.
         round: u32,
     },
+    /// Replay the trace with what is worth a try. Answered by [`Answer::Tries`].
+    Tries {
+        /// The device.
+        device: DeviceIndex,
+        /// How often it was asked before.
+        round: u32,
+    },
 }
 
 /// An answer.
@@ -68,6 +75,8 @@ pub enum Answer {
     Places(Places),
     /// See [`Question::Replay`].
     Replay(Box<Replayed>),
+    /// See [`Question::Tries`].
+    Tries(Tries),
 }
 
 /// A plan as far as it is worked out.
@@ -124,8 +133,6 @@ pub struct Replayed {
     pub device: DeviceIndex,
     /// Why nothing is replayed: these settings are none, or there is no model for this file.
     pub refusal: Option<String>,
-    /// Settings worth a try, each as `PYTORCH_CUDA_ALLOC_CONF` has it.
-    pub suggestions: Vec<String>,
     /// What bears on memory and the model does not follow, as sentences.
     pub not_modelled: Vec<String>,
     /// The settings with the changes, as `PYTORCH_CUDA_ALLOC_CONF` has them; empty = the defaults.
@@ -149,6 +156,12 @@ pub struct Replayed {
 }
 
 impl Replayed {
+    /// Whether there is something to show.
+    #[must_use]
+    pub fn is_whole(&self) -> bool {
+        self.is_done && self.refusal.is_none()
+    }
+
     /// Whether these are known to be the file's own settings.
     #[must_use]
     pub fn is_as_recorded(&self) -> bool {
@@ -171,6 +184,28 @@ pub struct ModelFigures {
     pub rescued: u64,
     /// How often cached segments were given back because memory was short.
     pub retries: u64,
+    /// What is to be made of it, beside the file's own settings.
+    pub verdict: Verdict,
+}
+
+/// What is worth a try.
+#[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize)]
+pub struct Tries {
+    /// The device.
+    pub device: DeviceIndex,
+    /// The best first, once all are known.
+    pub rows: Vec<Try>,
+    /// Whether nothing is left to replay.
+    pub is_done: bool,
+}
+
+/// Settings worth a try.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+pub struct Try {
+    /// What they change, as `PYTORCH_CUDA_ALLOC_CONF` has it.
+    pub changes: String,
+    /// What the model does with them; `None` = not replayed yet.
+    pub figures: Option<ModelFigures>,
 }
 
 /// What a comparison says.

@@ -1,7 +1,10 @@
 //! What was chosen in the what-if view.
 
 use serde::{Deserialize, Serialize};
+use vramscope_core::analysis::allocator_model::ModelSettings;
 use vramscope_core::analysis::plan::StepKind;
+
+use crate::state::typed_size::without_unit;
 
 /// What was chosen in the what-if view; kept in the address.
 #[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
@@ -144,6 +147,29 @@ impl SettingChanges {
         changed
     }
 
+    /// Whether what stands in a field makes no sense by itself.
+    #[must_use]
+    pub fn is_wrong(&self, place: usize) -> bool {
+        let (key, value) = (FIELDS[place].key, self.field(place));
+        // A share is one of something.
+        let text = format!("capacity:1TiB,{key}:{value}");
+        let is_refused = || ModelSettings::default().with_changes(&text).is_err();
+        !value.is_empty() && (is_refused() || key == "capacity" && without_unit(value).is_some())
+    }
+
+    /// All settings as torch reads them, but the divisions as they were typed: core spells each of them out.
+    #[must_use]
+    pub fn as_typed(&self, settings: &str) -> String {
+        const KEY: &str = "roundup_power2_divisions:";
+        let typed = self.roundup_power2_divisions.replace(' ', "");
+        let parts = settings.split_once(&format!("{KEY}["));
+        let parts = parts.and_then(|(before, rest)| Some((before, rest.split_once(']')?.1)));
+        match parts {
+            Some((before, after)) if !typed.is_empty() => format!("{before}{KEY}{typed}{after}"),
+            _ => settings.to_owned(),
+        }
+    }
+
     /// Those that change, as `PYTORCH_CUDA_ALLOC_CONF` has them, the memory limit first: a share of it may follow.
     #[must_use]
     pub fn text(&self) -> String {
@@ -163,6 +189,36 @@ impl SettingChanges {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn wrong_fields_are_told_from_right_ones() {
+        let wrong = |place, text| {
+            SettingChanges::default()
+                .with_field(place, text)
+                .is_wrong(place)
+        };
+        let right = ["128", "[256:1,512:2,>:4]", "0.8", "64", "0.5", "24GiB"];
+        for (place, text) in right.into_iter().enumerate() {
+            assert!(!wrong(place, text), "{text}");
+            assert!(!wrong(place, ""), "{place}");
+            assert!(wrong(place, "lots"), "{place}");
+        }
+        assert!(wrong(5, "24"));
+    }
+
+    #[test]
+    fn divisions_are_shown_as_they_were_typed() {
+        let typed = SettingChanges::default().with_field(1, "[256:1, 512:2,>:4]");
+        let settings = ModelSettings::default()
+            .with_changes(&typed.text())
+            .unwrap();
+        let shown = typed.as_typed(&format!("{},max_split_size_mb:64", settings.conf()));
+        assert_eq!(
+            shown,
+            "roundup_power2_divisions:[256:1,512:2,>:4],max_split_size_mb:64"
+        );
+        assert_eq!(typed.with_field(1, "").as_typed("a:b"), "a:b");
+    }
 
     #[test]
     fn what_is_typed_becomes_the_variables_text() {

@@ -94,6 +94,13 @@ pub(super) fn answer(
             };
             Answer::Replay(Box::new(replayed))
         }
+        Question::Tries { device, .. } => {
+            let device = document.device(*device)?;
+            let work = work(document, device, &mut cache.works);
+            let baseline = work.planner.baseline();
+            let baseline = baseline.filter(|baseline| baseline.refusal.is_none())?;
+            Answer::Tries(cache.replays.tries(document, device, baseline))
+        }
     };
     Some((answer, Extra::Nothing))
 }

@@ -1,71 +1,47 @@
-//! What is changed: settings worth a try, a switch, fields, and the text to copy.
+//! What is changed: a switch, fields, and the text to copy.
 
 use web_sys::{HtmlInputElement, HtmlSelectElement};
 use yew::prelude::*;
 
-use crate::components::choice::Select;
 use crate::components::copy_button::CopyButton;
-use crate::state::choices::{FIELDS, Field, SettingChanges, WhatIfChoices};
+use crate::state::choices::{FIELDS, Field, SettingChanges};
 
 /// Properties of [`Form`].
 #[derive(Properties, PartialEq)]
 pub(super) struct FormProps {
-    pub(super) choices: WhatIfChoices,
-    /// Settings worth a try, as torch's variable has them.
-    pub(super) suggestions: Vec<String>,
+    pub(super) settings: SettingChanges,
     /// All settings as torch reads them; `None` while they are not known.
-    pub(super) settings: Option<String>,
+    pub(super) all: Option<String>,
     /// What is wrong with them.
     pub(super) refusal: Option<String>,
-    pub(super) on_choose: Callback<WhatIfChoices>,
+    pub(super) on_choose: Callback<SettingChanges>,
 }
 
 /// See the module.
 #[component]
 pub(super) fn Form(props: &FormProps) -> Html {
-    let settings = &props.choices.settings;
-    let choose = {
-        let choices = props.choices.clone();
-        props.on_choose.reform(move |settings| WhatIfChoices {
-            settings,
-            ..choices.clone()
-        })
-    };
+    let FormProps {
+        settings,
+        on_choose,
+        ..
+    } = props;
+    let is_refused = props.refusal.is_some();
+    let fields = FIELDS.iter().enumerate();
+    let fields = fields.map(|(place, field)| {
+        let is_wrong = is_refused && settings.is_wrong(place);
+        text_field(place, field, settings, is_wrong, on_choose)
+    });
     html! {
         <form class="changes" aria-label="Settings of the allocator" onsubmit={|event: SubmitEvent| event.prevent_default()}>
-            { worth_a_try(&props.suggestions, settings, &choose) }
-            { expandable(settings, &choose) }
-            { for FIELDS.iter().enumerate().map(|(place, field)| text_field(place, field, settings, &choose)) }
-            if let Some(refusal) = &props.refusal { <p class="refusal" role="alert">{ refusal }</p> }
-            { conf(props) }
+            { expandable(settings, on_choose) }
+            { for fields }
+            if let Some(refusal) = &props.refusal {
+                <p class="refusal" role="alert">{ refusal }</p>
+            } else {
+                { for props.all.as_deref().map(conf) }
+            }
         </form>
     }
-}
-
-/// What others would try first.
-fn worth_a_try(
-    suggestions: &[String],
-    settings: &SettingChanges,
-    choose: &Callback<SettingChanges>,
-) -> Html {
-    let none = SettingChanges::default();
-    let mut all = vec![none.clone()];
-    all.extend(suggestions.iter().map(|text| SettingChanges::of(text)));
-    let mut options: Vec<AttrValue> = vec!["as recorded".into()];
-    options.extend(
-        suggestions
-            .iter()
-            .map(|text| text.replace(',', ", ").into()),
-    );
-    let chosen = all.iter().position(|of| of == settings);
-    if chosen.is_none() {
-        // Choosing what is chosen changes nothing.
-        all.push(settings.clone());
-        options.push("as below".into());
-    }
-    let chosen = chosen.unwrap_or(all.len() - 1);
-    let on_choose = choose.reform(move |place: usize| all.get(place).unwrap_or(&none).clone());
-    html! { <div class="presets"><Select label="Try" {options} {chosen} {on_choose} /></div> }
 }
 
 fn expandable(settings: &SettingChanges, choose: &Callback<SettingChanges>) -> Html {
@@ -104,6 +80,7 @@ fn text_field(
     place: usize,
     field: &Field,
     settings: &SettingChanges,
+    is_wrong: bool,
     choose: &Callback<SettingChanges>,
 ) -> Html {
     let onchange = {
@@ -117,23 +94,23 @@ fn text_field(
     html! {
         <label title={field.meaning}>
             <span class="mono">{ field.key }</span>
-            <input type="text" size="9" value={settings.field(place).to_owned()} placeholder={field.example} {onchange} />
+            <input type="text" size="9" value={settings.field(place).to_owned()} placeholder={field.example}
+                aria-invalid={is_wrong.then_some("true")} {onchange} />
         </label>
     }
 }
 
 /// The line to start the program with.
-fn conf(props: &FormProps) -> Html {
-    let Some(settings) = props.settings.as_ref().filter(|_| props.refusal.is_none()) else {
-        return Html::default();
-    };
-    let text = format!("PYTORCH_CUDA_ALLOC_CONF={settings}");
+fn conf(settings: &str) -> Html {
+    // A shell has its own meaning for brackets and `>`.
+    let quote = if settings.contains('[') { "'" } else { "" };
+    let text = format!("PYTORCH_CUDA_ALLOC_CONF={quote}{settings}{quote}");
     html! {
         <div class="conf">
             if settings.is_empty() {
                 <p class="muted">{ "These are PyTorch's defaults: nothing need be set." }</p>
             } else {
-                <code>{ "PYTORCH_CUDA_ALLOC_CONF=" }{ for settings.split_inclusive(',').map(|setting| html! { <><wbr />{ setting }</> }) }</code><CopyButton text={text.clone()} what="setting" />
+                <code>{ for text.split_inclusive(['=', ',']).map(|setting| html! { <><wbr />{ setting }</> }) }</code><CopyButton text={text.clone()} what="setting" />
             }
         </div>
     }

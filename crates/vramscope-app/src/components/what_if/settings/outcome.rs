@@ -1,17 +1,24 @@
-//! What the model reserves under the settings, beside reality, and how far to trust the difference.
+//! What the model reserves under the settings and under those worth a try, beside reality, and how far to trust it.
 
 use vramscope_core::analysis::plan::what_if::Verdict;
 use vramscope_view::display;
 use yew::prelude::*;
 
 use super::ReplayedRef;
-use crate::protocol::views::what_if::{ModelFigures, Replayed};
+use crate::protocol::views::what_if::{ModelFigures, Replayed, Tries};
+use crate::state::choices::SettingChanges;
 use crate::state::sentences;
 
 /// Properties of [`OutcomeTable`].
 #[derive(Properties, PartialEq)]
 pub(super) struct OutcomeTableProps {
     pub(super) replayed: ReplayedRef,
+    pub(super) tries: Tries,
+    /// What is chosen.
+    pub(super) settings: SettingChanges,
+    /// Why that is not what was replayed; `None` if it is.
+    pub(super) stale: Option<&'static str>,
+    pub(super) on_choose: Callback<SettingChanges>,
 }
 
 /// See the module.
@@ -20,22 +27,28 @@ pub(super) fn OutcomeTable(props: &OutcomeTableProps) -> Html {
     let Some(replayed) = props.replayed.get() else {
         return Html::default();
     };
+    let says = match props.stale {
+        Some(why) => html! { <span class="muted">{ why }</span> },
+        None => verdict_words(replayed),
+    };
     html! {
         <div class="modelled">
-            <p class="verdict" role="status">{ verdict_words(replayed) }</p>
+            <p class="verdict" role="status">{ says }</p>
             <table>
                 <thead><tr>
-                    <th scope="col" />
+                    <th scope="col">{ "settings" }</th>
                     <th scope="col">{ "peak reserved" }</th>
-                    <th scope="col" title="Free memory in segments at the peak">{ "free at the peak" }</th>
-                    <th scope="col" title="Requests that fail: out of memory">{ "refused" }</th>
-                    <th scope="col" title="How often cached segments had to be given back to CUDA before a request could be served">{ "retries" }</th>
+                    <th scope="col" title="Beside the model as recorded">{ "change" }</th>
+                    <th scope="col">{ "verdict" }</th>
+                    <th scope="col" class="more" title="Free memory in segments at the peak">{ "free then" }</th>
+                    <th scope="col" class="more" title="Requests that fail: out of memory">{ "refused" }</th>
+                    <th scope="col" class="more" title="How often cached segments had to be given back to CUDA before a request could be served">{ "retries" }</th>
                 </tr></thead>
                 <tbody>
                     <tr><th scope="row"><i class="key real" />{ "really" }</th>
-                        <td title={sentences::exact_bytes(replayed.real_bytes)}>{ display::bytes(replayed.real_bytes) }</td><td /><td /><td /></tr>
-                    { row("own", "model, as recorded", replayed.own.as_ref(), "replaying…") }
-                    { row("changed", "model, these settings", replayed.changed.as_ref(), if replayed.is_as_recorded() { "none are chosen" } else { "replaying…" }) }
+                        <td title={sentences::exact_bytes(replayed.real_bytes)}>{ display::bytes(replayed.real_bytes) }</td>
+                        <td /><td /><td class="more" /><td class="more" /><td class="more" /></tr>
+                    { for rows(props, replayed).iter().map(|of| row(of, replayed, props)) }
                 </tbody>
             </table>
             { error_words(replayed) }
@@ -43,42 +56,102 @@ pub(super) fn OutcomeTable(props: &OutcomeTableProps) -> Html {
     }
 }
 
-fn row(
-    class: &'static str,
-    name: &'static str,
-    figures: Option<&ModelFigures>,
-    otherwise: &'static str,
-) -> Html {
-    let cells = figures.map(|of| {
-        html! {
-            <>
-                <td title={sentences::exact_bytes(of.peak_bytes)}>{ display::bytes(of.peak_bytes) }</td>
-                <td title={sentences::exact_bytes(of.free_bytes)}>{ display::bytes(of.free_bytes) }</td>
-                <td class={(of.refused > 0).then_some("bad")}>{ display::count(of.refused) }</td>
-                <td>{ display::count(of.retries) }</td>
-            </>
+/// The model with some settings.
+struct Row {
+    /// What is changed, as torch's variable has it.
+    changes: String,
+    settings: SettingChanges,
+    figures: Option<ModelFigures>,
+}
+
+/// As recorded, what is worth a try, and what is chosen if it is neither.
+fn rows(props: &OutcomeTableProps, replayed: &Replayed) -> Vec<Row> {
+    let chosen = replayed.changed.filter(|_| props.stale.is_none());
+    let mut rows = vec![Row {
+        changes: String::new(),
+        settings: SettingChanges::default(),
+        figures: replayed.own,
+    }];
+    rows.extend(props.tries.rows.iter().map(|of| {
+        let settings = SettingChanges::of(&of.changes);
+        let is_chosen = settings == props.settings;
+        Row {
+            changes: of.changes.clone(),
+            figures: of.figures.or(chosen.filter(|_| is_chosen)),
+            settings,
         }
-    });
-    let cells = cells.unwrap_or_else(|| html! { <td class="muted" colspan="4">{ otherwise }</td> });
-    html! { <tr data-of={class}><th scope="row"><i class={classes!("key", class)} />{ name }</th>{ cells }</tr> }
+    }));
+    if rows.iter().all(|row| row.settings != props.settings) {
+        rows.push(Row {
+            changes: props.settings.text(),
+            settings: props.settings.clone(),
+            figures: chosen,
+        });
+    }
+    rows
+}
+
+fn row(of: &Row, replayed: &Replayed, props: &OutcomeTableProps) -> Html {
+    let is_chosen = of.settings == props.settings;
+    let is_own = of.changes.is_empty();
+    let class = match (is_own, is_chosen) {
+        (true, _) => "own",
+        (false, true) => "changed",
+        (false, false) => "tried",
+    };
+    let onclick = {
+        let settings = of.settings.clone();
+        props
+            .on_choose
+            .reform(move |_: MouseEvent| settings.clone())
+    };
+    let name = if is_own { "as recorded" } else { &of.changes };
+    let cells = match &of.figures {
+        Some(figures) => cells(figures, replayed.own.as_ref().filter(|_| !is_own)),
+        None if is_chosen && props.stale.is_none() => {
+            html! { <td class="muted" colspan="6">{ "the same as recorded" }</td> }
+        }
+        None => html! { <td class="muted" colspan="6">{ "…" }</td> },
+    };
+    html! {
+        <tr key={of.changes.clone()} data-of={class} class={is_chosen.then_some("chosen")} {onclick}>
+            <th scope="row"><button type="button" class="bare" aria-pressed={is_chosen.to_string()} title={name.to_owned()}>
+                <i class={classes!("key", class)} />{ for name.split_inclusive(',').map(|part| html! { <><wbr />{ part }</> }) }</button></th>
+            { cells }
+        </tr>
+    }
+}
+
+/// `own`: what it is compared with.
+fn cells(of: &ModelFigures, own: Option<&ModelFigures>) -> Html {
+    let change = own.map(|own| display::bytes_change(own.peak_bytes, of.peak_bytes));
+    html! {
+        <>
+            <td title={sentences::exact_bytes(of.peak_bytes)}>{ display::bytes(of.peak_bytes) }</td>
+            <td>{ change }</td>
+            <td class={verdict_class(of.verdict)}>{ own.map(|_| of.verdict.label()) }</td>
+            <td class="more" title={sentences::exact_bytes(of.free_bytes)}>{ display::bytes(of.free_bytes) }</td>
+            <td class={classes!("more", (of.refused > 0).then_some("bad"))}>{ display::count(of.refused) }</td>
+            <td class="more">{ display::count(of.retries) }</td>
+        </>
+    }
+}
+
+fn verdict_class(verdict: Verdict) -> &'static str {
+    match verdict {
+        Verdict::Same | Verdict::WithinError => "same",
+        Verdict::Less => "less",
+        Verdict::More | Verdict::TooClose | Verdict::OutOfMemory => "more-bytes",
+    }
 }
 
 /// What the settings would do, in a sentence.
 fn verdict_words(replayed: &Replayed) -> Html {
     let Some(told) = &replayed.verdict else {
-        let words = if replayed.is_as_recorded() {
-            "Choose settings on the left: the trace is replayed with them."
-        } else {
-            "Replaying…"
-        };
+        let words = "Choose a row, or settings on the left: the trace is replayed with them.";
         return html! { <span class="muted">{ words }</span> };
     };
-    let class = match told.verdict {
-        Verdict::Same | Verdict::WithinError => "same",
-        Verdict::Less => "less",
-        Verdict::More | Verdict::TooClose | Verdict::OutOfMemory => "more",
-    };
-    html! { <><strong class={class}>{ &told.says }</strong><span>{ " " }{ &told.remark }</span></> }
+    html! { <><strong class={verdict_class(told.verdict)}>{ &told.says }</strong><span>{ " " }{ &told.remark }</span></> }
 }
 
 /// How far to trust the model.

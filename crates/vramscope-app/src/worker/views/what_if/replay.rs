@@ -8,7 +8,7 @@ use super::super::super::document::{Device, Document};
 use super::super::super::pace::Pace;
 use super::SLICE_MS;
 use crate::protocol::Axis;
-use crate::protocol::views::what_if::{ModelFigures, Replayed, ReservedCurves, Told};
+use crate::protocol::views::what_if::{ModelFigures, Replayed, ReservedCurves, Told, Tries, Try};
 
 /// What-ifs that are kept: going back to settings that were tried is at once.
 const KEPT: usize = 24;
@@ -24,6 +24,8 @@ pub(super) struct Replays {
     known: Vec<Known>,
     /// The one that runs: of which device, and with which changes.
     running: Option<(DeviceIndex, String, Trial)>,
+    /// What was worth a try, with its rank: also of those that are not kept whole.
+    tried: Vec<(DeviceIndex, (u8, u64), Try)>,
 }
 
 struct Known {
@@ -50,7 +52,6 @@ impl Replays {
                 None => {
                     return Replayed {
                         device: of,
-                        suggestions: baseline.suggestions.clone(),
                         ..Replayed::default()
                     };
                 }
@@ -67,7 +68,6 @@ impl Replays {
         Replayed {
             device: of,
             refusal,
-            suggestions: baseline.suggestions.clone(),
             not_modelled: baseline.notes.clone(),
             settings: changed.unwrap_or(own).settings.clone(),
             limit_bytes: changed.unwrap_or(own).limit_bytes(),
@@ -87,6 +87,52 @@ impl Replays {
 }
 
 impl Replays {
+    /// Replays with what is worth a try for a slice, one after the other.
+    pub(super) fn tries(
+        &mut self,
+        document: &Document,
+        device: Device<'_>,
+        baseline: &Baseline,
+    ) -> Tries {
+        let of = device.history.device;
+        let mut waiting: Vec<&String> = baseline.suggestions.iter().collect();
+        waiting.retain(|&changes| {
+            let is_it = |(own, _, row): &(_, _, Try)| *own == of && row.changes == *changes;
+            !self.tried.iter().any(is_it)
+        });
+        if let Some(&changes) = waiting.first() {
+            let is_it = |known: &Known| known.device == of && known.changes == *changes;
+            if !self.known.iter().any(is_it)
+                && let Some(outcome) = self.go_on(document, device, baseline, changes)
+            {
+                self.keep(of, changes, outcome);
+            }
+            if let Some(known) = self.known.iter().find(|known| is_it(known)) {
+                let row = known.outcome.as_ref().ok();
+                let figures = row.map(figures);
+                let row = (row.map_or((u8::MAX, 0), WhatIf::rank), changes.clone());
+                let (rank, changes) = row;
+                self.tried.push((of, rank, Try { changes, figures }));
+                waiting.remove(0);
+            }
+        }
+        let mut rows: Vec<_> = self.tried.iter().filter(|(own, ..)| *own == of).collect();
+        if waiting.is_empty() {
+            rows.sort_by_key(|(_, rank, _)| *rank);
+        }
+        let waiting = waiting.iter().map(|&changes| Try {
+            changes: changes.clone(),
+            figures: None,
+        });
+        let is_done = waiting.len() == 0;
+        let rows = rows.into_iter().map(|(.., row)| row.clone());
+        Tries {
+            device: of,
+            rows: rows.chain(waiting).collect(),
+            is_done,
+        }
+    }
+
     /// Works for a slice; the outcome, if that was the last.
     fn go_on(
         &mut self,
@@ -150,6 +196,7 @@ fn figures(of: &WhatIf) -> ModelFigures {
         refused: of.refused,
         rescued: of.rescued,
         retries: of.retries,
+        verdict: of.verdict,
     }
 }
 

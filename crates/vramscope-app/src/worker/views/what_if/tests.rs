@@ -2,9 +2,11 @@
 
 use std::path::Path;
 
+use vramscope_core::analysis::plan::what_if::Verdict;
 use vramscope_core::decode;
 
 use super::*;
+use crate::protocol::views::what_if::{ModelFigures, Try};
 use crate::protocol::{Axis, DrawRequest, Look, Picture, Viewport};
 use crate::worker::opened;
 use crate::worker::painter::{Painter, Under};
@@ -131,9 +133,46 @@ fn replays(document: &Document, device: DeviceIndex, cache: &mut Cache, path: &P
     let done = done.into_iter().find(|replayed| replayed.is_done).unwrap();
     assert!(done.refusal.is_some() || done.own.is_some(), "{path:?}");
     assert_eq!(done.verdict.is_some(), done.changed.is_some(), "{path:?}");
+    if done.refusal.is_none() {
+        tries(document, device, cache, path, done.changed);
+    }
     assert_eq!(
         done.changed.is_some(),
         done.refusal.is_none() && !done.is_as_recorded(),
         "{path:?}"
     );
+}
+
+/// All that is worth a try is replayed, and the best comes first; `expandable`: what one of them comes to.
+fn tries(
+    document: &Document,
+    device: DeviceIndex,
+    cache: &mut Cache,
+    path: &Path,
+    expandable: Option<ModelFigures>,
+) {
+    let mut rounds = (0..MOST_ROUNDS).map(|round| {
+        let question = Question::Tries { device, round };
+        match ask(&question, document, cache, path) {
+            Answer::Tries(tries) => tries,
+            _ => panic!("{path:?}"),
+        }
+    });
+    let done = rounds.find(|tries| tries.is_done).unwrap();
+    let peaks: Vec<(Verdict, u64)> = done
+        .rows
+        .iter()
+        .map(|row| {
+            row.figures
+                .map(|of| (of.verdict, of.peak_bytes))
+                .unwrap_or_default()
+        })
+        .collect();
+    let served = peaks
+        .iter()
+        .filter(|(verdict, _)| !matches!(verdict, Verdict::OutOfMemory | Verdict::TooClose));
+    assert!(served.is_sorted_by_key(|(_, peak)| *peak), "{path:?}");
+    let is_it = |row: &&Try| row.changes == "expandable_segments:True";
+    let row = done.rows.iter().find(is_it);
+    assert_eq!(row.and_then(|row| row.figures), expandable, "{path:?}");
 }
