@@ -130,15 +130,21 @@ pub fn draw_y_axis<DB: DrawingBackend>(
     viewport: &Viewport,
     style: &Style<'_>,
 ) -> Result<(), ChartError<DB>> {
-    let most = f64::from(area.height_px) / (Y_LABEL_CSS * style.pixel_ratio);
+    let most = most_y_ticks(area.height_px, style.pixel_ratio);
     // The viewport may be that of a canvas of another size.
     let view = viewport.resized(area.width_px, area.height_px);
-    for tick in &y_ticks(viewport, most as usize) {
+    for tick in &y_ticks(viewport, most) {
         let y = area.y_px + view.y_px(tick.at).round() as i32;
         draw_y_tick(root, tick, y, area, style)?;
     }
     let ends = vec![(area.x_px, area.y_px), (area.x_px, area.bottom_px())];
     root.draw(&PathElement::new(ends, style.stroke(style.theme.axis, 1.0)))
+}
+
+/// For how many ticks of the y axis there is room.
+#[must_use]
+pub fn most_y_ticks(height_px: u32, pixel_ratio: f64) -> usize {
+    (f64::from(height_px) / (Y_LABEL_CSS * pixel_ratio)) as usize
 }
 
 /// The horizontal half of [`draw_axes`].

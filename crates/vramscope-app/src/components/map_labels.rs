@@ -8,6 +8,8 @@ use crate::engine::Session;
 use crate::protocol::views::segments::{Answer, Question};
 use crate::state::Region;
 use vramscope_core::model::DeviceIndex;
+use vramscope_view::axes::{Tick, y_ticks};
+use vramscope_view::chart::most_y_ticks;
 use vramscope_view::map::{GroupMark, LaneMark, MapLabel, MapLabels};
 
 /// Properties of [`MapLabelList`].
@@ -17,6 +19,8 @@ pub(super) struct MapLabelListProps {
     pub(super) device: DeviceIndex,
     pub(super) area: PlotArea,
     pub(super) region: Region,
+    /// Whether heights are labelled instead of addresses.
+    pub(super) bytes_axis: bool,
 }
 
 /// The labels of what is visible.
@@ -27,10 +31,28 @@ pub(super) fn MapLabelList(props: &MapLabelListProps) -> Html {
     let answer = answered.and_then(|answered| answered.answer);
     match answer.as_deref() {
         Some(Answer::Lanes(lanes)) if lanes.device == device => {
-            map_labels(&lanes.lanes, &lanes.groups, &props.area, props.region)
+            let (area, region) = (&props.area, props.region);
+            if props.bytes_axis {
+                html! { <>{ byte_labels(area, region) }{ map_labels(&[], &lanes.groups, area, region) }</> }
+            } else {
+                map_labels(&lanes.lanes, &lanes.groups, area, region)
+            }
         }
         _ => Html::default(),
     }
+}
+
+/// Heights, as an axis has them.
+fn byte_labels(area: &PlotArea, region: Region) -> Html {
+    let size = area.size_px();
+    let viewport = region.viewport(size);
+    let label = |tick: &Tick| {
+        let (left, top) = area.to_css((0.0, viewport.y_px(tick.at)));
+        let style = format!("width:{}px;top:{top}px", left - 6.0);
+        html! { <div class="lane-label height" {style}>{ &tick.label }</div> }
+    };
+    let ticks = y_ticks(&viewport, most_y_ticks(size.1, area.pixel_ratio));
+    html! { <div class="lane-labels">{ for ticks.iter().map(label) }</div> }
 }
 
 /// The labels of lanes and of groups of them, those of what is visible.

@@ -13,7 +13,7 @@ use crate::canvas::{BoxCss, Canvases, PlotArea, TimelineCanvas};
 use crate::engine::Session;
 use crate::protocol::{Bounds, DrawRequest, Look, Picture};
 use crate::state::gesture::{DragKind, Point};
-use crate::state::{Action, DeviceView, Navigation, sentences};
+use crate::state::{Action, DeviceView, Navigation, Region, sentences};
 use vramscope_view::map::GroupMark;
 
 /// Properties of [`Timeline`].
@@ -37,6 +37,18 @@ pub(super) struct TimelineProps {
     /// What lies where in the packing.
     #[prop_or_default]
     pub(super) groups: Vec<GroupMark>,
+    /// Heights of this picture, as a share of those that `view` and `bounds` say.
+    #[prop_or(1.0)]
+    pub(super) y_scale: f64,
+    /// Whether a map's heights are labelled in bytes, beside another picture; else in addresses.
+    #[prop_or_default]
+    pub(super) bytes_axis: bool,
+}
+
+impl TimelineProps {
+    fn region(&self) -> Region {
+        self.view.region.stretched(self.y_scale)
+    }
 }
 
 /// The timeline of one device.
@@ -55,6 +67,7 @@ pub(super) fn Timeline(props: &TimelineProps) -> Html {
     let stage_of = (area, props.look.picture);
     let pointer = use_pointer(stage_of, drag_mode, commands.dispatch.clone());
     let (at, draft) = (*pointer.at, *pointer.draft);
+    let region = props.region();
 
     use_picture(&canvas, area, props, at);
     use_wheel(&stage, area, commands.dispatch.clone());
@@ -98,13 +111,13 @@ pub(super) fn Timeline(props: &TimelineProps) -> Html {
             <canvas ref={picture} />
             <canvas ref={overlay} />
             if let Some(area) = area {
-                <Lines look={props.look} region={props.view.region} {area} shown={props.shown.clone()}
+                <Lines look={props.look} {region} {area} shown={props.shown.clone()}
                     capacity_bytes={props.capacity_bytes} ruler_mode={props.ruler_mode} {draft} />
-                { map_labels(&[], &props.groups, &area, props.view.region) }
+                { map_labels(&[], &props.groups, &area, region) }
                 if props.look.picture == Picture::Map {
-                    <MapLabelList session={props.session.clone()} device={props.look.device} {area} region={props.view.region} />
+                    <MapLabelList session={props.session.clone()} device={props.look.device} {area} {region} bytes_axis={props.bytes_axis} />
                 }
-                <Marks {area} region={props.view.region} cursor_x={props.view.cursor_x()} overview={props.view.overview.clone()}
+                <Marks {area} {region} cursor_x={props.view.cursor_x()} overview={props.view.overview.clone()}
                     range={props.view.range} draft={draft.filter(|(kind, ..)| *kind == DragKind::Range)} />
                 if let (true, Some(at), Some(hit)) = (shows_tooltip, at, &hovered) {
                     <Tooltip {at} room={(area.box_width_css, area.box_height_css)} hit={hit.clone()} />
@@ -156,28 +169,29 @@ fn use_picture(
 ) {
     let draw = area.map(|area| DrawRequest {
         look: props.look,
-        viewport: props.view.region.viewport(area.size_px()),
+        viewport: props.region().viewport(area.size_px()),
     });
     use_effect_with((canvas.clone(), area), |(canvas, area)| {
         if let (Some(canvas), Some(area)) = (&**canvas, area) {
             canvas.resize(*area);
         }
     });
-    use_effect_with(
-        (canvas.clone(), draw, props.bounds),
-        |(canvas, draw, bounds)| {
-            if let (Some(canvas), Some(draw)) = (&**canvas, draw) {
-                canvas.show(*draw, *bounds);
-            }
-        },
-    );
+    let bounds = Bounds {
+        y_end_bytes: props.bounds.y_end_bytes * props.y_scale,
+        ..props.bounds
+    };
+    use_effect_with((canvas.clone(), draw, bounds), |(canvas, draw, bounds)| {
+        if let (Some(canvas), Some(draw)) = (&**canvas, draw) {
+            canvas.show(*draw, *bounds);
+        }
+    });
     let pinned = props.view.pinned_thing();
     use_effect_with((canvas.clone(), pinned), |(canvas, pinned)| {
         if let Some(canvas) = &**canvas {
             canvas.pin(*pinned);
         }
     });
-    let look = props.look;
+    let (look, y_scale) = (props.look, props.y_scale);
     use_effect_with(
         (canvas.clone(), props.view.clicked),
         move |(canvas, clicked)| {
@@ -185,7 +199,7 @@ fn use_picture(
             if let (Some(canvas), Some(click), Some(area)) = (&**canvas, clicked, area) {
                 let draw = DrawRequest {
                     look,
-                    viewport: click.region.viewport(area.size_px()),
+                    viewport: click.region.stretched(y_scale).viewport(area.size_px()),
                 };
                 canvas.click(draw, click.at_px);
             }

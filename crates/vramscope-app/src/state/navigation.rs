@@ -39,6 +39,16 @@ impl Region {
         }
     }
 
+    /// Heights times `factor`.
+    #[must_use]
+    pub fn stretched(self, factor: f64) -> Self {
+        Self {
+            y_min_bytes: self.y_min_bytes * factor,
+            y_max_bytes: self.y_max_bytes * factor,
+            ..self
+        }
+    }
+
     /// It as a picture one by one large: px are fractions.
     #[must_use]
     pub fn unit(self) -> Viewport {

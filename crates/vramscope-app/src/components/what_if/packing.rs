@@ -1,5 +1,6 @@
-//! The ideal packing beside the real memory map: the same time, the same scale of bytes, the same colours.
+//! The ideal packing beside the real memory map: the same time, the same scale of bytes unless one is far higher, the same colours.
 
+use vramscope_core::analysis::overview::SegmentsKnown;
 use vramscope_core::analysis::plan::StepKind;
 use vramscope_view::display;
 use vramscope_view::map::GroupMark;
@@ -49,11 +50,13 @@ pub(super) fn PackingPanel(props: &PackingPanelProps) -> Html {
     };
     let packed = of(Picture::Packing, planned.packing);
     let real = of(Picture::Map, 0);
+    let y_scale = own_scale(planned, bounds.y_end_bytes);
     html! {
         <>
         <div class="twins">
             <figure aria-label="Ideal packing">
                 <figcaption>{ packing_words(planned) }
+                    if y_scale < 1.0 { <span class="muted" title="The map is too high for the same scale">{ "· on a scale of its own" }</span> }
                     if can_search_on(planned) {
                         <button type="button" class="plain" title="Search half a minute longer for a better packing"
                             onclick={props.on_longer.reform(|_: MouseEvent| ())}>{ "search on" }</button>
@@ -61,14 +64,14 @@ pub(super) fn PackingPanel(props: &PackingPanelProps) -> Html {
                 </figcaption>
                 if planned.packing > 0 {
                     <Timeline session={session.clone()} look={packed} {bounds} view={view.clone()} {box_mode} {ruler_mode}
-                        groups={groups} />
+                        groups={groups} {y_scale} />
                 } else {
                     <p class="hint muted late">{ "Packing…" }</p>
                 }
             </figure>
             <figure aria-label="Real memory map">
                 <figcaption>{ real_words(planned) }</figcaption>
-                <Timeline {session} look={real} {bounds} {view} {box_mode} {ruler_mode} />
+                <Timeline {session} look={real} {bounds} {view} {box_mode} {ruler_mode} bytes_axis=true />
             </figure>
         </div>
         <p class="foot muted">
@@ -76,6 +79,18 @@ pub(super) fn PackingPanel(props: &PackingPanelProps) -> Html {
         </p>
         </>
     }
+}
+
+/// As much higher may the map be before the packing would be too flat beside it.
+const MOST_TIMES: f64 = 3.0;
+/// What is left free above a packing on a scale of its own.
+const AIR: f64 = 1.1;
+
+/// The packing's heights as a share of those of the map.
+fn own_scale(planned: &Planned, map_bytes: f64) -> f64 {
+    let bytes = planned.plan.bytes(StepKind::Placement);
+    let share = bytes.map_or(1.0, |bytes| bytes.max(1) as f64 * AIR / map_bytes);
+    if share * MOST_TIMES < AIR { share } else { 1.0 }
 }
 
 /// Pools and streams in the packing that is drawn.
@@ -137,7 +152,7 @@ fn real_words(planned: &Planned) -> Html {
                 { " " }<span title={sentences::exact_bytes(step.bytes)}>{ display::bytes(step.bytes) }</span>
                 <span class="muted">{ " reserved at most" }</span>
             } else {
-                <span class="muted">{ " · how much was reserved is not known" }</span>
+                <span class="muted">{ if planned.plan.segments == SegmentsKnown::Doubtful { " · with gaps where no segment was recorded" } else { " · how much was reserved is not known" } }</span>
             }
         </span>
     }
