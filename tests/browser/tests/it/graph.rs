@@ -152,6 +152,32 @@ fn what_the_user_adds_is_in_every_figure() {
 }
 
 #[test]
+fn a_size_that_is_none_stays_in_its_field_and_says_so() {
+    let mut open = with_graph("torch_trace_sample.log");
+    for (typed, says) in [("abc", "Not a size"), ("24", "24 what? Write 24GiB.")] {
+        open.page.click_on(".graph-head input[type=text]").unwrap();
+        open.page.key("a", Modifiers::CONTROL).unwrap();
+        open.page.type_text(typed).unwrap();
+        open.page.key("Enter", Modifiers::NONE).unwrap();
+        let said =
+            format!("(document.querySelector('.refusal')?.innerText ?? '').includes({says:?})");
+        wait(&mut open, &said);
+        let value = open
+            .page
+            .eval("document.querySelector('.graph-head input[type=text]').value")
+            .unwrap();
+        assert_eq!(value, typed);
+    }
+    assert_eq!(
+        open.page
+            .eval("document.documentElement.scrollWidth <= innerWidth")
+            .unwrap(),
+        true
+    );
+    open.check_quiet();
+}
+
+#[test]
 fn a_search_can_be_stopped_and_go_on() {
     let mut open = with_graph("dag_200.orm.json.zst");
     let state = "document.querySelector('.search-state')?.innerText";

@@ -122,17 +122,16 @@ fn settings_are_replayed_and_kept_in_the_address() {
     open.page
         .eval("document.querySelectorAll('.panel-bar input')[1].click()")
         .unwrap();
+    // All that is worth a try is replayed by itself; a click shows it.
+    let tried = "document.querySelectorAll('[data-of=tried]')";
+    let all =
+        format!("{tried}.length > 4 && ![...{tried}].some(row => row.innerText.includes('…'))");
+    open.page.wait_for(&all, PATIENCE).unwrap();
+    let row = format!(
+        "[...{tried}].find(row => row.querySelector('button').title == 'expandable_segments:True')"
+    );
     open.page
-        .wait_for(
-            "document.querySelectorAll('.presets option').length > 1",
-            PATIENCE,
-        )
-        .unwrap();
-    open.page
-        .eval(
-            "(() => { const list = document.querySelector('.presets select'); list.selectedIndex = 1; \
-             list.dispatchEvent(new Event('change', {bubbles: true})); })()",
-        )
+        .eval(&format!("{row}.querySelector('button').click(); null"))
         .unwrap();
     let peak = planned(|recording, _| {
         let settings = ModelSettings::of(recording.snapshot);
@@ -151,16 +150,64 @@ fn settings_are_replayed_and_kept_in_the_address() {
             .contains("PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True")
     );
     open.wait_for_hash("what_if.settings=(expandable_segments:!t)");
-    // What torch would refuse is said, and nothing is replayed.
-    let field = "input.mono, .changes input[type=text]";
+    // What torch would refuse is said beside the field, nothing is replayed, and nothing moves.
+    let place = "document.querySelector('.modelled table').getBoundingClientRect().top";
+    let before = open.page.eval(place).unwrap();
+    for (number, wrong, says) in [
+        (0, "lots", "max_split_size"),
+        (5, "24", "24 what? Write 24GiB."),
+    ] {
+        type_into(&mut open, number, wrong);
+        let refused = format!(
+            "(document.querySelector('.refusal')?.innerText ?? '').includes({says:?}) && \
+             document.querySelectorAll('.changes input')[{number}].ariaInvalid === 'true'"
+        );
+        open.page.wait_for(&refused, PATIENCE).unwrap();
+        assert_eq!(open.page.eval(place).unwrap(), before);
+        type_into(&mut open, number, "");
+        let mended = "!document.querySelector('.refusal') && !document.querySelector('.stale')";
+        open.page.wait_for(mended, PATIENCE).unwrap();
+    }
+    open.check_quiet();
+}
+
+/// Types into a field of the settings.
+fn type_into(open: &mut Open, number: usize, text: &str) {
     open.page
         .eval(&format!(
-            "(() => {{ const field = document.querySelector({field:?}); field.value = 'lots'; \
+            "(() => {{ const field = document.querySelectorAll('.changes input')[{number}]; field.value = {text:?}; \
              field.dispatchEvent(new Event('change', {{bubbles: true}})); }})()"
         ))
         .unwrap();
+}
+
+#[test]
+fn a_link_opens_the_settings_that_it_has() {
+    let mut open = open_what_if();
     open.page
-        .wait_for("!!document.querySelector('.refusal')", PATIENCE)
+        .eval("document.querySelectorAll('.panel-bar input')[1].click()")
         .unwrap();
-    open.check_quiet();
+    open.page
+        .wait_for("!!document.querySelector('[data-of=own]')", PATIENCE)
+        .unwrap();
+    type_into(&mut open, 3, "64");
+    open.wait_for_hash("large_segment_size_mb");
+    let hash = open.page.eval("location.hash").unwrap();
+    let mut other = crate::open::open(hash.as_str().unwrap());
+    other.choose(&[fixture(FIXTURE)]);
+    other
+        .page
+        .wait_for(
+            "(document.querySelector('[data-of=changed]')?.innerText ?? '').includes('large_segment_size_mb:64')",
+            PATIENCE,
+        )
+        .unwrap();
+    assert_eq!(
+        other
+            .page
+            .eval("document.querySelectorAll('.changes input')[3].value")
+            .unwrap(),
+        "64"
+    );
+    other.check_quiet();
 }

@@ -116,7 +116,7 @@ fn row(of: &Row, replayed: &Replayed, props: &OutcomeTableProps) -> Html {
     html! {
         <tr key={of.changes.clone()} data-of={class} class={is_chosen.then_some("chosen")} {onclick}>
             <th scope="row"><button type="button" class="bare" aria-pressed={is_chosen.to_string()} title={name.to_owned()}>
-                <i class={classes!("key", class)} />{ for name.split_inclusive(',').map(|part| html! { <><wbr />{ part }</> }) }</button></th>
+                <i class={classes!("key", class)} />{ for name.split_inclusive(',').map(|part| html! { <>{ part }<wbr /></> }) }</button></th>
             { cells }
         </tr>
     }
