@@ -279,7 +279,7 @@ impl Words<'_> {
             return (why.to_owned(), advice.to_owned());
         }
         let why = "What the allocator held beyond that: freed memory that it keeps, in pieces or unused. Which part is which takes a model of it.";
-        let advice = "Where free memory lies, and what keeps it from going back to CUDA, the State view of the page shows, and vramscope fragmentation tells.";
+        let advice = "Where free memory lies, and what keeps it from going back to CUDA: see State on the page, or the command vramscope fragmentation.";
         (why.to_owned(), advice.to_owned())
     }
 }
