@@ -56,7 +56,7 @@ pub(super) fn PackingPanel(props: &PackingPanelProps) -> Html {
         <div class="twins">
             <figure aria-label="Ideal packing">
                 <figcaption>{ packing_words(planned) }
-                    if y_scale < 1.0 { <span class="muted" title="The map is too high for the same scale">{ "· on a scale of its own" }</span> }
+                    if y_scale < 1.0 { <span class="muted" title="The map is too high for the same scale">{ "· own scale" }</span> }
                     if can_search_on(planned) {
                         <button type="button" class="plain" title="Search half a minute longer for a better packing"
                             onclick={props.on_longer.reform(|_: MouseEvent| ())}>{ "search on" }</button>
@@ -152,7 +152,7 @@ fn real_words(planned: &Planned) -> Html {
                 { " " }<span title={sentences::exact_bytes(step.bytes)}>{ display::bytes(step.bytes) }</span>
                 <span class="muted">{ " reserved at most" }</span>
             } else {
-                <span class="muted">{ if planned.plan.segments == SegmentsKnown::Doubtful { " · with gaps where no segment was recorded" } else { " · how much was reserved is not known" } }</span>
+                <span class="muted">{ if planned.plan.segments == SegmentsKnown::Doubtful { " · segments not all recorded" } else { " · how much was reserved is not known" } }</span>
             }
         </span>
     }
