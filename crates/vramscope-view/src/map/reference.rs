@@ -24,9 +24,16 @@ enum Look {
     Rounding(Rgb, Rgb),
 }
 
-/// Draws what [`MapRaster::draw`](super::MapRaster::draw) draws.
+/// Draws what [`MapRaster::draw`](super::MapRaster::draw) draws. A pixel of which no more than `gap` is left out counts as
+/// covered whole, and has a pattern: the fast one's positions have 24 bits.
 #[must_use]
-pub fn draw(map: &MemoryMap, bands: &Bands<'_>, view: &Viewport, paint: &Paint<'_>) -> Frame {
+pub fn draw(
+    map: &MemoryMap,
+    bands: &Bands<'_>,
+    view: &Viewport,
+    paint: &Paint<'_>,
+    gap: f64,
+) -> Frame {
     let mut frame = Frame {
         width_px: view.width_px,
         height_px: view.height_px,
@@ -43,7 +50,8 @@ pub fn draw(map: &MemoryMap, bands: &Bands<'_>, view: &Viewport, paint: &Paint<'
     }
     for y_px in 0..view.height_px {
         for x_px in 0..view.width_px {
-            frame.rgba.extend(pixel(&rects, view, paint, (x_px, y_px)));
+            let pixel = pixel(&rects, view, paint, (x_px, y_px), gap);
+            frame.rgba.extend(pixel);
         }
     }
     frame
@@ -122,7 +130,13 @@ fn light_of(look: Look, c: usize) -> f64 {
     }
 }
 
-fn pixel(rects: &[Rect], view: &Viewport, paint: &Paint<'_>, (x_px, y_px): (u32, u32)) -> [u8; 4] {
+fn pixel(
+    rects: &[Rect],
+    view: &Viewport,
+    paint: &Paint<'_>,
+    (x_px, y_px): (u32, u32),
+    gap: f64,
+) -> [u8; 4] {
     let (x, y) = (f64::from(x_px), f64::from(y_px));
     let columns = (view.x_at(x), view.x_at(x + 1.0));
     let rows = (view.bytes_at(y + 1.0), view.bytes_at(y));
@@ -135,8 +149,7 @@ fn pixel(rects: &[Rect], view: &Viewport, paint: &Paint<'_>, (x_px, y_px): (u32,
             held += area;
             continue;
         }
-        // A hair of tolerance: the fast one has positions of 24 bits.
-        let pattern = pattern(rect.look, x_px, y_px).filter(|_| area > 1.0 - 1e-4);
+        let pattern = pattern(rect.look, x_px, y_px).filter(|_| area > 1.0 - gap);
         if let Some([r, g, b]) = pattern {
             return [r, g, b, 255];
         }
