@@ -207,15 +207,11 @@ fn answer<'a>(
     for named in &export.graphs {
         let warnings = named.warnings.iter();
         notes.extend(warnings.map(|warning| format!("{}: {warning}", named.name)));
-        let refusal = |error| {
-            format!(
-                "{}: no graph that PyTorch would accept: {error}.",
-                named.name
-            )
-        };
         match plan(&named.graph, settings) {
             Ok(plan) => {
-                notes.extend(named.graph.validate().err().map(refusal));
+                let names = named.graph.validate_unique_buffer_names().err();
+                let refusal = |error| format!("{}: PyTorch would refuse it: {error}", named.name);
+                notes.extend(names.map(refusal));
                 let search = Search::new(&named.graph, &plan);
                 graphs.push(Answered {
                     named,
@@ -223,7 +219,7 @@ fn answer<'a>(
                     search,
                 });
             }
-            Err(error) => notes.push(refusal(error)),
+            Err(error) => notes.push(format!("{}: it cannot be planned: {error}", named.name)),
         }
     }
     if options.show.csv && !graphs.is_empty() {

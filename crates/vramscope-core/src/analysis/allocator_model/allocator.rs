@@ -216,7 +216,7 @@ impl Allocator {
             }
         }
         let (bytes, most) = (self.blocks[row as usize].bytes, self.settings.max_split());
-        let rounding = self.settings.max_non_split_rounding_bytes;
+        let rounding = self.settings.max_non_split_rounding();
         let fits = if request.bytes < most {
             bytes < most
         } else {

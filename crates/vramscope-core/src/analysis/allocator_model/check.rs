@@ -4,7 +4,7 @@
 //! the recording shows that memory was given back first, or a request refused. After a difference the model takes
 //! over what was recorded, so that one difference is not counted again and again.
 
-use std::collections::{BTreeMap, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashSet};
 
 use serde::{Deserialize, Serialize};
 
@@ -20,6 +20,9 @@ use crate::model::{Action, PoolId};
 /// How often the model takes over the recorded state, at most; what comes then is not compared. Each time takes
 /// time in proportion to what is live.
 const RESYNCHRONISED_AT_MOST: u64 = 1000;
+
+/// After so many times, nothing of the final state counts as the model's own: finding out what is takes as long again.
+const COMPARED_AT_MOST: u64 = 100;
 
 /// Of a number of recorded things, those that the model did too.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
@@ -77,9 +80,9 @@ pub struct Check {
     pub segment_events: Agreement,
     /// Segment events of the model that were not recorded.
     pub extra_segment_events: u64,
-    /// The final state's segments, by address and size; without those that the model has only since it took them over.
+    /// The final state's segments, by address and size. What the model only has because it took it over does not agree.
     pub final_segments: Agreement,
-    /// The final state's blocks in them, by address, size and whether they are active; without those taken over.
+    /// The final state's blocks, by address, size and whether they are active, in the same way.
     pub final_blocks: Agreement,
     /// Differences by kind, those that occur.
     pub differences: BTreeMap<Difference, u64>,
@@ -212,9 +215,7 @@ impl CheckRun {
         }
         if let Some(item) = item {
             self.check.segment_events.recorded += 1;
-            if let Item::Obtained(address, _) = item {
-                self.taken_over.segments.remove(&address);
-            }
+            self.taken_over.note(item);
             self.device.push(item);
         }
         for call in calls {
@@ -240,6 +241,8 @@ impl CheckRun {
                     self.settle(recording, moment - 1);
                 }
                 let row = std::mem::replace(&mut self.blocks[id.index()], NONE);
+                let address = recording.history.allocations.address[id.index()];
+                self.taken_over.blocks.remove(&address);
                 match row {
                     NONE => {}
                     // Because streams were asked, or waited for, on behalf of what follows.
@@ -339,7 +342,10 @@ impl CheckRun {
         self.resynchronised += 1;
         self.stepper.go_to(recording, &self.index, moment);
         let recorded = Recorded::of(&self.settings, self.stepper.state(), self.blocks.len());
-        self.taken_over.add(&self.allocator, &recorded.allocator);
+        match self.resynchronised {
+            ..=COMPARED_AT_MOST => self.taken_over.add(&self.allocator, &recorded.allocator),
+            _ => self.taken_over.is_all = true,
+        }
         let abandoned = std::mem::take(&mut self.allocator.abandoned);
         self.allocator = recorded.allocator;
         self.allocator.abandoned = abandoned;
@@ -360,7 +366,7 @@ impl CheckRun {
         for (_, segment) in snapshot.segments.of_device(device) {
             let own = modelled.get(&segment.address);
             let taken = &self.taken_over;
-            let is_own = !taken.segments.contains(&segment.address);
+            let is_own = !taken.is_all && !taken.segments.contains(&segment.address);
             let own = own.filter(|(bytes, _)| *bytes == segment.total_size && is_own);
             self.check.final_segments.count(own.is_some());
             for id in segment.block_ids() {
@@ -377,12 +383,31 @@ impl CheckRun {
 /// What the model has of the recording that it did not come to by itself, by address: until something new is there.
 #[derive(Default)]
 struct TakenOver {
-    segments: HashSet<u64>,
+    segments: BTreeSet<u64>,
     /// Active ones.
     blocks: HashSet<u64>,
+    /// After too many differences: everything.
+    is_all: bool,
 }
 
 impl TakenOver {
+    /// Forgets the segments where there is something new, or nothing any more.
+    fn note(&mut self, item: Item) {
+        match item {
+            Item::Obtained(address, _) => {
+                self.segments.remove(&address);
+            }
+            Item::GivenBack(address, bytes) => {
+                let gone = self.segments.range(address..address.saturating_add(bytes));
+                let gone: Vec<u64> = gone.copied().collect();
+                for address in gone {
+                    self.segments.remove(&address);
+                }
+            }
+            Item::Free(_) => {}
+        }
+    }
+
     /// Adds what `recorded` has and `modelled`, which it replaces, has not.
     fn add(&mut self, modelled: &Allocator, recorded: &Allocator) {
         let modelled = modelled.segments();

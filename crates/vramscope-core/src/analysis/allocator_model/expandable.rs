@@ -9,6 +9,9 @@ use crate::analysis::allocator_rules::SMALL_SEGMENT_BYTES;
 /// Address space that a reservation has where the device's size is not known: more than any device.
 pub(super) const UNKNOWN_DEVICE_BYTES: u64 = 1 << 40;
 
+/// Blocks that a search for address space looks at before it gives up, see [`LOOK_AT_MOST`].
+const BLOCKS_LOOKED_AT: usize = 1 << 12;
+
 impl Allocator {
     /// A free block for a request, out of free memory and pages that are mapped for it. It is in no pool.
     pub(super) fn expand(&mut self, request: Request, driver: &mut impl Driver) -> Option<u32> {
@@ -42,25 +45,30 @@ impl Allocator {
                 row
             }
         });
+        let mut steps = BLOCKS_LOOKED_AT;
         candidates
             .by_ref()
             .take(LOOK_AT_MOST)
-            .find(|&row| self.has_space(row, request.bytes))
+            .find(|&row| self.has_space(row, request.bytes, &mut steps))
             .or_else(|| {
+                steps = BLOCKS_LOOKED_AT;
                 candidates
                     .next_back()
-                    .filter(|&row| self.has_space(row, request.bytes))
+                    .filter(|&row| self.has_space(row, request.bytes, &mut steps))
             })
     }
 
-    fn has_space(&self, mut row: u32, bytes: u64) -> bool {
+    /// Whether so many bytes are free or unmapped from a block on, as far as `steps` blocks tell.
+    fn has_space(&self, mut row: u32, bytes: u64, steps: &mut usize) -> bool {
         let mut found = 0_u64;
         while let Some(block) = self.blocks.get(row as usize)
             && block.usage != Use::Allocated
             && found < bytes
+            && *steps > 0
         {
             found = found.saturating_add(block.bytes);
             row = block.next;
+            *steps -= 1;
         }
         found >= bytes
     }

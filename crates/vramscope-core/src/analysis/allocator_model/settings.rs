@@ -17,8 +17,9 @@ pub struct ModelSettings {
     pub expandable_segments: bool,
     /// `max_split_size`: larger blocks are not split; `None` = no limit.
     pub max_split_bytes: Option<u64>,
-    /// `max_non_split_rounding_mb`, in bytes: how much larger than a request an unsplittable block may be.
-    pub max_non_split_rounding_bytes: u64,
+    /// `max_non_split_rounding_mb`, in bytes: how much larger than a request an unsplittable block may be; `None` = not
+    /// set, so that it is as much as `large_segment_bytes`.
+    pub max_non_split_rounding_bytes: Option<u64>,
     /// `roundup_power2_divisions` per power of two from 1 MiB to 32 GiB; below 2 = off.
     pub roundup_power2_divisions: Divisions,
     /// `garbage_collection_threshold`, a share of what is allowed; 0 = never.
@@ -32,6 +33,8 @@ pub struct ModelSettings {
     pub allowed: Allowed,
     /// `per_process_memory_fraction` as it was set; `None` = not set.
     pub memory_fraction: Option<f64>,
+    /// What the file has set beside that, which the model does not follow: key and value.
+    pub others: Vec<(String, String)>,
     /// No setting, but the version's.
     pub(super) ties: Ties,
 }
@@ -65,13 +68,14 @@ impl Default for ModelSettings {
         Self {
             expandable_segments: false,
             max_split_bytes: None,
-            max_non_split_rounding_bytes: 20 * MIB,
+            max_non_split_rounding_bytes: None,
             roundup_power2_divisions: Divisions::default(),
             garbage_collection_threshold: 0.0,
             large_segment_bytes: LARGE_SEGMENT_BYTES,
             capacity_bytes: None,
             allowed: Allowed::All,
             memory_fraction: None,
+            others: Vec::new(),
             ties: Ties::OlderSegment,
         }
     }
@@ -94,7 +98,7 @@ impl ModelSettings {
         }
         // Where it is set, whether or not `max_split_size` is.
         let rounding = self.max_non_split_rounding_bytes;
-        if rounding < least && rounding != Self::default().max_non_split_rounding_bytes {
+        if rounding.is_some_and(|bytes| bytes < least) {
             return Err(format!(
                 "max_non_split_rounding_mb must not be less than a large segment, {}.",
                 Bytes(least)
@@ -105,6 +109,17 @@ impl ModelSettings {
 
     fn has_large_segments(&self) -> bool {
         self.large_segment_bytes > OWN_SEGMENT_BYTES && self.large_segment_bytes < (MIB << 20)
+    }
+
+    /// Whether the file may be of a torch before 2.12.
+    pub(crate) fn is_old(&self) -> bool {
+        self.ties == Ties::Lowest
+    }
+
+    /// How much larger than a request an unsplittable block may be.
+    pub(super) fn max_non_split_rounding(&self) -> u64 {
+        let set = self.max_non_split_rounding_bytes;
+        set.unwrap_or(self.large_segment_bytes)
     }
 
     /// Whether garbage is to be collected, but never is, because torch does so only where the process is told
@@ -121,15 +136,14 @@ impl ModelSettings {
         limits.min()
     }
 
-    /// The same with so many bytes less to have.
+    /// The same with other limits.
     #[must_use]
-    pub fn with_less(&self, bytes: u64) -> Self {
-        let less = |limit: u64| limit.saturating_sub(bytes);
+    pub fn with_limits(&self, other: impl Fn(u64) -> u64) -> Self {
         Self {
-            capacity_bytes: self.capacity_bytes.map(less),
+            capacity_bytes: self.capacity_bytes.map(&other),
             allowed: self
                 .allowed_bytes()
-                .map_or(Allowed::All, |allowed| Allowed::Bytes(less(allowed))),
+                .map_or(Allowed::All, |allowed| Allowed::Bytes(other(allowed))),
             ..self.clone()
         }
     }

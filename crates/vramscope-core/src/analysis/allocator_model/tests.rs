@@ -257,3 +257,34 @@ fn pools_that_have_nothing_left_cost_nothing() {
         );
     }
 }
+
+/// As torch 2.15 does it, run: unless it is set, it is as much as a large segment.
+#[test]
+fn how_much_too_large_an_unsplittable_block_may_be() {
+    let reserved = |changes: &str| {
+        let settings = ModelSettings::default().with_changes(changes).unwrap();
+        let mut device = device(&settings);
+        let mut allocator = Allocator::new(settings);
+        let mut malloc = |allocator: &mut Allocator, bytes: u64| {
+            let request = allocator.request(bytes, 0, PoolId::default());
+            allocator.malloc(request, bytes, &mut device).unwrap()
+        };
+        let first = malloc(&mut allocator, 190 * MIB);
+        allocator.free(first);
+        malloc(&mut allocator, 150 * MIB);
+        allocator.reserved.bytes / MIB
+    };
+    assert_eq!(reserved("max_split_size_mb:128"), 340);
+    assert_eq!(
+        reserved("max_split_size_mb:128,large_segment_size_mb:40"),
+        340
+    );
+    assert_eq!(
+        reserved("max_split_size_mb:128,large_segment_size_mb:64"),
+        190
+    );
+    assert_eq!(
+        reserved("max_split_size_mb:128,max_non_split_rounding_mb:41"),
+        190
+    );
+}

@@ -37,7 +37,7 @@ impl Invalid {
 
     fn order(node: &str, needed: &str) -> Self {
         Self(format!(
-            "{node} comes before {needed}, which it depends on: the nodes cannot run in the order that they are listed in"
+            "{node} comes before {needed}, which it depends on: the nodes cannot run in the order that they are listed in."
         ))
     }
 }

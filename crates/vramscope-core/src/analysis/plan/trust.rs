@@ -101,9 +101,11 @@ pub(super) fn from_empty(error: ModelError) -> String {
 }
 
 /// The peak from the recorded start beside the real one.
-pub(super) fn from_start(error: ModelError) -> String {
+pub(super) fn from_start(error: ModelError, check: &Check) -> String {
     let off = off(error.error_bytes, error.share());
+    let is_trivial = check.segment_events.recorded == 0 && check.extra_segment_events == 0;
     match error.error_bytes {
+        0 if is_trivial => "Beginning as recorded, it is exactly the real one, which proves little: nothing was obtained from CUDA meanwhile.".to_owned(),
         0 => "Beginning as recorded, it is exactly the real one.".to_owned(),
         _ => format!("Beginning as recorded, it is {off} the real one."),
     }
@@ -197,16 +199,19 @@ pub(super) fn verdict(row: &WhatIf, own: &WhatIf, error: ModelError) -> String {
             Bytes(error.largest_bytes())
         ),
         Verdict::TooClose => {
-            let verb = if row.refused_within_error == 1 {
-                "fails"
-            } else {
-                "fail"
+            let refused = |count: u64| match count {
+                0 => "no request fails".to_owned(),
+                1 => "1 request fails".to_owned(),
+                _ => format!("{} fail", counted(count, "request")),
             };
+            let other = row.refused_within_error.unwrap_or(0);
+            let side = if other > row.refused { "less" } else { "more" };
             format!(
-                "{peak} Whether it fits is too close to tell: on this recording the model may be wrong by {}, and with so much \
-                 less to have, {} {verb}.",
+                "{peak} Whether it fits is too close to tell: {}, but on this recording the model may be wrong by {}, and with \
+                 so much {side} to have, {}.",
+                refused(row.refused),
                 Bytes(error.largest_bytes()),
-                counted(row.refused_within_error, "request")
+                refused(other)
             )
         }
         Verdict::OutOfMemory => {
@@ -247,7 +252,15 @@ pub(super) fn remark(
         ""
     };
     let limit = limit_changed(recorded, settings);
-    format!("{rescued}{also}{without}{limit}")
+    let version = match settings.large_segment_bytes != recorded.large_segment_bytes
+        && recorded.is_old()
+    {
+        true => {
+            " large_segment_size_mb is new in torch of 2026; this file seems to be of an older one, which refuses it."
+        }
+        false => "",
+    };
+    format!("{rescued}{also}{without}{limit}{version}")
         .trim_start()
         .to_owned()
 }

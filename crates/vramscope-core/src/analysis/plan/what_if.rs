@@ -48,9 +48,9 @@ pub struct WhatIf {
     pub refused_though_served: u64,
     /// The first of them: the moment that begins with it, and its bytes.
     pub first_refused: Option<(u32, u64)>,
-    /// Under another limit than the recording had: requests that are refused with as much less to have as the model may be
-    /// wrong by. Only looked at where no more are refused as it is, and the peak is that close to the limit; else 0.
-    pub refused_within_error: u64,
+    /// Where that decides and the limit is near: requests that are refused with as much less to have as the model may be
+    /// wrong by, or, if too many are refused, with as much more; `None` = not looked at.
+    pub refused_within_error: Option<u64>,
     /// Requests that failed in the recording and would be served.
     pub rescued: u64,
     /// Requests for which cached segments were given back to CUDA because memory was short.
@@ -109,7 +109,7 @@ pub enum Verdict {
     More,
     /// Another one, but the model may be wrong by as much.
     WithinError,
-    /// It fits, but more requests fail with as much less to have as the model may be wrong by.
+    /// It fits or not, but the other way round with as much less or more to have as the model may be wrong by.
     TooClose,
     /// More requests fail, whatever the peak is.
     OutOfMemory,
@@ -185,13 +185,14 @@ impl WhatIf {
     }
 
     /// Beside the file's own settings.
-    fn judge(&mut self, baseline: &Baseline, settings: &ModelSettings) {
+    fn judge(&mut self, baseline: &Baseline, settings: &ModelSettings, is_close: bool) {
         let (own, error) = (&baseline.own, baseline.error);
         self.change_bytes = delta(own.peak_reserved_bytes, self.peak_reserved_bytes);
         let change = self.change_bytes.unsigned_abs();
+        let is_failing = (baseline.own()).fails(self.refused, self.refused_though_served);
         self.verdict = match self.change_bytes {
-            _ if self.refused > own.refused => Verdict::OutOfMemory,
-            _ if self.refused_within_error > own.refused => Verdict::TooClose,
+            _ if is_close => Verdict::TooClose,
+            _ if is_failing => Verdict::OutOfMemory,
             0 => Verdict::Same,
             _ if change <= error.largest_bytes() => Verdict::WithinError,
             1.. => Verdict::More,
@@ -325,7 +326,7 @@ impl Baseline {
         Self {
             trust: vec![
                 trust::from_empty(error),
-                trust::from_start(error),
+                trust::from_start(error, &check),
                 trust::agreement(&check),
             ],
             refusal: trust::refusal(error, &check, forged),
@@ -358,21 +359,22 @@ impl Baseline {
             Some(refusal) => Err(refusal.clone()),
             None => Ok(Trial {
                 changes: changes.to_owned(),
-                may_refuse: self.own.refused as usize,
                 run: Run::new(recording, &settings, Start::Afresh),
-                doubt: self.doubt(&settings),
-                with_less: None,
+                own: self.own(),
+                second: None,
                 settings,
             }),
         }
     }
 
-    /// See [`Trial::doubt`].
-    fn doubt(&self, settings: &ModelSettings) -> Option<u64> {
-        let limit = settings.limit_bytes();
-        let other = limit.filter(|_| limit != self.settings.limit_bytes())?;
-        let error = self.error.largest_bytes();
-        (error > 0).then(|| other.saturating_sub(error))
+    fn own(&self) -> Own {
+        Own {
+            refused: self.own.refused,
+            refused_though_served: self.own.refused_though_served,
+            rescued: self.own.rescued,
+            limit_bytes: self.settings.limit_bytes(),
+            error_bytes: self.error.largest_bytes(),
+        }
     }
 }
 
@@ -381,42 +383,80 @@ pub struct Trial {
     changes: String,
     settings: ModelSettings,
     run: Run,
-    /// A limit that the recording did not have, less what the model may be wrong by: above it, nothing is sure.
-    doubt: Option<u64>,
-    /// How many requests are refused under the file's own settings.
-    may_refuse: usize,
-    /// The same once more with so much less to have, where it is in doubt whether it fits.
-    with_less: Option<Run>,
+    own: Own,
+    /// The same once more with less or more to have, where the model's error decides whether it fits.
+    second: Option<Run>,
+}
+
+/// What a [`Trial`] knows of its [`Baseline`].
+#[derive(Clone, Copy)]
+struct Own {
+    refused: u64,
+    refused_though_served: u64,
+    rescued: u64,
+    limit_bytes: Option<u64>,
+    error_bytes: u64,
+}
+
+impl Own {
+    /// Whether more requests fail than under the file's own settings, or others: a program may have ended at the first.
+    fn fails(&self, refused: u64, refused_though_served: u64) -> bool {
+        refused > self.refused || refused_though_served > self.refused_though_served
+    }
 }
 
 impl Trial {
-    /// Goes on until `is_over`; whether it is at its end. `recording` is the one that it was made of.
+    /// Goes on until `is_over`, or until the next stage; whether it is at its end. `recording` is the one that it was made of.
     pub fn run(&mut self, recording: Recording<'_>, is_over: &mut dyn FnMut() -> bool) -> bool {
-        let Some(with_less) = &mut self.with_less else {
-            if !self.run.run(recording, is_over) {
-                return false;
-            }
-            let fits = self.run.refused() <= self.may_refuse;
-            let sure = self
-                .doubt
-                .filter(|&sure| self.run.peak_reserved_bytes() > sure);
-            let Some((sure, limit)) = sure.zip(self.settings.limit_bytes()).filter(|_| fits) else {
-                return true;
-            };
-            let settings = self.settings.with_less(limit - sure);
-            self.with_less = Some(Run::new(recording, &settings, Start::Afresh));
+        if let Some(second) = &mut self.second {
+            return second.run(recording, is_over);
+        }
+        if !self.run.run(recording, is_over) {
             return false;
-        };
-        with_less.run(recording, is_over)
+        }
+        let other = self.doubt(recording);
+        self.second = other.map(|settings| Run::new(recording, &settings, Start::Afresh));
+        self.second.is_none()
+    }
+
+    /// With which settings to look again: where what fits would not with as much less to have as the model may be wrong by,
+    /// or the other way round.
+    fn doubt(&self, recording: Recording<'_>) -> Option<ModelSettings> {
+        let (limit, error) = (self.settings.limit_bytes()?, self.own.error_bytes);
+        let outcome = self.run.outcome();
+        let fails = self.fails(recording, outcome);
+        let is_asked = fails
+            || Some(limit) != self.own.limit_bytes
+            || outcome.rescued.len() as u64 > self.own.rescued;
+        let is_near = fails || outcome.peak_reserved_bytes > limit.saturating_sub(error);
+        let is_in_doubt = error > 0 && is_asked && is_near;
+        is_in_doubt.then(|| match fails {
+            true => self
+                .settings
+                .with_limits(|limit| limit.saturating_add(error)),
+            false => self
+                .settings
+                .with_limits(|limit| limit.saturating_sub(error)),
+        })
+    }
+
+    fn fails(&self, recording: Recording<'_>, outcome: &Outcome) -> bool {
+        let refused = outcome.refused.len() as u64;
+        let though_served = refused_though_served(recording, outcome);
+        self.own.fails(refused, though_served)
     }
 
     /// The answer, once it is at its end; `baseline` is the one that it was made by.
     #[must_use]
     pub fn into_what_if(self, recording: Recording<'_>, baseline: &Baseline) -> WhatIf {
+        let failing = |run: &Run| self.fails(recording, run.outcome());
+        let second = self.second.as_ref();
+        let is_close = second.is_some_and(|second| failing(second) != failing(&self.run));
+        let refused = second.map(|second| second.outcome().refused.len() as u64);
         let outcome = self.run.into_outcome();
         let mut row = WhatIf::of(recording, &self.changes, &self.settings, outcome);
-        row.refused_within_error = self.with_less.map_or(0, |run| run.refused() as u64);
-        row.judge(baseline, &self.settings);
+        row.refused_within_error = refused;
+        row.judge(baseline, &self.settings, is_close);
         row
     }
 }

@@ -42,7 +42,7 @@ impl ModelSettings {
                 };
             }
             "max_non_split_rounding_mb" | "max_non_split_rounding_size" => {
-                self.max_non_split_rounding_bytes = size(key, value)?;
+                self.max_non_split_rounding_bytes = Some(size(key, value)?);
             }
             "large_segment_size_mb" | "large_segment_size" => {
                 self.large_segment_bytes = size(key, value)?;
@@ -93,8 +93,8 @@ impl ModelSettings {
         self.allowed = share.map_or(Allowed::All, Allowed::Share);
     }
 
-    /// As torch reads it in `PYTORCH_ALLOC_CONF`: what differs from the defaults; empty where nothing does. What torch
-    /// has no setting for (`capacity_bytes`, and `allowed` other than by a fraction) is not in it.
+    /// As torch reads it in `PYTORCH_ALLOC_CONF`: what differs from the defaults, and what else the file has set; empty where
+    /// there is nothing. What torch has no setting for (`capacity_bytes`, and `allowed` other than by a fraction) is not in it.
     #[must_use]
     pub fn conf(&self) -> String {
         let default = Self::default();
@@ -106,9 +106,8 @@ impl ModelSettings {
         if let Some(bytes) = self.max_split_bytes {
             set("max_split_size_mb", (bytes / MIB).to_string());
         }
-        if self.max_non_split_rounding_bytes != default.max_non_split_rounding_bytes {
-            let mib = self.max_non_split_rounding_bytes / MIB;
-            set("max_non_split_rounding_mb", mib.to_string());
+        if let Some(bytes) = self.max_non_split_rounding_bytes {
+            set("max_non_split_rounding_mb", (bytes / MIB).to_string());
         }
         if let Some(text) = divisions_text(&self.roundup_power2_divisions) {
             set("roundup_power2_divisions", text);
@@ -123,6 +122,9 @@ impl ModelSettings {
         }
         if let Some(share) = self.memory_fraction {
             set("per_process_memory_fraction", share.to_string());
+        }
+        for (key, value) in &self.others {
+            set(key, value.clone());
         }
         parts.join(",")
     }
@@ -348,6 +350,7 @@ mod tests {
             "large_segment_size_mb:10",
             "large_segment_size_mb:64,max_non_split_rounding_mb:32",
             "max_non_split_rounding_mb:19",
+            "max_non_split_rounding_mb:20,large_segment_size_mb:64",
             "garbage_collection_threshold:1.5",
             "garbage_collection_threshold:0",
             "roundup_power2_divisions:0",

@@ -8,8 +8,11 @@ use crate::analysis::allocator_rules::{divisions, max_split_bytes};
 use crate::analysis::allocator_state::Recording;
 use crate::analysis::capacity::capacity;
 use crate::analysis::capture::AllocatorKind;
-use crate::analysis::settings::variable_pairs;
+use crate::analysis::settings::{is_known, variable_pairs};
 use crate::model::Action;
+
+/// Settings that the model does not follow are kept up to so many: torch has fewer.
+const OTHERS_KEPT: usize = 64;
 
 impl ModelSettings {
     /// The settings that a file says it was recorded with, as far as the model knows them. What is absent or odd
@@ -31,6 +34,8 @@ impl ModelSettings {
             let mut changed = settings.clone();
             if changed.set(&key, &value).is_ok() {
                 settings = changed;
+            } else if is_known(&key) && settings.others.len() < OTHERS_KEPT {
+                settings.others.push((key, value));
             }
         }
         if !settings.has_large_segments() {
