@@ -3,6 +3,7 @@
 use std::io::{self, Read};
 use std::ops::ControlFlow;
 
+use vramscope_core::analysis::allocator_state::{AllocatorIndex, Recording};
 use vramscope_core::analysis::annotations::named_ranges;
 use vramscope_core::analysis::call_sites::CallSites;
 use vramscope_core::analysis::details::{DetailsOptions, allocation_details, stream_numbers};
@@ -10,6 +11,7 @@ use vramscope_core::analysis::facts::facts;
 use vramscope_core::analysis::frames::{FoldOptions, FrameClasses, fold};
 use vramscope_core::analysis::history::History;
 use vramscope_core::analysis::live_at::{live_at, top_call_sites};
+use vramscope_core::analysis::plan::Planner;
 use vramscope_core::analysis::replay::Replay;
 use vramscope_core::analysis::summary::summary;
 use vramscope_core::decode::{Options, decode_with};
@@ -23,6 +25,9 @@ use vramscope_core::{Error, ErrorKind, Limits, Snapshot};
 const MOST_ROWS: usize = 20_000;
 const MOST_DEVICES: usize = 8;
 const MOST_DETAILS: usize = 50;
+/// Events of which a plan is made, and how often one may ask whether its time is over.
+const MOST_PLANNED: u32 = 2_000;
+const MOST_ASKED: u32 = 2_000;
 
 /// Small enough that a limit that does not hold is noticed by the fuzzer's own limit on memory.
 fn limits() -> Limits {
@@ -224,5 +229,35 @@ fn analyse_device(
         assert!(details.is_some());
         let (stack, _) = history.stack(snapshot, id);
         let _folded = fold(snapshot.stacks.frames(stack), options.classes, folding);
+    }
+    if history.event_count <= MOST_PLANNED {
+        plan_device(Recording {
+            snapshot,
+            history,
+            replay: &replay,
+        });
+    }
+}
+
+/// Bars, packings and replays under other settings, as far as there is patience.
+fn plan_device(recording: Recording<'_>) {
+    let index = AllocatorIndex::of(recording);
+    let mut planner = Planner::new(recording, &index);
+    let mut asked = 0;
+    while !planner.run(recording, &mut || true) && asked < MOST_ASKED {
+        asked += 1;
+    }
+    let steps = &planner.plan().steps;
+    let bytes = steps.iter().map(|step| i128::from(step.bytes));
+    let changes = steps.iter().scan(0, |sum, step| {
+        *sum += i128::from(step.change_bytes);
+        Some(*sum)
+    });
+    assert!(changes.eq(bytes), "the steps add up");
+    if let Some(baseline) = planner.baseline() {
+        for changes in &baseline.suggestions {
+            let _row = baseline.what_if(recording, changes);
+        }
+        let _limited = baseline.what_if(recording, "capacity=64MiB,expandable_segments:True");
     }
 }

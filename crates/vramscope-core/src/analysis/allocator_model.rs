@@ -32,6 +32,7 @@ use self::allocator::{Allocator, Driver, NONE};
 pub use self::check::{Agreement, Check, CheckRun, Difference, check};
 use self::program::{Call, Program, live_at_start};
 use self::recorded::Recorded;
+pub(super) use self::settings::lower_limit;
 pub use self::settings::{Allowed, ModelSettings};
 use super::allocator_state::{AllocatorIndex, Recording};
 use super::byte_steps::bytes_at;

@@ -63,6 +63,11 @@ pub enum Allowed {
     Seen(u64),
 }
 
+/// Of what there is to have and what the allocator lets itself take, whichever is less; `None` = no limit.
+pub(in crate::analysis) fn lower_limit(capacity: Option<u64>, allowed: Option<u64>) -> Option<u64> {
+    capacity.into_iter().chain(allowed).min()
+}
+
 impl Default for ModelSettings {
     fn default() -> Self {
         Self {
@@ -132,8 +137,7 @@ impl ModelSettings {
     /// The lower of what there is to have and what the allocator lets itself take; `None` = no limit.
     #[must_use]
     pub fn limit_bytes(&self) -> Option<u64> {
-        let limits = self.capacity_bytes.into_iter().chain(self.allowed_bytes());
-        limits.min()
+        lower_limit(self.capacity_bytes, self.allowed_bytes())
     }
 
     /// The same with other limits.

@@ -13,7 +13,9 @@ use super::places::{PlaceKey, StreamNumbers};
 use super::trust;
 pub use super::trust::ModelError;
 use super::words::no_model;
-use crate::analysis::allocator_model::{Check, CheckRun, ModelSettings, Outcome, Run, Start};
+use crate::analysis::allocator_model::{
+    Check, CheckRun, ModelSettings, Outcome, Run, Start, lower_limit,
+};
 use crate::analysis::allocator_state::Recording;
 use crate::analysis::compare::delta;
 use crate::analysis::overview::SegmentsKnown;
@@ -140,8 +142,7 @@ impl WhatIf {
     /// The lower of both limits.
     #[must_use]
     pub fn limit_bytes(&self) -> Option<u64> {
-        let limits = self.capacity_bytes.into_iter().chain(self.allowed_bytes);
-        limits.min()
+        lower_limit(self.capacity_bytes, self.allowed_bytes)
     }
 
     /// Rows that nobody ordered go by this: what is served before what may not be and what is not, and then the lowest
