@@ -478,9 +478,13 @@ fn suggestions(own: &ModelSettings) -> Vec<String> {
         "roundup_power2_divisions:8",
     ];
     list.extend(others.map(str::to_owned));
-    list.retain(|changes| {
-        own.with_changes(changes)
-            .is_ok_and(|changed| changed != *own)
+    let mut known = vec![own.clone()];
+    list.retain(|changes| match own.with_changes(changes) {
+        Ok(changed) if !known.contains(&changed) => {
+            known.push(changed);
+            true
+        }
+        _ => false,
     });
     list
 }
