@@ -76,13 +76,13 @@ pub(crate) fn run(options: &Options) -> Result<(), Failure> {
     let capacity = options.capacity.or_else(|| named_capacity(&options.file));
     let capacity = capacity.map(|size| size.0);
     let problem = Arc::new(table.problem.clone());
-    let mut packer = match capacity.filter(|_| !options.lowest) {
+    let enough = capacity.filter(|_| !options.lowest);
+    let mut packer = match enough {
         Some(capacity) => Packer::within(problem.clone(), capacity),
         None => Packer::new(problem.clone()),
     };
     let theirs = table.packing.clone();
     let theirs = theirs.map(|packing| (packing.height, packer.offer(packing)));
-    let enough = capacity.filter(|_| !options.lowest);
     let (packed, is_exhausted) = pack(&mut packer, enough, options.time);
     let found = Found {
         packed,

@@ -143,13 +143,10 @@ fn can_search_on(planned: &Planned) -> bool {
 }
 
 fn real_words(planned: &Planned) -> Html {
-    let steps = &planned.plan.steps;
-    let is_real = |kind| matches!(kind, StepKind::Model | StepKind::Kept);
-    let reserved = steps.iter().find(|step| is_real(step.kind));
     html! {
         <span><strong>{ "Real memory map" }</strong>
-            if let Some(step) = reserved {
-                { " " }<span title={sentences::exact_bytes(step.bytes)}>{ display::bytes(step.bytes) }</span>
+            if let Some(reserved) = planned.plan.real_bytes() {
+                { " " }<span title={sentences::exact_bytes(reserved)}>{ display::bytes(reserved) }</span>
                 <span class="muted">{ " reserved at most" }</span>
             } else {
                 <span class="muted">{ if planned.plan.segments == SegmentsKnown::Doubtful { " · segments not all recorded" } else { " · how much was reserved is not known" } }</span>
