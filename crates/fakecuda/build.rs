@@ -1,5 +1,5 @@
-//! The library's name to the dynamic linker, and its own functions for its own use: an interposer must not come
-//! between the parts of a driver.
+//! Sets the library's name for the dynamic linker, and binds its calls of its own functions to itself: an
+//! interposer must not come between parts of a driver.
 
 fn main() {
     println!("cargo:rerun-if-changed=build.rs");

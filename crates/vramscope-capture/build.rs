@@ -1,9 +1,9 @@
-//! Builds the library that programs are started with, and leaves it in `OUT_DIR` for the binary to carry.
+//! Builds the injected library and puts it into `OUT_DIR`, where the binary includes it.
 //!
-//! It is built by a cargo of its own, in the profile `injected` and a target folder of its own: its exports must not be
-//! linked into anything of ours, and it is optimised in debug builds too. `VRAMSCOPE_INJECT` names one that is built
-//! already, for packagers. Where there is nothing to capture (anything but Linux with glibc on x86-64 and aarch64) an
-//! empty file stands for it.
+//! A separate cargo builds it with the profile `injected` and a target folder of its own: its exports must not be
+//! linked into anything else here, and it must be optimised in debug builds too. Packagers can name a finished
+//! library in `VRAMSCOPE_INJECT`. On platforms without capture (all but Linux with glibc on x86-64 and aarch64) an
+//! empty file takes its place.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -38,7 +38,7 @@ fn can_capture() -> io::Result<bool> {
         && is("CARGO_CFG_TARGET_ARCH", &["x86_64", "aarch64"])?)
 }
 
-/// Builds the library for the target that the binary is built for, and gives its path.
+/// Builds the library for the binary's target. Returns its path.
 fn build() -> io::Result<PathBuf> {
     let crates = PathBuf::from(variable("CARGO_MANIFEST_DIR")?).join("..");
     for name in [
@@ -84,8 +84,8 @@ fn build() -> io::Result<PathBuf> {
     Ok(folder.join(target).join("injected").join(LIBRARY))
 }
 
-/// Whether a variable says how this package is built, and nothing about other ones: lints, coverage and sanitizers of
-/// ours have no place in other people's programs.
+/// Whether an environment variable concerns only the build of this package (lints, coverage, cargo's own
+/// variables), so that the other build must not inherit it.
 fn is_about_this_build(name: &str) -> bool {
     let is_ours = [
         "CARGO_CFG_",

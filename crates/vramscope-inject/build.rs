@@ -1,4 +1,5 @@
-//! The library's own functions for its own use: what is exported must not lead from one hook to another library's.
+//! Binds the library's calls of its own exports to itself. Otherwise one hook could end up in the hook of another
+//! library.
 
 fn main() {
     println!("cargo:rerun-if-changed=build.rs");

@@ -2,9 +2,9 @@
 
 use std::sync::Arc;
 
-use vramscope_core::analysis::packing::csv::{read, write};
-use vramscope_core::analysis::packing::{Packer, verify};
-use vramscope_core::analysis::pools::Planner;
+use vramscope_plan::packing::csv::{read, write};
+use vramscope_plan::packing::{Packer, verify};
+use vramscope_plan::pool_planner::Planner;
 
 /// More than this is only read and written: packing is for time, not for faults.
 const PACKED: usize = 100;
@@ -38,5 +38,5 @@ pub fn buffers(data: &[u8]) {
     }
     let mut planner = Planner::of_problem(&problem);
     planner.run(&mut || false);
-    assert_eq!(planner.finish().places.len(), problem.size.len());
+    assert_eq!(planner.finish().offsets.len(), problem.size.len());
 }

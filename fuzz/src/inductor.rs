@@ -1,6 +1,7 @@
 //! The rule for graphs of inductor.
 
-use vramscope_core::analysis::inductor::{Search, Settings, Timeline, is_graph, plan, read};
+use vramscope_core::container::FileKind;
+use vramscope_inductor::{Search, Settings, Timeline, plan, read};
 
 /// Nodes and edges beyond which an input is left alone: the fuzzer looks for broken rules, not for slow ones.
 const MOST: usize = 2_000;
@@ -10,7 +11,7 @@ const MOST_STEPS: u32 = 200;
 
 /// Any bytes are graphs, whose orders hold every node once and whose estimates agree, or an error that can be told.
 pub fn inductor(data: &[u8]) {
-    let _either = is_graph(data);
+    let _either = FileKind::of(data);
     let export = match read(data, "graph") {
         Ok(export) => export,
         Err(error) => {

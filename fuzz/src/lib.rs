@@ -1,5 +1,5 @@
 //! What no input may do, as functions: the fuzz targets call them on what libFuzzer thinks up, the
-//! tests of vramscope-core on every input that once broke one.
+//! tests on every input that once broke one.
 //!
 //! Each panics if the input breaks the rule.
 

@@ -1,13 +1,13 @@
-//! The rule for raw logs, whose reader is not vramscope-core's.
+//! The rule for raw logs, which have a reader of their own.
 
 use vramscope_core::encode::{difference, encode};
-use vramscope_record::symbols::Addresses;
+use vramscope_record::symbols::NoSymbols;
 use vramscope_record::{ConvertOptions, convert};
 
-/// Any bytes are a log, whose snapshot is without fault and is read as it was written, or an error that can be told.
+/// Any bytes give either an error with a message, or a consistent snapshot that reads back unchanged.
 pub fn raw_log(data: &[u8]) {
     let options = ConvertOptions::default();
-    match convert(data, &options, &mut Addresses, &mut |_, _| {}) {
+    match convert(data, &options, &mut NoSymbols, &mut |_, _| {}) {
         Ok((snapshot, _)) => {
             assert!(snapshot.warnings.is_empty(), "{:?}", snapshot.warnings);
             let mut written = Vec::new();

@@ -1,25 +1,21 @@
-//! The rules themselves. This file is also compiled into vramscope-core's own tests.
+//! The rules for snapshots.
 
 use std::io::{self, Read};
 use std::ops::ControlFlow;
 
-use vramscope_core::analysis::allocator_state::{AllocatorIndex, Recording};
-use vramscope_core::analysis::annotations::named_ranges;
-use vramscope_core::analysis::call_sites::CallSites;
-use vramscope_core::analysis::details::{DetailsOptions, allocation_details, stream_numbers};
-use vramscope_core::analysis::facts::facts;
-use vramscope_core::analysis::frames::{FoldOptions, FrameClasses, fold};
-use vramscope_core::analysis::history::History;
-use vramscope_core::analysis::live_at::{live_at, top_call_sites};
-use vramscope_core::analysis::plan::Planner;
-use vramscope_core::analysis::replay::Replay;
-use vramscope_core::analysis::summary::summary;
-use vramscope_core::decode::{Options, decode_with};
+use vramscope_core::analysis::code::frames::{FoldOptions, fold};
+use vramscope_core::analysis::groups::live_at::{live_at, top_call_sites};
+use vramscope_core::analysis::recording::{Device, Recording};
+use vramscope_core::analysis::report::details::allocation_details;
+use vramscope_core::analysis::report::facts::facts;
+use vramscope_core::analysis::report::summary::summary;
 use vramscope_core::encode::{difference, encode};
 use vramscope_core::ids::AllocationId;
 use vramscope_core::model::{Warning, WarningKind};
+use vramscope_core::open::{Options, decode_with};
 use vramscope_core::pack::pack;
 use vramscope_core::{Error, ErrorKind, Limits, Snapshot};
+use vramscope_plan::Planner;
 
 /// Work beyond which an input is left alone: the fuzzer looks for broken rules, not for slow ones.
 const MOST_ROWS: usize = 20_000;
@@ -129,7 +125,9 @@ pub fn pipeline(data: &[u8]) {
     if rows(&snapshot) > MOST_ROWS || snapshot.traces.len() > MOST_DEVICES {
         return;
     }
-    analyse(&snapshot);
+    let recording = Recording::of(snapshot);
+    analyse(&recording);
+    let snapshot = recording.snapshot;
     let mut written = Vec::new();
     encode(&snapshot, &mut written).expect("a Vec takes every byte");
     let again =
@@ -178,44 +176,23 @@ fn rows(snapshot: &Snapshot) -> usize {
         + snapshot.annotations.rows.len()
 }
 
-fn analyse(snapshot: &Snapshot) {
-    let classes = FrameClasses::of(snapshot);
-    let devices = snapshot.devices().into_iter().take(MOST_DEVICES);
-    let histories: Vec<_> = devices
-        .map(|device| History::of(snapshot, device))
-        .collect();
-    let sites = CallSites::of(snapshot, &classes, &histories);
-    let ranges = named_ranges(snapshot);
-    let _streams = stream_numbers(snapshot);
-    let _facts = facts(snapshot, &histories);
-    let _summary = summary(snapshot, &histories);
-    for history in &histories {
-        analyse_device(
-            snapshot,
-            history,
-            &sites,
-            DetailsOptions {
-                classes: &classes,
-                ranges: &ranges,
-            },
-        );
+fn analyse(recording: &Recording) {
+    let _streams = recording.streams();
+    let _facts = facts(&recording.snapshot, &recording.histories);
+    let _summary = summary(&recording.snapshot, &recording.histories);
+    for device in recording.devices().take(MOST_DEVICES) {
+        analyse_device(device);
     }
 }
 
-fn analyse_device(
-    snapshot: &Snapshot,
-    history: &History,
-    sites: &CallSites,
-    options: DetailsOptions<'_>,
-) {
-    let replay = Replay::of(snapshot, history);
-    let of_allocations = sites.of_allocations(snapshot, history);
-    let last = snapshot.trace(history.device).len() as u32;
+fn analyse_device(device: Device<'_>) {
+    let history = device.history;
+    let last = history.event_count;
     for moment in [0, last / 2, last.saturating_sub(1), last, last + 1] {
-        let state = replay.state_at(history, moment);
+        let state = device.replay().state_at(history, moment);
         let _reserved = (state.reserved_bytes(), history.reserved_bytes(moment));
         let live: Vec<_> = live_at(history, moment).collect();
-        let top = top_call_sites(history, &of_allocations, live.iter().copied(), 3);
+        let top = top_call_sites(history, device.site_of(), live.iter().copied(), 3);
         assert_eq!(top.count, live.len() as u64);
         assert!(live.iter().all(|&id| history.is_live(id, moment)));
     }
@@ -223,26 +200,23 @@ fn analyse_device(
         show_runtime: false,
         user_first: true,
     };
+    let snapshot = device.snapshot();
     for row in 0..history.allocations.len().min(MOST_DETAILS) {
         let id = AllocationId::from_index(row);
-        let details = allocation_details(snapshot, history, id, options);
-        assert!(details.is_some());
+        assert!(allocation_details(device, id).is_some());
         let (stack, _) = history.stack(snapshot, id);
-        let _folded = fold(snapshot.stacks.frames(stack), options.classes, folding);
+        let frames = snapshot.stacks.frames(stack);
+        let _folded = fold(frames, device.recording.classes(), folding);
     }
     if history.event_count <= MOST_PLANNED {
-        plan_device(Recording {
-            snapshot,
-            history,
-            replay: &replay,
-        });
+        plan_device(device);
     }
 }
 
 /// Bars, packings and replays under other settings, as far as there is patience.
-fn plan_device(recording: Recording<'_>) {
-    let index = AllocatorIndex::of(recording);
-    let mut planner = Planner::new(recording, &index);
+fn plan_device(device: Device<'_>) {
+    let (recording, index) = (device.replayed(), device.allocator());
+    let mut planner = Planner::new(recording, index);
     let mut asked = 0;
     while !planner.run(recording, &mut || true) && asked < MOST_ASKED {
         asked += 1;

@@ -1,11 +1,11 @@
 """Runs every check of capturing that needs a GPU, each with a time limit of its own, into one folder.
 
     sh tests/gpu/run.sh --kit gpu-kit --out gpu-out             on a machine with a GPU (README.md)
-    sh tests/gpu/run.sh --kit gpu-kit --out out --fake FOLDER   what of it goes without one: FOLDER has fakecuda's libcuda.so.1
+    sh tests/gpu/run.sh --kit gpu-kit --out out --fake FOLDER   the steps that work without one; FOLDER contains fakecuda's libcuda.so.1
     sh tests/gpu/run.sh --list
 
-A step that fails, hangs or crashes is noted, and the others go on. `summary.json` has every figure, `summary.txt` what
-a reader wants first.
+A step that fails, hangs or crashes is recorded, and the others continue. `summary.json` has all figures, `summary.txt`
+the most important ones.
 """
 
 import argparse
@@ -23,11 +23,11 @@ STEPS = {}
 
 
 class Skip(Exception):
-    """This machine, or this kit, cannot do it."""
+    """The step is impossible on this machine or with this kit."""
 
 
 def step(seconds):
-    """Registers a step with its time limit. It gives what goes into the summary."""
+    """Registers a step with its time limit. The step returns its entry for the summary."""
 
     def register(function):
         STEPS[function.__name__.replace("_", "-")] = (seconds, function)
@@ -37,7 +37,7 @@ def step(seconds):
 
 
 class Kit:
-    """What was carried, and where everything goes."""
+    """The binaries to test, and the output folder."""
 
     def __init__(self, arguments):
         self.folder = pathlib.Path(arguments.kit).resolve()
@@ -56,10 +56,10 @@ class Kit:
         return str(path)
 
     def run(self, command, name=None, environment=None):
-        """Runs a command until the step's time is over; gives its exit code, output and seconds."""
+        """Runs a command until the step's time is over. Returns its exit code, output and seconds."""
         left = max(1.0, self.deadline - time.monotonic())
         begin = time.monotonic()
-        # A group of its own, so that what it started ends with it.
+        # A process group of its own, so that its children end with it.
         child = subprocess.Popen(
             [str(word) for word in command], stdout=subprocess.PIPE, stderr=subprocess.PIPE, cwd=self.out,
             env=self.environment | (environment or {}), start_new_session=True,
@@ -81,7 +81,7 @@ class Kit:
         return {"code": code, "seconds": round(time.monotonic() - begin, 3), "output": output, "errors": errors[-2000:]}
 
     def capture(self, command, name, options=(), environment=None):
-        """Runs a command under capture; gives the run, with its snapshot if there is one."""
+        """Runs a command under capture. Returns the run, with its snapshot if there is one."""
         snapshot = self.out / f"{name}.pickle"
         snapshot.unlink(missing_ok=True)
         capture = [self.program("vramscope-capture"), "run", *options, "-o", snapshot, "--", *command]
@@ -93,7 +93,7 @@ class Kit:
         return [sys.executable, HERE / "steps" / f"{name}.py", *arguments]
 
     def answers(self, script):
-        """A step's script that prints one JSON object."""
+        """Runs a step's script, which prints one JSON object."""
         run = self.run(self.script(script), script)
         try:
             return json.loads(run["output"])
@@ -108,7 +108,7 @@ class Kit:
 
 
 def sizes(path):
-    """A snapshot in figures, and the checks that any must pass."""
+    """Figures of a snapshot, after checks that every snapshot must pass."""
     if path is None:
         return {"snapshot": "none"}
     with open(path, "rb") as file:
@@ -129,7 +129,7 @@ def sizes(path):
 
 
 def pairs(path, actions):
-    """Address and bytes of a snapshot's events of these actions, with how often each occurs."""
+    """Counts a snapshot's events with these actions by address and bytes."""
     found = {}
     with open(path, "rb") as file:
         for trace in pickle.load(file)["device_traces"]:
@@ -141,7 +141,7 @@ def pairs(path, actions):
 
 
 def compared(path, seen):
-    """What CUPTI (and the program itself) saw against the snapshot: what is missing on either side."""
+    """Compares the records of CUPTI (and of the program itself) with the snapshot: what is missing on either side."""
     if path is None:
         return "no snapshot"
     def counted(keys):
@@ -154,7 +154,7 @@ def compared(path, seen):
         return sum(max(0, count - theirs.get(key, 0)) for key, count in ours.items())
 
     ours, answers = pairs(path, ["alloc"]), {}
-    # Device and managed memory; CUPTI tells of host memory too.
+    # Device and managed memory; CUPTI also reports host memory.
     records = [record for record in seen.get("records") or [] if record[1] in (3, 4)]
     lists = {"cupti": [record for record in records if record[0] == "alloc"]}
     lists["program"] = [entry for entry in seen.get("did") or [] if entry[0] == "alloc"]
@@ -174,7 +174,7 @@ def compared(path, seen):
 
 
 def slowdown(kit, command, name, turns=3, environment=None):
-    """The program alone and captured, in turns; the fastest of each."""
+    """Runs the program alone and captured, in turns. Returns the fastest times."""
     alone, captured, last = [], [], None
     for _ in range(turns):
         run = kit.run(command, None, environment)
@@ -184,11 +184,11 @@ def slowdown(kit, command, name, turns=3, environment=None):
         last = kit.capture(command, name, environment=environment)
         captured.append(last["seconds"])
     figures = sizes(last["snapshot"])
-    # Conversion is done after the program: its own time is that of the last run without a snapshot to make.
+    # The conversion runs after the program: the program's own time is that of the last run without a snapshot.
     return {"code": last["code"], "alone_s": min(alone), "with_conversion_s": min(captured), **figures}
 
 
-# ---- the steps, in the order of CAPTURE.md, section 7 -------------------------------------------
+# ---- the steps ----------------------------------------------------------------------------------
 
 
 @step(20)
@@ -228,7 +228,7 @@ def names(kit):
 
 @step(90)
 def cost(kit):
-    """Nanoseconds of an allocation and its free, by the fastest of several rounds, in turns."""
+    """Nanoseconds of an allocation and its free: the fastest of several rounds, in turns."""
     command = [kit.program("bench"), 40000, 1, 8]
     ways = {"not captured": None, "captured without stacks": ["--stacks", "off"], "captured, 13 frames": ["--depth", "13"]}
     best = {}
@@ -245,7 +245,7 @@ def cost(kit):
 
 @step(40)
 def driver_functions(kit):
-    """Every kind of allocation from Python, against what it did and against CUPTI's records."""
+    """Every kind of allocation from Python, compared with the script's own list and with CUPTI's records."""
     seen = kit.out / "driver-seen.json"
     run = kit.capture(kit.script("driver_program", seen), "driver")
     if not seen.exists():
@@ -257,7 +257,7 @@ def driver_functions(kit):
 
 @step(60)
 def scenes(kit):
-    """The programs of tests/capture. They check what fakecuda does, so that some may refuse a real driver."""
+    """The programs of tests/capture. They check the behaviour of fakecuda, so some may fail on a real driver."""
     program, answers = kit.program("scenes"), {}
     for scene in ["plain", "pools", "ranges", "graphs", "arrays", "threads", "contexts"]:
         for way in ["dlsym", "proc"] if scene in ["plain", "pools", "ranges"] else ["dlsym"]:
@@ -334,7 +334,7 @@ def torch_async(kit):
 
 @step(60)
 def official_tools(kit):
-    """torch's own tools read what was captured."""
+    """torch's own tools read the snapshots."""
     found = sorted(kit.out.glob("*.pickle"), key=lambda path: path.stat().st_size)
     if not found:
         raise Skip("there is no snapshot")
@@ -374,7 +374,7 @@ def beside_nsys(kit):
 
 
 def line(name, answer):
-    """What a reader wants first of a step."""
+    """The summary line of a step."""
     if "skipped" in answer:
         return f"{name:20} skipped: {answer['skipped']}"
     if "failed" in answer:
@@ -387,11 +387,11 @@ def line(name, answer):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--kit", default="gpu-kit", help="what `cargo xtask gpu-kit` made")
-    parser.add_argument("--out", default="gpu-out", help="where everything goes")
-    parser.add_argument("--fake", help="a folder with fakecuda's libcuda.so.1, for a machine without a GPU")
-    parser.add_argument("--only", help="steps, with commas")
-    parser.add_argument("--seconds", type=float, default=570, help="for everything")
+    parser.add_argument("--kit", default="gpu-kit", help="folder made by `cargo xtask gpu-kit`")
+    parser.add_argument("--out", default="gpu-out", help="output folder")
+    parser.add_argument("--fake", help="folder with fakecuda's libcuda.so.1, for a machine without a GPU")
+    parser.add_argument("--only", help="steps to run, separated by commas")
+    parser.add_argument("--seconds", type=float, default=570, help="time limit for all steps")
     parser.add_argument("--list", action="store_true", help="print the steps")
     arguments = parser.parse_args()
     if arguments.list:
@@ -416,7 +416,7 @@ def main():
             answers[name] = {"failed": f"{type(error).__name__}: {error}"}
         answers[name]["seconds"] = round(time.monotonic() - begin, 1)
         print(line(name, answers[name]), flush=True)
-        # After each step: what is known stays known if the machine goes away.
+        # Written after each step, in case the machine goes away.
         (kit.out / "summary.json").write_text(json.dumps(answers, indent=1, default=str))
         (kit.out / "summary.txt").write_text("".join(line(*item) + "\n" for item in answers.items()))
     return int(any("failed" in answer for answer in answers.values()))

@@ -1,5 +1,5 @@
 #!/bin/sh
-# What only a machine with a GPU can tell of capturing: see README.md beside this. Options are run.py's.
+# Checks of capturing that need a GPU; see README.md. Options are those of run.py.
 set -u
 here=$(cd "$(dirname "$0")" && pwd)
 exec "${PYTHON:-python3}" "$here/run.py" "$@"

@@ -1,11 +1,11 @@
-"""Records what torch's caching allocator does with one program under many settings.
+"""Records one program in torch's caching allocator under many settings.
 
     PYTHON=venv/bin/python SCRIPT=allocator.py sh tests/make/fakecuda.sh
 
-The program allocates as training, inference and chance do, on three streams and in private pools, with
-empty_cache() in between. It never looks at what the allocator does: a request that fails is left out, and so is
-its free. So the traces of two settings hold the same requests in the same order, and what one of them reserved
-can be foretold from the other: the allocator model's tests do that.
+The program allocates as in training, in inference and at random, on three streams and in private pools, with
+empty_cache() in between. It does not depend on the allocator: a request that fails is left out, and so is
+its free. So the traces of two settings hold the same requests in the same order, and the memory that one of them reserved
+can be predicted from the other: the allocator model's tests do that.
 
 Writes tests/fixtures/allocator/NAME.pickle.zst. Each run is a process of its own.
 """
@@ -49,7 +49,7 @@ RUNS = {
 
 
 class Program:
-    """Requests and frees, decided by a seed alone."""
+    """Requests and frees that depend on a seed only."""
 
     def __init__(self, torch, seed):
         self.torch = torch
@@ -63,7 +63,7 @@ class Program:
             return None
 
     def empty(self):
-        """empty_cache() with something to give back: else no trace shows it."""
+        """empty_cache() with cached memory to return, since otherwise no trace shows it."""
         self.request(80 * MIB)
         self.torch.cuda.empty_cache()
 
@@ -78,7 +78,7 @@ class Program:
         return self.random.randint(10 * MIB, 48 * MIB)
 
     def training(self, steps):
-        """Weights that stay, activations that go in reverse, gradients, an optimizer's states from step 2 on."""
+        """Weights that stay, activations freed in reverse order, gradients, an optimizer's states from step 2 on."""
         sizes = [self.random.choice([40_000, 300_000, 3 * MIB, 9 * MIB, 14 * MIB]) for _ in range(10)]
         weights = [self.request(size) for size in sizes]
         states = []
@@ -113,7 +113,7 @@ class Program:
         return kept[:7]
 
     def streams(self, steps):
-        """Blocks that other streams use: their frees wait."""
+        """Blocks that other streams use, so that their frees wait."""
         torch = self.torch
         side, third = torch.cuda.Stream(), torch.cuda.Stream()
         kept = []

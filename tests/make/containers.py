@@ -1,10 +1,10 @@
-"""The same small snapshot in every encoding and wrapping, and files that only look like a snapshot.
+"""Writes one small snapshot in every encoding and container, and files that only look like snapshots.
 
     python tests/make/containers.py
 
 Plain CPython (3.11 was used) and the package zstandard; no torch. Reads
 tests/fixtures/torch-2.15.0/streams_completed.pickle, writes tests/fixtures/containers/ (every file holds
-that same snapshot) and tests/fixtures/refused/ (none holds one).
+that snapshot) and tests/fixtures/refused/ (files without a snapshot).
 """
 
 import base64
@@ -22,7 +22,7 @@ import tidy
 FIXTURES = pathlib.Path(__file__).resolve().parent.parent / "fixtures"
 SOURCE = FIXTURES / "torch-2.15.0" / "streams_completed.pickle"
 
-# What torch >= 2.1 writes around the data (torch.cuda._memory_viz._format_viz).
+# The page that torch >= 2.1 writes around the data (torch.cuda._memory_viz._format_viz).
 PAGE = """
 <!DOCTYPE html>
 <html>
@@ -36,7 +36,7 @@ add_local_files(local_files, {kind!r})
 </script>
 </body>
 """
-# What torch 2.0 wrote: a drawing's numbers, no snapshot.
+# The page of torch 2.0, which holds a drawing's numbers and no snapshot.
 PAGE_2_0 = """<!DOCTYPE html>
 <html><body><script type="module">
 let alloc_data = {"actions": [0, 0], "elements": [{"size": 512, "info": 0}], "suffix_table": [], "string_table": ["x"], "initially_allocated": []}

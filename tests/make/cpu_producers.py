@@ -1,8 +1,8 @@
-"""Fixtures from torch's own producers that run without a GPU.
+"""Writes fixtures with those of torch's own producers that need no GPU.
 
     python tests/make/cpu_producers.py [FOLDER]      (default: tests/fixtures/torch-<version>)
 
-Needs torch (any 2.x; what a version lacks is skipped with a line). The committed files were made with
+Needs torch 2.x. A producer that this version lacks is reported and skipped. The committed files were made with
 torch 2.15.0+cu132 from PyPI on CPython 3.11.
 
     profile_to_snapshot.pickle   torch.cuda._memory_viz._profile_to_snapshot of a profiled training step
@@ -43,7 +43,7 @@ def profiled_step():
 
 
 def move_together(snapshot):
-    """Moves a CPU heap's addresses together, so that the fixture does not depend on this machine's memory map.
+    """Moves the addresses of a CPU heap together, so that the fixture does not depend on the machine's memory map.
 
     Only the distance between addresses is changed, in whole pages and only where nothing lies between.
     """

@@ -1,11 +1,11 @@
-// A CUDA runtime without a GPU: just enough of libcudart for torch's caching allocator to run for real.
+// A CUDA runtime without a GPU: just enough of libcudart to run torch's own caching allocator.
 //
 // The allocator only asks CUDA for address ranges, streams and events; it never touches the memory. So
 // its snapshots can be recorded on any machine: the segments, blocks, traces, stacks and the pickling
-// are torch's own, only the addresses come from here, counted up from a fixed base. Kernels and copies
+// are torch's own. Only the addresses come from here, counted up from a fixed base. Kernels and copies
 // do nothing. See fakecuda.sh for how it is built and used.
 //
-//   FAKECUDA_TOTAL_MB   size of each device's memory (default 1024): what makes an allocation fail
+//   FAKECUDA_TOTAL_MB   size of each device's memory (default 1024); larger allocations fail
 //   FAKECUDA_DEVICES    number of devices (default 2)
 //   FAKECUDA_DOWN       if set, addresses are counted down
 //
@@ -226,7 +226,7 @@ EXPORT cudaError_t cudaOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(int *b
 static CUresult ok(void) { return CUDA_SUCCESS; }
 static CUresult drv_reserve(CUdeviceptr *address, size_t bytes, size_t align, CUdeviceptr fixed, unsigned long long flags) {
     (void)align; (void)fixed; (void)flags;
-    // torch reserves more than the whole device; the trace shows addresses only, so a large span costs nothing.
+    // torch reserves more than the whole device. Only addresses are counted, so a large range costs nothing.
     *address = reserve_addresses(device_now, bytes);
     return CUDA_SUCCESS;
 }
@@ -280,7 +280,7 @@ EXPORT cudaError_t cudaGetDriverEntryPointByVersion(const char *symbol, void **f
 EXPORT cudaError_t cudaGetDriverEntryPoint(const char *symbol, void **function, unsigned long long flags, enum cudaDriverEntryPointQueryResult *status) { return cudaGetDriverEntryPointByVersion(symbol, function, 0, flags, status); }
 #endif
 
-// torch also looks a few driver calls up in libcuda.so.1 itself: fakecuda.sh links this library under that name.
+// torch also looks up a few driver calls in libcuda.so.1: fakecuda.sh links this library under that name.
 EXPORT CUresult cuDevicePrimaryCtxGetState(CUdevice device, unsigned *flags, int *active) { return drv_context_state(device, flags, active); }
 EXPORT CUresult cuGetErrorString(CUresult error, const char **text) { return drv_error_string(error, text); }
 EXPORT CUresult cuInit(unsigned flags) { (void)flags; return CUDA_SUCCESS; }
@@ -297,7 +297,7 @@ EXPORT CUresult cuMemMap(CUdeviceptr address, size_t bytes, size_t offset, CUmem
 EXPORT CUresult cuMemUnmap(CUdeviceptr address, size_t bytes) { (void)address; (void)bytes; return CUDA_SUCCESS; }
 EXPORT CUresult cuMemSetAccess(CUdeviceptr address, size_t bytes, const CUmemAccessDesc *access, size_t count) { (void)address; (void)bytes; (void)access; (void)count; return CUDA_SUCCESS; }
 
-// libnvidia-ml.so.1: linked under that name too. Asked about fabric handles, which there are none of.
+// torch asks libnvidia-ml.so.1, linked under that name too, about fabric handles: there are none.
 #define NVML_NOT_SUPPORTED 3
 EXPORT int nvmlInit_v2(void) { return 0; }
 EXPORT int nvmlDeviceGetHandleByPciBusId_v2(const char *bus, void **device) { (void)bus; *device = (void *)1; return 0; }

@@ -1,8 +1,8 @@
-"""Has torch.compile order random graphs, and writes what PyTorch knew and made of them to tests/fixtures/planning/graphs.
+"""Has torch.compile order random graphs, and writes PyTorch's inputs and results to tests/fixtures/planning/graphs.
 
 usage: python inductor_graphs.py FOLDER        (torch 2.15 on a CPU; then `zstd -19` the files)
 
-`dag_*` are compiled: matrix products and sums that pick their operands at random. `threshold_*` and `wide_*` are nodes made up
+`dag_*` are compiled: matrix products and sums of random operands. `threshold_*` and `wide_*` are nodes made up
 here, given to the same functions of torch/_inductor/memory.py, for settings and shapes that no small model has.
 """
 
@@ -22,7 +22,7 @@ OUT = sys.argv[1]
 
 
 def write(case, nodes, name_to_buf, inputs, graph_outputs):
-    """What PyTorch knows of a graph and makes of it."""
+    """Writes a graph as PyTorch's memory pass sees it, and the orders and estimates that it computes."""
     outputs = OrderedSet(graph_outputs)
     sorts = {
         "baseline": lambda: nodes,
@@ -98,7 +98,7 @@ def write(case, nodes, name_to_buf, inputs, graph_outputs):
 
 
 class Node(SimpleNamespace):
-    """As much of a scheduler's node as the memory pass asks for."""
+    """A stand-in for a scheduler's node, with the attributes that the memory pass reads."""
 
     __hash__ = object.__hash__
     __eq__ = object.__eq__
@@ -119,7 +119,7 @@ class Buffer(Node):
 
 
 def made_up(case, count, seed, reads, sizes, threshold=0):
-    """Nodes of one buffer each, which read `reads()` of the earlier ones."""
+    """Nodes of one buffer each. A node reads the earlier buffers that `reads()` gives."""
     rng = random.Random(seed)
     config.size_threshold_for_succ_based_strategy = threshold
     nodes, name_to_buf = [], {}

@@ -1,10 +1,10 @@
-"""Snapshots of torch before 2.1 and of other programs, made by hand where torch itself cannot be run.
+"""Writes snapshots of torch before 2.1 and of other programs by hand, since these versions cannot be run.
 
     python tests/make/legacy.py          writes tests/fixtures/legacy/
 
 Values follow the schema of those versions: blocks with `history` and no address (1.13, 2.0), segments
 without a stream (1.4 to 1.12), torch.xpu's variant, a tool that writes the minimum, addresses beyond
-2^63 signed and unsigned, one value of everything a reader must tolerate. torch-2.0.1/ holds genuine ones.
+2^63 signed and unsigned, one value of everything that a reader must tolerate. torch-2.0.1/ holds genuine files.
 """
 
 import pathlib
@@ -30,7 +30,7 @@ def torch_1_4():
 
 
 def torch_1_13():
-    """A bare list with `history`: newest tenant first, former ones merged into the block, one without frames."""
+    """A bare list with `history`: newest tenant first, former tenants merged into the block, one without frames."""
     stack = [frame("forward", 10), frame("main", 3)]
     history = [
         {"addr": 0x7F0000000000, "real_size": 1000, "frames": stack},
@@ -101,7 +101,7 @@ def signed_addresses():
 
 
 def minimum():
-    """The least that torch's own tools accept, as another CUDA program would write it."""
+    """The minimum that torch's own tools accept, as another CUDA program would write it."""
     base = 0x7F0000000000
     segment = {"device": 1, "address": base, "total_size": 4096, "blocks": [{"size": 4096, "state": "active_allocated", "requested_size": 4000, "frames": []}]}
     trace = [{"action": "segment_alloc", "addr": base, "size": 4096, "stream": 0}, {"action": "alloc", "addr": base, "size": 4000, "stream": 0}]
@@ -109,7 +109,7 @@ def minimum():
 
 
 def tolerant():
-    """One of everything that must be counted or kept, but never stop a reader."""
+    """One value of everything that a reader must count or keep without failing."""
     snapshot = xpu()
     trace = snapshot["device_traces"][0]
     trace += [

@@ -1,18 +1,18 @@
 """Records snapshots of torch's own CUDA caching allocator, one small file per feature.
 
     python tests/make/record_gpu.py                 on a machine with an NVIDIA GPU
-    sh tests/make/fakecuda.sh                       on any machine: the same, over a CUDA runtime without a GPU
+    sh tests/make/fakecuda.sh                       on any machine: the same, with a CUDA runtime that needs no GPU
     python tests/make/record_gpu.py --out FOLDER --only streams oom
     python tests/make/record_gpu.py --large FOLDER  a file of several hundred MB as well (never committed)
     python tests/make/record_gpu.py --list
 
-Each scenario runs in a process of its own, because the allocator's state, its settings and its ring
-buffer last as long as the process. A scenario that this torch cannot do is skipped with a line; so any
-torch from 2.0 on gives the files that it can. Everything goes to tests/fixtures/torch-<version>/, with
+Each scenario runs in a process of its own, since the allocator's state, its settings and its ring
+buffer last as long as the process. A scenario that this torch cannot run is reported and skipped, so any
+torch from 2.0 on writes the files that it can. All files go to tests/fixtures/torch-<version>/, with
 personal folders replaced and stacks cut short.
 
-The committed files were recorded over fakecuda.c, CPython 3.11, with the torch versions in the folder
-names: the allocator's code, the stacks and the pickling are genuine, only CUDA's answers are not.
+The committed files were recorded with fakecuda.c, CPython 3.11 and the torch versions in the folder
+names: the allocator's code, the stacks and the pickling are genuine, CUDA's answers are not.
 """
 
 import argparse
@@ -29,12 +29,12 @@ import tidy
 HERE = pathlib.Path(__file__).resolve().parent
 MIB = 1 << 20
 SCENARIOS = {}
-# What each scenario needs in the environment before torch is loaded.
+# Environment variables that a scenario needs before torch is loaded.
 ENVIRONMENT = {}
 
 
 class Skip(Exception):
-    """This torch, or this machine, cannot do it."""
+    """This torch or this machine cannot run the scenario."""
 
 
 def scenario(**environment):
@@ -61,7 +61,7 @@ def torch_cuda():
 
 
 def record(torch, **options):
-    """Switches recording on with as many of the options as this torch knows."""
+    """Switches recording on, with those of the options that this torch knows."""
     options.setdefault("stacks", "python")
     options.setdefault("max_entries", 5000)
     while True:
@@ -84,7 +84,7 @@ def record_as_2_0(torch, options):
     )
 
 
-# Options for whose sake a scenario exists.
+# Options that a scenario exists for: without them it is skipped.
 REQUIRED = {"record_pinned_host_memory", "skip_actions", "compile_context", "global_record_annotations"}
 
 
@@ -93,7 +93,7 @@ def snapshot_of(torch, **options):
 
 
 def hold(on):
-    """Over fakecuda: whether events stay unfinished. On a GPU: a kernel that keeps the stream busy does it."""
+    """With fakecuda: sets whether events stay unfinished. On a GPU, a kernel keeps the stream busy instead."""
     try:
         function = ctypes.CDLL(None).fakecuda_hold
     except AttributeError:
@@ -121,7 +121,7 @@ def train_step(torch, layers, batch):
 
 @scenario()
 def training():
-    """A few training steps, a cached segment given back in between."""
+    """A few training steps; a cached segment is returned in between."""
     torch = torch_cuda()
     record(torch)
     layers = gelu_layers(torch, 6, 300)
@@ -134,7 +134,7 @@ def training():
 
 @scenario()
 def recorded_late():
-    """Recording begins after allocations were made; some of them are freed while it runs."""
+    """Recording begins after some allocations; a few of them are freed while it runs."""
     torch = torch_cuda()
     before = [torch.empty(100_000 * (i + 1), dtype=torch.uint8, device="cuda") for i in range(30)]
     record(torch)
@@ -222,7 +222,7 @@ def streams():
     pending = snapshot_of(torch)
     hold(False)
     torch.cuda.synchronize()
-    # The next malloc polls the events and completes what is due.
+    # The next malloc polls the events and completes the pending frees.
     more = torch.empty(10, device="cuda")
     hold(True)
     on_default[0].record_stream(side)
@@ -355,7 +355,7 @@ def expandable():
 
 @scenario(FAKECUDA_TOTAL_MB="128")
 def oom():
-    """An allocation that fails: the snapshot taken by an observer, and the one afterwards."""
+    """An allocation that fails: the snapshot that an observer takes, and the one afterwards."""
     torch = torch_cuda()
     record(torch)
     seen = []
@@ -389,7 +389,7 @@ def stacks_all():
 
 @scenario()
 def contexts():
-    """context="state" and context="alloc": whose stack an entry carries."""
+    """context="state" and context="alloc": they decide which entries carry a stack."""
     torch = torch_cuda()
     result = {}
     for context in ("state", "alloc"):
@@ -429,7 +429,7 @@ def skipped_actions():
 
 @scenario()
 def compiled():
-    """compile_context: regions of torch.compile (with a compiler that compiles nothing)."""
+    """compile_context: regions of torch.compile (with a backend that compiles nothing)."""
     torch = torch_cuda()
     record(torch, compile_context=True)
 
@@ -456,7 +456,7 @@ def forward_frames():
 
 @scenario()
 def fx_frames():
-    """augment_with_fx_traces: frames of generated code with the node they came from."""
+    """augment_with_fx_traces: frames of generated code with their fx node."""
     torch = torch_cuda()
     record(torch)
 
@@ -518,7 +518,7 @@ def list_and_protocols():
 
 
 def large(folder, allocations):
-    """Several hundred MB: a million and a half events with stacks of some forty frames. Not for committing."""
+    """Several hundred MB: 1.5 million events with stacks of some forty frames. Never committed."""
     torch = torch_cuda()
     record(torch, max_entries=1 << 30)
     kept = []
@@ -541,13 +541,13 @@ def large(folder, allocations):
 
 
 def finish(name, value):
-    """Tidies one snapshot and pickles it as its producer would."""
+    """Tidies a snapshot and pickles it as its producer would."""
     protocol = None
     if isinstance(value, tuple) and value[0] == "protocol":
         _, protocol, value = value
     cpp = isinstance(value, bytes)
     if cpp:
-        # Replacing text by text of the same length leaves every length and memo number as it was.
+        # A text of the same length leaves every length and memo number unchanged.
         return hide_in_bytes(value)
     as_list = isinstance(value, list)
     snapshot = {"segments": value} if as_list else value
@@ -557,7 +557,7 @@ def finish(name, value):
 
 
 def hide_in_bytes(data):
-    """Replaces every personal folder in a pickle of the C++ producer, its BINUNICODE lengths adjusted."""
+    """Replaces every personal folder in a pickle of the C++ producer and adjusts its BINUNICODE lengths."""
     out, position = bytearray(), 0
     import pickletools
 

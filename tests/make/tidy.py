@@ -1,4 +1,4 @@
-"""What every fixture script does to a snapshot before it is committed: hide whose machine it was, and cut it small.
+"""Prepares a snapshot for committing: hides the names of the machine and its user, and cuts it small.
 
 Works on the plain Python values that `pickle.load` gives. Sharing matters to the decoder (a genuine
 snapshot refers to the same frame dict and the same stack list thousands of times), so every change is
@@ -19,7 +19,7 @@ _PLACES = [
     (re.compile(r"/tmp/[^\s:]*/(?=[^/]+\.py)"), "/home/user/"),
     (re.compile(r"0x[0-9a-f]{8,}"), "0x7f0000000000"),
 ]
-# What must not be left anywhere once that is done. Names shorter than this say nothing.
+# Words that must not be left in any text. Names below four letters would match by chance.
 _OWN = {
     word
     for word in (getpass.getuser(), os.uname().nodename, os.path.basename(os.path.expanduser("~")))
@@ -28,7 +28,7 @@ _OWN = {
 
 
 def hide_text(text, script_dir):
-    """One text without the folders of this machine."""
+    """The text without the folders of this machine."""
     text = text.replace(script_dir.rstrip("/") + "/", "/home/user/")
     for pattern, replacement in _PLACES:
         text = pattern.sub(replacement, text)
@@ -43,7 +43,7 @@ def hide_places(snapshot, script_dir):
 
     def hidden(text):
         if text not in cache:
-            # One object per distinct text would share more than the producer does: a new string each time.
+            # A new string each time: one object per distinct text would share more than the producer does.
             cache[text] = hide_text(text, script_dir)
         return cache[text] if cache[text] != text else text
 
@@ -64,7 +64,7 @@ def hide_places(snapshot, script_dir):
 
 
 def cut_trace(snapshot, keep, device=0):
-    """Keeps the newest `keep` events of a device, as a smaller ring buffer would have done."""
+    """Keeps the newest `keep` events of a device, as a smaller ring buffer would."""
     trace = snapshot["device_traces"][device]
     del trace[: max(0, len(trace) - keep)]
     return snapshot
@@ -92,7 +92,7 @@ def cut_stacks(snapshot, innermost, outermost):
 
 
 def check_clean(data, what):
-    """Stops the script if a byte string about to be written still names this machine or its user."""
+    """Stops the script if a file's content still names this machine or its user."""
     for word in _OWN | {"/root/", "/tmp/"}:
         if word.encode() in data:
             sys.exit(f"{what}: still contains {word!r}")

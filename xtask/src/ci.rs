@@ -10,16 +10,6 @@ use crate::test::{self, ALL_PARTS};
 use crate::tidy;
 use crate::toolchain::{self, Toolchain};
 
-/// The crates that are compiled for the browser.
-const WASM_PACKAGES: [&str; 6] = [
-    "--package",
-    "vramscope-core",
-    "--package",
-    "vramscope-view",
-    "--package",
-    "vramscope-app",
-];
-
 /// A check's name and what it does.
 type Check = (&'static str, fn() -> Result<()>);
 
@@ -70,14 +60,13 @@ fn lints() -> Result<()> {
 /// the native run above lints all but what is compiled for wasm32 alone.
 fn wasm_lints() -> Result<()> {
     let toolchain = toolchain::find()?;
+    let crates = tidy::with_crates_below("vramscope-app");
+    let packages = crates.iter().flat_map(|name| ["--package", *name]);
     match toolchain {
         Toolchain::Active => {
             let mut clippy = toolchain.cargo("clippy");
-            run_command(
-                clippy
-                    .args(WASM_PACKAGES)
-                    .args(["--lib", "--", "-Dwarnings"]),
-            )
+            clippy.args(packages).args(["--lib", "--", "-Dwarnings"]);
+            run_command(&mut clippy)
         }
         Toolchain::Debian => {
             println!("no clippy for wasm32 in this toolchain: checking the compiler's warnings");
@@ -86,7 +75,7 @@ fn wasm_lints() -> Result<()> {
                 "CARGO_TARGET_WASM32_UNKNOWN_UNKNOWN_RUSTFLAGS",
                 "-Dwarnings",
             );
-            run_command(check.args(WASM_PACKAGES).arg("--lib"))
+            run_command(check.args(packages).arg("--lib"))
         }
     }
 }

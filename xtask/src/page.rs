@@ -11,7 +11,9 @@ use anyhow::{Context, Result, anyhow};
 use wasm_bindgen_cli_support::Bindgen;
 
 use crate::process::{find_program, root, run, target_dir};
-use crate::{fingerprint, samples, toolchain};
+use crate::tidy::with_crates_below;
+use crate::toolchain::{self, Toolchain};
+use crate::{fingerprint, samples};
 
 /// How hard the compiler tries.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -44,15 +46,13 @@ impl Profile {
     }
 }
 
-/// All that the page is made from.
-const SOURCES: [&str; 13] = [
+/// All that the page is made from, besides the crates in it.
+const SOURCES: [&str; 10] = [
     ".cargo/config.toml",
     "Cargo.lock",
     "Cargo.toml",
-    "crates/vramscope-app",
-    "crates/vramscope-core",
+    // Writes the samples.
     "crates/vramscope-synth",
-    "crates/vramscope-view",
     "index.html",
     // Its worker reads one as a warm-up.
     "tests/fixtures/synth/torch-2.10-py-p4.pickle",
@@ -62,7 +62,7 @@ const SOURCES: [&str; 13] = [
     "xtask/src/samples.rs",
 ];
 
-/// The folder with the page, built unless it is there already from the same sources.
+/// The folder with the page, built unless it is there already from the same sources by the same compiler.
 ///
 /// # Errors
 ///
@@ -70,14 +70,18 @@ const SOURCES: [&str; 13] = [
 pub(crate) fn build(profile: Profile) -> Result<PathBuf> {
     let folder = profile.folder();
     let stamp = folder.with_extension("fingerprint");
-    let sources: Vec<_> = SOURCES.iter().map(|source| root().join(source)).collect();
-    let fingerprint = fingerprint::of(&sources, profile.cargo_name())?;
-    if fs::read_to_string(&stamp).is_ok_and(|built| built == fingerprint) && folder.is_dir() {
-        return Ok(folder);
+    let sources = sources();
+    if let Some(toolchain) = toolchain::present() {
+        let fingerprint = fingerprint(&sources, profile, &toolchain.version()?)?;
+        if fs::read_to_string(&stamp).is_ok_and(|built| built == fingerprint) && folder.is_dir() {
+            return Ok(folder);
+        }
     }
 
     println!("building the page (profile {})", profile.cargo_name());
-    let module = compile(profile)?;
+    let toolchain = toolchain::find()?;
+    let fingerprint = fingerprint(&sources, profile, &toolchain.version()?)?;
+    let module = compile(profile, toolchain)?;
     let staging = folder.with_extension("new");
     replace_folder(&staging)?;
     let app = staging.join("app");
@@ -97,9 +101,21 @@ pub(crate) fn build(profile: Profile) -> Result<PathBuf> {
     Ok(folder)
 }
 
+/// Files and folders that the page is made from.
+fn sources() -> Vec<PathBuf> {
+    let crates = with_crates_below("vramscope-app");
+    let crates = crates.iter().map(|name| root().join("crates").join(name));
+    let others = SOURCES.iter().map(|source| root().join(source));
+    crates.chain(others).collect()
+}
+
+/// What the page is built from: the sources, how hard the compiler tries, and its version.
+fn fingerprint(sources: &[PathBuf], profile: Profile, compiler: &str) -> Result<String> {
+    fingerprint::of(sources, &format!("{}\n{compiler}", profile.cargo_name()))
+}
+
 /// Compiles the module and gives its path.
-fn compile(profile: Profile) -> Result<PathBuf> {
-    let toolchain = toolchain::find()?;
+fn compile(profile: Profile, toolchain: Toolchain) -> Result<PathBuf> {
     let mut build = toolchain.cargo("build");
     build.args([
         "--package",
@@ -189,4 +205,43 @@ pub(crate) fn copy_folder(from: &Path, to: &Path) -> Result<()> {
             .with_context(|| format!("cannot copy {} to {}", file.display(), target.display()))?;
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Profile, fingerprint, sources};
+    use crate::process::root;
+    use crate::toolchain::Toolchain;
+
+    #[test]
+    fn all_sources_exist() {
+        for source in sources() {
+            assert!(source.exists(), "{}", source.display());
+        }
+    }
+
+    #[test]
+    fn another_compiler_or_profile_builds_the_page_anew() {
+        let sources = [root().join("index.html")];
+        let of = |profile, compiler: &str| fingerprint(&sources, profile, compiler).unwrap();
+        let version = Toolchain::Active.version().unwrap();
+        assert!(version.contains("rustc "), "{version}");
+        let built = of(Profile::Full, &version);
+        assert_eq!(built, of(Profile::Full, &version));
+        assert_ne!(
+            built,
+            of(Profile::Full, &version.replace("rustc ", "rustc 2."))
+        );
+        assert_ne!(built, of(Profile::Fast, &version));
+    }
+
+    #[test]
+    fn the_same_compiler_from_debian_is_another() {
+        // Debian's builds the standard library as well.
+        let versions = [Toolchain::Active, Toolchain::Debian].map(|toolchain| toolchain.version());
+        let [Ok(active), Ok(debian)] = versions else {
+            return;
+        };
+        assert_ne!(active, debian);
+    }
 }

@@ -3,8 +3,12 @@
 //! Each check is a function that adds its findings to one list; a finding names the file and what
 //! to do about it.
 
+mod functions;
+mod modules;
+mod rooms;
+mod source;
+
 use std::fs;
-use std::path::Path;
 use std::process::Command;
 
 use anyhow::{Context, Result, bail};
@@ -12,18 +16,41 @@ use serde_json::Value;
 
 use crate::process::{cargo, in_root, output, root};
 
+use self::source::{Source, parse_all};
+
 /// The longest a source file may be, its tests not counted.
 const LONGEST_FILE_LINES: usize = 600;
 
 /// All fixtures together: they are in every clone for ever.
 const FIXTURES_LIMIT_BYTES: u64 = 8 << 20;
 
-/// Which of the project's crates each may use; tests may use vramscope-synth besides.
-const MAY_USE: [(&str, &[&str]); 10] = [
+/// Which of the project's crates each may use.
+const MAY_USE: [(&str, &[&str]); 12] = [
     ("vramscope-core", &[]),
-    ("vramscope-view", &["vramscope-core"]),
-    ("vramscope-app", &["vramscope-core", "vramscope-view"]),
-    ("vramscope-cli", &["vramscope-core", "vramscope-view"]),
+    ("vramscope-inductor", &["vramscope-core"]),
+    ("vramscope-plan", &["vramscope-core"]),
+    (
+        "vramscope-view",
+        &["vramscope-core", "vramscope-inductor", "vramscope-plan"],
+    ),
+    (
+        "vramscope-app",
+        &[
+            "vramscope-core",
+            "vramscope-inductor",
+            "vramscope-plan",
+            "vramscope-view",
+        ],
+    ),
+    (
+        "vramscope-cli",
+        &[
+            "vramscope-core",
+            "vramscope-inductor",
+            "vramscope-plan",
+            "vramscope-view",
+        ],
+    ),
     // What writes the tests' files shares nothing with what reads them.
     ("vramscope-synth", &[]),
     ("vramscope-record", &["vramscope-core"]),
@@ -34,7 +61,21 @@ const MAY_USE: [(&str, &[&str]); 10] = [
     ("fakecuda", &[]),
 ];
 
-/// What core and view never touch: they take values and give values.
+/// A crate that all tests may use, since it shares no code with what they test.
+const IN_ALL_TESTS: &str = "vramscope-synth";
+
+/// A crate and what its tests may use besides: real graphs to plan for.
+const IN_TESTS: (&str, &str) = ("vramscope-plan", "vramscope-inductor");
+
+/// Crates that touch no file, clock, thread or DOM: they take values and give values.
+const PURE_CRATES: [&str; 4] = [
+    "vramscope-core",
+    "vramscope-inductor",
+    "vramscope-plan",
+    "vramscope-view",
+];
+
+/// What pure crates never touch.
 const NOT_IN_PURE_CRATES: [&str; 9] = [
     "std::fs",
     "std::net",
@@ -64,20 +105,25 @@ const FOREIGN_HOSTS: [&str; 7] = [
 ///
 /// When there is a finding.
 pub(crate) fn run() -> Result<()> {
-    let files = source_files()?;
+    let names = source_files()?;
     let mut findings = Vec::new();
-    for name in &files {
+    let files: Vec<(String, String)> = names
+        .iter()
         // Fixtures are recordings: their text is not ours.
-        if name.starts_with("tests/fixtures/") {
-            continue;
-        }
-        // What is not text has no lines to check.
-        if let Ok(text) = fs::read_to_string(root().join(name)) {
-            check_rust(name, &text, &mut findings);
-            check_addresses(name, &text, &mut findings);
-        }
+        .filter(|name| !name.starts_with("tests/fixtures/"))
+        // A file that is not text has no lines to check.
+        .filter_map(|name| Some((name.clone(), fs::read_to_string(root().join(name)).ok()?)))
+        .collect();
+    for (name, text) in &files {
+        check_addresses(name, text, &mut findings);
     }
-    check_fixtures(&files, &mut findings);
+    let sources = parse_all(&files, &mut findings);
+    for source in &sources {
+        check_rust(source, &mut findings);
+    }
+    functions::check(&sources, &mut findings);
+    rooms::check(&sources, &mut findings);
+    check_fixtures(&names, &mut findings);
     check_dependencies(&mut findings)?;
     for finding in &findings {
         println!("tidy: {finding}");
@@ -85,7 +131,7 @@ pub(crate) fn run() -> Result<()> {
     if !findings.is_empty() {
         bail!("{} findings", findings.len());
     }
-    println!("tidy: {} files are", files.len());
+    println!("tidy: {} files are", names.len());
     Ok(())
 }
 
@@ -108,44 +154,36 @@ fn source_files() -> Result<Vec<String>> {
 }
 
 /// Length, opening words, and purity of Rust files.
-fn check_rust(name: &str, text: &str, findings: &mut Vec<String>) {
-    let is_test = name.contains("/tests/") || name.ends_with("/tests.rs");
-    if Path::new(name)
-        .extension()
-        .is_none_or(|extension| extension != "rs")
-    {
+fn check_rust(source: &Source, findings: &mut Vec<String>) {
+    let name = source.name;
+    if !source.opens_with_docs() {
+        findings.push(format!("{name} does not open with //! and what it holds"));
+    }
+    if source.is_test {
         return;
     }
-    let code = without_tests(text);
-    let lines = code.lines().count();
-    if !is_test && lines > LONGEST_FILE_LINES {
+    let lines = source.lines().count();
+    if lines > LONGEST_FILE_LINES {
         findings.push(format!(
             "{name} has {lines} lines without tests; split it by topic"
         ));
     }
-    if !text.starts_with("//!") {
-        findings.push(format!("{name} does not open with //! and what it holds"));
-    }
-    let pure = ["crates/vramscope-core/src/", "crates/vramscope-view/src/"];
-    if !is_test && pure.iter().any(|folder| name.starts_with(folder)) {
+    let folder = name.strip_prefix("crates/").unwrap_or_default();
+    if PURE_CRATES
+        .iter()
+        .any(|pure| folder.starts_with(&format!("{pure}/src/")))
+    {
         for word in NOT_IN_PURE_CRATES {
-            if code
+            let mut code = source
                 .lines()
-                .any(|line| !line.trim_start().starts_with("//") && line.contains(word))
-            {
+                .filter(|line| !line.trim_start().starts_with("//"));
+            if code.any(|line| line.contains(word)) {
                 findings.push(format!(
-                    "{name} uses {word}; core and view touch no outside world"
+                    "{name} uses {word}; its crate touches no file, clock, thread or page"
                 ));
             }
         }
     }
-}
-
-/// What stands before the file's test module.
-fn without_tests(text: &str) -> &str {
-    text.find("#[cfg(test)]\nmod ")
-        .and_then(|end| text.get(..end))
-        .unwrap_or(text)
 }
 
 /// Nothing may name this machine, nor load from elsewhere.
@@ -200,6 +238,22 @@ fn check_fixtures(files: &[String], findings: &mut Vec<String>) {
     }
 }
 
+/// The crate `name` and all that it may use, by way of others too.
+pub(crate) fn with_crates_below(name: &'static str) -> Vec<&'static str> {
+    let mut names = vec![name];
+    let mut done = 0;
+    while let Some(name) = names.get(done) {
+        let row = MAY_USE.iter().find(|(crate_name, _)| crate_name == name);
+        for below in row.map_or(&[][..], |(_, below)| below) {
+            if !names.contains(below) {
+                names.push(below);
+            }
+        }
+        done += 1;
+    }
+    names
+}
+
 /// Dependencies between the project's crates point one way.
 fn check_dependencies(findings: &mut Vec<String>) -> Result<()> {
     let mut metadata = cargo();
@@ -213,7 +267,8 @@ fn check_dependencies(findings: &mut Vec<String>) -> Result<()> {
         };
         for dependency in items(&package["dependencies"]) {
             let used = dependency["name"].as_str().unwrap_or_default();
-            let in_tests = dependency["kind"] == "dev" && used == "vramscope-synth";
+            let in_tests =
+                dependency["kind"] == "dev" && (used == IN_ALL_TESTS || (name, used) == IN_TESTS);
             if used.starts_with("vramscope") && !allowed.contains(&used) && !in_tests {
                 findings.push(format!("{name} depends on {used}, against the direction"));
             }
@@ -224,4 +279,32 @@ fn check_dependencies(findings: &mut Vec<String>) -> Result<()> {
 
 fn items(list: &Value) -> &[Value] {
     list.as_array().map_or(&[], Vec::as_slice)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{LONGEST_FILE_LINES, check_rust, parse_all, with_crates_below};
+
+    #[test]
+    fn crates_below_are_found_by_way_of_others() {
+        assert_eq!(
+            with_crates_below("vramscope-inject"),
+            ["vramscope-inject", "vramscope-record", "vramscope-core"]
+        );
+    }
+
+    #[test]
+    fn a_leading_test_module_hides_nothing() {
+        let mut text = "//! Doc.\n\n#[cfg(test)]\nmod tests;\n\n".to_owned();
+        text += &"fn f() {}\n".repeat(LONGEST_FILE_LINES);
+        text += "use std::fs;\n";
+        let files = [("crates/vramscope-core/src/model/mod.rs".to_owned(), text)];
+        let mut findings = Vec::new();
+        for source in &parse_all(&files, &mut findings) {
+            check_rust(source, &mut findings);
+        }
+        let told = findings.join("\n");
+        assert!(told.contains("has 604 lines without tests"), "{told}");
+        assert!(told.contains("uses std::fs"), "{told}");
+    }
 }

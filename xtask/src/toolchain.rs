@@ -17,6 +17,8 @@ pub(crate) const WASM: &str = "wasm32-unknown-unknown";
 /// Debian's packages: compiler, cargo, the library's sources, the linker.
 const DEBIAN_PACKAGES: [&str; 4] = ["rustc-web", "cargo-web", "rust-web-src", "lld-22"];
 
+const DEBIAN_RUSTC: &str = "/usr/bin/rustc";
+
 /// Where lld-22 puts the linker; rustc tells a linker's kind by this exact file name.
 const DEBIAN_LINKER: &str = "/usr/lib/llvm-22/bin/wasm-ld";
 
@@ -57,6 +59,21 @@ impl Toolchain {
         }
     }
 
+    /// What the compiler says about itself, and the name of the toolchain: Debian's builds the
+    /// standard library as well.
+    ///
+    /// # Errors
+    ///
+    /// When the compiler does not answer.
+    pub(crate) fn version(self) -> Result<String> {
+        let mut rustc = match self {
+            Self::Active => active_rustc(),
+            Self::Debian => Command::new(DEBIAN_RUSTC),
+        };
+        let version = output(rustc.arg("-vV")).context("rustc does not answer")?;
+        Ok(format!("{}\n{version}", self.folder()))
+    }
+
     fn description(self) -> &'static str {
         match self {
             Self::Active => "the active toolchain",
@@ -76,16 +93,27 @@ pub(crate) fn find() -> Result<Toolchain> {
     Ok(toolchain)
 }
 
-fn choose() -> Result<Toolchain> {
+/// The toolchain that is there without installing anything. Once [`find`] has found one, it is that one.
+pub(crate) fn present() -> Option<Toolchain> {
+    if (may_be("active") || may_be("rustup")) && active_has_target() {
+        return Some(Toolchain::Active);
+    }
+    (may_be("debian") && debian_has_toolchain()).then_some(Toolchain::Debian)
+}
+
+fn may_be(name: &str) -> bool {
     let forced = std::env::var(FORCE).unwrap_or_default();
-    let may = |name: &str| forced.is_empty() || forced == name;
-    if may("active") && active_has_target() {
+    forced.is_empty() || forced == name
+}
+
+fn choose() -> Result<Toolchain> {
+    if may_be("active") && active_has_target() {
         return Ok(Toolchain::Active);
     }
-    if may("rustup") && rustup_adds_target() {
+    if may_be("rustup") && rustup_adds_target() {
         return Ok(Toolchain::Active);
     }
-    if may("debian") && Path::new("/usr/bin/apt-get").exists() {
+    if may_be("debian") && Path::new("/usr/bin/apt-get").exists() {
         if !debian_has_toolchain() {
             apt_install(&DEBIAN_PACKAGES, "to build for the browser")?;
         }
@@ -99,11 +127,15 @@ fn choose() -> Result<Toolchain> {
 }
 
 fn active_has_target() -> bool {
-    let rustc = std::env::var_os("RUSTC").unwrap_or_else(|| "rustc".into());
-    let mut command = in_root(Command::new(rustc));
+    let mut command = active_rustc();
     command.args(["--print", "target-libdir", "--target", WASM]);
     // rustc prints the folder whether or not it is there.
     output(&mut command).is_some_and(|libdir| Path::new(&libdir).is_dir())
+}
+
+fn active_rustc() -> Command {
+    let rustc = std::env::var_os("RUSTC").unwrap_or_else(|| "rustc".into());
+    in_root(Command::new(rustc))
 }
 
 fn rustup_adds_target() -> bool {
@@ -139,7 +171,7 @@ fn debian_cargo() -> Command {
     ] {
         command.env_remove(variable);
     }
-    command.env("RUSTC", "/usr/bin/rustc");
+    command.env("RUSTC", DEBIAN_RUSTC);
     command.env("CARGO_TARGET_WASM32_UNKNOWN_UNKNOWN_LINKER", DEBIAN_LINKER);
     // Allows -Zbuild-std on a stable compiler.
     command.env("RUSTC_BOOTSTRAP", "1");

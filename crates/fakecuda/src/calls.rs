@@ -1,4 +1,4 @@
-//! The driver's functions, a file per topic.
+//! The driver's functions, one file per topic.
 
 mod context;
 mod copy;

@@ -1,4 +1,4 @@
-//! The driver's state: devices, contexts, pools, and what lives in them.
+//! The driver's state: devices, contexts, pools, and everything in them.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -8,7 +8,7 @@ use crate::heap::Heap;
 use crate::ledger::Ledger;
 use crate::space::Space;
 
-/// Everything, behind one lock.
+/// The whole state, behind one lock.
 pub(crate) struct Driver {
     /// The C function that is running.
     pub(crate) call: &'static str,
@@ -16,25 +16,25 @@ pub(crate) struct Driver {
     pub(crate) devices: Vec<Device>,
     pub(crate) contexts: BTreeMap<u64, Context>,
     pub(crate) pools: BTreeMap<u64, Pool>,
-    /// What was given out and has an address, by it.
+    /// Allocations by address.
     pub(crate) blocks: BTreeMap<u64, Block>,
-    /// What is mapped, by its base.
+    /// Mappings by start address.
     pub(crate) mappings: BTreeMap<u64, Mapping>,
-    /// Reserved address ranges: start to device and bytes.
+    /// Reserved address ranges: start → device and bytes.
     pub(crate) ranges: BTreeMap<u64, (usize, u64)>,
     /// Physical allocations by handle.
     pub(crate) physical: BTreeMap<u64, Physical>,
     /// Pinned host memory by address.
     pub(crate) host: BTreeMap<u64, Host>,
-    /// Arrays, which have a handle only: device, context and bytes.
+    /// Arrays by handle.
     pub(crate) arrays: BTreeMap<u64, Array>,
-    /// External memory by handle: bytes.
+    /// External memory: handle → bytes.
     pub(crate) external: BTreeMap<u64, u64>,
     pub(crate) streams: BTreeMap<u64, u64>,
     pub(crate) graphs: BTreeMap<u64, Graph>,
-    /// Executable graphs, and of which graph they are.
+    /// Executable graphs: handle → graph.
     pub(crate) executables: BTreeMap<u64, u64>,
-    /// Streams that are captured, and into which graph.
+    /// Captured streams: stream → graph.
     pub(crate) captures: BTreeMap<u64, u64>,
     pub(crate) ledger: Ledger,
     next_handle: u64,
@@ -46,17 +46,17 @@ pub(crate) struct Device {
     pub(crate) space: Space,
     /// The primary context's handle.
     pub(crate) primary: u64,
-    /// How often it is retained.
+    /// Number of times it is retained.
     pub(crate) retained: u32,
     pub(crate) default_pool: u64,
-    /// What `cuMemAllocAsync` takes from.
+    /// The current pool, from which `cuMemAllocAsync` allocates.
     pub(crate) pool: u64,
 }
 
-/// A context, alive.
+/// A living context.
 pub(crate) struct Context {
     pub(crate) device: usize,
-    /// Small blocks, packed in pages.
+    /// Small blocks, which share pages.
     pub(crate) small: Heap,
 }
 
@@ -65,7 +65,7 @@ pub(crate) struct Pool {
     pub(crate) device: usize,
     pub(crate) heap: Heap,
     pub(crate) attributes: [u64; 9],
-    /// Its owner gave it up; it goes when its last block does.
+    /// Destroyed by the program. Ends with its last block.
     pub(crate) is_ending: bool,
 }
 
@@ -74,18 +74,18 @@ pub(crate) struct Pool {
 pub(crate) struct Graph {
     pub(crate) device: usize,
     pub(crate) heap: Heap,
-    /// Whether the program may still name it.
+    /// Whether the graph was not destroyed.
     pub(crate) is_alive: bool,
 }
 
-/// A physical allocation of the virtual-memory functions.
+/// A physical allocation (`cuMemCreate`).
 pub(crate) struct Physical {
     pub(crate) device: usize,
     pub(crate) bytes: u64,
-    /// Handles to it that were not released.
+    /// Number of handles that were not released.
     pub(crate) handles: u32,
     pub(crate) mappings: u32,
-    /// Whether this process took the memory, or imported it.
+    /// Whether this process allocated the memory; otherwise it is imported.
     pub(crate) is_owned: bool,
 }
 
@@ -94,7 +94,7 @@ pub(crate) struct Host {
     pub(crate) bytes: u64,
     pub(crate) context: u64,
     pub(crate) flags: u32,
-    /// Whether it is the program's own, and only registered.
+    /// Whether the program allocated it, so that it is only registered.
     pub(crate) is_registered: bool,
 }
 
@@ -105,42 +105,42 @@ pub(crate) struct Array {
     pub(crate) bytes: u64,
 }
 
-/// Whose memory a block is.
+/// The owner of a block.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Owner {
-    /// `cuMemAlloc` and its like: the context's.
+    /// A context: `cuMemAlloc` and similar functions.
     Context,
-    /// Of the context, and in no device's memory until it is touched there.
+    /// A context; takes no device memory until it is used there.
     Managed,
-    /// Of this pool.
+    /// This pool.
     Pool(u64),
-    /// Of this graph.
+    /// This graph.
     Graph(u64),
-    /// Of another process, seen here.
+    /// Another process, from which it was imported.
     Import,
-    /// A mapped range; of this physical allocation.
+    /// The mapping of this physical allocation.
     Range(u64),
 }
 
-/// Memory that was given out.
+/// An allocation.
 pub(crate) struct Block {
     pub(crate) requested: u64,
-    /// What it takes.
+    /// Bytes that it occupies.
     pub(crate) bytes: u64,
     pub(crate) device: usize,
-    /// 0 for what no context owns.
+    /// 0 if no context owns it.
     pub(crate) context: u64,
     pub(crate) owner: Owner,
     pub(crate) mapping: u64,
-    /// Never used twice.
+    /// Unique in the process.
     pub(crate) id: u64,
 }
 
-/// A range of addresses with memory behind them.
+/// A mapped address range.
 pub(crate) struct Mapping {
     pub(crate) bytes: u64,
     pub(crate) device: usize,
-    /// Whether the device's memory is taken for it.
+    /// Whether it takes memory of the device.
     pub(crate) is_charged: bool,
 }
 
@@ -188,13 +188,13 @@ impl Driver {
         driver
     }
 
-    /// A handle that looks like the real ones: an address.
+    /// Creates a handle. Like real ones, it looks like an address.
     pub(crate) fn new_handle(&mut self) -> u64 {
         self.next_handle += 0x340;
         self.next_handle
     }
 
-    /// A block's number.
+    /// Creates the number of a block.
     pub(crate) fn new_block(&mut self) -> u64 {
         self.next_block += 1;
         self.next_block
@@ -225,11 +225,11 @@ impl Driver {
         Ok((handle, context.ok_or(result::CONTEXT_IS_DESTROYED)?))
     }
 
-    /// The context that a stream belongs to; of the default streams the current one.
+    /// The context of a stream; for the default streams, the current context.
     ///
     /// # Errors
     ///
-    /// As [`current`](Self::current); `CUDA_ERROR_INVALID_HANDLE` for what is no stream.
+    /// Those of [`current`](Self::current), and `CUDA_ERROR_INVALID_HANDLE` for an unknown stream.
     pub(crate) fn context_of_stream(&mut self, stream: u64) -> Answer<u64> {
         match stream {
             0..=2 => self.current().map(|(context, _)| context),
@@ -245,16 +245,16 @@ impl Driver {
     ///
     /// # Errors
     ///
-    /// As [`context_of_stream`](Self::context_of_stream).
+    /// Those of [`context_of_stream`](Self::context_of_stream).
     pub(crate) fn device_of_stream(&mut self, stream: u64) -> Answer<usize> {
         let context = self.context_of_stream(stream)?;
         let context = self.contexts.get(&context);
         Ok(context.ok_or(result::CONTEXT_IS_DESTROYED)?.device)
     }
 
-    /// Writes a line about what happened on `device`.
+    /// Writes a ledger line about an event on `device`.
     pub(crate) fn note(&mut self, what: &str, device: usize, fields: &[(&str, u64)]) {
-        if !self.ledger.is_kept() {
+        if !self.ledger.is_open() {
             return;
         }
         let free = self.devices.get(device).map(|it| it.space.free_bytes());
@@ -272,7 +272,7 @@ impl Pool {
         Self {
             device,
             heap: Heap::default(),
-            // The three ways of reusing memory are on, the release threshold is 0.
+            // The three ways of reusing memory are enabled, the release threshold is 0.
             attributes: [0, 1, 1, 1, 0, 0, 0, 0, 0],
             is_ending: false,
         }

@@ -1,4 +1,4 @@
-//! How C functions are made: `driver!`, and what passes through their arguments.
+//! Definition of C functions with `driver!`, and access to their arguments.
 
 use std::cell::Cell;
 use std::ffi::c_void;
@@ -6,14 +6,14 @@ use std::sync::{Mutex, PoisonError};
 
 use crate::driver::Driver;
 
-/// What the driver's functions return.
+/// Result of the driver's functions.
 pub(crate) type CUresult = u32;
-/// What the functions are made of: an error is what the caller gets.
+/// Result of a function's body; an error is returned to the caller.
 pub(crate) type Answer<T = ()> = Result<T, CUresult>;
-/// Streams, contexts, pools and the like: numbers to us.
+/// A stream, context, pool or other opaque handle. Handles are numbers here.
 pub(crate) type Handle = *mut c_void;
 
-/// The results that are used.
+/// The used values of `CUresult`.
 pub(crate) mod result {
     pub(crate) const SUCCESS: u32 = 0;
     pub(crate) const INVALID_VALUE: u32 = 1;
@@ -33,11 +33,11 @@ pub(crate) mod result {
 static DRIVER: Mutex<Option<Driver>> = Mutex::new(None);
 
 thread_local! {
-    /// The thread's current contexts, innermost last.
+    /// The thread's stack of current contexts, innermost last.
     static CONTEXTS: Cell<Vec<u64>> = const { Cell::new(Vec::new()) };
 }
 
-/// Runs `body` on the driver's state, under its lock.
+/// Runs `body` with the locked state.
 pub(crate) fn with_driver(
     call: &'static str,
     body: impl FnOnce(&mut Driver) -> Answer,
@@ -53,11 +53,10 @@ pub(crate) fn with_driver(
     }
 }
 
-/// `cuInit`: makes the state, once. Children by fork have none: as on the real driver they cannot use what their
-/// parent initialised.
+/// `cuInit`: creates the state once. A forked child has no state: the real driver cannot be used there either.
 pub(crate) fn initialise() -> CUresult {
     extern "C" fn in_child() {
-        // A lock that another thread held at the fork stays locked for ever: then calls wait as the real ones may.
+        // If another thread held the lock during the fork, it stays locked: then calls block, as the real ones may.
         if let Ok(mut driver) = DRIVER.try_lock() {
             std::mem::forget(driver.take());
         }
@@ -71,7 +70,7 @@ pub(crate) fn initialise() -> CUresult {
     result::SUCCESS
 }
 
-/// Works on the calling thread's stack of current contexts.
+/// Accesses the calling thread's stack of current contexts.
 pub(crate) fn contexts<T>(work: impl FnOnce(&mut Vec<u64>) -> T) -> T {
     CONTEXTS.with(|cell| {
         let mut contexts = cell.take();
@@ -81,58 +80,58 @@ pub(crate) fn contexts<T>(work: impl FnOnce(&mut Vec<u64>) -> T) -> T {
     })
 }
 
-/// Gives `value` to the caller.
-///
-/// # Errors
-///
-/// `CUDA_ERROR_INVALID_VALUE` if there is no place for it.
-pub(crate) fn give<T>(place: *mut T, value: T) -> Answer {
-    if place.is_null() {
-        return Err(result::INVALID_VALUE);
-    }
-    // SAFETY: not null, and the caller's promise as of every function of the driver.
-    unsafe { place.write_unaligned(value) };
-    Ok(())
-}
-
-/// The same for what the caller need not want.
-pub(crate) fn give_if_wanted<T>(place: *mut T, value: T) {
-    // No place is no error here.
-    give(place, value).unwrap_or_default();
-}
-
-/// What the caller passes by pointer.
+/// Writes a result to the caller's pointer.
 ///
 /// # Errors
 ///
 /// `CUDA_ERROR_INVALID_VALUE` if it is null.
-pub(crate) fn take<T: Copy>(place: *const T) -> Answer<T> {
+pub(crate) fn write_out<T>(place: *mut T, value: T) -> Answer {
     if place.is_null() {
         return Err(result::INVALID_VALUE);
     }
-    // SAFETY: not null, and the caller's promise as of every function of the driver.
+    // SAFETY: not null, and the caller's promise as for every function of the driver.
+    unsafe { place.write_unaligned(value) };
+    Ok(())
+}
+
+/// Writes an optional result, unless the pointer is null.
+pub(crate) fn write_optional<T>(place: *mut T, value: T) {
+    // A null pointer is no error here.
+    write_out(place, value).unwrap_or_default();
+}
+
+/// Reads an argument through the caller's pointer.
+///
+/// # Errors
+///
+/// `CUDA_ERROR_INVALID_VALUE` if it is null.
+pub(crate) fn read_in<T: Copy>(place: *const T) -> Answer<T> {
+    if place.is_null() {
+        return Err(result::INVALID_VALUE);
+    }
+    // SAFETY: not null, and the caller's promise as for every function of the driver.
     Ok(unsafe { place.read_unaligned() })
 }
 
-/// A handle as a number.
+/// Converts a handle to a number.
 pub(crate) fn number(handle: Handle) -> u64 {
     handle as u64
 }
 
-/// A number as a handle.
+/// Converts a number to a handle.
 pub(crate) fn handle(number: u64) -> Handle {
     number as Handle
 }
 
-/// Makes C functions and, as `table()`, the list of them.
+/// Defines C functions and `table()`, which lists them.
 ///
 /// ```text
-/// fn cuX(a: A, b: B) |driver| { … }        under the lock, with the state
-/// fn cuX(a: A, b: B) { … }                 without
+/// fn cuX(a: A, b: B) |driver| { … }        with the locked state
+/// fn cuX(a: A, b: B) { … }                 without the state
 /// fn cuX, cuX_ptsz (a: A, b: B) …          under a second name
 /// ```
 ///
-/// Bodies are of type [`Answer`]. Those without the lock return the result's number as it is when they end in one.
+/// Bodies have the type [`Answer`].
 macro_rules! driver {
     ($( $(#[$meta:meta])* fn $name:ident $(, $alias:ident)* ($($arg:ident : $type:ty),* $(,)?) $(|$driver:ident|)? $body:block )*) => {
         $(
@@ -164,7 +163,7 @@ macro_rules! driver {
         }
     };
     (@alias [] $($rest:tt)*) => {};
-    // A whole function of its own, which the compiler will not take for the same: a program may tell them apart.
+    // A separate function, which the compiler cannot merge with the first: programs may compare the addresses.
     (@alias [$alias:ident] $($rest:tt)*) => {
         driver!(@function [] $alias $($rest)*);
     };

@@ -1,9 +1,9 @@
-//! Blocks in chunks of memory: the smallest gap that fits, joined with its neighbours when given back.
+//! Allocates blocks in chunks of memory: best fit, and freed blocks merge with neighbouring gaps.
 
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Blocks begin at and take multiples of it.
-pub(crate) const GRANULE: u64 = 512;
+/// Alignment and granularity of blocks, in bytes.
+pub(crate) const GRANULE_BYTES: u64 = 512;
 
 /// Chunks and the gaps in them.
 #[derive(Default)]
@@ -11,15 +11,15 @@ pub(crate) struct Heap {
     chunks: BTreeMap<u64, u64>,
     gaps: BTreeMap<u64, u64>,
     gaps_by_size: BTreeSet<(u64, u64)>,
-    /// Bytes of chunks.
+    /// Bytes of all chunks.
     pub(crate) reserved: u64,
-    /// Bytes of blocks.
+    /// Bytes of all blocks.
     pub(crate) used: u64,
 }
 
 impl Heap {
-    /// Takes a block of `bytes`, a multiple of the granule; `None` if no gap is large enough.
-    pub(crate) fn take(&mut self, bytes: u64) -> Option<u64> {
+    /// Allocates a block of `bytes`, a multiple of [`GRANULE_BYTES`]. `None` if no gap is large enough.
+    pub(crate) fn allocate(&mut self, bytes: u64) -> Option<u64> {
         let &(gap, address) = self.gaps_by_size.range((bytes, 0)..).next()?;
         self.remove_gap(address, gap);
         if gap > bytes {
@@ -29,8 +29,8 @@ impl Heap {
         Some(address)
     }
 
-    /// Gives a block back.
-    pub(crate) fn give_back(&mut self, mut address: u64, mut bytes: u64) {
+    /// Frees a block.
+    pub(crate) fn free(&mut self, mut address: u64, mut bytes: u64) {
         self.used -= bytes;
         let Some((start, end)) = self.chunk_of(address) else {
             return;
@@ -49,14 +49,14 @@ impl Heap {
         self.add_gap(address, bytes);
     }
 
-    /// More memory to take blocks from.
+    /// Adds a chunk to allocate from.
     pub(crate) fn add_chunk(&mut self, base: u64, bytes: u64) {
         self.chunks.insert(base, bytes);
         self.reserved += bytes;
         self.add_gap(base, bytes);
     }
 
-    /// Takes an empty chunk out.
+    /// Removes an empty chunk.
     pub(crate) fn remove_chunk(&mut self, base: u64) {
         if let Some(bytes) = self.chunks.remove(&base) {
             self.reserved -= bytes;
@@ -64,13 +64,13 @@ impl Heap {
         }
     }
 
-    /// Start and end of the chunk that holds `address`.
+    /// Start and end of the chunk that contains `address`.
     pub(crate) fn chunk_of(&self, address: u64) -> Option<(u64, u64)> {
         let (&base, &bytes) = self.chunks.range(..=address).next_back()?;
         (address < base + bytes).then_some((base, base + bytes))
     }
 
-    /// Base and bytes of the chunks without a block, lowest first.
+    /// Start and size of the chunks without a block, in order of address.
     pub(crate) fn empty_chunks(&self) -> Vec<(u64, u64)> {
         let chunks = self.chunks.iter().map(|(&base, &bytes)| (base, bytes));
         chunks
@@ -78,7 +78,7 @@ impl Heap {
             .collect()
     }
 
-    /// Base and bytes of all chunks.
+    /// Start and size of all chunks.
     pub(crate) fn chunks(&self) -> Vec<(u64, u64)> {
         self.chunks.iter().map(|(&a, &b)| (a, b)).collect()
     }

@@ -1,19 +1,19 @@
-//! The ledger: what happened to memory, one JSON object a line, appended as it happens so that it survives any death
-//! of its process.
+//! The ledger of memory events: one JSON object per line, appended at once, so that it survives any end of its
+//! process.
 //!
-//! Every line has `n` (from 0), `time_us`, `thread`, `call` (the C function) and `do`; what else, says who writes it:
+//! Every line has `n` (from 0), `time_us`, `thread`, `call` (the C function) and `do`. Most have further fields:
 //!
-//! | `do` | what happened | beside `device`, `free_bytes` |
+//! | `do` | event | fields besides `device`, `free_bytes` |
 //! | --- | --- | --- |
-//! | `map`, `unmap` | a mapping came or went | `address`, `bytes`, `pool`, `graph` |
-//! | `alloc` | a block was given out | `address`, `requested`, `bytes`, `context`, `stream`, `pool`, `graph`, `mapping`, `mapping_bytes` |
-//! | `free` | it was given back, by a call or with its owner | `address`, `requested`, `bytes`, `stream`, `pool`, `graph` |
+//! | `map`, `unmap` | a mapping was added or removed | `address`, `bytes`, `pool`, `graph` |
+//! | `alloc` | a block was allocated | `address`, `requested`, `bytes`, `context`, `stream`, `pool`, `graph`, `mapping`, `mapping_bytes` |
+//! | `free` | a block was freed, by a call or with its owner | `address`, `requested`, `bytes`, `stream`, `pool`, `graph` |
 //! | `oom` | an allocation failed | `requested`, `total_bytes` |
 //! | `fail` | a free failed | `address`, `result` |
 //! | `host_alloc`, `host_free` | pinned memory | `address`, `requested` |
 //! | `array`, `array_free` | memory without an address | `handle`, `bytes` |
 //! | `create`, `release` | a physical allocation | `handle`, `bytes` |
-//! | `pool`, `pool_end`, `context_end` | | `handle` |
+//! | `pool`, `pool_end`, `context_end` | a pool was created or destroyed, a context ended | `handle` |
 
 use std::fmt::Write as _;
 use std::fs::{File, OpenOptions};
@@ -21,7 +21,7 @@ use std::io::Write as _;
 use std::path::Path;
 use std::time::{SystemTime, UNIX_EPOCH};
 
-/// Where lines go; nowhere without a file.
+/// Writes the ledger, if there is a file for it.
 pub(crate) struct Ledger {
     file: Option<File>,
     lines: u64,
@@ -29,7 +29,7 @@ pub(crate) struct Ledger {
 }
 
 impl Ledger {
-    /// In `folder`, if there is one.
+    /// Creates a ledger in `folder`; without a folder, writes nothing.
     pub(crate) fn new(folder: Option<&Path>) -> Self {
         let name = format!("{}.jsonl", std::process::id());
         let mut options = OpenOptions::new();
@@ -41,8 +41,8 @@ impl Ledger {
         }
     }
 
-    /// Whether anybody reads what is written.
-    pub(crate) fn is_kept(&self) -> bool {
+    /// Whether lines are written.
+    pub(crate) fn is_open(&self) -> bool {
         self.file.is_some()
     }
 
@@ -52,7 +52,7 @@ impl Ledger {
         let time_us = SystemTime::now()
             .duration_since(UNIX_EPOCH)
             .map_or(0, |time| time.as_micros());
-        // SAFETY: takes nothing and cannot fail.
+        // SAFETY: takes no arguments and cannot fail.
         let thread = unsafe { libc::syscall(libc::SYS_gettid) };
         let line = &mut self.line;
         line.clear();
@@ -67,7 +67,7 @@ impl Ledger {
             }
             line.write_str("}\n")
         };
-        // Writing to a text cannot fail; to the file in one call, so that no line is half there.
+        // Formatting into a string cannot fail. One write per line, so that the file has no partial lines.
         if write().is_ok() && file.write_all(self.line.as_bytes()).is_ok() {
             self.lines += 1;
         }

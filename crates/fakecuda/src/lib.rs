@@ -1,10 +1,12 @@
-//! A stand-in for `libcuda.so.1` that keeps a ledger, for tests without a GPU.
+//! A stand-in for `libcuda.so.1` with a ledger, for tests without a GPU.
 //!
-//! It answers the driver's functions for memory as a driver does (mappings, pools that are trimmed, contexts that
-//! take their memory with them, address ranges that are mapped, graphs), copies and sets memory for real, and runs no
-//! kernels. What it does to memory it appends to the ledger under its one lock: that is the truth which captures
-//! are compared with. What is left out: aliases (two mappings of one physical allocation do not share their
-//! bytes), imported memory's contents, and the time that streams take: every call is done when it returns.
+//! It implements the driver's memory functions as a driver does: mappings, pools that are trimmed, contexts that
+//! free their memory when they end, mapped address ranges, graphs. Copies and fills are real; kernels do not run.
+//! Every change of memory goes into the ledger, under the one lock of the state. Tests compare captures with the
+//! ledger.
+//!
+//! Not implemented: aliases (two mappings of one physical allocation do not share their bytes), the content of
+//! imported memory, and the duration of work on streams (every call is finished when it returns).
 //!
 //! ```text
 //! calls (one file per topic: C functions by the macro `driver!`) ─> driver (the one state) ─> space, heap, ledger
@@ -12,11 +14,11 @@
 //!
 //! | variable | meaning | default |
 //! | --- | --- | --- |
-//! | `FAKECUDA_DEVICES` | devices | 1 |
-//! | `FAKECUDA_TOTAL_MB` | memory of each | 8192 |
-//! | `FAKECUDA_OTHER_MB` | of it, what other processes hold | 256 |
+//! | `FAKECUDA_DEVICES` | number of devices | 1 |
+//! | `FAKECUDA_TOTAL_MB` | memory of each device | 8192 |
+//! | `FAKECUDA_OTHER_MB` | part of it that other processes hold | 256 |
 //! | `FAKECUDA_NO_POOLS` | if set, devices have no memory pools | |
-//! | `FAKECUDA_LEDGER` | a folder for ledgers, `<process>.jsonl` each | no ledger |
+//! | `FAKECUDA_LEDGER` | folder for ledgers, `<process>.jsonl` each | no ledger |
 #![cfg(target_os = "linux")]
 #![expect(unsafe_code, reason = "speaks C")]
 

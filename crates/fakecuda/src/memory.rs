@@ -1,21 +1,21 @@
-//! Giving memory out and taking it back, whoever owns it.
+//! Allocation and freeing of blocks, for all kinds of owners.
 
 use crate::driver::{Block, Driver, Mapping, Owner};
 use crate::entry::{Answer, result};
-use crate::heap::{GRANULE, Heap};
-use crate::space::PAGE;
+use crate::heap::{GRANULE_BYTES, Heap};
+use crate::space::PAGE_BYTES;
 
-/// What pools and graphs take from a device at a time.
-const POOL_CHUNK: u64 = 32 << 20;
-/// Requests below it share pages.
-const SMALL: u64 = 1 << 20;
+/// Minimum size of a chunk of a pool or graph, in bytes.
+const POOL_CHUNK_BYTES: u64 = 32 << 20;
+/// Requests below this size share pages, in bytes.
+const LARGE_BYTES: u64 = 1 << 20;
 
 impl Driver {
-    /// A block of `requested` bytes for `owner`.
+    /// Allocates a block of `requested` bytes.
     ///
     /// # Errors
     ///
-    /// `CUDA_ERROR_OUT_OF_MEMORY`, which is also in the ledger.
+    /// `CUDA_ERROR_OUT_OF_MEMORY`, which also goes into the ledger.
     pub(crate) fn allocate(
         &mut self,
         owner: Owner,
@@ -24,7 +24,7 @@ impl Driver {
         stream: u64,
         requested: u64,
     ) -> Answer<u64> {
-        let placed = self.place(owner, device, context, requested);
+        let placed = self.find_place(owner, device, context, requested);
         let (address, bytes, mapping) = placed.inspect_err(|&error| {
             if error == result::OUT_OF_MEMORY {
                 let total = self.devices[device].space.total;
@@ -46,7 +46,7 @@ impl Driver {
             id,
         };
         self.blocks.insert(address, block);
-        if self.ledger.is_kept() {
+        if self.ledger.is_open() {
             let (pool, graph) = owner.numbers();
             let mapping_bytes = self.mappings.get(&mapping).map_or(0, |it| it.bytes);
             self.note(
@@ -68,8 +68,8 @@ impl Driver {
         Ok(address)
     }
 
-    /// Address, bytes and mapping for a block.
-    fn place(
+    /// Finds a place for a block. Returns its address, its size, and the address of its mapping.
+    fn find_place(
         &mut self,
         owner: Owner,
         device: usize,
@@ -78,22 +78,24 @@ impl Driver {
     ) -> Answer<(u64, u64, u64)> {
         let too_much = result::OUT_OF_MEMORY;
         let bytes = requested
-            .checked_next_multiple_of(GRANULE)
+            .checked_next_multiple_of(GRANULE_BYTES)
             .ok_or(too_much)?;
-        let is_large = owner == Owner::Context && requested >= SMALL;
+        let is_large = owner == Owner::Context && requested >= LARGE_BYTES;
         if is_large || matches!(owner, Owner::Managed | Owner::Import) {
-            let pages = requested.checked_next_multiple_of(PAGE).ok_or(too_much)?;
+            let pages = requested
+                .checked_next_multiple_of(PAGE_BYTES)
+                .ok_or(too_much)?;
             let is_charged = owner == Owner::Context;
             let base = self.map_new(device, pages, is_charged, owner)?;
             return Ok((base, bytes, base));
         }
         let chunk = if owner == Owner::Context {
-            PAGE
+            PAGE_BYTES
         } else {
-            POOL_CHUNK
+            POOL_CHUNK_BYTES
         };
         let heap = self.heap(owner, context).ok_or(result::INVALID_VALUE)?;
-        if let Some(address) = heap.take(bytes) {
+        if let Some(address) = heap.allocate(bytes) {
             let (mapping, _) = heap.chunk_of(address).ok_or(result::INVALID_VALUE)?;
             return Ok((address, bytes, mapping));
         }
@@ -101,7 +103,7 @@ impl Driver {
         let base = self.map_new(device, chunk, true, owner)?;
         let heap = self.heap(owner, context).ok_or(result::INVALID_VALUE)?;
         heap.add_chunk(base, chunk);
-        let address = heap.take(bytes).ok_or(too_much)?;
+        let address = heap.allocate(bytes).ok_or(too_much)?;
         Ok((address, bytes, base))
     }
 
@@ -114,7 +116,7 @@ impl Driver {
         }
     }
 
-    /// Takes the block at `address` back. What becomes of its mapping depends on whose it is.
+    /// Frees the block at `address`. The owner determines whether its mapping stays.
     ///
     /// # Errors
     ///
@@ -137,9 +139,9 @@ impl Driver {
             ],
         );
         match self.heap(block.owner, block.context) {
-            // A block of a heap's size class: large ones of a context have a mapping of their own.
+            // A block in a heap. Large blocks of a context have a mapping of their own instead.
             Some(heap) if heap.chunk_of(address).is_some() => {
-                heap.give_back(address, block.bytes);
+                heap.free(address, block.bytes);
                 self.drop_empty(&block);
             }
             _ => self.unmap(block.mapping, block.owner),
@@ -147,7 +149,7 @@ impl Driver {
         Ok(())
     }
 
-    /// A block of a heap went: what need not stay mapped, goes too.
+    /// Unmaps empty chunks of a heap that does not keep them, after a block was freed.
     fn drop_empty(&mut self, block: &Block) {
         match block.owner {
             Owner::Context => {
@@ -174,7 +176,8 @@ impl Driver {
         self.unmap(base, owner);
     }
 
-    /// Gives a pool's empty chunks back until it holds at most `keep` bytes. A pool that ends goes with its last.
+    /// Releases empty chunks of a pool until it holds at most `keep` bytes. A destroyed pool ends with its last
+    /// chunk.
     pub(crate) fn trim(&mut self, pool: u64, keep: u64) {
         let owner = Owner::Pool(pool);
         let empty = self
@@ -201,7 +204,7 @@ impl Driver {
         }
     }
 
-    /// What a synchronisation on `device` does to its pools: they keep what their threshold allows.
+    /// Trims the pools of a device to their thresholds, as a synchronisation does.
     pub(crate) fn synchronise(&mut self, device: usize) {
         let pools: Vec<_> = self
             .pools
@@ -214,7 +217,7 @@ impl Driver {
         }
     }
 
-    /// A graph that nobody can name any more gives its memory back.
+    /// Frees the memory of a graph that was destroyed and has no executable graphs.
     pub(crate) fn end_graph(&mut self, graph: u64) {
         let is_used = self.executables.values().any(|&of| of == graph);
         let owner = Owner::Graph(graph);
@@ -229,7 +232,7 @@ impl Driver {
         }
     }
 
-    /// Gives back what the graphs of a device hold and do not use.
+    /// Releases the empty chunks of a device's graphs.
     pub(crate) fn trim_graphs(&mut self, device: usize) {
         let graphs = self.graphs.iter().filter(|(_, it)| it.device == device);
         let empty: Vec<_> = graphs
@@ -243,12 +246,12 @@ impl Driver {
         }
     }
 
-    /// Frees what is chosen, as when its owner ends.
-    pub(crate) fn free_all(&mut self, is_chosen: impl Fn(&Block) -> bool) {
-        let chosen = self.blocks.iter().filter(|(_, block)| is_chosen(block));
-        let addresses: Vec<_> = chosen.map(|(&address, _)| address).collect();
+    /// Frees the blocks that satisfy a condition, as when their owner ends.
+    pub(crate) fn free_all(&mut self, condition: impl Fn(&Block) -> bool) {
+        let selected = self.blocks.iter().filter(|(_, block)| condition(block));
+        let addresses: Vec<_> = selected.map(|(&address, _)| address).collect();
         for address in addresses {
-            // Each was in the list a moment ago.
+            // Each of them existed a moment ago, so this cannot fail.
             self.free(address, 0).unwrap_or_default();
         }
     }
@@ -265,7 +268,7 @@ impl Driver {
         if is_charged && bytes > space.free_bytes() {
             return Err(result::OUT_OF_MEMORY);
         }
-        let base = space.take_range(bytes)?;
+        let base = space.allocate_range(bytes)?;
         if is_charged {
             space.used += bytes;
         }
@@ -273,7 +276,7 @@ impl Driver {
         Ok(base)
     }
 
-    /// Notes that a range is mapped.
+    /// Adds a mapping.
     pub(crate) fn map(
         &mut self,
         base: u64,
@@ -301,7 +304,7 @@ impl Driver {
         );
     }
 
-    /// Ends a mapping. Its addresses are free again, unless they belong to a reserved range.
+    /// Removes a mapping. Its addresses become free, unless they belong to a reserved range.
     pub(crate) fn unmap(&mut self, base: u64, owner: Owner) {
         let Some(mapping) = self.mappings.remove(&base) else {
             return;
@@ -311,7 +314,7 @@ impl Driver {
             space.used -= mapping.bytes;
         }
         if !matches!(owner, Owner::Range(_)) {
-            space.give_range(base, mapping.bytes);
+            space.free_range(base, mapping.bytes);
         }
         let (pool, graph) = owner.numbers();
         self.note(
@@ -326,7 +329,7 @@ impl Driver {
         );
     }
 
-    /// The block that holds an address, and where it begins.
+    /// The block that contains an address, and its start.
     pub(crate) fn block_at(&self, address: u64) -> Option<(u64, &Block)> {
         let (&start, block) = self.blocks.range(..=address).next_back()?;
         (address < start + block.bytes).then_some((start, block))
@@ -334,7 +337,7 @@ impl Driver {
 }
 
 impl Owner {
-    /// Pool and graph as the ledger has them: 0 for none.
+    /// Pool and graph for the ledger; 0 for other owners.
     fn numbers(self) -> (u64, u64) {
         match self {
             Self::Pool(pool) => (pool, 0),

@@ -1,23 +1,23 @@
-//! A device's memory: how much of it is taken, and at which addresses.
+//! The memory of a device: how much is in use, and at which addresses.
 
 use std::collections::BTreeMap;
 
 use crate::entry::{Answer, result};
 
-/// What the driver maps memory by.
-pub(crate) const PAGE: u64 = 2 << 20;
-/// Address space of a device. Nothing backs it until it is touched.
+/// Size of a page of device memory, in bytes.
+pub(crate) const PAGE_BYTES: u64 = 2 << 20;
+/// Size of a device's address space. It takes real memory only where it is used.
 const ARENA_BYTES: u64 = 64 << 30;
 
-/// One device's address space and memory.
+/// Address space and memory of a device.
 pub(crate) struct Space {
-    /// Free address ranges: start to bytes.
+    /// Free address ranges: start → bytes.
     free: BTreeMap<u64, u64>,
-    /// Bytes of memory in all.
+    /// Total bytes of memory.
     pub(crate) total: u64,
-    /// Bytes taken by this process.
+    /// Bytes held by this process.
     pub(crate) used: u64,
-    /// Bytes taken by others.
+    /// Bytes held by other processes.
     pub(crate) others: u64,
 }
 
@@ -27,7 +27,7 @@ impl Space {
         let start = unsafe {
             libc::mmap(
                 std::ptr::null_mut(),
-                (ARENA_BYTES + PAGE) as usize,
+                (ARENA_BYTES + PAGE_BYTES) as usize,
                 libc::PROT_READ | libc::PROT_WRITE,
                 libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE,
                 -1,
@@ -35,9 +35,9 @@ impl Space {
             )
         };
         let mut free = BTreeMap::new();
-        // Without an address space every allocation is out of memory.
+        // Without an address space, every allocation fails.
         if start != libc::MAP_FAILED {
-            free.insert((start as u64).next_multiple_of(PAGE), ARENA_BYTES);
+            free.insert((start as u64).next_multiple_of(PAGE_BYTES), ARENA_BYTES);
         }
         Self {
             free,
@@ -47,18 +47,18 @@ impl Space {
         }
     }
 
-    /// Bytes that nobody has taken.
+    /// Bytes that no process holds.
     pub(crate) fn free_bytes(&self) -> u64 {
         self.total - self.used - self.others
     }
 
-    /// Takes an address range of `bytes`, a multiple of the page: the lowest that is free, so that addresses come
-    /// back as soon as they can.
+    /// Takes the lowest free address range of `bytes`, a multiple of [`PAGE_BYTES`]. Taking the lowest makes addresses
+    /// recur as soon as possible.
     ///
     /// # Errors
     ///
     /// `CUDA_ERROR_OUT_OF_MEMORY`.
-    pub(crate) fn take_range(&mut self, bytes: u64) -> Answer<u64> {
+    pub(crate) fn allocate_range(&mut self, bytes: u64) -> Answer<u64> {
         let fitting = self.free.iter().find(|(_, free)| **free >= bytes);
         let (&start, &free) = fitting.ok_or(result::OUT_OF_MEMORY)?;
         self.free.remove(&start);
@@ -68,9 +68,9 @@ impl Space {
         Ok(start)
     }
 
-    /// Gives an address range back, and what it held to the system.
-    pub(crate) fn give_range(&mut self, mut start: u64, mut bytes: u64) {
-        // SAFETY: a range of our own mapping that no block uses any more.
+    /// Frees an address range, and returns its memory to the system.
+    pub(crate) fn free_range(&mut self, mut start: u64, mut bytes: u64) {
+        // SAFETY: a range of this process's own mapping that no block uses any more.
         unsafe { libc::madvise(start as *mut _, bytes as usize, libc::MADV_DONTNEED) };
         if let Some((&before, &size)) = self.free.range(..start).next_back()
             && before + size == start

@@ -1,4 +1,4 @@
-//! Ranges on a stream's time, and names of slices: `vramscope-capture run -o snap.pickle -- cudarc`.
+//! Ranges on a stream, and named slices. Run with `vramscope-capture run -o snap.pickle -- cudarc`.
 
 use cudarc::driver::{CudaContext, DriverError};
 use vramscope_api::cudarc::{CudaSliceExt as _, CudaStreamExt as _};

@@ -1,5 +1,4 @@
-//! Spans of the tracing crate as ranges:
-//! `vramscope-capture run -o snap.pickle -- tracing`.
+//! Spans of the tracing crate as ranges. Run with `vramscope-capture run -o snap.pickle -- tracing`.
 
 use tracing::info_span;
 use tracing_subscriber::prelude::*;

@@ -1,5 +1,5 @@
-//! Ranges, marks and a dump, as a training loop has them. `vramscope-capture run -o snap.pickle -- training` shows them
-//! above the memory of what the loop calls; by itself it does nothing.
+//! Ranges, marks and a dump in a training loop. `vramscope-capture run -o snap.pickle -- training` shows them above
+//! the memory of the functions that the loop calls. Without it, the calls do nothing.
 
 use vramscope_api::{Domain, dump, is_captured, mark, range};
 

@@ -1,7 +1,7 @@
-//! Streams and slices of [cudarc](https://docs.rs/cudarc).
+//! Extensions for streams and slices of [cudarc](https://docs.rs/cudarc).
 //!
-//! cudarc's allocations are captured as they are; these add ranges that begin and end when a stream gets there, and names
-//! of slices.
+//! cudarc's allocations are captured without this module. It adds ranges that begin and end when a stream reaches
+//! them, and names for slices.
 #![expect(unsafe_code, reason = "hands a stream's pointer on")]
 
 use std::fmt::Display;
@@ -13,8 +13,8 @@ use crate::{DeviceRange, annotate, device_range_end, device_range_start};
 
 /// Ranges on a stream.
 pub trait CudaStreamExt {
-    /// Begins a range when the stream gets there, and ends it when the stream gets to where the value was dropped. See
-    /// [`device_range_start`].
+    /// Begins a range when the stream reaches this point, and ends it when the stream reaches the point where the
+    /// value is dropped. See [`device_range_start`].
     ///
     /// ```no_run
     /// use vramscope_api::cudarc::CudaStreamExt as _;
@@ -29,7 +29,7 @@ pub trait CudaStreamExt {
     fn device_range(&self, name: impl Display) -> StreamRange<'_>;
 }
 
-/// A range on a stream, by [`CudaStreamExt::device_range`]; dropping it ends it.
+/// A range on a stream, from [`CudaStreamExt::device_range`]. Dropping it ends the range.
 #[derive(Debug)]
 #[must_use = "the range ends when this is dropped"]
 pub struct StreamRange<'s> {
@@ -55,9 +55,9 @@ impl Drop for StreamRange<'_> {
     }
 }
 
-/// Names of slices.
+/// Names for slices.
 pub trait CudaSliceExt {
-    /// Gives the slice's memory a name, which the snapshot has beside it. See [`annotate`].
+    /// Names the slice's memory. The name appears in the snapshot. See [`annotate`].
     ///
     /// ```no_run
     /// use vramscope_api::cudarc::CudaSliceExt as _;
@@ -74,7 +74,7 @@ pub trait CudaSliceExt {
 
 impl<T> CudaSliceExt for CudaSlice<T> {
     fn annotate(&self, name: impl Display) {
-        // Asking for the pointer costs an event in the stream.
+        // Reading the pointer records an event in the stream, so do it only in captured programs.
         if capture().is_some() {
             let (address, _) = self.device_ptr(self.stream());
             annotate(address, name);

@@ -1,12 +1,12 @@
-//! Parts of a program whose ranges nest apart from others'.
+//! Parts of a program whose ranges nest separately.
 
 use std::fmt::Display;
 
 use crate::range::{Range, StartedRange};
 use crate::symbols::capture;
 
-/// A part of a program, mostly a library, whose ranges nest apart from those of other parts, in lanes of their own; as
-/// NVTX's domains do, and the same name is the same domain there.
+/// A part of a program, usually a library. Its ranges nest separately from those of other parts and have lanes of
+/// their own. Domains correspond to those of NVTX: the same name is the same domain in both.
 ///
 /// ```
 /// use std::sync::LazyLock;
@@ -20,10 +20,10 @@ use crate::symbols::capture;
 pub struct Domain(pub(crate) u32);
 
 impl Domain {
-    /// The program's own, which the functions of this crate use.
+    /// The program's own domain, used by the functions of this crate.
     pub const DEFAULT: Self = Self(0);
 
-    /// The one of this name.
+    /// The domain with this name.
     #[must_use]
     pub fn named(name: &str) -> Self {
         capture().map_or(Self::DEFAULT, |capture| Self(capture.domain(name)))
@@ -59,5 +59,5 @@ impl Domain {
     }
 }
 
-/// What NVTX returns when nobody listens.
+/// Result of push and pop in NVTX if depths are not tracked.
 const NO_PUSH_POP_TRACKING: i32 = -2;

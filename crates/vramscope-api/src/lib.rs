@@ -12,13 +12,13 @@
 //!     mark("loss is known");
 //! }
 //! ```
-//! Started as `vramscope-capture run -o snap.pickle -- program`, the ranges stand above the program's memory in the
-//! viewer, each thread in a lane of its own. Started without it, everything here does nothing, at the cost of one load
-//! from memory; nothing is even formatted. There is nothing to switch off in what you ship, and nothing to install where
-//! it runs. On systems other than Linux it compiles, and does nothing.
+//! If the program is started as `vramscope-capture run -o snap.pickle -- program`, the viewer shows the ranges
+//! above the program's memory, with a lane for each thread. Otherwise everything here does nothing: each call costs
+//! one load from memory, and no text is formatted. Releases need no switch to disable it, and nothing has to be
+//! installed where the program runs. On systems other than Linux the crate compiles and does nothing.
 //!
-//! Programs that use NVTX need none of this: their ranges are captured as they are. What PyTorch has in
-//! `torch.cuda.nvtx` and `torch.cuda.memory` is called here:
+//! Programs that use NVTX do not need this crate, as their NVTX ranges are captured. The functions of
+//! `torch.cuda.nvtx` and `torch.cuda.memory` correspond to:
 //!
 //! | PyTorch | here |
 //! | --- | --- |
@@ -52,7 +52,7 @@ pub use memory::{annotate, dump, is_captured, start, stop, suballoc, subfree};
 pub use range::{Range, StartedRange, mark, range, range_end, range_pop, range_push, range_start};
 pub use stream::{DeviceRange, device_range_end, device_range_start};
 
-/// [`range()`] with a name as in [`format!`], which is only put together in programs that are captured.
+/// Calls [`range()`] with a name as in [`format!`]. The name is formatted only in captured programs.
 ///
 /// ```
 /// # let n = 3;

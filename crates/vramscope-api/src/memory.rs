@@ -1,4 +1,4 @@
-//! The capture itself, and memory that only the program knows of.
+//! Control of the recording, and memory that only the program knows about.
 
 use std::ffi::c_void;
 use std::fmt::Display;
@@ -6,28 +6,28 @@ use std::path::Path;
 
 use crate::symbols::capture;
 
-/// Whether the program's memory is being recorded: it was started by `vramscope-capture run`, and recording is on.
+/// Whether the program's memory is being recorded: `vramscope-capture run` started it, and recording is on.
 #[must_use]
 pub fn is_captured() -> bool {
     capture().is_some_and(|capture| capture.is_recording())
 }
 
-/// Begins recording, after [`stop`] or `vramscope-capture run --start-paused`.
+/// Starts recording, after [`stop`] or `vramscope-capture run --start-paused`.
 pub fn start() {
     if let Some(capture) = capture() {
         capture.start();
     }
 }
 
-/// Stops recording. Memory that is allocated and freed until [`start`] is not in the snapshot.
+/// Pauses recording. Memory that is allocated and freed until [`start`] does not appear in the snapshot.
 pub fn stop() {
     if let Some(capture) = capture() {
         capture.stop();
     }
 }
 
-/// Asks for a snapshot of everything up to now. `vramscope-capture run` writes it within a moment; this does not
-/// wait for that. Returns whether anybody was asked.
+/// Asks for a snapshot of everything up to now. Does not wait: `vramscope-capture run` writes the snapshot shortly
+/// afterwards. Returns whether the request was recorded.
 ///
 /// ```
 /// vramscope_api::dump("after-warm-up.pickle");
@@ -37,10 +37,10 @@ pub fn dump(path: impl AsRef<Path>) -> bool {
     capture().is_some_and(|capture| capture.dump(path))
 }
 
-/// Tells that the program hands out a part of an allocation of its own, as an arena or a cache does. In the snapshot the
-/// allocation becomes a segment, and its parts the blocks.
+/// Reports that the program hands out a part of one of its allocations, as an arena or a cache does. In the
+/// snapshot, the allocation becomes a segment and its parts become blocks.
 ///
-/// `address` is the device's, `stream` the one (`CUstream`) on which it is to be used; null is the default stream.
+/// `address` is a device address. The part is to be used on `stream` (a `CUstream`); null is the default stream.
 ///
 /// ```
 /// # let (arena, offset) = (0x7000_0000_u64, 4096);
@@ -55,14 +55,14 @@ pub fn suballoc(address: u64, bytes: usize, stream: *mut c_void) {
     }
 }
 
-/// Tells that the part at this address was given back to its arena.
+/// Reports that the part at this address was freed.
 pub fn subfree(address: u64, stream: *mut c_void) {
     if let Some(capture) = capture() {
         capture.subfree(address, stream);
     }
 }
 
-/// Gives a live allocation, or part of one, a name, which the snapshot has beside it.
+/// Names a live allocation, or a part of one. The name appears in the snapshot.
 ///
 /// ```
 /// # let weights = 0x7000_0000_u64;

@@ -1,4 +1,4 @@
-//! Ranges on the host's time, and points in it.
+//! Ranges of host time, and marks.
 
 use std::fmt::Display;
 use std::marker::PhantomData;
@@ -6,13 +6,14 @@ use std::marker::PhantomData;
 use crate::Domain;
 use crate::symbols::capture;
 
-/// Begins a range that ends when the value is dropped. Ranges of a thread nest, so it must be dropped where it was
-/// made, before those around it: give it a name beginning with `_`, not `_` itself. [`range!`](crate::range!) formats.
+/// Begins a range that ends when the value is dropped. Ranges of a thread nest, so drop it on the same thread and
+/// before the ranges around it. Bind it to a name that begins with `_`, not to `_` itself, which drops it at once.
+/// [`range!`](crate::range!) formats the name.
 ///
 /// ```
 /// let _load = vramscope_api::range("load weights");
 /// ```
-/// It cannot be sent to another thread; [`range_start`] is for that:
+/// It cannot be sent to another thread; use [`range_start`] for that:
 /// ```compile_fail
 /// let load = vramscope_api::range("load weights");
 /// std::thread::spawn(move || drop(load));
@@ -21,18 +22,19 @@ pub fn range(name: impl Display) -> Range {
     Domain::DEFAULT.range(name)
 }
 
-/// Begins a range within those of its thread, which [`range_pop`] ends; [`range`] ends by itself. Returns how many are
-/// around it, or a negative number if nothing is captured.
+/// Begins a range nested in the open ranges of its thread, to be ended by [`range_pop`]. [`range`] ends by itself.
+/// Returns the number of ranges around it, or a negative number if the program is not captured.
 pub fn range_push(name: impl Display) -> i32 {
     Domain::DEFAULT.range_push(name)
 }
 
-/// Ends the innermost range of its thread. Returns how many are around it, or a negative number if there is none.
+/// Ends the innermost range of its thread. Returns the number of ranges around it, or a negative number if there is
+/// no range.
 pub fn range_pop() -> i32 {
     Domain::DEFAULT.range_pop()
 }
 
-/// Begins a range that may overlap others, and may end on another thread: when the value is dropped, or by
+/// Begins a range that may overlap others and may end on another thread: when the value is dropped, or by
 /// [`range_end`].
 ///
 /// ```
@@ -43,12 +45,12 @@ pub fn range_start(name: impl Display) -> StartedRange {
     Domain::DEFAULT.range_start(name)
 }
 
-/// Ends it, as dropping it does.
+/// Ends the range, as dropping the value does.
 pub fn range_end(range: StartedRange) {
     drop(range);
 }
 
-/// Notes that something happened now.
+/// Marks a point in time.
 ///
 /// ```
 /// vramscope_api::mark("first batch is there");
@@ -57,14 +59,14 @@ pub fn mark(name: impl Display) {
     Domain::DEFAULT.mark(name);
 }
 
-/// A range of this thread, by [`range`]; dropping it ends it.
+/// A range of this thread, from [`range`]. Dropping it ends the range.
 #[derive(Debug)]
 #[must_use = "the range ends when this is dropped"]
 pub struct Range {
-    /// `None` if nothing was begun.
+    /// `None` if no range was begun.
     domain: Option<Domain>,
-    /// Pushes and pops are of a thread, so this must stay on it.
-    of_thread: PhantomData<*const ()>,
+    /// Not `Send`: pushes and pops belong to a thread.
+    not_send: PhantomData<*const ()>,
 }
 
 impl Range {
@@ -72,7 +74,7 @@ impl Range {
         let is_pushed = domain.range_push(name) >= 0;
         Self {
             domain: is_pushed.then_some(domain),
-            of_thread: PhantomData,
+            not_send: PhantomData,
         }
     }
 }
@@ -85,11 +87,11 @@ impl Drop for Range {
     }
 }
 
-/// A range by [`range_start`]; dropping it ends it, on whichever thread.
+/// A range from [`range_start`]. Dropping it on any thread ends the range.
 #[derive(Debug)]
 #[must_use = "the range ends when this is dropped"]
 pub struct StartedRange {
-    /// 0 if nothing was begun.
+    /// 0 if no range was begun.
     number: u64,
 }
 

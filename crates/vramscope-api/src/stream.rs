@@ -1,4 +1,4 @@
-//! Ranges on a stream's time.
+//! Ranges on a stream.
 #![expect(unsafe_code, reason = "streams are pointers that nobody can check")]
 
 use std::ffi::c_void;
@@ -6,19 +6,19 @@ use std::fmt::Display;
 
 use crate::symbols::capture;
 
-/// A range on a stream, by [`device_range_start`].
+/// A range on a stream, from [`device_range_start`].
 #[derive(Clone, Copy, Debug)]
 #[must_use = "it lasts until `device_range_end`"]
 pub struct DeviceRange {
-    /// 0 if nothing was begun.
+    /// 0 if no range was begun.
     number: u64,
 }
 
-/// Begins a range when the stream gets there: a host function in the stream notes the time, which costs the stream a few
-/// microseconds. Nothing is begun while the stream is being captured into a graph.
+/// Begins a range when the stream reaches this point. A host function in the stream records the time, which costs
+/// the stream a few microseconds. Does nothing while the stream is being captured into a graph.
 ///
 /// # Safety
-/// `stream` must be a stream (`CUstream`) of the driver that lives; null is the default stream.
+/// `stream` must be a living stream (`CUstream`) of the driver; null is the default stream.
 pub unsafe fn device_range_start(name: impl Display, stream: *mut c_void) -> DeviceRange {
     // SAFETY: as the caller promises.
     let start = |capture: &crate::symbols::Functions| unsafe {
@@ -28,7 +28,7 @@ pub unsafe fn device_range_start(name: impl Display, stream: *mut c_void) -> Dev
     DeviceRange { number }
 }
 
-/// Ends it when this stream, the same or another one, gets there.
+/// Ends a range when this stream reaches this point. It may be another stream than that of the beginning.
 ///
 /// # Safety
 /// As for [`device_range_start`].

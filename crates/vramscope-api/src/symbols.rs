@@ -1,4 +1,4 @@
-//! The functions of the injected library, which are there if the program is captured.
+//! The functions of the injected library. They exist only in captured programs.
 #![expect(unsafe_code, reason = "calls what it finds by name")]
 
 use std::ffi::{c_char, c_void};
@@ -7,21 +7,21 @@ use std::ptr::NonNull;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// Declares the functions, and what finds them.
+/// Declares the functions, and how to find them.
 macro_rules! functions {
     ($( $name:ident: fn($($argument:ty),*) $(-> $result:ty)?; )*) => {
-        /// What the injected library exports; its source says what each does.
+        /// Functions exported by the injected library, whose `api.rs` describes them.
         pub(crate) struct Functions {
             $( $name: unsafe extern "C" fn($($argument),*) $(-> $result)?, )*
         }
 
         impl Functions {
-            /// `None` unless all of them are there.
+            /// Looks up all functions. `None` unless all of them exist.
             fn find() -> Option<Self> {
                 Some(Self {
                     $( $name: {
                         let address = find(concat!("vramscope_", stringify!($name), "\0"))?;
-                        // SAFETY: the injected library's function of this name has this type in all of its versions.
+                        // SAFETY: the function of this name has this type in all versions of the injected library.
                         unsafe {
                             std::mem::transmute::<
                                 NonNull<c_void>,
@@ -53,36 +53,36 @@ functions! {
     annotate: fn(u64, *const c_char, usize);
 }
 
-/// The injected library; `None` in programs that are not captured, at the cost of one load.
+/// The functions; `None` in programs that are not captured, at the cost of one load.
 #[inline]
 pub(crate) fn capture() -> Option<&'static Functions> {
     static IS_ABSENT: AtomicBool = AtomicBool::new(false);
-    static FOUND: OnceLock<Option<Functions>> = OnceLock::new();
+    static FUNCTIONS: OnceLock<Option<Functions>> = OnceLock::new();
     if IS_ABSENT.load(Ordering::Relaxed) {
         return None;
     }
-    let found = FOUND.get_or_init(Functions::find).as_ref();
+    let found = FUNCTIONS.get_or_init(Functions::find).as_ref();
     if found.is_none() {
         IS_ABSENT.store(true, Ordering::Relaxed);
     }
     found
 }
 
-/// A function that some library of this process exports. `name` ends with a zero.
+/// Finds a function exported by some library of this process. `name` ends with a zero.
 #[cfg(target_os = "linux")]
 fn find(name: &'static str) -> Option<NonNull<c_void>> {
-    // SAFETY: a text that ends with a zero.
+    // SAFETY: a C string.
     NonNull::new(unsafe { libc::dlsym(libc::RTLD_DEFAULT, name.as_ptr().cast()) })
 }
 
-/// Programs are captured on Linux only.
+/// Programs are captured only on Linux.
 #[cfg(not(target_os = "linux"))]
 fn find(_name: &'static str) -> Option<NonNull<c_void>> {
     None
 }
 
-/// Passes a name on.
-fn with<T>(name: impl Display, pass: impl FnOnce(*const c_char, usize) -> T) -> T {
+/// Formats a name and passes it to a function.
+fn with_text<T>(name: impl Display, pass: impl FnOnce(*const c_char, usize) -> T) -> T {
     let name = name.to_string();
     pass(name.as_ptr().cast(), name.len())
 }
@@ -104,7 +104,7 @@ impl Functions {
     }
 
     pub(crate) fn dump(&self, path: &[u8]) -> bool {
-        // SAFETY: bytes and how many.
+        // SAFETY: valid bytes and their length.
         unsafe { (self.dump)(path.as_ptr().cast(), path.len()) != 0 }
     }
 
@@ -115,7 +115,7 @@ impl Functions {
 
     pub(crate) fn range_push(&self, domain: u32, name: impl Display) -> i32 {
         // SAFETY: a text and its length.
-        with(name, |text, length| unsafe {
+        with_text(name, |text, length| unsafe {
             (self.range_push)(domain, text, length)
         })
     }
@@ -127,7 +127,7 @@ impl Functions {
 
     pub(crate) fn range_start(&self, domain: u32, name: impl Display) -> u64 {
         // SAFETY: a text and its length.
-        with(name, |text, length| unsafe {
+        with_text(name, |text, length| unsafe {
             (self.range_start)(domain, text, length)
         })
     }
@@ -139,13 +139,13 @@ impl Functions {
 
     pub(crate) fn mark(&self, domain: u32, name: impl Display) {
         // SAFETY: a text and its length.
-        with(name, |text, length| unsafe {
+        with_text(name, |text, length| unsafe {
             (self.mark)(domain, text, length)
         });
     }
 
     /// # Safety
-    /// `stream` must be a stream of CUDA's that lives.
+    /// `stream` must be a living stream of CUDA.
     pub(crate) unsafe fn stream_range_start(
         &self,
         domain: u32,
@@ -153,31 +153,31 @@ impl Functions {
         stream: *mut c_void,
     ) -> u64 {
         // SAFETY: a text and its length, and what the caller promises.
-        with(name, |text, length| unsafe {
+        with_text(name, |text, length| unsafe {
             (self.stream_range_start)(domain, text, length, stream)
         })
     }
 
     /// # Safety
-    /// `stream` must be a stream of CUDA's that lives.
+    /// `stream` must be a living stream of CUDA.
     pub(crate) unsafe fn stream_range_end(&self, range: u64, stream: *mut c_void) {
-        // SAFETY: what the caller promises.
+        // SAFETY: as the caller promises.
         unsafe { (self.stream_range_end)(range, stream) }
     }
 
     pub(crate) fn suballoc(&self, address: u64, bytes: usize, stream: *mut c_void) {
-        // SAFETY: numbers that are written down.
+        // SAFETY: the numbers are only recorded.
         unsafe { (self.suballoc)(address, bytes, stream) }
     }
 
     pub(crate) fn subfree(&self, address: u64, stream: *mut c_void) {
-        // SAFETY: numbers that are written down.
+        // SAFETY: the numbers are only recorded.
         unsafe { (self.subfree)(address, stream) }
     }
 
     pub(crate) fn annotate(&self, address: u64, name: impl Display) {
         // SAFETY: a number, a text and its length.
-        with(name, |text, length| unsafe {
+        with_text(name, |text, length| unsafe {
             (self.annotate)(address, text, length)
         });
     }

@@ -12,10 +12,10 @@ use tracing_subscriber::registry::LookupSpan;
 use crate::symbols::capture;
 use crate::{range_pop, range_push};
 
-/// A layer that makes every span a range: `forward`, or with its fields `train{step=3}`.
+/// A layer that turns every span into a range: `forward`, or with its fields `train{step=3}`.
 ///
-/// A span is a range for as long as it is entered, on the thread that entered it. So a future's span is as many ranges as
-/// it was polled, on whichever threads, and nothing of the time in between.
+/// The range lasts while the span is entered, on the thread that entered it. The span of a future therefore becomes
+/// one range for each poll, on whichever thread, and covers none of the time in between.
 ///
 /// ```
 /// use tracing_subscriber::prelude::*;
@@ -25,20 +25,20 @@ use crate::{range_pop, range_push};
 ///     .init();
 /// tracing::info_span!("train", step = 3).in_scope(|| { /* … */ });
 /// ```
-/// Filter it as other layers: `tracing_layer().with_filter(LevelFilter::INFO)`.
+/// Filter it like other layers: `tracing_layer().with_filter(LevelFilter::INFO)`.
 #[must_use]
 pub fn tracing_layer() -> TracingLayer {
     TracingLayer(())
 }
 
-/// See [`tracing_layer`].
+/// The layer returned by [`tracing_layer`].
 #[derive(Debug)]
 pub struct TracingLayer(());
 
-/// What a span is called, kept beside it.
-struct Name {
+/// The name of a span with fields, stored in the span's extensions.
+struct SpanName {
     text: String,
-    /// Whether a field stands in it.
+    /// Whether the text contains a field.
     has_fields: bool,
 }
 
@@ -48,7 +48,7 @@ impl<S: Subscriber + for<'s> LookupSpan<'s>> Layer<S> for TracingLayer {
             return;
         }
         if let Some(span) = context.span(id) {
-            let mut name = Name::new(span.name());
+            let mut name = SpanName::new(span.name());
             attributes.record(&mut name);
             span.extensions_mut().insert(name);
         }
@@ -60,11 +60,11 @@ impl<S: Subscriber + for<'s> LookupSpan<'s>> Layer<S> for TracingLayer {
         }
         if let Some(span) = context.span(id) {
             let mut extensions = span.extensions_mut();
-            if let Some(name) = extensions.get_mut::<Name>() {
+            if let Some(name) = extensions.get_mut::<SpanName>() {
                 values.record(name);
                 return;
             }
-            let mut name = Name::new(span.name());
+            let mut name = SpanName::new(span.name());
             values.record(&mut name);
             extensions.insert(name);
         }
@@ -74,9 +74,9 @@ impl<S: Subscriber + for<'s> LookupSpan<'s>> Layer<S> for TracingLayer {
         if capture().is_none() {
             return;
         }
-        // A range in any case: the exit will end one.
+        // Always begin a range, as the exit ends one.
         match context.span(id) {
-            Some(span) => match span.extensions().get::<Name>() {
+            Some(span) => match span.extensions().get::<SpanName>() {
                 Some(name) => range_push(name),
                 None => range_push(span.name()),
             },
@@ -89,7 +89,7 @@ impl<S: Subscriber + for<'s> LookupSpan<'s>> Layer<S> for TracingLayer {
     }
 }
 
-impl Name {
+impl SpanName {
     fn new(span: &str) -> Self {
         Self {
             text: span.to_owned(),
@@ -98,18 +98,18 @@ impl Name {
     }
 }
 
-impl fmt::Display for Name {
+impl fmt::Display for SpanName {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         out.write_str(&self.text)?;
         out.write_str(if self.has_fields { "}" } else { "" })
     }
 }
 
-impl Visit for Name {
+impl Visit for SpanName {
     fn record_debug(&mut self, field: &Field, value: &dyn fmt::Debug) {
         let before = if self.has_fields { ", " } else { "{" };
         self.has_fields = true;
-        // Writing to a `String` cannot fail, and what a value's own code does wrong is not ours.
+        // Writing to a `String` cannot fail. Errors of the value's own formatting are ignored.
         let _ = write!(self.text, "{before}{field}={value:?}");
     }
 

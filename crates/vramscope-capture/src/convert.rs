@@ -1,4 +1,4 @@
-//! A raw log into a snapshot, names included.
+//! Converts a raw log into a snapshot with function names.
 
 use std::io;
 use std::path::Path;
@@ -13,18 +13,18 @@ use crate::{FileSymbols, LogFile};
 /// Why a log could not be converted.
 #[derive(Debug, thiserror::Error)]
 pub enum ConvertError {
-    /// Its file cannot be read.
+    /// Its file could not be read.
     #[error("{0}")]
     Io(#[from] io::Error),
-    /// It is no log.
+    /// The file is not a raw log.
     #[error("{0}")]
     Log(#[from] LogError),
 }
 
-/// Reads a log and makes the snapshot. `on_progress` is told the bytes of records read so far and in all.
+/// Reads a log and builds the snapshot. `on_progress` gets the bytes of records read so far and the total.
 ///
 /// # Errors
-/// When the file cannot be read or is no log.
+/// If the file cannot be read or is not a raw log.
 pub fn convert(
     path: &Path,
     options: &ConvertOptions,

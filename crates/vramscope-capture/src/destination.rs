@@ -1,5 +1,5 @@
-//! The file that a snapshot is written to, whole or not at all: beside its place first, so that a failure leaves
-//! nothing half written, and what was there before as it was.
+//! The file for a snapshot. It is written under a temporary name first, so that a failure leaves no partial file
+//! and keeps a previous file.
 
 use std::fs::{self, File};
 use std::io::{self, BufWriter, Write};
@@ -10,7 +10,7 @@ use vramscope_core::{encode, pack};
 
 use crate::failure::Failure;
 
-/// How a snapshot is written: the ending of the file's name says so.
+/// Format of a snapshot, chosen by the file name's extension.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Format {
     Pickle,
@@ -18,7 +18,7 @@ enum Format {
     Packed,
 }
 
-/// Endings and what they stand for.
+/// File name extensions and their formats.
 const FORMATS: [(&str, Format); 4] = [
     ("pickle", Format::Pickle),
     ("pkl", Format::Pickle),
@@ -26,7 +26,7 @@ const FORMATS: [(&str, Format); 4] = [
     ("vram", Format::Packed),
 ];
 
-/// A file to be written.
+/// A snapshot file to write.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) struct Destination {
     path: PathBuf,
@@ -34,26 +34,27 @@ pub(crate) struct Destination {
 }
 
 impl Destination {
-    /// The file of this name.
+    /// Checks the path early: a long run should not end with a wrong path.
     ///
     /// # Errors
-    /// When its ending says nothing, or no file can be there: better known before a long run than after it.
+    /// If the extension is unknown, or if no file can be created at the path.
     pub(crate) fn of(path: &Path) -> Result<Self, Failure> {
-        let shown = path.display();
+        let display = path.display();
         let format = format_of(path).ok_or_else(|| {
-            Failure::usage(format!("{shown}: the name does not say what to write")).with_cure(
-                "End it in .pickle, .json or .vram; `vramscope convert` knows further formats.",
-            )
+            Failure::usage(format!(
+                "{display}: the file name extension does not tell the format"
+            ))
+            .with_advice("Use .pickle, .json or .vram; `vramscope convert` writes further formats.")
         })?;
         let folder = folder_of(path);
         if path.is_dir() {
             return Err(Failure::usage(format!(
-                "{shown} is a folder; name a file in it"
+                "{display} is a folder; name a file in it"
             )));
         }
         if !folder.is_dir() {
             return Err(Failure::usage(format!(
-                "cannot write {shown}: there is no folder {}",
+                "cannot write {display}: there is no folder {}",
                 folder.display()
             )));
         }
@@ -63,12 +64,12 @@ impl Destination {
         })
     }
 
-    /// The file, as it was named.
+    /// The path as given.
     pub(crate) fn path(&self) -> &Path {
         &self.path
     }
 
-    /// The file beside it with `-SUFFIX` behind its name: of `snap.pickle`, `snap-SUFFIX.pickle`.
+    /// The file with `-SUFFIX` added to its stem: `snap.pickle` becomes `snap-SUFFIX.pickle`.
     pub(crate) fn with_suffix(&self, suffix: &str) -> Self {
         let mut name = self.path.file_stem().unwrap_or_default().to_owned();
         name.push(format!("-{suffix}"));
@@ -82,11 +83,11 @@ impl Destination {
         }
     }
 
-    /// Refuses to write in the place of something that is read.
+    /// Refuses to overwrite an input.
     ///
     /// # Errors
-    /// When it is among `inputs`.
-    pub(crate) fn is_none_of(&self, inputs: &[PathBuf]) -> Result<(), Failure> {
+    /// If the file is among `inputs`.
+    pub(crate) fn check_not_among(&self, inputs: &[PathBuf]) -> Result<(), Failure> {
         let Ok(place) = fs::canonicalize(&self.path) else {
             return Ok(());
         };
@@ -96,23 +97,23 @@ impl Destination {
         {
             false => Ok(()),
             true => Err(Failure::usage(format!(
-                "{} is the file that is read; name another one to write",
+                "{} is an input; name another file to write",
                 self.path.display()
             ))),
         }
     }
 
-    /// Writes it, and gives its size in bytes.
+    /// Writes the snapshot. Returns the file's size in bytes, 0 for a device or pipe.
     ///
     /// # Errors
-    /// When that is not possible.
+    /// If the file cannot be written.
     pub(crate) fn write(&self, snapshot: &Snapshot) -> Result<u64, Failure> {
         self.try_write(snapshot)
             .map_err(Failure::io(format!("cannot write {}", self.path.display())))
     }
 
     fn try_write(&self, snapshot: &Snapshot) -> io::Result<u64> {
-        // Through a link, not in its place.
+        // Follow a link instead of replacing it.
         let place = fs::canonicalize(&self.path).unwrap_or_else(|_| self.path.clone());
         if fs::metadata(&place).is_ok_and(|metadata| !metadata.is_file()) {
             self.encode(snapshot, &mut File::create(&place)?)?;
@@ -149,7 +150,7 @@ fn folder_of(path: &Path) -> &Path {
     }
 }
 
-/// A file that will be `path`; whoever may read that (or other new files) may read it.
+/// A temporary file to be renamed to `path`, with the permissions of the file there or of new files.
 fn temporary(path: &Path) -> tempfile::Builder<'static, 'static> {
     let mut builder = tempfile::Builder::new();
     builder.prefix(".vramscope-");
@@ -186,13 +187,16 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("a.json");
         let file = Destination::of(&path).unwrap();
-        assert!(file.is_none_of(std::slice::from_ref(&path)).is_ok());
+        assert!(file.check_not_among(std::slice::from_ref(&path)).is_ok());
         fs::write(&path, "").unwrap();
         assert!(
-            file.is_none_of(&[folder.path().join(".").join("a.json")])
+            file.check_not_among(&[folder.path().join(".").join("a.json")])
                 .is_err()
         );
-        assert!(file.is_none_of(&[folder.path().join("b.json")]).is_ok());
+        assert!(
+            file.check_not_among(&[folder.path().join("b.json")])
+                .is_ok()
+        );
     }
 
     #[test]

@@ -1,29 +1,29 @@
-//! Why a command ended without doing its work, and with which exit code.
+//! The failure of a command: message, advice and exit code.
 
 use std::fmt;
 use std::io::{self, ErrorKind};
 
-/// A command that failed.
+/// A failed command.
 #[derive(Debug)]
 pub(crate) struct Failure {
     /// What was tried and why it failed, or what is wrong.
     what: String,
-    /// What there is to do; empty for nothing that we know.
-    cure: String,
+    /// What the user can do; empty if unknown.
+    advice: String,
     code: u8,
 }
 
 impl Failure {
-    /// Something that was given, or asked for, is wrong. Exit code 1.
+    /// An input is wrong or an operation failed. Exit code 1.
     pub(crate) fn input(what: impl Into<String>) -> Self {
         Self {
             what: what.into(),
-            cure: String::new(),
+            advice: String::new(),
             code: 1,
         }
     }
 
-    /// The arguments contradict each other or this machine. Exit code 2.
+    /// The arguments contradict each other or do not suit this machine. Exit code 2.
     pub(crate) fn usage(what: impl Into<String>) -> Self {
         Self {
             code: 2,
@@ -31,26 +31,26 @@ impl Failure {
         }
     }
 
-    /// For [`Result::map_err`]: `doing` is what was tried, e.g. `cannot read x.raw`. Exit code 1.
+    /// For [`Result::map_err`]. `doing` is the failed operation, such as `cannot read x.raw`. Exit code 1.
     pub(crate) fn io(doing: impl Into<String>) -> impl FnOnce(io::Error) -> Self {
         let doing = doing.into();
-        move |error| Self::input(format!("{doing}: {error}")).with_cure(cure(&error))
+        move |error| Self::input(format!("{doing}: {error}")).with_advice(advice_for(&error))
     }
 
-    /// The same with what to do about it.
-    pub(crate) fn with_cure(self, cure: impl Into<String>) -> Self {
+    /// Adds advice for the user.
+    pub(crate) fn with_advice(self, advice: impl Into<String>) -> Self {
         Self {
-            cure: cure.into(),
+            advice: advice.into(),
             ..self
         }
     }
 
-    /// The same with another exit code.
+    /// Sets another exit code.
     pub(crate) fn with_code(self, code: u8) -> Self {
         Self { code, ..self }
     }
 
-    /// The exit code of the whole program.
+    /// The exit code of the process.
     pub(crate) fn exit_code(&self) -> u8 {
         self.code
     }
@@ -59,23 +59,21 @@ impl Failure {
 impl fmt::Display for Failure {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.what)?;
-        if !self.cure.is_empty() {
-            write!(f, "\n  {}", self.cure)?;
+        if !self.advice.is_empty() {
+            write!(f, "\n  {}", self.advice)?;
         }
         Ok(())
     }
 }
 
-fn cure(error: &io::Error) -> &'static str {
+fn advice_for(error: &io::Error) -> &'static str {
     match error.kind() {
-        ErrorKind::NotFound => {
-            "There is no such file, or the folder it is to be in does not exist."
-        }
+        ErrorKind::NotFound => "The file or its folder does not exist.",
         ErrorKind::PermissionDenied => {
-            "You have no right to it: have it granted, or name another file or folder."
+            "You do not have permission: change the permissions, or name another file or folder."
         }
         ErrorKind::IsADirectory => "This is a folder; name a file in it.",
-        ErrorKind::StorageFull => "The disk is full: make room, or write elsewhere.",
+        ErrorKind::StorageFull => "The disk is full: free some space, or write elsewhere.",
         _ => "",
     }
 }

@@ -1,11 +1,16 @@
-//! Looks after the logs of a program and of what it starts while they run.
+//! Follows the logs of a program and its descendants while they run.
 //!
-//! With `--max-entries` (and `--enabled state`) records are taken over as they come, and their room in the log is given
-//! back, so that runs of any length fit. Without, the log is only read when there is something to do in between: a
-//! snapshot that the program asks for, or one of it being out of memory.
+//! The captured program writes records into a file that both processes have mapped, and does not know its reader.
+//! With `--max-entries` or `--enabled state`, `run` consumes the records as they arrive, stores its position in the
+//! log's header (`CONSUMED_OFFSET`) and punches holes into the file, so that a log of terabytes takes megabytes of
+//! disk space. Then only `run` holds the history, and `dump` asks it for a snapshot by a file beside the log
+//! ([`request`]).
+//!
+//! Without these options, the log is left alone. Every snapshot (for `dump`, for an allocation that failed for lack
+//! of memory, at the program's request) reads it from the beginning.
 
-mod give_back;
 mod log;
+mod reclaim;
 pub(crate) mod request;
 
 use std::collections::BTreeMap;
@@ -17,117 +22,117 @@ use vramscope_capture::FileSymbols;
 use vramscope_record::model::RecordingOptions;
 
 pub(crate) use self::log::FollowedLog;
-use crate::commands::convert::{LOG, files_in};
+use crate::commands::convert::{LOG_EXTENSION, files_in};
 use crate::destination::Destination;
 use crate::failure::Failure;
 
-/// What is to be made of the logs.
+/// What to do with the logs.
 pub(crate) struct Plan {
-    /// Where the snapshot goes, and beside it those made on the way.
+    /// File of the final snapshot. Other snapshots are written beside it.
     pub(crate) destination: Destination,
     pub(crate) recording: RecordingOptions,
     pub(crate) debug_folders: Vec<PathBuf>,
-    /// Whether records are taken over while the program runs.
+    /// Whether records are consumed while the program runs.
     pub(crate) is_followed: bool,
-    /// Whether being out of memory is worth a snapshot.
+    /// Whether to write a snapshot when memory runs out.
     pub(crate) dump_on_oom: bool,
-    /// Whether every process gets a snapshot.
+    /// Whether each process gets a snapshot.
     pub(crate) follow_children: bool,
-    /// Whether only failures are told.
+    /// Whether only failures are printed.
     pub(crate) is_quiet: bool,
 }
 
-/// The logs in a folder, which holds no others.
+/// Follows all logs in a folder.
 pub(crate) struct Follower<'a> {
     plan: &'a Plan,
     folder: &'a Path,
-    /// Says that we are here to whoever wants a snapshot.
-    _attendance: Option<File>,
+    /// Lock that shows `dump` that this process follows the folder.
+    _lock: Option<File>,
     logs: BTreeMap<PathBuf, FollowedLog>,
-    /// Snapshots of being out of memory that were written.
+    /// Number of snapshots written when memory ran out.
     out_of_memory: u32,
     symbols: FileSymbols,
 }
 
-/// What a program left behind.
-pub(crate) struct Left {
-    /// Logs in the order in which they were begun.
+/// The logs at the end of a run.
+pub(crate) struct RunLogs {
+    /// Logs in the order of their creation.
     pub(crate) logs: Vec<FollowedLog>,
-    /// Files of logs that could not be read, and why.
+    /// Files that are not readable logs, and why.
     pub(crate) unreadable: Vec<(PathBuf, Failure)>,
     pub(crate) symbols: FileSymbols,
 }
 
 impl<'a> Follower<'a> {
-    /// Of the logs that are made in this folder.
+    /// Follows the logs created in this folder.
     pub(crate) fn new(folder: &'a Path, plan: &'a Plan) -> Self {
         Self {
             plan,
             folder,
-            _attendance: request::attend(folder),
+            _lock: request::lock_folder(folder),
             logs: BTreeMap::new(),
             out_of_memory: 0,
             symbols: FileSymbols::new(&plan.debug_folders),
         }
     }
 
-    /// How long to wait before looking again.
-    pub(crate) fn patience(&self) -> Duration {
+    /// Time between two calls of [`poll`](Self::poll).
+    pub(crate) fn poll_interval(&self) -> Duration {
         Duration::from_millis(if self.plan.is_followed { 10 } else { 100 })
     }
 
-    /// Whether a log was begun.
+    /// Whether a log exists.
     pub(crate) fn has_logs(&self) -> bool {
         !self.logs.is_empty()
     }
 
-    /// Does what there is to do by now. What fails is told, for the program goes on.
-    pub(crate) fn look(&mut self) {
-        for path in self.new_files() {
-            // One that is being made can be read the next time.
+    /// Reads new records and writes the snapshots that are due. Failures are printed, as the program goes on.
+    pub(crate) fn poll(&mut self) {
+        for path in self.find_new_files() {
+            // A log that is still being created can be read next time.
             if let Ok(log) = FollowedLog::open(&path, self.plan) {
                 self.logs.insert(path, log);
             }
         }
         for log in self.logs.values_mut() {
-            log.look(self.plan, &mut self.out_of_memory, &mut self.symbols);
+            log.poll(self.plan, &mut self.out_of_memory, &mut self.symbols);
         }
         if self.plan.is_followed {
             self.answer();
         }
     }
 
-    /// Writes the snapshots that somebody asked for from outside.
+    /// Writes the snapshots requested by `dump`.
     fn answer(&mut self) {
-        for request in files_in(self.folder, request::REQUEST).unwrap_or_default() {
-            // <log>.<pid of the asker>.request
-            let log = request.with_extension("").with_extension(LOG);
+        for request in files_in(self.folder, request::EXTENSION).unwrap_or_default() {
+            // <log>.<pid of the requester>.request
+            let log = request.with_extension("").with_extension(LOG_EXTENSION);
             if let Some(log) = self.logs.get(&log) {
                 log.answer(&request, self.plan, &mut self.symbols);
             }
         }
     }
 
-    fn new_files(&self) -> Vec<PathBuf> {
-        let mut files = files_in(self.folder, LOG).unwrap_or_default();
+    fn find_new_files(&self) -> Vec<PathBuf> {
+        let mut files = files_in(self.folder, LOG_EXTENSION).unwrap_or_default();
         files.retain(|path| !self.logs.contains_key(path));
         files
     }
 
-    /// After the program: what there is to be done once more, and then what is there.
-    pub(crate) fn end(mut self) -> Left {
-        self.logs.values_mut().for_each(FollowedLog::look_again);
-        self.look();
+    /// Polls once more after the program has ended, and returns the logs.
+    pub(crate) fn finish(mut self) -> RunLogs {
+        self.logs.values_mut().for_each(FollowedLog::read_again);
+        self.poll();
         let open = |path: PathBuf| {
             FollowedLog::open(&path, self.plan)
                 .err()
                 .map(|error| (path, error))
         };
-        let unreadable = self.new_files().into_iter().filter_map(open).collect();
+        let unreadable = self.find_new_files().into_iter().filter_map(open).collect();
         let mut logs: Vec<_> = self.logs.into_values().collect();
-        logs.iter_mut().for_each(FollowedLog::survey);
+        logs.iter_mut().for_each(FollowedLog::inspect);
         logs.sort_by_key(FollowedLog::created_ns);
-        Left {
+        RunLogs {
             logs,
             unreadable,
             symbols: self.symbols,

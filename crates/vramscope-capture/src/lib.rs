@@ -1,5 +1,5 @@
-//! From a raw log to a snapshot with names: what the binary `vramscope-capture` does after the captured program, and
-//! what tests and `cargo xtask bench` do without it.
+//! Conversion of a raw log into a snapshot with function names. Used by the binary `vramscope-capture`, by tests
+//! and by `cargo xtask bench`.
 
 mod convert;
 mod log_file;

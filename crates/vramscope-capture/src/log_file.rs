@@ -1,4 +1,4 @@
-//! A raw log's file, mapped: it may be far larger than what is in it, and still be written to.
+//! Memory-maps a raw log. The file may be far larger than its content and may still be written to.
 #![expect(unsafe_code, reason = "maps a file")]
 
 use std::fs::File;
@@ -7,9 +7,9 @@ use std::path::Path;
 
 use memmap2::{Advice, Mmap};
 
-/// The bytes of a log's file.
+/// A mapped raw log.
 pub struct LogFile {
-    /// `None` of an empty file, which cannot be mapped.
+    /// `None` for an empty file, which cannot be mapped.
     map: Option<Mmap>,
 }
 
@@ -17,7 +17,7 @@ impl LogFile {
     /// Maps a file.
     ///
     /// # Errors
-    /// When it cannot be read or mapped.
+    /// If it cannot be read or mapped.
     pub fn open(path: &Path) -> io::Result<Self> {
         let file = File::open(path)?;
         let metadata = file.metadata()?;
@@ -27,16 +27,16 @@ impl LogFile {
         if metadata.len() == 0 {
             return Ok(Self { map: None });
         }
-        // SAFETY: a log is only appended to; what stands is not changed any more. Readers take nothing for granted: a
-        // record that is being written is told by its kind, and any bytes are read without harm. A file that somebody
-        // cuts meanwhile ends this process, and nobody else.
+        // SAFETY: a log is only appended to; finished records never change. The reader assumes nothing: it
+        // recognises a record in progress by its kind, and can read any bytes. If somebody truncates the file
+        // meanwhile, only this process ends.
         let map = unsafe { Mmap::map(&file)? };
-        // Advice: nothing depends on it.
+        // Only a hint, so a failure does not matter.
         drop(map.advise(Advice::Sequential));
         Ok(Self { map: Some(map) })
     }
 
-    /// All of it.
+    /// The content of the whole file.
     #[must_use]
     pub fn bytes(&self) -> &[u8] {
         self.map.as_deref().unwrap_or_default()

@@ -1,8 +1,8 @@
 //! `vramscope-capture`: records the GPU memory of any CUDA program as a snapshot.
 //!
-//! `commands` has a file per subcommand. `launch` starts a program with the library in it, `follow` looks after its
-//! logs while it runs, `finish` makes the snapshots in the end and says why there are none. `destination` and `made`
-//! are about the files that are written.
+//! `commands` has a file per subcommand. `launch` starts a program with the injected library, `follow` follows its
+//! logs while it runs, `finish` writes the snapshots in the end or explains why there are none. `destination` and
+//! `written_snapshot` handle snapshot files.
 
 #[cfg_attr(
     not(target_os = "linux"),
@@ -17,8 +17,8 @@ mod finish;
 mod follow;
 #[cfg(target_os = "linux")]
 mod launch;
-mod made;
 mod output;
+mod written_snapshot;
 
 use std::process::ExitCode;
 
@@ -30,9 +30,9 @@ use crate::commands::{dump, run};
 
 /// Records the GPU memory of any CUDA program as a snapshot, without changing the program.
 ///
-/// What a program allocates and frees through the CUDA driver is written down while it runs: with stacks, ranges
-/// (NVTX) and what the device had left. The snapshot opens in vramscope, in PyTorch's viewer (pytorch.org/memory_viz)
-/// and in torch's _memory_viz.py.
+/// It records what the program allocates and frees through the CUDA driver, with stacks, ranges (NVTX) and the free
+/// memory of each device. The snapshot opens in vramscope, in PyTorch's viewer (pytorch.org/memory_viz) and in
+/// torch's _memory_viz.py.
 #[derive(Parser)]
 #[command(name = "vramscope-capture", version, after_help = EXAMPLES, verbatim_doc_comment)]
 struct Arguments {

@@ -1,4 +1,4 @@
-//! The only place that writes to the terminal: standard error alone, for standard output is the captured program's.
+//! Terminal output. Only to standard error, as standard output belongs to the captured program.
 
 use std::io::{self, Write};
 #[cfg(target_os = "linux")]
@@ -9,31 +9,31 @@ use indicatif::{ProgressBar, ProgressStyle};
 
 use crate::failure::Failure;
 
-/// What lines of ours begin with, so that they are told from the program's.
+/// Distinguishes lines of this program from those of the captured one.
 const PREFIX: &str = "vramscope-capture: ";
 
-/// How long work stays silent.
-const PATIENCE: Duration = Duration::from_secs(1);
+/// Time before progress is shown.
+const PROGRESS_DELAY: Duration = Duration::from_secs(1);
 
-/// Tells why a command failed.
+/// Prints why a command failed.
 pub(crate) fn report(failure: &Failure) {
     note(&format!("error: {failure}"));
 }
 
-/// Writes to standard error. That this can fail as well is nothing anyone could be told.
+/// Prints a text. If standard error cannot be written, there is nowhere to report that.
 pub(crate) fn note(text: &str) {
     let mut stderr = io::stderr().lock();
     let written = stderr.write_all(line(text).as_bytes());
     drop(written.and_then(|()| stderr.flush()));
 }
 
-/// What is written of a text.
+/// Formats a text for the terminal, with the prefix and a line break.
 pub(crate) fn line(text: &str) -> String {
     format!("{PREFIX}{}\n", printable(text))
 }
 
-/// A text in which nothing but line breaks can move the cursor: names in a log may hold any character, a terminal's
-/// escape sequences too.
+/// Replaces control characters except line breaks: names in a log may contain anything, such as a terminal's escape
+/// sequences.
 fn printable(text: &str) -> String {
     let harmless = |character: char| match character {
         '\n' => character,
@@ -43,9 +43,9 @@ fn printable(text: &str) -> String {
     text.chars().map(harmless).collect()
 }
 
-/// A path as a shell takes it.
+/// Quotes a path for a shell.
 #[cfg(target_os = "linux")]
-pub(crate) fn quoted(path: &Path) -> String {
+pub(crate) fn quote(path: &Path) -> String {
     let text = path.display().to_string();
     let is_plain =
         |character: char| character.is_alphanumeric() || "/._-+,:=@%".contains(character);
@@ -55,8 +55,8 @@ pub(crate) fn quoted(path: &Path) -> String {
     }
 }
 
-/// Work that may take long: a bar after the first second, none where standard error is no terminal, wiped out in the
-/// end.
+/// Progress of work that may take long: a bar after the first second, removed at the end. Hidden if standard error
+/// is not a terminal.
 pub(crate) struct Progress {
     name: String,
     is_shown: bool,
@@ -65,7 +65,7 @@ pub(crate) struct Progress {
 }
 
 impl Progress {
-    /// Nothing is done. Without `is_shown` nothing is ever seen of it.
+    /// Starts at zero. Shows nothing at all unless `is_shown`.
     pub(crate) fn new(name: &str, is_shown: bool) -> Self {
         Self {
             name: printable(name),
@@ -75,9 +75,9 @@ impl Progress {
         }
     }
 
-    /// So much of so much is done.
+    /// Updates the progress.
     pub(crate) fn show(&mut self, done_bytes: u64, total_bytes: u64) {
-        if !self.is_shown || self.since.elapsed() < PATIENCE {
+        if !self.is_shown || self.since.elapsed() < PROGRESS_DELAY {
             return;
         }
         let bar = self.bar.get_or_insert_with(|| {

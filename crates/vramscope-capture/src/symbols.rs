@@ -1,14 +1,15 @@
-//! Names for addresses: functions, files and lines, from the files that ran.
+//! Names addresses: functions, files and lines, from the files that ran.
 //!
 //! ```text
 //! address ─> module ─> file by path and build id ([files]) ─> debug information, symbols ([names]) ─┐
 //!        └─> generated code: the program's own map for profilers ([perf_map]) ───────────────────────┴─> fold
 //! ```
 //!
-//! **What is folded.** Frames of the Python interpreter say nothing about the program: a run of them is one frame, or
-//! none where the Python function that it runs is known. All other frames stay, also those below `main`.
+//! **Folding.** Frames of the Python interpreter say nothing about the program. A run of them becomes one frame, or
+//! disappears if the Python function that it executes is known. All other frames remain, including those below
+//! `main`.
 //!
-//! Logs and files may come from strangers: nothing here panics, and memory is bounded by the files' sizes.
+//! Logs and files may be hostile: nothing here panics, and memory is bounded by the sizes of the files.
 
 mod bytes;
 mod demangle;
@@ -17,7 +18,7 @@ mod names;
 mod notes;
 pub mod perf_map;
 
-use self::files::{Missing, Places};
+use self::files::{Missing, SearchPaths};
 use self::names::Names;
 use self::perf_map::PerfMap;
 use std::collections::HashMap;
@@ -27,46 +28,46 @@ use std::rc::Rc;
 use vramscope_record::reader::Header;
 use vramscope_record::symbols::{CodeAddress, LoadedModule, SourceFrame, Symbols};
 
-/// Files of more modules than these are not read. Large programs have some hundreds.
-const MOST_MODULES: usize = 4096;
-/// More addresses than these are not remembered: then they are all looked up anew.
-const MOST_ADDRESSES: usize = 1 << 20;
+/// Maximum number of modules whose files are read. Large programs have some hundreds.
+const MAX_MODULES: usize = 4096;
+/// Maximum number of cached addresses. Then the cache is emptied.
+const MAX_ADDRESSES: usize = 1 << 20;
 
-/// Names from files.
+/// Names addresses from files.
 pub struct FileSymbols {
-    places: Places,
+    search_paths: SearchPaths,
     perf_map: Option<PerfMap>,
     modules: Vec<Module>,
     by_file: HashMap<(String, Vec<u8>), usize>,
-    addresses: HashMap<u64, Rc<Known>>,
+    addresses: HashMap<u64, Rc<ResolvedAddress>>,
     counts: Counts,
 }
 
-/// What notes are made of, beside what modules count.
+/// Figures for the notes, in addition to those of the modules.
 #[derive(Default)]
 struct Counts {
     interpreter: u64,
     python: u64,
-    /// Addresses in code that neither a file nor the map knows.
-    nowhere: u64,
+    /// Addresses of generated code without a name.
+    unmapped: u64,
 }
 
-/// A file, and what became of its names.
+/// A module and its names.
 struct Module {
     path: String,
     build_id: Vec<u8>,
-    /// The last part of the path.
+    /// File name, without folders.
     name: String,
     is_interpreter: bool,
     names: Result<Names, Missing>,
-    /// Addresses that were looked up in it, and those that got no function.
+    /// Number of addresses looked up, and of those without a function.
     addresses: u64,
     nameless: u64,
 }
 
-/// An address that was looked up.
-struct Known {
-    /// Where its module stands; `None` for code that no file holds.
+/// A resolved address.
+struct ResolvedAddress {
+    /// Row of its module; `None` for code outside all files.
     module: Option<usize>,
     load_bias: u64,
     frames: Vec<SourceFrame>,
@@ -81,12 +82,12 @@ enum Origin {
 }
 
 impl FileSymbols {
-    /// Names from files where they were when the program ran, or below `debug_folders`: copies of the other machine's
-    /// files by their paths, or files by name or build id.
+    /// Looks for files where they were when the program ran, and in `debug_folders`. These may contain a copy of
+    /// the other machine's files by path, or files by name or by build id.
     #[must_use]
     pub fn new(debug_folders: &[PathBuf]) -> Self {
         Self {
-            places: Places::new(debug_folders),
+            search_paths: SearchPaths::new(debug_folders),
             perf_map: None,
             modules: Vec::new(),
             by_file: HashMap::new(),
@@ -95,9 +96,9 @@ impl FileSymbols {
         }
     }
 
-    /// What is asked from now on is about this log, and so are the notes.
+    /// Starts a new log. Later frames and notes are about this log.
     pub fn begin(&mut self, log: &Path, header: &Header) {
-        let map = perf_map::of_log(log, header);
+        let map = perf_map::find(log, header);
         self.perf_map = map.and_then(|map| PerfMap::read(&map));
         self.addresses.clear();
         self.counts = Counts::default();
@@ -106,25 +107,25 @@ impl FileSymbols {
         }
     }
 
-    fn known(&mut self, code: CodeAddress<'_>) -> Rc<Known> {
+    fn resolve(&mut self, code: CodeAddress<'_>) -> Rc<ResolvedAddress> {
         if let Some(known) = self.addresses.get(&code.address)
-            && self.is_of(known, code.module)
+            && self.is_current(known, code.module)
         {
             return Rc::clone(known);
         }
         let known = Rc::new(match code.module {
-            Some(module) => self.in_file(code.address, module),
-            None => self.generated(code.address),
+            Some(module) => self.resolve_in_file(code.address, module),
+            None => self.resolve_generated(code.address),
         });
-        if self.addresses.len() >= MOST_ADDRESSES {
+        if self.addresses.len() >= MAX_ADDRESSES {
             self.addresses.clear();
         }
         self.addresses.insert(code.address, Rc::clone(&known));
         known
     }
 
-    /// Whether what is known is about the code that was there then: addresses are used again.
-    fn is_of(&self, known: &Known, loaded: Option<&LoadedModule>) -> bool {
+    /// Whether a cached address belongs to this module. Addresses are reused when libraries are unloaded.
+    fn is_current(&self, known: &ResolvedAddress, loaded: Option<&LoadedModule>) -> bool {
         match (
             known.module.and_then(|index| self.modules.get(index)),
             loaded,
@@ -139,15 +140,15 @@ impl FileSymbols {
         }
     }
 
-    fn in_file(&mut self, address: u64, loaded: &LoadedModule) -> Known {
-        let Some(index) = self.module(loaded) else {
-            return self.nameless(address);
+    fn resolve_in_file(&mut self, address: u64, loaded: &LoadedModule) -> ResolvedAddress {
+        let Some(index) = self.module_row(loaded) else {
+            return self.unresolved(address);
         };
         let module = &mut self.modules[index];
         module.addresses += 1;
-        // The call is before the address that it returns to.
+        // A return address is after its call.
         let in_file = address.wrapping_sub(1).wrapping_sub(loaded.load_bias);
-        let mut frames = module.frames(in_file, &self.places);
+        let mut frames = module.frames(in_file, &self.search_paths);
         if frames.is_empty() {
             module.nameless += 1;
             frames.push(SourceFrame {
@@ -156,11 +157,11 @@ impl FileSymbols {
                 line: 0,
             });
         }
-        // Where every program starts says nothing about the interpreter.
+        // The entry point of every program is not part of the interpreter.
         let is_start = frames
             .last()
             .is_some_and(|frame| frame.function == "_start");
-        Known {
+        ResolvedAddress {
             module: Some(index),
             load_bias: loaded.load_bias,
             frames,
@@ -172,12 +173,12 @@ impl FileSymbols {
         }
     }
 
-    fn generated(&mut self, address: u64) -> Known {
+    fn resolve_generated(&mut self, address: u64) -> ResolvedAddress {
         let map = self.perf_map.as_ref();
         let Some(found) = map.and_then(|map| map.function(address.wrapping_sub(1))) else {
-            return self.nameless(address);
+            return self.unresolved(address);
         };
-        Known {
+        ResolvedAddress {
             module: None,
             load_bias: 0,
             frames: vec![found.frame],
@@ -189,9 +190,9 @@ impl FileSymbols {
         }
     }
 
-    fn nameless(&mut self, address: u64) -> Known {
-        self.counts.nowhere += 1;
-        Known {
+    fn unresolved(&mut self, address: u64) -> ResolvedAddress {
+        self.counts.unmapped += 1;
+        ResolvedAddress {
             module: None,
             load_bias: 0,
             frames: vec![SourceFrame::nameless(address)],
@@ -199,22 +200,22 @@ impl FileSymbols {
         }
     }
 
-    /// Where a module stands among `modules`; `None` if there are too many.
-    fn module(&mut self, loaded: &LoadedModule) -> Option<usize> {
+    /// The row of a module, added if new; `None` if there are too many.
+    fn module_row(&mut self, loaded: &LoadedModule) -> Option<usize> {
         let key = (loaded.path.clone(), loaded.build_id.clone());
         if let Some(&index) = self.by_file.get(&key) {
             return Some(index);
         }
         let index = self.modules.len();
-        if index >= MOST_MODULES {
+        if index >= MAX_MODULES {
             return None;
         }
-        self.modules.push(Module::read(loaded, &self.places));
+        self.modules.push(Module::read(loaded, &self.search_paths));
         self.by_file.insert(key, index);
         Some(index)
     }
 
-    fn fold(&mut self, stack: &[Rc<Known>]) -> Vec<SourceFrame> {
+    fn fold(&mut self, stack: &[Rc<ResolvedAddress>]) -> Vec<SourceFrame> {
         let mut frames = Vec::with_capacity(stack.len() * 2);
         for (index, known) in stack.iter().enumerate() {
             let caller = stack.get(index + 1).map(|caller| caller.origin);
@@ -224,11 +225,11 @@ impl FileSymbols {
                     self.counts.python += 1;
                     frames.extend_from_slice(&known.frames);
                 }
-                // Of a run only the outermost counts, and that says nothing beside the function it runs.
+                // Only the outermost frame of a run remains, and not even that if its Python function is known.
                 Origin::Interpreter => {
                     self.counts.interpreter += 1;
                     if !matches!(caller, Some(Origin::Interpreter | Origin::Python)) {
-                        frames.push(self.interpreter(known));
+                        frames.push(self.interpreter_frame(known));
                     }
                 }
             }
@@ -236,7 +237,7 @@ impl FileSymbols {
         frames
     }
 
-    fn interpreter(&self, known: &Known) -> SourceFrame {
+    fn interpreter_frame(&self, known: &ResolvedAddress) -> SourceFrame {
         let module = known.module.and_then(|index| self.modules.get(index));
         SourceFrame {
             function: "Python interpreter".to_owned(),
@@ -248,7 +249,7 @@ impl FileSymbols {
 
 impl Symbols for FileSymbols {
     fn frames(&mut self, stack: &[CodeAddress<'_>]) -> Vec<SourceFrame> {
-        let known: Vec<_> = stack.iter().map(|&code| self.known(code)).collect();
+        let known: Vec<_> = stack.iter().map(|&code| self.resolve(code)).collect();
         self.fold(&known)
     }
 
@@ -258,7 +259,7 @@ impl Symbols for FileSymbols {
 }
 
 impl Module {
-    fn read(loaded: &LoadedModule, places: &Places) -> Self {
+    fn read(loaded: &LoadedModule, search_paths: &SearchPaths) -> Self {
         let path = loaded.path.strip_suffix(" (deleted)");
         let name = path
             .unwrap_or(&loaded.path)
@@ -266,8 +267,8 @@ impl Module {
             .next()
             .unwrap_or("");
         let name = if name.is_empty() { "??" } else { name };
-        let read = catch_unwind(|| read(loaded, places));
-        let names = read.unwrap_or_else(|_| Err(Missing::damaged()));
+        let names = catch_unwind(|| read_names(loaded, search_paths));
+        let names = names.unwrap_or_else(|_| Err(Missing::damaged()));
         Self {
             path: loaded.path.clone(),
             build_id: loaded.build_id.clone(),
@@ -279,13 +280,13 @@ impl Module {
         }
     }
 
-    /// Frames of a virtual address of the file; none without a name.
-    fn frames(&mut self, in_file: u64, places: &Places) -> Vec<SourceFrame> {
+    /// The frames of a virtual address in the file; empty if it has no name.
+    fn frames(&mut self, in_file: u64, search_paths: &SearchPaths) -> Vec<SourceFrame> {
         let Ok(names) = &self.names else {
             return Vec::new();
         };
-        // gimli and addr2line are not known to panic; strangers' files are not known either.
-        let frames = AssertUnwindSafe(|| names.frames(in_file, &self.name, places));
+        // gimli and addr2line are not known to panic, but the files are unknown too.
+        let frames = AssertUnwindSafe(|| names.frames(in_file, &self.name, search_paths));
         catch_unwind(frames).unwrap_or_else(|_| {
             self.names = Err(Missing::damaged());
             Vec::new()
@@ -293,15 +294,16 @@ impl Module {
     }
 }
 
-/// What the files of a module say.
-fn read(loaded: &LoadedModule, places: &Places) -> Result<Names, Missing> {
-    // What the kernel maps into each process has no file.
+/// Reads the names of a module from its files.
+fn read_names(loaded: &LoadedModule, search_paths: &SearchPaths) -> Result<Names, Missing> {
+    // The kernel maps this module into each process; it has no file.
     if loaded.path == "[vdso]" {
         return Err(Missing::NotFound);
     }
-    let image = places.image(loaded);
+    let image = search_paths.find_image(loaded);
     let found = image.as_ref().ok();
-    let debug = places.debug_file(loaded, found.map(|(path, bytes)| (path.as_path(), bytes)));
+    let debug =
+        search_paths.find_debug_file(loaded, found.map(|(path, bytes)| (path.as_path(), bytes)));
     match (image, debug) {
         (Err(missing), None) => Err(missing),
         (image, debug) => Ok(Names::read(image.ok(), debug)),

@@ -2,21 +2,23 @@
 
 mod size;
 mod time;
+mod view;
 
 pub(crate) use size::{Size, parse_size};
 pub(crate) use time::parse_time;
+pub(crate) use view::parse_view;
 
 use std::ops::Deref;
 use std::path::{Path, PathBuf};
 
 use clap::Args;
-use vramscope_core::analysis::grouping::GroupBy;
+use vramscope_core::analysis::groups::grouping::GroupBy;
 use vramscope_core::model::DeviceIndex;
 
 use crate::failure::Failure;
 use crate::input::is_stdin;
 
-/// Which files, and what of them.
+/// The files and the device that a command is about.
 #[derive(Args)]
 pub(crate) struct Snapshots {
     /// Snapshots, or folders of them (one per rank); `-` reads standard input
@@ -27,7 +29,7 @@ pub(crate) struct Snapshots {
     pub(crate) device: Option<DeviceIndex>,
 }
 
-/// The same, for commands that read several files at once.
+/// [`Snapshots`] for commands that read several files at once.
 #[derive(Args)]
 pub(crate) struct Inputs {
     #[command(flatten)]
@@ -46,10 +48,7 @@ impl Deref for Inputs {
 }
 
 impl Snapshots {
-    /// Refuses arguments in the wrong order: a file where `first` is expected to say something else.
-    ///
-    /// # Errors
-    /// [`Failure::Usage`], with the right order.
+    /// Fails with the right order of the arguments if the first file has the name that belongs in place of `first`.
     pub(crate) fn come_after(&self, command: &str, first: &str) -> Result<(), Failure> {
         let Some(file) = self.files.first() else {
             return Ok(());
@@ -64,10 +63,10 @@ impl Snapshots {
     }
 }
 
-/// How an answer is printed.
+/// The form in which an answer is printed.
 #[derive(Args, Clone, Copy, Default)]
 pub(crate) struct Show {
-    /// Print JSON: schema 1, described by `vramscope man json`
+    /// Print JSON: schema 2, described by `vramscope man json`
     #[arg(long)]
     pub(crate) json: bool,
     /// Print the main table as CSV, sizes in bytes
@@ -81,7 +80,7 @@ pub(crate) struct Show {
     pub(crate) limit: Option<usize>,
 }
 
-/// How moments and ranges are named, for the help of commands that take them.
+/// The ways to name moments and ranges, for the help of commands that take them.
 pub(crate) const MOMENTS: &str = "\
 Moments:
   1234                    after so many events; 0 is before the first
@@ -96,10 +95,10 @@ Ranges:
   NAME, NAME[3]           an annotated range
   all                     the whole recording";
 
-/// Whose memory it is.
+/// The rows of a table of memory.
 #[derive(Args, Clone, Copy)]
 pub(crate) struct Grouping {
-    /// What makes a row
+    /// Group rows by this
     #[arg(long, value_enum, default_value_t, value_name = "WHAT")]
     pub(crate) group_by: GroupWord,
     /// Frames per row: 1 = the place, 2 = the place and its caller, ...
@@ -119,7 +118,7 @@ pub(crate) enum GroupWord {
     File,
     /// Its Python module or C++ namespace
     Module,
-    /// What the profiler took it for: parameter, gradient, activation, ...
+    /// The profiler's category: parameter, gradient, activation, ...
     Category,
     /// The memory pool it comes from
     Pool,

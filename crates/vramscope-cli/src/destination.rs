@@ -1,7 +1,7 @@
-//! Where what is made of a file goes: a file, a folder or standard output, whole or not at all.
+//! The place to which a command writes: a file, a folder or standard output.
 //!
-//! A file is written beside its place and takes it when it is complete, so that a failure leaves nothing half
-//! written and what was there before as it was.
+//! A file is written to a temporary file in the same folder and renamed when it is complete. So a failure
+//! leaves no half-written file, and an old file stays as it was.
 
 use std::collections::HashSet;
 use std::fs::{self, File};
@@ -14,7 +14,7 @@ use crate::failure::Failure;
 use crate::input::is_stdin;
 use crate::output::{self, unwritten};
 
-/// Where one file goes.
+/// The place for one file.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) enum Destination {
     Stdout,
@@ -22,7 +22,7 @@ pub(crate) enum Destination {
 }
 
 impl Destination {
-    /// As the user named it: `-` is standard output.
+    /// Takes the path as the user typed it: `-` is standard output.
     pub(crate) fn of(path: &Path) -> Self {
         match is_stdin(path) {
             true => Self::Stdout,
@@ -30,7 +30,7 @@ impl Destination {
         }
     }
 
-    /// What it is called in messages.
+    /// The name for messages.
     pub(crate) fn name(&self) -> String {
         match self {
             Self::Stdout => "standard output".to_owned(),
@@ -41,7 +41,7 @@ impl Destination {
     /// Writes a file.
     ///
     /// # Errors
-    /// When that is not possible, or when it is not text and would go to a terminal.
+    /// When writing fails, or when bytes that are not text would go to a terminal.
     pub(crate) fn write(
         &self,
         is_text: bool,
@@ -58,10 +58,7 @@ impl Destination {
     }
 }
 
-/// Refuses places that are among the inputs: to be asked before anything is read.
-///
-/// # Errors
-/// When one is.
+/// Fails if a place is one of the inputs. Called before anything is read.
 pub(crate) fn check<'a>(
     destinations: impl IntoIterator<Item = &'a Destination>,
     inputs: &[PathBuf],
@@ -81,22 +78,19 @@ pub(crate) fn check<'a>(
     }
 }
 
-/// A file on its way. Dropped unfinished, it leaves nothing behind.
+/// A file that is being written. Dropped before [`Self::finish`], it leaves nothing behind.
 pub(crate) struct Unfinished {
-    /// As the user named it.
+    /// The path as the user typed it.
     path: PathBuf,
     out: BufWriter<File>,
-    /// Where it is, and its place; none for what is no regular file (a pipe, `/dev/null`): that is written to as it
-    /// is.
+    /// The temporary file and the final path. `None` for anything but a regular file (a pipe, `/dev/null`), which is
+    /// written directly.
     beside: Option<(TempPath, PathBuf)>,
     is_whole: bool,
 }
 
 impl Unfinished {
-    /// Begins a file beside its place.
-    ///
-    /// # Errors
-    /// When that is not possible.
+    /// Creates the temporary file.
     pub(crate) fn create(path: &Path) -> Result<Self, Failure> {
         let (file, beside) = beside(path).map_err(|error| named(path, unwritten(error)))?;
         Ok(Self {
@@ -107,10 +101,7 @@ impl Unfinished {
         })
     }
 
-    /// Writes more of it.
-    ///
-    /// # Errors
-    /// The one of `write`.
+    /// Writes more bytes with `write`, and passes on its error.
     pub(crate) fn write(
         &mut self,
         write: impl FnOnce(&mut dyn Write) -> Result<(), Failure>,
@@ -120,10 +111,7 @@ impl Unfinished {
         result.map_err(|failure| named(&self.path, failure))
     }
 
-    /// Gives it its place, unless some of it could not be written.
-    ///
-    /// # Errors
-    /// When that is not possible.
+    /// Renames the file to its final path, unless an earlier write failed.
     pub(crate) fn finish(mut self) -> Result<(), Failure> {
         self.write(|out| out.flush().map_err(unwritten))?;
         match self.beside {
@@ -136,19 +124,19 @@ impl Unfinished {
 }
 
 fn beside(path: &Path) -> io::Result<(File, Option<(TempPath, PathBuf)>)> {
-    // Through a link, not in its place.
+    // A symbolic link stays: its target is replaced.
     let place = fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
     if fs::metadata(&place).is_ok_and(|metadata| !metadata.is_file()) {
         return Ok((File::create(place)?, None));
     }
-    // Else it is the temporary file that could not be made.
+    // Fails here if the folder is missing; later errors concern the temporary file.
     fs::metadata(folder_of(&place))?;
     let beside = temporary(&place).tempfile_in(folder_of(&place))?;
     let (file, beside) = beside.into_parts();
     Ok((file, Some((beside, place))))
 }
 
-/// Says which file could not be written.
+/// Adds the file's name to the failure.
 fn named(path: &Path, failure: Failure) -> Failure {
     match failure {
         Failure::Io { error, .. } => Failure::io(format!("cannot write {}", path.display()))(error),
@@ -156,10 +144,7 @@ fn named(path: &Path, failure: Failure) -> Failure {
     }
 }
 
-/// Fills a folder, which is made if there is none: each file takes its place when all are complete.
-///
-/// # Errors
-/// When that is not possible.
+/// Writes files into a folder, which is created if it is missing. They get their names when all are complete.
 pub(crate) fn fill(
     path: &Path,
     write: impl FnOnce(&Path) -> Result<(), Failure>,
@@ -185,10 +170,10 @@ fn move_all(from: &Path, to: &Path) -> io::Result<()> {
     Ok(())
 }
 
-/// How what is being written is called, hidden from `*`.
+/// The prefix of temporary files: with a dot, a shell's `*` does not match them.
 const PREFIX: &str = ".vramscope-";
 
-/// A file that will be `path`; whoever may read that (or other new files) may read it.
+/// Prepares the temporary file for `path`, with the permissions that `path` has or a new file would get.
 fn temporary(path: &Path) -> tempfile::Builder<'static, 'static> {
     let mut builder = tempfile::Builder::new();
     builder.prefix(PREFIX);

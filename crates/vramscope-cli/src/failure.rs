@@ -1,4 +1,4 @@
-//! Why a command ended without doing its work, and with which exit code.
+//! The reasons for which a command fails, and their exit codes.
 
 use std::fmt;
 use std::io::{self, ErrorKind};
@@ -9,32 +9,30 @@ use std::path::{self, Path};
 pub(crate) enum Failure {
     /// A file that could be read but not decoded.
     Decode {
-        /// As the user named it.
+        /// The file as the user named it.
         file: String,
-        /// Why.
         error: Box<vramscope_core::Error>,
     },
     /// A file that could not be read or written, or a server that could not start.
     Io {
-        /// What was tried, e.g. `cannot read x.pickle`.
+        /// The attempt, e.g. `cannot read x.pickle`.
         doing: String,
-        /// Why it failed.
         error: io::Error,
-        /// What there is to do; empty for nothing that we know.
+        /// Advice for the user; empty if there is none.
         cure: String,
     },
     /// The input lacks what the command needs.
     Input(String),
     /// The arguments contradict each other or this program.
     Usage(String),
-    /// The file was read, and is not as the user demands.
+    /// The file was read, but breaks a limit that the user set.
     Broken(String),
-    /// Standard output was closed by its reader: no failure of ours.
+    /// The reader of standard output closed it. The program ends without a message.
     ClosedPipe,
 }
 
 impl Failure {
-    /// For [`Result::map_err`] on input and output.
+    /// Wraps an input or output error, for [`Result::map_err`].
     pub(crate) fn io(doing: impl Into<String>) -> impl FnOnce(io::Error) -> Self {
         let doing = doing.into();
         move |error| Self::Io {
@@ -44,7 +42,7 @@ impl Failure {
         }
     }
 
-    /// A file that could not be read.
+    /// The failure for a file that could not be read.
     pub(crate) fn unread(path: &Path, error: io::Error) -> Self {
         let cure = match error.kind() {
             ErrorKind::NotFound => looked_for(path),
@@ -77,15 +75,13 @@ impl fmt::Display for Failure {
     }
 }
 
-/// What to do where something could not be written or done.
+/// Advice for an error of writing or of running something.
 fn cure(error: &io::Error) -> &'static str {
     match error.kind() {
-        // A file that is written need not be there.
-        ErrorKind::NotFound => {
-            "The folder it is to be in does not exist; make it, or name another."
-        }
+        // A file to be written may be missing, but its folder must exist.
+        ErrorKind::NotFound => "Its folder does not exist: create it, or name another.",
         ErrorKind::PermissionDenied => {
-            "You have no right to it: have it granted, or name another file, folder or port."
+            "You lack the permission: ask for it, or name another file, folder or port."
         }
         ErrorKind::IsADirectory => "This is a folder; name a file in it.",
         ErrorKind::StorageFull => "The disk is full: make room, or write elsewhere.",
@@ -93,7 +89,7 @@ fn cure(error: &io::Error) -> &'static str {
     }
 }
 
-/// Where a file that is not there was looked for.
+/// Names the folder in which a missing file was looked for.
 fn looked_for(path: &Path) -> String {
     let absolute = path::absolute(path).unwrap_or_else(|_| path.to_owned());
     match absolute.parent() {

@@ -1,10 +1,10 @@
-//! `vramscope --help`: the commands by what one wants to do.
+//! `vramscope --help`: the commands, grouped by task.
 
 use clap::{Command, CommandFactory};
 
 use crate::Arguments;
 
-/// Every command, by what it is for.
+/// All commands, grouped by task.
 const GROUPS: [(&str, &[&str]); 5] = [
     ("Look", &["info", "view", "plot", "html"]),
     (
@@ -44,7 +44,7 @@ const GROUPS: [(&str, &[&str]); 5] = [
     ("Set up", &["completions", "man"]),
 ];
 
-/// The program with its commands, as clap is to read the arguments.
+/// The clap command of the whole program.
 pub(crate) fn program() -> Command {
     let program = Arguments::command();
     let template = format!(
@@ -54,7 +54,7 @@ pub(crate) fn program() -> Command {
     program.help_template(template)
 }
 
-/// A paragraph per group.
+/// Lists the commands, one paragraph per group.
 fn list(program: &Command) -> String {
     let names = GROUPS.iter().flat_map(|(_, names)| names.iter());
     let width = names.map(|name| name.len()).max().unwrap_or(0);

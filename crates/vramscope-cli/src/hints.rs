@@ -1,27 +1,27 @@
-//! How to record what a file lacks: with PyTorch's own recorder, or by capturing the program.
+//! Advice on how to record data that a file lacks: with PyTorch's own recorder, or by capturing the program.
 
 use vramscope_core::Snapshot;
-use vramscope_core::analysis::capture::AllocatorKind;
+use vramscope_core::analysis::memory::capture::AllocatorKind;
 
-/// What to do about what is missing, as sentences or ends of sentences.
+/// Advice for each kind of missing data, as sentences or ends of sentences.
 pub(crate) struct Hints {
-    /// The device has no trace: a sentence and what follows from it, without its full stop.
+    /// For a device without a trace: a sentence and its consequence, without the full stop.
     pub(crate) no_trace: &'static str,
-    /// There are no segments of the allocator: likewise.
+    /// For a file without the allocator's segments, in the same form.
     pub(crate) no_segments: &'static str,
-    /// No steps are named: likewise.
+    /// For a program that names no steps, in the same form.
     pub(crate) no_steps: &'static str,
-    /// There is nothing to convert: ends a sentence.
+    /// For a file without allocations to convert: the end of a sentence.
     pub(crate) allocations: &'static str,
-    /// There are no segments.
+    /// For a file without segments.
     pub(crate) segments: &'static str,
-    /// No failure was recorded.
+    /// For a recording without a failed request.
     pub(crate) failure: &'static str,
-    /// There are no annotations.
+    /// For a recording without annotations.
     pub(crate) annotations: &'static str,
 }
 
-/// For files like this one.
+/// Returns the advice that fits the file's producer.
 pub(crate) fn hints(snapshot: &Snapshot) -> &'static Hints {
     match AllocatorKind::of(snapshot) {
         AllocatorKind::Torch => &TORCH,

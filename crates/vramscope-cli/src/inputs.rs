@@ -1,4 +1,4 @@
-//! Many files: which ones are meant, one answer from all of them, and how they compare as ranks of one job.
+//! Several files: finds them, asks each the same question, and compares them as ranks of one job.
 
 mod files;
 mod ranks;
@@ -6,7 +6,7 @@ mod schedule;
 
 use std::path::Path;
 
-use vramscope_core::analysis::ranks::RankSummary;
+use vramscope_core::analysis::compare::ranks::RankSummary;
 
 pub(crate) use self::files::files;
 pub(crate) use self::ranks::{part as ranks_part, summaries};
@@ -18,23 +18,23 @@ use crate::output;
 use crate::report::{self, Part};
 use crate::subject::Subject;
 
-/// What a command asks of each file.
+/// A command's question to each file.
 pub(crate) trait Question: Sync {
-    /// The command's name, as in JSON.
+    /// The command's name in the JSON answer.
     const COMMAND: &'static str;
 
-    /// The parts of the answer that are about this file.
+    /// Answers for one file.
     ///
     /// # Errors
-    /// When the file lacks what is asked for.
+    /// When the file lacks the data for an answer.
     fn parts(&self, subject: &Subject) -> Result<Vec<Part>, Failure>;
 }
 
-/// Asks every file, several at once, and prints the answers in the order of the files; after them, how
-/// the files compare. A file that cannot be read is reported and the others are answered for.
+/// Asks every file, several at once, and prints the answers in the order of the files; after them, a
+/// comparison of the files. A file that cannot be read is reported, and the others are still answered.
 ///
 /// # Errors
-/// When a file cannot be read or answered for, or nothing can be printed.
+/// When a file cannot be read or answered, or the answer cannot be printed.
 pub(crate) fn ask<Q: Question>(question: &Q, inputs: &Inputs, show: Show) -> Result<(), Failure> {
     let files = files(&inputs.files)?;
     let answers = each(&files, inputs.memory, |_, file| {
@@ -55,7 +55,7 @@ pub(crate) fn ask<Q: Question>(question: &Q, inputs: &Inputs, show: Show) -> Res
     report_all(failures)
 }
 
-/// What one file answers, and what is kept of it to compare it with the others.
+/// Answers for one file, and keeps a summary of each of its devices for the comparison.
 fn answer(
     question: &impl Question,
     file: &Path,
@@ -69,11 +69,8 @@ fn answer(
     }
 }
 
-/// Reports failures in the order of their files; the last one is the result. What is wrong with the
-/// arguments is so for every file: that is said once, at the end, and is the result.
-///
-/// # Errors
-/// When there are any.
+/// Reports failures in the order of their files; the last one becomes the result. Wrong arguments fail for every
+/// file alike, so they are reported only once, as the result.
 pub(crate) fn report_all(failures: Vec<Failure>) -> Result<(), Failure> {
     let is_usage = |failure: &Failure| matches!(failure, Failure::Usage(_));
     let (usage, mut others): (Vec<_>, Vec<_>) = failures.into_iter().partition(is_usage);

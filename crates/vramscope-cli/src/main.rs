@@ -1,9 +1,9 @@
 //! The vramscope command line: reads its arguments, runs one command, reports what failed.
 //!
-//! `commands` has a file per command. What they share: `arguments` (options that mean the same everywhere),
-//! `inputs`, `input` and `progress` (reading), `subject` (a file and what is worked out about it once), `report` (an answer
-//! as text, JSON or CSV), `export` (other tools' formats), `destination` (files to write). Exit codes: 0 fine, 1 bad input, 2 wrong usage,
-//! 3 a budget is broken or nothing fits.
+//! `commands` has a file per command. They share: `arguments` (options with one meaning everywhere), `inputs`,
+//! `input` and `progress` (reading), `subject` (a file and what is derived from it once), `report` (an answer
+//! as text, JSON or CSV), `export` (formats of other tools), `destination` (files to write). Exit codes: 0 success,
+//! 1 bad input, 2 wrong usage, 3 a broken budget or a plan that does not fit.
 
 mod arguments;
 mod commands;
@@ -135,7 +135,7 @@ fn main() -> ExitCode {
     };
     match result {
         Ok(()) => ExitCode::SUCCESS,
-        // Whoever reads us has seen enough, as `head` does.
+        // The reader has all it wants, as in `vramscope … | head`.
         Err(Failure::ClosedPipe) => ExitCode::SUCCESS,
         Err(failure) => {
             output::report(&failure);

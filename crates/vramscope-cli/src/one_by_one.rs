@@ -1,15 +1,11 @@
-//! Files read one after another, for commands that write what they find at once.
+//! Reads files one after another, for commands that print while they read.
 
 use crate::arguments::Snapshots;
 use crate::failure::Failure;
 use crate::inputs::{files, report_all};
 use crate::subject::Subject;
 
-/// Shows every file to `take`, and whether it is one of several. A file that cannot be read is reported
-/// and the others are gone on with.
-///
-/// # Errors
-/// When a file cannot be read or `take` fails.
+/// Hands each file to `take`, with whether there are several. A file that cannot be read is reported and skipped.
 pub(crate) fn one_by_one(
     inputs: &Snapshots,
     mut take: impl FnMut(&Subject, bool) -> Result<(), Failure>,

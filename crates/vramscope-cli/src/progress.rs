@@ -1,7 +1,6 @@
-//! Bars on the terminal while something takes long; nothing where standard error is no terminal.
+//! Progress bars on the terminal; none where standard error is no terminal.
 //!
-//! Nothing appears in the first second, and what appeared is wiped out before anything else is written. The
-//! bars have no colours.
+//! No bar appears in the first second, and each is erased before other output. Bars have no colours.
 
 use std::sync::{LazyLock, Mutex, PoisonError};
 use std::time::{Duration, Instant};
@@ -10,18 +9,18 @@ use indicatif::{MultiProgress, ProgressBar, ProgressStyle};
 
 use crate::output::printable;
 
-/// How long work stays silent.
+/// How long work runs before a bar appears.
 const PATIENCE: Duration = Duration::from_secs(1);
 
-/// There is one terminal, whoever draws on it.
+/// Shared by all threads, as there is only one terminal.
 static SCREEN: LazyLock<MultiProgress> = LazyLock::new(MultiProgress::new);
 
-/// Writes something else to standard error while the bars are out of the way.
+/// Hides the bars while `write` writes to standard error.
 pub(crate) fn suspend<T>(write: impl FnOnce() -> T) -> T {
     SCREEN.suspend(write)
 }
 
-/// A file being read. Its bar goes when it is dropped.
+/// The bar of a file that is being read; erased when dropped.
 pub(crate) struct Reading {
     name: String,
     file_bytes: Option<u64>,
@@ -30,7 +29,7 @@ pub(crate) struct Reading {
 }
 
 impl Reading {
-    /// `file_bytes`: how much there is to read, if that is known.
+    /// `file_bytes`: the file's size, if it is known.
     pub(crate) fn new(name: &str, file_bytes: Option<u64>) -> Self {
         Self {
             name: printable(name),
@@ -40,7 +39,7 @@ impl Reading {
         }
     }
 
-    /// So much has been read.
+    /// Moves the bar to the bytes read so far.
     pub(crate) fn show(&mut self, read_bytes: u64) {
         if self.bar.is_none() {
             if self.since.elapsed() < PATIENCE {
@@ -68,7 +67,7 @@ impl Drop for Reading {
     }
 }
 
-/// How many of several files are done.
+/// The bar that counts finished files.
 pub(crate) struct Several {
     since: Instant,
     files: usize,
@@ -76,7 +75,6 @@ pub(crate) struct Several {
 }
 
 impl Several {
-    /// None are done.
     pub(crate) fn new(files: usize) -> Self {
         Self {
             since: Instant::now(),
@@ -85,7 +83,6 @@ impl Several {
         }
     }
 
-    /// One more is done.
     pub(crate) fn one_done(&self) {
         let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
         state.0 += 1;

@@ -1,60 +1,59 @@
-//! An answer: figures and tables, filled by a command once and shown as text, JSON or CSV.
+//! A command's answer: figures and tables, printed as text, JSON or CSV.
 //!
-//! All three are made from the same cells, so they cannot tell different things. Text rounds and aligns;
+//! All three forms come from the same cells, so they cannot disagree. Text rounds and aligns;
 //! JSON and CSV have exact numbers under keys that carry their unit (`peak_bytes`, `start_us`).
 
 mod csv;
 mod json;
 mod text;
 
-use serde::Serialize;
 use vramscope_core::model::DeviceIndex;
 
 use crate::arguments::Show;
 use crate::failure::Failure;
 use crate::output;
 
-/// The version of the JSON layout: goes up when a key is removed or changes its meaning.
-pub(crate) const SCHEMA: u32 = 1;
+/// The version of the JSON layout. It rises when a key is removed or changes its meaning.
+pub(crate) const SCHEMA: u32 = 2;
 
-/// Rows of a table as text, unless the user wants more or fewer.
+/// The most rows of a table in text, unless the user sets a limit.
 const TEXT_ROWS: usize = 20;
 
-/// One value. What it is decides how it is printed.
+/// One value. Its kind decides how it is printed.
 #[derive(Clone, PartialEq, Debug)]
 pub(crate) enum Cell {
-    /// Not known, or not there.
+    /// Unknown or missing.
     None,
     Text(String),
-    /// One below the other, such as a stack: an array in JSON.
+    /// Lines below each other, such as a stack: an array in JSON.
     Lines(Vec<String>),
-    /// A size in bytes.
     Bytes(u64),
-    /// A difference of sizes, with its sign.
+    /// A signed difference of sizes.
     BytesChange(i64),
     /// Bytes times microseconds.
     ByteUs(u128),
     /// Bytes times events.
     ByteEvents(u128),
     Number(u64),
-    /// A difference of numbers, with its sign.
+    /// A signed difference of numbers.
     NumberChange(i64),
     /// A part of a whole: 0.25 prints as 25.0 %, and is 0.25 in JSON.
     Share(f64),
-    /// A relative change, with its sign: 0.25 prints as +25.0 %.
+    /// A signed relative change: 0.25 prints as +25.0 %.
     ShareChange(f64),
     /// A time of day in µs since the Unix epoch.
     TimeUs(i64),
-    /// A length of time in µs.
+    /// A duration in µs.
     SpanUs(u64),
-    /// A device address.
     Address(u64),
-    /// Yes or no.
+    /// Printed as yes or no.
     Flag(bool),
+    /// JSON that is passed on: a value from the file, or figures that differ from row to row.
+    Json(serde_json::Value),
 }
 
 impl Cell {
-    /// What is not there is [`Cell::None`].
+    /// The cell of a value, or [`Cell::None`].
     pub(crate) fn or_none<T>(value: Option<T>, cell: impl FnOnce(T) -> Self) -> Self {
         value.map_or(Self::None, cell)
     }
@@ -65,10 +64,10 @@ impl Cell {
 pub(crate) struct Fact {
     /// Its JSON key, with its unit: `peak_bytes`.
     pub(crate) key: &'static str,
-    /// What text calls it; with an empty one it is in JSON only.
+    /// The label in text; if empty, the figure appears in JSON only.
     pub(crate) label: &'static str,
     pub(crate) cell: Cell,
-    /// What text says behind it; not in JSON.
+    /// A remark behind the value in text; not in JSON.
     pub(crate) remark: String,
 }
 
@@ -77,38 +76,38 @@ pub(crate) struct Fact {
 pub(crate) struct Column {
     /// Its JSON key and CSV header, with its unit.
     pub(crate) key: &'static str,
-    /// What text calls it.
+    /// The heading in text.
     pub(crate) header: &'static str,
-    /// Whether rows that are left out are to be summed up.
+    /// Whether the line for rows that are left out has the column's sum.
     pub(crate) sums: bool,
-    /// Whether text leaves it out.
+    /// Whether text omits the column.
     pub(crate) is_detail: bool,
 }
 
-/// Rows of cells; the rows that matter most first.
+/// Rows of cells, the most important first.
 #[derive(Clone, PartialEq, Debug)]
 pub(crate) struct Table {
     /// Its JSON key: `call_sites`.
     pub(crate) key: &'static str,
-    /// Its heading in text; empty for none.
+    /// The heading in text; empty = no heading.
     pub(crate) title: String,
     pub(crate) columns: Vec<Column>,
     pub(crate) rows: Vec<Vec<Cell>>,
-    /// Rows of CSV only, as CSV has no other table: what stands in those elsewhere.
+    /// Rows that only CSV prints, as it has no other table for them; text and JSON show them elsewhere.
     pub(crate) csv_rows: Vec<Vec<Cell>>,
-    /// Rows that were not even made, as nobody would see them.
+    /// Rows that were never built, as the limit would hide them.
     pub(crate) unmade: Option<Rest>,
 }
 
-/// Rows that are not shown.
+/// The rows that a limit hides.
 #[derive(Clone, PartialEq, Debug)]
 pub(crate) struct Rest {
     pub(crate) rows: usize,
-    /// What they come to, in the columns that add up.
+    /// Their sums, in the columns that add up.
     pub(crate) sums: Vec<Cell>,
 }
 
-/// What there is to say of one file, device or pair of them.
+/// The answer about one file, device or pair of them.
 #[derive(Clone, PartialEq, Debug, Default)]
 pub(crate) struct Part {
     /// The file, or the files, as the user named them.
@@ -116,9 +115,9 @@ pub(crate) struct Part {
     /// The device; `None` = the whole file, or several.
     pub(crate) device: Option<DeviceIndex>,
     pub(crate) facts: Vec<Fact>,
-    /// The first one is the main table: the one in the CSV.
+    /// The first one is the main table, which CSV prints.
     pub(crate) tables: Vec<Table>,
-    /// Whole sentences: what is missing, and what to do.
+    /// Whole sentences: missing data, and advice.
     pub(crate) notes: Vec<String>,
 }
 
@@ -132,12 +131,11 @@ impl Part {
         }
     }
 
-    /// Adds a figure.
     pub(crate) fn fact(&mut self, key: &'static str, label: &'static str, cell: Cell) {
         self.fact_with(key, label, cell, "");
     }
 
-    /// Adds a figure, and what text says behind it.
+    /// Adds a figure with a remark for text.
     pub(crate) fn fact_with(
         &mut self,
         key: &'static str,
@@ -154,7 +152,6 @@ impl Part {
         });
     }
 
-    /// Adds a table.
     pub(crate) fn table(
         &mut self,
         key: &'static str,
@@ -174,7 +171,7 @@ impl Part {
         });
     }
 
-    /// Adds rows to a table, for CSV only.
+    /// Adds rows to a table for CSV only.
     pub(crate) fn csv_rows(&mut self, key: &str, rows: impl IntoIterator<Item = Vec<Cell>>) {
         let mut tables = self.tables.iter_mut();
         if let Some(table) = tables.find(|table| table.key == key) {
@@ -183,7 +180,7 @@ impl Part {
     }
 }
 
-/// A column whose rows do not add up.
+/// A column that has no sum.
 pub(crate) const fn column(key: &'static str, header: &'static str) -> Column {
     Column {
         key,
@@ -193,7 +190,7 @@ pub(crate) const fn column(key: &'static str, header: &'static str) -> Column {
     }
 }
 
-/// A column of JSON and CSV only.
+/// A column that text omits.
 pub(crate) const fn detail(key: &'static str) -> Column {
     Column {
         is_detail: true,
@@ -201,7 +198,7 @@ pub(crate) const fn detail(key: &'static str) -> Column {
     }
 }
 
-/// A column whose rows add up.
+/// A column that has a sum.
 pub(crate) const fn sum(key: &'static str, header: &'static str) -> Column {
     Column {
         key,
@@ -211,15 +208,12 @@ pub(crate) const fn sum(key: &'static str, header: &'static str) -> Column {
     }
 }
 
-/// Prints an answer as the user wants it. `command` is its name in JSON.
-///
-/// # Errors
-/// When it cannot be written.
+/// Prints an answer in the form that the user asked for. `command` is its name in JSON.
 pub(crate) fn print(command: &str, parts: &[Part], show: Show) -> Result<(), Failure> {
     if show.json {
         output::stream(|out| json::write(out, command, parts, show))
     } else if show.csv {
-        // CSV has no place for notes, but whoever gets no row should learn why.
+        // CSV has no place for notes, but a reader who gets no rows should learn why.
         let without = parts.iter().filter(|part| part.tables.is_empty());
         for (part, note) in without.flat_map(|part| part.notes.iter().map(move |note| (part, note)))
         {
@@ -234,18 +228,9 @@ pub(crate) fn print(command: &str, parts: &[Part], show: Show) -> Result<(), Fai
     }
 }
 
-/// Parts as text, with colours.
+/// The answer as text, with colours.
 pub(crate) fn text(parts: &[Part], show: Show) -> String {
     text::render(parts, show, terminal_width())
-}
-
-/// A part as JSON, with all rows.
-pub(crate) fn value(part: &Part) -> impl Serialize {
-    let show = Show {
-        json: true,
-        ..Show::default()
-    };
-    json::Shown { part, show }
 }
 
 /// Columns of the terminal, if standard output is one.
@@ -253,18 +238,19 @@ fn terminal_width() -> Option<u16> {
     comfy_table::Table::new().width()
 }
 
-/// How many of `rows` rows will be shown.
+/// The number of rows that will be shown, of `rows`.
 pub(crate) fn rows_shown(rows: usize, show: Show) -> usize {
-    let usual = (!show.json && !show.csv).then_some(TEXT_ROWS);
-    let limit = show.limit.or(usual).filter(|&limit| limit > 0);
-    match limit {
-        // A single row left out takes as much room as the line that says so.
-        Some(limit) if rows > limit.saturating_add(1) => limit,
-        _ => rows,
+    match show.limit {
+        Some(0) => rows,
+        Some(limit) => rows.min(limit),
+        None if show.json || show.csv => rows,
+        // One hidden row takes as much room as the line that mentions it.
+        None if rows <= TEXT_ROWS + 1 => rows,
+        None => TEXT_ROWS,
     }
 }
 
-/// The rows of a table that are shown, and the others.
+/// Splits a table into the rows that are shown and the rest.
 fn cut(table: &Table, show: Show) -> (&[Vec<Cell>], Option<Rest>) {
     if table.unmade.is_some() {
         return (&table.rows, table.unmade.clone());
@@ -288,7 +274,7 @@ fn cut(table: &Table, show: Show) -> (&[Vec<Cell>], Option<Rest>) {
     (shown, Some(rest))
 }
 
-/// The sum of cells of one kind; saturates.
+/// Adds up cells of one kind; saturates.
 fn total<'a>(cells: impl Iterator<Item = &'a Cell>) -> Cell {
     cells.fold(Cell::None, |sum, cell| match (sum, cell) {
         (Cell::None, cell) => cell.clone(),

@@ -1,43 +1,36 @@
-//! One file and what is worked out about it once, however many questions are asked.
+//! One file under its name, and which of its devices were asked for.
 
-use std::cell::OnceCell;
-use std::collections::HashMap;
+use std::ops::Deref;
 use std::path::Path;
 
 use vramscope_core::Snapshot;
-use vramscope_core::analysis::allocator_state::{AllocatorIndex, Recording};
-use vramscope_core::analysis::annotations::{NamedRange, named_ranges};
-use vramscope_core::analysis::call_sites::{CallSiteId, CallSites};
-use vramscope_core::analysis::details::stream_numbers;
-use vramscope_core::analysis::frames::FrameClasses;
-use vramscope_core::analysis::grouping::{GroupColumn, Source, stream_labels};
-use vramscope_core::analysis::history::History;
-use vramscope_core::analysis::lanes::{LaneRange, Lanes, Steps, steps};
-use vramscope_core::analysis::moment_name::{self, Clock};
-use vramscope_core::analysis::range_totals::RangeSums;
-use vramscope_core::analysis::replay::Replay;
-use vramscope_core::analysis::selection::Moments;
+use vramscope_core::analysis::groups::grouping::{GroupColumn, stream_labels};
+use vramscope_core::analysis::recording::{self, Recording};
+use vramscope_core::analysis::search::moment_name;
+use vramscope_core::analysis::time::lanes::LaneRange;
+use vramscope_core::analysis::time::selection::Moments;
 use vramscope_core::model::DeviceIndex;
 
 use crate::arguments::Grouping;
 use crate::failure::Failure;
-use crate::input::{Loaded, load};
+use crate::input::{display_name, read};
 use crate::report::Part;
 
-/// A decoded file with the histories of its devices.
+/// A file that a command is about.
 pub(crate) struct Subject {
-    /// As the user named it.
+    /// The file as the user named it.
     pub(crate) name: String,
-    pub(crate) snapshot: Snapshot,
-    pub(crate) classes: FrameClasses,
-    pub(crate) sites: CallSites,
-    /// All raw stream handles; a stream's number is its place.
-    pub(crate) streams: Vec<i64>,
-    pub(crate) ranges: Vec<NamedRange>,
-    stream_numbers: HashMap<i64, usize>,
+    pub(crate) recording: Recording,
     stream_labels: Vec<String>,
-    histories: Vec<History>,
     device: Option<DeviceIndex>,
+}
+
+impl Deref for Subject {
+    type Target = Recording;
+
+    fn deref(&self) -> &Recording {
+        &self.recording
+    }
 }
 
 impl Subject {
@@ -46,25 +39,22 @@ impl Subject {
     /// # Errors
     /// When the file cannot be read, is no snapshot or lacks the device.
     pub(crate) fn load(path: &Path, device: Option<DeviceIndex>) -> Result<Self, Failure> {
-        Self::of(load(path)?, device)
+        Self::of(display_name(path), read(path)?, device)
     }
 
-    /// The same of what has been read.
-    ///
-    /// # Errors
-    /// When it lacks the device.
-    pub(crate) fn of(loaded: Loaded, device: Option<DeviceIndex>) -> Result<Self, Failure> {
-        let Loaded {
-            name,
-            snapshot,
-            histories,
-        } = loaded;
+    /// As [`Self::load`], of a snapshot that was read from the file `name`.
+    pub(crate) fn of(
+        name: String,
+        snapshot: Snapshot,
+        device: Option<DeviceIndex>,
+    ) -> Result<Self, Failure> {
+        let recording = Recording::of(snapshot);
         if let Some(wanted) = device
-            && !histories.iter().any(|history| history.device == wanted)
+            && recording.device(wanted).is_none()
         {
-            let known: Vec<_> = histories
-                .iter()
-                .map(|history| history.device.to_string())
+            let known: Vec<_> = recording
+                .devices()
+                .map(|device| device.index().to_string())
                 .collect();
             let known = if known.is_empty() {
                 "none".to_owned()
@@ -75,56 +65,50 @@ impl Subject {
                 "{name}: there is no device {wanted} in this file; it has {known}"
             )));
         }
-        let classes = FrameClasses::of(&snapshot);
-        let sites = CallSites::of(&snapshot, &classes, &histories);
-        let streams = stream_numbers(&snapshot);
         Ok(Self {
-            stream_numbers: streams.iter().copied().zip(0..).collect(),
-            stream_labels: stream_labels(&streams),
-            streams,
-            ranges: named_ranges(&snapshot),
-            classes,
-            sites,
+            stream_labels: stream_labels(recording.streams()),
             name,
-            snapshot,
-            histories,
+            recording,
             device,
         })
     }
 
-    /// The histories of all devices, also of those that were not asked for.
-    pub(crate) fn histories(&self) -> &[History] {
-        &self.histories
-    }
-
-    /// The number of a stream of the file.
+    /// The number of a stream, if the file lists it.
     pub(crate) fn stream_number(&self, stream: i64) -> Option<usize> {
-        self.stream_numbers.get(&stream).copied()
+        self.streams().iter().position(|&known| known == stream)
     }
 
-    /// What a stream of the file is called: `default stream`, `stream 1 (0x7f…)`.
+    /// A stream's name: `default stream`, `stream 1 (0x7f…)`.
     pub(crate) fn stream_label(&self, stream: i64) -> Option<&str> {
         let number = self.stream_number(stream)?;
         self.stream_labels.get(number).map(String::as_str)
     }
 
-    /// The same; one that the file does not list counts as the default stream.
+    /// A stream's name; one that the file does not list counts as the default stream.
     pub(crate) fn stream_label_or_default(&self, stream: i64) -> String {
         let label = self.stream_label(stream).or_else(|| self.stream_label(0));
         label.unwrap_or_default().to_owned()
     }
 
-    /// Of the devices that were asked for the one with the highest peak, the first of equals.
+    /// The device with the highest peak among those asked for; the first of equals.
     pub(crate) fn main_device(&self) -> Option<Device<'_>> {
         self.devices()
             .max_by_key(|device| (device.peak_bytes(), std::cmp::Reverse(device.index())))
     }
 
-    /// One part per device that was asked for. A device that lacks what is asked for says so in a note, unless
-    /// all of them do.
+    /// The device with the highest peak in the file, the first of equals. The page shows it first.
+    pub(crate) fn first_device(&self) -> Option<DeviceIndex> {
+        let devices = self.recording.devices();
+        let first =
+            devices.max_by_key(|device| (device.peak_bytes(), std::cmp::Reverse(device.index())));
+        first.map(recording::Device::index)
+    }
+
+    /// Collects one part per device that was asked for. A device that lacks the data says so in a note, unless all
+    /// of them lack it.
     ///
     /// # Errors
-    /// The first device's, when there is an answer for none, or it is of no use to ask the others.
+    /// The first device's failure, when no device has an answer or the failure is the same for all.
     pub(crate) fn each_device(
         &self,
         part: impl Fn(&Device<'_>) -> Result<Part, Failure>,
@@ -134,8 +118,7 @@ impl Subject {
             .map(|device| (device.index(), part(&device)))
             .collect();
         if answers.is_empty() {
-            let nothing =
-                "The file holds no segment and no event: there is nothing to say of any device.";
+            let nothing = "The file holds no segment and no event, so there is nothing to report.";
             return Ok(vec![Part {
                 file: self.name.clone(),
                 notes: vec![nothing.to_owned()],
@@ -158,154 +141,51 @@ impl Subject {
 
     /// The devices that were asked for.
     pub(crate) fn devices(&self) -> impl Iterator<Item = Device<'_>> {
-        let wanted = self.histories.iter();
-        wanted
-            .filter(|history| self.device.is_none_or(|device| device == history.device))
-            .map(|history| Device::new(self, history))
-    }
-}
-
-/// One device of a file. What is costly is made when first asked for.
-pub(crate) struct Device<'a> {
-    pub(crate) subject: &'a Subject,
-    pub(crate) history: &'a History,
-    site_of: OnceCell<Vec<CallSiteId>>,
-    lanes: OnceCell<Lanes>,
-    sums: OnceCell<RangeSums>,
-    steps: OnceCell<Option<Steps>>,
-    replay: OnceCell<Replay>,
-    allocator: OnceCell<AllocatorIndex>,
-}
-
-impl<'a> Device<'a> {
-    fn new(subject: &'a Subject, history: &'a History) -> Self {
-        Self {
-            subject,
-            history,
-            site_of: OnceCell::new(),
-            lanes: OnceCell::new(),
-            sums: OnceCell::new(),
-            steps: OnceCell::new(),
-            replay: OnceCell::new(),
-            allocator: OnceCell::new(),
-        }
-    }
-
-    /// The most bytes that were ever live.
-    pub(crate) fn peak_bytes(&self) -> u64 {
-        self.history.active_bytes_at(self.history.peak_moment)
-    }
-
-    pub(crate) fn index(&self) -> DeviceIndex {
-        self.history.device
-    }
-
-    /// The states of segments and allocations.
-    pub(crate) fn replay(&self) -> &Replay {
-        self.replay
-            .get_or_init(|| Replay::of(&self.subject.snapshot, self.history))
-    }
-
-    pub(crate) fn recording(&self) -> Recording<'_> {
-        Recording {
-            snapshot: &self.subject.snapshot,
-            history: self.history,
-            replay: self.replay(),
-        }
-    }
-
-    /// The call site of each allocation.
-    pub(crate) fn site_of(&self) -> &[CallSiteId] {
-        self.site_of.get_or_init(|| {
-            self.subject
-                .sites
-                .of_allocations(&self.subject.snapshot, self.history)
+        let devices = self.recording.devices();
+        let wanted =
+            devices.filter(|known| self.device.is_none_or(|device| device == known.index()));
+        wanted.map(|device| Device {
+            subject: self,
+            device,
         })
     }
+}
 
-    pub(crate) fn lanes(&self) -> &Lanes {
-        self.lanes
-            .get_or_init(|| Lanes::of(&self.subject.snapshot, self.history))
+/// One device of a file.
+#[derive(Clone, Copy)]
+pub(crate) struct Device<'a> {
+    pub(crate) subject: &'a Subject,
+    device: recording::Device<'a>,
+}
+
+impl<'a> Deref for Device<'a> {
+    type Target = recording::Device<'a>;
+
+    fn deref(&self) -> &recording::Device<'a> {
+        &self.device
     }
+}
 
-    pub(crate) fn sums(&self) -> &RangeSums {
-        self.sums.get_or_init(|| RangeSums::of(self.history))
-    }
-
-    /// The program's steps, if it names any.
-    pub(crate) fn steps(&self) -> Option<&Steps> {
-        let made = || {
-            steps(
-                &self.subject.snapshot,
-                self.history,
-                self.lanes(),
-                self.sums(),
-            )
-        };
-        self.steps.get_or_init(made).as_ref()
-    }
-
-    /// The allocator at any moment.
-    pub(crate) fn allocator(&self) -> &AllocatorIndex {
-        self.allocator
-            .get_or_init(|| AllocatorIndex::of(self.recording()))
-    }
-
-    /// Each allocation's group.
+impl Device<'_> {
+    /// The group of each allocation.
     pub(crate) fn groups(&self, grouping: Grouping) -> GroupColumn {
-        let source = Source {
-            snapshot: &self.subject.snapshot,
-            history: self.history,
-            classes: &self.subject.classes,
-            sites: &self.subject.sites,
-            site_of: self.site_of(),
-            lanes: self.lanes(),
-        };
-        GroupColumn::of(
-            source,
-            grouping.group_by.group_by(),
-            usize::from(grouping.depth),
-        )
+        let by = grouping.group_by.group_by();
+        GroupColumn::of(self.device, by, usize::from(grouping.depth))
     }
 
-    /// The annotated ranges of a name; see [`moment_name`].
-    ///
-    /// # Errors
-    /// When there is none.
+    /// The annotated ranges with this name; see [`moment_name`]. Fails if there are none.
     pub(crate) fn ranges_called(&self, text: &str) -> Result<Vec<LaneRange>, Failure> {
-        moment_name::ranges(text, self.clock()).map_err(|error| self.named(&error))
+        moment_name::ranges(text, self.device).map_err(|error| self.named(&error))
     }
 
-    /// When a moment begins, in µs since the Unix epoch, and since the first event.
-    pub(crate) fn time(&self, moment: u32) -> Option<(i64, i64)> {
-        let times = &self.history.moment_start_us;
-        let (&first, &at) = (times.first()?, times.get(moment as usize)?);
-        Some((at, at.saturating_sub(first)))
-    }
-
-    fn clock(&self) -> Clock<'_> {
-        Clock {
-            snapshot: &self.subject.snapshot,
-            history: self.history,
-            lanes: self.lanes(),
-            sums: self.sums(),
-        }
-    }
-
-    /// A moment as the user named it; see [`moment_name`].
-    ///
-    /// # Errors
-    /// When there is no such moment.
+    /// Finds the moment that the user named; see [`moment_name`].
     pub(crate) fn moment(&self, text: &str) -> Result<u32, Failure> {
-        moment_name::moment(text, self.clock()).map_err(|error| self.named(&error))
+        moment_name::moment(text, self.device).map_err(|error| self.named(&error))
     }
 
-    /// A range of moments as the user named it; see [`moment_name`].
-    ///
-    /// # Errors
-    /// When there is no such range.
+    /// Finds the range of moments that the user named; see [`moment_name`].
     pub(crate) fn range(&self, text: &str) -> Result<Moments, Failure> {
-        moment_name::range(text, self.clock()).map_err(|error| self.named(&error))
+        moment_name::range(text, self.device).map_err(|error| self.named(&error))
     }
 
     fn named(&self, error: &moment_name::MomentError) -> Failure {

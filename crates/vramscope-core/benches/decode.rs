@@ -13,8 +13,8 @@ use std::ops::ControlFlow;
 use std::time::Instant;
 
 use serde_json::json;
-use vramscope_core::analysis::history::History;
-use vramscope_core::decode::{Options, decode_with};
+use vramscope_core::analysis::time::history::History;
+use vramscope_core::open::{Options, decode_with};
 use vramscope_core::{Limits, Snapshot};
 
 /// Times each file is read; fewer for large ones.

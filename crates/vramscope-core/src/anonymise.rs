@@ -1,16 +1,19 @@
-//! A snapshot without the words of whoever recorded it: names are replaced by keyed hashes, everything else stays.
+//! Replaces the names in a snapshot by keyed hashes, and keeps everything else.
 //!
-//! The same name has the same hash everywhere, under one key also in other files. So what is the same code stays
-//! the same code, folders keep what they share, and whatever is worked out from the result has the same numbers and
-//! the same shape.
+//! Equal names have equal hashes, with the same key also in other files. So equal code stays recognisable as
+//! equal, folders keep what they share, and all analyses of the result have the same numbers and shape.
 //!
-//! What is hashed: folders and files (an ending that tells the language stays), functions, the words of
-//! annotations, metadata and compile contexts, whole source lines in formatted stacks. What is
-//! kept: numbers (lines, sizes, addresses, times, streams, and those in labels, unless long), the words of the format
-//! and of the allocator, and what anybody can look up: the files and functions of public
-//! packages and of Python itself (see `public`), native functions whose names begin as those of Python, the C library
-//! and CUDA's libraries do (`PyEval_…`, `pthread_…`, `cublas…`, whatever follows), C++ names of PyTorch's and the
-//! standard library's namespaces, the words by which steps are told; of a capture its tool and its numbers. What is left out: settings that no torch has, unknown keys, warnings.
+//! *Hashed*: folders and files (an ending that tells the language stays), functions, the words of
+//! annotations, metadata and compile contexts, and whole source lines in formatted stacks.
+//!
+//! *Kept*: numbers (lines, sizes, addresses, times, streams, and short ones in labels), the words of the format and
+//! of the allocator, and everything public: files and functions of public packages and of Python (see `public`),
+//! native functions whose names begin like those of Python, Cython, the C library and CUDA's libraries (`PyEval_…`,
+//! `pthread_…`, `cublas…`), C++ names in PyTorch's and the standard library's namespaces, words that mark steps, and
+//! the tool and numbers of a capture. Everything public is listed in `public`, so an omission there costs readability
+//! and never reveals a name.
+//!
+//! *Left out*: settings that no torch has, unknown keys, warnings.
 
 mod functions;
 mod labels;
@@ -22,9 +25,9 @@ mod tests;
 use std::borrow::Cow;
 
 use crate::Snapshot;
-use crate::analysis::capture;
-use crate::analysis::frames::is_python_source;
-use crate::analysis::settings::is_known;
+use crate::analysis::code::frames::is_python_source;
+use crate::analysis::memory::capture;
+use crate::analysis::memory::settings::is_known;
 use crate::model::{BlockState, CAPTURE_KEY, SegmentKind, Stage};
 use crate::transfer::{Rename, Role, Transfer};
 use functions::is_signature;
@@ -36,22 +39,23 @@ pub struct Anonymiser {
 }
 
 impl Anonymiser {
-    /// With a key. A random one that nobody keeps means that nobody can find out whether a name was a certain
-    /// one by hashing it.
+    /// Hashes with a key. If the key is random and not kept, nobody can test by hashing whether a name was a certain
+    /// one.
     #[must_use]
     pub fn new(key: [u8; 32]) -> Self {
         Self { key }
     }
 
-    /// With a key made of a text, so that files hashed apart have the same hashes. Whoever knows the text can try names.
+    /// Hashes with a key made from a text, so that separately hashed files have the same hashes. Whoever knows the
+    /// text can try names.
     #[must_use]
     pub fn salted(salt: &str) -> Self {
         let context = "vramscope 2026 names in anonymous snapshots";
         Self::new(blake3::derive_key(context, salt.as_bytes()))
     }
 
-    /// What stands for a name of a kind (`fn`, `dir`): the kind, `_`, and 40 bits as consonants, of which no word
-    /// and no number is made.
+    /// The replacement of a name: its kind (`fn`, `dir`), `_`, and 40 bits as consonants, which form neither words nor
+    /// numbers.
     fn tag(&self, kind: &str, name: &str) -> String {
         const LETTERS: &[u8; 16] = b"bcdfghjklmnpqrst";
         let mut hasher = blake3::Hasher::new_keyed(&self.key);
@@ -75,7 +79,7 @@ impl Rename for Anonymiser {
 
     fn frame<'t>(&self, name: &'t str, file: &'t str) -> [Cow<'t, str>; 2] {
         let path = self.path(file);
-        // What a public template is made for may be somebody's own.
+        // The arguments of a public template may be private.
         let is_public = path.is_public && (is_python_source(file) || !is_signature(name));
         if is_public {
             return [name.into(), path.text.into()];
@@ -160,7 +164,7 @@ fn annotations(transfer: &mut Transfer<'_>) {
     transfer.to.annotations = annotations;
 }
 
-/// The settings that some torch has, with what is text in them looked through.
+/// The settings that torch knows, with their texts anonymised.
 fn known_settings(
     anonymiser: &Anonymiser,
     snapshot: &Snapshot,
@@ -170,7 +174,7 @@ fn known_settings(
     let settings = settings.filter_map(|(key, value)| {
         let value = match value {
             Value::String(text) => Value::String(anonymiser.setting(text)),
-            // Divisions by size, the only one that is no plain value.
+            // `roundup_power2_divisions`, the only setting that is not a plain value.
             Value::Object(entries) => {
                 let is_plain = |(key, value): &(&String, &Value)| {
                     value.is_number() && key.bytes().all(|byte| byte.is_ascii_digit())

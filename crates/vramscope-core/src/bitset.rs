@@ -1,7 +1,7 @@
-//! A set of allocations as bits in 64-bit words: what a filter matches, what is drawn.
+//! A set of rows as bits in 64-bit words, for example the allocations that a filter matches.
 //!
-//! The raster reads it a word (64 allocations) at a time, which is why it is not one of the crates whose
-//! words follow the platform's pointer size: wasm32 would get other words than native.
+//! The raster reads it a word (64 allocations) at a time. Existing crates use words of the platform's pointer size, so
+//! wasm32 would get other words than native.
 
 /// A fixed-length set of row numbers.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -41,12 +41,12 @@ impl BitSet {
         set
     }
 
-    /// Makes members of what were none, and the other way round.
+    /// Complements the set.
     pub fn complement(&mut self) {
         for word in &mut self.words {
             *word = !*word;
         }
-        // What lies beyond the end is never a member.
+        // Bits beyond the end stay zero.
         if let Some(last) = self.words.last_mut()
             && !self.len.is_multiple_of(64)
         {
@@ -68,7 +68,7 @@ impl BitSet {
         }
     }
 
-    /// How many rows the set ranges over, members or not.
+    /// Number of rows that the set ranges over, members or not.
     #[must_use]
     pub fn len(&self) -> usize {
         self.len
@@ -100,7 +100,7 @@ impl BitSet {
         self.words.get(w).copied().unwrap_or(0)
     }
 
-    /// How many members there are.
+    /// Number of members.
     #[must_use]
     pub fn count(&self) -> usize {
         self.words

@@ -1,21 +1,21 @@
-//! A snapshot that is made instead of decoded: by whoever recorded memory in another way.
+//! Builds a snapshot from memory that was recorded in another way.
 //!
-//! Texts, frames, stacks and contexts come first, each interned; then the events of one device after the other, then
-//! segments, each behind its blocks. What is built has the keys that torch 2.14 writes, and
-//! [`encode`](crate::encode::encode) writes it so.
+//! Texts, frames, stacks and contexts come first, each interned. Then come the events of one device after the other,
+//! and then segments, each after its blocks. The result has the keys of torch 2.14, and
+//! [`encode`](crate::encode::encode) writes them.
 
 use crate::Snapshot;
 use crate::decode::{Key, invariants, producer};
 use crate::ids::{ContextId, FrameId, StackId, StringId};
 use crate::model::{Annotation, Block, BlockState, Context, Event, Frame, KeysSeen, Segment};
 
-/// The snapshot as far as it is built.
+/// A snapshot while it is built.
 #[derive(Default)]
 pub struct Builder {
     snapshot: Snapshot,
-    /// The row of the first event that belongs to no trace yet.
+    /// The first event that belongs to no trace yet.
     first_event: u32,
-    /// The row of the first block that belongs to no segment yet.
+    /// The first block that belongs to no segment yet.
     first_block: u32,
 }
 
@@ -25,7 +25,7 @@ impl Builder {
         self.snapshot.strings.intern(text)
     }
 
-    /// The id of a frame. `line` counts from 1; 0 if it is not known.
+    /// The id of a frame. `line` counts from 1; 0 = unknown.
     pub fn frame(&mut self, name: &str, filename: &str, line: u32) -> FrameId {
         let name = self.text(name);
         let filename = self.text(filename);
@@ -44,17 +44,17 @@ impl Builder {
         self.snapshot.stacks.intern(&rows)
     }
 
-    /// The id of what events share.
+    /// The id of a context.
     pub fn context(&mut self, context: Context) -> ContextId {
         self.snapshot.contexts.intern(context)
     }
 
-    /// Adds an event to the trace that is being built.
+    /// Adds an event to the current trace.
     pub fn event(&mut self, event: Event) {
         self.snapshot.events.push(event);
     }
 
-    /// Ends the trace of a device: the first one's, device 0's, then the next one's.
+    /// Ends the trace of a device. The first call ends device 0's, the next device 1's, and so on.
     pub fn end_device_trace(&mut self) {
         let rows = self.trace_rows();
         self.snapshot.traces.push(rows);
@@ -71,12 +71,12 @@ impl Builder {
         first..self.first_event
     }
 
-    /// Adds a block to the segment that is being built. They come by address and leave no gap.
+    /// Adds a block to the current segment. Blocks must come by address and leave no gap.
     pub fn block(&mut self, block: Block) {
         self.snapshot.blocks.rows.push(block);
     }
 
-    /// Ends a segment. Its blocks and their sums are filled in. Segments come by device, then by address.
+    /// Ends a segment, and fills in its blocks and sums. Segments must come by device and then by address.
     pub fn end_segment(&mut self, segment: Segment) {
         let segment = self.with_blocks(segment);
         self.snapshot.segments.rows.push(segment);
@@ -113,12 +113,12 @@ impl Builder {
         self.snapshot.annotations.rows.push(annotation);
     }
 
-    /// Adds a key to the top level that torch does not know.
+    /// Adds a key of our own to the top level.
     pub fn extra(&mut self, key: &str, value: serde_json::Value) {
         self.snapshot.extras.insert(key.to_owned(), value);
     }
 
-    /// The snapshot, with warnings where it is not as a genuine one.
+    /// Finishes the snapshot. Broken invariants become warnings.
     #[must_use]
     pub fn finish(self) -> Snapshot {
         let mut snapshot = self.snapshot;
@@ -129,7 +129,7 @@ impl Builder {
     }
 }
 
-/// The keys that torch 2.14 writes always.
+/// The keys that torch 2.14 always writes.
 fn keys() -> KeysSeen {
     let bits = |keys: &[Key]| keys.iter().fold(0, |bits, key| bits | key.bit());
     KeysSeen {

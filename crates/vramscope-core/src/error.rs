@@ -1,4 +1,4 @@
-//! Why a file could not be read: what, where, and what to do about it.
+//! Errors of reading a file: the fault, its place, and advice.
 
 use std::fmt;
 
@@ -6,53 +6,53 @@ use crate::model::ContainerKind;
 
 /// A file that could not be read.
 ///
-/// `Display` gives one line: what is wrong and where. [`Error::advice`] says what to do.
+/// `Display` gives one line with the fault and its place. [`Error::advice`] says what to do.
 #[derive(Debug)]
 pub struct Error {
-    /// What is wrong.
+    /// The fault.
     pub kind: ErrorKind,
-    /// Offset in bytes into the unwrapped data at which it was noticed.
+    /// Offset of the fault in the unwrapped data, in bytes.
     pub offset: u64,
-    /// The record in which it was noticed, e.g. `device_traces[0][1234].frames`; empty at the top.
+    /// The record with the fault, e.g. `device_traces[0][1234].frames`; empty at the top level.
     pub path: String,
-    /// From the outermost wrapping inwards, as far as they were recognised.
+    /// The containers recognised so far, the outermost first.
     pub containers: Vec<ContainerKind>,
-    /// The first bytes of the innermost data, at most 64: shown in hex for what is no known format.
+    /// The first bytes of the innermost data, at most 64. Shown in hexadecimal for unknown formats.
     pub head: Vec<u8>,
 }
 
-/// What is wrong with a file.
+/// A fault of a file.
 #[derive(Debug, PartialEq, Eq, Clone, thiserror::Error)]
 #[non_exhaustive]
 pub enum ErrorKind {
     /// No bytes at all.
     #[error("the file is empty (0 bytes)")]
     Empty,
-    /// A wrapping around no bytes at all.
+    /// A container around no bytes at all.
     #[error("it unpacks to an empty file (0 bytes)")]
     EmptyInside,
-    /// Ends in the middle.
+    /// The file is cut off.
     #[error("the file ends early: {0}")]
     Truncated(&'static str),
-    /// No known format.
+    /// An unknown format.
     #[error("this is no memory snapshot: neither pickle, JSON, HTML, gzip, zstd nor zip")]
     UnknownFormat,
-    /// A file of a kind that is often mistaken for a snapshot.
+    /// A file of another kind that is often mistaken for a snapshot.
     #[error("this is {0}, not a memory snapshot")]
     NotASnapshot(Lookalike),
-    /// A zip archive of other things.
+    /// A zip archive without a snapshot.
     #[error("none of the {files} files in this zip archive is a memory snapshot")]
     ArchiveWithout {
-        /// How many files it holds, folders and what macOS adds not counted.
+        /// Number of files in it, without folders and files that macOS adds.
         files: u64,
     },
-    /// A wrapping that is not read.
+    /// A container that is not supported.
     #[error("{0} can't be read")]
     Unsupported(String),
-    /// A packed snapshot of a version to come.
+    /// A packed snapshot of a newer version.
     #[error("this packed snapshot is of version {0}, which a newer vramscope has written")]
     NewerPacked(u8),
-    /// A pickle or JSON whose value is no snapshot.
+    /// A pickle or JSON whose value is not a snapshot.
     #[error("the data is readable, but no memory snapshot: {0}")]
     WrongShape(String),
     /// An opcode that would build or call an object.
@@ -65,7 +65,7 @@ pub enum ErrorKind {
         /// The byte.
         code: u8,
     },
-    /// A byte that is no opcode.
+    /// A byte that is not an opcode.
     #[error("0x{0:02x} is no pickle opcode")]
     UnknownOpcode(u8),
     /// A malformed pickle, JSON or container.
@@ -74,7 +74,7 @@ pub enum ErrorKind {
     /// A bound of [`Limits`](crate::Limits).
     #[error("refused: {what} exceeds the limit of {limit}")]
     Limit {
-        /// What is too large.
+        /// The exceeded quantity.
         what: &'static str,
         /// The bound, in the unit that `what` names.
         limit: u64,
@@ -87,7 +87,7 @@ pub enum ErrorKind {
     Read(String),
 }
 
-/// Files that people drop by mistake.
+/// Kinds of files that are opened by mistake.
 #[derive(Debug, PartialEq, Eq, Clone, Copy)]
 #[non_exhaustive]
 pub enum Lookalike {
@@ -105,11 +105,11 @@ pub enum Lookalike {
     Torch20Html,
     /// Weights in the safetensors format.
     Safetensors,
-    /// What a git repository holds in place of a large file.
+    /// A Git LFS pointer, which a git repository has in place of a large file.
     GitLfsPointer,
     /// A file of NUL bytes, as an interrupted copy leaves behind.
     Nuls,
-    /// Graphs of torch.compile's inductor: see [`crate::analysis::inductor`].
+    /// Graphs of torch.compile's inductor: see the crate vramscope-inductor.
     InductorGraphs,
 }
 
@@ -133,7 +133,7 @@ impl fmt::Display for Lookalike {
 }
 
 impl Error {
-    /// What the user can do about it, in one or two sentences.
+    /// Advice for the user in one or two sentences.
     #[must_use]
     pub fn advice(&self) -> &'static str {
         match &self.kind {

@@ -1,10 +1,10 @@
-//! Row numbers as types: an index into one table can never be used on another.
+//! Row numbers as types, so that an index into one table cannot be used on another.
 //!
 //! Ids are dense: `0..table.len()`. They are only meaningful together with the [`Snapshot`] (or, for
 //! [`AllocationId`], the [`History`]) that handed them out.
 //!
 //! [`Snapshot`]: crate::Snapshot
-//! [`History`]: crate::analysis::history::History
+//! [`History`]: crate::analysis::time::history::History
 
 use serde::{Deserialize, Serialize};
 
@@ -22,7 +22,7 @@ macro_rules! ids {
                 self.0 as usize
             }
 
-            /// The id of row `index`. Tables refuse to grow beyond `u32::MAX` rows, so nothing is cut off.
+            /// The id of row `index`. Tables refuse to grow beyond `u32::MAX` rows, so it always fits.
             #[must_use]
             pub fn from_index(index: usize) -> Self {
                 debug_assert!(u32::try_from(index).is_ok());
@@ -47,7 +47,12 @@ ids! {
     SegmentId
     /// A row of [`BlockTable`](crate::model::BlockTable).
     BlockId
-    /// A row of one device's [`AllocationTable`](crate::analysis::history::AllocationTable), which is
+    /// A row of one device's [`AllocationTable`](crate::analysis::time::history::AllocationTable), which is
     /// also its place in the stack of bands: 0 is at the bottom.
     AllocationId
+}
+
+impl ContextId {
+    /// No context: nothing but the final state tells of an allocation.
+    pub const ABSENT: Self = Self(u32::MAX);
 }

@@ -1,8 +1,8 @@
 //! Decodes, models and analyses PyTorch CUDA memory snapshots.
 //!
 //! ```text
-//! bytes ─> decode ─> model ─> analysis        model (─> cut, anonymise) ─> encode | pack ─> bytes
-//!           build ─┘
+//! bytes ─> container ─> decode ─> model ─> analysis        model (─> cut, anonymise) ─> encode | pack ─> bytes
+//!                        build ─┘
 //! ```
 //!
 //! Nothing here touches a file, a clock, a thread or the DOM: values in, values out.
@@ -19,11 +19,13 @@
 //! - *moment*: the state between two events. Moment 0 is before the first recorded event, moment `m`
 //!   after `m` events.
 
+#![warn(missing_docs)]
+
 pub mod analysis;
 pub mod anonymise;
 pub mod bitset;
 pub mod build;
-mod container;
+pub mod container;
 pub mod cut;
 pub mod decode;
 pub mod encode;
@@ -31,12 +33,13 @@ mod error;
 pub mod ids;
 mod limits;
 pub mod model;
+pub mod open;
 pub mod pack;
 pub mod tables;
 mod transfer;
 pub mod units;
 
-pub use decode::decode;
 pub use error::{Error, ErrorKind};
 pub use limits::Limits;
 pub use model::Snapshot;
+pub use open::decode;

@@ -1,9 +1,9 @@
-//! What a file may cost before it is refused.
+//! Limits on the cost of a file. A file that exceeds them is refused.
 
-/// Bounds that decoding keeps to, whatever a file claims.
+/// Limits of decoding, whatever a file claims.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Limits {
-    /// Largest size after unwrapping, in bytes: stops decompression bombs.
+    /// Largest size after unwrapping, in bytes. Stops decompression bombs.
     pub decoded_bytes: u64,
     /// Heap bytes that decoding may hold besides input buffers: the larger of this and
     /// [`memory_per_decoded_byte`](Self::memory_per_decoded_byte) × the bytes read so far applies.
@@ -14,7 +14,7 @@ pub struct Limits {
     pub depth: usize,
     /// Longest single string or number in bytes.
     pub string_bytes: usize,
-    /// Wrappings inside wrappings.
+    /// Most containers inside each other.
     pub containers: usize,
 }
 

@@ -1,5 +1,5 @@
-//! Texts, frames, stacks and contexts of one snapshot into another: each once, when it is first used, and under
-//! another name where the snapshot is to be anonymous.
+//! Copies texts, frames, stacks and contexts from one snapshot to another, each at its first use. For an anonymous
+//! snapshot, texts are replaced on the way.
 
 use std::borrow::Cow;
 use std::collections::HashMap;
@@ -8,13 +8,13 @@ use crate::Snapshot;
 use crate::ids::{ContextId, FrameId, StackId, StringId};
 use crate::model::{Context, Frame, FxNode, LinesId};
 
-/// Not taken over yet.
+/// Marks a row that has not been copied yet.
 const NONE: u32 = u32::MAX;
 
-/// What a text is, besides the name or file of a frame.
+/// The kind of a text other than the name or file of a frame.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub(crate) enum Role {
-    /// What the user or the allocator calls something.
+    /// A label given by the user or the allocator.
     Label,
     /// The name of a function.
     Function,
@@ -22,7 +22,7 @@ pub(crate) enum Role {
     Trace,
 }
 
-/// What texts are called in the new snapshot.
+/// Chooses the texts in the new snapshot.
 pub(crate) trait Rename {
     fn text<'t>(&self, role: Role, text: &'t str) -> Cow<'t, str>;
 
@@ -30,7 +30,7 @@ pub(crate) trait Rename {
     fn frame<'t>(&self, name: &'t str, file: &'t str) -> [Cow<'t, str>; 2];
 }
 
-/// As before.
+/// Keeps all texts.
 pub(crate) struct AsBefore;
 
 impl Rename for AsBefore {
@@ -43,11 +43,11 @@ impl Rename for AsBefore {
     }
 }
 
-/// A snapshot being filled from another.
+/// A snapshot that is filled from another.
 pub(crate) struct Transfer<'s> {
-    /// Where everything comes from.
+    /// The source.
     pub(crate) from: &'s Snapshot,
-    /// What it becomes.
+    /// The new snapshot.
     pub(crate) to: Snapshot,
     rename: &'s dyn Rename,
     strings: HashMap<(Role, StringId), StringId>,

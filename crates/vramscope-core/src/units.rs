@@ -1,4 +1,4 @@
-//! Sizes as text: binary units, three significant digits.
+//! Sizes and counts as text.
 
 use std::fmt;
 
@@ -26,7 +26,7 @@ impl fmt::Display for Bytes {
         } else {
             let shift = 10 * unit;
             let whole = self.0 >> shift;
-            // Below 2^10 × 1000, so that u128 is never close to its end.
+            // Below 2^10 × 1000, so the product cannot overflow.
             let fraction = u128::from(self.0 & ((1 << shift) - 1));
             match whole {
                 0..10 => format!("{whole}.{:02} {name}", (fraction * 100) >> shift),
@@ -38,7 +38,7 @@ impl fmt::Display for Bytes {
     }
 }
 
-/// Bytes as torch's own tools print them: `512.0B`, `29.3MiB`; rounded.
+/// A number of bytes that prints as in torch's own tools: `512.0B`, `29.3MiB`, rounded.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub struct TorchBytes(pub u128);
 
@@ -55,7 +55,7 @@ impl fmt::Display for TorchBytes {
     }
 }
 
-/// A count with thousands separators: `1,234,567`.
+/// A count that prints with thousands separators: `1,234,567`.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default)]
 pub struct Count(pub u64);
 

@@ -1,5 +1,5 @@
-//! What a stack costs: nanoseconds per call, by depth, and per first time. `cargo run --release --example stack_cost -p
-//! vramscope-inject`.
+//! Measures the cost of a stack in nanoseconds per call, by depth, and of its first recording. Run with `cargo run
+//! --release --example stack_cost -p vramscope-inject`.
 #![cfg(all(
     target_os = "linux",
     any(target_arch = "x86_64", target_arch = "aarch64")
@@ -8,7 +8,7 @@
 #![expect(clippy::print_stdout, reason = "a report")]
 
 mod log {
-    //! No log.
+    //! A log that stores nothing.
     pub(crate) fn put(_kind: vramscope_record::layout::Kind, parts: &[&[u8]]) -> bool {
         std::hint::black_box(parts);
         true
@@ -20,14 +20,14 @@ mod stack;
 use std::hint::black_box;
 use std::time::Instant;
 
-/// In less than a time slice.
+/// Few enough to fit in one time slice.
 const CALLS: u32 = 1000;
 
 fn own_code() -> u64 {
     0
 }
 
-/// Calls `run` below so many frames of different functions.
+/// Calls `run` below this many frames of different functions.
 #[inline(never)]
 fn below(frames: u32, run: &mut dyn FnMut()) {
     match frames {
@@ -38,11 +38,11 @@ fn below(frames: u32, run: &mut dyn FnMut()) {
     black_box(frames);
 }
 
-/// Calls `stack::number` below as many frames, by one of two ways at each.
+/// Calls `stack::record` below this many frames, with a choice of two call sites at each level.
 #[inline(never)]
 fn one_of_many(path: u32, frames: u32) {
     if frames == 0 {
-        black_box(stack::number(128));
+        black_box(stack::record(128));
     } else if path & 1 == 0 {
         one_of_many(black_box(path >> 1), frames - 1);
     } else {
@@ -53,7 +53,7 @@ fn one_of_many(path: u32, frames: u32) {
 
 fn main() {
     let started = Instant::now();
-    stack::number(128);
+    stack::record(128);
     println!(
         "first of the process  {:>9} ns",
         started.elapsed().as_nanos()
@@ -64,7 +64,7 @@ fn main() {
             for _ in 0..500 {
                 let started = Instant::now();
                 for _ in 0..CALLS {
-                    black_box(stack::number(128));
+                    black_box(stack::record(128));
                 }
                 best = best.min(started.elapsed().as_nanos() as f64 / f64::from(CALLS));
             }

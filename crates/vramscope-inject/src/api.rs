@@ -1,13 +1,13 @@
-//! What `vramscope-api` calls, and programs in any other language may: these functions, found by name
-//! (`dlsym(RTLD_DEFAULT, …)`, or weak references). They are not there in programs that are not captured. Texts are bytes,
-//! UTF-8, with their length; null is no text.
+//! The C interface for programs in any language, also used by `vramscope-api`. Programs find these functions by
+//! name (`dlsym(RTLD_DEFAULT, …)`) or by weak references. In programs that are not captured they do not exist.
+//! Texts are UTF-8 bytes with their length; null stands for an empty text.
 //!
 //! ```c
-//! uint32_t vramscope_version(void);                     // 1: what follows; it grows when functions are added
+//! uint32_t vramscope_version(void);                     // 1; increases when functions are added
 //! int32_t  vramscope_is_recording(void);
-//! void     vramscope_start(void);                       // begin, stop recording
-//! void     vramscope_stop(void);
-//! int32_t  vramscope_dump(const char *path, size_t);    // ask for a snapshot of now; 0 if nobody can be asked
+//! void     vramscope_start(void);                       // starts recording
+//! void     vramscope_stop(void);                        // pauses recording
+//! int32_t  vramscope_dump(const char *path, size_t);    // asks for a snapshot; 0 if nothing can write one
 //!
 //! // Ranges. A domain is one part of the program, 0 the program itself.
 //! uint32_t vramscope_domain(const char *name, size_t);
@@ -17,11 +17,11 @@
 //! void     vramscope_range_end(uint64_t range);                               // on any thread
 //! void     vramscope_mark(uint32_t domain, const char *name, size_t);
 //!
-//! // Ranges that begin and end when a stream gets there. 0: the stream is being captured into a graph, or CUDA refused.
+//! // Ranges that begin and end when a stream reaches them. 0: the stream is being captured into a graph, or CUDA refused.
 //! uint64_t vramscope_stream_range_start(uint32_t domain, const char *name, size_t, CUstream);
 //! void     vramscope_stream_range_end(uint64_t range, CUstream);
 //!
-//! // Memory that the program hands out of an allocation of its own, and names of allocations.
+//! // Parts of an allocation that the program hands out itself, and names of allocations.
 //! void     vramscope_suballoc(CUdeviceptr, size_t, CUstream);
 //! void     vramscope_subfree(CUdeviceptr, CUstream);
 //! void     vramscope_annotate(CUdeviceptr, const char *name, size_t);
@@ -35,11 +35,11 @@ use vramscope_record::layout::{Call, Event, Kind, NO_DEVICE, header};
 use crate::ranges::{self, Domain, NO_PUSH_POP_TRACKING};
 use crate::{driver, log, stack};
 
-/// What the functions here are.
+/// Version of this interface.
 const VERSION: u32 = 1;
 
-/// The longest text that is taken, in bytes.
-const LONGEST_TEXT: usize = 1 << 14;
+/// Maximum length of a text in bytes. Longer texts are truncated.
+const MAX_TEXT_BYTES: usize = 1 << 14;
 
 /// The bytes of a text.
 ///
@@ -50,7 +50,7 @@ unsafe fn bytes<'a>(text: *const c_char, length: usize) -> &'a [u8] {
         return b"";
     }
     // SAFETY: not null, and as the caller promises.
-    unsafe { std::slice::from_raw_parts(text.cast(), length.min(LONGEST_TEXT)) }
+    unsafe { std::slice::from_raw_parts(text.cast(), length.min(MAX_TEXT_BYTES)) }
 }
 
 fn domain_of(number: u32) -> Domain {
@@ -62,27 +62,27 @@ extern "C" fn vramscope_version() -> u32 {
     VERSION
 }
 
-/// Whether allocations are recorded. Makes no log: before the first call of CUDA it says what is going to be.
+/// Whether allocations are recorded. Creates no log: before the first CUDA call it returns whether they will be.
 #[unsafe(no_mangle)]
 extern "C" fn vramscope_is_recording() -> i32 {
-    let is_recording = || match log::is_made() {
+    let is_recording = || match log::exists() {
         true => log::is_recording(),
-        false => log::is_wanted() && log::settings().is_some_and(|settings| settings.starts_on),
+        false => log::is_enabled() && log::settings().is_some_and(|settings| settings.starts_on),
     };
-    log::guarded(is_recording).unwrap_or(false).into()
+    log::guard(is_recording).unwrap_or(false).into()
 }
 
 #[unsafe(no_mangle)]
 extern "C" fn vramscope_start() {
-    log::guarded(|| {
+    log::guard(|| {
         log::set_recording(true);
-        ranges::recording_begins(driver::current_device());
+        ranges::flush_pending(driver::current_device());
     });
 }
 
 #[unsafe(no_mangle)]
 extern "C" fn vramscope_stop() {
-    log::guarded(|| log::set_recording(false));
+    log::guard(|| log::set_recording(false));
 }
 
 /// # Safety
@@ -92,10 +92,10 @@ unsafe extern "C" fn vramscope_dump(path: *const c_char, length: usize) -> i32 {
     // SAFETY: as the caller promises.
     let path = unsafe { bytes(path, length) };
     let ask = || {
-        if path.is_empty() || !log::is_wanted() {
+        if path.is_empty() || !log::is_enabled() {
             return false;
         }
-        // Whoever writes it may be somewhere else.
+        // The snapshot is written by a process that may have another working directory.
         let folder = std::env::current_dir().unwrap_or_default();
         let path = folder.join(OsStr::from_bytes(path));
         let time = log::now_ns().to_le_bytes();
@@ -105,7 +105,7 @@ unsafe extern "C" fn vramscope_dump(path: *const c_char, length: usize) -> i32 {
         }
         is_asked
     };
-    log::guarded(ask).unwrap_or(false).into()
+    log::guard(ask).unwrap_or(false).into()
 }
 
 /// # Safety
@@ -114,7 +114,7 @@ unsafe extern "C" fn vramscope_dump(path: *const c_char, length: usize) -> i32 {
 unsafe extern "C" fn vramscope_domain(name: *const c_char, length: usize) -> u32 {
     // SAFETY: as the caller promises.
     let name = unsafe { bytes(name, length) };
-    log::guarded(|| Domain::named(name).number()).unwrap_or(0)
+    log::guard(|| Domain::named(name).number()).unwrap_or(0)
 }
 
 /// # Safety
@@ -123,12 +123,12 @@ unsafe extern "C" fn vramscope_domain(name: *const c_char, length: usize) -> u32
 unsafe extern "C" fn vramscope_range_push(domain: u32, name: *const c_char, length: usize) -> i32 {
     // SAFETY: as the caller promises.
     let name = unsafe { bytes(name, length) };
-    log::guarded(|| ranges::push(domain_of(domain), name)).unwrap_or(NO_PUSH_POP_TRACKING)
+    log::guard(|| ranges::push(domain_of(domain), name)).unwrap_or(NO_PUSH_POP_TRACKING)
 }
 
 #[unsafe(no_mangle)]
 extern "C" fn vramscope_range_pop(domain: u32) -> i32 {
-    log::guarded(|| ranges::pop(domain_of(domain))).unwrap_or(NO_PUSH_POP_TRACKING)
+    log::guard(|| ranges::pop(domain_of(domain))).unwrap_or(NO_PUSH_POP_TRACKING)
 }
 
 /// # Safety
@@ -137,12 +137,12 @@ extern "C" fn vramscope_range_pop(domain: u32) -> i32 {
 unsafe extern "C" fn vramscope_range_start(domain: u32, name: *const c_char, length: usize) -> u64 {
     // SAFETY: as the caller promises.
     let name = unsafe { bytes(name, length) };
-    log::guarded(|| ranges::start(domain_of(domain), name)).unwrap_or(0)
+    log::guard(|| ranges::start(domain_of(domain), name)).unwrap_or(0)
 }
 
 #[unsafe(no_mangle)]
 extern "C" fn vramscope_range_end(range: u64) {
-    log::guarded(|| ranges::end(range));
+    log::guard(|| ranges::end(range));
 }
 
 /// # Safety
@@ -151,7 +151,7 @@ extern "C" fn vramscope_range_end(range: u64) {
 unsafe extern "C" fn vramscope_mark(domain: u32, name: *const c_char, length: usize) {
     // SAFETY: as the caller promises.
     let name = unsafe { bytes(name, length) };
-    log::guarded(|| ranges::mark(domain_of(domain), name));
+    log::guard(|| ranges::mark(domain_of(domain), name));
 }
 
 /// # Safety
@@ -167,7 +167,7 @@ unsafe extern "C" fn vramscope_stream_range_start(
     let name = unsafe { bytes(name, length) };
     // SAFETY: as the caller promises.
     let start = || unsafe { ranges::start_on_stream(domain_of(domain), name, stream) };
-    log::guarded(start).unwrap_or(0)
+    log::guard(start).unwrap_or(0)
 }
 
 /// # Safety
@@ -175,7 +175,7 @@ unsafe extern "C" fn vramscope_stream_range_start(
 #[unsafe(no_mangle)]
 unsafe extern "C" fn vramscope_stream_range_end(range: u64, stream: *mut c_void) {
     // SAFETY: as the caller promises.
-    log::guarded(|| unsafe { ranges::end_on_stream(range, stream) });
+    log::guard(|| unsafe { ranges::end_on_stream(range, stream) });
 }
 
 #[unsafe(no_mangle)]
@@ -210,22 +210,23 @@ unsafe extern "C" fn vramscope_annotate(address: u64, name: *const c_char, lengt
     });
 }
 
-/// Writes an event, if events are to be written. Makes no log: memory of which no call was seen has no parts.
+/// Writes an event if recording is on. Creates no log: without a log, no call has allocated memory that could have
+/// parts.
 fn put_event(event: impl FnOnce() -> Event) {
-    log::guarded(|| {
-        if log::is_made() && log::is_recording() {
+    log::guard(|| {
+        if log::exists() && log::is_recording() {
             log::put(Kind::Event, &[&event().to_bytes()]);
         }
     });
 }
 
-/// What events of the program's own have in common. The reader knows the device by the address.
+/// The common fields of the program's own events. The device is missing: the reader knows it by the address.
 fn event(call: Call) -> Event {
     let settings = log::settings();
     let has_stack = settings.filter(|it| call != Call::subfree || it.free_stacks);
     Event {
         time_ns: log::now_ns(),
-        stack: has_stack.map_or(0, |settings| stack::number(settings.depth)),
+        stack: has_stack.map_or(0, |settings| stack::record(settings.depth)),
         thread: log::thread(),
         device: NO_DEVICE,
         call: call as u8,

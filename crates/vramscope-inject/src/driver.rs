@@ -1,10 +1,10 @@
-//! Functions of the driver that are called, not looked at.
+//! Driver functions that this library calls itself, without hooks.
 
 use std::ffi::{CStr, c_void};
 
-/// The address of one of the driver's functions, if it is loaded and has it.
-pub(crate) fn address(name: &CStr) -> *mut c_void {
-    // SAFETY: a text; nothing is loaded.
+/// The address of a driver function. Null if the driver is not loaded or does not have it.
+pub(crate) fn find(name: &CStr) -> *mut c_void {
+    // SAFETY: a C string; `RTLD_NOLOAD` loads nothing.
     let driver = unsafe {
         libc::dlopen(
             c"libcuda.so.1".as_ptr(),
@@ -14,20 +14,20 @@ pub(crate) fn address(name: &CStr) -> *mut c_void {
     if driver.is_null() {
         return std::ptr::null_mut();
     }
-    // SAFETY: a library that is loaded, and a text.
+    // SAFETY: the handle of a loaded library, and a C string.
     unsafe { libc::dlsym(driver, name.as_ptr()) }
 }
 
-/// A function of the driver, looked for until it is found.
+/// Looks up a driver function once; `None` until it exists.
 macro_rules! function {
     ($name:ident: fn($($argument:ty),*) -> $result:ty) => {{
-        static FOUND: std::sync::atomic::AtomicPtr<std::ffi::c_void> =
+        static FUNCTION: std::sync::atomic::AtomicPtr<std::ffi::c_void> =
             std::sync::atomic::AtomicPtr::new(std::ptr::null_mut());
-        let mut found = FOUND.load(std::sync::atomic::Ordering::Relaxed);
+        let mut found = FUNCTION.load(std::sync::atomic::Ordering::Relaxed);
         if found.is_null() {
             let name = const { std::ffi::CStr::from_bytes_with_nul(concat!(stringify!($name), "\0").as_bytes()) };
-            found = name.map_or(std::ptr::null_mut(), $crate::driver::address);
-            FOUND.store(found, std::sync::atomic::Ordering::Relaxed);
+            found = name.map_or(std::ptr::null_mut(), $crate::driver::find);
+            FUNCTION.store(found, std::sync::atomic::Ordering::Relaxed);
         }
         (!found.is_null()).then(|| {
             // SAFETY: the driver's function of this name, which has this type.
@@ -40,11 +40,11 @@ macro_rules! function {
 
 pub(crate) use function;
 
-/// The device of the calling thread's context.
+/// The device of the calling thread's current context.
 pub(crate) fn current_device() -> Option<i16> {
     let get = function!(cuCtxGetDevice: fn(*mut std::ffi::c_int) -> u32)?;
     let mut device = 0;
-    // SAFETY: a place for the answer.
+    // SAFETY: the out-pointer is valid.
     let result = unsafe { get(&raw mut device) };
     (result == vramscope_record::layout::SUCCESS)
         .then_some(device.try_into().ok())

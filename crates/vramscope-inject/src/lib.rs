@@ -1,16 +1,24 @@
-//! The library that `vramscope-capture run` starts programs with: it sees their calls of the CUDA driver and writes
-//! them to a log that outlives them.
+//! The library that `vramscope-capture run` preloads into a program. It records the program's CUDA driver calls in
+//! a log that survives the program.
 //!
-//! A program finds the driver in three ways, and each leads here first: `dlsym` (`linker`), the dynamic linker
-//! itself (the exports of `hooks`), and `cuGetProcAddress` (`hooks`). NVTX (`nvtx`) and `vramscope-api` (`api`)
-//! say what the program is doing. All of them write by `log`; `stack` says who called.
+//! A program finds driver functions by `dlsym`, by the dynamic linker or by `cuGetProcAddress`, and gets hooks by
+//! all three: from `linker`, as exports of `hooks`, and from `hooks::lookup`. A hook knows the real function from
+//! the lookup. All other queries to the driver bypass the hooks (`driver`).
 //!
-//! Nothing here prints, takes signals, or unwinds into its callers; after an error of its own it is silent for good.
+//! A free is written before the driver is called and an allocation after the call returned, into room that one
+//! atomic addition reserved. So no log shows an address allocated again before its free, whatever the threads do.
+//! Nothing is queried on a stream that is being captured into a graph.
+//!
+//! `nvtx` and `api` record what the program says about itself, by way of `ranges`. `log` writes all records,
+//! `stack` records the callers.
+//!
+//! Nothing here prints, handles signals or unwinds into its callers. After an error of its own, the library stops
+//! recording for good.
 #![cfg(all(
     target_os = "linux",
     any(target_arch = "x86_64", target_arch = "aarch64")
 ))]
-#![expect(unsafe_code, reason = "stands between a program and the driver")]
+#![expect(unsafe_code, reason = "interposes C functions")]
 
 mod api;
 mod driver;
@@ -21,7 +29,7 @@ mod nvtx;
 mod ranges;
 mod stack;
 
-/// An address in this library, which stacks leave out.
+/// An address in this library, whose frames stacks leave out.
 fn own_code() -> u64 {
     own_code as *const () as u64
 }

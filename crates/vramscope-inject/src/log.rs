@@ -1,8 +1,8 @@
-//! The log: made at the first record of a process that is captured, appended to from all threads.
+//! The log of this process. Created with its first record, written by all threads.
 //!
-//! A process that forks after its log was made leaves its children without one, for CUDA does not survive a fork
-//! either; a child of a process that had none yet may still make its own, unless another thread held a lock of ours at
-//! that moment, and so may every program that is executed.
+//! A process that forks after its log was created leaves its children without a log; CUDA does not survive a fork
+//! either. If the process had no log yet, the child may create its own, unless another thread held one of this
+//! library's locks during the fork. Every executed program may create a log.
 
 use std::cell::Cell;
 use std::collections::HashMap;
@@ -20,20 +20,20 @@ mod file;
 
 use file::Log;
 
-/// Texts that are remembered; further ones are written each time.
-const MOST_TEXTS: usize = 1 << 16;
-/// Longer texts are written each time.
-const LONGEST_REMEMBERED_TEXT_BYTES: usize = 1 << 10;
+/// Maximum number of cached texts. Further texts are written at each use.
+const MAX_TEXTS: usize = 1 << 16;
+/// Longer texts are not cached.
+const MAX_CACHED_TEXT_BYTES: usize = 1 << 10;
 
-/// The log in use; null before the first record, and when there is none to be written.
+/// The log in use; null before the first record, and if recording is disabled.
 static LOG: AtomicPtr<Log> = AtomicPtr::new(std::ptr::null_mut());
-/// Whether this process is to make a log: one of the constants below.
-static WISH: AtomicU8 = AtomicU8::new(UNKNOWN);
-const UNKNOWN: u8 = 0;
-const BEING_MADE: u8 = 1;
-const UNWANTED: u8 = 2;
+/// Whether this process creates a log: one of the constants below.
+static CREATION: AtomicU8 = AtomicU8::new(UNDECIDED);
+const UNDECIDED: u8 = 0;
+const STARTED: u8 = 1;
+const DISABLED: u8 = 2;
 
-/// How to capture; `None` in programs that are not captured.
+/// The capture settings; `None` in programs that are not captured.
 pub(crate) fn settings() -> Option<&'static Settings> {
     static SETTINGS: OnceLock<Option<Settings>> = OnceLock::new();
     SETTINGS
@@ -41,23 +41,23 @@ pub(crate) fn settings() -> Option<&'static Settings> {
         .as_ref()
 }
 
-/// Whether events are to be recorded now. Makes the log.
+/// Whether events are to be recorded now. Creates the log.
 #[inline]
 pub(crate) fn is_recording() -> bool {
     log().is_some_and(|log| log.word(header::IS_RECORDING).load(Ordering::Relaxed) != 0)
 }
 
-/// Whether there is a log. Makes none.
-pub(crate) fn is_made() -> bool {
+/// Whether the log exists. Creates none.
+pub(crate) fn exists() -> bool {
     !LOG.load(Ordering::Acquire).is_null()
 }
 
-/// Whether this process has a log or may still make one.
-pub(crate) fn is_wanted() -> bool {
-    WISH.load(Ordering::Relaxed) != UNWANTED && settings().is_some()
+/// Whether this process has a log or may still create one.
+pub(crate) fn is_enabled() -> bool {
+    CREATION.load(Ordering::Relaxed) != DISABLED && settings().is_some()
 }
 
-/// Begins or stops recording.
+/// Starts or pauses recording.
 pub(crate) fn set_recording(is_on: bool) {
     if let Some(log) = log() {
         log.word(header::IS_RECORDING)
@@ -65,25 +65,25 @@ pub(crate) fn set_recording(is_on: bool) {
     }
 }
 
-/// Counts in one of the header's words: [`header::OUT_OF_MEMORY_COUNT`], [`header::DUMP_COUNT`].
+/// Increments a counter of the header: [`header::OUT_OF_MEMORY_COUNT`] or [`header::DUMP_COUNT`].
 pub(crate) fn count(field: usize) {
     if let Some(log) = log() {
         log.word(field).fetch_add(1, Ordering::Relaxed);
     }
 }
 
-/// Appends a record whose payload is `parts`, one after the other, and returns whether there was room for it.
+/// Appends a record whose payload is the concatenation of `parts`. Returns whether there was room for it.
 #[inline]
 pub(crate) fn put(kind: Kind, parts: &[&[u8]]) -> bool {
     log().is_some_and(|log| log.append(kind, parts))
 }
 
-/// Writes something down that whoever reads the snapshot should know.
+/// Writes a remark for the reader of the snapshot.
 pub(crate) fn note(text: &str) {
     put(Kind::Note, &[text.as_bytes()]);
 }
 
-/// The number of a text, which is written when it is new.
+/// The number of a text. Writes the text if it is new.
 pub(crate) fn text(text: &[u8]) -> u32 {
     static TEXTS: RwLock<Option<HashMap<Box<[u8]>, u32>>> = RwLock::new(None);
     static LAST: AtomicU32 = AtomicU32::new(0);
@@ -94,7 +94,7 @@ pub(crate) fn text(text: &[u8]) -> u32 {
         let number = LAST.fetch_add(1, Ordering::Relaxed) + 1;
         put(Kind::Text, &[&number.to_le_bytes(), text]).then_some(number)
     };
-    if text.len() > LONGEST_REMEMBERED_TEXT_BYTES {
+    if text.len() > MAX_CACHED_TEXT_BYTES {
         return write().unwrap_or(0);
     }
     let known = TEXTS.read().unwrap_or_else(PoisonError::into_inner);
@@ -108,13 +108,13 @@ pub(crate) fn text(text: &[u8]) -> u32 {
         return number;
     }
     let Some(number) = write() else { return 0 };
-    if texts.len() < MOST_TEXTS {
+    if texts.len() < MAX_TEXTS {
         texts.insert(text.into(), number);
     }
     number
 }
 
-/// Nanoseconds since the Unix epoch, by the system's clock: they go back when that is set back.
+/// Nanoseconds since the Unix epoch by the system clock, which may be set back.
 #[inline]
 pub(crate) fn now_ns() -> u64 {
     let mut now = libc::timespec {
@@ -127,18 +127,18 @@ pub(crate) fn now_ns() -> u64 {
 }
 
 thread_local! {
-    /// The calling thread's id, once its name is written.
+    /// The calling thread's id; 0 until its name was written.
     static THREAD: Cell<u32> = const { Cell::new(0) };
-    /// The log that the calling thread is making, which only it may write to yet.
-    static OWN: Cell<Option<&'static Log>> = const { Cell::new(None) };
+    /// The unpublished log that the calling thread is creating. No other thread may write to it yet.
+    static UNPUBLISHED: Cell<Option<&'static Log>> = const { Cell::new(None) };
 }
 
-/// The calling thread's id. Its name is written when it is new.
+/// The calling thread's id. Writes the thread's name at the first call.
 #[inline]
 pub(crate) fn thread() -> u32 {
     match THREAD.get() {
         0 => {
-            let (id, name) = file::this_thread();
+            let (id, name) = file::thread_id_and_name();
             let name = ranges::thread_name(id).map_or(name, Vec::from);
             if put(Kind::Thread, &[&id.to_le_bytes(), &name]) {
                 THREAD.set(id);
@@ -149,10 +149,10 @@ pub(crate) fn thread() -> u32 {
     }
 }
 
-/// Runs what the target must not notice: an error in it switches recording off for good, and `errno` stays as it was.
+/// Runs work that must not disturb the program: preserves `errno`, and an error disables recording for good.
 #[inline]
-pub(crate) fn guarded<T>(work: impl FnOnce() -> T) -> Option<T> {
-    // SAFETY: the calling thread's own variable.
+pub(crate) fn guard<T>(work: impl FnOnce() -> T) -> Option<T> {
+    // SAFETY: `errno` belongs to the calling thread.
     let errno = unsafe { *libc::__errno_location() };
     let outcome = catch_unwind(AssertUnwindSafe(work));
     // SAFETY: as above.
@@ -166,62 +166,63 @@ pub(crate) fn guarded<T>(work: impl FnOnce() -> T) -> Option<T> {
     }
 }
 
-/// The log, which is made if it is wanted and not there.
+/// The log; created if recording is enabled.
 #[inline]
 fn log() -> Option<&'static Log> {
     // SAFETY: null or a leaked box.
     match unsafe { LOG.load(Ordering::Acquire).as_ref() } {
-        None if WISH.load(Ordering::Relaxed) != UNWANTED => make(),
+        None if CREATION.load(Ordering::Relaxed) != DISABLED => create(),
         log => log,
     }
 }
 
-/// What the recorder's own error said.
+/// Message of the recorder's own error.
 static FAILURE: Mutex<String> = Mutex::new(String::new());
 
 #[cold]
-fn make() -> Option<&'static Log> {
-    static MAKING: Mutex<()> = Mutex::new(());
-    if let Some(log) = OWN.get() {
+fn create() -> Option<&'static Log> {
+    static CREATING: Mutex<()> = Mutex::new(());
+    if let Some(log) = UNPUBLISHED.get() {
         return Some(log);
     }
-    let log = guarded(|| {
-        // The driver is asked before the lock is taken, for this may wait for a library that is being loaded, whose
-        // constructors may wait for the lock.
-        let device = ranges::are_waiting().then(driver::current_device).flatten();
-        let _guard = MAKING.lock().unwrap_or_else(PoisonError::into_inner);
+    let log = guard(|| {
+        // The driver is queried before the lock is taken: the query may wait for a library that is being loaded,
+        // and that library's constructors may wait for the lock.
+        let device = ranges::has_pending().then(driver::current_device).flatten();
+        let _guard = CREATING.lock().unwrap_or_else(PoisonError::into_inner);
         // SAFETY: null or a leaked box.
         let log = unsafe { LOG.load(Ordering::Acquire).as_ref() };
-        if log.is_some() || WISH.load(Ordering::Relaxed) == UNWANTED {
+        if log.is_some() || CREATION.load(Ordering::Relaxed) == DISABLED {
             return log;
         }
-        WISH.store(BEING_MADE, Ordering::Relaxed);
-        let log = begin();
+        CREATION.store(STARTED, Ordering::Relaxed);
+        let log = create_with_program();
         match log {
             Some(log) => {
-                // What waited for this is written before other threads write anything.
-                OWN.set(Some(log));
-                ranges::recording_begins(device);
-                OWN.set(None);
+                // Pending ranges are written before other threads write anything.
+                UNPUBLISHED.set(Some(log));
+                ranges::flush_pending(device);
+                UNPUBLISHED.set(None);
                 LOG.store(std::ptr::from_ref(log).cast_mut(), Ordering::Release);
-                // And what came meanwhile.
-                ranges::recording_begins(device);
+                // Ranges that became pending meanwhile.
+                ranges::flush_pending(device);
             }
-            None => WISH.store(UNWANTED, Ordering::Relaxed),
+            None => CREATION.store(DISABLED, Ordering::Relaxed),
         }
         log
     });
     log?
 }
 
-/// A new log with its first record, if this process is captured and a log can be made.
-fn begin() -> Option<&'static Log> {
+/// Creates a log with its first record, if this process is captured and the file can be created.
+fn create_with_program() -> Option<&'static Log> {
     let settings = settings()?;
-    // An error of ours would be printed. This is our own copy of the standard library: the target's is another.
+    // Keeps errors of this library from being printed. The hook belongs to its own copy of the standard library,
+    // not to the program's.
     std::panic::set_hook(Box::new(|error| {
         *FAILURE.lock().unwrap_or_else(PoisonError::into_inner) = error.to_string();
     }));
-    let log = Log::make(Path::new(&settings.folder), settings).ok()?;
+    let log = Log::create(Path::new(&settings.folder), settings).ok()?;
     let program = file::program();
     log.append(
         Kind::Program,
@@ -230,17 +231,17 @@ fn begin() -> Option<&'static Log> {
     Some(Box::leak(Box::new(log)))
 }
 
-/// In the child of a fork: the log is its parent's, locks may be held by threads that are not here. Allocates and frees
-/// nothing, for an allocator may not have noticed the fork yet.
-extern "C" fn forked() {
+/// Runs in the child of a fork. The log belongs to the parent, and threads that do not exist here may hold locks.
+/// Allocates and frees nothing, as the allocator may not have handled the fork yet.
+extern "C" fn after_fork() {
     THREAD.set(0);
-    if WISH.load(Ordering::Relaxed) != UNKNOWN || !ranges::forked() {
+    if CREATION.load(Ordering::Relaxed) != UNDECIDED || !ranges::after_fork() {
         switch_off();
     }
 }
 
 fn switch_off() {
-    WISH.store(UNWANTED, Ordering::Relaxed);
+    CREATION.store(DISABLED, Ordering::Relaxed);
     LOG.store(std::ptr::null_mut(), Ordering::Release);
 }
 
@@ -249,7 +250,7 @@ fn fail() {
     if LOG.load(Ordering::Acquire).is_null() {
         return switch_off();
     }
-    // Once more, for nothing may unwind from here.
+    // Guarded again: nothing may unwind out of here.
     let _ = catch_unwind(|| {
         let failure = FAILURE
             .lock()
@@ -266,32 +267,32 @@ fn fail() {
     switch_off();
 }
 
-/// For a log that would not be there otherwise.
-const BYPASSED: &str = "the CUDA driver was loaded, but no call that has to do with memory came by: either the program \
-    made none, or it finds the driver past vramscope's library (RTLD_DEEPBIND, dlmopen)";
+/// Note for a program that loaded the driver but made no recorded call. It would have no log otherwise.
+const BYPASSED: &str = "the CUDA driver was loaded, but no memory call was recorded: either the program made \
+    none, or it looks up the driver in a way that bypasses the injected library (RTLD_DEEPBIND, dlmopen)";
 
-/// When the library was loaded: before the program, which may change its variables.
-extern "C" fn loaded() {
+/// Runs when the library is loaded: before the program, which may change its environment.
+extern "C" fn on_load() {
     let prepare = || {
         if settings().is_some() {
-            // SAFETY: the handler touches atomics and variables of its thread, and tries locks.
-            unsafe { libc::pthread_atfork(None, None, Some(forked)) };
+            // SAFETY: the handler only touches atomics and thread-local variables, and tries locks.
+            unsafe { libc::pthread_atfork(None, None, Some(after_fork)) };
         }
     };
-    guarded(prepare);
+    guard(prepare);
 }
 
-/// Called by the dynamic linker when it has loaded the library.
+/// Calls `on_load` when the dynamic linker has loaded the library.
 #[used]
 #[unsafe(link_section = ".init_array")]
-static LOADED: extern "C" fn() = loaded;
+static LOADED: extern "C" fn() = on_load;
 
-/// When the program ends in an orderly way.
-extern "C" fn end() {
-    let is_unmade =
-        LOG.load(Ordering::Acquire).is_null() && WISH.load(Ordering::Relaxed) == UNKNOWN;
-    if is_unmade && settings().is_some() && linker::is_bypassed() {
-        guarded(|| note(BYPASSED));
+/// Runs when the program ends in an orderly way.
+extern "C" fn on_exit() {
+    let is_missing =
+        LOG.load(Ordering::Acquire).is_null() && CREATION.load(Ordering::Relaxed) == UNDECIDED;
+    if is_missing && settings().is_some() && linker::is_bypassed() {
+        guard(|| note(BYPASSED));
     }
     // SAFETY: null or a leaked box.
     if let Some(log) = unsafe { LOG.load(Ordering::Acquire).as_ref() } {
@@ -300,7 +301,7 @@ extern "C" fn end() {
     }
 }
 
-/// Called by the dynamic linker when the program ends.
+/// Calls `on_exit` when the program ends.
 #[used]
 #[unsafe(link_section = ".fini_array")]
-static END: extern "C" fn() = end;
+static END: extern "C" fn() = on_exit;

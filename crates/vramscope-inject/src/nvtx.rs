@@ -1,15 +1,15 @@
 //! NVTX: ranges and marks of programs in any language.
 //!
-//! Programs come here in two ways. NVTX 3 is headers alone: at a program's first call they load the library that
-//! `NVTX_INJECTION64_PATH` names, call [`InitializeInjectionNvtx2`], and call what is put into their slots from then on.
-//! Programs for NVTX 1 and 2 link `libnvToolsExt.so.1` or open it; CUDA has it no more, and this library
-//! exports its functions, so that it can stand in for it. So each function here is both.
+//! Programs reach these functions in two ways. NVTX 3 consists of headers only: at a program's first call they load
+//! the library named by `NVTX_INJECTION64_PATH` and call [`InitializeInjectionNvtx2`], which fills their slots with
+//! functions of this library. Programs for NVTX 1 and 2 link or load `libnvToolsExt.so.1`. CUDA does not include it
+//! any more; this library exports its functions and can take its place.
 //!
-//! Texts are what programs pass: null is no text, what is longer than [`text::LONGEST`] is cut, what is no UTF-8 is
-//! replaced. Handles are numbers, not addresses, so that wrong ones are harmless.
+//! Texts come from the program: null is an empty text, texts longer than [`text::MAX_CHARACTERS`] are truncated,
+//! invalid UTF-8 is replaced. Handles are numbers, not addresses, so invalid ones are harmless.
 //!
-//! Left out: categories, colours, payloads, resources, and names of devices, contexts, streams and events; the log has no
-//! place for them.
+//! Not recorded, as the log has no place for them: categories, colours, payloads, resources, and names of devices,
+//! contexts, streams and events.
 use std::ffi::{c_char, c_int, c_void};
 use std::ptr::null_mut;
 
@@ -22,7 +22,7 @@ mod unused;
 
 use text::{Attributes, WideChar};
 
-/// What programs hold of a domain or a registered string: its number.
+/// Handle of a domain or a registered string: its number.
 type Handle = *mut c_void;
 
 fn domain_of(handle: Handle) -> Domain {
@@ -33,54 +33,54 @@ fn handle_of(number: u32) -> Handle {
     std::ptr::without_provenance_mut(number as usize)
 }
 
-/// Attaches to one module's NVTX. Returns whether it is to call from now on.
+/// Attaches to one module's NVTX. Returns 1 if NVTX is to call this library from now on, else 0.
 ///
 /// # Safety
-/// `table_of` must be what NVTX passes.
+/// `table_of` must be the function that NVTX passes.
 #[unsafe(no_mangle)]
 pub(crate) unsafe extern "C" fn InitializeInjectionNvtx2(table_of: slots::GetExportTable) -> c_int {
     let attach = || {
         // SAFETY: as the caller promises.
-        log::is_wanted() && unsafe { slots::fill(table_of) }
+        log::is_enabled() && unsafe { slots::fill(table_of) }
     };
-    c_int::from(log::guarded(attach).unwrap_or(false))
+    c_int::from(log::guard(attach).unwrap_or(false))
 }
 
-/// Ends the innermost pushed range of the default domain; returns its level.
+/// Ends the innermost pushed range of the default domain. Returns its depth.
 #[unsafe(no_mangle)]
 pub(crate) extern "C" fn nvtxRangePop() -> c_int {
-    log::guarded(|| ranges::pop(Domain::DEFAULT)).unwrap_or(NO_PUSH_POP_TRACKING)
+    log::guard(|| ranges::pop(Domain::DEFAULT)).unwrap_or(NO_PUSH_POP_TRACKING)
 }
 
-/// Ends the innermost pushed range of a domain; returns its level.
+/// Ends the innermost pushed range of a domain. Returns its depth.
 #[unsafe(no_mangle)]
 pub(crate) extern "C" fn nvtxDomainRangePop(domain: Handle) -> c_int {
-    log::guarded(|| ranges::pop(domain_of(domain))).unwrap_or(NO_PUSH_POP_TRACKING)
+    log::guard(|| ranges::pop(domain_of(domain))).unwrap_or(NO_PUSH_POP_TRACKING)
 }
 
-/// Ends a range that was started.
+/// Ends a started range.
 #[unsafe(no_mangle)]
 pub(crate) extern "C" fn nvtxRangeEnd(range: u64) {
-    log::guarded(|| ranges::end(range));
+    log::guard(|| ranges::end(range));
 }
 
-/// The same: a range's number tells its domain.
+/// Ends a started range. The domain is ignored: the range's number implies it.
 #[unsafe(no_mangle)]
 pub(crate) extern "C" fn nvtxDomainRangeEnd(_domain: Handle, range: u64) {
-    log::guarded(|| ranges::end(range));
+    log::guard(|| ranges::end(range));
 }
 
-/// Declares those functions of NVTX that take texts. Each returns what stands behind `else` after an error of ours.
+/// Declares NVTX functions with texts. Each returns the value after `else` after an error of this library.
 macro_rules! exports {
     ($( fn $name:ident($($argument:ident: $type:ty),*) -> $result:ty, else $otherwise:expr => $work:expr; )*) => { $(
-        /// As NVTX describes it.
+        /// See the documentation of NVTX.
         ///
         /// # Safety
-        /// Pointers must be null or what NVTX asks for.
+        /// Pointers must be null or as NVTX requires.
         #[unsafe(no_mangle)]
         pub(crate) unsafe extern "C" fn $name($($argument: $type),*) -> $result {
             // SAFETY: as the caller promises.
-            log::guarded(|| unsafe { $work }).unwrap_or($otherwise)
+            log::guard(|| unsafe { $work }).unwrap_or($otherwise)
         }
     )* };
 }

@@ -1,11 +1,12 @@
-//! What the program says it is doing, whoever it tells: NVTX's functions and `vramscope-api`'s end here.
+//! Ranges and marks of the program, from NVTX and from `vramscope-api`.
 //!
-//! Pushes and pops nest per thread and domain; started ranges are named by a number and may end anywhere.
+//! Pushed ranges nest per thread and domain. Started ranges have a number and may end on any thread.
 //!
-//! No log is made for them. What is open while nothing is recorded (before the first call of CUDA, or before
-//! `vramscope_start`) waits in a small buffer and is written when recording begins, with the times at which it began;
-//! what begins and ends before that is forgotten, for no memory was touched in it. A process that is not to have a log
-//! (the child of a fork) does nothing here, so that it waits for no lock whose holder it lost.
+//! Ranges create no log. Ranges that are open while nothing is recorded (before the first CUDA call, or before
+//! `vramscope_start`) are pending in a small buffer and are written with their original times when recording
+//! begins. Ranges that end before are forgotten, as no memory changed in them. In a process that must not have a
+//! log (the child of a fork), nothing here does anything, so that it never waits for a lock whose holder does not
+//! exist there.
 
 use std::cell::Cell;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -21,48 +22,50 @@ mod stream;
 pub(crate) use names::{Domain, register, registered, thread_name};
 pub(crate) use stream::{end_on_stream, start_on_stream};
 
-/// What NVTX has push and pop return when nobody keeps count.
+/// Result of push and pop, as defined by NVTX, if depths are not tracked.
 pub(crate) const NO_PUSH_POP_TRACKING: i32 = -2;
-/// What pop returns where nothing was pushed.
+/// Result of pop without a pushed range.
 const NOTHING_PUSHED: i32 = -1;
 
-/// Domains in which a thread may have pushed ranges at a time; those of further ones are not recorded.
-const MOST_DOMAINS: usize = 16;
-/// Ranges that may wait for recording to begin; further ones are not recorded.
-const MOST_WAITING: usize = 1024;
+/// Maximum number of domains in which a thread may have pushed ranges at a time. Ranges of further domains are not
+/// recorded.
+const MAX_DOMAINS: usize = 16;
+/// Maximum number of pending ranges. Further ranges are not recorded.
+const MAX_PENDING: usize = 1024;
 
 thread_local! {
-    /// How many ranges are pushed, by domain. An entry of depth 0 is free.
-    static DEPTHS: Cell<[(Domain, u32); MOST_DOMAINS]> = const { Cell::new(NOTHING) };
-    /// The thread's id; 0 until it is asked for.
+    /// Number of pushed ranges by domain. An entry with depth 0 is free.
+    static DEPTHS: Cell<[(Domain, u32); MAX_DOMAINS]> = const { Cell::new(NO_DEPTHS) };
+    /// The thread's id; 0 until it was queried.
     static THREAD: Cell<u32> = const { Cell::new(0) };
 }
 
-/// No ranges are pushed.
-const NOTHING: [(Domain, u32); MOST_DOMAINS] = [(Domain::DEFAULT, 0); MOST_DOMAINS];
+/// No pushed ranges.
+const NO_DEPTHS: [(Domain, u32); MAX_DOMAINS] = [(Domain::DEFAULT, 0); MAX_DOMAINS];
 
 /// A range that began while nothing was recorded.
-struct Waiting {
-    /// As it is to be written, but for the numbers of texts.
+struct PendingRange {
+    /// Its record, without the numbers of its texts.
     annotation: Annotation,
     domain: Domain,
-    /// Of a pushed range: how many were around it.
+    /// For a pushed range: the number of pushed ranges around it.
     depth: u32,
     name: Box<[u8]>,
 }
 
-static WAITING: Mutex<Vec<Waiting>> = Mutex::new(Vec::new());
-/// Whether any may be waiting: changed while [`WAITING`] is held, and only cleared when all are written.
-static IS_WAITING: AtomicBool = AtomicBool::new(false);
+static PENDING: Mutex<Vec<PendingRange>> = Mutex::new(Vec::new());
+/// Whether any ranges may be pending. Changes only while [`PENDING`] is locked, and clears only when all are
+/// written.
+static HAS_PENDING: AtomicBool = AtomicBool::new(false);
 
-fn waiting() -> MutexGuard<'static, Vec<Waiting>> {
-    WAITING.lock().unwrap_or_else(PoisonError::into_inner)
+fn lock_pending() -> MutexGuard<'static, Vec<PendingRange>> {
+    PENDING.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Begins a range within those of its thread and domain. Returns how many are around it, or
+/// Begins a range nested in the open ranges of its thread and domain. Returns the number of ranges around it, or
 /// [`NO_PUSH_POP_TRACKING`].
 pub(crate) fn push(domain: Domain, name: &[u8]) -> i32 {
-    if !log::is_wanted() {
+    if !log::is_enabled() {
         return NO_PUSH_POP_TRACKING;
     }
     let mut depths = DEPTHS.get();
@@ -79,9 +82,10 @@ pub(crate) fn push(domain: Domain, name: &[u8]) -> i32 {
     i32::try_from(depth).unwrap_or(i32::MAX)
 }
 
-/// Ends the innermost of them. Returns how many are around it, or a negative number if there is none.
+/// Ends the innermost pushed range of the thread and domain. Returns the number of ranges around it, or a negative
+/// number if no range was pushed.
 pub(crate) fn pop(domain: Domain) -> i32 {
-    if !log::is_wanted() {
+    if !log::is_enabled() {
         return NO_PUSH_POP_TRACKING;
     }
     let mut depths = DEPTHS.get();
@@ -93,17 +97,17 @@ pub(crate) fn pop(domain: Domain) -> i32 {
     let depth = entry.1;
     DEPTHS.set(depths);
     let thread = this_thread();
-    let is_it = |one: &Waiting| {
+    let is_match = |one: &PendingRange| {
         one.annotation.op == AnnotationOp::Push as u8
             && (one.annotation.thread, one.domain, one.depth) == (thread, domain, depth)
     };
-    finish(AnnotationOp::Pop, 0, domain, is_it);
+    finish(AnnotationOp::Pop, 0, domain, is_match);
     i32::try_from(depth).unwrap_or(i32::MAX)
 }
 
-/// Begins a range that may end on another thread. Returns its number, or 0 where nobody listens.
+/// Begins a range that may end on another thread. Returns its number, or 0 if recording is disabled.
 pub(crate) fn start(domain: Domain, name: &[u8]) -> u64 {
-    if !log::is_wanted() {
+    if !log::is_enabled() {
         return 0;
     }
     let range = new_number();
@@ -111,134 +115,139 @@ pub(crate) fn start(domain: Domain, name: &[u8]) -> u64 {
     range
 }
 
-/// Ends a range that was started. 0 is none.
+/// Ends a started range; 0 is ignored.
 pub(crate) fn end(range: u64) {
-    if range == 0 || !log::is_wanted() {
+    if range == 0 || !log::is_enabled() {
         return;
     }
-    let is_it = |one: &Waiting| one.annotation.range == range;
-    finish(AnnotationOp::End, range, Domain::DEFAULT, is_it);
+    let is_match = |one: &PendingRange| one.annotation.range == range;
+    finish(AnnotationOp::End, range, Domain::DEFAULT, is_match);
 }
 
-/// A point in time.
+/// Marks a point in time.
 pub(crate) fn mark(domain: Domain, name: &[u8]) {
     if is_recording() {
         write(annotation(AnnotationOp::Mark, 0), domain, name);
     }
 }
 
-/// The number of a range that is started.
+/// A new number for a started range.
 fn new_number() -> u64 {
     static LAST: AtomicU64 = AtomicU64::new(0);
     LAST.fetch_add(1, Ordering::Relaxed) + 1
 }
 
-/// Gives a thread another name than the system's.
+/// Sets the name of a thread, which replaces the system's name.
 pub(crate) fn name_thread(thread: u32, name: &[u8]) {
-    if !log::is_wanted() {
+    if !log::is_enabled() {
         return;
     }
-    names::keep_thread(thread, name);
-    if log::is_made() {
+    names::set_thread_name(thread, name);
+    if log::exists() {
         log::put(Kind::Thread, &[&thread.to_le_bytes(), name]);
     }
 }
 
-/// Whether annotations are written. Makes no log.
+/// Whether annotations are written. Creates no log.
 fn is_recording() -> bool {
-    log::is_made() && log::is_recording()
+    log::exists() && log::is_recording()
 }
 
-/// Whether any ranges may be waiting for recording to begin.
-pub(crate) fn are_waiting() -> bool {
-    IS_WAITING.load(Ordering::Acquire)
+/// Whether any ranges may be pending.
+pub(crate) fn has_pending() -> bool {
+    HAS_PENDING.load(Ordering::Acquire)
 }
 
-/// Writes what waited, if recording has begun. `device` is the calling thread's.
-pub(crate) fn recording_begins(device: Option<i16>) {
+/// Writes pending ranges, if recording is on. `device` is the calling thread's.
+pub(crate) fn flush_pending(device: Option<i16>) {
     if !log::is_recording() {
         return;
     }
-    // Held until all of it stands in the log, for who finds nothing waiting writes what comes after it.
-    let mut waiting = waiting();
-    for mut one in waiting.drain(..) {
+    // The lock is held until all are in the log: a thread that finds nothing pending writes what follows them.
+    let mut pending = lock_pending();
+    for mut one in pending.drain(..) {
         if one.annotation.device == NO_DEVICE {
-            // None was current when it began: it is the one that the program now begins to use.
+            // No device was current when the range began, so it gets the device that the program begins to use now.
             one.annotation.device = device.unwrap_or(NO_DEVICE);
         }
         write(one.annotation, one.domain, &one.name);
     }
-    IS_WAITING.store(false, Ordering::Release);
+    HAS_PENDING.store(false, Ordering::Release);
 }
 
-/// In the child of a fork, which has one thread: forgets the parent's ranges. Returns false if another thread of the
-/// parent was in here, so that nothing here may be used any more. Allocates and frees nothing.
-pub(crate) fn forked() -> bool {
-    DEPTHS.set(NOTHING);
+/// Runs in the child of a fork, which has one thread, and forgets the parent's ranges. Returns false if another
+/// thread of the parent held a lock of this module, which is unusable then. Allocates and frees nothing.
+pub(crate) fn after_fork() -> bool {
+    DEPTHS.set(NO_DEPTHS);
     THREAD.set(0);
-    let Ok(mut waiting) = WAITING.try_lock() else {
+    let Ok(mut pending) = PENDING.try_lock() else {
         return false;
     };
-    std::mem::forget(std::mem::take(&mut *waiting));
-    IS_WAITING.store(false, Ordering::Release);
-    names::are_free()
+    std::mem::forget(std::mem::take(&mut *pending));
+    HAS_PENDING.store(false, Ordering::Release);
+    names::are_unlocked()
 }
 
 fn begin(op: AnnotationOp, range: u64, depth: u32, domain: Domain, name: &[u8]) {
     let annotation = annotation(op, range);
     if is_recording() {
-        if are_waiting() {
-            recording_begins(driver::current_device());
+        if has_pending() {
+            flush_pending(driver::current_device());
         }
         write(annotation, domain, name);
         return;
     }
-    let mut waiting = waiting();
-    if waiting.len() < MOST_WAITING {
-        IS_WAITING.store(true, Ordering::Release);
-        waiting.push(Waiting {
+    let mut pending = lock_pending();
+    if pending.len() < MAX_PENDING {
+        HAS_PENDING.store(true, Ordering::Release);
+        pending.push(PendingRange {
             annotation,
             domain,
             depth,
             name: name.into(),
         });
     }
-    drop(waiting);
-    // It may have begun meanwhile, and have looked before this range was there.
+    drop(pending);
+    // Recording may have begun meanwhile, before this range was pending.
     if is_recording() {
-        recording_begins(driver::current_device());
+        flush_pending(driver::current_device());
     }
 }
 
-/// Ends a range: in the log, unless its beginning is not there either.
-fn finish(op: AnnotationOp, range: u64, domain: Domain, is_it: impl FnMut(&Waiting) -> bool) {
-    if are_waiting() {
-        let mut waiting = waiting();
-        if let Some(place) = waiting.iter().rposition(is_it) {
-            waiting.remove(place);
+/// Ends a range. Writes its end, unless its beginning is still pending.
+fn finish(
+    op: AnnotationOp,
+    range: u64,
+    domain: Domain,
+    is_match: impl FnMut(&PendingRange) -> bool,
+) {
+    if has_pending() {
+        let mut pending = lock_pending();
+        if let Some(place) = pending.iter().rposition(is_match) {
+            pending.remove(place);
             return;
         }
     }
-    if log::is_made() {
+    if log::exists() {
         write(annotation(op, range), domain, b"");
     }
 }
 
 fn annotation(op: AnnotationOp, range: u64) -> Annotation {
-    let is_made = log::is_made();
+    let log_exists = log::exists();
     Annotation {
         time_ns: log::now_ns(),
         range,
         stream: 0,
         name: 0,
         domain: 0,
-        thread: if is_made {
+        thread: if log_exists {
             log::thread()
         } else {
             this_thread()
         },
-        // Before there is a log the driver may not be there either.
-        device: is_made
+        // Without a log, the driver may not be loaded either.
+        device: log_exists
             .then(driver::current_device)
             .flatten()
             .unwrap_or(NO_DEVICE),
@@ -247,7 +256,7 @@ fn annotation(op: AnnotationOp, range: u64) -> Annotation {
     }
 }
 
-/// Writes an annotation with its texts.
+/// Writes an annotation and its texts.
 fn write(mut annotation: Annotation, domain: Domain, name: &[u8]) {
     annotation.domain = domain.text();
     if !name.is_empty() {
@@ -256,10 +265,10 @@ fn write(mut annotation: Annotation, domain: Domain, name: &[u8]) {
     log::put(Kind::Annotation, &[&annotation.to_bytes()]);
 }
 
-/// The calling thread's id. Other than [`log::thread`] it makes no log.
+/// The calling thread's id. Unlike [`log::thread`] it creates no log.
 fn this_thread() -> u32 {
     if THREAD.get() == 0 {
-        // SAFETY: takes nothing and cannot fail.
+        // SAFETY: takes no arguments and cannot fail.
         THREAD.set(unsafe { libc::gettid() } as u32);
     }
     THREAD.get()

@@ -1,11 +1,11 @@
-//! How fast logs become snapshots: `cargo run --release -p vramscope-record --example speed [CALLS [FILE]]`, which
-//! writes the log that it measures with to FILE. Names are not looked up.
+//! Measures how fast logs become snapshots: `cargo run --release -p vramscope-record --example speed [CALLS
+//! [FILE]]`. Writes the measured log to FILE. Functions are not named.
 #![expect(clippy::print_stdout, reason = "what it is for")]
 
 use std::time::Instant;
 
 use vramscope_core::encode::encode;
-use vramscope_record::symbols::Addresses;
+use vramscope_record::symbols::NoSymbols;
 use vramscope_record::writer::sample;
 use vramscope_record::{ConvertOptions, convert};
 
@@ -20,7 +20,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     }
     let start = Instant::now();
     let options = ConvertOptions::default();
-    let (snapshot, _) = convert(&log, &options, &mut Addresses, &mut |_, _| {})?;
+    let (snapshot, _) = convert(&log, &options, &mut NoSymbols, &mut |_, _| {})?;
     let converted = start.elapsed().as_secs_f64();
     let mut pickle = Vec::new();
     encode(&snapshot, &mut pickle)?;

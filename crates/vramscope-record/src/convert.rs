@@ -1,4 +1,4 @@
-//! A whole log into a snapshot.
+//! Converts a whole raw log into a snapshot.
 
 use vramscope_core::Snapshot;
 
@@ -7,26 +7,26 @@ use crate::reader::{Log, LogError};
 use crate::snapshot::Report;
 use crate::symbols::Symbols;
 
-/// Records between two calls of whoever wants to know how far it has come.
+/// Records between two calls of `on_progress`.
 const RECORDS_PER_PROGRESS: u64 = 1 << 14;
 
-/// How to convert a log.
+/// Options of [`convert`].
 #[derive(Clone, Debug, Default)]
 pub struct ConvertOptions {
-    /// What is to be in the snapshot.
+    /// Which part of the recording goes into the snapshot.
     pub recording: RecordingOptions,
-    /// The state as of the record at this offset, which is left out: a [`Dump`](crate::layout::Kind::Dump) record's
-    /// for the snapshot that it asks for. `None` for all of the log.
+    /// Stop before the record at this file offset, usually that of a [`Dump`](crate::layout::Kind::Dump) record.
+    /// `None` converts the whole log.
     pub end_offset: Option<u64>,
-    /// Whether the program still runs, so that a record that is not finished is no damage.
+    /// Whether the program still runs. Then an unfinished record at the end is not damage.
     pub is_running: bool,
 }
 
-/// Reads the log that begins with `bytes`, and makes the snapshot. `on_progress` is told the bytes of records read so
-/// far and in all.
+/// Reads the log in `bytes` and builds its snapshot. `on_progress` gets the bytes of records read so far and the
+/// total.
 ///
 /// # Errors
-/// If that is no log.
+/// If `bytes` is not a raw log of this version.
 pub fn convert(
     bytes: &[u8],
     options: &ConvertOptions,

@@ -1,4 +1,4 @@
-//! Structs of integers that stand in a log as their little-endian bytes, without gaps, in the order of their fields.
+//! Structs of integers with a fixed layout in the log: little-endian, in the order of their fields, without gaps.
 
 /// Declares such a struct with `BYTES`, `to_bytes` and `read`.
 macro_rules! fixed {
@@ -11,10 +11,10 @@ macro_rules! fixed {
         pub struct $name { $( $(#[$field_meta])* pub $field: $type, )* }
 
         impl $name {
-            /// Bytes in the log.
+            /// Size of the encoded struct.
             pub const BYTES: usize = 0 $( + size_of::<$type>() )*;
 
-            /// As it stands in the log.
+            /// Encodes the struct.
             #[must_use]
             #[inline]
             pub fn to_bytes(&self) -> [u8; Self::BYTES] {
@@ -29,7 +29,8 @@ macro_rules! fixed {
                 bytes
             }
 
-            /// From the beginning of `bytes`, with what stands behind it; `None` if there are too few.
+            /// Decodes the struct from the start of `bytes` and returns the bytes after it. `None` if `bytes` is
+            /// too short.
             #[must_use]
             pub fn read(bytes: &[u8]) -> Option<(Self, &[u8])> {
                 let mut rest = bytes;

@@ -1,4 +1,4 @@
-//! The raw log: what the injected library writes and [`reader`](crate) reads. Version 1, little-endian.
+//! The raw log: written by the injected library, read by [`reader`](crate). Version 1, little-endian.
 //!
 //! ```text
 //! <folder>/<pid>-<start time in clock ticks since boot>.raw     sparse, mapped MAP_SHARED by the captured program
@@ -8,77 +8,79 @@
 //!   4096  record  record  record …  zeros            up to `header::WRITE_OFFSET`
 //!
 //! record   0  u32  payload bytes, not counting the padding
-//!          4  u8   kind                              0 until the payload stands: not to be read yet
+//!          4  u8   kind                              0 until the payload is complete: do not read it yet
 //!          5  u8   0
-//!          6  u16  check: `record_check(offset)`     what a record begins with, if its neighbour was not finished
+//!          6  u16  check: `record_check(offset)`     identifies the start of a record after an unfinished one
 //!          8  payload, then zeros up to a multiple of 8
 //! ```
 //!
-//! A writer reserves room by adding to the write offset, writes length and check, then the payload, then the kind
-//! (release). So a program that dies at any point leaves whole records, and at most one unfinished one per thread,
-//! which a reader skips by its length, or, if there is not even that, by looking for the next word whose check fits.
+//! A writer reserves room by adding to the write offset. It then writes length and check, then the payload, then
+//! the kind (release). A program that dies at any point therefore leaves whole records and at most one unfinished
+//! record per thread. A reader skips an unfinished record by its length. If even the length is missing, it searches
+//! for the next word with a valid check.
 //!
-//! **Order.** Records stand in the order in which their room was reserved. A free is written before the driver is
-//! called, an allocation after it returned: so an address is never seen taken before it was given back. Times come from
-//! each thread, before it unwinds its stack, and may be behind those of the record before by as long as that takes;
+//! **Order.** Records are in the order in which their room was reserved. A free is written before the driver is
+//! called, an allocation after the call returned. So no log shows an address allocated again before its free. Each
+//! thread takes the time of an event before it unwinds its stack. Times can therefore be slightly out of order;
 //! readers make them ascending.
 //!
-//! **Names.** Texts, stacks and modules are numbered by the writer and stand before what names them. A stack's
-//! addresses are return addresses in the modules that stand *before* it, the newest of those that overlap.
+//! **Names.** The writer numbers texts, stacks and modules, and writes each before the first record that uses its
+//! number. The addresses of a stack are return addresses in the modules written *before* it. Where modules overlap,
+//! the newest one counts.
 //!
-//! **Full.** What does not fit any more is counted in the header, and nothing is written after it. `CONSUMED_OFFSET`
-//! is how far somebody outside has taken records over and given their room back; a log holds up to `CAPACITY_BYTES`
-//! between that and the write offset.
+//! **Full log.** Records that do not fit are counted in the header, and nothing is written after the first of them.
+//! `CONSUMED_OFFSET` is set by a process outside that has read the records up to there and freed their disk space.
+//! The log holds up to `CAPACITY_BYTES` between that offset and the write offset.
 
 /// First bytes of a log.
 pub const MAGIC: [u8; 8] = *b"VRAMRAW\0";
-/// What this module describes.
+/// Version of the layout that this module describes.
 pub const VERSION: u32 = 1;
-/// Bytes before the first record.
+/// Size of the header. The first record follows it.
 pub const HEADER_BYTES: u64 = 4096;
-/// Bytes of a record before its payload.
+/// Size of a record's own header, before its payload.
 pub const RECORD_HEADER_BYTES: usize = 8;
-/// Records begin at multiples of it.
+/// Record offsets are multiples of this.
 pub const RECORD_ALIGNMENT: usize = 8;
-/// The longest payload that is written; longer texts and stacks are cut.
+/// Maximum payload size. Longer texts and stacks are truncated.
 pub const LONGEST_PAYLOAD_BYTES: usize = 1 << 16;
 
-/// Byte offsets of the header's fields. Those marked *atomic* change while the program runs.
+/// Byte offsets of the header's fields. Fields marked *atomic* change while the program runs.
 pub mod header {
-    /// `[u8; 8]`: [`MAGIC`](super::MAGIC). Written last: a file without it has no usable log.
+    /// `[u8; 8]`: [`MAGIC`](super::MAGIC). Written last, so a file without it has no usable log.
     pub const MAGIC: usize = 0;
     /// `u32`: [`VERSION`](super::VERSION).
     pub const VERSION: usize = 8;
-    /// `u32`: 0 while running, see [`state`](super::state). *Atomic.*
+    /// `u32`: one of [`state`](super::state), 0 while the program runs. *Atomic.*
     pub const STATE: usize = 12;
-    /// `u64`: room for records that may be in use at a time, in bytes.
+    /// `u64`: bytes of records that the log can hold at a time.
     pub const CAPACITY_BYTES: usize = 16;
-    /// `u64`: bytes of the file, header included.
+    /// `u64`: size of the file, header included.
     pub const FILE_BYTES: usize = 24;
-    /// `u64`: offset in the file of the next record. May be beyond the last one when the log is full. *Atomic.*
+    /// `u64`: file offset of the next record. Can be beyond the last record when the log is full. *Atomic.*
     pub const WRITE_OFFSET: usize = 32;
-    /// `u64`: records that found no room. *Atomic.*
+    /// `u64`: number of records lost because the log was full. *Atomic.*
     pub const DROPPED_RECORDS: usize = 40;
-    /// `u64`: records before this offset were taken over by somebody outside. *Atomic, written from outside.*
+    /// `u64`: records before this offset were consumed by a process outside. *Atomic, written from outside.*
     pub const CONSUMED_OFFSET: usize = 48;
-    /// `u32`: 1 while events are to be recorded. *Atomic.*
+    /// `u32`: 1 while events are recorded, 0 while recording is paused. *Atomic.*
     pub const IS_RECORDING: usize = 56;
-    /// `u32`: allocations that failed for want of memory, so that somebody outside need not read records to
-    /// notice. *Atomic.*
+    /// `u32`: number of allocations that failed for lack of memory. Lets a process outside notice one without
+    /// reading records. *Atomic.*
     pub const OUT_OF_MEMORY_COUNT: usize = 60;
     /// `u64`: process id.
     pub const PROCESS: usize = 64;
-    /// `u64`: start time of the process, in clock ticks since boot (`/proc/PID/stat`, field 22).
+    /// `u64`: start time of the process in clock ticks since boot (`/proc/PID/stat`, field 22).
     pub const START_TICKS: usize = 72;
-    /// `u64`: when the log was made, in nanoseconds since the Unix epoch.
+    /// `u64`: creation time of the log in nanoseconds since the Unix epoch.
     pub const CREATED_NS: usize = 80;
-    /// `u32`: dump requests (records of kind [`Dump`](super::Kind::Dump)). *Atomic.*
+    /// `u32`: number of records of kind [`Dump`](super::Kind::Dump). *Atomic.*
     pub const DUMP_COUNT: usize = 88;
 }
 
 /// Values of [`header::STATE`].
 pub mod state {
-    /// Being written, or its program died without notice.
+    /// The program is running, or died without notice.
     pub const RUNNING: u32 = 0;
     /// The program ended in an orderly way.
     pub const ENDED: u32 = 1;
@@ -86,7 +88,7 @@ pub mod state {
     pub const FAILED: u32 = 2;
 }
 
-/// What tells the beginning of a record from other words; `offset` is that of the record in the file.
+/// The check word of a record at this file offset. Distinguishes the start of a record from other data; never 0.
 #[must_use]
 #[inline]
 pub fn record_check(offset: u64) -> u16 {
@@ -94,7 +96,7 @@ pub fn record_check(offset: u64) -> u16 {
     ((offset >> 3).wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 48) as u16 | 1
 }
 
-/// Bytes that a record with such a payload takes.
+/// Size of a record with a payload of this size, with header and padding.
 #[must_use]
 #[inline]
 pub fn record_bytes(payload_bytes: usize) -> usize {
@@ -112,10 +114,10 @@ macro_rules! numbered {
         pub enum $name { $( $(#[$variant_meta])* $variant = $number, )* }
 
         impl $name {
-            /// All of them.
+            /// All variants, in the order of their declaration.
             pub const ALL: &'static [Self] = &[$( Self::$variant, )*];
 
-            /// The one with this number in the log.
+            /// The variant with this number in a log. `None` if this version has none.
             #[must_use]
             pub fn of_number(number: u8) -> Option<Self> {
                 match number {
@@ -124,7 +126,7 @@ macro_rules! numbered {
                 }
             }
 
-            /// Its name as it stands here.
+            /// The variant's name as declared.
             #[must_use]
             pub fn name(self) -> &'static str {
                 match self {
@@ -136,41 +138,42 @@ macro_rules! numbered {
 }
 
 numbered! {
-    /// What a record is about, and so what its payload holds.
+    /// The kind of a record. Determines the payload.
     pub enum Kind {
-        /// Texts, each `u32` bytes and UTF-8: the executable's path, then each argument.
+        /// Texts, each as a `u32` length and UTF-8: the executable's path, then each argument.
         Program = 1,
-        /// [`Module`], then the build id, then the path, which is not always UTF-8.
+        /// [`Module`], then the build id, then the path, which may be invalid UTF-8.
         Module = 2,
-        /// [`Stack`], then as many `u64` return addresses, innermost first.
+        /// [`Stack`], then its `u64` return addresses, innermost first.
         Stack = 3,
         /// [`Event`].
         Event = 4,
-        /// `u32` number, then UTF-8 up to the end.
+        /// `u32` number, then the text in UTF-8.
         Text = 5,
         /// [`Annotation`].
         Annotation = 6,
-        /// `u32` thread id, then its name up to the end.
+        /// `u32` thread id, then the thread's name.
         Thread = 7,
-        /// [`Device`], then its name up to the end.
+        /// [`Device`], then the device's name.
         Device = 8,
         /// [`Pool`].
         Pool = 9,
         /// [`Memory`].
         Memory = 10,
-        /// `u64` time in nanoseconds, then the path of the snapshot that the program asks for. What it is to hold is
-        /// what stands before this record.
+        /// `u64` time in nanoseconds, then the path of a snapshot that the program asks for. The snapshot covers
+        /// the records before this one.
         Dump = 11,
-        /// UTF-8: something that whoever reads the snapshot should know.
+        /// UTF-8: a remark for the reader of the snapshot.
         Note = 12,
     }
 }
 
 numbered! {
-    /// The call that an [`Event`] is about. Names are those of the driver's functions, without version suffixes.
-    #[expect(non_camel_case_types, reason = "the driver's own names")]
+    /// The driver function that an [`Event`] reports, without version suffix. The comment above each group says
+    /// which fields of the event it uses.
+    #[expect(non_camel_case_types, missing_docs, reason = "the driver's own names")]
     pub enum Call {
-        // Allocations: `address` is what was given, `size_bytes` what was asked for.
+        // Allocations: `address` is the result, `size_bytes` the requested size.
         cuMemAlloc = 1,
         cuMemAllocPitch = 2,
         cuMemAllocManaged = 3,
@@ -179,7 +182,7 @@ numbered! {
         cuMemPoolImportPointer = 6,
         cuIpcOpenMemHandle = 7,
         cuExternalMemoryGetMappedBuffer = 8,
-        /// `address` of a node of a graph that is being built; `pool` is the graph.
+        /// `address` of a node of a graph under construction; `pool` is the graph.
         cuGraphAddMemAllocNode = 9,
 
         // Frees, written before the call.
@@ -196,53 +199,53 @@ numbered! {
         cuMemFreeHost = 33,
         cuMemHostUnregister = 34,
 
-        // Virtual memory. `address`, `size_bytes`; `pool` is the handle of the physical allocation.
+        // Virtual memory: `address`, `size_bytes`; `pool` is the handle of the physical allocation.
         cuMemAddressReserve = 40,
         cuMemAddressFree = 41,
         /// `pool` is the new handle.
         cuMemCreate = 42,
         cuMemRelease = 43,
-        /// `mapping_base` is the offset in the physical allocation.
+        /// `mapping_base` is the offset within the physical allocation.
         cuMemMap = 44,
         cuMemUnmap = 45,
         /// `pool` is the new handle.
         cuMemImportFromShareableHandle = 46,
 
-        // Pools. `pool` is the pool; of the last one `size_bytes` is what is to be kept.
+        // Memory pools: `pool`. For `cuMemPoolTrimTo`, `size_bytes` is the size to keep.
         cuMemPoolCreate = 50,
         cuMemPoolDestroy = 51,
         cuMemPoolTrimTo = 52,
 
-        // Contexts: what lived in them is gone. `context`, and `device`.
+        // Contexts: `context` and `device`. All memory of the context is freed.
         cuCtxDestroy = 60,
-        /// The last holder's, so that the context is gone.
+        /// Written for the last release, which destroys the context.
         cuDevicePrimaryCtxRelease = 61,
         cuDevicePrimaryCtxReset = 62,
 
-        // Arrays have no address: `address` is their handle, `size_bytes` what they need.
+        // Arrays have no address: `address` is the handle, `size_bytes` the required size.
         cuArrayCreate = 70,
         cuArray3DCreate = 71,
         cuMipmappedArrayCreate = 72,
         cuArrayDestroy = 73,
         cuMipmappedArrayDestroy = 74,
 
-        // What the program itself hands out of an allocation (vramscope-api).
+        // Parts of an allocation, handed out by the program itself (vramscope-api).
         suballoc = 90,
         subfree = 91,
-        /// Gives the allocation at `address` a name: torch's `annotate`. `pool` is the number of the text.
+        /// Names the allocation at `address`, as torch's `annotate` does. `pool` is the number of the text.
         annotate = 92,
     }
 }
 
-/// What an event's `flags` say.
+/// Bits of [`Event::flags`].
 pub mod flags {
     /// The stream was being captured into a graph.
     pub const CAPTURING: u8 = 1;
-    /// The free that this thread wrote last for this address did not happen: the driver returned `result`.
+    /// The driver refused the last free that this thread wrote for this address; `result` is its error.
     pub const FREE_FAILED: u8 = 2;
-    /// A default stream of the calling thread (`_ptsz`).
+    /// The stream is the calling thread's default stream (`_ptsz`).
     pub const PER_THREAD_STREAM: u8 = 4;
-    /// Memory of this size is of another process: it was imported.
+    /// The memory belongs to another process: it was imported.
     pub const NOT_OWNED: u8 = 8;
 }
 
@@ -250,7 +253,7 @@ pub mod flags {
 pub const SUCCESS: u32 = 0;
 /// `CUDA_ERROR_OUT_OF_MEMORY`.
 pub const OUT_OF_MEMORY: u32 = 2;
-/// The device of what has none, or of what could not be asked.
+/// Device ordinal of a call without a device, or whose device is unknown.
 pub const NO_DEVICE: i16 = -1;
 
 fixed! {
@@ -258,134 +261,135 @@ fixed! {
     pub struct Event {
         /// Nanoseconds since the Unix epoch.
         pub time_ns: u64,
-        /// Of the memory; 0 when the allocation failed.
+        /// Address of the memory; 0 for a failed allocation.
         pub address: u64,
-        /// Bytes asked for; 0 for frees.
+        /// Requested bytes; 0 for frees.
         pub size_bytes: u64,
-        /// The `CUstream` as a number; 0 where there is none.
+        /// The `CUstream` as a number; 0 for the default stream and for calls without a stream.
         pub stream: u64,
-        /// The `CUcontext` as a number: of what was allocated, or of what ended.
+        /// The `CUcontext` as a number: the one that owns the memory, or the one that ended.
         pub context: u64,
-        /// The memory pool, graph or physical allocation as a number; 0 where there is none.
+        /// The memory pool, graph or physical allocation as a number; 0 if the call has no such argument.
         pub pool: u64,
-        /// Start of the driver's mapping that holds the address, 0 if it does not say. When `result` is
-        /// [`OUT_OF_MEMORY`]: the device's free bytes.
+        /// Start of the driver's mapping that holds the address; 0 if unknown. If `result` is [`OUT_OF_MEMORY`]:
+        /// the device's free bytes.
         pub mapping_base: u64,
-        /// Bytes of that mapping. When `result` is [`OUT_OF_MEMORY`]: the device's bytes in all.
+        /// Size of that mapping. If `result` is [`OUT_OF_MEMORY`]: the device's total bytes, 0 if unknown.
         pub mapping_bytes: u64,
-        /// Number of the stack, 0 for none.
+        /// Number of the stack; 0 if no stack was taken.
         pub stack: u32,
         /// Linux thread id.
         pub thread: u32,
-        /// The `CUresult`. Frees are written before there is one.
+        /// The `CUresult`. A free is written before its call and has 0, unless [`flags::FREE_FAILED`] is set.
         pub result: u32,
-        /// The device's ordinal, [`NO_DEVICE`] if unknown.
+        /// Device ordinal, or [`NO_DEVICE`].
         pub device: i16,
-        /// The [`Call`].
+        /// Number of a [`Call`].
         pub call: u8,
-        /// [`flags`].
+        /// Combination of [`flags`].
         pub flags: u8,
     }
 }
 
 fixed! {
-    /// An object file in the program's memory.
+    /// An executable or library mapped by the program.
     pub struct Module {
-        /// What is added to the file's virtual addresses.
+        /// Added to the file's virtual addresses to get addresses in the process.
         pub load_bias: u64,
         /// First address of its executable part.
         pub start: u64,
-        /// The address behind it.
+        /// End of its executable part, exclusive.
         pub end: u64,
-        /// Bytes of the build id that follow.
+        /// Size of the build id that follows.
         pub build_id_bytes: u32,
-        /// Zero.
+        /// Always 0.
         pub reserved: u32,
     }
 }
 
 fixed! {
-    /// A stack; what follows are its addresses.
+    /// Header of a stack; its return addresses follow.
     pub struct Stack {
-        /// From 1. The same stack may occur under several numbers.
+        /// Number of the stack, from 1. Several numbers may stand for the same stack.
         pub number: u32,
-        /// How many addresses follow.
+        /// Number of addresses that follow.
         pub frames: u32,
     }
 }
 
 numbered! {
-    /// What an [`Annotation`] does.
+    /// The operation of an [`Annotation`].
     pub enum AnnotationOp {
-        /// Begins a range within those of its thread and domain.
+        /// Begins a range nested in the open ranges of its thread and domain.
         Push = 1,
-        /// Ends the innermost of them.
+        /// Ends the innermost range of its thread and domain.
         Pop = 2,
-        /// Begins a range that may overlap others and end on another thread: `range` names it.
+        /// Begins a range that may overlap others and end on another thread. `range` identifies it.
         Start = 3,
-        /// Ends that.
+        /// Ends a range begun by `Start`.
         End = 4,
-        /// A point in time.
+        /// Marks a point in time.
         Mark = 5,
     }
 }
 
 fixed! {
-    /// What the program says it is doing: NVTX or vramscope-api.
+    /// An annotation by the program, through NVTX or vramscope-api.
     pub struct Annotation {
-        /// Nanoseconds since the Unix epoch. Of ranges on a stream: when the stream got there.
+        /// Nanoseconds since the Unix epoch. For ranges on a stream: the time at which the stream reached this
+        /// point.
         pub time_ns: u64,
-        /// Names a range that was started, from 1.
+        /// Identifies a started range, from 1; 0 for other operations.
         pub range: u64,
-        /// The stream of a range that is ordered by one; 0 else.
+        /// The stream that orders the range; 0 for ranges ordered by their thread.
         pub stream: u64,
-        /// Number of the text; 0 for none.
+        /// Number of the name's text; 0 for an empty name.
         pub name: u32,
         /// Number of the domain's text; 0 for the default domain.
         pub domain: u32,
         /// Linux thread id.
         pub thread: u32,
-        /// The device current on the thread, [`NO_DEVICE`] if unknown.
+        /// The thread's current device, or [`NO_DEVICE`].
         pub device: i16,
-        /// The [`AnnotationOp`].
+        /// Number of an [`AnnotationOp`].
         pub op: u8,
-        /// Zero.
+        /// Always 0.
         pub reserved: u8,
     }
 }
 
 fixed! {
-    /// A device; what follows is its name.
+    /// A device; its name follows.
     pub struct Device {
-        /// Bytes of its memory.
+        /// Total memory in bytes.
         pub total_bytes: u64,
-        /// First half of its UUID, as a little-endian number.
+        /// First 8 bytes of the UUID, as a little-endian number.
         pub uuid_low: u64,
-        /// Second half.
+        /// Last 8 bytes of the UUID, as a little-endian number.
         pub uuid_high: u64,
-        /// Its ordinal.
+        /// Device ordinal.
         pub ordinal: i16,
-        /// Zero.
+        /// Always 0.
         pub reserved: u16,
-        /// Zero.
+        /// Always 0.
         pub reserved_too: u32,
     }
 }
 
 fixed! {
-    /// What a memory pool held, asked after a synchronisation that may have trimmed it.
+    /// Usage of a memory pool, sampled after a synchronisation that may have trimmed it.
     pub struct Pool {
         /// Nanoseconds since the Unix epoch.
         pub time_ns: u64,
-        /// The pool as a number.
+        /// The `CUmemoryPool` as a number.
         pub pool: u64,
-        /// Bytes it held from the device.
+        /// Bytes that the pool holds from the device.
         pub reserved_bytes: u64,
-        /// Bytes of them that were in use.
+        /// Bytes of those that are in use.
         pub used_bytes: u64,
-        /// The device.
+        /// Device ordinal.
         pub device: i16,
-        /// 1 for the device's default pool.
+        /// 1 for the device's default pool, else 0.
         pub is_default: u16,
         /// Linux thread id.
         pub thread: u32,
@@ -393,17 +397,17 @@ fixed! {
 }
 
 fixed! {
-    /// What the driver said is free on a device.
+    /// Free memory of a device, as reported by the driver.
     pub struct Memory {
         /// Nanoseconds since the Unix epoch.
         pub time_ns: u64,
         /// Free bytes.
         pub free_bytes: u64,
-        /// Bytes in all.
+        /// Total bytes.
         pub total_bytes: u64,
-        /// The device.
+        /// Device ordinal.
         pub device: i16,
-        /// Zero.
+        /// Always 0.
         pub reserved: u16,
         /// Linux thread id.
         pub thread: u32,

@@ -1,4 +1,4 @@
-//! What a capture writes down while a program runs, and the snapshot that is made from it afterwards.
+//! The log that a captured program writes while it runs, and its conversion into a snapshot.
 //!
 //! ```text
 //! in the captured program        afterwards, or from outside while it runs
@@ -7,7 +7,9 @@
 //! ```
 //!
 //! Nothing here calls CUDA or a foreign function, and nothing opens a file: bytes in, values out. The injected
-//! library uses [`layout`] and [`settings`] alone (without the feature `snapshot`).
+//! library uses only [`layout`] and [`settings`] (without the feature `snapshot`).
+
+#![warn(missing_docs)]
 
 #[macro_use]
 mod fixed;

@@ -1,7 +1,14 @@
-//! What a recording says about memory: the segments and blocks of now, and the events that led there.
+//! A driver's memory in torch's terms: the current segments and blocks, and the trace entries that led to them.
 //!
-//! Records are pushed as they come. Memory for history is bounded where [`RecordingOptions::max_entries`] is; what is
-//! live, and each distinct stack and text, is always kept.
+//! Segments are the driver's mappings. Blocks are the allocations that the driver returned. Neither ever overlaps,
+//! whatever a log says: the newest record is right, and older memory that contradicts it is ended and counted.
+//!
+//! A free is in the log before the driver is called. If the driver refuses it, a later record says so, and the
+//! entries of the free are withdrawn (`space/undo.rs`).
+//!
+//! [`Recording::push`] takes the records one by one. History is bounded by [`RecordingOptions::max_entries`]; live
+//! memory and each distinct stack and text are always kept. `tests/it/random.rs` has a simple driver that this
+//! model is compared with.
 
 mod annotations;
 mod calls;
@@ -20,39 +27,39 @@ use crate::layout;
 use crate::reader::{Damage, Record};
 pub(crate) use annotations::Annotations;
 use journal::PoolRow;
-pub(crate) use journal::{By, Entry, Journal, Place, Trace};
+pub(crate) use journal::{Entry, Journal, Location, Origin, Trace};
 pub(crate) use names::Names;
 use physical::Released;
 use samples::Samples;
 use space::Undo;
-pub(crate) use space::{Keeping, ROUNDING_BYTES, Segment, Space};
+pub(crate) use space::{ROUNDING_BYTES, Retention, Segment, Space};
 
-/// What is to be kept, and shown.
+/// Which part of a recording is kept and goes into the snapshot.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct RecordingOptions {
-    /// How much history.
+    /// How much history to keep.
     pub enabled: Enabled,
-    /// The newest so many trace entries of each device are kept; `None` for all.
+    /// Keep only this many of the newest trace entries of each device. `None` keeps all.
     pub max_entries: Option<usize>,
-    /// Trace entries of these kinds are left out.
+    /// Leave out trace entries with these actions.
     pub skip_actions: Vec<Action>,
-    /// Only this device's memory; `None` for all.
+    /// Keep only this device's memory. `None` keeps all devices.
     pub device: Option<u32>,
 }
 
-/// torch's `enabled`.
+/// The modes of `enabled` in `torch.cuda.memory._record_memory_history`.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum Enabled {
-    /// What is held at the end, and no history.
+    /// The memory held at the end, without history.
     State,
-    /// All events; frees have the stack of what they free.
+    /// All events. A free carries the stack of its allocation.
     Alloc,
     /// All events, each with its own stack.
     #[default]
     All,
 }
 
-/// An array: memory without an address.
+/// A CUDA array. It has no address.
 #[derive(Clone, Copy, Debug)]
 struct Array {
     device: u8,
@@ -60,47 +67,47 @@ struct Array {
     context: u64,
 }
 
-/// A free, which is written before the driver is asked, and may turn out to have been refused.
+/// The last free of a thread. It is logged before the driver is called, and may be withdrawn by a later record.
 #[derive(Clone, Debug, Default)]
 struct LastFree {
-    /// Its call, address and pool; `None` if it was refused.
-    what: Option<(u8, u64, u64)>,
+    /// Call, address and pool of the free; `None` once it was withdrawn.
+    key: Option<(u8, u64, u64)>,
     undo: Undo,
-    gone: Gone,
+    resource: FreedResource,
 }
 
-/// What else a free took away than segments and blocks.
+/// What a free released besides blocks and segments. Kept to restore it if the driver refuses the free.
 #[derive(Clone, Debug, Default)]
-enum Gone {
-    /// Nothing else.
+enum FreedResource {
+    /// Only blocks and segments.
     #[default]
-    Memory,
-    /// An allocation of no bytes.
-    Empty,
-    /// One opening of several of the same memory.
-    Opening,
+    Blocks,
+    /// An allocation of 0 bytes.
+    EmptyAllocation,
+    /// One of several openings of the same imported memory.
+    ImportOpening,
     Pool(Option<PoolRow>),
     Physical(Option<Released>),
     Array(Option<Array>),
 }
 
-/// How often what happened.
+/// Counters for the report and its notes.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub(crate) struct Counts {
     pub(crate) records: u64,
     pub(crate) events: u64,
-    /// Frees of what nobody saw allocated.
+    /// Frees of memory whose allocation is not in the log.
     pub(crate) unknown_frees: u64,
-    /// Allocations of no bytes.
+    /// Allocations of 0 bytes.
     pub(crate) empty_allocations: u64,
-    /// Calls that a newer version of the layout has.
+    /// Calls that only a newer version of the layout knows.
     pub(crate) unknown_calls: u64,
-    /// What cannot have happened as it is recorded.
+    /// Records that contradict themselves, such as an address range beyond 64 bits.
     pub(crate) impossible: u64,
     pub(crate) out_of_memory: u64,
 }
 
-/// A recording as far as it was read.
+/// The state of a recording after the records pushed so far.
 #[derive(Clone, Debug, Default)]
 pub struct Recording {
     pub(crate) options: RecordingOptions,
@@ -108,23 +115,23 @@ pub struct Recording {
     pub(crate) journal: Journal,
     /// Memory of all devices, which share one address space.
     pub(crate) device: Space,
-    /// Pinned memory of the host.
+    /// Pinned host memory.
     pub(crate) host: Space,
     pub(crate) annotations: Annotations,
     pub(crate) samples: Samples,
     arrays: HashMap<u64, Array>,
-    /// Addresses given out for no bytes.
+    /// Addresses returned for allocations of 0 bytes.
     empty_allocations: HashSet<u64>,
-    /// How often memory of other processes was opened again.
+    /// Number of additional openings of imported memory, by address.
     opened: HashMap<u64, u64>,
-    /// The last free of each thread.
+    /// Last free by thread.
     last_frees: HashMap<u32, LastFree>,
     pub(crate) counts: Counts,
     pub(crate) damage: Vec<Damage>,
 }
 
 impl Recording {
-    /// Nothing yet.
+    /// An empty recording.
     #[must_use]
     pub fn new(options: RecordingOptions) -> Self {
         Self {
@@ -135,14 +142,14 @@ impl Recording {
         }
     }
 
-    /// What a record says.
+    /// Applies one record.
     pub fn push(&mut self, record: Record<'_>) {
         self.counts.records += 1;
         match record {
-            Record::Event(event) => self.event(&event),
+            Record::Event(event) => self.push_event(&event),
             Record::Stack { number, addresses } => self.names.add_stack(number, addresses),
             Record::Text { number, text } => self.names.add_text(number, text),
-            Record::Annotation(annotation) => self.annotation(&annotation),
+            Record::Annotation(annotation) => self.push_annotation(&annotation),
             Record::Program(program) => self.names.set_program(program),
             Record::Module {
                 module,
@@ -156,20 +163,19 @@ impl Recording {
                     self.names.add_device(number, device, name);
                 }
             }
-            Record::Pool(pool) => self.pool(&pool),
+            Record::Pool(pool) => self.push_pool_sample(&pool),
             Record::Memory(memory) => {
                 self.journal.advance(memory.time_ns);
                 if let Ok(device) = u8::try_from(memory.device) {
-                    self.sample(device, memory.free_bytes, memory.total_bytes);
+                    self.push_memory_sample(device, memory.free_bytes, memory.total_bytes);
                 }
             }
-            Record::Dump { time_ns, .. } => self.dumped(time_ns),
+            Record::Dump { time_ns, .. } => self.push_snapshot_events(time_ns),
             Record::Note(note) => self.names.add_note(note),
         }
     }
 
-    /// Adds what the reader skipped since the last time: what [`Records::damage`](crate::reader::Records::damage)
-    /// says of each stretch of the log.
+    /// Adds what [`Records::damage`](crate::reader::Records::damage) reports for one stretch of the log.
     pub fn add_damage(&mut self, damage: &[Damage]) {
         for new in damage {
             match self.damage.iter_mut().find(|old| old.kind == new.kind) {
@@ -179,13 +185,13 @@ impl Recording {
         }
     }
 
-    /// Allocations that failed for want of memory until now.
+    /// Number of allocations that failed for lack of memory so far.
     #[must_use]
     pub fn out_of_memory_count(&self) -> u64 {
         self.counts.out_of_memory
     }
 
-    /// Bytes of arrays by device: memory that has no address, and so no block.
+    /// Bytes of arrays by device. Arrays have no address and therefore no block.
     pub(crate) fn array_bytes(&self) -> std::collections::BTreeMap<u8, u64> {
         let mut sums = std::collections::BTreeMap::new();
         #[expect(clippy::iter_over_hash_type, reason = "sums have no order")]
@@ -196,8 +202,8 @@ impl Recording {
         sums
     }
 
-    fn annotation(&mut self, annotation: &layout::Annotation) {
-        // A range on a stream is told when it is asked for, and says when the stream got there.
+    fn push_annotation(&mut self, annotation: &layout::Annotation) {
+        // A range on a stream is logged when the program requests it; its time is when the stream reached it.
         let time_us = if annotation.stream == 0 {
             self.journal.advance(annotation.time_ns);
             self.journal.time_us
@@ -207,33 +213,27 @@ impl Recording {
         self.annotations.push(annotation, time_us);
     }
 
-    fn pool(&mut self, pool: &layout::Pool) {
+    fn push_pool_sample(&mut self, pool: &layout::Pool) {
         self.journal.advance(pool.time_ns);
         let row = self.sampled_pool(pool.pool, pool.is_default != 0);
-        let chosen = self.device.pools.given_back(row, pool.reserved_bytes);
+        let chosen = self
+            .device
+            .pools
+            .released_segments(row, pool.reserved_bytes);
         self.device.undo.clear();
-        self.give_back(&chosen, By::default());
+        self.release_segments(&chosen, Origin::default());
     }
 
-    /// A snapshot was taken here: the event of it is in the next one, as torch does it.
-    fn dumped(&mut self, time_ns: u64) {
+    /// Adds the event of a snapshot taken here. As in torch, it appears in the *next* snapshot.
+    fn push_snapshot_events(&mut self, time_ns: u64) {
         self.journal.advance(time_ns);
         for device in 0..=u8::MAX {
             if usize::from(device) >= self.journal.devices.len() {
                 break;
             }
-            let entry = Entry {
-                action: Action::Snapshot,
-                is_undone: false,
-                by: By::default(),
-                pool: 0,
-                note: 0,
-                address: 0,
-                bytes: self.device.live_bytes(device),
-                stream: 0,
-                time_us: 0,
-            };
-            self.journal.push(Place::Device(device), entry);
+            let bytes = self.device.live_bytes(device);
+            let entry = Entry::new(Action::Snapshot, Origin::default(), 0, bytes);
+            self.journal.push(Location::Device(device), entry);
         }
     }
 }

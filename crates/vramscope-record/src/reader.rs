@@ -1,9 +1,9 @@
-//! A raw log's bytes into records, whatever state its program left it in.
+//! Reads the records of a raw log, in whatever state its program left it.
 //!
-//! The bytes are those of a file, or of a file's beginning, and may still be written to: what a thread has reserved
-//! and not filled yet is unfinished. In the log of a running program the first such record ends the records for now
-//! ([`Records::while_running`]); in that of a program that is gone it never will be finished, and is skipped and
-//! counted as [`Damage`].
+//! The input is a file, or the beginning of one, and its program may still write to it. A record that a thread has
+//! reserved and not completed is unfinished. In the log of a running program, the records end before the first
+//! unfinished one for now ([`Records::while_running`]). In the log of a program that is gone, unfinished records
+//! are skipped and counted as [`Damage`].
 
 mod header;
 mod records;
@@ -19,23 +19,23 @@ pub struct Log<'a> {
 }
 
 impl<'a> Log<'a> {
-    /// Looks at a log that begins with these bytes.
+    /// Reads the header of the log in `bytes`.
     ///
     /// # Errors
-    /// If that is no log, or one of another version.
+    /// If `bytes` is not a raw log of this version.
     pub fn open(bytes: &'a [u8]) -> Result<Self, LogError> {
         let header = Header::of(bytes)?;
         Ok(Self { bytes, header })
     }
 
-    /// What it says about itself.
+    /// The log's header.
     #[must_use]
     pub fn header(&self) -> &Header {
         &self.header
     }
 
-    /// The records that begin at this offset of the file or later: 0 for all that are there. Only the beginning of
-    /// the log, or what [`Records::offset`] once was, are offsets at which a record is sure to begin.
+    /// Iterates over the records at this file offset and later; 0 starts at the first record that is still there.
+    /// Other offsets must come from [`Records::offset`].
     #[must_use]
     pub fn records(&self, from_offset: u64) -> Records<'a> {
         Records::new(self.bytes, &self.header, from_offset)

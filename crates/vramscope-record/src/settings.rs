@@ -1,25 +1,25 @@
-//! How a capture is to be made: from the command line to the injected library by one environment variable.
+//! Capture settings. The command line passes them to the injected library in one environment variable.
 
-/// The variable: absent in programs that are not captured.
+/// Name of the environment variable. Programs that are not captured do not have it.
 pub const VARIABLE: &str = "VRAMSCOPE_CAPTURE";
 
 /// What to record, and where.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Settings {
-    /// The folder that logs are made in. Absolute.
+    /// Absolute path of the folder for logs.
     pub folder: String,
-    /// Room for records in a log, in bytes.
+    /// Bytes of records that a log can hold at a time.
     pub capacity_bytes: u64,
-    /// Whether whoever started the program takes records over while it runs, so that far more than
-    /// `capacity_bytes` may be written in the end.
+    /// Whether the starting process consumes records while the program runs. The program may then write far more
+    /// than `capacity_bytes` in all.
     pub is_followed: bool,
-    /// Whether recording begins at once; else `vramscope_api::start` begins it.
+    /// Whether recording starts at once. Otherwise `vramscope_api::start` starts it.
     pub starts_on: bool,
-    /// The most frames of a stack; 0 for no stacks.
+    /// Maximum number of frames of a stack; 0 disables stacks.
     pub depth: u32,
-    /// Whether frees get stacks too.
+    /// Whether frees have stacks too.
     pub free_stacks: bool,
-    /// Whether pinned host memory is recorded.
+    /// Whether to record pinned host memory.
     pub host: bool,
 }
 
@@ -38,8 +38,8 @@ impl Default for Settings {
 }
 
 impl Settings {
-    /// The value of [`VARIABLE`]: `capacity=…,followed=…,on=…,depth=…,free_stacks=…,host=…,folder=…`. The folder stands last,
-    /// for it may hold anything.
+    /// Formats the value of [`VARIABLE`]: `capacity=…,followed=…,on=…,depth=…,free_stacks=…,host=…,folder=…`. The
+    /// folder comes last, as it may contain anything.
     #[must_use]
     pub fn to_variable(&self) -> String {
         format!(
@@ -54,7 +54,7 @@ impl Settings {
         )
     }
 
-    /// What [`to_variable`](Self::to_variable) made; `None` for anything else.
+    /// Parses the output of [`to_variable`](Self::to_variable). `None` for any other text.
     #[must_use]
     pub fn of_variable(text: &str) -> Option<Self> {
         let (numbers, folder) = text.split_once(",folder=")?;

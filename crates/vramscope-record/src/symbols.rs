@@ -1,42 +1,43 @@
-//! What turns addresses into functions, files and lines: the interface, for it takes files to do it.
+//! The interface between addresses and functions, files and lines. Its implementation needs files, so it is
+//! elsewhere.
 
-/// An object file as it was mapped when a stack was taken.
+/// An executable or library as mapped when a stack was recorded.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct LoadedModule {
-    /// Where it was on the machine that was recorded; not always UTF-8 there.
+    /// Path on the recorded machine. Invalid UTF-8 is replaced.
     pub path: String,
-    /// GNU build id; empty without one.
+    /// GNU build id; empty if it has no build id.
     pub build_id: Vec<u8>,
-    /// What is added to the file's virtual addresses.
+    /// Added to the file's virtual addresses to get addresses in the process.
     pub load_bias: u64,
     /// First address of its executable part.
     pub start: u64,
-    /// The address behind it.
+    /// End of its executable part, exclusive.
     pub end: u64,
 }
 
-/// A return address, and in which module it lay.
+/// A return address and its module.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct CodeAddress<'m> {
-    /// In the program's memory.
+    /// Address in the recorded process.
     pub address: u64,
-    /// `None` for code that no file holds.
+    /// `None` for code outside all files, such as generated code.
     pub module: Option<&'m LoadedModule>,
 }
 
-/// A frame as snapshots have it.
+/// A named frame, as in snapshots.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct SourceFrame {
-    /// Demangled; the address as `0x…` where there is no name.
+    /// Demangled name; the address as `0x…` if unknown.
     pub function: String,
-    /// Source file, else the module; `??` if neither is known.
+    /// Source file, else the module's path; `??` if neither is known.
     pub file: String,
-    /// From 1; 0 if unknown.
+    /// Line number from 1; 0 if unknown.
     pub line: u32,
 }
 
 impl SourceFrame {
-    /// Of an address of which nothing else is known.
+    /// A frame for an address of which nothing else is known.
     #[must_use]
     pub fn nameless(address: u64) -> Self {
         Self {
@@ -47,22 +48,22 @@ impl SourceFrame {
     }
 }
 
-/// Gives frames their names.
+/// Names the frames of stacks.
 pub trait Symbols {
-    /// The frames of a stack, innermost first: inlined functions are frames of their own.
+    /// The frames of a stack, innermost first. Inlined functions are separate frames.
     fn frames(&mut self, stack: &[CodeAddress<'_>]) -> Vec<SourceFrame>;
 
-    /// What could not be named so far, and what would help: a line each, for whoever reads the snapshot.
+    /// Remarks for the reader of the snapshot, one line each: which code could not be named, and what would help.
     fn notes(&self) -> Vec<String> {
         Vec::new()
     }
 }
 
-/// Names no address: frames are addresses, for programs without a file to look into.
+/// Names no function: each frame is its address. For callers that have no files to read.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Addresses;
+pub struct NoSymbols;
 
-impl Symbols for Addresses {
+impl Symbols for NoSymbols {
     fn frames(&mut self, stack: &[CodeAddress<'_>]) -> Vec<SourceFrame> {
         let addresses = stack.iter().map(|code| code.address);
         addresses.map(SourceFrame::nameless).collect()

@@ -1,6 +1,7 @@
-//! A log in memory, for tests: of the reader, of what follows it, and of other crates, for which it is always there.
+//! Writes a log in memory, from one thread. For tests of the reader and of everything behind it, also in other
+//! crates.
 //!
-//! What the injected library writes into a file that it shares, this writes into a `Vec`, from one thread.
+//! The injected library writes the same format into a shared file.
 
 use crate::layout::{
     Annotation, Call, Device, Event, HEADER_BYTES, Kind, LONGEST_PAYLOAD_BYTES, MAGIC, Memory,
@@ -8,7 +9,7 @@ use crate::layout::{
     record_check,
 };
 
-/// The log as far as it is written.
+/// A log under construction.
 #[derive(Clone, Debug)]
 pub struct LogWriter {
     bytes: Vec<u8>,
@@ -28,23 +29,23 @@ impl Default for LogWriter {
 }
 
 impl LogWriter {
-    /// Sets a field of the header: one of [`header`]'s offsets.
+    /// Sets a field of the header; `field` is one of [`header`]'s offsets.
     pub fn set_u32(&mut self, field: usize, value: u32) {
         self.bytes[field..field + 4].copy_from_slice(&value.to_le_bytes());
     }
 
-    /// Sets a field of the header: one of [`header`]'s offsets.
+    /// Sets a field of the header; `field` is one of [`header`]'s offsets.
     pub fn set_u64(&mut self, field: usize, value: u64) {
         self.bytes[field..field + 8].copy_from_slice(&value.to_le_bytes());
     }
 
-    /// Where the next record will begin.
+    /// File offset of the next record.
     #[must_use]
     pub fn offset(&self) -> u64 {
         self.bytes.len() as u64
     }
 
-    /// Adds a record whose payload is `parts`, one after the other, cut where it is too long.
+    /// Adds a record whose payload is the concatenation of `parts`, truncated to the maximum size.
     pub fn put(&mut self, kind: Kind, parts: &[&[u8]]) {
         self.put_raw(kind as u8, parts);
     }
@@ -68,14 +69,14 @@ impl LogWriter {
         self.bytes.resize(offset + record_bytes(payload.len()), 0);
     }
 
-    /// Adds bytes that are no record, filled up to where the next one may begin.
+    /// Adds bytes that are not a record, padded to the next possible record offset.
     pub fn put_garbage(&mut self, bytes: &[u8]) {
         self.bytes.extend_from_slice(bytes);
         let length = self.bytes.len().next_multiple_of(RECORD_ALIGNMENT);
         self.bytes.resize(length, 0);
     }
 
-    /// The executable and its arguments.
+    /// Adds the executable's path and its arguments.
     pub fn program(&mut self, texts: &[&str]) {
         let lengths: Vec<_> = texts
             .iter()
@@ -89,7 +90,7 @@ impl LogWriter {
         self.put(Kind::Program, &parts);
     }
 
-    /// An object file at `start..end`, loaded at `load_bias`.
+    /// Adds a module; `build_id_bytes` is set to the length of `build_id`.
     pub fn module(&mut self, module: Module, build_id: &[u8], path: &str) {
         let build_id_bytes = build_id.len() as u32;
         let module = Module {
@@ -102,59 +103,59 @@ impl LogWriter {
         );
     }
 
-    /// A stack.
+    /// Adds a stack; `number` counts from 1.
     pub fn stack(&mut self, number: u32, addresses: &[u64]) {
         let frames = addresses.len() as u32;
         let bytes: Vec<u8> = addresses.iter().flat_map(|it| it.to_le_bytes()).collect();
         self.put(Kind::Stack, &[&Stack { number, frames }.to_bytes(), &bytes]);
     }
 
-    /// A call of the driver.
+    /// Adds a driver call.
     pub fn event(&mut self, event: Event) {
         self.put(Kind::Event, &[&event.to_bytes()]);
     }
 
-    /// A text.
+    /// Adds a text; `number` counts from 1.
     pub fn text(&mut self, number: u32, text: &str) {
         self.put(Kind::Text, &[&number.to_le_bytes(), text.as_bytes()]);
     }
 
-    /// What the program says it is doing.
+    /// Adds an annotation.
     pub fn annotation(&mut self, annotation: Annotation) {
         self.put(Kind::Annotation, &[&annotation.to_bytes()]);
     }
 
-    /// A thread.
+    /// Adds a named thread; `thread` is a Linux thread id.
     pub fn thread(&mut self, thread: u32, name: &str) {
         self.put(Kind::Thread, &[&thread.to_le_bytes(), name.as_bytes()]);
     }
 
-    /// A device.
+    /// Adds a device.
     pub fn device(&mut self, device: Device, name: &str) {
         self.put(Kind::Device, &[&device.to_bytes(), name.as_bytes()]);
     }
 
-    /// What a pool holds.
+    /// Adds a sample of a pool's usage.
     pub fn pool(&mut self, pool: Pool) {
         self.put(Kind::Pool, &[&pool.to_bytes()]);
     }
 
-    /// What is free on a device.
+    /// Adds a sample of a device's free memory.
     pub fn memory(&mut self, memory: Memory) {
         self.put(Kind::Memory, &[&memory.to_bytes()]);
     }
 
-    /// A request for a snapshot.
+    /// Adds a request for a snapshot at `path`.
     pub fn dump(&mut self, time_ns: u64, path: &str) {
         self.put(Kind::Dump, &[&time_ns.to_le_bytes(), path.as_bytes()]);
     }
 
-    /// Something that whoever reads the snapshot should know.
+    /// Adds a remark for the reader of the snapshot.
     pub fn note(&mut self, text: &str) {
         self.put(Kind::Note, &[text.as_bytes()]);
     }
 
-    /// The log as a file would have it now.
+    /// The log as a file would contain it now, with a finished header.
     #[must_use]
     pub fn bytes(&self) -> Vec<u8> {
         let mut log = self.clone();
@@ -166,8 +167,8 @@ impl LogWriter {
     }
 }
 
-/// A log of so many calls: a program that allocates from its device's pool and frees, on eight streams, with a
-/// thousand different stacks of 13 frames and up to 2,000 allocations at a time. For measuring, and for trying out.
+/// A log with this many calls. The program allocates from its device's pool and frees, on eight streams, with 1,000
+/// different stacks of 13 frames and up to 2,000 live allocations. For benchmarks and experiments.
 #[must_use]
 pub fn sample(calls: usize) -> Vec<u8> {
     const BASE: u64 = 0x7f00_0000_0000;
@@ -182,7 +183,7 @@ pub fn sample(calls: usize) -> Vec<u8> {
         log.stack(number as u32, &frames);
     }
     let mut is_live = [false; SLOTS];
-    // A multiplicative generator: any order will do, as long as it is the same every time.
+    // A linear congruential generator: any sequence will do if it is the same every time.
     let mut random = 1_u64;
     for call in 0..calls as u64 {
         random = random

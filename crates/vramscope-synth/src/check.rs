@@ -1,8 +1,8 @@
-//! Holds pickles against the invariants real snapshots keep, through CPython, for tests.
+//! Checks pickles in CPython for the invariants of real snapshots, for tests.
 
 use crate::pickle::tests::python;
 
-/// The invariants that held on every genuine file, as a program for python3.
+/// The invariants that hold in every genuine file, as a program for python3.
 const CHECK: &str = r"
 import sys, pickle
 data = sys.stdin.buffer.read()
@@ -42,7 +42,7 @@ for device, trace in enumerate(snapshot['device_traces']):
 print('fine', end='')
 ";
 
-/// Asserts the invariants; without python3 it only says that it skips.
+/// Asserts the invariants. Without python3 it only prints that it skips.
 pub(crate) fn assert_consistent(bytes: &[u8], name: &str) {
     if let Some(verdict) = python(CHECK, bytes) {
         assert_eq!(verdict, "fine", "{name}");

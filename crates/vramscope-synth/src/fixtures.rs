@@ -1,6 +1,6 @@
-//! One small snapshot per producer, kept in `tests/fixtures/synth` for ever: whatever the
-//! generators become, the decoder must go on reading these bytes. A test says when the generators
-//! no longer write them: then either the generator is wrong, or the changed file joins the old.
+//! One small snapshot per producer, kept in `tests/fixtures/synth` for ever: however the
+//! generators change, the decoder must keep reading these bytes. A test fails when the generators
+//! no longer write them: then either the generator is wrong, or the new file joins the old one.
 
 use std::fs;
 use std::io;
@@ -11,24 +11,21 @@ use crate::scenario;
 use crate::snapshot::{Producer, Snapshot, WriteOptions};
 use crate::text::{self, TextError};
 
-/// What happens in the fixture of every producer: all actions, several streams, pools and devices,
+/// The story in every producer's fixture: all actions, several streams, pools and devices,
 /// memory from before the recording, pending frees. Addresses of device 1 have the top bit set,
 /// for producers that sign them.
 pub const STORY: &str = include_str!("fixtures/story.txt");
 
-/// A fixture: its file name and its bytes.
 #[derive(Clone, Debug)]
 pub struct Fixture {
-    /// File name.
     pub name: String,
-    /// File content.
     pub bytes: Vec<u8>,
 }
 
 /// Every fixture.
 ///
 /// # Errors
-/// When the story is not understood.
+/// When the story cannot be parsed.
 pub fn all() -> Result<Vec<Fixture>, TextError> {
     let story = text::snapshot(STORY)?;
     let mut list = Vec::new();
@@ -48,7 +45,7 @@ pub fn all() -> Result<Vec<Fixture>, TextError> {
         ..newest
     };
     list.push(fixture(&story, segment_list, "-segment-list"));
-    // The other two are large, and the samples of the start page.
+    // The other two scenarios are large, and are samples of the start page.
     let is_small = |(name, _): &scenario::Scenario| !["fragmented", "oom"].contains(name);
     for (name, make) in scenario::ALL.into_iter().filter(is_small) {
         let bytes = make(1).to_pickle(&newest);
@@ -68,7 +65,7 @@ pub fn all() -> Result<Vec<Fixture>, TextError> {
     Ok(list)
 }
 
-/// The story without what this producer cannot tell.
+/// The story without the lines that this producer cannot record.
 fn as_told_by(producer: Producer, story: &Snapshot) -> Snapshot {
     if producer == Producer::Profile {
         return story.as_profile();
@@ -98,7 +95,7 @@ fn fixture(story: &Snapshot, options: WriteOptions, suffix: &str) -> Fixture {
     }
 }
 
-/// Writes every fixture into `dir`, which is made if need be, and returns the files' paths.
+/// Writes every fixture into `dir`, which is created if it is missing, and returns the files' paths.
 ///
 /// # Errors
 /// When the directory or a file cannot be written.

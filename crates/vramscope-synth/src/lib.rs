@@ -1,16 +1,17 @@
 //! Builds PyTorch CUDA memory snapshots for tests and benchmarks, byte by byte.
 //!
-//! A development tool: it shares no code and no constant with the decoder, so that a mistake
-//! cannot hide by being made twice.
+//! For tests only: it shares no code and no constant with the decoder, so that a mistake
+//! in one of them cannot hide behind the same mistake in the other.
 //!
 //! From the bottom up:
 //!
 //! - [`pickle`]: writes pickles as CPython and torch's C++ pickler do, and hostile ones
 //! - [`snapshot`]: a snapshot as plain structs, written as each producer would
 //! - [`allocator`], [`recorder`]: a caching allocator, and the trace entries of what it does
-//! - [`text`]: a language in which a test's snapshot reads like a picture
-//! - [`stacks`], [`training`], [`scenario`]: runs large and small
-//! - [`samples`], [`fixtures`]: the files made of them
+//! - [`text`]: a small language for the snapshots of tests
+//! - [`stacks`], [`training`], [`scenario`]: large and small runs
+//! - [`random`]: random programs for property tests
+//! - [`samples`], [`fixtures`]: the files made of them; [`files`]: where the tests find them
 //!
 //! ```
 //! use vramscope_synth::{snapshot::Producer, text};
@@ -23,8 +24,10 @@
 pub mod allocator;
 #[cfg(test)]
 mod check;
+pub mod files;
 pub mod fixtures;
 pub mod pickle;
+pub mod random;
 pub mod recorder;
 mod rng;
 pub mod samples;

@@ -1,4 +1,4 @@
-//! Records what happens to one device's [`Heap`] as torch records it: trace entries with times,
+//! Records one device's [`Heap`] as torch does: trace entries with times,
 //! stacks and the sharing of their list objects, handed to a [`Sink`] one by one.
 
 use crate::allocator::{Arena, Heap, HeapOptions, OutOfMemory, SegmentEvent, SegmentEventKind};
@@ -16,7 +16,7 @@ impl Sink for Vec<TraceEntry> {
     }
 }
 
-/// Counts entries and forgets them: the first pass of a generator that streams.
+/// Counts entries without keeping them, for the first pass of a generator that streams.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Counter(pub usize);
 
@@ -26,7 +26,7 @@ impl Sink for Counter {
     }
 }
 
-/// A live allocation, as its owner knows it.
+/// A live allocation, as the program that made it knows it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Allocation {
     /// Start address.
@@ -35,20 +35,17 @@ pub struct Allocation {
     pub bytes: u64,
     /// Stream handle.
     pub stream: i64,
-    /// Pool.
     pub pool: PoolId,
     /// The list object of its stack.
     pub frames: Option<StackRef>,
 }
 
-/// What to allocate.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Request {
     /// Bytes.
     pub bytes: u64,
     /// Stream handle.
     pub stream: i64,
-    /// Pool.
     pub pool: PoolId,
     /// The stack's content, by its number in the stack table.
     pub stack: Option<u32>,
@@ -69,17 +66,15 @@ impl Request {
 /// One device being recorded.
 #[derive(Debug)]
 pub struct Recorder<S> {
-    /// The memory.
     pub heap: Heap,
-    /// Where entries go.
     pub sink: S,
-    /// The time of the next entry.
+    /// The time of the next entry, in microseconds since the Unix epoch.
     pub clock_us: i64,
     /// The `compile_context` of the entries to come.
     pub compile_context: Text,
     /// The `user_metadata` of the entries to come.
     pub user_metadata: Text,
-    /// Entries recorded so far.
+    /// Number of entries recorded so far.
     pub entries: usize,
     /// The number of the next stack list; devices of one snapshot must not share numbers.
     pub next_list: u32,
@@ -102,14 +97,14 @@ impl<S: Sink> Recorder<S> {
         }
     }
 
-    /// Makes a new list object with the content of `stack`.
+    /// A new list object with the content of `stack`.
     pub fn new_list(&mut self, stack: u32) -> StackRef {
         let list = self.next_list;
         self.next_list += 1;
         StackRef { list, stack }
     }
 
-    /// Allocates and records it, segments first.
+    /// Allocates, and records changes to segments and then the allocation.
     ///
     /// # Errors
     /// When the device is full; the `oom` entry is recorded then.
@@ -148,12 +143,12 @@ impl<S: Sink> Recorder<S> {
         }
     }
 
-    /// Frees at once: the request and its completion, both with the allocation's own list.
+    /// Frees without waiting: records the request and its completion, both with the allocation's own list.
     pub fn free(&mut self, a: Allocation) {
         self.free_from(a, None);
     }
 
-    /// Frees at once; with a stack, both entries share a new list of it (`enabled="all"`).
+    /// Frees without waiting. With a stack, both entries share a new list of it (`enabled="all"`).
     pub fn free_from(&mut self, a: Allocation, stack: Option<u32>) {
         let frames = stack.map(|stack| self.new_list(stack)).or(a.frames);
         self.heap.complete_free(a.addr);
@@ -162,7 +157,7 @@ impl<S: Sink> Recorder<S> {
         self.record_now(Action::FreeCompleted, a.addr, a.bytes, place, frames);
     }
 
-    /// Frees a block that another stream still uses.
+    /// Requests the free of a block that another stream still uses.
     pub fn request_free(&mut self, a: Allocation) {
         self.heap.request_free(a.addr);
         self.record(
@@ -174,8 +169,8 @@ impl<S: Sink> Recorder<S> {
         );
     }
 
-    /// The other stream is done with a block whose free was requested. With `enabled="all"` the
-    /// entry carries the stack of whoever polled: pass it, else the allocation's own is shared.
+    /// Completes a requested free, since the other stream no longer uses the block. With `enabled="all"` the
+    /// entry carries the stack that polled: pass it, else the allocation's own list is shared.
     pub fn complete_free(&mut self, a: Allocation, polled_from: Option<StackRef>) {
         self.heap.complete_free(a.addr);
         let frames = polled_from.or(a.frames);
@@ -188,7 +183,7 @@ impl<S: Sink> Recorder<S> {
         );
     }
 
-    /// Gives all cached memory back (`torch.cuda.empty_cache`).
+    /// Returns all cached memory to the driver (`torch.cuda.empty_cache`).
     pub fn empty_cache(&mut self) {
         let mut events = std::mem::take(&mut self.segment_events);
         self.heap.empty_cache(&mut events);
@@ -211,7 +206,7 @@ impl<S: Sink> Recorder<S> {
         self.user_metadata = note;
     }
 
-    /// Records what happened to a segment.
+    /// Records a change to a segment.
     pub fn segment(&mut self, event: SegmentEvent, frames: Option<StackRef>) {
         let action = match event.kind {
             SegmentEventKind::Alloc => Action::SegmentAlloc,
@@ -229,7 +224,7 @@ impl<S: Sink> Recorder<S> {
         );
     }
 
-    /// Records an entry one microsecond after the last.
+    /// Records an entry, one microsecond after the last.
     pub fn record(
         &mut self,
         action: Action,

@@ -1,5 +1,5 @@
-//! A small generator of pseudo-random numbers: the same seed gives the same file for ever, which
-//! no library promises across its versions.
+//! A small generator of pseudo-random numbers. The same seed must give the same file for ever, which
+//! no library promises from version to version.
 
 /// xorshift64* after a splitmix64 seed.
 #[derive(Clone, Debug)]
@@ -8,7 +8,7 @@ pub struct Rng {
 }
 
 impl Rng {
-    /// A generator; any seed will do.
+    /// Any seed will do.
     #[must_use]
     pub fn new(seed: u64) -> Self {
         let mut z = seed.wrapping_add(0x9e37_79b9_7f4a_7c15);
@@ -37,7 +37,7 @@ impl Rng {
         low + self.below(high.saturating_sub(low) + 1)
     }
 
-    /// True `percent` times in a hundred.
+    /// True with a probability of `percent` in a hundred.
     pub fn chance(&mut self, percent: u64) -> bool {
         self.below(100) < percent
     }

@@ -1,4 +1,4 @@
-//! The snapshots the start page offers: a training run, a fragmented server, an out-of-memory.
+//! The snapshots that the start page offers: a training run, a fragmented server, an out-of-memory.
 
 use std::fs;
 use std::io;
@@ -16,7 +16,7 @@ pub const NAMES: [&str; 3] = [
     "out-of-memory.pickle",
 ];
 
-/// Builds the sample of this name; none for another name.
+/// Builds the sample of this name; `None` for an unknown name.
 #[must_use]
 pub fn sample(name: &str) -> Option<Snapshot> {
     Some(match name {
@@ -36,7 +36,7 @@ pub fn sample(name: &str) -> Option<Snapshot> {
     })
 }
 
-/// Writes every sample into `dir`, which is made if need be, and returns the files' paths.
+/// Writes every sample into `dir`, which is created if it is missing, and returns the files' paths.
 ///
 /// # Errors
 /// When the directory or a file cannot be written.

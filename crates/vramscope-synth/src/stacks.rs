@@ -1,30 +1,30 @@
-//! Call stacks as a transformer's training script leaves them: C++ frames of the allocator and the
+//! Call stacks of a transformer's training script: C++ frames of the allocator and the
 //! operator on top, Python modules below, the script at the bottom.
 
 use std::collections::HashMap;
 
 use crate::snapshot::{Frame, StackTable, Text};
 
-/// Where a real installation has its packages.
+/// The folder of installed Python packages.
 const SITE: &str = "/opt/venv/lib/python3.12/site-packages/";
 
-/// A frame to be interned: name, file, line.
+/// A frame's name, file and line.
 pub type Line = (&'static str, &'static str, u32);
 
 /// Interns frames and stacks.
 #[derive(Clone, Debug, Default)]
 pub struct StackBook {
-    /// What a snapshot needs.
+    /// The tables that a snapshot refers to.
     pub table: StackTable,
     index: HashMap<(Text, Text, u32), u32>,
 }
 
-/// Which frames a stack shows.
+/// The frames that a stack contains.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Depth {
     /// Python frames alone (`stacks="python"`).
     Python,
-    /// C++ frames too, some forty in all (`stacks="all"`).
+    /// Python and C++ frames, some forty in all (`stacks="all"`).
     All,
 }
 
@@ -157,7 +157,6 @@ const ENGINE: [Line; 9] = [
 ];
 
 impl StackBook {
-    /// An empty book.
     #[must_use]
     pub fn new() -> Self {
         Self::default()
@@ -233,7 +232,7 @@ impl StackBook {
         self.table.add_stack(frames)
     }
 
-    /// The stack of a free: the last reference went in a Python call path, or with an empty path
+    /// The stack of a free: the last reference was dropped in a Python call path or, if the path is empty,
     /// in the autograd engine.
     pub fn free(&mut self, depth: Depth, path: &[Line]) -> u32 {
         let mut frames = Vec::new();

@@ -6,10 +6,8 @@ mod traces;
 
 use std::path::Path;
 use traces::Trace;
-use vramscope_core::analysis::call_sites::CallSites;
-use vramscope_core::analysis::frames::FrameClasses;
-use vramscope_core::analysis::history::History;
-use vramscope_core::analysis::live_at::live_at;
+use vramscope_core::analysis::groups::live_at::live_at;
+use vramscope_core::analysis::recording::Recording;
 use vramscope_view::bitset::BitSet;
 use vramscope_view::colour::{ColourColumn, ColourMode, site_colour};
 use vramscope_view::groups::{GroupTotal, Groups};
@@ -114,21 +112,22 @@ fn hash(site: u64) -> u64 {
 
 /// Every device of a snapshot by call site, in turns light over events and dark over time.
 fn draw_snapshot(folder: &Path, number: usize, file: &Path) -> Outcome {
-    let snapshot = vramscope_core::decode(std::fs::File::open(file)?)?;
-    let devices = snapshot.devices().into_iter();
-    let histories: Vec<History> = devices
-        .map(|device| History::of(&snapshot, device))
-        .collect();
-    let classes = FrameClasses::of(&snapshot);
-    let sites = CallSites::of(&snapshot, &classes, &histories);
-    for history in &histories {
+    let recording = Recording::of(vramscope_core::decode(std::fs::File::open(file)?)?);
+    for device in recording.devices() {
+        let history = device.history;
         let dark = number % 2 == 1;
         let theme = if dark { Theme::dark() } else { Theme::light() };
         let bands = Bands::of(history, dark);
         let index = TimelineIndex::new(&bands);
-        let site_of = sites.of_allocations(&snapshot, history);
         let mode = ColourMode::CallSite;
-        let groups = Groups::of(mode, &theme, &snapshot, history, &sites, &site_of);
+        let groups = Groups::of(
+            mode,
+            &theme,
+            device.snapshot(),
+            history,
+            device.call_sites(),
+            device.site_of(),
+        );
         let live = live_at(history, index.peak_moment()).map(|id| id.0);
         let totals = groups.totals(&history.allocations.bytes, live);
         let line = |total: &GroupTotal| LegendLine {

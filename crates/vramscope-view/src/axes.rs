@@ -2,6 +2,7 @@
 
 use crate::viewport::Viewport;
 use serde::{Deserialize, Serialize};
+use vramscope_core::analysis::time::selection::Moments;
 use vramscope_core::units::Count;
 
 /// What the x axis counts.
@@ -13,6 +14,13 @@ pub enum XUnit {
     Events,
     /// µs since the first moment.
     Time,
+}
+
+/// The part of the axis of events that shows the events between two moments: moment `m` reaches from `m` to `m + 1`, and
+/// begins with its event.
+#[must_use]
+pub fn events_between((from, to): Moments) -> (f64, f64) {
+    (f64::from(from) + 1.0, f64::from(to) + 1.0)
 }
 
 /// One tick of an axis.

@@ -9,8 +9,8 @@
 mod scene;
 
 use serde::{Deserialize, Serialize};
-use vramscope_core::analysis::compare::{Change, ChangeTree};
-use vramscope_core::analysis::profile::Amount;
+use vramscope_core::analysis::compare::changes::{Change, ChangeTree};
+use vramscope_core::analysis::compare::side::Amount;
 
 use crate::colour::{Rgb, stable_hash};
 use crate::flame::NodeKey;

@@ -2,7 +2,7 @@
 //!
 //! Four steps: [`NodeKeys`] give nodes names that outlive a tree (the next moment has another tree, the
 //! focus stays), [`layout`] makes boxes of the part of a tree that a focus shows, [`FlameScene`] is what
-//! of it a page needs, and [`draw`](picture::draw) draws a scene with plotters on any backend. What is too
+//! of it a page needs, and [`draw`](picture::draw) draws that into a [`Scene`](crate::scene::Scene). What is too
 //! narrow to see becomes one grey box that says how many it stands for: nothing is left out silently.
 //!
 //! [`rows`](open_rows) are the same tree as a table with rows that open.
@@ -15,7 +15,7 @@ mod rows;
 mod scene;
 
 use serde::{Deserialize, Serialize};
-use vramscope_core::analysis::selection::Weight;
+use vramscope_core::analysis::time::selection::Weight;
 
 use crate::display;
 pub use keys::{NodeKey, NodeKeys};
@@ -79,8 +79,8 @@ pub fn share_text(part: u64, whole: u64) -> String {
 pub(crate) mod tests {
     use super::*;
     use proptest::prelude::*;
-    use vramscope_core::analysis::call_tree::{CallTree, Sums};
-    use vramscope_core::analysis::frame_groups::GroupId;
+    use vramscope_core::analysis::code::call_tree::{CallTree, Sums};
+    use vramscope_core::analysis::code::frame_groups::GroupId;
 
     /// A tree of nodes given as (depth below the node before, at most one deeper; own weight); heaviest
     /// child first, as core makes them.

@@ -5,26 +5,12 @@ mod segments;
 use crate::colour::{self, ColourColumn, ColourMode, Rgb, stable_hash};
 use crate::display;
 use crate::theme::Theme;
-use std::collections::BTreeMap;
 use vramscope_core::Snapshot;
-use vramscope_core::analysis::call_sites::{CallSiteId, CallSites};
-use vramscope_core::analysis::details::stream_numbers;
-use vramscope_core::analysis::grouping::stream_labels;
-use vramscope_core::analysis::history::History;
-use vramscope_core::analysis::places::column;
-use vramscope_core::model::{Context, PoolId};
-
-/// PyTorch's categories in the order in which memory is usually stacked; others follow by name.
-const CATEGORIES: [&str; 8] = [
-    "parameter",
-    "gradient",
-    "optimizer_state",
-    "input",
-    "activation",
-    "temporary",
-    "autograd_detail",
-    "unknown",
-];
+use vramscope_core::analysis::code::call_sites::{CallSiteId, CallSites};
+use vramscope_core::analysis::groups::grouping::{GroupColumn, by_category, by_pool, by_stream};
+use vramscope_core::analysis::search::filter::{Filter, rows};
+use vramscope_core::analysis::time::history::History;
+use vramscope_core::model::PoolId;
 
 /// Lower ends of the size groups in a legend.
 const SIZE_STEPS: [u64; 6] = [1 << 30, 256 << 20, 64 << 20, 1 << 20, 64 << 10, 0];
@@ -40,6 +26,52 @@ pub struct Groups {
     pub rgb: Vec<Rgb>,
     /// Per allocation, its colour.
     pub colours: ColourColumn,
+    by: By,
+}
+
+/// What makes a group.
+#[derive(Clone, Debug, Default)]
+enum By {
+    /// Groups of segments, which no filter finds.
+    #[default]
+    Segments,
+    CallSite,
+    Size,
+    Birth(BirthParts),
+    /// Group → its filter.
+    Column(Vec<Filter>),
+}
+
+/// A recording in parts of equally many events.
+#[derive(Clone, Copy, Debug)]
+struct BirthParts {
+    part_events: u32,
+    event_count: u32,
+}
+
+impl BirthParts {
+    const PARTS: u32 = 5;
+
+    fn of(history: &History) -> Self {
+        Self {
+            part_events: history.event_count.div_ceil(Self::PARTS).max(1),
+            event_count: history.event_count,
+        }
+    }
+
+    /// The group of what was born at a moment: 0 is before the recording.
+    fn group(self, moment: u32) -> u32 {
+        match moment {
+            0 => 0,
+            moment => 1 + ((moment - 1) / self.part_events).min(Self::PARTS - 1),
+        }
+    }
+
+    /// The first and the last moment of a group; `None` before the recording.
+    fn moments(self, group: u32) -> Option<(u32, u32)> {
+        let first = group.checked_sub(1)? * self.part_events + 1;
+        Some((first, (group * self.part_events).min(self.event_count)))
+    }
 }
 
 /// One group in a legend.
@@ -68,44 +100,40 @@ impl Groups {
             ColourMode::CallSite => Self::by_site(theme, sites, site_of),
             ColourMode::Size => Self::by_size(theme, &history.allocations.bytes),
             ColourMode::Age => Self::by_birth(theme, history, &history.allocations.born),
-            ColourMode::Stream => {
-                let numbers = stream_numbers(snapshot);
-                let place: BTreeMap<i64, u32> = numbers.iter().copied().zip(0..).collect();
-                let labels = stream_labels(&numbers);
-                let number = |stream: i64| place.get(&stream).copied();
-                let ordinals = column(
-                    snapshot,
-                    history,
-                    |context| number(context.stream),
-                    |segment| number(segment.stream?),
-                );
-                Self::by_ordinal(theme, labels, ordinals)
+            ColourMode::Stream => Self::of_column(theme, by_stream(snapshot, history)),
+            ColourMode::Pool => Self::of_column(theme, by_pool(snapshot, history)),
+            ColourMode::Category => Self::of_column(theme, by_category(snapshot, history)),
+        }
+    }
+
+    /// The filter that finds exactly the allocations of a group; `None` for groups of segments.
+    #[must_use]
+    pub fn filter(&self, group: u32) -> Option<Filter> {
+        let place = group as usize;
+        match &self.by {
+            By::Segments => None,
+            By::CallSite => Some(rows::of_call_site(self.labels.get(place)?)),
+            By::Size => {
+                let from_bytes = *SIZE_STEPS.get(place)?;
+                let below = place.checked_sub(1).map(|larger| SIZE_STEPS[larger]);
+                Some(rows::of_size(from_bytes, below))
             }
-            ColourMode::Pool => {
-                let pools = pools(snapshot);
-                let labels = pools.iter().map(|&pool| pool_label(pool)).collect();
-                let number = |pool: PoolId| pools.binary_search(&pool).ok().map(|at| at as u32);
-                let ordinals = column(
-                    snapshot,
-                    history,
-                    |context| number(context.pool?),
-                    |segment| number(segment.pool?),
-                );
-                Self::by_ordinal(theme, labels, ordinals)
-            }
-            ColourMode::Category => {
-                let name = |context: &Context| Some(snapshot.strings.get(context.category?));
-                let mut names: Vec<&str> = CATEGORIES.to_vec();
-                let mut others: Vec<&str> = contexts(snapshot).filter_map(name).collect();
-                others.retain(|other| !CATEGORIES.contains(other));
-                others.sort_unstable();
-                others.dedup();
-                names.extend(others);
-                let place: BTreeMap<&str, u32> = names.iter().copied().zip(0..).collect();
-                let category = |context: &Context| place.get(name(context)?).copied();
-                let labels = names.iter().map(|name| name.replace('_', " ")).collect();
-                Self::by_ordinal(theme, labels, column(snapshot, history, category, |_| None))
-            }
+            By::Birth(parts) => Some(match parts.moments(group) {
+                None => rows::born_before(),
+                Some((first, last)) => rows::born_in(first, last),
+            }),
+            By::Column(filters) => filters.get(place).cloned(),
+        }
+    }
+
+    /// The groups of core; the last one has what is not recorded.
+    fn of_column(theme: &Theme, column: GroupColumn) -> Self {
+        let unknown = column.labels.len().saturating_sub(1) as u32;
+        let ordinals = column.of.iter();
+        let ordinals = ordinals.map(|&group| (group < unknown).then_some(group));
+        Self {
+            by: By::Column(column.filters),
+            ..Self::by_ordinal(theme, column.labels, ordinals.collect())
         }
     }
 
@@ -133,16 +161,16 @@ impl Groups {
             labels,
             rgb,
             colours,
+            by: By::CallSite,
         }
     }
 
-    /// Numbered things; what has no number is the last group.
-    fn by_ordinal(theme: &Theme, mut labels: Vec<String>, ordinals: Vec<Option<u32>>) -> Self {
-        let unknown = labels.len() as u32;
+    /// Numbered things; the last label is that of what has no number.
+    fn by_ordinal(theme: &Theme, labels: Vec<String>, ordinals: Vec<Option<u32>>) -> Self {
+        let unknown = labels.len().saturating_sub(1) as u32;
         let mut rgb: Vec<Rgb> = (0..unknown)
             .map(|ordinal| colour::ordinal_colour(theme, ordinal))
             .collect();
-        labels.push("not recorded".to_owned());
         rgb.push(theme.unknown);
         Self {
             group_of: ordinals
@@ -152,6 +180,7 @@ impl Groups {
             labels,
             rgb,
             colours: ColourColumn::by_ordinal(theme, ordinals),
+            by: By::Segments,
         }
     }
 
@@ -181,40 +210,33 @@ impl Groups {
             labels: labels.collect(),
             rgb: (0..SIZE_STEPS.len()).map(|i| of_middles.rgb(i)).collect(),
             colours: ColourColumn::by_size(theme, bytes),
+            by: By::Size,
         }
     }
 
     /// Before recording, then the recording in five parts.
     fn by_birth(theme: &Theme, history: &History, born: &[u32]) -> Self {
-        const PARTS: u32 = 5;
+        let parts = BirthParts::of(history);
         let moments = history.event_count as usize + 1;
-        let part_events = history.event_count.div_ceil(PARTS).max(1);
-        let group = |moment: u32| match moment {
-            0 => 0,
-            moment => 1 + ((moment - 1) / part_events).min(PARTS - 1),
-        };
-        let labels = (0..=PARTS).map(|part| match part {
-            0 => "before recording".to_owned(),
-            part => {
-                let first = (part - 1) * part_events;
-                let end = (part * part_events).min(history.event_count);
-                let last = u64::from(end.saturating_sub(1));
-                format!(
-                    "events {} to {}",
-                    display::count(u64::from(first)),
-                    display::count(last)
-                )
-            }
+        let groups = 0..=BirthParts::PARTS;
+        // Labels count events from 0: moment m begins with event m - 1.
+        let labels = groups.clone().map(|group| match parts.moments(group) {
+            None => "before recording".to_owned(),
+            Some((first, last)) => format!(
+                "events {} to {}",
+                display::count(u64::from(first - 1)),
+                display::count(u64::from(last.saturating_sub(1)))
+            ),
         });
-        let middles: Vec<u32> = (0..=PARTS)
-            .map(|part| (part * part_events).saturating_sub(part_events / 2))
-            .collect();
+        let middle = |group: u32| (group * parts.part_events).saturating_sub(parts.part_events / 2);
+        let middles: Vec<u32> = groups.map(middle).collect();
         let of_middles = ColourColumn::by_age(theme, &middles, moments);
         Self {
-            group_of: born.iter().map(|&moment| group(moment)).collect(),
+            group_of: born.iter().map(|&moment| parts.group(moment)).collect(),
             labels: labels.collect(),
             rgb: (0..middles.len()).map(|i| of_middles.rgb(i)).collect(),
             colours: ColourColumn::by_age(theme, born, moments),
+            by: By::Birth(parts),
         }
     }
 
@@ -242,22 +264,6 @@ impl Groups {
     }
 }
 
-fn contexts(snapshot: &Snapshot) -> impl Iterator<Item = &Context> {
-    snapshot.contexts.rows().iter()
-}
-
-/// Every pool that a file names, ascending; a pool's place is the number of its colour.
-#[must_use]
-pub fn pools(snapshot: &Snapshot) -> Vec<PoolId> {
-    let of_events = contexts(snapshot).filter_map(|context| context.pool);
-    let segments = snapshot.segments.rows.iter();
-    let of_segments = segments.filter_map(|segment| segment.pool);
-    let mut pools: Vec<PoolId> = of_events.chain(of_segments).collect();
-    pools.sort_unstable();
-    pools.dedup();
-    pools
-}
-
 /// What a memory pool is called.
 #[must_use]
 pub fn pool_label(pool: PoolId) -> String {
@@ -267,7 +273,8 @@ pub fn pool_label(pool: PoolId) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use vramscope_core::analysis::frames::FrameClasses;
+    use vramscope_core::analysis::recording::{Device, Recording};
+    use vramscope_core::analysis::search::filter::{Pointed, matches};
     use vramscope_synth::{snapshot::Producer, text};
 
     const MODES: [ColourMode; 6] = [
@@ -279,18 +286,26 @@ mod tests {
         ColourMode::Age,
     ];
 
+    fn groups_of(mode: ColourMode, device: Device<'_>) -> Groups {
+        let (sites, site_of) = (device.call_sites(), device.site_of());
+        let theme = Theme::light();
+        Groups::of(
+            mode,
+            &theme,
+            device.snapshot(),
+            device.history,
+            sites,
+            site_of,
+        )
+    }
+
     fn groups(mode: ColourMode) -> (Groups, Vec<u64>) {
         let written = "alloc a 4MiB main.py:10:train\nalloc b 2KiB main.py:20:step\n\
                        alloc c 1MiB main.py:10:train\nfree b";
         let bytes = text::pickle(written, Producer::Python(2, 15)).unwrap();
-        let snapshot = vramscope_core::decode(bytes.as_slice()).unwrap();
-        let history = History::of(&snapshot, 0);
-        let classes = FrameClasses::of(&snapshot);
-        let sites = CallSites::of(&snapshot, &classes, std::slice::from_ref(&history));
-        let site_of = sites.of_allocations(&snapshot, &history);
-        let theme = Theme::light();
-        let groups = Groups::of(mode, &theme, &snapshot, &history, &sites, &site_of);
-        (groups, history.allocations.bytes)
+        let recording = Recording::of(vramscope_core::decode(bytes.as_slice()).unwrap());
+        let groups = groups_of(mode, recording.device(0).unwrap());
+        (groups, recording.histories[0].allocations.bytes.clone())
     }
 
     #[test]
@@ -327,13 +342,9 @@ mod tests {
         let json = br#"{"segments": [{"device": 0, "address": 4096, "total_size": 512, "stream": 7,
             "segment_pool_id": [0, 3], "blocks": [{"address": 4096, "size": 512, "requested_size": 512,
             "state": "active_allocated"}]}], "device_traces": [[]]}"#;
-        let snapshot = vramscope_core::decode(json.as_slice()).unwrap();
-        let history = History::of(&snapshot, 0);
-        let classes = FrameClasses::of(&snapshot);
-        let sites = CallSites::of(&snapshot, &classes, std::slice::from_ref(&history));
+        let recording = Recording::of(vramscope_core::decode(json.as_slice()).unwrap());
         let label = |mode| {
-            let site_of = sites.of_allocations(&snapshot, &history);
-            let groups = Groups::of(mode, &Theme::light(), &snapshot, &history, &sites, &site_of);
+            let groups = groups_of(mode, recording.device(0).unwrap());
             groups.labels[groups.group_of[0] as usize].clone()
         };
         assert_eq!(label(ColourMode::Stream), "stream 1 (0x7)");
@@ -346,5 +357,58 @@ mod tests {
         let label = |row: usize| groups.labels[groups.group_of[row] as usize].as_str();
         assert_eq!(label(0), "1.00 MiB to 64.0 MiB");
         assert_eq!(label(1), "below 64.0 KiB");
+    }
+
+    /// A row of a legend is searched for by its filter: that finds what the row counts, whatever the file holds.
+    #[test]
+    fn the_filter_of_a_group_finds_exactly_its_allocations() {
+        let mut searched = 0;
+        for snapshot in fixtures() {
+            let recording = Recording::of(snapshot);
+            for device in recording.devices() {
+                for mode in MODES {
+                    let groups = groups_of(mode, device);
+                    let allocations = &device.history.allocations;
+                    let all = 0..allocations.len() as u32;
+                    for row in groups.totals(&allocations.bytes, all) {
+                        let label = &groups.labels[row.group as usize];
+                        let text = groups.filter(row.group).unwrap().to_string();
+                        let filter = Filter::parse(&text).unwrap();
+                        let found = matches(&filter, device, Pointed::default()).set;
+                        let is_wrong =
+                            |&id: &usize| found.contains(id) != (groups.group_of[id] == row.group);
+                        let wrong = (0..groups.group_of.len()).find(is_wrong);
+                        let name = &recording.snapshot.producer.name;
+                        assert_eq!(wrong, None, "{name}: {mode:?}, {label}: {text}");
+                        searched += 1;
+                    }
+                }
+            }
+        }
+        assert!(searched > 1_000, "only {searched} rows");
+    }
+
+    /// The committed snapshots, and one that has what they lack.
+    fn fixtures() -> impl Iterator<Item = Snapshot> {
+        let root = concat!(env!("CARGO_MANIFEST_DIR"), "/../../tests/fixtures");
+        let entries = |folder: &std::path::Path| {
+            let entries = std::fs::read_dir(folder).unwrap();
+            entries.map(|entry| entry.unwrap().path())
+        };
+        let folders: Vec<_> = entries(root.as_ref())
+            .filter(|path| path.is_dir())
+            .collect();
+        let files: Vec<_> = folders.iter().flat_map(|folder| entries(folder)).collect();
+        let read = |path: std::path::PathBuf| std::fs::read(path).ok();
+        let unusual = br#"{"segments": [{"device": 0, "address": 4096, "total_size": 512, "stream": 7, "blocks": [
+            {"address": 4096, "size": 512, "requested_size": 512, "state": "active_allocated"}]}],
+            "device_traces": [[
+            {"action": "alloc", "addr": 8192, "size": 100, "stream": 0, "category": "optimizer_state"},
+            {"action": "alloc", "addr": 9216, "size": 100, "stream": 5, "category": "a b", "pool_id": [0, 3]},
+            {"action": "alloc", "addr": 10240, "size": 100, "stream": 5, "category": "a_b"},
+            {"action": "alloc", "addr": 11264, "size": 100, "stream": 5, "category": "*"},
+            {"action": "alloc", "addr": 12288, "size": 100, "stream": 5, "category": "optimizer_states"}]]}"#;
+        let bytes = files.into_iter().filter_map(read).chain([unusual.to_vec()]);
+        bytes.filter_map(|bytes| vramscope_core::decode(bytes.as_slice()).ok())
     }
 }

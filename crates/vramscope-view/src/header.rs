@@ -1,5 +1,7 @@
 //! What stands above a picture: lanes of named ranges, then the tracks of marks, in one box.
 
+mod scene;
+
 use serde::{Deserialize, Serialize};
 
 use crate::lanes::{Item, LaneLayout, Place};

@@ -1,7 +1,7 @@
 //! Which marks a viewport shows: those that would lie on top of each other together, with a count.
 
 use serde::{Deserialize, Serialize};
-use vramscope_core::analysis::markers::{MarkerKind, Markers};
+use vramscope_core::analysis::time::markers::{MarkerKind, Markers};
 
 use crate::colour::Rgb;
 use crate::raster::Bands;
@@ -143,7 +143,7 @@ pub fn at(
 mod tests {
     use super::*;
     use proptest::prelude::*;
-    use vramscope_core::analysis::history::History;
+    use vramscope_core::analysis::time::history::History;
     use vramscope_core::decode;
 
     fn file(actions: &[usize]) -> (Markers, History) {

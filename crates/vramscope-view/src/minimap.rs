@@ -1,6 +1,10 @@
-//! The curves of the strip above the timeline: the highest active and reserved memory per column.
+//! The strip above the timeline: the highest active and reserved memory per column, and its picture.
 
+use plotters::prelude::*;
+
+use crate::chart::{draw_curves, rgb, y_of};
 use crate::raster::{Bands, TimelineIndex};
+use crate::scene::{Area, Scene, Style};
 use serde::{Deserialize, Serialize};
 
 /// Curves over the whole x axis, in columns of equal width.
@@ -61,9 +65,105 @@ impl Minimap {
     }
 }
 
+/// Air above the highest value, of the strip's height: a line at the edge would be half cut off.
+const AIR: f64 = 0.08;
+/// Steps closer than this are not drawn: they would only make the strip grey.
+const LEAST_STEP_CSS: f64 = 4.0;
+
+/// What the strip shows.
+#[derive(Clone, Debug)]
+pub struct Strip<'a> {
+    /// The curves.
+    pub curves: &'a Minimap,
+    /// Both ends of the x axis, in its unit.
+    pub x: (f64, f64),
+    /// Where training steps begin, in the axis's unit.
+    pub steps: &'a [f64],
+    /// Where allocations failed, likewise.
+    pub failures: &'a [f64],
+    /// The device's capacity, where it is known.
+    pub capacity_bytes: Option<u64>,
+}
+
+impl Strip<'_> {
+    /// Draws active memory filled, reserved memory and capacity as lines above it, failed allocations as marks,
+    /// and the beginnings of training steps as ticks.
+    #[must_use]
+    pub fn scene(&self, (width_px, height_px): (u32, u32), style: &Style<'_>) -> Scene {
+        let air_px = (f64::from(height_px) * AIR).round() as u32;
+        let area = Area {
+            x_px: 0,
+            y_px: air_px as i32,
+            width_px,
+            height_px: height_px - air_px,
+        };
+        let mut scene = Scene::default();
+        self.draw_lines(&mut scene, &area, style);
+        let (from, to) = self.x;
+        let x_px =
+            |x: f64| ((x - from) / (to - from).max(1.0) * f64::from(width_px)).round() as i32;
+        let (top, bottom) = (0, height_px as i32);
+        let theme = style.theme;
+        let width_of_steps = LEAST_STEP_CSS * style.pixel_ratio * self.steps.len() as f64;
+        if width_of_steps <= f64::from(width_px) {
+            for x in self.steps.iter().map(|&x| x_px(x)) {
+                let tick = [(x, bottom - style.px(5.0)), (x, bottom)];
+                let line = style.stroke(theme.muted_text, 1.0);
+                scene.chart().draw(&PathElement::new(tick, line));
+            }
+        }
+        for x in self.failures.iter().map(|&x| x_px(x)) {
+            let line = style.stroke(theme.growth, 1.0);
+            scene
+                .chart()
+                .draw(&PathElement::new([(x, top), (x, bottom)], line));
+            let half = style.px(4.0);
+            let corners = vec![(x - half, top), (x + half, top), (x, style.px(7.0))];
+            scene
+                .chart()
+                .draw(&Polygon::new(corners, rgb(theme.growth).filled()));
+        }
+        scene
+    }
+
+    fn draw_lines(&self, scene: &mut Scene, area: &Area, style: &Style<'_>) {
+        let highest = self.curves.highest_bytes();
+        let top_bytes = highest.max(self.capacity_bytes.unwrap_or(0)).max(1) as f64;
+        let values = (
+            &self.curves.active_bytes[..],
+            &self.curves.reserved_bytes[..],
+        );
+        draw_curves(scene, area, values, top_bytes, style);
+        if let Some(capacity) = self.capacity_bytes {
+            let y = y_of(area, top_bytes, capacity);
+            let ends = vec![(area.x_px, y), (area.right_px(), y)];
+            let line = style.stroke(style.theme.capacity, 1.0);
+            scene.chart().draw(&PathElement::new(ends, line));
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::theme::Theme;
+
+    #[test]
+    fn every_curve_is_in_the_picture() {
+        let curves = Minimap {
+            active_bytes: vec![1, 5, 2],
+            reserved_bytes: vec![4, 8, 8],
+        };
+        let strip = Strip {
+            curves: &curves,
+            x: (0.0, 100.0),
+            steps: &[10.0],
+            failures: &[50.0],
+            capacity_bytes: Some(20),
+        };
+        let scene = strip.scene((600, 100), &Style::new(&Theme::light(), 2.0));
+        insta::assert_snapshot!(scene);
+    }
 
     #[test]
     fn peaks_of_both_curves_survive() {

@@ -1,15 +1,13 @@
 //! Reserved memory over time as one line per allocator: the real one, its model, and the model with other
 //! settings, over what was active, all on one scale.
 
-use plotters::coord::Shift;
 use plotters::element::DashedPathElement;
 use plotters::prelude::*;
 
 use crate::axes::XUnit;
-use crate::chart::{
-    Area, ChartError, Style, draw_curves, draw_x_axis, draw_y_axis, rgb, step_points,
-};
+use crate::chart::{draw_curves, draw_x_axis, draw_y_axis, rgb, step_points};
 use crate::colour::Rgb;
+use crate::scene::{Area, Scene, Style};
 use crate::viewport::{Bounds, Viewport};
 
 /// Left of the picture: room for `1,023 MiB` and ticks, css px. As the pictures of the page have it, so that what
@@ -89,32 +87,24 @@ impl ReservedChart<'_> {
     }
 
     /// Draws it.
-    ///
-    /// # Errors
-    /// What the backend says.
-    pub fn draw<DB: DrawingBackend>(
-        &self,
-        root: &DrawingArea<DB, Shift>,
-        size_px: (u32, u32),
-        style: &Style<'_>,
-    ) -> Result<(), ChartError<DB>> {
+    pub fn draw(&self, scene: &mut Scene, size_px: (u32, u32), style: &Style<'_>) {
         let place = Self::place(size_px, style);
         if place.width_px == 0 || place.height_px == 0 {
-            return Ok(());
+            return;
         }
         let bounds = self.bounds();
         let view = Viewport::fit_all(&bounds, place.width_px, place.height_px);
-        draw_y_axis(root, &place, &view, style)?;
-        draw_x_axis(root, &place, &view, self.unit, style)?;
+        draw_y_axis(scene, &place, &view, style);
+        draw_x_axis(scene, &place, &view, self.unit, style);
         draw_curves(
-            root,
+            scene,
             &place,
             (self.active_bytes, &[]),
             bounds.y_end_bytes,
             style,
-        )?;
+        );
         for line in &self.lines {
-            draw_line(root, &place, line, bounds.y_end_bytes, style)?;
+            draw_line(scene, &place, line, bounds.y_end_bytes, style);
         }
         if let Some(limit) = self
             .limit_bytes
@@ -122,53 +112,45 @@ impl ReservedChart<'_> {
         {
             let y = place.y_px + view.y_px(limit as f64).round() as i32;
             let ends = vec![(place.x_px, y), (place.right_px(), y)];
-            root.draw(&PathElement::new(
+            scene.chart().draw(&PathElement::new(
                 ends,
                 style.stroke(style.theme.capacity, 1.0),
-            ))?;
+            ));
         }
         for &x in self.refused_x {
             let x_px = place.x_px.saturating_add(view.x_px(x).round() as i32);
-            draw_refused(root, x_px, place.y_px, style)?;
+            draw_refused(scene, x_px, place.y_px, style);
         }
-        Ok(())
     }
 }
 
-fn draw_line<DB: DrawingBackend>(
-    root: &DrawingArea<DB, Shift>,
-    place: &Area,
-    line: &Line<'_>,
-    top_bytes: f64,
-    style: &Style<'_>,
-) -> Result<(), ChartError<DB>> {
+fn draw_line(scene: &mut Scene, place: &Area, line: &Line<'_>, top_bytes: f64, style: &Style<'_>) {
     let points = step_points(place, line.bytes, top_bytes);
     if points.is_empty() {
-        return Ok(());
+        return;
     }
     let stroke = style.stroke(line.colour, line.width_css);
     if line.is_dashed {
         let dash = style.px(DASH_CSS).max(1);
-        root.draw(&DashedPathElement::new(points, dash, dash, stroke))
+        scene
+            .chart()
+            .draw(&DashedPathElement::new(points, dash, dash, stroke));
     } else {
-        root.draw(&PathElement::new(points, stroke))
+        scene.chart().draw(&PathElement::new(points, stroke));
     }
 }
 
 /// A mark at the upper edge, pointing down.
-fn draw_refused<DB: DrawingBackend>(
-    root: &DrawingArea<DB, Shift>,
-    x: i32,
-    top: i32,
-    style: &Style<'_>,
-) -> Result<(), ChartError<DB>> {
+fn draw_refused(scene: &mut Scene, x: i32, top: i32, style: &Style<'_>) {
     let half = style.px(4.0).max(2);
     let corners = vec![
         (x.saturating_sub(half), top - half),
         (x.saturating_add(half), top - half),
         (x, top + half),
     ];
-    root.draw(&Polygon::new(corners, rgb(style.theme.growth).filled()))
+    scene
+        .chart()
+        .draw(&Polygon::new(corners, rgb(style.theme.growth).filled()));
 }
 
 #[cfg(test)]
@@ -176,17 +158,10 @@ mod tests {
     use super::*;
     use crate::theme::Theme;
 
-    fn svg(chart: &ReservedChart<'_>, size_px: (u32, u32)) -> String {
-        let mut svg = String::new();
-        let style = Style {
-            theme: &Theme::light(),
-            font: "sans-serif",
-            pixel_ratio: 1.0,
-        };
-        let root = SVGBackend::with_string(&mut svg, size_px).into_drawing_area();
-        chart.draw(&root, size_px, &style).unwrap();
-        drop(root);
-        svg
+    fn scene(chart: &ReservedChart<'_>, size_px: (u32, u32)) -> Scene {
+        let mut scene = Scene::default();
+        chart.draw(&mut scene, size_px, &Style::new(&Theme::light(), 1.0));
+        scene
     }
 
     fn chart<'a>(real: &'a [u64], changed: &'a [u64], refused_x: &'a [f64]) -> ReservedChart<'a> {
@@ -219,22 +194,15 @@ mod tests {
 
     #[test]
     fn lines_marks_and_limit_are_drawn() {
-        let svg = svg(
-            &chart(&[2_048, 4_096], &[3_000, 1_000], &[50.0]),
-            (280, 132),
-        );
-        // Active memory and one refused request; 72 px left and 200 px wide: its mark stands at 172.
-        assert_eq!(svg.matches("<polygon").count(), 2, "{svg}");
-        assert!(svg.contains("172,"), "{svg}");
+        let chart = chart(&[2_048, 4_096], &[3_000, 1_000], &[50.0]);
+        // 72 px left and 200 px wide: the mark of the refused request stands at 172.
+        insta::assert_snapshot!(scene(&chart, (280, 132)));
     }
 
     #[test]
     fn a_place_is_a_column() {
-        let style = Style {
-            theme: &Theme::light(),
-            font: "",
-            pixel_ratio: 1.0,
-        };
+        let theme = Theme::light();
+        let style = Style::new(&theme, 1.0);
         let at = |x_px, columns| ReservedChart::column_at((280, 132), &style, x_px, columns);
         assert_eq!((at(72.0, 2), at(271.0, 2)), (Some(0), Some(1)));
         assert_eq!(
@@ -253,8 +221,8 @@ mod tests {
             ..chart(&[], &[], &[f64::NAN])
         };
         for size in [(0, 0), (70, 20), (300, 100)] {
-            svg(&empty, size);
-            svg(&chart(&[], &[1], &[-5.0, 1e300]), size);
+            scene(&empty, size);
+            scene(&chart(&[], &[1], &[-5.0, 1e300]), size);
         }
     }
 }

@@ -1,7 +1,7 @@
 //! The segment timeline's columns: a row is a piece of a segment.
 
-use vramscope_core::analysis::history::{History, NEVER};
-use vramscope_core::analysis::segment_history::SegmentHistory;
+use vramscope_core::analysis::memory::segment_history::SegmentHistory;
+use vramscope_core::analysis::time::history::{History, NEVER};
 
 use crate::raster::{Bands, TimelineIndex};
 

@@ -5,13 +5,14 @@
 
 use serde::{Deserialize, Serialize};
 use vramscope_core::Snapshot;
-use vramscope_core::analysis::lanes::{Lane, LaneKind, LaneRange, Lanes};
-use vramscope_core::analysis::markers::Markers;
-use vramscope_core::analysis::pool_use::PoolUse;
-use vramscope_core::analysis::selection::Moments;
+use vramscope_core::analysis::groups::grouping::pools;
+use vramscope_core::analysis::memory::pool_use::PoolUse;
+use vramscope_core::analysis::recording::Device;
+use vramscope_core::analysis::time::lanes::{Lane, LaneKind, LaneRange};
+use vramscope_core::analysis::time::selection::Moments;
 use vramscope_core::model::PoolId;
 
-use crate::groups::{pool_label, pools};
+use crate::groups::pool_label;
 use crate::lanes::{Item, LEAST_CSS, MOST_ROWS, visible};
 use crate::marks::{CELL_CSS, Mark, marks};
 use crate::raster::{Bands, TimelineIndex};
@@ -26,12 +27,8 @@ const LONGEST_NAME: usize = 300;
 /// What it is found in, of one device.
 #[derive(Clone, Copy)]
 pub struct Sources<'a> {
-    /// The file.
-    pub snapshot: &'a Snapshot,
-    /// Its named ranges.
-    pub lanes: &'a Lanes,
-    /// Its moments worth a mark.
-    pub markers: &'a Markers,
+    /// The device.
+    pub device: Device<'a>,
     /// The timeline, on the axis that is drawn.
     pub bands: &'a Bands<'a>,
     /// The timeline's index.
@@ -40,14 +37,12 @@ pub struct Sources<'a> {
     pub reserved_steps: &'a Steps,
     /// The private pools to trace.
     pub pools: &'a [PoolUse],
-    /// Every stream; its number is its place.
-    pub streams: &'a [i64],
 }
 
 /// What lies above and over a part of the x axis.
 #[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize)]
 pub struct Shown {
-    /// In the order of [`Lanes::lanes`](vramscope_core::analysis::lanes::Lanes::lanes).
+    /// In the order of [`Lanes::lanes`](vramscope_core::analysis::time::lanes::Lanes::lanes).
     pub lanes: Vec<ShownLane>,
     /// Kind by kind, from left to right.
     pub marks: Vec<Mark>,
@@ -98,13 +93,13 @@ impl Shown {
     /// What lies above and over the part of the x axis that `view` shows.
     #[must_use]
     pub fn of(sources: Sources<'_>, view: &Viewport, pixel_ratio: f64) -> Self {
-        let lanes = sources.lanes.lanes.iter();
+        let lanes = sources.device.lanes().lanes.iter();
         let cell_px = CELL_CSS * pixel_ratio;
         Self {
             lanes: lanes
                 .map(|lane| shown_lane(sources, lane, view, pixel_ratio))
                 .collect(),
-            marks: marks(sources.markers, sources.bands, view, cell_px),
+            marks: marks(sources.device.markers(), sources.bands, view, cell_px),
             reserved: curve(sources.reserved_steps, sources.bands, view),
             pools: shown_pools(sources, view),
         }
@@ -142,7 +137,7 @@ fn shown_lane(sources: Sources<'_>, lane: &Lane, view: &Viewport, pixel_ratio: f
     let rows = lane.rows.iter().take(MOST_ROWS).map(|row| {
         let items = visible(row, sources.bands, view, LEAST_CSS * pixel_ratio).into_iter();
         items
-            .filter_map(|item| shown_item(sources.snapshot, row, item))
+            .filter_map(|item| shown_item(sources.device.snapshot(), row, item))
             .collect()
     });
     ShownLane {
@@ -194,9 +189,10 @@ fn shown_pools(sources: Sources<'_>, view: &Viewport) -> Vec<ShownPool> {
         .iter()
         .map(|pool| (&pool.reserved_steps[..], &pool.active_steps[..]))
         .collect();
-    let number = |stream: i64| sources.streams.iter().position(|&known| known == stream);
+    let streams = sources.device.recording.streams();
+    let number = |stream: i64| streams.iter().position(|&known| known == stream);
     // The same numbers as in the colours by pool.
-    let known = pools(sources.snapshot);
+    let known = pools(sources.device.snapshot());
     let envelopes = envelopes(&steps, sources.bands, sources.index, view).into_iter();
     let shown = uses
         .iter()

@@ -3,12 +3,12 @@
 //! recording are two marks on one row.
 
 use crate::axes::XUnit;
-use crate::chart::{Area, ChartError, Style, draw_curves, draw_x_axis, draw_y_axis, rgb};
+use crate::chart::{draw_curves, draw_x_axis, draw_y_axis, rgb};
+use crate::scene::{Area, Scene, Style};
 use crate::viewport::{Bounds, Viewport};
-use plotters::coord::Shift;
 use plotters::prelude::*;
 use plotters::style::text_anchor::{HPos, Pos, VPos};
-use vramscope_core::analysis::curves::{CurveAxis, Curves};
+use vramscope_core::analysis::time::curves::{CurveAxis, Curves};
 
 /// Room for the labels of bytes, css px.
 const LEFT_CSS: f64 = 64.0;
@@ -118,43 +118,37 @@ pub fn hit<'a>(
     })
 }
 
-/// Draws the rows, their axes and marks.
-///
-/// # Errors
-/// What the backend says.
-pub fn draw<DB: DrawingBackend>(
-    root: &DrawingArea<DB, Shift>,
+/// Draws the rows, their axes and marks into a box of this upper left corner and size.
+pub fn draw(
+    scene: &mut Scene,
+    (left, top): (i32, i32),
     (width_px, height_px): (u32, u32),
     rows: &[Row<'_>],
     style: &Style<'_>,
-) -> Result<(), ChartError<DB>> {
+) {
     let (unit, bounds) = bounds(rows);
-    let places = places(width_px, height_px, rows.len(), style);
+    let mut places = places(width_px, height_px, rows.len(), style);
+    for place in &mut places {
+        (place.x_px, place.y_px) = (place.x_px + left, place.y_px + top);
+    }
     for (row, place) in rows.iter().zip(&places) {
         if place.width_px == 0 || place.height_px == 0 {
             continue;
         }
         let view = Viewport::fit_all(&bounds, place.width_px, place.height_px);
-        draw_y_axis(root, place, &view, style)?;
-        draw_row(root, place, row, &bounds, style)?;
+        draw_y_axis(scene, place, &view, style);
+        draw_row(scene, place, row, &bounds, style);
     }
     if let Some(last) = places
         .last()
         .filter(|last| last.width_px > 0 && last.height_px > 0)
     {
         let view = Viewport::fit_all(&bounds, last.width_px, last.height_px);
-        draw_x_axis(root, last, &view, unit, style)?;
+        draw_x_axis(scene, last, &view, unit, style);
     }
-    Ok(())
 }
 
-fn draw_row<DB: DrawingBackend>(
-    root: &DrawingArea<DB, Shift>,
-    place: &Area,
-    row: &Row<'_>,
-    bounds: &Bounds,
-    style: &Style<'_>,
-) -> Result<(), ChartError<DB>> {
+fn draw_row(scene: &mut Scene, place: &Area, row: &Row<'_>, bounds: &Bounds, style: &Style<'_>) {
     let curves = row.curves;
     let share = (curves.end as f64 / bounds.x_end).clamp(0.0, 1.0);
     let own = Area {
@@ -163,37 +157,38 @@ fn draw_row<DB: DrawingBackend>(
         ..*place
     };
     let values = (&curves.active_bytes[..], &curves.reserved_bytes[..]);
-    draw_curves(root, &own, values, bounds.y_end_bytes, style)?;
+    draw_curves(scene, &own, values, bounds.y_end_bytes, style);
     let (top, bottom) = (
         place.y_px,
         place.y_px.saturating_add_unsigned(place.height_px),
     );
-    let text = style.text(
+    let text = style.chart_text(
         LETTER_CSS,
         style.theme.muted_text,
         Pos::new(HPos::Left, VPos::Bottom),
     );
     let at = (place.x_px + style.px(8.0), top - style.px(2.0));
-    root.draw(&Text::new(row.title, at, text))?;
+    scene.chart().draw(&Text::new(row.title, at, text));
     for mark in &row.marks {
         let at = (mark.at as f64 / bounds.x_end).clamp(0.0, 1.0);
         let x = place.x_px + (at * f64::from(place.width_px)).round() as i32;
-        draw_mark(root, mark, x, (top, bottom), style)?;
+        draw_mark(scene, mark, x, (top, bottom), style);
     }
-    Ok(())
 }
 
 /// A line, and above it a flag with the mark's letter.
-fn draw_mark<DB: DrawingBackend>(
-    root: &DrawingArea<DB, Shift>,
+fn draw_mark(
+    scene: &mut Scene,
     mark: &Mark<'_>,
     x: i32,
     (top, bottom): (i32, i32),
     style: &Style<'_>,
-) -> Result<(), ChartError<DB>> {
+) {
     let ink = rgb(style.theme.accent);
     let line = ink.stroke_width(style.px(1.5).max(1) as u32);
-    root.draw(&PathElement::new(vec![(x, top), (x, bottom)], line))?;
+    scene
+        .chart()
+        .draw(&PathElement::new(vec![(x, top), (x, bottom)], line));
     let half = style.px(4.0).max(2);
     let beside = (x - half - style.px(1.0), top - style.px(1.0));
     // A title may run below it.
@@ -202,12 +197,12 @@ fn draw_mark<DB: DrawingBackend>(
         (x + half, beside.1),
     ];
     let background = rgb(style.theme.background).filled();
-    root.draw(&Rectangle::new(ground, background))?;
+    scene.chart().draw(&Rectangle::new(ground, background));
     let flag = vec![(x - half, top - half), (x + half, top - half), (x, top)];
-    root.draw(&Polygon::new(flag, ink.filled()))?;
+    scene.chart().draw(&Polygon::new(flag, ink.filled()));
     let pos = Pos::new(HPos::Right, VPos::Bottom);
-    let text = style.text(LETTER_CSS, style.theme.accent, pos);
-    root.draw(&Text::new(mark.letter, beside, text))
+    let text = style.chart_text(LETTER_CSS, style.theme.accent, pos);
+    scene.chart().draw(&Text::new(mark.letter, beside, text));
 }
 
 #[cfg(test)]
@@ -229,17 +224,16 @@ mod tests {
         Mark { at, letter: "A" }
     }
 
-    fn svg(rows: &[Row<'_>], size_px: (u32, u32)) -> String {
-        let mut svg = String::new();
-        let style = Style {
-            theme: &Theme::light(),
-            font: "sans-serif",
-            pixel_ratio: 1.0,
-        };
-        let root = SVGBackend::with_string(&mut svg, size_px).into_drawing_area();
-        draw(&root, size_px, rows, &style).unwrap();
-        drop(root);
-        svg
+    fn scene(rows: &[Row<'_>], size_px: (u32, u32)) -> Scene {
+        let mut scene = Scene::default();
+        draw(
+            &mut scene,
+            (0, 0),
+            size_px,
+            rows,
+            &Style::new(&Theme::light(), 1.0),
+        );
+        scene
     }
 
     #[test]
@@ -261,11 +255,8 @@ mod tests {
         let (unit, bounds) = bounds(&rows);
         assert_eq!(unit, XUnit::Events, "what both have");
         assert_eq!(bounds.x_end, 1_000.0);
-        let svg = svg(&rows, (672, 200));
         // 64 px left, 600 px of picture: B's curve ends in the middle.
-        assert!(svg.contains("364,") && svg.contains("664,"), "{svg}");
-        // Two curves and three flags.
-        assert_eq!(svg.matches("<polygon").count(), 5);
+        insta::assert_snapshot!(scene(&rows, (672, 200)));
     }
 
     #[test]
@@ -288,11 +279,8 @@ mod tests {
                 marks: vec![],
             },
         ];
-        let style = Style {
-            theme: &Theme::light(),
-            font: "",
-            pixel_ratio: 1.0,
-        };
+        let theme = Theme::light();
+        let style = Style::new(&theme, 1.0);
         let at = |x, y| {
             let hit = hit((672, 200), &rows, &style, (x, y))?;
             Some((hit.row, hit.moment))
@@ -323,7 +311,7 @@ mod tests {
         let rows = [row.clone(), row];
         for size in [(0, 0), (1, 1), (80, 50), (300, 90)] {
             for count in 0..=2 {
-                svg(&rows[..count], size);
+                scene(&rows[..count], size);
             }
         }
     }
@@ -337,11 +325,8 @@ mod tests {
             curves: &curves,
             marks: marks.to_vec(),
         }];
-        let style = Style {
-            theme: &Theme::light(),
-            font: "",
-            pixel_ratio: 1.0,
-        };
+        let theme = Theme::light();
+        let style = Style::new(&theme, 1.0);
         let letter = |x| hit((672, 120), &rows, &style, (x, 50.0)).map(|hit| hit.letter);
         assert_eq!((letter(64.0), letter(600.0)), (Some("A"), Some("B")));
     }

@@ -1,4 +1,4 @@
-//! Starting and stopping a headless Chromium with an empty profile.
+//! Starts and stops a headless Chromium with an empty profile.
 
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
@@ -15,8 +15,8 @@ use crate::page::Page;
 /// How long the browser may take to start on a slow machine.
 const START_TIMEOUT: Duration = Duration::from_secs(60);
 
-/// No sandbox: tests run as root in containers. The rest keeps the browser from talking to anyone
-/// but us, and from slowing down timers and drawing because nobody looks at its window.
+/// No sandbox, since tests run as root in containers. The other options keep the browser from connecting
+/// to other hosts, and from throttling timers and drawing in a window that is not visible.
 const FLAGS: [&str; 17] = [
     "--headless=new",
     "--no-sandbox",
@@ -37,7 +37,7 @@ const FLAGS: [&str; 17] = [
     "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1",
 ];
 
-/// A running browser; ends when dropped.
+/// A running browser, which ends when this is dropped.
 #[derive(Debug)]
 pub struct Chromium {
     process: Child,
@@ -51,7 +51,7 @@ impl Chromium {
     ///
     /// # Errors
     ///
-    /// When there is none or it does not start.
+    /// When no browser is found or it does not start.
     pub fn start() -> Result<Self> {
         let profile = tempfile::tempdir().context("cannot make the browser's profile")?;
         let process = Command::new(program()?)
@@ -78,7 +78,7 @@ impl Chromium {
     ///
     /// # Errors
     ///
-    /// When the browser went away.
+    /// When the connection to the browser is lost.
     pub fn page(&self) -> Result<Page> {
         let mut devtools = Devtools::connect(self.port, &self.path)?;
         let target =
@@ -87,15 +87,15 @@ impl Chromium {
         Page::attach(devtools, &target)
     }
 
-    /// Memory in bytes of each of the browser's processes, the largest first: all of what it maps
-    /// that is its own (`RssAnon` and shared memory). Empty where the system does not tell (only
-    /// Linux does).
+    /// Memory in bytes of each of the browser's processes, the largest first: anonymous and shared
+    /// memory that it maps. Empty on systems that do not report it: only
+    /// Linux does.
     #[must_use]
     pub fn process_memory_bytes(&self) -> Vec<u64> {
         crate::memory::of_tree(self.process.id())
     }
 
-    /// Chromium writes the port it took into its profile.
+    /// Reads the port, which Chromium writes into its profile.
     fn wait_for_address(&mut self) -> Result<()> {
         let file = self.profile.path().join("DevToolsActivePort");
         let deadline = Instant::now() + START_TIMEOUT;
@@ -117,7 +117,7 @@ impl Chromium {
 
 impl Drop for Chromium {
     fn drop(&mut self) {
-        // Asked to close it ends its own helper processes; killed it would leave them behind.
+        // On the command to close, it ends its helper processes; if killed, it would leave them behind.
         let closed = Devtools::connect(self.port, &self.path)
             .and_then(|mut devtools| devtools.send("", "Browser.close", json!({})).map(drop));
         if closed.is_ok() {

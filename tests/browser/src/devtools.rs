@@ -1,7 +1,7 @@
 //! A client of the DevTools protocol: JSON messages over one WebSocket to the browser.
 //!
 //! One thread, no runtime: [`Devtools::call`] sends a command and reads until its answer comes;
-//! the events that come meanwhile are handed to the listener in order.
+//! events that arrive meanwhile are kept in order.
 
 use std::collections::VecDeque;
 use std::io::ErrorKind;
@@ -15,14 +15,14 @@ use tungstenite::{Message, WebSocket};
 /// How long a command may take before the browser counts as stuck.
 const ANSWER_TIMEOUT: Duration = Duration::from_secs(120);
 
-/// An event from the browser or from one of its targets.
+/// A message that the browser or one of its targets sends by itself.
 #[derive(Clone, Debug)]
 pub struct Event {
-    /// The session it came from; empty for the browser itself.
+    /// The session that sent it; empty for the browser itself.
     pub session: String,
-    /// Its name, such as `Network.requestWillBeSent`.
+    /// The event's name, such as `Network.requestWillBeSent`.
     pub method: String,
-    /// What it says.
+    /// The event's parameters.
     pub params: Value,
 }
 
@@ -61,7 +61,7 @@ impl Devtools {
     ///
     /// # Errors
     ///
-    /// When the browser refuses, goes away or does not answer in time.
+    /// When the browser refuses or does not answer in time, or the connection is lost.
     pub fn call(&mut self, session: &str, method: &str, params: Value) -> Result<Value> {
         let id = self.send(session, method, params)?;
         let deadline = Instant::now() + ANSWER_TIMEOUT;
@@ -80,11 +80,11 @@ impl Devtools {
         bail!("{method}: no answer in {ANSWER_TIMEOUT:?}")
     }
 
-    /// Sends a command without waiting for its answer; gives its id.
+    /// Sends a command without waiting for its answer, and returns the command's id.
     ///
     /// # Errors
     ///
-    /// When the connection is gone.
+    /// When the connection is lost.
     pub fn send(&mut self, session: &str, method: &str, params: Value) -> Result<u64> {
         let id = self.next_id;
         self.next_id += 1;
@@ -98,11 +98,11 @@ impl Devtools {
         Ok(id)
     }
 
-    /// The next event, waiting for it at most `timeout`.
+    /// Waits for the next event, at most for `timeout`.
     ///
     /// # Errors
     ///
-    /// When the connection is gone.
+    /// When the connection is lost.
     pub fn next_event(&mut self, timeout: Duration) -> Result<Option<Event>> {
         let deadline = Instant::now() + timeout;
         loop {
@@ -117,7 +117,7 @@ impl Devtools {
         }
     }
 
-    /// Keeps an event for later; answers nobody waits for are dropped.
+    /// Keeps an event for later, and drops answers to commands that nobody waits for.
     fn keep(&mut self, mut message: Value) {
         if let Some(method) = message["method"].as_str() {
             self.events.push_back(Event {
@@ -128,9 +128,9 @@ impl Devtools {
         }
     }
 
-    /// One message; `None` if none came in time.
+    /// The next message; `None` if the time is over first.
     fn read(&mut self, timeout: Duration) -> Result<Option<Value>> {
-        // A timeout of zero would mean none at all.
+        // A timeout of zero would mean to wait without a limit.
         let timeout = timeout.max(Duration::from_millis(1));
         self.socket.get_ref().set_read_timeout(Some(timeout))?;
         match self.socket.read() {

@@ -1,4 +1,4 @@
-//! What a user does: mouse, keyboard, files. Positions are in CSS pixels of the viewport.
+//! Input as from a user: mouse, keyboard, files. Positions are in CSS pixels of the viewport.
 
 use std::path::{Path, PathBuf};
 
@@ -7,18 +7,15 @@ use serde_json::{Value, json};
 
 use crate::page::Page;
 
-/// Keys held during an input, as the protocol's bits.
+/// Keys held during an input, as the bits of the DevTools protocol.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Modifiers(pub u8);
 
 impl Modifiers {
-    /// None held.
+    /// No key held.
     pub const NONE: Self = Self(0);
-    /// Alt.
     pub const ALT: Self = Self(1);
-    /// Control.
     pub const CONTROL: Self = Self(2);
-    /// Shift.
     pub const SHIFT: Self = Self(8);
 }
 
@@ -27,12 +24,12 @@ impl Page {
     ///
     /// # Errors
     ///
-    /// When the browser went away; the same for all of these.
+    /// When the connection to the browser is lost. This holds for all functions of this module.
     pub fn mouse_move(&mut self, x_px: f64, y_px: f64) -> Result<()> {
         self.mouse("mouseMoved", x_px, y_px, json!({}))
     }
 
-    /// Clicks `count` times (2: a double click) at a point.
+    /// Clicks `count` times at a point; two clicks are a double click.
     ///
     /// # Errors
     ///
@@ -57,7 +54,7 @@ impl Page {
         self.click(x_px, y_px, 1)
     }
 
-    /// Presses the left button, moves to `to` in `steps` steps, lets go.
+    /// Presses the left button, moves to `to` in `steps` steps, and releases the button.
     ///
     /// # Errors
     ///
@@ -87,7 +84,7 @@ impl Page {
         self.mouse("mouseReleased", to.0, to.1, held)
     }
 
-    /// Turns the wheel at a point; a negative `delta_y_px` is away from the user.
+    /// Turns the wheel at a point; a negative `delta_y_px` turns it away from the user.
     ///
     /// # Errors
     ///
@@ -125,7 +122,7 @@ impl Page {
         self.call("Input.dispatchKeyEvent", event).map(drop)
     }
 
-    /// Puts text into what has the focus, as an input method does.
+    /// Enters text into the focused element, as an input method does.
     ///
     /// # Errors
     ///
@@ -195,7 +192,7 @@ impl Page {
     }
 }
 
-/// The browser reads files itself, by their full names.
+/// Absolute paths, since the browser itself reads the files.
 fn absolute(files: &[PathBuf]) -> Result<Vec<PathBuf>> {
     let full = |file: &PathBuf| {
         Path::canonicalize(file).with_context(|| format!("cannot read {}", file.display()))
@@ -203,7 +200,7 @@ fn absolute(files: &[PathBuf]) -> Result<Vec<PathBuf>> {
     files.iter().map(full).collect()
 }
 
-/// `KeyboardEvent.code` and the number Windows gave the key, for keys that need them.
+/// `KeyboardEvent.code` and the Windows virtual key code, for keys that need them.
 fn code_of(key: &str) -> (String, u32) {
     let number = match key {
         "Backspace" => 8,

@@ -1,7 +1,7 @@
-//! A harness for looking at the page in a real, headless Chromium, over the DevTools protocol.
+//! A harness that runs the page in a headless Chromium, over the DevTools protocol.
 //!
-//! The tests in `tests/` use it, and so does the program `shot`, which takes screenshots of the
-//! page while one works on it. `CHROME` names the browser, `VRAMSCOPE_PAGE` the folder with the
+//! The tests in `tests/` use it, and so does the program `shot`, which takes screenshots of the page
+//! during development. `CHROME` names the browser, `VRAMSCOPE_PAGE` the folder with the
 //! built page; `cargo xtask test` sets both.
 
 pub mod chromium;
@@ -21,7 +21,7 @@ pub use timing::{LongTask, Mark};
 
 use std::path::{Path, PathBuf};
 
-/// The folder with the built page: `VRAMSCOPE_PAGE`, or where xtask puts it.
+/// The folder with the built page: `VRAMSCOPE_PAGE`, or xtask's folder for it.
 #[must_use]
 pub fn page_folder() -> PathBuf {
     std::env::var_os("VRAMSCOPE_PAGE").map_or_else(|| target_dir().join("page"), PathBuf::from)

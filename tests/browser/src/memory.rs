@@ -1,4 +1,4 @@
-//! Memory of a process and its children, as Linux tells it.
+//! Memory of a process and its children, as Linux reports it.
 
 use std::fs;
 
@@ -36,7 +36,7 @@ pub(crate) fn of_tree(root: u32) -> Vec<u64> {
     sizes
 }
 
-/// A number from `/proc/<id>/status`; sizes there are in KiB.
+/// A number from `/proc/<id>/status`, in which sizes are in KiB.
 fn status_field(id: u32, name: &str) -> Option<u64> {
     let status = fs::read_to_string(format!("/proc/{id}/status")).ok()?;
     let line = status.lines().find_map(|line| line.strip_prefix(name))?;

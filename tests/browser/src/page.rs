@@ -1,4 +1,4 @@
-//! One page in the browser: load, evaluate, wait, look; and what it asked for and complained of.
+//! A page in the browser: loading, evaluating, waiting, screenshots; its requests and its console.
 
 use std::path::Path;
 use std::time::{Duration, Instant};
@@ -9,13 +9,13 @@ use serde_json::{Value, json};
 
 use crate::devtools::{Devtools, Event};
 
-/// How often a condition is looked at.
+/// Time between two evaluations of a condition.
 const POLL: Duration = Duration::from_millis(20);
 
-/// A request that the page or one of its workers made.
+/// A network request of the page or of one of its workers.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Request {
-    /// Its full address.
+    /// The full address.
     pub url: String,
     /// `GET`, `POST`, …
     pub method: String,
@@ -32,7 +32,7 @@ pub struct Page {
 }
 
 impl Page {
-    /// Attaches to the page `target` and listens to it and to all workers it will start.
+    /// Attaches to the page `target`, and listens to it and to all workers that it will start.
     pub(crate) fn attach(mut devtools: Devtools, target: &Value) -> Result<Self> {
         let attached = devtools.call(
             "",
@@ -57,12 +57,12 @@ impl Page {
         Ok(page)
     }
 
-    /// Turns on what is recorded of the page or of a worker.
+    /// Turns on the recording of a page's or worker's network and console.
     fn listen(&mut self, session: &str) -> Result<()> {
         for method in ["Runtime.enable", "Log.enable", "Network.enable"] {
             self.devtools.send(session, method, json!({}))?;
         }
-        // Workers wait until we listen to them too, so that nothing they do is missed.
+        // Workers start only when we listen to them too, so that nothing is missed.
         let follow = json!({"autoAttach": true, "waitForDebuggerOnStart": true, "flatten": true});
         self.devtools
             .send(session, "Target.setAutoAttach", follow)?;
@@ -75,7 +75,7 @@ impl Page {
     ///
     /// # Errors
     ///
-    /// When the browser refuses or went away.
+    /// When the browser refuses or the connection is lost.
     pub fn call(&mut self, method: &str, params: Value) -> Result<Value> {
         let session = self.session.clone();
         let result = self.devtools.call(&session, method, params);
@@ -83,7 +83,7 @@ impl Page {
         result
     }
 
-    /// Loads `url` and waits until the document and all it names are loaded.
+    /// Loads `url` and waits until the document and everything that it refers to are loaded.
     ///
     /// # Errors
     ///
@@ -105,7 +105,7 @@ impl Page {
         Ok(())
     }
 
-    /// The value of the JavaScript expression `script`; a promise is waited for.
+    /// The value of the JavaScript expression `script`, or of the promise that it gives.
     ///
     /// # Errors
     ///
@@ -124,12 +124,12 @@ impl Page {
         Ok(answer["result"]["value"].take())
     }
 
-    /// Waits until `script` is truthy and gives its value; while it throws it is not.
+    /// Waits until `script` is truthy and returns its value. An exception counts as falsy.
     ///
     /// # Errors
     ///
-    /// When it is not truthy within `timeout`; the message holds what it throws and what the page
-    /// has complained of.
+    /// When it is not truthy within `timeout`. The message holds its last exception and what the page
+    /// wrote on the console.
     pub fn wait_for(&mut self, script: &str, timeout: Duration) -> Result<Value> {
         let deadline = Instant::now() + timeout;
         loop {
@@ -151,7 +151,7 @@ impl Page {
         }
     }
 
-    /// The text that `selector`'s first match shows; empty if there is none.
+    /// The visible text of `selector`'s first match; empty without a match.
     ///
     /// # Errors
     ///
@@ -177,7 +177,7 @@ impl Page {
             .map(drop)
     }
 
-    /// Sets what the system says of colours: `light` or `dark`.
+    /// Sets the system's colour scheme: `light` or `dark`.
     ///
     /// # Errors
     ///
@@ -215,7 +215,7 @@ impl Page {
         self.screenshot_as(path, "png", 100)
     }
 
-    /// Writes the viewport to `path` as `png`, `jpeg` or `webp`, the latter two with a quality up to 100.
+    /// Writes the viewport to `path` as `png`, `jpeg` or `webp`. The last two have a quality up to 100.
     ///
     /// # Errors
     ///
@@ -235,7 +235,7 @@ impl Page {
         std::fs::write(path, picture).with_context(|| format!("cannot write {}", path.display()))
     }
 
-    /// Every request of the page and its workers so far, but those that leave no machine
+    /// Every request of the page and its workers so far, except those that need no network
     /// (`blob:`, `data:`).
     ///
     /// # Errors
@@ -246,7 +246,7 @@ impl Page {
         Ok(self.requests.clone())
     }
 
-    /// Errors and warnings on the console, and exceptions nobody caught, of page and workers.
+    /// Errors and warnings on the console, and uncaught exceptions, of the page and its workers.
     ///
     /// # Errors
     ///
@@ -269,7 +269,7 @@ impl Page {
         Ok(())
     }
 
-    /// Takes all events that are there, waiting for the first at most `wait`.
+    /// Takes all events that have arrived, and waits for the first at most for `wait`.
     fn take_events(&mut self, mut wait: Duration) -> Result<()> {
         while let Some(event) = self.devtools.next_event(wait)? {
             self.take(&event)?;

@@ -1,7 +1,7 @@
-//! A static file server on loopback, as plain as a static host can be.
+//! A static file server on loopback, as simple as the simplest static host.
 //!
-//! It knows nothing of the page; that the page works with it is part of what is tested. It keeps a
-//! list of what was asked for, so that a test can see it from the other end as well.
+//! It knows nothing of the page: the tests also check that any static host will do. It keeps a
+//! list of requested paths, so that a test can compare them with what the browser reports.
 
 use std::fs;
 use std::io::{self, BufRead, BufReader, Write};
@@ -23,7 +23,7 @@ impl Server {
     ///
     /// # Errors
     ///
-    /// When the port cannot be had.
+    /// When the port cannot be bound.
     pub fn start(root: &Path, port: u16) -> io::Result<Self> {
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, port))?;
         let address = listener.local_addr()?;
@@ -32,7 +32,7 @@ impl Server {
         thread::spawn(move || {
             for stream in listener.incoming().flatten() {
                 let (root, log) = (root.clone(), Arc::clone(&log));
-                // One thread per connection; a browser that goes away is no error here.
+                // One thread per connection. A connection that the browser closes is no error.
                 thread::spawn(move || answer_all(&stream, &root, &log));
             }
         });
@@ -45,7 +45,7 @@ impl Server {
         format!("http://{}/{path}", self.address)
     }
 
-    /// Every path asked for so far, in order.
+    /// Every path requested so far, in order.
     #[must_use]
     pub fn requests(&self) -> Vec<String> {
         self.requests
@@ -69,7 +69,7 @@ fn answer_all(stream: &TcpStream, root: &Path, log: &Mutex<Vec<String>>) -> io::
     Ok(())
 }
 
-/// The path of the next request; `None` when the other end has closed or talks something else.
+/// The path of the next request; `None` when the connection is closed or does not speak HTTP.
 fn read_request(reader: &mut impl BufRead) -> io::Result<Option<String>> {
     let mut first = String::new();
     reader.read_line(&mut first)?;
@@ -103,7 +103,7 @@ fn answer(mut stream: &TcpStream, root: &Path, path: &str) -> io::Result<()> {
     stream.write_all(&body)
 }
 
-/// The file that `path` names, nowhere but under `root`.
+/// The file that `path` names; `None` for files outside of `root`.
 fn file_for(root: &Path, path: &str) -> Option<PathBuf> {
     let path = unescaped(path)?;
     let relative = Path::new(path.trim_start_matches('/'));
@@ -121,7 +121,7 @@ fn file_for(root: &Path, path: &str) -> Option<PathBuf> {
     })
 }
 
-/// `path` with its `%20` and the like as the bytes they stand for.
+/// `path` with its percent codes, such as `%20`, decoded.
 fn unescaped(path: &str) -> Option<String> {
     let mut bytes = Vec::with_capacity(path.len());
     let mut parts = path.split('%');

@@ -1,4 +1,4 @@
-//! What the page and the browser say of time and memory.
+//! Times that the page and the browser report, and the page's accessibility tree.
 
 use std::time::{Duration, Instant};
 
@@ -7,37 +7,36 @@ use serde_json::{Value, json};
 
 use crate::page::Page;
 
-/// The mark the page leaves after every finished frame.
+/// Name of the mark that the page sets after every finished frame.
 pub const PAINTED: &str = "vramscope:painted";
 
-/// The mark the page leaves when it is given a file.
+/// Name of the mark that the page sets when it is given a file.
 pub const LOAD: &str = "vramscope:load";
 
-/// How long without a frame counts as settled.
+/// The page has settled after this time without a frame.
 const QUIET: Duration = Duration::from_millis(150);
 
-/// A User Timing mark.
+/// A mark of the browser's User Timing API.
 #[derive(Clone, Debug)]
 pub struct Mark {
-    /// Its name.
     pub name: String,
-    /// When, in milliseconds since the page began to load.
+    /// Milliseconds since the page began to load.
     pub time_ms: f64,
-    /// What the page wrote with it.
+    /// Data that the page attached.
     pub detail: Value,
 }
 
-/// A stretch in which the main thread answered nothing.
+/// A time in which the main thread was blocked.
 #[derive(Clone, Copy, Debug)]
 pub struct LongTask {
-    /// When it began, in milliseconds since the page began to load.
+    /// Milliseconds from the beginning of the page's loading to that of the task.
     pub start_ms: f64,
-    /// How long it took; the browser reports only those over 50.
+    /// Milliseconds. The browser reports only tasks longer than 50.
     pub duration_ms: f64,
 }
 
 impl Page {
-    /// All marks so far, in order of time.
+    /// All marks so far, by time.
     ///
     /// # Errors
     ///
@@ -60,7 +59,7 @@ impl Page {
         Ok(marks)
     }
 
-    /// Forgets all marks, so that the next wait is for new ones.
+    /// Deletes all marks, so that the next wait is for new ones.
     ///
     /// # Errors
     ///
@@ -69,11 +68,11 @@ impl Page {
         self.eval("performance.clearMarks()").map(drop)
     }
 
-    /// Waits until there is a `vramscope:painted` mark and gives the latest.
+    /// Waits for a `vramscope:painted` mark and returns the latest.
     ///
     /// # Errors
     ///
-    /// When there is none within `timeout`.
+    /// When no mark appears within `timeout`.
     pub fn wait_for_paint(&mut self, timeout: Duration) -> Result<Mark> {
         let count = format!("performance.getEntriesByName('{PAINTED}').length");
         self.wait_for(&count, timeout)?;
@@ -84,11 +83,11 @@ impl Page {
             .context("the mark is gone")
     }
 
-    /// Waits until no frame has been finished for a moment.
+    /// Waits until no frame has been finished for 150 ms.
     ///
     /// # Errors
     ///
-    /// When the page still draws after `timeout`.
+    /// When the page is still drawing after `timeout`.
     pub fn wait_until_settled(&mut self, timeout: Duration) -> Result<()> {
         let count = format!("performance.getEntriesByName('{PAINTED}').length");
         let deadline = Instant::now() + timeout;
@@ -108,7 +107,7 @@ impl Page {
         Ok(())
     }
 
-    /// Starts to record long tasks of the main thread; call before what is to be measured.
+    /// Starts recording long tasks of the main thread. To be called before the actions to measure.
     ///
     /// # Errors
     ///
@@ -122,11 +121,11 @@ impl Page {
         .map(drop)
     }
 
-    /// The long tasks since [`Page::watch_long_tasks`], and before it since the page loaded.
+    /// The long tasks since [`Page::watch_long_tasks`], and the ones that the browser had kept before.
     ///
     /// # Errors
     ///
-    /// When they were not watched for.
+    /// When recording was not started.
     pub fn long_tasks(&mut self) -> Result<Vec<LongTask>> {
         let tasks = self.eval("longTasks")?;
         let tasks = tasks
@@ -143,7 +142,7 @@ impl Page {
             .collect())
     }
 
-    /// Starts to record when the browser draws frames of the main thread.
+    /// Starts recording the times of the main thread's animation frames.
     ///
     /// # Errors
     ///
@@ -160,14 +159,14 @@ impl Page {
     ///
     /// # Errors
     ///
-    /// When they were not watched for.
+    /// When recording was not started.
     pub fn frame_times_ms(&mut self) -> Result<Vec<f64>> {
         let times = self.eval("frameTimes")?;
         let times = times.as_array().context("frames were not watched for")?;
         Ok(times.iter().filter_map(Value::as_f64).collect())
     }
 
-    /// The page as a screen reader has it: one line per thing, `role "name"`, indented.
+    /// The page's accessibility tree: one line per node, `role "name"`, indented.
     ///
     /// # Errors
     ///

@@ -1,4 +1,4 @@
-//! What every view costs: showing it, moving in it, a step, a search; by the page's own marks.
+//! Measures every view by the page's own marks: showing it, moving in it, a step, a search.
 
 use std::time::{Duration, Instant};
 
@@ -9,7 +9,7 @@ use crate::input::Modifiers;
 use crate::page::Page;
 use crate::timing::PAINTED;
 
-/// The views by name, in the order of the rail and of their keys `1` to `9`; the last has none.
+/// The views by name, in the order of the rail and of their keys `1` to `9`. The last has no key.
 pub const VIEWS: [&str; 10] = [
     "overview",
     "timeline",
@@ -23,22 +23,22 @@ pub const VIEWS: [&str; 10] = [
     "facts",
 ];
 
-/// How often each view is shown again after the first time.
+/// Number of times that each view is shown after the first.
 const AGAIN: usize = 5;
 
-/// How long to move in each view.
+/// Time of moving in each view.
 const PLAY: Duration = Duration::from_millis(1_500);
 
-/// Between two inputs: a little less than a frame, as a wheel does.
+/// Time between two inputs: a little less than a frame, as with a wheel.
 const INPUT_EVERY: Duration = Duration::from_millis(12);
 
-/// How many steps of the allocator, moments of the flame graph and searches are measured.
+/// Number of measured steps of the allocator and of moments of the flame graph.
 const STEPS: usize = 20;
 
-/// How long the page may take to show something.
+/// The longest that the page may take to show a view.
 const PATIENCE: Duration = Duration::from_secs(8);
 
-/// Measures every view of the file that the page shows. Milliseconds; what could not be measured is null.
+/// Measures every view of the file that the page shows, in milliseconds; `null` where a mark did not appear.
 ///
 /// # Errors
 ///
@@ -49,9 +49,9 @@ pub fn measure(page: &mut Page, (x_px, y_px): (f64, f64)) -> Result<Value> {
     for (place, view) in VIEWS.iter().enumerate() {
         let first = show(page, place)?;
         let mut again = Vec::new();
-        // A view that leaves no mark is not asked again.
+        // A view that set no mark in time is not shown again.
         for _ in 0..if first.is_some() { AGAIN } else { 0 } {
-            // From another view; facts and overview take turns.
+            // Each view is opened from facts, and facts from the overview.
             show(page, if place == 9 { 0 } else { 9 })?;
             again.extend(show(page, place)?);
         }
@@ -70,7 +70,7 @@ pub fn measure(page: &mut Page, (x_px, y_px): (f64, f64)) -> Result<Value> {
     Ok(Value::Object(figures))
 }
 
-/// The page notes when it was last typed in or clicked at.
+/// Makes the page store the time of the last key or click.
 fn watch_inputs(page: &mut Page) -> Result<()> {
     page.eval(
         "for (const kind of ['keydown', 'input', 'pointerdown']) \
@@ -79,7 +79,8 @@ fn watch_inputs(page: &mut Page) -> Result<()> {
     .map(drop)
 }
 
-/// Shows a view by its key, or by its button where it has none; how long until it was painted, `None` if it was not within reason.
+/// Shows a view by its key, or by its button if it has no key. Returns the milliseconds until it was painted, `None` if
+/// that took too long.
 fn show(page: &mut Page, place: usize) -> Result<Option<f64>> {
     page.clear_marks()?;
     match place {
@@ -95,7 +96,7 @@ fn show(page: &mut Page, place: usize) -> Result<Option<f64>> {
     Ok(painted)
 }
 
-/// From the last input to the first mark of a view after it.
+/// Milliseconds from the last input to the first mark of a view after it.
 fn painted(page: &mut Page, view: &str, patience: Duration) -> Result<Option<f64>> {
     let script = format!(
         "(() => {{ const mark = performance.getEntriesByName('{PAINTED}').find(mark => \
@@ -112,7 +113,7 @@ fn painted(page: &mut Page, view: &str, patience: Duration) -> Result<Option<f64
     Ok(None)
 }
 
-/// Turns the wheel in and out over the view; median and 95 % of the times between frames.
+/// Turns the wheel in and out over the view. Returns median and 95th percentile of the ms between frames.
 fn play(page: &mut Page, x_px: f64, y_px: f64) -> Result<(f64, f64)> {
     page.mouse_move(x_px, y_px)?;
     page.watch_frames()?;
@@ -127,7 +128,7 @@ fn play(page: &mut Page, x_px: f64, y_px: f64) -> Result<(f64, f64)> {
         std::thread::sleep(INPUT_EVERY.saturating_sub(at.elapsed()));
     }
     let to_ms = now_ms(page)?;
-    // Each watching that began earlier tells of the same frames.
+    // Earlier recordings are still running and add the same frames again.
     let mut times = page.frame_times_ms()?;
     times.sort_by(f64::total_cmp);
     times.dedup();
@@ -137,14 +138,14 @@ fn play(page: &mut Page, x_px: f64, y_px: f64) -> Result<(f64, f64)> {
         .filter(within)
         .map(|pair| pair[1] - pair[0])
         .collect();
-    // Everything, for the next view to begin at.
+    // Zoom out, so that the next view begins with everything.
     page.key("0", Modifiers::NONE)?;
     page.pause(Duration::from_millis(200))?;
     lengths.sort_by(f64::total_cmp);
     Ok((at_share(&lengths, 0.5), at_share(&lengths, 0.95)))
 }
 
-/// Steps through the allocator with the arrow key.
+/// Measures steps through the allocator with the arrow key.
 fn steps(page: &mut Page) -> Result<Value> {
     let mut times = Vec::new();
     let count = if show(page, 4)?.is_some() { STEPS } else { 0 };
@@ -156,13 +157,13 @@ fn steps(page: &mut Page) -> Result<Value> {
     Ok(summary(&mut times))
 }
 
-/// Goes to moments all over the timeline and shows what was live then as a flame graph.
+/// Measures flame graphs of the live memory at moments all over the timeline.
 fn flames(page: &mut Page, (x_px, y_px): (f64, f64)) -> Result<Value> {
     let mut times = Vec::new();
     choose_cursor_flame(page)?;
     for step in 0..STEPS {
         show(page, 1)?;
-        // Above all bands: only the moment is chosen, nothing is pinned.
+        // A click above all bands chooses a moment and pins nothing.
         let across = x_px * (0.4 + 1.1 * step as f64 / STEPS as f64);
         page.click(across, y_px * 0.35, 1)?;
         page.pause(Duration::from_millis(80))?;
@@ -171,14 +172,14 @@ fn flames(page: &mut Page, (x_px, y_px): (f64, f64)) -> Result<Value> {
     Ok(summary(&mut times))
 }
 
-/// The flame graph of the cursor's moment, by the page's own address.
+/// Switches the flame graph to the cursor's moment, by the page's address.
 fn choose_cursor_flame(page: &mut Page) -> Result<()> {
     page.pause(Duration::from_secs(1))?;
     page.eval("location.hash = location.hash.replace(/&flame\\.what=[^&]*/, '').replace(/&v=1$/, '&flame.what=cursor&v=1'); null")?;
     page.pause(Duration::from_millis(500))
 }
 
-/// Types into the search box and waits for what it says of the matches.
+/// Measures the time from typing into the search box to its summary of the matches.
 fn searches(page: &mut Page) -> Result<Value> {
     show(page, 1)?;
     let mut times = Vec::new();

@@ -1,11 +1,11 @@
-//! The stand-in driver's ledger (fakecuda's `ledger.rs` says what its lines hold).
+//! Reads the stand-in driver's ledger. Its format is described in fakecuda's `ledger.rs`.
 
 use std::fs;
 use std::path::Path;
 
 use serde::Deserialize;
 
-/// What happened to memory.
+/// The kind of an event.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Deserialize)]
 #[serde(rename_all = "snake_case")]
 #[expect(missing_docs, reason = "fakecuda says what they are")]
@@ -27,7 +27,7 @@ pub enum Do {
     ContextEnd,
 }
 
-/// A line; 0 stands for what a line of its kind does not have.
+/// A line. Fields that its kind does not have are 0.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(default)]
 #[expect(missing_docs, reason = "fakecuda says what they are")]
@@ -80,21 +80,21 @@ impl Default for Line {
     }
 }
 
-/// A process's ledger.
+/// The ledger of a process.
 #[derive(Clone, Debug)]
 pub struct Ledger {
-    /// Whose.
+    /// Process id.
     pub process: u32,
-    /// In the order in which it happened.
+    /// Lines in the order of events.
     pub lines: Vec<Line>,
 }
 
 impl Ledger {
-    /// All ledgers in a folder, by process id.
+    /// Reads all ledgers in a folder, ordered by process id.
     ///
     /// # Panics
     ///
-    /// When something there is no ledger.
+    /// If a file is not a ledger.
     #[must_use]
     pub fn all(folder: &Path) -> Vec<Self> {
         let entries = fs::read_dir(folder).expect("a folder");

@@ -1,4 +1,4 @@
-//! Builds what the tests start, and prints where it is, as lines `VARIABLE=path`.
+//! Builds everything that the tests start, and prints the paths as lines `VARIABLE=path`.
 #![expect(clippy::print_stdout, reason = "a command line tool")]
 
 fn main() -> anyhow::Result<()> {

@@ -1,4 +1,4 @@
-//! What the tests start: the capture's program, the stand-in for the driver, the programs to be captured.
+//! Paths of the binaries that the tests start: vramscope-capture, the stand-in driver, and the captured programs.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -7,35 +7,38 @@ use std::sync::OnceLock;
 
 use anyhow::{Context, Result, bail};
 
-/// The capture's program.
+/// Path of vramscope-capture.
 const CAPTURE: &str = "VRAMSCOPE_CAPTURE_BIN";
-/// The folder with the stand-in, as `libcuda.so.1` and `libcuda.so`.
+/// Folder with the stand-in driver as `libcuda.so.1` and `libcuda.so`.
 const FAKECUDA: &str = "VRAMSCOPE_FAKECUDA";
-/// The folder with the programs to be captured.
+/// Folder with the captured programs.
 const CLIENTS: &str = "VRAMSCOPE_CAPTURE_CLIENTS";
 
-/// Which programs there are, in the order in which they are built. Each is built alone, so that its features are its own.
-const PACKAGES: [&str; 6] = ["scenes", "linked", "loading", "linking", "eager", "says"];
+/// Packages of the captured programs, in build order. Each is built alone, so that cargo does not merge their
+/// features.
+const PACKAGES: [&str; 6] = [
+    "scenes", "linked", "loading", "linking", "eager", "annotate",
+];
 
-/// The capture's program.
+/// Path of vramscope-capture.
 #[must_use]
 pub fn capture() -> &'static Path {
     &places()[0]
 }
 
-/// The folder that stands for the driver in `LD_LIBRARY_PATH`.
+/// Folder with the stand-in driver, for `LD_LIBRARY_PATH`.
 #[must_use]
 pub fn fakecuda() -> &'static Path {
     &places()[1]
 }
 
-/// A program to be captured.
+/// Path of a captured program.
 #[must_use]
 pub fn client(name: &str) -> PathBuf {
     places()[2].join(name)
 }
 
-/// From the environment; what is not there is built.
+/// The paths, from the environment or else built.
 fn places() -> &'static [PathBuf; 3] {
     static PLACES: OnceLock<[PathBuf; 3]> = OnceLock::new();
     PLACES.get_or_init(|| {
@@ -50,11 +53,11 @@ fn places() -> &'static [PathBuf; 3] {
     })
 }
 
-/// Builds everything; gives the variables that say where it is.
+/// Builds everything. Returns the variables with the paths.
 ///
 /// # Errors
 ///
-/// When a build fails; cargo has said why.
+/// If a build fails; cargo has printed why.
 pub fn build() -> Result<[(&'static str, PathBuf); 3]> {
     let target = target_dir();
     let mut own = cargo(&[
@@ -86,7 +89,7 @@ pub fn build() -> Result<[(&'static str, PathBuf); 3]> {
     ])
 }
 
-/// Copies a file in one step, unless the same stands there: a running program may have it mapped.
+/// Copies a file in one step, unless it is already there: a running program may have it mapped.
 fn install(from: &Path, to: &Path) -> Result<()> {
     let new = fs::read(from).with_context(|| format!("no {}", from.display()))?;
     if fs::read(to).is_ok_and(|old| old == new) {
@@ -97,14 +100,14 @@ fn install(from: &Path, to: &Path) -> Result<()> {
     Ok(fs::rename(&beside, to)?)
 }
 
-/// The repository.
+/// Root of the repository.
 #[must_use]
 pub fn root() -> PathBuf {
     let here = Path::new(env!("CARGO_MANIFEST_DIR"));
     here.ancestors().nth(2).unwrap_or(here).to_owned()
 }
 
-/// Cargo's target directory.
+/// Cargo's target folder.
 #[must_use]
 pub fn target_dir() -> PathBuf {
     match std::env::var_os("CARGO_TARGET_DIR") {
@@ -113,13 +116,13 @@ pub fn target_dir() -> PathBuf {
     }
 }
 
-/// cargo with these arguments.
+/// A cargo command with these arguments.
 #[must_use]
 pub fn cargo(arguments: &[&str]) -> Command {
     let program = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
     let mut command = Command::new(program);
     command.args(arguments).stdout(Stdio::null());
-    // What cargo sets for a package's tests must not make it build another one anew.
+    // Removes the variables that cargo sets for this test: they would make another build start anew.
     for (name, _) in std::env::vars_os() {
         if name.to_string_lossy().starts_with("CARGO_PKG_") {
             command.env_remove(name);

@@ -1,4 +1,4 @@
-//! A program, captured.
+//! Runs a program under the capture.
 
 use std::fs;
 use std::io::Read;
@@ -11,26 +11,26 @@ use vramscope_core::Snapshot;
 use crate::ledger::Ledger;
 use crate::programs;
 
-/// What is to be captured, and how.
+/// Options for a captured run.
 pub struct Session {
     folder: TempDir,
     options: Vec<String>,
     variables: Vec<(String, String)>,
 }
 
-/// What became of it.
+/// Results of a captured run.
 pub struct Captured {
-    /// Of the capture's program, which passes the captured one's on.
+    /// Exit status of vramscope-capture, which passes on that of the program.
     pub status: ExitStatus,
-    /// Of both.
+    /// Standard output of both processes.
     pub stdout: String,
-    /// Of both.
+    /// Standard error of both processes.
     pub stderr: String,
-    /// The snapshot, if one was written.
+    /// Path of the snapshot, which may not exist.
     pub snapshot: PathBuf,
-    /// The stand-in's ledgers, one per process that used it.
+    /// Ledgers of the stand-in driver, one for each process that used it.
     pub ledgers: Vec<Ledger>,
-    /// Everything that was written; gone with this.
+    /// Folder with all files; removed with this value.
     pub folder: TempDir,
 }
 
@@ -41,11 +41,11 @@ impl Default for Session {
 }
 
 impl Session {
-    /// With the options' defaults.
+    /// A session with default options.
     ///
     /// # Panics
     ///
-    /// Without a folder for temporary files.
+    /// If no temporary folder can be created.
     #[must_use]
     pub fn new() -> Self {
         let folder = tempfile::tempdir().expect("a temporary folder");
@@ -59,33 +59,33 @@ impl Session {
         }
     }
 
-    /// Passes options to the capture.
+    /// Adds options for vramscope-capture.
     #[must_use]
     pub fn with(mut self, options: &[&str]) -> Self {
         self.options.extend(options.iter().map(|&it| it.to_owned()));
         self
     }
 
-    /// Sets a variable for both.
+    /// Sets an environment variable for both processes.
     #[must_use]
     pub fn env(mut self, name: &str, value: &str) -> Self {
         self.variables.push((name.to_owned(), value.to_owned()));
         self
     }
 
-    /// Where the snapshot goes.
+    /// Path of the snapshot.
     #[must_use]
     pub fn snapshot(&self) -> PathBuf {
         self.folder.path().join("snapshot.pickle")
     }
 
-    /// Where everything goes.
+    /// Folder for all files.
     #[must_use]
     pub fn folder(&self) -> &Path {
         self.folder.path()
     }
 
-    /// `vramscope-capture run … -- program arguments`.
+    /// The command `vramscope-capture run … -- program arguments`.
     #[must_use]
     pub fn command(&self, program: &Path, arguments: &[&str]) -> Command {
         let mut command = Command::new(programs::capture());
@@ -99,7 +99,7 @@ impl Session {
         command
     }
 
-    /// The program by itself, in the same surroundings.
+    /// The program without a capture, in the same environment.
     #[must_use]
     pub fn alone(&self, program: &Path, arguments: &[&str]) -> Command {
         let mut command = Command::new(program);
@@ -122,7 +122,7 @@ impl Session {
         }
     }
 
-    /// Captures one of the clients from start to end.
+    /// Captures one of the clients.
     #[must_use]
     pub fn capture(self, client: &str, arguments: &[&str]) -> Captured {
         self.capture_program(&programs::client(client), arguments)
@@ -132,14 +132,14 @@ impl Session {
     ///
     /// # Panics
     ///
-    /// When the capture's program cannot be started.
+    /// If vramscope-capture cannot be started.
     #[must_use]
     pub fn capture_program(self, program: &Path, arguments: &[&str]) -> Captured {
         let output = self.command(program, arguments).output();
         self.finish(output.expect("the capture's program starts"))
     }
 
-    /// What a command that was started by hand left.
+    /// Collects the results of a command that the test started itself.
     #[must_use]
     pub fn finish(self, output: Output) -> Captured {
         Captured {
@@ -154,21 +154,21 @@ impl Session {
 }
 
 impl Captured {
-    /// The snapshot, decoded; its program ended well.
+    /// Decodes the snapshot of a program that ended well.
     ///
     /// # Panics
     ///
-    /// When there is none, or it has a warning.
+    /// If there is no snapshot, or if it has a warning.
     #[must_use]
     pub fn snapshot(&self) -> Snapshot {
         read(&self.snapshot, &self.stderr)
     }
 
-    /// The ledger of the one process that there was.
+    /// The ledger of the only process.
     ///
     /// # Panics
     ///
-    /// When there was none, or several.
+    /// If there is no process, or more than one.
     #[must_use]
     pub fn ledger(&self) -> &Ledger {
         match self.ledgers.as_slice() {
@@ -178,11 +178,11 @@ impl Captured {
     }
 }
 
-/// A snapshot without warnings.
+/// Decodes a snapshot without warnings.
 ///
 /// # Panics
 ///
-/// When it is not that; `context` says more.
+/// If it cannot be decoded or has a warning. `context` is added to the message.
 #[must_use]
 pub fn read(path: &Path, context: &str) -> Snapshot {
     let bytes =
@@ -197,20 +197,20 @@ pub fn read(path: &Path, context: &str) -> Snapshot {
     snapshot
 }
 
-/// Reads a child's output until it says `line`.
+/// Reads a child's output up to `line`.
 ///
 /// # Panics
 ///
-/// When it ends before that.
+/// If the output ends before.
 pub fn wait_for(child: &mut Child, line: &str) {
     let output = child.stdout.as_mut().expect("its output is piped");
-    let mut said = Vec::new();
+    let mut read = Vec::new();
     let mut byte = [0];
     while output.read(&mut byte).expect("its output") == 1 {
-        said.extend(byte);
-        if said.ends_with(format!("{line}\n").as_bytes()) {
+        read.extend(byte);
+        if read.ends_with(format!("{line}\n").as_bytes()) {
             return;
         }
     }
-    panic!("it only said {:?}", String::from_utf8_lossy(&said));
+    panic!("its output was only {:?}", String::from_utf8_lossy(&read));
 }

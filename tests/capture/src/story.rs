@@ -1,16 +1,16 @@
-//! What happened to a device's memory, as the ledger has it and as a snapshot tells it, in the same words.
+//! The history of a device's memory, in one form from the ledger and from a snapshot.
 
 use std::collections::BTreeMap;
 
 use vramscope_core::Snapshot;
-use vramscope_core::analysis::history::{History, Mismatches};
-use vramscope_core::analysis::replay::Replay;
+use vramscope_core::analysis::time::history::{History, Mismatches};
+use vramscope_core::analysis::time::replay::Replay;
 use vramscope_core::ids::EventId;
 use vramscope_core::model::Action;
 
 use crate::ledger::{Do, Ledger};
 
-/// One thing that happened; addresses and bytes.
+/// One event, with addresses and bytes.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 #[expect(missing_docs, reason = "named alike")]
 pub enum Step {
@@ -21,30 +21,30 @@ pub enum Step {
     OutOfMemory { requested: u64, free_bytes: u64 },
 }
 
-/// One device's memory.
+/// The history and the final state of a device's memory.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Story {
-    /// What happened, in order. Where several things went at once (a context ended, a pool was trimmed) they stand by
-    /// address, for there is no order among them.
+    /// Events in order. Events that happened at once (a context ended, a pool was trimmed) are sorted by address,
+    /// as they have no order among them.
     pub steps: Vec<Step>,
-    /// What is live in the end: address, requested bytes.
+    /// Live allocations in the end: address → requested bytes.
     pub live: BTreeMap<u64, u64>,
-    /// What is mapped in the end: base, bytes; touching mappings of address ranges are one.
+    /// Mappings in the end: start → bytes. Adjacent mappings of address ranges are joined.
     pub mapped: BTreeMap<u64, u64>,
-    /// The most requested bytes that were live at a time.
+    /// Maximum of the requested bytes that were live at a time.
     pub peak_bytes: u64,
 }
 
 impl Story {
-    /// As the ledger has it.
+    /// Builds the story of a device from the ledger.
     ///
     /// # Panics
     ///
-    /// When the ledger contradicts itself.
+    /// If the ledger contradicts itself.
     #[must_use]
     pub fn of_ledger(ledger: &Ledger, device: u32) -> Self {
         let mut story = Self::default();
-        // Mappings of address ranges may touch, and are then one segment.
+        // Adjacent mappings of address ranges form one segment.
         let mut ranges: BTreeMap<u64, u64> = BTreeMap::new();
         let mut live_bytes = 0;
         for line in ledger.lines.iter().filter(|line| line.device == device) {
@@ -105,11 +105,11 @@ impl Story {
         story
     }
 
-    /// As a snapshot tells it.
+    /// Builds the story of a device from a snapshot.
     ///
     /// # Panics
     ///
-    /// When core finds it inconsistent.
+    /// If core finds the snapshot inconsistent.
     #[must_use]
     pub fn of_snapshot(snapshot: &Snapshot, device: u32) -> Self {
         let history = History::of(snapshot, device);
@@ -120,7 +120,7 @@ impl Story {
             .next()
             .map(|row| snapshot.events.get(EventId(row)).action);
         let cut = Mismatches {
-            // A ring's oldest entry may be the second half of a free.
+            // With a bounded history, the oldest entry may be the second half of a free.
             completed_without_request: u64::from(first == Some(Action::FreeCompleted)),
             ..Mismatches::default()
         };
@@ -169,7 +169,7 @@ impl Story {
         story
     }
 
-    /// Sorts what goes without anything coming between.
+    /// Sorts consecutive frees and consecutive unmappings.
     fn order_ends(&mut self) {
         let is_end = |step: &Step| matches!(step, Step::Free { .. } | Step::Unmap { .. });
         for run in self.steps.chunk_by_mut(|a, b| is_end(a) && is_end(b)) {
@@ -177,7 +177,7 @@ impl Story {
         }
     }
 
-    /// What happened at each address, and to each mapping: what several threads did keeps its order there only.
+    /// Events by address and by mapping. For several threads, only these have a defined order.
     #[must_use]
     pub fn by_address(&self) -> BTreeMap<(bool, u64), Vec<Step>> {
         let mut stories: BTreeMap<_, Vec<_>> = BTreeMap::new();
@@ -193,98 +193,104 @@ impl Story {
     }
 }
 
-/// Compares a snapshot with the ledger of its process, device by device, in every respect.
+/// Compares a snapshot with the ledger of its process, for each device and in every respect.
 ///
 /// # Panics
 ///
-/// Where they differ.
+/// If they differ.
 pub fn assert_same(snapshot: &Snapshot, ledger: &Ledger) {
     for device in devices(snapshot, ledger) {
-        let told = Story::of_snapshot(snapshot, device);
+        let reported = Story::of_snapshot(snapshot, device);
         let truth = Story::of_ledger(ledger, device);
-        let both = told.steps.iter().zip(&truth.steps);
-        if let Some(at) = both.clone().position(|(told, truth)| told != truth) {
+        let both = reported.steps.iter().zip(&truth.steps);
+        if let Some(at) = both.clone().position(|(reported, truth)| reported != truth) {
             panic!(
-                "device {device}, step {at}:\n told {:#x?}\n truth {:#x?}",
-                context(&told.steps, at),
+                "device {device}, step {at}:\n reported {:#x?}\n truth {:#x?}",
+                context(&reported.steps, at),
                 context(&truth.steps, at)
             );
         }
         let common = both.count();
         assert_eq!(
-            told.steps.get(common..),
+            reported.steps.get(common..),
             truth.steps.get(common..),
             "device {device}, the end"
         );
-        assert_same_end(&told, &truth, device);
+        assert_same_end(&reported, &truth, device);
         assert_eq!(
-            told.peak_bytes, truth.peak_bytes,
+            reported.peak_bytes, truth.peak_bytes,
             "device {device}, the peak"
         );
     }
 }
 
-/// The same for a program of several threads: what happened at each address, and the end.
+/// Compares a snapshot of a program with several threads: the events at each address, and the final state.
 ///
 /// # Panics
 ///
-/// Where they differ.
+/// If they differ.
 pub fn assert_same_by_address(snapshot: &Snapshot, ledger: &Ledger) {
     for device in devices(snapshot, ledger) {
-        let told = Story::of_snapshot(snapshot, device);
+        let reported = Story::of_snapshot(snapshot, device);
         let truth = Story::of_ledger(ledger, device);
-        let (told_steps, truth_steps) = (told.by_address(), truth.by_address());
+        let (reported_steps, truth_steps) = (reported.by_address(), truth.by_address());
         for (key @ (is_mapping, _), truth) in &truth_steps {
-            let told = told_steps.get(key).expect("the place is known");
+            let reported = reported_steps.get(key).expect("the place is known");
             if *is_mapping {
-                // A free is logged before it happens and an allocation after: so a mapping may seem to go and to come
-                // back when another thread took something of it at the same time. It is never the other way round.
-                let more = told.len().checked_sub(truth.len());
+                // A free is logged before it happens, an allocation afterwards. So a mapping may seem to be removed
+                // and added again when another thread allocated in it at the same time. The reverse never occurs.
+                let more = reported.len().checked_sub(truth.len());
                 assert!(
                     more.is_some_and(|more| more.is_multiple_of(2)),
                     "device {device}, {key:x?}"
                 );
             } else {
-                assert_eq!(told, truth, "device {device}, {key:x?}");
+                assert_eq!(reported, truth, "device {device}, {key:x?}");
             }
         }
         assert_eq!(
-            told_steps.len(),
+            reported_steps.len(),
             truth_steps.len(),
             "device {device}, places"
         );
-        assert_same_end(&told, &truth, device);
+        assert_same_end(&reported, &truth, device);
     }
 }
 
-/// The same for memory of graphs, whose mappings the driver is not asked about while a stream is captured: what was
-/// given out and what is live.
+/// Compares a snapshot with graph memory: only allocations and live memory. While a stream is being captured, the
+/// driver is not asked about mappings.
 ///
 /// # Panics
 ///
-/// Where they differ.
+/// If they differ.
 pub fn assert_same_blocks(snapshot: &Snapshot, ledger: &Ledger) {
     for device in devices(snapshot, ledger) {
-        let told = Story::of_snapshot(snapshot, device);
+        let reported = Story::of_snapshot(snapshot, device);
         let truth = Story::of_ledger(ledger, device);
         let is_block = |step: &Step| matches!(step, Step::Alloc { .. } | Step::Free { .. });
         let blocks = |story: &Story| -> Vec<_> {
             let steps = story.steps.iter().copied();
             steps.filter(is_block).collect()
         };
-        assert_eq!(blocks(&told), blocks(&truth), "device {device}");
-        assert_eq!(told.live, truth.live, "device {device}, live in the end");
+        assert_eq!(blocks(&reported), blocks(&truth), "device {device}");
         assert_eq!(
-            told.peak_bytes, truth.peak_bytes,
+            reported.live, truth.live,
+            "device {device}, live in the end"
+        );
+        assert_eq!(
+            reported.peak_bytes, truth.peak_bytes,
             "device {device}, the peak"
         );
     }
 }
 
-fn assert_same_end(told: &Story, truth: &Story, device: u32) {
-    assert_eq!(told.live, truth.live, "device {device}, live in the end");
+fn assert_same_end(reported: &Story, truth: &Story, device: u32) {
     assert_eq!(
-        told.mapped, truth.mapped,
+        reported.live, truth.live,
+        "device {device}, live in the end"
+    );
+    assert_eq!(
+        reported.mapped, truth.mapped,
         "device {device}, mapped in the end"
     );
 }

@@ -1,4 +1,4 @@
-"""What the driver says of each kind of allocation: is its mapping (18, 19) the pool's chunk? How large is that?"""
+"""Pointer attributes of each kind of allocation: is its mapping (18, 19) the pool's chunk, and how large is it?"""
 
 import ctypes
 
@@ -24,7 +24,7 @@ def plain():
 
 
 def packed():
-    """Twenty small ones, before and after every other one is freed."""
+    """Twenty small allocations, before and after every other one is freed."""
     all = [cuda.alloc(777) for _ in range(20)]
     before = [cuda.attributes(address)["mapping_base"] for address in all]
     for address in all[::2]:
@@ -72,7 +72,7 @@ def virtual():
 
 
 def after_free():
-    """Documented as undefined: what does it do?"""
+    """Documented as undefined: records what happens."""
     address = cuda.alloc(3 * cuda.MIB)
     cuda.free(address)
     return cuda.attributes(address)

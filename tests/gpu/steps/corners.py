@@ -1,4 +1,4 @@
-"""Zero bytes; queries while a stream is captured into a graph; how a pool is trimmed."""
+"""Corner cases: allocations of 0 bytes, queries while a stream is captured into a graph, trimming of pools."""
 
 import ctypes
 
@@ -15,14 +15,14 @@ def zero():
 
 
 def while_capturing():
-    """Which queries are legal, and whether they break the capture."""
+    """Tests which queries are legal during a capture, and whether they invalidate it."""
     answers = {}
     before = cuda.alloc_async(3 * cuda.MIB)
     pool = cuda.default_pool()
     cuda.synchronise()
     for name in ["nothing", "attributes of an old one", "attributes of the new one", "memory info", "pool"]:
         stream, graph, address = cuda.stream(), ctypes.c_void_p(), ctypes.c_uint64()
-        # 0 is the strictest mode: what is not allowed in any thread ends the capture.
+        # 0 is the strictest mode: a forbidden call in any thread ends the capture.
         code = [cuda.result("cuStreamBeginCapture_v2", stream, 0)]
         code.append(cuda.result("cuMemAllocAsync", ctypes.byref(address), ctypes.c_size_t(cuda.MIB), stream))
         asked = None

@@ -1,4 +1,4 @@
-"""The driver's functions that the steps call, by ctypes, and what they all print: one JSON object."""
+"""Access to the driver's functions by ctypes, and the output of the steps: one JSON object."""
 
 import ctypes
 import json
@@ -8,7 +8,7 @@ import time
 SIZES = {"1 KiB": 1 << 10, "3 MiB": 3 << 20, "100 MiB": 100 << 20}
 MIB = 1 << 20
 
-# CUpointer_attribute: what is asked of each allocation.
+# CUpointer_attribute: the attributes queried of each allocation.
 ATTRIBUTES = {
     "device_ordinal": (9, ctypes.c_int),
     "range_start": (11, ctypes.c_uint64),
@@ -26,7 +26,7 @@ library = ctypes.CDLL("libcuda.so.1")
 
 
 class Failed(Exception):
-    """A call returned anything but success."""
+    """A call did not succeed."""
 
 
 def call(name, *arguments):
@@ -37,12 +37,12 @@ def call(name, *arguments):
 
 
 def result(name, *arguments):
-    """Calls a function of the driver; gives its result."""
+    """Calls a function of the driver. Returns its result."""
     return getattr(library, name)(*arguments)
 
 
 def start():
-    """Makes device 0's primary context current; gives its handle."""
+    """Makes device 0's primary context current. Returns its handle."""
     context = ctypes.c_void_p()
     call("cuInit", 0)
     call("cuDevicePrimaryCtxRetain", ctypes.byref(context), 0)
@@ -102,7 +102,7 @@ def pool_figures(pool):
 
 
 def attributes(address):
-    """All attributes at once, as the injected library asks; then each by itself where that fails."""
+    """Queries all attributes at once, as the injected library does; if that fails, one by one."""
     values = {name: kind() for name, (_, kind) in ATTRIBUTES.items()}
     numbers = (ctypes.c_int * len(values))(*[number for number, _ in ATTRIBUTES.values()])
     places = (ctypes.c_void_p * len(values))(*[ctypes.addressof(value) for value in values.values()])
@@ -124,7 +124,7 @@ def memory():
 
 
 def nanoseconds(function, times=2000):
-    """The fastest of five means."""
+    """The minimum of five means."""
     best = float("inf")
     for _ in range(5):
         begin = time.perf_counter_ns()
@@ -135,12 +135,12 @@ def nanoseconds(function, times=2000):
 
 
 def parts(**functions):
-    """Runs each; a failure of one is its answer, and the others go on. Prints all."""
+    """Runs all functions and prints their results. A failure becomes the function's result."""
     answers = {}
     for name, function in functions.items():
         try:
             answers[name] = function()
-        except Exception as error:  # Whatever a driver or an odd machine does is worth knowing.
+        except Exception as error:  # Any failure of the driver is a result worth recording.
             answers[name] = f"{type(error).__name__}: {error}"
     json.dump(answers, sys.stdout, indent=1, default=str)
     print()

@@ -1,6 +1,6 @@
-"""CUPTI's own memory records of this process, to compare with: `with records() as list: …`.
+"""CUPTI's memory records of this process, for comparison: `with records() as list: …`.
 
-What CUPTI tells of each allocation and free (CUPTI_ACTIVITY_KIND_MEMORY2) is what the driver itself counts.
+CUPTI's records of allocations and frees (CUPTI_ACTIVITY_KIND_MEMORY2) come from the driver itself.
 """
 
 import contextlib
@@ -18,7 +18,7 @@ BUFFER_BYTES = 1 << 20
 
 
 def library():
-    """libcupti of torch's wheels, or whatever the system has."""
+    """Loads libcupti of torch's wheels, else that of the system."""
     folders = [folder for folder in sys.path if os.path.isdir(folder)]
     patterns = ["nvidia/*/lib/libcupti.so.*", "nvidia/cuda_cupti/lib/libcupti.so.*"]
     found = [path for folder in folders for pattern in patterns for path in glob.glob(os.path.join(folder, pattern))]
@@ -31,7 +31,7 @@ def library():
 
 @contextlib.contextmanager
 def records():
-    """Gives a list, which holds (operation, memory kind, address, bytes) once the block is left."""
+    """Yields a list that contains (operation, memory kind, address, bytes) after the block."""
     cupti, buffers, list = library(), [], []
 
     @ctypes.CFUNCTYPE(None, ctypes.POINTER(ctypes.c_void_p), ctypes.POINTER(ctypes.c_size_t), ctypes.POINTER(ctypes.c_size_t))

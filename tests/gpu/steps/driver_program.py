@@ -1,6 +1,6 @@
 """Every kind of allocation by the driver's own functions, under capture: `driver_program.py OUT.json`.
 
-Writes what it did, so that the snapshot can be compared with it, and what CUPTI saw of it.
+Writes a list of its own actions and CUPTI's records, to compare the snapshot with.
 """
 
 import contextlib

@@ -1,4 +1,4 @@
-"""Of what cuGetProcAddress gives: does dladdr name it, and is it what dlsym gives?"""
+"""Tests whether dladdr names the results of cuGetProcAddress, and whether they equal those of dlsym."""
 
 import ctypes
 

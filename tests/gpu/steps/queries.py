@@ -1,4 +1,4 @@
-"""What the driver's answers cost, in nanoseconds; the cost of calling from Python is that of cuDriverGetVersion."""
+"""The cost of queries to the driver in nanoseconds. The cost of a call from Python is that of cuDriverGetVersion."""
 
 import ctypes
 

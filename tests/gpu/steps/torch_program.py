@@ -1,6 +1,6 @@
 """A short training with PyTorch, under capture: `torch_program.py native|async OUT.json [cupti]`.
 
-Writes what CUPTI saw of it. Ranges are named by NVTX as programs do, so that they can be looked for in the snapshot.
+Writes CUPTI's records. Names ranges by NVTX, which must appear in the snapshot.
 """
 
 import contextlib

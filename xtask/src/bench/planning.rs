@@ -15,7 +15,7 @@ use crate::process::{cargo, root, run};
 pub(crate) fn measure() -> Result<()> {
     let mut bench = cargo();
     bench
-        .args(["run", "--release", "--quiet", "--package", "vramscope-core"])
+        .args(["run", "--release", "--quiet", "--package", "vramscope-plan"])
         .args(["--example", "planning", "--"])
         .arg(root().join("tests/fixtures/planning"));
     if let Some(shared) = std::env::var_os("VRAMSCOPE_SHARED") {

@@ -1,10 +1,10 @@
-//! Contexts. Memory of `cuMemAlloc` and its like dies with its context. Pools and address ranges belong to their
-//! device and stay: `cuCtxDestroy`'s documentation does not name them among what goes.
+//! Contexts. Memory of `cuMemAlloc` and similar functions ends with its context. Pools and address ranges belong to
+//! their device and survive: the documentation of `cuCtxDestroy` does not mention them.
 
 use std::ffi::{c_int, c_uint};
 
 use crate::driver::{Context, Driver, Owner};
-use crate::entry::{Answer, Handle, contexts, give, give_if_wanted, handle, number, result};
+use crate::entry::{Answer, Handle, contexts, handle, number, result, write_optional, write_out};
 use crate::heap::Heap;
 
 driver! {
@@ -13,14 +13,14 @@ driver! {
         of.retained += 1;
         let primary = of.primary;
         driver.contexts.entry(primary).or_insert_with(|| new(index));
-        give(context, handle(primary))
+        write_out(context, handle(primary))
     }
 
     fn cuDevicePrimaryCtxRelease_v2(device: c_int) |driver| {
         let (_, of) = driver.device(device)?;
         of.retained = of.retained.checked_sub(1).ok_or(result::INVALID_CONTEXT)?;
         match (of.retained, of.primary) {
-            (0, primary) => end(driver, primary),
+            (0, primary) => end_context(driver, primary),
             _ => Ok(()),
         }
     }
@@ -28,7 +28,7 @@ driver! {
     fn cuDevicePrimaryCtxReset_v2(device: c_int) |driver| {
         let (index, of) = driver.device(device)?;
         let (primary, is_held) = (of.primary, of.retained > 0);
-        end(driver, primary)?;
+        end_context(driver, primary)?;
         if is_held {
             driver.contexts.insert(primary, new(index));
         }
@@ -37,8 +37,8 @@ driver! {
 
     fn cuDevicePrimaryCtxGetState(device: c_int, flags: *mut c_uint, active: *mut c_int) |driver| {
         let (_, of) = driver.device(device)?;
-        give_if_wanted(flags, 0);
-        give_if_wanted(active, c_int::from(of.retained > 0));
+        write_optional(flags, 0);
+        write_optional(active, c_int::from(of.retained > 0));
         Ok(())
     }
 
@@ -63,7 +63,7 @@ driver! {
         if driver.devices.iter().any(|device| device.primary == context) {
             return Err(result::INVALID_CONTEXT);
         }
-        end(driver, context)?;
+        end_context(driver, context)?;
         contexts(|stack| {
             if stack.last() == Some(&context) {
                 stack.pop();
@@ -73,7 +73,7 @@ driver! {
     }
 
     fn cuCtxSetCurrent(context: Handle) |driver| {
-        check(driver, context)?;
+        check_context(driver, context)?;
         contexts(|stack| {
             stack.pop();
             if !context.is_null() {
@@ -84,34 +84,34 @@ driver! {
     }
 
     fn cuCtxPushCurrent_v2(context: Handle) |driver| {
-        check(driver, context)?;
+        check_context(driver, context)?;
         contexts(|stack| stack.push(number(context)));
         Ok(())
     }
 
     fn cuCtxPopCurrent_v2(context: *mut Handle) {
         let popped = contexts(Vec::pop).ok_or(result::INVALID_CONTEXT)?;
-        give_if_wanted(context, handle(popped));
+        write_optional(context, handle(popped));
         Ok(())
     }
 
     fn cuCtxGetCurrent(context: *mut Handle) {
-        give(context, handle(contexts(|stack| stack.last().copied()).unwrap_or(0)))
+        write_out(context, handle(contexts(|stack| stack.last().copied()).unwrap_or(0)))
     }
 
     fn cuCtxGetDevice(device: *mut c_int) |driver| {
         let (_, context) = driver.current()?;
-        give(device, context.device as c_int)
+        write_out(device, context.device as c_int)
     }
 
     fn cuCtxGetApiVersion(context: Handle, version: *mut c_uint) |driver| {
-        check(driver, context)?;
-        give(version, 3020)
+        check_context(driver, context)?;
+        write_out(version, 3020)
     }
 
     fn cuCtxGetFlags(flags: *mut c_uint) |driver| {
         driver.current()?;
-        give(flags, 0)
+        write_out(flags, 0)
     }
 
     fn cuCtxSetFlags(_flags: c_uint) |driver| {
@@ -120,7 +120,7 @@ driver! {
 
     fn cuCtxGetLimit(value: *mut usize, _limit: c_uint) |driver| {
         driver.current()?;
-        give(value, 8 << 20)
+        write_out(value, 8 << 20)
     }
 
     fn cuCtxSetLimit(_limit: c_uint, _value: usize) |driver| {
@@ -135,13 +135,13 @@ driver! {
     }
 
     fn cuCtxGetStreamPriorityRange(least: *mut c_int, greatest: *mut c_int) {
-        give_if_wanted(least, 0);
-        give_if_wanted(greatest, -5);
+        write_optional(least, 0);
+        write_optional(greatest, -5);
         Ok(())
     }
 
     fn cuCtxEnablePeerAccess(context: Handle, _flags: c_uint) |driver| {
-        check(driver, context)
+        check_context(driver, context)
     }
 }
 
@@ -157,13 +157,15 @@ fn create(driver: &mut Driver, place: *mut Handle, device: c_int) -> Answer {
     let context = driver.new_handle();
     driver.contexts.insert(context, new(index));
     contexts(|stack| stack.push(context));
-    give(place, handle(context))
+    write_out(place, handle(context))
 }
 
+/// Checks a context; null is allowed.
+///
 /// # Errors
 ///
-/// `CUDA_ERROR_INVALID_CONTEXT` for what is no living context, nor null.
-fn check(driver: &Driver, context: Handle) -> Answer {
+/// `CUDA_ERROR_INVALID_CONTEXT` if it is not a living context.
+fn check_context(driver: &Driver, context: Handle) -> Answer {
     if context.is_null() || driver.contexts.contains_key(&number(context)) {
         Ok(())
     } else {
@@ -171,8 +173,8 @@ fn check(driver: &Driver, context: Handle) -> Answer {
     }
 }
 
-/// A context ends, and what belongs to it.
-fn end(driver: &mut Driver, context: u64) -> Answer {
+/// Ends a context and everything that belongs to it.
+fn end_context(driver: &mut Driver, context: u64) -> Answer {
     let Some(ended) = driver.contexts.get(&context) else {
         return Err(result::INVALID_CONTEXT);
     };

@@ -1,4 +1,4 @@
-//! Copies and fills, for real: device memory here is ordinary memory.
+//! Real copies and fills: device memory is ordinary memory here.
 
 use std::ffi::{c_uchar, c_uint, c_ushort, c_void};
 
@@ -29,22 +29,22 @@ driver! {
     fn cuMemsetD32_v2, cuMemsetD32_v2_ptds(to: u64, value: c_uint, count: usize) { fill(to, value, count) }
     fn cuMemsetD32Async, cuMemsetD32Async_ptsz(to: u64, value: c_uint, count: usize, _stream: Handle) { fill(to, value, count) }
 
-    fn cuMemcpy2D_v2, cuMemcpy2D_v2_ptds(plan: *const Plan) { plane(plan) }
-    fn cuMemcpy2DUnaligned_v2, cuMemcpy2DUnaligned_v2_ptds(plan: *const Plan) { plane(plan) }
-    fn cuMemcpy2DAsync_v2, cuMemcpy2DAsync_v2_ptsz(plan: *const Plan, _stream: Handle) { plane(plan) }
+    fn cuMemcpy2D_v2, cuMemcpy2D_v2_ptds(plan: *const Copy2d) { copy_2d(plan) }
+    fn cuMemcpy2DUnaligned_v2, cuMemcpy2DUnaligned_v2_ptds(plan: *const Copy2d) { copy_2d(plan) }
+    fn cuMemcpy2DAsync_v2, cuMemcpy2DAsync_v2_ptsz(plan: *const Copy2d, _stream: Handle) { copy_2d(plan) }
 }
 
 /// `CUDA_MEMCPY2D`.
 #[derive(Clone, Copy)]
 #[repr(C)]
-struct Plan {
+struct Copy2d {
     from: Side,
     to: Side,
     width: usize,
     rows: usize,
 }
 
-/// One end of it.
+/// One end of a 2D copy.
 #[derive(Clone, Copy)]
 #[repr(C)]
 struct Side {
@@ -58,7 +58,7 @@ struct Side {
 }
 
 impl Side {
-    /// Where a row begins; arrays have no address here.
+    /// Address of a row. Arrays have no address here.
     fn row(&self, row: usize) -> Answer<u64> {
         let base = match self.kind {
             1 => self.host,
@@ -69,8 +69,8 @@ impl Side {
     }
 }
 
-fn plane(plan: *const Plan) -> Answer {
-    let plan = crate::entry::take(plan)?;
+fn copy_2d(plan: *const Copy2d) -> Answer {
+    let plan = crate::entry::read_in(plan)?;
     for row in 0..plan.rows {
         copy(plan.to.row(row)?, plan.from.row(row)?, plan.width)?;
     }
@@ -79,7 +79,7 @@ fn plane(plan: *const Plan) -> Answer {
 
 fn copy(to: u64, from: u64, bytes: usize) -> Answer {
     if bytes > 0 {
-        // SAFETY: the caller's promise as on the real driver, which would fault too.
+        // SAFETY: the caller's promise, as for the real driver, which would fault too.
         unsafe { std::ptr::copy(from as *const u8, to as *mut u8, bytes) };
     }
     Ok(())
@@ -88,7 +88,7 @@ fn copy(to: u64, from: u64, bytes: usize) -> Answer {
 fn fill<T: Copy>(to: u64, value: T, count: usize) -> Answer {
     let to = to as *mut T;
     for at in 0..count {
-        // SAFETY: the caller's promise as on the real driver, which would fault too.
+        // SAFETY: the caller's promise, as for the real driver, which would fault too.
         unsafe { to.add(at).write_unaligned(value) };
     }
     Ok(())

@@ -1,8 +1,8 @@
-//! Devices: what they are called and can do.
+//! Devices: names, sizes and attributes.
 
 use std::ffi::{c_char, c_int, c_uint};
 
-use crate::entry::{Answer, Handle, give, handle, initialise, number, result};
+use crate::entry::{Answer, Handle, handle, initialise, number, result, write_out};
 
 const NAME: &[u8] = b"FakeCUDA 9000\0";
 
@@ -16,82 +16,82 @@ driver! {
     }
 
     fn cuDriverGetVersion(version: *mut c_int) {
-        give(version, 13000)
+        write_out(version, 13000)
     }
 
     fn cuDeviceGet(device: *mut c_int, ordinal: c_int) |driver| {
         driver.device(ordinal)?;
-        give(device, ordinal)
+        write_out(device, ordinal)
     }
 
     fn cuDeviceGetCount(count: *mut c_int) |driver| {
-        give(count, driver.devices.len() as c_int)
+        write_out(count, driver.devices.len() as c_int)
     }
 
     fn cuDeviceGetName(name: *mut c_char, room: c_int, device: c_int) |driver| {
         driver.device(device)?;
         let room = usize::try_from(room).map_err(|_negative| result::INVALID_VALUE)?;
         for (at, &byte) in NAME.iter().take(room).enumerate() {
-            give(name.wrapping_add(at), byte as c_char)?;
+            write_out(name.wrapping_add(at), byte as c_char)?;
         }
         Ok(())
     }
 
     fn cuDeviceGetUuid(uuid: *mut [u8; 16], device: c_int) |driver| {
         driver.device(device)?;
-        give(uuid, uuid_of(device))
+        write_out(uuid, uuid_of(device))
     }
 
     fn cuDeviceGetUuid_v2(uuid: *mut [u8; 16], device: c_int) |driver| {
         driver.device(device)?;
-        give(uuid, uuid_of(device))
+        write_out(uuid, uuid_of(device))
     }
 
     fn cuDeviceGetPCIBusId(text: *mut c_char, room: c_int, device: c_int) |driver| {
         driver.device(device)?;
         let room = usize::try_from(room).map_err(|_negative| result::INVALID_VALUE)?;
         for (at, byte) in format!("0000:{device:02x}:00.0\0").bytes().take(room).enumerate() {
-            give(text.wrapping_add(at), byte as c_char)?;
+            write_out(text.wrapping_add(at), byte as c_char)?;
         }
         Ok(())
     }
 
     fn cuDeviceTotalMem_v2(bytes: *mut usize, device: c_int) |driver| {
         let (_, device) = driver.device(device)?;
-        give(bytes, device.space.total as usize)
+        write_out(bytes, device.space.total as usize)
     }
 
     fn cuDeviceComputeCapability(major: *mut c_int, minor: *mut c_int, device: c_int) |driver| {
         driver.device(device)?;
-        give(major, 9)?;
-        give(minor, 0)
+        write_out(major, 9)?;
+        write_out(minor, 0)
     }
 
     fn cuDeviceGetAttribute(value: *mut c_int, attribute: c_uint, device: c_int) |driver| {
         driver.device(device)?;
-        give(value, attribute_of(attribute, driver.has_pools))
+        write_out(value, attribute_of(attribute, driver.has_pools))
     }
 
     fn cuDeviceCanAccessPeer(can: *mut c_int, device: c_int, peer: c_int) |driver| {
         driver.device(device)?;
         driver.device(peer)?;
-        give(can, c_int::from(device != peer))
+        write_out(can, c_int::from(device != peer))
     }
 
     fn cuDeviceGetDefaultMemPool(pool: *mut Handle, device: c_int) |driver| {
-        pools(driver.has_pools)?;
+        check_pools(driver.has_pools)?;
         let (_, device) = driver.device(device)?;
-        give(pool, handle(device.default_pool))
+        write_out(pool, handle(device.default_pool))
     }
 
     fn cuDeviceGetMemPool(pool: *mut Handle, device: c_int) |driver| {
-        pools(driver.has_pools)?;
+        check_pools(driver.has_pools)?;
         let (_, device) = driver.device(device)?;
-        give(pool, handle(device.pool))
+        write_out(pool, handle(device.pool))
     }
 
     fn cuDeviceSetMemPool(device: c_int, pool: Handle) |driver| {
-        pools(driver.has_pools)?;
+        check_pools(driver.has_pools)?;
         let is_of = driver.pools.get(&number(pool)).map(|pool| pool.device);
         let (index, device) = driver.device(device)?;
         if is_of != Some(index) {
@@ -102,10 +102,12 @@ driver! {
     }
 }
 
+/// Checks that devices have memory pools.
+///
 /// # Errors
 ///
-/// `CUDA_ERROR_NOT_SUPPORTED` of devices without pools.
-fn pools(has_pools: bool) -> Answer {
+/// `CUDA_ERROR_NOT_SUPPORTED` if they do not.
+fn check_pools(has_pools: bool) -> Answer {
     if has_pools {
         Ok(())
     } else {
@@ -119,7 +121,7 @@ fn uuid_of(device: c_int) -> [u8; 16] {
     uuid
 }
 
-/// What cudarc and cubecl ask for, as an H100 answers.
+/// The attributes that cudarc and cubecl query, with the values of an H100.
 fn attribute_of(attribute: c_uint, has_pools: bool) -> c_int {
     match attribute {
         1 => 1024,                     // MAX_THREADS_PER_BLOCK

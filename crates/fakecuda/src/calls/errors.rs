@@ -1,8 +1,8 @@
-//! What errors are called.
+//! Names and descriptions of errors.
 
 use std::ffi::{CStr, c_char, c_uint};
 
-use crate::entry::{give, result};
+use crate::entry::{result, write_out};
 
 /// Number, name and description.
 const ERRORS: [(u32, &CStr, &CStr); 14] = [
@@ -49,11 +49,11 @@ const ERRORS: [(u32, &CStr, &CStr); 14] = [
 driver! {
     fn cuGetErrorName(error: c_uint, name: *mut *const c_char) {
         let known = ERRORS.iter().find(|known| known.0 == error);
-        give(name, known.ok_or(result::INVALID_VALUE)?.1.as_ptr())
+        write_out(name, known.ok_or(result::INVALID_VALUE)?.1.as_ptr())
     }
 
     fn cuGetErrorString(error: c_uint, text: *mut *const c_char) {
         let known = ERRORS.iter().find(|known| known.0 == error);
-        give(text, known.ok_or(result::INVALID_VALUE)?.2.as_ptr())
+        write_out(text, known.ok_or(result::INVALID_VALUE)?.2.as_ptr())
     }
 }

@@ -1,23 +1,23 @@
-//! Graphs: nodes are counted only, but the memory of allocation nodes is taken and given back. It is taken from
-//! the device when a node is made (the real driver waits until the graph is launched), and stays with the graph.
+//! Graphs. Nodes are only counted, except that allocation and free nodes allocate and free memory. A node takes its
+//! memory when it is created (the real driver waits until the launch), and the memory stays with the graph.
 
 use std::ffi::{c_char, c_int, c_uint, c_ulonglong, c_void};
 
 use crate::driver::{Driver, Graph, Owner};
-use crate::entry::{Answer, Handle, give, handle, number, result, take};
+use crate::entry::{Answer, Handle, handle, number, read_in, result, write_out};
 
 driver! {
     fn cuGraphCreate(graph: *mut Handle, _flags: c_uint) |driver| {
         let (_, context) = driver.current()?;
         let device = context.device;
-        let made = driver.new_handle();
+        let created = driver.new_handle();
         let new = Graph { device, is_alive: true, ..Graph::default() };
-        driver.graphs.insert(made, new);
-        give(graph, handle(made))
+        driver.graphs.insert(created, new);
+        write_out(graph, handle(created))
     }
 
     fn cuGraphDestroy(graph: Handle) |driver| {
-        alive(driver, graph)?.is_alive = false;
+        living_graph(driver, graph)?.is_alive = false;
         driver.end_graph(number(graph));
         Ok(())
     }
@@ -50,16 +50,16 @@ driver! {
     }
 
     fn cuGraphAddMemAllocNode(node: *mut Handle, graph: Handle, _before: *const Handle, _count: usize, parameters: *mut Allocation) |driver| {
-        let wish = take(parameters)?;
-        let device = alive(driver, graph)?.device;
-        if wish.bytes == 0 {
+        let request = read_in(parameters)?;
+        let device = living_graph(driver, graph)?.device;
+        if request.bytes == 0 {
             return Err(result::INVALID_VALUE);
         }
         let owner = Owner::Graph(number(graph));
-        let address = driver.allocate(owner, device, 0, 0, wish.bytes as u64)?;
-        give(parameters, Allocation { address, ..wish })?;
-        let made = driver.new_handle();
-        give(node, handle(made))
+        let address = driver.allocate(owner, device, 0, 0, request.bytes as u64)?;
+        write_out(parameters, Allocation { address, ..request })?;
+        let created = driver.new_handle();
+        write_out(node, handle(created))
     }
 
     fn cuGraphAddMemFreeNode(node: *mut Handle, graph: Handle, _before: *const Handle, _count: usize, address: u64) |driver| {
@@ -68,8 +68,8 @@ driver! {
             return Err(result::INVALID_VALUE);
         }
         driver.free(address, 0)?;
-        let made = driver.new_handle();
-        give(node, handle(made))
+        let created = driver.new_handle();
+        write_out(node, handle(created))
     }
 
     fn cuDeviceGraphMemTrim(device: c_int) |driver| {
@@ -82,15 +82,15 @@ driver! {
         let (index, _) = driver.device(device)?;
         let heaps = driver.graphs.values().filter(|graph| graph.device == index).map(|graph| &graph.heap);
         match attribute {
-            0 | 1 => give(value, heaps.map(|heap| heap.used).sum()),
-            2 | 3 => give(value, heaps.map(|heap| heap.reserved).sum()),
+            0 | 1 => write_out(value, heaps.map(|heap| heap.used).sum()),
+            2 | 3 => write_out(value, heaps.map(|heap| heap.reserved).sum()),
             _ => Err(result::INVALID_VALUE),
         }
     }
 
     fn cuGraphGetNodes(graph: Handle, _nodes: *mut Handle, count: *mut usize) |driver| {
-        alive(driver, graph)?;
-        give(count, 0)
+        living_graph(driver, graph)?;
+        write_out(count, 0)
     }
 }
 
@@ -105,12 +105,12 @@ struct Allocation {
     address: u64,
 }
 
-/// A graph that was not destroyed.
+/// Finds a graph that was not destroyed.
 ///
 /// # Errors
 ///
 /// `CUDA_ERROR_INVALID_VALUE`.
-fn alive(driver: &mut Driver, graph: Handle) -> Answer<&mut Graph> {
+fn living_graph(driver: &mut Driver, graph: Handle) -> Answer<&mut Graph> {
     let graph = driver.graphs.get_mut(&number(graph));
     graph
         .filter(|graph| graph.is_alive)
@@ -118,8 +118,8 @@ fn alive(driver: &mut Driver, graph: Handle) -> Answer<&mut Graph> {
 }
 
 fn instantiate(driver: &mut Driver, place: *mut Handle, graph: Handle) -> Answer {
-    alive(driver, graph)?;
+    living_graph(driver, graph)?;
     let executable = driver.new_handle();
     driver.executables.insert(executable, number(graph));
-    give(place, handle(executable))
+    write_out(place, handle(executable))
 }

@@ -3,7 +3,7 @@
 use std::ffi::{c_uint, c_void};
 
 use crate::driver::{Driver, Host};
-use crate::entry::{Answer, give, result};
+use crate::entry::{Answer, result, write_out};
 
 driver! {
     fn cuMemHostAlloc(address: *mut *mut c_void, bytes: usize, flags: c_uint) |driver| {
@@ -42,14 +42,14 @@ driver! {
 
     fn cuMemHostGetDevicePointer_v2(device: *mut u64, address: *mut c_void, _flags: c_uint) |driver| {
         match driver.host.contains_key(&(address as u64)) {
-            true => give(device, address as u64),
+            true => write_out(device, address as u64),
             false => Err(result::INVALID_VALUE),
         }
     }
 
     fn cuMemHostGetFlags(flags: *mut c_uint, address: *mut c_void) |driver| {
         let host = driver.host.get(&(address as u64)).ok_or(result::INVALID_VALUE)?;
-        give(flags, host.flags)
+        write_out(flags, host.flags)
     }
 }
 
@@ -73,7 +73,7 @@ fn allocate(driver: &mut Driver, place: *mut *mut c_void, bytes: usize, flags: c
         return Err(result::OUT_OF_MEMORY);
     }
     add(driver, address, bytes, context, flags, false);
-    give(place, address)
+    write_out(place, address)
 }
 
 fn add(
@@ -108,7 +108,7 @@ fn fail(driver: &mut Driver, address: *mut c_void, error: u32) -> Answer {
 }
 
 impl Driver {
-    /// Takes pinned memory back, or lets the program's own be ordinary again.
+    /// Frees pinned memory, or unregisters memory of the program.
     ///
     /// # Errors
     ///
@@ -121,7 +121,7 @@ impl Driver {
             &[("address", address), ("requested", host.bytes)],
         );
         if !host.is_registered {
-            // SAFETY: mapped by `allocate` with this length, and taken out of the list.
+            // SAFETY: mapped by `allocate` with this length, and removed from the list.
             unsafe { libc::munmap(address as *mut c_void, host.bytes as usize) };
         }
         Ok(())

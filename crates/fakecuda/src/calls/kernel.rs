@@ -1,9 +1,9 @@
-//! Modules and kernels: any is loaded, none runs.
+//! Modules and kernels: all of them load, none of them runs.
 
 use std::ffi::{c_char, c_int, c_uint, c_void};
 
 use crate::driver::Driver;
-use crate::entry::{Answer, Handle, give, handle};
+use crate::entry::{Answer, Handle, handle, write_out};
 
 driver! {
     fn cuModuleLoad(module: *mut Handle, _path: *const c_char) |driver| { new(driver, module) }
@@ -23,11 +23,11 @@ driver! {
     fn cuLibraryUnload(_library: Handle) { Ok(()) }
     fn cuLibraryGetKernel(kernel: *mut Handle, _library: Handle, _name: *const c_char) |driver| { new(driver, kernel) }
     fn cuKernelGetFunction(function: *mut Handle, _kernel: Handle) |driver| { new(driver, function) }
-    fn cuFuncGetAttribute(value: *mut c_int, _attribute: c_uint, _function: Handle) { give(value, 1024) }
+    fn cuFuncGetAttribute(value: *mut c_int, _attribute: c_uint, _function: Handle) { write_out(value, 1024) }
     fn cuFuncSetAttribute(_function: Handle, _attribute: c_uint, _value: c_int) { Ok(()) }
     fn cuFuncSetCacheConfig(_function: Handle, _config: c_uint) { Ok(()) }
     fn cuOccupancyMaxActiveBlocksPerMultiprocessor(blocks: *mut c_int, _function: Handle, _threads: c_int, _shared: usize) {
-        give(blocks, 2)
+        write_out(blocks, 2)
     }
     fn cuLaunchKernel, cuLaunchKernel_ptsz(
         _function: Handle, _x: c_uint, _y: c_uint, _z: c_uint, _bx: c_uint, _by: c_uint, _bz: c_uint, _shared: c_uint,
@@ -50,6 +50,6 @@ driver! {
 
 fn new(driver: &mut Driver, place: *mut Handle) -> Answer {
     driver.current()?;
-    let made = driver.new_handle();
-    give(place, handle(made))
+    let created = driver.new_handle();
+    write_out(place, handle(created))
 }

@@ -1,97 +1,97 @@
-//! Memory of contexts and of pools: `cuMemAlloc`, `cuMemAllocAsync` and their like; arrays.
+//! Memory of contexts and of pools (`cuMemAlloc`, `cuMemAllocAsync` and similar functions), and arrays.
 
 use std::ffi::{c_int, c_uint};
 
 use crate::driver::{Array, Driver, Owner};
-use crate::entry::{Answer, Handle, give, handle, number, result, take};
+use crate::entry::{Answer, Handle, handle, number, read_in, result, write_out};
 
-/// What rows of pitched memory begin at multiples of.
-const PITCH: usize = 512;
-/// What arrays take multiples of.
-const ARRAY: u64 = 64 << 10;
+/// Alignment of rows in pitched memory, in bytes.
+const PITCH_BYTES: usize = 512;
+/// Granularity of array sizes, in bytes.
+const ARRAY_GRANULE_BYTES: u64 = 64 << 10;
 
 driver! {
     fn cuMemAlloc_v2(address: *mut u64, bytes: usize) |driver| {
-        let given = allocate(driver, Owner::Context, bytes)?;
-        give(address, given)
+        let allocated = allocate(driver, Owner::Context, bytes)?;
+        write_out(address, allocated)
     }
 
     fn cuMemAllocPitch_v2(address: *mut u64, pitch: *mut usize, width: usize, height: usize, element: c_uint) |driver| {
         if !matches!(element, 4 | 8 | 16) {
             return Err(result::INVALID_VALUE);
         }
-        let row = width.checked_next_multiple_of(PITCH).ok_or(result::INVALID_VALUE)?;
+        let row = width.checked_next_multiple_of(PITCH_BYTES).ok_or(result::INVALID_VALUE)?;
         let bytes = row.checked_mul(height).ok_or(result::INVALID_VALUE)?;
-        let given = allocate(driver, Owner::Context, bytes)?;
-        give(pitch, row)?;
-        give(address, given)
+        let allocated = allocate(driver, Owner::Context, bytes)?;
+        write_out(pitch, row)?;
+        write_out(address, allocated)
     }
 
     fn cuMemAllocManaged(address: *mut u64, bytes: usize, flags: c_uint) |driver| {
         if !matches!(flags, 1 | 2 | 4) {
             return Err(result::INVALID_VALUE);
         }
-        let given = allocate(driver, Owner::Managed, bytes)?;
-        give(address, given)
+        let allocated = allocate(driver, Owner::Managed, bytes)?;
+        write_out(address, allocated)
     }
 
     fn cuMemFree_v2(address: u64) |driver| {
-        let is_free = |driver: &mut Driver| match driver.blocks.get(&address).map(|block| block.owner) {
+        let work = |driver: &mut Driver| match driver.blocks.get(&address).map(|block| block.owner) {
             Some(Owner::Range(_) | Owner::Import) | None => Err(result::INVALID_VALUE),
             Some(_) => driver.free(address, 0),
         };
-        free(driver, address, is_free)
+        free(driver, address, work)
     }
 
     fn cuMemAllocAsync, cuMemAllocAsync_ptsz(address: *mut u64, bytes: usize, stream: Handle) |driver| {
         let device = driver.device_of_stream(number(stream))?;
         let pool = driver.devices[device].pool;
-        let given = from_pool(driver, pool, bytes, stream)?;
-        give(address, given)
+        let allocated = from_pool(driver, pool, bytes, stream)?;
+        write_out(address, allocated)
     }
 
     fn cuMemAllocFromPoolAsync, cuMemAllocFromPoolAsync_ptsz(address: *mut u64, bytes: usize, pool: Handle, stream: Handle) |driver| {
-        let given = from_pool(driver, number(pool), bytes, stream)?;
-        give(address, given)
+        let allocated = from_pool(driver, number(pool), bytes, stream)?;
+        write_out(address, allocated)
     }
 
     fn cuMemFreeAsync, cuMemFreeAsync_ptsz(address: u64, stream: Handle) |driver| {
         driver.context_of_stream(number(stream))?;
-        let is_free = |driver: &mut Driver| match driver.blocks.get(&address).map(|block| block.owner) {
-            // In a graph it becomes a node: the block's place can be given out again within the graph.
+        let work = |driver: &mut Driver| match driver.blocks.get(&address).map(|block| block.owner) {
+            // In a graph, the free becomes a node: the graph can use the memory again.
             Some(Owner::Pool(_) | Owner::Graph(_)) => driver.free(address, number(stream)),
             _ => Err(result::INVALID_VALUE),
         };
-        free(driver, address, is_free)
+        free(driver, address, work)
     }
 
     fn cuMemGetInfo_v2(free: *mut usize, total: *mut usize) |driver| {
         let (_, context) = driver.current()?;
         let device = context.device;
         let space = &driver.devices[device].space;
-        give(free, space.free_bytes() as usize)?;
-        give(total, space.total as usize)
+        write_out(free, space.free_bytes() as usize)?;
+        write_out(total, space.total as usize)
     }
 
     fn cuMemGetAddressRange_v2(base: *mut u64, bytes: *mut usize, address: u64) |driver| {
         let (start, block) = driver.block_at(address).ok_or(result::NOT_FOUND)?;
-        crate::entry::give_if_wanted(base, start);
-        crate::entry::give_if_wanted(bytes, block.requested as usize);
+        crate::entry::write_optional(base, start);
+        crate::entry::write_optional(bytes, block.requested as usize);
         Ok(())
     }
 
     fn cuArrayCreate_v2(array: *mut Handle, descriptor: *const Descriptor) |driver| {
-        let it = take(descriptor)?;
+        let it = read_in(descriptor)?;
         create(driver, array, [it.width, it.height, 0], it.format, it.channels, 1)
     }
 
     fn cuArray3DCreate_v2(array: *mut Handle, descriptor: *const Descriptor3d) |driver| {
-        let it = take(descriptor)?;
+        let it = read_in(descriptor)?;
         create(driver, array, [it.width, it.height, it.depth], it.format, it.channels, 1)
     }
 
     fn cuMipmappedArrayCreate(array: *mut Handle, descriptor: *const Descriptor3d, levels: c_uint) |driver| {
-        let it = take(descriptor)?;
+        let it = read_in(descriptor)?;
         create(driver, array, [it.width, it.height, it.depth], it.format, it.channels, levels.max(1))
     }
 
@@ -160,7 +160,7 @@ fn allocate(driver: &mut Driver, owner: Owner, bytes: usize) -> Answer<u64> {
     driver.allocate(owner, device, context, 0, bytes as u64)
 }
 
-/// A block of a pool; while the stream is captured, of the graph.
+/// Allocates from a pool, or from the graph that captures the stream.
 fn from_pool(driver: &mut Driver, pool: u64, bytes: usize, stream: Handle) -> Answer<u64> {
     if !driver.has_pools {
         return Err(result::NOT_SUPPORTED);
@@ -171,7 +171,7 @@ fn from_pool(driver: &mut Driver, pool: u64, bytes: usize, stream: Handle) -> An
         _ => return Err(result::INVALID_VALUE),
     };
     if bytes == 0 {
-        // Success, and nothing to free: cudarc's `null()` lives on it.
+        // Success with a null address, which needs no free: cudarc's `null()` relies on it.
         return Ok(0);
     }
     let owner = match driver.captures.get(&number(stream)) {
@@ -181,7 +181,7 @@ fn from_pool(driver: &mut Driver, pool: u64, bytes: usize, stream: Handle) -> An
     driver.allocate(owner, device, 0, number(stream), bytes as u64)
 }
 
-/// Frees by `work`, and says in the ledger if that failed.
+/// Frees by `work`. A failure goes into the ledger.
 fn free(driver: &mut Driver, address: u64, work: impl FnOnce(&mut Driver) -> Answer) -> Answer {
     if address == 0 {
         return Ok(());
@@ -208,7 +208,7 @@ fn create(
 ) -> Answer {
     let (context, current) = driver.current()?;
     let device = current.device;
-    // CU_AD_FORMAT_*: the low bits tell signed from unsigned, and a float has a bit of its own.
+    // CU_AD_FORMAT_*: the low bits distinguish signed from unsigned; floats have a bit of their own.
     let element = match format {
         0x01 | 0x08 => 1,
         0x02 | 0x09 | 0x10 => 2,
@@ -225,7 +225,7 @@ fn create(
         bytes = more.ok_or(result::INVALID_VALUE)?;
     }
     let bytes = bytes
-        .checked_next_multiple_of(ARRAY)
+        .checked_next_multiple_of(ARRAY_GRANULE_BYTES)
         .ok_or(result::INVALID_VALUE)?;
     let space = &mut driver.devices[device].space;
     if bytes > space.free_bytes() {
@@ -239,14 +239,14 @@ fn create(
     }
     space.used += bytes;
     let array = driver.new_handle();
-    let made = Array {
+    let created = Array {
         device,
         context,
         bytes,
     };
-    driver.arrays.insert(array, made);
+    driver.arrays.insert(array, created);
     driver.note("array", device, &[("handle", array), ("bytes", bytes)]);
-    give(place, handle(array))
+    write_out(place, handle(array))
 }
 
 fn requirements_of(driver: &Driver, array: Handle, place: *mut Requirements) -> Answer {
@@ -256,14 +256,14 @@ fn requirements_of(driver: &Driver, array: Handle, place: *mut Requirements) -> 
         .ok_or(result::INVALID_HANDLE)?;
     let requirements = Requirements {
         bytes: array.bytes as usize,
-        alignment: ARRAY as usize,
+        alignment: ARRAY_GRANULE_BYTES as usize,
         reserved: [0; 4],
     };
-    give(place, requirements)
+    write_out(place, requirements)
 }
 
 impl Driver {
-    /// Takes an array back.
+    /// Frees an array.
     ///
     /// # Errors
     ///

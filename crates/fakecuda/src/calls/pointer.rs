@@ -1,25 +1,25 @@
-//! What is known about a pointer.
+//! Attributes of pointers.
 
 use std::ffi::{c_int, c_uint, c_void};
 
 use crate::driver::{Driver, Owner};
-use crate::entry::{Answer, give, result, take};
+use crate::entry::{Answer, read_in, result, write_out};
 
 driver! {
     fn cuPointerGetAttribute(value: *mut c_void, attribute: c_uint, address: u64) |driver| {
         match attribute_of(driver, attribute, address) {
-            Some(known) => put(value, attribute, known),
+            Some(known) => write_attribute(value, attribute, known),
             None => Err(result::INVALID_VALUE),
         }
     }
 
-    /// What is not known is zero, and that is no error.
+    /// Unknown attributes are 0, without an error.
     fn cuPointerGetAttributes(count: c_uint, attributes: *mut c_uint, values: *mut *mut c_void, address: u64) |driver| {
         for at in 0..count as usize {
-            let attribute = take(attributes.wrapping_add(at))?;
-            let value = take(values.wrapping_add(at))?;
+            let attribute = read_in(attributes.wrapping_add(at))?;
+            let value = read_in(values.wrapping_add(at))?;
             let known = attribute_of(driver, attribute, address);
-            put(value, attribute, known.unwrap_or(if attribute == 9 { -2_i64 as u64 } else { 0 }))?;
+            write_attribute(value, attribute, known.unwrap_or(if attribute == 9 { -2_i64 as u64 } else { 0 }))?;
         }
         Ok(())
     }
@@ -29,12 +29,12 @@ driver! {
     }
 }
 
-/// Values are as wide as `cuda.h` says.
-fn put(place: *mut c_void, attribute: c_uint, value: u64) -> Answer {
+/// Writes a value with the size that `cuda.h` specifies for the attribute.
+fn write_attribute(place: *mut c_void, attribute: c_uint, value: u64) -> Answer {
     match attribute {
-        2 | 9 => give(place.cast(), value as c_int),
-        6 | 8 | 10 | 13 => give(place.cast(), value != 0),
-        1..=20 => give(place.cast(), value),
+        2 | 9 => write_out(place.cast(), value as c_int),
+        6 | 8 | 10 | 13 => write_out(place.cast(), value != 0),
+        1..=20 => write_out(place.cast(), value),
         _ => Err(result::INVALID_VALUE),
     }
 }

@@ -3,22 +3,22 @@
 use std::ffi::{c_int, c_uint, c_void};
 
 use crate::driver::{Driver, Pool};
-use crate::entry::{Answer, Handle, give, handle, number, result, take};
+use crate::entry::{Answer, Handle, handle, number, read_in, result, write_out};
 
 driver! {
     fn cuMemPoolCreate(pool: *mut Handle, properties: *const Properties) |driver| {
         if !driver.has_pools {
             return Err(result::NOT_SUPPORTED);
         }
-        let properties = take(properties)?;
+        let properties = read_in(properties)?;
         if properties.location_type != 1 {
             return Err(result::INVALID_VALUE);
         }
         let (device, _) = driver.device(properties.location)?;
-        let made = driver.new_handle();
-        driver.pools.insert(made, Pool::new(device));
-        driver.note("pool", device, &[("handle", made)]);
-        give(pool, handle(made))
+        let created = driver.new_handle();
+        driver.pools.insert(created, Pool::new(device));
+        driver.note("pool", device, &[("handle", created)]);
+        write_out(pool, handle(created))
     }
 
     fn cuMemPoolDestroy(pool: Handle) |driver| {
@@ -26,7 +26,7 @@ driver! {
         if driver.devices.iter().any(|device| device.default_pool == pool) {
             return Err(result::INVALID_VALUE);
         }
-        let it = alive(driver, pool)?;
+        let it = living_pool(driver, pool)?;
         it.is_ending = true;
         let device = it.device;
         driver.note("pool_end", device, &[("handle", pool)]);
@@ -39,31 +39,31 @@ driver! {
     }
 
     fn cuMemPoolTrimTo(pool: Handle, keep: usize) |driver| {
-        alive(driver, number(pool))?;
+        living_pool(driver, number(pool))?;
         driver.trim(number(pool), keep as u64);
         Ok(())
     }
 
     fn cuMemPoolGetAttribute(pool: Handle, attribute: c_uint, value: *mut c_void) |driver| {
-        let pool = alive(driver, number(pool))?;
+        let pool = living_pool(driver, number(pool))?;
         let stored = pool.attributes.get(attribute as usize).copied();
         match attribute {
-            1..=3 => give(value.cast(), stored.unwrap_or_default() as c_int),
-            5 => give(value.cast(), pool.heap.reserved),
-            7 => give(value.cast(), pool.heap.used),
-            4 | 6 | 8 => give(value.cast(), stored.unwrap_or_default()),
+            1..=3 => write_out(value.cast(), stored.unwrap_or_default() as c_int),
+            5 => write_out(value.cast(), pool.heap.reserved),
+            7 => write_out(value.cast(), pool.heap.used),
+            4 | 6 | 8 => write_out(value.cast(), stored.unwrap_or_default()),
             _ => Err(result::INVALID_VALUE),
         }
     }
 
     fn cuMemPoolSetAttribute(pool: Handle, attribute: c_uint, value: *mut c_void) |driver| {
-        let pool = alive(driver, number(pool))?;
+        let pool = living_pool(driver, number(pool))?;
         let value = match attribute {
-            1..=3 => u64::from(take(value.cast::<c_int>())? != 0),
-            4 => take(value.cast::<u64>())?,
-            // The high marks can only be reset: to what they are of now.
-            6 if take(value.cast::<u64>())? == 0 => pool.heap.reserved,
-            8 if take(value.cast::<u64>())? == 0 => pool.heap.used,
+            1..=3 => u64::from(read_in(value.cast::<c_int>())? != 0),
+            4 => read_in(value.cast::<u64>())?,
+            // The high-water marks can only be reset to the current values.
+            6 if read_in(value.cast::<u64>())? == 0 => pool.heap.reserved,
+            8 if read_in(value.cast::<u64>())? == 0 => pool.heap.used,
             _ => return Err(result::INVALID_VALUE),
         };
         pool.attributes[attribute as usize] = value;
@@ -71,12 +71,12 @@ driver! {
     }
 
     fn cuMemPoolSetAccess(pool: Handle, _map: *const c_void, _count: usize) |driver| {
-        alive(driver, number(pool)).map(|_| ())
+        living_pool(driver, number(pool)).map(|_| ())
     }
 
     fn cuMemPoolGetAccess(flags: *mut c_uint, pool: Handle, _location: *const c_void) |driver| {
-        alive(driver, number(pool))?;
-        give(flags, 3)
+        living_pool(driver, number(pool))?;
+        write_out(flags, 3)
     }
 }
 
@@ -90,12 +90,12 @@ struct Properties {
     location: c_int,
 }
 
-/// A pool that was not destroyed.
+/// Finds a pool that was not destroyed.
 ///
 /// # Errors
 ///
 /// `CUDA_ERROR_INVALID_VALUE`.
-fn alive(driver: &mut Driver, pool: u64) -> Answer<&mut Pool> {
+fn living_pool(driver: &mut Driver, pool: u64) -> Answer<&mut Pool> {
     let pool = driver.pools.get_mut(&pool).filter(|pool| !pool.is_ending);
     pool.ok_or(result::INVALID_VALUE)
 }

@@ -1,19 +1,20 @@
-//! `cuGetProcAddress`: functions by name without suffix, version of the interface, and kind of default stream.
+//! `cuGetProcAddress`: looks up functions by name without suffix, version of the interface, and kind of default
+//! stream.
 
 use std::collections::BTreeMap;
 use std::ffi::{CStr, c_char, c_int, c_void};
 use std::sync::OnceLock;
 
-use crate::entry::{Answer, give, give_if_wanted, result};
+use crate::entry::{Answer, result, write_optional, write_out};
 
-/// Prefer the variants for a default stream per thread.
+/// Flag: prefer the variants with a default stream per thread.
 const PER_THREAD: u64 = 2;
 /// `CU_GET_PROC_ADDRESS_SUCCESS`, `…_SYMBOL_NOT_FOUND`, `…_VERSION_NOT_SUFFICIENT`.
 const FOUND: c_int = 0;
 const NOT_FOUND: c_int = 1;
 const TOO_OLD: c_int = 2;
 
-/// From which version of CUDA on a suffixed function stands for its name, where that is not 3.2.
+/// First version of CUDA in which a name means the function with this suffix, if that is not 3.2.
 const SINCE: [(&str, c_int); 33] = [
     ("cuCtxDestroy_v2", 4000),
     ("cuCtxPopCurrent_v2", 4000),
@@ -61,7 +62,7 @@ driver! {
         find(name, function, version, flags, status)
     }
 
-    /// Private tables, which the runtime library cannot do without: it gives up here.
+    /// Private tables, which the CUDA runtime library requires. It gives up here.
     fn cuGetExportTable(_table: *mut *const c_void, _id: *const [u8; 16]) {
         Err(result::NOT_FOUND)
     }
@@ -77,17 +78,17 @@ fn find(
     if name.is_null() {
         return Err(result::INVALID_VALUE);
     }
-    // SAFETY: not null, and a text that ends in zero by the caller's promise.
+    // SAFETY: not null, and a C string by the caller's promise.
     let name = unsafe { CStr::from_ptr(name) }.to_str();
     let name = name.map_err(|_not_ours| result::INVALID_VALUE)?;
     match look_up(name, version, flags & PER_THREAD != 0) {
         Ok(found) => {
-            give_if_wanted(status, FOUND);
-            give(function, found.cast_mut())
+            write_optional(status, FOUND);
+            write_out(function, found.cast_mut())
         }
         Err(why) => {
-            give_if_wanted(status, why);
-            give(function, std::ptr::null_mut())?;
+            write_optional(status, why);
+            write_out(function, std::ptr::null_mut())?;
             Err(result::NOT_FOUND)
         }
     }
@@ -126,7 +127,7 @@ fn since(name: &str, suffix: &str) -> c_int {
     }
 }
 
-/// The driver's own list: an interposed `dlsym` must not be asked.
+/// The driver's own list, as `dlsym` may be interposed.
 fn functions() -> &'static BTreeMap<&'static str, usize> {
     static FUNCTIONS: OnceLock<BTreeMap<&'static str, usize>> = OnceLock::new();
     FUNCTIONS.get_or_init(|| {

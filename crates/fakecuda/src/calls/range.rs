@@ -1,39 +1,39 @@
-//! Virtual memory: address ranges, physical allocations, and mapping the one to the other.
+//! Virtual memory: address ranges, physical allocations, and mappings between them.
 
 use std::ffi::{c_int, c_uint, c_ulonglong, c_void};
 
 use crate::driver::{Block, Driver, Owner, Physical};
-use crate::entry::{Answer, give, result, take};
-use crate::space::PAGE;
+use crate::entry::{Answer, read_in, result, write_out};
+use crate::space::PAGE_BYTES;
 
 driver! {
     fn cuMemGetAllocationGranularity(bytes: *mut usize, _properties: *const Properties, _option: c_uint) {
-        give(bytes, PAGE as usize)
+        write_out(bytes, PAGE_BYTES as usize)
     }
 
     fn cuMemAddressReserve(address: *mut u64, bytes: usize, _alignment: usize, _wish: u64, _flags: c_ulonglong) |driver| {
-        let bytes = pages(bytes)?;
+        let bytes = check_pages(bytes)?;
         let device = driver.current().map_or(0, |(_, context)| context.device);
-        let start = driver.devices[device].space.take_range(bytes)?;
+        let start = driver.devices[device].space.allocate_range(bytes)?;
         driver.ranges.insert(start, (device, bytes));
-        give(address, start)
+        write_out(address, start)
     }
 
     fn cuMemAddressFree(address: u64, bytes: usize) |driver| {
-        let bytes = pages(bytes)?;
+        let bytes = check_pages(bytes)?;
         let &(device, reserved) = driver.ranges.get(&address).ok_or(result::INVALID_VALUE)?;
         let is_mapped = driver.mappings.range(address..address + reserved).next().is_some();
         if reserved != bytes || is_mapped {
             return Err(result::INVALID_VALUE);
         }
         driver.ranges.remove(&address);
-        driver.devices[device].space.give_range(address, bytes);
+        driver.devices[device].space.free_range(address, bytes);
         Ok(())
     }
 
     fn cuMemCreate(handle: *mut u64, bytes: usize, properties: *const Properties, _flags: c_ulonglong) |driver| {
-        let properties = take(properties)?;
-        let bytes = pages(bytes)?;
+        let properties = read_in(properties)?;
+        let bytes = check_pages(bytes)?;
         if properties.location_type != 1 {
             return Err(result::INVALID_VALUE);
         }
@@ -44,7 +44,7 @@ driver! {
             return Err(result::OUT_OF_MEMORY);
         }
         of.space.used += bytes;
-        give(handle, driver.add_physical(device, bytes, true))
+        write_out(handle, driver.add_physical(device, bytes, true))
     }
 
     fn cuMemRelease(handle: u64) |driver| {
@@ -59,14 +59,14 @@ driver! {
             Some(Owner::Range(physical)) => {
                 let it = driver.physical.get_mut(&physical).ok_or(result::INVALID_VALUE)?;
                 it.handles += 1;
-                give(handle, physical)
+                write_out(handle, physical)
             }
             _ => Err(result::INVALID_VALUE),
         }
     }
 
     fn cuMemMap(address: u64, bytes: usize, offset: usize, handle: u64, _flags: c_ulonglong) |driver| {
-        let bytes = pages(bytes)?;
+        let bytes = check_pages(bytes)?;
         let end = address.checked_add(bytes).ok_or(result::INVALID_VALUE)?;
         let range = driver.ranges.range(..=address).next_back();
         let is_reserved = range.is_some_and(|(start, (_, reserved))| end <= start + reserved);
@@ -84,7 +84,7 @@ driver! {
     }
 
     fn cuMemUnmap(address: u64, bytes: usize) |driver| {
-        let end = address.checked_add(pages(bytes)?).ok_or(result::INVALID_VALUE)?;
+        let end = address.checked_add(check_pages(bytes)?).ok_or(result::INVALID_VALUE)?;
         let inside = driver.blocks.range(address..end);
         let inside: Vec<_> = inside.map(|(&start, block)| (start, block.bytes, block.owner)).collect();
         let covers_whole = inside.iter().try_fold(address, |at, &(start, bytes, owner)| {
@@ -113,7 +113,7 @@ driver! {
     }
 
     fn cuMemGetAccess(flags: *mut c_ulonglong, _location: *const c_void, _address: u64) {
-        give(flags, 3)
+        write_out(flags, 3)
     }
 
     fn cuMemGetAllocationPropertiesFromHandle(properties: *mut Properties, handle: u64) |driver| {
@@ -125,7 +125,7 @@ driver! {
             location: physical.device as c_int,
             rest: [0; 2],
         };
-        give(properties, it)
+        write_out(properties, it)
     }
 }
 
@@ -140,12 +140,14 @@ struct Properties {
     rest: [u64; 2],
 }
 
+/// Checks a size.
+///
 /// # Errors
 ///
-/// `CUDA_ERROR_INVALID_VALUE` if it is no multiple of the page, or nothing.
-fn pages(bytes: usize) -> Answer<u64> {
+/// `CUDA_ERROR_INVALID_VALUE` if it is 0 or not a multiple of the page size.
+fn check_pages(bytes: usize) -> Answer<u64> {
     let bytes = bytes as u64;
-    if bytes == 0 || !bytes.is_multiple_of(PAGE) {
+    if bytes == 0 || !bytes.is_multiple_of(PAGE_BYTES) {
         return Err(result::INVALID_VALUE);
     }
     Ok(bytes)
@@ -183,7 +185,7 @@ fn map(driver: &mut Driver, address: u64, bytes: u64, device: usize, handle: u64
 }
 
 impl Driver {
-    /// A new physical allocation with one handle.
+    /// Adds a physical allocation with one handle.
     pub(super) fn add_physical(&mut self, device: usize, bytes: u64, is_owned: bool) -> u64 {
         let handle = self.new_handle();
         let physical = Physical {
@@ -198,7 +200,7 @@ impl Driver {
         handle
     }
 
-    /// A physical allocation that nothing names or maps any more goes.
+    /// Ends a physical allocation without handles and mappings.
     fn drop_physical(&mut self, handle: u64) {
         let Some(it) = self.physical.get(&handle) else {
             return;

@@ -1,5 +1,5 @@
-//! Memory of other processes: IPC handles, shareable handles, external memory. What is imported takes addresses, but
-//! no memory of this process.
+//! Memory of other processes: IPC handles, shareable handles, external memory. Imported memory takes addresses, but
+//! none of this process's memory.
 
 use std::ffi::{c_int, c_uint, c_ulonglong, c_void};
 use std::fs::File;
@@ -8,25 +8,25 @@ use std::mem::ManuallyDrop;
 use std::os::fd::{FromRawFd, IntoRawFd};
 
 use crate::driver::{Driver, Owner};
-use crate::entry::{Answer, Handle, give, handle, number, result, take};
+use crate::entry::{Answer, Handle, handle, number, read_in, result, write_out};
 
-/// What is handed to other processes: which device, how many bytes.
+/// The content of a handle for another process: device and size.
 #[derive(Clone, Copy)]
 #[repr(C)]
-struct Ticket {
+struct ExportHandle {
     device: u64,
     bytes: u64,
     rest: [u64; 6],
 }
 
 driver! {
-    fn cuIpcGetMemHandle(ticket: *mut Ticket, address: u64) |driver| {
-        give(ticket, ticket_of(driver, address)?)
+    fn cuIpcGetMemHandle(exported: *mut ExportHandle, address: u64) |driver| {
+        write_out(exported, export(driver, address)?)
     }
 
-    fn cuIpcOpenMemHandle_v2(address: *mut u64, ticket: Ticket, _flags: c_uint) |driver| {
-        let given = import(driver, ticket)?;
-        give(address, given)
+    fn cuIpcOpenMemHandle_v2(address: *mut u64, exported: ExportHandle, _flags: c_uint) |driver| {
+        let allocated = import(driver, exported)?;
+        write_out(address, allocated)
     }
 
     fn cuIpcCloseMemHandle(address: u64) |driver| {
@@ -39,13 +39,13 @@ driver! {
         }
     }
 
-    fn cuMemPoolExportPointer(ticket: *mut Ticket, address: u64) |driver| {
-        give(ticket, ticket_of(driver, address)?)
+    fn cuMemPoolExportPointer(exported: *mut ExportHandle, address: u64) |driver| {
+        write_out(exported, export(driver, address)?)
     }
 
-    fn cuMemPoolImportPointer(address: *mut u64, _pool: Handle, ticket: *const Ticket) |driver| {
-        let given = import(driver, take(ticket)?)?;
-        give(address, given)
+    fn cuMemPoolImportPointer(address: *mut u64, _pool: Handle, exported: *const ExportHandle) |driver| {
+        let allocated = import(driver, read_in(exported)?)?;
+        write_out(address, allocated)
     }
 
     fn cuMemExportToShareableHandle(shared: *mut c_void, physical: u64, kind: c_int, _flags: c_ulonglong) |driver| {
@@ -53,37 +53,37 @@ driver! {
         if kind != 1 {
             return Err(result::NOT_SUPPORTED);
         }
-        give(shared.cast(), write(it.device as u64, it.bytes)?)
+        write_out(shared.cast(), create_descriptor(it.device as u64, it.bytes)?)
     }
 
     fn cuMemImportFromShareableHandle(physical: *mut u64, shared: *mut c_void, kind: c_int) |driver| {
         if kind != 1 {
             return Err(result::NOT_SUPPORTED);
         }
-        // A file descriptor is passed as if it were the pointer.
-        let [device, bytes] = read(shared as usize as c_int)?;
+        // A file descriptor is passed in place of the pointer.
+        let [device, bytes] = read_descriptor(shared as usize as c_int)?;
         driver.device(device as c_int)?;
-        give(physical, driver.add_physical(device as usize, bytes, false))
+        write_out(physical, driver.add_physical(device as usize, bytes, false))
     }
 
     fn cuImportExternalMemory(memory: *mut Handle, descriptor: *const External) |driver| {
-        let descriptor = take(descriptor)?;
-        let made = driver.new_handle();
-        driver.external.insert(made, descriptor.bytes);
-        give(memory, handle(made))
+        let descriptor = read_in(descriptor)?;
+        let created = driver.new_handle();
+        driver.external.insert(created, descriptor.bytes);
+        write_out(memory, handle(created))
     }
 
     fn cuExternalMemoryGetMappedBuffer(address: *mut u64, memory: Handle, buffer: *const Buffer) |driver| {
-        let buffer = take(buffer)?;
+        let buffer = read_in(buffer)?;
         let &bytes = driver.external.get(&number(memory)).ok_or(result::INVALID_HANDLE)?;
         if buffer.offset.checked_add(buffer.bytes).is_none_or(|end| end > bytes) {
             return Err(result::INVALID_VALUE);
         }
         let (context, current) = driver.current()?;
         let device = current.device;
-        // Freed by cuMemFree, so not one of the imports, which are closed.
-        let given = driver.allocate(Owner::Managed, device, context, 0, buffer.bytes)?;
-        give(address, given)
+        // Managed, as it is freed by cuMemFree, unlike imports.
+        let allocated = driver.allocate(Owner::Managed, device, context, 0, buffer.bytes)?;
+        write_out(address, allocated)
     }
 
     fn cuDestroyExternalMemory(memory: Handle) |driver| {
@@ -108,32 +108,32 @@ struct Buffer {
     bytes: u64,
 }
 
-fn ticket_of(driver: &Driver, address: u64) -> Answer<Ticket> {
+fn export(driver: &Driver, address: u64) -> Answer<ExportHandle> {
     let (_, block) = driver.block_at(address).ok_or(result::INVALID_VALUE)?;
-    Ok(Ticket {
+    Ok(ExportHandle {
         device: block.device as u64,
         bytes: block.requested,
         rest: [0; 6],
     })
 }
 
-fn import(driver: &mut Driver, ticket: Ticket) -> Answer<u64> {
+fn import(driver: &mut Driver, exported: ExportHandle) -> Answer<u64> {
     let (context, _) = driver.current()?;
-    let (device, _) = driver.device(ticket.device as c_int)?;
-    if ticket.bytes == 0 {
+    let (device, _) = driver.device(exported.device as c_int)?;
+    if exported.bytes == 0 {
         return Err(result::INVALID_VALUE);
     }
-    driver.allocate(Owner::Import, device, context, 0, ticket.bytes)
+    driver.allocate(Owner::Import, device, context, 0, exported.bytes)
 }
 
-/// A file that other processes can be given, as a descriptor.
-fn write(device: u64, bytes: u64) -> Answer<c_int> {
-    // SAFETY: a name that ends in zero; the descriptor is new.
+/// Creates a file descriptor that can be passed to another process.
+fn create_descriptor(device: u64, bytes: u64) -> Answer<c_int> {
+    // SAFETY: a C string; the descriptor is new.
     let descriptor = unsafe { libc::memfd_create(c"fakecuda".as_ptr(), 0) };
     if descriptor < 0 {
         return Err(result::OUT_OF_MEMORY);
     }
-    // SAFETY: nobody else has it yet.
+    // SAFETY: nothing else has the descriptor.
     let mut file = unsafe { File::from_raw_fd(descriptor) };
     let content = [device.to_le_bytes(), bytes.to_le_bytes()].concat();
     file.write_all(&content)
@@ -141,8 +141,8 @@ fn write(device: u64, bytes: u64) -> Answer<c_int> {
     Ok(file.into_raw_fd())
 }
 
-fn read(descriptor: c_int) -> Answer<[u64; 2]> {
-    // SAFETY: the caller's, and left open.
+fn read_descriptor(descriptor: c_int) -> Answer<[u64; 2]> {
+    // SAFETY: the caller's descriptor, which stays open.
     let mut file = ManuallyDrop::new(unsafe { File::from_raw_fd(descriptor) });
     let mut words = [[0; 8]; 2];
     let content = words.as_flattened_mut();

@@ -1,9 +1,9 @@
-//! Streams and events: everything on them is done when its call returns.
+//! Streams and events. All work on them is finished when its call returns.
 
 use std::ffi::{c_int, c_uint, c_void};
 
 use crate::driver::{Driver, Graph};
-use crate::entry::{Answer, Handle, contexts, give, give_if_wanted, handle, number, result};
+use crate::entry::{Answer, Handle, contexts, handle, number, result, write_optional, write_out};
 
 type HostFunction = extern "C" fn(*mut c_void);
 type Callback = extern "C" fn(Handle, u32, *mut c_void);
@@ -23,22 +23,22 @@ driver! {
 
     fn cuStreamGetCtx, cuStreamGetCtx_ptsz(stream: Handle, context: *mut Handle) |driver| {
         let of = driver.context_of_stream(number(stream))?;
-        give(context, handle(of))
+        write_out(context, handle(of))
     }
 
     fn cuStreamGetDevice, cuStreamGetDevice_ptsz(stream: Handle, device: *mut c_int) |driver| {
         let of = driver.device_of_stream(number(stream))?;
-        give(device, of as c_int)
+        write_out(device, of as c_int)
     }
 
     fn cuStreamGetFlags, cuStreamGetFlags_ptsz(stream: Handle, flags: *mut c_uint) |driver| {
         driver.context_of_stream(number(stream))?;
-        give(flags, 0)
+        write_out(flags, 0)
     }
 
     fn cuStreamGetPriority, cuStreamGetPriority_ptsz(stream: Handle, priority: *mut c_int) |driver| {
         driver.context_of_stream(number(stream))?;
-        give(priority, 0)
+        write_out(priority, 0)
     }
 
     fn cuStreamQuery, cuStreamQuery_ptsz(stream: Handle) |driver| {
@@ -58,7 +58,7 @@ driver! {
         driver.context_of_stream(number(stream)).map(|_| ())
     }
 
-    /// The function runs at once, and may not call the driver: so says the real one's documentation, too.
+    /// The function runs at once and must not call the driver, as the real driver's documentation says too.
     fn cuLaunchHostFunc, cuLaunchHostFunc_ptsz(_stream: Handle, function: Option<HostFunction>, data: *mut c_void) {
         function.ok_or(result::INVALID_VALUE)?(data);
         Ok(())
@@ -81,27 +81,27 @@ driver! {
         }
         let device = driver.device_of_stream(stream)?;
         let graph = driver.new_handle();
-        let made = Graph { device, is_alive: true, ..Graph::default() };
-        driver.graphs.insert(graph, made);
+        let created = Graph { device, is_alive: true, ..Graph::default() };
+        driver.graphs.insert(graph, created);
         driver.captures.insert(stream, graph);
         Ok(())
     }
 
     fn cuStreamEndCapture, cuStreamEndCapture_ptsz(stream: Handle, graph: *mut Handle) |driver| {
         let captured = driver.captures.remove(&number(stream)).ok_or(result::INVALID_VALUE)?;
-        give(graph, handle(captured))
+        write_out(graph, handle(captured))
     }
 
     fn cuStreamIsCapturing, cuStreamIsCapturing_ptsz(stream: Handle, status: *mut c_uint) |driver| {
-        give(status, c_uint::from(driver.captures.contains_key(&number(stream))))
+        write_out(status, c_uint::from(driver.captures.contains_key(&number(stream))))
     }
 
     fn cuStreamGetCaptureInfo_v2, cuStreamGetCaptureInfo_v2_ptsz(
         stream: Handle, status: *mut c_uint, id: *mut u64, graph: *mut Handle, dependencies: *mut Handle, count: *mut usize,
     ) |driver| {
         capture_info(driver, stream, status, id, graph)?;
-        give_if_wanted(dependencies, std::ptr::null_mut());
-        give_if_wanted(count, 0);
+        write_optional(dependencies, std::ptr::null_mut());
+        write_optional(count, 0);
         Ok(())
     }
 
@@ -110,9 +110,9 @@ driver! {
         edges: *mut Handle, count: *mut usize,
     ) |driver| {
         capture_info(driver, stream, status, id, graph)?;
-        give_if_wanted(dependencies, std::ptr::null_mut());
-        give_if_wanted(edges, std::ptr::null_mut());
-        give_if_wanted(count, 0);
+        write_optional(dependencies, std::ptr::null_mut());
+        write_optional(edges, std::ptr::null_mut());
+        write_optional(count, 0);
         Ok(())
     }
 
@@ -122,8 +122,8 @@ driver! {
 
     fn cuEventCreate(event: *mut Handle, _flags: c_uint) |driver| {
         driver.current()?;
-        let made = driver.new_handle();
-        give(event, handle(made))
+        let created = driver.new_handle();
+        write_out(event, handle(created))
     }
 
     fn cuEventDestroy_v2(_event: Handle) {
@@ -143,7 +143,7 @@ driver! {
     }
 
     fn cuEventSynchronize(_event: Handle) |driver| {
-        // Without a current context the first device stands for the event's.
+        // Without a current context, the first device stands for the event's.
         let current = contexts(|stack| stack.last().copied()).unwrap_or(0);
         let device = driver.contexts.get(&current).map_or(0, |context| context.device);
         driver.synchronise(device);
@@ -151,11 +151,11 @@ driver! {
     }
 
     fn cuEventElapsedTime(milliseconds: *mut f32, _start: Handle, _end: Handle) {
-        give(milliseconds, 0.1)
+        write_out(milliseconds, 0.1)
     }
 
     fn cuEventElapsedTime_v2(milliseconds: *mut f32, _start: Handle, _end: Handle) {
-        give(milliseconds, 0.1)
+        write_out(milliseconds, 0.1)
     }
 }
 
@@ -163,7 +163,7 @@ fn create(driver: &mut Driver, place: *mut Handle) -> Answer {
     let (context, _) = driver.current()?;
     let stream = driver.new_handle();
     driver.streams.insert(stream, context);
-    give(place, handle(stream))
+    write_out(place, handle(stream))
 }
 
 fn capture_info(
@@ -174,7 +174,7 @@ fn capture_info(
     graph: *mut Handle,
 ) -> Answer {
     let captured = driver.captures.get(&number(stream)).copied();
-    give_if_wanted(id, captured.unwrap_or(0));
-    give_if_wanted(graph, handle(captured.unwrap_or(0)));
-    give(status, c_uint::from(captured.is_some()))
+    write_optional(id, captured.unwrap_or(0));
+    write_optional(graph, handle(captured.unwrap_or(0)));
+    write_out(status, c_uint::from(captured.is_some()))
 }

@@ -1,4 +1,4 @@
-//! The functions that are only there: libraries which look up everything at once do not start without them.
+//! Functions without an implementation. Libraries that look up all functions at once need them to start.
 
 use crate::entry::result;
 

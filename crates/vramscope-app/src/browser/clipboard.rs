@@ -2,7 +2,7 @@
 
 use wasm_bindgen_futures::{JsFuture, spawn_local};
 
-/// Puts `text` on the clipboard; `done` hears whether that worked.
+/// Puts `text` on the clipboard; `done` is called with whether that worked.
 ///
 /// Browsers allow it only right after a click or key press, on `https:` and on loopback.
 pub fn copy(text: &str, done: impl FnOnce(bool) + 'static) {

@@ -1,4 +1,4 @@
-//! Time: now, the next frame, an idle moment; and the User Timing marks that others measure the page by.
+//! Time: now, the next frame, an idle moment; and the User Timing marks by which benchmarks and tests measure the page.
 
 use js_sys::{Function, Reflect};
 use wasm_bindgen::closure::Closure;
@@ -53,7 +53,7 @@ pub fn next_frame(then: impl FnOnce(f64) + 'static) {
     }
 }
 
-/// Calls `then` as soon as what runs now is done.
+/// Calls `then` as soon as the current task is done.
 pub fn soon(then: impl FnOnce() + 'static) {
     wasm_bindgen_futures::spawn_local(async move { then() });
 }
@@ -67,7 +67,7 @@ pub fn later(delay_ms: i32, then: impl FnOnce() + 'static) {
     let _ = window.set_timeout_with_callback_and_timeout_and_arguments_0(&callback, delay_ms);
 }
 
-/// Calls `then` when the browser has nothing to do, within two seconds in any case.
+/// Calls `then` when the browser is idle, after two seconds at the latest.
 pub fn when_idle(then: impl FnOnce() + 'static) {
     let Some(window) = web_sys::window() else {
         return;

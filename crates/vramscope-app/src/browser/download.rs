@@ -1,11 +1,11 @@
-//! Giving the user a file to save.
+//! Files for the user to save.
 
 use wasm_bindgen::{JsCast, JsValue};
 use web_sys::{Blob, BlobPropertyBag, HtmlAnchorElement, Url};
 
 use super::clock;
 
-/// How long the browser may take to begin reading what it saves.
+/// The time that the browser has to begin reading the file, in ms.
 const KEPT_MS: i32 = 60_000;
 
 /// Offers `content` (text or an `ArrayBuffer`) as a file.

@@ -1,4 +1,4 @@
-//! Files of the user's machine: dropped, picked, pasted; and offering one to save.
+//! Files of the user's machine: dropped, picked or pasted.
 
 use wasm_bindgen::JsCast;
 use web_sys::{DataTransfer, FileList, HtmlInputElement};
@@ -23,7 +23,7 @@ pub fn of_input(target: Option<web_sys::EventTarget>) -> Vec<Source> {
     sources
 }
 
-/// Whether a drag that is over the page brings files: only then is it ours to accept.
+/// Whether a drag over the page brings files: the page accepts no other drags.
 #[must_use]
 pub fn has_files(transfer: Option<&DataTransfer>) -> bool {
     transfer.is_some_and(|transfer| transfer.types().includes(&"Files".into(), 0))

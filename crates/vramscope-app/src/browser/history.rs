@@ -3,14 +3,14 @@
 use wasm_bindgen::JsValue;
 use web_sys::{History, Window};
 
-/// What stands behind `#`, with it; empty if nothing does.
+/// The fragment with its `#`; empty if there is none.
 #[must_use]
 pub fn fragment() -> String {
     let hash = web_sys::window().and_then(|window| window.location().hash().ok());
     hash.unwrap_or_default()
 }
 
-/// Changes what stands behind `#`: as a step that back undoes, or where the address stands.
+/// Changes the fragment: as a new step in the history, or in place of the current one.
 pub fn set_fragment(fragment: &str, is_step: bool) {
     let Some((window, history)) = parts() else {
         return;
@@ -19,7 +19,7 @@ pub fn set_fragment(fragment: &str, is_step: bool) {
     let [path, search] = [location.pathname(), location.search()].map(Result::unwrap_or_default);
     let hash = if fragment.is_empty() { "" } else { "#" };
     let address = format!("{path}{search}{hash}{fragment}");
-    // Refused only where a page changes its address hundreds of times in seconds; the next one will do.
+    // Browsers refuse this only after hundreds of changes within seconds; the next change will do.
     let _ = if is_step {
         history.push_state_with_url(&JsValue::NULL, "", Some(&address))
     } else {
@@ -27,7 +27,7 @@ pub fn set_fragment(fragment: &str, is_step: bool) {
     };
 }
 
-/// The page's whole address with these parts: `src` is an address to open, if it has one.
+/// The page's whole address with this fragment, and with the address `src` to open, if there is one.
 #[must_use]
 pub fn link(src: Option<&str>, fragment: &str) -> String {
     let href = web_sys::window().and_then(|window| window.location().href().ok());

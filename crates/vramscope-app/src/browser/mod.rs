@@ -1,5 +1,6 @@
-//! What the page needs of the browser, in Rust's words: with [`canvas`](crate::canvas) and the
-//! [`engine`](crate::engine) the only code that speaks web-sys.
+//! What the page needs of the browser besides elements and their events, in Rust's words: files, downloads, the
+//! address and its history, the clock, the clipboard, pictures to save. Canvases are [`canvas`](crate::canvas)'s,
+//! workers the [`engine`](crate::engine)'s.
 
 pub mod clipboard;
 pub mod clock;
@@ -11,7 +12,7 @@ pub mod url;
 
 use wasm_bindgen::{JsCast, JsValue};
 
-/// What a JavaScript error says.
+/// The message of a JavaScript error.
 #[must_use]
 pub fn error_text(error: &JsValue) -> String {
     match error.dyn_ref::<js_sys::Error>() {

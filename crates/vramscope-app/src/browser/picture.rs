@@ -1,12 +1,12 @@
-//! What is seen, as a picture to save: a part of the page as SVG, and that SVG as PNG.
+//! Pictures to save: a visible part of the page as SVG, and that SVG as PNG.
 //!
 //! The part is walked as the browser has laid it out. Grounds, borders and texts become shapes and texts
 //! at their places, canvases become embedded images, icons stay shapes: an SVG that any program opens and
 //! in which text stays text. Left out: shadows, soft gradients, and what style sheets write before or after
 //! elements.
 
+mod computed;
 mod hatch;
-mod paint;
 mod svg;
 mod walk;
 
@@ -17,6 +17,7 @@ use wasm_bindgen_futures::{JsFuture, spawn_local};
 use web_sys::{Blob, BlobPropertyBag, Element, HtmlCanvasElement, HtmlImageElement, Url};
 
 use super::download;
+use crate::canvas::pixels_of;
 
 /// Pixels of a PNG per CSS px at least, so that text is legible in a document.
 const LEAST_RATIO: f64 = 2.0;
@@ -40,7 +41,7 @@ pub fn save_svg(selector: &str, name: &str) {
     }
 }
 
-/// Offers a part of the page as a PNG file; `done` hears whether there is one.
+/// Offers a part of the page as a PNG file; `done` is called with whether that worked.
 pub fn save_png(selector: &str, name: &str, done: impl FnOnce(bool) + 'static) {
     let (svg, name) = (svg_of(selector), name.to_owned());
     spawn_local(async move {
@@ -79,15 +80,6 @@ async fn draw(url: &str) -> Result<HtmlCanvasElement, JsValue> {
     image.set_src(url);
     JsFuture::from(image.decode()).await?;
     let window = web_sys::window().ok_or(JsValue::NULL)?;
-    let document = window.document().ok_or(JsValue::NULL)?;
-    let canvas: HtmlCanvasElement = document.create_element("canvas")?.unchecked_into();
     let ratio = window.device_pixel_ratio().max(LEAST_RATIO);
-    let (width_css, height_css) = (f64::from(image.width()), f64::from(image.height()));
-    canvas.set_width((width_css * ratio) as u32);
-    canvas.set_height((height_css * ratio) as u32);
-    let context = canvas.get_context("2d")?.ok_or(JsValue::NULL)?;
-    let context: web_sys::CanvasRenderingContext2d = context.unchecked_into();
-    context.scale(ratio, ratio)?;
-    context.draw_image_with_html_image_element(&image, 0.0, 0.0)?;
-    Ok(canvas)
+    pixels_of(&image, ratio)
 }

@@ -1,5 +1,8 @@
-//! The page's address and those it is given.
+//! The page's address, and the addresses of files to open.
 
+use std::borrow::Cow;
+
+use percent_encoding::percent_decode_str;
 use web_sys::{Url, UrlSearchParams};
 
 /// The addresses that the page's own address names: `?src=…&src=…`, in order.
@@ -28,7 +31,7 @@ pub fn absolute(url: &str) -> String {
     full.map_or_else(|| url.to_owned(), |full| full.href())
 }
 
-/// The last part of an address's path, decoded: what to show as a file's name.
+/// The last part of an address's path, decoded: what to show as a file's name. Text that is not UTF-8 then stays as it is.
 #[must_use]
 pub fn file_name(url: &str) -> String {
     let path = url.split(['?', '#']).next().unwrap_or(url);
@@ -37,31 +40,9 @@ pub fn file_name(url: &str) -> String {
         .rsplit('/')
         .next()
         .unwrap_or(path);
-    percent_decoded(if name.is_empty() { url } else { name })
-}
-
-/// `%20` and its like as characters; text that is not UTF-8 then stays as it is.
-#[must_use]
-pub fn percent_decoded(text: &str) -> String {
-    let mut bytes = Vec::with_capacity(text.len());
-    let mut rest = text.as_bytes();
-    while let Some((&first, tail)) = rest.split_first() {
-        let hex = |at: usize| {
-            tail.get(at)
-                .and_then(|&digit| char::from(digit).to_digit(16))
-        };
-        match (first, hex(0), hex(1)) {
-            (b'%', Some(high), Some(low)) => {
-                bytes.push((high * 16 + low) as u8);
-                rest = &tail[2..];
-            }
-            _ => {
-                bytes.push(first);
-                rest = tail;
-            }
-        }
-    }
-    String::from_utf8(bytes).unwrap_or_else(|_| text.to_owned())
+    let name = if name.is_empty() { url } else { name };
+    let decoded = percent_decode_str(name).decode_utf8();
+    decoded.map_or_else(|_| name.to_owned(), Cow::into_owned)
 }
 
 #[cfg(test)]

@@ -1,25 +1,25 @@
-//! The timeline on the screen: the only code that draws on canvases.
+//! What is drawn on the page's canvases: no other code has a canvas's context.
 //!
-//! Three canvases of the same size lie on each other: at the bottom the *axes* (ticks and grid), then the
-//! *picture* (the worker's bitmaps, transparent where nothing is allocated), then the *overlay* (outlines,
+//! Scenes are drawn by [`draw_scene`], bitmaps from the worker by [`show_bitmap`]. [`TimelineCanvas`] is a picture
+//! that moves: three canvases of the same size lie on each other: at the bottom the *axes* (ticks and grid), then
+//! the *picture* (the worker's bitmaps, transparent where nothing is allocated), then the *overlay* (outlines,
 //! crosshair, box). A change of the viewport is shown in the next animation frame by stretching the last
 //! bitmaps to it, while the worker draws the sharp one; the whole range is kept beneath, so that panning
 //! shows no holes.
 
-mod axes;
-mod flame;
-mod lanes;
-mod lines;
+mod bitmap;
 mod overlay;
+mod painter;
 mod picture;
 mod placement;
 mod plot_area;
+mod probe;
 mod timeline;
 
-pub(crate) use flame::draw_flame;
-pub(crate) use lanes::LanesPicture;
-pub(crate) use lines::LinesPicture;
+pub(crate) use bitmap::{show_bitmap, use_closing};
+pub(crate) use painter::{FONT, draw_scene};
 pub use plot_area::PlotArea;
+pub(crate) use probe::{Probe, pixels_of};
 pub use timeline::TimelineCanvas;
 
 use wasm_bindgen::JsCast;
@@ -45,7 +45,7 @@ pub struct BoxCss {
     pub to: (f64, f64),
 }
 
-/// A canvas's context; `None` only if it has one of another kind.
+/// A canvas's 2D context; `None` only if it already has another kind of context.
 fn context_2d(canvas: &HtmlCanvasElement) -> Option<CanvasRenderingContext2d> {
     canvas.get_context("2d").ok().flatten()?.dyn_into().ok()
 }

@@ -1,4 +1,4 @@
-//! What floats over the picture: outlines of the hovered and the pinned band, crosshair, box.
+//! The overlay of the picture: outlines of the hovered and the pinned band, crosshair, box.
 
 use web_sys::CanvasRenderingContext2d;
 
@@ -11,7 +11,7 @@ const HOVER_CSS: f64 = 1.0;
 /// Width of the pin's outline, css px.
 const PIN_CSS: f64 = 2.0;
 
-/// All that floats.
+/// The contents of the overlay.
 pub(super) struct Overlay<'a> {
     pub(super) hover: Option<&'a OutlineColumns>,
     pub(super) pin: Option<&'a OutlineColumns>,

@@ -2,29 +2,29 @@
 
 use std::rc::Rc;
 
-use web_sys::CanvasRenderingContext2d;
+use web_sys::{CanvasRenderingContext2d, ImageBitmap};
 
 use super::placement::{RectPx, place};
-use crate::engine::DrawnBitmap;
-use crate::protocol::{DrawRequest, Look};
+use crate::protocol::{DrawRequest, DrawnFrame, Look};
 
-/// A bitmap that gives its memory back when nobody shows it any more, without waiting for the browser's
+/// A bitmap whose memory is freed when it is dropped, without waiting for the browser's
 /// garbage collector.
-pub(super) struct Picture(DrawnBitmap);
+pub(super) struct Picture {
+    pub(super) frame: DrawnFrame,
+    pub(super) bitmap: ImageBitmap,
+    /// Counts the pictures of a canvas.
+    pub(super) number: u32,
+}
 
 impl Picture {
     pub(super) fn draw(&self) -> &DrawRequest {
-        &self.0.frame.draw
-    }
-
-    pub(super) fn frame(&self) -> &crate::protocol::DrawnFrame {
-        &self.0.frame
+        &self.frame.draw
     }
 }
 
 impl Drop for Picture {
     fn drop(&mut self) {
-        self.0.bitmap.close();
+        self.bitmap.close();
     }
 }
 
@@ -36,17 +36,17 @@ pub(super) struct Pictures {
 }
 
 impl Pictures {
-    /// Takes a new bitmap, of the whole range if `is_whole`; `is_shown` if it is (nearly) what is wanted.
-    pub(super) fn take(&mut self, drawn: DrawnBitmap, is_whole: bool, is_shown: bool) {
-        let look = drawn.frame.draw.look;
+    /// Takes a new bitmap, of the whole range if `is_whole`; `is_shown` if it is (nearly) the wanted one.
+    pub(super) fn take(&mut self, picture: Picture, is_whole: bool, is_shown: bool) {
+        let look = &picture.draw().look;
         if self
             .whole
             .as_ref()
-            .is_some_and(|whole| whole.draw().look != look)
+            .is_some_and(|whole| whole.draw().look != *look)
         {
             self.whole = None;
         }
-        let picture = Rc::new(Picture(drawn));
+        let picture = Rc::new(picture);
         if is_whole {
             self.whole = Some(picture.clone());
         }
@@ -60,7 +60,7 @@ impl Pictures {
     pub(super) fn keep_only(&mut self, look: &Look) {
         for slot in [&mut self.sharp, &mut self.whole] {
             let is_elsewhere = slot.as_ref().is_some_and(|picture| {
-                let shown = picture.draw().look;
+                let shown = &picture.draw().look;
                 (shown.device, shown.axis, shown.picture) != (look.device, look.axis, look.picture)
             });
             if is_elsewhere {
@@ -81,14 +81,14 @@ impl Pictures {
         self.sharp.is_none() && self.whole.is_none()
     }
 
-    /// The picture that is exactly what is wanted.
+    /// The picture for exactly this request.
     pub(super) fn sharp(&self, wanted: &DrawRequest) -> Option<&Picture> {
         self.sharp
             .as_deref()
             .filter(|picture| picture.draw() == wanted)
     }
 
-    /// Shows them as they belong in `wanted`, whose picture begins at `origin`.
+    /// Draws them stretched to `wanted`, whose picture begins at `origin`.
     pub(super) fn present(
         &self,
         context: &CanvasRenderingContext2d,
@@ -123,11 +123,11 @@ fn stretch(
         height,
     } = placement.target;
     let (x, y) = (x + origin.0, y + origin.1);
-    // What is free is transparent: nothing coarser may shine through.
+    // Free memory is transparent: the coarser picture must not show through.
     context.clear_rect(x, y, width, height);
     let source = placement.source;
     let drawn = context.draw_image_with_image_bitmap_and_sw_and_sh_and_dx_and_dy_and_dw_and_dh(
-        &picture.0.bitmap,
+        &picture.bitmap,
         source.x,
         source.y,
         source.width,

@@ -1,4 +1,4 @@
-//! Where a picture that was made for one viewport belongs in another.
+//! The place of a picture, made for one viewport, in another viewport.
 
 use vramscope_view::viewport::Viewport;
 
@@ -11,7 +11,7 @@ pub(super) struct RectPx {
     pub(super) height: f64,
 }
 
-/// Which part of a picture goes where.
+/// A visible part of a picture and its place.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Placement {
     /// The part of the picture that is seen.
@@ -22,7 +22,7 @@ pub(super) struct Placement {
 
 /// Places a picture of `shown` in `wanted`; `None` if none of it is seen.
 ///
-/// Only the part that is seen is given: the whole of a picture that is zoomed into would be millions of
+/// Only the visible part is returned: the whole of a picture that is zoomed into would be millions of
 /// px wide.
 pub(super) fn place(shown: &Viewport, wanted: &Viewport) -> Option<Placement> {
     let (source_x, target_x) = cut(

@@ -1,4 +1,6 @@
-//! Where in the timeline's box the picture lies, and the way from css px to device px.
+//! The picture's place in the timeline's box, and the conversion between css px and device px.
+
+use vramscope_view::scene::Area;
 
 /// Left of the picture: room for `1,023 MiB` and ticks, css px.
 const LEFT_CSS: f64 = 72.0;
@@ -57,6 +59,30 @@ impl PlotArea {
             width.saturating_sub(used.0).max(1),
             height.saturating_sub(used.1).max(1),
         )
+    }
+
+    /// The picture's place in the box, device px.
+    #[must_use]
+    pub fn picture(&self) -> Area {
+        let ((left, top), (width_px, height_px)) = (self.origin_px(), self.size_px());
+        Area {
+            x_px: left.cast_signed(),
+            y_px: top.cast_signed(),
+            width_px,
+            height_px,
+        }
+    }
+
+    /// The whole box, device px.
+    #[must_use]
+    pub fn whole(&self) -> Area {
+        let (width_px, height_px) = self.box_px();
+        Area {
+            x_px: 0,
+            y_px: 0,
+            width_px,
+            height_px,
+        }
     }
 
     /// A place of the box (css px) as a place of the picture (device px): negative, or beyond

@@ -1,25 +1,29 @@
-//! One file's timeline on the screen: what is wanted, what is at hand, and who is asked.
+//! One file's timeline on the screen: the wanted picture, the bitmaps at hand, the questions to the worker.
 
 use std::cell::{Cell, RefCell};
 use std::rc::{Rc, Weak};
 
-use web_sys::{CanvasRenderingContext2d, HtmlCanvasElement};
+use wasm_bindgen::{JsCast, JsValue};
+use web_sys::ImageBitmap;
+use yew::Callback;
 
 use super::overlay::Overlay;
-use super::picture::Pictures;
-use super::{BoxCss, Canvases, PlotArea, axes, context_2d};
+use super::painter::{draw_scene, emptied};
+use super::picture::{Picture, Pictures};
+use super::{BoxCss, Canvases, PlotArea};
 use crate::browser::clock;
-use crate::engine::{CanvasListener, DrawnBitmap, Session};
+use crate::engine::{Asker, Session};
 use crate::protocol::{
-    Bounds, DrawRequest, Hit, OutlineColumns, OutlineSlot, Picture, Reply, Request, RequestId,
-    Thing, Viewport,
+    self, Bounds, DrawRequest, DrawnFrame, Hit, HitOf, OutlineColumns, OutlineOf, Thing, Viewport,
 };
+use vramscope_view::chart::{draw_axes, draw_x_axis};
+use vramscope_view::scene::{Scene, Style};
 
 /// The mark left after every finished frame.
 const PAINTED: &str = "vramscope:painted";
 
-/// One file's timeline on the screen. Cheap to clone; equal if the same. Nothing is drawn any more once
-/// the last clone is gone.
+/// One file's timeline on the screen. Cheap to clone; equal if the same. Drawing ends when
+/// the last clone is dropped.
 #[derive(Clone)]
 pub struct TimelineCanvas {
     inner: Rc<Inner>,
@@ -32,12 +36,29 @@ impl PartialEq for TimelineCanvas {
 }
 
 struct Inner {
-    session: Session,
+    askers: Askers,
     canvases: Canvases,
+    on_hit: Callback<Hit>,
     own: Weak<Inner>,
     state: RefCell<State>,
     /// Whether the next animation frame will present.
     is_scheduled: Cell<bool>,
+}
+
+/// The askers, one per kind of question, so that a question replaces only older ones of its kind.
+struct Askers {
+    picture: Asker,
+    hit: Asker,
+    hover: Asker,
+    pin: Asker,
+}
+
+/// Which of the two outlines.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Outlined {
+    /// The thing under the pointer.
+    Hovered,
+    Pinned,
 }
 
 #[derive(Default)]
@@ -47,16 +68,18 @@ struct State {
     pictures: Pictures,
     /// The picture that the worker is asked for: it gets one at a time, so that the next is always the
     /// newest.
-    drawing: Option<(RequestId, DrawRequest)>,
-    /// What the worker could not draw: asked for again only once something else was.
+    drawing: Option<DrawRequest>,
+    /// The picture that the worker could not draw: asked for again only after another one.
     refused: Option<DrawRequest>,
-    /// The last sharp picture that a mark was left for.
-    marked: RequestId,
+    /// The number of pictures so far.
+    pictures_drawn: u32,
+    /// The number of the last sharp picture with a mark.
+    marked: u32,
     pointer: Option<(f64, f64)>,
-    /// A clicked place (device px of the picture) that the worker is still to be asked about.
-    clicked: Option<(DrawRequest, (f64, f64))>,
-    /// The place that the worker is asked about, and whether the pointer has moved since.
-    hitting: Option<RequestId>,
+    /// A clicked place that the worker is still to be asked about.
+    clicked: Option<HitOf>,
+    /// Whether the worker is asked about a place, and whether the pointer has moved since.
+    is_hitting: bool,
     is_hit_stale: bool,
     hovered: Option<Thing>,
     pinned: Option<Thing>,
@@ -69,24 +92,28 @@ struct State {
 }
 
 impl TimelineCanvas {
-    /// Shows the pictures of `session` on `canvases` from now on.
-    ///
-    /// It also hears [`Reply::Hit`] and moves the hover outline by itself.
+    /// Shows the pictures of `session` on `canvases` from now on. `on_hit` is called with the thing under the pointer
+    /// or the clicked one; the hover outline moves by itself.
     #[must_use]
-    pub fn new(session: &Session, canvases: Canvases) -> Self {
+    pub fn new(session: &Session, canvases: Canvases, on_hit: Callback<Hit>) -> Self {
+        let askers = Askers {
+            picture: session.asker(),
+            hit: session.asker(),
+            hover: session.asker(),
+            pin: session.asker(),
+        };
         let inner = Rc::new_cyclic(|own: &Weak<Inner>| Inner {
-            session: session.clone(),
+            askers,
             canvases,
+            on_hit,
             own: own.clone(),
             state: RefCell::default(),
             is_scheduled: Cell::new(false),
         });
-        let own: Weak<Inner> = inner.own.clone();
-        session.attach_canvas(own);
         Self { inner }
     }
 
-    /// Says how large the box is. Call it once before [`show`](Self::show) and whenever it changes.
+    /// Sets the size of the box. Call it once before [`show`](Self::show) and on every change.
     pub fn resize(&self, area: PlotArea) {
         let (width, height) = area.box_px();
         let Canvases {
@@ -109,16 +136,18 @@ impl TimelineCanvas {
         self.inner.schedule();
     }
 
-    /// Shows this. Its viewport's size must be [`PlotArea::size_px`]; `bounds` is the whole of the axis.
+    /// Shows a picture. Its viewport's size must be [`PlotArea::size_px`]; `bounds` is the whole of the axis.
     /// Call it on every change of viewport, axis, device, colours or theme: it returns at once.
     pub fn show(&self, draw: DrawRequest, bounds: Bounds) {
         {
             let state = &mut *self.inner.state.borrow_mut();
-            if state.wanted == Some((draw, bounds)) {
+            if let Some((before, of)) = &state.wanted
+                && (before, *of) == (&draw, bounds)
+            {
                 return;
             }
             state.pictures.keep_only(&draw.look);
-            if state.wanted.is_none_or(|(before, _)| {
+            if state.wanted.as_ref().is_none_or(|(before, _)| {
                 (before.look.device, before.look.picture) != (draw.look.device, draw.look.picture)
             }) {
                 state.hovered = None;
@@ -130,8 +159,8 @@ impl TimelineCanvas {
         self.inner.schedule();
     }
 
-    /// The mouse is at this place of the box (css px), or has left: moves the crosshair and asks the
-    /// worker what is there ([`Reply::Hit`] goes to the session's listener).
+    /// Takes the mouse's place in the box (css px), `None` outside: moves the crosshair and asks the
+    /// worker for the thing there.
     pub fn point(&self, at_css: Option<(f64, f64)>) {
         {
             let state = &mut *self.inner.state.borrow_mut();
@@ -145,7 +174,7 @@ impl TimelineCanvas {
         self.inner.schedule();
     }
 
-    /// Outlines what the mouse is on in another picture beside this one.
+    /// Outlines the thing under the mouse in another picture beside this one.
     pub fn echo(&self, thing: Option<Thing>) {
         {
             let state = &mut *self.inner.state.borrow_mut();
@@ -155,24 +184,24 @@ impl TimelineCanvas {
             state.hovered = thing;
             state.hover_outline = None;
         }
-        self.inner.ask_for_outline(OutlineSlot::Hover);
+        self.inner.ask_for_outline(Outlined::Hovered);
         self.inner.schedule();
     }
 
-    /// Asks what is at a place (device px) of a picture, whatever the mouse does meanwhile.
+    /// Asks for the thing at a place (device px) of a picture, whatever the mouse does meanwhile.
     pub fn click(&self, draw: DrawRequest, at_px: (f64, f64)) {
-        self.inner.state.borrow_mut().clicked = Some((draw, at_px));
+        self.inner.state.borrow_mut().clicked = Some(HitOf { draw, at_px });
         self.inner.ask_what_is_there();
     }
 
-    /// Outlines what is pinned, two pixels wide, until told otherwise.
+    /// Outlines the pinned thing, two pixels wide, until another call.
     pub fn pin(&self, thing: Option<Thing>) {
         {
             let state = &mut *self.inner.state.borrow_mut();
             state.pinned = thing;
             state.pin_outline = None;
         }
-        self.inner.ask_for_outline(OutlineSlot::Pin);
+        self.inner.ask_for_outline(Outlined::Pinned);
         self.inner.schedule();
     }
 
@@ -183,92 +212,49 @@ impl TimelineCanvas {
     }
 }
 
-impl CanvasListener for Inner {
-    fn drawn(&self, drawn: DrawnBitmap) -> Option<DrawnBitmap> {
-        {
-            let state = &mut *self.state.borrow_mut();
-            let is_asked = state.is_drawing(drawn.frame.request);
-            if is_asked {
-                state.drawing = None;
-                state.refused = None;
+impl Inner {
+    /// Takes the answer to a request for a picture; `None` if there is none.
+    fn drawn(&self, frame: Option<DrawnFrame>, bitmap: JsValue) {
+        let bitmap = bitmap.dyn_into::<ImageBitmap>().ok();
+        let is_shown = match frame.zip(bitmap) {
+            Some((frame, bitmap)) => self.state.borrow_mut().take(frame, bitmap),
+            None => {
+                let state = &mut *self.state.borrow_mut();
+                state.refused = state.drawing.take();
+                false
             }
-            let wanted = state
-                .wanted
-                .filter(|(wanted, _)| wanted.look == drawn.frame.draw.look);
-            let Some((wanted, bounds)) = wanted else {
-                // The colours or the device have changed since, or it is another canvas's.
-                if is_asked {
-                    self.ask_again();
-                }
-                return Some(drawn);
-            };
-            let made = drawn.frame.draw;
-            let is_whole = shows_all(&made.viewport, &bounds);
-            // A picture of the whole that was asked for as background is not to hide a sharper one.
-            let is_shown = made == wanted || !is_whole || state.pictures.is_empty();
-            state.pictures.take(drawn, is_whole, is_shown);
-            state.picture_shows = None;
+        };
+        self.ask_for_picture();
+        if is_shown {
+            for which in [Outlined::Hovered, Outlined::Pinned] {
+                self.ask_for_outline(which);
+            }
+            self.schedule();
         }
-        self.ask_again();
-        for slot in [OutlineSlot::Hover, OutlineSlot::Pin] {
-            self.ask_for_outline(slot);
-        }
-        self.schedule();
-        None
     }
 
-    fn outline(&self, outline: &OutlineColumns) {
+    fn outline(&self, which: Outlined, outline: OutlineColumns) {
         {
             let state = &mut *self.state.borrow_mut();
-            let is_here = |(wanted, _): (DrawRequest, Bounds)| {
-                wanted.look.picture == outline.draw.look.picture
-            };
-            if !state.wanted.is_some_and(is_here) {
-                return;
-            }
-            let (shown, slot) = match outline.slot {
-                OutlineSlot::Hover => (state.hovered, &mut state.hover_outline),
-                OutlineSlot::Pin => (state.pinned, &mut state.pin_outline),
+            let (shown, slot) = match which {
+                Outlined::Hovered => (state.hovered, &mut state.hover_outline),
+                Outlined::Pinned => (state.pinned, &mut state.pin_outline),
             };
             if shown != Some(outline.thing) {
                 return;
             }
-            *slot = Some(outline.clone());
+            *slot = Some(outline);
         }
         self.schedule();
     }
 
-    fn other(&self, reply: &Reply) {
-        match reply {
-            Reply::Hit(hit) => self.hit(hit),
-            Reply::NotDrawn { request } => {
-                let state = &mut *self.state.borrow_mut();
-                if state.is_drawing(*request) {
-                    state.refused = state.drawing.take().map(|(_, draw)| draw);
-                }
-                self.ask_again();
-            }
-            _ => {}
-        }
-    }
-}
-
-impl Inner {
-    fn hit(&self, hit: &Hit) {
-        {
+    fn hit(&self, hit: Option<Hit>) {
+        if let Some(hit) = &hit {
             let state = &mut *self.state.borrow_mut();
-            if state
-                .hitting
-                .take_if(|asked| *asked == hit.request)
-                .is_none()
-            {
-                // Another canvas has asked.
-                return;
-            }
             // A row of another device is another allocation; of an older view the outline still stands for
             // what moves away under the pointer, until the answer for the new one comes.
-            let is_elsewhere = state.wanted.is_none_or(|(wanted, _)| {
-                let (look, asked) = (wanted.look, hit.draw.look);
+            let is_elsewhere = state.wanted.as_ref().is_none_or(|(wanted, _)| {
+                let (look, asked) = (&wanted.look, &hit.draw.look);
                 (look.device, look.picture) != (asked.device, asked.picture)
             });
             let hovered = match &hit.on {
@@ -280,100 +266,78 @@ impl Inner {
                 state.hover_outline = None;
             }
         }
-        self.ask_for_outline(OutlineSlot::Hover);
+        self.state.borrow_mut().is_hitting = false;
+        self.ask_for_outline(Outlined::Hovered);
         if self.state.borrow().is_hit_stale {
             self.ask_what_is_there();
         }
         self.schedule();
+        if let Some(hit) = hit {
+            self.on_hit.emit(hit);
+        }
     }
 
-    /// Asks for what is wanted, unless it is there or being drawn.
+    /// Asks for the wanted picture, unless it is there or being drawn.
     fn ask_for_picture(&self) {
         let mut state = self.state.borrow_mut();
-        let Some((wanted, bounds)) = state.wanted else {
+        let Some(draw) = state
+            .missing()
+            .filter(|draw| state.refused.as_ref() != Some(draw))
+        else {
             return;
         };
-        if state.drawing.is_some() {
-            return;
-        }
-        let draw = if state.pictures.sharp(&wanted).is_none() {
-            wanted
-        } else if state.pictures.has_whole(&wanted.look) {
-            return;
-        } else {
-            let (width_px, height_px) = (wanted.viewport.width_px, wanted.viewport.height_px);
-            DrawRequest {
-                viewport: Viewport::fit_all(&bounds, width_px, height_px),
-                ..wanted
-            }
-        };
-        if state.refused == Some(draw) {
-            return;
-        }
-        let request = self.session.next_request();
-        state.drawing = Some((request, draw));
+        state.drawing = Some(draw.clone());
         drop(state);
-        self.session.ask(&Request::Draw { request, draw });
-    }
-
-    fn ask_again(&self) {
-        // The caller may hold the state; the answer to the next question comes later in any case.
         let own = self.own.clone();
-        clock::soon(move || {
+        self.askers.picture.ask(draw, move |frame, bitmap| {
             if let Some(inner) = own.upgrade() {
-                inner.ask_for_picture();
+                inner.drawn(frame, bitmap);
             }
         });
     }
 
     fn ask_what_is_there(&self) {
         let mut state = self.state.borrow_mut();
-        let Some((wanted, _)) = state.wanted else {
+        let Some((wanted, _)) = &state.wanted else {
             return;
         };
-        let hovered = state.pointer.map(|at| (wanted, state.area.to_px(at)));
-        let Some((draw, (x_px, y_px))) = state.clicked.or(hovered) else {
+        let hovered = state.pointer.map(|at| HitOf {
+            draw: wanted.clone(),
+            at_px: state.area.to_px(at),
+        });
+        let Some(question) = state.clicked.clone().or(hovered) else {
             return;
         };
-        state.is_hit_stale = state.hitting.is_some();
+        state.is_hit_stale = state.is_hitting;
         if state.is_hit_stale {
             return;
         }
         // After a click, what the mouse has moved to since is asked next.
         state.is_hit_stale = state.clicked.take().is_some();
-        let request = self.session.next_request();
-        state.hitting = Some(request);
+        state.is_hitting = true;
         drop(state);
-        self.session.ask(&Request::Hit {
-            request,
-            draw,
-            x_px,
-            y_px,
+        let own = self.own.clone();
+        self.askers.hit.ask(question, move |hit, _| {
+            if let Some(inner) = own.upgrade() {
+                inner.hit(hit);
+            }
         });
     }
 
-    fn ask_for_outline(&self, slot: OutlineSlot) {
-        let (thing, draw) = {
-            let state = self.state.borrow();
-            let Some((draw, _)) = state.wanted else {
-                return;
-            };
-            let (thing, known) = match slot {
-                OutlineSlot::Hover => (state.hovered, &state.hover_outline),
-                OutlineSlot::Pin => (state.pinned, &state.pin_outline),
-            };
-            let Some(thing) = thing else { return };
-            if known.as_ref().is_some_and(|known| known.draw == draw) {
-                return;
-            }
-            // A band is found by going past all below it. While the view moves, the outline at hand is
-            // stretched with the picture; the next one is asked for when the sharp picture is there.
-            if state.pictures.sharp(&draw).is_none() && state.refused != Some(draw) {
-                return;
-            }
-            (thing, draw)
+    fn ask_for_outline(&self, which: Outlined) {
+        let Some(question) = self.state.borrow().missing_outline(which) else {
+            return;
         };
-        self.session.ask(&Request::Outline { slot, draw, thing });
+        let asker = match which {
+            Outlined::Hovered => &self.askers.hover,
+            Outlined::Pinned => &self.askers.pin,
+        };
+        let own = self.own.clone();
+        asker.ask(question, move |outline, _| {
+            if let (Some(inner), Some(outline)) = (own.upgrade(), outline) {
+                inner.outline(which, outline);
+            }
+        });
     }
 
     /// Presents in the next animation frame.
@@ -392,33 +356,25 @@ impl Inner {
 
     fn present(&self) {
         let state = &mut *self.state.borrow_mut();
-        let Some((wanted, _)) = state.wanted else {
+        let Some((wanted, _)) = state.wanted.clone() else {
             return;
         };
         let area = state.area;
         let (left, top) = area.origin_px();
-        let cleared = |canvas: &HtmlCanvasElement| -> Option<CanvasRenderingContext2d> {
-            let context = context_2d(canvas)?;
-            context.clear_rect(
-                0.0,
-                0.0,
-                f64::from(canvas.width()),
-                f64::from(canvas.height()),
-            );
-            Some(context)
-        };
         let Canvases {
             axes,
             picture,
             overlay,
         } = &self.canvases;
-        let shown = Some((area, wanted));
-        if state.axes_show != shown && cleared(axes).is_some() {
-            axes::draw(axes, &area, &wanted);
-            state.axes_show = shown;
+        let shown = Some((area, wanted.clone()));
+        if state.axes_show != shown {
+            draw_scene(axes, &area, wanted.look.theme, |scene, style| {
+                draw_ticks(scene, &area, &wanted, style);
+            });
+            state.axes_show = shown.clone();
         }
         if state.picture_shows != shown
-            && let Some(context) = cleared(picture)
+            && let Some(context) = emptied(picture, area.box_px())
         {
             state.picture_shows = shown;
             context.set_image_smoothing_enabled(false);
@@ -428,7 +384,7 @@ impl Inner {
         }
         // The style sheet says "Drawing…" over a picture that has nothing yet.
         let _ = picture.toggle_attribute_with_force("data-drawn", !state.pictures.is_empty());
-        if let Some(context) = cleared(overlay) {
+        if let Some(context) = emptied(overlay, area.box_px()) {
             let floating = Overlay {
                 hover: state.hover_outline.as_ref(),
                 pin: state.pin_outline.as_ref(),
@@ -441,9 +397,79 @@ impl Inner {
     }
 }
 
+/// Ticks, labels and grid of a picture.
+fn draw_ticks(scene: &mut Scene, area: &PlotArea, wanted: &DrawRequest, style: &Style<'_>) {
+    let (place, viewport, unit) = (area.picture(), &wanted.viewport, wanted.look.axis);
+    match wanted.look.picture {
+        // Its lanes are labelled by the page.
+        protocol::Picture::Map => draw_x_axis(scene, &place, viewport, unit, style),
+        protocol::Picture::Timeline | protocol::Picture::Segments | protocol::Picture::Packing => {
+            draw_axes(scene, &place, viewport, unit, style);
+        }
+    }
+}
+
 impl State {
-    fn is_drawing(&self, request: RequestId) -> bool {
-        self.drawing.is_some_and(|(drawing, _)| drawing == request)
+    /// Takes a picture; returns whether it is of the wanted device and colours.
+    fn take(&mut self, frame: DrawnFrame, bitmap: ImageBitmap) -> bool {
+        (self.drawing, self.refused) = (None, None);
+        self.pictures_drawn += 1;
+        let picture = Picture {
+            frame,
+            bitmap,
+            number: self.pictures_drawn,
+        };
+        let drawn = picture.draw();
+        let wanted = self.wanted.as_ref();
+        let Some((wanted, bounds)) = wanted.filter(|(wanted, _)| wanted.look == drawn.look) else {
+            // The colours or the device have changed since.
+            return false;
+        };
+        let is_whole = shows_all(&drawn.viewport, bounds);
+        // A picture of the whole that was asked for as background is not to hide a sharper one.
+        let is_shown = drawn == wanted || !is_whole || self.pictures.is_empty();
+        self.pictures.take(picture, is_whole, is_shown);
+        self.picture_shows = None;
+        true
+    }
+
+    /// The picture that is to be asked for next: the one that is wanted, then the whole as its background.
+    fn missing(&self) -> Option<DrawRequest> {
+        let (wanted, bounds) = self.wanted.as_ref()?;
+        if self.drawing.is_some() {
+            return None;
+        }
+        if self.pictures.sharp(wanted).is_none() {
+            return Some(wanted.clone());
+        }
+        let Viewport {
+            width_px,
+            height_px,
+            ..
+        } = wanted.viewport;
+        (!self.pictures.has_whole(&wanted.look)).then(|| DrawRequest {
+            look: wanted.look.clone(),
+            viewport: Viewport::fit_all(bounds, width_px, height_px),
+        })
+    }
+
+    /// The outline that is to be asked for, if it is not at hand.
+    fn missing_outline(&self, which: Outlined) -> Option<OutlineOf> {
+        let (draw, _) = self.wanted.as_ref()?;
+        let (thing, known) = match which {
+            Outlined::Hovered => (self.hovered?, &self.hover_outline),
+            Outlined::Pinned => (self.pinned?, &self.pin_outline),
+        };
+        if known.as_ref().is_some_and(|known| known.draw == *draw) {
+            return None;
+        }
+        // A band is found by going past all below it. While the view moves, the outline at hand is
+        // stretched with the picture; the next one is asked for when the sharp picture is there.
+        if self.pictures.sharp(draw).is_none() && self.refused.as_ref() != Some(draw) {
+            return None;
+        }
+        let draw = draw.clone();
+        Some(OutlineOf { draw, thing })
     }
 
     /// Leaves a mark the first time that a sharp picture is presented.
@@ -451,25 +477,26 @@ impl State {
         let Some(sharp) = self.pictures.sharp(wanted) else {
             return;
         };
-        let frame = sharp.frame();
-        if frame.request == self.marked {
+        let (frame, number) = (&sharp.frame, sharp.number);
+        if number == self.marked {
             return;
         }
         let detail = [
             ("view", view_name(wanted.look.picture).into()),
             ("events", frame.events.into()),
             ("allocations", frame.allocations.into()),
-            ("request", frame.request.into()),
+            ("request", number.into()),
             ("sharp", true.into()),
             ("drawMs", frame.draw_ms.into()),
         ];
-        self.marked = frame.request;
         clock::mark_with(PAINTED, &detail);
+        self.marked = number;
     }
 }
 
 /// The view of a picture, as [`ViewKind::name`](crate::state::ViewKind::name) has it.
-fn view_name(picture: Picture) -> &'static str {
+fn view_name(picture: protocol::Picture) -> &'static str {
+    use protocol::Picture;
     match picture {
         Picture::Timeline => "timeline",
         Picture::Segments => "segments",
@@ -478,7 +505,7 @@ fn view_name(picture: Picture) -> &'static str {
     }
 }
 
-/// Whether nothing lies outside.
+/// Whether nothing lies outside the viewport.
 fn shows_all(viewport: &Viewport, bounds: &Bounds) -> bool {
     viewport.x_min <= 0.0
         && viewport.x_max >= bounds.x_end

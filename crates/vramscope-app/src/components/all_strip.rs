@@ -1,32 +1,32 @@
 //! All devices of all open files as small curves, to pick from. Nothing while there is only one.
 
-use plotters::prelude::*;
 use yew::prelude::*;
 
-use super::commands::use_commands;
+use super::commands::{Commands, use_commands};
+use super::drawing::drawing;
 use super::hooks::{use_answer, use_plot_area};
 use crate::canvas::PlotArea;
-use crate::engine::Session;
+use crate::engine::{Session, SessionId};
 use crate::protocol::ThemeName;
 use crate::protocol::views::compare::{Answer, CurveAxis, Curves, Question};
 use crate::state::choices::{CompareChoices, RecordingChoice, Which};
 use crate::state::sides::{DeviceCard, cards, choice_of, is_side};
 use crate::state::{Action, Chosen, State, ViewKind, sentences};
-use vramscope_view::chart::{Area, Style, draw_curves, rgb};
+use vramscope_core::model::DeviceIndex;
+use vramscope_view::chart::draw_curves_with_peak;
 use vramscope_view::display;
+use vramscope_view::scene::{Area, Scene, Style};
 use vramscope_view::theme::Theme;
 
 /// Columns of a curve.
 const COLUMNS: u32 = 168;
 
-/// Properties of [`AllStrip`].
 #[derive(Properties, PartialEq)]
 pub(super) struct AllStripProps {
     pub(super) state: UseReducerHandle<State>,
     pub(super) theme: ThemeName,
 }
 
-/// The strip.
 #[component]
 pub(super) fn AllStrip(props: &AllStripProps) -> Html {
     let commands = use_commands();
@@ -36,16 +36,10 @@ pub(super) fn AllStrip(props: &AllStripProps) -> Html {
         return Html::default();
     };
     let choices = &state.choices.compare;
-    let fold = {
-        let (choices, dispatch) = (choices.clone(), commands.dispatch.clone());
-        Callback::from(move |_: MouseEvent| {
-            let choices = CompareChoices {
-                strip_folded: !choices.strip_folded,
-                ..choices.clone()
-            };
-            dispatch.emit(Action::Choose(Chosen::Compare(choices)));
-        })
-    };
+    let fold = commands.on::<MouseEvent>(Action::Choose(Chosen::Compare(CompareChoices {
+        strip_folded: !choices.strip_folded,
+        ..choices.clone()
+    })));
     if choices.strip_folded {
         let text = format!("Show all {} devices and files", cards.len());
         return html! { <nav class="all-strip folded"><button type="button" class="plain" onclick={fold}>{ text }</button></nav> };
@@ -61,37 +55,13 @@ pub(super) fn AllStrip(props: &AllStripProps) -> Html {
             return Html::default();
         };
         let is_current = card.id == current && Some(card.device) == shown;
-        let pick = {
-            let (dispatch, id, place) = (commands.dispatch.clone(), card.id, card.place);
-            Callback::from(move |_: MouseEvent| {
-                dispatch.emit(Action::Switch(id));
-                dispatch.emit(Action::Device(place));
-            })
-        };
-        let on_side = {
-            let (dispatch, choices, tabs) = (
-                commands.dispatch.clone(),
-                choices.clone(),
-                state.tabs.clone(),
-            );
-            let (id, device) = (card.id, card.device);
-            Callback::from(move |which: Which| {
-                let of = |id, device| RecordingChoice {
-                    file: choice_of(&tabs, id),
-                    device,
-                };
-                let choices =
-                    choices.with_recording(which, of(id, Some(device)), &of(current, shown));
-                dispatch.emit(Action::Choose(Chosen::Compare(choices)));
-            })
-        };
         let sides = (state.view == ViewKind::Compare).then(|| {
             [Which::Before, Which::After]
                 .map(|which| is_side(choices.side(which), card, &state.tabs, current))
         });
         html! {
             <Card key={format!("{}-{}", card.id.0, card.device)} {session} card={card.clone()} {top_bytes} {is_current} {sides}
-                theme={props.theme} {pick} {on_side} />
+                theme={props.theme} pick={on_pick(&commands, card)} on_side={on_side(&commands, state, card, (current, shown))} />
         }
     };
     html! {
@@ -100,6 +70,34 @@ pub(super) fn AllStrip(props: &AllStripProps) -> Html {
             <button type="button" class="plain fold" title="Fold this strip away" onclick={fold}>{ "Fold" }</button>
         </nav>
     }
+}
+
+/// Shows a card's device.
+fn on_pick(commands: &Commands, card: &DeviceCard) -> Callback<MouseEvent> {
+    let (dispatch, id, place) = (commands.dispatch.clone(), card.id, card.place);
+    Callback::from(move |_: MouseEvent| {
+        dispatch.emit(Action::Switch(id));
+        dispatch.emit(Action::Device(place));
+    })
+}
+
+/// Makes a card's device a side of the comparison; `shown` are the file and device on the page.
+fn on_side(
+    commands: &Commands,
+    state: &State,
+    card: &DeviceCard,
+    shown: (SessionId, Option<DeviceIndex>),
+) -> Callback<Which> {
+    let (dispatch, tabs) = (commands.dispatch.clone(), state.tabs.clone());
+    let (choices, id, device) = (state.choices.compare.clone(), card.id, card.device);
+    Callback::from(move |which: Which| {
+        let of = |(id, device)| RecordingChoice {
+            file: choice_of(&tabs, id),
+            device,
+        };
+        let choices = choices.with_recording(which, of((id, Some(device))), &of(shown));
+        dispatch.emit(Action::Choose(Chosen::Compare(choices)));
+    })
 }
 
 #[derive(Properties, PartialEq)]
@@ -132,9 +130,7 @@ fn Card(props: &CardProps) -> Html {
         let Some(Answer::Curves(curves)) = answer.as_deref() else {
             return None;
         };
-        Some(Html::from_html_unchecked(
-            svg(curves, (*area)?, *theme, *top_bytes).into(),
-        ))
+        Some(pictured(curves, (*area)?, *theme, *top_bytes))
     });
     let card = &props.card;
     let title = format!(
@@ -164,25 +160,9 @@ fn Card(props: &CardProps) -> Html {
 }
 
 /// The curves, and the peak as a dot.
-fn svg(curves: &Curves, area: PlotArea, theme: ThemeName, top_bytes: u64) -> String {
-    let mut svg = String::new();
-    // Drawing into text cannot fail.
-    let _ = draw(&mut svg, curves, area, &Theme::of(theme), top_bytes);
-    svg
-}
-
-fn draw(
-    svg: &mut String,
-    curves: &Curves,
-    area: PlotArea,
-    theme: &Theme,
-    top_bytes: u64,
-) -> Result<(), Box<dyn std::error::Error>> {
-    let style = Style {
-        theme,
-        font: "system-ui, sans-serif",
-        pixel_ratio: area.pixel_ratio,
-    };
+fn pictured(curves: &Curves, area: PlotArea, theme: ThemeName, top_bytes: u64) -> Html {
+    let theme = Theme::of(theme);
+    let style = Style::new(&theme, area.pixel_ratio);
     let (width_px, height_px) = (area.box_px().0, style.px(HEIGHT_CSS).max(1) as u32);
     let air = style.px(AIR_CSS);
     let place = Area {
@@ -191,19 +171,10 @@ fn draw(
         width_px,
         height_px: height_px.saturating_sub(air.unsigned_abs()),
     };
-    let root = SVGBackend::with_string(svg, (width_px, height_px)).into_drawing_area();
     let values = (&curves.active_bytes[..], &curves.reserved_bytes[..]);
-    let top = top_bytes.max(1) as f64;
-    draw_curves(&root, &place, values, top, &style)?;
-    if let Some((x, y)) = vramscope_view::chart::highest_point(&place, &curves.active_bytes, top) {
-        root.draw(&Circle::new(
-            (x, y),
-            style.px(2.0).max(1),
-            rgb(theme.accent).filled(),
-        ))?;
-    }
-    root.present()?;
-    Ok(())
+    let mut scene = Scene::default();
+    draw_curves_with_peak(&mut scene, &place, values, top_bytes, &style);
+    drawing(&scene, (width_px, height_px))
 }
 
 /// Height of the curves, and of the air above them: as the style sheet has it.

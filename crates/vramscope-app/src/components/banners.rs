@@ -1,4 +1,4 @@
-//! Thin banners: what a file does not hold, and what that means for what is seen.
+//! Thin banners: data that a file lacks, and the consequences for its views.
 
 use std::rc::Rc;
 
@@ -12,13 +12,12 @@ use crate::state::{Action, Navigation, OpenFile, ViewKind};
 /// Banners at most at once; the facts view has all.
 const SHOWN: usize = 2;
 
-/// What is odd about single records is listed in the facts view; here is what changes what one sees, and why
+/// Oddities of single records are listed in the facts view only; banners tell what changes the views, and why
 /// the program failed.
 fn is_banner(note: &Note) -> bool {
     note.moment.is_some() || (note.level == NoteLevel::Warning && note.places.is_empty())
 }
 
-/// Properties of [`Banners`].
 #[derive(Properties, PartialEq)]
 pub(super) struct BannersProps {
     pub(super) file: Rc<OpenFile>,
@@ -33,7 +32,7 @@ pub(super) fn Banners(props: &BannersProps) -> Html {
         .open_notes()
         .filter(|(_, note)| is_banner(note))
         .collect();
-    // What one opened the file for comes first.
+    // Failed requests come first: they are the likeliest reason to open the file.
     notes.sort_by_key(|(_, note)| note.moment.is_none());
     let go = |moment| {
         let dispatch = commands.dispatch.clone();

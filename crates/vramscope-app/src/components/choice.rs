@@ -3,16 +3,15 @@
 use web_sys::{HtmlElement, HtmlSelectElement};
 use yew::prelude::*;
 
-/// Properties of [`Choice`].
 #[derive(Properties, PartialEq)]
 pub(super) struct ChoiceProps {
-    /// What is chosen, for those who do not see it.
+    /// The name of the choice, for screen readers.
     pub(super) label: AttrValue,
-    /// The alternatives: word, and what it means.
+    /// The alternatives: word and meaning.
     pub(super) options: Vec<(&'static str, &'static str)>,
-    /// Which one is chosen.
+    /// The place of the chosen alternative.
     pub(super) chosen: usize,
-    /// Hears which one the user chose.
+    /// Called with the place of the user's choice.
     pub(super) on_choose: Callback<usize>,
 }
 
@@ -38,16 +37,15 @@ pub(super) fn Choice(props: &ChoiceProps) -> Html {
     }
 }
 
-/// Properties of [`Select`].
 #[derive(Properties, PartialEq)]
 pub(super) struct SelectProps {
-    /// What is chosen.
+    /// The name of the choice.
     pub(super) label: AttrValue,
     /// The alternatives.
     pub(super) options: Vec<AttrValue>,
-    /// Which one is chosen.
+    /// The place of the chosen alternative.
     pub(super) chosen: usize,
-    /// Hears which one the user chose.
+    /// Called with the place of the user's choice.
     pub(super) on_choose: Callback<usize>,
 }
 

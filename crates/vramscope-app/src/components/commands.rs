@@ -1,11 +1,11 @@
-//! What any component can ask for: handed down as a context, so that it need not pass through all of them.
+//! Commands for all components: a context, so that they need not pass through all properties.
 
 use yew::prelude::*;
 
 use crate::engine::{Session, SessionId, Source};
 use crate::state::Action;
 
-/// What any component can ask for.
+/// The commands that any component can give.
 #[derive(Clone, PartialEq)]
 pub(super) struct Commands {
     /// Changes the state.

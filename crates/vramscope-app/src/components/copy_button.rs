@@ -7,15 +7,15 @@ use gloo::timers::callback::Timeout;
 
 use crate::browser::clipboard;
 
-/// How long it says so.
+/// The time for which it says so, in ms.
 const SAID_MS: u32 = 1_500;
 
 /// A copy button's properties.
 #[derive(Properties, PartialEq)]
 pub(super) struct CopyButtonProps {
-    /// What to copy.
+    /// The text to copy.
     pub(super) text: AttrValue,
-    /// What that is, e.g. `stack`.
+    /// A word for the text, e.g. `stack`.
     pub(super) what: AttrValue,
     /// Shows a word beside the icon.
     #[prop_or_default]

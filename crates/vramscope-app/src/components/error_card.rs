@@ -1,4 +1,4 @@
-//! A file that cannot be shown: what it is, where it broke, what to do.
+//! The card of a file that cannot be shown: its format, the place of the error, advice.
 
 use yew::prelude::*;
 
@@ -9,7 +9,6 @@ use crate::engine::SessionId;
 use crate::protocol::Failure;
 use crate::state::{Shared, sentences};
 
-/// Properties of [`ErrorCard`].
 #[derive(Properties, PartialEq)]
 pub(super) struct ErrorCardProps {
     pub(super) id: SessionId,
@@ -17,7 +16,6 @@ pub(super) struct ErrorCardProps {
     pub(super) failure: Shared<Failure>,
 }
 
-/// The card.
 #[component]
 pub(super) fn ErrorCard(props: &ErrorCardProps) -> Html {
     let commands = use_commands();

@@ -1,4 +1,4 @@
-//! What a file is, holds and lacks; how its allocator was set up.
+//! The facts about a file: format, contents, gaps, settings of the allocator.
 
 mod captured;
 mod counts;
@@ -22,7 +22,6 @@ use crate::protocol::{DeviceFacts, Note, NoteLevel, ThemeName};
 use crate::state::{Action, OpenFile, ViewKind, sentences};
 use vramscope_view::display;
 
-/// Properties of [`FactsView`].
 #[derive(Properties, PartialEq)]
 pub(super) struct FactsViewProps {
     pub(super) session: Session,
@@ -35,8 +34,7 @@ pub(super) struct FactsViewProps {
 pub(super) fn FactsView(props: &FactsViewProps) -> Html {
     let commands = use_commands();
     let opened = &props.file.opened;
-    let question = Question::File { theme: props.theme };
-    let answered = use_answer(&props.session, Some(question));
+    let answered = use_answer(&props.session, Some(Question::File));
     let answer = answered.and_then(|answered| answered.answer);
     use_painted("facts", answer.clone());
     let details = answer.as_deref().and_then(|answer| match answer {
@@ -85,7 +83,7 @@ pub(super) fn FactsView(props: &FactsViewProps) -> Html {
                 if let Some(details) = details {
                     { captured_section(details) }
                     { settings_section(details) }
-                    { host_section(&commands, details) }
+                    { host_section(&commands, details, props.theme) }
                     { counts_section(details) }
                 }
             </div>
@@ -93,7 +91,7 @@ pub(super) fn FactsView(props: &FactsViewProps) -> Html {
     }
 }
 
-/// What is odd or missing, and what to do about it.
+/// The notes: oddities and gaps, with advice.
 pub(super) fn notes_list<'a>(notes: impl IntoIterator<Item = &'a Note>) -> Html {
     html! { <ul class="notes">{ for notes.into_iter().map(note) }</ul> }
 }

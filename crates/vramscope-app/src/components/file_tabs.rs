@@ -10,7 +10,6 @@ use super::icons::{Glyph, Icon};
 use crate::engine::SessionId;
 use crate::state::{Action, Phase, Tab};
 
-/// Properties of [`FileTabs`].
 #[derive(Properties, PartialEq)]
 pub(super) struct FileTabsProps {
     pub(super) tabs: Vec<Rc<Tab>>,
@@ -37,7 +36,7 @@ pub(super) fn FileTabs(props: &FileTabsProps) -> Html {
     }
 }
 
-/// What the spot before a name says: nothing for a file that can be looked at.
+/// The class of the spot before a name; `None` for a file that is ready.
 fn spot(tab: &Tab) -> Option<&'static str> {
     match tab.phase {
         Phase::Opening(_) => Some("busy"),
@@ -46,7 +45,7 @@ fn spot(tab: &Tab) -> Option<&'static str> {
     }
 }
 
-/// How much of a name's end always stays: that is where names differ.
+/// The characters of a name's end that always stay: names differ there.
 const END_CHARACTERS: usize = 16;
 
 /// A name's start, which gives way, and its end.
@@ -61,7 +60,7 @@ struct FileTabProps {
     name: AttrValue,
     is_current: bool,
     spot: Option<&'static str>,
-    /// How many tabs there are.
+    /// The number of tabs.
     count: usize,
 }
 

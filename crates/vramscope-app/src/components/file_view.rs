@@ -13,19 +13,18 @@ use super::error_card::ErrorCard;
 use super::facts_view::FactsView;
 use super::flame::FlameView;
 use super::graph::GraphView;
+use super::hooks::use_known;
 use super::opening_card::OpeningCard;
 use super::overview::OverviewView;
 use super::pictured::PicturedView;
 use super::rail::Rail;
-use super::search::use_filter;
 use super::table::TableView;
 use super::view_props::ViewProps;
 use super::what_if::WhatIfView;
 use crate::engine::{Session, SessionId};
-use crate::protocol::{Look, Request, ThemeName};
+use crate::protocol::{Axis, DetailsOf, Look, MomentOf, RangeOf, ThemeName};
 use crate::state::{DeviceView, OpenFile, Phase, State, Tab, ViewKind};
 
-/// Properties of [`FileView`].
 #[derive(Properties, PartialEq)]
 pub(super) struct FileViewProps {
     pub(super) state: UseReducerHandle<State>,
@@ -34,7 +33,6 @@ pub(super) struct FileViewProps {
     pub(super) theme: ThemeName,
 }
 
-/// One file.
 #[component]
 pub(super) fn FileView(props: &FileViewProps) -> Html {
     let commands = use_commands();
@@ -78,14 +76,13 @@ fn ReadyFile(props: &ReadyFileProps) -> Html {
         device: file.facts().map_or(0, |facts| facts.device),
         // Views without a picture of their own have the timeline's legend.
         picture: state.view.picture().unwrap_or_default(),
-        filter: state.search.id,
+        filter: state.search.filter(file.view()),
         packing: 0,
         axis: file.axis,
         colour_by: state.colour_by,
         theme: props.theme,
     };
-    use_filter(session, &state.search, file.view());
-    use_questions(session, look, file.view());
+    use_questions(session, &look, file.view());
     let Some((facts, view)) = file.facts().zip(file.view()) else {
         return html! {
             <main class="workspace"><Rail view={ViewKind::Facts} /><FactsView session={session.clone()} file={file.clone()} theme={props.theme} /></main>
@@ -95,7 +92,7 @@ fn ReadyFile(props: &ReadyFileProps) -> Html {
         session: session.clone(),
         id: props.id,
         file: file.clone(),
-        look,
+        look: look.clone(),
         bounds: file
             .bounds()
             .unwrap_or_else(|| facts.bounds(file.picture, file.axis)),
@@ -134,37 +131,29 @@ fn ReadyFile(props: &ReadyFileProps) -> Html {
     }
 }
 
-/// Asks what all views need of the device: where the cursor is and what the range holds, also where they
-/// are after the axis has changed.
+/// Asks what the state needs to know of the device: where the cursor is, what the range holds, where they and
+/// the visible part are after the axis has changed, and what is pinned.
 #[hook]
-fn use_questions(session: &Session, look: Look, view: Option<&DeviceView>) {
-    let place = (session.clone(), look.device, look.axis);
-    let cursor = view.and_then(DeviceView::cursor_moment);
-    use_effect_with(
-        (place.clone(), cursor),
-        |((session, device, axis), cursor)| {
-            if let Some(moment) = *cursor {
-                session.ask(&Request::Moment {
-                    device: *device,
-                    axis: *axis,
-                    moment,
-                });
-            }
-        },
-    );
-    let range = view.and_then(|view| Some((look.axis, view.range?)));
-    let ranges = [
-        range,
-        view.and_then(|view| view.range_from),
-        view.and_then(|view| view.came_from),
-    ];
-    use_effect_with((place, ranges), |((session, device, _), ranges)| {
-        for (axis, x) in ranges.iter().copied().flatten() {
-            session.ask(&Request::Range {
-                device: *device,
-                axis,
-                x,
-            });
-        }
+fn use_questions(session: &Session, look: &Look, view: Option<&DeviceView>) {
+    let (device, axis) = (look.device, look.axis);
+    let cursor = view.and_then(|view| view.cursor);
+    let moment = cursor.map(|cursor| MomentOf {
+        device,
+        axis,
+        moment: cursor.moment,
     });
+    let is_known = cursor.is_some_and(|cursor| cursor.facts.is_some());
+    use_known(session, moment, is_known);
+    let range = |of: Option<(Axis, (f64, f64))>| of.map(|(axis, x)| RangeOf { device, axis, x });
+    let selected = view.and_then(|view| Some((axis, view.range?)));
+    let is_known = view.is_some_and(|view| view.selection.is_some());
+    use_known(session, range(selected), is_known);
+    let selected_before = view.and_then(|view| view.range_from);
+    use_known(session, range(selected_before), false);
+    let visible_before = view.and_then(|view| view.came_from);
+    use_known(session, range(visible_before), false);
+    let pinned = view.and_then(|view| view.pinned);
+    let details = pinned.map(|allocation| DetailsOf { device, allocation });
+    let is_known = view.is_some_and(|view| view.details.is_some());
+    use_known(session, details, is_known);
 }

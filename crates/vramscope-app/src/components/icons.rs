@@ -2,7 +2,6 @@
 
 use yew::prelude::*;
 
-/// One icon.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Icon {
     Allocator,

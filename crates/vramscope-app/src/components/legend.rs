@@ -1,18 +1,19 @@
-//! What the colours mean, with what each has at the peak.
+//! The meaning of the colours, with the bytes of each at the peak.
 
 use yew::prelude::*;
 
 use super::commands::{Commands, use_commands};
 use super::site_label::site_label;
-use crate::protocol::{ColourBy, Legend, LegendEntry, Picture};
-use crate::state::{Action, Shared, legend, sentences};
+use crate::protocol::{ColourBy, Legend, LegendEntry, LegendOf, Picture};
+use crate::state::{Action, Shared, sentences};
 use vramscope_view::display;
 
-/// Properties of [`LegendList`].
 #[derive(Properties, PartialEq)]
 pub(super) struct LegendListProps {
+    /// The question that the legend answers.
+    pub(super) of: LegendOf,
     pub(super) legend: Shared<Legend>,
-    /// What is searched for: the row that it is of is marked.
+    /// The search: the row with the same term is marked.
     pub(super) search: AttrValue,
 }
 
@@ -20,13 +21,13 @@ pub(super) struct LegendListProps {
 #[component]
 pub(super) fn LegendList(props: &LegendListProps) -> Html {
     let commands = use_commands();
-    let is_of_segments = props.legend.look.picture == Picture::Segments;
+    let is_of_segments = props.of.picture == Picture::Segments;
     let what = if is_of_segments {
         "Held at the peak"
     } else {
         "Live at the peak"
     };
-    let by = match props.legend.look.colour_by {
+    let by = match props.of.colour_by {
         ColourBy::CallSite => "call site",
         ColourBy::Size => "size",
         ColourBy::Stream => "stream",
@@ -46,7 +47,7 @@ pub(super) fn LegendList(props: &LegendListProps) -> Html {
 
 fn entry(entry: &LegendEntry, props: &LegendListProps, commands: &Commands) -> Html {
     let [r, g, b] = entry.rgb;
-    let is_of_segments = props.legend.look.picture == Picture::Segments;
+    let is_of_segments = props.of.picture == Picture::Segments;
     let count = sentences::count_of(
         u64::from(entry.allocations),
         if is_of_segments {
@@ -68,9 +69,7 @@ fn entry(entry: &LegendEntry, props: &LegendListProps, commands: &Commands) -> H
             <span class="number">{ display::bytes(entry.bytes) }</span>
         </>
     };
-    // What is searched for are allocations.
-    let search = legend::search(props.legend.look.colour_by, &entry.label);
-    let Some(search) = search.filter(|_| !is_of_segments) else {
+    let Some(search) = entry.search.clone() else {
         return html! { <li {title}>{ content }</li> };
     };
     let is_searched = props.search.as_str() == search;

@@ -12,7 +12,6 @@ use vramscope_view::axes::{Tick, y_ticks};
 use vramscope_view::chart::most_y_ticks;
 use vramscope_view::map::{GroupMark, LaneMark, MapLabel, MapLabels};
 
-/// Properties of [`MapLabelList`].
 #[derive(Properties, PartialEq)]
 pub(super) struct MapLabelListProps {
     pub(super) session: Session,

@@ -2,10 +2,13 @@
 
 use yew::prelude::*;
 
+use super::strip::use_minimap;
 use crate::canvas::PlotArea;
-use crate::protocol::Overview;
+use crate::engine::Session;
+use crate::protocol::Axis;
 use crate::state::gesture::{DragKind, Point};
-use crate::state::{Region, Shared, sentences};
+use crate::state::{Region, sentences};
+use vramscope_core::model::DeviceIndex;
 
 /// A job that retries can fail thousands of times: more marks than this only cover each other.
 const MOST_OOMS: usize = 200;
@@ -13,15 +16,15 @@ const MOST_OOMS: usize = 200;
 /// Half the width of a label and its air, CSS px.
 const LABEL_CSS: f64 = 18.0;
 
-/// Properties of [`Marks`].
 #[derive(Properties, PartialEq)]
 pub(super) struct MarksProps {
+    pub(super) session: Session,
+    pub(super) device: DeviceIndex,
+    pub(super) axis: Axis,
     pub(super) area: PlotArea,
     pub(super) region: Region,
     pub(super) cursor_x: Option<f64>,
     pub(super) range: Option<(f64, f64)>,
-    /// Has where allocations failed.
-    pub(super) overview: Option<Shared<Overview>>,
     /// A range that is being drawn.
     pub(super) draft: Option<(DragKind, Point, Point)>,
 }
@@ -52,7 +55,8 @@ pub(super) fn Marks(props: &MarksProps) -> Html {
         let (x, height) = (x_css(x), bottom - top);
         html! { <div class="cursor" style={format!("left:{x}px;top:{top}px;height:{height}px")} /> }
     });
-    let ooms = props.overview.iter().flat_map(|overview| &overview.ooms);
+    let minimap = use_minimap(&props.session, props.device, props.axis, Some(size.0));
+    let ooms = minimap.iter().flat_map(|minimap| &minimap.ooms);
     let ooms = ooms.filter(|mark| is_visible(&mark.x));
     let ooms = ooms.take(MOST_OOMS).map(|mark| {
         let x = x_css(mark.x);

@@ -7,7 +7,6 @@ use crate::engine::SessionId;
 use crate::protocol::Progress;
 use crate::state::sentences;
 
-/// Properties of [`OpeningCard`].
 #[derive(Properties, PartialEq)]
 pub(super) struct OpeningCardProps {
     pub(super) id: SessionId,

@@ -31,8 +31,8 @@ pub(super) fn PicturedView(props: &ViewProps) -> Html {
         .facts()
         .map(|facts| choices.lanes.lines(facts, look.picture));
     let lines = lines.unwrap_or_default();
-    let shown = use_shown(&session, look, view.region, area, lines);
-    use_walk(&session, look, view.walk, commands.dispatch);
+    let shown = use_shown(&session, &look, view.region, area, lines);
+    use_walk(&session, &look, view.walk, commands.dispatch);
     let (class, label) = match look.picture {
         Picture::Timeline => ("timeline", "Timeline"),
         Picture::Segments => ("segments", "Segments"),
@@ -43,10 +43,10 @@ pub(super) fn PicturedView(props: &ViewProps) -> Html {
         .and_then(|facts| choices.lanes.known_capacity(facts));
     html! {
         <section class={classes!("view", class)} aria-label={label} ref={node}>
-            <Strip session={session.clone()} {look} {bounds} region={view.region} overview={view.overview.clone()}
+            <Strip session={session.clone()} look={look.clone()} {bounds} region={view.region}
                 {capacity_bytes} cursor_x={view.cursor_x()} range={view.range} />
             if let Some((area, facts)) = area.zip(file.facts()) {
-                <Lanes session={session.clone()} {look} facts={facts.lines.clone()} choices={choices.lanes}
+                <Lanes session={session.clone()} look={look.clone()} facts={facts.lines.clone()} choices={choices.lanes}
                     region={view.region} {area} shown={shown.clone()} />
             }
             <Timeline {session} {look} {bounds} {view} {box_mode} {ruler_mode} {shown}

@@ -6,51 +6,21 @@ use super::commands::use_commands;
 use super::icons::{Glyph, Icon};
 use crate::state::{Action, ViewKind};
 
-/// A view's icon, its word, and the question it answers.
-fn entry(view: ViewKind) -> (Icon, &'static str, &'static str) {
+fn icon(view: ViewKind) -> Icon {
     match view {
-        ViewKind::Overview => (
-            Icon::Overview,
-            "Overview",
-            "What is wrong, and what held the memory?",
-        ),
-        ViewKind::Timeline => (Icon::Timeline, "Timeline", "What was allocated when?"),
-        ViewKind::Segments => (
-            Icon::Segments,
-            "Segments",
-            "What was reserved from CUDA when?",
-        ),
-        ViewKind::Map => (
-            Icon::Map,
-            "Map",
-            "Where did everything lie? How did memory fragment?",
-        ),
-        ViewKind::Allocator => (
-            Icon::Allocator,
-            "State",
-            "What did the allocator hold at one event?",
-        ),
-        ViewKind::Flame => (Icon::Flame, "Flame", "Which code holds the memory?"),
-        ViewKind::Table => (Icon::Table, "Table", "Which allocations are there?"),
-        ViewKind::Compare => (
-            Icon::Compare,
-            "Compare",
-            "What differs between two moments, devices or files?",
-        ),
-        ViewKind::WhatIf => (
-            Icon::WhatIf,
-            "What-if",
-            "How little memory would do, and under which settings?",
-        ),
-        ViewKind::Facts => (
-            Icon::Facts,
-            "Facts",
-            "What is this file, and what does it lack?",
-        ),
+        ViewKind::Overview => Icon::Overview,
+        ViewKind::Timeline => Icon::Timeline,
+        ViewKind::Segments => Icon::Segments,
+        ViewKind::Map => Icon::Map,
+        ViewKind::Allocator => Icon::Allocator,
+        ViewKind::Flame => Icon::Flame,
+        ViewKind::Table => Icon::Table,
+        ViewKind::Compare => Icon::Compare,
+        ViewKind::WhatIf => Icon::WhatIf,
+        ViewKind::Facts => Icon::Facts,
     }
 }
 
-/// Properties of [`Rail`].
 #[derive(Properties, PartialEq)]
 pub(super) struct RailProps {
     pub(super) view: ViewKind,
@@ -61,7 +31,7 @@ pub(super) struct RailProps {
 pub(super) fn Rail(props: &RailProps) -> Html {
     let commands = use_commands();
     let button = |(number, &view): (usize, &ViewKind)| {
-        let (icon, word, question) = entry(view);
+        let (icon, question) = (icon(view), view.question());
         let title = match number {
             0..9 => format!("{question} ({})", number + 1),
             _ => question.to_owned(),
@@ -69,7 +39,7 @@ pub(super) fn Rail(props: &RailProps) -> Html {
         html! {
             <button type="button" {title} aria-current={(view == props.view).then_some("page")}
                 data-view={view.name()} onclick={commands.on(Action::View(view))}>
-                <Glyph {icon} /> { word }
+                <Glyph {icon} /> { view.word() }
             </button>
         }
     };

@@ -58,7 +58,6 @@ pub(super) fn use_editor_setting() -> Editor {
     }
 }
 
-/// Properties of [`SourceLink`].
 #[derive(Properties, PartialEq)]
 pub(super) struct SourceLinkProps {
     /// The file as the snapshot names it.

@@ -9,7 +9,6 @@ use super::recipe::Recipe;
 use super::samples::Samples;
 use crate::state::{Permalink, sentences};
 
-/// Properties of [`Start`].
 #[derive(Properties, PartialEq)]
 pub(super) struct StartProps {
     /// What the page's address is about, if its file is not open.

@@ -6,13 +6,11 @@ use yew::prelude::*;
 
 use super::commands::{Commands, use_commands};
 use super::search::FoundStatus;
-use crate::protocol::FilterId;
 use crate::state::{
     Action, OpenFile, OpenGraphs, Phase, Search, Tab, ViewKind, graph_words, sentences,
 };
 use vramscope_view::display;
 
-/// Properties of [`StatusBar`].
 #[derive(Properties, PartialEq)]
 pub(super) struct StatusBarProps {
     pub(super) tab: Option<Rc<Tab>>,
@@ -41,19 +39,19 @@ pub(super) fn StatusBar(props: &StatusBarProps) -> Html {
     }
 }
 
-/// What part of everything the search shows.
+/// The part of all allocations that the search shows.
 fn found(tab: &Tab, search: &Search, commands: &Commands) -> Option<Html> {
     let session = commands.session.emit(tab.id)?;
     let file = tab.ready()?;
     let (facts, view) = file.facts().zip(file.view())?;
-    (search.id != FilterId::default()).then(|| {
+    search.is_on().then(|| {
         html! {
             <FoundStatus key={tab.id.0} {session} device={facts.device} search={search.clone()} view={view.clone()} />
         }
     })
 }
 
-/// How many notes there are, and the way to them.
+/// The number of notes, with a button to show them.
 fn notes(file: &OpenFile, commands: &Commands) -> Option<Html> {
     let count = file.notes().count() as u64;
     (count > 0).then(|| {
@@ -65,7 +63,7 @@ fn notes(file: &OpenFile, commands: &Commands) -> Option<Html> {
     })
 }
 
-/// What a screen reader hears of a file's opening.
+/// The state of a file's opening, for screen readers.
 fn news(tab: &Tab) -> &'static str {
     match &tab.phase {
         Phase::Opening(progress) => sentences::stage(progress.stage),

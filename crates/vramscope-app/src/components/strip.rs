@@ -1,18 +1,21 @@
 //! The strip above the timeline: active and reserved memory over the whole recording, and a brush.
 
+use std::cell::RefCell;
+use std::rc::Rc;
+
 use web_sys::{Element, HtmlElement};
 use yew::prelude::*;
 
 use super::commands::use_commands;
 use super::hooks::{use_answer, use_plot_area};
-use super::strip_picture::{self, StripLines};
+use super::strip_picture::{StripLines, use_strip_picture};
 use crate::engine::Session;
 use crate::protocol::views::lanes::{Answer, Question, StepMarks};
-use crate::protocol::{Bounds, Look, Overview, Request};
+use crate::protocol::{Axis, Bounds, Look, Minimap, MinimapOf};
 use crate::state::brush::{self, Brush};
 use crate::state::{Action, Navigation, Region, Shared, lane_words};
+use vramscope_core::model::DeviceIndex;
 
-/// Properties of [`Strip`].
 #[derive(Properties, PartialEq)]
 pub(super) struct StripProps {
     pub(super) session: Session,
@@ -20,135 +23,36 @@ pub(super) struct StripProps {
     /// The whole of the axis.
     pub(super) bounds: Bounds,
     pub(super) region: Region,
-    pub(super) overview: Option<Shared<Overview>>,
     /// The device's capacity, where it is known.
     pub(super) capacity_bytes: Option<u64>,
-    /// Where the cursor is.
+    /// The cursor's place on the x axis.
     pub(super) cursor_x: Option<f64>,
-    /// What is selected.
+    /// The selected range on the x axis.
     pub(super) range: Option<(f64, f64)>,
 }
 
-/// The strip.
 #[component]
 pub(super) fn Strip(props: &StripProps) -> Html {
     let commands = use_commands();
     let node = use_node_ref();
     let area = use_plot_area(&node);
     let width_px = area.map(|area| area.box_px().0);
-    use_effect_with(
-        (
-            props.session.clone(),
-            props.look.device,
-            props.look.axis,
-            width_px,
-        ),
-        |(session, device, axis, width_px)| {
-            if let Some(columns) = *width_px {
-                session.ask(&Request::Overview {
-                    device: *device,
-                    axis: *axis,
-                    columns,
-                });
-            }
-        },
-    );
+    let (device, axis) = (props.look.device, props.look.axis);
+    let minimap = use_minimap(&props.session, device, axis, width_px);
     let steps = use_steps(props);
-    // Panning and zooming move the brush only.
-    let picture = use_memo(
-        (
-            props.overview.clone(),
-            steps.clone(),
-            area,
-            props.look.theme,
-            props.capacity_bytes,
-        ),
-        |(overview, steps, area, theme, capacity_bytes)| {
-            let (overview, area) = overview.as_ref().zip(*area)?;
-            let steps = steps.as_ref().map_or(&[][..], |steps| &steps.starts);
-            let lines = StripLines {
-                steps,
-                capacity_bytes: *capacity_bytes,
-            };
-            Some(Html::from_html_unchecked(
-                strip_picture::svg(overview, &lines, area, *theme).into(),
-            ))
-        },
-    );
-    let held = use_mut_ref(|| None::<Brush>);
-    // The pointer's place and the strip's width, CSS px.
-    let at = {
-        let node = node.clone();
-        move |event: &PointerEvent| {
-            let strip = node
-                .cast::<Element>()
-                .map(|strip| strip.get_bounding_client_rect());
-            strip.map_or((0.0, 1.0), |strip| {
-                (
-                    f64::from(event.client_x()) - strip.left(),
-                    strip.width().max(1.0),
-                )
-            })
-        }
+    let lines = StripLines {
+        steps: steps.clone(),
+        capacity_bytes: props.capacity_bytes,
     };
+    let picture = use_strip_picture(&minimap, lines, area, props.look.theme);
     let (x_end, region) = (props.bounds.x_end, props.region);
-    let shown = move |width: f64| (region.x_min / x_end * width, region.x_max / x_end * width);
-    let onpointerdown = {
-        let (held, at) = (held.clone(), at.clone());
-        Callback::from(move |event: PointerEvent| {
-            if event.button() != 0 {
-                return;
-            }
-            let (x, width) = at(&event);
-            *held.borrow_mut() = Some(Brush::press(x, shown(width), width));
-            if let Some(element) = event.target_dyn_into::<HtmlElement>() {
-                let _ = element.set_pointer_capture(event.pointer_id());
-            }
-        })
-    };
-    let onpointermove = {
-        let (held, dispatch, at) = (held.clone(), commands.dispatch.clone(), at.clone());
-        Callback::from(move |event: PointerEvent| {
-            let (x, width) = at(&event);
-            if let Some((from, to)) = held
-                .borrow()
-                .as_ref()
-                .and_then(|brush| brush.moved(x, width))
-            {
-                let data = |css: f64| css / width * x_end;
-                dispatch.emit(Action::Navigate(Navigation::ShowX(data(from), data(to))));
-            }
-        })
-    };
-    let onpointerup = {
-        let (held, dispatch) = (held.clone(), commands.dispatch.clone());
-        Callback::from(move |event: PointerEvent| {
-            let (x, width) = at(&event);
-            let Some(brush) = held.borrow_mut().take() else {
-                return;
-            };
-            if brush.moved(x, width).is_none() {
-                let (from, to) = brush::centred(x, shown(width), width);
-                let data = |css: f64| css / width * x_end;
-                dispatch.emit(Action::Navigate(Navigation::ShowX(data(from), data(to))));
-            }
-        })
-    };
-    // The system has taken the pointer for itself: it holds the brush no longer.
-    let onlostpointercapture = {
-        let held = held.clone();
-        Callback::from(move |_: PointerEvent| {
-            held.borrow_mut().take();
-        })
-    };
-    let onpointercancel = onlostpointercapture.clone();
+    let handlers = use_brush(&node, x_end, region);
     let ondblclick = commands.on(Action::Navigate(Navigation::FitAll));
     let percent = |x: f64| format!("{}%", x / x_end * 100.0);
-    let is_whole = region.x_min <= 0.0 && region.x_max >= x_end;
     html! {
         <div class="strip">
         <p class="key">
-            if props.overview.as_ref().is_some_and(|overview| !overview.reserved_bytes.is_empty()) {
+            if minimap.as_ref().is_some_and(|minimap| !minimap.reserved_bytes.is_empty()) {
                 <span class="reserved">{ "reserved" }</span>
             }
             <span class="active">{ "active" }</span>
@@ -161,7 +65,8 @@ pub(super) fn Strip(props: &StripProps) -> Html {
         </p>
         <div class="field" ref={node} role="img" title="Drag to show a range; double click shows everything"
             aria-label="Active and reserved memory over the whole recording"
-            {onpointerdown} {onpointermove} {onpointerup} {onpointercancel} {onlostpointercapture} {ondblclick}>
+            onpointerdown={handlers.onpointerdown} onpointermove={handlers.onpointermove} onpointerup={handlers.onpointerup}
+            onpointercancel={handlers.onlostpointercapture.clone()} onlostpointercapture={handlers.onlostpointercapture} {ondblclick}>
             { (*picture).clone() }
             if let Some((from, to)) = props.range {
                 <div class="selected" style={format!("left:{};width:{}", percent(from), percent(to - from))} />
@@ -169,14 +74,143 @@ pub(super) fn Strip(props: &StripProps) -> Html {
             if let Some(x) = props.cursor_x {
                 <div class="at" style={format!("left:{}", percent(x))} />
             }
-            if !is_whole {
-                <div class="shade" style={format!("left:0;width:{}", percent(region.x_min))} />
-                <div class="shade" style={format!("left:{};right:0", percent(region.x_max))} />
-                <div class="brush" style={format!("left:{};width:{}", percent(region.x_min), percent(region.x_max - region.x_min))} />
-            }
+            { brush(region, x_end) }
         </div>
         </div>
     }
+}
+
+/// The brush over the shown part of an axis that ends at `x_end`, and shades over the rest; empty if all is shown.
+fn brush(region: Region, x_end: f64) -> Html {
+    if region.x_min <= 0.0 && region.x_max >= x_end {
+        return Html::default();
+    }
+    let percent = |x: f64| format!("{}%", x / x_end * 100.0);
+    let (from, to) = (percent(region.x_min), percent(region.x_max));
+    let width = percent(region.x_max - region.x_min);
+    html! {
+        <>
+            <div class="shade" style={format!("left:0;width:{from}")} />
+            <div class="shade" style={format!("left:{to};right:0")} />
+            <div class="brush" style={format!("left:{from};width:{width}")} />
+        </>
+    }
+}
+
+/// The listeners that move the brush.
+struct BrushHandlers {
+    onpointerdown: Callback<PointerEvent>,
+    onpointermove: Callback<PointerEvent>,
+    onpointerup: Callback<PointerEvent>,
+    onlostpointercapture: Callback<PointerEvent>,
+}
+
+/// Drags the brush, which shows `region` of an axis that ends at `x_end`; a click brings it there.
+#[hook]
+fn use_brush(node: &NodeRef, x_end: f64, region: Region) -> BrushHandlers {
+    let hand = Hand {
+        node: node.clone(),
+        held: use_mut_ref(|| None),
+        x_end,
+        region,
+        dispatch: use_commands().dispatch,
+    };
+    let listener = |listen: fn(&Hand, &PointerEvent)| {
+        let hand = hand.clone();
+        Callback::from(move |event: PointerEvent| listen(&hand, &event))
+    };
+    BrushHandlers {
+        onpointerdown: listener(Hand::press),
+        onpointermove: listener(Hand::drag),
+        onpointerup: listener(Hand::release),
+        // The system has taken the pointer for itself: it holds the brush no longer.
+        onlostpointercapture: listener(|hand, _| *hand.held.borrow_mut() = None),
+    }
+}
+
+/// The data that all listeners share.
+#[derive(Clone)]
+struct Hand {
+    node: NodeRef,
+    held: Rc<RefCell<Option<Brush>>>,
+    x_end: f64,
+    region: Region,
+    dispatch: Callback<Action>,
+}
+
+impl Hand {
+    fn press(&self, event: &PointerEvent) {
+        if event.button() != 0 {
+            return;
+        }
+        let (x, width) = self.at(event);
+        let shown = self.shown_css(width);
+        *self.held.borrow_mut() = Some(Brush::press(x, shown, width));
+        if let Some(element) = event.target_dyn_into::<HtmlElement>() {
+            let _ = element.set_pointer_capture(event.pointer_id());
+        }
+    }
+
+    fn drag(&self, event: &PointerEvent) {
+        let (x, width) = self.at(event);
+        let held = *self.held.borrow();
+        if let Some(range_css) = held.and_then(|brush| brush.moved(x, width)) {
+            self.show(range_css, width);
+        }
+    }
+
+    /// Ends a drag; a click without a drag brings the brush to the pointer.
+    fn release(&self, event: &PointerEvent) {
+        let (x, width) = self.at(event);
+        let Some(brush) = self.held.take() else {
+            return;
+        };
+        if brush.moved(x, width).is_none() {
+            self.show(brush::centred(x, self.shown_css(width), width), width);
+        }
+    }
+
+    /// The pointer's place and the strip's width, CSS px.
+    fn at(&self, event: &PointerEvent) -> (f64, f64) {
+        let strip = self.node.cast::<Element>();
+        let strip = strip.map(|strip| strip.get_bounding_client_rect());
+        strip.map_or((0.0, 1.0), |strip| {
+            (
+                f64::from(event.client_x()) - strip.left(),
+                strip.width().max(1.0),
+            )
+        })
+    }
+
+    /// The brush's ends on a strip of this width, CSS px.
+    fn shown_css(&self, width: f64) -> (f64, f64) {
+        let css = |x: f64| x / self.x_end * width;
+        (css(self.region.x_min), css(self.region.x_max))
+    }
+
+    fn show(&self, (from, to): (f64, f64), width: f64) {
+        let x = |css: f64| css / width * self.x_end;
+        let range = Navigation::ShowX(x(from), x(to));
+        self.dispatch.emit(Action::Navigate(range));
+    }
+}
+
+/// The curves over the whole recording, in so many columns.
+#[hook]
+pub(super) fn use_minimap(
+    session: &Session,
+    device: DeviceIndex,
+    axis: Axis,
+    columns: Option<u32>,
+) -> Option<Shared<Minimap>> {
+    let question = columns.map(|columns| MinimapOf {
+        device,
+        axis,
+        columns,
+    });
+    let answered = use_answer(session, question)?;
+    let asked = (answered.question.device, answered.question.axis);
+    answered.answer.filter(|_| asked == (device, axis))
 }
 
 /// The training steps on the axis shown.

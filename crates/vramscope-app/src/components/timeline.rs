@@ -1,22 +1,21 @@
-//! The timeline: canvases, what pointers do to them, and what floats above.
+//! The timeline: its canvases, their pointer handlers, and the elements above them.
 
 use web_sys::HtmlCanvasElement;
 use yew::prelude::*;
 
-use super::commands::use_commands;
-use super::hooks::{PointerHandlers, use_plot_area, use_pointer, use_wheel};
+use super::commands::{Commands, use_commands};
+use super::hooks::{Draft, PointerHandlers, use_plot_area, use_pointer, use_wheel};
 use super::lanes::{Lines, ShownPart};
 use super::map_labels::{MapLabelList, map_labels};
 use super::marks::Marks;
 use super::tooltip::Tooltip;
 use crate::canvas::{BoxCss, Canvases, PlotArea, TimelineCanvas};
 use crate::engine::Session;
-use crate::protocol::{Bounds, DrawRequest, Look, Picture};
+use crate::protocol::{Answer, Bounds, DrawRequest, Hit, Look, Picture};
 use crate::state::gesture::{DragKind, Point};
 use crate::state::{Action, DeviceView, Navigation, Region, sentences};
 use vramscope_view::map::GroupMark;
 
-/// Properties of [`Timeline`].
 #[derive(Properties, PartialEq)]
 pub(super) struct TimelineProps {
     pub(super) session: Session,
@@ -28,13 +27,13 @@ pub(super) struct TimelineProps {
     pub(super) box_mode: bool,
     /// Whether drags measure.
     pub(super) ruler_mode: bool,
-    /// What the worker found for about the visible part.
+    /// The worker's answer for about the visible part.
     #[prop_or_default]
     pub(super) shown: Option<ShownPart>,
     /// The device's capacity, where it is to be drawn.
     #[prop_or_default]
     pub(super) capacity_bytes: Option<u64>,
-    /// What lies where in the packing.
+    /// The places of pools and streams in the packing.
     #[prop_or_default]
     pub(super) groups: Vec<GroupMark>,
     /// Heights of this picture, as a share of those that `view` and `bounds` say.
@@ -58,11 +57,11 @@ pub(super) fn Timeline(props: &TimelineProps) -> Html {
     let stage = use_node_ref();
     let area = use_plot_area(&stage);
     let nodes = [use_node_ref(), use_node_ref(), use_node_ref()];
-    let canvas = use_canvas(&props.session, &nodes);
-    let drag_mode = match (props.box_mode, props.ruler_mode) {
-        (true, _) => Some(DragKind::Box),
-        (false, true) => Some(DragKind::Ruler),
-        (false, false) => None,
+    let canvas = use_canvas(&props.session, &nodes, &commands);
+    let drag_mode = if props.box_mode {
+        Some(DragKind::Box)
+    } else {
+        props.ruler_mode.then_some(DragKind::Ruler)
     };
     let stage_of = (area, props.look.picture);
     let pointer = use_pointer(stage_of, drag_mode, commands.dispatch.clone());
@@ -71,14 +70,7 @@ pub(super) fn Timeline(props: &TimelineProps) -> Html {
 
     use_picture(&canvas, area, props, at);
     use_wheel(&stage, area, commands.dispatch.clone());
-    {
-        let boxed = draft.filter(|(kind, ..)| *kind == DragKind::Box);
-        use_effect_with((canvas.clone(), boxed), |(canvas, boxed)| {
-            if let Some(canvas) = &**canvas {
-                canvas.select(boxed.map(|(_, from, to)| BoxCss { from, to }));
-            }
-        });
-    }
+    use_box(&canvas, draft);
 
     let ondblclick = commands.on(Action::Navigate(Navigation::FitPinned));
     let mode = match draft {
@@ -97,13 +89,7 @@ pub(super) fn Timeline(props: &TimelineProps) -> Html {
         onpointercancel,
         onpointerleave,
     } = pointer.handlers;
-    let what = match props.look.picture {
-        Picture::Timeline => "Active memory over time, one band per allocation.",
-        Picture::Segments => "Reserved memory over time, one band per segment.",
-        Picture::Map => "Addresses over time, one rectangle per allocation.",
-        Picture::Packing => "Places in an ideal packing over time, one rectangle per allocation.",
-    };
-    let label = format!("{what} Arrow keys move, W and S zoom, question mark lists all keys.");
+    let label = label(props.look.picture);
     html! {
         <div class={classes!("stage", mode)} ref={stage} tabindex="0" role="application" aria-label={label}
             {onpointerdown} {onpointermove} {onpointerup} {onpointercancel} {onpointerleave} {ondblclick}>
@@ -111,14 +97,14 @@ pub(super) fn Timeline(props: &TimelineProps) -> Html {
             <canvas ref={picture} />
             <canvas ref={overlay} />
             if let Some(area) = area {
-                <Lines look={props.look} {region} {area} shown={props.shown.clone()}
+                <Lines look={props.look.clone()} {region} {area} shown={props.shown.clone()}
                     capacity_bytes={props.capacity_bytes} ruler_mode={props.ruler_mode} {draft} />
                 { map_labels(&[], &props.groups, &area, region) }
                 if props.look.picture == Picture::Map {
                     <MapLabelList session={props.session.clone()} device={props.look.device} {area} {region} bytes_axis={props.bytes_axis} />
                 }
-                <Marks {area} {region} cursor_x={props.view.cursor_x()} overview={props.view.overview.clone()}
-                    range={props.view.range} draft={draft.filter(|(kind, ..)| *kind == DragKind::Range)} />
+                <Marks session={props.session.clone()} device={props.look.device} axis={props.look.axis} {area} {region}
+                    cursor_x={props.view.cursor_x()} range={props.view.range} draft={draft.filter(|(kind, ..)| *kind == DragKind::Range)} />
                 if let (true, Some(at), Some(hit)) = (shows_tooltip, at, &hovered) {
                     <Tooltip {at} room={(area.box_width_css, area.box_height_css)} hit={hit.clone()} />
                 }
@@ -128,7 +114,29 @@ pub(super) fn Timeline(props: &TimelineProps) -> Html {
     }
 }
 
-/// What a screen reader is told: the pin; the pointer's things would be too many.
+/// A screen reader's name for the picture.
+fn label(picture: Picture) -> String {
+    let what = match picture {
+        Picture::Timeline => "Active memory over time, one band per allocation.",
+        Picture::Segments => "Reserved memory over time, one band per segment.",
+        Picture::Map => "Addresses over time, one rectangle per allocation.",
+        Picture::Packing => "Places in an ideal packing over time, one rectangle per allocation.",
+    };
+    format!("{what} Arrow keys move, W and S zoom, question mark lists all keys.")
+}
+
+/// Draws the box that is being dragged.
+#[hook]
+fn use_box(canvas: &UseStateHandle<Option<TimelineCanvas>>, draft: Option<Draft>) {
+    let boxed = draft.filter(|(kind, ..)| *kind == DragKind::Box);
+    use_effect_with((canvas.clone(), boxed), |(canvas, boxed)| {
+        if let Some(canvas) = &**canvas {
+            canvas.select(boxed.map(|(_, from, to)| BoxCss { from, to }));
+        }
+    });
+}
+
+/// The text for screen readers: the pinned thing; those under the pointer would be too many.
 fn spoken(view: &DeviceView) -> String {
     view.details
         .as_ref()
@@ -138,10 +146,18 @@ fn spoken(view: &DeviceView) -> String {
 
 /// The canvases of `session`, once they are in the document.
 #[hook]
-fn use_canvas(session: &Session, nodes: &[NodeRef; 3]) -> UseStateHandle<Option<TimelineCanvas>> {
+fn use_canvas(
+    session: &Session,
+    nodes: &[NodeRef; 3],
+    commands: &Commands,
+) -> UseStateHandle<Option<TimelineCanvas>> {
     let canvas = use_state_eq(|| None);
     {
         let (canvas, nodes) = (canvas.clone(), nodes.clone());
+        let id = session.id();
+        let on_hit = commands
+            .dispatch
+            .reform(move |hit: Hit| Action::Answer(id, Answer::Hit(Box::new(hit))));
         use_effect_with(session.clone(), move |session| {
             let [picture, axes, overlay] = nodes.map(|node| node.cast::<HtmlCanvasElement>());
             if let (Some(picture), Some(axes), Some(overlay)) = (picture, axes, overlay) {
@@ -152,6 +168,7 @@ fn use_canvas(session: &Session, nodes: &[NodeRef; 3]) -> UseStateHandle<Option<
                         axes,
                         overlay,
                     },
+                    on_hit,
                 )));
             }
         });
@@ -159,7 +176,7 @@ fn use_canvas(session: &Session, nodes: &[NodeRef; 3]) -> UseStateHandle<Option<
     canvas
 }
 
-/// Keeps the canvases at what is to be seen.
+/// Keeps the canvases up to date.
 #[hook]
 fn use_picture(
     canvas: &UseStateHandle<Option<TimelineCanvas>>,
@@ -168,7 +185,7 @@ fn use_picture(
     pointer: Option<Point>,
 ) {
     let draw = area.map(|area| DrawRequest {
-        look: props.look,
+        look: props.look.clone(),
         viewport: props.region().viewport(area.size_px()),
     });
     use_effect_with((canvas.clone(), area), |(canvas, area)| {
@@ -180,9 +197,10 @@ fn use_picture(
         y_end_bytes: props.bounds.y_end_bytes * props.y_scale,
         ..props.bounds
     };
-    use_effect_with((canvas.clone(), draw, bounds), |(canvas, draw, bounds)| {
+    let wanted = (canvas.clone(), draw.clone(), bounds);
+    use_effect_with(wanted, |(canvas, draw, bounds)| {
         if let (Some(canvas), Some(draw)) = (&**canvas, draw) {
-            canvas.show(*draw, *bounds);
+            canvas.show(draw.clone(), *bounds);
         }
     });
     let pinned = props.view.pinned_thing();
@@ -191,7 +209,7 @@ fn use_picture(
             canvas.pin(*pinned);
         }
     });
-    let (look, y_scale) = (props.look, props.y_scale);
+    let (look, y_scale) = (props.look.clone(), props.y_scale);
     use_effect_with(
         (canvas.clone(), props.view.clicked),
         move |(canvas, clicked)| {
@@ -206,7 +224,7 @@ fn use_picture(
         },
     );
     let hovered = props.view.hovered.as_ref();
-    let elsewhere = hovered.filter(|hit| hit.draw.look.picture != look.picture);
+    let elsewhere = hovered.filter(|hit| hit.draw.look.picture != props.look.picture);
     let echoed = elsewhere.and_then(|hit| hit.on.thing());
     use_effect_with((canvas.clone(), echoed), |(canvas, echoed)| {
         if let Some(canvas) = &**canvas {

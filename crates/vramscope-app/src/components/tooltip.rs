@@ -1,4 +1,4 @@
-//! What is under the pointer, in three lines beside it.
+//! The tooltip: three lines on the thing under the pointer.
 
 use yew::prelude::*;
 
@@ -8,7 +8,6 @@ use crate::state::gesture::Point;
 use crate::state::{Hovered, sentences};
 use vramscope_view::display;
 
-/// Properties of [`Tooltip`].
 #[derive(Properties, PartialEq)]
 pub(super) struct TooltipProps {
     /// The pointer, CSS px of the stage.
@@ -54,10 +53,10 @@ pub(super) fn position((x, y): Point, (width, height): (f64, f64)) -> String {
 fn one(preview: &Preview) -> Html {
     html! {
         <>
-            <p><strong>{ display::bytes(preview.bytes) }</strong>
+            <p><strong>{ display::bytes(preview.brief.requested_bytes) }</strong>
                 if !preview.remarks.is_empty() { <span class="muted">{ " · " }{ &preview.remarks }</span> }
             </p>
-            <p class="muted">{ sentences::life(&preview.life) }</p>
+            <p class="muted">{ sentences::life(&preview.brief.life) }</p>
             <p>{ site_label(&preview.user_frame) }</p>
         </>
     }

@@ -25,7 +25,6 @@ const COLOURS: [(ColourBy, &str); 6] = [
     (ColourBy::Age, "age"),
 ];
 
-/// Properties of [`TopBar`].
 #[derive(Properties, PartialEq)]
 pub(super) struct TopBarProps {
     pub(super) state: UseReducerHandle<State>,

@@ -19,19 +19,18 @@ const MORE_ROWS: u32 = 12;
 /// Rows that a wheel step of whole lines or pages moves by.
 const WHEEL_LINE_PX: f64 = 40.0;
 
-/// Properties of [`VirtualList`].
 #[derive(Properties, PartialEq)]
 pub(super) struct VirtualListProps {
-    /// What it is a list of, for those who hear it.
+    /// The name of the list, for screen readers.
     pub(super) label: AttrValue,
-    /// What its rows' ids begin with, where a page has several lists.
+    /// The prefix of its rows' ids, for pages with several lists.
     #[prop_or(AttrValue::Static("vrow"))]
     pub(super) ids: AttrValue,
     /// How many rows.
     pub(super) rows: u32,
-    /// The height of each in CSS px.
+    /// The height of a row in CSS px.
     pub(super) row_px: f64,
-    /// What a row holds.
+    /// Writes the content of a row.
     pub(super) row: Callback<u32, Html>,
     /// Classes of a row beside `vrow`.
     #[prop_or_default]
@@ -39,7 +38,7 @@ pub(super) struct VirtualListProps {
     /// The row that keys move from; it is scrolled to whenever it changes.
     #[prop_or_default]
     pub(super) active: Option<u32>,
-    /// Which rows exist now, some more than are seen.
+    /// Called with the rows that exist now, some more than are visible.
     #[prop_or_default]
     pub(super) on_window: Callback<Range<u32>>,
     /// A row was clicked or walked to.
@@ -48,7 +47,7 @@ pub(super) struct VirtualListProps {
     /// A row was double-clicked, or Enter pressed on it.
     #[prop_or_default]
     pub(super) on_open: Callback<u32>,
-    /// What stays above the rows and scrolls sideways with them.
+    /// A header that stays above the rows and scrolls sideways with them.
     #[prop_or_default]
     pub(super) header: Html,
     /// The height of that in CSS px.
@@ -62,7 +61,6 @@ pub(super) struct VirtualListProps {
     pub(super) takes_focus: bool,
 }
 
-/// The list.
 #[component]
 pub(super) fn VirtualList(props: &VirtualListProps) -> Html {
     let node = use_node_ref();

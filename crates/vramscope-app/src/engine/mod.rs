@@ -1,8 +1,8 @@
 //! The page's side of the workers: one worker per open file, questions out, answers in.
 //!
 //! ```text
-//! Engine::open(source, listener) ──> Session ──ask(Request)──> worker
-//!                                      listener <──Reply── worker
+//! Engine::open(source, listener) ──> Session ──> Asker ──ask(question, take)──> worker
+//!                                    listener <──Reply──      take <──answer── worker
 //! ```
 //!
 //! A spare worker, its module compiled and its memory set up, waits from the page's start on, so that
@@ -21,13 +21,12 @@ use yew::Callback;
 use crate::browser::clock;
 use crate::protocol::{Reply, Request, to_text};
 use port::Port;
-pub(crate) use session::CanvasListener;
-pub use session::{DrawnBitmap, Session, SessionId};
+pub use session::{Asker, Session, SessionId};
 
-/// How long after a file is open the next spare worker may start, in ms.
+/// The time from opening a file to starting the next spare worker, in ms.
 const REFILL_AFTER_MS: i32 = 500;
 
-/// Where a snapshot comes from.
+/// The origin of a snapshot.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Source {
     /// A file of the user's machine: dropped, picked or pasted. It is read in place, never sent.
@@ -47,7 +46,7 @@ impl Source {
     }
 }
 
-/// What `www/page.js` hands over: the compiled module and the address of a worker's script.
+/// Handed over by `www/page.js`: the compiled module and the address of a worker's script.
 #[derive(Clone, Debug)]
 pub struct Boot {
     /// The page's own `WebAssembly.Module`; workers instantiate it without compiling again.
@@ -81,7 +80,7 @@ impl Engine {
     pub fn new(boot: Boot) -> Self {
         let spare = Port::start(&boot).ok();
         if let (Some(spare), Ok(text)) = (&spare, to_text(&Request::WarmUp)) {
-            // A spare that does not warm up is a spare all the same.
+            // A spare that does not warm up can still be used.
             let _ = spare.send(&text, &JsValue::NULL);
         }
         let inner = Inner {
@@ -96,10 +95,9 @@ impl Engine {
 
     /// Opens a file in a worker of its own and marks `vramscope:load`.
     ///
-    /// `listener` gets [`Reply::Progress`], then [`Reply::Opened`] or [`Reply::Failed`], then the answers
-    /// to what is asked of the session; never [`Reply::Drawn`] and [`Reply::Outline`], which go to the
-    /// session's canvas. [`Reply::Failed`] can also come later, if the worker dies. It is not called
-    /// before this returns.
+    /// `listener` gets [`Reply::Progress`], then [`Reply::Opened`] or [`Reply::Failed`]; answers go to
+    /// whoever has asked. [`Reply::Failed`] can also come later, if the worker dies. It is not called before
+    /// this returns.
     #[must_use]
     pub fn open(&self, source: &Source, listener: Callback<Reply>) -> Session {
         clock::mark("vramscope:load");
@@ -116,10 +114,10 @@ impl Engine {
                 let engine = self.clone();
                 let session = Session::new(id, source, port, listener, move || engine.refill());
                 match source {
-                    Source::File(file) => session.ask_about(&Request::OpenBlob { name }, file),
+                    Source::File(file) => session.send_with(&Request::OpenBlob { name }, file),
                     Source::Url(url) => {
                         let url = crate::browser::url::absolute(url);
-                        session.ask(&Request::OpenUrl { name, url });
+                        session.send(&Request::OpenUrl { name, url });
                     }
                 }
                 session
@@ -128,8 +126,8 @@ impl Engine {
         }
     }
 
-    /// Starts the next spare once the browser has nothing better to do: not before the file is open, for
-    /// whoever has given one waits for that.
+    /// Starts the next spare when the browser is idle: not before the file is open, as
+    /// the user waits for that.
     fn refill(&self) {
         let engine = self.clone();
         let refill = move || {

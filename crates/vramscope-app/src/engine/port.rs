@@ -19,7 +19,7 @@ type TakeError = Box<dyn Fn(&str)>;
 pub(super) struct Port {
     worker: Worker,
     on_message: RefCell<Option<OnMessage>>,
-    /// Called by the browser as long as it is here.
+    /// Called by the browser as long as it is kept.
     _on_error: Closure<dyn FnMut(ErrorEvent)>,
     errors: Rc<Errors>,
 }
@@ -27,7 +27,7 @@ pub(super) struct Port {
 /// Errors that a worker did not catch.
 #[derive(Default)]
 struct Errors {
-    /// What came before anybody listened: a spare worker can fail to start.
+    /// An error before [`Port::listen`]: a spare worker can fail to start.
     early: RefCell<Option<String>>,
     take: RefCell<Option<TakeError>>,
 }
@@ -68,7 +68,7 @@ impl Port {
         })
     }
 
-    /// Hands everything that comes from now on to `take`, with its attachment.
+    /// Hands every message from now on to `take`, with its attachment.
     ///
     /// An error that the worker did not catch, as when its memory runs out, comes as [`Reply::Failed`].
     pub(super) fn listen(&self, take: impl Fn(Reply, JsValue) + Clone + 'static) {
@@ -109,7 +109,7 @@ impl Drop for Port {
     }
 }
 
-/// A fault of ours.
+/// The failure for a fault of this program.
 pub(super) fn internal(what: &str) -> Reply {
     Reply::Failed(Box::new(Failure {
         message: format!("internal error: {what}"),
@@ -120,8 +120,8 @@ pub(super) fn internal(what: &str) -> Reply {
     }))
 }
 
-/// A worker that stopped without a word of its own. Our panics say what happened before they trap, so
-/// a trap that is left is memory; anything else is a fault.
+/// The failure for a worker that stopped without a message. Panics send a message before they trap, so
+/// any other trap means that memory ran out; all other errors are faults of this program.
 fn trap(message: &str) -> Reply {
     if !is_memory(message) {
         return internal(message);
@@ -136,7 +136,7 @@ fn trap(message: &str) -> Reply {
     }))
 }
 
-/// Whether an uncaught error is what a module does whose allocator gets nothing, in any browser's words.
+/// Whether the error's text is that of a module whose allocator got no memory, in any browser.
 fn is_memory(message: &str) -> bool {
     let message = message.to_lowercase();
     ["unreachable", "memory", "array buffer allocation"]

@@ -1,8 +1,8 @@
-//! One open file: its worker, its listener, and its canvas.
+//! One open file: its worker, its listener, and its askers.
 
 use std::cell::{Cell, RefCell};
 use std::collections::HashMap;
-use std::rc::{Rc, Weak};
+use std::rc::Rc;
 
 use wasm_bindgen::{JsCast, JsValue};
 use web_sys::ImageBitmap;
@@ -11,34 +11,13 @@ use yew::Callback;
 use super::Source;
 use super::port::{Port, internal};
 use crate::browser::clock;
-use crate::protocol::{
-    Answer, DrawnFrame, OutlineColumns, Question, Reply, Request, RequestId, Slot, to_text,
-};
+use crate::protocol::{Answer, Ask, Reply, Request, RequestId, Slot, to_text};
 
 /// Tells open files apart; never used twice while the page lives.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub struct SessionId(pub u32);
 
-/// A picture that a worker drew.
-#[derive(Clone, Debug)]
-pub struct DrawnBitmap {
-    /// What it shows.
-    pub frame: DrawnFrame,
-    /// Its pixels.
-    pub bitmap: ImageBitmap,
-}
-
-/// What a canvas hears from the worker.
-pub(crate) trait CanvasListener {
-    /// A picture is there; given back if it is not this canvas's.
-    fn drawn(&self, drawn: DrawnBitmap) -> Option<DrawnBitmap>;
-    /// An outline is there.
-    fn outline(&self, outline: &OutlineColumns);
-    /// Any other reply, before the page's listener gets it.
-    fn other(&self, reply: &Reply);
-}
-
-/// Takes the answer to a view's question, and its attachment.
+/// Takes the answer to a question, and its attachment.
 type TakeAnswer = Box<dyn FnOnce(Option<Answer>, JsValue)>;
 
 /// One open file. Cheap to clone; equal if the same. Its worker ends with [`Session::close`] or with the
@@ -51,14 +30,13 @@ pub struct Session {
 struct Inner {
     id: SessionId,
     name: String,
-    /// Where it was fetched from.
+    /// The address from which it was fetched.
     url: Option<String>,
     port: RefCell<Option<Port>>,
     listener: Callback<Reply>,
-    /// Weak: canvases hold the session.
-    canvases: RefCell<Vec<Weak<dyn CanvasListener>>>,
     last_request: Cell<RequestId>,
-    /// Who waits for an answer to which question.
+    last_slot: Cell<Slot>,
+    /// The callbacks that wait for answers.
     askers: RefCell<HashMap<Slot, Vec<(RequestId, TakeAnswer)>>>,
     /// Called once the file is open or has failed.
     on_settled: RefCell<Option<Box<dyn FnOnce()>>>,
@@ -120,8 +98,8 @@ impl Session {
             },
             port: RefCell::new(None),
             listener,
-            canvases: RefCell::default(),
             last_request: Cell::new(0),
+            last_slot: Cell::new(0),
             askers: RefCell::default(),
             on_settled: RefCell::new(None),
         };
@@ -142,45 +120,64 @@ impl Session {
         &self.inner.name
     }
 
-    /// Where the file was fetched from, as the page was told; `None` for a file of the user's machine.
+    /// The address from which the file was fetched, as the page got it; `None` for a file of the user's machine.
     #[must_use]
     pub fn url(&self) -> Option<&str> {
         self.inner.url.as_deref()
     }
 
-    /// Asks the worker; the answer goes to the listener. Nothing happens once the session is closed.
-    pub fn ask(&self, request: &Request) {
-        self.ask_about(request, &JsValue::NULL);
+    /// A new asker of questions about the file.
+    #[must_use]
+    pub fn asker(&self) -> Asker {
+        Asker {
+            session: self.clone(),
+            slot: self.next_slot(),
+        }
     }
 
-    /// Asks a view's question; `take` gets the answer (`None`: there is nothing to say) and its attachment.
-    /// It is dropped if a newer question of the same asker is answered first, as the worker skips those
-    /// that still wait when the next one comes; so someone who asks all the time still hears something.
-    pub fn ask_for(
+    /// Asks a question that no newer one makes pointless, as for a download; see [`Asker::ask`].
+    pub fn ask_once<Q: Ask>(
+        &self,
+        question: Q,
+        take: impl FnOnce(Option<Q::Answer>, JsValue) + 'static,
+    ) {
+        self.ask_in(self.next_slot(), question, take);
+    }
+
+    fn next_slot(&self) -> Slot {
+        let next = self.inner.last_slot.get().wrapping_add(1);
+        self.inner.last_slot.set(next);
+        next
+    }
+
+    fn ask_in<Q: Ask>(
         &self,
         slot: Slot,
-        question: Question,
-        take: impl FnOnce(Option<Answer>, JsValue) + 'static,
+        question: Q,
+        take: impl FnOnce(Option<Q::Answer>, JsValue) + 'static,
     ) {
-        let request = self.next_request();
-        let asker = (request, Box::new(take) as TakeAnswer);
+        let request = self.inner.last_request.get().wrapping_add(1).max(1);
+        self.inner.last_request.set(request);
+        let take = move |answer: Option<Answer>, attachment| {
+            take(answer.and_then(Q::pick), attachment);
+        };
+        let waiting = (request, Box::new(take) as TakeAnswer);
         let mut askers = self.inner.askers.borrow_mut();
-        askers.entry(slot).or_default().push(asker);
+        askers.entry(slot).or_default().push(waiting);
         drop(askers);
-        self.ask(&Request::Ask {
+        self.send(&Request::Ask {
             request,
             slot,
-            question: Box::new(question),
+            question: Box::new(question.into()),
         });
     }
 
-    /// Forgets who waits for an answer.
-    pub fn forget(&self, slot: Slot) {
-        self.inner.askers.borrow_mut().remove(&slot);
+    /// Sends the worker a request. Does nothing once the session is closed.
+    pub(super) fn send(&self, request: &Request) {
+        self.send_with(request, &JsValue::NULL);
     }
 
-    /// [`ask`](Self::ask) with an attachment.
-    pub(super) fn ask_about(&self, request: &Request, attachment: &JsValue) {
+    pub(super) fn send_with(&self, request: &Request, attachment: &JsValue) {
         let sent = {
             let port = self.inner.port.borrow();
             let Some(port) = port.as_ref() else { return };
@@ -194,26 +191,37 @@ impl Session {
         }
     }
 
-    /// A number for a question whose answer must be told from a stale one.
-    #[must_use]
-    pub fn next_request(&self) -> RequestId {
-        let next = self.inner.last_request.get().wrapping_add(1).max(1);
-        self.inner.last_request.set(next);
-        next
-    }
-
     /// Ends the worker and frees its memory: the tab is closed, or opening is cancelled.
     pub fn close(&self) {
         self.inner.port.replace(None);
-        self.inner.canvases.take();
         self.inner.settled();
     }
+}
 
-    /// Sends its pictures and outlines to `canvas`, too, from now on.
-    pub(crate) fn attach_canvas(&self, canvas: Weak<dyn CanvasListener>) {
-        let mut canvases = self.inner.canvases.borrow_mut();
-        canvases.retain(|known| known.strong_count() > 0);
-        canvases.push(canvas);
+/// Asks questions about a file, of which only the newest matters. Answers that come
+/// after it is dropped are ignored.
+pub struct Asker {
+    session: Session,
+    slot: Slot,
+}
+
+impl Asker {
+    /// Asks a question; `take` gets the answer (`None`: there is nothing to say) and its attachment, an
+    /// `ImageBitmap`, an `ArrayBuffer` or `NULL`. It is dropped if a newer question is answered first, as the
+    /// worker skips those that still wait when the next one comes; so someone who asks all the time still
+    /// hears something.
+    pub fn ask<Q: Ask>(
+        &self,
+        question: Q,
+        take: impl FnOnce(Option<Q::Answer>, JsValue) + 'static,
+    ) {
+        self.session.ask_in(self.slot, question, take);
+    }
+}
+
+impl Drop for Asker {
+    fn drop(&mut self) {
+        self.session.inner.askers.borrow_mut().remove(&self.slot);
     }
 }
 
@@ -226,58 +234,53 @@ impl Inner {
     }
 
     fn take(&self, reply: Reply, attachment: JsValue) {
-        let canvases = self.canvases.borrow();
-        let canvases: Vec<_> = canvases.iter().filter_map(Weak::upgrade).collect();
-        match reply {
-            Reply::Drawn(frame) => {
-                let bitmap = attachment.unchecked_into::<ImageBitmap>();
-                let drawn = Some(DrawnBitmap { frame, bitmap });
-                let left = canvases.iter().fold(drawn, |drawn, canvas| {
-                    drawn.and_then(|drawn| canvas.drawn(drawn))
-                });
-                if let Some(unwanted) = left {
-                    unwanted.bitmap.close();
-                }
-            }
-            Reply::Answer {
-                request,
-                slot,
-                answer,
-            } => {
-                let mut askers = self.askers.borrow_mut();
-                let asker = askers.get_mut(&slot).and_then(|waiting| {
-                    let place = waiting.iter().position(|(known, _)| *known == request)?;
-                    waiting.drain(..=place).next_back()
-                });
-                // It may ask again at once.
-                drop(askers);
-                if let Some((_, take)) = asker {
-                    take(answer.map(|answer| *answer), attachment);
-                }
-            }
-            Reply::Outline(outline) => {
-                for canvas in &canvases {
-                    canvas.outline(&outline);
-                }
-            }
-            reply => {
-                for canvas in &canvases {
-                    canvas.other(&reply);
-                }
-                let is_final = matches!(reply, Reply::Failed(_));
-                if mark_opened(&reply) || is_final {
-                    self.settled();
-                }
-                self.listener.emit(reply);
-                if is_final {
-                    self.port.replace(None);
-                }
-            }
+        let Reply::Answer {
+            request,
+            slot,
+            answer,
+        } = reply
+        else {
+            return self.take_news(reply);
+        };
+        match self.waiting(slot, request) {
+            Some(take) => take(answer, attachment),
+            None => close_bitmap(&attachment),
+        }
+    }
+
+    /// Removes and returns the callback for this answer, and removes those for older questions of the same asker.
+    fn waiting(&self, slot: Slot, request: RequestId) -> Option<TakeAnswer> {
+        let mut askers = self.askers.borrow_mut();
+        let waiting = askers.get_mut(&slot)?;
+        let place = waiting.iter().position(|(known, _)| *known == request)?;
+        let (_, take) = waiting.drain(..=place).next_back()?;
+        if waiting.is_empty() {
+            askers.remove(&slot);
+        }
+        Some(take)
+    }
+
+    /// Takes the worker's unasked messages about the file.
+    fn take_news(&self, reply: Reply) {
+        let is_final = matches!(reply, Reply::Failed(_));
+        if mark_opened(&reply) || is_final {
+            self.settled();
+        }
+        self.listener.emit(reply);
+        if is_final {
+            self.port.replace(None);
         }
     }
 }
 
-/// Marks the moment at which a file is open, if this says so; says whether it does.
+/// Frees the memory of a picture that nobody waits for.
+fn close_bitmap(attachment: &JsValue) {
+    if let Some(bitmap) = attachment.dyn_ref::<ImageBitmap>() {
+        bitmap.close();
+    }
+}
+
+/// Leaves a mark if the file is open with this reply; returns whether it is.
 fn mark_opened(reply: &Reply) -> bool {
     let figures = match reply {
         Reply::Opened(opened) => vec![

@@ -1,10 +1,14 @@
-//! The questions of single views: each view has its own types in [`views`](super::views), so that what one
-//! view asks concerns no other.
+//! All questions about an open file: what many views ask is in [`pictures`](super::pictures) and
+//! [`details`](super::details), what one view asks in its file of [`views`](super::views).
 
 use serde::{Deserialize, Serialize};
 
 use super::views::{
     allocator, compare, export, filter, flame, graph, lanes, overview, segments, table, what_if,
+};
+use super::{
+    Details, DetailsOf, DrawRequest, DrawnFrame, Hit, HitOf, Legend, LegendOf, Minimap, MinimapOf,
+    MomentOf, OutlineColumns, OutlineOf, PlacedMoment, RangeFacts, RangeOf,
 };
 
 /// Who asks: of several questions of one asker only the newest is answered.
@@ -13,7 +17,6 @@ pub type Slot = u32;
 /// What travels beside an answer, being large or no text.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub enum Extra {
-    /// Nothing.
     #[default]
     Nothing,
     /// Bytes; they arrive as an `ArrayBuffer`.
@@ -31,24 +34,24 @@ pub enum Extra {
 
 /// A question with its own kind of answer.
 pub trait Ask: Clone + PartialEq + Into<Question> {
-    /// What answers it.
     type Answer: 'static;
 
     /// The answer, if this is one to such a question.
     fn pick(answer: Answer) -> Option<Self::Answer>;
+
+    /// An answer to such a question, as it travels.
+    fn wrap(answer: Self::Answer) -> Answer;
 }
 
-macro_rules! views {
+macro_rules! questions {
     ($($(#[$doc:meta])* $name:ident($question:ty => $answer:ty);)*) => {
-        /// What a view asks about an open file.
+        /// What is asked about an open file.
         #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
-        #[serde(rename_all = "snake_case")]
         pub enum Question {$( $(#[$doc])* $name($question), )*}
 
-        /// What it is told.
+        /// What is answered.
         #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
-        #[serde(rename_all = "snake_case")]
-        pub enum Answer {$( $(#[$doc])* $name($answer), )*}
+        pub enum Answer {$( $(#[$doc])* $name(Box<$answer>), )*}
 
         $(
             impl From<$question> for Question {
@@ -62,16 +65,35 @@ macro_rules! views {
 
                 fn pick(answer: Answer) -> Option<$answer> {
                     match answer {
-                        Answer::$name(answer) => Some(answer),
+                        Answer::$name(answer) => Some(*answer),
                         _ => None,
                     }
+                }
+
+                fn wrap(answer: $answer) -> Answer {
+                    Answer::$name(Box::new(answer))
                 }
             }
         )*
     };
 }
 
-views! {
+questions! {
+    /// Part of a picture.
+    Draw(DrawRequest => DrawnFrame);
+    /// What is under a pixel of one.
+    Hit(HitOf => Hit);
+    /// Where something is in one.
+    Outline(OutlineOf => OutlineColumns);
+    /// What its colours mean.
+    Legend(LegendOf => Legend);
+    /// The curves over the whole recording.
+    Minimap(MinimapOf => Minimap);
+    Moment(MomentOf => PlacedMoment);
+    /// A part of the x axis.
+    Range(RangeOf => RangeFacts);
+    /// An allocation.
+    Details(DetailsOf => Details);
     /// What is wrong, in words.
     Overview(overview::Question => overview::Answer);
     /// What lies above and over the timeline.

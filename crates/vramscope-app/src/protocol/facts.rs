@@ -8,12 +8,10 @@ use super::{Axis, Bounds, Picture};
 
 /// What a worker is doing with a file.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
 pub enum Stage {
     /// Fetching it from an address.
     #[default]
     Fetching,
-    /// Decoding it.
     Reading,
     /// Following the allocations through the events.
     Replaying,
@@ -22,20 +20,17 @@ pub enum Stage {
 /// How far opening a file has come.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 pub struct Progress {
-    /// What is being done.
     pub stage: Stage,
     /// Bytes of the file done in this stage.
     pub done_bytes: u64,
     /// Size of the file; `None` if a server does not say.
     pub total_bytes: Option<u64>,
-    /// Events decoded so far.
     pub events: u64,
 }
 
 /// An open file.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub struct Opened {
-    /// The whole file.
     pub file: FileFacts,
     /// Its devices, the one with the highest peak first. Empty only for a snapshot without any.
     pub devices: Vec<DeviceFacts>,
@@ -43,10 +38,8 @@ pub struct Opened {
     pub notes: Vec<Note>,
 }
 
-/// What a file is.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub struct FileFacts {
-    /// Its name.
     pub name: String,
     /// Its size on disk.
     pub file_bytes: u64,
@@ -58,7 +51,6 @@ pub struct FileFacts {
     pub producer: String,
     /// Events of all devices and the host.
     pub events: u64,
-    /// Distinct stacks.
     pub stacks: u64,
     /// Bytes that the decoded file holds in memory.
     pub model_bytes: u64,
@@ -71,7 +63,6 @@ pub struct FileFacts {
 /// One device of a file.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub struct DeviceFacts {
-    /// Its index.
     pub device: DeviceIndex,
     /// Its recorded events.
     pub events: u32,
@@ -83,7 +74,6 @@ pub struct DeviceFacts {
     pub peak_moment: u32,
     /// Live bytes at the end.
     pub final_bytes: u64,
-    /// Highest sum of segments.
     pub peak_reserved_bytes: u64,
     /// When the first and last event happened, in µs since the Unix epoch; `None` without times.
     pub time_span_us: Option<(i64, i64)>,
@@ -93,7 +83,6 @@ pub struct DeviceFacts {
     pub heights: Heights,
     /// What there is to show above and over its picture.
     pub lines: LineFacts,
-    /// How many allocations failed.
     pub ooms: u64,
     /// What is special about this device, e.g. "recording began after 12 live allocations".
     pub notes: Vec<Note>,
@@ -153,7 +142,6 @@ pub struct Heights {
 /// All there is to see of the timeline, on either axis.
 #[derive(Clone, Copy, PartialEq, Debug, Serialize, Deserialize)]
 pub struct Axes {
-    /// By events.
     pub events: Bounds,
     /// By time; `None` if the recording has no times.
     pub time: Option<Bounds>,
@@ -172,9 +160,7 @@ impl Axes {
 
 /// How much a note matters.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
 pub enum NoteLevel {
-    /// Good to know.
     Info,
     /// Something seen is incomplete or doubtful.
     Warning,
@@ -183,7 +169,6 @@ pub enum NoteLevel {
 /// A sentence about the file.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct Note {
-    /// How much it matters.
     pub level: NoteLevel,
     /// What was seen and what it means.
     pub text: String,
@@ -200,7 +185,6 @@ pub struct Note {
 pub struct Failure {
     /// One line: what is wrong.
     pub message: String,
-    /// What to do.
     pub advice: String,
     /// Byte offset into the unwrapped data at which it was noticed.
     pub offset: Option<u64>,

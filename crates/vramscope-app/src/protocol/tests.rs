@@ -1,6 +1,7 @@
 //! Every message survives the way there and back.
 
 use super::*;
+use crate::protocol::views::filter::FilterText;
 use proptest::prelude::*;
 
 fn there_and_back<T>(message: &T)
@@ -23,60 +24,38 @@ fn draw() -> DrawRequest {
     DrawRequest {
         look: Look {
             axis: Axis::Time,
+            filter: FilterText::of("live@cursor \"ü\"", Some(7), None),
             ..Look::default()
         },
         viewport,
     }
 }
 
-#[test]
-fn requests() {
-    let allocation = AllocationId(7);
-    for request in [
-        Request::WarmUp,
-        Request::OpenBlob {
-            name: "a \"b\".pickle".into(),
-        },
-        Request::OpenUrl {
-            name: "ü".into(),
-            url: "https://example.org/x?y=1#z".into(),
-        },
-        Request::Draw {
-            request: 1,
-            draw: draw(),
-        },
-        Request::Overview {
-            device: 3,
-            axis: Axis::Events,
-            columns: 900,
-        },
-        Request::Hit {
-            request: 9,
-            draw: draw(),
-            x_px: 12.25,
-            y_px: 3.0,
-        },
-        Request::Outline {
-            slot: OutlineSlot::Pin,
-            draw: draw(),
-            thing: Thing::Allocation(allocation),
-        },
-        Request::Details {
-            device: 0,
-            allocation,
-        },
-        Request::Legend {
-            look: Look::default(),
-            entries: 20,
-        },
-    ] {
-        there_and_back(&request);
+fn ask(question: impl Into<Question>) -> Request {
+    Request::Ask {
+        request: 9,
+        slot: 3,
+        question: Box::new(question.into()),
     }
 }
 
 #[test]
+fn requests() {
+    there_and_back(&Request::OpenBlob {
+        name: "a \"b\".pickle".into(),
+    });
+    there_and_back(&Request::OpenUrl {
+        name: "ü".into(),
+        url: "https://example.org/x?y=1#z".into(),
+    });
+    there_and_back(&ask(HitOf {
+        draw: draw(),
+        at_px: (12.25, 3.0),
+    }));
+}
+
+#[test]
 fn replies() {
-    there_and_back(&Reply::Ready);
     there_and_back(&Reply::Progress(Progress {
         total_bytes: Some(u64::MAX),
         ..Progress::default()
@@ -85,38 +64,23 @@ fn replies() {
         head: vec![0, 255],
         ..Failure::default()
     })));
-    there_and_back(&Reply::Drawn(DrawnFrame {
-        request: 4,
-        draw: draw(),
-        draw_ms: 0.25,
-        events: 9,
-        allocations: 4,
-    }));
-    there_and_back(&Reply::Outline(OutlineColumns {
-        slot: OutlineSlot::Hover,
+    there_and_back(&OutlineOf::wrap(OutlineColumns {
         draw: draw(),
         thing: Thing::Segment(0),
         points_px: vec![(0.0, 512.0), (1e9, 1e9 + 512.0)],
     }));
-    let call_sites = vec![CallSite {
-        frame: String::new(),
-        allocations: 1,
-        bytes: u64::MAX,
-    }];
-    let composition = Composition {
-        call_sites,
-        ..Composition::default()
-    };
-    there_and_back(&Reply::Hit(Box::new(Hit {
-        request: 1,
+    there_and_back(&HitOf::wrap(Hit {
         draw: draw(),
         at_px: (0.1 + 0.2, 7.0),
         moment: Some(MomentFacts {
             time_us: Some(i64::MIN),
             ..MomentFacts::default()
         }),
-        on: HitOn::Several(composition),
-    })));
+        on: HitOn::Several(Composition {
+            bytes: u64::MAX,
+            ..Composition::default()
+        }),
+    }));
 }
 
 #[test]
@@ -144,6 +108,6 @@ proptest! {
         let mut draw = draw();
         draw.viewport.x_min = x_min;
         draw.viewport.y_max_bytes = y_max_bytes;
-        there_and_back(&Request::Draw { request: 1, draw });
+        there_and_back(&ask(draw));
     }
 }

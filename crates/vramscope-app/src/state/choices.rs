@@ -4,8 +4,6 @@ mod allocator;
 mod compare;
 mod flame;
 mod lanes;
-mod overview;
-mod segments;
 mod table;
 mod what_if;
 
@@ -15,10 +13,8 @@ pub use allocator::AllocatorChoices;
 pub use compare::{
     CompareChoices, ComparePanel, FileChoice, RecordingChoice, SideChoice, SideWhat, Which,
 };
-pub use flame::{FlameChoices, FlameForm, FlamePlaces, FlameWhat, search_text};
+pub use flame::{FlameChoices, FlameForm, FlamePlaces, FlameWhat};
 pub use lanes::{LanesChoices, Lines};
-pub use overview::OverviewChoices;
-pub use segments::SegmentsChoices;
 pub use table::TableChoices;
 pub use what_if::{FIELDS, Field, SettingChanges, WhatIfChoices, WhatIfPanel};
 
@@ -26,12 +22,8 @@ pub use what_if::{FIELDS, Field, SettingChanges, WhatIfChoices, WhatIfPanel};
 #[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Choices {
-    /// In the overview.
-    pub overview: OverviewChoices,
     /// In the timeline, beside its picture.
     pub lanes: LanesChoices,
-    /// In the segment timeline and the map.
-    pub segments: SegmentsChoices,
     /// In the view of the allocator.
     pub allocator: AllocatorChoices,
     /// In the flame graph.
@@ -47,12 +39,8 @@ pub struct Choices {
 /// All choices of one view, of which one has changed.
 #[derive(Clone, PartialEq, Debug)]
 pub enum Chosen {
-    /// In the overview.
-    Overview(OverviewChoices),
     /// In the timeline, beside its picture.
     Lanes(LanesChoices),
-    /// In the segment timeline and the map.
-    Segments(SegmentsChoices),
     /// In the view of the allocator.
     Allocator(AllocatorChoices),
     /// In the flame graph.
@@ -68,9 +56,7 @@ pub enum Chosen {
 impl Choices {
     pub(super) fn take(&mut self, chosen: Chosen) {
         match chosen {
-            Chosen::Overview(choices) => self.overview = choices,
             Chosen::Lanes(choices) => self.lanes = choices,
-            Chosen::Segments(choices) => self.segments = choices,
             Chosen::Allocator(choices) => self.allocator = choices,
             Chosen::Flame(choices) => self.flame = choices,
             Chosen::Table(choices) => self.table = choices,

@@ -4,13 +4,11 @@ use std::cmp::Ordering;
 
 use vramscope_view::display;
 
-use super::choices::search_text;
-use crate::protocol::views::compare::{Compared, FrameGrouping, SideFacts};
+use crate::protocol::views::compare::{Compared, SideFacts};
 
 /// A figure on both sides.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct FigureRow {
-    /// What it is.
     pub name: &'static str,
     /// On the first side.
     pub before: String,
@@ -90,15 +88,6 @@ pub fn all(compared: &Compared) -> Vec<FigureRow> {
     ]
 }
 
-/// The search that finds the allocations of a row of the table; `None` for rows that name no code.
-#[must_use]
-pub fn row_search(grouping: FrameGrouping, label: &str) -> Option<String> {
-    match label.strip_prefix("freed at ").unwrap_or(label) {
-        "" | "no stack recorded" | "further call sites" => None,
-        place => Some(search_text(grouping, place)),
-    }
-}
-
 fn bytes(name: &'static str, before: u64, after: u64) -> FigureRow {
     FigureRow {
         name,
@@ -138,14 +127,6 @@ pub fn direction_class(direction: Ordering) -> &'static str {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn only_code_is_searched_for() {
-        let of = |label| row_search(FrameGrouping::Line, label);
-        assert_eq!(of("a/b.py:3 f").as_deref(), Some("frame:a*b.py:3"));
-        assert_eq!(of("freed at a/b.py:3 f"), of("a/b.py:3 f"));
-        assert_eq!(of("no stack recorded"), None);
-    }
 
     #[test]
     fn figures_say_what_differs_and_which_way() {

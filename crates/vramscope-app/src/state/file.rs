@@ -3,13 +3,15 @@
 use std::rc::Rc;
 
 use vramscope_core::model::DeviceIndex;
+use vramscope_view::address::DevicePlace;
 
 use super::graph::OpenGraphs;
-use super::permalink::Place;
 use super::view::DeviceView;
 use super::{LanesChoices, Navigation, Shared};
 use crate::engine::SessionId;
-use crate::protocol::{Axis, Bounds, DeviceFacts, Failure, Note, Opened, Picture, Progress, Reply};
+use crate::protocol::{
+    Answer, Axis, Bounds, DeviceFacts, Failure, Note, Opened, Picture, Progress, Reply,
+};
 
 /// One file's tab.
 #[derive(Clone, PartialEq, Debug)]
@@ -20,6 +22,8 @@ pub struct Tab {
     pub name: String,
     /// What has become of it.
     pub phase: Phase,
+    /// Tells tabs of the same file apart: 0 for the first one.
+    pub copy: u32,
 }
 
 /// What has become of a file.
@@ -62,6 +66,7 @@ impl Tab {
             id,
             name,
             phase: Phase::Opening(Progress::default()),
+            copy: 0,
         }
     }
 
@@ -96,6 +101,7 @@ impl Tab {
     /// Takes what the worker answered.
     pub(super) fn take(&mut self, reply: Reply) {
         match reply {
+            // A late word on progress does not take the file away.
             Reply::Progress(progress) if self.file_bytes().is_none() => {
                 self.phase = Phase::Opening(progress);
             }
@@ -104,11 +110,7 @@ impl Tab {
                 self.phase = Phase::Graphs(Rc::new(OpenGraphs::new(*opened)));
             }
             Reply::Failed(failure) => self.phase = Phase::Failed(Shared::new(*failure)),
-            reply => {
-                if let Phase::Ready(file) = &mut self.phase {
-                    Rc::make_mut(file).take(reply);
-                }
-            }
+            Reply::Progress(_) | Reply::Ready | Reply::Answer { .. } => {}
         }
     }
 }
@@ -254,7 +256,7 @@ impl OpenFile {
     }
 
     /// Shows a place, as far as the file has it.
-    pub(super) fn restore(&mut self, place: &Place) {
+    pub(super) fn restore(&mut self, place: &DevicePlace) {
         let devices = &self.opened.devices;
         let of_device = |device| devices.iter().position(|facts| facts.device == device);
         self.choose_device(place.device.and_then(of_device).unwrap_or(0));
@@ -263,7 +265,7 @@ impl OpenFile {
         let Some((facts, bounds)) = self.facts().cloned().zip(self.bounds()) else {
             return;
         };
-        let place = Place {
+        let place = DevicePlace {
             cursor: place.cursor.map(|moment| moment.min(facts.events)),
             pinned: place.pinned.filter(|id| id.0 < facts.allocations),
             ..place.clone()
@@ -314,21 +316,26 @@ impl OpenFile {
         }
     }
 
-    fn take(&mut self, reply: Reply) {
-        let devices = &self.opened.devices;
-        let place_of = |device| devices.iter().position(|facts| facts.device == device);
-        let place = match &reply {
-            Reply::Overview(overview) => place_of(overview.device),
-            Reply::Details(details) => place_of(details.device),
-            Reply::Hit(hit) => place_of(hit.draw.look.device).filter(|&place| place == self.device),
-            Reply::Legend(legend) => place_of(legend.look.device),
-            Reply::Range(facts) => place_of(facts.device),
-            Reply::Moment { device, .. } => place_of(*device),
-            _ => Some(self.device),
+    /// Takes an answer about a device, whether or not that is shown.
+    pub(super) fn take(&mut self, answer: Answer) {
+        let device = match &answer {
+            Answer::Details(details) => details.known.device,
+            Answer::Hit(hit) => hit.draw.look.device,
+            Answer::Range(facts) => facts.device,
+            Answer::Moment(placed) => placed.device,
+            _ => return,
         };
-        let Some(place) = place else { return };
+        let devices = &self.opened.devices;
+        let Some(place) = devices.iter().position(|facts| facts.device == device) else {
+            return;
+        };
+        if matches!(answer, Answer::Hit(_)) && place != self.device {
+            return;
+        }
         if let (Some(view), Some(facts)) = (self.views.get_mut(place), devices.get(place)) {
-            view.take(reply, &self.lanes.bounds(facts, self.picture, self.axis));
+            // Another device may still show another picture.
+            let bounds = self.lanes.bounds(facts, view.picture, view.axis);
+            view.take(answer, &bounds);
         }
     }
 }

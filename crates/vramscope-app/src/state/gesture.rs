@@ -88,7 +88,6 @@ impl Gesture {
         });
     }
 
-    /// A pointer moved.
     pub fn moved(&mut self, pointer: i32, to: Point) -> Outcome {
         let Some(index) = self.down.iter().position(|(id, _)| *id == pointer) else {
             return Outcome::Nothing;

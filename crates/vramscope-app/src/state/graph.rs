@@ -12,7 +12,6 @@ use crate::protocol::views::graph::{Bars, GraphFacts, GraphFile, OrderKey, Order
 pub struct OpenGraphs {
     /// What the worker said of it.
     pub opened: Shared<GraphFile>,
-    /// What is shown of it.
     pub place: GraphPlace,
     /// What is known of the order that is shown.
     pub known: Option<KnownOrder>,
@@ -45,7 +44,6 @@ pub struct GraphPlace {
 /// What the worker said of the order that is shown.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct KnownOrder {
-    /// Which.
     pub order: OrderName,
     /// The first step with the highest memory.
     pub peak_step: u32,
@@ -253,7 +251,7 @@ mod tests {
     use crate::engine::SessionId;
     use crate::protocol::Reply;
     use crate::state::keys::{Command, Press, command};
-    use crate::state::{Action, Permalink, State, ViewKind};
+    use crate::state::{Action, Permalink, State, ViewKind, permalink};
 
     fn file() -> GraphFile {
         let facts = |name: &str, nodes| GraphFacts {
@@ -427,7 +425,7 @@ mod tests {
         page.act(Action::Graph(GraphAction::Clicked(12, Some(Some(3)))));
         page.act(Action::Graph(GraphAction::Bars(Bars::Packed)));
         page.act(Action::Graph(GraphAction::Constant(1 << 30)));
-        let text = Permalink::of(&page.0).unwrap().to_text();
+        let text = permalink(&page.0).unwrap().to_text();
         let link = Permalink::parse(&text).unwrap();
         let mut other = Page::with_graphs();
         other.act(Action::Restore(Box::new(link.clone())));
@@ -446,7 +444,7 @@ mod tests {
     #[test]
     fn an_address_is_cut_to_what_there_is() {
         let mut page = Page::with_graphs();
-        let mut link = Permalink::of(&page.0).unwrap();
+        let mut link = permalink(&page.0).unwrap();
         link.graph = Some(GraphPlace {
             name: "nowhere".to_owned(),
             step: Some(5_000),

@@ -19,7 +19,6 @@ pub fn order(order: OrderName) -> &'static str {
     }
 }
 
-/// What it is.
 #[must_use]
 pub fn order_meaning(order: OrderName) -> &'static str {
     match order {
@@ -35,7 +34,6 @@ pub fn order_meaning(order: OrderName) -> &'static str {
     }
 }
 
-/// What a graph has.
 #[must_use]
 pub fn graph(facts: &GraphFacts) -> String {
     let mut words = vec![
@@ -138,7 +136,6 @@ pub fn compared(facts: &OrderFacts, chosen_bytes: u64) -> String {
     )
 }
 
-/// What is live.
 #[must_use]
 pub fn live(live: &Live, peak_step: Option<u32>) -> String {
     let place = if live.node.is_empty() {
@@ -166,7 +163,6 @@ pub fn life(line: &LiveLine) -> String {
     }
 }
 
-/// What a buffer is.
 #[must_use]
 pub fn kind(kind: BufferKind) -> &'static str {
     match kind {
@@ -207,7 +203,7 @@ pub fn buffer_life(facts: &BufferFacts) -> String {
 
 #[cfg(test)]
 mod tests {
-    use vramscope_core::analysis::compare::relative_change;
+    use vramscope_core::analysis::compare::changes::relative_change;
 
     use super::*;
 

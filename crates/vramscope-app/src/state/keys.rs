@@ -1,8 +1,8 @@
 //! What keys do, and the list of them for the help.
 
 use super::{Action, GraphAction, Navigation, OpenGraphs, State, ViewKind};
+use crate::protocol::Axis;
 use crate::protocol::views::graph::OrderName;
-use crate::protocol::{Axis, FilterId};
 
 /// How far an arrow moves the picture, of its size.
 const PAN_STEP: f64 = 0.1;
@@ -122,7 +122,7 @@ pub const HELP: &[(&str, &[HelpLine])] = &[
         )],
     ),
     (
-        "Allocator state",
+        "Allocator",
         &[
             (&["↑", "↓"], "one event back or on; Page Up and Down many"),
             (&["Home", "End"], "the beginning and the end"),
@@ -225,8 +225,9 @@ pub fn command(press: &Press, state: &State) -> Option<Command> {
     let file = state.file()?;
     match press.key.as_str() {
         "/" => return Some(Command::FocusSearch),
-        "n" | "N" if state.search.id != FilterId::default() => {
-            return Some(Command::Act(Action::NextMatch(press.key == "n")));
+        "n" | "N" if state.search.is_on() => {
+            // Caps Lock makes it capital without Shift.
+            return Some(Command::Act(Action::NextMatch(!press.shift)));
         }
         _ => {}
     }

@@ -1,9 +1,9 @@
 //! What lanes, marks and lines say in words.
 
-use vramscope_core::analysis::capacity::{Capacity, CapacitySource};
-use vramscope_core::analysis::lanes::{LaneKind, StepsBy};
-use vramscope_core::analysis::markers::{Marker, MarkerKind};
-use vramscope_core::analysis::range_totals::RangeTotals;
+use vramscope_core::analysis::memory::capacity::{Capacity, CapacitySource};
+use vramscope_core::analysis::time::lanes::{LaneKind, StepsBy};
+use vramscope_core::analysis::time::markers::{Marker, MarkerKind};
+use vramscope_core::analysis::time::range_totals::RangeTotals;
 use vramscope_view::marks::Mark;
 use vramscope_view::{display, groups};
 

@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! event ─> Action ─> reduce ─> State ─> components
-//!                                └─> hooks ask the workers ─> Reply ─> Action
+//!                                └─> hooks ask the workers ─> Answer ─> Action
 //! ```
 //!
 //! Everything here runs natively, so the tests drive the page without a browser.
@@ -16,7 +16,6 @@ mod graph;
 pub mod graph_words;
 pub mod keys;
 pub mod lane_words;
-pub mod legend;
 mod navigation;
 pub mod permalink;
 pub mod search_box;
@@ -31,20 +30,21 @@ mod view;
 
 use std::rc::Rc;
 
-use serde::{Deserialize, Serialize};
-use vramscope_core::analysis::selection::Moments;
+use vramscope_core::analysis::time::selection::Moments;
 use yew::Reducible;
 
 pub use choices::{Choices, Chosen, LanesChoices, Lines};
 pub use file::{OpenFile, Phase, Tab};
 pub use graph::{GraphAction, GraphPlace, KnownOrder, OpenGraphs};
 pub use navigation::{Navigation, Region};
-pub use permalink::Permalink;
+pub use permalink::{Permalink, permalink};
 pub use shared::Shared;
 pub use view::{Click, Cursor, DeviceView, Hovered, PinnedSegment, Walk};
+pub use vramscope_view::views::ViewKind;
 
 use crate::engine::SessionId;
-use crate::protocol::{Axis, ColourBy, FilterId, Picture, Reply, ThemeName};
+use crate::protocol::views::filter::FilterText;
+use crate::protocol::{Answer, Axis, ColourBy, Picture, Reply, ThemeName};
 use vramscope_core::ids::AllocationId;
 use vramscope_core::model::DeviceIndex;
 
@@ -92,109 +92,27 @@ impl ThemeChoice {
     }
 }
 
-/// The views of the rail.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum ViewKind {
-    /// What is wrong, in words.
-    Overview,
-    /// Every allocation over time.
-    #[default]
-    Timeline,
-    /// Every segment over time.
-    Segments,
-    /// Address × time.
-    Map,
-    /// The allocator at one moment.
-    Allocator,
-    /// Call trees.
-    Flame,
-    /// Every allocation in a table.
-    Table,
-    /// Two moments, devices or files.
-    Compare,
-    /// How little memory would do.
-    WhatIf,
-    /// What the file is, holds and lacks.
-    Facts,
-}
-
-impl ViewKind {
-    /// In the order of the rail and of the keys `1` to `9`; the last has none.
-    pub const ALL: [Self; 10] = [
-        Self::Overview,
-        Self::Timeline,
-        Self::Segments,
-        Self::Map,
-        Self::Allocator,
-        Self::Flame,
-        Self::Table,
-        Self::Compare,
-        Self::WhatIf,
-        Self::Facts,
-    ];
-
-    /// Its picture, if it is one over the x axis.
-    #[must_use]
-    pub fn picture(self) -> Option<Picture> {
-        match self {
-            Self::Timeline => Some(Picture::Timeline),
-            Self::Segments => Some(Picture::Segments),
-            Self::Map => Some(Picture::Map),
-            Self::WhatIf => Some(Picture::Packing),
-            _ => None,
-        }
-    }
-
-    /// Its name in addresses and marks.
-    #[must_use]
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Overview => "overview",
-            Self::Timeline => "timeline",
-            Self::Segments => "segments",
-            Self::Map => "map",
-            Self::Allocator => "allocator",
-            Self::Flame => "flame",
-            Self::Table => "table",
-            Self::Compare => "compare",
-            Self::WhatIf => "what-if",
-            Self::Facts => "facts",
-        }
-    }
-}
-
 /// What is searched for, in all files alike.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Search {
-    /// Tells texts apart; 0 while there is none.
-    pub id: FilterId,
     /// What stands in the search box.
     pub text: String,
     /// How often the next match was asked for, and whether forward the last time.
     pub next: (u32, bool),
-    last_id: u32,
 }
 
 impl Search {
-    fn set(&mut self, text: String) {
-        if text != self.text {
-            self.last_id += 1;
-            self.id = FilterId(if text.trim().is_empty() {
-                0
-            } else {
-                self.last_id
-            });
-            self.text = text;
-        }
+    /// Whether anything is searched for.
+    #[must_use]
+    pub fn is_on(&self) -> bool {
+        !self.text.trim().is_empty()
     }
 
-    /// What its words refer to has changed: the same text may match something else.
-    fn refresh(&mut self) {
-        if self.id != FilterId::default() {
-            self.last_id += 1;
-            self.id = FilterId(self.last_id);
-        }
+    /// What its text means where this is shown; `None` if everything matches.
+    #[must_use]
+    pub fn filter(&self, view: Option<&DeviceView>) -> Option<FilterText> {
+        let cursor = view.and_then(DeviceView::cursor_moment);
+        FilterText::of(&self.text, cursor, view.and_then(DeviceView::moments))
     }
 }
 
@@ -254,13 +172,14 @@ impl Default for State {
 pub enum Action {
     /// A worker has been given a file: from the drop area, the picker, a sample or `?src=`.
     Open {
-        /// Its session.
         id: SessionId,
         /// The name for its tab.
         name: String,
     },
-    /// A worker answered; from the engine's listener.
+    /// A worker says what has become of its file.
     Reply(SessionId, Box<Reply>),
+    /// A worker has answered what the state acts on: a hit, a moment, a range, details.
+    Answer(SessionId, Answer),
     /// A tab is closed.
     Close(SessionId),
     /// A tab is chosen.
@@ -279,8 +198,6 @@ pub enum Action {
     ColourBy(ColourBy),
     /// The text of the search box is this.
     Search(String),
-    /// What the search's words refer to has changed.
-    RefreshSearch,
     /// The next match is to be pinned, or (`false`) the one before.
     NextMatch(bool),
     /// Something is chosen in a view.
@@ -332,7 +249,6 @@ pub enum Action {
 }
 
 impl State {
-    /// The tab that is shown.
     #[must_use]
     pub fn tab(&self) -> Option<&Rc<Tab>> {
         let current = self.current?;
@@ -364,14 +280,14 @@ impl State {
                 self.current = Some(id);
             }
             Action::Reply(id, reply) => self.take(id, *reply),
+            Action::Answer(id, answer) => self.take_answer(id, answer),
             Action::Close(id) => self.close(id),
             Action::Switch(id) => self.current = Some(id),
             Action::SwitchBy(steps) => self.switch_by(steps),
             Action::ShowStart => self.current = None,
             Action::View(view) => self.show(view),
             Action::ColourBy(colour_by) => self.colour_by = colour_by,
-            Action::Search(text) => self.search.set(text),
-            Action::RefreshSearch => self.search.refresh(),
+            Action::Search(text) => self.search.text = text,
             Action::NextMatch(is_forward) => {
                 self.search.next = (self.search.next.0 + 1, is_forward)
             }
@@ -417,7 +333,6 @@ impl State {
     }
 
     fn take(&mut self, id: SessionId, reply: Reply) {
-        let had_click = self.has_click();
         let is_snapshot = matches!(reply, Reply::Opened(_));
         let has_opened = is_snapshot || matches!(reply, Reply::OpenedGraphs(_));
         self.edit_tab(id, |tab| tab.take(reply));
@@ -426,8 +341,18 @@ impl State {
             self.view = ViewKind::Timeline;
         }
         if has_opened {
+            self.number_copies(id);
             self.restore_wanted(id);
         }
+    }
+
+    fn take_answer(&mut self, id: SessionId, answer: Answer) {
+        let had_click = self.has_click();
+        self.edit_tab(id, |tab| {
+            if let Phase::Ready(file) = &mut tab.phase {
+                Rc::make_mut(file).take(answer);
+            }
+        });
         // The click is answered now.
         self.details_open |= had_click && !self.has_click() && self.has_pin();
     }
@@ -461,7 +386,7 @@ impl State {
     /// Shows what a permalink says; if its file is not open, the start page until it is.
     fn restore(&mut self, link: Permalink) {
         let key = link.file.as_ref();
-        let tab = key.and_then(|key| self.tabs.iter().find(|tab| key.is_of(tab)));
+        let tab = key.and_then(|key| permalink::find(key, &self.tabs));
         self.current = tab.map(|tab| tab.id);
         if self.current.is_none() {
             self.wanted = key.is_some().then(|| Rc::new(link));
@@ -473,7 +398,7 @@ impl State {
         }
         self.view = link.view;
         self.colour_by = link.colour_by;
-        self.search.set(link.search);
+        self.search.text = link.search;
         self.choices = link.choices;
         // Lines over the picture make it higher, and the place lies within that height.
         self.share_lines();
@@ -481,12 +406,30 @@ impl State {
         self.box_mode = false;
     }
 
+    /// Gives the tab of a file that was just read a number that no other tab of the same file has.
+    fn number_copies(&mut self, id: SessionId) {
+        let mut tabs = self.tabs.iter();
+        let Some(key) = tabs
+            .find(|tab| tab.id == id)
+            .and_then(|tab| permalink::key(tab))
+        else {
+            return;
+        };
+        let others = self
+            .tabs
+            .iter()
+            .filter(|tab| tab.id != id && permalink::names(&key, tab));
+        let taken: Vec<u32> = others.map(|tab| tab.copy).collect();
+        let copy = (0..).find(|copy| !taken.contains(copy)).unwrap_or(0);
+        self.edit_tab(id, |tab| tab.copy = copy);
+    }
+
     /// Shows what was wanted if this is its file.
     fn restore_wanted(&mut self, id: SessionId) {
         let tab = self.tabs.iter().find(|tab| tab.id == id);
         let is_it = |link: &Rc<Permalink>| {
             let key = link.file.as_ref().zip(tab);
-            key.is_some_and(|(key, tab)| key.is_of(tab))
+            key.is_some_and(|(key, tab)| permalink::names(key, tab))
         };
         if let Some(link) = self.wanted.take_if(|link| is_it(link)) {
             self.restore((*link).clone());

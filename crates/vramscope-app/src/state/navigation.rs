@@ -1,7 +1,8 @@
 //! Ways to change the visible part, as data. Places in the picture are fractions of its width from the left
 //! and of its height from the top, so that nothing here knows how large it is.
 
-use crate::protocol::{Axis, Bounds, EventPlace, Life, Picture, Viewport};
+use crate::protocol::{Axis, Bounds, EventPlace, Picture, Viewport};
+use vramscope_core::analysis::report::details::{EventMark, Life};
 
 /// How much of the whole a jump shows at most, so that one sees where one has come.
 const JUMP_SHOWS: f64 = 1.0 / 8.0;
@@ -178,9 +179,5 @@ pub(super) fn fitted_to(
 /// The moments that begin with the events of a life, in order.
 pub(super) fn events_of(life: &Life) -> Vec<u32> {
     let marks = [life.alloc, life.free_requested, life.free_completed];
-    marks
-        .into_iter()
-        .flatten()
-        .map(|mark| mark.moment)
-        .collect()
+    marks.into_iter().flatten().map(EventMark::moment).collect()
 }

@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use vramscope_core::analysis::filter::{Candidate, CandidateKind};
+use vramscope_core::analysis::search::filter::{Candidate, CandidateKind};
 use vramscope_view::display;
 
 use super::sentences::count_of;
@@ -104,7 +104,7 @@ pub fn showing(found: &Found, is_cursor: bool) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use vramscope_core::analysis::filter::Totals;
+    use vramscope_core::analysis::search::filter::Totals;
 
     #[test]
     fn carets_are_counted_as_browsers_do() {

@@ -1,11 +1,12 @@
 //! What the page says in words: lives, moments, places. Numbers are formatted by `vramscope_view::display`.
 
+use vramscope_core::analysis::report::details::{EventMark, FxDetails, Life, StackOrigin};
 use vramscope_core::model::DeviceIndex;
 use vramscope_view::display;
 
 use crate::protocol::{
-    Details, DeviceFacts, EventMark, Failure, FileFacts, FxDetails, Life, MomentFacts, OomMark,
-    Progress, RangeFacts, SegmentPreview, StackOrigin, Stage,
+    Details, DeviceFacts, Failure, FileFacts, MomentFacts, OomMark, Progress, RangeFacts,
+    SegmentPreview, Stage,
 };
 
 /// `1 allocation`, `1,204 allocations`.
@@ -48,10 +49,9 @@ pub fn device(facts: &DeviceFacts) -> String {
     )
 }
 
-/// `event 1,234`.
 #[must_use]
 pub fn event(mark: EventMark) -> String {
-    display::event(u64::from(mark.moment))
+    display::event(u64::from(mark.moment()))
 }
 
 /// `event 12 → event 15, live for 3 events, 1.20 ms`.
@@ -73,8 +73,12 @@ pub fn life(life: &Life) -> String {
 pub fn lifetime(life: &Life) -> String {
     let is_whole = life.alloc.is_some() && life.free_completed.is_some();
     let mut text = if is_whole { "" } else { "more than " }.to_owned();
-    text.push_str(&count_of(u64::from(life.events), "event", "events"));
-    if let Some(us) = life.duration_us {
+    text.push_str(&count_of(
+        u64::from(life.lifetime.events),
+        "event",
+        "events",
+    ));
+    if let Some(us) = life.lifetime.us {
         text.push_str(", ");
         text.push_str(&display::duration(us));
     }
@@ -129,13 +133,12 @@ pub fn mapped(preview: &SegmentPreview) -> String {
 pub fn pinned(details: &Details) -> String {
     format!(
         "Pinned {}: {}, {}",
-        details.id,
-        display::bytes(details.bytes),
-        life(&details.life)
+        details.known.name,
+        display::bytes(details.known.requested_bytes),
+        life(&details.known.life)
     )
 }
 
-/// `event 12,345 of 1,000,000`.
 #[must_use]
 pub fn moment(moment: &MomentFacts, events: u32) -> String {
     let of = display::count(u64::from(events));
@@ -237,11 +240,11 @@ pub const NO_STACK: &str = "No stack was recorded: the memory is older than the 
 
 /// What a stack is, by the record that had it.
 #[must_use]
-pub fn stack_title(origin: StackOrigin) -> &'static str {
+pub fn stack_title(origin: Option<StackOrigin>) -> &'static str {
     match origin {
-        StackOrigin::Alloc => "Allocated by",
-        StackOrigin::Block => "Allocated by (from the final state)",
-        StackOrigin::Free => "Freed by (the allocation was not recorded)",
+        None | Some(StackOrigin::Alloc) => "Allocated by",
+        Some(StackOrigin::Block) => "Allocated by (from the final state)",
+        Some(StackOrigin::Free) => "Freed by (the allocation was not recorded)",
     }
 }
 
@@ -330,7 +333,6 @@ pub fn device_name(device: DeviceIndex) -> String {
     format!("GPU {device}")
 }
 
-/// `31,457,280 bytes`.
 #[must_use]
 pub fn exact_bytes(bytes: u64) -> String {
     count_of(bytes, "byte", "bytes")

@@ -3,7 +3,7 @@
 
 use std::rc::Rc;
 
-use vramscope_core::analysis::selection::{Moments, Selection};
+use vramscope_core::analysis::time::selection::{Moments, Selection};
 use vramscope_core::model::DeviceIndex;
 use vramscope_view::display;
 
@@ -18,7 +18,6 @@ pub struct Side {
     pub id: SessionId,
     /// The file's name.
     pub name: String,
-    /// The device.
     pub device: DeviceIndex,
     /// How many devices the file has.
     pub devices: usize,
@@ -167,7 +166,6 @@ pub struct DeviceCard {
     pub id: SessionId,
     /// The file's name.
     pub name: String,
-    /// The device.
     pub device: DeviceIndex,
     /// Its place among those of its file.
     pub place: usize,

@@ -1,8 +1,8 @@
 //! Stacks as they are shown: the user's frames, with what lies between them folded away.
 
-use crate::protocol::{FrameLine, StackLines};
+use vramscope_core::analysis::code::frames::FrameClass;
+use vramscope_core::analysis::report::details::FrameDetails;
 
-/// One row of a stack.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum StackRow {
     /// The frame of that number.
@@ -14,13 +14,13 @@ pub enum StackRow {
 /// The rows to show: all frames, or those of the user. Of a stack without any of the user's, the frames of
 /// libraries are shown; of one without those, all, for there is nothing else to see.
 #[must_use]
-pub fn rows(frames: &[FrameLine], show_all: bool) -> Vec<StackRow> {
-    let has_user = frames.iter().any(|frame| frame.is_user);
-    let is_shown = |frame: &FrameLine| {
+pub fn rows(frames: &[FrameDetails], show_all: bool) -> Vec<StackRow> {
+    let has_user = frames.iter().any(is_user);
+    let is_shown = |frame: &FrameDetails| {
         if has_user {
-            frame.is_user
+            is_user(frame)
         } else {
-            !frame.is_runtime
+            frame.class != FrameClass::Runtime
         }
     };
     if show_all || !frames.iter().any(is_shown) {
@@ -37,9 +37,15 @@ pub fn rows(frames: &[FrameLine], show_all: bool) -> Vec<StackRow> {
     rows
 }
 
+/// Whether it is the user's own code, not that of PyTorch or another installed package.
+#[must_use]
+pub fn is_user(frame: &FrameDetails) -> bool {
+    frame.class == FrameClass::User
+}
+
 /// How many frames [`rows`] folds away unless asked for all.
 #[must_use]
-pub fn foldable(frames: &[FrameLine]) -> usize {
+pub fn foldable(frames: &[FrameDetails]) -> usize {
     let folded = |row: &StackRow| match row {
         StackRow::Folded(count) => *count,
         StackRow::Frame(_) => 0,
@@ -49,7 +55,7 @@ pub fn foldable(frames: &[FrameLine]) -> usize {
 
 /// `file:line`, or what of it is known.
 #[must_use]
-pub fn place(frame: &FrameLine) -> String {
+pub fn place(frame: &FrameDetails) -> String {
     match (frame.file.as_str(), frame.line) {
         ("" | "??", _) => String::new(),
         (file, 0) => file.to_owned(),
@@ -83,15 +89,15 @@ pub fn split_site(label: &str) -> (&str, &str) {
 
 /// All of a stack as text for the clipboard, innermost frame first.
 #[must_use]
-pub fn text(stack: &StackLines) -> String {
+pub fn text(frames: &[FrameDetails]) -> String {
     let mut text = String::new();
-    for frame in &stack.frames {
+    for frame in frames {
         let place = place(frame);
         text.push_str(&place);
         if !place.is_empty() {
             text.push(' ');
         }
-        text.push_str(&frame.name);
+        text.push_str(&frame.function);
         text.push('\n');
     }
     text
@@ -100,14 +106,19 @@ pub fn text(stack: &StackLines) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use vramscope_core::ids::FrameId;
 
-    fn frames(kinds: &str) -> Vec<FrameLine> {
-        let frame = |kind| FrameLine {
-            name: format!("f{kind}"),
+    fn frames(kinds: &str) -> Vec<FrameDetails> {
+        let frame = |kind| FrameDetails {
+            frame: FrameId(0),
+            class: match kind {
+                'r' => FrameClass::Runtime,
+                'u' => FrameClass::User,
+                _ => FrameClass::Library,
+            },
+            function: format!("f{kind}"),
             file: "/home/me/train.py".into(),
             line: 7,
-            is_runtime: kind == 'r',
-            is_user: kind == 'u',
             fx: None,
         };
         kinds.chars().map(frame).collect()

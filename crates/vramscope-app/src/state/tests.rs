@@ -5,12 +5,17 @@ use std::rc::Rc;
 use yew::Reducible;
 
 use super::keys::{Command, Press, command};
+use super::permalink::once_shown;
 use super::*;
 use crate::protocol::{
-    Axes, Bounds, Details, DeviceFacts, DrawRequest, EventMark, EventPlace, Failure, FileFacts,
-    Heights, Hit, HitOn, Life, Look, Note, NoteLevel, Opened, Preview, Progress, RangeFacts,
-    StackLines, StackOrigin,
+    Axes, Bounds, Details, DeviceFacts, DrawRequest, EventPlace, Failure, FileFacts, Heights, Hit,
+    HitOn, Look, Note, NoteLevel, Opened, Preview, Progress, RangeFacts,
 };
+use vramscope_core::analysis::report::details::{
+    AllocationBrief, AllocationDetails, EventMark, Life,
+};
+use vramscope_core::analysis::time::lifetime::Lifetime;
+use vramscope_core::ids::EventId;
 
 const EVENTS: f64 = 1_000.0;
 const PEAK: u64 = 8 << 30;
@@ -36,6 +41,10 @@ impl Page {
 
     fn reply(&mut self, id: u32, reply: Reply) {
         self.act(Action::Reply(SessionId(id), Box::new(reply)));
+    }
+
+    fn answer(&mut self, answer: Answer) {
+        self.act(Action::Answer(SessionId(1), answer));
     }
 
     fn go(&mut self, navigation: Navigation) {
@@ -118,9 +127,8 @@ const AT_PX: (f64, f64) = (30.0, 20.0);
 
 impl Page {
     /// What the worker answers about a place of what is shown now.
-    fn hit_at(&self, at_px: (f64, f64), on: HitOn) -> Reply {
-        Reply::Hit(Box::new(Hit {
-            request: 1,
+    fn hit_at(&self, at_px: (f64, f64), on: HitOn) -> Answer {
+        Answer::Hit(Box::new(Hit {
             draw: DrawRequest {
                 look: Look {
                     device: self.file().facts().unwrap().device,
@@ -135,13 +143,13 @@ impl Page {
         }))
     }
 
-    fn hit(&self, on: HitOn) -> Reply {
+    fn hit(&self, on: HitOn) -> Answer {
         self.hit_at(AT_PX, on)
     }
 
     fn hover(&mut self, on: HitOn) {
-        let reply = self.hit(on);
-        self.reply(1, reply);
+        let answer = self.hit(on);
+        self.answer(answer);
     }
 
     fn click(&mut self) {
@@ -156,34 +164,53 @@ impl Page {
 fn one(allocation: u32) -> HitOn {
     HitOn::One(Preview {
         allocation: AllocationId(allocation),
-        id: "b7_0".into(),
-        bytes: 512,
-        life: Life::default(),
+        brief: AllocationBrief {
+            requested_bytes: 512,
+            ..AllocationBrief::default()
+        },
         user_frame: String::new(),
         remarks: String::new(),
     })
 }
 
-fn details(allocation: u32) -> Reply {
+fn details(allocation: u32) -> Answer {
     let mark = |moment: u32| {
         Some(EventMark {
-            moment,
+            number: moment - 1,
+            event: EventId(moment - 1),
             time_us: None,
             since_start_us: Some(i64::from(moment) * 10),
         })
     };
-    Reply::Details(Box::new(Details {
-        device: 3,
-        allocation: AllocationId(allocation),
-        id: "b7_0".into(),
-        address: 7,
-        bytes: 512,
-        block_bytes: None,
-        life: Life {
-            alloc: mark(100),
-            free_requested: mark(300),
-            free_completed: mark(301),
-            ..Life::default()
+    Answer::Details(Box::new(Details {
+        known: AllocationDetails {
+            device: 3,
+            allocation: AllocationId(allocation),
+            life: Life {
+                alloc: mark(100),
+                free_requested: mark(300),
+                free_completed: mark(301),
+                ..Life::default()
+            },
+            name: "b7_0".into(),
+            address: 7,
+            requested_bytes: 512,
+            block: None,
+            block_bytes_at_least: 512,
+            stream: None,
+            stream_index: None,
+            pool: None,
+            category: None,
+            user_metadata: None,
+            compile_context: None,
+            internal_metadata: None,
+            annotations: Vec::new(),
+            ranges: Vec::new(),
+            stack: Vec::new(),
+            frames_left_out: 0,
+            stack_source: None,
+            forward_frames: Vec::new(),
+            active_bytes_after: 512,
         },
         place: EventPlace {
             moments: (100, 301),
@@ -192,12 +219,6 @@ fn details(allocation: u32) -> Reply {
             map_bytes: (3e9, 4e9),
         },
         properties: Vec::new(),
-        stack: StackLines {
-            origin: StackOrigin::Alloc,
-            frames: Vec::new(),
-            user_frame: None,
-        },
-        forward_lines: Vec::new(),
         free_stack: None,
     }))
 }
@@ -301,9 +322,9 @@ fn a_click_pins_what_is_hovered() {
     page.click();
     assert_eq!(page.view().pinned, Some(AllocationId(7)));
     assert!(page.0.details_open);
-    page.reply(1, details(8));
+    page.answer(details(8));
     assert!(page.view().details.is_none(), "of another allocation");
-    page.reply(1, details(7));
+    page.answer(details(7));
     assert!(page.view().details.is_some());
     page.hover(HitOn::Nothing);
     page.click();
@@ -362,15 +383,15 @@ fn a_click_pins_what_is_there_now() {
     page.go(zoom);
     assert!(page.view().hovered.is_none());
     page.click();
-    page.reply(1, stale);
+    page.answer(stale);
     assert_eq!(page.pinned(), None, "of the view before the zoom");
     assert!(page.view().hovered.is_none());
     let elsewhere = page.hit_at((31.0, 20.0), one(8));
-    page.reply(1, elsewhere);
+    page.answer(elsewhere);
     assert_eq!(page.pinned(), None, "of where the mouse has gone since");
     let clicked = page.hit(one(9));
     page.go(zoom);
-    page.reply(1, clicked);
+    page.answer(clicked);
     assert_eq!(page.pinned(), Some(9), "the answer may come after a zoom");
 }
 
@@ -389,11 +410,24 @@ fn an_answer_about_another_device_is_dropped() {
     page.click();
     page.act(Action::Device(1));
     page.click();
-    page.reply(1, stale);
+    page.answer(stale);
     assert_eq!(page.pinned(), None);
     assert!(page.view().hovered.is_none());
     page.act(Action::Device(0));
     assert_eq!((page.pinned(), page.view().clicked), (None, None));
+}
+
+#[test]
+fn an_answer_about_another_device_keeps_to_its_picture() {
+    let mut page = Page::with_file();
+    page.act(Action::Pin(AllocationId(7)));
+    page.go(Navigation::FitPinned);
+    page.act(Action::Device(1));
+    // Nothing is reserved: this picture has no height.
+    page.act(Action::View(ViewKind::Segments));
+    page.answer(details(7));
+    let shown = page.file().views[0].region;
+    assert!(shown.y_max_bytes > 2e9, "{shown:?}");
 }
 
 #[test]
@@ -402,7 +436,7 @@ fn a_double_click_fits_as_soon_as_the_place_is_known() {
     page.act(Action::Pin(AllocationId(7)));
     page.go(Navigation::FitPinned);
     assert_eq!(page.x(), (0.0, EVENTS));
-    page.reply(1, details(7));
+    page.answer(details(7));
     let (from, to) = page.x();
     assert!(
         from < 100.0 && to > 301.0 && to - from < 300.0,
@@ -414,7 +448,7 @@ fn a_double_click_fits_as_soon_as_the_place_is_known() {
 fn brackets_step_through_a_life() {
     let mut page = Page::with_file();
     page.act(Action::Pin(AllocationId(7)));
-    page.reply(1, details(7));
+    page.answer(details(7));
     let mut at = Vec::new();
     for key in ["]", "]", "]", "]", "[", "["] {
         page.key(key);
@@ -445,17 +479,17 @@ fn escape_lets_go_of_one_thing_at_a_time() {
 fn what_a_selection_holds_is_that_of_the_newest() {
     let mut page = Page::with_file();
     let facts = |x| {
-        Reply::Range(RangeFacts {
+        Answer::Range(Box::new(RangeFacts {
             device: 3,
             x,
             allocated: 9,
             ..RangeFacts::default()
-        })
+        }))
     };
     page.act(Action::Select(Some((10.0, 20.0))));
-    page.reply(1, facts((1.0, 2.0)));
+    page.answer(facts((1.0, 2.0)));
     assert_eq!(page.view().selection, None);
-    page.reply(1, facts((10.0, 20.0)));
+    page.answer(facts((10.0, 20.0)));
     assert_eq!(page.view().selection.unwrap().allocated, 9);
     page.act(Action::Select(Some((10.0, 30.0))));
     assert_eq!(page.view().selection, None);
@@ -468,19 +502,50 @@ fn another_axis_shows_the_same_part() {
     page.key("t");
     assert_eq!(page.file().axis, Axis::Time);
     assert_eq!(page.view().came_from, Some((Axis::Events, (100.0, 200.0))));
-    page.reply(
-        1,
-        Reply::Range(RangeFacts {
-            device: 3,
-            axis: Axis::Events,
-            x: (100.0, 200.0),
-            events_x: (100.0, 200.0),
-            time_x: Some((7.0, 9_000.0)),
-            ..RangeFacts::default()
-        }),
-    );
+    page.answer(Answer::Range(Box::new(RangeFacts {
+        device: 3,
+        axis: Axis::Events,
+        x: (100.0, 200.0),
+        events_x: (100.0, 200.0),
+        time_x: Some((7.0, 9_000.0)),
+        ..RangeFacts::default()
+    })));
     assert_eq!(page.x(), (7.0, 9_000.0));
     assert_eq!(page.view().came_from, None);
+}
+
+#[test]
+fn a_search_says_where_its_cursor_and_range_are() {
+    let mut page = Page::with_file();
+    let filter = |page: &Page| page.0.search.filter(page.file().view());
+    assert!(!page.0.search.is_on() && filter(&page).is_none());
+    page.act(Action::Search("size>1MiB".into()));
+    let before = filter(&page);
+    page.act(Action::Moment(321));
+    assert_eq!(filter(&page), before, "it is not about the cursor");
+    page.act(Action::Search("live@cursor".into()));
+    assert_eq!(filter(&page).unwrap().cursor, Some(321));
+    page.act(Action::Search("size>".into()));
+    assert!(
+        page.0.search.is_on() && filter(&page).is_none(),
+        "a wrong one"
+    );
+}
+
+#[test]
+fn an_axis_toggled_twice_before_the_answer_keeps_the_zoom() {
+    let mut page = Page::with_file();
+    page.go(Navigation::ShowX(100.0, 200.0));
+    page.key("t");
+    page.key("t");
+    assert_eq!(page.file().axis, Axis::Events);
+    assert_eq!(page.x(), (100.0, 200.0));
+    assert_eq!(page.view().came_from, None);
+    // Where the user has gone meanwhile counts for more than where he came from.
+    page.key("t");
+    page.go(Navigation::ShowX(1e6, 2e6));
+    page.key("t");
+    assert_eq!(page.view().came_from, Some((Axis::Time, (1e6, 2e6))));
 }
 
 #[test]
@@ -533,6 +598,24 @@ fn keys_mean_nothing_without_a_file_but_help_and_open() {
 }
 
 #[test]
+fn caps_lock_does_not_turn_the_search_round() {
+    let mut page = Page::with_file();
+    page.act(Action::Search("gradient".into()));
+    let next = |key: &str, shift| {
+        let press = Press {
+            key: key.into(),
+            shift,
+            ..Press::default()
+        };
+        command(&press, &page.0)
+    };
+    for (key, shift) in [("n", false), ("N", false), ("N", true), ("n", true)] {
+        let expected = Command::Act(Action::NextMatch(!shift));
+        assert_eq!(next(key, shift), Some(expected), "{key}, Shift: {shift}");
+    }
+}
+
+#[test]
 fn the_panel_keeps_its_width_in_bounds() {
     let mut page = Page::with_file();
     page.act(Action::DetailsWidth(9_000.0));
@@ -554,8 +637,11 @@ fn themes_follow_the_system_until_told_otherwise() {
 #[test]
 fn sentences_read_well() {
     let life = Life {
-        events: 1,
-        duration_us: Some(1_500),
+        lifetime: Lifetime {
+            events: 1,
+            us: Some(1_500),
+            at_least: true,
+        },
         ..Life::default()
     };
     assert_eq!(
@@ -597,7 +683,7 @@ fn an_address_brings_back_what_was_seen() {
     page.act(Action::Moment(321));
     page.act(Action::Search("size>1MiB".into()));
     page.act(Action::ColourBy(ColourBy::Stream));
-    let link = Permalink::of(&page.0).unwrap();
+    let link = permalink(&page.0).unwrap();
     let text = link.to_text();
 
     // In another page, before its file is there, and in the same one after everything has changed.
@@ -615,7 +701,7 @@ fn an_address_brings_back_what_was_seen() {
     page.act(Action::Search(String::new()));
     page.act(Action::Restore(Box::new(link)));
     for page in [&page, &later] {
-        assert_eq!(Permalink::of(&page.0).unwrap().to_text(), text);
+        assert_eq!(permalink(&page.0).unwrap().to_text(), text);
         assert_eq!(page.view().pinned, Some(AllocationId(7)));
         assert_eq!(page.view().cursor_moment(), Some(321));
         assert_eq!(page.x(), (1e6, 2e6));
@@ -624,10 +710,58 @@ fn an_address_brings_back_what_was_seen() {
 }
 
 #[test]
+fn the_same_file_opened_twice_is_told_apart() {
+    let mut page = Page::with_file();
+    page.act(Action::Open {
+        id: SessionId(2),
+        name: "a.pickle".into(),
+    });
+    page.reply(2, Reply::Opened(Box::new(opened())));
+    page.act(Action::Pin(AllocationId(7)));
+    let second = permalink(&page.0).unwrap();
+    page.act(Action::Switch(SessionId(1)));
+    let first = permalink(&page.0).unwrap();
+    assert_eq!(permalink::change(&first, &second), permalink::Change::Step);
+    for (link, id) in [(second.clone(), 2), (first, 1)] {
+        let link = Permalink::parse(&link.to_text()).unwrap();
+        page.act(Action::Restore(Box::new(link)));
+        assert_eq!(page.0.current, Some(SessionId(id)));
+    }
+    // Elsewhere it may be open only once.
+    let mut other = Page::with_file();
+    other.act(Action::Restore(Box::new(second)));
+    assert_eq!(other.pinned(), Some(7));
+}
+
+#[test]
+fn an_address_in_other_words_is_no_step() {
+    let mut page = Page::with_file();
+    for text in [
+        "file=a.pickle~1&device=3&v=1",
+        "file=a.pickle~1&copy=9&at=4000000&v=1",
+        "",
+    ] {
+        let link = Permalink::parse(text).unwrap_or_default();
+        assert_eq!(
+            once_shown(&link, &State::default()).is_some(),
+            text.is_empty()
+        );
+        page.act(Action::Restore(Box::new(link.clone())));
+        let seen = permalink(&page.0).unwrap();
+        let before = once_shown(&link, &page.0).unwrap();
+        assert_eq!(
+            permalink::change(&before, &seen),
+            permalink::Change::None,
+            "{text}"
+        );
+    }
+}
+
+#[test]
 fn an_address_of_another_file_waits_for_it() {
     let mut page = Page::with_file();
     page.act(Action::Pin(AllocationId(7)));
-    let link = Permalink::of(&page.0).unwrap();
+    let link = permalink(&page.0).unwrap();
     page.act(Action::Close(SessionId(1)));
     page.act(Action::Restore(Box::new(link)));
     // The same name, but another size.

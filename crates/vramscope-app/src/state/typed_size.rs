@@ -1,6 +1,6 @@
 //! Sizes that users type into fields.
 
-use vramscope_core::analysis::filter::parse_bytes;
+use vramscope_core::analysis::search::filter::parse_bytes;
 
 /// Nobody means fewer bytes than these without saying so: 24 are 24 GiB.
 const LEAST_BARE_BYTES: u64 = 1 << 20;

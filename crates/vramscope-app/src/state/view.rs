@@ -2,13 +2,14 @@
 
 use super::Shared;
 use super::navigation::{self, Navigation, Region};
-use super::permalink::Place;
 use crate::protocol::{
-    Axis, Bounds, Details, DeviceFacts, DrawRequest, Hit, HitOn, Legend, MomentFacts, Overview,
-    Picture, RangeFacts, Reply, SegmentPreview, Thing,
+    Answer, Axis, Bounds, Details, DeviceFacts, DrawRequest, Hit, HitOn, MomentFacts, Picture,
+    RangeFacts, SegmentPreview, Thing,
 };
-use vramscope_core::analysis::selection::Moments;
+use vramscope_core::analysis::time::selection::Moments;
 use vramscope_core::ids::AllocationId;
+use vramscope_view::address::DevicePlace;
+use vramscope_view::axes::events_between;
 
 /// How much closer a click goes where several allocations share a pixel.
 const CLOSER: f64 = 8.0;
@@ -48,7 +49,6 @@ fn shows(draw: &DrawRequest, region: Region) -> bool {
 /// The moment that all views are about.
 #[derive(Clone, Copy, PartialEq, Debug, Default)]
 pub struct Cursor {
-    /// The moment.
     pub moment: u32,
     /// Where it is on the axis shown; `None` until the worker has said so.
     pub x: Option<f64>,
@@ -89,7 +89,6 @@ pub struct Walk {
 /// A segment that was clicked.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct PinnedSegment {
-    /// The piece of it.
     pub piece: u32,
     /// Where it lies …
     x: (f64, f64),
@@ -111,7 +110,6 @@ impl PinnedSegment {
     }
 }
 
-/// What is shown of one device.
 #[derive(Clone, PartialEq, Debug)]
 pub struct DeviceView {
     /// The visible part, on the axis of the file.
@@ -122,16 +120,11 @@ pub struct DeviceView {
     pub range: Option<(f64, f64)>,
     /// What is under the pointer.
     pub hovered: Option<Hovered>,
-    /// The pinned allocation.
     pub pinned: Option<AllocationId>,
     /// The pinned segment, in its stead.
     pub pinned_segment: Option<PinnedSegment>,
     /// What is known about the allocation, once the worker has said so.
     pub details: Option<Shared<Details>>,
-    /// The strip's curves on the axis shown, once the worker has said so.
-    pub overview: Option<Shared<Overview>>,
-    /// What the colours mean, likewise.
-    pub legend: Option<Shared<Legend>>,
     /// The axis that `region`, `cursor` and `range` are on.
     pub axis: Axis,
     /// What was visible on the other axis: to be shown on this one as soon as it is known where it is.
@@ -139,7 +132,6 @@ pub struct DeviceView {
     /// What is selected, in places of the other axis: to be selected on this one as soon as it is known
     /// where it is.
     pub range_from: Option<(Axis, (f64, f64))>,
-    /// What the picture is of.
     pub picture: Picture,
     /// What was visible in y of the pictures that are not shown.
     heights: [Option<(f64, f64)>; 4],
@@ -169,8 +161,6 @@ impl DeviceView {
             pinned: None,
             pinned_segment: None,
             details: None,
-            overview: None,
-            legend: None,
             axis: Axis::Events,
             came_from: None,
             range_from: None,
@@ -193,10 +183,21 @@ impl DeviceView {
         }
         let Region { x_min, x_max, .. } = self.region;
         let is_whole = x_min <= 0.0 && x_max >= before.x_end;
-        self.came_from = (!is_whole).then_some((self.axis, (x_min, x_max)));
+        // Back before the worker has said where that part is here: it is where it was.
+        let back = self.came_from.filter(|(from, _)| is_whole && *from == axis);
+        let (x_min, x_max) = match back {
+            Some((_, part)) => {
+                self.came_from = None;
+                part
+            }
+            None => {
+                self.came_from = (!is_whole).then_some((self.axis, (x_min, x_max)));
+                (0.0, bounds.x_end)
+            }
+        };
         self.region = Region {
-            x_min: 0.0,
-            x_max: bounds.x_end,
+            x_min,
+            x_max,
             ..self.region
         };
         if let Some(range) = self.range {
@@ -205,7 +206,7 @@ impl DeviceView {
         self.axis = axis;
         self.cursor = self.cursor.map(|cursor| Cursor::at(cursor.moment, axis));
         (self.range, self.selection) = (None, None);
-        (self.overview, self.hovered) = (None, None);
+        self.hovered = None;
     }
 
     /// Another picture shows the same part of the x axis, and what it last showed in y.
@@ -228,7 +229,7 @@ impl DeviceView {
     }
 
     /// Shows a place, whatever was shown before.
-    pub(super) fn restore(&mut self, place: &Place, bounds: &Bounds) {
+    pub(super) fn restore(&mut self, place: &DevicePlace, bounds: &Bounds) {
         let whole = navigation::whole(bounds);
         let x = place.x.unwrap_or((whole.x_min, whole.x_max));
         let y_bytes = place.y_bytes;
@@ -292,7 +293,6 @@ impl DeviceView {
         self.cursor.and_then(|cursor| cursor.x)
     }
 
-    /// The moment of the cursor.
     #[must_use]
     pub fn cursor_moment(&self) -> Option<u32> {
         self.cursor.map(|cursor| cursor.moment)
@@ -361,7 +361,6 @@ impl DeviceView {
         }
     }
 
-    /// What is pinned.
     #[must_use]
     pub fn pinned_thing(&self) -> Option<Thing> {
         let allocation = self.pinned.map(Thing::Allocation);
@@ -371,7 +370,7 @@ impl DeviceView {
     /// Goes to the next or previous event of the pinned allocation.
     fn step(&mut self, forward: bool, bounds: &Bounds) {
         let Some(details) = &self.details else { return };
-        let events = navigation::events_of(&details.life);
+        let events = navigation::events_of(&details.known.life);
         let from = self.cursor_moment();
         let next = if forward {
             events
@@ -429,9 +428,8 @@ impl DeviceView {
     }
 
     /// Selects the events between two moments.
-    pub(super) fn select_moments(&mut self, (from, to): Moments) {
-        // Moment m is at m … m + 1, and begins with its event.
-        let x = (f64::from(from) + 1.0, f64::from(to) + 1.0);
+    pub(super) fn select_moments(&mut self, moments: Moments) {
+        let x = events_between(moments);
         match self.axis {
             Axis::Events => self.select(Some(x)),
             Axis::Time => {
@@ -557,21 +555,17 @@ impl DeviceView {
     }
 
     /// Takes an answer about this device; one that is no longer wanted changes nothing.
-    pub(super) fn take(&mut self, reply: Reply, bounds: &Bounds) {
-        match reply {
-            Reply::Hit(hit) => self.take_hit(*hit, bounds),
-            Reply::Details(details) if self.pinned == Some(details.allocation) => {
+    pub(super) fn take(&mut self, answer: Answer, bounds: &Bounds) {
+        match answer {
+            Answer::Hit(hit) => self.take_hit(*hit, bounds),
+            Answer::Details(details) if self.pinned == Some(details.known.allocation) => {
                 self.details = Some(Shared::new(*details));
                 if std::mem::take(&mut self.wants_fit) {
                     self.navigate(Navigation::FitPinned, self.axis, bounds);
                 }
             }
-            Reply::Overview(overview) if overview.axis == self.axis => {
-                self.overview = Some(Shared::new(overview));
-            }
-            Reply::Range(facts) => self.take_range(facts, bounds),
-            Reply::Moment { axis, facts, .. } => self.take_moment(axis, facts, bounds),
-            Reply::Legend(legend) => self.legend = Some(Shared::new(legend)),
+            Answer::Range(facts) => self.take_range(*facts, bounds),
+            Answer::Moment(placed) => self.take_moment(placed.axis, placed.facts, bounds),
             _ => {}
         }
     }

@@ -1,4 +1,4 @@
-//! Questions and their answers.
+//! Answers about pictures over the x axis: what is under a pixel, outlines, the curves over the whole.
 
 use vramscope_core::ids::AllocationId;
 use vramscope_view::map::MapHit;
@@ -9,108 +9,36 @@ use super::describe;
 use super::document::{Device, Document};
 use super::opened::ooms;
 use super::painter::{self, Painter, Under};
-use super::range::range_facts;
 use super::reserved;
 use crate::protocol::{
-    Axis, Composition, DrawRequest, FreePreview, Hit, HitOn, OomMark, OutlineColumns, OutlineSlot,
-    Overview, Picture, Reply, Request, RequestId, Thing,
+    self, Axis, Composition, DrawRequest, FreePreview, Hit, HitOf, HitOn, MinimapOf, OomMark,
+    OutlineColumns, OutlineOf, Picture, Thing,
 };
 
 /// Call sites listed for what is thinner than a pixel.
 const HIT_CALL_SITES: usize = 3;
 
-/// Most columns of an overview: wider than any screen.
+/// Most columns of a minimap: wider than any screen.
 const MOST_COLUMNS: u32 = 16_384;
 
-/// The answer, unless the question is about something that is not there.
-pub(super) fn answer(
-    question: &Request,
-    document: &Document,
-    painter: &mut Painter,
-) -> Option<Reply> {
-    let device = |device| document.device(device);
-    match *question {
-        Request::Overview {
-            device: of,
-            axis,
-            columns,
-        } => Some(Reply::Overview(overview(
-            document,
-            device(of)?,
-            axis,
-            columns,
-        ))),
-        Request::Hit {
-            request,
-            ref draw,
-            x_px,
-            y_px,
-        } => {
-            let hit = hit(document, painter, request, draw, (x_px, y_px))?;
-            Some(Reply::Hit(Box::new(hit)))
-        }
-        Request::Outline { slot, draw, thing } => outline(document, slot, draw, thing),
-        Request::Details {
-            device: of,
-            allocation,
-        } => {
-            let details = describe::details(document, device(of)?, allocation)?;
-            Some(Reply::Details(Box::new(details)))
-        }
-        Request::Range {
-            device: of,
-            axis,
-            x,
-        } => Some(Reply::Range(range_facts(device(of)?, axis, x)?)),
-        Request::Moment {
-            device: of,
-            axis,
-            moment,
-        } => Some(Reply::Moment {
-            device: of,
-            axis,
-            facts: describe::moment(device(of)?, axis, moment),
-        }),
-        Request::Legend { look, entries } => Some(Reply::Legend(
-            painter.colours.legend(document, &look, entries)?,
-        )),
-        // These are not answered with data of an open file.
-        Request::WarmUp
-        | Request::OpenBlob { .. }
-        | Request::OpenUrl { .. }
-        | Request::Filter { .. }
-        | Request::Ask { .. }
-        | Request::Draw { .. } => None,
-    }
-}
-
-fn outline(
-    document: &Document,
-    slot: OutlineSlot,
-    draw: DrawRequest,
-    thing: Thing,
-) -> Option<Reply> {
+pub(super) fn outline(document: &Document, asked: &OutlineOf) -> Option<OutlineColumns> {
+    let OutlineOf { draw, thing } = asked;
     let device = document.device(draw.look.device)?;
-    let is_known = match thing {
+    let is_known = match *thing {
         Thing::Allocation(allocation) => device.has(allocation),
-        Thing::Segment(piece) => (piece as usize) < document.segments(device).len(),
+        Thing::Segment(piece) => (piece as usize) < device.segments().len(),
     };
-    let points_px = is_known.then(|| painter::outline(document, device, &draw, thing))?;
-    Some(Reply::Outline(OutlineColumns {
-        slot,
-        draw,
-        thing,
+    let points_px = is_known.then(|| painter::outline(device, draw, *thing))?;
+    Some(OutlineColumns {
+        draw: draw.clone(),
+        thing: *thing,
         points_px,
-    }))
+    })
 }
 
-fn hit(
-    document: &Document,
-    painter: &mut Painter,
-    request: RequestId,
-    draw: &DrawRequest,
-    (x_px, y_px): (f64, f64),
-) -> Option<Hit> {
+pub(super) fn hit(document: &Document, painter: &mut Painter, asked: &HitOf) -> Option<Hit> {
+    let HitOf { draw, at_px } = asked;
+    let (x_px, y_px) = *at_px;
     let device = document.device(draw.look.device)?;
     let is_inside = x_px >= 0.0 && y_px >= 0.0;
     let under = if is_inside {
@@ -123,9 +51,8 @@ fn hit(
         Under::Map(hit) => on_map(document, device, draw, hit),
     };
     Some(Hit {
-        request,
-        draw: *draw,
-        at_px: (x_px, y_px),
+        draw: draw.clone(),
+        at_px: *at_px,
         moment: moment.map(|moment| describe::moment(device, draw.look.axis, moment)),
         on,
     })
@@ -150,7 +77,7 @@ fn on_band(
             composition,
         } if is_segment => {
             // Of segments too thin to be told apart the largest speaks for all.
-            let bytes = &document.segments(device).bytes;
+            let bytes = &device.segments().bytes;
             let pieces = composition.allocations.iter().copied();
             let largest = pieces.max_by_key(|&piece| bytes.get(piece as usize));
             let on = largest.map_or(HitOn::Nothing, |piece| {
@@ -229,16 +156,17 @@ fn several(document: &Document, device: Device<'_>, moment: u32, rows: &[u32]) -
     describe::composition(document, device, moment, ids, HIT_CALL_SITES)
 }
 
-fn overview(document: &Document, device: Device<'_>, axis: Axis, columns: u32) -> Overview {
-    let (bands, index) = (device.bands(axis), device.index());
+pub(super) fn minimap(document: &Document, asked: &MinimapOf) -> Option<protocol::Minimap> {
+    let (device, axis) = (document.device(asked.device)?, asked.axis);
+    let (bands, index) = (device.bands(axis), device.timeline());
     let steps = if device.knows_segments() {
         &device.history.reserved_steps[..]
     } else {
         &[]
     };
-    let columns = columns.clamp(1, MOST_COLUMNS);
+    let columns = asked.columns.clamp(1, MOST_COLUMNS);
     let map = Minimap::new(&bands, index, steps, columns);
-    Overview {
+    Some(protocol::Minimap {
         device: device.history.device,
         axis: if device.has_times() {
             axis
@@ -249,7 +177,7 @@ fn overview(document: &Document, device: Device<'_>, axis: Axis, columns: u32) -
         active_bytes: map.active_bytes,
         reserved_bytes: map.reserved_bytes,
         ooms: thinned(
-            ooms(document, device)
+            ooms(device)
                 .map(|(moment, event)| {
                     let event = document.snapshot.events.get(event);
                     OomMark {
@@ -264,7 +192,7 @@ fn overview(document: &Document, device: Device<'_>, axis: Axis, columns: u32) -
             columns,
         ),
         peak_x: bands.moment_x(device.history.peak_moment as usize),
-    }
+    })
 }
 
 /// Ascending marks; where there are more than columns, only the last of each column: a job that retries can

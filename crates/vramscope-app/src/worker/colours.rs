@@ -1,11 +1,11 @@
 //! The colour of every band, and what the colours mean.
 
-use vramscope_core::analysis::live_at::live_at;
+use vramscope_core::analysis::groups::live_at::live_at;
 use vramscope_view::groups::Groups;
 use vramscope_view::theme::Theme;
 
 use super::document::{Device, Document};
-use crate::protocol::{Legend, LegendEntry, Look, Picture};
+use crate::protocol::{Legend, LegendEntry, LegendOf, Look, Picture};
 
 /// The groups and colours of the look that was last asked for: asked for in every frame, changed rarely.
 #[derive(Default)]
@@ -15,7 +15,6 @@ pub(super) struct Colours {
 }
 
 impl Colours {
-    /// The groups of a look.
     pub(super) fn of(&mut self, document: &Document, device: Device<'_>, look: &Look) -> &Groups {
         let look = colouring(look);
         let known = self.known.take().filter(|(known, _)| *known == look);
@@ -25,13 +24,13 @@ impl Colours {
                 &Theme::of(look.theme),
                 &document.snapshot,
                 device.history,
-                &document.words().call_sites,
-                document.site_of(device),
+                document.call_sites(),
+                device.site_of(),
             )
         };
         &self
             .known
-            .insert(known.unwrap_or_else(|| (look, groups())))
+            .insert(known.unwrap_or_else(|| (look.clone(), groups())))
             .1
     }
 
@@ -50,28 +49,30 @@ impl Colours {
                 &Theme::of(look.theme),
                 &document.snapshot,
                 device.history,
-                document.segments(device),
-                &document.words().call_sites,
+                device.segments(),
+                document.call_sites(),
             )
         };
         &self
             .of_segments
-            .insert(known.unwrap_or_else(|| (look, groups())))
+            .insert(known.unwrap_or_else(|| (look.clone(), groups())))
             .1
     }
 
     /// What the colours of a look mean: what is live at the peak, the largest first.
-    pub(super) fn legend(
-        &mut self,
-        document: &Document,
-        look: &Look,
-        limit: u32,
-    ) -> Option<Legend> {
-        let device = document.device(look.device)?;
+    pub(super) fn legend(&mut self, document: &Document, asked: &LegendOf) -> Option<Legend> {
+        let device = document.device(asked.device)?;
+        let look = &Look {
+            device: asked.device,
+            picture: asked.picture,
+            colour_by: asked.colour_by,
+            theme: asked.theme,
+            ..Look::default()
+        };
         let history = device.history;
         let (groups, totals) = if look.picture == Picture::Segments {
-            let segments = document.segments(device);
-            let peak = document.reserved(device).index.peak_moment();
+            let segments = device.segments();
+            let peak = device.reserved().index.peak_moment();
             let is_held = |&piece: &u32| {
                 let piece = piece as usize;
                 segments.born[piece] <= peak && peak < segments.died[piece]
@@ -91,17 +92,15 @@ impl Colours {
                 label: groups.labels.get(group)?.clone(),
                 bytes: total.bytes,
                 allocations: u32::try_from(total.count).unwrap_or(u32::MAX),
+                search: groups.filter(total.group).map(|filter| filter.to_string()),
             })
         };
         let entries = totals
             .iter()
-            .take(limit as usize)
+            .take(asked.entries as usize)
             .filter_map(entry)
             .collect();
-        Some(Legend {
-            look: *look,
-            entries,
-        })
+        Some(Legend { entries })
     }
 }
 

@@ -1,11 +1,11 @@
 //! An allocation, a moment, several allocations: as the page shows them.
 
-use vramscope_core::analysis::call_sites::CallSiteId;
-use vramscope_core::analysis::details::{
-    self, AllocationDetails, DetailsOptions, Lifetime, allocation_brief, allocation_details,
+use vramscope_core::analysis::code::call_sites::CallSiteId;
+use vramscope_core::analysis::groups::live_at::top_call_sites;
+use vramscope_core::analysis::report::details::{
+    AllocationDetails, FrameDetails, StackOrigin, allocation_brief, allocation_details,
+    frame_details,
 };
-use vramscope_core::analysis::frames::FrameClass;
-use vramscope_core::analysis::live_at::top_call_sites;
 use vramscope_core::ids::AllocationId;
 use vramscope_core::model::BlockState;
 use vramscope_core::units::Bytes;
@@ -14,9 +14,22 @@ use vramscope_view::groups::pool_label;
 use super::document::{Device, Document};
 use super::painter;
 use crate::protocol::{
-    Axis, CallSite, Composition, Details, EventMark, FrameLine, FxDetails, Life, MomentFacts,
-    Preview, StackLines, StackOrigin,
+    Axis, CallSite, Composition, Details, DetailsOf, MomentFacts, MomentOf, PlacedMoment, Preview,
 };
+
+/// A moment and its place on the axis.
+pub(super) fn placed_moment(document: &Document, asked: &MomentOf) -> Option<PlacedMoment> {
+    let MomentOf {
+        device,
+        axis,
+        moment,
+    } = *asked;
+    Some(PlacedMoment {
+        device,
+        axis,
+        facts: self::moment(document.device(device)?, axis, moment),
+    })
+}
 
 /// What the timeline is at a moment.
 pub(super) fn moment(device: Device<'_>, axis: Axis, moment: u32) -> MomentFacts {
@@ -42,15 +55,11 @@ pub(super) fn preview(
     id: AllocationId,
 ) -> Option<Preview> {
     let known = allocation_brief(&document.snapshot, device.history, id)?;
-    let site = document
-        .site_of(device)
+    let site = device
+        .site_of()
         .get(id.index())
         .copied()
         .unwrap_or(CallSiteId::NONE);
-    let life = life(
-        [known.alloc, known.free_requested, known.free_completed],
-        known.lifetime,
-    );
     let stream = |stream| stream_label(document, stream);
     let is_unusual = |name: &String| !name.starts_with("default");
     let remarks = [
@@ -60,13 +69,11 @@ pub(super) fn preview(
     ];
     Some(Preview {
         allocation: id,
-        id: known.name,
-        bytes: known.requested_bytes,
-        life,
+        brief: known,
         user_frame: if site.index() == 0 {
             String::new()
         } else {
-            document.words().call_sites.get(site).label.clone()
+            document.call_sites().get(site).label.clone()
         },
         remarks: remarks.into_iter().flatten().collect::<Vec<_>>().join(", "),
     })
@@ -80,12 +87,12 @@ pub(super) fn composition(
     ids: impl IntoIterator<Item = AllocationId>,
     limit: usize,
 ) -> Composition {
-    let top = top_call_sites(device.history, document.site_of(device), ids, limit);
+    let top = top_call_sites(device.history, device.site_of(), ids, limit);
     let count = |count: u64| u32::try_from(count).unwrap_or(u32::MAX);
     let call_sites = top.sites.iter().map(|total| CallSite {
         frame: match total.site.index() {
             0 => String::new(),
-            _ => document.words().call_sites.get(total.site).label.clone(),
+            _ => document.call_sites().get(total.site).label.clone(),
         },
         allocations: count(total.count),
         bytes: total.bytes,
@@ -100,54 +107,15 @@ pub(super) fn composition(
 }
 
 /// All that is known about an allocation.
-pub(super) fn details(
-    document: &Document,
-    device: Device<'_>,
-    id: AllocationId,
-) -> Option<Details> {
-    let known = known(document, device, id)?;
+pub(super) fn details(document: &Document, asked: &DetailsOf) -> Option<Details> {
+    let (device, id) = (document.device(asked.device)?, asked.allocation);
+    let known = allocation_details(*device, id)?;
     Some(Details {
-        device: known.device,
-        allocation: id,
-        id: known.name.clone(),
-        address: known.address,
-        bytes: known.requested_bytes,
-        block_bytes: known.block.as_ref().map(|block| block.bytes),
-        life: life(
-            [known.alloc, known.free_requested, known.free_completed],
-            known.lifetime,
-        ),
-        place: painter::place(document, device, id),
+        place: painter::place(device, id),
         properties: properties(document, &known),
-        stack: stack_lines(&known),
         free_stack: free_stack(document, device, id, &known),
-        forward_lines: known.forward_frames,
+        known,
     })
-}
-
-fn known(document: &Document, device: Device<'_>, id: AllocationId) -> Option<AllocationDetails> {
-    let words = document.words();
-    let options = DetailsOptions {
-        classes: &words.classes,
-        ranges: &words.ranges,
-    };
-    allocation_details(&document.snapshot, device.history, id, options)
-}
-
-fn life(marks: [Option<details::EventMark>; 3], lifetime: Lifetime) -> Life {
-    let mark = |mark: details::EventMark| EventMark {
-        moment: mark.number.saturating_add(1),
-        time_us: mark.time_us,
-        since_start_us: mark.since_start_us,
-    };
-    let [alloc, free_requested, free_completed] = marks.map(|event| event.map(mark));
-    Life {
-        alloc,
-        free_requested,
-        free_completed,
-        events: lifetime.events,
-        duration_us: lifetime.us,
-    }
 }
 
 /// What a file has or has not, in order of display.
@@ -190,50 +158,10 @@ fn properties(document: &Document, known: &AllocationDetails) -> Vec<(String, St
 
 /// A stream by its number in order of appearance.
 pub(super) fn stream_label(document: &Document, stream: i64) -> String {
-    let streams = &document.words().streams;
+    let streams = document.streams();
     match streams.iter().position(|&known| known == stream) {
         None | Some(0) => "default stream".to_owned(),
         Some(number) => format!("stream {number} (0x{stream:x})"),
-    }
-}
-
-fn stack_lines(known: &AllocationDetails) -> StackLines {
-    let origin = match known.stack_source {
-        Some(details::StackOrigin::Free) => StackOrigin::Free,
-        Some(details::StackOrigin::Block) => StackOrigin::Block,
-        Some(details::StackOrigin::Alloc) | None => StackOrigin::Alloc,
-    };
-    lines(origin, known.stack.iter().cloned())
-}
-
-pub(super) fn lines(
-    origin: StackOrigin,
-    frames: impl Iterator<Item = details::FrameDetails>,
-) -> StackLines {
-    let mut user_frame = None;
-    let frames = (0..).zip(frames).map(|(row, frame)| {
-        if frame.class == FrameClass::User && user_frame.is_none() {
-            user_frame = Some(row);
-        }
-        FrameLine {
-            name: frame.function,
-            file: frame.file,
-            line: frame.line,
-            is_runtime: frame.class == FrameClass::Runtime,
-            is_user: frame.class == FrameClass::User,
-            fx: frame.fx.map(|fx| FxDetails {
-                op: fx.op,
-                name: fx.name,
-                target: fx.target,
-                original_trace: fx.original_trace,
-            }),
-        }
-    });
-    let frames = frames.collect();
-    StackLines {
-        origin,
-        frames,
-        user_frame,
     }
 }
 
@@ -243,7 +171,7 @@ fn free_stack(
     device: Device<'_>,
     id: AllocationId,
     known: &AllocationDetails,
-) -> Option<StackLines> {
+) -> Option<Vec<FrameDetails>> {
     let history = device.history;
     let event = history
         .free_requested_event(id)
@@ -251,14 +179,13 @@ fn free_stack(
     let snapshot = &document.snapshot;
     let stack = *snapshot.events.stack.get(event.index())?;
     let (own, _) = history.stack(snapshot, id);
-    if stack == own || !stack.has_frames() || known.stack_source == Some(details::StackOrigin::Free)
-    {
+    if stack == own || !stack.has_frames() || known.stack_source == Some(StackOrigin::Free) {
         return None;
     }
-    let classes = &document.words().classes;
+    let classes = document.classes();
     let frames = snapshot
         .stacks
         .frames(stack)
-        .map(|frame| details::frame_details(snapshot, classes, frame));
-    Some(lines(StackOrigin::Free, frames))
+        .map(|frame| frame_details(snapshot, classes, frame));
+    Some(frames.collect())
 }

@@ -1,24 +1,23 @@
-//! What the search box has found.
+//! What filters match.
 
 use std::cell::RefCell;
+use std::collections::VecDeque;
 use std::rc::Rc;
 
-use vramscope_core::analysis::filter::{self, Filter, Matches};
+use vramscope_core::analysis::search::filter::{self, Filter, Matches, Pointed};
 use vramscope_core::bitset::BitSet;
 use vramscope_core::model::DeviceIndex;
 
-use super::document::{Device, Document};
-use crate::protocol::FilterId;
-use crate::protocol::views::filter::FilterContext;
+use super::document::Device;
+use crate::protocol::views::filter::FilterText;
 
-/// The filter that the page has set last, and what it matches.
+/// Matches that are kept: of the filter of now on all devices that are looked at, and of the one before.
+const KEPT: usize = 8;
+
+/// What the filters that were asked for last match, the newest first.
 #[derive(Default)]
-pub(super) struct CurrentFilter {
-    id: FilterId,
-    text: String,
-    context: FilterContext,
-    /// What it matches of the devices that have been asked for.
-    found: RefCell<Vec<(DeviceIndex, Found)>>,
+pub(super) struct Filters {
+    known: RefCell<VecDeque<((DeviceIndex, FilterText), Found)>>,
 }
 
 /// What a filter matches of one device.
@@ -29,63 +28,71 @@ pub(super) struct Found {
     pub(super) notes: Rc<Vec<String>>,
 }
 
-impl CurrentFilter {
-    /// Searches for this from now on.
-    pub(super) fn set(&mut self, id: FilterId, text: String, context: FilterContext) {
-        if (&self.text, self.context) != (&text, context) {
-            self.found.get_mut().clear();
-        }
-        self.id = id;
-        self.text = text;
-        self.context = context;
-    }
-
-    /// Whether this is the filter of now, or none.
-    pub(super) fn is(&self, filter: FilterId) -> bool {
-        filter == self.id || filter == FilterId::default()
-    }
-
-    /// See [`Document::matches`].
-    pub(super) fn matches(
-        &self,
-        document: &Document,
-        device: Device<'_>,
-        filter: FilterId,
-    ) -> Option<Rc<BitSet>> {
-        Some(self.found(document, device, filter)?.set)
-    }
-
-    /// What the filter matches, and why not more; `None` if there is none, or another by now.
-    pub(super) fn found(
-        &self,
-        document: &Document,
-        device: Device<'_>,
-        filter: FilterId,
-    ) -> Option<Found> {
-        if filter != self.id || filter == FilterId::default() {
-            return None;
-        }
-        let number = device.history.device;
-        let mut kept = self.found.borrow_mut();
-        if let Some((_, found)) = kept.iter().find(|(known, _)| *known == number) {
+impl Filters {
+    /// What the filter matches, and why not more; `None` for a text that everything matches.
+    pub(super) fn found(&self, device: Device<'_>, filter: &FilterText) -> Option<Found> {
+        let key = (device.history.device, filter.clone());
+        let mut kept = self.known.borrow_mut();
+        if let Some((_, found)) = kept.iter().find(|(known, _)| *known == key) {
             return Some(found.clone());
         }
-        // A wrong text is the page's to complain of: it means everything.
-        let filter = Filter::parse(&self.text)
-            .ok()
-            .filter(|filter| !filter.is_empty())?;
-        let Matches { set, notes } =
-            filter::matches(&filter, &document.subject(device, self.context));
+        let parsed = Filter::parse(&filter.text).ok()?;
+        let pointed = Pointed {
+            cursor: filter.cursor,
+            range: filter.range,
+        };
+        let Matches { set, notes } = filter::matches(&parsed, *device, pointed);
         let found = Found {
             set: Rc::new(set),
             notes: Rc::new(notes),
         };
-        kept.push((number, found.clone()));
+        kept.truncate(KEPT - 1);
+        kept.push_front((key, found.clone()));
         Some(found)
     }
+}
 
-    /// What the words of the filter refer to.
-    pub(super) fn context(&self) -> FilterContext {
-        self.context
+#[cfg(test)]
+mod tests {
+    use super::super::document::Document;
+    use super::*;
+
+    const FIXTURE: &[u8] =
+        include_bytes!("../../../../tests/fixtures/synth/torch-2.10-py-p4.pickle");
+
+    fn matched(document: &Document, text: &str, cursor: Option<u32>) -> Option<usize> {
+        let device = document.devices().next().unwrap();
+        let filter = FilterText::of(text, cursor, None);
+        let set = document.matches(device, filter.as_ref())?;
+        Some(set.iter().count())
+    }
+
+    #[test]
+    fn a_question_says_itself_what_is_searched_for() {
+        let document = Document::new(vramscope_core::decode(FIXTURE).unwrap());
+        let all = document.histories[0].allocations.len();
+        // One after the other, and the first again: nothing depends on what was asked before.
+        for _ in 0..2 {
+            assert_eq!(matched(&document, "size>0", None), Some(all));
+            assert_eq!(matched(&document, "size<0", None), Some(0));
+            assert_eq!(matched(&document, "size>", None), None);
+            assert_eq!(matched(&document, "", None), None);
+        }
+        let live = |cursor| matched(&document, "live@cursor", Some(cursor)).unwrap();
+        let history = &document.histories[0];
+        for moment in 0..=history.event_count {
+            let expected =
+                vramscope_core::analysis::groups::live_at::live_at(history, moment).count();
+            assert_eq!(live(moment), expected, "{moment}");
+        }
+        assert!(document.filters.known.borrow().len() <= KEPT);
+    }
+
+    #[test]
+    fn a_filter_says_only_what_its_words_refer_to() {
+        let of = |text| FilterText::of(text, Some(3), Some((1, 2))).unwrap();
+        assert_eq!((of("size>1").cursor, of("size>1").range), (None, None));
+        assert_eq!(of("live@cursor").cursor, Some(3));
+        assert_eq!(of("live@cursor").range, None);
     }
 }

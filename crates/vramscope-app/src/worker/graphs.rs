@@ -10,9 +10,7 @@ mod tests;
 
 use std::rc::Rc;
 
-use vramscope_core::analysis::inductor::{
-    Export, Graph, Method, Order, Planned, Search, Settings, Timeline, plan,
-};
+use vramscope_inductor::{Export, Graph, Method, Order, Planned, Search, Settings, Timeline, plan};
 
 use self::lives::Lives;
 use crate::protocol::views::graph::{GraphFacts, GraphFile, OrderKey, OrderName};

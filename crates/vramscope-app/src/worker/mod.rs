@@ -41,10 +41,8 @@ use wasm_bindgen::JsValue;
 use web_sys::{ImageBitmap, MessageEvent};
 
 use crate::browser::clock;
-use crate::protocol::views::filter::FilterContext;
 use crate::protocol::{
-    Answer, DrawRequest, DrawnFrame, Extra, FilterId, Question, Reply, Request, RequestId,
-    from_text,
+    Answer, Ask, DrawRequest, DrawnFrame, Extra, Question, Reply, Request, from_text,
 };
 use document::Document;
 use graphs::Graphs;
@@ -53,7 +51,6 @@ use port::Port;
 use queue::Queue;
 use warm_up::WarmUp;
 
-/// What a worker has.
 #[derive(Default)]
 struct Worker {
     queue: Queue<JsValue>,
@@ -134,19 +131,6 @@ fn work(worker: &Rc<RefCell<Worker>>, port: &Rc<Port>, ticks: &port::Ticks) {
                 worker.borrow_mut().file = opened;
             });
         }
-        Request::Draw { request, draw } => match worker.borrow_mut().draw(request, &draw) {
-            Ok((drawn, bitmap)) => port.send_with(&Reply::Drawn(drawn), &bitmap.into()),
-            Err(error) => {
-                port::log_error(&error);
-                // The page asks for one picture at a time: it waits for an answer.
-                port.send(&Reply::NotDrawn { request });
-            }
-        },
-        Request::Filter {
-            filter,
-            text,
-            context,
-        } => worker.borrow_mut().search(filter, text, context),
         Request::Ask {
             request,
             slot,
@@ -156,11 +140,10 @@ fn work(worker: &Rc<RefCell<Worker>>, port: &Rc<Port>, ticks: &port::Ticks) {
             let reply = Reply::Answer {
                 request,
                 slot,
-                answer: answer.map(Box::new),
+                answer,
             };
             port.send_with(&reply, &attachment);
         }
-        question => worker.borrow_mut().tell(&question, port),
     }
     let worker = worker.borrow();
     if !worker.queue.is_empty() || worker.has_idle_work() {
@@ -193,30 +176,12 @@ impl Worker {
         self.warm_up.is_some() || self.preparation.is_waiting() || is_searching
     }
 
-    fn search(&mut self, filter: FilterId, text: String, context: FilterContext) {
-        if let Some(File::Snapshot(document)) = &mut self.file {
-            document.filter.set(filter, text, context);
-        }
-    }
-
-    /// Answers a question about what all views share.
-    fn tell(&mut self, question: &Request, port: &Port) {
-        let answer = self
-            .file
-            .as_ref()
-            .and_then(File::snapshot)
-            .and_then(|document| answer::answer(question, document, &mut self.painter));
-        if let Some(answer) = answer {
-            port.send(&answer);
-        }
-    }
-
-    /// The answer to a view's question, and its attachment or `NULL`.
+    /// The answer to a question, and its attachment or `NULL`.
     fn answer(&mut self, question: &Question) -> (Option<Answer>, JsValue) {
         let answered = match (&mut self.file, question) {
+            (_, Question::Draw(draw)) => return self.drawn(draw),
             (Some(File::Graphs(graphs)), Question::Graph(question)) => {
-                let answered = graphs.answer(question);
-                answered.map(|(answer, extra)| (Answer::Graph(answer), extra))
+                views::with_extra(question, graphs.answer(question))
             }
             (Some(File::Snapshot(document)), question) => {
                 views::answer(question, document, &mut self.painter, &mut self.views)
@@ -247,11 +212,18 @@ impl Worker {
         }
     }
 
-    fn draw(
-        &mut self,
-        request: RequestId,
-        draw: &DrawRequest,
-    ) -> Result<(DrawnFrame, ImageBitmap), String> {
+    /// A picture. Its pixels become a bitmap without being copied.
+    fn drawn(&mut self, draw: &DrawRequest) -> (Option<Answer>, JsValue) {
+        match self.draw(draw) {
+            Ok((frame, bitmap)) => (Some(DrawRequest::wrap(frame)), bitmap.into()),
+            Err(error) => {
+                port::log_error(&error);
+                (None, JsValue::NULL)
+            }
+        }
+    }
+
+    fn draw(&mut self, draw: &DrawRequest) -> Result<(DrawnFrame, ImageBitmap), String> {
         let file = self.file.as_ref();
         let document = file.and_then(File::snapshot).ok_or("no file to draw")?;
         let start_ms = clock::now_ms();
@@ -266,8 +238,7 @@ impl Worker {
         let draw_ms = clock::now_ms() - start_ms;
         self.preparation.begin();
         let drawn = DrawnFrame {
-            request,
-            draw: *draw,
+            draw: draw.clone(),
             draw_ms,
             events,
             allocations,

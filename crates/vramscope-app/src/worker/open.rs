@@ -7,8 +7,9 @@ use wasm_bindgen::{JsCast, JsValue};
 use web_sys::Blob;
 
 use vramscope_core::Limits;
-use vramscope_core::analysis::inductor;
-use vramscope_core::decode::{Options, decode_with};
+use vramscope_core::container::FileKind;
+use vramscope_core::open::{Options, decode_with};
+use vramscope_inductor as inductor;
 
 use super::blob::BlobReader;
 use super::document::Document;
@@ -143,7 +144,7 @@ const HEAD_BYTES: u64 = 4 << 10;
 fn is_graph(reader: BlobReader) -> bool {
     let mut head = Vec::new();
     let read = reader.take(HEAD_BYTES).read_to_end(&mut head);
-    read.is_ok() && inductor::is_graph(&head)
+    read.is_ok() && FileKind::of(&head) == FileKind::Graphs
 }
 
 /// Reads a file of graphs. Tells the page how it goes.

@@ -1,11 +1,11 @@
 //! What the page is told of a file once it is read, or could not be.
 
-use vramscope_core::analysis::facts::{Fact, FactKind, FactLevel, facts, warning_text};
-use vramscope_core::analysis::inductor::ReadError;
+use vramscope_core::analysis::report::facts::{Fact, FactKind, FactLevel, facts, warning_text};
 use vramscope_core::ids::EventId;
-use vramscope_core::model::{Action, ContainerKind, Warning};
+use vramscope_core::model::{ContainerKind, Warning};
 use vramscope_core::units::Count;
 use vramscope_core::{Error, ErrorKind};
+use vramscope_inductor::ReadError;
 
 use super::document::{Device, Document};
 use super::views::line_facts;
@@ -72,25 +72,19 @@ fn device_facts(document: &Document, device: Device<'_>, notes: Vec<Note>) -> De
         lines: line_facts(document, device),
         heights: Heights {
             // The cast saturates.
-            map_bytes: document.map_lanes(device).y_end() as u64,
+            map_bytes: device.map_lanes().y_end() as u64,
             packing_bytes: 0,
         },
-        ooms: ooms(document, device).count() as u64,
+        ooms: device.failed_requests().len() as u64,
         notes,
     }
 }
 
 /// The failed allocations: the moment that begins with each, and its event.
-pub(super) fn ooms<'a>(
-    document: &'a Document,
-    device: Device<'_>,
-) -> impl Iterator<Item = (u32, EventId)> + use<'a> {
+pub(super) fn ooms(device: Device<'_>) -> impl Iterator<Item = (u32, EventId)> {
     let first = device.history.first_event;
-    let actions = document.snapshot.events.action.iter().skip(first as usize);
-    let events = (0..).zip(actions.take(device.history.event_count as usize));
-    events
-        .filter(|(_, action)| **action == Action::Oom)
-        .map(move |(number, _): (u32, _)| (number + 1, EventId(first + number)))
+    let moments = device.failed_requests().iter();
+    moments.map(move |&moment| (moment, EventId(first + moment - 1)))
 }
 
 /// All memory of this worker; unknown where the tests run natively.

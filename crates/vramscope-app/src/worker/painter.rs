@@ -36,7 +36,6 @@ pub(super) struct Painter {
 pub(super) enum Under {
     /// Of a stack of bands: a row is an allocation, or a piece in the segment timeline.
     Band(Hit),
-    /// Of the map.
     Map(MapHit),
 }
 
@@ -48,7 +47,7 @@ impl Painter {
         let mut frame = std::mem::take(&mut self.frame);
         self.paint(document, device, draw, &mut frame);
         self.frame = frame;
-        self.drawn = Some(*draw);
+        self.drawn = Some(draw.clone());
         Some(&self.frame)
     }
 
@@ -63,18 +62,18 @@ impl Painter {
         let device = document.device(draw.look.device)?;
         let view = &draw.viewport;
         if draw.look.picture == Picture::Map {
-            let (map, bands) = (document.map(device), device.bands(draw.look.axis));
+            let (map, bands) = (device.map(), device.bands(draw.look.axis));
             let hit = map.hit(&device.history.allocations, &bands, view, (x_px, y_px));
             return Some(Under::Map(hit));
         }
         if draw.look.picture == Picture::Packing {
-            let packed = document.packed(device);
+            let packed = device.packed();
             let hit = packed.map_or(MapHit::Outside, |packed| {
                 packed.hit(&device.bands(draw.look.axis), view, (x_px, y_px))
             });
             return Some(Under::Map(hit));
         }
-        let bands = stack(document, device, &draw.look);
+        let bands = stack(device, &draw.look);
         if self.drawn.as_ref() == Some(draw) {
             let hit = Hit::test(&bands, &self.frame, view, x_px, y_px);
             return Some(Under::Band(hit));
@@ -90,8 +89,8 @@ impl Painter {
         };
         let mut probe = std::mem::take(&mut self.probe);
         let draw = DrawRequest {
+            look: draw.look.clone(),
             viewport: pixel,
-            ..*draw
         };
         self.paint(document, device, &draw, &mut probe);
         let hit = Hit::test(&bands, &probe, &pixel, 0, 0);
@@ -107,7 +106,7 @@ impl Painter {
         frame: &mut Frame,
     ) {
         let DrawRequest { look, viewport } = draw;
-        let bands = stack(document, device, look);
+        let bands = stack(device, look);
         let theme = Theme::of(look.theme);
         let paint = |colours, matches| Paint {
             colours,
@@ -116,23 +115,23 @@ impl Painter {
         };
         if look.picture == Picture::Segments {
             let colours = &self.colours.of_segments(document, device, look).colours;
-            let index = &document.reserved(device).index;
+            let index = &device.reserved().index;
             self.raster
                 .draw(&bands, index, viewport, &paint(colours, None), frame);
             return;
         }
-        let matches = document.matches(device, look.filter);
+        let matches = document.matches(device, look.filter.as_ref());
         let colours = &self.colours.of(document, device, look).colours;
         let paint = paint(colours, matches.as_deref());
         let packed;
         let map = match look.picture {
-            Picture::Map => document.map(device),
+            Picture::Map => device.map(),
             Picture::Packing => {
-                packed = document.packed(device).unwrap_or_default();
+                packed = device.packed().unwrap_or_default();
                 &packed.map
             }
             Picture::Timeline | Picture::Segments => {
-                let index = device.index();
+                let index = device.timeline();
                 return self.raster.draw(&bands, index, viewport, &paint, frame);
             }
         };
@@ -141,37 +140,30 @@ impl Painter {
 }
 
 /// The columns of a picture: pieces of segments in the segment timeline, else allocations.
-fn stack<'a>(document: &Document, device: Device<'a>, look: &Look) -> Bands<'a> {
+fn stack<'a>(device: Device<'a>, look: &Look) -> Bands<'a> {
     match look.picture {
-        Picture::Segments => reserved::bands(document, device, look.axis),
+        Picture::Segments => reserved::bands(device, look.axis),
         Picture::Timeline | Picture::Map | Picture::Packing => device.bands(look.axis),
     }
 }
 
 /// The outline of a thing in a picture, in its device px; empty if it is not in it.
-pub(super) fn outline(
-    document: &Document,
-    device: Device<'_>,
-    draw: &DrawRequest,
-    thing: Thing,
-) -> Vec<(f64, f64)> {
+pub(super) fn outline(device: Device<'_>, draw: &DrawRequest, thing: Thing) -> Vec<(f64, f64)> {
     let DrawRequest { look, viewport } = draw;
-    let bands = stack(document, device, look);
+    let bands = stack(device, look);
     let rows = match (look.picture, thing) {
         (Picture::Timeline, Thing::Allocation(id)) => id.index()..id.index() + 1,
         (Picture::Timeline, Thing::Segment(_)) => 0..0,
         // An allocation is outlined by the segment that it lives in.
-        (Picture::Segments, Thing::Allocation(id)) => {
-            reserved::rows_around(document, device, id.index())
-        }
+        (Picture::Segments, Thing::Allocation(id)) => reserved::rows_around(device, id.index()),
         (Picture::Segments, Thing::Segment(piece)) => {
-            let segments = document.segments(device);
+            let segments = device.segments();
             let is_known = (piece as usize) < segments.len();
             is_known.then(|| segments.segment_of(piece as usize).rows())
         }
         .unwrap_or(0..0),
         (Picture::Map, thing) => {
-            let map = document.map(device);
+            let map = device.map();
             let place = match thing {
                 Thing::Allocation(id) => {
                     map.place_of(&device.history.allocations, &bands, id.index())
@@ -182,14 +174,14 @@ pub(super) fn outline(
         }
         (Picture::Packing, Thing::Segment(_)) => 0..0,
         (Picture::Packing, Thing::Allocation(id)) => {
-            let packed = document.packed(device).unwrap_or_default();
+            let packed = device.packed().unwrap_or_default();
             let place = packed.place_of(&bands, id.index());
             return place.map_or_else(Vec::new, |place| rectangle(viewport, place));
         }
     };
     let index = match look.picture {
-        Picture::Segments => &document.reserved(device).index,
-        Picture::Timeline | Picture::Map | Picture::Packing => device.index(),
+        Picture::Segments => &device.reserved().index,
+        Picture::Timeline | Picture::Map | Picture::Packing => device.timeline(),
     };
     ColumnSpan::outline(&spans(&bands, index, viewport, rows))
 }
@@ -203,11 +195,7 @@ fn rectangle(view: &Viewport, (x, y): ((f64, f64), (f64, f64))) -> Vec<(f64, f64
 }
 
 /// Where an allocation lies in the whole of the timeline and of the map.
-pub(super) fn place(
-    document: &Document,
-    device: Device<'_>,
-    allocation: AllocationId,
-) -> EventPlace {
+pub(super) fn place(device: Device<'_>, allocation: AllocationId) -> EventPlace {
     let table = &device.history.allocations;
     let row = allocation.index();
     let moments = device.history.active_bytes.len() as u32;
@@ -218,9 +206,9 @@ pub(super) fn place(
     EventPlace {
         moments: (born, died),
         time_us: device.has_times().then(|| (x(born), x(died))),
-        edges_bytes: edges(&bands, device.index(), row..row + 1, (born, died)),
-        map_bytes: document
-            .map_lanes(device)
+        edges_bytes: edges(&bands, device.timeline(), row..row + 1, (born, died)),
+        map_bytes: device
+            .map_lanes()
             .span(table.address[row], table.bytes[row]),
     }
 }

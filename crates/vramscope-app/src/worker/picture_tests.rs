@@ -2,18 +2,16 @@
 
 use std::path::Path;
 
-use vramscope_core::analysis::history::NEVER;
+use vramscope_core::analysis::time::history::NEVER;
 use vramscope_core::decode;
 
 use super::document::Document;
 use super::opened;
 use super::painter::Painter;
 use super::tests::{ask, fixtures};
-use super::views::{self, Caches};
 use crate::protocol::views::segments::{Answer, Question};
 use crate::protocol::{
-    Ask, Axis, DeviceFacts, DrawRequest, Hit, HitOn, Look, OutlineSlot, Picture, Reply, Request,
-    Thing, Viewport,
+    Axis, DeviceFacts, DrawRequest, Hit, HitOf, HitOn, Look, OutlineOf, Picture, Thing, Viewport,
 };
 
 const SIZE_PX: (u32, u32) = (200, 120);
@@ -37,7 +35,7 @@ fn every_fixture_has_its_segments_and_its_map() {
                         axis,
                         ..Look::default()
                     };
-                    drawn += check(&document, &mut painter, look, device, &path);
+                    drawn += check(&document, &mut painter, &look, device, &path);
                 }
             }
             check_lanes(&document, &mut painter, device, &path);
@@ -50,13 +48,13 @@ fn every_fixture_has_its_segments_and_its_map() {
 fn check(
     document: &Document,
     painter: &mut Painter,
-    look: Look,
+    look: &Look,
     facts: &DeviceFacts,
     path: &Path,
 ) -> usize {
     let bounds = facts.bounds(look.picture, look.axis);
     let draw = DrawRequest {
-        look,
+        look: look.clone(),
         viewport: Viewport::fit_all(&bounds, SIZE_PX.0, SIZE_PX.1),
     };
     let frame = painter.draw(document, &draw).unwrap();
@@ -69,13 +67,11 @@ fn check(
     let mut seen = 0;
     for x_px in (0..SIZE_PX.0).step_by(40) {
         for y_px in (0..SIZE_PX.1).step_by(8) {
-            let question = Request::Hit {
-                request: 1,
-                draw,
-                x_px: f64::from(x_px),
-                y_px: f64::from(y_px),
+            let question = HitOf {
+                draw: draw.clone(),
+                at_px: (f64::from(x_px), f64::from(y_px)),
             };
-            let Some(Reply::Hit(hit)) = ask(&question, document, painter) else {
+            let Some(hit) = ask(question, document, painter) else {
                 panic!("{path:?}")
             };
             seen += check_hit(document, painter, &hit, path);
@@ -90,7 +86,7 @@ fn check(
 
 fn check_hit(document: &Document, painter: &mut Painter, hit: &Hit, path: &Path) -> usize {
     let device = document.device(hit.draw.look.device).unwrap();
-    let segments = document.segments(device);
+    let segments = device.segments();
     let moment = hit.moment.map_or(0, |facts| facts.moment);
     let thing = match &hit.on {
         HitOn::Nothing | HitOn::Unmapped { .. } => return 0,
@@ -115,12 +111,11 @@ fn check_hit(document: &Document, painter: &mut Painter, hit: &Hit, path: &Path)
             Thing::Segment(free.segment.piece)
         }
     };
-    let question = Request::Outline {
-        slot: OutlineSlot::Pin,
-        draw: hit.draw,
+    let question = OutlineOf {
+        draw: hit.draw.clone(),
         thing,
     };
-    let Some(Reply::Outline(outline)) = ask(&question, document, painter) else {
+    let Some(outline) = ask(question, document, painter) else {
         panic!("{path:?}")
     };
     assert!(outline.points_px.len() >= 4, "{path:?}: {outline:?}");
@@ -130,7 +125,7 @@ fn check_hit(document: &Document, painter: &mut Painter, hit: &Hit, path: &Path)
             piece,
             moment: hit.moment.map(|facts| facts.moment),
         };
-        let Some(Answer::Segment(details)) = ask_view(question, document, painter) else {
+        let Some(Answer::Segment(details)) = ask(question, document, painter) else {
             panic!("{path:?}")
         };
         let row = piece as usize;
@@ -153,7 +148,7 @@ fn check_lanes(document: &Document, painter: &mut Painter, facts: &DeviceFacts, 
     let question = Question::Lanes {
         device: facts.device,
     };
-    let Some(Answer::Lanes(lanes)) = ask_view(question, document, painter) else {
+    let Some(Answer::Lanes(lanes)) = ask(question, document, painter) else {
         panic!("{path:?}")
     };
     assert!(lanes.lanes.is_sorted_by(|a, b| a.y < b.y), "{path:?}");
@@ -163,9 +158,4 @@ fn check_lanes(document: &Document, painter: &mut Painter, facts: &DeviceFacts, 
         .map_or(0.0, |lane| lane.y + lane.bytes as f64);
     assert_eq!(top as u64, facts.heights.map_bytes, "{path:?}");
     assert_eq!(lanes.groups.is_empty(), lanes.lanes.is_empty(), "{path:?}");
-}
-
-fn ask_view(question: Question, document: &Document, painter: &mut Painter) -> Option<Answer> {
-    let (answer, _) = views::answer(&question.into(), document, painter, &mut Caches::default())?;
-    Question::pick(answer)
 }

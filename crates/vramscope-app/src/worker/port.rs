@@ -39,7 +39,6 @@ impl Port {
         on_message.forget();
     }
 
-    /// Sends a reply.
     pub(super) fn send(&self, reply: &Reply) {
         self.post(reply, &Array::new(), &JsValue::NULL);
     }

@@ -4,7 +4,6 @@
 
 use super::document::Document;
 use super::views::{self, Caches};
-use crate::protocol::views::filter::FilterContext;
 
 /// Above so many events, memory is scarcer than time: what is needed is found out when it is asked for.
 const MOST_EVENTS: u32 = 4_000_000;
@@ -15,23 +14,24 @@ type Step = fn(&Document, &mut Caches);
 const STEPS: [Step; 5] = [
     |document, _| {
         if let Some(device) = document.devices().next() {
-            document.allocator(device);
+            let _allocator = device.allocator();
         }
     },
     |document, caches| views::prepare_overview(document, caches),
     |document, _| {
         if let Some(device) = document.devices().next() {
-            document.map(device);
+            let _map = device.map();
         }
     },
     |document, _| {
         if let Some(device) = document.devices().next() {
-            document.reserved(device);
+            let _reserved = device.reserved();
         }
     },
     |document, _| {
         if let Some(device) = document.devices().next() {
-            document.subject(device, FilterContext::default());
+            let _columns = (device.site_of(), device.stack_of(), device.context_of());
+            let _notes = device.notes();
         }
     },
 ];

@@ -1,9 +1,8 @@
 //! Questions that wait. A newer one takes the place of an older one that it makes pointless.
 
 use std::collections::VecDeque;
-use std::mem::{Discriminant, discriminant};
 
-use crate::protocol::{OutlineSlot, Request, Slot};
+use crate::protocol::{Question, Request, Slot};
 
 /// Waiting questions, each with its attachment.
 #[derive(Debug)]
@@ -22,23 +21,20 @@ impl<A> Default for Queue<A> {
 impl<A> Queue<A> {
     /// Adds a question at the end.
     pub(super) fn push(&mut self, request: Request, attachment: A) {
-        if let Some(topic) = topic(&request) {
+        if let Some(asker) = asker(&request) {
             self.waiting
-                .retain(|(older, _)| self::topic(older) != Some(topic));
+                .retain(|(older, _)| self::asker(older) != Some(asker));
         }
         self.waiting.push_back((request, attachment));
     }
 
-    /// Takes a new filter, which costs nothing and which pictures need; then the picture if one is wanted,
-    /// for that is what the user waits for; else the oldest.
+    /// Takes the picture if one is wanted, for that is what the user waits for; else the oldest.
     pub(super) fn pop(&mut self) -> Option<(Request, A)> {
-        let urgency = |(request, _): &(Request, A)| match request {
-            Request::Filter { .. } => 2,
-            Request::Draw { .. } => 1,
-            _ => 0,
+        let draws = |(request, _): &(Request, A)| match request {
+            Request::Ask { question, .. } => matches!(**question, Question::Draw(_)),
+            _ => false,
         };
-        let waiting = self.waiting.iter().enumerate();
-        let (next, _) = waiting.rev().max_by_key(|(_, waiting)| urgency(waiting))?;
+        let next = self.waiting.iter().position(draws).unwrap_or(0);
         self.waiting.remove(next)
     }
 
@@ -47,33 +43,46 @@ impl<A> Queue<A> {
     }
 }
 
-/// Of questions with the same topic only the newest matters.
-fn topic(request: &Request) -> Option<(Discriminant<Request>, Slot)> {
-    let kind = discriminant(request);
+/// Who asks: of his questions only the newest matters.
+fn asker(request: &Request) -> Option<Slot> {
     match request {
-        Request::Filter { .. } => Some((kind, 0)),
-        // Two pictures may be shown beside each other.
-        Request::Draw { draw, .. } | Request::Hit { draw, .. } => {
-            Some((kind, draw.look.picture as u32))
-        }
-        Request::Outline { slot, draw, .. } => {
-            let is_pin = u32::from(*slot == OutlineSlot::Pin);
-            Some((kind, draw.look.picture as u32 * 2 + is_pin))
-        }
-        Request::Ask { slot, .. } => Some((kind, *slot)),
-        _ => None,
+        Request::Ask { slot, .. } => Some(*slot),
+        Request::WarmUp | Request::OpenBlob { .. } | Request::OpenUrl { .. } => None,
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::protocol::{DetailsOf, DrawRequest, Look, Viewport};
     use vramscope_core::ids::AllocationId;
 
-    fn details(row: u32) -> Request {
-        Request::Details {
+    fn ask(slot: Slot, question: impl Into<Question>) -> Request {
+        Request::Ask {
+            request: 1,
+            slot,
+            question: Box::new(question.into()),
+        }
+    }
+
+    fn details(row: u32) -> DetailsOf {
+        DetailsOf {
             device: 0,
             allocation: AllocationId(row),
+        }
+    }
+
+    fn draw() -> DrawRequest {
+        DrawRequest {
+            look: Look::default(),
+            viewport: Viewport {
+                x_min: 0.0,
+                x_max: 1.0,
+                y_min_bytes: 0.0,
+                y_max_bytes: 1.0,
+                width_px: 1,
+                height_px: 1,
+            },
         }
     }
 
@@ -84,40 +93,23 @@ mod tests {
     }
 
     #[test]
-    fn every_details_question_is_answered() {
+    fn only_the_newest_question_of_an_asker_is_answered() {
         let mut queue = Queue::default();
-        queue.push(details(1), 1);
-        queue.push(details(2), 2);
+        queue.push(ask(7, details(1)), 1);
+        queue.push(ask(8, details(1)), 2);
+        queue.push(ask(7, details(2)), 3);
         assert!(!queue.is_empty());
-        assert_eq!(rows(queue), [1, 2]);
+        assert_eq!(rows(queue), [2, 3]);
     }
 
     #[test]
-    fn only_the_newest_outline_of_a_slot() {
-        let viewport = vramscope_view::viewport::Viewport {
-            x_min: 0.0,
-            x_max: 1.0,
-            y_min_bytes: 0.0,
-            y_max_bytes: 1.0,
-            width_px: 1,
-            height_px: 1,
-        };
-        let draw = crate::protocol::DrawRequest {
-            look: Default::default(),
-            viewport,
-        };
-        let outline = |slot| Request::Outline {
-            slot,
-            draw,
-            thing: crate::protocol::Thing::Allocation(AllocationId(0)),
-        };
+    fn pictures_come_first_and_two_may_wait() {
         let mut queue = Queue::default();
-        queue.push(outline(OutlineSlot::Hover), 1);
-        queue.push(Request::Draw { request: 1, draw }, 2);
-        queue.push(outline(OutlineSlot::Pin), 3);
-        queue.push(outline(OutlineSlot::Hover), 4);
-        queue.push(details(0), 5);
-        queue.push(Request::Draw { request: 2, draw }, 6);
-        assert_eq!(rows(queue), [6, 3, 4, 5]);
+        queue.push(Request::WarmUp, 1);
+        queue.push(ask(1, details(0)), 2);
+        queue.push(ask(2, draw()), 3);
+        queue.push(ask(3, draw()), 4);
+        queue.push(ask(2, draw()), 5);
+        assert_eq!(rows(queue), [4, 5, 1, 2]);
     }
 }

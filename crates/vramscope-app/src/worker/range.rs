@@ -1,10 +1,12 @@
 //! What happens between two places of the x axis.
 
-use super::document::Device;
-use crate::protocol::{Axis, RangeFacts};
+use super::document::Document;
+use crate::protocol::{Axis, RangeFacts, RangeOf};
 
 /// `None` if there is nothing between them.
-pub(super) fn range_facts(device: Device<'_>, axis: Axis, x: (f64, f64)) -> Option<RangeFacts> {
+pub(super) fn range_facts(document: &Document, asked: &RangeOf) -> Option<RangeFacts> {
+    let RangeOf { device, axis, x } = *asked;
+    let device = document.device(device)?;
     let moments = device.bands(axis).moments_in(x.0, x.1)?;
     let (first, last) = (*moments.start(), *moments.end());
     let history = device.history;
@@ -42,22 +44,29 @@ pub(super) fn range_facts(device: Device<'_>, axis: Axis, x: (f64, f64)) -> Opti
 
 #[cfg(test)]
 mod tests {
-    use super::super::document::Document;
     use super::*;
+    use vramscope_core::analysis::recording::Recording;
 
     const FIXTURE: &[u8] =
         include_bytes!("../../../../tests/fixtures/synth/torch-2.10-py-p4.pickle");
 
+    /// Of the first device.
+    fn of(document: &Document, axis: Axis, x: (f64, f64)) -> Option<RangeFacts> {
+        let device = document.histories[0].device;
+        range_facts(document, &RangeOf { device, axis, x })
+    }
+
     #[test]
     fn sizes_beyond_all_memory_do_not_wrap() {
-        let mut document = Document::new(vramscope_core::decode(FIXTURE).unwrap());
-        document.histories[0]
+        let mut recording = Recording::by_peak(vramscope_core::decode(FIXTURE).unwrap());
+        recording.histories[0]
             .allocations
             .bytes
             .fill(u64::MAX / 2 + 1);
+        let document = Document::of(recording);
         let device = document.devices().next().unwrap();
         let end = device.bands(Axis::Events).x_end();
-        let facts = range_facts(device, Axis::Events, (0.0, end)).unwrap();
+        let facts = of(&document, Axis::Events, (0.0, end)).unwrap();
         assert_eq!(facts.allocated_bytes, u64::MAX);
     }
 
@@ -67,7 +76,7 @@ mod tests {
         let device = document.devices().next().unwrap();
         for axis in [Axis::Events, Axis::Time] {
             let end = device.bands(axis).x_end();
-            let whole = range_facts(device, axis, (0.0, end)).unwrap();
+            let whole = of(&document, axis, (0.0, end)).unwrap();
             let events = device.bands(Axis::Events).x_end();
             assert_eq!(whole.events_x, (0.0, events));
             let born = device
@@ -86,13 +95,12 @@ mod tests {
             let middle = device
                 .bands(axis)
                 .moment_x(device.history.active_bytes.len() / 2);
-            let parts =
-                [(0.0, middle), (middle, end)].map(|x| range_facts(device, axis, x).unwrap());
+            let parts = [(0.0, middle), (middle, end)].map(|x| of(&document, axis, x).unwrap());
             assert_eq!(
                 parts.iter().map(|part| part.allocated_bytes).sum::<u64>(),
                 whole.allocated_bytes
             );
-            assert_eq!(range_facts(device, axis, (end + 1.0, end + 2.0)), None);
+            assert_eq!(of(&document, axis, (end + 1.0, end + 2.0)), None);
         }
     }
 }

@@ -2,10 +2,12 @@
 
 use std::ops::Range;
 
-use vramscope_core::analysis::details::frame_details;
-use vramscope_core::analysis::history::History;
-use vramscope_core::analysis::segment_contents::SegmentContents;
-use vramscope_core::analysis::segment_history::{SegmentHistory, SegmentLife};
+use vramscope_core::analysis::memory::segment_contents::SegmentContents;
+use vramscope_core::analysis::memory::segment_history::{SegmentHistory, SegmentLife};
+use vramscope_core::analysis::report::details::{EventMark, Life, frame_details};
+use vramscope_core::analysis::time::history::{History, NEVER};
+use vramscope_core::analysis::time::lifetime::Lifetime;
+use vramscope_core::ids::EventId;
 use vramscope_core::model::SegmentKind;
 use vramscope_core::units::{Bytes, Count};
 use vramscope_view::groups::pool_label;
@@ -14,24 +16,18 @@ use vramscope_view::raster::Bands;
 use super::describe;
 use super::document::{Device, Document};
 use crate::protocol::views::segments::SegmentDetails;
-use crate::protocol::{Axis, DrawRequest, EventMark, Life, Picture, SegmentPreview, StackOrigin};
+use crate::protocol::{Axis, DrawRequest, Picture, SegmentPreview};
 
 /// The segment timeline's columns: a row is a piece.
-pub(super) fn bands<'a>(document: &Document, device: Device<'a>, axis: Axis) -> Bands<'a> {
-    let segments = document.segments(device);
-    document
-        .reserved(device)
-        .bands(segments, device.bands(axis))
+pub(super) fn bands<'a>(device: Device<'a>, axis: Axis) -> Bands<'a> {
+    let segments = device.segments();
+    device.reserved().bands(segments, device.bands(axis))
 }
 
 /// The pieces in which an allocation lay: all of its segment's, if it is known.
-pub(super) fn rows_around(
-    document: &Document,
-    device: Device<'_>,
-    allocation: usize,
-) -> Range<usize> {
+pub(super) fn rows_around(device: Device<'_>, allocation: usize) -> Range<usize> {
     let table = &device.history.allocations;
-    let segments = document.segments(device);
+    let segments = device.segments();
     let piece = segments.piece_at(table.address[allocation], table.born[allocation]);
     piece.map_or(0..0, |piece| segments.segment_of(piece).rows())
 }
@@ -44,14 +40,14 @@ pub(super) fn preview(
     piece: u32,
     moment: u32,
 ) -> Option<SegmentPreview> {
-    let segments = document.segments(device);
+    let segments = device.segments();
     let row = piece as usize;
     let &piece_bytes = segments.bytes.get(row)?;
     let segment = segments.segment_of(row);
-    let sites = &document.words().call_sites;
+    let sites = document.call_sites();
     let stack = segments.stack(&document.snapshot, device.history, row);
     let site = sites.of_stack(stack);
-    let (x, y) = place(document, device, draw, segment);
+    let (x, y) = place(device, draw, segment);
     Some(SegmentPreview {
         piece,
         address: segment.address,
@@ -76,13 +72,13 @@ pub(super) fn details(
     piece: u32,
     moment: Option<u32>,
 ) -> Option<SegmentDetails> {
-    let segments = document.segments(device);
+    let segments = device.segments();
     let row = piece as usize;
     (row < segments.len()).then_some(())?;
     let segment = segments.segment_of(row);
     let moment = moment.unwrap_or(device.history.event_count);
     let stack = segments.stack(&document.snapshot, device.history, row);
-    let classes = &document.words().classes;
+    let classes = document.classes();
     let frames = document.snapshot.stacks.frames(stack);
     let frames = frames.map(|frame| frame_details(&document.snapshot, classes, frame));
     Some(SegmentDetails {
@@ -93,9 +89,7 @@ pub(super) fn details(
         is_expandable: segment.is_expandable,
         life: life(device.history, segment.born, segment.died),
         properties: properties(document, device, row, moment),
-        stack: stack
-            .has_frames()
-            .then(|| describe::lines(StackOrigin::Alloc, frames)),
+        stack: stack.has_frames().then(|| frames.collect()),
     })
 }
 
@@ -105,7 +99,7 @@ fn properties(
     piece: usize,
     moment: u32,
 ) -> Vec<(String, String)> {
-    let segments = document.segments(device);
+    let segments = device.segments();
     let segment = segments.segment_of(piece);
     let inside = SegmentContents::at(device.history, segments, segment, moment);
     let serves = match segment.kind {
@@ -141,7 +135,7 @@ fn properties(
         .collect()
 }
 
-/// `3 allocations, 12.0 MiB (60 %)`.
+/// `3 allocations, 12.0 MiB (60 % of it)`; `None` while nothing of the segment is mapped.
 fn requested(inside: &SegmentContents) -> Option<String> {
     if inside.mapped_bytes == 0 {
         return None;
@@ -181,7 +175,8 @@ fn life(history: &History, born: u32, died: u32) -> Life {
     let mark = |moment: u32| {
         let is_event = (1..=history.event_count).contains(&moment);
         is_event.then(|| EventMark {
-            moment,
+            number: moment - 1,
+            event: EventId(history.first_event + moment - 1),
             time_us: at(moment),
             since_start_us: since(at(moment), at(0)),
         })
@@ -191,28 +186,30 @@ fn life(history: &History, born: u32, died: u32) -> Life {
         alloc: mark(born),
         free_requested: None,
         free_completed: mark(died),
-        events: end.saturating_sub(born),
-        duration_us: since(at(end), at(born)),
+        lifetime: Lifetime {
+            events: end.saturating_sub(born),
+            us: since(at(end), at(born)),
+            at_least: born == 0 || died == NEVER,
+        },
     }
 }
 
 /// Where a segment lies in a picture, from its first piece's birth to its last one's death.
 fn place(
-    document: &Document,
     device: Device<'_>,
     draw: &DrawRequest,
     segment: &SegmentLife,
 ) -> ((f64, f64), (f64, f64)) {
-    let bands = bands(document, device, draw.look.axis);
+    let bands = bands(device, draw.look.axis);
     let x = |moment: u32| bands.moment_x(moment as usize);
     let y = match draw.look.picture {
         Picture::Map => {
-            let lanes = document.map_lanes(device);
+            let lanes = device.map_lanes();
             lanes.span(segment.address, segment.extent_bytes)
         }
         _ => super::painter::edges(
             &bands,
-            &document.reserved(device).index,
+            &device.reserved().index,
             segment.rows(),
             (segment.born, segment.died),
         ),

@@ -2,17 +2,17 @@
 
 use std::path::{Path, PathBuf};
 
-use vramscope_core::analysis::live_at::live_at;
+use vramscope_core::analysis::groups::live_at::live_at;
 use vramscope_core::decode;
 
-use super::answer::answer;
 use super::describe;
 use super::document::Document;
 use super::opened;
 use super::painter::Painter;
+use super::views::{self, Caches};
 use crate::protocol::{
-    Axis, ColourBy, DrawRequest, HitOn, Look, NoteLevel, OutlineSlot, Reply, Request, ThemeName,
-    Thing, Viewport, from_text, to_text,
+    Answer, Ask, Axis, ColourBy, DetailsOf, DrawRequest, HitOf, HitOn, LegendOf, Look, MinimapOf,
+    NoteLevel, OutlineOf, Reply, ThemeName, Thing, Viewport, from_text, to_text,
 };
 
 const WIDTH_PX: u32 = 240;
@@ -44,20 +44,24 @@ pub(super) fn fixtures() -> Vec<PathBuf> {
     found
 }
 
-fn draw(document: &Document, look: Look) -> DrawRequest {
+fn draw(document: &Document, look: &Look) -> DrawRequest {
     let bounds = document.device(look.device).unwrap().bounds(look.axis);
     DrawRequest {
-        look,
+        look: look.clone(),
         viewport: Viewport::fit_all(&bounds, WIDTH_PX, HEIGHT_PX),
     }
 }
 
-/// The reply as the page gets it.
-pub(super) fn ask(question: &Request, document: &Document, painter: &mut Painter) -> Option<Reply> {
-    let reply = answer(question, document, painter)?;
-    let arrived: Reply = from_text(&to_text(&reply).unwrap()).unwrap();
-    assert_eq!(arrived, reply);
-    Some(reply)
+/// The answer as the page gets it.
+pub(super) fn ask<Q: Ask>(
+    question: Q,
+    document: &Document,
+    painter: &mut Painter,
+) -> Option<Q::Answer> {
+    let (answer, _) = views::answer(&question.into(), document, painter, &mut Caches::default())?;
+    let arrived: Answer = from_text(&to_text(&answer).unwrap()).unwrap();
+    assert_eq!(arrived, answer);
+    Q::pick(answer)
 }
 
 #[test]
@@ -92,7 +96,7 @@ fn every_fixture_answers_every_question() {
                         theme: ThemeName::Dark,
                         ..Look::default()
                     };
-                    ask_all(&document, &mut painter, look, &path);
+                    ask_all(&document, &mut painter, &look, &path);
                 }
             }
         }
@@ -103,7 +107,7 @@ fn every_fixture_answers_every_question() {
     );
 }
 
-fn ask_all(document: &Document, painter: &mut Painter, look: Look, path: &Path) {
+fn ask_all(document: &Document, painter: &mut Painter, look: &Look, path: &Path) {
     let draw = draw(document, look);
     let device = look.device;
     let frame = painter.draw(document, &draw).unwrap();
@@ -112,25 +116,27 @@ fn ask_all(document: &Document, painter: &mut Painter, look: Look, path: &Path) 
     let known = document.device(device).unwrap();
     assert_eq!(is_empty, known.peak_bytes() == 0, "{path:?} {look:?}");
 
-    let overview = ask(
-        &Request::Overview {
-            device,
-            axis: look.axis,
-            columns: 50,
-        },
-        document,
-        painter,
-    );
-    let Some(Reply::Overview(overview)) = overview else {
+    let question = MinimapOf {
+        device,
+        axis: look.axis,
+        columns: 50,
+    };
+    let Some(minimap) = ask(question, document, painter) else {
         panic!("{path:?}")
     };
     assert_eq!(
-        overview.active_bytes.iter().max(),
+        minimap.active_bytes.iter().max(),
         Some(&known.peak_bytes()),
         "{path:?}"
     );
-    let legend = ask(&Request::Legend { look, entries: 5 }, document, painter);
-    let Some(Reply::Legend(legend)) = legend else {
+    let question = LegendOf {
+        device,
+        picture: look.picture,
+        colour_by: look.colour_by,
+        theme: look.theme,
+        entries: 5,
+    };
+    let Some(legend) = ask(question, document, painter) else {
         panic!("{path:?}")
     };
     assert_eq!(
@@ -153,35 +159,34 @@ fn hit(
     (x_px, y_px): (u32, u32),
     path: &Path,
 ) {
-    let question = |draw| Request::Hit {
-        request: 1,
-        draw,
-        x_px: f64::from(x_px) + 0.5,
-        y_px: f64::from(y_px),
+    let question = HitOf {
+        draw: draw.clone(),
+        at_px: (f64::from(x_px) + 0.5, f64::from(y_px)),
     };
-    let Some(Reply::Hit(hit)) = ask(&question(*draw), document, painter) else {
+    let Some(hit) = ask(question, document, painter) else {
         panic!("{path:?}")
     };
     let device = draw.look.device;
     match &hit.on {
         HitOn::One(preview) => {
             let allocation = preview.allocation;
-            let details = ask(&Request::Details { device, allocation }, document, painter);
-            let Some(Reply::Details(details)) = details else {
+            let details = ask(DetailsOf { device, allocation }, document, painter);
+            let Some(details) = details else {
                 panic!("{path:?}")
             };
-            assert_eq!((&details.id, details.bytes), (&preview.id, preview.bytes));
+            let (known, brief) = (&details.known, &preview.brief);
+            assert_eq!(known.name, brief.name);
+            assert_eq!(known.requested_bytes, brief.requested_bytes);
             let (low, high) = details.place.edges_bytes;
             assert!(
                 low <= high && details.place.moments.0 <= details.place.moments.1,
                 "{path:?}: {details:?}"
             );
-            let outline = Request::Outline {
-                slot: OutlineSlot::Hover,
-                draw: *draw,
+            let outline = OutlineOf {
+                draw: draw.clone(),
                 thing: Thing::Allocation(allocation),
             };
-            let Some(Reply::Outline(outline)) = ask(&outline, document, painter) else {
+            let Some(outline) = ask(outline, document, painter) else {
                 panic!("{path:?}")
             };
             assert!(outline.points_px.len() >= 4, "{path:?}: {outline:?}");
@@ -220,7 +225,7 @@ fn a_pixel_not_drawn_is_the_same_as_one_drawn() {
         device: document.histories[0].device,
         ..Look::default()
     };
-    let draw = draw(&document, look);
+    let draw = draw(&document, &look);
     let (mut drawn, mut fresh) = (Painter::default(), Painter::default());
     drawn.draw(&document, &draw).unwrap();
     for x_px in (0..WIDTH_PX).step_by(7) {
@@ -249,19 +254,17 @@ fn what_is_not_there_has_no_answer() {
             )
             .is_none()
     );
-    for question in [
-        Request::Details {
-            device: 0,
-            allocation,
-        },
-        Request::Overview {
-            device: 9,
-            axis: Axis::Time,
-            columns: 0,
-        },
-    ] {
-        assert_eq!(answer(&question, &document, &mut painter), None);
-    }
+    let details = DetailsOf {
+        device: 0,
+        allocation,
+    };
+    assert_eq!(ask(details, &document, &mut painter), None);
+    let minimap = MinimapOf {
+        device: 9,
+        axis: Axis::Time,
+        columns: 0,
+    };
+    assert_eq!(ask(minimap, &document, &mut painter), None);
     let facts = opened::opened(&document, "empty", 0, 0.0);
     assert!(facts.devices.is_empty());
     assert_eq!(

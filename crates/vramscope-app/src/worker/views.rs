@@ -1,4 +1,4 @@
-//! The questions of single views, one file each.
+//! Answers to all questions about a snapshot; those of single views in one file each.
 
 mod allocator;
 mod compare;
@@ -15,19 +15,19 @@ pub(super) use lanes::line_facts;
 
 use super::document::Document;
 use super::painter::Painter;
-use crate::protocol::{Answer, Extra, Question};
+use super::range::range_facts;
+use super::{answer, describe};
+use crate::protocol::{Answer, Ask, Extra, Question};
 
 /// What the views keep from one question to the next.
 #[derive(Default)]
 pub(super) struct Caches {
     allocator: allocator::Cache,
     compare: compare::Cache,
-    export: export::Cache,
     filter: filter::Cache,
     flame: flame::Cache,
     lanes: lanes::Cache,
     overview: overview::Cache,
-    segments: segments::Cache,
     table: table::Cache,
     what_if: what_if::Cache,
 }
@@ -35,7 +35,7 @@ pub(super) struct Caches {
 /// Finds out ahead what the overview of the first device says.
 pub(super) fn prepare_overview(document: &Document, caches: &mut Caches) {
     if let Some(device) = document.devices().next() {
-        overview::prepare(document, device, &mut caches.overview);
+        overview::prepare(device, &mut caches.overview);
     }
 }
 
@@ -46,49 +46,41 @@ pub(super) fn answer(
     painter: &mut Painter,
     caches: &mut Caches,
 ) -> Option<(Answer, Extra)> {
-    Some(match question {
-        Question::Allocator(question) => {
-            let (answer, extra) =
-                allocator::answer(question, document, painter, &mut caches.allocator)?;
-            (Answer::Allocator(answer), extra)
+    match question {
+        // Pictures become bitmaps where they are drawn; graphs are asked about in files that have no document.
+        Question::Draw(_) | Question::Graph(_) => None,
+        Question::Hit(of) => alone(of, answer::hit(document, painter, of)),
+        Question::Outline(of) => alone(of, answer::outline(document, of)),
+        Question::Minimap(of) => alone(of, answer::minimap(document, of)),
+        Question::Legend(of) => alone(of, painter.colours.legend(document, of)),
+        Question::Moment(of) => alone(of, describe::placed_moment(document, of)),
+        Question::Range(of) => alone(of, range_facts(document, of)),
+        Question::Details(of) => alone(of, describe::details(document, of)),
+        Question::Compare(of) => alone(of, compare::answer(of, document, &mut caches.compare)),
+        Question::Filter(of) => alone(of, filter::answer(of, document, &mut caches.filter)),
+        Question::Lanes(of) => alone(of, lanes::answer(of, document, &mut caches.lanes)),
+        Question::Overview(of) => alone(of, overview::answer(of, document, &mut caches.overview)),
+        Question::Segments(of) => alone(of, segments::answer(of, document)),
+        Question::WhatIf(of) => alone(of, what_if::answer(of, document, &mut caches.what_if)),
+        Question::Allocator(of) => {
+            let answered = allocator::answer(of, document, painter, &mut caches.allocator);
+            with_extra(of, answered)
         }
-        Question::Compare(question) => {
-            let (answer, extra) = compare::answer(question, document, &mut caches.compare)?;
-            (Answer::Compare(answer), extra)
-        }
-        Question::Export(question) => {
-            let (answer, extra) = export::answer(question, document, &mut caches.export)?;
-            (Answer::Export(answer), extra)
-        }
-        Question::Filter(question) => {
-            let (answer, extra) = filter::answer(question, document, &mut caches.filter)?;
-            (Answer::Filter(answer), extra)
-        }
-        Question::Flame(question) => {
-            let (answer, extra) = flame::answer(question, document, &mut caches.flame)?;
-            (Answer::Flame(answer), extra)
-        }
-        // Asked of files of graphs only, which are no documents.
-        Question::Graph(_) => return None,
-        Question::Lanes(question) => {
-            let (answer, extra) = lanes::answer(question, document, &mut caches.lanes)?;
-            (Answer::Lanes(answer), extra)
-        }
-        Question::Overview(question) => {
-            let (answer, extra) = overview::answer(question, document, &mut caches.overview)?;
-            (Answer::Overview(answer), extra)
-        }
-        Question::Segments(question) => {
-            let (answer, extra) = segments::answer(question, document, &mut caches.segments)?;
-            (Answer::Segments(answer), extra)
-        }
-        Question::Table(question) => {
-            let (answer, extra) = table::answer(question, document, &mut caches.table)?;
-            (Answer::Table(answer), extra)
-        }
-        Question::WhatIf(question) => {
-            let (answer, extra) = what_if::answer(question, document, &mut caches.what_if)?;
-            (Answer::WhatIf(answer), extra)
-        }
-    })
+        Question::Export(of) => with_extra(of, export::answer(of, document)),
+        Question::Flame(of) => with_extra(of, flame::answer(of, document, &mut caches.flame)),
+        Question::Table(of) => with_extra(of, table::answer(of, document, &mut caches.table)),
+    }
+}
+
+/// An answer beside which nothing travels.
+fn alone<Q: Ask>(question: &Q, answer: Option<Q::Answer>) -> Option<(Answer, Extra)> {
+    with_extra(question, answer.map(|answer| (answer, Extra::Nothing)))
+}
+
+/// The answer to this question, as it travels.
+pub(super) fn with_extra<Q: Ask>(
+    _: &Q,
+    answered: Option<(Q::Answer, Extra)>,
+) -> Option<(Answer, Extra)> {
+    answered.map(|(answer, extra)| (Q::wrap(answer), extra))
 }

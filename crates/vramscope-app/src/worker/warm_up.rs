@@ -7,11 +7,11 @@
 
 use vramscope_core::decode;
 
-use super::answer::answer;
+use super::answer;
 use super::document::Document;
 use super::opened;
 use super::painter::Painter;
-use crate::protocol::{Axis, DrawRequest, Look, Request, Viewport};
+use crate::protocol::{Axis, DrawRequest, HitOf, Look, Viewport};
 
 /// A few dozen events with stacks, as torch 2.10 writes them.
 const SNAPSHOT: &[u8] = include_bytes!("../../../../tests/fixtures/synth/torch-2.10-py-p4.pickle");
@@ -53,16 +53,8 @@ impl WarmUp {
             };
             let draw = DrawRequest { look, viewport };
             self.painter.draw(&document, &draw)?;
-            answer(
-                &Request::Hit {
-                    request: 1,
-                    draw,
-                    x_px: 9.0,
-                    y_px: 255.0,
-                },
-                &document,
-                &mut self.painter,
-            );
+            let at_px = (9.0, 255.0);
+            answer::hit(&document, &mut self.painter, &HitOf { draw, at_px });
         }
         (now_ms < self.end_ms).then_some(self)
     }

@@ -1,4 +1,4 @@
-//! `vramscope-capture convert`: raw logs that were kept, or that a crash left, into snapshots.
+//! `vramscope-capture convert`: turns kept raw logs, or those of crashed programs, into snapshots.
 
 use std::collections::HashMap;
 use std::ffi::OsStr;
@@ -12,23 +12,23 @@ use vramscope_record::ConvertOptions;
 use crate::commands::Contents;
 use crate::destination::Destination;
 use crate::failure::Failure;
-use crate::made::Made;
 use crate::output::{self, Progress};
+use crate::written_snapshot::WrittenSnapshot;
 
-/// Make snapshots of raw logs: after a crash, or on another machine
+/// Convert raw logs into snapshots: after a crash, or on another machine
 #[derive(Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Options {
     /// Raw logs, or folders of them, such as the DIR of `run --raw-dir`
     #[arg(required = true, value_name = "RAW")]
     logs: Vec<PathBuf>,
-    /// The snapshot to write (.pickle, .json or .vram). With several logs their names are added to it; without
-    /// this, the log's name with .pickle, here
+    /// Snapshot to write (.pickle, .json or .vram). With several logs, each log's name is added to it. Default: the
+    /// log's name with .pickle, in the current folder
     #[arg(short, long, value_name = "FILE")]
     output: Option<PathBuf>,
     #[command(flatten)]
     contents: Contents,
-    /// Say nothing but what went wrong
+    /// Print only errors
     #[arg(short, long)]
     quiet: bool,
 }
@@ -39,27 +39,26 @@ Examples:
   vramscope-capture convert logs/ -o snap.pickle            # snap-4711-99213.pickle …
   vramscope-capture convert 4711-99213.raw --debug-dir symbols/ --max-entries 100000
 
-`vramscope-capture run --raw-dir DIR` keeps logs in DIR, in a folder for each run. A log of a program that was killed holds all that happened
-until then. Functions get their names from the program's own files, recognised by their build ids: convert where the
-program ran, or give a copy of them with --debug-dir.
+`vramscope-capture run --raw-dir DIR` keeps its logs in DIR, in a new folder for each run. The log of a killed program
+contains everything up to that point. Function names come from the program's own files, matched by build id: convert
+where the program ran, or give copies of the files with --debug-dir.
 
-Exit codes: 0 fine, 1 a log cannot be read or a snapshot not written, 2 wrong usage";
+Exit codes: 0 success, 1 a log cannot be read or a snapshot cannot be written, 2 wrong usage";
 
-/// Runs the command.
+/// Runs the command. One log that cannot be converted does not stop the others.
 ///
 /// # Errors
-/// When a log cannot be read, or a snapshot not written: the last such failure, after those before it were told and
-/// all other logs converted.
+/// The last failure to read a log or write a snapshot. Earlier ones are printed.
 pub(crate) fn run(options: &Options) -> Result<(), Failure> {
-    let logs = logs(&options.logs)?;
+    let logs = find_logs(&options.logs)?;
     let destinations = logs
         .iter()
-        .map(|log| destination(options, log, logs.len()))
+        .map(|log| destination_of(options, log, logs.len()))
         .collect::<Result<Vec<_>, _>>()?;
     for destination in &destinations {
-        destination.is_none_of(&logs)?;
+        destination.check_not_among(&logs)?;
     }
-    are_different(&logs, &destinations)?;
+    check_distinct(&logs, &destinations)?;
     let mut symbols = FileSymbols::new(&options.contents.debug_folders);
     let mut failed = None;
     for (log, destination) in logs.iter().zip(&destinations) {
@@ -81,25 +80,25 @@ fn convert_one(
         recording: options.contents.recording(),
         ..ConvertOptions::default()
     };
-    let shown = log.display().to_string();
-    let mut progress = Progress::new(&shown, !options.quiet);
+    let display = log.display().to_string();
+    let mut progress = Progress::new(&display, !options.quiet);
     let (snapshot, report) = convert(log, &how, symbols, &mut |done, all| {
         progress.show(done, all)
     })
-    .map_err(|error| failure(&shown, error))?;
+    .map_err(|error| conversion_failure(&display, error))?;
     drop(progress);
-    let made = Made::write(&snapshot, report, destination)?;
+    let written = WrittenSnapshot::write(&snapshot, report, destination)?;
     if !options.quiet {
-        output::note(&made.text());
+        output::note(&written.message());
     }
     Ok(())
 }
 
-fn destination(options: &Options, log: &Path, logs: usize) -> Result<Destination, Failure> {
+fn destination_of(options: &Options, log: &Path, logs: usize) -> Result<Destination, Failure> {
     let name = log.file_stem().unwrap_or_default();
     match &options.output {
         None => {
-            // The stem may hold dots: an ending is put behind it, in place of nothing.
+            // The stem may contain dots, so append the extension instead of replacing one.
             let mut name = name.to_owned();
             name.push(".pickle");
             Destination::of(Path::new(&name))
@@ -109,57 +108,57 @@ fn destination(options: &Options, log: &Path, logs: usize) -> Result<Destination
     }
 }
 
-/// Refuses to write one snapshot in the place of another.
-fn are_different(logs: &[PathBuf], destinations: &[Destination]) -> Result<(), Failure> {
-    let mut logs_by_place = HashMap::new();
+/// Refuses to write two snapshots to the same file.
+fn check_distinct(logs: &[PathBuf], destinations: &[Destination]) -> Result<(), Failure> {
+    let mut logs_by_path = HashMap::new();
     for (log, destination) in logs.iter().zip(destinations) {
-        if let Some(other) = logs_by_place.insert(destination.path(), log) {
+        if let Some(other) = logs_by_path.insert(destination.path(), log) {
             return Err(Failure::usage(format!(
                 "{} and {} would both be written to {}",
                 other.display(),
                 log.display(),
                 destination.path().display()
             ))
-            .with_cure("Convert them one by one, each with a name of its own after -o."));
+            .with_advice("Convert them one by one, with different names after -o."));
         }
     }
     Ok(())
 }
 
-/// Why a log could not be converted, in words.
-pub(crate) fn failure(log: &str, error: ConvertError) -> Failure {
+/// Describes why a log could not be converted.
+pub(crate) fn conversion_failure(log: &str, error: ConvertError) -> Failure {
     match error {
         ConvertError::Io(error) => Failure::io(format!("cannot read {log}"))(error),
         ConvertError::Log(error) => {
             let advice = error.advice();
-            Failure::input(format!("{log}: {error}")).with_cure(advice)
+            Failure::input(format!("{log}: {error}")).with_advice(advice)
         }
     }
 }
 
-/// A list to be read: the first eight.
+/// Joins names for a message: at most eight of them.
 #[cfg(target_os = "linux")]
-pub(crate) fn named(names: impl ExactSizeIterator<Item = String>) -> String {
+pub(crate) fn join_names(names: impl ExactSizeIterator<Item = String>) -> String {
     let more = if names.len() > 8 { ", …" } else { "" };
     let names: Vec<_> = names.take(8).collect();
     format!("{}{more}", names.join(", "))
 }
 
-/// The logs that are named, or in folders that are.
-fn logs(named: &[PathBuf]) -> Result<Vec<PathBuf>, Failure> {
+/// The given logs, and the logs in given folders.
+fn find_logs(named: &[PathBuf]) -> Result<Vec<PathBuf>, Failure> {
     let mut logs = Vec::new();
     for path in named {
         if !path.is_dir() {
             logs.push(path.clone());
             continue;
         }
-        let mut found = files_in(path, LOG)?;
+        let mut found = files_in(path, LOG_EXTENSION)?;
         for run in folders_in(path)? {
-            found.extend(files_in(&run, LOG)?);
+            found.extend(files_in(&run, LOG_EXTENSION)?);
         }
         if found.is_empty() {
             return Err(Failure::input(format!(
-                "{} holds no raw log (*.raw), nor does a folder in it",
+                "{} contains no raw log (*.raw), and neither do its folders",
                 path.display()
             )));
         }
@@ -168,24 +167,24 @@ fn logs(named: &[PathBuf]) -> Result<Vec<PathBuf>, Failure> {
     Ok(logs)
 }
 
-/// How the names of raw logs end.
-pub(crate) const LOG: &str = "raw";
+/// File name extension of raw logs.
+pub(crate) const LOG_EXTENSION: &str = "raw";
 
-/// The files in a folder whose names end so, by name.
+/// The files in a folder with this extension, sorted by name.
 pub(crate) fn files_in(folder: &Path, ending: &str) -> Result<Vec<PathBuf>, Failure> {
     let mut paths = entries(folder)?;
     paths.retain(|path| path.extension() == Some(OsStr::new(ending)));
     Ok(paths)
 }
 
-/// The folders in a folder: `run` makes one for its logs.
+/// The folders in a folder, sorted by name. `run` creates one for its logs.
 fn folders_in(folder: &Path) -> Result<Vec<PathBuf>, Failure> {
     let mut paths = entries(folder)?;
     paths.retain(|path| path.is_dir());
     Ok(paths)
 }
 
-/// What is in a folder, by name.
+/// The entries of a folder, sorted by name.
 fn entries(folder: &Path) -> Result<Vec<PathBuf>, Failure> {
     let read = || {
         let entries = fs::read_dir(folder)?;

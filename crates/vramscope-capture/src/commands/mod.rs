@@ -1,4 +1,4 @@
-//! One file per subcommand; here is what they share.
+//! The subcommands, one file each, and their common options.
 
 pub(crate) mod convert;
 #[cfg(target_os = "linux")]
@@ -13,23 +13,23 @@ use clap::{Args, ValueEnum};
 use vramscope_core::model::Action;
 use vramscope_record::model::{self, RecordingOptions};
 
-/// What is to be in the snapshot: the same for all commands.
+/// Options about the content of the snapshot, common to all commands.
 #[derive(Args, Clone)]
 pub(crate) struct Contents {
-    /// How much history, as torch's `enabled`: `state` is what is held at the end, `alloc` all events with the stacks
-    /// of allocations, `all` those of frees too
+    /// How much history to include, as torch's `enabled`: `state` is only the memory held at the end, `alloc` adds
+    /// all events with the stacks of allocations, `all` also the stacks of frees
     #[arg(long, value_enum, default_value_t = Enabled::All)]
     pub(crate) enabled: Enabled,
-    /// Keep the newest N trace entries of each device, as torch's `max_entries`; all without it
+    /// Keep only the newest N trace entries of each device, as torch's `max_entries`. Default: all
     #[arg(long, value_name = "N")]
     pub(crate) max_entries: Option<usize>,
     /// Only the memory of device N
     #[arg(long, value_name = "N")]
     device: Option<u32>,
-    /// Leave out trace entries of these kinds, as torch's `skip_actions`
+    /// Leave out trace entries with these actions, as torch's `skip_actions`
     #[arg(long, value_name = "ACTION,…", value_delimiter = ',', value_parser = actions())]
     skip_actions: Vec<String>,
-    /// Look here too for the program's object files or their debug information; may be given several times
+    /// Also look here for the program's executables, libraries and debug information. Can be given several times
     #[arg(long = "debug-dir", value_name = "DIR")]
     pub(crate) debug_folders: Vec<PathBuf>,
 }
@@ -42,7 +42,7 @@ pub(crate) enum Enabled {
 }
 
 impl Contents {
-    /// The same for whoever reads the log.
+    /// The options for reading a log.
     pub(crate) fn recording(&self) -> RecordingOptions {
         let skipped = self.skip_actions.iter();
         let action = |name: &String| Action::known().iter().find(|(_, known)| known == name);

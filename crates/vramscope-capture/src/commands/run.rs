@@ -1,4 +1,4 @@
-//! `vramscope-capture run`: a program with the library in it, and its snapshot afterwards.
+//! `vramscope-capture run`: starts a program with the injected library and writes its snapshot.
 
 use std::ffi::OsString;
 use std::fs::{self, DirBuilder, Permissions};
@@ -8,37 +8,37 @@ use std::process::{Command, ExitStatus, Stdio};
 use std::{env, io, process};
 
 use clap::{Args, ValueEnum};
-use vramscope_core::analysis::filter::parse_bytes;
+use vramscope_core::analysis::search::filter::parse_bytes;
 use vramscope_core::units::Bytes;
 use vramscope_record::settings::Settings;
 
 use crate::commands::{Contents, Enabled};
 use crate::destination::Destination;
 use crate::failure::Failure;
-use crate::finish::{self, Finished, Outcome};
+use crate::finish::{self, EndedRun, RunResult};
 use crate::follow::{Follower, Plan};
-use crate::launch::environment::environment;
-use crate::launch::library::Unpacked;
+use crate::launch::driver_watch::DriverWatch;
+use crate::launch::environment::capture_environment;
+use crate::launch::library::UnpackedLibrary;
 use crate::launch::program::{self, Refusal};
-use crate::launch::witness::Witness;
 use crate::launch::{self, Running, exit_code};
-use crate::made::Made;
-use crate::output::{self, quoted};
+use crate::output::{self, quote};
+use crate::written_snapshot::WrittenSnapshot;
 
-/// Less room holds nothing of use.
-const LEAST_CAP_BYTES: u64 = 1 << 20;
+/// A smaller log would hold too little to be useful.
+const MIN_CAP_BYTES: u64 = 1 << 20;
 
-/// The exit code when nothing was started for a reason of ours, as `env` and `timeout` have it.
+/// Exit code if the program was not started and is not to blame, as in `env` and `timeout`.
 const NOT_STARTED: u8 = 125;
 
 /// Run a program and record its GPU memory
 #[derive(Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Options {
-    /// The program and its arguments, as without `vramscope-capture run --`
+    /// The program and its arguments
     #[arg(required = true, trailing_var_arg = true, value_name = "PROGRAM")]
     command: Vec<OsString>,
-    /// The snapshot to write (.pickle, .json or .vram); without this, PROGRAM-PID.pickle, here
+    /// Snapshot to write (.pickle, .json or .vram). Default: PROGRAM-PID.pickle in the current folder
     #[arg(short, long, value_name = "FILE")]
     output: Option<PathBuf>,
     /// Open the snapshot in the viewer afterwards
@@ -46,33 +46,32 @@ pub(crate) struct Options {
     view: bool,
     #[command(flatten)]
     contents: Contents,
-    /// Record who called: `native` stacks are the program's own, of C, C++, Rust
+    /// Record callers: `native` stacks are those of the program's C, C++ and Rust code
     #[arg(long, value_enum, default_value_t = Stacks::Native)]
     stacks: Stacks,
-    /// The most frames of a stack
+    /// Maximum number of frames of a stack
     #[arg(long, value_name = "N", default_value_t = 64, value_parser = clap::value_parser!(u32).range(1..=128))]
     depth: u32,
-    /// Record pinned host memory too
+    /// Also record pinned host memory
     #[arg(long)]
     host: bool,
-    /// When memory runs out, write a snapshot of that moment, FILE-oom-N, while the program goes on: of the first 16
-    /// such moments
+    /// Also write a snapshot when memory runs out, FILE-oom-N, while the program continues: for the first 16 times
     #[arg(long)]
     dump_on_oom: bool,
-    /// Write one snapshot for each process that uses CUDA, FILE-PID, not only the first one's
+    /// Write a snapshot FILE-PID for each process that uses CUDA, not only for the first one
     #[arg(long)]
     follow_children: bool,
-    /// Record nothing until the program says so by vramscope_api::start
+    /// Record nothing until the program calls vramscope_api::start
     #[arg(long)]
     start_paused: bool,
-    /// Make raw logs in a new folder in DIR and keep them, for `convert`
+    /// Create raw logs in a new folder in DIR and keep them for `convert`
     #[arg(long, value_name = "DIR")]
     raw_dir: Option<PathBuf>,
-    /// Room for a raw log, about 100 bytes per event: what does not fit is counted, not recorded. With --max-entries,
-    /// room for what is not taken over yet
-    #[arg(long, value_name = "BYTES", value_parser = room, default_value = "1GiB")]
+    /// Size of a raw log, at about 100 bytes per event. Events that do not fit are counted but not recorded. With
+    /// --max-entries, only events that were not read yet take up space
+    #[arg(long, value_name = "BYTES", value_parser = parse_capacity, default_value = "1GiB")]
     cap: u64,
-    /// Say nothing but what went wrong
+    /// Print only errors
     #[arg(short, long)]
     quiet: bool,
 }
@@ -90,28 +89,29 @@ Examples:
   vramscope-capture run --max-entries 100000 --dump-on-oom -- ./server       # however long it runs
   vramscope-capture run --follow-children -o rank.pickle -- mpirun -n 4 ./solver
 
-The program runs as it would without: same terminal, input, output, folder and process group. Signals that others send
-to vramscope-capture are passed on; Ctrl-C reaches the program by itself. What is recorded survives however it ends.
-Nothing can be recorded in programs that are linked statically or have the set-user-id bit; it is said which.
-A snapshot in between: `vramscope-capture dump PID`, or vramscope_api::dump in the program.
+The program runs as it would without vramscope-capture: same terminal, input, output, folder and process group. Signals
+that other processes send to vramscope-capture are forwarded; Ctrl-C reaches the program directly. The recording
+survives any end of the program. Programs that are linked statically or have the set-user-id bit cannot be recorded; a
+message says so. For a snapshot while the program runs, use `vramscope-capture dump PID`, or vramscope_api::dump in the
+program.
 
-Exit codes: the program's own, or 128+N when signal N ended it; 1 the program ended with 0, but its snapshot was not
-written; 127 the program was not found, 126 it cannot be started, 125 nothing was started for a reason of
-vramscope-capture's, 2 wrong usage";
+Exit codes: the program's own, or 128+N if signal N ended it; 1 the program ended with 0, but its snapshot was not
+written; 127 the program was not found, 126 it cannot be started, 125 it was not started because of an error of
+vramscope-capture, 2 wrong usage";
 
-/// Runs the command, and gives the exit code of the program; of one that ended well, 1 if its snapshot was not written.
+/// Runs the command. Returns the program's exit code; if that is 0 but a snapshot was not written, 1.
 ///
 /// # Errors
-/// When nothing was started.
+/// If the program was not started.
 pub(crate) fn run(options: &Options) -> Result<u8, Failure> {
-    let ours = |failure: Failure| match failure.exit_code() {
+    let not_started_code = |failure: Failure| match failure.exit_code() {
         1 => failure.with_code(NOT_STARTED),
         _ => failure,
     };
-    let run = Run::prepare(options).map_err(ours)?;
-    let (status, finished) = run.run().map_err(ours)?;
-    if options.view && !finished.made.is_empty() {
-        view(&finished.made);
+    let run = Run::prepare(options).map_err(not_started_code)?;
+    let (status, finished) = run.run().map_err(not_started_code)?;
+    if options.view && !finished.snapshots.is_empty() {
+        open_viewer(&finished.snapshots);
     }
     Ok(match (exit_code(status), finished.failed) {
         (0, Some(failure)) => failure.exit_code(),
@@ -119,13 +119,13 @@ pub(crate) fn run(options: &Options) -> Result<u8, Failure> {
     })
 }
 
-/// All that is decided before the program starts.
+/// Everything that is decided before the program starts.
 struct Run<'a> {
     options: &'a Options,
-    /// The program's file.
+    /// The program's executable.
     path: PathBuf,
     plan: Plan,
-    library: Unpacked,
+    library: UnpackedLibrary,
     folder: LogFolder,
     refusal: Option<Refusal>,
 }
@@ -137,10 +137,10 @@ impl<'a> Run<'a> {
             program::find(name).map_err(|(text, code)| Failure::input(text).with_code(code))?;
         let destination = match &options.output {
             Some(output) => Destination::of(output)?,
-            // Until the program has a number: a folder that is not there is known before it runs.
-            None => own_destination(&path, process::id())?,
+            // Replaced once the program has a process id. Checks before the run that the folder exists.
+            None => default_destination(&path, process::id())?,
         };
-        let library = Unpacked::new()?;
+        let library = UnpackedLibrary::new()?;
         let folder = LogFolder::new(options.raw_dir.as_deref().unwrap_or(library.folder()))?;
         let contents = &options.contents;
         let plan = Plan {
@@ -157,7 +157,7 @@ impl<'a> Run<'a> {
             plan,
             library,
             folder,
-            refusal: program::refusal(&path),
+            refusal: program::find_refusal(&path),
             path,
         })
     }
@@ -184,12 +184,12 @@ impl<'a> Run<'a> {
         })
     }
 
-    /// Starts the program, looks after its logs, and writes its snapshots.
-    fn run(mut self) -> Result<(ExitStatus, Finished), Failure> {
+    /// Starts the program, follows its logs, and writes its snapshots.
+    fn run(mut self) -> Result<(ExitStatus, RunResult), Failure> {
         let library = self.library.path();
         let can_try = !self.refusal.as_ref().is_some_and(Refusal::is_visible);
-        let old_nvtx = self.library.as_old_nvtx()?;
-        let environment = environment(
+        let old_nvtx = self.library.add_old_nvtx()?;
+        let environment = capture_environment(
             |name| env::var_os(name),
             can_try.then_some(library.as_path()),
             old_nvtx.as_deref(),
@@ -197,87 +197,90 @@ impl<'a> Run<'a> {
         );
         if environment.nvtx_is_taken && !self.plan.is_quiet {
             output::note(
-                "NVTX_INJECTION64_PATH is set already: ranges go there and are not recorded",
+                "NVTX_INJECTION64_PATH is already set: NVTX ranges go to that library and are not recorded",
             );
         }
         let program = self.options.command[0].to_string_lossy();
-        launch::leave_last_words(&output::line(&self.last_words()));
+        launch::set_interruption_message(&output::line(&self.interruption_message()));
         let running = Running::start(&self.options.command, &environment)
-            .map_err(|error| not_started(&program, &error))?;
+            .map_err(|error| start_failure(&program, &error))?;
         if self.options.output.is_none() {
-            self.plan.destination = own_destination(&self.path, running.process())?;
+            self.plan.destination = default_destination(&self.path, running.process())?;
         }
         let mut follower = Follower::new(&self.folder.path, &self.plan);
-        let mut witness = Witness::new(running.process());
-        let lost = || Failure::io(format!("cannot wait for {program}"));
+        let mut driver_watch = DriverWatch::new(running.process());
+        let wait_failure = || Failure::io(format!("cannot wait for {program}"));
         let status = loop {
-            if let Some(status) = running.wait(follower.patience()).map_err(lost())? {
+            if let Some(status) = running
+                .wait(follower.poll_interval())
+                .map_err(wait_failure())?
+            {
                 break status;
             }
-            follower.look();
+            follower.poll();
             if !follower.has_logs() {
-                witness.look();
+                driver_watch.poll();
             }
         };
-        let outcome = Outcome {
+        let ended = EndedRun {
             plan: &self.plan,
             refusal: self.refusal.as_ref(),
-            witness: &witness,
+            driver_watch: &driver_watch,
             folder: &self.folder.path,
             starts_paused: self.options.start_paused,
             opens_viewer: self.options.view,
             program: &program,
         };
-        // The program ran: what fails from now on is told, and changes no exit code of it but 0.
-        let finished = finish::finish(&outcome, follower.end());
-        launch::forget_last_words();
+        // The program ran. Later failures are printed, and change its exit code only if that is 0.
+        let finished = finish::write_snapshots(&ended, follower.finish());
+        launch::clear_interruption_message();
         if finished.failed.is_some() && self.options.raw_dir.is_none() {
             self.library.keep();
         }
         Ok((status, finished))
     }
 
-    /// What is true if a signal ends us before the snapshots are written.
-    fn last_words(&self) -> String {
+    /// The message for a signal that ends this process before the snapshots are written.
+    fn interruption_message(&self) -> String {
         if self.plan.is_followed {
-            return "interrupted before the snapshot was written: what was recorded is lost, for it was in this \
-                    program's memory alone (--max-entries, --enabled state)"
+            return "interrupted before the snapshot was written: the recording is lost, as only this process held it \
+                    (--max-entries, --enabled state)"
                 .to_owned();
         }
         format!(
-            "interrupted before the snapshot was written: what was recorded is in {0}\n  vramscope-capture convert {0} -o FILE",
-            quoted(&self.folder.path)
+            "interrupted before the snapshot was written: the recording is in {0}\n  vramscope-capture convert {0} -o FILE",
+            quote(&self.folder.path)
         )
     }
 }
 
-/// Bytes of room for a log.
-fn room(text: &str) -> Result<u64, String> {
+/// Parses the size of a log in bytes.
+fn parse_capacity(text: &str) -> Result<u64, String> {
     match parse_bytes(text).map_err(|instead| format!("write {instead}"))? {
-        ..LEAST_CAP_BYTES => Err(format!("at least {}", Bytes(LEAST_CAP_BYTES))),
+        ..MIN_CAP_BYTES => Err(format!("at least {}", Bytes(MIN_CAP_BYTES))),
         bytes => Ok(bytes),
     }
 }
 
-/// It was found, so what is missing is its interpreter.
-fn not_started(program: &str, error: &io::Error) -> Failure {
+/// The program file exists, so its interpreter is missing or the file has an unknown format.
+fn start_failure(program: &str, error: &io::Error) -> Failure {
     Failure::input(format!("cannot start {program}: {error}")).with_code(126)
 }
 
-/// The snapshot's file where none was named.
-fn own_destination(program: &Path, process: u32) -> Result<Destination, Failure> {
+/// The snapshot's file if none was given.
+fn default_destination(program: &Path, process: u32) -> Result<Destination, Failure> {
     let name = program.file_name().unwrap_or_default().to_string_lossy();
     Destination::of(Path::new(&format!("{name}-{process}.pickle")))
 }
 
-/// A folder for the logs of this run alone: others may have the same raw folder, and only its user may read what
-/// programs did. If it is empty in the end, it goes.
+/// The folder for the logs of one run. Several runs may share `--raw-dir`, and only the user may read what programs
+/// did. Removed in the end if empty.
 struct LogFolder {
     path: PathBuf,
 }
 
 impl LogFolder {
-    /// A new one in `parent`, which is made if it is not there.
+    /// Creates a new folder in `parent`, which is created if it does not exist.
     fn new(parent: &Path) -> Result<Self, Failure> {
         let make = || {
             DirBuilder::new()
@@ -291,7 +294,7 @@ impl LogFolder {
             Ok(folder.keep())
         };
         let path = make().map_err(Failure::io(format!(
-            "cannot make a folder in {}",
+            "cannot create a folder in {}",
             parent.display()
         )))?;
         Ok(Self { path })
@@ -300,31 +303,31 @@ impl LogFolder {
 
 impl Drop for LogFolder {
     fn drop(&mut self) {
-        // Refused if there is anything in it.
+        // Fails unless the folder is empty.
         drop(fs::remove_dir(&self.path));
     }
 }
 
-/// Opens the viewer, and waits until it is closed.
-fn view(made: &[Made]) {
+/// Opens the viewer and waits until it is closed.
+fn open_viewer(snapshots: &[WrittenSnapshot]) {
     let beside = env::current_exe()
         .ok()
         .map(|this| this.with_file_name("vramscope"));
     let viewer = beside
         .filter(|viewer| viewer.is_file())
         .unwrap_or_else(|| "vramscope".into());
-    // Standard output is the program's alone.
+    // Standard output belongs to the program.
     let outcome = launch::run(
         Command::new(viewer)
             .arg("view")
-            .args(made.iter().map(Made::path))
+            .args(snapshots.iter().map(WrittenSnapshot::path))
             .stdout(Stdio::from(io::stderr())),
     );
     if let Err(error) = outcome {
         output::note(&format!(
             "cannot run `vramscope view` ({error}): it is neither beside this program nor in PATH.\n  \
-             Install it (`cargo xtask build` in its sources), or drop {} on its page",
-            made[0].path().display()
+             Install it (`cargo xtask build` in its sources), or drop {} onto its page",
+            snapshots[0].path().display()
         ));
     }
 }
@@ -342,10 +345,10 @@ mod tests {
             ("1.5 GB", 1_500_000_000),
             ("2g", 2 << 30),
         ] {
-            assert_eq!(room(text), Ok(bytes), "{text}");
+            assert_eq!(parse_capacity(text), Ok(bytes), "{text}");
         }
         for text in ["", "MiB", "-1", "1X", "1e30G", "NaN", "4096", "7b"] {
-            assert!(room(text).is_err(), "{text}");
+            assert!(parse_capacity(text).is_err(), "{text}");
         }
     }
 }

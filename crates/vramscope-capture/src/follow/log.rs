@@ -1,4 +1,4 @@
-//! The log of one process that may still run.
+//! The log of one process, which may still run.
 
 use std::path::{Path, PathBuf};
 use std::{env, fs};
@@ -13,85 +13,86 @@ use vramscope_record::snapshot::Report;
 use vramscope_record::{ConvertOptions, convert};
 
 use super::Plan;
-use super::give_back::GiveBack;
+use super::reclaim::SpaceReclaimer;
 use super::request;
-use crate::commands::convert::failure;
+use crate::commands::convert::conversion_failure;
 use crate::destination::Destination;
 use crate::failure::Failure;
-use crate::made::Made;
 use crate::output::{self, Progress};
+use crate::written_snapshot::WrittenSnapshot;
 
-/// Snapshots of being out of memory that are written in a run: a program that tries again and again would fill
-/// the disk with them.
-const MOST_OUT_OF_MEMORY_SNAPSHOTS: u32 = 16;
-/// Bytes of records after which their room is given back.
+/// Maximum number of snapshots of failed allocations in a run. A program that keeps retrying would fill the disk.
+const MAX_OUT_OF_MEMORY_SNAPSHOTS: u32 = 16;
+/// Bytes of consumed records between two calls of `reclaim_before`.
 const STRIDE_BYTES: u64 = 4 << 20;
 
-/// A log, and how far it was looked at.
+/// A log and how much of it was read.
 pub(crate) struct FollowedLog {
     path: PathBuf,
     file: LogFile,
-    /// What was taken over, and who is told so; `None` where logs are left as they are.
-    taken: Option<(Recording, GiveBack)>,
+    /// The consumed records and the means to free their space; `None` if the log is left as it is.
+    consumed: Option<(Recording, SpaceReclaimer)>,
     contents: Contents,
-    /// Offset of the first record that was not looked at.
+    /// File offset of the first unread record.
     offset: u64,
-    /// Records of what the header counts that were looked at: dumps, allocations without success.
-    seen: (u32, u32),
-    /// Whether its program has ended and everything was read.
-    is_over: bool,
-    /// Whether it was told that room cannot be given back.
-    has_complained: bool,
+    /// Number of dump requests and of failed allocations among the records read, to compare with the header's
+    /// counters.
+    handled_counts: (u32, u32),
+    /// Whether the program has ended and everything was read.
+    is_finished: bool,
+    /// Whether the failure to free space was printed.
+    reclaim_failed: bool,
 }
 
 impl FollowedLog {
-    /// A log that a program has begun.
+    /// Opens the log of a running program.
     ///
     /// # Errors
-    /// When it cannot be read (yet).
+    /// If it cannot be read, or not yet.
     pub(super) fn open(path: &Path, plan: &Plan) -> Result<Self, Failure> {
-        let shown = path.display();
-        let file = LogFile::open(path).map_err(Failure::io(format!("cannot read {shown}")))?;
-        Log::open(file.bytes()).map_err(|error| failure(&shown.to_string(), error.into()))?;
-        let taken = if plan.is_followed {
-            let give_back =
-                GiveBack::open(path).map_err(Failure::io(format!("cannot write {shown}")))?;
-            Some((Recording::new(plan.recording.clone()), give_back))
+        let display = path.display();
+        let file = LogFile::open(path).map_err(Failure::io(format!("cannot read {display}")))?;
+        Log::open(file.bytes())
+            .map_err(|error| conversion_failure(&display.to_string(), error.into()))?;
+        let consumed = if plan.is_followed {
+            let reclaimer = SpaceReclaimer::open(path)
+                .map_err(Failure::io(format!("cannot write {display}")))?;
+            Some((Recording::new(plan.recording.clone()), reclaimer))
         } else {
             None
         };
         Ok(Self {
             path: path.to_owned(),
             file,
-            taken,
+            consumed,
             contents: Contents::default(),
             offset: HEADER_BYTES,
-            seen: (0, 0),
-            is_over: false,
-            has_complained: false,
+            handled_counts: (0, 0),
+            is_finished: false,
+            reclaim_failed: false,
         })
     }
 
-    /// When it was begun, in nanoseconds since the Unix epoch.
+    /// Creation time in nanoseconds since the Unix epoch.
     pub(crate) fn created_ns(&self) -> u64 {
         self.header().created_ns
     }
 
-    /// Its file.
+    /// The log file.
     pub(crate) fn path(&self) -> &Path {
         &self.path
     }
 
-    /// The process that writes it.
+    /// Id of the process that writes the log.
     pub(crate) fn process(&self) -> u64 {
         self.header().process
     }
 
-    /// Whether that is still there.
+    /// Whether that process is still running.
     pub(crate) fn is_running(&self) -> bool {
         let header = self.header();
         let stat = fs::read_to_string(format!("/proc/{}/stat", header.process)).unwrap_or_default();
-        // Behind the name, which may hold anything, and its parenthesis: the state is field 3, the start 22.
+        // Fields after the name, which may contain parentheses: the state is field 3, the start time field 22.
         let mut fields = stat
             .rsplit(')')
             .next()
@@ -103,90 +104,93 @@ impl FollowedLog {
     }
 
     fn header(&self) -> Header {
-        // It was read when the log was opened.
+        // Opening the log checked that its header is readable.
         Log::open(self.file.bytes())
             .map(|log| *log.header())
             .unwrap_or_default()
     }
 
-    /// Looks at what is new: takes it over, and writes the snapshots that are due. `out_of_memory` counts those of being
-    /// out of memory.
-    pub(super) fn look(&mut self, plan: &Plan, out_of_memory: &mut u32, symbols: &mut FileSymbols) {
-        if self.is_over {
+    /// Reads new records and writes the snapshots that are due. `out_of_memory` counts those for failed
+    /// allocations.
+    pub(super) fn poll(&mut self, plan: &Plan, out_of_memory: &mut u32, symbols: &mut FileSymbols) {
+        if self.is_finished {
             return;
         }
         let header = self.header();
         let counts = (header.dump_count, header.out_of_memory_count);
-        if self.taken.is_none() && self.seen == counts {
+        if self.consumed.is_none() && self.handled_counts == counts {
             return;
         }
         let is_running = self.is_running();
-        let mut given_back = self.offset;
-        while let Some(due) = self.read(&mut given_back, is_running) {
-            if let Due::OutOfMemory { .. } = due {
-                if !plan.dump_on_oom || *out_of_memory == MOST_OUT_OF_MEMORY_SNAPSHOTS {
+        let mut reclaimed = self.offset;
+        while let Some(due) = self.read(&mut reclaimed, is_running) {
+            if let DueSnapshot::OutOfMemory { .. } = due {
+                if !plan.dump_on_oom || *out_of_memory == MAX_OUT_OF_MEMORY_SNAPSHOTS {
                     continue;
                 }
                 *out_of_memory += 1;
             }
             let written = self
-                .destination(&due, plan, *out_of_memory)
+                .destination_of(&due, plan, *out_of_memory)
                 .and_then(|destination| {
                     self.write(&destination, Some(due.end_offset()), plan, symbols)
                 });
             match written {
-                Ok(made) if !plan.is_quiet => output::note(&made.text()),
+                Ok(snapshot) if !plan.is_quiet => output::note(&snapshot.message()),
                 Ok(_) => {}
                 Err(failure) => output::report(&failure),
             }
-            if matches!(due, Due::OutOfMemory { .. })
-                && *out_of_memory == MOST_OUT_OF_MEMORY_SNAPSHOTS
+            if matches!(due, DueSnapshot::OutOfMemory { .. })
+                && *out_of_memory == MAX_OUT_OF_MEMORY_SNAPSHOTS
                 && !plan.is_quiet
             {
                 output::note(&format!(
-                    "that was snapshot {out_of_memory} of memory running out, and the last: further moments are \
-                     in the final one only"
+                    "that was snapshot {out_of_memory} of memory running out, the last one: later occurrences are only \
+                     in the final snapshot"
                 ));
             }
         }
-        self.give_back(plan);
-        // A process in a container has another number there: that it is not found here says nothing.
-        self.is_over = !is_running && header.state != state::RUNNING;
+        self.reclaim(plan);
+        // In a container the process has another id there, so not finding it here proves nothing.
+        self.is_finished = !is_running && header.state != state::RUNNING;
     }
 
-    /// In the end everything is looked at once more: a container's process may have gone on after it said it ends.
-    pub(super) fn look_again(&mut self) {
-        self.is_over = false;
+    /// Makes the last poll read again: a process in a container may have continued after it appeared to have ended.
+    pub(super) fn read_again(&mut self) {
+        self.is_finished = false;
     }
 
-    /// Writes the snapshot that somebody asked for from outside.
+    /// Writes a snapshot requested by `dump`.
     pub(super) fn answer(&self, request: &Path, plan: &Plan, symbols: &mut FileSymbols) {
-        let Some(path) = request::take(request, &self.path) else {
+        let Some(path) = request::accept(request, &self.path) else {
             return;
         };
         let written = Destination::of(&path)
             .and_then(|destination| self.write(&destination, None, plan, symbols));
-        // Whoever asked may be gone.
-        drop(request::answer(request, written.map(|made| made.text())));
+        // The requester may be gone.
+        drop(request::answer(
+            request,
+            written.map(|snapshot| snapshot.message()),
+        ));
     }
 
-    /// Writes the snapshot of all records before this offset, or of all there are.
+    /// Writes a snapshot of the records before `end_offset`, or of all.
     ///
     /// # Errors
-    /// When the log cannot be read or the snapshot not written.
+    /// If the log cannot be read or the snapshot cannot be written.
     pub(crate) fn write(
         &self,
         destination: &Destination,
         end_offset: Option<u64>,
         plan: &Plan,
         symbols: &mut FileSymbols,
-    ) -> Result<Made, Failure> {
+    ) -> Result<WrittenSnapshot, Failure> {
         let (snapshot, report) = self.snapshot(end_offset, plan, symbols)?;
-        Made::write(&snapshot, report, destination)
+        WrittenSnapshot::write(&snapshot, report, destination)
     }
 
-    /// Reads on up to where a snapshot is due; `None` when everything was read.
-    fn read(&mut self, given_back: &mut u64, is_running: bool) -> Option<Due> {
+    /// Reads records until a snapshot is due. `None` after the last record.
+    fn read(&mut self, reclaimed: &mut u64, is_running: bool) -> Option<DueSnapshot> {
         let log = Log::open(self.file.bytes()).ok()?;
         let mut records = log.records(self.offset);
         if is_running {
@@ -196,51 +200,51 @@ impl FollowedLog {
         while due.is_none()
             && let Some((offset, record)) = records.next()
         {
-            self.contents.notice(&record);
-            if let Some((recording, _)) = &mut self.taken {
+            self.contents.add(&record);
+            if let Some((recording, _)) = &mut self.consumed {
                 recording.push(record);
             }
             due = match record {
                 Record::Dump { path, .. } => {
-                    self.seen.0 += 1;
-                    Some(Due::Asked {
+                    self.handled_counts.0 += 1;
+                    Some(DueSnapshot::Requested {
                         path: PathBuf::from(String::from_utf8_lossy(path).into_owned()),
                         end_offset: offset,
                     })
                 }
                 Record::Event(event) if event.result == OUT_OF_MEMORY => {
-                    self.seen.1 += 1;
-                    Some(Due::OutOfMemory {
+                    self.handled_counts.1 += 1;
+                    Some(DueSnapshot::OutOfMemory {
                         end_offset: records.offset(),
                     })
                 }
                 _ => None,
             };
-            if let (Some((_, give_back)), true) = (
-                &mut self.taken,
-                records.offset() - *given_back >= STRIDE_BYTES,
+            if let (Some((_, reclaimer)), true) = (
+                &mut self.consumed,
+                records.offset() - *reclaimed >= STRIDE_BYTES,
             ) {
-                *given_back = records.offset();
-                // If it fails the log will be full some day, which is told then.
-                drop(give_back.up_to(*given_back));
+                *reclaimed = records.offset();
+                // If this fails, the log will become full, which is reported then.
+                drop(reclaimer.reclaim_before(*reclaimed));
             }
         }
         self.offset = records.offset();
-        if let (Some((recording, _)), false) = (&mut self.taken, is_running) {
+        if let (Some((recording, _)), false) = (&mut self.consumed, is_running) {
             recording.add_damage(records.damage());
         }
         due
     }
 
-    fn give_back(&mut self, plan: &Plan) {
-        let told = match &mut self.taken {
-            Some((_, give_back)) => give_back.up_to(self.offset),
+    fn reclaim(&mut self, plan: &Plan) {
+        let outcome = match &mut self.consumed {
+            Some((_, reclaimer)) => reclaimer.reclaim_before(self.offset),
             None => Ok(()),
         };
-        let Err(error) = told else { return };
-        if !plan.is_quiet && !std::mem::replace(&mut self.has_complained, true) {
+        let Err(error) = outcome else { return };
+        if !plan.is_quiet && !std::mem::replace(&mut self.reclaim_failed, true) {
             output::note(&format!(
-                "cannot give room in {} back: {error}",
+                "cannot free space in {}: {error}",
                 self.path.display()
             ));
         }
@@ -254,11 +258,11 @@ impl FollowedLog {
         plan: &Plan,
         symbols: &mut FileSymbols,
     ) -> Result<(Snapshot, Report), Failure> {
-        let shown = self.path.display().to_string();
+        let display = self.path.display().to_string();
         let is_running = self.is_running();
         symbols.begin(&self.path, &self.header());
-        if let Some((recording, _)) = &self.taken {
-            // What was taken over is not lost.
+        if let Some((recording, _)) = &self.consumed {
+            // Consumed records are not lost: they are in `recording`.
             let header = Header {
                 consumed_offset: HEADER_BYTES,
                 ..self.header()
@@ -270,53 +274,53 @@ impl FollowedLog {
             end_offset,
             is_running,
         };
-        // While the program runs the terminal is its own.
+        // While the program runs, the terminal belongs to it.
         let is_shown = end_offset.is_none() && !plan.is_quiet;
-        let mut progress = Progress::new(&shown, is_shown);
+        let mut progress = Progress::new(&display, is_shown);
         convert(self.file.bytes(), &options, symbols, &mut |done, all| {
             progress.show(done, all)
         })
-        .map_err(|error| failure(&shown, error.into()))
+        .map_err(|error| conversion_failure(&display, error.into()))
     }
 
-    /// After the program: finds out what is in it, if that was not read on the way, and keeps what a later conversion
-    /// needs of what the program left elsewhere.
-    pub(super) fn survey(&mut self) {
-        // Without it, Python functions have no names, which is told then.
-        drop(perf_map::keep(self.process(), &self.path));
+    /// After the program has ended: reads the content of the log if polling did not, and saves what a later
+    /// conversion needs from elsewhere.
+    pub(super) fn inspect(&mut self) {
+        // Without the map, Python functions have no names, which the conversion reports.
+        drop(perf_map::save_copy(self.process(), &self.path));
         let Ok(log) = Log::open(self.file.bytes()) else {
             return;
         };
         for (_, record) in log.records(self.offset) {
-            self.contents.notice(&record);
-            if self.contents.is_worth_showing {
+            self.contents.add(&record);
+            if self.contents.is_worth_writing {
                 break;
             }
         }
     }
 
-    /// Whether the program did anything with the driver, or said what it did.
+    /// Whether the program used memory or annotated ranges.
     pub(crate) fn has_content(&self) -> bool {
-        self.contents.is_worth_showing
+        self.contents.is_worth_writing
     }
 
-    /// The executable's name, if the log says it.
+    /// Name of the executable; empty if the log does not contain it.
     pub(crate) fn program(&self) -> &str {
         &self.contents.program
     }
 
-    fn destination(
+    fn destination_of(
         &self,
-        due: &Due,
+        due: &DueSnapshot,
         plan: &Plan,
         out_of_memory: u32,
     ) -> Result<Destination, Failure> {
         match due {
-            Due::OutOfMemory { .. } => Ok(self
+            DueSnapshot::OutOfMemory { .. } => Ok(self
                 .own_destination(plan)
                 .with_suffix(&format!("oom-{out_of_memory}"))),
-            Due::Asked { path, .. } => {
-                // As the program would find it.
+            DueSnapshot::Requested { path, .. } => {
+                // The path is relative to the program's working folder.
                 let folder = fs::read_link(format!("/proc/{}/cwd", self.process()))
                     .or_else(|_| env::current_dir());
                 Destination::of(&folder.unwrap_or_default().join(path))
@@ -324,7 +328,7 @@ impl FollowedLog {
         }
     }
 
-    /// Where this process's snapshot goes.
+    /// The file for this process's snapshot.
     pub(crate) fn own_destination(&self, plan: &Plan) -> Destination {
         if !plan.follow_children {
             return plan.destination.clone();
@@ -337,19 +341,19 @@ impl FollowedLog {
     }
 }
 
-/// What a log holds, as far as it was read.
+/// Content of the records read so far.
 #[derive(Default)]
 struct Contents {
-    /// The executable's name.
+    /// Name of the executable.
     program: String,
-    /// Whether the program did anything with the driver, or said what it did.
-    is_worth_showing: bool,
+    /// Whether the program used memory or annotated ranges.
+    is_worth_writing: bool,
 }
 
 impl Contents {
-    fn notice(&mut self, record: &Record<'_>) {
+    fn add(&mut self, record: &Record<'_>) {
         match record {
-            Record::Event(_) | Record::Annotation(_) => self.is_worth_showing = true,
+            Record::Event(_) | Record::Annotation(_) => self.is_worth_writing = true,
             Record::Program(program) => {
                 let path = String::from_utf8_lossy(program.clone().next().unwrap_or_default())
                     .into_owned();
@@ -361,19 +365,19 @@ impl Contents {
     }
 }
 
-/// A snapshot that is to be written before the end.
-enum Due {
-    /// The program asks for it. A path that is not absolute is from its working folder.
-    Asked { path: PathBuf, end_offset: u64 },
-    /// There was no memory.
+/// A snapshot to be written before the end.
+enum DueSnapshot {
+    /// Requested by the program. A relative path is relative to its working folder.
+    Requested { path: PathBuf, end_offset: u64 },
+    /// An allocation failed for lack of memory.
     OutOfMemory { end_offset: u64 },
 }
 
-impl Due {
-    /// Where the records end that it is to hold.
+impl DueSnapshot {
+    /// End of the records that the snapshot covers.
     fn end_offset(&self) -> u64 {
         match self {
-            Self::Asked { end_offset, .. } | Self::OutOfMemory { end_offset } => *end_offset,
+            Self::Requested { end_offset, .. } | Self::OutOfMemory { end_offset } => *end_offset,
         }
     }
 }

@@ -1,4 +1,4 @@
-//! The variables that a captured program is started with.
+//! The environment variables of a captured program.
 
 use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
@@ -8,22 +8,22 @@ use vramscope_record::settings::{self, Settings};
 
 use super::library;
 
-/// Where programs with NVTX look for whoever wants to know their ranges.
+/// Names the library that NVTX loads.
 const NVTX: &str = "NVTX_INJECTION64_PATH";
 
-/// What differs from our own environment.
+/// Differences to this process's environment.
 pub(crate) struct Environment {
-    /// Names and values to be set.
+    /// Names and values to set.
     pub(crate) variables: Vec<(&'static str, OsString)>,
-    /// Somebody else's library is told of NVTX ranges, so ours is not.
+    /// Whether NVTX already loads another library, so that ranges are not recorded.
     pub(crate) nvtx_is_taken: bool,
 }
 
-/// The variables, on top of those that `existing` gives.
+/// Determines the variables to set. `existing` returns the current values.
 ///
-/// `library` is what to preload, unless the program would not bear it; `old_nvtx` a folder with a stand-in for the older
-/// NVTX.
-pub(crate) fn environment(
+/// `library` is the library to preload, `None` if the program could not load it. `old_nvtx` is a folder with a
+/// replacement for NVTX 1 and 2.
+pub(crate) fn capture_environment(
     existing: impl Fn(&str) -> Option<OsString>,
     library: Option<&Path>,
     old_nvtx: Option<&Path>,
@@ -34,7 +34,7 @@ pub(crate) fn environment(
     if let Some(library) = library {
         let library = library.as_os_str();
         let others = existing("LD_PRELOAD").map(|preloaded| without_ours(&preloaded));
-        variables.push(("LD_PRELOAD", list(library, others.as_deref())));
+        variables.push(("LD_PRELOAD", join(library, others.as_deref())));
         nvtx_is_taken = existing(NVTX).is_some_and(|path| !path.is_empty() && !is_ours(&path));
         if !nvtx_is_taken {
             variables.push((NVTX, library.to_owned()));
@@ -43,9 +43,9 @@ pub(crate) fn environment(
     if let Some(folder) = old_nvtx {
         let name = "LD_LIBRARY_PATH";
         let before = existing(name).filter(|before| !before.is_empty());
-        // Last: whatever is found without it comes first.
+        // At the end, so that existing libraries take precedence.
         let value = match before {
-            Some(before) => list(&before, Some(folder.as_os_str())),
+            Some(before) => join(&before, Some(folder.as_os_str())),
             None => folder.as_os_str().to_owned(),
         };
         variables.push((name, value));
@@ -56,12 +56,13 @@ pub(crate) fn environment(
     }
 }
 
-/// Whether a path is that of the library: of another `run`, which has started this one.
+/// Whether a path is that of the injected library, such as one of an outer `run`.
 fn is_ours(path: &OsStr) -> bool {
     Path::new(path).file_name() == Some(OsStr::new(library::NAME))
 }
 
-/// A list for `LD_PRELOAD` without the library of a `run` outside: two in one program would record each other.
+/// Removes the injected library of an outer `run` from a value of `LD_PRELOAD`: two copies in one program would
+/// record each other.
 fn without_ours(preloaded: &OsStr) -> OsString {
     let entries = || preloaded.as_bytes().split(|byte| b": ".contains(byte));
     let is_other = |entry: &&[u8]| !is_ours(OsStr::from_bytes(entry));
@@ -72,8 +73,8 @@ fn without_ours(preloaded: &OsStr) -> OsString {
     OsString::from_vec(others.join(&b':'))
 }
 
-/// Two entries of a list with colons. An empty one would mean the working folder.
-fn list(first: &OsStr, second: Option<&OsStr>) -> OsString {
+/// Joins two entries with a colon. An empty entry would mean the working folder.
+fn join(first: &OsStr, second: Option<&OsStr>) -> OsString {
     let mut list = first.to_owned();
     if let Some(second) = second.filter(|second| !second.is_empty()) {
         list.push(":");
@@ -86,13 +87,13 @@ fn list(first: &OsStr, second: Option<&OsStr>) -> OsString {
 mod tests {
     use super::*;
 
-    fn of(existing: &[(&str, &str)]) -> (Vec<(String, String)>, bool) {
+    fn environment_of(existing: &[(&str, &str)]) -> (Vec<(String, String)>, bool) {
         let settings = Settings::default();
         let existing = |name: &str| {
             let found = existing.iter().find(|(other, _)| *other == name);
             found.map(|(_, value)| OsString::from(value))
         };
-        let made = environment(
+        let environment = capture_environment(
             existing,
             Some(Path::new("/p/l.so")),
             Some(Path::new("/p/n")),
@@ -100,10 +101,15 @@ mod tests {
         );
         let text =
             |(name, value): (&str, OsString)| (name.to_owned(), value.into_string().unwrap());
-        // The settings are tested where they are.
+        // Skips the settings, which have tests of their own.
         (
-            made.variables.into_iter().skip(1).map(text).collect(),
-            made.nvtx_is_taken,
+            environment
+                .variables
+                .into_iter()
+                .skip(1)
+                .map(text)
+                .collect(),
+            environment.nvtx_is_taken,
         )
     }
 
@@ -115,7 +121,8 @@ mod tests {
 
     #[test]
     fn an_empty_environment_gets_all_of_ours() {
-        let (variables, is_taken) = of(&[("LD_PRELOAD", ""), ("LD_LIBRARY_PATH", "")]);
+        let (variables, nvtx_is_taken) =
+            environment_of(&[("LD_PRELOAD", ""), ("LD_LIBRARY_PATH", "")]);
         assert_eq!(
             variables,
             owned([
@@ -124,12 +131,12 @@ mod tests {
                 ("LD_LIBRARY_PATH", "/p/n"),
             ])
         );
-        assert!(!is_taken);
+        assert!(!nvtx_is_taken);
     }
 
     #[test]
     fn what_was_there_stays() {
-        let (variables, is_taken) = of(&[
+        let (variables, nvtx_is_taken) = environment_of(&[
             ("LD_PRELOAD", "/a.so /b.so"),
             ("NVTX_INJECTION64_PATH", "/nsys.so"),
             ("LD_LIBRARY_PATH", "/c:/d"),
@@ -144,13 +151,13 @@ mod tests {
                 .map(|(name, value)| (name.to_owned(), value.to_owned()))
                 .to_vec()
         );
-        assert!(is_taken);
+        assert!(nvtx_is_taken);
     }
 
     #[test]
     fn the_library_of_a_run_outside_is_left_out() {
         let outer = "/tmp/vramscope-x/libvramscope_inject.so";
-        let (variables, is_taken) = of(&[
+        let (variables, nvtx_is_taken) = environment_of(&[
             ("LD_PRELOAD", &format!("{outer}:/a.so /b.so")),
             ("NVTX_INJECTION64_PATH", outer),
         ]);
@@ -160,6 +167,6 @@ mod tests {
         };
         assert_eq!(value("LD_PRELOAD"), "/p/l.so:/a.so:/b.so");
         assert_eq!(value("NVTX_INJECTION64_PATH"), "/p/l.so");
-        assert!(!is_taken);
+        assert!(!nvtx_is_taken);
     }
 }

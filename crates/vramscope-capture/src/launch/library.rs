@@ -1,4 +1,4 @@
-//! The library that programs are started with: carried in this binary, unpacked into a private folder.
+//! The injected library: part of this binary, unpacked into a private folder.
 
 use std::ffi::CString;
 use std::fs;
@@ -11,33 +11,33 @@ use tempfile::TempDir;
 
 use crate::failure::Failure;
 
-/// Empty where there is nothing to capture.
+/// Empty on platforms without capture.
 static LIBRARY: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/libvramscope_inject.so"));
 
-/// Its file's name.
+/// File name of the library.
 pub(super) const NAME: &str = "libvramscope_inject.so";
 
-/// What programs that draw ranges by the older NVTX look for.
+/// Names under which programs look for NVTX 1 and 2.
 const OLD_NVTX: [&str; 2] = ["libnvToolsExt.so.1", "libnvToolsExt.so"];
 
-/// The library as a file, in a folder that only this user may enter and that goes with this value.
-pub(crate) struct Unpacked {
+/// The unpacked library, in a folder that only this user may enter. Removed when dropped.
+pub(crate) struct UnpackedLibrary {
     folder: TempDir,
 }
 
-impl Unpacked {
-    /// Unpacks it.
+impl UnpackedLibrary {
+    /// Unpacks the library.
     ///
     /// # Errors
-    /// When this binary carries none, or no folder will do.
+    /// If this binary contains no library, or if there is no suitable folder.
     pub(crate) fn new() -> Result<Self, Failure> {
         if LIBRARY.is_empty() {
             return Err(Failure::usage(
-                "this build cannot record: it carries no library to start programs with",
+                "this build cannot record: it does not contain the library to inject",
             )
-            .with_cure("Recording works on Linux with glibc, on x86-64 and aarch64; `convert` works everywhere."));
+            .with_advice("Recording works on Linux with glibc, on x86-64 and aarch64; `convert` works everywhere."));
         }
-        let folder = folder()?;
+        let folder = create_loadable_folder()?;
         let unpacked = Self { folder };
         fs::write(unpacked.path(), LIBRARY).map_err(Failure::io(format!(
             "cannot write {}",
@@ -46,22 +46,22 @@ impl Unpacked {
         Ok(unpacked)
     }
 
-    /// The folder, which may hold more.
+    /// The folder, which may also contain logs.
     pub(crate) fn folder(&self) -> &Path {
         self.folder.path()
     }
 
-    /// The library.
+    /// The library's file.
     pub(crate) fn path(&self) -> PathBuf {
         self.folder().join(NAME)
     }
 
-    /// A folder with the library under the names of the older NVTX, if this machine has none: programs that insist on
-    /// it run, and what they say is recorded.
+    /// Creates a folder with the library under the names of NVTX 1 and 2, unless this machine has that NVTX.
+    /// Programs that need it can run, and their ranges are recorded.
     ///
     /// # Errors
-    /// When it cannot be made.
-    pub(crate) fn as_old_nvtx(&self) -> Result<Option<PathBuf>, Failure> {
+    /// If the folder cannot be created.
+    pub(crate) fn add_old_nvtx(&self) -> Result<Option<PathBuf>, Failure> {
         if can_be_loaded(OLD_NVTX[0]) {
             return Ok(None);
         }
@@ -76,7 +76,7 @@ impl Unpacked {
         Ok(Some(folder))
     }
 
-    /// Leaves the folder where it is, for there is something in it that is worth keeping.
+    /// Keeps the folder because of the logs in it, without the library.
     pub(crate) fn keep(self) {
         drop(fs::remove_file(self.path()));
         drop(fs::remove_dir_all(self.folder().join("nvtx")));
@@ -84,74 +84,74 @@ impl Unpacked {
     }
 }
 
-/// A new folder where libraries may be loaded from, and whose path can stand in `LD_PRELOAD`.
-fn folder() -> Result<TempDir, Failure> {
+/// Creates a folder from which libraries can be loaded and whose path can be in `LD_PRELOAD`.
+fn create_loadable_folder() -> Result<TempDir, Failure> {
     let mut places = vec![std::env::temp_dir()];
     places.extend(["/tmp", "/var/tmp", "/dev/shm"].map(PathBuf::from));
     places.extend(std::env::current_dir());
     let suits = |place: &&PathBuf| {
         let bytes = place.as_os_str().as_bytes();
         let can_stand_in_a_list = !bytes.iter().any(|byte| b": \t\n;".contains(byte));
-        can_stand_in_a_list && place.is_absolute() && !forbids_programs(place)
+        can_stand_in_a_list && place.is_absolute() && !is_noexec(place)
     };
     let mut tempfile = tempfile::Builder::new();
     tempfile
         .prefix("vramscope-")
         .permissions(fs::Permissions::from_mode(0o700));
-    let mut made = places
+    let mut created = places
         .iter()
         .filter(suits)
         .map(|place| tempfile.tempdir_in(place));
-    made.find_map(Result::ok).ok_or_else(|| {
+    created.find_map(Result::ok).ok_or_else(|| {
         let tried: Vec<_> = places.iter().map(|place| place.display().to_string()).collect();
         Failure::input(format!(
-            "there is no folder that a library could be loaded from; tried {}",
+            "found no folder from which a library can be loaded; tried {}",
             tried.join(", ")
         ))
-        .with_cure("Let TMPDIR name one that is not mounted with noexec and has no space or colon in its name.")
+        .with_advice("Set TMPDIR to a folder that is not mounted with noexec and has no space or colon in its name.")
     })
 }
 
 /// Whether the file system is mounted with `noexec`.
-fn forbids_programs(folder: &Path) -> bool {
-    file_system(folder).is_ok_and(|stat| stat.f_flag & libc::ST_NOEXEC != 0)
+fn is_noexec(folder: &Path) -> bool {
+    query_file_system(folder).is_ok_and(|stat| stat.f_flag & libc::ST_NOEXEC != 0)
 }
 
-/// Bytes that this user may still write there.
+/// Bytes that this user can still write to a file system.
 ///
 /// # Errors
-/// When the system does not say.
+/// If the system call fails.
 pub(crate) fn free_bytes(folder: &Path) -> io::Result<u64> {
     #[expect(
         clippy::useless_conversion,
         reason = "its width differs between targets"
     )]
-    file_system(folder)
+    query_file_system(folder)
         .map(|stat| u64::from(stat.f_bavail).saturating_mul(u64::from(stat.f_frsize)))
 }
 
-fn file_system(folder: &Path) -> io::Result<libc::statvfs> {
+fn query_file_system(folder: &Path) -> io::Result<libc::statvfs> {
     let path = CString::new(folder.as_os_str().as_bytes())?;
     // SAFETY: all zeros are a valid `statvfs`.
     let mut stat: libc::statvfs = unsafe { std::mem::zeroed() };
-    // SAFETY: the path ends with a zero, and `stat` is a place for the answer.
+    // SAFETY: the path ends with a zero, and `stat` is a valid out-pointer.
     match unsafe { libc::statvfs(path.as_ptr(), &raw mut stat) } {
         0 => Ok(stat),
         _ => Err(io::Error::last_os_error()),
     }
 }
 
-/// Whether the dynamic linker finds a library, as it will for the program.
+/// Whether the dynamic linker finds a library.
 fn can_be_loaded(name: &str) -> bool {
     let Ok(name) = CString::new(name) else {
         return false;
     };
-    // SAFETY: the name ends with a zero. The library's own constructors run, as they would in the program.
+    // SAFETY: the name ends with a zero. The library's constructors run here, as they would in the program.
     let handle = unsafe { libc::dlopen(name.as_ptr(), libc::RTLD_LAZY | libc::RTLD_LOCAL) };
     if handle.is_null() {
         return false;
     }
-    // SAFETY: it was just opened.
+    // SAFETY: the handle was just opened.
     unsafe { libc::dlclose(handle) };
     true
 }

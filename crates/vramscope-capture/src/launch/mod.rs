@@ -1,14 +1,15 @@
-//! Starts a program with the library in it: as if its user had started it, but for a few variables.
+//! Starts a program with the injected library. Apart from a few environment variables, it runs as if its user had
+//! started it.
 #![expect(
     unsafe_code,
     reason = "asks and tells the system what the standard library cannot"
 )]
 
+pub(crate) mod driver_watch;
 pub(crate) mod environment;
 pub(crate) mod library;
 pub(crate) mod program;
 mod signals;
-pub(crate) mod witness;
 
 use std::ffi::OsString;
 use std::io;
@@ -19,30 +20,30 @@ use std::thread;
 use std::time::Duration;
 
 use self::environment::Environment;
-pub(crate) use self::signals::{forget_last_words, leave_last_words};
+pub(crate) use self::signals::{clear_interruption_message, set_interruption_message};
 
-/// A program that was started.
+/// A started program.
 pub(crate) struct Running {
     process: u32,
     end: Receiver<io::Result<ExitStatus>>,
 }
 
 impl Running {
-    /// Starts a program. From now on signals to us are for it.
+    /// Starts a program. From now on, signals to this process are forwarded to it.
     ///
     /// # Errors
-    /// When the system does not start it.
+    /// If the program cannot be started.
     pub(crate) fn start(command: &[OsString], environment: &Environment) -> io::Result<Self> {
         let (name, arguments) = command.split_first().ok_or(io::ErrorKind::InvalidInput)?;
         let variables = environment
             .variables
             .iter()
             .map(|(name, value)| (name, value));
-        signals::keep()?;
+        signals::catch()?;
         let child = Command::new(name).args(arguments).envs(variables).spawn()?;
         let process = child.id();
         let (sender, end) = channel();
-        thread::spawn(move || sender.send(attend(child)));
+        thread::spawn(move || sender.send(wait_and_forward(child)));
         Ok(Self { process, end })
     }
 
@@ -51,38 +52,38 @@ impl Running {
         self.process
     }
 
-    /// How it ended; `None` if it has not yet within this time.
+    /// Waits for the program's end for at most `patience`. `None` if it is still running.
     ///
     /// # Errors
-    /// When the system does not say.
+    /// If waiting fails.
     pub(crate) fn wait(&self, patience: Duration) -> io::Result<Option<ExitStatus>> {
         match self.end.recv_timeout(patience) {
             Ok(status) => status.map(Some),
             Err(RecvTimeoutError::Timeout) => Ok(None),
-            Err(RecvTimeoutError::Disconnected) => {
-                Err(io::Error::other("nobody waits for the program"))
-            }
+            Err(RecvTimeoutError::Disconnected) => Err(io::Error::other(
+                "the thread that waits for the program has ended",
+            )),
         }
     }
 }
 
-/// Runs another program in the foreground, as if it were this one.
+/// Runs another program in the foreground and forwards signals to it.
 ///
 /// # Errors
-/// When the system does not start it.
+/// If the program cannot be started.
 pub(crate) fn run(command: &mut Command) -> io::Result<ExitStatus> {
-    signals::keep()?;
-    attend(command.spawn()?)
+    signals::catch()?;
+    wait_and_forward(command.spawn()?)
 }
 
-/// Waits for a program, while signals are for it.
-fn attend(mut child: Child) -> io::Result<ExitStatus> {
-    signals::pass_on_to(child.id().cast_signed());
+/// Waits for a program and forwards signals to it meanwhile.
+fn wait_and_forward(mut child: Child) -> io::Result<ExitStatus> {
+    signals::forward_to(child.id().cast_signed());
     // SAFETY: all zeros are a valid `siginfo_t`.
     let mut info: libc::siginfo_t = unsafe { std::mem::zeroed() };
     loop {
-        // Until it has ended but still has its number: from then on nobody else may get its signals.
-        // SAFETY: `info` is a place for the answer.
+        // WNOWAIT leaves the ended process its id until signals are no longer forwarded to that id.
+        // SAFETY: `info` is a valid out-pointer.
         let result = unsafe {
             libc::waitid(
                 libc::P_PID,
@@ -95,11 +96,11 @@ fn attend(mut child: Child) -> io::Result<ExitStatus> {
             break;
         }
     }
-    signals::release()?;
+    signals::stop_forwarding()?;
     child.wait()
 }
 
-/// The exit code that shells give a program that ended so: its own, or 128 and the signal that ended it.
+/// The program's exit code as in a shell: its own, or 128 plus the number of the signal that ended it.
 pub(crate) fn exit_code(status: ExitStatus) -> u8 {
     let code = status
         .code()

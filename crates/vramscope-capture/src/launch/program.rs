@@ -1,4 +1,4 @@
-//! The program that is to be captured: where it is, and what about it would keep the library out.
+//! The program to be captured: its path, and obstacles to loading the library into it.
 
 use std::ffi::{CString, OsStr, OsString};
 use std::fmt;
@@ -12,26 +12,26 @@ use object::elf::{self, FileHeader32, FileHeader64};
 use object::read::elf::{FileHeader, ProgramHeader};
 use object::{Endianness, ReadCache};
 
-/// Interpreters of interpreters are followed so far, as the kernel does.
-const DEEPEST_SCRIPT: usize = 4;
+/// Maximum number of nested script interpreters, as in the kernel.
+const MAX_SCRIPT_DEPTH: usize = 4;
 
-/// Where a program is, as the system will look for it.
+/// The path of a program, found as the system would find it.
 ///
 /// # Errors
-/// What an error message says, and the exit code that shells give it: 127 for not found, 126 for not to be started.
+/// The message, and the exit code that shells use: 127 if the program was not found, 126 if it cannot be started.
 pub(crate) fn find(name: &OsStr) -> Result<PathBuf, (String, u8)> {
-    let shown = Path::new(name).display();
+    let display = Path::new(name).display();
     if name.as_bytes().contains(&b'/') {
         let path = PathBuf::from(name);
         return match fs::metadata(&path) {
             Err(error) => {
                 let is_missing = error.kind() == ErrorKind::NotFound;
                 let code = if is_missing { 127 } else { 126 };
-                Err((format!("cannot start {shown}: {error}"), code))
+                Err((format!("cannot start {display}: {error}"), code))
             }
             Ok(_) if is_program(&path) => Ok(path),
             Ok(_) => Err((
-                format!("cannot start {shown}: it is no program that you may run"),
+                format!("cannot start {display}: it is not a program that you may run"),
                 126,
             )),
         };
@@ -42,7 +42,7 @@ pub(crate) fn find(name: &OsStr) -> Result<PathBuf, (String, u8)> {
         .find(|candidate| is_program(candidate))
         .ok_or_else(|| {
             (
-                format!("cannot start {shown}: no folder in PATH has a program of that name"),
+                format!("cannot start {display}: no folder in PATH has a program of that name"),
                 127,
             )
         })
@@ -56,17 +56,17 @@ fn is_program(path: &Path) -> bool {
 /// Why the dynamic linker will not load the library into a program.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) enum Obstacle {
-    /// It has no dynamic linker.
+    /// The program has no dynamic linker.
     Static,
-    /// It runs with rights that its starter does not have: set-user-id, set-group-id, or file capabilities.
+    /// The program has rights that its starter does not have: set-user-id, set-group-id, or file capabilities.
     Privileged(&'static str),
-    /// It is for another processor, or 32-bit.
+    /// The program is for another processor, or 32-bit.
     OtherMachine,
-    /// Its C library is not glibc: its dynamic linker.
+    /// The program's dynamic linker is not glibc's; holds its path.
     OtherLinker(String),
 }
 
-/// An obstacle, and the file that has it.
+/// An obstacle and the file that has it.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) struct Refusal {
     file: PathBuf,
@@ -74,7 +74,8 @@ pub(crate) struct Refusal {
 }
 
 impl Refusal {
-    /// Whether even trying would show: an error message of the dynamic linker, or a program that does not start.
+    /// Whether an attempt would disturb the user: the dynamic linker prints an error, or the program does not
+    /// start.
     pub(crate) fn is_visible(&self) -> bool {
         matches!(
             self.obstacle,
@@ -93,11 +94,11 @@ impl fmt::Display for Refusal {
             ),
             Obstacle::Privileged(how) => write!(
                 f,
-                "{file} has {how}: the dynamic linker loads no foreign library into it. Capture a copy without it"
+                "{file} has {how}: the dynamic linker does not preload libraries into it. Capture a copy without that"
             ),
             Obstacle::OtherMachine => write!(
                 f,
-                "{file} is not for this processor in 64 bits ({}), which the library is for",
+                "{file} is not a 64-bit program for this processor ({})",
                 std::env::consts::ARCH
             ),
             Obstacle::OtherLinker(linker) => {
@@ -110,20 +111,20 @@ impl fmt::Display for Refusal {
     }
 }
 
-/// What keeps the library out of a program, or out of the interpreter of a script; `None` if nothing does.
-pub(crate) fn refusal(program: &Path) -> Option<Refusal> {
+/// The obstacle in a program, or in the interpreter of a script.
+pub(crate) fn find_refusal(program: &Path) -> Option<Refusal> {
     let mut file = program.to_owned();
-    for _ in 0..DEEPEST_SCRIPT {
+    for _ in 0..MAX_SCRIPT_DEPTH {
         match interpreter(&file) {
             Some(interpreter) => file = interpreter,
             None => break,
         }
     }
-    let obstacle = obstacle(&file)?;
+    let obstacle = find_obstacle(&file)?;
     Some(Refusal { file, obstacle })
 }
 
-/// The interpreter that a script names; of `#!/usr/bin/env NAME`, NAME.
+/// The interpreter of a script; for `#!/usr/bin/env NAME`, NAME.
 fn interpreter(file: &Path) -> Option<PathBuf> {
     let mut head = Vec::new();
     File::open(file)
@@ -146,10 +147,10 @@ fn interpreter(file: &Path) -> Option<PathBuf> {
     find(OsStr::from_bytes(names.next()?)).ok()
 }
 
-fn obstacle(file: &Path) -> Option<Obstacle> {
-    // What cannot be read can only be tried.
+fn find_obstacle(file: &Path) -> Option<Obstacle> {
+    // If the file cannot be read, trying is the only way.
     let metadata = fs::metadata(file).ok()?;
-    if let Some(how) = privilege(&metadata, user(), || has_capabilities(file)) {
+    if let Some(how) = extra_privilege(&metadata, effective_ids(), || has_capabilities(file)) {
         return Some(Obstacle::Privileged(how));
     }
     let data = ReadCache::new(File::open(file).ok()?);
@@ -172,14 +173,14 @@ fn obstacle(file: &Path) -> Option<Obstacle> {
     let Some(linker) = linker.map(String::from_utf8_lossy) else {
         return Some(Obstacle::Static);
     };
-    // A path may run through any folder; glibc's file is called ld-linux-….so.N or ld64.so.N.
+    // Only the file name counts. That of glibc is ld-linux-….so.N or ld64.so.N.
     let name = linker.rsplit('/').next().unwrap_or_default();
     (name.contains("musl") || name.starts_with("linker"))
         .then(|| Obstacle::OtherLinker(linker.into_owned()))
 }
 
-/// The rights that a program has and a user with these ids, who starts it, has not.
-fn privilege(
+/// The kind of rights that a program has, but not the user and group that start it.
+fn extra_privilege(
     program: &Metadata,
     (user, group): (u32, u32),
     has_capabilities: impl Fn() -> bool,
@@ -190,13 +191,13 @@ fn privilege(
     if program.mode() & 0o2000 != 0 && program.gid() != group {
         return Some("the set-group-id bit");
     }
-    // Root has them anyway.
+    // Root has all capabilities anyway.
     (user != 0 && has_capabilities()).then_some("file capabilities")
 }
 
-/// Whose rights programs start with: user and group.
-fn user() -> (u32, u32) {
-    // SAFETY: asks only.
+/// The effective user and group, with which programs start.
+fn effective_ids() -> (u32, u32) {
+    // SAFETY: takes no arguments and cannot fail.
     unsafe { (libc::geteuid(), libc::getegid()) }
 }
 
@@ -204,7 +205,7 @@ fn has_capabilities(file: &Path) -> bool {
     let Ok(path) = CString::new(file.as_os_str().as_bytes()) else {
         return false;
     };
-    // SAFETY: both texts end with a zero; without room for an answer it gives the length.
+    // SAFETY: both strings end with a zero; with a size of 0 the call only returns the length.
     let length = unsafe {
         libc::getxattr(
             path.as_ptr(),
@@ -241,16 +242,16 @@ mod tests {
             "text",
         ] {
             fs::write(&script, format!("{line}\nexit 0\n")).unwrap();
-            assert_eq!(refusal(&script), None, "{line}");
+            assert_eq!(find_refusal(&script), None, "{line}");
         }
-        assert_eq!(refusal(Path::new("/proc/self/exe")), None);
+        assert_eq!(find_refusal(Path::new("/proc/self/exe")), None);
     }
 
     #[test]
     fn rights_that_their_starter_has_not_are_an_obstacle() {
         let folder = tempfile::tempdir().unwrap();
         let file = folder.path().join("file");
-        let (user, group) = user();
+        let (user, group) = effective_ids();
         for (mode, has_capabilities, other_user, other_group, expected) in [
             (0o755, false, true, true, None),
             (0o4755, false, false, true, None),
@@ -264,7 +265,7 @@ mod tests {
             let starter = (user + u32::from(other_user), group + u32::from(other_group));
             let metadata = fs::metadata(&file).unwrap();
             assert_eq!(
-                privilege(&metadata, starter, || has_capabilities),
+                extra_privilege(&metadata, starter, || has_capabilities),
                 expected,
                 "{mode:o}"
             );
@@ -280,9 +281,9 @@ mod tests {
         header[18..20].copy_from_slice(&elf::EM_RISCV.0.to_le_bytes());
         let foreign = folder.path().join("foreign");
         fs::write(&foreign, header).unwrap();
-        assert_eq!(obstacle(&foreign), Some(Obstacle::OtherMachine));
+        assert_eq!(find_obstacle(&foreign), Some(Obstacle::OtherMachine));
         let script = folder.path().join("script");
         fs::write(&script, format!("#!{} -x\n", foreign.display())).unwrap();
-        assert_eq!(refusal(&script).unwrap().file, foreign);
+        assert_eq!(find_refusal(&script).unwrap().file, foreign);
     }
 }

@@ -1,18 +1,18 @@
-//! Signals while a program is captured: what other processes send to us is meant for it.
+//! Signals during a capture: those from other processes are forwarded to the program.
 //!
-//! What the terminal sends (Ctrl-C, Ctrl-\, hanging up) goes to the whole process group, so the program has it already.
-//! Either way we stay, for there is something to convert; who does not want to wait for that can end us then. Signals that were ignored when we were started stay so for
-//! both, as `nohup` wants it; those with a handler are the default again in the program, as everywhere.
-//!
-//! Who does not wait for the conversion is told what became of what was recorded.
+//! Signals from the terminal (Ctrl-C, Ctrl-\, hang-up) go to the whole process group, so the program receives them
+//! directly. In both cases this process survives, as there is a log to convert; another signal can end it during
+//! the conversion, and then it prints what became of the recording. Signals ignored at the start stay ignored for
+//! both processes, as `nohup` requires. Signals with a handler have the default action again in the program, as
+//! always after `exec`.
 
 use std::io;
 use std::mem::MaybeUninit;
 use std::ptr;
 use std::sync::atomic::{AtomicI32, AtomicPtr, AtomicU64, Ordering};
 
-/// What may reach a program to end it, to ask it for something, or to be told about Ctrl-C.
-const PASSED_ON: [libc::c_int; 6] = [
+/// Signals that end a program, make it do something, or interrupt it.
+const FORWARDED: [libc::c_int; 6] = [
     libc::SIGHUP,
     libc::SIGINT,
     libc::SIGQUIT,
@@ -21,126 +21,136 @@ const PASSED_ON: [libc::c_int; 6] = [
     libc::SIGUSR2,
 ];
 
-/// Who they are passed on to; 0 while there is nobody.
+/// Process that receives the signals; 0 if there is none.
 static PROGRAM: AtomicI32 = AtomicI32::new(0);
-/// A bit for each that came while there was nobody yet.
-static WAITING: AtomicU64 = AtomicU64::new(0);
+/// Signals that arrived before the program had started, one bit each.
+static PENDING: AtomicU64 = AtomicU64::new(0);
 
-/// What is said when a signal ends us; null for nothing. Not freed, for a handler may be at it.
-static LAST_WORDS: AtomicPtr<String> = AtomicPtr::new(ptr::null_mut());
+/// Message for a signal that ends this process; null if there is none. Never freed, as a handler may be reading it.
+static INTERRUPTION_MESSAGE: AtomicPtr<String> = AtomicPtr::new(ptr::null_mut());
 
-/// A line to be said when a signal ends us after the program.
-pub(crate) fn leave_last_words(line: &str) {
-    // The terminal shows ^C, or a bar, at the line's beginning.
-    let words = Box::leak(Box::new(format!("\n{line}")));
-    LAST_WORDS.store(words, Ordering::SeqCst);
+/// Sets the line to print when a signal ends this process after the program.
+pub(crate) fn set_interruption_message(line: &str) {
+    // The terminal may already show ^C or a progress bar on the current line.
+    let message = Box::leak(Box::new(format!("\n{line}")));
+    INTERRUPTION_MESSAGE.store(message, Ordering::SeqCst);
 }
 
-/// From now on that is not true any more.
-pub(crate) fn forget_last_words() {
-    LAST_WORDS.store(ptr::null_mut(), Ordering::SeqCst);
+/// Removes the message, once the snapshots are written.
+pub(crate) fn clear_interruption_message() {
+    INTERRUPTION_MESSAGE.store(ptr::null_mut(), Ordering::SeqCst);
 }
 
-/// Begins to keep signals for the program. To be called before it is started.
+/// Starts to catch signals for the program. Must be called before the program starts.
 ///
 /// # Errors
-/// When the system refuses a handler.
-pub(crate) fn keep() -> io::Result<()> {
-    PASSED_ON.iter().try_for_each(|&signal| handle(signal))
+/// If a handler cannot be installed.
+pub(crate) fn catch() -> io::Result<()> {
+    FORWARDED
+        .iter()
+        .try_for_each(|&signal| install_handler(signal))
 }
 
-/// Passes on what came, and what comes from now on, to this process.
-pub(crate) fn pass_on_to(process: i32) {
+/// Forwards pending and future signals to this process.
+pub(crate) fn forward_to(process: i32) {
     PROGRAM.store(process, Ordering::SeqCst);
-    let waiting = WAITING.swap(0, Ordering::SeqCst);
-    for signal in PASSED_ON {
-        if waiting & (1 << signal) != 0 {
+    let pending = PENDING.swap(0, Ordering::SeqCst);
+    for signal in FORWARDED {
+        if pending & (1 << signal) != 0 {
             send(process, signal);
         }
     }
 }
 
-/// The program has ended: signals are for us again.
+/// Stops forwarding, as the program has ended.
 ///
 /// # Errors
-/// When the system refuses that.
-pub(crate) fn release() -> io::Result<()> {
+/// If a handler cannot be changed.
+pub(crate) fn stop_forwarding() -> io::Result<()> {
     PROGRAM.store(0, Ordering::SeqCst);
-    PASSED_ON.iter().try_for_each(|&signal| {
-        if disposition(signal)? == libc::SIG_IGN {
+    FORWARDED.iter().try_for_each(|&signal| {
+        if current_action(signal)? == libc::SIG_IGN {
             return Ok(());
         }
-        let handler: extern "C" fn(libc::c_int) = leave;
-        match LAST_WORDS.load(Ordering::SeqCst).is_null() {
-            true => set(signal, libc::SIG_DFL, 0),
-            false => set(signal, handler as usize, 0),
+        let handler: extern "C" fn(libc::c_int) = exit;
+        match INTERRUPTION_MESSAGE.load(Ordering::SeqCst).is_null() {
+            true => set_action(signal, libc::SIG_DFL, 0),
+            false => set_action(signal, handler as usize, 0),
         }
     })
 }
 
-/// The handler after the program: ends us as the signal would, but for what is said. Nothing is cleaned up.
-extern "C" fn leave(signal: libc::c_int) {
-    // SAFETY: null, or leaked.
-    if let Some(words) = unsafe { LAST_WORDS.load(Ordering::SeqCst).as_ref() } {
-        // SAFETY: `write` may be called in handlers, and the text is there.
-        unsafe { libc::write(libc::STDERR_FILENO, words.as_ptr().cast(), words.len()) };
+/// Signal handler after the program has ended: prints the message and exits as the signal would. Cleans nothing up.
+extern "C" fn exit(signal: libc::c_int) {
+    // SAFETY: null, or a leaked box.
+    if let Some(message) = unsafe { INTERRUPTION_MESSAGE.load(Ordering::SeqCst).as_ref() } {
+        // SAFETY: `write` is allowed in handlers, and the message is valid.
+        unsafe { libc::write(libc::STDERR_FILENO, message.as_ptr().cast(), message.len()) };
     }
-    // SAFETY: may be called in handlers.
+    // SAFETY: allowed in handlers.
     unsafe { libc::_exit(128 + signal) }
 }
 
-fn handle(signal: libc::c_int) -> io::Result<()> {
-    if disposition(signal)? == libc::SIG_IGN {
+fn install_handler(signal: libc::c_int) -> io::Result<()> {
+    if current_action(signal)? == libc::SIG_IGN {
         return Ok(());
     }
-    let handler: extern "C" fn(libc::c_int, *mut libc::siginfo_t, *mut libc::c_void) = came;
-    set(
+    let handler: extern "C" fn(libc::c_int, *mut libc::siginfo_t, *mut libc::c_void) = forward;
+    set_action(
         signal,
         handler as usize,
         libc::SA_SIGINFO | libc::SA_RESTART,
     )
 }
 
-/// What happens at a signal.
-fn disposition(signal: libc::c_int) -> io::Result<libc::sighandler_t> {
+/// The current action for a signal.
+fn current_action(signal: libc::c_int) -> io::Result<libc::sighandler_t> {
     // SAFETY: all zeros are a valid `sigaction`.
     let mut action: libc::sigaction = unsafe { MaybeUninit::zeroed().assume_init() };
-    // SAFETY: asks only; `action` is a place for the answer.
+    // SAFETY: only queries; `action` is a valid out-pointer.
     match unsafe { libc::sigaction(signal, ptr::null(), &raw mut action) } {
         0 => Ok(action.sa_sigaction),
         _ => Err(io::Error::last_os_error()),
     }
 }
 
-fn set(signal: libc::c_int, handler: libc::sighandler_t, flags: libc::c_int) -> io::Result<()> {
+fn set_action(
+    signal: libc::c_int,
+    handler: libc::sighandler_t,
+    flags: libc::c_int,
+) -> io::Result<()> {
     // SAFETY: all zeros are a valid `sigaction`.
     let mut action: libc::sigaction = unsafe { MaybeUninit::zeroed().assume_init() };
     action.sa_sigaction = handler;
     action.sa_flags = flags;
-    // SAFETY: `handler` is one of the system's own, or `came` with SA_SIGINFO or `leave` without, which have the
-    // types that go with that and do only what a handler may.
+    // SAFETY: `handler` is a constant of the system, `forward` with SA_SIGINFO, or `exit` without. Both have the
+    // required types and only do what handlers may.
     match unsafe { libc::sigaction(signal, &raw const action, ptr::null_mut()) } {
         0 => Ok(()),
         _ => Err(io::Error::last_os_error()),
     }
 }
 
-/// The handler.
-extern "C" fn came(signal: libc::c_int, info: *mut libc::siginfo_t, _context: *mut libc::c_void) {
-    // SAFETY: the kernel hands over a valid one.
+/// Signal handler while the program runs.
+extern "C" fn forward(
+    signal: libc::c_int,
+    info: *mut libc::siginfo_t,
+    _context: *mut libc::c_void,
+) {
+    // SAFETY: the kernel passes a valid pointer.
     let origin = unsafe { (*info).si_code };
-    // Codes above 0 are the kernel's own: the terminal's signals.
+    // Codes above 0 come from the kernel: signals from the terminal.
     if origin > 0 {
         return;
     }
     match PROGRAM.load(Ordering::SeqCst) {
-        0 => drop(WAITING.fetch_or(1 << signal, Ordering::SeqCst)),
+        0 => drop(PENDING.fetch_or(1 << signal, Ordering::SeqCst)),
         program => send(program, signal),
     }
 }
 
 fn send(process: i32, signal: libc::c_int) {
-    // SAFETY: `kill` may be called in handlers; the error number of whatever was interrupted is put back.
+    // SAFETY: `kill` is allowed in handlers; `errno` of the interrupted code is restored.
     unsafe {
         let errno = libc::__errno_location();
         let before = *errno;

@@ -1,4 +1,4 @@
-//! Bytes of object files: mapped, and unpacked from compressed sections.
+//! Content of object files: mapped, or decompressed from sections.
 #![expect(unsafe_code, reason = "maps files; see each block")]
 
 use addr2line::gimli::{EndianSlice, RunTimeEndian};
@@ -9,24 +9,24 @@ use std::fs::File;
 use std::io;
 use std::path::Path;
 
-/// What debug information is read through. The lifetime is that of the [`Kept`] which it came from.
+/// A section's bytes, as used by gimli. Must not outlive the [`FileArena`] that it came from.
 pub(super) type Slice = EndianSlice<'static, RunTimeEndian>;
 
-/// More than this times its size no section is unpacked to. Debug information shrinks to a third, hardly ever to a
-/// tenth; what is made to exhaust memory, to a thousandth.
-const MOST_EXPANSION: u64 = 64;
+/// Maximum ratio of a section's decompressed to its compressed size. Debug information shrinks to a third, hardly
+/// ever to a tenth. Sections made to exhaust memory shrink to a thousandth.
+const MAX_EXPANSION: u64 = 64;
 
-/// A file in memory.
+/// A mapped file.
 pub(super) struct FileBytes(Mmap);
 
 impl FileBytes {
-    /// Maps a file; `None` if there is none, or nothing that is a file.
+    /// Maps a file; `None` if it does not exist, is empty or is not a regular file.
     ///
     /// # Errors
     ///
-    /// Those of opening and mapping it.
+    /// If it cannot be opened or mapped.
     pub(super) fn read(path: &Path) -> io::Result<Option<Self>> {
-        // Before it is opened: opening a pipe would wait for whoever writes to it.
+        // Checked before opening: opening a pipe would block.
         match std::fs::metadata(path) {
             Ok(metadata) if metadata.is_file() && metadata.len() > 0 => {}
             Ok(_) => return Ok(None),
@@ -38,8 +38,8 @@ impl FileBytes {
             }
         }
         let file = File::open(path)?;
-        // SAFETY: Compilers and package managers replace files, they do not write into those that are in use. Who cuts
-        // one short meanwhile ends this program by a signal.
+        // SAFETY: compilers and package managers replace files instead of writing into files in use. If somebody
+        // truncates the file meanwhile, a signal ends this process.
         Ok(Some(Self(unsafe { Mmap::map(&file)? })))
     }
 
@@ -48,27 +48,28 @@ impl FileBytes {
     }
 }
 
-/// Bytes that slices refer to: whoever has a `Kept` drops it after what it made from them.
+/// Owns the bytes that slices refer to. Must be dropped after everything made from those slices.
 #[derive(Default)]
-pub(super) struct Kept {
+pub(super) struct FileArena {
     files: RefCell<Vec<FileBytes>>,
     unpacked: RefCell<Vec<Box<[u8]>>>,
 }
 
-impl Kept {
-    /// Keeps a file.
+impl FileArena {
+    /// Adds a file.
     ///
     /// # Safety
     ///
-    /// The slice, and all that is made from it, must not be used after `self` was dropped.
-    pub(super) unsafe fn file(&self, bytes: FileBytes) -> &'static [u8] {
+    /// The slice and everything made from it must not be used after `self` was dropped.
+    pub(super) unsafe fn add(&self, bytes: FileBytes) -> &'static [u8] {
         let slice: *const [u8] = bytes.get();
         self.files.borrow_mut().push(bytes);
-        // SAFETY: A mapping stays where it is until it is dropped, which happens with `self`.
+        // SAFETY: a mapping does not move until it is dropped with `self`.
         unsafe { &*slice }
     }
 
-    /// A section of an object whose file is kept, unpacked; empty if it has none or cannot be unpacked.
+    /// A section of an object, decompressed; empty if it is missing or cannot be decompressed. The object's file
+    /// must be in this arena.
     pub(super) fn section(&self, object: &object::File<'static>, name: Option<&str>) -> Slice {
         let endian = if object.is_little_endian() {
             RunTimeEndian::Little
@@ -81,7 +82,7 @@ impl Kept {
 
     fn unpack(&self, object: &object::File<'static>, name: &str) -> Option<&'static [u8]> {
         let packed = object.section_by_name(name)?.compressed_data().ok()?;
-        if packed.uncompressed_size > MOST_EXPANSION.saturating_mul(packed.data.len() as u64) {
+        if packed.uncompressed_size > MAX_EXPANSION.saturating_mul(packed.data.len() as u64) {
             return None;
         }
         match packed.decompress().ok()? {
@@ -90,7 +91,7 @@ impl Kept {
                 let bytes = bytes.into_boxed_slice();
                 let slice: *const [u8] = &*bytes;
                 self.unpacked.borrow_mut().push(bytes);
-                // SAFETY: As for `file`: the object came from there, and with it the promise.
+                // SAFETY: as for `add`, whose caller made the same promise for the object.
                 Some(unsafe { &*slice })
             }
         }

@@ -1,47 +1,47 @@
-//! Names of functions as programmers wrote them.
+//! Demangles function names.
 
 use addr2line::gimli::{self, DwLang};
 use cpp_demangle::{DemangleOptions, ParseOptions};
 use std::fmt::{self, Write as _};
 
-/// Bytes that a function's name may take. Templates of GPU libraries have names of kilobytes; hostile ones stand for
-/// gigabytes.
-const LONGEST: usize = 1024;
+/// Maximum length of a function's name in bytes. Templates of GPU libraries have names of kilobytes; hostile names
+/// expand to gigabytes.
+const MAX_NAME_BYTES: usize = 1024;
 
-/// A name without mangling, hash, parameters and return type; as it is where it was not mangled. `language` is what
-/// it was written in, if that is known.
+/// A name without mangling, hash, parameters and return type. Names that are not mangled are unchanged. `language`
+/// is the source language, if known.
 pub(super) fn demangle(name: &str, language: Option<DwLang>) -> String {
-    let mut short = Short(String::new());
+    let mut short = BoundedText(String::new());
     let is_rust = language.is_none_or(|language| language == gimli::DW_LANG_Rust);
     if is_rust && let Ok(demangled) = rustc_demangle::try_demangle(name) {
-        // What does not fit is cut.
+        // A name that does not fit is truncated.
         let _ = write!(short, "{demangled:#}");
     } else if name.starts_with("_Z") {
         let options = ParseOptions::default();
-        let shown = DemangleOptions::new().no_params().no_return_type();
+        let display = DemangleOptions::new().no_params().no_return_type();
         if let Ok(symbol) = cpp_demangle::Symbol::new_with_options(name.as_bytes(), &options) {
-            let _ = symbol.structured_demangle(&mut short, &shown);
+            let _ = symbol.structured_demangle(&mut short, &display);
         }
     }
     if short.0.is_empty() {
-        // `memcpy@GLIBC_2.14`: which of several of that name.
+        // Remove the symbol version, as in `memcpy@GLIBC_2.14`.
         let end = name.find('@').filter(|&end| end > 0);
         let _ = short.write_str(&name[..end.unwrap_or(name.len())]);
     }
     short.0
 }
 
-/// Whether a name says where in the program a function stands, not only what it is called there.
+/// Whether a name includes the function's namespace, and not only its last part.
 pub(super) fn is_mangled(name: &str) -> bool {
     name.starts_with("_Z") || name.starts_with("_R")
 }
 
-/// Text up to [`LONGEST`].
-struct Short(String);
+/// Text of at most [`MAX_NAME_BYTES`].
+struct BoundedText(String);
 
-impl fmt::Write for Short {
+impl fmt::Write for BoundedText {
     fn write_str(&mut self, text: &str) -> fmt::Result {
-        let room = LONGEST.saturating_sub(self.0.len());
+        let room = MAX_NAME_BYTES.saturating_sub(self.0.len());
         if text.len() <= room {
             self.0.push_str(text);
             return Ok(());

@@ -1,6 +1,6 @@
-//! Where the files are that hold symbols, and whether they are the ones that ran.
+//! Finds the files with symbols and checks that they are the ones that ran.
 //!
-//! A file is used only if it carries the build id that was recorded. Of what has none, the path must do.
+//! A file is used only if it has the recorded build id. For modules without a build id, the path must suffice.
 
 use super::bytes::FileBytes;
 use object::Object as _;
@@ -10,11 +10,11 @@ use vramscope_record::symbols::LoadedModule;
 /// Why a module's file cannot be used.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(super) enum Missing {
-    /// There is none.
+    /// The file does not exist.
     NotFound,
-    /// There is one, but it is not the one that ran.
+    /// The file is not the one that ran.
     Changed,
-    /// It cannot be read, and why.
+    /// The file cannot be read; holds the reason.
     Unreadable(String),
 }
 
@@ -24,17 +24,17 @@ impl Missing {
     }
 }
 
-/// Where to look.
-pub(super) struct Places {
-    /// Folders of the user's: a copy of the other machine's files by their paths, or files by name or build id.
+/// Folders in which files are searched.
+pub(super) struct SearchPaths {
+    /// Folders given by the user: a copy of the other machine's files by path, or files by name or by build id.
     folders: Vec<PathBuf>,
-    /// Where distributions put files of debug information.
+    /// The distribution's folder for debug information.
     system: PathBuf,
-    /// Where `debuginfod-find` puts what it downloads.
+    /// The download folder of `debuginfod-find`.
     downloads: Option<PathBuf>,
 }
 
-impl Places {
+impl SearchPaths {
     pub(super) fn new(folders: &[PathBuf]) -> Self {
         let cache = std::env::var_os("DEBUGINFOD_CACHE_PATH").map(PathBuf::from);
         let home = || Some(std::env::home_dir()?.join(".cache/debuginfod_client"));
@@ -45,13 +45,16 @@ impl Places {
         }
     }
 
-    /// The file that was loaded.
+    /// Finds the file that was loaded.
     ///
     /// # Errors
     ///
-    /// Why there is none.
-    pub(super) fn image(&self, module: &LoadedModule) -> Result<(PathBuf, FileBytes), Missing> {
-        // The kernel's word for a file that was replaced or deleted while it ran.
+    /// The reason why there is none.
+    pub(super) fn find_image(
+        &self,
+        module: &LoadedModule,
+    ) -> Result<(PathBuf, FileBytes), Missing> {
+        // The kernel marks files that were replaced or deleted while they ran.
         let path = module.path.strip_suffix(" (deleted)");
         let path = Path::new(path.unwrap_or(&module.path));
         let inside = below_root(path);
@@ -82,8 +85,8 @@ impl Places {
         Err(missing)
     }
 
-    /// The file of debug information of a module, whose own file is `image`, if that was found.
-    pub(super) fn debug_file(
+    /// Finds a module's separate debug information. `image` is the module's own file, if found.
+    pub(super) fn find_debug_file(
         &self,
         module: &LoadedModule,
         image: Option<(&Path, &FileBytes)>,
@@ -104,11 +107,11 @@ impl Places {
             }
         }
         let (path, bytes) = image?;
-        self.linked(path, bytes, build_id)
+        self.find_linked(path, bytes, build_id)
     }
 
-    /// The file that `.gnu_debuglink` names.
-    fn linked(
+    /// Finds the file named by `.gnu_debuglink`.
+    fn find_linked(
         &self,
         image: &Path,
         bytes: &FileBytes,
@@ -141,8 +144,8 @@ impl Places {
         None
     }
 
-    /// Where a file may be that debug information speaks of by a path on the machine it was built on.
-    pub(super) fn built_at(&self, path: &Path) -> Vec<PathBuf> {
+    /// Candidates for a file that debug information names by its path on the build machine.
+    pub(super) fn built_file_candidates(&self, path: &Path) -> Vec<PathBuf> {
         let mut candidates = Vec::new();
         for folder in &self.folders {
             candidates.push(folder.join(below_root(path)));
@@ -153,17 +156,17 @@ impl Places {
     }
 }
 
-/// Whether a file is an object with this build id; any object if there is none to compare.
+/// Whether a file is an object with this build id. An empty build id fits only objects that have none.
 fn has_build_id(bytes: &FileBytes, build_id: &[u8]) -> bool {
     let Ok(object) = object::File::parse(bytes.get()) else {
-        // Said by whoever reads it.
+        // The caller reports damaged files.
         return build_id.is_empty();
     };
     let found = object.build_id().ok().flatten().unwrap_or_default();
     found == build_id
 }
 
-/// A path without its root, and without what leads out of a folder.
+/// A path without its root and without components that lead out of a folder.
 fn below_root(path: &Path) -> PathBuf {
     path.components()
         .filter(|component| matches!(component, Component::Normal(_)))
@@ -185,7 +188,7 @@ fn hexadecimal(bytes: &[u8]) -> String {
     bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
-/// The checksum of `.gnu_debuglink`: that of zlib.
+/// The checksum of `.gnu_debuglink`, the same as zlib's.
 fn crc32(bytes: &[u8]) -> u32 {
     const TABLE: [u32; 256] = {
         let mut table = [0; 256];

@@ -1,7 +1,7 @@
-//! Names of code that was generated while the program ran: `/tmp/perf-<pid>.map`, which `python -X perf` (3.12 and
-//! newer), Node, Julia and others write for profilers.
+//! Names of generated code from `/tmp/perf-<pid>.map`, which `python -X perf` (3.12 and newer), Node, Julia and
+//! others write for profilers.
 //!
-//! It is in the way of the next program and gone with the next boot, so a copy is kept beside the log.
+//! A later process with the same id overwrites the file, and a reboot removes it. So a copy is kept beside the log.
 
 use super::bytes::FileBytes;
 use super::demangle::demangle;
@@ -14,50 +14,52 @@ use std::time::UNIX_EPOCH;
 use vramscope_record::reader::Header;
 use vramscope_record::symbols::SourceFrame;
 
-/// More of a map than this is not read: a hundred million characters name a million functions.
-const MOST_BYTES: u64 = 256 << 20;
-/// More functions than these are not kept.
-const MOST_FUNCTIONS: usize = 4 << 20;
+/// Maximum number of bytes read: a hundred million characters name a million functions.
+const MAX_BYTES: u64 = 256 << 20;
+/// Maximum number of functions.
+const MAX_FUNCTIONS: usize = 4 << 20;
 
-/// The map of a log's program: the copy, else the one that the program writes, if it is not an earlier program's.
-pub(super) fn of_log(log: &Path, header: &Header) -> Option<PathBuf> {
-    let kept = beside(log);
+/// Finds the map of a log's program: the copy, else the program's own file, unless that belongs to an earlier
+/// process.
+pub(super) fn find(log: &Path, header: &Header) -> Option<PathBuf> {
+    let kept = copy_path(log);
     if kept.is_file() {
         return Some(kept);
     }
-    let map = of_process(header.process);
+    let map = path_of_process(header.process);
     let metadata = std::fs::symlink_metadata(&map).ok()?;
     let written = metadata.modified().ok()?.duration_since(UNIX_EPOCH).ok()?;
     let owner = std::fs::metadata(log).ok()?.uid();
-    let is_its = metadata.is_file()
+    let is_own = metadata.is_file()
         && metadata.uid() == owner
         && written.as_nanos() >= u128::from(header.created_ns);
-    is_its.then_some(map)
+    is_own.then_some(map)
 }
 
-/// Where a program writes its map.
-fn of_process(process: u64) -> PathBuf {
+/// The path where a process writes its map.
+fn path_of_process(process: u64) -> PathBuf {
     PathBuf::from(format!("/tmp/perf-{process}.map"))
 }
 
-/// Where the map of a log's program is kept: `<log>.perf-map`.
-fn beside(log: &Path) -> PathBuf {
+/// The path of the copy: `<log>.perf-map`.
+fn copy_path(log: &Path) -> PathBuf {
     let mut name = OsString::from(log.as_os_str());
     name.push(".perf-map");
     PathBuf::from(name)
 }
 
-/// Copies the map of a program that is running or has just ended beside its log; false if it wrote none.
+/// Copies the map of a process beside its log. Returns false if the process wrote none. The process may be running
+/// or have just ended.
 ///
 /// # Errors
 ///
-/// Those of reading and writing files.
-pub fn keep(process: u64, log: &Path) -> io::Result<bool> {
-    // Anybody may make files in `/tmp`: only one's own is meant, and not through a link.
+/// If a file cannot be read or written.
+pub fn save_copy(process: u64, log: &Path) -> io::Result<bool> {
+    // Anybody can create files in `/tmp`: accept only a file of the log's owner, and no link.
     let opened = OpenOptions::new()
         .read(true)
         .custom_flags(libc::O_NOFOLLOW | libc::O_NONBLOCK)
-        .open(of_process(process));
+        .open(path_of_process(process));
     let map = match opened {
         Ok(map) => map,
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(false),
@@ -67,62 +69,63 @@ pub fn keep(process: u64, log: &Path) -> io::Result<bool> {
     if !metadata.is_file() || metadata.uid() != owner {
         return Ok(false);
     }
-    // Names of a program's functions are nobody else's business, as little as its log is.
+    // Function names are as private as the log.
     let mut options = OpenOptions::new();
     options.write(true).create(true).truncate(true).mode(0o600);
-    io::copy(&mut map.take(MOST_BYTES), &mut options.open(beside(log))?)?;
+    io::copy(&mut map.take(MAX_BYTES), &mut options.open(copy_path(log))?)?;
     Ok(true)
 }
 
-/// A function that was generated.
+/// A generated function.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(super) struct Generated {
     pub(super) frame: SourceFrame,
     pub(super) is_python: bool,
 }
 
-/// A map that was read.
+/// A map.
 pub(super) struct PerfMap {
     file: FileBytes,
-    /// First address, the one behind, and where the name stands in the file; ascending by first address.
+    /// Start address, end address, and range of the name in the file. Sorted by start address.
     functions: Vec<(u64, u64, u32, u32)>,
 }
 
 impl PerfMap {
-    /// Reads a map; `None` if there is none, or nothing in it.
+    /// Reads a map; `None` if it does not exist or is empty.
     pub(super) fn read(path: &Path) -> Option<Self> {
         let file = FileBytes::read(path).ok()??;
         let bytes = file.get();
-        let bytes = &bytes[..bytes.len().min(MOST_BYTES as usize)];
+        let bytes = &bytes[..bytes.len().min(MAX_BYTES as usize)];
         let mut functions = Vec::new();
         let mut start = 0;
         for line in bytes.split_inclusive(|&byte| byte == b'\n') {
-            functions.extend(function(line, start));
+            functions.extend(parse_line(line, start));
             start += line.len();
-            if functions.len() >= MOST_FUNCTIONS {
+            if functions.len() >= MAX_FUNCTIONS {
                 break;
             }
         }
-        // Where code was replaced by other code, the last word counts: it is found first.
+        // Generated code may be replaced; then the last entry counts. Reversing puts it first.
         functions.reverse();
         functions.sort_by_key(|&(start, ..)| start);
         functions.dedup_by_key(|&mut (start, ..)| start);
         (!functions.is_empty()).then_some(Self { file, functions })
     }
 
-    /// The function that holds an address.
+    /// The function that contains an address.
     pub(super) fn function(&self, address: u64) -> Option<Generated> {
         let index = self
             .functions
             .partition_point(|&(start, ..)| start <= address);
         let &(_, end, from, to) = self.functions.get(index.checked_sub(1)?)?;
         let name = self.file.get().get(from as usize..to as usize)?;
-        (address < end).then(|| generated(&String::from_utf8_lossy(name)))
+        (address < end).then(|| split_name(&String::from_utf8_lossy(name)))
     }
 }
 
-/// `7f12a0 1b py::name:/path.py`: start, size, name. `offset` is that of the line in the file.
-fn function(line: &[u8], offset: usize) -> Option<(u64, u64, u32, u32)> {
+/// Parses a line such as `7f12a0 1b py::name:/path.py`: start, size, name. `offset` is the line's position in the
+/// file.
+fn parse_line(line: &[u8], offset: usize) -> Option<(u64, u64, u32, u32)> {
     let mut fields = line.splitn(3, |&byte| byte == b' ');
     let mut number = || {
         let digits = std::str::from_utf8(fields.next()?).ok()?;
@@ -135,8 +138,8 @@ fn function(line: &[u8], offset: usize) -> Option<(u64, u64, u32, u32)> {
     Some((start, start.checked_add(size)?, from as u32, to as u32))
 }
 
-/// Python's trampolines are called `py::qualified.name:file`.
-fn generated(name: &str) -> Generated {
+/// Splits a name. Python writes `py::qualified.name:file`.
+fn split_name(name: &str) -> Generated {
     let python = name.strip_prefix("py::");
     let (function, file) = match python {
         Some(python) => python.split_once(':').unwrap_or((python, "??")),
@@ -206,16 +209,16 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let log = folder.path().join("1-2.raw");
         std::fs::write(&log, "log").unwrap();
-        // No process has this number.
+        // Process ids never reach this number.
         let process = 4_200_000_000 + u64::from(std::process::id());
-        assert!(!keep(process, &log).unwrap());
-        std::fs::write(of_process(process), "1000 10 py::f:g.py\n").unwrap();
-        let kept = keep(process, &log);
-        std::fs::remove_file(of_process(process)).unwrap();
+        assert!(!save_copy(process, &log).unwrap());
+        std::fs::write(path_of_process(process), "1000 10 py::f:g.py\n").unwrap();
+        let kept = save_copy(process, &log);
+        std::fs::remove_file(path_of_process(process)).unwrap();
         assert!(kept.unwrap());
-        assert!(PerfMap::read(&beside(&log)).is_some());
+        assert!(PerfMap::read(&copy_path(&log)).is_some());
         assert_eq!(
-            beside(Path::new("/x/1-2.raw")),
+            copy_path(Path::new("/x/1-2.raw")),
             Path::new("/x/1-2.raw.perf-map")
         );
     }

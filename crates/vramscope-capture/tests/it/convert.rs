@@ -1,4 +1,4 @@
-//! `convert` and `dump`: logs into files, and what is refused.
+//! `convert` and `dump`: conversion of logs, and refused inputs.
 
 use std::fs;
 
@@ -29,8 +29,8 @@ fn a_folder_of_logs() {
     fs::create_dir(place.path("logs/4711-abc")).unwrap();
     place.log("logs/4711-abc/2-1.raw", 4);
     fs::write(place.path("logs/other"), "").unwrap();
-    let said = place.capture(&["convert", "logs", "-q", "-o", "x.pickle"]);
-    assert_eq!(said, "exit code 0\n--- stdout\n--- stderr\n");
+    let transcript = place.capture(&["convert", "logs", "-q", "-o", "x.pickle"]);
+    assert_eq!(transcript, "exit code 0\n--- stdout\n--- stderr\n");
     assert_eq!(place.files(), ["logs", "x-1-1.pickle", "x-2-1.pickle"]);
 }
 
@@ -45,9 +45,12 @@ fn no_snapshot_takes_the_place_of_another() {
         &["convert", "a", "b"][..],
         &["convert", "a", "b", "-o", "x.json"],
     ] {
-        let said = place.capture(options);
-        assert!(said.starts_with("exit code 2\n"), "{said}");
-        assert!(said.contains("would both be written to"), "{said}");
+        let transcript = place.capture(options);
+        assert!(transcript.starts_with("exit code 2\n"), "{transcript}");
+        assert!(
+            transcript.contains("would both be written to"),
+            "{transcript}"
+        );
     }
     assert_eq!(place.files(), ["a", "b"]);
     // Names with dots, such as those of dated copies.
@@ -65,9 +68,13 @@ fn one_bad_log_does_not_keep_the_others_from_being_converted() {
     place.log("a.raw", 3);
     fs::write(place.path("b.raw"), "no log").unwrap();
     place.log("c.raw", 3);
-    let said = place.capture(&["convert", "b.raw", "a.raw", "c.raw"]);
-    assert!(said.starts_with("exit code 1\n"), "{said}");
-    assert_eq!(said.matches("error: b.raw").count(), 1, "{said}");
+    let transcript = place.capture(&["convert", "b.raw", "a.raw", "c.raw"]);
+    assert!(transcript.starts_with("exit code 1\n"), "{transcript}");
+    assert_eq!(
+        transcript.matches("error: b.raw").count(),
+        1,
+        "{transcript}"
+    );
     let files = place.files();
     assert_eq!(files, ["a.pickle", "a.raw", "b.raw", "c.pickle", "c.raw"]);
 }
@@ -108,7 +115,7 @@ fn a_disk_that_is_full() {
 fn processes_that_are_not_recorded() {
     let place = Place::new();
     assert_snapshot!(place.capture(&["dump", "4294967295"]));
-    let said = place.capture(&["dump", &std::process::id().to_string()]);
-    assert!(said.contains("is not being recorded"), "{said}");
-    assert!(said.starts_with("exit code 1\n"), "{said}");
+    let transcript = place.capture(&["dump", &std::process::id().to_string()]);
+    assert!(transcript.contains("is not being recorded"), "{transcript}");
+    assert!(transcript.starts_with("exit code 1\n"), "{transcript}");
 }

@@ -1,4 +1,4 @@
-//! `run` with logs: what is written of which process, and what is left behind.
+//! `run` with logs: the snapshots of each process, and the files that remain.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
@@ -55,7 +55,8 @@ fn logs_are_kept_where_they_are_wanted_apart_from_those_of_other_runs() {
     let place = Place::new();
     place.log("a.raw", 3);
     place.log("b.raw", 5);
-    // Two at once, as `srun -n 2` starts them, whose programs even have one number: that of a container.
+    // Two runs at once, as `srun -n 2` starts them. In containers, their programs may even have the same process
+    // id.
     let run = |log: &str, output| {
         let script = format!(
             "{}; until [ -e go ]; do sleep 0.02; done",
@@ -79,10 +80,10 @@ fn logs_are_kept_where_they_are_wanted_apart_from_those_of_other_runs() {
     }
     fs::write(place.path("go"), "").unwrap();
     for run in runs {
-        let said = place.transcript(&run.wait_with_output().unwrap());
+        let transcript = place.transcript(&run.wait_with_output().unwrap());
         assert!(
-            said.starts_with("exit code 0\n") && !said.contains("too:"),
-            "{said}"
+            transcript.starts_with("exit code 0\n") && !transcript.contains("too:"),
+            "{transcript}"
         );
     }
     let segments = |name| place.snapshot(name).segments.rows.len();
@@ -91,12 +92,12 @@ fn logs_are_kept_where_they_are_wanted_apart_from_those_of_other_runs() {
         let folder = log.parent().unwrap().metadata().unwrap();
         assert_eq!(folder.permissions().mode() & 0o777, 0o700);
     }
-    // Without a log nothing stays.
+    // Without a log, no folder remains.
     place.run_script(&["--raw-dir", "none"], "true");
     assert_eq!(fs::read_dir(place.path("none")).unwrap().count(), 0);
 }
 
-/// A request stands in the log, and one allocation behind it.
+/// The log has a dump request and one allocation after it.
 #[test]
 fn the_program_may_ask_for_a_snapshot() {
     let place = Place::new();
@@ -160,7 +161,7 @@ fn being_out_of_memory_is_worth_a_snapshot() {
     assert_eq!(events("x-oom-2.pickle"), events("x.pickle"));
 }
 
-/// With a ring the log's room is given back while the program runs.
+/// With a bounded history, the log's space is freed while the program runs.
 #[test]
 fn a_ring_takes_records_over() {
     let place = Place::new();
@@ -174,18 +175,18 @@ fn a_ring_takes_records_over() {
          du -k \"$log\"",
         before / 4
     );
-    let said = place.run_script(&["--max-entries", "50", "-o", "x.pickle"], &script);
-    let kib: u64 = said
+    let transcript = place.run_script(&["--max-entries", "50", "-o", "x.pickle"], &script);
+    let kib: u64 = transcript
         .lines()
         .find_map(|line| line.split_once('\t')?.0.parse().ok())
         .unwrap();
-    assert!(kib < before / 4, "{kib} KiB of {before}: {said}");
+    assert!(kib < before / 4, "{kib} KiB of {before}: {transcript}");
     let snapshot = place.snapshot("x.pickle");
     assert_eq!(snapshot.events.len(), 50);
     assert_eq!(snapshot.segments.rows.len(), 100_000);
 }
 
-/// As `dump` does it, two at once.
+/// Two requests at once, as `dump` makes them.
 #[test]
 fn a_ring_is_dumped_while_it_runs() {
     let place = Place::new();
@@ -227,11 +228,11 @@ fn a_ring_is_dumped_while_it_runs() {
         assert_eq!(snapshot.events.len(), 2);
     }
     fs::write(place.path("go"), "").unwrap();
-    let said = place.transcript(&child.wait_with_output().unwrap());
-    assert!(said.starts_with("exit code 0\n"), "{said}");
+    let transcript = place.transcript(&child.wait_with_output().unwrap());
+    assert!(transcript.starts_with("exit code 0\n"), "{transcript}");
 }
 
-/// The header may count a call before its record stands, so the end is looked at again.
+/// The header may count a call before its record is written, so the end is read again.
 #[test]
 fn what_was_counted_too_early_is_found_in_the_end() {
     let place = Place::new();
@@ -240,6 +241,10 @@ fn what_was_counted_too_early_is_found_in_the_end() {
     log.set_u32(header::DUMP_COUNT, 2);
     fs::write(place.path("a.raw"), log.bytes()).unwrap();
     let script = format!("{}; sleep 0.5", leave_log("a.raw", "1-1.raw"));
-    let said = place.run_script(&["-o", "x.pickle"], &script);
-    assert_eq!(said.matches("asked.pickle").count(), 1, "{said}");
+    let transcript = place.run_script(&["-o", "x.pickle"], &script);
+    assert_eq!(
+        transcript.matches("asked.pickle").count(),
+        1,
+        "{transcript}"
+    );
 }

@@ -1,4 +1,4 @@
-//! The binary, as a user calls it, with programs that need no CUDA; and its names for addresses.
+//! The binary with programs that need no CUDA, and the naming of addresses.
 #![cfg(target_os = "linux")]
 #![expect(clippy::unwrap_used, reason = "a test may fail by panicking")]
 

@@ -1,4 +1,4 @@
-//! Runs the built program in a folder of its own.
+//! Runs the built binary in a folder of its own.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -9,7 +9,7 @@ use vramscope_core::Snapshot;
 use vramscope_record::layout::{Call, Event, header};
 use vramscope_record::writer::LogWriter;
 
-/// A folder to work in.
+/// A temporary working folder.
 pub(crate) struct Place {
     folder: TempDir,
 }
@@ -25,7 +25,7 @@ impl Place {
         self.folder.path().join(name)
     }
 
-    /// The program with these arguments, here.
+    /// The binary with these arguments, in this folder.
     pub(crate) fn command(&self, arguments: &[&str]) -> Command {
         let mut command = Command::new(env!("CARGO_BIN_EXE_vramscope-capture"));
         command
@@ -41,12 +41,12 @@ impl Place {
         command
     }
 
-    /// Everything that came out of a run.
+    /// Exit code and output of the binary with these arguments.
     pub(crate) fn capture(&self, arguments: &[&str]) -> String {
         self.transcript(&self.command(arguments).output().unwrap())
     }
 
-    /// `run` of a script of the shell, with these options.
+    /// Runs a shell script under `run` with these options.
     pub(crate) fn run_script(&self, options: &[&str], script: &str) -> String {
         let program = ["--", "sh", "-c", script];
         self.capture(&[&["run"], options, &program].concat())
@@ -69,7 +69,7 @@ impl Place {
         )
     }
 
-    /// The names of what is here, and of temporary files that are left.
+    /// Names of the files in the folder, and of remaining temporary files.
     pub(crate) fn files(&self) -> Vec<String> {
         let names = |folder: &Path| {
             let entries = fs::read_dir(folder).unwrap();
@@ -89,7 +89,7 @@ impl Place {
         files
     }
 
-    /// The logs that runs left in a raw folder here.
+    /// The logs that runs left in a raw folder.
     pub(crate) fn logs(&self, folder: &str) -> Vec<PathBuf> {
         let entries = |folder: &Path| {
             let entries = fs::read_dir(folder).into_iter().flatten();
@@ -101,23 +101,23 @@ impl Place {
         logs
     }
 
-    /// A snapshot that was written here.
+    /// Reads a snapshot.
     pub(crate) fn snapshot(&self, name: &str) -> Snapshot {
         let bytes = fs::read(self.path(name)).unwrap();
         vramscope_core::decode(bytes.as_slice()).unwrap()
     }
 
-    /// A log in a file here: `allocations` of a MiB each.
+    /// Writes a log with this many allocations of 1 MiB each.
     pub(crate) fn log(&self, name: &str, allocations: u64) {
         fs::write(self.path(name), log(allocations).bytes()).unwrap();
     }
 }
 
-/// A log of so many allocations of a MiB each, of a process that is not there any more.
+/// A log with this many allocations of 1 MiB each, by a process that does not exist.
 pub(crate) fn log(allocations: u64) -> LogWriter {
     let mut log = LogWriter::default();
     log.set_u64(header::CREATED_NS, 1_700_000_000_000_000_000);
-    // No process has such a number.
+    // Process ids never reach this number.
     log.set_u64(header::PROCESS, 1 << 40);
     log.program(&["/opt/solver", "solver", "--fast"]);
     for number in 0..allocations {
@@ -136,13 +136,13 @@ pub(crate) fn log(allocations: u64) -> LogWriter {
     log
 }
 
-/// A line of the shell that puts a file here where the log of a program would be, at once.
+/// A shell command that puts a file at once where the log of a program would be.
 pub(crate) fn leave_log(from: &str, name: &str) -> String {
     let folder = "\"${VRAMSCOPE_CAPTURE##*folder=}\"";
     format!("cp {from} {folder}/copy && mv {folder}/copy {folder}/{name}")
 }
 
-/// The text with the sizes of files left out: they are other crates' business.
+/// Replaces sizes of files, which depend on other crates.
 fn without_sizes(text: &str) -> String {
     let lines = text.lines().map(|line| match line.split_once("pickle (") {
         Some((name, rest)) => {

@@ -1,4 +1,4 @@
-//! `run`: the program runs as it would without, and it is said why nothing was captured.
+//! `run`: the program runs as without it, and the output explains why nothing was captured.
 
 use std::fs;
 use std::io::Write;
@@ -30,8 +30,8 @@ fn input_output_folder_and_exit_code_are_the_programs() {
 fn a_quiet_run_says_nothing_of_its_own() {
     let place = Place::new();
     place.log("a.raw", 3);
-    let said = place.run_script(&["-q", "-o", "x.pickle"], &leave_log("a.raw", "1-1.raw"));
-    assert_eq!(said, "exit code 0\n--- stdout\n--- stderr\n");
+    let transcript = place.run_script(&["-q", "-o", "x.pickle"], &leave_log("a.raw", "1-1.raw"));
+    assert_eq!(transcript, "exit code 0\n--- stdout\n--- stderr\n");
     assert_eq!(place.files(), ["a.raw", "x.pickle"]);
 }
 
@@ -60,7 +60,7 @@ fn the_program_sees_few_variables_more() {
     let mut with = names(place.run_script(&[], "env"));
     with.retain(|name| std::env::var_os(name).is_none() && name != "TMPDIR");
     with.retain(|name| !["PWD", "OLDPWD", "SHLVL", "_"].contains(&name.as_str()));
-    // The older NVTX is stood for only where there is none.
+    // NVTX 1 and 2 are replaced only where they are missing.
     with.retain(|name| name != "LD_LIBRARY_PATH");
     assert_eq!(
         with,
@@ -71,8 +71,8 @@ fn the_program_sees_few_variables_more() {
 #[test]
 fn only_the_user_may_enter_the_folder_of_the_library() {
     let place = Place::new();
-    let said = place.run_script(&[], "stat -c %a \"$(dirname \"$LD_PRELOAD\")\"");
-    assert!(said.contains("--- stdout\n700\n"), "{said}");
+    let transcript = place.run_script(&[], "stat -c %a \"$(dirname \"$LD_PRELOAD\")\"");
+    assert!(transcript.contains("--- stdout\n700\n"), "{transcript}");
     assert!(place.files().is_empty(), "{:?}", place.files());
 }
 
@@ -92,7 +92,7 @@ fn programs_with_rights_of_their_own() {
     let place = Place::new();
     let shell = place.path("shell");
     fs::copy(fs::canonicalize("/bin/sh").unwrap(), &shell).unwrap();
-    // Only root may give files away.
+    // Only root can change the owner of a file.
     if chown(&shell, Some(12_345), None).is_err() {
         return;
     }
@@ -134,14 +134,14 @@ fn a_static_program() {
 #[test]
 fn a_log_that_was_never_begun() {
     let place = Place::new();
-    let said = place.run_script(
+    let transcript = place.run_script(
         &[],
         ": > \"${VRAMSCOPE_CAPTURE##*folder=}/1-1.raw\"; exit 9",
     );
-    assert!(said.starts_with("exit code 9\n"), "{said}");
+    assert!(transcript.starts_with("exit code 9\n"), "{transcript}");
     assert!(
-        said.contains("error: ") && said.contains("the log could not be begun in"),
-        "{said}"
+        transcript.contains("error: ") && transcript.contains("the log could not be created in"),
+        "{transcript}"
     );
 }
 

@@ -1,11 +1,11 @@
-//! Signals reach the program, and how it ends is passed on.
+//! Signals reach the program, and its exit code is passed on.
 
 use std::io::{BufRead, BufReader};
 use std::process::{Child, ExitStatus};
 
 use crate::program::Place;
 
-/// Starts a script that says when it is ready, and sends `signal` to the one that captures it.
+/// Starts a script that reports when it is ready, and sends `signal` to the capturing process.
 fn send(place: &Place, options: &[&str], signal: &str, script: &str) -> (ExitStatus, String) {
     let arguments = [&["run"], options, &["--", "sh", "-c", script]].concat();
     let mut child = place.command(&arguments).spawn().unwrap();
@@ -20,7 +20,7 @@ fn send(place: &Place, options: &[&str], signal: &str, script: &str) -> (ExitSta
 }
 
 fn kill(child: &Child, signal: &str) {
-    // The shell's own: a bare machine has no program of that name.
+    // The shell's own kill: a minimal system has no such program.
     let mut shell = std::process::Command::new("sh");
     shell.args(["-c", &format!("kill {signal} {}", child.id())]);
     assert!(shell.status().unwrap().success());
@@ -45,8 +45,11 @@ fn signals_of_others_are_passed_on() {
 fn a_program_that_a_signal_ends() {
     let place = Place::new();
     for (signal, code) in [("TERM", 143), ("KILL", 137), ("ABRT", 134), ("SEGV", 139)] {
-        let said = place.run_script(&["-q"], &format!("kill -{signal} $$"));
-        assert!(said.starts_with(&format!("exit code {code}\n")), "{said}");
+        let transcript = place.run_script(&["-q"], &format!("kill -{signal} $$"));
+        assert!(
+            transcript.starts_with(&format!("exit code {code}\n")),
+            "{transcript}"
+        );
     }
     let (status, _) = send(&place, &["-q"], "-TERM", "echo ready; exec sleep 60");
     assert_eq!(status.code(), Some(143));
@@ -73,7 +76,7 @@ fn signals_that_are_ignored_stay_so() {
     assert_eq!(lines[0], lines[1]);
 }
 
-/// The terminal's signals go to the whole group: the program gets them once, and the snapshot is still made.
+/// The terminal's signals go to the whole group: the program gets them once, and the snapshot is still written.
 #[test]
 fn what_the_program_leaves_is_converted_after_an_interrupt() {
     let place = Place::new();

@@ -1,4 +1,4 @@
-//! Names for addresses of this test's own binary: as it is, stripped, without its debug information, damaged.
+//! Names of addresses in this test's own binary: unchanged, stripped, without debug information, damaged.
 #![expect(clippy::print_stdout, reason = "says what was not tested")]
 #![expect(unsafe_code, reason = "asks libgcc for return addresses")]
 #![expect(clippy::unwrap_used, reason = "a test that cannot be set up fails")]
@@ -12,7 +12,7 @@ use vramscope_record::symbols::{CodeAddress, LoadedModule, SourceFrame, Symbols 
 
 #[inline(always)]
 fn inlined() -> Vec<u64> {
-    // What is done with it keeps the call from becoming a jump.
+    // Using the result keeps the call from becoming a tail call.
     std::hint::black_box(return_addresses())
 }
 
@@ -25,7 +25,7 @@ fn outer() -> Vec<u64> {
 
 const OUTER_LINE: u32 = line!() - 3;
 
-/// Return addresses, that of the caller first.
+/// Return addresses, the caller's first.
 #[inline(never)]
 fn return_addresses() -> Vec<u64> {
     #[repr(C)]
@@ -38,17 +38,17 @@ fn return_addresses() -> Vec<u64> {
         fn _Unwind_GetIP(context: *mut Context) -> usize;
     }
     extern "C" fn each(context: *mut Context, found: *mut c_void) -> c_int {
-        // SAFETY: libgcc passes what it was given.
+        // SAFETY: libgcc passes the pointer that it was given.
         unsafe { (*found.cast::<Vec<u64>>()).push(_Unwind_GetIP(context) as u64) };
         0
     }
     let mut found = Vec::<u64>::new();
-    // SAFETY: The callback takes the vector that is given here.
+    // SAFETY: the callback takes the vector that is passed here.
     unsafe { _Unwind_Backtrace(each, (&raw mut found).cast()) };
     found.split_off(1)
 }
 
-/// This binary, as if it lay at `path`.
+/// This binary as a module with another path.
 fn this_module(path: &Path) -> LoadedModule {
     let own = std::env::current_exe().unwrap();
     let maps = std::fs::read_to_string("/proc/self/maps").unwrap();
@@ -97,7 +97,7 @@ fn whole() -> Vec<(&'static str, &'static str, u32)> {
     ]
 }
 
-/// Runs a tool of binutils; false if there is none.
+/// Runs a tool of binutils. Returns false if it is not installed.
 fn binutils(tool: &str, arguments: &[&Path]) -> bool {
     match Command::new(tool).args(arguments).status() {
         Ok(status) => {
@@ -111,7 +111,7 @@ fn binutils(tool: &str, arguments: &[&Path]) -> bool {
     }
 }
 
-/// A folder with this binary as `program`, stripped, and with its debug information as `program.debug`.
+/// A folder with this binary as `program`, stripped, and its debug information as `program.debug`.
 fn stripped() -> Option<(tempfile::TempDir, PathBuf, PathBuf)> {
     let folder = tempfile::tempdir().unwrap();
     let own = std::env::current_exe().unwrap();
@@ -131,11 +131,11 @@ fn inlined_functions_are_frames() {
     let frames = named(&mut symbols, &module);
     assert_eq!(summary(&frames), whole());
     assert!(symbols.notes().is_empty(), "{:?}", symbols.notes());
-    // Again, from memory.
+    // Again, from the cache.
     assert_eq!(named(&mut symbols, &module), frames);
 }
 
-/// The whole stack: each address has a name, and ends where threads begin.
+/// The whole stack: each address has a name, and the stack ends where threads begin.
 #[test]
 fn whole_stacks_have_names() {
     let module = this_module(&std::env::current_exe().unwrap());
@@ -238,7 +238,7 @@ fn files_that_are_not_those_that_ran_are_not_used() {
     let mut symbols = FileSymbols::new(&[]);
     assert_eq!(named(&mut symbols, &missing).len(), 1);
     assert!(
-        symbols.notes()[0].contains("are not here: /nowhere/program (1)"),
+        symbols.notes()[0].contains("were not found: /nowhere/program (1)"),
         "{:?}",
         symbols.notes()
     );
@@ -255,7 +255,7 @@ fn files_that_are_not_those_that_ran_are_not_used() {
     }
 }
 
-/// Whatever a file holds, it is a file without names.
+/// A file with any content is a file without names.
 #[test]
 fn damaged_files_are_survived() {
     let folder = tempfile::tempdir().unwrap();
@@ -286,7 +286,7 @@ fn damaged_files_are_survived() {
             let at = next(bytes.len());
             bytes[at] = next(256) as u8;
         }
-        // The section headers too, which lie at the end.
+        // Also damages the section headers at the end.
         let tail = bytes.len() - 4000;
         for _ in 0..5 {
             bytes[tail + next(4000)] = next(256) as u8;
@@ -297,7 +297,7 @@ fn damaged_files_are_survived() {
     check(&noise, &mut FileSymbols::new(&[]));
 }
 
-/// Inlined functions within each other, a million deep: reading them by recursion would exhaust the stack.
+/// Inlined functions nested a million deep: reading them recursively would exhaust the stack.
 #[test]
 fn functions_nested_without_end_are_not_read() {
     let folder = tempfile::tempdir().unwrap();

@@ -1,11 +1,8 @@
-//! Lengths of time as arguments: `30`, `30s`, `1min 30s`.
+//! Durations as arguments: `30`, `30s`, `1min 30s`.
 
 use std::time::Duration;
 
-/// For clap's `value_parser`; a plain number is seconds.
-///
-/// # Errors
-/// When it is no length of time, with examples.
+/// Parses a duration, for clap's `value_parser`; a plain number is seconds. The error has examples.
 pub(crate) fn parse_time(text: &str) -> Result<Duration, String> {
     let seconds = text
         .parse()

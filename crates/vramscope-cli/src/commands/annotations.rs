@@ -1,12 +1,12 @@
-//! `vramscope annotations`: what annotated ranges and steps do to live memory.
+//! `vramscope annotations`: how annotated ranges and steps change live memory.
 
 use std::collections::HashMap;
 
 use clap::{Args, ValueEnum};
-use vramscope_core::analysis::annotation_totals::{RangeUse, name_uses, range_uses};
-use vramscope_core::analysis::filter::{Matcher, Pattern};
-use vramscope_core::analysis::group_changes::group_changes;
-use vramscope_core::analysis::lanes::{LaneKind, StepsBy, WARM_UP};
+use vramscope_core::analysis::groups::group_changes::group_changes;
+use vramscope_core::analysis::search::filter::{Matcher, Pattern};
+use vramscope_core::analysis::time::annotation_totals::{RangeUse, name_uses, range_uses};
+use vramscope_core::analysis::time::lanes::{LaneKind, StepsBy, WARM_UP};
 
 use super::range;
 use crate::arguments::{GroupWord, Grouping, Inputs, Show};
@@ -59,7 +59,7 @@ Examples:
 enum Kind {
     /// record_function, profiler and optimizer steps
     Annotation,
-    /// What torch annotates for itself: compiled regions, collectives, ...
+    /// Ranges that torch itself annotates: compiled regions, collectives, ...
     Internal,
     /// The text set by torch.cuda.memory._set_memory_metadata
     UserMetadata,
@@ -82,10 +82,6 @@ fn word(kind: LaneKind) -> Cell {
     Cell::Text(kind.word().to_owned())
 }
 
-/// Runs the command.
-///
-/// # Errors
-/// When a file cannot be read or the result cannot be written.
 pub(crate) fn run(options: &Options) -> Result<(), Failure> {
     ask(options, &options.inputs, options.show)
 }
@@ -105,7 +101,7 @@ impl Options {
         let ranges = self.ranges(device);
         part.fact("ranges", "ranges", Cell::Number(ranges.len() as u64));
         steps_facts(&mut part, device);
-        // First, as CSV has only the first table.
+        // The table of groups comes first, as CSV prints only the first table.
         if let Some(group_by) = self.group_by {
             let depth = self.depth;
             groups_table(&mut part, device, Grouping { group_by, depth }, &ranges);
@@ -138,7 +134,7 @@ impl Options {
                     Some(wanted) => wanted == Kind::of(kind),
                     None => kind != LaneKind::Internal,
                 };
-                // Few names, and many ranges.
+                // There are few names but many ranges.
                 is_kind
                     && matcher.as_mut().is_none_or(|matcher| {
                         let matches = || matcher.matches(strings.get(range.name));
@@ -148,7 +144,7 @@ impl Options {
         )
     }
 
-    /// What is not shown, and how to record what is missing.
+    /// Notes on ranges that are left out, and on how to record missing ones.
     fn notes(&self, part: &mut Part, device: &Device<'_>, shown: usize) {
         let lanes = device.lanes();
         let recorded: usize = lanes.lanes.iter().map(|lane| lane.len()).sum();
@@ -274,7 +270,7 @@ fn ranges_table(part: &mut Part, device: &Device<'_>, ranges: &[RangeUse]) {
     part.table("each", "", &columns, rows.collect());
 }
 
-/// What was done in any of the ranges, by whom.
+/// Adds the table of memory allocated and freed in any of the ranges, by group.
 fn groups_table(part: &mut Part, device: &Device<'_>, grouping: Grouping, ranges: &[RangeUse]) {
     let groups = device.groups(grouping);
     let ranges: Vec<_> = ranges.iter().map(|one| one.range.moments()).collect();

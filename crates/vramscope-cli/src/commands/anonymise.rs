@@ -1,4 +1,4 @@
-//! `vramscope anonymise`: a snapshot without the words of whoever recorded it.
+//! `vramscope anonymise`: a snapshot without names that would reveal who recorded it.
 
 use clap::Args;
 
@@ -33,10 +33,6 @@ Examples:
   vramscope anonymise rank*.pickle -o shared/
   vramscope anonymise snapshot.pickle --salt \"$SALT\" --to json | less    # look before you share it";
 
-/// Runs the command.
-///
-/// # Errors
-/// When a file cannot be read or written.
 pub(crate) fn run(options: &Options) -> Result<(), Failure> {
     let change = Change::anonymous(None, options.salt.as_deref())?;
     options

@@ -1,10 +1,10 @@
-//! `vramscope at`: what happened at a moment, and the state it led to.
+//! `vramscope at`: the event at a moment, and the memory after it.
 
 use clap::Args;
-use vramscope_core::analysis::allocator_state::{SegmentKind, segment_kinds};
-use vramscope_core::analysis::event_rows::{EventRow, event_rows};
-use vramscope_core::analysis::gap::gap;
-use vramscope_core::analysis::overview::SegmentsKnown;
+use vramscope_core::analysis::memory::allocator_state::{SegmentKind, segment_kinds};
+use vramscope_core::analysis::memory::gap::gap;
+use vramscope_core::analysis::report::event_rows::{EventRow, event_rows};
+use vramscope_core::analysis::report::overview::SegmentsKnown;
 use vramscope_core::model::Action;
 use vramscope_view::display;
 
@@ -56,10 +56,6 @@ const AROUND_COLUMNS: [Column; 4] = [
     column("name", ""),
 ];
 
-/// Runs the command.
-///
-/// # Errors
-/// When a file cannot be read or has no such moment, or the result cannot be written.
 pub(crate) fn run(options: &Options) -> Result<(), Failure> {
     options.inputs.come_after("at", &options.moment)?;
     ask(options, &options.inputs, options.show)
@@ -81,14 +77,19 @@ impl Question for Options {
     }
 }
 
-/// The event that leads to the moment.
+/// Adds the event that leads to the moment.
 fn event_facts(part: &mut Part, device: &Device<'_>, moment: u32) {
     let subject = device.subject;
     let Some(number) = moment.checked_sub(1) else {
         return;
     };
     let window = number..moment;
-    let rows = event_rows(&subject.snapshot, device.history, &subject.sites, window);
+    let rows = event_rows(
+        &subject.snapshot,
+        device.history,
+        subject.call_sites(),
+        window,
+    );
     let Some(row) = rows.first() else {
         return;
     };
@@ -117,7 +118,7 @@ fn event_facts(part: &mut Part, device: &Device<'_>, moment: u32) {
     );
     let stream = subject.stream_label(row.stream).map(str::to_owned);
     part.fact("event_stream", "stream", Cell::or_none(stream, Cell::Text));
-    let site = subject.sites.get(row.site).label.clone();
+    let site = subject.call_sites().get(row.site).label.clone();
     part.fact("event_call_site", "call site", Cell::Text(site));
     let changes = [row.active_change_bytes, row.reserved_change_bytes];
     let [active, reserved] = changes.map(Cell::BytesChange);
@@ -140,7 +141,7 @@ fn what_it_is(row: &EventRow) -> &'static str {
     }
 }
 
-/// What a moment's event changed, in words; nothing if it did not.
+/// The change of a sum by the moment's event, in words; empty if it did not change.
 fn change(moment: u32, bytes: impl Fn(u32) -> Option<u64>) -> String {
     let before = moment.checked_sub(1).and_then(&bytes);
     match before.zip(bytes(moment)) {
@@ -151,10 +152,10 @@ fn change(moment: u32, bytes: impl Fn(u32) -> Option<u64>) -> String {
     }
 }
 
-/// What is live, and where what is reserved is.
+/// Adds the tables of live and reserved memory.
 fn state(part: &mut Part, device: &Device<'_>, grouping: Grouping, moment: u32) {
     let history = device.history;
-    let recording = device.recording();
+    let recording = device.replayed();
     let state = device.allocator().state_at(recording, moment);
     let gap = gap(&state, None);
     let segments = SegmentsKnown::of(recording, &[gap]);
@@ -225,7 +226,7 @@ fn segment_row(kind: &SegmentKind, subject: &Subject) -> Vec<Cell> {
     ]
 }
 
-/// What the program said it was doing.
+/// Adds the ranges that were open at the moment.
 fn around_table(part: &mut Part, device: &Device<'_>, moment: u32) {
     let strings = &device.subject.snapshot.strings;
     let rows = device.lanes().around(moment).map(|(kind, range)| {

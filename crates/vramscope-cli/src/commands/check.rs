@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use clap::Args;
-use vramscope_core::analysis::facts::{FactKind, facts};
+use vramscope_core::analysis::report::facts::{FactKind, facts};
 
 use self::measure::{Limit, Measured, Measures, Value};
 use crate::arguments::{Grouping, Inputs, Show, Size, parse_size};
@@ -65,11 +65,6 @@ Examples:
 
 Exit codes: 0 all budgets are kept, 3 one is broken, 1 a file or budget cannot be read or measured, 2 wrong usage";
 
-/// Runs the command.
-///
-/// # Errors
-/// When a budget is broken or cannot be measured, a file cannot be read, no budget is given, or the result cannot
-/// be written.
 pub(crate) fn run(options: &Options) -> Result<(), Failure> {
     let limits = options.limits();
     if limits.is_empty() {
@@ -107,7 +102,7 @@ fn parse_growth(text: &str) -> Result<Size, String> {
     parse_size(text.strip_suffix("/step").unwrap_or(text))
 }
 
-/// A share from 0 to 1.
+/// Parses a percentage as a share from 0 to 1.
 fn parse_percent(text: &str) -> Result<f64, String> {
     let number = text.trim_end_matches('%').trim().parse::<f64>();
     match number {
@@ -116,7 +111,7 @@ fn parse_percent(text: &str) -> Result<f64, String> {
     }
 }
 
-/// The budgets, and what came of them in all files.
+/// The budgets, and their results in all files.
 struct Check {
     grouping: Grouping,
     limits: Vec<Limit>,
@@ -126,7 +121,7 @@ struct Check {
 }
 
 impl Check {
-    /// What all of it means for the exit code. A broken budget comes before what could not be told.
+    /// Turns the results into the exit code. A broken budget goes before one that could not be measured.
     fn verdict(&self, asked: Result<(), Failure>) -> Result<(), Failure> {
         let count = |number: &AtomicU64| number.load(Ordering::Relaxed);
         let (checked, broken) = (count(&self.checked), count(&self.broken));
@@ -153,7 +148,7 @@ impl Question for Check {
 
     fn parts(&self, subject: &Subject) -> Result<Vec<Part>, Failure> {
         let devices: Vec<_> = subject.devices().collect();
-        // torch gives every visible GPU a trace: those that nothing happened on are not asked, unless there are no others.
+        // torch records a trace for every visible GPU: idle ones are skipped, unless all are idle.
         let is_used = |device: &&Device<'_>| {
             let history = device.history;
             !history.allocations.is_empty() || history.most_reserved_bytes() > 0
@@ -223,7 +218,7 @@ impl Check {
     }
 }
 
-/// What came of a budget; what matters most first.
+/// The result of a budget, the most important first.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 enum State {
     Broken,
@@ -254,10 +249,10 @@ fn row(limit: Limit, state: State, value: Option<Value>, why: Option<&str>) -> V
     ]
 }
 
-/// Says where the recording is not all that happened: budgets are about what was recorded.
+/// Notes the gaps in the recording, as budgets cover only recorded events.
 fn gaps(part: &mut Part, device: &Device<'_>) {
     let subject = device.subject;
-    let all = facts(&subject.snapshot, subject.histories());
+    let all = facts(&subject.snapshot, &subject.histories);
     let gaps = all.into_iter().filter(|fact| {
         let is_gap = matches!(
             fact.kind,
@@ -266,5 +261,5 @@ fn gaps(part: &mut Part, device: &Device<'_>) {
         is_gap && fact.device.is_none_or(|of| of == device.index())
     });
     part.notes
-        .extend(gaps.map(|fact| format!("Only what was recorded is checked. {}", fact.text)));
+        .extend(gaps.map(|fact| format!("Only recorded events are checked. {}", fact.text)));
 }

@@ -1,15 +1,15 @@
-//! `vramscope compare`: which segments are in one file only.
+//! `vramscope compare`: the segments that only one of two files has.
 //!
-//! As torch's `compare` was meant (there it fails on every file): segments are the same if address and size
-//! are, on the same device. For what changed in terms of call sites there is `diff`.
+//! This is what torch's `compare` was meant to do (there it fails on every file): two segments are the same if
+//! device, address and size agree. For changes by call site there is `diff`.
 
 use std::collections::{BTreeMap, HashSet};
 use std::path::PathBuf;
 
 use clap::Args;
-use vramscope_core::analysis::allocator_state::StateSums;
-use vramscope_core::analysis::block_stacks::{Beginning, Level};
-use vramscope_core::analysis::final_state::segment_sums;
+use vramscope_core::analysis::memory::allocator_state::StateSums;
+use vramscope_core::analysis::memory::final_state::segment_sums;
+use vramscope_core::analysis::report::block_stacks::{Beginning, Level};
 use vramscope_core::model::{DeviceIndex, Segment};
 
 use super::flame_graph::{Drawing, Target};
@@ -44,10 +44,6 @@ Examples:
   vramscope compare before.pickle after.pickle -o compare.svg
   vramscope compare before.pickle after.pickle --json | jq '.parts[0].segments'";
 
-/// Runs the command.
-///
-/// # Errors
-/// When a file cannot be read or the result cannot be written.
 pub(crate) fn run(options: &Options) -> Result<(), Failure> {
     let show = options.show;
     let draws = options.drawing.folded || options.drawing.output.is_some();
@@ -79,20 +75,19 @@ pub(crate) fn run(options: &Options) -> Result<(), Failure> {
     report::print("compare", &parts, show)
 }
 
-/// What makes two segments the same: device, address and size.
+/// The identity of a segment: device, address and size.
 type Key = (i32, u64, u64);
 
 fn key(segment: &Segment) -> Key {
     (segment.device, segment.address, segment.total_size)
 }
 
-/// Both files.
 struct Sides<'a> {
     before: &'a Subject,
     after: &'a Subject,
     in_before: HashSet<Key>,
     in_after: HashSet<Key>,
-    /// Those that are looked at, ascending.
+    /// The devices that are compared, ascending.
     devices: Vec<DeviceIndex>,
 }
 
@@ -127,7 +122,7 @@ impl<'a> Sides<'a> {
         })
     }
 
-    /// A side's segments that the other one lacks.
+    /// The segments of one side that the other side lacks.
     fn only(&self, is_before: bool) -> impl Iterator<Item = &'a Segment> {
         let (own, others) = match is_before {
             true => (self.before, &self.in_after),

@@ -1,4 +1,4 @@
-//! `vramscope completions`: what a shell needs to complete commands and options.
+//! `vramscope completions`: scripts with which a shell completes commands and options.
 
 use clap::Args;
 use clap_complete::{Shell, generate};
@@ -10,7 +10,7 @@ use crate::{help, output};
 #[derive(Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Options {
-    /// Which shell
+    /// Shell to complete for
     #[arg(value_enum)]
     shell: Shell,
 }
@@ -21,10 +21,6 @@ Examples:
   vramscope completions zsh > \"${fpath[1]}/_vramscope\"
   vramscope completions fish > ~/.config/fish/completions/vramscope.fish";
 
-/// Runs the command.
-///
-/// # Errors
-/// When nothing can be printed.
 pub(crate) fn run(options: &Options) -> Result<(), Failure> {
     let mut text = Vec::new();
     generate(options.shell, &mut help::program(), "vramscope", &mut text);

@@ -1,4 +1,4 @@
-//! `vramscope convert`: a snapshot in another format. `cut` and `anonymise` share how they write with it.
+//! `vramscope convert`: a snapshot in another format. `cut` and `anonymise` write through the same code.
 
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -12,7 +12,7 @@ use vramscope_core::tables::Table;
 use crate::arguments::Inputs;
 use crate::destination::{self, Destination};
 use crate::export::format::{Choice, ChoiceParser, Content, FORMATS};
-use crate::export::{Asked, Source, table_named};
+use crate::export::{Asked, table_named};
 use crate::failure::Failure;
 use crate::input::{self, display_name, is_stdin};
 use crate::inputs;
@@ -50,7 +50,7 @@ Examples:
 
 The file to write is complete or not there at all; an earlier one of its name is replaced only then.";
 
-/// What is read and where it goes.
+/// The files to read, and the place and format to write.
 #[derive(Args)]
 pub(super) struct Files {
     #[command(flatten)]
@@ -58,15 +58,11 @@ pub(super) struct Files {
     /// The file to write; for many files a folder; `-` (or none) is standard output
     #[arg(short, long, value_name = "OUT")]
     output: Option<PathBuf>,
-    /// What to write, if the ending of OUT does not tell; .gz or .zst behind it compresses
+    /// Format to write, if the ending of OUT does not tell it; .gz or .zst behind it compresses
     #[arg(long, value_name = "FORMAT", value_parser = ChoiceParser)]
     to: Option<Choice>,
 }
 
-/// Runs the command.
-///
-/// # Errors
-/// When a file cannot be read, or what is made of it not written.
 pub(crate) fn run(options: &Options) -> Result<(), Failure> {
     let range = options.range.as_deref();
     let change = if options.anonymise {
@@ -77,11 +73,11 @@ pub(crate) fn run(options: &Options) -> Result<(), Failure> {
     options.files.write(None, &change, &options.asked)
 }
 
-/// What is changed on the way.
+/// The changes made to a snapshot before it is written.
 pub(super) struct Change<'a> {
-    /// Only this range remains.
+    /// The range to keep.
     range: Option<&'a str>,
-    /// Names become hashes.
+    /// Replaces names by hashes.
     anonymiser: Option<Anonymiser>,
 }
 
@@ -93,7 +89,7 @@ impl<'a> Change<'a> {
         }
     }
 
-    /// With names hashed under a key made of `salt`, or one that nobody knows.
+    /// Replaces names by hashes with a key made of `salt`, or with a random one.
     ///
     /// # Errors
     /// When the salt is empty, or the system has no random numbers.
@@ -119,7 +115,7 @@ impl<'a> Change<'a> {
         })
     }
 
-    /// What a file is called in what is made of it.
+    /// The name under which a file is converted.
     fn name(&self, file: &Path) -> String {
         match &self.anonymiser {
             Some(_) => "snapshot".to_owned(),
@@ -128,20 +124,20 @@ impl<'a> Change<'a> {
     }
 }
 
-/// What is made of each file.
+/// The conversion of each file.
 struct Task<'a> {
     choice: Choice,
     change: &'a Change<'a>,
     asked: &'a Asked,
-    /// The only one of the tables.
+    /// The only table to write.
     table: Option<Table>,
 }
 
 impl Files {
-    /// Writes every file. One that fails is reported, and the others are written.
+    /// Writes every file. A file that fails is reported, and the others are written.
     ///
     /// # Errors
-    /// When no format or no place is said, or a file fails.
+    /// When format or place is missing, or a file fails.
     pub(super) fn write(
         &self,
         default: Option<Choice>,
@@ -175,16 +171,16 @@ impl Files {
             let names: Vec<_> = FORMATS.iter().map(|format| format.name).collect();
             let names = names.join(", ");
             let cause = match name.as_ref() {
-                "-" => "what to write is not said".to_owned(),
-                name => format!("{name}: this ending stands for no format"),
+                "-" => "no output format is given".to_owned(),
+                name => format!("{name}: no format has this ending"),
             };
             Failure::Usage(format!("{cause}; add --to with one of {names}"))
         })?;
-        // A folder's name says nothing of the files in it.
+        // A folder's name tells nothing about the format of the files in it.
         chosen.named(if is_folder(output) { "" } else { &name })
     }
 
-    /// The one table that is wanted: as the user says, else as the file to write is called.
+    /// The only table to write: the one that the user names, else the one that the output's name tells.
     fn table(&self, choice: Choice, asked: &Asked) -> Result<Option<Table>, Failure> {
         if !matches!(choice.format.content, Content::Tables(_)) || asked.table.is_some() {
             return Ok(asked.table);
@@ -209,7 +205,7 @@ impl Files {
         Ok(table)
     }
 
-    /// Where each file goes.
+    /// The destination of each file.
     fn destinations(
         &self,
         files: &[PathBuf],
@@ -251,14 +247,11 @@ impl Files {
     fn one(&self, file: &Path, destination: &Destination, task: &Task<'_>) -> Result<(), Failure> {
         let Task { choice, change, .. } = *task;
         let mut snapshot = input::read(file)?;
-        // What is made from devices asks for the right ones; a snapshot is of all that are in it.
+        // Exports of analyses cover the chosen devices; a snapshot covers all devices.
         let is_whole =
             self.inputs.device.is_none() || !matches!(choice.format.content, Content::Snapshot(_));
         if change.range.is_some() || !is_whole {
-            let subject = Subject::of(
-                input::replay(display_name(file), snapshot),
-                self.inputs.device,
-            )?;
+            let subject = Subject::of(display_name(file), snapshot, self.inputs.device)?;
             snapshot = cut_out(&subject, change.range)?;
         }
         if let Some(anonymiser) = &change.anonymiser {
@@ -270,19 +263,18 @@ impl Files {
                 write_file(destination, choice, |out| write(&snapshot, out))
             }
             Content::Analysed(write) => {
-                let subject = Subject::of(input::replay(name, snapshot), self.inputs.device)?;
+                let subject = Subject::of(name, snapshot, self.inputs.device)?;
                 write_file(destination, choice, |out| write(&subject, task.asked, out))
             }
             Content::Tables(write) => {
-                let subject = Subject::of(input::replay(name, snapshot), self.inputs.device)?;
-                let source = Source::of(&subject);
+                let subject = Subject::of(name, snapshot, self.inputs.device)?;
                 match task.table {
                     Some(table) => {
-                        write_file(destination, choice, |out| write(&source, table, out))
+                        write_file(destination, choice, |out| write(&subject, table, out))
                     }
-                    None => {
-                        write_tables(destination, choice, |table, out| write(&source, table, out))
-                    }
+                    None => write_tables(destination, choice, |table, out| {
+                        write(&subject, table, out)
+                    }),
                 }
             }
         }
@@ -293,7 +285,7 @@ fn is_folder(output: &Path) -> bool {
     output.is_dir() || output.to_string_lossy().ends_with('/')
 }
 
-/// Writes one file, packed.
+/// Writes one file, compressed.
 fn write_file(
     destination: &Destination,
     choice: Choice,
@@ -322,23 +314,22 @@ fn write_tables(
     })
 }
 
-/// What the devices that were asked for did in a range.
+/// Cuts the range out, for the devices that were asked for.
 fn cut_out(subject: &Subject, range: Option<&str>) -> Result<Snapshot, Failure> {
     let devices: Vec<_> = subject.devices().collect();
     let moments =
         |device: &Device<'_>| range.map_or(Ok((0, u32::MAX)), |range| device.range(range));
-    // Of several devices, those that lack the range are left out.
+    // Of several devices, those without the range are left out.
     let has_any = devices.iter().any(|device| moments(device).is_ok());
     let pieces: Result<Vec<_>, Failure> = devices
         .iter()
         .filter(|device| !has_any || moments(device).is_ok())
         .map(|device| {
             Ok(Piece {
-                history: device.history,
-                replay: device.replay(),
+                device: **device,
                 moments: moments(device)?,
             })
         })
         .collect();
-    Ok(cut(&subject.snapshot, &pieces?))
+    Ok(cut(subject, &pieces?))
 }

@@ -1,4 +1,4 @@
-//! `vramscope cut`: a range of a snapshot as a smaller one.
+//! `vramscope cut`: a range of a snapshot as a smaller snapshot.
 
 use clap::Args;
 
@@ -28,10 +28,6 @@ Examples:
   vramscope cut snapshot.pickle --range 'ProfilerStep#3' -o step3.pickle.zst
   vramscope cut snapshot.pickle --range 2s..3s --device 0 --to json | jq .segments";
 
-/// Runs the command.
-///
-/// # Errors
-/// When there is no such range, or a file cannot be read or written.
 pub(crate) fn run(options: &Options) -> Result<(), Failure> {
     let change = Change::cut(Some(&options.range));
     options

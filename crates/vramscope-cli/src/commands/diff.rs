@@ -1,6 +1,6 @@
-//! `vramscope diff`: two files, or two moments of one, signed, by call site.
+//! `vramscope diff`: the change between two files, or two moments of one file, by call site.
 //!
-//! Of each file only what is compared is kept, so the two need never be in memory at once.
+//! Only the compared figures of each file are kept, so the two files are never in memory at once.
 
 mod answer;
 mod growth;
@@ -50,15 +50,11 @@ Examples:
 Of two folders, files of the same name are compared. A device is compared with the one of its number, or, where
 either side has only one, with that.";
 
-/// Runs the command.
-///
-/// # Errors
-/// When a file cannot be read or compared, the result cannot be written, or memory grew beyond the limit.
 pub(crate) fn run(options: &Options) -> Result<(), Failure> {
     let to = options.to.as_deref().unwrap_or(&options.at);
     let (files, mut failures) = match options.inputs.files.as_slice() {
         [file] if to == options.at => return Err(nothing_to_compare(file)),
-        // A folder is compared rank by rank with itself.
+        // A folder is compared with itself, rank by rank.
         [file] => (files(slice::from_ref(file))?, Vec::new()),
         [before, after] => pairs(before, after)?,
         _ => {
@@ -77,12 +73,12 @@ pub(crate) fn run(options: &Options) -> Result<(), Failure> {
     if !parts.is_empty() {
         report::print("diff", &parts, options.show)?;
     }
-    // As in `check`, a broken budget comes before what could not be told: its exit code is the result.
+    // As in `check`, the exit code of a broken budget goes before that of other failures.
     failures.sort_by_key(|failure| matches!(failure, Failure::Broken(_)));
     report_all(failures)
 }
 
-/// Reads the files, before and after in turn or a single one, and pairs their devices.
+/// Reads the files (one file, or before and after in turn) and pairs their devices.
 fn read(options: &Options, files: &[PathBuf], to: &str, failures: &mut Vec<Failure>) -> Vec<Pair> {
     let files_per_pair = options.inputs.files.len();
     let read = each(files, options.inputs.memory, |place, file| {
@@ -124,9 +120,9 @@ fn nothing_to_compare(file: &Path) -> Failure {
     ))
 }
 
-/// The files to compare, before and after in turn, and what has no counterpart.
+/// The files to compare, before and after in turn, and a failure for each file without a counterpart.
 fn pairs(before: &Path, after: &Path) -> Result<(Vec<PathBuf>, Vec<Failure>), Failure> {
-    // Both at once, so that standard input is not taken twice.
+    // One call for both, so that standard input named twice is refused.
     files(&[before.to_owned(), after.to_owned()])?;
     let mut before_files = files(&[before.to_owned()])?;
     let mut after_files = files(&[after.to_owned()])?;

@@ -1,13 +1,13 @@
-//! `vramscope find`: the allocations that a filter means, in the page's filter language.
+//! `vramscope find`: the allocations that match a filter in the page's filter language.
 
 use clap::{Args, ValueEnum};
-use vramscope_core::analysis::allocations::{AllocationRow, Column as By, rows, sorted};
-use vramscope_core::analysis::call_sites;
-use vramscope_core::analysis::filter::{
-    self, Filter, FilterError, FilterIndex, Matches, keys, matches, totals,
+use vramscope_core::analysis::code::call_sites;
+use vramscope_core::analysis::code::frames::Location;
+use vramscope_core::analysis::groups::grouping::totals_of;
+use vramscope_core::analysis::report::allocations::{AllocationRow, Column as By, rows, sorted};
+use vramscope_core::analysis::search::filter::{
+    Filter, FilterError, Matches, Pointed, keys, matches, totals,
 };
-use vramscope_core::analysis::frames::Location;
-use vramscope_core::analysis::grouping::totals_of;
 use vramscope_core::ids::AllocationId;
 use vramscope_core::units::Count;
 use vramscope_view::display;
@@ -18,19 +18,19 @@ use crate::inputs::{Question, ask};
 use crate::report::{Cell, Column, Part, Rest, column, detail, rows_shown, sum};
 use crate::subject::{Device, Subject};
 
-/// List the allocations that a filter means, e.g. 'frame:attention size>100MiB live@peak'
+/// List the allocations that match a filter, e.g. 'frame:attention size>100MiB live@peak'
 ///
 /// The filter is that of the page's search box. Terms are joined by blanks (all of them), | (either) and
 /// ! (not), and grouped by ( ). `vramscope find --help` lists them.
 #[derive(Args)]
 #[command(after_help = EXAMPLES, after_long_help = format!("{}\n{EXAMPLES}", language()))]
 pub(crate) struct Options {
-    /// Which allocations; '' means all
+    /// Filter for allocations; '' matches all
     #[arg(value_name = "FILTER")]
     filter: String,
     #[command(flatten)]
     inputs: Inputs,
-    /// What the list is sorted by
+    /// Order of the list
     #[arg(
         long,
         value_enum,
@@ -39,13 +39,13 @@ pub(crate) struct Options {
         conflicts_with = "group_by"
     )]
     sort: Sort,
-    /// Print each one's stack, from the innermost frame outwards
+    /// Print each allocation's stack, from the innermost frame outwards
     #[arg(long, conflicts_with = "group_by")]
     stack: bool,
-    /// The moment that the filter calls cursor
+    /// The moment of the filter's word cursor
     #[arg(long, value_name = "MOMENT")]
     cursor: Option<String>,
-    /// The range that the filter calls range
+    /// The range of the filter's word range
     #[arg(long, value_name = "A..B")]
     range: Option<String>,
     /// List groups of allocations instead of each one
@@ -70,7 +70,7 @@ enum Sort {
     /// The largest first
     #[default]
     Bytes,
-    /// The earliest made first
+    /// The earliest allocated first
     Born,
     /// The earliest freed first
     Died,
@@ -85,7 +85,7 @@ const GROUP_COLUMNS: [Column; 4] = [
     column("group", ""),
 ];
 
-/// The columns of a list. Text has room for one length of life, and for the stack or the call site.
+/// The columns of a list. Text has room for one lifetime column, and for either stack or call site.
 fn columns(has_times: bool, has_stacks: bool) -> Vec<Column> {
     let text_or_detail = |is_text: bool, key, header| match is_text {
         true => column(key, header),
@@ -109,7 +109,7 @@ fn columns(has_times: bool, has_stacks: bool) -> Vec<Column> {
     columns
 }
 
-/// The filter's language, from its own lists.
+/// The help on the filter language, made from the language's own tables.
 fn language() -> String {
     let mut text = "Terms:\n  word, \"two words\"          in the call site, the stack, or any text attached to it\n".to_owned();
     let terms = keys::all().map(|key| (key.example, key.help));
@@ -120,10 +120,6 @@ fn language() -> String {
     text
 }
 
-/// Runs the command.
-///
-/// # Errors
-/// When the filter is none, a file cannot be read, or the result cannot be written.
 pub(crate) fn run(options: &Options) -> Result<(), Failure> {
     options.inputs.come_after("find", &options.filter)?;
     let filter = Filter::parse(&options.filter);
@@ -131,12 +127,12 @@ pub(crate) fn run(options: &Options) -> Result<(), Failure> {
     ask(&Search { options, filter }, &options.inputs, options.show)
 }
 
-/// The filter with carets below what is wrong in it.
+/// The filter with carets below the mistake.
 fn at_fault(text: &str, error: &FilterError) -> String {
     let width = |text: Option<&str>| text.map_or(0, |text| text.chars().count());
     let (before, wrong) = (text.get(..error.span.start), text.get(error.span.clone()));
     let (indent, carets) = (" ".repeat(width(before)), "^".repeat(width(wrong).max(1)));
-    // A line break in the text would part the carets from what they point at.
+    // A line break in the filter would separate the carets from the mistake.
     let text = text.replace(['\n', '\t'], " ");
     format!(
         "the filter cannot be read: {}\n  {text}\n  {indent}{carets}\n  `vramscope find --help` lists all terms.",
@@ -161,21 +157,13 @@ impl Search<'_> {
     fn part(&self, device: &Device<'_>) -> Result<Part, Failure> {
         let options = self.options;
         let subject = device.subject;
-        let index = FilterIndex::of(&subject.snapshot, device.history);
         let cursor = options.cursor.as_deref();
         let range = options.range.as_deref();
-        let within = filter::Subject {
-            snapshot: &subject.snapshot,
-            history: device.history,
-            index: &index,
-            call_sites: &subject.sites,
-            site_of: device.site_of(),
-            ranges: &subject.ranges,
-            streams: &subject.streams,
+        let pointed = Pointed {
             cursor: cursor.map(|text| device.moment(text)).transpose()?,
             range: range.map(|text| device.range(text)).transpose()?,
         };
-        let found = matches(&self.filter, &within);
+        let found = matches(&self.filter, **device, pointed);
         let mut part = Part::of(&subject.name, device.index());
         self.facts(&mut part, device, &found);
         match options.group_by {
@@ -183,7 +171,7 @@ impl Search<'_> {
                 let depth = options.depth;
                 group_table(&mut part, device, Grouping { group_by, depth }, &found);
             }
-            None => self.table(&mut part, device, &within, &found),
+            None => self.table(&mut part, device, &found),
         }
         part.notes.extend(found.notes);
         if self.filter.uses_cursor() && cursor.is_none() {
@@ -229,14 +217,8 @@ impl Search<'_> {
         );
     }
 
-    /// One row per allocation; only those that are shown are made.
-    fn table(
-        &self,
-        part: &mut Part,
-        device: &Device<'_>,
-        within: &filter::Subject<'_>,
-        found: &Matches,
-    ) {
+    /// Adds one row per allocation; only rows that are shown are built.
+    fn table(&self, part: &mut Part, device: &Device<'_>, found: &Matches) {
         let options = self.options;
         let (by, is_descending) = match options.sort {
             Sort::Bytes => (By::Size, true),
@@ -244,11 +226,11 @@ impl Search<'_> {
             Sort::Died => (By::Died, false),
             Sort::Lifetime => (By::Lifetime, true),
         };
-        let all = sorted(within, by).shown(is_descending, Some(&found.set));
+        let all = sorted(**device, by).shown(is_descending, Some(&found.set));
         let (shown, others) = all.split_at(rows_shown(all.len(), options.show));
         let has_times = !device.history.moment_start_us.is_empty();
         let columns = columns(has_times, options.stack);
-        let rows = rows(within, shown);
+        let rows = rows(**device, shown);
         let rows = rows.into_iter().map(|row| {
             let stack = options.stack.then(|| stack(device, row.allocation));
             let mut cells = cells(row);
@@ -286,7 +268,7 @@ fn cells(row: AllocationRow) -> Vec<Cell> {
     ]
 }
 
-/// Its frames, innermost first.
+/// The frames of the allocation's stack, innermost first.
 fn stack(device: &Device<'_>, id: AllocationId) -> Vec<String> {
     let snapshot = &device.subject.snapshot;
     let (stack, _) = device.history.stack(snapshot, id);

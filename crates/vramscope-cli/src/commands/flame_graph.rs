@@ -1,11 +1,11 @@
-//! `vramscope segments` and `vramscope memory`: flame graphs of the final state, and how all of them are drawn.
+//! `vramscope segments` and `vramscope memory`: flame graphs of the final state, and the writing of all flame graphs.
 
 use std::io::{self, IsTerminal, Write};
 use std::path::PathBuf;
 
 use clap::Args;
 use inferno::flamegraph::{Options, from_reader};
-use vramscope_core::analysis::block_stacks::{Beginning, Level, lines, official_lines};
+use vramscope_core::analysis::report::block_stacks::{Beginning, Level, lines, official_lines};
 use vramscope_core::model::Segment;
 
 use super::stats::Format;
@@ -53,7 +53,7 @@ Examples:
   vramscope memory rank*.pickle -o memory.svg
   vramscope memory snapshot.pickle --folded --format torch | flamegraph.pl --countname bytes > memory.svg";
 
-/// How a flame graph is written.
+/// Options for writing a flame graph.
 #[derive(Args)]
 pub(crate) struct Drawing {
     /// Where to write, instead of standard output
@@ -68,17 +68,11 @@ pub(crate) struct Drawing {
 }
 
 /// Runs `segments`.
-///
-/// # Errors
-/// When a file cannot be read or the result cannot be written.
 pub(crate) fn run_segments(options: &SegmentsOptions) -> Result<(), Failure> {
     run(&options.inputs, &options.drawing, Level::Segment)
 }
 
 /// Runs `memory`.
-///
-/// # Errors
-/// When a file cannot be read or the result cannot be written.
 pub(crate) fn run_memory(options: &MemoryOptions) -> Result<(), Failure> {
     run(&options.inputs, &options.drawing, Level::Stream)
 }
@@ -104,7 +98,7 @@ fn run(inputs: &Snapshots, drawing: &Drawing, level: Level) -> Result<(), Failur
         };
         target.add(subject, own, beginning)
     });
-    // Without any file there is nothing to draw, and the reason is the result.
+    // If no file could be read there is nothing to draw, and the first failure is the result.
     if result.is_err() && names.is_empty() {
         return result;
     }
@@ -116,31 +110,31 @@ fn run(inputs: &Snapshots, drawing: &Drawing, level: Level) -> Result<(), Failur
     result
 }
 
-/// A file's name as a level of the graph.
+/// A file's name as a frame of the graph.
 fn path_label(name: &str) -> String {
     printable(name).replace([';', '\n'], ":")
 }
 
-/// Where lines go.
+/// The place to which lines are written.
 pub(super) struct Target {
     format: Option<Format>,
     place: Place,
-    /// How many bytes more may be drawn: a damaged file's segments may add up to any number.
+    /// The bytes that may still be drawn: the segments of a damaged file may add up to any number.
     room: i128,
 }
 
 enum Place {
     Stdout,
     File(Unfinished),
-    /// All lines, to become an SVG there.
+    /// Collects all lines for an SVG.
     Picture(Vec<u8>, Destination),
 }
 
 impl Target {
-    /// Begins the file, if it is to be written line by line.
+    /// Opens the output file, if lines are written directly.
     ///
     /// # Errors
-    /// When that is not possible, it is one of the inputs, or the picture would go to a terminal.
+    /// When it cannot be created, is one of the inputs, or the picture would go to a terminal.
     pub(super) fn open(drawing: &Drawing, inputs: &[PathBuf]) -> Result<Self, Failure> {
         let destination = drawing.output.as_deref().map(Destination::of);
         let destination = destination.unwrap_or(Destination::Stdout);
@@ -150,7 +144,7 @@ impl Target {
             (true, Destination::Path(path)) => Place::File(Unfinished::create(&path)?),
             (false, Destination::Stdout) if io::stdout().is_terminal() => {
                 return Err(Failure::Usage(
-                    "an SVG is nothing for a terminal: name a file with -o, or ask for lines with --folded"
+                    "an SVG is not shown on a terminal: name a file with -o, or ask for lines with --folded"
                         .to_owned(),
                 ));
             }
@@ -164,9 +158,6 @@ impl Target {
     }
 
     /// Writes the lines of some segments of a file.
-    ///
-    /// # Errors
-    /// When they cannot be written.
     pub(super) fn add<'a>(
         &mut self,
         subject: &'a Subject,
@@ -184,7 +175,7 @@ impl Target {
             };
             match format {
                 Some(Format::Torch) => official_lines(snapshot, segments, beginning, &mut sink),
-                None => lines(snapshot, &subject.classes, segments, beginning, &mut sink),
+                None => lines(snapshot, subject.classes(), segments, beginning, &mut sink),
             }
         })?;
         self.room = room;
@@ -202,10 +193,10 @@ impl Target {
         }
     }
 
-    /// Draws the picture, if that is what was asked for, and gives the file its place.
+    /// Draws the picture if there is one, and completes the file.
     ///
     /// # Errors
-    /// When there is nothing to draw or it cannot be written.
+    /// When there is nothing to draw or writing fails.
     pub(super) fn finish(self, title: &str) -> Result<(), Failure> {
         match self.place {
             Place::Stdout => Ok(()),
@@ -225,7 +216,7 @@ fn draw(lines: &[u8], title: &str) -> io::Result<Vec<u8>> {
     let mut options = Options::default();
     options.title = printable(title);
     options.count_name = "bytes".to_owned();
-    // The same file makes the same picture.
+    // So that the same file always gives the same picture.
     options.deterministic = true;
     let mut svg = Vec::new();
     from_reader(&mut options, lines, &mut svg).map_err(io::Error::other)?;

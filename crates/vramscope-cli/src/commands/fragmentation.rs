@@ -1,14 +1,13 @@
-//! `vramscope fragmentation`: free memory that lies in pieces between memory in use.
+//! `vramscope fragmentation`: free memory in pieces between blocks in use.
 
 use clap::Args;
-use vramscope_core::analysis::allocator_state::AllocatorState;
-use vramscope_core::analysis::findings::sized_place_label;
-use vramscope_core::analysis::fragmentation::{
+use vramscope_core::analysis::memory::allocator_state::AllocatorState;
+use vramscope_core::analysis::memory::gap::Arena;
+use vramscope_core::analysis::report::findings::sized_place_label;
+use vramscope_core::analysis::report::fragmentation::{
     FragmentationAt, FreeSums, over_time, pinned, places,
 };
-use vramscope_core::analysis::gap::Arena;
-use vramscope_core::analysis::overview::{SegmentsKnown, reserved_peak};
-use vramscope_core::analysis::segment_history::SegmentHistory;
+use vramscope_core::analysis::report::overview::{SegmentsKnown, reserved_peak};
 
 use super::peak::moment_facts;
 use crate::arguments::{Grouping, Inputs, Show};
@@ -50,13 +49,9 @@ Examples:
   vramscope fragmentation snapshot.pickle --at oom --group-by function
   vramscope fragmentation snapshot.pickle --rows 1000 --json | jq '.parts[].over_time'";
 
-/// More rows than that nobody reads, nor needs.
+/// The limit of `--rows`.
 const MOST_ROWS: u32 = 1_000_000;
 
-/// Runs the command.
-///
-/// # Errors
-/// When a file cannot be read, lacks the moment, or the result cannot be written.
 pub(crate) fn run(options: &Options) -> Result<(), Failure> {
     ask(options, &options.inputs, options.show)
 }
@@ -72,7 +67,7 @@ impl Question for Options {
 impl Options {
     fn about(&self, device: &Device<'_>) -> Result<Part, Failure> {
         let mut part = Part::of(&device.subject.name, device.index());
-        let (recording, index) = (device.recording(), device.allocator());
+        let (recording, index) = (device.replayed(), device.allocator());
         let known = SegmentsKnown::in_recording(recording, index);
         part.notes.extend(known.remark().map(str::to_owned));
         if matches!(known, SegmentsKnown::MadeUp | SegmentsKnown::None) {
@@ -99,16 +94,16 @@ impl Options {
         if self.rows == 0 {
             return Vec::new();
         }
-        let segments = SegmentHistory::of(&device.subject.snapshot, device.history);
+        let segments = device.segments();
         over_time(
             device.history,
             &device.allocator().sizes,
-            &segments,
+            segments,
             self.rows.min(MOST_ROWS),
         )
     }
 
-    /// Who pins mostly free segments, and which.
+    /// Adds the allocations that pin mostly free segments, and these segments.
     fn pinned_tables(&self, part: &mut Part, device: &Device<'_>, state: &AllocatorState) {
         const GROUPS: [Column; 6] = [
             column("stuck_bytes", "stuck"),
@@ -145,7 +140,7 @@ impl Options {
             let segment = &state.segments[row.segment];
             let arena = state.groups.get(segment.group as usize).map(Arena::of);
             let place =
-                |arena| sized_place_label(&device.subject.streams, arena, segment.size_class);
+                |arena| sized_place_label(device.subject.streams(), arena, segment.size_class);
             vec![
                 Cell::Bytes(row.free.stuck_bytes()),
                 Cell::Bytes(segment.sums.active_bytes()),
@@ -213,7 +208,7 @@ fn at_moment(part: &mut Part, device: &Device<'_>, state: &AllocatorState, total
     );
 }
 
-/// The moment of the whole recording with the most stuck bytes.
+/// Adds the moment of the whole recording with the most stuck bytes.
 fn worst(part: &mut Part, device: &Device<'_>, rows: &[FragmentationAt]) {
     let most = rows.iter().map(|at| at.free.stuck_bytes()).max();
     let Some(at) = rows.iter().find(|at| Some(at.free.stuck_bytes()) == most) else {
@@ -233,7 +228,7 @@ fn worst(part: &mut Part, device: &Device<'_>, rows: &[FragmentationAt]) {
     );
 }
 
-/// Reserved memory by pool, stream and the sizes served.
+/// Adds reserved memory by pool, stream and served sizes.
 fn places_table(part: &mut Part, device: &Device<'_>, state: &AllocatorState) {
     const COLUMNS: [Column; 10] = [
         sum("stuck_bytes", "stuck"),
@@ -250,7 +245,7 @@ fn places_table(part: &mut Part, device: &Device<'_>, state: &AllocatorState) {
     let (_, places) = places(state);
     let rows = places.iter().map(|place| {
         let free = &place.free;
-        let label = sized_place_label(&device.subject.streams, place.arena, place.class);
+        let label = sized_place_label(device.subject.streams(), place.arena, place.class);
         vec![
             Cell::Bytes(free.stuck_bytes()),
             Cell::Bytes(free.returnable_bytes),

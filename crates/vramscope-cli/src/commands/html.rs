@@ -19,19 +19,23 @@ use vramscope_core::cut::without_freed;
 use vramscope_core::model::DeviceIndex;
 use vramscope_core::pack::pack;
 use vramscope_core::units::Bytes;
+use vramscope_view::address::Address;
+use vramscope_view::colour::ColourMode;
+use vramscope_view::views::ViewKind;
 
 use super::inductor::files::{holds_graphs, read as read_graphs};
 use super::view::assets::PAGE;
+use crate::arguments::parse_view;
 use crate::destination::{self, Destination};
 use crate::failure::Failure;
-use crate::input::{display_name, is_stdin, read, replay};
+use crate::input::{display_name, is_stdin, read};
 use crate::inputs;
 use crate::output::{self, unwritten};
 use crate::subject::Subject;
 use page::{Embedded, one_file};
-use place::{Place, View};
+use place::{place, unless_first};
 
-/// zstd's level: columns of a million events take seconds, and its highest levels save little more.
+/// zstd's level: a million events take seconds, and the highest levels save little more.
 const LEVEL: i32 = 15;
 
 /// Write one HTML file with the viewer and the files inside: it opens from disk, without any network
@@ -44,9 +48,9 @@ pub(crate) struct Options {
     /// Where to write; `-` is standard output
     #[arg(short, long, value_name = "FILE")]
     output: PathBuf,
-    /// What it shows first
-    #[arg(long, value_enum, default_value_t)]
-    view: View,
+    /// View to open first
+    #[arg(long, value_parser = parse_view(ViewKind::ALL), default_value = ViewKind::Overview.name())]
+    view: ViewKind,
     /// Of the first file, show this device instead of the one with the highest peak
     #[arg(long, value_name = "N")]
     device: Option<DeviceIndex>,
@@ -61,7 +65,7 @@ pub(crate) struct Options {
 const EXAMPLES: &str = "\
 Examples:
   vramscope html snapshot.pickle -o report.html
-  vramscope html snapshot.pickle -o oom.html --view state --at oom
+  vramscope html snapshot.pickle -o oom.html --view allocator --at oom
   vramscope html rank0.pickle rank1.pickle -o ranks.html --view timeline --range 'step[3]'
   vramscope html graph.json -o graph.html
 
@@ -69,13 +73,9 @@ Double-click the file: any browser of the last two years shows it, and it asks n
 It holds the whole files, source paths and all, and vramscope reads the first snapshot from it again:
 vramscope info report.html";
 
-/// Runs the command.
-///
-/// # Errors
-/// When a file cannot be read or written, or the page was not built in.
 pub(crate) fn run(options: &Options) -> Result<(), Failure> {
     let files = inputs::files(&options.files)?;
-    let mut report = Report::new(&options.output, &files, Place::of(options.view))?;
+    let mut report = Report::new(&options.output, &files, showing(options.view))?;
     let is_placed = options.device.is_some() || options.at.is_some() || options.range.is_some();
     let mut failures = Vec::new();
     for file in &files {
@@ -98,11 +98,9 @@ pub(crate) fn run(options: &Options) -> Result<(), Failure> {
             }
         };
         if report.files.is_empty() && is_placed {
-            let subject = Subject::of(replay(display_name(file), snapshot), options.device)?;
-            report
-                .place
-                .find(&subject, options.at.as_deref(), options.range.as_deref())?;
-            snapshot = subject.snapshot;
+            let subject = Subject::of(display_name(file), snapshot, options.device)?;
+            report.shown.place = place(&subject, options.at.as_deref(), options.range.as_deref())?;
+            snapshot = subject.recording.snapshot;
         }
         report.add(file, &snapshot)?;
     }
@@ -112,15 +110,23 @@ pub(crate) fn run(options: &Options) -> Result<(), Failure> {
     inputs::report_all(failures)
 }
 
-/// What a file holds.
+/// The address of a view on the file's first device.
+fn showing(view: ViewKind) -> Address {
+    Address {
+        view,
+        ..Address::default()
+    }
+}
+
+/// The content of an input file.
 enum Content {
     Snapshot(Box<Snapshot>),
-    /// Graphs of torch.compile: the file as it is.
+    /// Graphs of torch.compile: the file unchanged.
     Graphs(Vec<u8>),
 }
 
 impl Content {
-    /// Reads a file, by what is in it.
+    /// Reads a file and recognises its content.
     fn of(path: &Path) -> Result<Self, Failure> {
         if is_stdin(path) || !holds_graphs(path) {
             return Ok(Self::Snapshot(Box::new(read(path)?)));
@@ -131,7 +137,7 @@ impl Content {
     }
 }
 
-/// What torch's three plots have in common.
+/// The arguments that torch's three plots share.
 #[derive(Args)]
 struct Plot {
     /// The snapshot; `-` reads standard input
@@ -147,17 +153,18 @@ struct Plot {
 impl Plot {
     fn write(
         &self,
-        place: Place,
+        shown: Address,
         prepare: impl FnOnce(Snapshot) -> Result<Snapshot, Failure>,
     ) -> Result<(), Failure> {
-        let mut report = Report::new(&self.output, slice::from_ref(&self.file), place)?;
-        let snapshot = match self.device {
-            // Refused if there is no such device.
-            Some(_) => Subject::load(&self.file, self.device)?.snapshot,
-            None => read(&self.file)?,
-        };
-        report.place.device = self.device;
-        report.add(&self.file, &prepare(snapshot)?)?;
+        let mut report = Report::new(&self.output, slice::from_ref(&self.file), shown)?;
+        let mut snapshot = prepare(read(&self.file)?)?;
+        if let Some(device) = self.device {
+            // Fails if there is no such device.
+            let subject = Subject::of(display_name(&self.file), snapshot, self.device)?;
+            report.shown.place.device = unless_first(&subject, device);
+            snapshot = subject.recording.snapshot;
+        }
+        report.add(&self.file, &snapshot)?;
         report.write()
     }
 }
@@ -182,16 +189,12 @@ pub(crate) struct TracePlotOptions {
     filter_freed: bool,
 }
 
-/// Runs the command.
-///
-/// # Errors
-/// When the file cannot be read or written, or the page was not built in.
 pub(crate) fn run_trace_plot(options: &TracePlotOptions) -> Result<(), Failure> {
     let view = match options.segments {
-        true => View::Segments,
-        false => View::Timeline,
+        true => ViewKind::Segments,
+        false => ViewKind::Timeline,
     };
-    options.plot.write(Place::of(view), |snapshot| {
+    options.plot.write(showing(view), |snapshot| {
         Ok(match options.filter_freed {
             true => without_freed(&snapshot),
             false => snapshot,
@@ -206,18 +209,14 @@ Examples:
   vramscope segment-plot snapshot.pickle
   vramscope segment-plot snapshot.pickle -o state.html --device 1
 
-The same as `vramscope html --view state`: all other views are in the file too.")]
+The same as `vramscope html --view allocator`: all other views are in the file too.")]
 pub(crate) struct SegmentPlotOptions {
     #[command(flatten)]
     plot: Plot,
 }
 
-/// Runs the command.
-///
-/// # Errors
-/// When the file cannot be read or written, or the page was not built in.
 pub(crate) fn run_segment_plot(options: &SegmentPlotOptions) -> Result<(), Failure> {
-    options.plot.write(Place::of(View::State), Ok)
+    options.plot.write(showing(ViewKind::Allocator), Ok)
 }
 
 /// Write a profiler run's timeline by category as one HTML file, as torch's profile_plot does
@@ -237,14 +236,12 @@ pub(crate) struct ProfilePlotOptions {
     plot: Plot,
 }
 
-/// Runs the command.
-///
-/// # Errors
-/// When the file has no categories, cannot be read or written, or the page was not built in.
 pub(crate) fn run_profile_plot(options: &ProfilePlotOptions) -> Result<(), Failure> {
-    let mut place = Place::of(View::Timeline);
-    place.by_category = true;
-    options.plot.write(place, |snapshot| {
+    let by_category = Address {
+        colour_by: ColourMode::Category,
+        ..showing(ViewKind::Timeline)
+    };
+    options.plot.write(by_category, |snapshot| {
         if snapshot.contexts.rows().iter().any(|context| context.category.is_some()) {
             return Ok(snapshot);
         }
@@ -257,24 +254,25 @@ pub(crate) fn run_profile_plot(options: &ProfilePlotOptions) -> Result<(), Failu
     })
 }
 
-/// The file that is made.
+/// The HTML file that is being made.
 struct Report {
     output: Destination,
-    place: Place,
+    /// The address that the page opens first, on the first file.
+    shown: Address,
     files: Vec<Embedded>,
-    /// Of the files as they were.
+    /// The size of the input files, in bytes.
     read_bytes: u64,
 }
 
 impl Report {
-    fn new(output: &Path, inputs: &[PathBuf], place: Place) -> Result<Self, Failure> {
-        // Before minutes of work, not after them.
+    fn new(output: &Path, inputs: &[PathBuf], shown: Address) -> Result<Self, Failure> {
+        // Checked before minutes of work.
         let output = Destination::of(output);
         destination::check([&output], inputs)?;
         PAGE.must_be_here()?;
         Ok(Self {
             output,
-            place,
+            shown,
             files: Vec::new(),
             read_bytes: 0,
         })
@@ -285,7 +283,7 @@ impl Report {
         self.embed(path, packed, snapshot.source.file_bytes)
     }
 
-    /// Graphs are read in the page as they are here.
+    /// Embeds graphs unchanged: the page reads them.
     fn add_graphs(&mut self, path: &Path, bytes: &[u8]) -> Result<(), Failure> {
         let packed = compressed(|zstd| zstd.write_all(bytes));
         self.embed(path, packed, bytes.len() as u64)
@@ -308,8 +306,9 @@ impl Report {
         Ok(())
     }
 
-    fn write(self) -> Result<(), Failure> {
-        let html = one_file(PAGE, &self.files, &self.place)?;
+    fn write(mut self) -> Result<(), Failure> {
+        self.shown.file = self.files.first().map(Embedded::key);
+        let html = one_file(PAGE, &self.files, &self.shown.to_text())?;
         self.output.write(true, |out| {
             out.write_all(html.as_bytes()).map_err(unwritten)
         })?;
@@ -330,7 +329,7 @@ impl Report {
     }
 }
 
-/// What `write` writes, compressed.
+/// Compresses the bytes that `write` writes.
 fn compressed(
     write: impl FnOnce(&mut zstd::Encoder<'_, Vec<u8>>) -> io::Result<()>,
 ) -> io::Result<Vec<u8>> {

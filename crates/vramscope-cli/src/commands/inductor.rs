@@ -1,4 +1,4 @@
-//! `vramscope inductor`: in which order a graph of torch.compile needs least memory.
+//! `vramscope inductor`: the order in which a graph of torch.compile needs least memory.
 
 mod answer;
 pub(super) mod files;
@@ -8,9 +8,7 @@ use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 use clap::{Args, ValueEnum};
-use vramscope_core::analysis::inductor::{
-    Export, Graph, Method, NamedGraph, Plan, Search, Settings, plan,
-};
+use vramscope_inductor::{Export, Graph, Method, NamedGraph, Plan, Search, Settings, plan};
 
 use crate::arguments::{Show, Size, parse_size, parse_time};
 use crate::failure::Failure;
@@ -21,9 +19,9 @@ use crate::report;
 
 /// Tell in which order a graph that torch.compile compiled needs least memory
 ///
-/// Inductor, the compiler behind torch.compile, tries four orders of a graph's nodes and takes the one with the lowest peak.
-/// This shows the peaks of all four, exactly as inductor estimates them, and looks for a better order. Have the
-/// graphs logged with
+/// Inductor, the compiler behind torch.compile, tries four orders of a graph's nodes and takes the one with the
+/// lowest peak. This shows the peaks of all four, exactly as inductor estimates them, and looks for a better order.
+/// Have the graphs logged with
 ///
 ///   torch._inductor.config.reorder_for_peak_memory_debug = True
 ///   TORCH_TRACE=trace TORCHINDUCTOR_FORCE_DISABLE_CACHES=1 python train.py
@@ -95,14 +93,14 @@ struct Answered<'a> {
     search: Search<&'a Graph>,
 }
 
-/// What there is to say of a file.
+/// The answer about a file.
 struct AnsweredFile<'a> {
     name: String,
     graphs: Vec<Answered<'a>>,
     notes: Vec<String>,
 }
 
-/// A file with the graphs that are meant.
+/// A file and the graphs chosen from it.
 struct Chosen {
     file: PathBuf,
     export: Export,
@@ -111,7 +109,7 @@ struct Chosen {
 /// Runs the command.
 ///
 /// # Errors
-/// When a file cannot be read, has no such graph, or the result cannot be written.
+/// If a file cannot be read, has no such graph, or the result cannot be written.
 pub(crate) fn run(options: &Options) -> Result<(), Failure> {
     let (mut parts, mut failures, mut names) = (Vec::new(), Vec::new(), Vec::new());
     let mut all = Vec::new();
@@ -158,7 +156,7 @@ pub(crate) fn run(options: &Options) -> Result<(), Failure> {
     report_all(failures)
 }
 
-/// Leaves the graphs that are meant.
+/// Keeps only the graphs of a name.
 fn choose(graphs: &mut Vec<NamedGraph>, name: Option<&str>) {
     let Some(name) = name else {
         return;
@@ -169,7 +167,7 @@ fn choose(graphs: &mut Vec<NamedGraph>, name: Option<&str>) {
     }
 }
 
-/// Leaves out the graphs that an earlier file has, too: of a log beside what tlparse made of it, or of another rank's.
+/// Drops graphs that an earlier file has as well: a log next to tlparse's output, or another rank's log.
 fn leave_out_repeated(all: &mut Vec<Chosen>) {
     let mut known: HashMap<&str, Vec<(usize, &Graph)>> = HashMap::new();
     let mut is_new = Vec::new();
@@ -194,7 +192,7 @@ fn leave_out_repeated(all: &mut Vec<Chosen>) {
     all.retain(|chosen| !chosen.export.graphs.is_empty());
 }
 
-/// What there is to say of a file before anything better is searched for.
+/// The answer about a file before any search.
 fn answer<'a>(
     options: &Options,
     Chosen { file, export }: &'a Chosen,
@@ -237,7 +235,7 @@ fn answer<'a>(
     })
 }
 
-/// The least that a graph is searched for at once.
+/// The shortest turn of a graph's search.
 const LEAST_TURN: Duration = Duration::from_millis(10);
 
 /// Searches for better orders of all graphs, in turns, until the time is over.
@@ -252,7 +250,7 @@ fn search(mut searches: Vec<&mut Search<&Graph>>, time: Duration) {
             if !turn.is_zero() {
                 search.run(&mut || began.elapsed() >= turn);
             }
-            // Many graphs would hold much more memory than one.
+            // Only the graph whose turn it is may hold memory for its search.
             search.rest();
         }
         searches.retain(|search| !search.is_done());

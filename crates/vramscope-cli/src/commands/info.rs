@@ -1,21 +1,22 @@
-//! `vramscope info`: what a file is, in figures.
+//! `vramscope info`: a summary of a file.
 
-mod json;
+mod parts;
 mod text;
 
 use clap::Args;
-use vramscope_core::analysis::facts::{Fact, facts};
-use vramscope_core::analysis::live_at::{TopSites, live_at, top_call_sites};
-use vramscope_core::analysis::summary::{Summary, summary};
+use vramscope_core::analysis::groups::live_at::{TopSites, live_at, top_call_sites};
+use vramscope_core::analysis::report::facts::{Fact, facts};
+use vramscope_core::analysis::report::summary::{Summary, summary};
 use vramscope_core::model::DeviceIndex;
 
-use crate::arguments::Inputs;
+use crate::arguments::{Inputs, Show};
 use crate::failure::Failure;
 use crate::inputs::{each, files, ranks_part, report_all, summaries};
 use crate::output;
+use crate::report;
 use crate::subject::Subject;
 
-/// How many call sites are listed per device.
+/// The number of call sites listed per device.
 const SITES: usize = 5;
 
 /// Tell what a snapshot holds: format, version, devices, peaks, gaps
@@ -24,7 +25,7 @@ const SITES: usize = 5;
 pub(crate) struct Options {
     #[command(flatten)]
     inputs: Inputs,
-    /// Print JSON instead of text: schema 1, described by `vramscope man info-json`
+    /// Print JSON instead of text: schema 2, described by `vramscope man json`
     #[arg(long)]
     json: bool,
 }
@@ -34,9 +35,9 @@ Examples:
   vramscope info snapshot.pickle
   vramscope info run/ --device 0
   zstd -dc snapshot.pickle.zst | vramscope info -
-  vramscope info --json snapshot.pickle | jq '.summary.devices[] | [.device, .peak.active_bytes]'";
+  vramscope info --json snapshot.pickle | jq '.parts[] | select(.peak_bytes) | [.device, .peak_bytes]'";
 
-/// All that `info` tells.
+/// The answer of `info` about one file.
 struct Info {
     file: String,
     summary: Summary,
@@ -45,7 +46,7 @@ struct Info {
     peaks: Vec<PeakSites>,
 }
 
-/// Whose memory the peak of a device is.
+/// The call sites of a device's peak.
 struct PeakSites {
     device: DeviceIndex,
     sites: TopSites,
@@ -53,10 +54,6 @@ struct PeakSites {
     labels: Vec<String>,
 }
 
-/// Runs the command.
-///
-/// # Errors
-/// When the file cannot be read or the result cannot be written.
 pub(crate) fn run(options: &Options) -> Result<(), Failure> {
     let files = files(&options.inputs.files)?;
     let is_one = files.len() == 1;
@@ -82,7 +79,12 @@ pub(crate) fn run(options: &Options) -> Result<(), Failure> {
     if !infos.is_empty() {
         let ranks = ranks_part(&ranks);
         if options.json {
-            output::print_bytes(json::render(&infos, is_one, ranks.as_ref())?.as_bytes())?;
+            let parts: Vec<_> = infos.iter().flat_map(parts::parts).chain(ranks).collect();
+            let show = Show {
+                json: true,
+                ..Show::default()
+            };
+            report::print("info", &parts, show)?;
         } else {
             output::print(&text::render(&infos, ranks.as_ref()))?;
         }
@@ -91,10 +93,8 @@ pub(crate) fn run(options: &Options) -> Result<(), Failure> {
 }
 
 fn gather(subject: &Subject) -> Info {
-    let Subject {
-        snapshot, sites, ..
-    } = subject;
-    let mut summary = summary(snapshot, subject.histories());
+    let (snapshot, sites) = (&subject.snapshot, subject.call_sites());
+    let mut summary = summary(snapshot, &subject.histories);
     let is_wanted = |index| subject.devices().any(|device| device.index() == index);
     summary.devices.retain(|device| is_wanted(device.device));
     let peaks = summary.devices.iter().filter_map(|summary| {
@@ -115,7 +115,7 @@ fn gather(subject: &Subject) -> Info {
         })
     });
     let peaks = peaks.collect();
-    let mut facts = facts(snapshot, subject.histories());
+    let mut facts = facts(snapshot, &subject.histories);
     facts.retain(|fact| fact.device.is_none_or(is_wanted));
     Info {
         file: subject.name.clone(),

@@ -1,9 +1,9 @@
-//! `vramscope leaks`: what repetitions of the same work leave behind, or what stays of a range.
+//! `vramscope leaks`: memory that repeated steps, or a range, leave behind.
 
 use clap::Args;
-use vramscope_core::analysis::group_changes::group_changes;
-use vramscope_core::analysis::leaks::{GroupLeft, Leaks, leaks, whole_repetitions};
-use vramscope_core::analysis::selection::Moments;
+use vramscope_core::analysis::groups::group_changes::group_changes;
+use vramscope_core::analysis::groups::leaks::{GroupLeft, Leaks, leaks, whole_repetitions};
+use vramscope_core::analysis::time::selection::Moments;
 use vramscope_core::units::Count;
 
 use super::range::range_facts;
@@ -63,19 +63,15 @@ const RETAINED_COLUMNS: [Column; 5] = [
     column("group", ""),
 ];
 
-/// Runs the command.
-///
-/// # Errors
-/// When a file cannot be read, the repetitions are not there or too few, or the result cannot be written.
 pub(crate) fn run(options: &Options) -> Result<(), Failure> {
     ask(options, &options.inputs, options.show)
 }
 
-/// Steps, in order, that do not overlap.
+/// Steps in order, without overlaps.
 struct Repetitions {
-    /// How they are called.
+    /// The name of the steps.
     name: String,
-    /// Each one's number and moments.
+    /// The number and moments of each step.
     steps: Vec<(u64, Moments)>,
 }
 
@@ -135,7 +131,7 @@ impl Options {
         found
     }
 
-    /// What repetitions left.
+    /// Answers for repetitions.
     fn left(&self, device: &Device<'_>, repetitions: &Repetitions) -> Part {
         let groups = device.groups(self.grouping);
         let moments: Vec<Moments> = repetitions.steps.iter().map(|step| step.1).collect();
@@ -161,7 +157,7 @@ impl Options {
         part
     }
 
-    /// What a range left.
+    /// Answers for a range.
     fn retained(&self, device: &Device<'_>, range: Moments) -> Part {
         let groups = device.groups(self.grouping);
         let changes = group_changes(device.history, &groups, &[range]);
@@ -197,7 +193,7 @@ impl Options {
     }
 }
 
-/// The program's own steps.
+/// The steps that the program itself names.
 fn steps_of(device: &Device<'_>) -> Option<Repetitions> {
     let steps = device.steps()?;
     let whole = steps.steps.iter().filter(|step| step.is_whole);
@@ -207,7 +203,7 @@ fn steps_of(device: &Device<'_>) -> Option<Repetitions> {
     })
 }
 
-/// The ranges of a name, numbered from 1 as in `NAME[3]`.
+/// The ranges with a name, numbered from 1 as in `NAME[3]`.
 fn called(device: &Device<'_>, name: &str) -> Result<Repetitions, Failure> {
     let whole = whole_repetitions(&device.ranges_called(name)?);
     let steps = (1..).zip(whole.iter().map(|range| range.moments()));

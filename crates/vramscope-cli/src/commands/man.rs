@@ -11,12 +11,12 @@ use crate::{help, output};
 
 /// Print the manual as a man page, or write one page per command
 ///
-/// Also prints what the files that other programs read hold: `json` (the keys of --json), `info-json` (those of info)
-/// and `exports` (what convert writes).
+/// Also prints what the files that other programs read hold: `json` (the keys of --json) and `exports`
+/// (what convert writes).
 #[derive(Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Options {
-    /// The command whose page is printed, or json, info-json, exports; the program's own page without
+    /// The command whose page is printed, or json, exports; the program's own page without
     #[arg(conflicts_with = "output")]
     command: Option<String>,
     /// Write all pages into this folder: vramscope.1, vramscope-info.1, ...
@@ -30,17 +30,12 @@ Examples:
   vramscope man json | less
   vramscope man -o ~/.local/share/man/man1";
 
-/// What is read by programs, and so is described beside the pages of the commands.
-const FORMATS: [(&str, &str); 3] = [
+/// The descriptions of formats that programs read, printed like the pages of commands.
+const FORMATS: [(&str, &str); 2] = [
     ("json", include_str!("../../json.md")),
-    ("info-json", include_str!("../../info-json.md")),
     ("exports", include_str!("../../exports.md")),
 ];
 
-/// Runs the command.
-///
-/// # Errors
-/// When there is no such command, or a page cannot be written.
 pub(crate) fn run(options: &Options) -> Result<(), Failure> {
     let program = help::program();
     if let Some(folder) = &options.output {
@@ -66,13 +61,13 @@ pub(crate) fn run(options: &Options) -> Result<(), Failure> {
     output::print_bytes(&text)
 }
 
-/// The command of a name, as one calls it: `vramscope peak`.
+/// Finds a command by name and gives it the full name: `vramscope peak`.
 fn command(mut program: clap::Command, name: &str) -> Result<clap::Command, Failure> {
     program.build();
     let found = program.find_subcommand(name).cloned();
     found.ok_or_else(|| {
         Failure::Usage(format!(
-            "there is no command {name}; `vramscope --help` lists them, and json, info-json and exports have pages too"
+            "there is no command {name}; `vramscope --help` lists them, and json and exports have pages too"
         ))
     })
 }

@@ -1,13 +1,13 @@
-//! `vramscope oom`: why requests failed.
+//! `vramscope oom`: the reasons why requests failed.
 
 use clap::Args;
-use vramscope_core::analysis::call_sites::label;
-use vramscope_core::analysis::capture::AllocatorKind;
-use vramscope_core::analysis::findings::{FailedRequest, failed_requests, sized_place_label};
-use vramscope_core::analysis::frames::{FoldOptions, FoldedRow, Location, fold};
-use vramscope_core::analysis::overview::SegmentsKnown;
-use vramscope_core::analysis::releases::{ReleaseCause, Releases, releases};
-use vramscope_core::analysis::settings::AllocatorConfig;
+use vramscope_core::analysis::code::call_sites::label;
+use vramscope_core::analysis::code::frames::{FoldOptions, FoldedRow, Location, fold};
+use vramscope_core::analysis::memory::capture::AllocatorKind;
+use vramscope_core::analysis::memory::releases::{ReleaseCause, Releases, releases};
+use vramscope_core::analysis::memory::settings::AllocatorConfig;
+use vramscope_core::analysis::report::findings::{FailedRequest, sized_place_label};
+use vramscope_core::analysis::report::overview::SegmentsKnown;
 use vramscope_core::ids::{EventId, StackId};
 
 use super::peak::{live_table, moment_facts};
@@ -20,7 +20,7 @@ use crate::subject::{Device, Subject};
 
 /// Explain why requests ran out of memory
 ///
-/// For each request that failed: what was asked for, what the device and the allocator had free, why that did not do,
+/// For each request that failed: what was asked for, what the device and the allocator had free, why that was not enough,
 /// what was live then, where the request came from, and what to try. Requests that were served only after cached
 /// memory had been given back to CUDA are listed too: they come before a failure.
 #[derive(Args)]
@@ -46,13 +46,9 @@ Examples:
   vramscope oom snapshot.pickle --last 1 --group-by module --frames 0
   vramscope oom rank*.pickle --json | jq '.parts[] | select(.failure) | [.file, .why]'";
 
-/// So many failures are looked at, the last ones: a program may try for hours.
+/// The most failures that are analysed, counted from the last: a program may retry for hours.
 const LOOKED_AT: usize = 100;
 
-/// Runs the command.
-///
-/// # Errors
-/// When a file cannot be read or the result cannot be written.
 pub(crate) fn run(options: &Options) -> Result<(), Failure> {
     ask(options, &options.inputs, options.show)
 }
@@ -66,10 +62,10 @@ impl Question for Options {
     }
 }
 
-/// What all failures of a device share.
+/// Data that all failures of a device share.
 struct Failures<'a> {
     device: &'a Device<'a>,
-    /// Failures before the first of `looked_at`.
+    /// The number of failures before the first of `looked_at`.
     earlier: usize,
     looked_at: Vec<FailedRequest>,
     releases: Releases,
@@ -79,8 +75,8 @@ struct Failures<'a> {
 impl<'a> Failures<'a> {
     fn of(device: &'a Device<'a>) -> Self {
         let snapshot = &device.subject.snapshot;
-        let recording = device.recording();
-        let moments = failed_requests(snapshot, device.history);
+        let recording = device.replayed();
+        let moments = device.failed_requests();
         let earlier = moments.len().saturating_sub(LOOKED_AT);
         let releases = releases(snapshot, device.history);
         let mut looked_at = Vec::new();
@@ -88,8 +84,8 @@ impl<'a> Failures<'a> {
             let index = device.allocator();
             let known = SegmentsKnown::in_recording(recording, index) == SegmentsKnown::Real;
             looked_at.extend(moments.iter().map(|&moment| {
-                let state = index.state_at(recording, moment);
-                FailedRequest::of(recording, &releases, known, moment, &state)
+                let state = device.state_at(moment);
+                FailedRequest::of(**device, &releases, known, moment, &state)
             }));
         }
         Self {
@@ -110,13 +106,13 @@ impl<'a> Failures<'a> {
     }
 
     fn site(&self, stack: StackId) -> Cell {
-        let sites = &self.device.subject.sites;
+        let sites = &self.device.subject.call_sites();
         Cell::Text(sites.get(sites.of_stack(stack)).label.clone())
     }
 }
 
 impl Options {
-    /// The device's failures in a table, then the last ones in full.
+    /// Lists the device's failures in a table, and explains the last ones.
     fn about(&self, device: &Device<'_>) -> Vec<Part> {
         let failures = Failures::of(device);
         let mut part = Part::of(&device.subject.name, device.index());
@@ -166,7 +162,7 @@ impl Options {
         part
     }
 
-    /// Where the request came from: frames as users read them, the innermost first.
+    /// Adds the request's stack in user-facing frames, innermost first.
     fn stack(&self, part: &mut Part, device: &Device<'_>, stack: StackId) {
         const COLUMNS: [Column; 1] = [column(
             "frame",
@@ -174,7 +170,7 @@ impl Options {
         )];
         let subject = device.subject;
         let frames = subject.snapshot.stacks.frames(stack);
-        let folded = fold(frames, &subject.classes, FoldOptions::default());
+        let folded = fold(frames, subject.classes(), FoldOptions::default());
         let frame = |row: &FoldedRow| match *row {
             FoldedRow::Frame { frame, times, .. } => {
                 let frame = subject.snapshot.frames.get(frame);
@@ -237,7 +233,7 @@ fn failures_table(part: &mut Part, failures: &Failures<'_>) {
     part.table("failed", "", &columns, rows.collect());
 }
 
-/// Requests that were served only after cached memory had been given back.
+/// Adds the requests that succeeded only after cached memory was released.
 fn retries(part: &mut Part, failures: &Failures<'_>) {
     const COLUMNS: [Column; 4] = [
         column("moment", "event"),
@@ -288,8 +284,8 @@ fn notes(part: &mut Part, failures: &Failures<'_>) {
     }
     if history.event_count <= 1 {
         note(
-            "This file has no trace, so that a failed request would not be seen. What was live when it was written tells \
-             vramscope peak.",
+            "This file has no trace, so it cannot show failed requests. `vramscope peak` tells what was live when it was \
+             written.",
         );
         note(hints(&failures.device.subject.snapshot).failure);
         return;
@@ -309,7 +305,7 @@ fn notes(part: &mut Part, failures: &Failures<'_>) {
     }
 }
 
-/// What was asked, and what the device had.
+/// Adds the request and the device's memory.
 fn asked(part: &mut Part, device: &Device<'_>, failure: &FailedRequest) {
     let requested = Cell::Bytes(failure.requested_bytes);
     part.fact_with(
@@ -321,7 +317,7 @@ fn asked(part: &mut Part, device: &Device<'_>, failure: &FailedRequest) {
             AllocatorKind::Driver => "",
         },
     );
-    let place = sized_place_label(&device.subject.streams, failure.arena, None);
+    let place = sized_place_label(device.subject.streams(), failure.arena, None);
     part.fact("place", "from", Cell::Text(place));
     part.fact(
         "segment_bytes",
@@ -338,7 +334,7 @@ fn asked(part: &mut Part, device: &Device<'_>, failure: &FailedRequest) {
     }
 }
 
-/// What PyTorch had, and how much of it could have served the request.
+/// Adds PyTorch's memory, and how much of it could have served the request.
 fn held(part: &mut Part, failure: &FailedRequest) {
     let gap = &failure.gap;
     let some = |bytes: u64| Cell::or_none(Some(bytes).filter(|&bytes| bytes > 0), Cell::Bytes);
@@ -382,7 +378,7 @@ fn held(part: &mut Part, failure: &FailedRequest) {
     part.fact_with("given_back_bytes", "given back", released, remark);
 }
 
-/// What was free, by who could have used it.
+/// Adds the free memory by who could have used it.
 fn free_table(part: &mut Part, device: &Device<'_>, failure: &FailedRequest) {
     const COLUMNS: [Column; 5] = [
         sum("free_bytes", "free"),
@@ -394,11 +390,9 @@ fn free_table(part: &mut Part, device: &Device<'_>, failure: &FailedRequest) {
     if !failure.has_state {
         return;
     }
-    let state = device
-        .allocator()
-        .state_at(device.recording(), failure.moment);
+    let state = device.state_at(failure.moment);
     let rows = failure.free_places(&state).into_iter().map(|place| {
-        let streams = &device.subject.streams;
+        let streams = device.subject.streams();
         vec![
             Cell::Bytes(place.bytes),
             Cell::Number(place.blocks),

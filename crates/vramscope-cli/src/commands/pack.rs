@@ -1,4 +1,4 @@
-//! `vramscope pack`: buffers with lifetimes into as little memory as can be.
+//! `vramscope pack`: packs buffers with known lifetimes into as little memory as possible.
 
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
@@ -6,12 +6,10 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use clap::Args;
-use vramscope_core::analysis::packing::csv::{Table, read, write};
-use vramscope_core::analysis::packing::{
-    Fault, Packed, Packer, Packing, Problem, lower_bound, verify,
-};
-use vramscope_core::analysis::pools;
 use vramscope_core::units::Bytes;
+use vramscope_plan::packing::csv::{Table, read, write};
+use vramscope_plan::packing::{Fault, Packed, Packer, Packing, Problem, lower_bound, verify};
+use vramscope_plan::pool_planner;
 
 use crate::arguments::{Show, Size, parse_size, parse_time};
 use crate::destination::{self, Destination};
@@ -22,10 +20,11 @@ use crate::report::{self, Cell, Column, Part, column};
 /// Pack buffers with known lifetimes into as little memory as can be
 ///
 /// Reads the CSV files of google/minimalloc, and writes offsets as it does: a header `id,lower,upper,size`, with
-/// `alignment` if there is any. A buffer is live from `lower` to before `upper` (or to `end`); two may share bytes
-/// if their lives do not overlap. Looks for lower packings until one is proved to be the lowest, until it fits the
-/// capacity if there is one, until the time is over, or until nothing is left to try: where there is too much to search, as with more
-/// than 2,048 entangled buffers, only greedy packers are asked. If the file has offsets already, they are checked, and what is found is never higher.
+/// `alignment` if there is any. A buffer is live from `lower` to before `upper` (or to `end`); two may share bytes if
+/// their lives do not overlap. Looks for lower packings until one is proved to be the lowest, until it fits the
+/// capacity if there is one, until the time is over, or until nothing is left to try: where there is too much to
+/// search, as with more than 2,048 entangled buffers, only greedy packers are asked. If the file has offsets already,
+/// they are checked, and what is found is never higher.
 #[derive(Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Options {
@@ -57,13 +56,13 @@ Examples:
 
 Exit codes: 0 packed (and it fits), 3 no packing that fits was found, 1 the file cannot be read, 2 wrong usage";
 
-/// How often somebody looks at the clock.
+/// Time between two looks at the clock.
 const SLICE: Duration = Duration::from_millis(10);
 
 /// Runs the command.
 ///
 /// # Errors
-/// When the file cannot be read, the result cannot be written, or nothing fits the capacity.
+/// If the file cannot be read, the result cannot be written, or nothing fits the capacity.
 pub(crate) fn run(options: &Options) -> Result<(), Failure> {
     let destination = options.output.as_deref().map(Destination::of);
     destination::check(&destination, std::slice::from_ref(&options.file))?;
@@ -127,7 +126,8 @@ fn load(path: &Path, name: &str) -> Result<Table, Failure> {
     })
 }
 
-/// The number in `A.1048576.csv`, as minimalloc names its files: any other may be a date or a count.
+/// The capacity in a file name such as `A.1048576.csv`, which is how minimalloc names its files. A number in any other
+/// name may be a date or a count.
 fn named_capacity(path: &Path) -> Option<Size> {
     let stem = path.file_name()?.to_str()?.strip_suffix(".csv")?;
     let (letter, number) = stem.split_once('.')?;
@@ -135,22 +135,23 @@ fn named_capacity(path: &Path) -> Option<Size> {
     is_theirs.then(|| number.parse().ok().map(Size)).flatten()
 }
 
-/// What came of looking.
+/// The result of packing.
 struct Found {
     packed: Packed,
-    /// Whether more time would change nothing, though something lower is not ruled out or needed.
+    /// Whether more time would not help, although a lower packing is neither ruled out nor needed.
     is_exhausted: bool,
-    /// The height that the file's own offsets come to, and whether they are a packing.
+    /// The height of the file's own offsets, and whether they are a valid packing.
     theirs: Option<(u64, Result<(), Fault>)>,
 }
 
-/// The lowest packing that is found in time, and whether nothing is left to try; any that fits `enough` will do.
+/// The lowest packing found in the given time, and whether nothing is left to try. Stops early at a packing that fits
+/// `enough`.
 fn pack(packer: &mut Packer, enough: Option<u64>, time: Duration) -> (Packed, bool) {
     let began = Instant::now();
     loop {
         let slice = Instant::now();
         let is_done = packer.run(&mut || slice.elapsed() >= SLICE);
-        // The first packing is waited for, however long it takes.
+        // There must be a first packing, however long it takes.
         if let Some(best) = packer.best() {
             let is_enough = enough.is_some_and(|enough| best.packing.height <= enough);
             if is_done || is_enough || began.elapsed() >= time {
@@ -246,16 +247,16 @@ fn capacity_facts(part: &mut Part, found: &Found, capacity: u64, options: &Optio
     part.fact("fits", "", Cell::Flag(height <= capacity));
 }
 
-/// What inductor's planner would need, if that is known in time.
+/// Bytes that inductor's planner would need, if it finishes in time.
 fn pools_bytes(problem: &Problem, time: Duration) -> Option<u64> {
-    let is_small = problem.size.len() <= pools::MOST_BUFFERS;
-    let mut planner = is_small.then(|| pools::Planner::of_problem(problem))?;
+    let is_small = problem.size.len() <= pool_planner::MOST_BUFFERS;
+    let mut planner = is_small.then(|| pool_planner::Planner::of_problem(problem))?;
     let began = Instant::now();
     let is_done = planner.run(&mut || began.elapsed() >= time);
     is_done.then(|| planner.finish().total_bytes())
 }
 
-/// Why more time would not help.
+/// The reason why more time would not help.
 const ENTANGLED: &str =
     "it is too much to search for anything lower, as where more than 2,048 buffers are entangled";
 

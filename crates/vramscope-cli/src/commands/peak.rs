@@ -1,9 +1,9 @@
-//! `vramscope peak`: what was live at the highest moment.
+//! `vramscope peak`: the live memory at the highest moment.
 
 use clap::Args;
-use vramscope_core::analysis::grouping::group_totals;
-use vramscope_core::analysis::overview::SegmentsKnown;
-use vramscope_core::analysis::selection::Selection;
+use vramscope_core::analysis::groups::grouping::group_totals;
+use vramscope_core::analysis::report::overview::SegmentsKnown;
+use vramscope_core::analysis::time::selection::Selection;
 use vramscope_core::units::Count;
 use vramscope_view::display;
 
@@ -31,10 +31,6 @@ Examples:
   vramscope peak snapshot.pickle --group-by module --limit 5
   vramscope peak rank*.pickle --json | jq '.parts[] | [.file, .peak_bytes]'";
 
-/// Runs the command.
-///
-/// # Errors
-/// When a file cannot be read or the result cannot be written.
 pub(crate) fn run(options: &Options) -> Result<(), Failure> {
     ask(options, &options.inputs, options.show)
 }
@@ -57,7 +53,7 @@ fn part(device: &Device<'_>, grouping: Grouping) -> Part {
     let mut part = Part::of(&device.subject.name, device.index());
     part.fact("peak_bytes", "peak", Cell::Bytes(active_bytes));
     moment_facts(&mut part, device, moment, ["peak_moment", "peak_time_us"]);
-    // With something live and nothing reserved, nobody recorded it.
+    // If allocations are live but nothing is reserved, segments were not recorded.
     let is_known =
         |bytes: &u64| *bytes > 0 && !SegmentsKnown::are_made_up(&device.subject.snapshot);
     let reserved = Some(history.reserved_bytes(moment)).filter(is_known);
@@ -77,7 +73,7 @@ fn part(device: &Device<'_>, grouping: Grouping) -> Part {
     part
 }
 
-/// Which moment it is, and when that was, under these keys.
+/// Adds a moment and its time, under these keys.
 pub(super) fn moment_facts(
     part: &mut Part,
     device: &Device<'_>,
@@ -99,7 +95,7 @@ pub(super) fn moment_facts(
     part.fact_with(time_key, "at (UTC)", at, since);
 }
 
-/// What is live at a moment, by group.
+/// Adds the table of live memory at a moment, by group.
 pub(super) fn live_table(part: &mut Part, device: &Device<'_>, grouping: Grouping, moment: u32) {
     const COLUMNS: [Column; 5] = [
         sum("bytes", "bytes"),

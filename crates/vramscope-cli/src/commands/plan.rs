@@ -1,4 +1,4 @@
-//! `vramscope plan`: how little memory would do, and what lies between that and what was reserved.
+//! `vramscope plan`: the least memory that a program could run in, and every step from there to the reserved memory.
 
 mod export;
 
@@ -6,9 +6,9 @@ use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 use clap::Args;
-use vramscope_core::analysis::plan::what_if::WhatIf;
-use vramscope_core::analysis::plan::{DevicePlan, Planner, Step, StepKind};
 use vramscope_core::units::Bytes;
+use vramscope_plan::what_if::WhatIf;
+use vramscope_plan::{DevicePlan, Planner, Step, StepKind};
 
 use self::export::Export;
 use super::what_if::baseline_parts;
@@ -31,8 +31,8 @@ use crate::subject::{Device, Subject};
 ///   really reserved      what the file says was held from CUDA
 ///
 /// A buffer lives from its alloc to its free_completed. What other settings of the allocator would do comes after
-/// that; `vramscope what-if` tries settings of your own. A snapshot does not say in which other orders the program could
-/// have run; for what torch.compile compiled, `vramscope inductor` does.
+/// that; `vramscope what-if` tries settings of your own. A snapshot does not say in which other orders the program
+/// could have run; for what torch.compile compiled, `vramscope inductor` does.
 #[derive(Args)]
 #[command(after_help = EXAMPLES, verbatim_doc_comment)]
 pub(crate) struct Options {
@@ -41,8 +41,8 @@ pub(crate) struct Options {
     /// How long to look for better packings, per device
     #[arg(long, value_name = "TIME", value_parser = parse_time, default_value = "2s")]
     time: Duration,
-    /// Write each pool's and stream's buffers as minimalloc's CSV, for any solver: into a folder, or those of the largest
-    /// into one .csv file
+    /// Write each pool's and stream's buffers as minimalloc's CSV, for any solver: into a folder, or those of the
+    /// largest into one .csv file
     #[arg(long, value_name = "PATH")]
     export_csv: Option<PathBuf>,
     #[command(flatten)]
@@ -56,13 +56,13 @@ Examples:
   vramscope plan snapshot.pickle --export-csv buffers.csv
   vramscope plan rank*.pickle --json | jq '.parts[] | [.file, .steps[].bytes]'";
 
-/// The planner says how far it is this often.
+/// Time between two reports of progress.
 const SLICE: Duration = Duration::from_millis(50);
 
 /// Runs the command.
 ///
 /// # Errors
-/// When a file cannot be read or the result cannot be written.
+/// If a file cannot be read or the result cannot be written.
 pub(crate) fn run(options: &Options) -> Result<(), Failure> {
     let export = options.export_csv.as_deref();
     let export = export.map(|path| Export::new(path, &options.inputs.files));
@@ -73,7 +73,7 @@ pub(crate) fn run(options: &Options) -> Result<(), Failure> {
     ask(&asked, &options.inputs, options.show)
 }
 
-/// What is asked of each file.
+/// The command's question about each file.
 struct Asked {
     time: Duration,
     export: Option<Export>,
@@ -89,7 +89,7 @@ impl Question for Asked {
 
 impl Asked {
     fn about(&self, device: &Device<'_>) -> Result<Part, Failure> {
-        let recording = device.recording();
+        let recording = device.replayed();
         let mut planner = Planner::new(recording, device.allocator());
         let began = Instant::now();
         loop {
@@ -133,7 +133,7 @@ fn facts(part: &mut Part, plan: &DevicePlan) {
         "what torch.compile's memory planner would need for the same buffers",
     );
     let waiting = &plan.waiting;
-    // Next to nothing on one stream: there a free is completed when it is requested.
+    // Only relevant with several streams: on one stream a free completes when it is requested.
     let label = if waiting.at_peak_bytes > 0 {
         "waiting"
     } else {
@@ -181,7 +181,7 @@ fn steps_table(part: &mut Part, plan: &DevicePlan) {
     part.table("steps", "", &COLUMNS, rows.collect());
 }
 
-/// A bar of `steps` that CSV has beside those of the device: of a place, or under other settings.
+/// A row of the CSV table `steps` beside those of the device: for a pool and stream, or for other settings.
 fn csv_bar(kind: StepKind, bytes: u64, place: Option<&str>, settings: Option<&str>) -> Vec<Cell> {
     let text = |text: &str| Cell::Text(text.to_owned());
     let mut row = vec![Cell::None; 9];
@@ -192,9 +192,9 @@ fn csv_bar(kind: StepKind, bytes: u64, place: Option<&str>, settings: Option<&st
     row
 }
 
-/// What each step consists of, where it is anything.
+/// The explanations of the steps that add something.
 fn step_notes(plan: &DevicePlan) -> impl Iterator<Item = String> {
-    // Less than a thousandth is nothing to act upon.
+    // A step of less than a thousandth needs no action.
     let is_noted = |step: &&Step| step.change_bytes.unsigned_abs() > step.bytes / 1000;
     let noted = plan.steps.iter().filter(is_noted);
     noted.map(|step| {
@@ -222,39 +222,39 @@ fn places_table(part: &mut Part, plan: &DevicePlan) {
         sum("buffers", "buffers"),
         column("place", "pool, stream"),
     ];
-    let rows = plan.places.iter().map(|place| {
-        let packed = place.packed;
+    let rows = plan.arenas.iter().map(|arena| {
+        let packed = arena.packed;
         vec![
-            Cell::Bytes(place.requested_bytes),
-            Cell::Bytes(place.rounded_bytes),
+            Cell::Bytes(arena.requested_bytes),
+            Cell::Bytes(arena.rounded_bytes),
             Cell::or_none(packed, |packed| Cell::Bytes(packed.bytes)),
             Cell::or_none(packed, |packed| Cell::Bytes(packed.bound_bytes)),
             Cell::or_none(packed, |packed| Cell::Text(packed.verdict().to_owned())),
-            Cell::or_none(place.pools_bytes, Cell::Bytes),
-            Cell::or_none(place.modelled_bytes, Cell::Bytes),
-            Cell::or_none(place.reserved_bytes, Cell::Bytes),
-            Cell::Number(place.buffers),
-            Cell::Text(place.label.clone()),
+            Cell::or_none(arena.pools_bytes, Cell::Bytes),
+            Cell::or_none(arena.modelled_bytes, Cell::Bytes),
+            Cell::or_none(arena.reserved_bytes, Cell::Bytes),
+            Cell::Number(arena.buffers),
+            Cell::Text(arena.label.clone()),
         ]
     });
     part.table("places", "By pool and stream", &COLUMNS, rows.collect());
-    let bars = plan.places.iter().flat_map(|place| {
+    let bars = plan.arenas.iter().flat_map(|arena| {
         let bars = [
-            (StepKind::Requested, Some(place.requested_bytes)),
-            (StepKind::Rounding, Some(place.rounded_bytes)),
-            (StepKind::Placement, place.packed.map(|packed| packed.bytes)),
-            (StepKind::Caching, place.modelled_bytes),
-            (StepKind::Kept, place.reserved_bytes),
+            (StepKind::Requested, Some(arena.requested_bytes)),
+            (StepKind::Rounding, Some(arena.rounded_bytes)),
+            (StepKind::Placement, arena.packed.map(|packed| packed.bytes)),
+            (StepKind::Caching, arena.modelled_bytes),
+            (StepKind::Kept, arena.reserved_bytes),
         ];
         let known = bars
             .into_iter()
             .filter_map(|(kind, bytes)| Some((kind, bytes?)));
-        known.map(|(kind, bytes)| csv_bar(kind, bytes, Some(&place.label), None))
+        known.map(|(kind, bytes)| csv_bar(kind, bytes, Some(&arena.label), None))
     });
     part.csv_rows("steps", bars);
 }
 
-/// What the allocator would do with other settings, and how far to believe it.
+/// Adds the what-ifs with suggested settings, and how far to trust them.
 fn settings(part: &mut Part, device: &Device<'_>, planner: &Planner) {
     let Some(baseline) = planner.baseline() else {
         part.notes.extend(planner.plan().no_model.clone());
@@ -262,16 +262,16 @@ fn settings(part: &mut Part, device: &Device<'_>, planner: &Planner) {
     };
     let tried = baseline.suggestions.iter();
     let mut rows: Vec<_> = tried
-        .flat_map(|changes| baseline.what_if(device.recording(), changes))
+        .flat_map(|changes| baseline.what_if(device.replayed(), changes))
         .collect();
     rows.sort_by_key(WhatIf::rank);
     baseline_parts(part, baseline, &rows);
     let device = rows.iter().map(|row| (row, None, row.peak_reserved_bytes));
-    let places = rows.iter().flat_map(|row| {
-        let places = row.places.iter();
-        places.map(move |place| (row, Some(&*place.label), place.peak_reserved_bytes))
+    let arenas = rows.iter().flat_map(|row| {
+        let arenas = row.arenas.iter();
+        arenas.map(move |arena| (row, Some(&*arena.label), arena.peak_reserved_bytes))
     });
-    let bars = device.chain(places);
+    let bars = device.chain(arenas);
     let bars = bars
         .map(|(row, place, bytes)| csv_bar(StepKind::Caching, bytes, place, Some(&row.changes)));
     part.csv_rows("steps", bars);

@@ -1,27 +1,38 @@
 //! `vramscope plot`: every view of the page as a picture.
 
+mod allocator;
 mod arguments;
 mod compare;
 mod flame;
 mod over_time;
 mod sheet;
-mod state;
 mod targets;
 
 use std::path::{Path, PathBuf};
 
-use clap::{Args, ValueEnum};
+use clap::Args;
+use vramscope_view::views::ViewKind;
 
 use self::arguments::{
-    Axis, Colour, Form, Format, Frames, Left, Size, Surroundings, View, What, Width, parse_size,
+    Axis, Colour, Form, Format, Frames, Left, Size, Surroundings, What, Width, parse_size,
 };
 use self::sheet::Sheet;
 use self::targets::{Target, targets};
-use crate::arguments::Inputs;
+use crate::arguments::{Inputs, parse_view};
 use crate::destination;
 use crate::failure::Failure;
 use crate::inputs;
 use crate::subject::{Device, Subject};
+
+/// The views that can be drawn.
+const DRAWN: [ViewKind; 6] = [
+    ViewKind::Timeline,
+    ViewKind::Segments,
+    ViewKind::Map,
+    ViewKind::Allocator,
+    ViewKind::Flame,
+    ViewKind::Compare,
+];
 
 /// Draw a view of the page as PNG or SVG: timeline, segments, map, state, flame graph, comparison
 ///
@@ -35,19 +46,19 @@ pub(crate) struct Options {
     /// The picture to write (its ending, .png or .svg, decides what it is), a folder for several, or `-`
     #[arg(short, long, value_name = "PICTURE")]
     output: PathBuf,
-    /// What to write into a folder or to standard output
+    /// Picture format in a folder or on standard output
     #[arg(long, value_enum)]
     format: Option<Format>,
-    /// What to draw
-    #[arg(long, value_enum, default_value_t)]
-    view: View,
+    /// View to draw
+    #[arg(long, value_parser = parse_view(DRAWN), default_value = ViewKind::default().name())]
+    view: ViewKind,
     /// Width and height in pixels; if not given 1600x900, flame graphs as high as they are
     #[arg(long, value_name = "WxH", value_parser = parse_size)]
     size: Option<Size>,
     /// Pixels per unit of text size and line width: 2 for dense screens and print
     #[arg(long, value_name = "N", default_value_t = 1)]
     scale: u8,
-    /// For which surroundings
+    /// Colours for light or dark surroundings
     #[arg(long, value_enum, default_value_t)]
     theme: Surroundings,
     /// The part to draw: 1000..2000 (events), 0.5s.., NAME (an annotated range), NAME..oom. With --view compare
@@ -58,31 +69,31 @@ pub(crate) struct Options {
     /// peak]
     #[arg(long, value_name = "MOMENT")]
     at: Option<String>,
-    /// What the x axis counts [default: event]
+    /// Unit of the x axis [default: event]
     #[arg(long, value_enum)]
     axis: Option<Axis>,
-    /// What the colours say [default: site]
+    /// Meaning of the colours [default: site]
     #[arg(long, visible_alias = "color", value_enum)]
     colour: Option<Colour>,
     /// Draw reserved memory, private pools and the device's capacity also where they leave little room for the rest
     #[arg(long)]
     reserved: bool,
-    /// Which allocations a flame graph is of [default: live; with --range allocated]
+    /// Allocations in a flame graph [default: live; with --range allocated]
     #[arg(long, value_enum)]
     what: Option<What>,
-    /// What makes two frames of a flame graph one [default: line]
+    /// Merge frames of a flame graph that share this [default: line]
     #[arg(long, value_enum)]
     group_by: Option<Frames>,
-    /// Whose frames are left out [default: runtime]
+    /// Frames to leave out of a flame graph [default: runtime]
     #[arg(long, value_enum)]
     fold: Option<Left>,
-    /// What the width of a box says [default: bytes]
+    /// Meaning of a box's width [default: bytes]
     #[arg(long, value_enum)]
     weight: Option<Width>,
-    /// Which way up a flame graph is [default: icicle]
+    /// Orientation of a flame graph [default: icicle]
     #[arg(long, value_enum)]
     shape: Option<Form>,
-    /// Begin a flame graph where memory was allocated, with its callers behind
+    /// Begin a flame graph at the allocating frame, with its callers behind
     #[arg(long)]
     inverted: bool,
 }
@@ -93,15 +104,11 @@ Examples:
   vramscope plot snapshot.pickle -o step.svg --range 12000..18000 --colour stream
   vramscope plot snapshot.pickle -o peak.png --axis time --range 1.2s..1.5s --theme dark --size 3200x1800 --scale 2
   vramscope plot snapshot.pickle -o pools.png --reserved --colour pool
-  vramscope plot snapshot.pickle -o state.png --view state --at oom
+  vramscope plot snapshot.pickle -o oom.png --view allocator --at oom
   vramscope plot snapshot.pickle -o step3.svg --view flame --what retained --range 'ProfilerStep*[3]'
   vramscope plot before.pickle after.pickle -o grown.png --view compare
   vramscope plot rank*.pickle -o pictures/ --view segments";
 
-/// Draws the pictures.
-///
-/// # Errors
-/// When a file cannot be read, has nothing of what is asked for, or a picture cannot be written.
 pub(crate) fn run(options: &Options) -> Result<(), Failure> {
     options.check()?;
     let files = inputs::files(&options.inputs.files)?;
@@ -113,12 +120,12 @@ pub(crate) fn run(options: &Options) -> Result<(), Failure> {
         theme: &theme,
     };
     let pictured = match options.view {
-        View::Compare => &files[..1],
+        ViewKind::Compare => &files[..1],
         _ => &files,
     };
     let targets = targets(options, pictured)?;
     destination::check(targets.iter().map(|target| &target.destination), &files)?;
-    if options.view == View::Compare {
+    if options.view == ViewKind::Compare {
         let picture = compare::draw(options, &files, &sheet(&targets[0]))?;
         return targets[0].write(&picture);
     }
@@ -134,23 +141,23 @@ impl Options {
         let subject = Subject::load(file, self.inputs.device)?;
         let device = main_device(&subject)?;
         match self.view {
-            View::State => state::draw(self, &device, sheet),
-            View::Flame => flame::draw(self, &device, sheet),
+            ViewKind::Allocator => allocator::draw(self, &device, sheet),
+            ViewKind::Flame => flame::draw(self, &device, sheet),
             _ => over_time::draw(self, &device, sheet),
         }
     }
 
-    /// Refuses options that mean nothing in the view.
+    /// Fails for options that have no meaning in the view.
     fn check(&self) -> Result<(), Failure> {
-        use View::{Compare, Flame, Map, Segments, State, Timeline};
+        use ViewKind::{Allocator, Compare, Flame, Map, Segments, Timeline};
         let over_time = [Timeline, Segments, Map];
-        let given: [(&str, bool, &[View]); 11] = [
+        let given: [(&str, bool, &[ViewKind]); 11] = [
             (
                 "range",
                 self.range.is_some(),
                 &[Timeline, Segments, Map, Flame, Compare],
             ),
-            ("at", self.at.is_some(), &[State, Flame, Compare]),
+            ("at", self.at.is_some(), &[Allocator, Flame, Compare]),
             (
                 "axis",
                 self.axis.is_some(),
@@ -159,7 +166,7 @@ impl Options {
             (
                 "colour",
                 self.colour.is_some(),
-                &[Timeline, Segments, Map, State],
+                &[Timeline, Segments, Map, Allocator],
             ),
             ("reserved", self.reserved, &[Timeline]),
             ("what", self.what.is_some(), &[Flame]),
@@ -173,10 +180,10 @@ impl Options {
             .into_iter()
             .find(|(_, is_given, views)| *is_given && !views.contains(&self.view));
         if let Some((name, _, views)) = misplaced {
-            let names: Vec<String> = views.iter().map(|&view| name_of(view)).collect();
+            let names: Vec<&str> = views.iter().map(|view| view.name()).collect();
             return Err(Failure::Usage(format!(
                 "--{name} means nothing with --view {}; it is for {}",
-                name_of(self.view),
+                self.view.name(),
                 names.join(", ")
             )));
         }
@@ -186,11 +193,6 @@ impl Options {
         }
         Ok(())
     }
-}
-
-fn name_of(view: View) -> String {
-    let value = view.to_possible_value();
-    value.map_or_else(String::new, |value| value.get_name().to_owned())
 }
 
 /// The device asked for, else the one with the highest peak (the first of equals).
@@ -203,7 +205,7 @@ fn main_device(subject: &Subject) -> Result<Device<'_>, Failure> {
     })
 }
 
-/// The file without its folder: a picture is shown to others.
+/// The file's name without its folders: a picture may be shown to others.
 fn title(name: &str) -> String {
     let name_only = Path::new(name).file_name();
     name_only.map_or_else(

@@ -1,8 +1,8 @@
-//! `vramscope range`: what was allocated, freed and retained between two moments.
+//! `vramscope range`: memory allocated, freed and retained between two moments.
 
 use clap::Args;
-use vramscope_core::analysis::group_changes::{GroupChange, GroupChanges, group_changes};
-use vramscope_core::analysis::grouping::GroupColumn;
+use vramscope_core::analysis::groups::group_changes::{GroupChange, GroupChanges, group_changes};
+use vramscope_core::analysis::groups::grouping::GroupColumn;
 use vramscope_core::units::Count;
 use vramscope_view::display;
 
@@ -45,10 +45,6 @@ const COLUMNS: [Column; 6] = [
     column("group", ""),
 ];
 
-/// Runs the command.
-///
-/// # Errors
-/// When a file cannot be read or has no such range, or the result cannot be written.
 pub(crate) fn run(options: &Options) -> Result<(), Failure> {
     options.inputs.come_after("range", &options.range)?;
     ask(options, &options.inputs, options.show)
@@ -109,9 +105,9 @@ impl Options {
     }
 }
 
-/// Which range it is.
+/// Adds the ends of the range.
 pub(super) fn range_facts(part: &mut Part, device: &Device<'_>, (from, to): (u32, u32)) {
-    // An event's number is the moment after it.
+    // Event n leads to moment n, so the range begins after this event.
     part.fact("from_moment", "from event", Cell::Number(from.into()));
     let events = device.history.event_count;
     part.fact_with(
@@ -125,7 +121,7 @@ pub(super) fn range_facts(part: &mut Part, device: &Device<'_>, (from, to): (u32
     part.fact("span_us", "lasting", Cell::or_none(span, Cell::SpanUs));
 }
 
-/// What each group did in between.
+/// Adds the change of each group over the range.
 pub(super) fn groups_table(
     part: &mut Part,
     title: &'static str,

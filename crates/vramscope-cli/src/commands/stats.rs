@@ -1,12 +1,14 @@
-//! `vramscope stats`: the segments and blocks of the final state, summed up.
+//! `vramscope stats`: totals over the segments and blocks of the final state.
 
 mod official;
 
 use clap::{Args, ValueEnum};
-use vramscope_core::analysis::allocator_state::{SizeClass, StateSums};
-use vramscope_core::analysis::capture::AllocatorKind;
-use vramscope_core::analysis::final_state::{fill, own_segments, segment_groups, segment_sums};
-use vramscope_core::analysis::summary::summary;
+use vramscope_core::analysis::memory::allocator_state::{SizeClass, StateSums};
+use vramscope_core::analysis::memory::capture::AllocatorKind;
+use vramscope_core::analysis::memory::final_state::{
+    fill, own_segments, segment_groups, segment_sums,
+};
+use vramscope_core::analysis::report::summary::summary;
 use vramscope_core::model::PoolId;
 
 use crate::arguments::{Inputs, Show};
@@ -33,7 +35,7 @@ pub(crate) struct Options {
     show: Show,
 }
 
-/// Whose layout a text has.
+/// The program whose text is imitated.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
 pub(crate) enum Format {
     /// torch's own, mistakes included
@@ -47,13 +49,9 @@ Examples:
   vramscope stats snapshot.pickle --format torch
   vramscope stats rank*.pickle --json | jq '.parts[] | [.file, .reserved_bytes, .free_bytes]'";
 
-/// Cells of the bar of a segment.
+/// The length of a segment's bar, in characters.
 const BAR_CELLS: u32 = 32;
 
-/// Runs the command.
-///
-/// # Errors
-/// When a file cannot be read, torch has no text for it, or the result cannot be written.
 pub(crate) fn run(options: &Options) -> Result<(), Failure> {
     match options.format {
         Some(Format::Torch) => official::run(&options.inputs),
@@ -118,7 +116,7 @@ impl Options {
         let snapshot = &device.subject.snapshot;
         let mut segments: Vec<_> = own_segments(snapshot, device.index()).collect();
         segments.sort_by_key(|segment| std::cmp::Reverse(segment.total_size));
-        // A picture is of use to eyes only.
+        // The bar is for human readers only.
         let has_bar = !self.show.json && !self.show.csv;
         let rows = segments.into_iter().map(|segment| {
             let sums = segment_sums(snapshot, segment);
@@ -222,7 +220,7 @@ fn facts(part: &mut Part, sums: &StateSums, kind: AllocatorKind) {
     part.fact("blocks", "blocks", Cell::Number(blocks));
 }
 
-/// Pinned host memory, if the file has any.
+/// Pinned host memory, if the file has it.
 fn host(subject: &Subject) -> Option<Part> {
     let state = summary(&subject.snapshot, &[]).host?.state;
     let mut part = Part {
@@ -251,7 +249,7 @@ fn pool_cell(pool: Option<PoolId>) -> Cell {
     Cell::or_none(pool, |pool| Cell::Text(pool.to_string()))
 }
 
-/// A character per cell, from `·` for free to `█` for full.
+/// Draws one character per share, from `·` for free to `█` for full.
 fn bar(shares: &[f64]) -> String {
     let cell = |&share: &f64| match share {
         0.0 => '·',

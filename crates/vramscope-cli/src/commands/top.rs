@@ -1,7 +1,7 @@
-//! `vramscope top`: call sites over the whole recording, by their own peak, in total, by count or by lifetime.
+//! `vramscope top`: call sites ranked over the whole recording.
 
 use clap::{Args, ValueEnum};
-use vramscope_core::analysis::group_lives::{GroupLife, GroupLives, LifeUnit, Rank};
+use vramscope_core::analysis::groups::group_lives::{GroupLife, GroupLives, LifeUnit, Rank};
 
 use crate::arguments::{Grouping, Inputs, Show};
 use crate::failure::Failure;
@@ -18,7 +18,7 @@ use crate::subject::{Device, Subject};
 pub(crate) struct Options {
     #[command(flatten)]
     inputs: Inputs,
-    /// What to rank by
+    /// Measure to rank by
     #[arg(long, value_enum, default_value_t, value_name = "WHAT")]
     by: By,
     #[command(flatten)]
@@ -36,10 +36,10 @@ Examples:
 
 #[derive(Clone, Copy, Default, ValueEnum)]
 enum By {
-    /// The most bytes of it that were live at once
+    /// The most bytes that were live at once
     #[default]
     Peak,
-    /// All bytes it allocated, live at one time or not
+    /// All bytes it allocated, whenever they were live
     Total,
     /// How many allocations it made
     Count,
@@ -71,10 +71,6 @@ const COLUMNS: [Column; 10] = [
     column("group", ""),
 ];
 
-/// Runs the command.
-///
-/// # Errors
-/// When a file cannot be read or the result cannot be written.
 pub(crate) fn run(options: &Options) -> Result<(), Failure> {
     ask(options, &options.inputs, options.show)
 }

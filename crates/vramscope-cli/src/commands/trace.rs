@@ -1,18 +1,16 @@
-//! `vramscope trace`: the recorded events as a log that reads like a program.
+//! `vramscope trace`: the recorded events as a log in the form of a program.
 //!
-//! torch's `trace`, mended: mapped memory, snapshots and notes are lines like the others (there they
-//! are whole dicts), and the last line tells what is live (there it is a number without a meaning).
+//! It improves on torch's `trace`: mapped memory, snapshots and notes are lines like the others (torch prints whole
+//! dicts), and the last line tells what is live (torch prints a bare number).
 
 use std::io::{self, Write};
 
 use clap::Args;
-use vramscope_core::Snapshot;
-use vramscope_core::analysis::block_stacks::official_address;
-use vramscope_core::analysis::frames::{FrameClass, Location};
-use vramscope_core::analysis::history::History;
-use vramscope_core::analysis::live_at::live_at;
-use vramscope_core::analysis::selection::Moments;
-use vramscope_core::analysis::trace_names::{Holder, Step, TraceNames};
+use vramscope_core::analysis::code::frames::{FrameClass, Location};
+use vramscope_core::analysis::groups::live_at::live_at;
+use vramscope_core::analysis::report::block_stacks::official_address;
+use vramscope_core::analysis::time::selection::Moments;
+use vramscope_core::analysis::time::trace_names::{Holder, Step, TraceNames};
 use vramscope_core::cut::is_of_freed;
 use vramscope_core::model::{Action, Event};
 use vramscope_core::units::TorchBytes;
@@ -55,10 +53,6 @@ Examples:
   vramscope trace snapshot.pickle --numbers --frames 3 --range 1000..1100
   vramscope trace snapshot.pickle --range ..peak --filter-freed   what was made until the peak and never freed";
 
-/// Runs the command.
-///
-/// # Errors
-/// When a file cannot be read or the result cannot be written.
 pub(crate) fn run(options: &Options) -> Result<(), Failure> {
     one_by_one(&options.inputs, |subject, is_one_of_several| {
         let logs = options.logs(subject)?;
@@ -78,7 +72,7 @@ pub(crate) fn run(options: &Options) -> Result<(), Failure> {
 }
 
 impl Options {
-    /// The logs of all devices that have events in the range. It is wrong only if it is for all of them.
+    /// The logs of all devices with events in the range. Fails only if no device has the range.
     fn logs<'a>(&'a self, subject: &'a Subject) -> Result<Vec<Log<'a>>, Failure> {
         let devices = subject
             .devices()
@@ -87,9 +81,7 @@ impl Options {
         for device in devices {
             match self.moments(&device) {
                 Ok(moments) => logs.push(Log {
-                    subject,
-                    snapshot: &subject.snapshot,
-                    history: device.history,
+                    device,
                     options: self,
                     moments,
                 }),
@@ -112,18 +104,16 @@ impl Options {
     }
 }
 
-/// One device's log.
+/// The log of one device.
 struct Log<'a> {
-    subject: &'a Subject,
-    snapshot: &'a Snapshot,
-    history: &'a History,
+    device: Device<'a>,
     options: &'a Options,
     moments: Moments,
 }
 
 impl Log<'_> {
     fn write(&self, out: &mut dyn Write) -> io::Result<()> {
-        let (history, (from, to)) = (self.history, self.moments);
+        let (history, (from, to)) = (self.device.history, self.moments);
         writeln!(out, "Device {} ----------------", history.device)?;
         writeln!(out, "{} entries", history.event_count)?;
         if (from, to) != (0, history.event_count) {
@@ -132,7 +122,7 @@ impl Log<'_> {
         if self.active_bytes(from) > 0 {
             writeln!(out, "# live before: {}", self.live(from))?;
         }
-        let steps = TraceNames::new(self.snapshot, history);
+        let steps = TraceNames::new(self.device.snapshot(), history);
         let steps = steps.skip(from as usize).take((to - from.min(to)) as usize);
         for step in steps {
             if !(self.options.filter_freed && is_of_freed(history, step.place)) {
@@ -149,14 +139,14 @@ impl Log<'_> {
     }
 
     fn active_bytes(&self, moment: u32) -> u64 {
-        let totals = &self.history.active_bytes;
+        let totals = &self.device.history.active_bytes;
         totals.get(moment as usize).copied().unwrap_or(0)
     }
 
-    /// What is live at a moment: `12.0MiB in 3 allocations`.
+    /// The live memory at a moment: `12.0MiB in 3 allocations`.
     fn live(&self, moment: u32) -> String {
         let size = self.size(self.active_bytes(moment));
-        match live_at(self.history, moment).count() {
+        match live_at(self.device.history, moment).count() {
             1 => format!("{size} in 1 allocation"),
             count => format!("{size} in {count} allocations"),
         }
@@ -173,12 +163,12 @@ impl Log<'_> {
         let margin = if self.options.numbers {
             let moment = step.place + 1;
             let live = self.size(self.active_bytes(moment));
-            let width = self.history.event_count.to_string().len();
+            let width = self.device.history.event_count.to_string().len();
             format!("{moment:>width$}  {live:>10}  ")
         } else {
             String::new()
         };
-        let event = self.snapshot.events.get(step.id);
+        let event = self.device.snapshot().events.get(step.id);
         writeln!(out, "{margin}{}", self.line(step, &event))?;
         for frame in self.frames(&event) {
             writeln!(out, "{:1$}    # {frame}", "", margin.len())?;
@@ -188,7 +178,7 @@ impl Log<'_> {
 
     fn line(&self, step: &Step, event: &Event) -> String {
         let size = self.size(event.size);
-        let address = official_address(self.snapshot, event.addr);
+        let address = official_address(self.device.snapshot(), event.addr);
         let name = step
             .name
             .map_or_else(|| address.to_string(), |name| name.to_string());
@@ -215,26 +205,30 @@ impl Log<'_> {
             Action::Snapshot => format!("# snapshot taken, {size} active"),
             Action::Annotate => format!("# annotate {name}: {}", self.note(event)),
             Action::Other(_) => {
-                let action = self.snapshot.action_name(step.id);
+                let action = self.device.snapshot().action_name(step.id);
                 format!("# {} {name} {size}", one_line(action))
             }
         }
     }
 
     fn note(&self, event: &Event) -> String {
-        let context = self.snapshot.contexts.get(event.context);
+        let context = self.device.snapshot().contexts.get(event.context);
         let text = context
             .user_metadata
-            .map(|id| self.snapshot.strings.get(id));
+            .map(|id| self.device.snapshot().strings.get(id));
         one_line(text.unwrap_or(""))
     }
 
-    /// The innermost frames of an event, without the machinery.
+    /// The innermost frames of an event, without PyTorch's and Python's internals.
     fn frames(&self, event: &Event) -> impl Iterator<Item = String> {
-        let stack = self.snapshot.stacks.frames(event.stack);
-        let shown = stack.filter(|&id| self.subject.classes.get(id) != FrameClass::Runtime);
+        let stack = self.device.snapshot().stacks.frames(event.stack);
+        let shown =
+            stack.filter(|&id| self.device.recording.classes().get(id) != FrameClass::Runtime);
         shown.take(self.options.frames).map(|id| {
-            let location = Location::of(self.snapshot, self.snapshot.frames.get(id));
+            let location = Location::of(
+                self.device.snapshot(),
+                self.device.snapshot().frames.get(id),
+            );
             let function = one_line(location.function);
             match location.file {
                 "" => function,
@@ -244,7 +238,7 @@ impl Log<'_> {
     }
 }
 
-/// A text from the file that cannot pretend to be a line of the log.
+/// Makes a text from the file unable to look like a line of the log.
 fn one_line(text: &str) -> String {
     printable(text).replace('\n', " ")
 }

@@ -1,4 +1,4 @@
-//! `vramscope view`: the page in a browser, with files loaded.
+//! `vramscope view`: the page in a browser, with files opened.
 
 pub(crate) mod assets;
 mod browser;
@@ -42,9 +42,6 @@ The page is served on the loopback address, under a path that cannot be guessed,
 the named files can be read through it, and the page is forbidden to reach any other machine.";
 
 /// Serves until interrupted.
-///
-/// # Errors
-/// When the page was not built in, a file cannot be read or the port is taken.
 pub(crate) fn run(options: &Options) -> Result<(), Failure> {
     assets::PAGE.must_be_here()?;
     let files = files::prepare(&inputs::files(&options.files)?)?;
@@ -56,7 +53,7 @@ pub(crate) fn run(options: &Options) -> Result<(), Failure> {
             "On your own machine, run:  {line}\nthen open the address above there.\n"
         ));
     } else if !options.no_open {
-        // The address is printed already; a machine without a browser is no failure.
+        // The address was printed already, so a machine without a browser is no failure.
         match browser::open(&address) {
             Ok(()) => output::note("If no page appears, open the address above yourself.\n"),
             Err(error) => output::note(&format!(
@@ -68,10 +65,10 @@ pub(crate) fn run(options: &Options) -> Result<(), Failure> {
     server.serve()
 }
 
-/// Over SSH: the command that makes the port reachable from where the user sits.
+/// Over SSH: the command that forwards the port to the user's machine.
 fn forwarding_line(port: u16, variable: impl Fn(&str) -> Option<String>) -> Option<String> {
     let connection = variable("SSH_CONNECTION")?;
-    // Client address, client port, server address, server port.
+    // SSH_CONNECTION has client address, client port, server address, server port.
     let mut fields = connection.split_whitespace().skip(2);
     let host = fields.next().unwrap_or("HOST");
     let ssh_port = fields

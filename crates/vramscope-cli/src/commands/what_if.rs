@@ -1,10 +1,10 @@
-//! `vramscope what-if`: what the allocator would have reserved under other settings.
+//! `vramscope what-if`: the memory that the allocator would have reserved with other settings.
 
 use clap::Args;
-use vramscope_core::analysis::allocator_model::ModelSettings;
-use vramscope_core::analysis::filter::ExactBytes;
-use vramscope_core::analysis::overview::SegmentsKnown;
-use vramscope_core::analysis::plan::what_if::{Baseline, WhatIf, baseline};
+use vramscope_core::analysis::report::overview::SegmentsKnown;
+use vramscope_core::analysis::search::filter::ExactBytes;
+use vramscope_plan::allocator_model::ModelSettings;
+use vramscope_plan::what_if::{Baseline, WhatIf, baseline};
 
 use crate::arguments::{Inputs, Show, Size, parse_size};
 use crate::failure::Failure;
@@ -15,8 +15,8 @@ use crate::subject::{Device, Subject};
 /// Tell what PyTorch's allocator would have reserved with other settings
 ///
 /// The recorded requests and frees are run again through a model of the allocator: with the file's own settings, and
-/// with each --set on top of them. What the model gets wrong of the recording itself stands beside it; where that is too
-/// much, there is no answer. The program is taken as it ran: it asks for the same, in the same order.
+/// with each --set on top of them. What the model gets wrong of the recording itself stands beside it; where that is
+/// too much, there is no answer. The program is taken as it ran: it asks for the same, in the same order.
 ///
 /// Settings are those of PYTORCH_CUDA_ALLOC_CONF, with : or =, joined by commas: expandable_segments,
 /// max_split_size_mb, max_non_split_rounding_mb, roundup_power2_divisions, garbage_collection_threshold,
@@ -47,7 +47,7 @@ Examples:
 /// Runs the command.
 ///
 /// # Errors
-/// When the settings make no sense, a file cannot be read or the result cannot be written.
+/// If the settings are invalid, a file cannot be read or the result cannot be written.
 pub(crate) fn run(options: &Options) -> Result<(), Failure> {
     ask(options, &options.inputs, options.show)
 }
@@ -63,7 +63,7 @@ impl Question for Options {
 impl Options {
     fn about(&self, device: &Device<'_>) -> Result<Part, Failure> {
         let mut part = Part::of(&device.subject.name, device.index());
-        let recording = device.recording();
+        let recording = device.replayed();
         let known = SegmentsKnown::in_recording(recording, device.allocator());
         part.notes.extend(known.remark().map(str::to_owned));
         let own = ModelSettings::of_device(recording);
@@ -92,7 +92,7 @@ impl Options {
         Ok(part)
     }
 
-    /// The changes to try: the user's, else the suggested ones; with a capacity, also none but that.
+    /// The changes to try: the user's, or else the suggested ones. With a capacity, also the capacity alone.
     fn tried(&self, suggestions: &[String]) -> Vec<String> {
         let sets = if self.set.is_empty() {
             suggestions
@@ -109,10 +109,10 @@ impl Options {
     }
 }
 
-/// Text has no more rows by pool and stream than can be taken in: seven settings of three of them.
+/// Most rows by pool and stream in text output, which is as much as a reader takes in: seven settings with three each.
 const MOST_PLACE_ROWS: usize = 21;
 
-/// What the model reserves, how wrong it is, and the replays under other settings, if they are to be given.
+/// Adds the model's peak, its error, and the replays with other settings unless they are refused.
 pub(super) fn baseline_parts(part: &mut Part, baseline: &Baseline, rows: &[WhatIf]) {
     error_facts(part, baseline);
     part.notes.extend(baseline.refusal.clone());
@@ -124,7 +124,7 @@ pub(super) fn baseline_parts(part: &mut Part, baseline: &Baseline, rows: &[WhatI
         let told = rows
             .iter()
             .filter(|row| row.rank().0 > 0 || !row.remark.is_empty());
-        // Many say the same.
+        // Many settings give the same sentence, so equal ones are joined.
         let mut said: Vec<(String, Vec<&str>)> = Vec::new();
         for row in told {
             let text = format!("{} {}", row.says, row.remark);
@@ -177,7 +177,7 @@ fn error_facts(part: &mut Part, baseline: &Baseline) {
     agreement_facts(part, baseline);
 }
 
-/// Figures of JSON only; a note says the same in words.
+/// Adds the figures of agreement, for JSON only. A note tells them in words.
 fn agreement_facts(part: &mut Part, baseline: &Baseline) {
     let (error, check) = (&baseline.error, &baseline.check);
     for (key, cell) in [
@@ -268,7 +268,7 @@ fn changes(row: &WhatIf) -> Cell {
     Cell::Text(if is_own { "as recorded" } else { &row.changes }.to_owned())
 }
 
-/// The same by pool and stream. Text has it where there are several, but not more than can be taken in.
+/// Adds the peaks by pool and stream. Text output has them only if there are several, and not too many.
 fn places_table(part: &mut Part, own: &WhatIf, rows: &[WhatIf]) {
     let mut columns = [
         column("peak_reserved_bytes", "reserved peak"),
@@ -277,12 +277,12 @@ fn places_table(part: &mut Part, own: &WhatIf, rows: &[WhatIf]) {
         column("changes", "settings"),
     ];
     let all = std::iter::once(own).chain(rows);
-    let peaks = all.flat_map(|row| row.places.iter().map(move |place| (row, place)));
-    let rows = peaks.map(|(row, place)| {
+    let peaks = all.flat_map(|row| row.arenas.iter().map(move |arena| (row, arena)));
+    let rows = peaks.map(|(row, arena)| {
         vec![
-            Cell::Bytes(place.peak_reserved_bytes),
-            Cell::BytesChange(place.change_bytes),
-            Cell::Text(place.label.clone()),
+            Cell::Bytes(arena.peak_reserved_bytes),
+            Cell::BytesChange(arena.change_bytes),
+            Cell::Text(arena.label.clone()),
             changes(row),
         ]
     });
@@ -298,7 +298,7 @@ fn places_table(part: &mut Part, own: &WhatIf, rows: &[WhatIf]) {
         cells
     });
     part.csv_rows("settings", in_csv);
-    if own.places.len() < 2 || rows.len() > MOST_PLACE_ROWS {
+    if own.arenas.len() < 2 || rows.len() > MOST_PLACE_ROWS {
         for column in &mut columns {
             column.is_detail = true;
         }

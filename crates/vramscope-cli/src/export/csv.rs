@@ -1,27 +1,24 @@
 //! Tables as comma-separated values: UTF-8, a header line, quotes where needed (RFC 4180).
 //!
-//! Times are µs since the Unix epoch, addresses hexadecimal; an empty field is something that is not known.
+//! Times are µs since the Unix epoch, addresses hexadecimal; an empty field is an unknown value.
 
 use std::io::Write;
 
 use vramscope_core::tables::{Table, Value};
 
 use super::failed;
-use super::tables::Source;
+use super::tables::for_each;
 use crate::failure::Failure;
 use crate::output::csv_error;
+use crate::subject::Subject;
 
-/// Writes one table.
-///
-/// # Errors
-/// When it cannot be written.
-pub(super) fn write(source: &Source<'_>, table: Table, out: &mut dyn Write) -> Result<(), Failure> {
+pub(super) fn write(subject: &Subject, table: Table, out: &mut dyn Write) -> Result<(), Failure> {
     let mut csv = csv::Writer::from_writer(out);
     let names = table.fields().into_iter().map(|field| field.name);
     csv.write_record(names)
         .map_err(|error| failed(csv_error(error)))?;
     let mut text = String::new();
-    source.for_each(table, &mut |values| {
+    for_each(subject, table, &mut |values| {
         for value in values {
             let field = match value {
                 Value::Text(text) => text,

@@ -1,20 +1,20 @@
-//! Folded stacks: `outermost;...;innermost 4096`, a line for each call path, as flamegraph.pl, inferno,
-//! speedscope and others read them. Of several devices each has a frame of its own at the bottom.
+//! Folded stacks: a line `outermost;...;innermost 4096` per call path, as flamegraph.pl, inferno, speedscope and
+//! others read them. With several devices, the outermost frame is the device.
 
 use std::io::Write;
 
-use vramscope_core::analysis::call_tree::{CallTree, folded};
-use vramscope_core::analysis::selection::Selection;
+use vramscope_core::analysis::code::call_tree::{CallTree, folded};
+use vramscope_core::analysis::time::selection::Selection;
 
 use super::stacks::{Frames, moment, nothing};
 use super::{Asked, failed};
 use crate::failure::Failure;
 use crate::subject::Subject;
 
-/// Writes what is live at the moment asked about, a line per path.
+/// Writes one line per call path live at the moment.
 ///
 /// # Errors
-/// When there is no such moment, nothing is to be shown, or it cannot be written.
+/// When there is no such moment, or nothing is live.
 pub(super) fn write(subject: &Subject, asked: &Asked, out: &mut dyn Write) -> Result<(), Failure> {
     let frames = Frames::of(subject);
     let names_devices = subject.devices().count() > 1;

@@ -1,4 +1,4 @@
-//! Which formats there are, what their files are called, and how they are compressed.
+//! The formats, their file endings, and their compression.
 
 use std::ffi::OsStr;
 use std::io::Write;
@@ -10,34 +10,33 @@ use vramscope_core::encode::{encode, encode_json};
 use vramscope_core::pack::pack;
 use vramscope_core::tables::Table;
 
-use super::tables::Source;
 use super::{Asked, csv, failed, folded, parquet, perfetto, pprof, speedscope};
 use crate::failure::Failure;
 use crate::subject::Subject;
 
-/// What a snapshot can be written as.
+/// A format that a snapshot can be written in.
 pub(crate) struct Format {
-    /// As in `--to`.
+    /// The name in `--to`.
     pub(crate) name: &'static str,
-    /// What the names of its files may end in, without the dot; the first is given to new files.
+    /// Endings of its files, without the dot; new files get the first.
     pub(crate) endings: &'static [&'static str],
-    /// Whether a terminal can show it.
+    /// Whether it can be shown on a terminal.
     pub(crate) is_text: bool,
-    /// Whether its readers read it compressed in any way; else as `packing` says only, as it is compressed inside.
+    /// Whether its readers accept any compression. If not, only `packing` is possible, as the format compresses inside.
     may_pack: bool,
-    /// How its readers expect it to be compressed.
+    /// The compression that its readers expect.
     packing: Option<Packing>,
     pub(crate) content: Content,
 }
 
-/// How a format is written.
+/// The function that writes a format.
 pub(crate) enum Content {
     /// From the snapshot alone.
     Snapshot(fn(&Snapshot, &mut dyn Write) -> Result<(), Failure>),
-    /// From what is worked out about the devices that were asked for, [`Subject::devices`].
+    /// From the analyses of the devices that were asked for, [`Subject::devices`].
     Analysed(fn(&Subject, &Asked, &mut dyn Write) -> Result<(), Failure>),
-    /// Tables: a file of one, or all in a folder.
-    Tables(fn(&Source<'_>, Table, &mut dyn Write) -> Result<(), Failure>),
+    /// Tables: one as a file, or all in a folder.
+    Tables(fn(&Subject, Table, &mut dyn Write) -> Result<(), Failure>),
 }
 
 /// All formats, torch's own first.
@@ -116,10 +115,10 @@ pub(crate) const FORMATS: &[Format] = &[
     },
 ];
 
-/// zstd's own default: of JSON it makes a fifth of what gzip does, in a third of the time.
+/// zstd's default level. For JSON the result is a fifth of gzip's size, in a third of the time.
 const ZSTD_LEVEL: i32 = 3;
 
-/// How a file is compressed.
+/// A compression.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Packing {
     Gzip,
@@ -129,7 +128,7 @@ pub(crate) enum Packing {
 impl Packing {
     const ALL: [Self; 2] = [Self::Gzip, Self::Zstd];
 
-    /// What the names of its files end in, without the dot.
+    /// The ending that it adds to file names, without the dot.
     pub(crate) fn ending(self) -> &'static str {
         match self {
             Self::Gzip => "gz",
@@ -137,7 +136,7 @@ impl Packing {
         }
     }
 
-    /// Splits `x.json.gz` into `x.json` and how that is packed.
+    /// Splits `x.json.gz` into `x.json` and its compression.
     fn split(name: &str) -> (&str, Option<Self>) {
         let split = Self::ALL.into_iter().find_map(|packing| {
             let rest = name.strip_suffix(packing.ending())?.strip_suffix('.')?;
@@ -147,7 +146,7 @@ impl Packing {
     }
 }
 
-/// A format and how its file is compressed.
+/// A format and a compression.
 #[derive(Clone, Copy)]
 pub(crate) struct Choice {
     pub(crate) format: &'static Format,
@@ -155,16 +154,16 @@ pub(crate) struct Choice {
 }
 
 impl Choice {
-    /// What torch writes.
+    /// The format that torch writes.
     pub(crate) const PICKLE: Self = Self {
         format: &FORMATS[0],
         packing: None,
     };
 
-    /// As `--to` says, packed as the name of the file to write says.
+    /// Combines `--to` with the compression that the output's name tells.
     ///
     /// # Errors
-    /// When these contradict each other, or the format cannot be packed so.
+    /// When the two contradict each other, or the format does not allow the compression.
     pub(crate) fn named(self, output: &str) -> Result<Self, Failure> {
         let by_name = Packing::split(&output.to_ascii_lowercase()).1;
         let says_how = by_name.is_some()
@@ -194,7 +193,7 @@ impl Choice {
         }
     }
 
-    /// The format that the name of the file to write says; how it is packed is for [`Self::named`] to say.
+    /// The format that a file name tells; [`Self::named`] decides the compression.
     pub(crate) fn of_name(output: &str) -> Option<Self> {
         let output = output.to_ascii_lowercase();
         let name = Packing::split(&output).0;
@@ -210,7 +209,7 @@ impl Choice {
                 .map(|ending| ending.len())
                 .max()
         };
-        // The longest, as one format's ending may end in another's.
+        // The longest match, as one ending may be the end of another.
         let format = FORMATS
             .iter()
             .filter(|format| ending_of(format).is_some())
@@ -221,7 +220,7 @@ impl Choice {
         })
     }
 
-    /// The name of the file, or folder, that is made of another: its own, less what says how it is written.
+    /// The name of the output for an input: the input's name with this format's ending.
     pub(crate) fn name_for(self, input: &str, table: Option<Table>) -> String {
         let stem = stem(input);
         match (&self.format.content, table) {
@@ -231,7 +230,7 @@ impl Choice {
         }
     }
 
-    /// The name of a table's file in a folder of all.
+    /// The file name of a table in a folder of tables.
     pub(crate) fn table_file(self, table: Table) -> String {
         self.with_ending(table.name())
     }
@@ -242,7 +241,7 @@ impl Choice {
         format!("{stem}.{ending}{}", packing.unwrap_or_default())
     }
 
-    /// Writes what `write` writes, compressed.
+    /// Compresses the bytes that `write` writes.
     pub(crate) fn pack(
         self,
         out: &mut dyn Write,
@@ -265,13 +264,13 @@ impl Choice {
     }
 }
 
-/// A file's name without what says that it is a snapshot and how it is packed.
+/// A file's name without the endings of snapshots and compressions.
 fn stem(name: &str) -> &str {
     const SNAPSHOTS: [&str; 9] = [
         ".zip", ".vram", ".pickle", ".pkl", ".json", ".html", ".gz", ".zst", ".zstd",
     ];
     let mut stem = name;
-    // `x.pickle.gz`, and no more: what else a name has dots for is the user's.
+    // `x.pickle.gz` has two endings; further dots belong to the user's name.
     for _ in 0..2 {
         let shorter = SNAPSHOTS
             .iter()
@@ -281,7 +280,7 @@ fn stem(name: &str) -> &str {
     stem
 }
 
-/// For the argument `--to`: names of formats, which `.gz` and `.zst` may follow.
+/// Parses `--to`: a format's name, optionally with `.gz` or `.zst`.
 #[derive(Clone)]
 pub(crate) struct ChoiceParser;
 
@@ -300,7 +299,7 @@ impl TypedValueParser for ChoiceParser {
         match FORMATS.iter().find(is_named) {
             Some(format) => Ok(Choice { format, packing }),
             None => {
-                // Refuses it, and says what there is.
+                // clap's own parser writes the message with the possible values.
                 let names = PossibleValuesParser::new(FORMATS.iter().map(|format| format.name));
                 names
                     .parse_ref(command, argument, value)

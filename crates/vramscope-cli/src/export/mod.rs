@@ -1,10 +1,10 @@
-//! Snapshots as files: in torch's own formats and in those of other tools, a file here for each.
+//! Snapshots as files: one file here per format, torch's own and those of other tools.
 //!
-//! `format` lists them all. A format is a function that writes a snapshot, or
-//! one that writes what was worked out about it ([`Content`](format::Content)). What formats share: `tables`
+//! `format` lists them. A format is a function that writes a snapshot, or
+//! one that writes analyses of it ([`Content`](format::Content)). Formats share `tables`
 //! (rows for CSV, Parquet and Perfetto) and `stacks` (call paths for speedscope, pprof and folded stacks).
-//! Everything is written as it is made, and no format computes a number. `exports.md` beside the manifest
-//! tells users what is in each.
+//! Output is written while it is produced, and no format computes a number. `exports.md` beside the manifest
+//! describes each format for users.
 
 mod csv;
 mod folded;
@@ -21,29 +21,27 @@ use std::io::Write;
 use clap::Args;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use serde::Serialize;
-use vramscope_core::analysis::selection::Weight;
+use vramscope_core::analysis::time::selection::Weight;
 use vramscope_core::tables::Table;
 
 use crate::arguments::{Size, parse_size};
 use crate::failure::Failure;
-/// For what goes wrong while writing; the destination adds its name.
+/// Errors of writing; the destination adds its name.
 use crate::output::unwritten as failed;
-
-pub(crate) use tables::Source;
 
 use format::Format;
 
-/// What wrote a file, where a format has a place for it.
+/// The producer's name, for formats that have a field for it.
 const WRITER: &str = concat!("vramscope ", env!("CARGO_PKG_VERSION"));
 
-/// What of a snapshot goes into formats that hold a part of it.
+/// Options that select a part of a snapshot.
 #[derive(Args, Default)]
 pub(crate) struct Asked {
     /// speedscope, pprof, folded: what was live at this moment, instead of the peak: an event, a time, an
     /// annotated range
     #[arg(long, value_name = "MOMENT")]
     at: Option<String>,
-    /// folded: what a call path counts [default: bytes]
+    /// folded: the weight of a call path [default: bytes]
     #[arg(long, value_enum, value_name = "WHAT")]
     weight: Option<WeightWord>,
     /// perfetto: only allocations of at least this size; else the 100,000 largest of each device
@@ -59,10 +57,7 @@ impl Asked {
         self.weight.map_or(Weight::Bytes, WeightWord::weight)
     }
 
-    /// Refuses options that mean nothing in the format.
-    ///
-    /// # Errors
-    /// When there is one.
+    /// Fails for an option that has no meaning in the format.
     pub(crate) fn check(&self, format: &Format) -> Result<(), Failure> {
         let given: [(&str, bool, &[&str]); 4] = [
             ("at", self.at.is_some(), &["speedscope", "pprof", "folded"]),
@@ -91,7 +86,7 @@ enum WeightWord {
     Bytes,
     /// Allocations
     Count,
-    /// Bytes times the events they were live for
+    /// Bytes times lifetime in events
     ByteEvents,
 }
 
@@ -110,7 +105,7 @@ fn table_parser() -> impl TypedValueParser<Value = Table> {
         .try_map(|name| table_named(&name).ok_or("no such table"))
 }
 
-/// The table of a name.
+/// Finds a table by its name.
 pub(crate) fn table_named(name: &str) -> Option<Table> {
     Table::ALL.into_iter().find(|table| table.name() == name)
 }

@@ -1,4 +1,4 @@
-//! Tables as Parquet, as DuckDB, pandas and Spark read them at once: flat, every column nullable.
+//! Tables as Parquet, for DuckDB, pandas and Spark: flat, every column nullable.
 //!
 //! Numbers and sizes are signed 64-bit integers (a size beyond 2^63 - 1, which only a damaged file has, is cut
 //! to that), addresses unsigned ones, times UTC timestamps in µs: `time_us` is called `time` here. Texts repeat,
@@ -18,22 +18,19 @@ use parquet::file::writer::{SerializedColumnWriter, SerializedFileWriter};
 use parquet::schema::types::Type;
 use vramscope_core::tables::{Field, Kind, Table, Value};
 
-use super::tables::Source;
+use super::tables::for_each;
 use super::{WRITER, failed};
 use crate::failure::Failure;
+use crate::subject::Subject;
 
 /// Most rows of a row group.
 const GROUP_ROWS: usize = 1 << 17;
 /// Most bytes of text in a row group, before the last row.
 const GROUP_TEXT_BYTES: usize = 64 << 20;
-/// What text writers and readers of columns agree is a good balance.
+/// A level that writers and readers of columnar files agree is a good balance.
 const ZSTD_LEVEL: i32 = 3;
 
-/// Writes one table.
-///
-/// # Errors
-/// When it cannot be written.
-pub(super) fn write(source: &Source<'_>, table: Table, out: &mut dyn Write) -> Result<(), Failure> {
+pub(super) fn write(subject: &Subject, table: Table, out: &mut dyn Write) -> Result<(), Failure> {
     let fields = table.fields();
     let level = ZstdLevel::try_new(ZSTD_LEVEL).map_err(broken)?;
     let properties = WriterProperties::builder()
@@ -41,11 +38,12 @@ pub(super) fn write(source: &Source<'_>, table: Table, out: &mut dyn Write) -> R
         .set_compression(Compression::ZSTD(level))
         .build();
     let schema = schema(table, &fields).map_err(broken)?;
-    // The library writes to what may be handed to other threads, which `out` may not: into this, a group at a time.
+    // The library requires a writer that may move to another thread, which `out` may not. So each row group is
+    // written into memory first.
     let mut file = SerializedFileWriter::new(Vec::new(), Arc::new(schema), Arc::new(properties))
         .map_err(broken)?;
     let mut group = Group::of(&fields);
-    source.for_each(table, &mut |values| {
+    for_each(subject, table, &mut |values| {
         group.push(values);
         if group.is_full() {
             group.flush(&mut file).map_err(broken)?;
@@ -60,7 +58,7 @@ pub(super) fn write(source: &Source<'_>, table: Table, out: &mut dyn Write) -> R
     out.write_all(&rest).map_err(failed)
 }
 
-/// What goes wrong here is the output's doing: rows fit their schema.
+/// Rows fit their schema, so every error here is one of the output.
 fn broken(error: ParquetError) -> Failure {
     failed(match error {
         ParquetError::External(error) => match error.downcast::<io::Error>() {
@@ -100,14 +98,14 @@ fn column(field: Field) -> Result<Type, ParquetError> {
         .build()
 }
 
-/// The rows of a group that is being filled.
+/// The rows of the group that is being filled.
 struct Group {
     columns: Vec<Column>,
     rows: usize,
     text_bytes: usize,
 }
 
-/// The known values of a column, and for each row 1 = known, 0 = missing.
+/// A column's known values, and a definition level for each row: 1 = known, 0 = missing.
 struct Column {
     cells: Cells,
     known: Vec<i16>,
@@ -199,7 +197,7 @@ impl Column {
         self.known.push(is_known.into());
     }
 
-    /// Writes and empties it.
+    /// Writes the column and empties it.
     fn write(&mut self, mut writer: SerializedColumnWriter<'_>) -> Result<(), ParquetError> {
         let known = Some(self.known.as_slice());
         match &mut self.cells {

@@ -1,8 +1,8 @@
 //! A trace for Perfetto and chrome://tracing, in their JSON format: each device is a process, with
 //!
 //! - counters of active and reserved bytes, also for each private pool,
-//! - annotations and the like as nested slices,
-//! - failed allocations, snapshots and what was got from and given back to CUDA as instants,
+//! - annotations and other ranges as nested slices,
+//! - failed allocations, snapshots, and segments got from or released to CUDA as instants,
 //! - allocations as asynchronous slices named by their call site; of very many only the largest.
 //!
 //! Times are µs since the Unix epoch; where a file has no times, its events are one µs apart, and
@@ -15,37 +15,30 @@ use std::cmp::Reverse;
 use std::io::Write;
 
 use serde_json::{Value, json};
-use vramscope_core::analysis::history::{History, NEVER};
-use vramscope_core::analysis::markers::MarkerKind;
-use vramscope_core::analysis::pool_use::pool_uses;
-use vramscope_core::analysis::segment_history::SegmentHistory;
+use vramscope_core::analysis::memory::pool_use::pool_uses;
+use vramscope_core::analysis::time::history::{History, NEVER};
+use vramscope_core::analysis::time::markers::MarkerKind;
 use vramscope_core::ids::{AllocationId, EventId};
-use vramscope_core::tables::{Table, Value as Cell};
+use vramscope_core::tables::{Table, Value as Cell, for_each_row};
 
 use self::event::Trace;
-use super::tables::{Prepared, Source};
 use super::{Asked, WRITER, failed};
 use crate::failure::Failure;
 use crate::subject::{Device, Subject};
 
-/// How many allocations of a device are shown unless the user says from which size on. A viewer takes
-/// some seconds for so many.
+/// The most allocations of a device unless the user sets a minimum size. A viewer takes seconds for this many.
 const ALLOCATIONS: usize = 100_000;
 
-/// The thread of a device on which instants are; annotations follow.
+/// The thread for a device's instants; annotations are on the threads after it.
 const ALLOCATOR_THREAD: u32 = 1;
 
-/// Writes the trace.
-///
-/// # Errors
-/// When it cannot be written.
 pub(super) fn write(subject: &Subject, asked: &Asked, out: &mut dyn Write) -> Result<(), Failure> {
     let min_bytes = asked.min_size.map(|size| size.0);
     out.write_all(b"{\"traceEvents\":[").map_err(failed)?;
     let mut trace = Trace::new(out);
     let mut notes = Vec::new();
-    for device in &Source::of(subject).devices {
-        notes.push(write_device(device, min_bytes, &mut trace)?);
+    for device in subject.devices() {
+        notes.push(write_device(&device, min_bytes, &mut trace)?);
     }
     out.write_all(b"\n],\"displayTimeUnit\":\"ms\",\"otherData\":")
         .map_err(failed)?;
@@ -54,15 +47,14 @@ pub(super) fn write(subject: &Subject, asked: &Asked, out: &mut dyn Write) -> Re
     out.write_all(b"}\n").map_err(failed)
 }
 
-/// Writes a device's tracks; gives what is to be known about them.
+/// Writes a device's tracks; returns a summary of them for the metadata of the trace.
 fn write_device(
-    prepared: &Prepared<'_>,
+    device: &Device<'_>,
     min_bytes: Option<u64>,
     trace: &mut Trace<'_>,
 ) -> Result<Value, Failure> {
-    let device = &prepared.device;
     let history = device.history;
-    // Process 0 is the idle process to Perfetto.
+    // Perfetto takes process 0 for the idle process.
     trace.process = u64::from(device.index()) + 1;
     trace.name_process(&format!("GPU {}", device.index()))?;
     trace.name_thread(ALLOCATOR_THREAD, "allocator")?;
@@ -70,7 +62,7 @@ fn write_device(
     let left_out = tracks::write(device, ALLOCATOR_THREAD + 1, trace)?;
     write_instants(device, trace)?;
     let from_bytes = min_bytes.unwrap_or_else(|| size_of_largest(history, ALLOCATIONS));
-    let shown = write_allocations(prepared, from_bytes, trace)?;
+    let shown = write_allocations(device, from_bytes, trace)?;
     let has_times = !history.moment_start_us.is_empty();
     let clock = if has_times {
         "microseconds since the Unix epoch"
@@ -87,7 +79,7 @@ fn write_device(
     }))
 }
 
-/// When a moment begins: in µs, or its number without times.
+/// The time at which a moment begins, in µs; without times, its number.
 fn time(history: &History, moment: u32) -> i64 {
     let time = history.moment_start_us.get(moment as usize);
     time.copied().unwrap_or_else(|| moment.into())
@@ -97,7 +89,7 @@ fn write_counters(device: &Device<'_>, trace: &mut Trace<'_>) -> Result<(), Fail
     let history = device.history;
     let mut last = None;
     for (moment, &bytes) in (0..).zip(&history.active_bytes) {
-        // The last one shows how long the value stays.
+        // A last point shows how long the value stays.
         if last != Some(bytes) || moment == history.event_count {
             trace.counter("active", time(history, moment), bytes)?;
         }
@@ -111,8 +103,7 @@ fn write_counters(device: &Device<'_>, trace: &mut Trace<'_>) -> Result<(), Fail
     };
     steps("reserved", &history.reserved_steps, trace)?;
     let snapshot = &device.subject.snapshot;
-    let segments = SegmentHistory::of(snapshot, history);
-    for pool in pool_uses(snapshot, history, &segments) {
+    for pool in pool_uses(snapshot, history, device.segments()) {
         let name = pool
             .pool
             .map_or("other pools".to_owned(), |pool| pool.to_string());
@@ -129,7 +120,7 @@ fn write_counters(device: &Device<'_>, trace: &mut Trace<'_>) -> Result<(), Fail
 
 fn write_instants(device: &Device<'_>, trace: &mut Trace<'_>) -> Result<(), Failure> {
     let (snapshot, history) = (&device.subject.snapshot, device.history);
-    let sites = &device.subject.sites;
+    let sites = device.call_sites();
     for moment in 1..=history.event_count {
         let id = EventId(history.first_event + moment - 1);
         let event = snapshot.events.get(id);
@@ -157,7 +148,7 @@ fn write_instants(device: &Device<'_>, trace: &mut Trace<'_>) -> Result<(), Fail
     Ok(())
 }
 
-/// The size from which on at most `count` allocations are as large, or all where there are no more.
+/// The least size that at most `count` allocations have or exceed; 0 where there are no more allocations.
 fn size_of_largest(history: &History, count: usize) -> u64 {
     let mut sizes = history.allocations.bytes.clone();
     if sizes.len() <= count {
@@ -167,7 +158,7 @@ fn size_of_largest(history: &History, count: usize) -> u64 {
     next.saturating_add(1)
 }
 
-/// What is told of an allocation beside its call site.
+/// The arguments of an allocation's slice.
 const ARGUMENTS: [&str; 12] = [
     "allocation",
     "address",
@@ -183,13 +174,12 @@ const ARGUMENTS: [&str; 12] = [
     "stack_id",
 ];
 
-/// Writes the allocations of at least `from_bytes` in order of time; gives their number.
+/// Writes the allocations of at least `from_bytes` in order of time; returns their number.
 fn write_allocations(
-    prepared: &Prepared<'_>,
+    device: &Device<'_>,
     from_bytes: u64,
     trace: &mut Trace<'_>,
 ) -> Result<usize, Failure> {
-    let device = &prepared.device;
     let table = &device.history.allocations;
     let is_shown = |id: &AllocationId| table.bytes[id.index()] >= from_bytes;
     let ids = (0..table.len()).map(AllocationId::from_index);
@@ -200,35 +190,40 @@ fn write_allocations(
     let mut ends = ends.into_iter().peekable();
     let names = Table::Allocations.fields();
     let mut ids = (0..).map(AllocationId);
-    prepared.for_each(Table::Allocations, &mut |values| {
-        let Some(id) = ids.next().filter(is_shown) else {
-            return Ok(());
-        };
-        // Rows come in order of birth.
-        let born = table.born[id.index()];
-        while let Some(ended) = ends.next_if(|ended| table.died[ended.index()] <= born) {
-            end(device, ended, trace)?;
-        }
-        let told = names.iter().zip(values);
-        let told = told.filter(|(field, _)| ARGUMENTS.contains(&field.name));
-        let arguments = told.filter_map(|(field, value)| {
-            let value = match value {
-                Cell::None => return None,
-                Cell::Number(number) | Cell::TimeUs(number) => Value::from(*number),
-                Cell::Bytes(bytes) => Value::from(*bytes),
-                Cell::Flag(flag) => Value::from(*flag),
-                value => Value::from(value.to_string()),
+    for_each_row(
+        Table::Allocations,
+        device.subject,
+        &[**device],
+        &mut |values| {
+            let Some(id) = ids.next().filter(is_shown) else {
+                return Ok(());
             };
-            Some((field.name.to_owned(), value))
-        });
-        let arguments = Value::Object(arguments.collect());
-        trace.begin(
-            name(device, id),
-            id.index(),
-            time(device.history, born),
-            arguments,
-        )
-    })?;
+            // Rows are in order of birth.
+            let born = table.born[id.index()];
+            while let Some(ended) = ends.next_if(|ended| table.died[ended.index()] <= born) {
+                end(device, ended, trace)?;
+            }
+            let told = names.iter().zip(values);
+            let told = told.filter(|(field, _)| ARGUMENTS.contains(&field.name));
+            let arguments = told.filter_map(|(field, value)| {
+                let value = match value {
+                    Cell::None => return None,
+                    Cell::Number(number) | Cell::TimeUs(number) => Value::from(*number),
+                    Cell::Bytes(bytes) => Value::from(*bytes),
+                    Cell::Flag(flag) => Value::from(*flag),
+                    value => Value::from(value.to_string()),
+                };
+                Some((field.name.to_owned(), value))
+            });
+            let arguments = Value::Object(arguments.collect());
+            trace.begin(
+                name(device, id),
+                id.index(),
+                time(device.history, born),
+                arguments,
+            )
+        },
+    )?;
     ends.try_for_each(|ended| end(device, ended, trace))?;
     Ok(shown)
 }
@@ -238,8 +233,8 @@ fn end(device: &Device<'_>, id: AllocationId, trace: &mut Trace<'_>) -> Result<(
     trace.end(name(device, id), id.index(), time(device.history, died))
 }
 
-/// The call site: viewers put slices of one name together.
+/// The slice's name, the call site: viewers group slices by name.
 fn name<'a>(device: &'a Device<'_>, id: AllocationId) -> &'a str {
     let site = device.site_of()[id.index()];
-    &device.subject.sites.get(site).label
+    &device.call_sites().get(site).label
 }

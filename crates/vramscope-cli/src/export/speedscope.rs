@@ -1,14 +1,14 @@
 //! Profiles for speedscope (its file format 0.0.1, <https://www.speedscope.app/file-format-schema.json>).
 //!
-//! Three for each device: what was live at a moment, all allocations, what was still live at the end; as
+//! Each device has three: memory live at a moment, all allocations, and memory still live at the end. They are
 //! "sampled" profiles with bytes as weights, which speedscope shows by time order, left heavy and as a sandwich.
 
 use std::collections::HashMap;
 use std::io::Write;
 
 use serde::Serialize;
-use vramscope_core::analysis::frame_groups::GroupId;
-use vramscope_core::analysis::selection::{Selection, Weight};
+use vramscope_core::analysis::code::frame_groups::GroupId;
+use vramscope_core::analysis::time::selection::{Selection, Weight};
 
 use super::stacks::{Frames, moment, nothing};
 use super::{Asked, WRITER, failed, write_json};
@@ -49,7 +49,7 @@ struct Profile {
     unit: &'static str,
     start_value: u64,
     end_value: u64,
-    /// Rows of the shared frames, outermost first.
+    /// Indices of the shared frames, outermost first.
     samples: Vec<Vec<u32>>,
     weights: Vec<u64>,
 }
@@ -57,7 +57,7 @@ struct Profile {
 /// Writes all profiles.
 ///
 /// # Errors
-/// When there is no such moment, nothing is to be shown, or it cannot be written.
+/// When there is no such moment, or nothing was allocated.
 pub(super) fn write(subject: &Subject, asked: &Asked, out: &mut dyn Write) -> Result<(), Failure> {
     let at = asked.at.as_deref();
     let frames = Frames::of(subject);
@@ -121,7 +121,7 @@ pub(super) fn write(subject: &Subject, asked: &Asked, out: &mut dyn Write) -> Re
     writeln!(out).map_err(failed)
 }
 
-/// The frames that occur, numbered as they come.
+/// The frames that occur, numbered in order of first use.
 #[derive(Default)]
 struct Numbers {
     groups: Vec<GroupId>,

@@ -1,7 +1,7 @@
-//! Which files are meant: folders stand for the snapshots in them, in natural order (rank2 before rank10).
+//! Finds the snapshots: a folder stands for those in it, in natural order (rank2 before rank10).
 //!
-//! A folder of a run holds other things as well, so only names tell: its pickles, and where it has none, its
-//! packed, JSON and HTML files, compressed or not. Folders in it are not looked into.
+//! The folder of a run holds other files as well, so names decide: its pickles, or if there are none its
+//! packed, JSON and HTML files, compressed or not. Folders inside it are ignored.
 
 use std::cmp::Reverse;
 use std::fs;
@@ -14,7 +14,7 @@ const PICKLES: [&str; 2] = [".pickle", ".pkl"];
 const OTHERS: [&str; 3] = [".vram", ".json", ".html"];
 const COMPRESSED: [&str; 4] = [".gz", ".zst", ".zstd", ".zip"];
 
-/// The files meant, in the order in which they are answered for.
+/// The files to read, in the order of the answers.
 ///
 /// # Errors
 /// When a folder has no snapshot or cannot be read, or standard input is named twice.
@@ -82,10 +82,10 @@ fn snapshot_kind(name: &str) -> Option<bool> {
     }
 }
 
-/// A part of a name; numbers sort by value, and before letters.
+/// A part of a name, for natural order: numbers sort by value, and before letters.
 #[derive(PartialEq, Eq, PartialOrd, Ord, Debug)]
 enum Chunk {
-    /// Digits without leading zeros: fewer of them are a smaller number.
+    /// Digits without leading zeros: a shorter text is a smaller number.
     Number(usize, String),
     Text(String),
 }

@@ -1,14 +1,14 @@
-//! The table across ranks: what every command adds when it is asked about more than one file.
+//! The comparison across ranks that every command adds when it reads more than one file.
 
-use vramscope_core::analysis::compare::relative_change;
-use vramscope_core::analysis::ranks::{Measure, Outlier, RankSummary, Ranks, ranks};
+use vramscope_core::analysis::compare::changes::relative_change;
+use vramscope_core::analysis::compare::ranks::{Measure, Outlier, RankSummary, Ranks, ranks};
 use vramscope_core::units::{Bytes, Count};
 
 use crate::arguments::{GroupWord, Grouping};
 use crate::report::{Cell, Column, Part, column, sum};
 use crate::subject::Subject;
 
-/// What is kept of a file: one summary per device on which something happened.
+/// Summarises each device of a file on which something happened.
 pub(crate) fn summaries(subject: &Subject) -> Vec<RankSummary> {
     let by_site = Grouping {
         group_by: GroupWord::CallSite,
@@ -22,7 +22,7 @@ pub(crate) fn summaries(subject: &Subject) -> Vec<RankSummary> {
     summaries.collect()
 }
 
-/// Ranks beside each other; `None` for fewer than two.
+/// The table of ranks; `None` for fewer than two.
 pub(crate) fn part(summaries: &[RankSummary]) -> Option<Part> {
     let ranks = ranks(summaries)?;
     let mut part = Part {
@@ -43,7 +43,7 @@ pub(crate) fn part(summaries: &[RankSummary]) -> Option<Part> {
     Some(part)
 }
 
-/// What ranks are called: by their file, and by their device where a file has several.
+/// The names of ranks: their file, with the device where a file has several.
 struct Names<'a> {
     summaries: &'a [RankSummary],
     has_several_devices: bool,
@@ -110,7 +110,7 @@ fn outlier_remark(outlier: &Outlier) -> String {
     )
 }
 
-/// `, 12.5 % above the median`, `, 3.0 times the median`; nothing where they are the same.
+/// `, 12.5 % above the median`, `, 3.0 times the median`; empty if they are equal.
 fn against(bytes: u64, median: u64, median_name: &str) -> String {
     let (value, part) = (bytes as f64, relative_change(median, bytes));
     match part {

@@ -1,7 +1,7 @@
-//! Many files at once, as many as there are cores and as fit into a memory budget.
+//! Reads many files at once, limited by cores and a memory budget.
 //!
-//! What a file will take is estimated from its size before it is opened; the first one always goes ahead, so
-//! a file beyond the budget is read, but alone. Files begin in their order.
+//! The memory that a file needs is estimated from its size before it is opened. The first file always starts, so
+//! a file beyond the budget is still read, but alone. Files start in order.
 
 use std::fs::File;
 use std::io::Read as _;
@@ -13,24 +13,23 @@ use crate::arguments::Size;
 use crate::input::is_stdin;
 use crate::progress::Several;
 
-/// Bytes that a file takes beside what grows with it: buffers and the first tables.
+/// Memory for a file of any size, in bytes: buffers and the first tables.
 const FIXED_BYTES: u64 = 8 << 20;
-/// What a file takes per byte that it unpacks to: decoding and history about 1, and some questions as
-/// much again for what they work out.
+/// Memory per unpacked byte of a file: decoding and history take about 1, and some questions as much again.
 const PER_BYTE: u64 = 2;
-/// How many times its size a compressed snapshot unpacks to, at most, in practice: 10 to 30.
+/// The highest usual compression ratio of a snapshot; ratios are 10 to 30.
 const EXPANSION: u64 = 30;
-/// What compressed files begin with: gzip, zstd, zip.
+/// The first bytes of compressed files: gzip, zstd, zip.
 const COMPRESSED: [&[u8]; 3] = [b"\x1f\x8b", b"\x28\xb5\x2f\xfd", b"PK"];
 
-/// Does the work for every file, named by its place and path, and returns the results in the order of the files.
+/// Runs `work` for every file, with its index and path; returns the results in the order of the files.
 pub(crate) fn each<T: Send>(
     files: &[PathBuf],
     memory: Size,
     work: impl Fn(usize, &Path) -> T + Sync,
 ) -> Vec<T> {
     let costs: Vec<u64> = match files {
-        // Nobody to share with.
+        // A single file needs no estimate.
         [_] => vec![0],
         files => files.iter().map(|file| cost_bytes(file)).collect(),
     };
@@ -53,15 +52,15 @@ pub(crate) fn each<T: Send>(
     results.into_iter().flatten().collect()
 }
 
-/// An estimate of what reading a file and answering for it takes.
+/// Estimates the memory for reading a file and answering for it, in bytes.
 fn cost_bytes(path: &Path) -> u64 {
     let size_bytes = match path.metadata() {
         Ok(metadata) if metadata.is_file() && !is_stdin(path) => metadata.len(),
-        // A pipe may bring anything.
+        // A pipe may deliver any amount.
         _ => return u64::MAX,
     };
     let mut head = Vec::new();
-    // What cannot be read costs nothing, and says so when its turn comes.
+    // An unreadable file costs nothing; its error comes when it is read.
     if let Ok(file) = File::open(path) {
         drop(file.take(4).read_to_end(&mut head));
     }
@@ -72,7 +71,7 @@ fn cost_bytes(path: &Path) -> u64 {
         .saturating_add(FIXED_BYTES)
 }
 
-/// Whose turn it is.
+/// The queue of files that wait for memory.
 struct Queue<'a> {
     costs: &'a [u64],
     budget: u64,
@@ -97,7 +96,7 @@ impl<'a> Queue<'a> {
         }
     }
 
-    /// Waits until there is room for the next file; `None` when there is none left.
+    /// Waits until the next file fits; `None` after the last file.
     fn next(&self) -> Option<Turn<'_>> {
         let mut state = lock(&self.state);
         loop {
@@ -118,7 +117,7 @@ impl<'a> Queue<'a> {
     }
 }
 
-/// One file being worked on. Gives its memory back however the work ends.
+/// A file that is being worked on. Returns its memory when dropped.
 struct Turn<'a> {
     queue: &'a Queue<'a>,
     index: usize,
@@ -135,7 +134,7 @@ impl Drop for Turn<'_> {
     }
 }
 
-/// What it guards is whole at any time, so a panic elsewhere is no reason not to go on.
+/// The guarded value is always consistent, so a poisoned lock can be used.
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
@@ -155,7 +154,7 @@ mod tests {
         assert!(each(&[], Size(1), |place, _| place).is_empty());
     }
 
-    /// Never more than the budget at once, but for one that is larger by itself.
+    /// Files in work never exceed the budget together, except a single one that is larger.
     #[test]
     fn the_budget_is_kept() {
         let costs = [30, 60, 200, 10, 10, 90, 40, 40, 40, 1, 1, 1];

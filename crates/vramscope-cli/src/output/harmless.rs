@@ -1,13 +1,13 @@
-//! Data on a terminal, where what a file holds must not be obeyed.
+//! A filter for data on a terminal, so that escape sequences in a file have no effect.
 
 use std::io::{self, Write};
 use std::str;
 
-/// Passes text on with U+FFFD for each control character but line breaks and tabs, and for what is no UTF-8: old
-/// terminals take single bytes as control characters.
+/// Replaces control characters other than line breaks and tabs, and invalid UTF-8, by U+FFFD: old terminals
+/// take single bytes as control characters.
 pub(super) struct Harmless<W> {
     out: W,
-    /// The beginning of a character that ends in the next bytes; at most three bytes.
+    /// The start of a character that continues in the next write; at most three bytes.
     tail: Vec<u8>,
 }
 
@@ -17,7 +17,7 @@ impl<W: Write> Harmless<W> {
         Self { out, tail }
     }
 
-    /// The text that can be passed on.
+    /// Decodes the text that is complete.
     fn text(&mut self, bytes: &[u8]) -> String {
         let mut all = std::mem::take(&mut self.tail);
         all.extend_from_slice(bytes);
@@ -59,13 +59,24 @@ impl<W: Write> Write for Harmless<W> {
         Ok(bytes.len())
     }
 
-    /// Nothing is held back: what is no whole character by now is none.
+    /// Writes U+FFFD for a character that is still incomplete, so that nothing is held back.
     fn flush(&mut self) -> io::Result<()> {
         if !std::mem::take(&mut self.tail).is_empty() {
             write!(self.out, "{}", char::REPLACEMENT_CHARACTER)?;
         }
         self.out.flush()
     }
+}
+
+/// A text in which nothing but line breaks can move the cursor: names in a file may hold any
+/// character, a terminal's escape sequences too.
+pub(crate) fn printable(text: &str) -> String {
+    let harmless = |character| match character {
+        '\n' => character,
+        _ if character.is_control() => char::REPLACEMENT_CHARACTER,
+        _ => character,
+    };
+    text.chars().map(harmless).collect()
 }
 
 #[cfg(test)]
@@ -104,8 +115,16 @@ mod tests {
 
     #[test]
     fn what_is_no_utf_8_is_replaced() {
-        // A control character as a single byte; a character cut short, followed by another and at the end.
+        // A control character as a single byte; a truncated character, first followed by another and then at the end.
         assert_eq!(written(&[b"a\x9b31m"]), "a\u{fffd}31m");
         assert_eq!(written(&[b"\xe2\x82", b"b\xf0\x9f"]), "\u{fffd}b\u{fffd}");
+    }
+
+    #[test]
+    fn escape_sequences_are_defused() {
+        assert_eq!(
+            printable("a\u{1b}[2Jb\nc\r\u{9b}31m"),
+            "a\u{fffd}[2Jb\nc\u{fffd}\u{fffd}31m"
+        );
     }
 }

@@ -7,7 +7,7 @@ use super::{Cell, Part, rows_shown};
 use crate::arguments::Show;
 use crate::output::csv_error;
 
-/// The first table of every part that has the main one, one below the other under one header.
+/// The main table of every part, below each other under one header.
 pub(super) fn write(out: &mut dyn Write, parts: &[Part], show: Show) -> io::Result<()> {
     let Some(main) = parts.iter().find_map(|part| part.tables.first()) else {
         return Ok(());
@@ -52,5 +52,6 @@ fn value(cell: &Cell) -> Cow<'_, str> {
         Cell::ByteUs(product) | Cell::ByteEvents(product) => product.to_string().into(),
         Cell::Share(share) | Cell::ShareChange(share) => share.to_string().into(),
         Cell::Flag(flag) => flag.to_string().into(),
+        Cell::Json(value) => value.to_string().into(),
     }
 }

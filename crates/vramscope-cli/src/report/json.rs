@@ -1,6 +1,6 @@
-//! An answer as JSON, described for its users in `json.md`.
+//! An answer as JSON; `json.md` describes it for users.
 //!
-//! It is written as it is made: an answer may have a million rows.
+//! Written while it is built: an answer may have a million rows.
 #![doc = include_str!("../../json.md")]
 
 use std::io::{self, Write};
@@ -37,9 +37,9 @@ struct Document<'a> {
 }
 
 /// One part as an object.
-pub(super) struct Shown<'a> {
-    pub(super) part: &'a Part,
-    pub(super) show: Show,
+struct Shown<'a> {
+    part: &'a Part,
+    show: Show,
 }
 
 impl Serialize for Shown<'_> {
@@ -91,7 +91,7 @@ impl Serialize for Row<'_> {
     }
 }
 
-/// How many rows `--limit` leaves out, and what they come to.
+/// The rows hidden by `--limit`: their number and sums.
 struct LeftOut<'a> {
     columns: &'a [Column],
     rest: &'a Rest,
@@ -123,13 +123,14 @@ impl Serialize for Cell {
             Self::BytesChange(number) | Self::NumberChange(number) | Self::TimeUs(number) => {
                 serializer.serialize_i64(*number)
             }
-            // Beyond 64 bits JSON has no integers that everyone reads.
+            // JSON readers commonly lose integers beyond 64 bits.
             Self::ByteUs(product) | Self::ByteEvents(product) => match u64::try_from(*product) {
                 Ok(small) => serializer.serialize_u64(small),
                 Err(_large) => serializer.serialize_f64(*product as f64),
             },
             Self::Share(share) | Self::ShareChange(share) => serializer.serialize_f64(*share),
             Self::Flag(flag) => serializer.serialize_bool(*flag),
+            Self::Json(value) => value.serialize(serializer),
         }
     }
 }

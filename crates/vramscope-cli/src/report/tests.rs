@@ -1,4 +1,4 @@
-//! One answer, three ways.
+//! Tests of the three forms of one answer.
 
 use insta::assert_snapshot;
 
@@ -75,6 +75,33 @@ fn in_a_narrow_terminal_only_the_labels_wrap() {
     let text = anstream::adapter::strip_str(&text).to_string();
     assert!(text.lines().skip(4).all(|line| line.chars().count() <= 60));
     assert_snapshot!(text);
+}
+
+/// A limit set by the user is exact; only text's default limit allows one row more.
+#[test]
+fn a_limit_is_never_exceeded() {
+    let all = [
+        Show::default(),
+        Show {
+            json: true,
+            ..Show::default()
+        },
+        Show {
+            csv: true,
+            ..Show::default()
+        },
+    ];
+    for show in all {
+        let limited = |limit| Show {
+            limit: Some(limit),
+            ..show
+        };
+        assert_eq!(rows_shown(11, limited(10)), 10);
+        assert_eq!(rows_shown(10, limited(10)), 10);
+        assert_eq!(rows_shown(11, limited(0)), 11);
+    }
+    let usual = [21, 22].map(|rows| rows_shown(rows, Show::default()));
+    assert_eq!(usual, [21, TEXT_ROWS]);
 }
 
 #[test]

@@ -1,7 +1,7 @@
-//! An answer as text: figures in labelled lines, tables aligned, sizes rounded with the exact bytes at hand.
+//! An answer as text: labelled figures, aligned tables, rounded sizes with the exact bytes beside them.
 //!
-//! Headings are bold and what is secondary is faint, by escape sequences that `output` takes out again
-//! where nobody could see them. Texts from files are made harmless cell by cell, before that.
+//! Headings are bold and secondary text is faint, through escape sequences that `output` removes where
+//! they would not show. Control characters from files are replaced cell by cell before that.
 
 use anstyle::{Effects, Style};
 use comfy_table::CellAlignment;
@@ -16,14 +16,14 @@ use crate::output::printable;
 const HEADING: Style = Style::new().effects(Effects::BOLD);
 const FAINT: Style = Style::new().effects(Effects::DIMMED);
 
-/// A column narrower than this is no place for a text: the terminal may wrap the rows as it likes.
+/// The narrowest wrapped column, in characters. Below this the terminal may wrap rows as it likes.
 const LEAST_WIDTH: usize = 20;
 
-/// Characters of the longest label; JSON and CSV have all of it. All rows of a table are as wide as the widest, so
-/// that a name of a megabyte would fill the memory.
+/// The longest label in characters; JSON and CSV have it whole. All rows of a table are as wide as the widest, so
+/// a label of a megabyte would fill the memory.
 const LONGEST: usize = 1000;
 
-/// All parts, an empty line between them. `width`: columns of the terminal, if it is one.
+/// Renders all parts, with an empty line between them. `width`: the terminal's columns, if there is one.
 pub(super) fn render(parts: &[Part], show: Show, width: Option<u16>) -> String {
     let texts: Vec<_> = parts
         .iter()
@@ -83,7 +83,7 @@ fn facts(text: &mut String, facts: &[Fact], show: Show) {
 
 fn table_text(text: &mut String, table: &Table, show: Show, width: Option<u16>) {
     let (rows, others) = cut(table, show);
-    // What is known of no row needs no column.
+    // A column without any value is omitted.
     let is_shown = |place: &usize| {
         let mut cells = table.rows.iter().filter_map(|row| row.get(*place));
         !table.columns[*place].is_detail && cells.any(|cell| *cell != Cell::None)
@@ -127,8 +127,8 @@ fn table_text(text: &mut String, table: &Table, show: Show, width: Option<u16>) 
     }
 }
 
-/// Wraps the last column, which has the long texts, where the terminal ends: figures stay aligned, and nothing
-/// is lost. In a file or a pipe a row is a line.
+/// Wraps the last column, which has the long texts, at the terminal's edge, so that figures stay aligned
+/// and nothing is cut. In a file or a pipe each row stays one line.
 fn fit(lines: &mut [Vec<String>], headers: &[&str], width: Option<u16>) {
     let (Some(width), Some(last)) = (width, headers.len().checked_sub(1)) else {
         return;
@@ -141,7 +141,7 @@ fn fit(lines: &mut [Vec<String>], headers: &[&str], width: Option<u16>) {
             .unwrap_or(0)
             .max(headers[place].chars().count())
     };
-    // Two blanks before each column, one behind the last.
+    // Two spaces before each column, one after the last.
     let taken: usize = (0..last).map(|place| widest(place) + 2).sum();
     let room = usize::from(width).saturating_sub(taken + 3);
     if room < LEAST_WIDTH {
@@ -152,7 +152,7 @@ fn fit(lines: &mut [Vec<String>], headers: &[&str], width: Option<u16>) {
     }
 }
 
-/// Breaks lines where a place in the code has its joints, else where it must be.
+/// Breaks lines after blanks, slashes and `::`, else anywhere.
 fn wrapped(text: &str, room: usize) -> String {
     let (mut lines, mut taken) = (String::new(), 0);
     let mut rest = text;
@@ -203,10 +203,11 @@ fn value(cell: &Cell, show: Show) -> String {
         Cell::SpanUs(span) => display::duration(i64::try_from(*span).unwrap_or(i64::MAX)),
         Cell::Address(address) => display::address(*address),
         Cell::Flag(flag) => if *flag { "yes" } else { "no" }.to_owned(),
+        Cell::Json(value) => one_line(&value.to_string()),
     }
 }
 
-/// A text from a file in one line, cut where it goes on too long.
+/// Puts a text from the file on one line and cuts it to [`LONGEST`].
 fn one_line(text: &str) -> String {
     let Some((end, _)) = text.char_indices().nth(LONGEST) else {
         return printable(text).replace('\n', " ");

@@ -43,7 +43,6 @@ fn help_of_plot() {
 fn the_formats_are_described_by_the_program() {
     for (name, heading) in [
         ("json", "# The JSON of `--json`"),
-        ("info-json", "# "),
         ("exports", "# What `vramscope convert` writes"),
     ] {
         let text = String::from_utf8(vramscope(&["man", name]).stdout).unwrap();

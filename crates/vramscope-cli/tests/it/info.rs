@@ -5,6 +5,8 @@ use std::process::Stdio;
 
 use insta::assert_snapshot;
 use serde_json::Value;
+use vramscope_synth::snapshot::Producer;
+use vramscope_synth::text;
 
 use crate::program::{command, fixtures, transcript, vramscope, vramscope_reading};
 
@@ -119,10 +121,23 @@ fn every_fixture_is_told_of() {
             let output = vramscope(&["info", "--json", &name]);
             assert!(output.status.success(), "{}", transcript(&output));
             let json: Value = serde_json::from_slice(&output.stdout).unwrap();
-            assert_eq!(json["schema"], 1, "{name}");
+            assert_eq!(json["schema"], 2, "{name}");
             assert!(vramscope(&["info", &name]).status.success(), "{name}");
         }
     }
+}
+
+/// As many devices as the decoder reads: the same that the page shows.
+#[test]
+fn no_device_of_a_large_machine_is_left_out() {
+    let story: String = (0..200)
+        .map(|device| format!("device {device}\nalloc a 1MiB train.py:1:main\n"))
+        .collect();
+    let bytes = text::pickle(&story, Producer::Python(2, 8)).unwrap();
+    let output = vramscope_reading(&["info", "--json", "-", "--device", "150"], &bytes);
+    assert!(output.stderr.is_empty(), "{}", transcript(&output));
+    let json: Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert_eq!(json["parts"][1]["device"], 150);
 }
 
 #[test]

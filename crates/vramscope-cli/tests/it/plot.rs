@@ -127,7 +127,7 @@ const REFUSED: &[(&str, &str, &[&str], i32, &str)] = &[
         "a.png",
         &["--at", "peak"],
         2,
-        "--at means nothing with --view timeline; it is for state, flame, compare",
+        "--at means nothing with --view timeline; it is for allocator, flame, compare",
     ),
     (
         TRAINING,
@@ -148,7 +148,7 @@ const REFUSED: &[(&str, &str, &[&str], i32, &str)] = &[
         "a.png",
         &["--format", "svg"],
         2,
-        "does not end as a picture of --format svg does",
+        "does not fit --format svg",
     ),
     (
         TRAINING,

@@ -1,58 +1,13 @@
-//! Questions a snapshot answers: one file, one question. Results are data.
+//! Questions that a snapshot answers: one file, one question. Results are data.
+//!
+//! The rooms from the bottom to the top; each uses only those before it:
+//! [`time`], [`code`], [`memory`], [`recording`], [`search`], [`groups`], [`compare`], [`report`].
 
-pub mod allocations;
-pub mod allocator_model;
-pub(crate) mod allocator_rules;
-pub mod allocator_state;
-pub mod annotation_totals;
-pub mod annotations;
-pub mod block_stacks;
-pub mod byte_steps;
-pub mod call_sites;
-pub mod call_tree;
-pub mod capacity;
-pub mod capture;
+pub mod code;
 pub mod compare;
-pub mod curves;
-pub mod details;
-pub mod event_rows;
-pub mod facts;
-pub mod filter;
-pub mod final_state;
-pub mod findings;
-pub mod fragmentation;
-pub mod frame_groups;
-pub mod frames;
-pub mod gap;
-pub mod group_changes;
-pub mod group_lives;
-pub mod grouping;
-pub mod history;
-pub mod host;
-pub mod inductor;
-pub mod lanes;
-pub mod leaks;
-pub mod live_at;
-pub mod markers;
-pub mod moment_name;
-pub mod official_summary;
-pub mod overview;
-pub mod packing;
-pub mod places;
-pub mod plan;
-pub mod pool_use;
-pub mod pools;
-pub mod profile;
-pub mod range_totals;
-pub mod ranges;
-pub mod ranks;
-pub mod releases;
-pub mod replay;
-pub mod segment_contents;
-pub mod segment_history;
-pub mod selection;
-pub mod settings;
-pub mod stack_samples;
-pub mod summary;
-pub mod trace_names;
-pub mod turnover;
+pub mod groups;
+pub mod memory;
+pub mod recording;
+pub mod report;
+pub mod search;
+pub mod time;

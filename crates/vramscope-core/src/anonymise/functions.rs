@@ -1,10 +1,10 @@
-//! Functions: Python's by their parts, C++ signatures name by name.
+//! Anonymises function names: Python's part by part, C++ signatures name by name.
 
 use super::{Anonymiser, public};
-use crate::analysis::frames::is_python_source;
+use crate::analysis::code::frames::is_python_source;
 use crate::transfer::Rename;
 
-/// Whether a name is a C++ signature and no plain identifier.
+/// Whether a name is a C++ signature and not a plain identifier.
 pub(super) fn is_signature(name: &str) -> bool {
     name.contains("::") || name.contains(['(', '<', ' '])
 }
@@ -14,7 +14,7 @@ fn is_path_byte(byte: u8) -> bool {
 }
 
 impl Anonymiser {
-    /// A function that is not known to be public by the file it is in.
+    /// A function whose file does not make it public.
     pub(super) fn function(&self, name: &str, file: &str) -> String {
         if public::is_function(name) || name.is_empty() {
             return name.to_owned();
@@ -28,7 +28,7 @@ impl Anonymiser {
         if let Some(inside) = name.strip_prefix("<built-in ") {
             return format!("<built-in {}", self.built_in(inside));
         }
-        // What torch.fx calls.
+        // Names of torch.fx targets.
         if file.is_empty() && name.starts_with("torch.") && name.bytes().all(is_path_byte) {
             return name.to_owned();
         }
@@ -49,7 +49,7 @@ impl Anonymiser {
         parts.collect::<Vec<_>>().join(".")
     }
 
-    /// A name that has the place in it, as the profiler writes it: `torch/optim/adam.py(348): step`.
+    /// A name with its file and line, as the profiler writes it: `torch/optim/adam.py(348): step`.
     fn placed(&self, name: &str) -> Option<String> {
         let (place, function) = name.split_once("): ")?;
         let (file, line) = place.rsplit_once('(')?;
@@ -93,10 +93,10 @@ impl Anonymiser {
         }
     }
 
-    /// A C++ signature: what stands in a public namespace stays, other names are hashed, the rest is punctuation.
+    /// A C++ signature. Names in a public namespace stay, other names are hashed, and punctuation stays.
     fn signature(&self, text: &str) -> String {
         let mut out = String::with_capacity(text.len());
-        // Whether the name before each open bracket is public: it goes on behind the bracket.
+        // Per open bracket: whether the name before it is public, because that name continues after the bracket.
         let mut open = Vec::new();
         let (mut is_public, mut rest) = (false, text);
         while let Some(first) = rest.chars().next() {
@@ -134,7 +134,7 @@ impl Anonymiser {
     }
 }
 
-/// A short number as C++ writes it: `128`, `0x7f`, `16ul`. Longer ones could be anything.
+/// Whether it is a short number as in C++: `128`, `0x7f`, `16ul`. Longer ones could carry information.
 fn is_number(word: &str) -> bool {
     let digits = word.trim_end_matches(['u', 'l', 'U', 'L']);
     let digits = digits.strip_prefix("0x").unwrap_or(digits);

@@ -1,15 +1,15 @@
-//! Labels (annotations, metadata, settings) word by word, and formatted stacks line by line.
+//! Anonymises labels (annotations, metadata, settings) word by word, and formatted stacks line by line.
 
 use super::{Anonymiser, public};
-use crate::analysis::settings::is_known;
+use crate::analysis::memory::settings::is_known;
 use crate::transfer::Rename;
 
-/// Longer numbers may stand for somebody.
+/// Longest number kept. Longer ones may identify somebody.
 const LONGEST_NUMBER: usize = 9;
 
 impl Anonymiser {
-    /// What a user or the allocator calls something: words that say nothing about the program, short numbers and
-    /// punctuation stay, so that `train_step 12` is still a step with a number.
+    /// A label given by the user or the allocator. Public words, short numbers and
+    /// punctuation stay, so `train_step 12` is still a step with a number.
     pub(super) fn label(&self, text: &str) -> String {
         self.words(text, char::is_alphabetic, public::is_label_word)
     }
@@ -29,8 +29,8 @@ impl Anonymiser {
         })
     }
 
-    /// Hashes the words for which `is_public` does not hold. A word begins with no digit; what is beyond ASCII
-    /// is a word as well.
+    /// Hashes the words for which `is_public` does not hold. Words do not begin with a digit, and may contain
+    /// characters beyond ASCII.
     fn words(
         &self,
         text: &str,
@@ -64,7 +64,7 @@ impl Anonymiser {
         out
     }
 
-    /// Lines as Python formats a stack: `File "train.py", line 3, in main` keeps its form, code does not.
+    /// Lines of a stack formatted by Python. `File "train.py", line 3, in main` keeps its form; code is hashed.
     pub(super) fn trace(&self, text: &str) -> String {
         text.split_inclusive('\n')
             .map(|line| self.line(line))

@@ -1,11 +1,11 @@
-//! Paths: folder by folder, with the file's ending.
+//! Anonymises paths: folder by folder, and the file without its ending.
 
 use super::{Anonymiser, public};
 
 /// A path to show.
 pub(super) struct Path {
     pub(super) text: String,
-    /// Whether the file belongs to Python, PyTorch or a public package, so that what is in it is public too.
+    /// Whether the file belongs to Python, PyTorch or a public package, so that its functions are public too.
     pub(super) is_public: bool,
 }
 
@@ -42,7 +42,7 @@ impl Anonymiser {
         Path { text, is_public }
     }
 
-    /// A folder, with the beginning by which caches and notebooks are recognised.
+    /// A folder. Prefixes by which caches and notebooks are recognised stay.
     fn folder(&self, name: &str) -> String {
         const BEGINNINGS: [&str; 3] = ["torchinductor_", "ipykernel_", "conda-"];
         let beginning = BEGINNINGS
@@ -64,7 +64,7 @@ impl Anonymiser {
         }
     }
 
-    /// What stands for a file where there is none: `<string>`, `<frozen runpy>`, `<ipython-input-3-0a1b2c>`.
+    /// A placeholder for code without a file: `<string>`, `<frozen runpy>`, `<ipython-input-3-0a1b2c>`.
     fn no_file(&self, path: &str, inside: &str) -> Path {
         let generated = inside.strip_prefix("eval_with_key>");
         let is_generated = generated.is_some_and(|rest| {
@@ -87,12 +87,12 @@ impl Anonymiser {
     }
 }
 
-/// A part of a path without the separator behind it.
+/// A part of a path without the separator after it.
 fn name_of(part: &str) -> &str {
     part.strip_suffix(['/', '\\']).unwrap_or(part)
 }
 
-/// From which part on a path can be looked up by anybody.
+/// The index of the first public part of a path.
 fn public_from(names: &[&str]) -> Option<usize> {
     if let [name] = names {
         let module = name.strip_suffix(".py")?;
@@ -103,7 +103,7 @@ fn public_from(names: &[&str]) -> Option<usize> {
         return Some(0);
     }
     let at = |place: usize| names.get(place).copied().unwrap_or_default();
-    // The last, as an environment may lie in another's folder.
+    // The last one counts, because an environment may lie in another one's folder.
     (0..names.len() - 1).rev().find(|&place| {
         let (name, next) = (at(place), at(place + 1));
         let before = place.checked_sub(1).map_or("", at);
@@ -115,7 +115,7 @@ fn public_from(names: &[&str]) -> Option<usize> {
             _ if public::is_site(name) => public::is_package(next),
             "pytorch" => public::is_torch_source(next),
             "libstdc++-v3" => true,
-            // Installed packages lie below the standard library, but are not of it.
+            // Installed packages lie below the standard library, but do not belong to it.
             _ if is_library => !names[place..].iter().any(|name| public::is_site(name)),
             _ => public::is_python_source(name),
         }

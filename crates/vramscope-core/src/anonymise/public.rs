@@ -1,11 +1,11 @@
-//! What tells nothing about anybody: the names of public packages, of Python and of PyTorch.
+//! Names that reveal nothing about anybody: those of public packages, of Python and of PyTorch.
 
-/// Whether a list, its words separated by spaces, has a word.
+/// Whether a list of words separated by spaces contains a word.
 fn is_in(list: &str, word: &str) -> bool {
     list.split(' ').any(|listed| listed == word)
 }
 
-/// Packages on PyPI and conda-forge that training code is made of, as their folders (or single files) are called.
+/// Packages on PyPI and conda-forge that training code uses, by the names of their folders or single files.
 const PACKAGES: &str = "\
     IPython PIL _pytest absl accelerate aiohttp anyio apex asgiref bitsandbytes click colossalai \
     composer cuda cudf cuml cupy cv2 dask datasets debugpy decorator deepspeed dgl diffusers einops einx \
@@ -24,12 +24,12 @@ pub(super) fn is_package(component: &str) -> bool {
     is_in(PACKAGES, name)
 }
 
-/// Folders that every machine has.
+/// Folders that exist on every machine.
 const FOLDERS: &str = "\
     . .. .conda .local .pyenv .venv Users anaconda3 bin build conda data envs home lib lib64 Lib local \
     miniconda3 mnt opt root src tmp usr venv workspace";
 
-/// Whether a folder tells nothing wherever it is.
+/// Whether a folder's name reveals nothing wherever it is.
 pub(super) fn is_folder(component: &str) -> bool {
     let is_drive = matches!(component.as_bytes(), [letter, b':'] if letter.is_ascii_alphabetic());
     is_drive
@@ -39,12 +39,12 @@ pub(super) fn is_folder(component: &str) -> bool {
         || is_in(FOLDERS, component)
 }
 
-/// Whether installed packages are in it.
+/// Whether it is a folder of installed packages.
 pub(super) fn is_site(component: &str) -> bool {
     matches!(component, "site-packages" | "dist-packages")
 }
 
-/// `python3.12`, `Python311`, as the folder of the standard library is called or the one above it.
+/// Whether it is named like the folder of the standard library or the one above it: `python3.12`, `Python311`.
 pub(super) fn is_python(component: &str) -> bool {
     let version = component
         .strip_prefix("python")
@@ -52,7 +52,7 @@ pub(super) fn is_python(component: &str) -> bool {
     version.is_some_and(|version| version.starts_with(['2', '3']) && is_version(version))
 }
 
-/// `Python-3.11.1`, `python-3.12.2`, `python-split_1715024085344`: Python's own source, built.
+/// Whether it is named like a build folder of Python: `Python-3.11.1`, `python-3.12.2`, `python-split_1715024085344`.
 pub(super) fn is_python_source(component: &str) -> bool {
     let version = component
         .strip_prefix("python-")
@@ -67,7 +67,7 @@ fn is_version(text: &str) -> bool {
             .all(|byte| byte.is_ascii_digit() || byte == b'.')
 }
 
-/// What PyTorch's own source is divided into, below a folder `pytorch`.
+/// Top-level folders of PyTorch's source, below a folder `pytorch`.
 pub(super) fn is_torch_source(component: &str) -> bool {
     matches!(
         component,
@@ -75,7 +75,7 @@ pub(super) fn is_torch_source(component: &str) -> bool {
     )
 }
 
-/// What the C library's source is divided into, when a path begins with `./`.
+/// Top-level folders of the C library's source, in paths that begin with `./`.
 pub(super) fn is_libc_source(component: &str) -> bool {
     matches!(
         component,
@@ -83,7 +83,7 @@ pub(super) fn is_libc_source(component: &str) -> bool {
     )
 }
 
-/// Modules of the standard library that come without a folder, from the profiler or frozen.
+/// Modules of the standard library that occur without a folder, from the profiler or frozen.
 pub(super) fn is_standard_module(name: &str) -> bool {
     const MODULES: &str = "\
         _collections_abc abc codecs contextlib functools importlib._bootstrap importlib._bootstrap_external \
@@ -98,7 +98,7 @@ pub(super) fn is_ending(ending: &str) -> bool {
     is_in(ENDINGS, ending)
 }
 
-/// Functions that have their name from PyTorch or from the language, whoever wrote them.
+/// Function names given by PyTorch or the language, whoever wrote the function.
 pub(super) fn is_function(name: &str) -> bool {
     const FUNCTIONS: &str = "\
         ?? <dictcomp> <genexpr> <lambda> <listcomp> <locals> <module> <setcomp> __call__ __create_fn__ \
@@ -109,9 +109,11 @@ pub(super) fn is_function(name: &str) -> bool {
     name == "<unwind unsupported>" || is_in(FUNCTIONS, name)
 }
 
-/// How functions of CPython and the C library are called.
+/// Prefixes of functions of CPython, of Cython, the C library and CUDA's libraries.
 pub(super) fn is_runtime(name: &str) -> bool {
-    const BEGINNINGS: [&str; 14] = [
+    const BEGINNINGS: [&str; 15] = [
+        // Cython's own helpers.
+        "__Pyx_",
         "_Py",
         "Py_",
         "__libc_",
@@ -140,7 +142,7 @@ pub(super) fn is_runtime(name: &str) -> bool {
             .any(|beginning| name.starts_with(beginning))
 }
 
-/// Namespaces of PyTorch, the libraries it is made of, and C++.
+/// Namespaces of PyTorch, of libraries that it contains, and of C++.
 pub(super) fn is_namespace(name: &str) -> bool {
     const NAMESPACES: &str = "\
         at c10 c10d caffe2 cub cuda cutlass fmt gloo nccl pybind11 ska std thrust torch tensorpipe __gnu_cxx \
@@ -148,7 +150,7 @@ pub(super) fn is_namespace(name: &str) -> bool {
     is_in(NAMESPACES, name)
 }
 
-/// Words of C++ and of its compilers, and C names of the libraries PyTorch is made of.
+/// Words of C++ and its compilers, and C names of libraries that PyTorch contains.
 pub(super) fn is_native_word(word: &str) -> bool {
     const WORDS: &str = "\
         _object anonymous auto bool char class clone cold const constprop decltype delete double enum false \
@@ -163,7 +165,7 @@ pub(super) fn is_native_word(word: &str) -> bool {
             .any(|beginning| word.starts_with(beginning))
 }
 
-/// Words in labels by which steps are told or that torch, its profiler and its compiler use.
+/// Words of labels that mark steps, or that torch, its profiler and its compiler use.
 pub(super) fn is_label_word(word: &str) -> bool {
     const WORDS: &str = "\
         step steps iteration iter it minibatch batch epochs epoch train training eval evaluation validation \

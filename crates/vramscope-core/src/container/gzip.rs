@@ -9,7 +9,7 @@ use crate::ErrorKind;
 
 const PLACE: &str = "in the middle of gzip data";
 
-/// The members' contents, one after another. What follows the last member is ignored, as gzip does.
+/// The members' contents, one after another. Data after the last member is ignored, as by gzip.
 pub(super) struct GzipReader<'a> {
     /// `None` after the last member.
     member: Option<GzDecoder<Layer<'a>>>,

@@ -1,10 +1,9 @@
-//! The pages of torch's `trace_plot`, `segment_plot` and `profile_plot`: the snapshot is in them as
-//! base64.
+//! The pages of torch's `trace_plot`, `segment_plot` and `profile_plot`, which contain the snapshot as base64:
 //!
 //! ```text
 //! const local_files = [{"name": "snapshot.pickle", "base64": "gASV…"}]
 //! ```
-//! The payload is a pickle and one to three NUL bytes. Then the pages that `vramscope html` writes:
+//! The payload is a pickle and one to three NUL bytes. The pages of `vramscope html` are read as well:
 //!
 //! ```text
 //! <script type="application/octet-stream" data-file="snapshot.pickle">KLUv/…</script>
@@ -29,7 +28,7 @@ const TORCH_2_0: &[u8] = b"let alloc_data";
 const IN_PAGE: &str = "in the middle of an HTML page";
 const IN_BASE64: &str = "in the middle of the base64 in an HTML page";
 
-/// Longest key or file name that is looked at.
+/// Longest key or file name.
 const MAX_STRING_BYTES: usize = 4 << 10;
 
 static BASE64: GeneralPurpose = GeneralPurpose::new(
@@ -96,7 +95,7 @@ impl Read for HtmlReader<'_> {
     }
 }
 
-/// Who wrote the page.
+/// The producer of the page.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Kind {
     Torch,
@@ -104,7 +103,7 @@ enum Kind {
 }
 
 impl Kind {
-    /// What follows the base64.
+    /// The byte after the base64.
     fn end(self) -> u8 {
         match self {
             Self::Torch => b'"',
@@ -142,7 +141,7 @@ impl Read for Quoted<'_> {
                     self.ended = true;
                     return Ok(0);
                 }
-                // JSON may write `/` as `\/`; base64 has nothing else to escape.
+                // JSON may write `/` as `\/`. base64 contains nothing else that is escaped.
                 Some(_) => self.source.consume(1),
             }
         }
@@ -160,7 +159,7 @@ impl Quoted<'_> {
         }
     }
 
-    /// How many more files the list has. What is damaged there does not matter any more.
+    /// The number of further files. Damage among them is ignored.
     fn count_further(&mut self) -> u64 {
         let mut count = 0;
         while let Ok(true) = self.next_file() {
@@ -174,7 +173,7 @@ impl Quoted<'_> {
     }
 }
 
-/// Moves past `const local_files`, or to a file of ours.
+/// Consumes up to and including `const local_files`, or up to a file of our own.
 fn find_files(source: &mut Layer<'_>) -> Result<Kind, ErrorKind> {
     let (torch, own) = (memmem::Finder::new(FILES), memmem::Finder::new(OWN_FILE));
     let mut is_torch_2_0 = false;
@@ -200,7 +199,7 @@ fn find_files(source: &mut Layer<'_>) -> Result<Kind, ErrorKind> {
     }
 }
 
-/// Moves from the start of a file of ours to its base64. The name has no `>` of its own.
+/// Consumes the opening tag of a file of our own. A name never contains `>`.
 fn open_own(source: &mut Layer<'_>) -> Result<bool, ErrorKind> {
     let head = source.peek(OWN_FILE.len() + MAX_STRING_BYTES);
     let head = head.map_err(|error| kind_of(&error))?;
@@ -209,15 +208,15 @@ fn open_own(source: &mut Layer<'_>) -> Result<bool, ErrorKind> {
     Ok(end.is_some())
 }
 
-/// Moves past ` = [`; `false` if something else comes.
+/// Consumes ` = [`; `false` if something else comes.
 fn open_list(source: &mut Layer<'_>) -> Result<bool, ErrorKind> {
     Ok(accept(source, b'=')? && accept(source, b'[')?)
 }
 
-/// Moves from behind a file's closing quote into the next file's base64; `false` at the end of the list.
+/// Moves from the end of a file's base64 to the next file's base64; `false` at the end of the list.
 fn next_file(source: &mut Layer<'_>) -> Result<bool, ErrorKind> {
     while accept(source, b',')? {
-        // The file's further keys.
+        // Further keys of the same file.
         if peek_byte(source)? == b'{' {
             return open_file(source);
         }
@@ -226,7 +225,7 @@ fn next_file(source: &mut Layer<'_>) -> Result<bool, ErrorKind> {
     Ok(accept(source, b'}')? && accept(source, b',')? && open_file(source)?)
 }
 
-/// Moves past `{"name": "…", "base64": "`; `false` if something else comes.
+/// Consumes `{"name": "…", "base64": "`; `false` if something else comes.
 fn open_file(source: &mut Layer<'_>) -> Result<bool, ErrorKind> {
     if !accept(source, b'{')? {
         return Ok(false);
@@ -246,7 +245,7 @@ fn open_file(source: &mut Layer<'_>) -> Result<bool, ErrorKind> {
     }
 }
 
-/// Moves past `"key": "value"`.
+/// Consumes `"key": "value"`.
 fn skip_pair(source: &mut Layer<'_>) -> Result<(), ErrorKind> {
     read_string(source)?;
     accept(source, b':')?;
@@ -254,7 +253,7 @@ fn skip_pair(source: &mut Layer<'_>) -> Result<(), ErrorKind> {
     Ok(())
 }
 
-/// A short string without its quotes, escapes left as they are.
+/// Reads a short string without its quotes. Escapes stay as they are.
 fn read_string(source: &mut Layer<'_>) -> Result<Vec<u8>, ErrorKind> {
     if !accept(source, b'"')? {
         return Err(damaged("in its list of files"));
@@ -273,7 +272,7 @@ fn read_string(source: &mut Layer<'_>) -> Result<Vec<u8>, ErrorKind> {
     }
 }
 
-/// Moves past white space, and then past `wanted` if that comes next.
+/// Consumes white space, and then `wanted` if it comes next. Returns whether it did.
 fn accept(source: &mut Layer<'_>, wanted: u8) -> Result<bool, ErrorKind> {
     let is_next = peek_byte(source)? == wanted;
     if is_next {
@@ -282,7 +281,7 @@ fn accept(source: &mut Layer<'_>, wanted: u8) -> Result<bool, ErrorKind> {
     Ok(is_next)
 }
 
-/// The next byte that is no white space, not moved past.
+/// The next byte that is not white space, without consuming it.
 fn peek_byte(source: &mut Layer<'_>) -> Result<u8, ErrorKind> {
     loop {
         match source.peek(1).map_err(|error| kind_of(&error))?.first() {

@@ -1,7 +1,7 @@
-//! One layer of bytes: a reader with a lookahead, a limit, and a memory of how it ended.
+//! A layer of bytes: a reader with lookahead and a limit that remembers why it ended.
 //!
-//! Every wrapping reads from a [`Layer`] and is read through one, so interrupts are retried, limits
-//! are kept and errors are named in one place.
+//! Every container reads from a [`Layer`] and is read through one. So one place retries interrupted reads, enforces
+//! limits and names errors.
 
 use std::io::{self, BufRead, Read};
 
@@ -16,11 +16,11 @@ pub(super) struct Layer<'a> {
     buffer: Box<[u8]>,
     pos: usize,
     end: usize,
-    /// Bytes that may still come.
+    /// Bytes that may still be read before the limit is exceeded.
     left: u64,
     limit: u64,
     at_eof: bool,
-    /// Somebody asked for more than there is.
+    /// Whether more bytes were requested than the data has.
     starved: bool,
     failure: Option<ErrorKind>,
 }
@@ -41,19 +41,19 @@ impl<'a> Layer<'a> {
         }
     }
 
-    /// The next bytes without moving past them: `count` (at most [`LOOKAHEAD`]), fewer only where the
-    /// data ends or fails.
+    /// The next `count` bytes (at most [`LOOKAHEAD`]) without consuming them; fewer only if the data ends or reading
+    /// fails.
     ///
     /// # Errors
-    /// Only if there is not a single byte before the failure; else the failure waits for the read
-    /// that meets it.
+    /// Only if there is not a single byte before the failure. Otherwise the read that reaches the failure
+    /// reports it.
     pub(super) fn peek(&mut self, count: usize) -> io::Result<&[u8]> {
         let count = count.min(LOOKAHEAD);
         let ahead = self.ahead(count)?;
         Ok(ahead.get(..count).unwrap_or(ahead))
     }
 
-    /// Like [`peek`](Self::peek), but everything at hand.
+    /// Like [`peek`](Self::peek), but returns all buffered bytes.
     fn ahead(&mut self, count: usize) -> io::Result<&[u8]> {
         if self.end - self.pos < count && self.pos > 0 {
             self.buffer.copy_within(self.pos..self.end, 0);
@@ -77,7 +77,7 @@ impl<'a> Layer<'a> {
         Ok(self.buffer.get(self.pos..self.end).unwrap_or_default())
     }
 
-    /// Why nothing more came: an error if it was one.
+    /// The failure that ended the data, if there was one.
     fn ended(&mut self) -> io::Result<()> {
         match &self.failure {
             Some(kind) => Err(io::Error::other(kind.clone())),
@@ -88,7 +88,7 @@ impl<'a> Layer<'a> {
         }
     }
 
-    /// Moves past `count` bytes.
+    /// Consumes `count` bytes.
     ///
     /// # Errors
     /// [`ErrorKind::Truncated`] with `place` if there are fewer.
@@ -105,15 +105,15 @@ impl<'a> Layer<'a> {
         Ok(())
     }
 
-    /// Reads what is left, so that the bytes of the whole file are counted whatever stands at its
-    /// end. A failure there concerns nothing that is wanted.
+    /// Reads the rest, so that the bytes of the whole file are counted. A failure is ignored, because nothing of the
+    /// rest is needed.
     pub(super) fn drain(&mut self) {
         while let Ok([_, ..]) = self.ahead(1) {
             self.consume(usize::MAX);
         }
     }
 
-    /// The next `N` bytes, moved past.
+    /// Consumes and returns the next `N` bytes.
     ///
     /// # Errors
     /// [`ErrorKind::Truncated`] with `place` if there are fewer.
@@ -129,8 +129,8 @@ impl<'a> Layer<'a> {
         Ok(bytes)
     }
 
-    /// What a decompressor's failure really was: that of the layer below, the layer's end, or the
-    /// decompressor's own.
+    /// The true cause of a decompressor's failure: the failure of this layer, its end, or the
+    /// decompressor's own error.
     pub(super) fn blame(&self, place: &'static str, own: impl FnOnce() -> ErrorKind) -> ErrorKind {
         match &self.failure {
             Some(kind) if self.end == self.pos => kind.clone(),
@@ -143,7 +143,7 @@ impl<'a> Layer<'a> {
 impl Read for Layer<'_> {
     fn read(&mut self, out: &mut [u8]) -> io::Result<usize> {
         if self.pos == self.end && !self.at_eof && out.len() >= LOOKAHEAD {
-            // Large reads of an empty buffer go straight through.
+            // With an empty buffer, large reads bypass it.
             match read_some(&mut self.inner, out, &mut self.left, self.limit) {
                 Ok(0) => self.at_eof = true,
                 Ok(read) => return Ok(read),
@@ -177,7 +177,7 @@ impl BufRead for Layer<'_> {
     }
 }
 
-/// One read that retries interrupts and keeps to the limit.
+/// Reads once, with retries after interrupts, and enforces the limit.
 fn read_some(
     inner: &mut dyn Read,
     out: &mut [u8],
@@ -186,7 +186,7 @@ fn read_some(
 ) -> Result<usize, ErrorKind> {
     loop {
         match inner.read(out) {
-            // A reader that claims more than it was given room for is broken; what it claims is cut.
+            // A reader that claims to have read more than fits is broken. Its claim is cut.
             Ok(read) => {
                 let read = read.min(out.len());
                 *left = left.checked_sub(read as u64).ok_or(ErrorKind::Limit {
@@ -201,8 +201,8 @@ fn read_some(
     }
 }
 
-/// The [`ErrorKind`] that an `io::Error` carries, or else the fact that reading failed.
-pub(crate) fn kind_of(error: &io::Error) -> ErrorKind {
+/// The [`ErrorKind`] inside an `io::Error`, or else [`ErrorKind::Read`].
+pub fn kind_of(error: &io::Error) -> ErrorKind {
     match error
         .get_ref()
         .and_then(|inner| inner.downcast_ref::<ErrorKind>())

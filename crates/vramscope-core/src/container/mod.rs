@@ -1,13 +1,14 @@
-//! What a snapshot comes wrapped in, taken off layer by layer while the bytes stream through.
+//! Containers around a snapshot, taken off layer by layer while the bytes stream through.
 //!
 //! ```text
 //! file ─> Layer ─> gzip | zstd | zip | html ─> Layer ─> … ─> pickle, JSON or columns
 //! ```
-//! Every format is recognised by its first bytes, never by a name, and nothing is ever held whole: a
+//! Every format is recognised by its first bytes, never by a name. Nothing is held as a whole: a
 //! layer has 64 KiB of lookahead, and a decompressor its window.
 
 mod gzip;
 mod html;
+mod input;
 mod layer;
 mod sniff;
 mod zip;
@@ -18,13 +19,16 @@ use std::cell::Cell;
 use std::io::{self, BufRead, Read};
 use std::rc::Rc;
 
+pub(crate) use self::input::{Input, WINDOW};
 use self::layer::Layer;
-pub(crate) use self::layer::kind_of;
-use self::sniff::{Format, HEAD, bom_length, sniff};
+pub use self::layer::kind_of;
+pub(crate) use self::sniff::PACKED;
+use self::sniff::{Format, HEAD, bom_length, is_graph, sniff};
+pub use self::sniff::{is_graph_json, is_trace_log};
 use crate::model::ContainerKind;
 use crate::{Error, ErrorKind, Limits};
 
-/// How the unwrapped bytes encode the snapshot.
+/// The encoding of the unwrapped snapshot.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Encoding {
     /// A pickle of any protocol.
@@ -35,12 +39,12 @@ pub(crate) enum Encoding {
     Packed,
 }
 
-/// What is counted while the bytes stream through.
+/// Figures counted while the bytes stream through.
 #[derive(Default, Debug)]
 pub(crate) struct Counters {
-    /// Bytes of the file read so far, wrappings included.
+    /// Bytes of the file read so far, containers included.
     pub(crate) file_bytes: Cell<u64>,
-    /// Further snapshots in the same zip or HTML; complete once the input has been read to its end.
+    /// Number of further snapshots in the same zip or HTML. Complete once the input has been read to its end.
     pub(crate) further_files: Cell<u64>,
 }
 
@@ -50,23 +54,23 @@ impl Counters {
     }
 }
 
-/// A file without its wrappings.
+/// A file without its containers.
 pub(crate) struct Unwrapped<'a> {
     pub(crate) encoding: Encoding,
     /// The pickle, JSON or columns. Its errors carry an [`ErrorKind`].
     pub(crate) input: Box<dyn BufRead + 'a>,
-    /// The wrappings, from the outermost inwards.
+    /// The containers, the outermost first.
     pub(crate) containers: Vec<ContainerKind>,
     /// The first bytes of `input`, at most 64.
     pub(crate) head: Vec<u8>,
     pub(crate) counters: Rc<Counters>,
 }
 
-/// Takes off the wrappings around a snapshot.
+/// Takes off the containers around a snapshot.
 ///
 /// # Errors
-/// What the file is instead of a snapshot, or how it is damaged, with the wrappings and the first
-/// bytes as far as they were seen.
+/// If the file is damaged or not a snapshot. The error has the containers and the first bytes as far as they
+/// were read.
 pub(crate) fn unwrap<'a>(input: impl Read + 'a, limits: &Limits) -> Result<Unwrapped<'a>, Error> {
     let counters = Rc::new(Counters::default());
     let counting = CountingReader {
@@ -112,7 +116,7 @@ pub(crate) fn unwrap<'a>(input: impl Read + 'a, limits: &Limits) -> Result<Unwra
     }
 }
 
-/// What comes next in `layer`; `head` receives its first bytes.
+/// The format of the data in `layer`. `head` receives its first bytes.
 fn look(
     layer: &mut Layer<'_>,
     head: &mut Vec<u8>,
@@ -126,16 +130,39 @@ fn look(
     }
 }
 
-/// Whether something that is compressed begins like this.
-pub(crate) fn is_compressed(head: &[u8]) -> bool {
-    matches!(sniff(head), Ok(Format::Gzip | Format::Zstd))
+/// The kind of a file, judged by its first bytes and never by its name.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum FileKind {
+    /// Graphs of torch.compile: a `TORCH_TRACE` log, what tlparse made of it, or the JSON of a graph.
+    Graphs,
+    /// A snapshot, or a file that is refused as one.
+    Snapshot,
 }
 
-/// Takes gzip and zstd off a file that is no snapshot.
+impl FileKind {
+    /// The kind of the file that begins with `head` (4 KiB are enough), compressed or not.
+    #[must_use]
+    pub fn of(head: &[u8]) -> Self {
+        let mut unpacked_head = Vec::new();
+        let is_compressed = matches!(sniff(head), Ok(Format::Gzip | Format::Zstd));
+        if is_compressed && let Ok(input) = unpacked(head, &Limits::default()) {
+            // The head is cut off, so an error at its end is expected.
+            let _end = input.take(HEAD as u64).read_to_end(&mut unpacked_head);
+        }
+        let head = if is_compressed { &unpacked_head } else { head };
+        if is_graph(head) {
+            Self::Graphs
+        } else {
+            Self::Snapshot
+        }
+    }
+}
+
+/// Takes gzip and zstd off a file that is not a snapshot.
 ///
 /// # Errors
-/// When it cannot be read or is compressed more often than `limits` allow.
-pub(crate) fn unpacked<'a>(
+/// If it cannot be read or is compressed more often than `limits` allow.
+pub fn unpacked<'a>(
     input: impl Read + 'a,
     limits: &Limits,
 ) -> Result<Box<dyn BufRead + 'a>, ErrorKind> {

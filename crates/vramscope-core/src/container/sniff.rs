@@ -1,17 +1,15 @@
-//! What some bytes are, judged by their beginning and never by a name.
+//! Recognises formats by their first bytes, never by a name.
 
 use memchr::memmem;
 
 use super::layer::LOOKAHEAD;
 use crate::ErrorKind;
-use crate::analysis::inductor::read::is_plain_graph;
 use crate::error::Lookalike;
-use crate::pack::MAGIC;
 
 /// Bytes that are enough to tell formats apart.
 pub(super) const HEAD: usize = 4 << 10;
 
-/// Something that can be opened.
+/// A format that can be opened.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Format {
     Gzip,
@@ -23,25 +21,29 @@ pub(super) enum Format {
     Packed,
 }
 
-/// `torch.save` before 1.6: a pickle of this number, protocol 2, comes first.
+/// The first bytes of a [packed](crate::pack) snapshot. Neither a pickle nor UTF-8 text begins with the first one,
+/// and a copy in text mode is detected by the line ends.
+pub(crate) const PACKED: &[u8; 8] = b"\x93vram\r\n\n";
+
+/// The beginning of a file by `torch.save` before 1.6: a pickle of a magic number in protocol 2.
 const LEGACY_CHECKPOINT: &[u8] = b"\x80\x02\x8a\x0a\x6c\xfc\x9c\x46\xf9\x20\x6a\xa8\x50\x19";
 
 const BOM: &[u8] = b"\xef\xbb\xbf";
 
-/// What begins with `head`: [`HEAD`] bytes, or all there are.
+/// The format of data that begins with `head`: [`HEAD`] bytes, or all data if there is less.
 ///
 /// # Errors
-/// [`ErrorKind::NotASnapshot`] for what is often mistaken for one, else [`ErrorKind::UnknownFormat`].
+/// [`ErrorKind::NotASnapshot`] for files that are often mistaken for one, else [`ErrorKind::UnknownFormat`].
 pub(super) fn sniff(head: &[u8]) -> Result<Format, ErrorKind> {
     let not_a_snapshot = |lookalike| Err(ErrorKind::NotASnapshot(lookalike));
     match head {
         [] => return Err(ErrorKind::Empty),
         [0x1f, 0x8b, ..] => return Ok(Format::Gzip),
-        // A zstd frame, or a skippable one as pzstd and the seekable format write first.
+        // A zstd frame, or a skippable one, which pzstd and the seekable format write first.
         [0x28, 0xb5, 0x2f, 0xfd, ..] | [0x50..=0x5f, 0x2a, 0x4d, 0x18, ..] => {
             return Ok(Format::Zstd);
         }
-        _ if head.starts_with(MAGIC) => return Ok(Format::Packed),
+        _ if head.starts_with(PACKED) => return Ok(Format::Packed),
         [b'P', b'K', 3, 4, ..] | [b'P', b'K', 5, 6, ..] => return Ok(Format::Zip),
         _ if is_safetensors(head) => return not_a_snapshot(Lookalike::Safetensors),
         _ if head.starts_with(LEGACY_CHECKPOINT) => {
@@ -52,7 +54,7 @@ pub(super) fn sniff(head: &[u8]) -> Result<Format, ErrorKind> {
             return not_a_snapshot(Lookalike::GitLfsPointer);
         }
         _ if is_pickle(head) => return Ok(Format::Pickle),
-        _ if is_plain_graph(head) => return not_a_snapshot(Lookalike::InductorGraphs),
+        _ if is_graph(head) => return not_a_snapshot(Lookalike::InductorGraphs),
         _ => {}
     }
     match text(head) {
@@ -68,13 +70,45 @@ pub(super) fn sniff(head: &[u8]) -> Result<Format, ErrorKind> {
     }
 }
 
-/// Like [`sniff`], for one file of several in an archive, where a README or a config must not be
-/// taken for the snapshot: JSON and HTML also have to use a snapshot's words early on.
+/// Whether data begins like a graph of torch.compile, as a log or as JSON, uncompressed.
+pub(super) fn is_graph(head: &[u8]) -> bool {
+    is_trace_log(head) || is_graph_json(head)
+}
+
+/// Whether JSON begins like a graph of torch.compile.
+#[must_use]
+pub fn is_graph_json(head: &[u8]) -> bool {
+    let head = head.strip_prefix(b"\xef\xbb\xbf").unwrap_or(head);
+    let has = |key: &[u8]| memmem::find(head, key).is_some();
+    let has_words = || has(b"\"buffer_names\"") || has(b"\"unmet_deps\"") || has(b"\"size_alloc\"");
+    let has_lists = || has(b"\"nodes\"") && has(b"\"buffers\"");
+    // A snapshot may contain any key somewhere.
+    let is_snapshot = || has(b"\"device_traces\"") || has(b"\"segments\"");
+    head.trim_ascii_start().starts_with(b"{") && (has_words() || has_lists()) && !is_snapshot()
+}
+
+/// Whether a text begins like a TORCH_TRACE log: `V1120 15:07:08.375000 …`.
+#[must_use]
+pub fn is_trace_log(head: &[u8]) -> bool {
+    let pattern = b"V0000 00:00:00.";
+    head.len() >= pattern.len()
+        && head
+            .iter()
+            .zip(pattern)
+            .all(|(byte, expected)| match expected {
+                b'0' => byte.is_ascii_digit(),
+                b'V' => b"VDIWEC".contains(byte),
+                _ => byte == expected,
+            })
+}
+
+/// Like [`sniff`], for one file of several in an archive. A README or a config must not be
+/// taken for the snapshot, so JSON and HTML must also contain a snapshot's words early on.
 pub(super) fn sniff_member(name: &[u8], head: &[u8]) -> Result<Format, ErrorKind> {
     let has = |word: &[u8]| memmem::find(head, word).is_some();
     let has_keys = || has(b"device_traces") || has(b"total_size") || has(b"segment_type");
     match sniff(head.get(..HEAD).unwrap_or(head))? {
-        // A genuine snapshot may have that name too; its first segment says what it is.
+        // A genuine snapshot may have that name too, but its first segment has keys that a checkpoint lacks.
         Format::Pickle if is_checkpoint_name(name) && !has_keys() => {
             Err(ErrorKind::NotASnapshot(Lookalike::TorchCheckpoint))
         }
@@ -89,17 +123,17 @@ pub(super) fn sniff_member(name: &[u8], head: &[u8]) -> Result<Format, ErrorKind
     }
 }
 
-/// The files that `torch.save` and `torch.jit.save` put the pickle itself into.
+/// Whether `torch.save` and `torch.jit.save` give the pickle this name in their archives.
 fn is_checkpoint_name(name: &[u8]) -> bool {
     name == b"data.pkl" || name.ends_with(b"/data.pkl")
 }
 
-/// How many bytes of `head` are a byte order mark.
+/// The length in bytes of a byte order mark at the beginning; 0 without one.
 pub(super) fn bom_length(head: &[u8]) -> usize {
     if head.starts_with(BOM) { BOM.len() } else { 0 }
 }
 
-/// `head` without byte order mark and white space.
+/// `head` without byte order mark and leading white space.
 fn text(head: &[u8]) -> &[u8] {
     head.strip_prefix(BOM).unwrap_or(head).trim_ascii_start()
 }
@@ -108,13 +142,13 @@ fn starts_number(bytes: &[u8]) -> bool {
     matches!(bytes, [b'0'..=b'9' | b'-', ..])
 }
 
-/// Protocol 2 and newer say so. Older ones begin with their first value: a dict or a list, or (what
-/// the decoder refuses by name) an object's class.
+/// Whether data begins like a pickle. Protocols from 2 on begin with PROTO. Older ones begin with their first value:
+/// a dict, a list, or the class of an object, which the decoder refuses by name.
 fn is_pickle(head: &[u8]) -> bool {
     match head {
         [0x80, 0..=5] => true,
         [0x80, 0..=5, opcode, ..] => *opcode != 0,
-        // `]q\0(` `}(` `].`: protocol 1 and hand-made.
+        // `]q\0(` `}(` `].`: protocol 1, and hand-made pickles.
         [b']' | b'}', b'q' | b'r' | b'(' | b'.' | b'p' | 0x94, ..] => true,
         // `(dp0\n` `(lp0\n` `(d.`: protocol 0.
         [
@@ -128,7 +162,7 @@ fn is_pickle(head: &[u8]) -> bool {
     }
 }
 
-/// `module\nname\n`, both of them words as Python knows them.
+/// Whether it is `module\nname\n` with two Python names.
 fn is_global(bytes: &[u8]) -> bool {
     let is_word = |line: &[u8]| {
         !line.is_empty()
@@ -141,7 +175,7 @@ fn is_global(bytes: &[u8]) -> bool {
     rest.is_some() && module.is_some_and(is_word) && name.is_some_and(is_word)
 }
 
-/// A little-endian length of the JSON header, then that header.
+/// Whether it begins with a plausible little-endian length and a JSON header.
 fn is_safetensors(head: &[u8]) -> bool {
     let Some((length, [b'{', b'"' | b' ' | b'}', ..])) = head.split_first_chunk::<8>() else {
         return false;

@@ -1,8 +1,8 @@
-//! Zip archives, read from front to back: the first file in them that is a snapshot.
+//! Zip archives, read from front to back: the first file that is a snapshot.
 //!
-//! Reading by local headers needs no seeking, so an archive can be read while it still comes in.
-//! The price: where an archiver wrote sizes only *after* the data (macOS's does, and so does
-//! anything that writes into a pipe), the data itself has to say where it ends.
+//! Reading by local headers needs no seeking, so an archive can be read while it is being received.
+//! The price: some archivers write sizes only *after* the data (macOS's, and all that write to a
+//! pipe). Then the end has to be found in the data itself.
 
 use std::io::{self, BufRead, Read};
 use std::rc::Rc;
@@ -18,9 +18,9 @@ use crate::error::Lookalike;
 pub(super) struct ZipReader<'a> {
     source: Layer<'a>,
     body: Body,
-    /// What was read of `body` to see what it is, and how much of that has been given out.
+    /// The beginning of `body`, read to recognise its format, and how much of it has been handed out.
     head: io::Cursor<Vec<u8>>,
-    /// What went wrong while reading `head`, for the read that gets there.
+    /// The failure while reading `head`, for the read that reaches it.
     failure: Option<ErrorKind>,
     counters: Rc<Counters>,
     ended: bool,
@@ -30,7 +30,7 @@ impl<'a> ZipReader<'a> {
     /// Reads up to the first entry that is a snapshot, or a container that may hold one.
     ///
     /// # Errors
-    /// What the archive holds instead, or how it is damaged.
+    /// If the archive is damaged or contains no snapshot.
     pub(super) fn open(mut source: Layer<'a>, counters: Rc<Counters>) -> Result<Self, ErrorKind> {
         let mut files = 0_u64;
         let mut refusal = None;
@@ -79,7 +79,7 @@ impl<'a> ZipReader<'a> {
         })
     }
 
-    /// Counts how many more snapshots the archive holds. What is damaged there does not matter any more.
+    /// Counts the further snapshots in the archive. Damage among them is ignored.
     fn count_further(&mut self) -> Result<(), ErrorKind> {
         let counters = Rc::clone(&self.counters);
         while let Some(entry) = Entry::next(&mut self.source)? {
@@ -121,7 +121,7 @@ impl Read for ZipReader<'_> {
             .map_err(io::Error::other)?;
         if read == 0 {
             self.ended = true;
-            // A damaged rest is no reason to lose the snapshot that has been read.
+            // Damage after the snapshot is no reason to lose it.
             let _count_so_far_is_kept = self.count_further();
             self.source.drain();
         }
@@ -129,7 +129,7 @@ impl Read for ZipReader<'_> {
     }
 }
 
-/// Up to `count` bytes, and what stopped reading before.
+/// Reads up to `count` bytes. Also returns the failure that ended reading early, if any.
 fn read_head(
     body: &mut Body,
     source: &mut Layer<'_>,
@@ -148,7 +148,7 @@ fn read_head(
     (head, failure)
 }
 
-/// What the layer has at hand, at least one byte unless it ends.
+/// The buffered bytes of a layer; at least one unless it has ended.
 pub(super) fn available<'l>(source: &'l mut Layer<'_>) -> Result<&'l [u8], ErrorKind> {
     source.fill_buf().map_err(|error| kind_of(&error))
 }

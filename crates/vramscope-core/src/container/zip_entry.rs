@@ -23,13 +23,13 @@ const MAX_DESCRIPTOR_BYTES: usize = 24;
 const ENCRYPTED: u16 = 1;
 const HAS_DESCRIPTOR: u16 = 1 << 3;
 
-/// What a local header says.
+/// A local header.
 pub(super) struct Entry {
     pub(super) name: Vec<u8>,
     flags: u16,
     method: u16,
     crc: u32,
-    /// Bytes in the archive, unless only the descriptor knows.
+    /// Bytes in the archive; `None` if only the descriptor tells.
     packed_bytes: Option<u64>,
 }
 
@@ -56,7 +56,7 @@ impl Entry {
             u32::MAX => zip64_packed(&extra, unpacked),
             packed => Some(u64::from(packed)),
         };
-        // Where a descriptor follows, 0 only says that the size was not known yet.
+        // If a descriptor follows, 0 only means that the size was not known yet.
         let packed_bytes = packed_bytes.filter(|&size| size > 0 || flags & HAS_DESCRIPTOR == 0);
         Ok(Self {
             name,
@@ -67,14 +67,14 @@ impl Entry {
         })
     }
 
-    /// Folders, and what macOS and other archivers add by themselves.
+    /// Whether it is a folder, or a file that macOS or another archiver added by itself.
     pub(super) fn is_noise(&self) -> bool {
         self.name.ends_with(b"/")
             || self.name.starts_with(b"__MACOSX/")
             || self.name.ends_with(b".DS_Store")
     }
 
-    /// Ready to read the data.
+    /// Prepares to read the data.
     ///
     /// # Errors
     /// [`ErrorKind::Unsupported`].
@@ -103,7 +103,7 @@ impl Entry {
         })
     }
 
-    /// Moves past the data.
+    /// Skips the data.
     pub(super) fn skip(&self, source: &mut Layer<'_>) -> Result<(), ErrorKind> {
         match (self.packed_bytes, self.open()) {
             (Some(packed), _) => {
@@ -119,7 +119,7 @@ impl Entry {
     }
 }
 
-/// `count` bytes. The length has 16 bits, and one layer looks that far ahead.
+/// Reads `count` bytes. A count of 16 bits never exceeds the lookahead of a layer.
 fn read_bytes(source: &mut Layer<'_>, count: u16) -> Result<Vec<u8>, ErrorKind> {
     let count = usize::from(count);
     let head = source.peek(count).map_err(|error| kind_of(&error))?;
@@ -131,8 +131,8 @@ fn read_bytes(source: &mut Layer<'_>, count: u16) -> Result<Vec<u8>, ErrorKind> 
     Ok(bytes)
 }
 
-/// The packed size in the zip64 field (id 1) of an entry's extra data: it stands there after the
-/// unpacked size, which is only there if the header has no room for it either.
+/// The packed size in the zip64 field (id 1) of an entry's extra data. It follows the
+/// unpacked size, which is only present if the header has no room for it either.
 fn zip64_packed(mut extra: &[u8], unpacked: u32) -> Option<u64> {
     loop {
         let ([id0, id1, length0, length1], rest) = extra.split_first_chunk::<4>()?;
@@ -152,12 +152,12 @@ fn zip64_packed(mut extra: &[u8], unpacked: u32) -> Option<u64> {
     }
 }
 
-/// An entry's data on its way out.
+/// The data of an entry while it is read.
 pub(super) struct Body {
     packing: Packing,
-    /// Packed bytes still to come, unless only the descriptor knows.
+    /// Packed bytes still to come; `None` if only the descriptor tells.
     left: Option<u64>,
-    /// `None` where only the descriptor knows.
+    /// `None` if only the descriptor tells.
     expected_crc: Option<u32>,
     crc: Crc,
     is_read: bool,
@@ -169,7 +169,7 @@ enum Packing {
 }
 
 impl Body {
-    /// The next bytes; 0 at the end, which has then been checked.
+    /// Reads the next bytes; 0 at the end, after the check sum has been verified.
     pub(super) fn read(
         &mut self,
         source: &mut Layer<'_>,
@@ -230,7 +230,7 @@ fn read_at_most(source: &mut Layer<'_>, out: &mut [u8], left: u64) -> Result<usi
     }
 }
 
-/// Inflates until there is output; 0 at the end of the deflate stream.
+/// Inflates until there is output; returns 0 at the end of the deflate stream.
 fn inflate_some(
     inflate: &mut Decompress,
     left: &mut Option<u64>,
@@ -264,7 +264,7 @@ fn inflate_some(
     }
 }
 
-/// Stored data of unknown length: it ends where a descriptor with the right check sum begins.
+/// Reads stored data of unknown length. It ends where a descriptor with the right check sum begins.
 fn read_to_descriptor(
     source: &mut Layer<'_>,
     out: &mut [u8],
@@ -287,7 +287,7 @@ fn read_to_descriptor(
     if head.starts_with(DESCRIPTOR) && is_end(head) {
         return Ok(0);
     }
-    // Up to the next thing that looks like a descriptor, which is then looked at from its start.
+    // Read up to the next signature of a descriptor, which the next call examines.
     let next = memmem::find(head.get(1..).unwrap_or_default(), DESCRIPTOR).map(|at| at + 1);
     let safe = next.unwrap_or_else(|| head.len().saturating_sub(DESCRIPTOR.len() - 1).max(1));
     let count = safe.min(out.len());
@@ -298,8 +298,8 @@ fn read_to_descriptor(
     Ok(count)
 }
 
-/// Moves past a descriptor and returns its check sum. Whether it has a signature and how wide its
-/// sizes are, only what comes after it tells: the next header or the directory, both `PK`.
+/// Consumes a descriptor and returns its check sum. Signature and width of sizes vary; the layout is right if the next
+/// header or the directory follows, both of which begin with `PK`.
 fn read_descriptor(source: &mut Layer<'_>) -> Result<u32, ErrorKind> {
     let head = source
         .peek(MAX_DESCRIPTOR_BYTES + 2)

@@ -10,14 +10,13 @@ use crate::ErrorKind;
 
 const PLACE: &str = "in the middle of zstd data";
 
-/// Largest window: what `zstd --ultra -22` and `--long` need, and what the zstd tool itself accepts
-/// without being asked for more.
+/// Largest window. `zstd --ultra -22` and `--long` need as much, and the zstd tool accepts no more by default.
 const MAX_WINDOW_BYTES: u64 = 128 << 20;
 
 /// The frames' contents, one after another.
 pub(super) struct ZstdReader<'a> {
     source: Layer<'a>,
-    /// The frame being read. A new decoder for each: reusing one would reserve the whole window that
+    /// The frame being read. Each has a new decoder: reusing one would reserve the whole window that
     /// a frame claims, however short the frame is.
     frame: Option<FrameDecoder>,
 }
@@ -30,7 +29,7 @@ impl<'a> ZstdReader<'a> {
         }
     }
 
-    /// Opens the next frame; `false` at the end. What is no frame after the last one is ignored.
+    /// Opens the next frame; `false` at the end. Data after the last frame is ignored.
     fn next_frame(&mut self) -> Result<bool, ErrorKind> {
         loop {
             let head = self
@@ -59,7 +58,7 @@ impl<'a> ZstdReader<'a> {
         Ok(true)
     }
 
-    /// The next bytes; 0 at the end of the last frame.
+    /// Reads the next bytes; 0 at the end of the last frame.
     fn read_some(&mut self, out: &mut [u8]) -> Result<usize, ErrorKind> {
         loop {
             let Some(frame) = &mut self.frame else {
@@ -103,7 +102,7 @@ impl Read for ZstdReader<'_> {
     }
 }
 
-/// Compares the frame's own check sum, where it has one, with that of what was read.
+/// Verifies the frame's check sum, if it has one.
 fn check_sum(frame: &FrameDecoder) -> Result<(), ErrorKind> {
     match frame.get_checksum_from_data() {
         Some(expected) if frame.get_calculated_checksum() != Some(expected) => {

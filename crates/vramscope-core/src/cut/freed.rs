@@ -1,18 +1,19 @@
-//! A snapshot without what came and went: `filter_alloc_free_pairs` of torch (FORMAT.md 4.8), mended.
+//! Drops allocations that both began and ended during the recording: torch's `filter_alloc_free_pairs` (FORMAT.md 4.8)
+//! without its mistakes.
 //!
-//! What stays is what explains the memory at the end: allocations that outlive the recording, those from before it
-//! with their frees, and everything that is neither. torch's filter also takes away the completion of every free
-//! whose alloc it does not know, and the alloc of what is still pending free at the end; so what had
-//! ended lives on, and what was made seems to be older than the recording. Here an allocation's events stay
-//! or go together, by the pairing that everything else works with.
+//! The rest explains the memory at the end: allocations that outlive the recording, frees of older allocations, and
+//! all other events. torch's filter also drops the completion of every free whose alloc it does not know, so that
+//! allocation seems to live on. And it drops the alloc of a block that is pending free at the end, which then seems
+//! older than the recording. Here the events of an allocation stay or go together, by the same pairing that all
+//! analyses use.
 
 use crate::Snapshot;
-use crate::analysis::history::{History, NEVER};
+use crate::analysis::time::history::{History, NEVER};
 use crate::ids::EventId;
 use crate::model::EventTable;
 
-/// `snapshot` without the events of allocations that both began and ended while it was recorded. All else,
-/// the final state too, is the same.
+/// `snapshot` without the events of allocations that both began and ended during the recording. Everything else,
+/// including the final state, is unchanged.
 #[must_use]
 pub fn without_freed(snapshot: &Snapshot) -> Snapshot {
     let mut events = EventTable {
@@ -41,8 +42,8 @@ pub fn without_freed(snapshot: &Snapshot) -> Snapshot {
     }
 }
 
-/// Whether an event, counted from the device's first, is about an allocation that both began and ended
-/// while it was recorded.
+/// Whether an event, counted from the device's first, belongs to an allocation that both began and ended
+/// during the recording.
 #[must_use]
 pub fn is_of_freed(history: &History, event: u32) -> bool {
     let row = history.allocation_of_event.get(event as usize);

@@ -1,15 +1,15 @@
-//! Which marks of named ranges go along: those of every named range that reaches into the cut.
+//! Selects the marks of named ranges that reach into the cut.
 //!
-//! A mark of its beginning stays although it lies before the cut (else nobody would know that it was
-//! going on), one of its end only if it was reached: a snapshot taken there could not know it.
-//! Marks without a time, or of a trace without times, cannot be placed and are left out.
+//! The mark of a beginning is kept even if it is before the cut, because the range is still going on. The mark of an
+//! end is kept only if it is before the end of the cut: a snapshot taken there could not contain it. Marks without a
+//! time, and those of traces without times, cannot be placed and are left out.
 
 use super::Piece;
-use crate::analysis::annotations::OpenRanges;
+use crate::analysis::time::annotations::OpenRanges;
 use crate::model::{Annotation, NO_TIME, Stage};
 use crate::transfer::{Role, Transfer};
 
-/// Takes the marks over that belong to one of the pieces, in the file's order.
+/// Copies the marks that belong to one of the pieces, in file order.
 pub(super) fn within(transfer: &mut Transfer<'_>, pieces: &[Piece<'_>]) {
     let rows = &transfer.from.annotations.rows;
     let spans: Vec<Span> = pieces.iter().filter_map(Span::of).collect();
@@ -34,7 +34,7 @@ pub(super) fn within(transfer: &mut Transfer<'_>, pieces: &[Piece<'_>]) {
             Stage::Other(_) => {}
         }
     }
-    // In no order, which makes no difference here.
+    // The order of a hash set does not matter here.
     open.into_rows().for_each(|row| keep[row] = true);
     for (mark, _) in rows.iter().zip(keep).filter(|&(_, keep)| keep) {
         let stage = match mark.stage {
@@ -54,7 +54,7 @@ pub(super) fn within(transfer: &mut Transfer<'_>, pieces: &[Piece<'_>]) {
     }
 }
 
-/// The time of one piece.
+/// The time span of one piece.
 struct Span {
     device: i32,
     from_us: i64,
@@ -62,20 +62,20 @@ struct Span {
 }
 
 impl Span {
-    /// `None` without times. What the recording does not bound is not bounded here.
+    /// `None` without times. A side that the recording does not bound is unbounded.
     fn of(piece: &Piece<'_>) -> Option<Self> {
-        let times = &piece.history.moment_start_us;
+        let times = &piece.device.history.moment_start_us;
         let (from, to) = piece.bounds();
         let at = |moment: u32| times.get(moment as usize).copied();
-        let is_last = to == piece.history.event_count;
+        let is_last = to == piece.device.history.event_count;
         Some(Self {
-            device: i32::try_from(piece.history.device).ok()?,
+            device: i32::try_from(piece.device.history.device).ok()?,
             from_us: if from == 0 { i64::MIN } else { at(from)? },
             to_us: if is_last { i64::MAX } else { at(to)? },
         })
     }
 
-    /// Whether a mark is of this device, or of none in particular.
+    /// Whether a mark belongs to this device, or to no particular one.
     fn is_of(&self, mark: &Annotation) -> bool {
         mark.device == self.device || mark.device < 0
     }

@@ -1,47 +1,42 @@
-//! What a device held at the end of the cut, as the segments and blocks of a final state.
+//! The final state of a cut: segments and blocks of a device at the end of the range.
 //!
-//! Segments are what [`Replay`](crate::analysis::replay::Replay) finds mapped, blocks its live
-//! allocations and the gaps between them. How large blocks are, and what serves
-//! requests of which size, is taken from the file's own final state as far as it still holds, else from the
-//! allocator's rules. An
-//! allocation for which no segment is known, in a damaged file or one without segments, gets one of
-//! its own: without it, it would not have been live.
+//! Segments are the ranges that [`Replay`](crate::analysis::time::replay::Replay) finds mapped. Blocks are its live
+//! allocations and the gaps between them. Block sizes and size classes are taken from the file's own final state as
+//! far as it still holds, else from the allocator's rules. An allocation without a known segment (in a damaged file,
+//! or one without segments) gets a segment of its own, because it must lie in one to count as live.
 
 use std::collections::HashMap;
 
 use super::Piece;
 use crate::Snapshot;
-use crate::analysis::allocator_state::{BlockSizes, Recording};
-use crate::analysis::history::{History, StackSource};
-use crate::analysis::replay::MappedRange;
+use crate::analysis::memory::allocator_state::BlockSizes;
+use crate::analysis::time::history::{History, StackSource};
+use crate::analysis::time::replay::MappedRange;
 use crate::decode::Key;
 use crate::ids::{AllocationId, StackId};
 use crate::model::{Action, Block, BlockState, Segment, SegmentKind};
 use crate::transfer::{Role, Transfer};
 
-/// The largest request that is served from the pool of small blocks, and the size of its segments.
+/// The largest request that the small pool serves, and the size of its segments.
 const SMALL_REQUEST_BYTES: u64 = 1 << 20;
 const SMALL_SEGMENT_BYTES: u64 = 2 << 20;
 
-/// Adds the segments and blocks of a piece.
+/// Adds the segments and blocks of one device.
 pub(super) fn at_end(transfer: &mut Transfer<'_>, piece: &Piece<'_>) {
     let (_, to) = piece.bounds();
-    let Ok(device) = i32::try_from(piece.history.device) else {
+    let Ok(device) = i32::try_from(piece.device.index()) else {
         return;
     };
-    let mut ranges = piece.replay.segments_at(to);
-    let sizes = BlockSizes::of(Recording {
-        snapshot: transfer.from,
-        history: piece.history,
-        replay: piece.replay,
-    });
-    let mut live = live(piece.history, &piece.replay.live_at(piece.history, to), to);
+    let (history, replay) = (piece.device.history, piece.device.replay());
+    let mut ranges = replay.segments_at(to);
+    let sizes = BlockSizes::of(piece.device.replayed());
+    let mut live = live(history, &replay.live_at(history, to), to);
     for alive in &mut live {
-        alive.block_bytes = sizes.bytes(piece.history, alive.id);
+        alive.block_bytes = sizes.bytes(history, alive.id);
     }
     ranges.extend(orphans(&ranges, &live));
     ranges.sort_by_key(|range| range.address);
-    let context = Known::of(transfer.from, piece.history, to);
+    let context = Known::of(transfer.from, history, to);
     let mut rest = live.as_mut_slice();
     for range in &ranges {
         let end = end_of(range);
@@ -49,7 +44,7 @@ pub(super) fn at_end(transfer: &mut Transfer<'_>, piece: &Piece<'_>) {
         let (own, later) = rest.split_at_mut(count);
         rest = later;
         let first = transfer.to.blocks.len() as u32;
-        blocks(transfer, piece.history, range, own);
+        blocks(transfer, history, range, own);
         let blocks = first..transfer.to.blocks.len() as u32;
         let mut segment = context.segment(transfer, device, range, own.first());
         segment.blocks = blocks;
@@ -62,9 +57,9 @@ pub(super) fn at_end(transfer: &mut Transfer<'_>, piece: &Piece<'_>) {
 #[derive(Clone, Copy)]
 struct Alive {
     address: u64,
-    /// As requested.
+    /// Requested bytes.
     bytes: u64,
-    /// As handed out, before it is known how much room there is.
+    /// Block size, before it is cut to the available room.
     block_bytes: u64,
     id: AllocationId,
     is_pending: bool,
@@ -89,7 +84,7 @@ fn end_of(range: &MappedRange) -> u64 {
     range.address.saturating_add(range.bytes)
 }
 
-/// A range of its own for each address at which something lives that no range holds. Both come by address.
+/// Adds a range for each live allocation that lies in no range. Both inputs are sorted by address.
 fn orphans(ranges: &[MappedRange], live: &[Alive]) -> Vec<MappedRange> {
     let mut orphans: Vec<MappedRange> = Vec::new();
     for alive in live {
@@ -103,7 +98,7 @@ fn orphans(ranges: &[MappedRange], live: &[Alive]) -> Vec<MappedRange> {
         {
             continue;
         }
-        // Up to the next thing that is known to begin.
+        // It extends at most to the next allocation or range.
         if let Some(last) = orphans.last_mut() {
             last.bytes = last.bytes.min(alive.address - last.address);
         }
@@ -133,7 +128,7 @@ fn blocks(transfer: &mut Transfer<'_>, history: &History, range: &MappedRange, o
     gap(transfer, free_from, end);
 }
 
-/// Adds the free block from … to, if there is anything between them.
+/// Adds a free block for a gap, unless it is empty.
 fn gap(transfer: &mut Transfer<'_>, from: u64, to: u64) {
     if from < to {
         transfer.to.blocks.rows.push(Block {
@@ -148,7 +143,7 @@ fn gap(transfer: &mut Transfer<'_>, from: u64, to: u64) {
     }
 }
 
-/// How records of a kind with these keys say that there is no stack.
+/// The value that stands for "no stack" in records with these keys.
 fn none_in(keys: u64) -> StackId {
     if keys & Key::Frames.bit() != 0 {
         StackId::EMPTY
@@ -161,7 +156,7 @@ fn block(transfer: &mut Transfer<'_>, history: &History, alive: &Alive, room: u6
     let from = transfer.from;
     let final_block = history.final_block(alive.id).map(|id| from.blocks.get(id));
     let stack = match history.stack(from, alive.id) {
-        // Who frees something did not make it.
+        // A free's stack is not the stack of the allocation.
         (_, StackSource::Free) => none_in(from.keys.block),
         (StackId::ABSENT, _) => none_in(from.keys.block),
         (stack, _) => transfer.stack(stack),
@@ -189,9 +184,9 @@ fn block(transfer: &mut Transfer<'_>, history: &History, alive: &Alive, room: u6
     }
 }
 
-/// What the whole file knows of segments by their address.
+/// The whole file's information about segments, by address.
 struct Known {
-    /// By which stack each was last mapped until then.
+    /// The stack that last mapped each segment up to the end of the range.
     mapped_by: HashMap<u64, StackId>,
     /// Rows of the final state's segments.
     at_end: HashMap<u64, usize>,
@@ -216,7 +211,7 @@ impl Known {
         }
     }
 
-    /// The segment that a range is, without blocks and sums.
+    /// The segment of a range, without blocks and sums.
     fn segment(
         &self,
         transfer: &mut Transfer<'_>,
@@ -266,7 +261,7 @@ impl Known {
     }
 }
 
-/// Adds up a segment's blocks, for the keys that the file's own segments have.
+/// Computes a segment's sums, for the keys that the file's own segments have.
 fn sums(to: &Snapshot, from: &Snapshot, segment: &mut Segment) {
     let had = |key: Key| from.keys.segment & key.bit() != 0 || from.segments.is_empty();
     let (mut allocated, mut active, mut requested) = (0_u64, 0_u64, 0_u64);

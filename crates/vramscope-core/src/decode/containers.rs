@@ -1,4 +1,4 @@
-//! Lists and dicts of the [`Machine`]: how they fill, and what they turn into when complete.
+//! Lists and dicts of the [`Machine`]: they are filled, and become stacks, ranges of rows or records when complete.
 
 use super::key::Key;
 use super::machine::{Machine, grow};
@@ -20,7 +20,7 @@ impl Machine {
         Value::Dict(self.dicts.len() as u32 - 1)
     }
 
-    /// APPENDS: the values above the mark into the list below it.
+    /// APPENDS: adds the values above the mark to the list below it.
     #[inline(never)]
     pub(super) fn appends(&mut self) -> Result<(), Fault> {
         let start = self.marked()?;
@@ -31,7 +31,7 @@ impl Machine {
         Ok(())
     }
 
-    /// APPEND: the top of the stack into the list below it.
+    /// APPEND: adds the top of the stack to the list below it.
     pub(super) fn append(&mut self) -> Result<(), Fault> {
         self.top()?;
         let start = self.stack.len() - 1;
@@ -41,7 +41,7 @@ impl Machine {
         Ok(())
     }
 
-    /// LIST or TUPLE: the values above the mark as a new list.
+    /// LIST or TUPLE: makes a list of the values above the mark.
     pub(super) fn list_from_mark(&mut self) -> Result<(), Fault> {
         let start = self.marked()?;
         self.list_from(start)?;
@@ -49,8 +49,8 @@ impl Machine {
         Ok(())
     }
 
-    /// A tuple of the `count` topmost values. Two integers are kept as a pair: pool ids are
-    /// written as a fresh tuple for every event.
+    /// Makes a tuple of the `count` topmost values. Two integers become a pair, because every event has a tuple of
+    /// its own for the pool id.
     #[inline(never)]
     pub(super) fn tuple(&mut self, count: usize) -> Result<(), Fault> {
         let floor = self.marks.last().map_or(0, |&mark| mark as usize);
@@ -84,7 +84,7 @@ impl Machine {
         Ok(())
     }
 
-    /// SETITEMS: the keys and values above the mark into the dict below it.
+    /// SETITEMS: adds the keys and values above the mark to the dict below it.
     #[inline(never)]
     pub(super) fn set_items(&mut self) -> Result<(), Fault> {
         let start = self.marked()?;
@@ -100,7 +100,7 @@ impl Machine {
         Ok(())
     }
 
-    /// SETITEM: the two topmost values into the dict below them.
+    /// SETITEM: adds the two topmost values to the dict below them.
     pub(super) fn set_item(&mut self) -> Result<(), Fault> {
         let floor = self.marks.last().map_or(0, |&mark| mark as usize);
         let start = match self.stack.len().checked_sub(2) {
@@ -115,7 +115,7 @@ impl Machine {
         Ok(())
     }
 
-    /// DICT: the keys and values above the mark as a new dict.
+    /// DICT: makes a dict of the keys and values above the mark.
     pub(super) fn dict_from_mark(&mut self) -> Result<(), Fault> {
         let start = self.marked()?;
         let dict = self.new_dict();
@@ -138,7 +138,8 @@ impl Machine {
         }
     }
 
-    /// A fresh dict whose pairs come at once becomes a record right away; any other collects pairs.
+    /// Adds pairs to a dict. A new dict that gets all its pairs at once may become a record right away; any other
+    /// collects pairs.
     #[inline]
     fn extend_dict(&mut self, dict: u32, start: usize) -> Result<(), Fault> {
         if !(self.stack.len() - start).is_multiple_of(2) {
@@ -156,8 +157,8 @@ impl Machine {
         self.add_pairs(dict, start)
     }
 
-    /// Whether the dict below `start` will be the value of a key: below it lies that key. Records are only
-    /// found in lists, and what a user puts under a key may look like one.
+    /// Whether the dict below `start` will be the value of a key, because that key is below it. Records are only
+    /// in lists, and a user's dict under a key may look like one.
     #[inline]
     fn is_value_of_key(&self, start: usize) -> bool {
         let enclosing = self
@@ -195,13 +196,13 @@ impl Machine {
         Ok(())
     }
 
-    /// Turns a dict that collected pairs into a record if it is one: on its first use in a list.
+    /// Turns a dict that collected pairs into a record if it is one. Called at its first use in a list.
     pub(super) fn settle(&mut self, dict: u32) -> Result<Option<Record>, Fault> {
         match self.dict(dict) {
             DictCell::Record(record) => Ok(Some(record)),
             DictCell::Empty | DictCell::Plain(_) | DictCell::Text(_) => Ok(None),
             DictCell::Pairs(row) => {
-                // The record reader works on the stack: lay the pairs on it.
+                // The record reader works on the stack, so the pairs are pushed.
                 let start = self.stack.len();
                 let pairs = std::mem::take(&mut self.pairs[row as usize]);
                 self.stack
@@ -216,7 +217,7 @@ impl Machine {
                     }
                     None => {
                         self.pairs[row as usize] = pairs;
-                        // Not to be tried again: a list may hold the same dict a million times.
+                        // It must not be tried again, because a list may hold the same dict a million times.
                         self.set_dict(dict, DictCell::Plain(row))?;
                         Ok(None)
                     }
@@ -265,7 +266,7 @@ impl Machine {
         Ok(())
     }
 
-    /// Turns the dicts from `start` into records where they are some. Whether all are frames.
+    /// Turns the dicts from `start` on into records, if they are records. Returns whether all values are frames.
     fn settle_all(&mut self, start: usize) -> Result<bool, Fault> {
         if self.stack[start..].iter().all(|value| value.is_frame()) {
             return Ok(true);
@@ -287,7 +288,7 @@ impl Machine {
         Ok(frames_only)
     }
 
-    /// The slow form of a list: every value by itself.
+    /// Adds values to a list in its general form, in which every value is stored by itself.
     fn append_items(&mut self, cell: ListCell, start: usize) -> ListCell {
         let row = match cell {
             ListCell::Items(row) => row,
@@ -342,7 +343,7 @@ impl Machine {
         }
     }
 
-    /// How many values a list has.
+    /// The number of values in a list.
     pub(super) fn list_len(&self, list: u32) -> usize {
         match self.lists[list as usize] {
             ListCell::Empty | ListCell::UsedRows | ListCell::UsedText(_) => 0,
@@ -353,7 +354,7 @@ impl Machine {
         }
     }
 
-    /// Where the keys and values of a dict are that is no record.
+    /// The row in `pairs` of a dict that is not a record.
     pub(super) fn pairs_of(&self, dict: u32) -> Option<u32> {
         match self.dict(dict) {
             DictCell::Pairs(row) | DictCell::Plain(row) => Some(row),
@@ -361,7 +362,7 @@ impl Machine {
         }
     }
 
-    /// The value of a key in a dict that is no record; the last one wins, as in Python.
+    /// The value of a key in a dict that is not a record. Of repeated keys the last one wins, as in Python.
     pub(super) fn lookup(&self, dict: u32, key: Key) -> Option<Value> {
         let row = self.pairs_of(dict)?;
         let pairs = self.pairs[row as usize].iter().rev();
@@ -372,7 +373,7 @@ impl Machine {
     }
 }
 
-/// The table, first row and count, if these values are consecutive rows of one table.
+/// The table, first row and number of rows, if these values are consecutive rows of one table.
 fn run_of_rows(values: &[Packed]) -> Option<(RecordKind, u32, u32)> {
     let first = values.first()?.record()?;
     let is_run = (first.row..).zip(values).all(|(row, value)| {

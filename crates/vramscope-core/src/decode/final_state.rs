@@ -1,4 +1,4 @@
-//! Dicts of the final state into rows: segments, blocks and their tenants, annotations.
+//! Reads the dicts of the final state: segments, blocks and their tenants, annotations.
 
 use std::ops::Range;
 
@@ -121,7 +121,7 @@ impl Machine {
         let id = text(value, Key::State)?;
         Ok(match self.tables.strings.get(id) {
             "active_allocated" => BlockState::ActiveAllocated,
-            // The second is only in PyTorch's docstrings.
+            // The second name occurs only in PyTorch's docstrings.
             "active_pending_free" | "active_awaiting_free" => BlockState::ActivePendingFree,
             "inactive" => BlockState::Inactive,
             _ => BlockState::Other(id),
@@ -187,8 +187,8 @@ impl Machine {
         })
     }
 
-    /// Takes the rows of a list of records, contiguous: copied to the end of their table if a file has
-    /// them in another order.
+    /// Takes the rows of a list of records, as a range. If they are not contiguous, they are copied to the end of their
+    /// table.
     pub(super) fn rows_value(
         &mut self,
         value: Value,
@@ -226,7 +226,7 @@ impl Machine {
                 self.copy_rows(wanted, &copies)?
             }
         };
-        // One owner: who adds up what belongs to each owner would otherwise work as often as a file likes.
+        // Rows have one owner. Otherwise a small file could make sums over all owners cost any amount of work.
         self.lists[list as usize] = ListCell::UsedRows;
         Ok(rows)
     }

@@ -1,4 +1,4 @@
-//! The value that a file holds, as a frozen [`Snapshot`].
+//! Turns the decoded value of a file into a frozen [`Snapshot`].
 
 use std::collections::BTreeSet;
 use std::ops::Range;
@@ -13,10 +13,10 @@ use crate::model::{
     capture_of,
 };
 
-/// Devices at most: each costs an analysis of its own. Today's largest machines have 72.
+/// Most devices, because each costs an analysis of its own. Today's largest machines have 72.
 pub(crate) const MOST_DEVICES: usize = 256;
 
-/// Takes the value on top of the stack apart.
+/// The snapshot in the value on top of the stack.
 pub(super) fn snapshot(mut machine: Machine) -> Result<Snapshot, Fault> {
     let top = machine.pop()?;
     let parts = Parts::of(&mut machine, top)?;
@@ -97,7 +97,7 @@ impl Parts {
     fn of(machine: &mut Machine, top: Value) -> Result<Self, Fault> {
         match top {
             Value::Dict(dict) => Self::of_dict(machine, dict),
-            // torch.cuda.memory_snapshot(), and all there was before torch 2.0: the segments alone.
+            // torch.cuda.memory_snapshot(), and every snapshot before torch 2.0, is the list of segments alone.
             Value::List(list) if machine.is_list_of(list, RecordKind::Segment) => Ok(Self {
                 segments: top,
                 device_traces: None,
@@ -146,7 +146,7 @@ impl Parts {
         Ok(parts)
     }
 
-    /// Keeps what has an unknown key, and notes the known ones.
+    /// Keeps the values of unknown keys, and notes the known keys.
     fn collect_extras(&mut self, machine: &mut Machine, dict: u32) {
         const TOP: [Key; 6] = [
             Key::Segments,
@@ -245,7 +245,7 @@ impl Machine {
             }
         };
         let devices = self.list_values(self.lists[list as usize]);
-        // A flat list of events is one device's trace: some tools write it so.
+        // Some tools write a flat list of events: the trace of one device.
         if matches!(
             devices.first(),
             Some(Value::Record(Record {
@@ -268,7 +268,7 @@ impl Machine {
             .collect()
     }
 
-    /// Gives blocks the address that torch ≤ 2.0 and `_profile_to_snapshot` leave out: each begins
+    /// Computes the blocks' addresses if the file has none (torch ≤ 2.0 and `_profile_to_snapshot`). Each block begins
     /// where the one before it ends.
     fn complete_addresses(&mut self) {
         if self.tables.keys.block & Key::Address.bit() != 0 {

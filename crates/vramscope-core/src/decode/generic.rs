@@ -1,27 +1,27 @@
-//! Values that are no records, as JSON: `allocator_settings` and what nobody knows.
+//! Values that are not records, as JSON: `allocator_settings` and the values of unknown keys.
 
 use serde_json::{Map, Number, Value as Json};
 
 use super::machine::Machine;
 use super::value::Value;
 
-/// Values written out at most for one. A few shared lists can stand for a tree of any size.
+/// Most values written out for one value. A few shared lists can stand for a tree of any size.
 const MOST_VALUES: usize = 10_000;
 
 /// Deepest nesting written out.
 const DEEPEST: usize = 16;
 
-/// Text written out at most, in all, beyond twice the bytes read: a text can be shared too.
+/// Text written out in all is limited to twice the bytes read plus this, because texts can be shared too.
 const SPARE_BYTES: usize = 1 << 20;
 
-/// What may still be written out.
+/// The amounts that may still be written out.
 struct Budget {
     values: usize,
     bytes: usize,
 }
 
 impl Budget {
-    /// As much of a text as there is room for.
+    /// The beginning of a text, as much as there is room for.
     fn clip<'t>(&mut self, text: &'t str) -> &'t str {
         let text = &text[..text.floor_char_boundary(self.bytes)];
         self.bytes -= text.len();
@@ -30,7 +30,7 @@ impl Budget {
 }
 
 impl Machine {
-    /// A value as JSON. Records, too deep nesting and what exceeds the bounds become null or are cut.
+    /// A value as JSON. Records, values nested too deeply and values beyond the limits become null or are cut.
     pub(super) fn json_of(&mut self, value: Value) -> Json {
         let allowed = usize::try_from(self.decoded_bytes).unwrap_or(usize::MAX);
         let allowed = allowed.saturating_mul(2).saturating_add(SPARE_BYTES);

@@ -1,9 +1,9 @@
-//! What held on every genuine snapshot (FORMAT.md 1.8): where it does not, a warning says so.
+//! Checks the invariants of genuine snapshots (FORMAT.md 1.8), and warns where one is broken.
 
 use crate::Snapshot;
 use crate::model::{BlockState, NO_TIME, Segment, WarningKind};
 
-/// Checks the final state and the times.
+/// Checks the final state and the times, and adds warnings.
 pub(crate) fn check(snapshot: &mut Snapshot) {
     check_segments(snapshot);
     check_order(snapshot);
@@ -41,7 +41,7 @@ fn check_segments(snapshot: &mut Snapshot) {
     }
 }
 
-/// Whether a segment's own sums are those of its blocks, as far as it gives them.
+/// Whether the sums that a segment states are those of its blocks.
 fn sums_hold(snapshot: &Snapshot, segment: &Segment) -> bool {
     let blocks = || segment.block_ids().map(|id| snapshot.blocks.get(id));
     let sum = |sizes: &mut dyn Iterator<Item = u64>| sizes.map(u128::from).sum::<u128>();
@@ -60,7 +60,7 @@ fn sums_hold(snapshot: &Snapshot, segment: &Segment) -> bool {
     )
 }
 
-/// Segments of a device come sorted by address and do not overlap.
+/// Checks that the segments of each device are sorted by address and do not overlap.
 fn check_order(snapshot: &mut Snapshot) {
     for (index, pair) in snapshot.segments.rows.windows(2).enumerate() {
         let [first, second] = pair else { continue };

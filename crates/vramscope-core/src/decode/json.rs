@@ -1,7 +1,7 @@
-//! JSON snapshots onto the [`Machine`], token by token: the same schema, with lists for tuples.
+//! Decodes JSON snapshots onto the [`Machine`], token by token. The schema is the same, with lists for tuples.
 //!
-//! PyTorch writes none, but its viewer reads them and other tools make them. serde_json reads the
-//! text; [`Node`] tells the machine what a pickle's opcodes would.
+//! PyTorch does not write JSON, but its viewer reads it and other tools make it. serde_json parses the
+//! text, and [`Node`] calls the machine as a pickle's opcodes would.
 
 use std::cell::Cell;
 use std::fmt;
@@ -20,17 +20,17 @@ use crate::container::kind_of;
 use crate::error::Lookalike;
 use crate::model::WarningKind;
 
-/// Bytes between two questions whether to go on.
+/// Bytes between two calls of `on_chunk`.
 const CHUNK: u64 = 256 << 10;
 
-/// Values gathered before they are added to their list: as many as pickles have in a batch.
+/// Values gathered before they are added to their list; pickles have batches of the same size.
 const BATCH: usize = 1000;
 
-/// Largest float that is exactly the number after the largest `u64`: what JavaScript makes of `2^64 - 1`.
+/// 2^64, to which JavaScript rounds `2^64 - 1`.
 const TWO_TO_64: f64 = 18_446_744_073_709_551_616.0;
 
-/// Reads a JSON value; it is left on the machine's stack. `on_chunk` is asked every few hundred
-/// kilobytes, with the bytes read so far.
+/// Reads a JSON value, and leaves it on the machine's stack. `on_chunk` is called every few hundred
+/// kilobytes with the bytes read so far; its error ends decoding.
 pub(super) fn read(
     input: Box<dyn BufRead + '_>,
     machine: &mut Machine,
@@ -72,14 +72,14 @@ pub(super) fn read(
         match read_rest(&mut tap) {
             Ok(true) => {}
             Ok(false) => machine.warn(WarningKind::TrailingBytes),
-            // The snapshot itself is complete: what is broken behind it costs nobody anything.
+            // The snapshot itself is complete, so damage after it is only a warning.
             Err(_) => machine.warn(WarningKind::DamagedEnd),
         }
     }
     end
 }
 
-/// Reads to the end, so that a container can check its sums; whether nothing but space was left.
+/// Reads to the end, so that a container can verify its check sums. Returns whether only white space was left.
 fn read_rest(tap: &mut Tap<'_, '_>) -> io::Result<bool> {
     let mut is_blank = true;
     loop {
@@ -95,7 +95,7 @@ fn read_rest(tap: &mut Tap<'_, '_>) -> io::Result<bool> {
     }
 }
 
-/// What serde_json's error is in our words.
+/// Converts an error of serde_json.
 fn fault_of(error: serde_json::Error) -> Fault {
     match error.classify() {
         Category::Io => kind_of(&error.into()).into(),
@@ -104,18 +104,18 @@ fn fault_of(error: serde_json::Error) -> Fault {
     }
 }
 
-/// Counts what is read. serde_json keeps a whole string before it shows it, so the distance between
-/// tokens is watched here.
+/// Counts the bytes read, and limits the length of a token. serde_json would buffer a whole string before handing it
+/// out.
 struct Tap<'a, 'c> {
     input: Box<dyn BufRead + 'a>,
     offset: &'c Cell<u64>,
-    /// Where the last token ended.
+    /// The offset at which the last token ended.
     token: &'c Cell<u64>,
     longest: u64,
 }
 
 impl Read for Tap<'_, '_> {
-    /// serde_json asks for single bytes.
+    /// Fast for single bytes, which is how serde_json reads.
     #[inline]
     fn read(&mut self, out: &mut [u8]) -> io::Result<usize> {
         let available = self.input.fill_buf()?;
@@ -137,20 +137,20 @@ impl Read for Tap<'_, '_> {
     }
 }
 
-/// What all nodes share.
+/// The state shared by all nodes.
 struct Driver<'m, 'c> {
     machine: &'m mut Machine,
     on_chunk: &'m mut dyn FnMut(&mut Machine, u64) -> Result<(), ErrorKind>,
     offset: &'c Cell<u64>,
     token: &'c Cell<u64>,
-    /// Offset of the last question whether to go on.
+    /// Offset of the last call of `on_chunk`.
     asked: u64,
-    /// serde's errors hold only text: the real one waits here.
+    /// The error, kept here because serde's errors hold only text.
     fault: Option<Fault>,
 }
 
 impl Driver<'_, '_> {
-    /// Notes a token, and asks from time to time whether to go on.
+    /// Notes the end of a token, and calls `on_chunk` from time to time.
     fn step(&mut self) -> Result<(), Fault> {
         let offset = self.offset.get();
         self.token.set(offset);
@@ -167,7 +167,7 @@ impl Driver<'_, '_> {
         Ok(())
     }
 
-    /// Hands a fault over to serde.
+    /// Keeps an error, and returns one for serde.
     fn keep<T, E: serde::de::Error>(&mut self, result: Result<T, Fault>) -> Result<T, E> {
         result.map_err(|fault| {
             self.fault = Some(fault);
@@ -187,8 +187,8 @@ impl Driver<'_, '_> {
         self.machine.mark()
     }
 
-    /// Ends a list. Two integers become a pair, as a tuple of them would in a pickle: a pool id is
-    /// written for every event, and a list of its own would cost more than the event.
+    /// Ends a list. Two integers become a pair, like a tuple of them in a pickle: every event has a pool id,
+    /// and a list for each would cost more than the event.
     fn close_list(&mut self) -> Result<(), Fault> {
         let machine = &mut *self.machine;
         let start = machine.marks.last().map_or(0, |&mark| mark as usize);
@@ -217,8 +217,8 @@ impl Driver<'_, '_> {
         machine.appends()
     }
 
-    /// Pushes a key and says whether it is one of the schema. Some keys tell at once that the file is
-    /// something else.
+    /// Pushes a key, and returns whether it belongs to the schema. Some keys tell at once that the file is
+    /// of another kind.
     fn key(&mut self, key: &str, depth: usize) -> Result<bool, Fault> {
         self.step()?;
         if key == "traceEvents" && depth == 0 || key == "ph" && depth == 1 {
@@ -237,8 +237,7 @@ impl Driver<'_, '_> {
 /// A value about to be read.
 struct Node<'d, 'm, 'c> {
     driver: &'d mut Driver<'m, 'c>,
-    /// Whether it stands under a key of the schema, where a whole number is an integer however it is
-    /// written.
+    /// Whether it is under a key of the schema, where every whole number counts as an integer.
     is_schema: bool,
     depth: usize,
 }
@@ -343,7 +342,7 @@ impl<'de> Visitor<'de> for Node<'_, '_, '_> {
     }
 }
 
-/// A key about to be read; its value is whether the schema has it.
+/// A key about to be read. Its deserialised value is whether it belongs to the schema.
 struct KeyNode<'d, 'm, 'c> {
     driver: &'d mut Driver<'m, 'c>,
     depth: usize,
@@ -374,12 +373,12 @@ fn integer(value: u64) -> Value {
     i64::try_from(value).map_or(Value::Big(value), Value::Int)
 }
 
-/// A float that stands for an integer: what JavaScript writes for large ones and some tools for all.
+/// The integer that a float stands for, if it is whole. JavaScript writes large integers as floats, and some tools all.
 fn whole(value: f64) -> Value {
     if value.fract() != 0.0 || !(-TWO_TO_64 / 2.0..=TWO_TO_64).contains(&value) {
         return Value::Float(value);
     }
-    // Casting saturates: 2^64, which stands for a number just below, becomes the largest there is.
+    // Casting saturates, so 2^64, which stands for a number just below it, becomes 2^64 - 1.
     if value < 0.0 {
         Value::Int(value as i64)
     } else {

@@ -1,5 +1,5 @@
-//! The words that snapshots are made of, interned before anything else so that a string's id says
-//! at once which key or action it is.
+//! The keys and actions of the format. They are interned before anything else, so a string's id tells at once
+//! which key or action it is.
 
 use crate::ids::StringId;
 use crate::model::{Action, StringTable};
@@ -68,7 +68,7 @@ const FIRST_KEY: usize = 1;
 const FIRST_ACTION: usize = FIRST_KEY + KEYS.len();
 
 impl Key {
-    /// Its bit in [`KeysSeen`](crate::model::KeysSeen).
+    /// The key's bit in [`KeysSeen`](crate::model::KeysSeen).
     #[must_use]
     pub fn bit(self) -> u64 {
         1 << self as u8
@@ -80,13 +80,13 @@ impl Key {
         keys.filter(move |key| bits & key.bit() != 0)
     }
 
-    /// Its text in the file.
+    /// The key's text in the file.
     #[must_use]
     pub fn text(self) -> &'static str {
         KEYS[self as usize].1
     }
 
-    /// The key that a string is, if it is one.
+    /// The key with this string id, if it is one.
     #[inline(always)]
     pub(super) fn of(id: StringId) -> Option<Self> {
         KEYS.get(id.index().wrapping_sub(FIRST_KEY))
@@ -94,14 +94,14 @@ impl Key {
     }
 }
 
-/// The known action that a string is, if it is one.
+/// The known action with this string id, if it is one.
 pub(super) fn action_of(id: StringId) -> Option<Action> {
     Action::known()
         .get(id.index().wrapping_sub(FIRST_ACTION))
         .map(|&(action, _)| action)
 }
 
-/// A string table in which the known words have their ids.
+/// A string table in which the known keys and actions have their fixed ids.
 pub(super) fn strings_with_words() -> StringTable {
     let mut strings = StringTable::default();
     for (_, text) in KEYS {

@@ -1,14 +1,14 @@
-//! The machine that pickle opcodes and JSON tokens drive: a stack of small values, and containers
-//! that turn into table rows the moment they are complete.
+//! The machine that pickle opcodes and JSON tokens drive. It has a stack of small values, and containers
+//! that become table rows as soon as they are complete.
 //!
-//! A genuine snapshot of a million events holds millions of dicts and lists, but never more than a few
-//! hundred distinct stacks. So no tree is built: a dict that is recognised as a record is written into
-//! its table by [`super::records`] and only its row number is kept; a list of consecutive rows is a
-//! range; a list of frames is an interned stack. Everything else (the top level, settings, what
-//! nobody knows) stays as it is until [`super::finish`] asks for it.
+//! A genuine snapshot of a million events holds millions of dicts and lists, but rarely more than a few
+//! hundred distinct stacks. So no tree is built. A dict that is recognised as a record is written to
+//! its table by [`super::records`], and only its row number is kept. A list of consecutive rows is a
+//! range, and a list of frames is an interned stack. Everything else (the top level, settings, values of unknown
+//! keys) stays as it is until [`super::finish`] asks for it.
 //!
-//! What a record has used (a stack, a text) can no longer change, and rows have one owner. Producers never
-//! do otherwise, and files that do could make work out of proportion to their size.
+//! A stack or text that a record has used can no longer change, and rows have one owner. Genuine producers never
+//! do otherwise, and files that do could cause work out of proportion to their size.
 
 use super::key;
 use super::records::Tables;
@@ -17,7 +17,7 @@ use crate::ids::StringId;
 use crate::model::Warnings;
 use crate::{ErrorKind, Limits};
 
-/// A memo entry that was never stored. No packed value has this tag.
+/// A memo entry without a value. No packed value has this tag.
 const UNSET: u32 = 9;
 
 /// The state of decoding.
@@ -26,27 +26,27 @@ pub(super) struct Machine {
     pub(super) marks: Vec<u32>,
     /// Packed values in four bytes; [`UNSET`] where nothing was stored.
     pub(super) memo: Vec<u32>,
-    /// The dict memoised last, and where. If it turns out to be a frame, the memo is told: frames are
-    /// fetched from it tens of millions of times.
+    /// The dict memoised last, and its memo index. If it becomes a frame, the memo entry is replaced, because frames
+    /// are fetched from the memo tens of millions of times.
     pub(super) last_memoised: (u32, usize),
-    /// What does not fit into a packed value.
+    /// Values that do not fit into a packed value.
     pub(super) wide: Vec<Value>,
-    /// The texts met last, by a few of their bits: most are the same few again.
+    /// A cache of recent texts, by a few of their bits. Most texts are one of the same few.
     recent_texts: [StringId; 16],
     pub(super) lists: Vec<ListCell>,
     pub(super) items: Vec<Vec<Packed>>,
     pub(super) dicts: Vec<PackedDict>,
     pub(super) pairs: Vec<Vec<(Packed, Packed)>>,
-    /// Values held by `items` and `pairs`.
+    /// Number of values in `items` and `pairs`.
     pub(super) loose_values: usize,
     /// Bytes of text written out as JSON so far.
     pub(super) json_bytes: usize,
     pub(super) tables: Tables,
     pub(super) warnings: Warnings,
     pub(super) limits: Limits,
-    /// The pickle protocol that the data names; 0 if it names none.
+    /// The pickle protocol stated in the data; 0 without one.
     pub(super) protocol: u8,
-    /// Bytes of unwrapped data read so far, and in all if known; for sizing columns.
+    /// Bytes of unwrapped data read so far, and their total if known. Columns are sized by them.
     pub(super) decoded_bytes: u64,
     pub(super) expected_bytes: Option<u64>,
 }
@@ -75,7 +75,7 @@ impl Machine {
         }
     }
 
-    /// Heap bytes in use, without the input buffer and without room made in advance.
+    /// Heap bytes in use, without the input buffer and without spare capacity.
     pub(super) fn used_bytes(&self) -> usize {
         (self.stack.len() + 2 * self.loose_values) * size_of::<Packed>()
             + self.wide.len() * size_of::<Value>()
@@ -92,13 +92,13 @@ impl Machine {
         self.stack.push(packed);
     }
 
-    /// The value that a packed one stands for.
+    /// Unpacks a value.
     #[inline(always)]
     pub(super) fn value(&self, packed: Packed) -> Value {
         packed.unpack(&self.wide)
     }
 
-    /// What a dict has become.
+    /// The cell of a dict.
     #[inline]
     pub(super) fn dict(&self, row: u32) -> DictCell {
         self.dicts[row as usize].unpack()
@@ -117,7 +117,7 @@ impl Machine {
         Ok(())
     }
 
-    /// Interns a text; bytes that are not UTF-8 become replacement characters.
+    /// Interns a text. Bytes that are not UTF-8 become replacement characters.
     #[inline]
     fn text(&mut self, text: &[u8]) -> Result<StringId, Fault> {
         let last = text.last().map_or(0, |&byte| usize::from(byte));
@@ -194,7 +194,8 @@ impl Machine {
         Ok(())
     }
 
-    /// Where the values above the last mark begin. The mark stays: after a fault it tells the place.
+    /// The stack index of the first value above the last mark. The mark stays, because after an error the path is
+    /// derived from it.
     #[inline]
     pub(super) fn marked(&self) -> Result<usize, Fault> {
         self.marks
@@ -203,7 +204,7 @@ impl Machine {
             .ok_or_else(|| malformed("there is no MARK to go back to"))
     }
 
-    /// Drops the values above the last mark, and the mark.
+    /// POP_MARK: drops the last mark and the values above it.
     pub(super) fn pop_mark(&mut self) -> Result<(), Fault> {
         let start = self.marked()?;
         self.stack.truncate(start);
@@ -211,14 +212,14 @@ impl Machine {
         Ok(())
     }
 
-    /// DUP: the top of the stack once more.
+    /// DUP: pushes the top of the stack again.
     pub(super) fn duplicate(&mut self) -> Result<(), Fault> {
         let top = self.top()?;
         self.stack.push(top);
         Ok(())
     }
 
-    /// The top of the stack for the memo.
+    /// The top of the stack as a memo entry.
     #[inline]
     fn memo_cell(&mut self) -> Result<u32, Fault> {
         let top = self.top()?;
@@ -234,14 +235,14 @@ impl Machine {
         Ok(top.narrow()?)
     }
 
-    /// No pickler memoises integers, but a pickle may.
+    /// The memo entry of an integer. No pickler memoises integers, but a pickle may.
     #[cold]
     fn memo_cell_of_int(&mut self, int: Packed) -> Result<u32, Fault> {
         self.wide.push(self.value(int));
         Ok(Packed::of_wide(self.wide.len() as u32 - 1).narrow()?)
     }
 
-    /// MEMOIZE: the top of the stack under the next number.
+    /// MEMOIZE: stores the top of the stack under the next number.
     #[inline(never)]
     pub(super) fn memoize(&mut self) -> Result<(), Fault> {
         let cell = self.memo_cell()?;
@@ -253,11 +254,11 @@ impl Machine {
         Ok(())
     }
 
-    /// PUT: the top of the stack under this number.
+    /// PUT: stores the top of the stack under this number.
     pub(super) fn put(&mut self, index: u64) -> Result<(), Fault> {
         let cell = self.memo_cell()?;
-        // Each number costs at least an opcode of its own or was skipped by an optimiser that removed
-        // one: it can't exceed the bytes read.
+        // Every number took an opcode, or was skipped by an optimiser that removed one. So numbers cannot exceed the
+        // bytes read.
         if index > self.decoded_bytes {
             return Err(malformed(format!(
                 "memo number {index} is beyond anything this file could need"
@@ -272,7 +273,7 @@ impl Machine {
         Ok(())
     }
 
-    /// GET: pushes what is kept under this number.
+    /// GET: pushes the value stored under this number.
     #[inline]
     pub(super) fn get(&mut self, index: u64) -> Result<(), Fault> {
         let cell = usize::try_from(index)
@@ -293,27 +294,27 @@ fn never_stored(index: u64) -> Fault {
     malformed(format!("memo number {index} was never stored"))
 }
 
-/// Makes room for one more, and if that needs a larger buffer, for as many as the rest of the file
-/// will probably need: doubling would hold up to three times what is used.
+/// Makes room for one more item. If that needs a larger buffer, it is sized for the expected rest of the file, because
+/// doubling would hold up to three times the bytes in use.
 #[inline]
 pub(super) fn grow<T>(column: &mut Vec<T>, decoded_bytes: u64, expected_bytes: Option<u64>) {
     if column.len() == column.capacity() {
         let rows = rows_to_come(column.len(), decoded_bytes, expected_bytes);
-        // The projection may be more than there is (wasm has 4 GiB); then growth is left to the Vec.
+        // The projection may exceed the available memory (wasm has 4 GiB). Then the Vec decides how to grow.
         if column.try_reserve_exact(rows).is_err() {
             column.reserve(1);
         }
     }
 }
 
-/// How many rows to make room for: by the density so far if the size is known, else as many again.
+/// The number of rows to make room for: projected by the density so far if the size is known, else as many again.
 #[cold]
 pub(super) fn rows_to_come(rows: usize, decoded_bytes: u64, expected_bytes: Option<u64>) -> usize {
     let again = rows.max(64);
     let Some(rest) = expected_bytes.and_then(|expected| expected.checked_sub(decoded_bytes)) else {
         return again;
     };
-    // A file begins with its segments: too early a projection would be wrong.
+    // A file begins with its segments, so an early projection would be wrong.
     let is_early = decoded_bytes < 1 << 20 || rest / decoded_bytes.max(1) >= 16;
     if is_early {
         return 3 * again;

@@ -1,10 +1,9 @@
-//! Bytes into a [`Snapshot`], in one streaming pass.
+//! Decodes a pickle or JSON into a [`Snapshot`], in one streaming pass.
 //!
 //! ```text
-//! container ─> pickle ─┐
-//!     │                ├─> machine ─> records (rows of tables) ─> finish ─> invariants
-//!     ├──────> json ───┘
-//!     └──────> columns ([`pack`], as they are)
+//! pickle ─┐
+//!         ├─> machine ─> records (rows of tables) ─> finish ─> invariants
+//! json ───┘
 //! ```
 //!
 //! Memory: the snapshot's own tables, plus about 12 bytes for each container and each memoised text
@@ -14,116 +13,39 @@ mod containers;
 mod final_state;
 mod finish;
 mod generic;
-mod input;
 pub(crate) mod invariants;
 mod json;
 mod key;
 mod machine;
+pub(crate) mod opcode;
 mod path;
 mod pickle;
 pub(crate) mod producer;
 mod records;
 mod value;
 
-use std::io::{BufRead, Read};
-use std::ops::ControlFlow;
+use std::io::BufRead;
 
 pub use key::Key;
 
-use crate::container::{self, Encoding, Unwrapped};
-use crate::model::{ContainerKind, WarningKind};
-use crate::pack;
+use crate::container::Encoding;
+use crate::model::ContainerKind;
 use crate::{Error, ErrorKind, Limits, Snapshot};
 pub(crate) use finish::MOST_DEVICES;
-pub(crate) use input::Input;
 use machine::Machine;
 use value::Fault;
 
-/// How far decoding has come.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub struct Progress {
-    /// Bytes of the file read so far, wrappings included.
-    pub file_bytes: u64,
-    /// Events decoded so far.
-    pub events: u64,
-}
-
-/// What a caller may set.
-pub struct Options<'a> {
-    /// Bounds against hostile files.
-    pub limits: Limits,
-    /// Size of the file in bytes if known: lets columns be sized once instead of doubling.
-    pub file_bytes: Option<u64>,
-    /// Called every few hundred kilobytes; `Break` ends decoding with [`ErrorKind::Cancelled`].
-    pub on_progress: &'a mut dyn FnMut(Progress) -> ControlFlow<()>,
-}
-
-/// Reads a snapshot from `input`, whatever it is wrapped in.
+/// Reads a pickle or JSON, and names it in the containers of the source or of the error.
 ///
-/// # Errors
-/// See [`ErrorKind`]. Damage that leaves the rest readable is no error but a warning of the snapshot.
-pub fn decode_with(input: impl Read, options: Options<'_>) -> Result<Snapshot, Error> {
-    let Options {
-        limits,
-        file_bytes,
-        on_progress,
-    } = options;
-    let Unwrapped {
-        encoding,
-        input,
-        mut containers,
-        head,
-        counters,
-    } = container::unwrap(input, &limits)?;
-    // The size says how much is to come only if nothing unpacks to more.
-    let expected_bytes = file_bytes.filter(|_| containers.is_empty());
-    let mut on_events = |events| {
-        let file_bytes = counters.file_bytes.get();
-        match on_progress(Progress { file_bytes, events }) {
-            ControlFlow::Continue(()) => Ok(()),
-            ControlFlow::Break(()) => Err(ErrorKind::Cancelled),
-        }
-    };
-    let read = match encoding {
-        Encoding::Packed => pack::read(input, &limits, &mut on_events),
-        Encoding::Pickle | Encoding::Json => {
-            let machine = Machine::new(limits, expected_bytes);
-            read_values(encoding, input, machine, &mut on_events)
-        }
-    };
-    let mut snapshot = match read {
-        Ok(snapshot) => snapshot,
-        Err(error) => {
-            containers.extend(error.containers);
-            return Err(Error {
-                containers,
-                head,
-                ..error
-            });
-        }
-    };
-    containers.append(&mut snapshot.source.containers);
-    snapshot.source.containers = containers;
-    snapshot.source.file_bytes = counters.file_bytes.get();
-    if counters.further_files.get() > 0 {
-        snapshot
-            .warnings
-            .add(WarningKind::FurtherFiles, || "the container".to_owned());
-    }
-    // Packed ones keep the warnings that their file had.
-    if encoding != Encoding::Packed {
-        invariants::check(&mut snapshot);
-    }
-    Ok(snapshot)
-}
-
-/// Reads a pickle or JSON. What it is called stands in the error's or source's containers.
-fn read_values(
+/// `expected_bytes` is the size of `input`, if known. Columns are then sized once.
+pub(crate) fn read_values(
     encoding: Encoding,
     input: Box<dyn BufRead + '_>,
-    mut machine: Machine,
+    limits: Limits,
+    expected_bytes: Option<u64>,
     on_events: &mut dyn FnMut(u64) -> Result<(), ErrorKind>,
 ) -> Result<Snapshot, Error> {
+    let mut machine = Machine::new(limits, expected_bytes);
     let mut on_chunk = |machine: &mut Machine, decoded_bytes: u64| {
         machine.decoded_bytes = decoded_bytes;
         check_memory(machine)?;
@@ -152,7 +74,7 @@ fn read_values(
     }
 }
 
-/// The snapshot, or what is wrong and in which record.
+/// The snapshot, or the error and its path.
 fn finished(machine: Machine, fault: Option<Fault>) -> Result<Snapshot, (ErrorKind, String)> {
     match fault {
         Some(Fault { kind, field }) => Err((kind, path::of(&machine, field))),
@@ -161,15 +83,15 @@ fn finished(machine: Machine, fault: Option<Fault>) -> Result<Snapshot, (ErrorKi
     }
 }
 
-/// How reading the unwrapped data ended.
+/// The end of reading the unwrapped data.
 struct End {
-    /// What was wrong, if anything.
+    /// The error, if there was one.
     fault: Option<Fault>,
-    /// Where in the unwrapped data.
+    /// Offset in the unwrapped data.
     offset: u64,
 }
 
-/// Whether decoding keeps within its memory.
+/// Checks that decoding keeps within its memory limit.
 fn check_memory(machine: &Machine) -> Result<(), ErrorKind> {
     let allowed = (machine
         .decoded_bytes
@@ -182,17 +104,4 @@ fn check_memory(machine: &Machine) -> Result<(), ErrorKind> {
         });
     }
     Ok(())
-}
-
-/// [`decode_with`] the default limits and nobody watching.
-///
-/// # Errors
-/// As [`decode_with`].
-pub fn decode(input: impl Read) -> Result<Snapshot, Error> {
-    let options = Options {
-        limits: Limits::default(),
-        file_bytes: None,
-        on_progress: &mut |_| ControlFlow::Continue(()),
-    };
-    decode_with(input, options)
 }

@@ -1,18 +1,18 @@
-//! Where in the snapshot the machine is, in the words of Python: `device_traces[0][1234].frames`.
+//! The machine's position in the snapshot, in Python's syntax: `device_traces[0][1234].frames`.
 //!
-//! Nothing is tracked while all goes well: the stack itself tells. From the bottom up it holds the
-//! containers under construction, each followed by what has been gathered for it so far. After a mark
-//! that can be many values (APPENDS, SETITEMS); without one, a single item or a key and its value
-//! (APPEND, SETITEM: what Python writes for containers of one item, and protocol 0 for all).
+//! No position is tracked while all goes well; it is derived from the stack. From the bottom up, the stack holds the
+//! containers under construction, each followed by the values gathered for it so far. After a mark there can be
+//! many (APPENDS, SETITEMS). Without one there is a single item, or a key and its value (APPEND, SETITEM: written
+//! by Python for containers of one item, and by protocol 0 for all).
 
 use super::key::Key;
 use super::machine::Machine;
 use super::value::{DictCell, Packed, Value};
 
-/// Keys longer than this are cut: they come from the file.
+/// Longer keys are cut, because they come from the file.
 const LONGEST_KEY: usize = 64;
 
-/// The path of the container under construction, and of `field` in it.
+/// The path of the innermost container under construction, and of `field` in it.
 pub(super) fn of(machine: &Machine, field: Option<&str>) -> String {
     let mut path = String::new();
     let mut at = 0;
@@ -33,7 +33,7 @@ pub(super) fn of(machine: &Machine, field: Option<&str>) -> String {
     path
 }
 
-/// Whether a mark follows the container at `at`, and the next marked container above it.
+/// Whether a mark follows the container at `at`, and the stack index of the next marked container above it.
 fn marks_at(machine: &Machine, at: usize) -> (bool, Option<usize>) {
     let marks = machine.marks.iter().map(|&mark| mark as usize);
     let is_marked = marks.clone().any(|mark| mark == at + 1);
@@ -46,7 +46,7 @@ fn marks_at(machine: &Machine, at: usize) -> (bool, Option<usize>) {
     )
 }
 
-/// Adds the index of the item under construction; its place on the stack.
+/// Appends the index of the item under construction. Returns the item's stack index.
 fn in_list(path: &mut String, machine: &Machine, at: usize, list: u32) -> Option<usize> {
     let (is_marked, inner) = marks_at(machine, at);
     let last = machine.stack.len() - 1;
@@ -70,8 +70,8 @@ fn in_list(path: &mut String, machine: &Machine, at: usize, list: u32) -> Option
     (item > at && item <= last).then_some(item)
 }
 
-/// Adds the key whose value is under construction; the value's place on the stack. In a dict that is
-/// itself the record at fault, the caller names the key.
+/// Appends the key whose value is under construction. Returns the value's stack index. If the dict itself is the faulty
+/// record, the caller names the key.
 fn in_dict(
     path: &mut String,
     machine: &Machine,
@@ -85,7 +85,7 @@ fn in_dict(
     }
     for key in (at + 1..machine.stack.len()).step_by(2) {
         let value = machine.stack.get(key + 1);
-        // What follows a finished value is the next key; anything else is an item of an open value.
+        // A finished value is followed by the next key. Anything else is an item of a value under construction.
         let is_open = !is_marked
             || inner == Some(key + 1)
             || machine
@@ -109,7 +109,7 @@ fn push_index(path: &mut String, index: usize) {
 fn push_key(path: &mut String, machine: &Machine, dict: u32, key: Packed) {
     let Some(id) = key.text() else { return };
     let name = machine.tables.strings.get(id);
-    // A key of the settings or of an unknown part may be anything; of the schema it is a word.
+    // Keys of the schema are words. Keys of the settings and of unknown parts may be anything.
     if Key::of(id).is_some() || machine.dict(dict) == DictCell::Empty {
         push_name(path, &name.chars().take(LONGEST_KEY).collect::<String>());
     }

@@ -1,25 +1,26 @@
-//! Pickle opcodes (protocols 0 to 5) onto the [`Machine`].
+//! Runs pickle opcodes (protocols 0 to 5) on the [`Machine`].
 //!
-//! Only opcodes that make plain data are run: those that import, build or call objects are refused by
-//! name. What each one does is written in CPython's `Lib/pickletools.py`; the names are from there.
+//! Only opcodes that make plain data are run. Those that import, build or call objects are refused by
+//! name. CPython's `Lib/pickletools.py` describes each of them.
 
 use std::io::BufRead;
 
 use super::End;
-use super::input::{Input, WINDOW};
 use super::machine::Machine;
+use super::opcode as op;
 use super::value::{Fault, Value, malformed};
 use crate::ErrorKind;
+use crate::container::{Input, WINDOW};
 use crate::model::WarningKind;
 
-/// Longest integer in bytes that is looked at; genuine snapshots have none above 9.
+/// Longest integer in bytes; genuine snapshots have at most 9.
 const LONGEST_INTEGER: usize = 1 << 10;
 
-/// Longest line of protocol 0 that holds a number.
+/// Longest line with a number in protocol 0.
 const LONGEST_NUMBER_LINE: usize = 1 << 12;
 
-/// Runs a pickle up to its STOP; the value is left on the machine's stack. `on_chunk` is asked after
-/// every refill of the input, with the bytes read so far.
+/// Runs a pickle up to its STOP, and leaves its value on the machine's stack. `on_chunk` is called after
+/// every refill of the input with the bytes read so far; its error ends decoding.
 pub(super) fn read(
     input: Box<dyn BufRead + '_>,
     machine: &mut Machine,
@@ -28,7 +29,7 @@ pub(super) fn read(
     let mut input = Input::new(input);
     let mut opcode = 0;
     let fault = run(&mut input, machine, on_chunk, &mut opcode).err();
-    // What breaks off is told where it breaks off, everything else where its opcode stands.
+    // A truncated file is reported where it ends, any other fault at the opcode that caused it.
     let offset = match &fault {
         Some(Fault {
             kind: ErrorKind::Truncated(_),
@@ -38,18 +39,18 @@ pub(super) fn read(
         Some(_) => opcode,
     };
     if fault.is_none() {
-        // A few NULs are what torch's HTML pads with.
+        // torch's HTML pads with a few NULs.
         match input.drain() {
             Ok(false) => {}
             Ok(true) => machine.warn(WarningKind::TrailingBytes),
-            // The snapshot itself is complete: what is broken behind it costs nobody anything.
+            // The snapshot itself is complete, so damage after it is only a warning.
             Err(_) => machine.warn(WarningKind::DamagedEnd),
         }
     }
     End { fault, offset }
 }
 
-/// `opcode` is told where the opcode at hand begins.
+/// Runs opcodes up to STOP. `opcode` receives the offset of the current opcode.
 fn run(
     input: &mut Input<'_>,
     machine: &mut Machine,
@@ -72,7 +73,7 @@ fn run(
                 window
             }
         };
-        if window[0] == b'.' {
+        if window[0] == op::STOP {
             input.advance(1)?;
             return Ok(());
         }
@@ -80,68 +81,48 @@ fn run(
     }
 }
 
-/// Runs the opcodes that a genuine snapshot is made of, as long as each of them lies wholly within
-/// `bytes`: nothing is asked of the input meanwhile. The number of bytes done, and what stopped it
-/// other than their end or an opcode left to [`step`].
+/// Runs the opcodes that make up genuine snapshots, as long as each lies wholly within `bytes`, so that the input
+/// need not be asked. Stops at the end of `bytes` and at an opcode for [`step`]. Returns the number of bytes done,
+/// and an error if there was one.
 #[inline(never)]
-#[expect(clippy::too_many_lines, reason = "one match over the opcodes")]
 fn burst(bytes: &[u8], machine: &mut Machine) -> (usize, Result<(), Fault>) {
     let mut rest = bytes;
     while let Some(window) = rest.first_chunk::<WINDOW>() {
-        let mut length = 1;
-        let result = match window[0] {
-            b'h' | b'j' => {
+        let (length, result) = match window[0] {
+            op::BINGET | op::LONG_BINGET => {
                 let (done, result) = gets(rest, machine);
                 if result.is_err() {
                     return (bytes.len() - rest.len() + done, result);
                 }
-                length = done;
-                result
+                (done, result)
             }
-            0x94 => machine.memoize(),
-            b'K' => {
-                length = 2;
-                machine.push(Value::Int(i64::from(window[1])));
-                Ok(())
+            op::MEMOIZE => (1, machine.memoize()),
+            op::BININT1 => (2, push_integer(i64::from(window[1]), machine)),
+            op::BININT2 => (3, push_integer(i64::from(u16_at(window)), machine)),
+            op::BININT => (5, push_integer(i64::from(u32_at(window) as i32), machine)),
+            op::LONG1 if window[1] <= 8 => {
+                let size = usize::from(window[1]);
+                let value = short_integer(u64_at(window, 2), size);
+                (2 + size, push_integer(value, machine))
             }
-            b'M' => {
-                length = 3;
-                machine.push(Value::Int(i64::from(u16::from_le_bytes([
-                    window[1], window[2],
-                ]))));
-                Ok(())
-            }
-            b'J' => {
-                length = 5;
-                machine.push(Value::Int(i64::from(u32_at(window) as i32)));
-                Ok(())
-            }
-            0x8a if window[1] <= 8 => {
-                length = 2 + usize::from(window[1]);
-                machine.push(Value::Int(short_integer(u64_at(window, 2), length - 2)));
-                Ok(())
-            }
-            0x8c => match rest.get(2..2 + usize::from(window[1])) {
-                Some(text) => {
-                    length = 2 + text.len();
-                    machine.push_text(text)
-                }
+            op::SHORT_BINUNICODE => match rest.get(2..2 + usize::from(window[1])) {
+                Some(text) => (2 + text.len(), machine.push_text(text)),
                 None => break,
             },
-            b'(' => machine.mark(),
-            b'u' => machine.set_items(),
-            b'}' => {
+            op::MARK => (1, machine.mark()),
+            op::SETITEMS => (1, machine.set_items()),
+            op::EMPTY_DICT => {
                 let dict = machine.new_dict();
                 machine.push(dict);
-                Ok(())
+                (1, Ok(()))
             }
-            b'e' => machine.appends(),
-            b']' => {
+            op::APPENDS => (1, machine.appends()),
+            op::EMPTY_LIST => {
                 let list = machine.new_list();
                 machine.push(list);
-                Ok(())
+                (1, Ok(()))
             }
-            0x86 => machine.tuple(2),
+            op::TUPLE2 => (1, machine.tuple(2)),
             _ => break,
         };
         if result.is_err() {
@@ -152,15 +133,21 @@ fn burst(bytes: &[u8], machine: &mut Machine) -> (usize, Result<(), Fault>) {
     (bytes.len() - rest.len(), Ok(()))
 }
 
-/// Runs the BINGETs and LONG_BINGETs with which `bytes` begins: two of three opcodes, as a stack is
-/// written as one for each frame.
+#[inline(always)]
+fn push_integer(value: i64, machine: &mut Machine) -> Result<(), Fault> {
+    machine.push(Value::Int(value));
+    Ok(())
+}
+
+/// Runs the BINGETs and LONG_BINGETs at the beginning of `bytes`. Two of three opcodes are one of these, because a
+/// stack has one for each frame.
 #[inline]
 fn gets(bytes: &[u8], machine: &mut Machine) -> (usize, Result<(), Fault>) {
     let mut rest = bytes;
     while let Some(window) = rest.first_chunk::<WINDOW>() {
         let (index, length) = match window[0] {
-            b'h' => (u32::from(window[1]), 2),
-            b'j' => (u32_at(window), 5),
+            op::BINGET => (u32::from(window[1]), 2),
+            op::LONG_BINGET => (u32_at(window), 5),
             _ => break,
         };
         if let Err(fault) = machine.get(u64::from(index)) {
@@ -174,32 +161,27 @@ fn gets(bytes: &[u8], machine: &mut Machine) -> (usize, Result<(), Fault>) {
 /// Runs any one opcode.
 fn step(window: &[u8; WINDOW], input: &mut Input<'_>, machine: &mut Machine) -> Result<(), Fault> {
     match window[0] {
-        b'h' => {
+        op::BINGET => {
             input.advance(2)?;
             machine.get(u64::from(window[1]))
         }
-        b'j' => {
+        op::LONG_BINGET => {
             input.advance(5)?;
             machine.get(u64::from(u32_at(window)))
         }
-        b'K' => {
+        op::BININT1 => {
             input.advance(2)?;
-            machine.push(Value::Int(i64::from(window[1])));
-            Ok(())
+            push_integer(i64::from(window[1]), machine)
         }
-        b'M' => {
+        op::BININT2 => {
             input.advance(3)?;
-            machine.push(Value::Int(i64::from(u16::from_le_bytes([
-                window[1], window[2],
-            ]))));
-            Ok(())
+            push_integer(i64::from(u16_at(window)), machine)
         }
-        b'J' => {
+        op::BININT => {
             input.advance(5)?;
-            machine.push(Value::Int(i64::from(u32_at(window) as i32)));
-            Ok(())
+            push_integer(i64::from(u32_at(window) as i32), machine)
         }
-        0x8c => {
+        op::SHORT_BINUNICODE => {
             input.advance(2)?;
             push_text(usize::from(window[1]), input, machine)
         }
@@ -212,33 +194,35 @@ fn step(window: &[u8; WINDOW], input: &mut Input<'_>, machine: &mut Machine) -> 
 fn rare(window: &[u8; WINDOW], input: &mut Input<'_>, machine: &mut Machine) -> Result<(), Fault> {
     let opcode = window[0];
     let size = match opcode {
-        0x80 => 2,
-        0x95 | 0x8d | 0x8e | 0x96 | b'G' => 9,
-        b'X' | b'B' | b'T' | b'r' | 0x8b => 5,
-        0x8a | b'q' | b'U' | b'C' => 2,
+        op::PROTO => 2,
+        op::FRAME | op::BINUNICODE8 | op::BINBYTES8 | op::BYTEARRAY8 | op::BINFLOAT => 9,
+        op::BINUNICODE | op::BINBYTES | op::BINSTRING | op::LONG_BINPUT | op::LONG4 => 5,
+        op::LONG1 | op::BINPUT | op::SHORT_BINSTRING | op::SHORT_BINBYTES => 2,
         _ => 1,
     };
     input.advance(size)?;
     let length = u64_at(window, 1);
     match opcode {
-        0x80 => protocol(window[1], machine),
-        // Frames only help whoever reads from a socket; their length is not to be trusted.
-        0x95 => Ok(()),
-        b'X' | b'B' | b'T' => push_text(u32_at(window) as usize, input, machine),
-        0x8d | 0x8e | 0x96 => push_text(
+        op::PROTO => protocol(window[1], machine),
+        // Frames only help when reading from a socket. Their length is not trusted.
+        op::FRAME => Ok(()),
+        op::BINUNICODE | op::BINBYTES | op::BINSTRING => {
+            push_text(u32_at(window) as usize, input, machine)
+        }
+        op::BINUNICODE8 | op::BINBYTES8 | op::BYTEARRAY8 => push_text(
             usize::try_from(length).unwrap_or(usize::MAX),
             input,
             machine,
         ),
-        b'U' | b'C' => push_text(window[1] as usize, input, machine),
-        0x8a => push_long(window[1] as usize, input, machine),
-        0x8b => push_long(u32_at(window) as usize, input, machine),
-        b'G' => {
+        op::SHORT_BINSTRING | op::SHORT_BINBYTES => push_text(window[1] as usize, input, machine),
+        op::LONG1 => push_long(window[1] as usize, input, machine),
+        op::LONG4 => push_long(u32_at(window) as usize, input, machine),
+        op::BINFLOAT => {
             machine.push(Value::Float(f64::from_bits(length.swap_bytes())));
             Ok(())
         }
-        b'q' => put(u64::from(window[1]), input, machine),
-        b'r' => put(u64::from(u32_at(window)), input, machine),
+        op::BINPUT => put(u64::from(window[1]), input, machine),
+        op::LONG_BINPUT => put(u64::from(u32_at(window)), input, machine),
         _ => bare(opcode, input, machine),
     }
 }
@@ -246,40 +230,42 @@ fn rare(window: &[u8; WINDOW], input: &mut Input<'_>, machine: &mut Machine) -> 
 /// Opcodes without an argument, and protocol 0.
 fn bare(opcode: u8, input: &mut Input<'_>, machine: &mut Machine) -> Result<(), Fault> {
     match opcode {
-        0x94 => machine.memoize()?,
-        b'(' => machine.mark()?,
-        b'u' => machine.set_items()?,
-        b'e' => machine.appends()?,
-        b'}' => {
+        op::MEMOIZE => machine.memoize()?,
+        op::MARK => machine.mark()?,
+        op::SETITEMS => machine.set_items()?,
+        op::APPENDS => machine.appends()?,
+        op::EMPTY_DICT => {
             let dict = machine.new_dict();
             machine.push(dict);
         }
-        b']' => {
+        op::EMPTY_LIST => {
             let list = machine.new_list();
             machine.push(list);
         }
-        0x86 => machine.tuple(2)?,
-        b'N' => machine.push(Value::None),
-        0x88 => machine.push(Value::Bool(true)),
-        0x89 => machine.push(Value::Bool(false)),
-        b'a' => machine.append()?,
-        b's' => machine.set_item()?,
-        b'l' | b't' => machine.list_from_mark()?,
-        b'd' => machine.dict_from_mark()?,
-        b')' => machine.tuple(0)?,
-        0x85 => machine.tuple(1)?,
-        0x87 => machine.tuple(3)?,
-        b'0' => {
+        op::TUPLE2 => machine.tuple(2)?,
+        op::NONE => machine.push(Value::None),
+        op::NEWTRUE => machine.push(Value::Bool(true)),
+        op::NEWFALSE => machine.push(Value::Bool(false)),
+        op::APPEND => machine.append()?,
+        op::SETITEM => machine.set_item()?,
+        op::LIST | op::TUPLE => machine.list_from_mark()?,
+        op::DICT => machine.dict_from_mark()?,
+        op::EMPTY_TUPLE => machine.tuple(0)?,
+        op::TUPLE1 => machine.tuple(1)?,
+        op::TUPLE3 => machine.tuple(3)?,
+        op::POP => {
             // POP on a mark drops the mark.
             if machine.pop().is_err() {
                 machine.pop_mark()?;
             }
         }
-        b'1' => machine.pop_mark()?,
-        b'2' => {
+        op::POP_MARK => machine.pop_mark()?,
+        op::DUP => {
             machine.duplicate()?;
         }
-        b'I' | b'L' | b'F' | b'S' | b'V' | b'p' | b'g' => return line(opcode, input, machine),
+        op::INT | op::LONG | op::FLOAT | op::STRING | op::UNICODE | op::PUT | op::GET => {
+            return line(opcode, input, machine);
+        }
         _ => return Err(refused(opcode).into()),
     }
     Ok(())
@@ -287,10 +273,10 @@ fn bare(opcode: u8, input: &mut Input<'_>, machine: &mut Machine) -> Result<(), 
 
 /// Opcodes of protocol 0, whose argument is the rest of the line.
 fn line(opcode: u8, input: &mut Input<'_>, machine: &mut Machine) -> Result<(), Fault> {
-    if matches!(opcode, b'S' | b'V') {
+    if matches!(opcode, op::STRING | op::UNICODE) {
         let limit = machine.limits.string_bytes;
         let line = input.take_line(limit)?;
-        let text = if opcode == b'V' {
+        let text = if opcode == op::UNICODE {
             unescape_unicode(line)
         } else {
             unquote(line)?
@@ -303,10 +289,10 @@ fn line(opcode: u8, input: &mut Input<'_>, machine: &mut Machine) -> Result<(), 
         .trim_end_matches('\r')
         .to_owned();
     match opcode {
-        b'I' if text == "00" => machine.push(Value::Bool(false)),
-        b'I' if text == "01" => machine.push(Value::Bool(true)),
-        b'I' | b'L' => machine.push(decimal(text.trim_end_matches('L'))?),
-        b'F' => {
+        op::INT if text == "00" => machine.push(Value::Bool(false)),
+        op::INT if text == "01" => machine.push(Value::Bool(true)),
+        op::INT | op::LONG => machine.push(decimal(text.trim_end_matches('L'))?),
+        op::FLOAT => {
             let float = text
                 .parse()
                 .ok()
@@ -318,7 +304,7 @@ fn line(opcode: u8, input: &mut Input<'_>, machine: &mut Machine) -> Result<(), 
                 .parse()
                 .ok()
                 .ok_or_else(|| malformed(format!("`{text}` is no memo number")))?;
-            if opcode == b'g' {
+            if opcode == op::GET {
                 return machine.get(index);
             }
             return put(index, input, machine);
@@ -369,6 +355,10 @@ fn check_length(length: usize, limit: usize, what: &'static str) -> Result<(), F
     Ok(())
 }
 
+fn u16_at(window: &[u8; WINDOW]) -> u16 {
+    u16::from_le_bytes([window[1], window[2]])
+}
+
 fn u32_at(window: &[u8; WINDOW]) -> u32 {
     u32::from_le_bytes([window[1], window[2], window[3], window[4]])
 }
@@ -389,7 +379,7 @@ fn short_integer(bytes: u64, length: usize) -> i64 {
     ((bytes << unused_bits) as i64) >> unused_bits
 }
 
-/// Two's complement of any length. Beyond 64 bits only its magnitude is kept: no field of a snapshot
+/// Two's complement of any length. Beyond 64 bits only the sign is kept, as an infinity: no field of a snapshot
 /// is so large.
 fn long_integer(bytes: &[u8]) -> Value {
     let mut low = [0; 8];
@@ -493,28 +483,10 @@ fn unquote(line: &[u8]) -> Result<Vec<u8>, Fault> {
     Ok(text)
 }
 
-/// Why a byte is not run.
+/// The error for an opcode that is not run.
 fn refused(opcode: u8) -> ErrorKind {
-    let name = match opcode {
-        b'c' => "GLOBAL",
-        0x93 => "STACK_GLOBAL",
-        b'i' => "INST",
-        b'o' => "OBJ",
-        0x81 => "NEWOBJ",
-        0x92 => "NEWOBJ_EX",
-        b'R' => "REDUCE",
-        b'b' => "BUILD",
-        0x82 => "EXT1",
-        0x83 => "EXT2",
-        0x84 => "EXT4",
-        b'P' => "PERSID",
-        b'Q' => "BINPERSID",
-        0x97 => "NEXT_BUFFER",
-        0x98 => "READONLY_BUFFER",
-        0x8f => "EMPTY_SET",
-        0x90 => "ADDITEMS",
-        0x91 => "FROZENSET",
-        _ => return ErrorKind::UnknownOpcode(opcode),
-    };
-    ErrorKind::ForbiddenOpcode { name, code: opcode }
+    match op::forbidden_name(opcode) {
+        Some(name) => ErrorKind::ForbiddenOpcode { name, code: opcode },
+        None => ErrorKind::UnknownOpcode(opcode),
+    }
 }

@@ -1,15 +1,64 @@
-//! Which torch wrote a snapshot, from the keys it uses (FORMAT.md 1.9): files carry no version. Only captured ones do.
+//! Tells which torch wrote a snapshot by the keys it uses (FORMAT.md 1.9), because files carry no version. Only
+//! captured ones do.
 
+use self::Evidence::{Event, Segment, Setting, Top};
 use super::key::Key;
 use crate::model::{Producer, Snapshot, capture_of};
 
-/// The producer, by the first rule that matches, newest first.
-#[expect(clippy::too_many_lines, reason = "a table of rules")]
+/// A part of a snapshot that tells a version.
+enum Evidence {
+    /// A key of the top level.
+    Top(Key),
+    /// A key of segments.
+    Segment(Key),
+    /// A key of trace entries.
+    Event(Key),
+    /// A key of `allocator_settings`.
+    Setting(&'static str),
+}
+
+/// The versions of torch by their evidence, newest first.
+const VERSIONS: [(Evidence, &str); 12] = [
+    (Event(Key::InternalMetadata), "torch 2.15 or newer"),
+    (Top(Key::HostSegments), "torch 2.14 or newer"),
+    (Setting("max_round_threshold"), "torch 2.13"),
+    (Event(Key::PoolId), "torch 2.12"),
+    (Event(Key::ForwardFrames), "torch 2.11"),
+    (Event(Key::UserMetadata), "torch 2.10 or 2.11"),
+    (
+        Setting("graph_capture_record_stream_reuse"),
+        "torch 2.9 or newer",
+    ),
+    (Event(Key::CompileContext), "torch 2.8"),
+    (Top(Key::ExternalAnnotations), "torch 2.5 to 2.7"),
+    (Top(Key::AllocatorSettings), "torch 2.3 or 2.4"),
+    (Event(Key::TimeUs), "torch 2.2"),
+    (Segment(Key::IsExpandable), "torch 2.1 or 2.2"),
+];
+
+impl Evidence {
+    fn is_in(&self, snapshot: &Snapshot) -> bool {
+        let keys = &snapshot.keys;
+        match *self {
+            Top(key) => keys.top & key.bit() != 0,
+            Segment(key) => keys.segment & key.bit() != 0,
+            Event(key) => keys.event & key.bit() != 0,
+            Setting(name) => snapshot.settings.contains_key(name),
+        }
+    }
+
+    /// Its name in messages.
+    fn text(&self) -> String {
+        match *self {
+            Top(key) | Segment(key) | Event(key) => format!("`{}`", key.text()),
+            Setting(name) => format!("setting `{name}`"),
+        }
+    }
+}
+
+/// The producer according to the first matching rule.
 pub(crate) fn of(snapshot: &Snapshot) -> Producer {
     let keys = &snapshot.keys;
-    let event = |key: Key| keys.event & key.bit() != 0;
-    let top = |key: Key| keys.top & key.bit() != 0;
-    let setting = |name: &str| snapshot.settings.contains_key(name);
     let producer = |name: &str, evidence: &str| Producer {
         name: name.to_owned(),
         evidence: evidence.to_owned(),
@@ -32,66 +81,20 @@ pub(crate) fn of(snapshot: &Snapshot) -> Producer {
             "a list at the top level",
         );
     }
-    if setting("PYTORCH_ALLOC_CONF") {
-        return producer("torch.xpu 2.11 or newer", "setting `PYTORCH_ALLOC_CONF`");
+    let xpu = Setting("PYTORCH_ALLOC_CONF");
+    if xpu.is_in(snapshot) {
+        return producer("torch.xpu 2.11 or newer", &xpu.text());
     }
-    if keys.segment != 0
-        && keys.segment & Key::AllocatedSize.bit() == 0
-        && !top(Key::AllocatorSettings)
-    {
+    let has_sums = Segment(Key::AllocatedSize).is_in(snapshot);
+    if keys.segment != 0 && !has_sums && !Top(Key::AllocatorSettings).is_in(snapshot) {
         return producer(
             "_profile_to_snapshot of torch 2.1 or newer",
             "segments without `allocated_size`",
         );
     }
-    let rules: [(bool, &str, &str); 12] = [
-        (
-            event(Key::InternalMetadata),
-            "torch 2.15 or newer",
-            "`internal_metadata`",
-        ),
-        (
-            top(Key::HostSegments),
-            "torch 2.14 or newer",
-            "`host_segments`",
-        ),
-        (
-            setting("max_round_threshold"),
-            "torch 2.13",
-            "setting `max_round_threshold`",
-        ),
-        (event(Key::PoolId), "torch 2.12", "`pool_id`"),
-        (event(Key::ForwardFrames), "torch 2.11", "`forward_frames`"),
-        (
-            event(Key::UserMetadata),
-            "torch 2.10 or 2.11",
-            "`user_metadata`",
-        ),
-        (
-            setting("graph_capture_record_stream_reuse"),
-            "torch 2.9 or newer",
-            "setting `graph_capture_record_stream_reuse`",
-        ),
-        (event(Key::CompileContext), "torch 2.8", "`compile_context`"),
-        (
-            top(Key::ExternalAnnotations),
-            "torch 2.5 to 2.7",
-            "`external_annotations`",
-        ),
-        (
-            top(Key::AllocatorSettings),
-            "torch 2.3 or 2.4",
-            "`allocator_settings`",
-        ),
-        (event(Key::TimeUs), "torch 2.2", "`time_us`"),
-        (
-            keys.segment & Key::IsExpandable.bit() != 0,
-            "torch 2.1 or 2.2",
-            "`is_expandable`",
-        ),
-    ];
-    match rules.iter().find(|(matches, ..)| *matches) {
-        Some((_, name, evidence)) => producer(name, evidence),
+    let mut versions = VERSIONS.iter();
+    match versions.find(|(evidence, _)| evidence.is_in(snapshot)) {
+        Some((evidence, name)) => producer(name, &evidence.text()),
         None => producer("torch 2.0", "none of the newer keys"),
     }
 }

@@ -1,7 +1,7 @@
-//! Complete dicts into table rows: which record a dict is, and what each of its keys means.
+//! Turns complete dicts into table rows: recognises the kind of record, and reads its keys.
 //!
-//! A record is recognised by one key that only it has, so the same code reads a dict wherever a file
-//! puts it. Values of a wrong type in a key that matters are errors; elsewhere they are counted.
+//! A record is recognised by a key that only its kind has, so it does not matter where in the file it is. A value of
+//! the wrong type is an error if its key matters, and else a counted warning.
 
 use super::key::{Key, action_of};
 use super::machine::{Machine, rows_to_come};
@@ -27,7 +27,7 @@ pub(super) struct Tables {
     pub(super) keys: KeysSeen,
     /// Distinct tuples of two integers.
     pairs: Vec<(i64, i64)>,
-    /// The context of the last event: the next one's is nearly always the same.
+    /// The context of the last event. The next event's is nearly always the same.
     last_context: Option<(Context, ContextId)>,
     scratch: Vec<u32>,
 }
@@ -63,8 +63,8 @@ impl Tables {
             + self.pairs.len() * size_of::<(i64, i64)>()
     }
 
-    /// The row of a pair of integers. The last few are the likeliest; a file has a handful in all, and
-    /// one with more pays with rows, not with time.
+    /// The row of a pair of integers. Only the last few rows are searched. A genuine file has a handful of pairs; one
+    /// with more gets repeated rows, but costs no more time.
     pub(super) fn pair(&mut self, first: i64, second: i64) -> u32 {
         let recent = self.pairs.len().saturating_sub(8);
         match self.pairs[recent..]
@@ -103,7 +103,7 @@ impl Tables {
     }
 }
 
-/// What a key's value is not.
+/// The error for a value of another type than `wanted`.
 pub(super) fn wrong_type(key: Key, wanted: &str) -> Fault {
     Fault {
         kind: ErrorKind::Malformed(format!("`{}` is no {wanted}", key.text())),
@@ -111,7 +111,7 @@ pub(super) fn wrong_type(key: Key, wanted: &str) -> Fault {
     }
 }
 
-/// An address or size, whichever way it was signed.
+/// An address or size. Negative numbers are reinterpreted as unsigned.
 #[inline(always)]
 pub(super) fn unsigned(value: Value, key: Key) -> Result<u64, Fault> {
     match value {
@@ -141,7 +141,7 @@ pub(super) fn text(value: Value, key: Key) -> Result<StringId, Fault> {
 }
 
 impl Machine {
-    /// Reads the keys and values from `start` of the stack as a record, if they are one.
+    /// Reads the keys and values from stack index `start` on as a record, if they are one.
     #[inline]
     pub(super) fn read_record(&mut self, start: usize) -> Result<Option<Record>, Fault> {
         // PyTorch always writes this key first, and nearly all records are events.
@@ -185,9 +185,9 @@ impl Machine {
         }
     }
 
-    /// The pair at `index` of the stack.
-    // Always inlined, like all that reads a key's value: with whole-program optimisation, as the page is
-    // built, decoding took a quarter longer when the compiler was left to decide.
+    /// The key and value at stack index `index`.
+    // Always inlined, like everything that reads a key's value: with whole-program optimisation, which the page is
+    // built with, decoding took a quarter longer when the compiler decided.
     #[inline(always)]
     pub(super) fn pair_at(&self, index: usize) -> (Option<Key>, Value) {
         (
@@ -294,7 +294,7 @@ impl Machine {
         Action::Other(row as u8)
     }
 
-    /// The stack that a value of `frames` is.
+    /// The stack in a value of `frames`.
     #[inline]
     pub(super) fn stack_value(&mut self, value: Value, key: Key) -> Result<StackId, Fault> {
         let Value::List(list) = value else {
@@ -317,7 +317,7 @@ impl Machine {
             }
             _ => return Err(wrong_type(key, "list of frames")),
         };
-        // The shared empty list stays as it is: nothing in it could grow.
+        // The empty list is shared by many records, so using it must not freeze it.
         if id != StackId::EMPTY {
             self.lists[list as usize] = ListCell::UsedStack(id);
         }
@@ -341,7 +341,7 @@ impl Machine {
         }
     }
 
-    /// A text; a dict (as some tools write metadata) becomes JSON, None is absent.
+    /// A text. A dict (some tools write metadata so) becomes its JSON; None counts as absent.
     #[inline]
     pub(super) fn text_value(&mut self, value: Value) -> Result<Option<StringId>, Fault> {
         match value {

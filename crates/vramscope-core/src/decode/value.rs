@@ -1,10 +1,10 @@
-//! What the machine's stack and memo hold: values, and their packed form.
+//! The values on the machine's stack and in its memo, and their packed form.
 
 use crate::ErrorKind;
 use crate::ids::{EventId, FrameId, StackId, StringId};
 use crate::model::LinesId;
 
-/// A value as code looks at it. Containers are numbers of cells in the machine.
+/// A value, unpacked. Containers are cell numbers in the machine.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub(super) enum Value {
     None,
@@ -51,7 +51,7 @@ impl RecordKind {
         Self::Annotation,
     ];
 
-    /// The word for messages.
+    /// The record's name in messages.
     pub(super) fn word(self) -> &'static str {
         match self {
             Self::Event => "trace entry",
@@ -97,7 +97,7 @@ const STR: u8 = 1;
 const LIST: u8 = 2;
 const DICT: u8 = 3;
 const PAIR: u8 = 4;
-/// Row of the side table for what does not fit: wide integers and floats.
+/// Row of the side table for values that do not fit: wide integers and floats.
 const WIDE: u8 = 5;
 const NONE: u8 = 6;
 const FALSE: u8 = 7;
@@ -108,7 +108,7 @@ impl Packed {
         Self((row as u64) << TAG_BITS | tag as u64)
     }
 
-    /// `wide` keeps what does not fit.
+    /// Packs a value. `wide` receives what does not fit.
     #[inline]
     pub(super) fn pack(value: Value, wide: &mut Vec<Value>) -> Self {
         match value {
@@ -167,25 +167,25 @@ impl Packed {
         (self.0 >> TAG_BITS) as u32
     }
 
-    /// The text, if it is one.
+    /// The string id, if it is a text.
     #[inline]
     pub(super) fn text(self) -> Option<StringId> {
         (self.tag() == STR).then(|| StringId(self.row()))
     }
 
-    /// The dict's cell, if it is one.
+    /// The cell number, if it is a dict.
     #[inline]
     pub(super) fn dict(self) -> Option<u32> {
         (self.tag() == DICT).then(|| self.row())
     }
 
-    /// Whether it is a frame that has been read.
+    /// Whether it is a frame record.
     #[inline]
     pub(super) fn is_frame(self) -> bool {
         self.tag() == RecordKind::Frame as u8
     }
 
-    /// The record, if it is one.
+    /// The record, if it is a record.
     #[inline]
     pub(super) fn record(self) -> Option<Record> {
         RecordKind::of_tag(self.tag()).map(|kind| Record {
@@ -194,10 +194,10 @@ impl Packed {
         })
     }
 
-    /// In four bytes, for the memo.
+    /// The value in four bytes, for the memo.
     #[inline]
     pub(super) fn narrow(self) -> Result<u32, ErrorKind> {
-        // An integer needs more; a pickle has no reason to memoise one, and gets it from the side table.
+        // Integers may not fit. Pickles have no reason to memoise them; if one does, it goes through the side table.
         u32::try_from(self.0).ok().ok_or(ErrorKind::Limit {
             what: "the number of objects",
             limit: 1 << (32 - TAG_BITS),
@@ -209,7 +209,7 @@ impl Packed {
         Self(u64::from(memo))
     }
 
-    /// Whether it is an integer, which [`narrow`](Self::narrow) may not hold.
+    /// Whether it is an integer, which may not fit into [`narrow`](Self::narrow)'s four bytes.
     pub(super) fn is_int(self) -> bool {
         self.tag() == INT
     }
@@ -220,25 +220,25 @@ impl Packed {
     }
 }
 
-/// A list (or a tuple that is no pair of integers).
+/// A list, or a tuple other than a pair of integers.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum ListCell {
     Empty,
     /// A list of frames, interned.
     Stack(StackId),
-    /// The same, after a record has used it: it can no longer change.
+    /// A list of frames that a record has used, so that it can no longer change.
     UsedStack(StackId),
-    /// A list of texts that a record has used: row of the contexts' forward stacks.
+    /// A list of texts that a record has used: a row of the contexts' forward stacks. It can no longer change.
     UsedLines(LinesId),
-    /// Consecutive rows of one table: what a list of records nearly always is.
+    /// Consecutive rows of one table. Nearly all lists of records are.
     Rows {
         kind: RecordKind,
         start: u32,
         count: u32,
     },
-    /// The same, after a record or the top level has taken them: they have one owner.
+    /// Rows that a record or the top level has taken. They have one owner.
     UsedRows,
-    /// A list used as a text, which was written out as JSON; can no longer change.
+    /// A list that was used as a text and written out as JSON. It can no longer change.
     UsedText(StringId),
     /// Anything else: row of the machine's `items`.
     Items(u32),
@@ -248,17 +248,17 @@ pub(super) enum ListCell {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum DictCell {
     Empty,
-    /// Row of the machine's `pairs`: not (or not yet) recognised as a record.
+    /// Row of the machine's `pairs`: not recognised as a record, or not yet.
     Pairs(u32),
-    /// Read into its table; can no longer change.
+    /// A row of a table. It can no longer change.
     Record(Record),
-    /// Like `Pairs`, but found to be no record when a list took it; can no longer change.
+    /// Like `Pairs`, but found not to be a record when a list took it. It can no longer change.
     Plain(u32),
-    /// Used as a text, which was written out as JSON; can no longer change.
+    /// A dict that was used as a text and written out as JSON. It can no longer change.
     Text(StringId),
 }
 
-/// A [`DictCell`] in four bytes: there is one for every event.
+/// A [`DictCell`] in four bytes, because there is one for every event.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) struct PackedDict(u32);
 
@@ -287,7 +287,7 @@ impl PackedDict {
         }
     }
 
-    /// The record as a stack value, if the dict has become one.
+    /// The record as a stack value, if the dict is a record.
     #[inline]
     pub(super) fn as_record(self) -> Option<Packed> {
         let packed = Packed::widen(self.0);
@@ -295,7 +295,7 @@ impl PackedDict {
     }
 }
 
-/// Why an operation failed, and in which key of the record at hand.
+/// An error, and the key of the current record in which it occurred.
 #[derive(Debug)]
 pub(super) struct Fault {
     pub(super) kind: ErrorKind,
@@ -308,7 +308,7 @@ impl From<ErrorKind> for Fault {
     }
 }
 
-/// A fault of the data itself.
+/// An error in the data itself.
 pub(super) fn malformed(text: impl Into<String>) -> Fault {
     ErrorKind::Malformed(text.into()).into()
 }

@@ -1,4 +1,4 @@
-//! Whether two snapshots say the same, whatever numbers their rows have.
+//! Compares the content of two snapshots, whatever numbers their rows have.
 
 use std::ops::Range;
 
@@ -7,10 +7,9 @@ use crate::model::{
     Block, BlockState, Context, LinesId, NO_TIME, Segment, SegmentKind, Snapshot, Stage, Tenant,
 };
 
-/// The first place at which two snapshots differ in content, or `None`.
+/// The first place at which two snapshots differ in content; `None` if they are equal.
 ///
-/// Row numbers, the order of interned tables, where the snapshots came from, what may have written
-/// them and their warnings do not count.
+/// Row numbers, the order of interned tables, source, producer and warnings are ignored.
 #[must_use]
 pub fn difference(left: &Snapshot, right: &Snapshot) -> Option<String> {
     let both = Both { left, right };
@@ -150,7 +149,7 @@ impl Both<'_> {
                 SegmentKind::Other(id) => snapshot.strings.get(id).to_owned(),
             })
         };
-        // What holds no ids is compared as a whole.
+        // Fields without ids are compared together.
         let bare = |segment: &Segment| Segment {
             kind: None,
             stack: StackId::ABSENT,

@@ -1,4 +1,4 @@
-//! JSON, compact, with what a pickle shares written out every time: JSON has no references.
+//! Writes compact JSON. Shared values are written out every time, because JSON has no references.
 
 use std::io::{self, BufWriter, Write};
 
@@ -13,7 +13,7 @@ use crate::ids::StringId;
 pub(super) struct JsonWriter<'s, W: Write> {
     snapshot: &'s Snapshot,
     out: BufWriter<W>,
-    /// Whether the innermost dict or list has nothing in it yet: no comma is due.
+    /// Whether the innermost dict or list is still empty, so that no comma is due.
     is_first: bool,
 }
 
@@ -32,7 +32,7 @@ impl<'s, W: Write> JsonWriter<'s, W> {
     }
 
     fn close(&mut self, bracket: &[u8]) -> io::Result<()> {
-        // What has just ended stands in something.
+        // The container that just ended is itself an entry of another.
         self.is_first = false;
         self.out.write_all(bracket)
     }

@@ -1,6 +1,6 @@
-//! The opcodes of protocol 4, and the memo through which texts, frames and stacks are shared.
+//! Writes pickle opcodes of protocol 4, and shares texts, frames and stacks through the memo.
 //!
-//! Only what is referred to again gets a memo number: trace entries, segments and blocks do not.
+//! Only values that are referred to again are memoised; trace entries, segments and blocks are not.
 
 use std::io::{self, BufWriter, Write};
 
@@ -9,24 +9,25 @@ use serde::Serialize;
 use super::BUFFER_BYTES;
 use super::sink::{Shared, Sink};
 use crate::decode::Key;
+use crate::decode::opcode as op;
 use crate::ids::StringId;
 use crate::model::Snapshot;
 
-/// Items per `APPENDS`, as CPython writes them; MemoryViz.js runs out of stack on much larger ones.
+/// Items per `APPENDS`, as in CPython. MemoryViz.js overflows its stack on much larger batches.
 const BATCH: usize = 1000;
 
 /// A memo number, or `NONE`.
 type MemoNumber = u32;
 const NONE: MemoNumber = MemoNumber::MAX;
 
-/// Words that are no keys: actions and states.
+/// Number of words that are not keys: actions and states.
 const WORDS: usize = 24;
 
 pub(super) struct Pickler<'s, W: Write> {
     snapshot: &'s Snapshot,
     out: BufWriter<W>,
     next: MemoNumber,
-    /// How many items each open list has.
+    /// The number of items in each open list.
     items: Vec<usize>,
     keys: [MemoNumber; 64],
     words: Vec<(&'static str, MemoNumber)>,
@@ -39,7 +40,7 @@ pub(super) struct Pickler<'s, W: Write> {
 impl<'s, W: Write> Pickler<'s, W> {
     pub(super) fn new(snapshot: &'s Snapshot, out: W) -> io::Result<Self> {
         let mut out = BufWriter::with_capacity(BUFFER_BYTES, out);
-        out.write_all(&[0x80, 4])?;
+        out.write_all(&[op::PROTO, 4])?;
         Ok(Self {
             snapshot,
             out,
@@ -54,26 +55,26 @@ impl<'s, W: Write> Pickler<'s, W> {
         })
     }
 
-    /// Gives the value just written the next memo number.
+    /// Memoises the value just written, and returns its number.
     fn memoize(&mut self) -> io::Result<MemoNumber> {
         let number = self.next;
         self.next += 1;
-        self.out.write_all(&[0x94])?;
+        self.out.write_all(&[op::MEMOIZE])?;
         Ok(number)
     }
 
     /// Writes a memoised value again.
     fn get(&mut self, number: MemoNumber) -> io::Result<()> {
         match u8::try_from(number) {
-            Ok(number) => self.out.write_all(&[b'h', number]),
+            Ok(number) => self.out.write_all(&[op::BINGET, number]),
             Err(_) => {
-                self.out.write_all(b"j")?;
+                self.out.write_all(&[op::LONG_BINGET])?;
                 self.out.write_all(&number.to_le_bytes())
             }
         }
     }
 
-    /// The numbers of a kind of shared things, and which of them is meant.
+    /// The memo numbers of a kind of shared value, and the index of this value.
     fn shared(&mut self, what: Shared) -> (&mut Vec<MemoNumber>, usize) {
         match what {
             Shared::Frame(id) => (&mut self.frames, id.index()),
@@ -85,12 +86,12 @@ impl<'s, W: Write> Pickler<'s, W> {
     fn new_text(&mut self, text: &str) -> io::Result<MemoNumber> {
         let length = text.len();
         if let Ok(length) = u8::try_from(length) {
-            self.out.write_all(&[0x8c, length])?;
+            self.out.write_all(&[op::SHORT_BINUNICODE, length])?;
         } else if let Ok(length) = u32::try_from(length) {
-            self.out.write_all(b"X")?;
+            self.out.write_all(&[op::BINUNICODE])?;
             self.out.write_all(&length.to_le_bytes())?;
         } else {
-            self.out.write_all(&[0x8d])?;
+            self.out.write_all(&[op::BINUNICODE8])?;
             self.out.write_all(&(length as u64).to_le_bytes())?;
         }
         self.out.write_all(text.as_bytes())?;
@@ -100,16 +101,16 @@ impl<'s, W: Write> Pickler<'s, W> {
 
 impl<W: Write> Sink for Pickler<'_, W> {
     fn open_dict(&mut self) -> io::Result<()> {
-        self.out.write_all(b"}(")
+        self.out.write_all(&[op::EMPTY_DICT, op::MARK])
     }
 
     fn close_dict(&mut self) -> io::Result<()> {
-        self.out.write_all(b"u")
+        self.out.write_all(&[op::SETITEMS])
     }
 
     fn open_list(&mut self) -> io::Result<()> {
         self.items.push(0);
-        self.out.write_all(b"]")
+        self.out.write_all(&[op::EMPTY_LIST])
     }
 
     fn item(&mut self) -> io::Result<()> {
@@ -117,9 +118,9 @@ impl<W: Write> Sink for Pickler<'_, W> {
             return Ok(());
         };
         let opcodes: &[u8] = match *items {
-            0 => b"(",
-            items if items % BATCH == 0 => b"e(",
-            _ => b"",
+            0 => &[op::MARK],
+            items if items % BATCH == 0 => &[op::APPENDS, op::MARK],
+            _ => &[],
         };
         *items += 1;
         self.out.write_all(opcodes)
@@ -128,7 +129,7 @@ impl<W: Write> Sink for Pickler<'_, W> {
     fn close_list(&mut self) -> io::Result<()> {
         match self.items.pop() {
             None | Some(0) => Ok(()),
-            Some(_) => self.out.write_all(b"e"),
+            Some(_) => self.out.write_all(&[op::APPENDS]),
         }
     }
 
@@ -140,12 +141,17 @@ impl<W: Write> Sink for Pickler<'_, W> {
             None => numbers.resize(row + 1, NONE),
         }
         let is_dict = matches!(what, Shared::Frame(_));
-        self.out.write_all(if is_dict { b"}" } else { b"]" })?;
+        let opcode = if is_dict {
+            op::EMPTY_DICT
+        } else {
+            op::EMPTY_LIST
+        };
+        self.out.write_all(&[opcode])?;
         let number = self.memoize()?;
         let (numbers, row) = self.shared(what);
         numbers[row] = number;
         if is_dict {
-            self.out.write_all(b"(")?;
+            self.out.write_all(&[op::MARK])?;
         } else {
             self.items.push(0);
         }
@@ -196,12 +202,12 @@ impl<W: Write> Sink for Pickler<'_, W> {
 
     fn integer(&mut self, value: i64) -> io::Result<()> {
         if let Ok(value) = u8::try_from(value) {
-            self.out.write_all(&[b'K', value])
+            self.out.write_all(&[op::BININT1, value])
         } else if let Ok(value) = u16::try_from(value) {
             let [low, high] = value.to_le_bytes();
-            self.out.write_all(&[b'M', low, high])
+            self.out.write_all(&[op::BININT2, low, high])
         } else if let Ok(value) = i32::try_from(value) {
-            self.out.write_all(b"J")?;
+            self.out.write_all(&[op::BININT])?;
             self.out.write_all(&value.to_le_bytes())
         } else {
             // The fewest bytes that keep the sign bit.
@@ -212,36 +218,37 @@ impl<W: Write> Sink for Pickler<'_, W> {
             } - 1;
             let length = 8 - (spare_bits / 8) as usize;
             let bytes = value.to_le_bytes();
-            self.out.write_all(&[0x8a, length as u8])?;
+            self.out.write_all(&[op::LONG1, length as u8])?;
             self.out.write_all(bytes.get(..length).unwrap_or(&bytes))
         }
     }
 
     fn boolean(&mut self, value: bool) -> io::Result<()> {
-        self.out.write_all(&[if value { 0x88 } else { 0x89 }])
+        self.out
+            .write_all(&[if value { op::NEWTRUE } else { op::NEWFALSE }])
     }
 
     fn pair(&mut self, first: i64, second: i64) -> io::Result<()> {
         self.integer(first)?;
         self.integer(second)?;
-        self.out.write_all(&[0x86])
+        self.out.write_all(&[op::TUPLE2])
     }
 
     /// Through serde-pickle, which shares nothing and so needs no memo.
     fn generic(&mut self, value: &impl Serialize) -> io::Result<()> {
         let pickle = serde_pickle::to_vec(value, serde_pickle::SerOptions::new())
             .map_err(io::Error::other)?;
-        // Without the PROTO and the STOP around it.
+        // Strip the PROTO and STOP around it.
         let body = pickle
-            .strip_prefix(&[0x80, 3])
-            .and_then(|rest| rest.strip_suffix(b"."));
+            .strip_prefix(&[op::PROTO, 3])
+            .and_then(|rest| rest.strip_suffix(&[op::STOP]));
         let body =
             body.ok_or_else(|| io::Error::other("serde-pickle writes another frame than it did"))?;
         self.out.write_all(body)
     }
 
     fn finish(mut self) -> io::Result<()> {
-        self.out.write_all(b".")?;
+        self.out.write_all(&[op::STOP])?;
         self.out.flush()
     }
 }

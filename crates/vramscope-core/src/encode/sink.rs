@@ -1,4 +1,4 @@
-//! What a snapshot is written to: the calls that its walk makes, one implementation per encoding.
+//! The interface between the walk over a snapshot and an encoding.
 
 use std::io;
 
@@ -8,8 +8,8 @@ use crate::decode::Key;
 use crate::ids::{FrameId, StackId, StringId};
 use crate::model::LinesId;
 
-/// Values in the order of the file. A dict's entries are keys each followed by a value, a list's items each
-/// announced by [`item`](Self::item).
+/// Receives values in the order of the file. A dict's entries are keys, each followed by a value. Each item of a list
+/// is announced by [`item`](Self::item).
 pub(super) trait Sink {
     fn open_dict(&mut self) -> io::Result<()>;
 
@@ -17,18 +17,18 @@ pub(super) trait Sink {
 
     fn open_list(&mut self) -> io::Result<()>;
 
-    /// Another item of the innermost list follows.
+    /// Announces the next item of the innermost list.
     fn item(&mut self) -> io::Result<()>;
 
     fn close_list(&mut self) -> io::Result<()>;
 
-    /// Begins a dict (of a frame) or a list (of anything else) that many records share. `false`: it has been
-    /// written before and referred to now, so that neither entries nor an end follow.
+    /// Begins a shared dict (for a frame) or list (for anything else). Returns `false` if it was written before and
+    /// is now only referred to; then neither entries nor an end follow.
     fn open_shared(&mut self, what: Shared) -> io::Result<bool>;
 
     fn key(&mut self, key: Key) -> io::Result<()>;
 
-    /// A key that no torch is known to write.
+    /// A key that no torch writes.
     fn other_key(&mut self, key: &str) -> io::Result<()>;
 
     /// One of the format's own words.
@@ -47,11 +47,11 @@ pub(super) trait Sink {
     /// Any small value.
     fn generic(&mut self, value: &impl Serialize) -> io::Result<()>;
 
-    /// Nothing follows.
+    /// Ends the file.
     fn finish(self) -> io::Result<()>;
 }
 
-/// What many records share.
+/// A value that many records share.
 #[derive(Clone, Copy)]
 pub(super) enum Shared {
     Frame(FrameId),

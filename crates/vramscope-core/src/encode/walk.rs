@@ -1,4 +1,4 @@
-//! What a snapshot consists of, in the order in which torch writes it.
+//! Visits the parts of a snapshot in the order in which torch writes them.
 
 use std::io;
 use std::ops::Range;
@@ -11,7 +11,7 @@ use crate::model::{
     SegmentKind, Snapshot, Stage, Tenant,
 };
 
-/// Writes all of it.
+/// Writes the whole snapshot.
 pub(super) fn write(snapshot: &Snapshot, sink: impl Sink) -> io::Result<()> {
     let mut walk = Walk {
         snapshot,
@@ -26,8 +26,7 @@ pub(super) fn write(snapshot: &Snapshot, sink: impl Sink) -> io::Result<()> {
     walk.sink.finish()
 }
 
-/// Whether blocks get an `address`: where the file had them, or where they are not what a reader
-/// would compute from the sizes.
+/// Whether blocks get an `address`: if the file had them, or if a reader would compute others from the sizes.
 fn has_addresses(snapshot: &Snapshot) -> bool {
     if snapshot.keys.block & Key::Address.bit() != 0 {
         return true;
@@ -94,7 +93,7 @@ impl<S: Sink> Walk<'_, S> {
         self.sink.close_dict()
     }
 
-    /// A list of what `write` writes for each item.
+    /// Writes a list, with `write` for each item.
     fn list<T>(
         &mut self,
         items: impl IntoIterator<Item = T>,
@@ -104,7 +103,7 @@ impl<S: Sink> Walk<'_, S> {
         self.items(items, write)
     }
 
-    /// The items of the list just opened, and its end.
+    /// Writes the items of a list that is open already, and ends it.
     fn items<T>(
         &mut self,
         items: impl IntoIterator<Item = T>,
@@ -185,7 +184,7 @@ impl<S: Sink> Walk<'_, S> {
             self.sink.key(Key::IsExpandable)?;
             self.sink.boolean(is_expandable)?;
         }
-        // As torch: an empty list of frames stands before the blocks, a stack behind them.
+        // torch writes an empty list of frames before the blocks, and any other after them.
         if !segment.stack.has_frames() {
             self.frames(segment.stack)?;
         }
@@ -263,8 +262,8 @@ impl<S: Sink> Walk<'_, S> {
         self.sink.integer(value)
     }
 
-    /// An address or size. From 2^63 up it is written as the negative number of the same bits, as
-    /// torch did up to 2.3 and its C++ producer does: some readers can't take integers of 9 bytes.
+    /// Writes an address or size. From 2^63 on it is the negative number with the same bits, as
+    /// in torch up to 2.3 and in its C++ producer, because some readers do not accept integers of 9 bytes.
     fn unsigned(&mut self, key: Key, value: u64) -> io::Result<()> {
         self.signed(key, value as i64)
     }
@@ -287,7 +286,7 @@ impl<S: Sink> Walk<'_, S> {
         self.sink.pair(first as i64, second as i64)
     }
 
-    /// The key `frames` with a stack, unless the stack is absent.
+    /// Writes the key `frames` with a stack, unless the stack is absent.
     fn frames(&mut self, id: StackId) -> io::Result<()> {
         if id == StackId::ABSENT {
             return Ok(());
@@ -331,7 +330,7 @@ impl<S: Sink> Walk<'_, S> {
         self.sink.close_dict()
     }
 
-    /// `forward_frames`, the preformatted lines of the forward pass's stack, if there are any.
+    /// Writes `forward_frames`, the preformatted lines of the forward pass's stack, if there are any.
     fn optional_lines(&mut self, lines: Option<LinesId>) -> io::Result<()> {
         let Some(lines) = lines else { return Ok(()) };
         self.sink.key(Key::ForwardFrames)?;

@@ -1,11 +1,11 @@
-//! `external_annotations`: where user-named ranges (`record_function`, optimizer steps, NVTX) begin
+//! `external_annotations`: the marks at which user-named ranges (`record_function`, optimizer steps, NVTX) begin
 //! and end.
 
 use serde::{Deserialize, Serialize};
 
 use crate::ids::StringId;
 
-/// Which end of a range an annotation marks.
+/// The end of a range that a mark stands for.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "SCREAMING_SNAKE_CASE")]
 pub enum Stage {
@@ -17,8 +17,7 @@ pub enum Stage {
     Other(StringId),
 }
 
-/// One mark. Which starts and ends belong together is told by
-/// [`named_ranges`](crate::analysis::annotations::named_ranges).
+/// A mark. [`named_ranges`](crate::analysis::time::annotations::named_ranges) pairs starts and ends.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Annotation {
     /// Begin or end.
@@ -29,17 +28,17 @@ pub struct Annotation {
     pub device: i32,
     /// Microseconds since the Unix epoch, or [`NO_TIME`](super::NO_TIME).
     pub time_us: i64,
-    /// A number that a start and its end share, and no other; only in captures of `vramscope-capture`, as what follows.
+    /// A number that only a start and its end share. Only in captures of `vramscope-capture`, like the next two fields.
     pub range: Option<u64>,
-    /// Linux thread id. Threads' names are in [`thread_names`](crate::analysis::lanes::thread_names).
+    /// Linux thread id. Threads' names are in [`thread_names`](crate::analysis::time::lanes::thread_names).
     pub thread: Option<u64>,
-    /// Which part of the program it is of (an NVTX domain); `None` for the default one.
+    /// The part of the program that it belongs to (an NVTX domain); `None` for the default one.
     pub domain: Option<StringId>,
 }
 
 /// The marks in file order.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct AnnotationTable {
-    /// The rows.
+    /// The marks.
     pub rows: Vec<Annotation>,
 }

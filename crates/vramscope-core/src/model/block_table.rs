@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use super::stack_table::LinesId;
 use crate::ids::{BlockId, StackId, StringId};
 
-/// What a block is doing at the moment of the snapshot.
+/// The state of a block at the moment of the snapshot.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum BlockState {
@@ -17,7 +17,7 @@ pub enum BlockState {
     ActivePendingFree,
     /// Free, kept in the allocator's cache.
     Inactive,
-    /// A word this version does not know; counted as free.
+    /// A state unknown to this version; counts as free.
     Other(StringId),
 }
 
@@ -32,13 +32,13 @@ impl BlockState {
 /// One block.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Block {
-    /// Start address. Computed from the sizes before it where the file has none (torch ≤ 2.0).
+    /// Start address. Computed from the sizes of the blocks before it if the file has none (torch ≤ 2.0).
     pub address: u64,
     /// Bytes after rounding.
     pub size: u64,
-    /// Bytes the program asked for. Stale garbage in inactive blocks, possibly larger than `size`.
+    /// Requested bytes. Stale in inactive blocks, where it can exceed `size`.
     pub requested_size: Option<u64>,
-    /// What it is doing.
+    /// Its state.
     pub state: BlockState,
     /// The stack of its allocation.
     pub stack: StackId,
@@ -87,7 +87,7 @@ impl BlockTable {
         })
     }
 
-    /// Bytes the program asked for: the block's own key, else its newest tenant's (torch 1.13), else
+    /// Requested bytes: the block's own key, else its newest tenant's (torch 1.13), else
     /// its size. Only meaningful for active blocks.
     #[must_use]
     pub fn requested_bytes(&self, block: &Block) -> u64 {
@@ -95,7 +95,7 @@ impl BlockTable {
         block.requested_size.or(tenant).unwrap_or(block.size)
     }
 
-    /// The stack of a block's allocation: its own, else its newest tenant's.
+    /// The stack of a block's allocation: the block's own, else its newest tenant's.
     #[must_use]
     pub fn stack(&self, block: &Block) -> StackId {
         match self.tenants(block).first() {
@@ -110,7 +110,7 @@ impl BlockTable {
         self.rows.len()
     }
 
-    /// Whether there are none.
+    /// Whether there are no blocks.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.rows.is_empty()

@@ -1,5 +1,5 @@
-//! What events share besides address, size and stack: stream, pool and the rare texts, interned
-//! together so that an event pays four bytes for all of it.
+//! Contexts of events: stream, pool and the rare texts, interned together so that an event takes four bytes for all of
+//! them.
 
 use std::fmt;
 
@@ -9,7 +9,7 @@ use super::interner::RowIndex;
 use super::stack_table::{LineListTable, LinesId};
 use crate::ids::{ContextId, StringId};
 
-/// A memory pool: `(0, 0)` is the default one, `(n, 0)` belongs to a CUDA graph capture, `(0, n)` to
+/// A memory pool: `(0, 0)` is the default pool, `(n, 0)` belongs to a CUDA graph capture, `(0, n)` to
 /// a `graph_pool_handle` or `MemPool`.
 #[derive(
     Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default, Serialize, Deserialize,
@@ -36,8 +36,7 @@ impl PoolId {
     }
 }
 
-/// The category that `_profile_to_snapshot` gives an allocation, as its text (`parameter`,
-/// `gradient`, …). New ones are kept as they are.
+/// The category that `_profile_to_snapshot` gives an allocation, as text (`parameter`, `gradient`, …).
 pub type Category = StringId;
 
 /// The part of a trace entry that many entries share. `None` stands for an absent key.
@@ -98,8 +97,8 @@ impl ContextTable {
         &self.rows
     }
 
-    /// The forward pass's stack of a context or block, as preformatted lines (each may end in a newline);
-    /// none for `None`.
+    /// The forward pass's stack of a context or block as preformatted lines, each of which may end in a newline;
+    /// empty for `None`.
     pub fn forward_lines(&self, id: Option<LinesId>) -> impl ExactSizeIterator<Item = StringId> {
         self.forward.lines(id)
     }
@@ -110,7 +109,7 @@ impl ContextTable {
         self.rows.len()
     }
 
-    /// Whether the snapshot has no events.
+    /// Whether there are no contexts, which means no events.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.rows.is_empty()

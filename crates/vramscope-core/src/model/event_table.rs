@@ -4,10 +4,10 @@ use serde::{Deserialize, Serialize};
 
 use crate::ids::{ContextId, EventId, StackId, StringId};
 
-/// The time of an event that has none.
+/// Stands for a missing time.
 pub const NO_TIME: i64 = i64::MIN;
 
-/// What a trace entry reports; FORMAT.md 1.7.1 of PyTorch's allocator, in its words.
+/// What a trace entry reports, in the words of PyTorch's allocator (FORMAT.md 1.7.1).
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Action {
@@ -68,7 +68,7 @@ impl Action {
 /// One event, gathered from its columns.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Event {
-    /// What happened.
+    /// The action.
     pub action: Action,
     /// Start address; for [`Action::Oom`] the bytes that the device reported free.
     pub addr: u64,
@@ -78,7 +78,7 @@ pub struct Event {
     pub time_us: i64,
     /// Stream, pool and texts.
     pub context: ContextId,
-    /// Who did it.
+    /// The stack that caused it.
     pub stack: StackId,
 }
 
@@ -86,7 +86,7 @@ pub struct Event {
 /// event has had a time.
 #[derive(Clone, Default)]
 pub struct EventTable {
-    /// What each event did.
+    /// Actions.
     pub action: Vec<Action>,
     /// Start address, or the free bytes of an oom.
     pub addr: Vec<u64>,
@@ -98,7 +98,7 @@ pub struct EventTable {
     pub context: Vec<ContextId>,
     /// Stacks.
     pub stack: Vec<StackId>,
-    /// Names of the actions that [`Action::Other`] stands for. At most 255; further ones share the last.
+    /// Names of unknown actions ([`Action::Other`]). At most 255; further ones share the last.
     pub other_actions: Vec<StringId>,
 }
 
@@ -109,7 +109,7 @@ impl EventTable {
         self.action.len()
     }
 
-    /// Whether nothing was recorded.
+    /// Whether there are no events.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.action.is_empty()
@@ -135,7 +135,7 @@ impl EventTable {
     /// Adds an event at the end.
     pub(crate) fn push(&mut self, event: Event) {
         if event.time_us != NO_TIME || !self.time_us.is_empty() {
-            // The first time seen fills in for the rows before it.
+            // Rows before the first time get `NO_TIME`.
             self.time_us.resize(self.action.len(), NO_TIME);
             self.time_us.push(event.time_us);
         }
@@ -148,7 +148,7 @@ impl EventTable {
 
     /// Makes room for `rows` more events, if there is memory for so many.
     pub(crate) fn reserve(&mut self, rows: usize) {
-        // What can't be had now is asked for again, in smaller pieces, by the pushes themselves.
+        // A failure is ignored, because the pushes themselves reserve smaller amounts later.
         let _ = self.action.try_reserve_exact(rows);
         let _ = self.addr.try_reserve_exact(rows);
         let _ = self.size.try_reserve_exact(rows);
@@ -159,7 +159,7 @@ impl EventTable {
         }
     }
 
-    /// Bytes of the events themselves.
+    /// Bytes of the events, without spare capacity.
     pub(crate) fn used_bytes(&self) -> usize {
         self.action.len() * size_of::<Action>()
             + (self.addr.len() + self.size.len() + self.time_us.len()) * 8

@@ -12,7 +12,7 @@ pub struct Frame {
     pub filename: StringId,
     /// Line in that file, from 1; 0 = unknown.
     pub line: u32,
-    /// What torch.fx knew of the generated code (torch ≥ 2.10 with `augment_with_fx_traces`).
+    /// The torch.fx node of generated code (torch ≥ 2.10 with `augment_with_fx_traces`).
     pub fx: Option<FxNode>,
 }
 

@@ -1,5 +1,4 @@
-//! The one way by which rows are interned: a hash table of row numbers over a table that can
-//! compare a candidate with any of its rows.
+//! Interning of rows: a hash table of row numbers beside a table that can compare a candidate with its rows.
 
 use std::hash::{BuildHasher, Hash};
 
@@ -9,14 +8,13 @@ use hashbrown::HashTable;
 /// Row numbers by the content of their rows. The rows themselves live in the table that owns this.
 #[derive(Clone, Default)]
 pub(crate) struct RowIndex {
-    /// (half a hash, row): the half saves comparing rows that differ, and reading every row again
-    /// when the table grows.
+    /// (half of the hash, row). The half hash saves most comparisons, and rehashing of every row when the table grows.
     rows: HashTable<(u32, u32)>,
     hasher: RandomState,
 }
 
 impl RowIndex {
-    /// The hash that [`find`](Self::find) and [`insert`](Self::insert) want for a row's content.
+    /// The hash of a row's content for [`find`](Self::find) and [`insert`](Self::insert).
     pub(crate) fn hash(&self, content: impl Hash) -> u64 {
         widen((self.hasher.hash_one(content) >> 32) as u32)
     }
@@ -29,7 +27,7 @@ impl RowIndex {
             .map(|&(_, row)| row)
     }
 
-    /// Adds a row that [`find`](Self::find) did not know.
+    /// Adds a row that [`find`](Self::find) did not find.
     pub(crate) fn insert(&mut self, hash: u64, row: u32) {
         self.rows
             .insert_unique(hash, (hash as u32, row), |&(half, _)| widen(half));
@@ -41,8 +39,8 @@ impl RowIndex {
     }
 }
 
-/// A whole hash from the half that is kept: both the table's control bits (the top) and its bucket
-/// (the bottom) need entropy.
+/// Expands half a hash to a whole one. Both ends need entropy: the top for the table's control bits, the bottom for the
+/// bucket.
 fn widen(half: u32) -> u64 {
     u64::from(half) << 32 | u64::from(half)
 }

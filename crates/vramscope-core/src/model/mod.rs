@@ -1,7 +1,7 @@
-//! What a snapshot holds, as frozen columns.
+//! The content of a snapshot as frozen columns.
 //!
-//! One table per file; rows are named by the newtypes of [`crate::ids`]. Strings, frames, stacks and
-//! contexts are interned by content, so equal ids mean equal things and comparing two stacks is
+//! Each file has one table. Rows are named by the newtypes of [`crate::ids`]. Strings, frames, stacks and
+//! contexts are interned by content, so equal ids mean equal content, and two stacks are compared by
 //! comparing two numbers. Nothing here changes after decoding.
 
 mod annotation_table;

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use super::context_table::PoolId;
 use crate::ids::{BlockId, SegmentId, StackId, StringId};
 
-/// Which of the allocator's two pools of sizes a segment serves.
+/// The size class that a segment serves.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum SegmentKind {
@@ -15,7 +15,7 @@ pub enum SegmentKind {
     Small,
     /// Everything else.
     Large,
-    /// Another word, or none (`_profile_to_snapshot` writes none).
+    /// Another word.
     Other(StringId),
 }
 
@@ -28,15 +28,15 @@ pub struct Segment {
     pub address: u64,
     /// Bytes held from CUDA: for an expandable segment, of this contiguous mapped range.
     pub total_size: u64,
-    /// Bytes of the blocks in use, as the file says.
+    /// Bytes of blocks in use, as stated in the file.
     pub allocated_size: Option<u64>,
-    /// Bytes of the blocks in use or pending free, as the file says.
+    /// Bytes of blocks in use or pending free, as stated in the file.
     pub active_size: Option<u64>,
-    /// Bytes requested in active blocks, as the file says.
+    /// Requested bytes of active blocks, as stated in the file.
     pub requested_size: Option<u64>,
     /// The `cudaStream_t` as a number. Since torch 1.13.
     pub stream: Option<i64>,
-    /// Small or large pool.
+    /// Its size class.
     pub kind: Option<SegmentKind>,
     /// Since torch 2.1.
     pub pool: Option<PoolId>,
@@ -64,7 +64,7 @@ impl Segment {
 /// Segments in the order of the file.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct SegmentTable {
-    /// The rows.
+    /// The segments.
     pub rows: Vec<Segment>,
 }
 
@@ -91,7 +91,7 @@ impl SegmentTable {
         self.rows.len()
     }
 
-    /// Whether there are none.
+    /// Whether there are no segments.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.rows.is_empty()

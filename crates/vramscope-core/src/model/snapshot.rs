@@ -1,5 +1,6 @@
-//! A whole snapshot: the tables together, and where they came from.
+//! A whole snapshot: all tables, and their origin.
 
+use std::collections::HashSet;
 use std::ops::Range;
 
 use serde::{Deserialize, Serialize};
@@ -13,13 +14,13 @@ use crate::ids::{EventId, StringId};
 /// A CUDA device index, as in `device_traces`.
 pub type DeviceIndex = u32;
 
-/// A wrapping around the snapshot's own bytes, or the snapshot's own encoding.
+/// A container around the snapshot, or the snapshot's own encoding.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ContainerKind {
-    /// RFC 1952.
+    /// gzip (RFC 1952).
     Gzip,
-    /// RFC 8878.
+    /// Zstandard (RFC 8878).
     Zstd,
     /// The first snapshot in a zip archive.
     Zip,
@@ -30,22 +31,23 @@ pub enum ContainerKind {
     Pickle(u8),
     /// JSON of the same schema.
     Json,
-    /// Columns, as [`pack`](crate::pack) writes them. What stands behind it is the file they were made from.
+    /// Columns, as [`pack`](crate::pack) writes them. The entries after this one describe the file from which they
+    /// were made.
     Packed,
 }
 
-/// Where the snapshot's bytes came from.
+/// The origin of the snapshot's bytes.
 #[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 pub struct Source {
-    /// From the outermost wrapping to the encoding.
+    /// The containers, the outermost first, and then the encoding.
     pub containers: Vec<ContainerKind>,
-    /// Size of the file in bytes, wrappings included.
+    /// Size of the file in bytes, containers included.
     pub file_bytes: u64,
     /// Size of the unwrapped pickle or JSON in bytes.
     pub decoded_bytes: u64,
 }
 
-/// What wrote the snapshot, from the keys it uses: files carry no version.
+/// The program that wrote the snapshot, told by the keys that it uses, because files carry no version.
 #[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 pub struct Producer {
     /// E.g. `torch 2.10-2.11`, `torch 2.15 or newer`, `torch.cuda.memory_snapshot()`, `_profile_to_snapshot`.
@@ -57,7 +59,7 @@ pub struct Producer {
 /// One decoded snapshot, frozen.
 #[derive(Clone, Default)]
 pub struct Snapshot {
-    /// Every text.
+    /// Every distinct text.
     pub strings: StringTable,
     /// Every distinct frame.
     pub frames: FrameTable,
@@ -67,7 +69,7 @@ pub struct Snapshot {
     pub contexts: ContextTable,
     /// The events of all devices and of the host.
     pub events: EventTable,
-    /// Device index → rows of its events, in order of time.
+    /// By device index: the rows of its events, in order of time.
     pub traces: Vec<Range<u32>>,
     /// Rows of the pinned host memory's events (torch ≥ 2.14).
     pub host_trace: Range<u32>,
@@ -75,41 +77,41 @@ pub struct Snapshot {
     pub segments: SegmentTable,
     /// Segments of pinned host memory (torch ≥ 2.14).
     pub host_segments: SegmentTable,
-    /// Blocks of both.
+    /// Blocks of `segments` and `host_segments`.
     pub blocks: BlockTable,
-    /// Named ranges.
+    /// Marks of named ranges.
     pub annotations: AnnotationTable,
-    /// `allocator_settings` as they are; empty when the file has none.
+    /// `allocator_settings` unchanged; empty if the file has none.
     pub settings: serde_json::Map<String, serde_json::Value>,
-    /// What stood under unknown keys at the top level.
+    /// Values of unknown keys at the top level.
     pub extras: serde_json::Map<String, serde_json::Value>,
-    /// Which keys the file uses, by record.
+    /// The keys that the file uses, by kind of record.
     pub keys: KeysSeen,
-    /// Where it came from.
+    /// Its origin.
     pub source: Source,
-    /// What wrote it.
+    /// The program that wrote it.
     pub producer: Producer,
-    /// What was odd about it.
+    /// Oddities of the file.
     pub warnings: Warnings,
 }
 
-/// Which known keys occurred in each kind of record: a bit per [`Key`](crate::decode::Key).
+/// The known keys that occurred in each kind of record, as a bit per [`Key`](crate::decode::Key).
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct KeysSeen {
-    /// In the top-level dict. Empty when the top level is a list.
+    /// Keys of the top-level dict; 0 if the top level is a list.
     pub top: u64,
-    /// In segments.
+    /// Keys of segments.
     pub segment: u64,
-    /// In blocks.
+    /// Keys of blocks.
     pub block: u64,
-    /// In trace entries.
+    /// Keys of trace entries.
     pub event: u64,
 }
 
-/// The key under which a captured snapshot says so.
+/// The top-level key of captured snapshots.
 pub(crate) const CAPTURE_KEY: &str = "capture";
 
-/// What stands there, if it names its tool: the mark of a captured snapshot.
+/// The value of that key, if it names its tool, which marks a captured snapshot.
 pub(crate) fn capture_of(
     extras: &serde_json::Map<String, serde_json::Value>,
 ) -> Option<&serde_json::Map<String, serde_json::Value>> {
@@ -118,8 +120,8 @@ pub(crate) fn capture_of(
 }
 
 impl Snapshot {
-    /// The devices that have a trace entry or a segment, ascending; where there is none at all, the
-    /// ones with an (empty) trace.
+    /// The devices that have a trace entry or a segment, ascending. If there are none, the devices with an (empty)
+    /// trace.
     #[must_use]
     pub fn devices(&self) -> Vec<DeviceIndex> {
         let with_events = (0..).zip(&self.traces).filter(|(_, rows)| !rows.is_empty());
@@ -138,6 +140,22 @@ impl Snapshot {
             devices.extend(0..self.traces.len() as u32);
         }
         devices
+    }
+
+    /// The raw handles of all streams in order of first appearance, in traces and then in segments. 0, the
+    /// default stream, comes first. A stream's number is its place.
+    #[must_use]
+    pub fn streams(&self) -> Vec<i64> {
+        let of_events = self.contexts.rows().iter().map(|context| context.stream);
+        let of_segments = self.segments.rows.iter().filter_map(|row| row.stream);
+        let mut streams = vec![0];
+        let mut seen = HashSet::from([0]);
+        streams.extend(
+            of_events
+                .chain(of_segments)
+                .filter(|stream| seen.insert(*stream)),
+        );
+        streams
     }
 
     /// The rows of a device's events; empty for a device without a trace.

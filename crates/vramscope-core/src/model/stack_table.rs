@@ -1,15 +1,15 @@
-//! Distinct stacks and other short lists, each once, in one buffer.
+//! Distinct stacks and other short lists, in one buffer.
 
 use super::interner::RowIndex;
 use crate::ids::{FrameId, StackId, StringId};
 
 impl StackId {
-    /// The record had no `frames` key at all: nothing was recorded.
+    /// The record had no key `frames`: no stack was recorded.
     pub const ABSENT: Self = Self(u32::MAX);
     /// The record had an empty list of frames. Always row 0 of the table.
     pub const EMPTY: Self = Self(0);
 
-    /// Whether there is at least one frame to show.
+    /// Whether the stack has at least one frame.
     #[must_use]
     pub fn has_frames(self) -> bool {
         self != Self::ABSENT && self != Self::EMPTY
@@ -39,7 +39,7 @@ impl StackTable {
         StackId(self.lists.intern(frames))
     }
 
-    /// The frames of `id`, innermost first; none for [`StackId::ABSENT`].
+    /// The frames of `id`, innermost first; empty for [`StackId::ABSENT`].
     pub fn frames(
         &self,
         id: StackId,
@@ -53,7 +53,7 @@ impl StackTable {
         self.lists.len()
     }
 
-    /// Never: row 0 is the empty stack.
+    /// Always false, because row 0 is the empty stack.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.lists.len() == 0
@@ -76,7 +76,7 @@ impl LinesId {
         self.0 as usize
     }
 
-    /// The list in this row, which the caller knows to be there.
+    /// The list in this row, which must exist.
     pub(crate) fn of_row(row: u32) -> Self {
         Self(row)
     }
@@ -89,7 +89,7 @@ pub(crate) struct LineListTable {
 }
 
 impl LineListTable {
-    /// The id of these strings' row numbers, which are added if they are new.
+    /// The id of a list of strings, given by row, which is added if it is new.
     pub(crate) fn intern(&mut self, lines: &[u32]) -> LinesId {
         LinesId(self.lists.intern(lines))
     }
@@ -104,7 +104,7 @@ impl LineListTable {
         self.lists.heap_bytes()
     }
 
-    /// The lines of a list; none for `None`.
+    /// The lines of a list; empty for `None`.
     pub(crate) fn lines(&self, id: Option<LinesId>) -> impl ExactSizeIterator<Item = StringId> {
         let lines = id.map_or(&[][..], |id| self.lists.get(id.0));
         lines.iter().map(|&line| StringId(line))
@@ -115,7 +115,7 @@ impl LineListTable {
 #[derive(Clone, Default)]
 struct ListTable {
     items: Vec<u32>,
-    /// Where list `i` ends in `items`.
+    /// The end of list `i` in `items`.
     ends: Vec<usize>,
     index: RowIndex,
 }

@@ -1,4 +1,4 @@
-//! Every distinct text of a snapshot, once.
+//! The distinct texts of a snapshot.
 
 use super::interner::RowIndex;
 use crate::ids::StringId;
@@ -10,7 +10,7 @@ use crate::ids::StringId;
 #[derive(Clone)]
 pub struct StringTable {
     text: String,
-    /// Where string `i` ends in `text`; it begins where string `i - 1` ends.
+    /// The end of string `i` in `text`. It begins at the end of string `i - 1`.
     ends: Vec<usize>,
     index: RowIndex,
 }
@@ -74,7 +74,7 @@ impl StringTable {
         self.ends.len()
     }
 
-    /// Never: row 0 is the empty string.
+    /// Always false, because row 0 is the empty string.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.ends.is_empty()

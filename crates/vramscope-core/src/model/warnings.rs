@@ -1,11 +1,11 @@
-//! What was odd about a file that could be read: counted, with the first few places.
+//! Oddities of a readable file, counted and with their first few places.
 
 use serde::{Deserialize, Serialize};
 
-/// How many places are kept per kind.
+/// Places kept per kind.
 const PLACES_KEPT: usize = 3;
 
-/// What kind of oddity.
+/// A kind of oddity.
 #[derive(Clone, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case", tag = "kind", content = "detail")]
 #[non_exhaustive]
@@ -14,7 +14,7 @@ pub enum WarningKind {
     UnknownKey(String),
     /// An action that no torch up to 2.15 writes; kept as an opaque event.
     UnknownAction(String),
-    /// A record lacks a key that it cannot do without; 0 or empty was taken.
+    /// A record lacks a necessary key; 0 or the empty value was taken.
     MissingKey(String),
     /// The blocks of a segment do not add up to its `total_size`.
     BlocksDoNotFillSegment,
@@ -26,9 +26,9 @@ pub enum WarningKind {
     SegmentsUnsorted,
     /// Two segments of a device overlap.
     SegmentsOverlap,
-    /// An event's time lies before its predecessor's.
+    /// An event has an earlier time than its predecessor.
     TimeRunsBackwards,
-    /// Text that is not valid UTF-8; replacement characters stand for the bad bytes.
+    /// Text that is not valid UTF-8; bad bytes became replacement characters.
     InvalidUtf8,
     /// Bytes after the end of the pickle, other than the NULs that torch's HTML pads with.
     TrailingBytes,
@@ -38,13 +38,13 @@ pub enum WarningKind {
     FurtherFiles,
 }
 
-/// One kind of oddity.
+/// All oddities of one kind.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct Warning {
-    /// What it is.
+    /// The kind.
     #[serde(flatten)]
     pub kind: WarningKind,
-    /// How often it occurred.
+    /// Number of occurrences.
     pub count: u64,
     /// The first places, e.g. `segments[3].blocks[1]`.
     pub places: Vec<String>,
@@ -58,11 +58,10 @@ pub struct Warnings {
 }
 
 impl Warnings {
-    /// Kinds beyond this many share no further entries, so that a hostile file cannot make a list of
-    /// its own length.
+    /// Most kinds kept. Further kinds are dropped, so that a hostile file cannot make the list as long as itself.
     const KINDS_KEPT: usize = 256;
 
-    /// Counts one; `place` is only asked for the first few of a kind.
+    /// Counts an oddity. `place` is only called for the first few of a kind.
     pub(crate) fn add(&mut self, kind: WarningKind, place: impl FnOnce() -> String) {
         let index = match self.list.iter().position(|warning| warning.kind == kind) {
             Some(index) => index,
@@ -83,7 +82,7 @@ impl Warnings {
         }
     }
 
-    /// The same within the bounds that hold for what is counted here: a packed file brings its own.
+    /// Cuts warnings to the limits of this type. Those of a packed file come from outside.
     pub(crate) fn bounded(mut self) -> Self {
         self.list.truncate(Self::KINDS_KEPT);
         for warning in &mut self.list {
@@ -92,7 +91,7 @@ impl Warnings {
         self
     }
 
-    /// Whether the place of another one of this kind would be kept.
+    /// Whether the place of a further oddity of this kind would be kept.
     pub(crate) fn wants_place(&self, kind: &WarningKind) -> bool {
         match self.list.iter().find(|warning| warning.kind == *kind) {
             Some(warning) => warning.places.len() < PLACES_KEPT,
@@ -100,13 +99,13 @@ impl Warnings {
         }
     }
 
-    /// All kinds met.
+    /// The warnings, by first occurrence.
     #[must_use]
     pub fn list(&self) -> &[Warning] {
         &self.list
     }
 
-    /// Whether the file was flawless.
+    /// Whether there are no warnings.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.list.is_empty()

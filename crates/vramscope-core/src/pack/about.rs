@@ -1,4 +1,4 @@
-//! The part of a packed snapshot that is JSON.
+//! The JSON part of a packed snapshot.
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
@@ -6,19 +6,19 @@ use serde_json::{Map, Value};
 use crate::decode::Key;
 use crate::model::{ContainerKind, KeysSeen, Producer, Snapshot, Source, Warnings};
 
-/// What is known of a file besides its tables.
+/// Everything about a file besides its tables.
 #[derive(Serialize, Deserialize)]
 pub(super) struct About {
     pub(super) settings: Map<String, Value>,
     pub(super) extras: Map<String, Value>,
     pub(super) producer: Producer,
     pub(super) warnings: Warnings,
-    /// Of the file that was decoded, not of a packed one between.
+    /// The source of the original file, not of a packed one in between.
     pub(super) source: Source,
     keys: Keys,
 }
 
-/// [`KeysSeen`] by their texts: their bits are this version's.
+/// [`KeysSeen`] as texts, because the bits differ between versions.
 #[derive(Serialize, Deserialize)]
 struct Keys {
     top: Vec<String>,
@@ -54,7 +54,7 @@ impl About {
         }
     }
 
-    /// The keys that this version knows.
+    /// The keys, as far as this version knows them.
     pub(super) fn keys(&self) -> KeysSeen {
         let bits = |texts: &[String]| {
             Key::of_bits(u64::MAX)

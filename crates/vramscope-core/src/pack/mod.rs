@@ -1,22 +1,19 @@
-//! A decoded snapshot as a small file of our own: what `vramscope html` embeds, and `.vram` files hold.
+//! Packed snapshots: our own compact format, which `.vram` files contain and `vramscope html` embeds (FORMAT.md 5).
 //!
 //! ```text
 //! magic  version  about   strings  frames  stacks  lines  contexts  events  traces  blocks  segments  annotations
 //! 8 B    1 B      JSON    └───────────────────────── tables, each a count and then its rows ──────────────────┘
 //! ```
-//! Numbers are LEB128 (7 bits a byte, lowest first), signed ones zigzag. A row number that may be absent
-//! is one larger, 0 being "absent"; other values that may be absent have a 0 or 1 before them. A text is
-//! its length and its UTF-8. Tables come in an order in which a row only names rows before it, and keep
-//! their row numbers. Most of a snapshot are its events, so they are columns: `action[] addr[] size[] …`,
-//! addresses and times as differences from the row before. `about` is what is neither large nor regular:
-//! settings, keys, warnings, and the source of the file that was decoded.
+//! Numbers are LEB128 (7 bits per byte, lowest first), signed ones zigzag. Row numbers are kept, and a row refers only
+//! to tables before its own. Most of a snapshot is its events, so they are columns: `action[] addr[] size[] …`, with
+//! addresses and times as differences. `about` holds everything that is neither large nor regular: settings, keys,
+//! warnings, and the source of the decoded file.
 //!
-//! Nothing is compressed here. Whoever writes a file puts zstd or gzip around it, which the
-//! [container](mod@crate::decode) layer takes off like any other: columns of small numbers are what those
-//! are good at, and they bring the check sum.
+//! Nothing is compressed here. The writer of a file puts zstd or gzip around it, which are
+//! good at columns of small numbers and bring a check sum. The decoder takes them off like any container.
 //!
-//! What is read is judged like any stranger's file: row numbers are checked against their table, texts
-//! and rows must be distinct where tables intern, and memory grows only with the bytes read.
+//! Reading trusts nothing: row numbers are checked against their table, rows of interned tables must be
+//! distinct, and memory grows only with the bytes read.
 
 mod about;
 mod read;
@@ -25,13 +22,9 @@ mod write;
 pub(crate) use read::read;
 pub use write::pack;
 
-/// What a packed snapshot begins with. No text, no pickle and no UTF-8 begins with this byte, and a copy
-/// "in text mode" breaks the line ends.
-pub(crate) const MAGIC: &[u8; 8] = b"\x93vram\r\n\n";
-
-/// The version that is written, and the newest that is read. Annotations of version 1 end with their time.
+/// The version written, and the newest one read. Annotations of version 1 end with their time.
 const VERSION: u8 = 2;
 
-/// Added to the row of an action's name in [`EventTable::other_actions`](crate::model::EventTable), so
-/// that torch may invent as many actions.
+/// The number of the first unknown action, a row of [`EventTable::other_actions`](crate::model::EventTable). It leaves
+/// room for new actions of torch.
 const FIRST_OTHER_ACTION: u64 = 64;

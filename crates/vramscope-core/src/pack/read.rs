@@ -1,13 +1,14 @@
-//! The tables back, with every number checked.
+//! Reads the tables of a packed snapshot, and checks every number.
 
 mod events;
 
 use std::io::BufRead;
 use std::ops::Range;
 
+use super::VERSION;
 use super::about::About;
-use super::{MAGIC, VERSION};
-use crate::decode::{Input, MOST_DEVICES};
+use crate::container::{Input, PACKED};
+use crate::decode::MOST_DEVICES;
 use crate::ids::{StackId, StringId};
 use crate::model::{
     Annotation, Block, BlockState, ContainerKind, Context, Frame, FxNode, LinesId, PoolId, Segment,
@@ -15,19 +16,19 @@ use crate::model::{
 };
 use crate::{Error, ErrorKind, Limits};
 
-/// Values between two looks at memory and progress.
+/// Values between two checks of memory and progress.
 const LOOK_EVERY: usize = 1 << 14;
 
-/// Heap bytes that a byte of JSON can become: `[` is a vector.
+/// Most heap bytes that a byte of JSON can become: `[` is a vector.
 const JSON_BYTES: usize = 32;
 
-/// Told the number of events read so far.
+/// Receives the number of events read so far.
 type OnProgress<'a> = &'a mut dyn FnMut(u64) -> Result<(), ErrorKind>;
 
-/// Reads a packed snapshot. Its source is the original's, packed.
+/// Reads a packed snapshot. Its source is the original's with [`ContainerKind::Packed`] before it.
 ///
 /// # Errors
-/// With the offset and the table.
+/// If the data is damaged or exceeds `limits`, with the offset and the table.
 pub(crate) fn read(
     input: Box<dyn BufRead + '_>,
     limits: &Limits,
@@ -65,12 +66,12 @@ struct Reader<'a, 'i> {
     limits: &'a Limits,
     on_progress: OnProgress<'a>,
     version: u8,
-    /// What is being read.
+    /// The name of the table being read.
     table: &'static str,
-    /// The tables as far as they are read.
+    /// The tables read so far.
     snapshot: Snapshot,
     until_look: usize,
-    /// Bytes of the list that is being read and is in no table yet.
+    /// Bytes of the current list, which is in no table yet.
     growing_bytes: usize,
 }
 
@@ -104,7 +105,7 @@ impl Reader<'_, '_> {
     }
 
     fn head(&mut self) -> Result<()> {
-        if self.input.take(MAGIC.len())? != MAGIC {
+        if self.input.take(PACKED.len())? != PACKED {
             return Err(ErrorKind::UnknownFormat);
         }
         match self.input.take(1)? {
@@ -138,7 +139,7 @@ impl Reader<'_, '_> {
         Ok(())
     }
 
-    /// Reads a count and then so many rows.
+    /// Reads a count and then that many rows.
     fn table(
         &mut self,
         name: &'static str,
@@ -152,7 +153,7 @@ impl Reader<'_, '_> {
         Ok(())
     }
 
-    /// Looks now and then at how much memory is used, and tells how far it has come.
+    /// Checks memory and reports progress from time to time.
     #[inline]
     fn step(&mut self) -> Result<()> {
         self.until_look -= 1;
@@ -197,7 +198,7 @@ impl Reader<'_, '_> {
             None => self.input.refilled_window()?,
         };
         let mut number = 0;
-        // 9 × 7 bits, and the last one of 64.
+        // 64 bits are 9 × 7 bits and one more.
         for (place, &byte) in window.iter().enumerate().take(10) {
             let bits = u64::from(byte & 0x7f);
             if place == 9 && bits > 1 {
@@ -228,7 +229,7 @@ impl Reader<'_, '_> {
         Ok(length as usize)
     }
 
-    /// The row of a table with `count` rows.
+    /// Reads a row of a table with `count` rows.
     #[inline]
     fn row(&mut self, count: usize) -> Result<u32> {
         let row = self.number()?;
@@ -280,7 +281,7 @@ impl Reader<'_, '_> {
         }
     }
 
-    /// What files of older versions do not have.
+    /// Reads a value that files of older versions lack.
     fn since<T>(
         &mut self,
         version: u8,
@@ -296,8 +297,8 @@ impl Reader<'_, '_> {
         self.flag()?.then(|| read(self)).transpose()
     }
 
-    /// Rows of a table with `count`. `left` is how many rows all ranges together may still name: rows
-    /// have one owner, or a small file would be much work.
+    /// Reads a range of rows of a table with `count` rows. `left` is the number of rows that all ranges together may
+    /// still cover: rows have one owner, or a small file could cause much work.
     fn range(&mut self, count: usize, left: &mut usize) -> Result<Range<u32>> {
         let (start, length) = (self.number()?, self.number()?);
         let end = start.saturating_add(length);
@@ -355,14 +356,14 @@ impl Reader<'_, '_> {
         is_new(forward.intern(&items).index() == next)
     }
 
-    /// A list of rows of a table with `count` rows.
+    /// Reads a list of rows of a table with `count` rows.
     fn rows_of(&mut self, count: usize) -> Result<Vec<u32>> {
         let length = self.number()?;
         self.list(length, |from| from.row(count))
     }
 
-    /// So many values, of which each takes a byte of the file at least. Grows as they come, and counts
-    /// as used memory while it does.
+    /// Reads `length` values, each of which takes at least one byte of the file. The list grows with the bytes read and
+    /// counts as used memory meanwhile.
     fn list<T>(
         &mut self,
         length: u64,
@@ -435,7 +436,7 @@ impl Reader<'_, '_> {
         })
     }
 
-    /// Tenants one after another, each of them named.
+    /// Reads the tenants of a block: consecutive rows, each of them listed.
     fn history(&mut self) -> Result<Range<u32>> {
         let tenants = self.snapshot.blocks.tenants.len();
         let start = self.small()?;

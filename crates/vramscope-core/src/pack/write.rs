@@ -1,11 +1,12 @@
-//! A snapshot's tables as numbers and texts.
+//! Writes a snapshot's tables as numbers and texts.
 
 use std::io::{self, BufWriter, Write};
 use std::ops::Range;
 
 use super::about::About;
-use super::{FIRST_OTHER_ACTION, MAGIC, VERSION};
+use super::{FIRST_OTHER_ACTION, VERSION};
 use crate::Snapshot;
+use crate::container::PACKED;
 use crate::ids::{ContextId, FrameId, StackId, StringId};
 use crate::model::{
     Action, Annotation, Block, BlockState, Context, EventTable, Frame, LinesId, PoolId, Segment,
@@ -20,7 +21,7 @@ pub fn pack(snapshot: &Snapshot, out: impl Write) -> io::Result<()> {
     let mut to = Writer {
         out: BufWriter::new(out),
     };
-    to.out.write_all(MAGIC)?;
+    to.out.write_all(PACKED)?;
     to.out.write_all(&[VERSION])?;
     to.text(&serde_json::to_string(&About::of(snapshot))?)?;
     let strings = &snapshot.strings;
@@ -70,7 +71,7 @@ impl<W: Write> Writer<W> {
         self.out.write_all(&[number as u8])
     }
 
-    /// Zigzag: small ones of either sign are short.
+    /// Zigzag: small numbers of either sign are short.
     fn signed(&mut self, number: i64) -> io::Result<()> {
         self.number(((number << 1) ^ (number >> 63)) as u64)
     }
@@ -194,7 +195,7 @@ impl<W: Write> Writer<W> {
         self.stack(tenant.stack)
     }
 
-    /// `end` is where the block before ends: most often where this one begins.
+    /// `end` is the end of the block before, at which this one mostly begins.
     fn block(&mut self, block: &Block, end: &mut u64) -> io::Result<()> {
         self.difference(block.address, *end)?;
         *end = block.address.wrapping_add(block.size);
@@ -208,7 +209,8 @@ impl<W: Write> Writer<W> {
         }
         self.stack(block.stack)?;
         self.lines(block.forward_lines)?;
-        // Blocks may share tenants (torch 1.13). Each is named, so that a file is as long as the work it makes.
+        // Blocks may share tenants (torch 1.13). Each one is listed, so that the work of reading is proportional to
+        // the file.
         self.option(block.history.clone(), |to, rows| {
             to.row(rows.start)?;
             to.list(rows, Self::row)
@@ -253,7 +255,7 @@ impl<W: Write> Writer<W> {
     }
 }
 
-/// A known action's number.
+/// The number of a known action.
 fn place_of(action: Action) -> u64 {
     let known = Action::known().iter();
     known.take_while(|(known, _)| *known != action).count() as u64

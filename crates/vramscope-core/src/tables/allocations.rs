@@ -1,17 +1,17 @@
-//! Allocations of a device, with all that one may want to ask about them.
+//! The allocations of a device with all their properties.
 
 use std::borrow::Cow;
 use std::collections::HashMap;
 
-use super::{DeviceTables, Field, Kind, Value, Write, field};
-use crate::analysis::allocations::stream_numbers;
-use crate::analysis::details::lifetime;
-use crate::analysis::filter::Subject;
-use crate::analysis::frames::Location;
-use crate::analysis::history::StackSource;
+use super::{Field, Kind, Value, Write, field};
+use crate::analysis::code::frames::Location;
+use crate::analysis::groups::grouping::{GroupBy, GroupColumn};
+use crate::analysis::recording::Device;
+use crate::analysis::time::history::StackSource;
+use crate::analysis::time::lifetime::lifetime;
 use crate::ids::{AllocationId, EventId};
 
-/// What is told of an allocation, in the page's table and here.
+/// The columns about an allocation, which the page's table has as well.
 pub(crate) const FIELDS: [Field; 26] = [
     field("allocation", Kind::Number),
     field("name", Kind::Text),
@@ -41,7 +41,7 @@ pub(crate) const FIELDS: [Field; 26] = [
     field("stack_of", Kind::Text),
 ];
 
-/// The columns of the whole table: the device before, what is asked across tables behind.
+/// All columns: the device, [`FIELDS`], and references to other tables.
 pub(super) fn fields_of_table() -> Vec<Field> {
     let mut fields = vec![field("device", Kind::Number)];
     fields.extend(FIELDS);
@@ -52,15 +52,16 @@ pub(super) fn fields_of_table() -> Vec<Field> {
     fields
 }
 
-pub(super) fn rows<E>(device: &DeviceTables<'_>, write: &mut Write<'_, E>) -> Result<(), E> {
-    let (snapshot, history) = (device.snapshot(), device.history());
-    let of_device = Rows::of(device.subject);
+pub(super) fn rows<E>(device: Device<'_>, write: &mut Write<'_, E>) -> Result<(), E> {
+    let (snapshot, history) = (device.snapshot(), device.history);
+    let of_device = Rows::of(device);
+    let annotations = GroupColumn::of(device, GroupBy::Annotation, 1);
     let mut row = Vec::with_capacity(FIELDS.len() + 3);
     for id in (0..history.allocations.len()).map(AllocationId::from_index) {
         row.clear();
-        row.push(device.device());
+        row.push(Value::Number(device.index().into()));
         of_device.push(id, &mut row);
-        row.push(Value::text(device.annotations.label(id)));
+        row.push(Value::text(annotations.label(id)));
         row.push(Value::stack(history.stack(snapshot, id).0));
         write(&row)?;
     }
@@ -69,19 +70,19 @@ pub(super) fn rows<E>(device: &DeviceTables<'_>, write: &mut Write<'_, E>) -> Re
 
 /// Fills the values of [`FIELDS`].
 pub(crate) struct Rows<'a> {
-    subject: Subject<'a>,
+    device: Device<'a>,
     streams: HashMap<i64, u32>,
 }
 
 impl<'a> Rows<'a> {
-    pub(crate) fn of(subject: Subject<'a>) -> Self {
-        let streams = stream_numbers(&subject);
-        Self { subject, streams }
+    pub(crate) fn of(device: Device<'a>) -> Self {
+        let streams = device.stream_numbers();
+        Self { device, streams }
     }
 
     /// Appends the values of one allocation.
     pub(crate) fn push(&self, id: AllocationId, row: &mut Vec<Value<'a>>) {
-        let (snapshot, history) = (self.subject.snapshot, self.subject.history);
+        let (snapshot, history) = (self.device.snapshot(), self.device.history);
         let (table, at) = (&history.allocations, id.index());
         let (address, bytes) = (table.address[at], table.bytes[at]);
         let block = history
@@ -115,44 +116,38 @@ impl<'a> Rows<'a> {
     }
 
     fn time(&self, event: Option<EventId>) -> Value<'a> {
-        let times = &self.subject.snapshot.events.time_us;
+        let times = &self.device.snapshot().events.time_us;
         Value::time(event.and_then(|event| times.get(event.index()).copied()))
     }
 
     /// Stream, pool and texts.
     fn push_place(&self, id: AllocationId, row: &mut Vec<Value<'a>>) {
-        let Subject {
-            snapshot,
-            history,
-            index,
-            ..
-        } = self.subject;
-        let stream = index.streams(snapshot, history)[id.index()];
-        let context = index.context(id.index());
-        let context = context.map(|context| snapshot.contexts.get(context));
+        let snapshot = self.device.snapshot();
+        let stream = self.device.stream_of()[id.index()];
+        let context = self.device.context(id);
         let number = stream.and_then(|stream| self.streams.get(&stream));
         let compiled = context.and_then(|context| context.compile_context);
         row.extend([
             Value::number(stream),
             Value::number(number.copied()),
-            Value::pool(index.pools(snapshot, history)[id.index()]),
+            Value::pool(self.device.pool_of()[id.index()]),
             Value::string(snapshot, context.and_then(|context| context.category)),
             Value::string(snapshot, context.and_then(|context| context.user_metadata)),
             Value::compile_context(snapshot, compiled),
         ]);
     }
 
-    /// Call site, its frame, and whose stack it is.
+    /// The call site, its frame, and the stack.
     fn push_code(&self, id: AllocationId, row: &mut Vec<Value<'a>>) {
-        let (snapshot, sites) = (self.subject.snapshot, self.subject.call_sites);
-        let site = self.subject.site_of.get(id.index());
+        let (snapshot, sites) = (self.device.snapshot(), self.device.call_sites());
+        let site = self.device.site_of().get(id.index());
         let site = site.map(|&site| sites.get(site));
         let frame = site.and_then(|site| site.frame);
         let location = frame.map(|frame| Location::of(snapshot, snapshot.frames.get(frame)));
         let line = location
             .map(|location| location.line)
             .filter(|&line| line > 0);
-        let (stack, source) = self.subject.history.stack(snapshot, id);
+        let (stack, source) = self.device.history.stack(snapshot, id);
         row.extend([
             Value::text(site.map_or("", |site| site.label.as_str())),
             Value::text(location.map_or("", |location| location.function)),

@@ -1,7 +1,8 @@
-//! What the program named, and what each range cost. A range holds the events
+//! The program's named ranges and their cost. A range contains the events
 //! `from_event < event <= to_event`.
 
-use super::{DeviceTables, Field, Kind, Value, Write, field};
+use super::{Field, Kind, Value, Write, field};
+use crate::analysis::recording::Device;
 use crate::model::NO_TIME;
 
 pub(super) const FIELDS: [Field; 19] = [
@@ -26,18 +27,18 @@ pub(super) const FIELDS: [Field; 19] = [
     field("allocations", Kind::Number),
 ];
 
-pub(super) fn rows<E>(device: &DeviceTables<'_>, write: &mut Write<'_, E>) -> Result<(), E> {
-    let (snapshot, history) = (device.snapshot(), device.history());
-    for lane in &device.lanes.lanes {
+pub(super) fn rows<E>(device: Device<'_>, write: &mut Write<'_, E>) -> Result<(), E> {
+    let (snapshot, history) = (device.snapshot(), device.history);
+    for lane in &device.lanes().lanes {
         let source = lane.kind.word();
         let thread = (!lane.name.is_empty()).then_some(lane.name.as_str());
         for (depth, row) in (0..).zip(&lane.rows) {
             for range in row {
-                let totals = device.sums.totals(history, range.moments());
+                let totals = device.sums().totals(history, range.moments());
                 let has_times = range.start_us != NO_TIME && range.end_us != NO_TIME;
                 let duration = range.end_us.saturating_sub(range.start_us);
                 write(&[
-                    device.device(),
+                    Value::Number(device.index().into()),
                     Value::text(source),
                     thread.map_or(Value::None, Value::text),
                     Value::Number(depth),

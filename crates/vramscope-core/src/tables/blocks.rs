@@ -2,8 +2,8 @@
 
 use std::collections::HashMap;
 
-use super::{DeviceTables, Field, Kind, Value, Write, field};
-use crate::analysis::allocations::stream_numbers;
+use super::{Field, Kind, Value, Write, field};
+use crate::analysis::recording::Device;
 use crate::model::{Block, BlockState, DeviceIndex, Segment};
 
 pub(super) const FIELDS: [Field; 15] = [
@@ -24,9 +24,9 @@ pub(super) const FIELDS: [Field; 15] = [
     field("stack_id", Kind::Number),
 ];
 
-pub(super) fn rows<E>(device: &DeviceTables<'_>, write: &mut Write<'_, E>) -> Result<(), E> {
-    let (snapshot, history) = (device.snapshot(), device.history());
-    let numbers = stream_numbers(&device.subject);
+pub(super) fn rows<E>(device: Device<'_>, write: &mut Write<'_, E>) -> Result<(), E> {
+    let (snapshot, history) = (device.snapshot(), device.history);
+    let numbers = device.stream_numbers();
     let tenants: HashMap<_, _> = history
         .final_blocks
         .iter()
@@ -42,7 +42,7 @@ pub(super) fn rows<E>(device: &DeviceTables<'_>, write: &mut Write<'_, E>) -> Re
                 .get(&id)
                 .map(|allocation| i64::from(allocation.0) + 1);
             let stack = snapshot.blocks.stack(block);
-            let sites = device.subject.call_sites;
+            let sites = device.call_sites();
             row.extend([
                 Value::number(allocation),
                 Value::site(sites, sites.of_stack(stack)),
@@ -55,13 +55,13 @@ pub(super) fn rows<E>(device: &DeviceTables<'_>, write: &mut Write<'_, E>) -> Re
 }
 
 fn of_segment<'a>(
-    device: &DeviceTables<'a>,
+    device: Device<'a>,
     segment: &Segment,
     numbers: &HashMap<i64, u32>,
 ) -> Vec<Value<'a>> {
     let number = segment.stream.and_then(|stream| numbers.get(&stream));
     vec![
-        device.device(),
+        Value::Number(device.index().into()),
         Value::Address(segment.address),
         Value::Bytes(segment.total_size),
         Value::segment_kind(device.snapshot(), segment.kind),
@@ -72,9 +72,9 @@ fn of_segment<'a>(
     ]
 }
 
-fn of_block<'a>(device: &DeviceTables<'a>, block: &Block) -> [Value<'a>; 4] {
+fn of_block<'a>(device: Device<'a>, block: &Block) -> [Value<'a>; 4] {
     let snapshot = device.snapshot();
-    // What an inactive block was once asked for is stale.
+    // The requested size of an inactive block is stale.
     let requested = block.state.is_active();
     [
         Value::Address(block.address),

@@ -1,7 +1,7 @@
-//! Events of a device, with what was held after each.
+//! The events of a device, with the memory held after each.
 
-use super::{DeviceTables, Field, Kind, Value, Write, field};
-use crate::analysis::allocations::stream_numbers;
+use super::{Field, Kind, Value, Write, field};
+use crate::analysis::recording::Device;
 use crate::ids::{AllocationId, EventId};
 use crate::model::Action;
 
@@ -27,22 +27,22 @@ pub(super) const FIELDS: [Field; 19] = [
     field("reserved_bytes", Kind::Bytes),
 ];
 
-pub(super) fn rows<E>(device: &DeviceTables<'_>, write: &mut Write<'_, E>) -> Result<(), E> {
-    let (snapshot, history) = (device.snapshot(), device.history());
-    let sites = device.subject.call_sites;
-    let numbers = stream_numbers(&device.subject);
+pub(super) fn rows<E>(device: Device<'_>, write: &mut Write<'_, E>) -> Result<(), E> {
+    let (snapshot, history) = (device.snapshot(), device.history);
+    let sites = device.call_sites();
+    let numbers = device.stream_numbers();
     for moment in 1..=history.event_count {
         let id = EventId(history.first_event + moment - 1);
         let event = snapshot.events.get(id);
         let context = snapshot.contexts.get(event.context);
-        // An oom's address is what the device had free; a snapshot has none.
+        // An oom has the device's free bytes in place of an address, and a snapshot event has none.
         let is_placed = !matches!(event.action, Action::Oom | Action::Snapshot);
         let is_oom = event.action == Action::Oom;
         let allocation = history.allocation_of_event[moment as usize - 1];
         let allocation = AllocationId(allocation).index();
         let is_known = allocation < history.allocations.len();
         write(&[
-            device.device(),
+            Value::Number(device.index().into()),
             Value::Number(moment.into()),
             Value::time(Some(event.time_us)),
             Value::text(snapshot.action_name(id)),

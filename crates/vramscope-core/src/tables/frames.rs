@@ -2,7 +2,7 @@
 
 use super::{Field, Kind, Value, Write, field};
 use crate::Snapshot;
-use crate::analysis::frames::{FrameClass, FrameClasses, Location};
+use crate::analysis::code::frames::{FrameClass, FrameClasses, Location};
 use crate::ids::{FrameId, StackId};
 
 pub(super) const FIELDS: [Field; 9] = [

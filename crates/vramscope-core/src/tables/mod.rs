@@ -1,16 +1,17 @@
 //! A snapshot as flat tables for other programs: events, allocations, frames, stacks, annotations, segments,
 //! blocks.
 //!
-//! A table is a list of [`Field`]s and a function that hands out its rows one after another, so that a million
-//! of them need no more memory than one. Text and Parquet are made of the same rows. Events are numbered from
-//! 1 on each device, which is also the moment that they begin; allocations are numbered from 1 in stacking
-//! order; stacks and frames by their place in the file. [`Value::None`] is what is not known or never was.
+//! A table is a list of [`Field`]s and a function that hands out its rows one by one, so a million
+//! rows need no more memory than one. CSV and Parquet are made from the same rows. Events are numbered from
+//! 1 on each device, which is also the moment that they begin. Allocations are numbered from 1 in stacking
+//! order, stacks and frames by their place in the file. [`Value::None`] stands for unknown and absent values.
 //!
-//! What is left out: pinned host memory, which is no device's.
+//! Pinned host memory is left out, because it belongs to no device.
 
 mod allocations;
 mod annotations;
 mod blocks;
+mod csv;
 mod events;
 mod frames;
 mod segments;
@@ -19,33 +20,30 @@ use std::borrow::Cow;
 use std::fmt;
 
 use crate::Snapshot;
-use crate::analysis::call_sites::{CallSiteId, CallSites};
-use crate::analysis::filter::Subject;
-use crate::analysis::frames::{FrameClasses, clip};
-use crate::analysis::grouping::GroupColumn;
-use crate::analysis::history::{History, NEVER};
-use crate::analysis::lanes::Lanes;
-use crate::analysis::range_totals::RangeSums;
+use crate::analysis::code::call_sites::{CallSiteId, CallSites};
+use crate::analysis::code::frames::clip;
+use crate::analysis::recording::{Device, Recording};
+use crate::analysis::time::history::NEVER;
 use crate::ids::{StackId, StringId};
 use crate::model::{NO_TIME, PoolId, SegmentKind};
 
-pub(crate) use allocations::{FIELDS as ALLOCATION_FIELDS, Rows as AllocationRows};
+pub use csv::{append_csv, csv_header};
 
-/// What is written of one text, in bytes.
+/// Longest text written, in bytes. Longer ones are cut.
 const TEXT_LIMIT_BYTES: usize = 4096;
 
-/// What a column holds. Any value may be missing.
+/// The type of a column. Any value may be missing.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Kind {
     /// A count, a number or a signed handle.
     Number,
     /// A size in bytes.
     Bytes,
-    /// A device address: 64 bits of pattern.
+    /// A device address, which is a pattern of 64 bits.
     Address,
     /// µs since the Unix epoch.
     TimeUs,
-    /// Text; few distinct ones.
+    /// Text with few distinct values.
     Text,
     /// Yes or no.
     Flag,
@@ -54,9 +52,9 @@ pub enum Kind {
 /// A column.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Field {
-    /// Its name, with its unit where it has one.
+    /// The name, which includes the unit if there is one.
     pub name: &'static str,
-    /// What it holds.
+    /// The type of its values.
     pub kind: Kind,
 }
 
@@ -97,12 +95,12 @@ impl<'a> Value<'a> {
         known.map_or(Self::None, Self::TimeUs)
     }
 
-    /// The number of the event that begins a moment; none before the recording and never.
+    /// The number of the event that begins a moment; [`Value::None`] before the recording and for "never".
     fn moment(moment: u32) -> Self {
         Self::number((moment != 0 && moment != NEVER).then_some(moment))
     }
 
-    /// A text; the empty one says nothing.
+    /// A text; [`Value::None`] if it is empty.
     fn text(text: &'a str) -> Self {
         if text.is_empty() {
             Self::None
@@ -115,7 +113,7 @@ impl<'a> Value<'a> {
         Self::text(id.map_or("", |id| snapshot.strings.get(id)))
     }
 
-    /// The region of `torch.compile`, which is `N/A` outside of all.
+    /// The region of `torch.compile`; [`Value::None`] for `N/A`, which means outside of all regions.
     fn compile_context(snapshot: &'a Snapshot, id: Option<StringId>) -> Self {
         match id.map_or("", |id| snapshot.strings.get(id)) {
             "N/A" => Self::None,
@@ -148,7 +146,8 @@ impl<'a> Value<'a> {
     }
 }
 
-/// As CSV has it, but for quotes: numbers in full, addresses in hexadecimal digits, nothing for what is missing.
+/// The text of a CSV cell, without quotes: numbers in full, addresses in hexadecimal, the empty text for missing
+/// values.
 impl fmt::Display for Value<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -165,9 +164,9 @@ impl fmt::Display for Value<'_> {
 /// The tables.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum Table {
-    /// What was recorded, event by event.
+    /// The recorded events.
     Events,
-    /// Every life of an address.
+    /// The allocations.
     Allocations,
     /// Distinct frames.
     Frames,
@@ -175,14 +174,14 @@ pub enum Table {
     Stacks,
     /// Named ranges.
     Annotations,
-    /// Memory held from CUDA over the recording, piece by piece.
+    /// Memory held from CUDA during the recording, in pieces.
     Segments,
-    /// The pieces of the segments at the end.
+    /// The blocks of the segments at the end.
     Blocks,
 }
 
 impl Table {
-    /// All of them.
+    /// All tables.
     pub const ALL: [Self; 7] = [
         Self::Events,
         Self::Allocations,
@@ -193,7 +192,7 @@ impl Table {
         Self::Blocks,
     ];
 
-    /// What it is called.
+    /// The name of the table.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
@@ -222,54 +221,26 @@ impl Table {
     }
 }
 
-/// One device of a file, for [`for_each_row`].
-#[derive(Clone, Copy)]
-pub struct DeviceTables<'a> {
-    /// The device, its allocations' places and call sites.
-    pub subject: Subject<'a>,
-    /// What the program named.
-    pub lanes: &'a Lanes,
-    /// Of its history.
-    pub sums: &'a RangeSums,
-    /// The innermost annotation of each allocation.
-    pub annotations: &'a GroupColumn,
-}
-
-impl<'a> DeviceTables<'a> {
-    fn snapshot(&self) -> &'a Snapshot {
-        self.subject.snapshot
-    }
-
-    fn history(&self) -> &'a History {
-        self.subject.history
-    }
-
-    fn device(&self) -> Value<'a> {
-        Value::Number(self.subject.history.device.into())
-    }
-}
-
-/// Takes one row; its error ends the table.
+/// Receives one row. Its error ends the table.
 pub type Write<'w, E> = dyn FnMut(&[Value<'_>]) -> Result<(), E> + 'w;
 
-/// Hands the rows of `table` to `write`, those of all `devices` one after another; each has a value per
+/// Hands the rows of `table` to `write`, one device of `devices` after the other. Each row has one value per field of
 /// [`Table::fields`].
 ///
 /// # Errors
-/// The first of `write`, which ends it.
+/// The first error of `write`.
 pub fn for_each_row<E>(
     table: Table,
-    snapshot: &Snapshot,
-    classes: &FrameClasses,
-    devices: &[DeviceTables<'_>],
+    recording: &Recording,
+    devices: &[Device<'_>],
     write: &mut Write<'_, E>,
 ) -> Result<(), E> {
     match table {
-        Table::Frames => return frames::frames(snapshot, classes, write),
-        Table::Stacks => return frames::stacks(snapshot, write),
+        Table::Frames => return frames::frames(&recording.snapshot, recording.classes(), write),
+        Table::Stacks => return frames::stacks(&recording.snapshot, write),
         _ => {}
     }
-    for device in devices {
+    for &device in devices {
         match table {
             Table::Events => events::rows(device, write)?,
             Table::Allocations => allocations::rows(device, write)?,

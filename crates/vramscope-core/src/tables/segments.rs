@@ -1,10 +1,9 @@
-//! Memory held from CUDA over the recording: a row for each piece, so that those of a moment add up to what
-//! was reserved then. A plain segment is one piece, an expandable one a piece per mapping.
+//! Memory held from CUDA during the recording, in pieces. The pieces of a moment add up to the bytes reserved
+//! then. A plain segment is one piece, an expandable one has a piece per mapping.
 
-use super::{DeviceTables, Field, Kind, Value, Write, field};
-use crate::analysis::allocations::stream_numbers;
-use crate::analysis::history::History;
-use crate::analysis::segment_history::SegmentHistory;
+use super::{Field, Kind, Value, Write, field};
+use crate::analysis::recording::Device;
+use crate::analysis::time::history::History;
 
 pub(super) const FIELDS: [Field; 16] = [
     field("device", Kind::Number),
@@ -25,17 +24,17 @@ pub(super) const FIELDS: [Field; 16] = [
     field("stack_id", Kind::Number),
 ];
 
-pub(super) fn rows<E>(device: &DeviceTables<'_>, write: &mut Write<'_, E>) -> Result<(), E> {
-    let (snapshot, history) = (device.snapshot(), device.history());
-    let sites = device.subject.call_sites;
-    let numbers = stream_numbers(&device.subject);
-    let segments = SegmentHistory::of(snapshot, history);
+pub(super) fn rows<E>(device: Device<'_>, write: &mut Write<'_, E>) -> Result<(), E> {
+    let (snapshot, history) = (device.snapshot(), device.history);
+    let sites = device.call_sites();
+    let numbers = device.stream_numbers();
+    let segments = device.segments();
     for piece in 0..segments.len() {
         let segment = segments.segment_of(piece);
         let stack = segments.stack(snapshot, history, piece);
         let (born, died) = (segments.born[piece], segments.died[piece]);
         write(&[
-            device.device(),
+            Value::Number(device.index().into()),
             Value::Number(i64::from(segments.segment[piece]) + 1),
             Value::Address(segment.address),
             Value::Address(segments.address[piece]),
@@ -56,7 +55,7 @@ pub(super) fn rows<E>(device: &DeviceTables<'_>, write: &mut Write<'_, E>) -> Re
     Ok(())
 }
 
-/// When the event that begins a moment took place.
+/// The time of the event that begins a moment.
 fn time<'a>(history: &History, moment: u32) -> Value<'a> {
     let time = history.moment_start_us.get(moment as usize).copied();
     Value::time(time.filter(|_| moment > 0))

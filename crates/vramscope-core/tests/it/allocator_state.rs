@@ -3,22 +3,29 @@
 
 use proptest::collection::vec;
 use proptest::prelude::*;
-use vramscope_core::analysis::allocator_state::{
-    AllocatorIndex, AllocatorState, BlockUse, StateSums, Stepper, check_final,
+use vramscope_core::analysis::memory::allocator_state::{
+    self, AllocatorIndex, AllocatorState, BlockUse, StateSums, Stepper, check_final,
 };
-use vramscope_core::analysis::history::History;
+use vramscope_core::analysis::recording::Recording;
+use vramscope_core::analysis::time::history::History;
+use vramscope_core::analysis::time::replay::Replay;
 use vramscope_core::{Snapshot, decode};
+use vramscope_synth::files::all_files;
+use vramscope_synth::random::{config, run_watched, steps};
 use vramscope_synth::snapshot as synth;
 use vramscope_synth::snapshot::{Producer, WriteOptions};
 
-use crate::random::{config, run_watched, steps};
-use crate::support::{Device, all_files};
+use crate::support::decoded;
 
 /// What must hold for any snapshot.
 pub(crate) fn check(place: &str, snapshot: &Snapshot, history: &History) {
-    let device = Device::of(snapshot, history);
-    let recording = device.recording();
-    let index = AllocatorIndex::of(recording);
+    let replay = Replay::of(snapshot, history);
+    let replayed = allocator_state::Recording {
+        snapshot,
+        history,
+        replay: &replay,
+    };
+    let index = AllocatorIndex::of(replayed);
     let count = history.event_count;
     // Sums of more than all addresses wrap or saturate.
     let is_sane = history
@@ -27,20 +34,20 @@ pub(crate) fn check(place: &str, snapshot: &Snapshot, history: &History) {
         .iter()
         .all(|&bytes| bytes < 1 << 50)
         && history.reserved_steps.iter().all(|step| step.1 < 1 << 60);
-    let mut stepper = Stepper::at(recording, &index, 0);
+    let mut stepper = Stepper::at(replayed, &index, 0);
     for moment in (0..=count)
         .step_by((count as usize / 20).max(1))
         .chain([count])
     {
-        let state = index.state_at(recording, moment);
+        let state = index.state_at(replayed, moment);
         let place = format!("{place}: moment {moment}");
         check_blocks(&place, &state, is_sane);
         check_sums(&place, &state, history, is_sane);
         // Long ways are jumps, short ones are walked: both, and back.
         let around = [moment, moment.saturating_sub(3), moment + 2, moment];
         for (step, moment) in around.into_iter().enumerate() {
-            stepper.go_to(recording, &index, moment);
-            let jumped = index.state_at(recording, moment);
+            stepper.go_to(replayed, &index, moment);
+            let jumped = index.state_at(replayed, moment);
             assert!(
                 *stepper.state() == jumped,
                 "{place}: step {step} to {moment}"
@@ -106,18 +113,16 @@ fn check_sums(place: &str, state: &AllocatorState, history: &History, is_sane: b
 #[test]
 fn the_end_is_what_the_files_list() {
     for file in all_files() {
-        let snapshot = file.decode();
+        let snapshot = decoded(&file);
         if snapshot.segments.is_empty() {
             continue;
         }
-        for device in snapshot.devices() {
-            let history = History::of(&snapshot, device);
-            let device = Device::of(&snapshot, &history);
-            let recording = device.recording();
-            let index = AllocatorIndex::of(recording);
-            let check = check_final(recording, &index.state_at(recording, history.event_count));
-            let sizes = index.sizes.check;
-            let is_sound = recording.replay.mismatched_segment_events == 0
+        let recording = Recording::of(snapshot.clone());
+        for device in recording.devices() {
+            let history = device.history;
+            let check = check_final(device.replayed(), &device.state_at(history.event_count));
+            let sizes = device.allocator().sizes.check;
+            let is_sound = device.replay().mismatched_segment_events == 0
                 && history.mismatches == Default::default()
                 && snapshot.warnings.is_empty();
             println!(
@@ -200,16 +205,14 @@ proptest! {
             truth.push((events, of_simulation(segments)));
         });
         let bytes = model.to_pickle(&WriteOptions::new(Producer::Python(2, 15)));
-        let snapshot = decode(&bytes[..]).unwrap();
-        let history = History::of(&snapshot, 0);
-        let device = Device::of(&snapshot, &history);
-        let recording = device.recording();
-        let index = AllocatorIndex::of(recording);
+        let recording = Recording::of(decode(&bytes[..]).unwrap());
+        let device = recording.device(0).unwrap();
+        let (replayed, history, index) = (device.replayed(), device.history, device.allocator());
         let events = truth.last().map_or(0, |(events, _)| *events);
         let forgotten = forget.min(events);
         for (events, places) in truth {
             if let Some(moment) = events.checked_sub(forgotten) {
-                let state = index.state_at(recording, moment as u32);
+                let state = device.state_at(moment as u32);
                 let is_known = forgotten == 0 || moment as u32 == history.event_count;
                 let (segments, blocks) = of_state(&state);
                 prop_assert_eq!(segments, places.0);
@@ -219,11 +222,11 @@ proptest! {
             }
         }
         prop_assert_eq!(index.sizes.check.equal, index.sizes.check.compared);
-        let mut stepper = Stepper::at(recording, &index, 0);
+        let mut stepper = Stepper::at(replayed, index, 0);
         for to in moves {
             let moment = to % (history.event_count + 2);
-            stepper.go_to(recording, &index, moment);
-            prop_assert!(*stepper.state() == index.state_at(recording, moment));
+            stepper.go_to(replayed, index, moment);
+            prop_assert!(*stepper.state() == device.state_at(moment));
         }
     }
 }

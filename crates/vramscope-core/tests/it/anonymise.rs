@@ -2,16 +2,17 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use vramscope_core::analysis::frames::{FrameClass, FrameClasses};
-use vramscope_core::analysis::history::History;
-use vramscope_core::analysis::lanes::{Lanes, steps};
-use vramscope_core::analysis::range_totals::RangeSums;
+use vramscope_core::analysis::code::frames::{FrameClass, FrameClasses};
+use vramscope_core::analysis::time::history::History;
+use vramscope_core::analysis::time::lanes::{Lanes, steps};
+use vramscope_core::analysis::time::range_totals::RangeSums;
 use vramscope_core::anonymise::{Anonymiser, anonymise};
 use vramscope_core::encode::{difference, encode, encode_json};
 use vramscope_core::ids::{FrameId, StackId};
 use vramscope_core::{Snapshot, decode};
+use vramscope_synth::files::{all_files, fixtures_in};
 
-use crate::support::{all_files, fixtures_in};
+use crate::support::decoded;
 
 fn anonymous(snapshot: &Snapshot) -> Snapshot {
     anonymise(snapshot, &Anonymiser::salted("tests"))
@@ -95,7 +96,7 @@ const COMMON: [&str; 39] = [
 fn nobodys_words_survive() {
     let mut left = BTreeMap::new();
     for file in all_files() {
-        let snapshot = file.decode();
+        let snapshot = decoded(&file);
         let mut anonymous = anonymous(&snapshot);
         // The allocator's words are nobody's.
         anonymous.settings.clear();
@@ -178,7 +179,7 @@ fn texts_of_every_kind_are_hashed() {
 #[test]
 fn everything_else_is_the_same() {
     for file in all_files() {
-        let snapshot = file.decode();
+        let snapshot = decoded(&file);
         let again = anonymous(&snapshot);
         same(&file.name, &snapshot, &again);
         let mut bytes = Vec::new();
@@ -242,7 +243,7 @@ fn the_same_name_has_the_same_hash_in_other_files() {
     let files = fixtures_in("torch-2.15.0");
     let find = |name: &str| {
         let file = files.iter().find(|file| file.name.ends_with(name)).unwrap();
-        file.decode()
+        decoded(&file)
     };
     let [one, other] = [find("training.pickle"), find("oom_after.pickle")];
     let before = texts(&one).intersection(&texts(&other)).count();

@@ -1,27 +1,24 @@
 //! Call trees of whole files: what they sum to is what other analyses say.
 
-use vramscope_core::analysis::call_sites::{CallSites, label};
-use vramscope_core::analysis::call_tree::{CallTree, Paths, StackSums, TreeOptions, functions};
-use vramscope_core::analysis::frame_groups::{
+use vramscope_core::analysis::code::call_sites::label;
+use vramscope_core::analysis::code::call_tree::{
+    CallTree, Paths, StackSums, TreeOptions, functions,
+};
+use vramscope_core::analysis::code::frame_groups::{
     Fold, FrameGrouping, FrameGroups, GroupOptions, GroupTable,
 };
-use vramscope_core::analysis::frames::{FrameClass, FrameClasses, Location};
-use vramscope_core::analysis::history::History;
-use vramscope_core::analysis::selection::{Selection, Weight};
+use vramscope_core::analysis::code::frames::{FrameClass, FrameClasses, Location};
+use vramscope_core::analysis::time::selection::{Selection, Weight};
 use vramscope_core::ids::FrameId;
+use vramscope_synth::files::all_files;
 
-use crate::support::all_files;
+use crate::support::{decoded, recorded};
 
 #[test]
 fn the_tree_at_the_peak_sums_to_the_peak() {
     for file in all_files() {
-        let snapshot = file.decode();
-        let classes = FrameClasses::of(&snapshot);
-        let devices = 0..snapshot.traces.len() as u32;
-        let histories: Vec<History> = devices
-            .map(|device| History::of(&snapshot, device))
-            .collect();
-        let sites = CallSites::of(&snapshot, &classes, &histories);
+        let recording = recorded(&file);
+        let snapshot = &recording.snapshot;
         for grouping in [FrameGrouping::Line, FrameGrouping::Package] {
             let options = GroupOptions {
                 grouping,
@@ -29,16 +26,16 @@ fn the_tree_at_the_peak_sums_to_the_peak() {
                 ..GroupOptions::default()
             };
             let mut table = GroupTable::default();
-            let groups = FrameGroups::of(&snapshot, &classes, &options, &mut table);
-            for history in &histories {
+            let groups = FrameGroups::of(snapshot, recording.classes(), &options, &mut table);
+            for history in &recording.histories {
                 let asked = TreeOptions {
                     selection: Selection::LiveAt(history.peak_moment),
                     weight: Weight::Bytes,
                     only: None,
                     matches: None,
                 };
-                let sums = StackSums::of(&snapshot, history, &sites, &asked);
-                let paths = Paths::of(&snapshot, &groups, &sums);
+                let sums = StackSums::of(snapshot, history, recording.call_sites(), &asked);
+                let paths = Paths::of(snapshot, &groups, &sums);
                 let peak_bytes = history.active_bytes[history.peak_moment as usize];
                 for tree in [CallTree::top_down(&paths), CallTree::bottom_up(&paths)] {
                     assert_eq!(tree.total[0].weight, peak_bytes, "{}", file.name);
@@ -56,7 +53,7 @@ fn the_tree_at_the_peak_sums_to_the_peak() {
 #[test]
 fn lines_are_named_like_call_sites() {
     for file in all_files() {
-        let snapshot = file.decode();
+        let snapshot = decoded(&file);
         let classes = FrameClasses::of(&snapshot);
         let mut table = GroupTable::default();
         let options = GroupOptions::default();

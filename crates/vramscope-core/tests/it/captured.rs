@@ -1,7 +1,7 @@
 //! What vramscope-capture writes beside torch's keys goes through everything that makes a snapshot of a snapshot.
 
-use vramscope_core::analysis::history::History;
-use vramscope_core::analysis::lanes::Lanes;
+use vramscope_core::analysis::time::history::History;
+use vramscope_core::analysis::time::lanes::Lanes;
 use vramscope_core::anonymise::{Anonymiser, anonymise};
 use vramscope_core::encode::{difference, encode, encode_json};
 use vramscope_core::pack::pack;

@@ -4,17 +4,19 @@ use std::io::Write as _;
 use std::process::{Command, Stdio};
 
 use proptest::prelude::*;
-use vramscope_core::analysis::annotations::named_ranges;
-use vramscope_core::analysis::history::{History, StackSource};
-use vramscope_core::analysis::replay::Replay;
+use vramscope_core::analysis::recording::{Device, Recording};
+use vramscope_core::analysis::time::annotations::named_ranges;
+use vramscope_core::analysis::time::history::{History, StackSource};
+use vramscope_core::analysis::time::replay::Replay;
 use vramscope_core::cut::{Piece, cut};
 use vramscope_core::encode::{difference, encode};
 use vramscope_core::ids::AllocationId;
 use vramscope_core::{Snapshot, decode};
+use vramscope_synth::files::{all_files, real_files};
+use vramscope_synth::random::{config, damaged, nonsense, run, steps};
 use vramscope_synth::snapshot::{Producer, WriteOptions};
 
-use crate::random::{config, damaged, nonsense, run, steps};
-use crate::support::{all_files, real_files};
+use crate::support::{decoded, recorded};
 
 fn encoded(snapshot: &Snapshot) -> Vec<u8> {
     let mut bytes = Vec::new();
@@ -23,48 +25,36 @@ fn encoded(snapshot: &Snapshot) -> Vec<u8> {
 }
 
 fn pickle_of(snapshot: &Snapshot, device: u32, moments: (u32, u32)) -> Vec<u8> {
-    let history = History::of(snapshot, device);
-    let replay = Replay::of(snapshot, &history);
-    let piece = Piece {
-        history: &history,
-        replay: &replay,
-        moments,
-    };
-    encoded(&cut(snapshot, &[piece]))
+    let recording = Recording::of(snapshot.clone());
+    let device = recording.device(device).unwrap();
+    encoded(&cut(&recording, &[Piece { device, moments }]))
 }
 
 /// A device of the whole file with what the laws compare.
 struct Whole<'a> {
     place: String,
-    snapshot: &'a Snapshot,
-    history: History,
-    replay: Replay,
+    device: Device<'a>,
 }
 
 impl<'a> Whole<'a> {
-    fn of(name: &str, snapshot: &'a Snapshot, device: u32) -> Self {
-        let history = History::of(snapshot, device);
-        let replay = Replay::of(snapshot, &history);
+    fn of(name: &str, device: Device<'a>) -> Self {
         Self {
-            place: format!("{name}, device {device}"),
-            snapshot,
-            history,
-            replay,
+            place: format!("{name}, device {}", device.index()),
+            device,
         }
     }
 
     /// Whether every event fits what was there: what does not is found differently with less of the file.
     fn is_sound(&self) -> bool {
-        let mismatches = self.history.mismatches;
+        let mismatches = self.device.history.mismatches;
         mismatches.alloc_at_live_address == 0
             && mismatches.block_size_differs == 0
-            && self.replay.mismatched_segment_events == 0
+            && self.device.replay().mismatched_segment_events == 0
     }
 
     fn piece(&self, moments: (u32, u32)) -> Piece<'_> {
         Piece {
-            history: &self.history,
-            replay: &self.replay,
+            device: self.device,
             moments,
         }
     }
@@ -72,7 +62,7 @@ impl<'a> Whole<'a> {
     /// Cuts and writes a range, and reads it again: that holds for any file.
     fn cut_and_read(&self, (from, to): (u32, u32)) -> Snapshot {
         let place = format!("{}, {from} to {to}", self.place);
-        let cut = cut(self.snapshot, &[self.piece((from, to))]);
+        let cut = cut(self.device.recording, &[self.piece((from, to))]);
         let read = decode(&encoded(&cut)[..]).unwrap();
         assert_eq!(difference(&cut, &read), None, "{place}");
         let counts = |snapshot: &Snapshot| {
@@ -95,19 +85,19 @@ impl<'a> Whole<'a> {
         if !self.is_sound() {
             return;
         }
-        if self.snapshot.warnings.is_empty() {
+        if self.device.snapshot().warnings.is_empty() {
             assert_eq!(read.warnings.list(), &[], "{place}");
         }
-        let history = History::of(&read, self.history.device);
+        let history = History::of(&read, self.device.history.device);
         let replay = Replay::of(&read, &history);
         assert_eq!(history.event_count, to - from, "{place}");
         // Without segments at the end, a request to free counts as unfinished, not as the end.
-        if read.segments.is_empty() && !self.snapshot.segments.is_empty() {
+        if read.segments.is_empty() && !self.device.snapshot().segments.is_empty() {
             return;
         }
         let span = from as usize..=to as usize;
         assert_eq!(
-            history.active_bytes, self.history.active_bytes[span],
+            history.active_bytes, self.device.history.active_bytes[span],
             "{place}: active"
         );
         for moment in (0..=to - from)
@@ -117,7 +107,7 @@ impl<'a> Whole<'a> {
             let place = format!("{place}, moment {moment}");
             assert_eq!(
                 live(&history, moment),
-                live(&self.history, from + moment),
+                live(self.device.history, from + moment),
                 "{place}"
             );
             let reserved = |replay: &Replay, moment| -> Vec<(u64, u64, i64)> {
@@ -131,12 +121,12 @@ impl<'a> Whole<'a> {
             if self.holds_all(to) {
                 assert_eq!(
                     reserved(&replay, moment),
-                    reserved(&self.replay, from + moment),
+                    reserved(self.device.replay(), from + moment),
                     "{place}"
                 );
                 assert_eq!(
                     history.reserved_bytes(moment),
-                    self.history.reserved_bytes(from + moment),
+                    self.device.history.reserved_bytes(from + moment),
                     "{place}"
                 );
             }
@@ -146,13 +136,17 @@ impl<'a> Whole<'a> {
 
     /// Whether each live allocation lies in a segment.
     fn holds_all(&self, moment: u32) -> bool {
-        let ranges = self.replay.segments_at(moment);
-        self.replay.live_at(&self.history, moment).iter().all(|id| {
-            let address = self.history.allocations.address[id.index()];
-            ranges
-                .iter()
-                .any(|range| range.address <= address && address - range.address < range.bytes)
-        })
+        let ranges = self.device.replay().segments_at(moment);
+        self.device
+            .replay()
+            .live_at(self.device.history, moment)
+            .iter()
+            .all(|id| {
+                let address = self.device.history.allocations.address[id.index()];
+                ranges
+                    .iter()
+                    .any(|range| range.address <= address && address - range.address < range.bytes)
+            })
     }
 
     /// Who made what is live at the end is still known, as far as it was.
@@ -160,12 +154,12 @@ impl<'a> Whole<'a> {
         let end = history.event_count;
         let (mut ours, mut theirs): (Vec<AllocationId>, Vec<AllocationId>) = (
             live_ids(history, end).collect(),
-            live_ids(&self.history, to).collect(),
+            live_ids(self.device.history, to).collect(),
         );
         ours.sort_by_key(|id| history.allocations.address[id.index()]);
-        theirs.sort_by_key(|id| self.history.allocations.address[id.index()]);
+        theirs.sort_by_key(|id| self.device.history.allocations.address[id.index()]);
         for (ours, theirs) in ours.into_iter().zip(theirs) {
-            let (stack, source) = self.history.stack(self.snapshot, theirs);
+            let (stack, source) = self.device.history.stack(self.device.snapshot(), theirs);
             let text = |snapshot: &Snapshot, stack| -> Vec<String> {
                 let frames = snapshot
                     .stacks
@@ -178,7 +172,7 @@ impl<'a> Whole<'a> {
             let expected = if source == StackSource::Free {
                 Vec::new()
             } else {
-                text(self.snapshot, stack)
+                text(self.device.snapshot(), stack)
             };
             assert_eq!(
                 text(read, history.stack(read, ours).0),
@@ -235,11 +229,11 @@ fn ranges_of(history: &History) -> Vec<(u32, u32)> {
 fn cuts_of_every_file_are_true() {
     let mut sound = 0;
     for file in all_files() {
-        let snapshot = file.decode();
-        for device in 0..(snapshot.traces.len() as u32).max(1) {
-            let whole = Whole::of(&file.name, &snapshot, device);
+        let recording = recorded(&file);
+        for device in recording.devices() {
+            let whole = Whole::of(&file.name, device);
             sound += u32::from(whole.is_sound());
-            for range in ranges_of(&whole.history) {
+            for range in ranges_of(whole.device.history) {
                 whole.check(range);
             }
         }
@@ -256,9 +250,9 @@ fn damaged_files_are_cut_without_harm() {
             ..Default::default()
         };
         let bytes = model.to_pickle(&WriteOptions::new(Producer::Python(2, 15)));
-        let snapshot = decode(&bytes[..]).unwrap();
-        let whole = Whole::of(&format!("damaged {index}"), &snapshot, 0);
-        for range in ranges_of(&whole.history) {
+        let recording = Recording::of(decode(&bytes[..]).unwrap());
+        let whole = Whole::of(&format!("damaged {index}"), recording.device(0).unwrap());
+        for range in ranges_of(whole.device.history) {
             whole.cut_and_read(range);
         }
     }
@@ -267,9 +261,13 @@ fn damaged_files_are_cut_without_harm() {
 #[test]
 fn a_cut_is_smaller() {
     for file in real_files().iter().filter(|file| file.is_plain_pickle()) {
-        let snapshot = file.decode();
-        let count = History::of(&snapshot, 0).event_count;
-        let small = pickle_of(&snapshot, 0, (count / 4, count / 2));
+        let snapshot = decoded(&file);
+        // One file is of a program that never used a device.
+        let Some(&device) = snapshot.devices().first() else {
+            continue;
+        };
+        let count = History::of(&snapshot, device).event_count;
+        let small = pickle_of(&snapshot, device, (count / 4, count / 2));
         if count > 1000 {
             assert!(
                 small.len() < file.bytes.len() * 3 / 4,
@@ -328,7 +326,7 @@ fn python_reads_a_cut() {
         .iter()
         .filter(|file| file.name.ends_with("training.pickle"))
     {
-        let snapshot = file.decode();
+        let snapshot = decoded(&file);
         let count = History::of(&snapshot, 0).event_count;
         let bytes = pickle_of(&snapshot, 0, (count / 3, count / 2));
         let started = Command::new("python3")
@@ -362,10 +360,10 @@ proptest! {
     #[test]
     fn cuts_of_random_programs_are_true(steps in steps(), expandable: bool, forget in 0..40_usize, ends: (u16, u16)) {
         let bytes = run(&steps, expandable, forget).to_pickle(&WriteOptions::new(Producer::Python(2, 15)));
-        let snapshot = decode(&bytes[..]).unwrap();
-        let whole = Whole::of("random program", &snapshot, 0);
+        let recording = Recording::of(decode(&bytes[..]).unwrap());
+        let whole = Whole::of("random program", recording.device(0).unwrap());
         prop_assert!(whole.is_sound());
-        let at = |end: u16| u32::from(end) % (whole.history.event_count + 1);
+        let at = |end: u16| u32::from(end) % (whole.device.history.event_count + 1);
         let (from, to) = (at(ends.0).min(at(ends.1)), at(ends.0).max(at(ends.1)));
         whole.check((from, to));
     }
@@ -374,14 +372,13 @@ proptest! {
     fn nonsense_is_cut_without_harm(model in nonsense(), ends: (u16, u16)) {
         let bytes = model.to_pickle(&WriteOptions::new(Producer::Python(2, 15)));
         if let Ok(snapshot) = decode(&bytes[..]) {
-            for device in 0..2 {
-                let history = History::of(&snapshot, device);
-                let replay = Replay::of(&snapshot, &history);
+            let recording = Recording::of(snapshot);
+            for device in recording.devices() {
                 let moments = (u32::from(ends.0) % 70, u32::from(ends.1) % 70);
-                let small = cut(&snapshot, &[Piece { history: &history, replay: &replay, moments }]);
+                let small = cut(&recording, &[Piece { device, moments }]);
                 let read = decode(&encoded(&small)[..]).unwrap();
                 prop_assert_eq!(difference(&small, &read), None);
-                let _ = History::of(&read, device);
+                let _ = History::of(&read, device.index());
             }
         }
     }

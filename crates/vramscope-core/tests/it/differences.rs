@@ -4,46 +4,33 @@ use std::collections::BTreeMap;
 
 use proptest::prelude::*;
 use vramscope_core::Snapshot;
-use vramscope_core::analysis::call_sites::{
-    CallSiteId, CallSites, frees_carry_alloc_stacks, label,
-};
-use vramscope_core::analysis::compare::{Change, Comparison, compare, tally};
-use vramscope_core::analysis::curves::CurveAxis;
-use vramscope_core::analysis::frame_groups::{FrameGrouping, GroupOptions};
-use vramscope_core::analysis::frames::{FrameClass, FrameClasses, Location};
-use vramscope_core::analysis::grouping::{GroupBy, GroupColumn, Source, named_totals};
-use vramscope_core::analysis::history::{History, StackSource};
-use vramscope_core::analysis::lanes::Lanes;
-use vramscope_core::analysis::profile::{
+use vramscope_core::analysis::code::call_sites::{frees_carry_alloc_stacks, label};
+use vramscope_core::analysis::code::frame_groups::{FrameGrouping, GroupOptions};
+use vramscope_core::analysis::code::frames::{FrameClass, Location};
+use vramscope_core::analysis::compare::changes::{Change, Comparison, compare, tally};
+use vramscope_core::analysis::compare::side::{
     Amount, Profile, ProfileNames, ProfileOptions, ProfileTree, profile,
 };
-use vramscope_core::analysis::selection::Selection;
-use vramscope_core::analysis::turnover::turnover;
+use vramscope_core::analysis::groups::grouping::{GroupBy, GroupColumn, named_totals};
+use vramscope_core::analysis::groups::turnover::turnover;
+use vramscope_core::analysis::recording::{Device, Recording};
+use vramscope_core::analysis::time::curves::CurveAxis;
+use vramscope_core::analysis::time::history::{History, StackSource};
+use vramscope_core::analysis::time::selection::Selection;
+use vramscope_synth::files::{fixtures, real_files};
 
-use crate::support::{fixtures, real_files};
+use crate::support::decoded;
 
-/// A snapshot with all that a profile asks of it.
-struct Read {
-    snapshot: Snapshot,
-    classes: FrameClasses,
-    sites: CallSites,
-    histories: Vec<History>,
-}
+/// A file whose profiles are compared.
+struct Read(Recording);
 
 impl Read {
     fn new(snapshot: Snapshot) -> Self {
-        let classes = FrameClasses::of(&snapshot);
-        let devices = snapshot.devices().into_iter();
-        let histories: Vec<_> = devices
-            .map(|device| History::of(&snapshot, device))
-            .collect();
-        let sites = CallSites::of(&snapshot, &classes, &histories);
-        Self {
-            snapshot,
-            classes,
-            sites,
-            histories,
-        }
+        Self(Recording::of(snapshot))
+    }
+
+    fn device(&self, row: usize) -> Device<'_> {
+        self.0.devices().nth(row).unwrap()
     }
 
     fn text(text: &str) -> Self {
@@ -57,25 +44,25 @@ impl Read {
             grouping,
             ..GroupOptions::default()
         };
-        ProfileNames::of(&self.snapshot, &self.classes, &self.sites, &options)
-    }
-
-    fn site_of(&self, history: &History) -> Vec<CallSiteId> {
-        self.sites.of_allocations(&self.snapshot, history)
+        ProfileNames::of(
+            &self.0.snapshot,
+            self.0.classes(),
+            self.0.call_sites(),
+            &options,
+        )
     }
 
     fn profile(&self, device: usize, selection: Selection, grouping: FrameGrouping) -> Profile {
-        let history = &self.histories[device];
+        let device = self.device(device);
         let options = ProfileOptions {
             selection,
             axis: CurveAxis::Time,
             columns: 100,
         };
-        let site_of = self.site_of(history);
         profile(
-            &self.snapshot,
-            history,
-            (&self.sites, &site_of),
+            device.snapshot(),
+            device.history,
+            (device.call_sites(), device.site_of()),
             &self.names(grouping),
             &options,
         )
@@ -83,24 +70,21 @@ impl Read {
 
     /// Path from the outside in → what it allocated itself, straight from the records.
     fn naive(&self, device: usize, selection: Selection) -> BTreeMap<Vec<String>, Amount> {
-        let history = &self.histories[device];
-        let carry = frees_carry_alloc_stacks(&self.snapshot, &self.histories);
+        let (snapshot, history) = (&self.0.snapshot, &self.0.histories[device]);
+        let carry = frees_carry_alloc_stacks(snapshot, &self.0.histories);
         let mut paths: BTreeMap<Vec<String>, Amount> = BTreeMap::new();
         for id in selection.allocations(history) {
-            let (stack, source) = history.stack(&self.snapshot, id);
+            let (stack, source) = history.stack(snapshot, id);
             let mut path = vec!["all".to_owned()];
             if source == StackSource::Free && stack.has_frames() && !carry {
                 path.push("allocated before the recording, freed at".to_owned());
             }
             let special = path.len();
-            for frame in self.snapshot.stacks.frames(stack).rev() {
-                if self.classes.get(frame) == FrameClass::Runtime {
+            for frame in snapshot.stacks.frames(stack).rev() {
+                if self.0.classes().get(frame) == FrameClass::Runtime {
                     continue;
                 }
-                let text = label(&Location::of(
-                    &self.snapshot,
-                    self.snapshot.frames.get(frame),
-                ));
+                let text = label(&Location::of(snapshot, snapshot.frames.get(frame)));
                 let text = text[..text.floor_char_boundary(240)].to_owned();
                 if path.len() == special || path.last() != Some(&text) {
                     path.push(text);
@@ -256,7 +240,7 @@ fn moments(history: &History) -> [Selection; 5] {
 }
 
 fn check_file(read: &Read) {
-    for (device, history) in read.histories.iter().enumerate() {
+    for (device, history) in read.0.histories.iter().enumerate() {
         let line = FrameGrouping::Line;
         let mut last: Option<Profile> = None;
         for selection in moments(history) {
@@ -280,7 +264,7 @@ fn check_turnover(read: &Read, history: &History, device: usize) {
     let (from, to) = (history.event_count / 3, history.event_count);
     let [before, after] = [from, to]
         .map(|moment| read.profile(device, Selection::LiveAt(moment), FrameGrouping::Line));
-    let found = turnover(history, &read.site_of(history), from, to);
+    let found = turnover(history, read.device(device).site_of(), from, to);
     let retained = read.profile(
         device,
         Selection::RetainedFrom((from, to)),
@@ -295,7 +279,7 @@ fn check_turnover(read: &Read, history: &History, device: usize) {
         row.map_or(0, |site| site.amount.bytes)
     };
     for site in &found.sites {
-        let label = &read.sites.get(site.site).label;
+        let label = &read.0.call_sites().get(site.site).label;
         let label = &label[..label.floor_char_boundary(240)];
         let turnover = site.turnover;
         assert_eq!(
@@ -314,7 +298,7 @@ fn real_files_are_profiled_as_by_hand() {
     for file in real_files() {
         // Each pair of files doubles the time; the larger ones tell nothing that the others do not.
         if file.bytes.len() < 1 << 20 {
-            check_file(&Read::new(file.decode()));
+            check_file(&Read::new(decoded(&file)));
         }
     }
 }
@@ -404,7 +388,7 @@ proptest! {
     fn random_programs_obey_the_laws(one in programs(), two in programs()) {
         let (one, two) = (Read::text(&one), Read::text(&two));
         check_file(&one);
-        if let (Some(old), Some(new)) = (one.histories.first(), two.histories.first()) {
+        if let (Some(old), Some(new)) = (one.0.histories.first(), two.0.histories.first()) {
             for (a, b) in moments(old).into_iter().zip(moments(new)) {
                 for grouping in [FrameGrouping::Line, FrameGrouping::Function, FrameGrouping::File] {
                     check(&one.profile(0, a, grouping), &two.profile(0, b, grouping));
@@ -437,17 +421,9 @@ proptest! {
 #[test]
 fn groups_and_profiles_differ_alike() {
     for file in fixtures() {
-        let read = Read::new(file.decode());
-        for (device, history) in read.histories.iter().enumerate() {
-            let source = Source {
-                snapshot: &read.snapshot,
-                history,
-                classes: &read.classes,
-                sites: &read.sites,
-                site_of: &read.site_of(history),
-                lanes: &Lanes::of(&read.snapshot, history),
-            };
-            let column = GroupColumn::of(source, GroupBy::CallSite, 1);
+        let read = Read::new(decoded(&file));
+        for (device, history) in read.0.histories.iter().enumerate() {
+            let column = GroupColumn::of(read.device(device), GroupBy::CallSite, 1);
             let moments = [history.peak_moment, history.event_count];
             let [peak, end] =
                 moments.map(|moment| named_totals(history, &column, Selection::LiveAt(moment)));
@@ -458,7 +434,7 @@ fn groups_and_profiles_differ_alike() {
                     .collect()
             };
             let (peak, end) = (of(&peak), of(&end));
-            let ours = vramscope_core::analysis::compare::changes(
+            let ours = vramscope_core::analysis::compare::changes::changes(
                 peak.iter().map(|(name, amount)| (name.as_str(), *amount)),
                 end.iter().map(|(name, amount)| (name.as_str(), *amount)),
             );

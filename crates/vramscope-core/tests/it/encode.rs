@@ -5,10 +5,11 @@ use proptest::option;
 use proptest::prelude::*;
 use vramscope_core::encode::{difference, encode, encode_json};
 use vramscope_core::{Snapshot, decode};
+use vramscope_synth::files as support;
 use vramscope_synth::snapshot as synth;
 use vramscope_synth::snapshot::{Producer, StackRef, Text, WriteOptions};
 
-use crate::support;
+use crate::support::decoded;
 
 fn encoded(snapshot: &Snapshot) -> Vec<u8> {
     let mut bytes = Vec::new();
@@ -36,7 +37,7 @@ fn round_trip(bytes: &[u8], encoded: fn(&Snapshot) -> Vec<u8>) -> Option<String>
 #[test]
 fn every_file_survives() {
     for file in support::all_files() {
-        let snapshot = file.decode();
+        let snapshot = decoded(&file);
         let again = decode(encoded(&snapshot).as_slice()).unwrap();
         assert_eq!(difference(&snapshot, &again), None, "{}", file.name);
         let counts = |snapshot: &Snapshot| {
@@ -65,7 +66,7 @@ fn json_holds_the_value_of_the_pickle() {
         .iter()
         .filter(|file| file.name.ends_with("no_stacks.pickle"))
     {
-        let snapshot = file.decode();
+        let snapshot = decoded(&file);
         let json: serde_json::Value = serde_json::from_slice(&encoded_json(&snapshot)).unwrap();
         let options = serde_pickle::DeOptions::new();
         let pickle: serde_json::Value =
@@ -84,7 +85,7 @@ fn serde_pickle_reads_the_same_value() {
         .filter(|file| file.name.ends_with("no_stacks.pickle"))
     {
         let ours: serde_json::Value =
-            serde_pickle::from_slice(&encoded(&file.decode()), options()).unwrap();
+            serde_pickle::from_slice(&encoded(&decoded(&file)), options()).unwrap();
         let theirs: serde_json::Value = serde_pickle::from_slice(&file.bytes, options()).unwrap();
         assert_eq!(ours, theirs, "{}", file.name);
     }

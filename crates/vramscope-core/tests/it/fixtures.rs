@@ -1,21 +1,20 @@
 //! The committed files: every container holds the same snapshot, every producer's own features are
 //! read, and what is no snapshot is refused with its own message.
 
-use vramscope_core::analysis::history::History;
+use vramscope_core::analysis::time::history::History;
 use vramscope_core::encode::difference;
 use vramscope_core::ids::{EventId, StringId};
 use vramscope_core::model::{Action, BlockState, ContainerKind, Context, PoolId};
 use vramscope_core::{ErrorKind, Snapshot};
+use vramscope_synth::files::{File, fixtures, fixtures_in};
 
-use crate::support::{File, fixtures, fixtures_in};
+use crate::support::decoded;
 
 fn find(folder: &str, name: &str) -> Snapshot {
     let wanted = format!("{folder}/{name}");
-    fixtures_in(folder)
-        .iter()
-        .find(|file| file.name == wanted)
-        .expect(&wanted)
-        .decode()
+    let files = fixtures_in(folder);
+    let file = files.iter().find(|file| file.name == wanted);
+    decoded(file.expect(&wanted))
 }
 
 /// One of the files of the newest torch.
@@ -63,7 +62,7 @@ fn every_container_holds_the_same() {
         expected.iter().map(|(name, _)| *name).collect::<Vec<_>>()
     );
     for (file, (_, containers)) in files.iter().zip(expected) {
-        let snapshot = file.decode();
+        let snapshot = decoded(&file);
         // Protocols 0 and 1 do not say which they are.
         let same = snapshot.source.containers == *containers
             || matches!(containers, [Pickle(1)]) && snapshot.source.containers == [Pickle(0)];
@@ -179,7 +178,7 @@ fn genuine_files_break_no_rule() {
         .iter()
         .filter(|file| file.name.starts_with("torch-"))
     {
-        let warnings = file.decode().warnings;
+        let warnings = decoded(&file).warnings;
         assert_eq!(warnings.list(), [], "{}", file.name);
     }
 }

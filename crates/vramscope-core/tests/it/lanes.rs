@@ -1,20 +1,21 @@
 //! Lanes, marks, capacities and pools of every file: nothing is lost, and sums agree.
 
-use vramscope_core::analysis::annotations::named_ranges;
-use vramscope_core::analysis::capacity::capacity;
-use vramscope_core::analysis::history::History;
-use vramscope_core::analysis::lanes::{LaneKind, Lanes, StepsBy, steps};
-use vramscope_core::analysis::markers::{MarkerKind, Markers, marker};
-use vramscope_core::analysis::pool_use::pool_uses;
-use vramscope_core::analysis::range_totals::RangeSums;
-use vramscope_core::analysis::segment_history::SegmentHistory;
+use vramscope_core::analysis::memory::capacity::capacity;
+use vramscope_core::analysis::memory::pool_use::pool_uses;
+use vramscope_core::analysis::memory::segment_history::SegmentHistory;
+use vramscope_core::analysis::time::annotations::named_ranges;
+use vramscope_core::analysis::time::history::History;
+use vramscope_core::analysis::time::lanes::{LaneKind, Lanes, StepsBy, steps};
+use vramscope_core::analysis::time::markers::{MarkerKind, Markers, marker};
+use vramscope_core::analysis::time::range_totals::RangeSums;
+use vramscope_synth::files::{all_files, fixtures_in, real_files};
 
-use crate::support::{all_files, fixtures_in, real_files};
+use crate::support::decoded;
 
 #[test]
 fn no_annotation_is_lost() {
     for file in all_files() {
-        let snapshot = file.decode();
+        let snapshot = decoded(&file);
         let ranges = named_ranges(&snapshot);
         for device in snapshot.devices() {
             let history = History::of(&snapshot, device);
@@ -48,7 +49,7 @@ fn no_annotation_is_lost() {
                 assert!(totals.peak_bytes >= totals.before_bytes.max(totals.after_bytes));
             }
             if let Some(steps) = steps(&snapshot, &history, &lanes, &sums) {
-                let apart = |pair: &[vramscope_core::analysis::lanes::Step]| {
+                let apart = |pair: &[vramscope_core::analysis::time::lanes::Step]| {
                     pair[0].moments.1 <= pair[1].moments.0
                 };
                 assert!(!steps.steps.is_empty() && steps.steps.windows(2).all(apart));
@@ -57,14 +58,14 @@ fn no_annotation_is_lost() {
     }
 }
 
-fn is_of(range: &vramscope_core::analysis::annotations::NamedRange, device: u32) -> bool {
+fn is_of(range: &vramscope_core::analysis::time::annotations::NamedRange, device: u32) -> bool {
     range.device < 0 || u32::try_from(range.device) == Ok(device)
 }
 
 #[test]
 fn marks_are_the_events_of_their_kind() {
     for file in all_files() {
-        let snapshot = file.decode();
+        let snapshot = decoded(&file);
         for device in snapshot.devices() {
             let history = History::of(&snapshot, device);
             let markers = Markers::of(&snapshot, &history);
@@ -96,7 +97,7 @@ fn marks_are_the_events_of_their_kind() {
 fn pools_hold_no_more_than_the_device() {
     let mut seen = 0;
     for file in all_files() {
-        let snapshot = file.decode();
+        let snapshot = decoded(&file);
         for device in snapshot.devices() {
             let history = History::of(&snapshot, device);
             let segments = SegmentHistory::of(&snapshot, &history);
@@ -125,7 +126,7 @@ fn a_failed_allocation_tells_the_capacity() {
             .iter()
             .find(|file| file.name.contains("oom_after"))
             .unwrap();
-        let snapshot = file.decode();
+        let snapshot = decoded(&file);
         let found = capacity(&snapshot, &History::of(&snapshot, 0)).unwrap();
         assert!(
             found.bytes >= History::of(&snapshot, 0).reserved_bytes(0),
@@ -138,7 +139,7 @@ fn a_failed_allocation_tells_the_capacity() {
 #[test]
 fn steps_of_files_with_optimizer_annotations() {
     for file in real_files() {
-        let snapshot = file.decode();
+        let snapshot = decoded(&file);
         let Some(&device) = snapshot.devices().first() else {
             continue;
         };

@@ -2,15 +2,16 @@
 
 use std::io::Read;
 
-use vramscope_core::analysis::history::{AllocationTable, History, NEVER};
-use vramscope_core::analysis::replay::{MappedRange, Replay};
-use vramscope_core::analysis::segment_history::{SegmentHistory, SegmentLife};
+use vramscope_core::analysis::memory::segment_history::{SegmentHistory, SegmentLife};
+use vramscope_core::analysis::time::history::{AllocationTable, History, NEVER};
+use vramscope_core::analysis::time::replay::{MappedRange, Replay};
 use vramscope_core::encode::difference;
 use vramscope_core::ids::AllocationId;
 use vramscope_core::model::Action;
 use vramscope_core::{ErrorKind, Limits, Snapshot, decode};
+use vramscope_synth::files::all_files;
 
-use crate::support::all_files;
+use crate::support::decoded;
 
 // ---- the laws -----------------------------------------------------------------------------------
 
@@ -330,7 +331,7 @@ pub(crate) fn check_all(place: &str, snapshot: &Snapshot) {
 #[test]
 fn laws_hold_for_every_file() {
     for file in all_files() {
-        check_all(&file.name, &file.decode());
+        check_all(&file.name, &decoded(&file));
     }
 }
 
@@ -378,7 +379,7 @@ pub(crate) fn assert_chunked_is_whole(name: &str, bytes: &[u8], sizes: &[usize])
 fn one_byte_at_a_time_is_the_same() {
     for file in all_files()
         .iter()
-        .chain(&crate::support::fixtures_in("refused"))
+        .chain(&vramscope_synth::files::fixtures_in("refused"))
     {
         let few = &file.bytes[..file.bytes.len().min(600_000)];
         assert_chunked_is_whole(&file.name, few, &[1]);
@@ -388,14 +389,14 @@ fn one_byte_at_a_time_is_the_same() {
 
 #[test]
 fn cancelling_ends_decoding() {
-    let file = &crate::support::fixtures()[0];
+    let file = &vramscope_synth::files::fixtures()[0];
     let mut calls = 0;
     let mut on_progress = |_| {
         calls += 1;
         std::ops::ControlFlow::Break(())
     };
     let options = decode_options(&mut on_progress);
-    let error = vramscope_core::decode::decode_with(&file.bytes[..], options)
+    let error = vramscope_core::open::decode_with(&file.bytes[..], options)
         .err()
         .map(|error| error.kind);
     assert_eq!(error, Some(ErrorKind::Cancelled));
@@ -403,9 +404,9 @@ fn cancelling_ends_decoding() {
 }
 
 fn decode_options(
-    on_progress: &mut dyn FnMut(vramscope_core::decode::Progress) -> std::ops::ControlFlow<()>,
-) -> vramscope_core::decode::Options<'_> {
-    vramscope_core::decode::Options {
+    on_progress: &mut dyn FnMut(vramscope_core::open::Progress) -> std::ops::ControlFlow<()>,
+) -> vramscope_core::open::Options<'_> {
+    vramscope_core::open::Options {
         limits: Limits::default(),
         file_bytes: None,
         on_progress,

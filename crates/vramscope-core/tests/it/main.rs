@@ -2,13 +2,11 @@
 
 #![expect(clippy::unwrap_used, reason = "a test that can't go on has failed")]
 
-mod allocator_model;
 mod allocator_state;
 mod anonymise;
 mod call_tree;
 mod captured;
 mod compare;
-mod crashes;
 mod cut;
 mod differences;
 mod encode;
@@ -16,17 +14,12 @@ mod fixtures;
 mod freed;
 mod golden;
 mod hostile;
-mod inductor;
 mod lanes;
 mod laws;
-mod lowest;
 mod naive;
 mod official;
 mod overview;
 mod packed;
-mod packing;
-mod plan;
-mod pools;
 mod random;
 mod real;
 mod second_opinion;

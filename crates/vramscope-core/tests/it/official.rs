@@ -10,8 +10,9 @@ use serde::Deserialize;
 use vramscope_core::Snapshot;
 use vramscope_core::ids::EventId;
 use vramscope_core::model::{Action, BlockState};
+use vramscope_synth::files::{real_files, shared};
 
-use crate::support::{real_files, shared};
+use crate::support::decoded;
 
 /// A trace entry after normalisation.
 #[derive(Clone, Debug)]
@@ -509,7 +510,7 @@ fn these_are_the_official_algorithms() {
                 .iter()
                 .find(|file| file.name == golden.file)
                 .expect(&golden.file);
-            let devices = annotate(&file.decode());
+            let devices = annotate(&decoded(&file));
             for row in &golden.devices {
                 let place = format!("{}, device {}, at most {max_entries}", file.name, row.d);
                 check_row(&place, row, &devices[row.d], max_entries);

@@ -2,52 +2,29 @@
 //! `cargo test -p vramscope-core --test it overview -- --nocapture` prints what is found in each.
 
 use vramscope_core::Snapshot;
-use vramscope_core::analysis::allocator_state::AllocatorIndex;
-use vramscope_core::analysis::call_sites::CallSites;
-use vramscope_core::analysis::findings::FindingKind;
-use vramscope_core::analysis::frames::FrameClasses;
-use vramscope_core::analysis::history::History;
-use vramscope_core::analysis::host::host_memory;
-use vramscope_core::analysis::lanes::{Lanes, steps};
-use vramscope_core::analysis::overview::{Overview, Sources, overview};
-use vramscope_core::analysis::range_totals::RangeSums;
-use vramscope_core::analysis::settings::settings;
+use vramscope_core::analysis::memory::settings::settings;
+use vramscope_core::analysis::recording::Recording;
+use vramscope_core::analysis::report::findings::FindingKind;
+use vramscope_core::analysis::report::host::host_memory;
+use vramscope_core::analysis::report::overview::{Overview, overview};
+use vramscope_core::analysis::time::history::History;
 use vramscope_core::units::Bytes;
+use vramscope_synth::files::{all_files, fixtures_in};
 
-use crate::support::{Device, all_files, fixtures_in};
+use crate::support::decoded;
 
 fn overviews(snapshot: &Snapshot) -> Vec<(History, Overview)> {
-    let histories: Vec<_> = snapshot
-        .devices()
-        .iter()
-        .map(|&device| History::of(snapshot, device))
-        .collect();
-    let sites = CallSites::of(snapshot, &FrameClasses::of(snapshot), &histories);
-    let host = host_memory(snapshot, &sites, 3);
+    let recording = Recording::of(snapshot.clone());
+    let host = host_memory(snapshot, recording.call_sites(), 3);
     assert_eq!(
         host.is_some(),
         !snapshot.host_segments.is_empty() || !snapshot.host_trace.is_empty()
     );
-    let overviews: Vec<_> = histories
-        .iter()
-        .map(|history| {
-            let device = Device::of(snapshot, history);
-            let recording = device.recording();
-            let (lanes, sums) = (Lanes::of(snapshot, history), RangeSums::of(history));
-            let steps = steps(snapshot, history, &lanes, &sums);
-            overview(
-                Sources {
-                    recording,
-                    index: &AllocatorIndex::of(recording),
-                    sites: &sites,
-                    site_of: &sites.of_allocations(snapshot, history),
-                    steps: steps.as_ref(),
-                },
-                5,
-            )
-        })
-        .collect();
-    histories.into_iter().zip(overviews).collect()
+    let overviews = recording.devices().map(|device| {
+        let found = overview(device, 5);
+        (device.history.clone(), found)
+    });
+    overviews.collect()
 }
 
 fn kinds(snapshot: &Snapshot) -> Vec<FindingKind> {
@@ -59,7 +36,7 @@ fn kinds(snapshot: &Snapshot) -> Vec<FindingKind> {
 #[test]
 fn parts_add_up_in_every_file() {
     for file in all_files() {
-        let snapshot = file.decode();
+        let snapshot = decoded(&file);
         println!("== {}", file.name);
         for setting in settings(&snapshot) {
             if setting.changed != Some(false) {
@@ -110,7 +87,7 @@ fn parts_add_up_in_every_file() {
 fn check_parts(
     name: &str,
     history: &History,
-    gap: vramscope_core::analysis::gap::Gap,
+    gap: vramscope_core::analysis::memory::gap::Gap,
     active_bytes: u64,
 ) {
     let parts = [
@@ -129,7 +106,7 @@ fn check_parts(
     );
     let live = gap.in_use_bytes + gap.pending_bytes + gap.outside_bytes;
     assert_eq!(live, active_bytes, "{name}: {gap:?}");
-    if history.mismatches == vramscope_core::analysis::history::Mismatches::default()
+    if history.mismatches == vramscope_core::analysis::time::history::Mismatches::default()
         && gap.outside_bytes == 0
     {
         assert!(gap.in_use_bytes <= gap.reserved_bytes);
@@ -144,7 +121,7 @@ fn fixtures_of_torch_show_what_they_were_made_to_show() {
             .into_iter()
             .find(|file| file.name.ends_with(name))
             .unwrap();
-        kinds(&file.decode())
+        kinds(&decoded(&file))
     };
     assert!(find("oom_after.pickle").contains(&FindingKind::OutOfMemory));
     assert!(find("oom_observer.pickle").contains(&FindingKind::OutOfMemory));

@@ -4,22 +4,15 @@
 use std::collections::HashMap;
 use std::convert::Infallible;
 
-use vramscope_core::Snapshot;
-use vramscope_core::analysis::annotations::named_ranges;
-use vramscope_core::analysis::call_sites::CallSites;
-use vramscope_core::analysis::call_tree::{StackSums, TreeOptions};
-use vramscope_core::analysis::details::stream_numbers;
-use vramscope_core::analysis::filter::{FilterIndex, Subject};
-use vramscope_core::analysis::frames::FrameClasses;
-use vramscope_core::analysis::grouping::{GroupBy, GroupColumn, Source};
-use vramscope_core::analysis::history::History;
-use vramscope_core::analysis::lanes::Lanes;
-use vramscope_core::analysis::range_totals::RangeSums;
-use vramscope_core::analysis::selection::{Selection, Weight};
-use vramscope_core::analysis::stack_samples::stack_samples;
-use vramscope_core::tables::{DeviceTables, Kind, Table, Value, for_each_row};
+use vramscope_core::analysis::code::call_tree::{StackSums, TreeOptions};
+use vramscope_core::analysis::groups::stack_samples::stack_samples;
+use vramscope_core::analysis::recording::Device;
+use vramscope_core::analysis::time::history::History;
+use vramscope_core::analysis::time::selection::{Selection, Weight};
+use vramscope_core::tables::{Kind, Table, Value, for_each_row};
+use vramscope_synth::files::all_files;
 
-use crate::support::all_files;
+use crate::support::recorded;
 
 /// A table's rows as texts by column.
 type Rows = Vec<HashMap<&'static str, String>>;
@@ -37,12 +30,10 @@ fn is_of(kind: Kind, value: &Value<'_>) -> bool {
     )
 }
 
-fn rows(table: Table, snapshot: &Snapshot, device: &DeviceTables<'_>) -> Rows {
+fn rows(table: Table, device: Device<'_>) -> Rows {
     let fields = table.fields();
     let mut rows = Vec::new();
-    let classes = FrameClasses::of(snapshot);
-    let devices = std::slice::from_ref(device);
-    let result = for_each_row::<Infallible>(table, snapshot, &classes, devices, &mut |values| {
+    let result = for_each_row::<Infallible>(table, device.recording, &[device], &mut |values| {
         assert_eq!(values.len(), fields.len(), "{}", table.name());
         for (field, value) in fields.iter().zip(values) {
             assert!(is_of(field.kind, value), "{}: {value:?}", field.name);
@@ -63,49 +54,16 @@ fn sum(rows: &Rows, column: &str, is_in: impl Fn(&HashMap<&'static str, String>)
 #[test]
 fn tables_say_what_the_history_says() {
     for file in all_files() {
-        let snapshot = file.decode();
+        let recording = recorded(&file);
         // Files of a million events would take minutes as texts.
-        if snapshot.events.len() > 20_000 {
+        if recording.snapshot.events.len() > 20_000 {
             continue;
         }
-        let devices = snapshot.devices().into_iter();
-        let histories: Vec<_> = devices.map(|of| History::of(&snapshot, of)).collect();
-        let classes = FrameClasses::of(&snapshot);
-        let sites = CallSites::of(&snapshot, &classes, &histories);
-        let (ranges, streams) = (named_ranges(&snapshot), stream_numbers(&snapshot));
-        for history in &histories {
-            let index = FilterIndex::of(&snapshot, history);
-            let (lanes, sums) = (Lanes::of(&snapshot, history), RangeSums::of(history));
-            let site_of = sites.of_allocations(&snapshot, history);
-            let source = Source {
-                snapshot: &snapshot,
-                history,
-                classes: &classes,
-                sites: &sites,
-                site_of: &site_of,
-                lanes: &lanes,
-            };
-            let subject = Subject {
-                snapshot: &snapshot,
-                history,
-                index: &index,
-                call_sites: &sites,
-                site_of: &site_of,
-                ranges: &ranges,
-                streams: &streams,
-                cursor: None,
-                range: None,
-            };
-            let device = DeviceTables {
-                subject,
-                lanes: &lanes,
-                sums: &sums,
-                annotations: &GroupColumn::of(source, GroupBy::Annotation, 1),
-            };
-            let of = |table| rows(table, &snapshot, &device);
-            check_totals(&file.name, history, &of);
+        for device in recording.devices() {
+            let of = |table| rows(table, device);
+            check_totals(&file.name, device.history, &of);
             check_ids(&of);
-            check_samples(&subject);
+            check_samples(device);
         }
     }
 }
@@ -172,9 +130,9 @@ fn check_ids(of: &impl Fn(Table) -> Rows) {
 }
 
 /// Samples come to what trees of the same allocations come to.
-fn check_samples(subject: &Subject<'_>) {
-    let moment = subject.history.peak_moment;
-    let samples = stack_samples(subject, moment);
+fn check_samples(device: Device<'_>) {
+    let moment = device.history.peak_moment;
+    let samples = stack_samples(device, moment);
     for (selection, is_live) in [(Selection::LiveAt(moment), true), (Selection::All, false)] {
         let options = TreeOptions {
             selection,
@@ -183,9 +141,9 @@ fn check_samples(subject: &Subject<'_>) {
             matches: None,
         };
         let sums = StackSums::of(
-            subject.snapshot,
-            subject.history,
-            subject.call_sites,
+            device.snapshot(),
+            device.history,
+            device.call_sites(),
             &options,
         );
         let amounts = samples

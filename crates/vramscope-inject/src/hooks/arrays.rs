@@ -1,4 +1,4 @@
-//! Sizes of what is not asked for in bytes.
+//! Sizes of allocations that are not requested in bytes: pitched memory and arrays.
 
 use std::ffi::c_uint;
 
@@ -22,14 +22,15 @@ pub(super) struct Array3D {
     flags: c_uint,
 }
 
-/// What `cuMemAllocPitch` took: the pitch that the driver chose, times the height; 0 for the pitch if it took nothing.
+/// Bytes of a `cuMemAllocPitch` allocation: the pitch chosen by the driver times the height. A null `pitch` stands
+/// for a failed call, for which the width replaces the pitch.
 pub(super) fn pitched_bytes(pitch: *const usize, width: usize, height: usize) -> u64 {
     // SAFETY: null, or the driver has just written there.
     let pitch = unsafe { pitch.as_ref() }.map_or(width, |pitch| *pitch);
     (pitch as u64).saturating_mul(height as u64)
 }
 
-/// Bytes of an array's elements. What the driver adds for alignment it tells nobody.
+/// Bytes of an array's elements. The driver does not report its padding.
 pub(super) fn bytes(description: *const Array) -> u64 {
     // SAFETY: null, or the driver has just read it.
     unsafe { description.as_ref() }.map_or(0, |array| {
@@ -38,9 +39,9 @@ pub(super) fn bytes(description: *const Array) -> u64 {
     })
 }
 
-/// The same of an array of three dimensions or of layers, in so many mipmap levels.
+/// Bytes of a 3D or layered array with this many mipmap levels.
 pub(super) fn bytes_3d(description: *const Array3D, levels: c_uint) -> u64 {
-    /// `CUDA_ARRAY3D_SPARSE` and `CUDA_ARRAY3D_DEFERRED_MAPPING`: memory is mapped into it later.
+    /// `CUDA_ARRAY3D_SPARSE` and `CUDA_ARRAY3D_DEFERRED_MAPPING`: memory is mapped into the array later.
     const WITHOUT_MEMORY: c_uint = 0x40 | 0x80;
     /// `CUDA_ARRAY3D_LAYERED` and `CUDA_ARRAY3D_CUBEMAP`: the depth is a number of layers or faces, the same on all
     /// levels.
@@ -72,21 +73,21 @@ pub(super) fn bytes_3d(description: *const Array3D, levels: c_uint) -> u64 {
         .saturating_mul(element_bytes(array.format, array.channels))
 }
 
-/// Elements of these extents; a dimension that an array does not have is 0.
+/// Number of elements. A missing dimension is 0.
 fn elements(extents: [usize; 3]) -> u64 {
     extents.iter().fold(1, |product, &extent| {
         product.saturating_mul(extent.max(1) as u64)
     })
 }
 
-/// Bytes of an element by `CUarray_format`.
+/// Size of an element by its `CUarray_format`.
 fn element_bytes(format: c_uint, channels: c_uint) -> u64 {
     let bytes = match format {
         // 16 bits: integers, half floats, normalised integers.
         0x02 | 0x09 | 0x10 | 0xc3..=0xc5 | 0xc9..=0xcb => 2,
         // 32 bits: integers, floats.
         0x03 | 0x0a | 0x20 => 4,
-        // 8 bits; and compressed formats and those for video, which take about a byte.
+        // 8 bits. Compressed and video formats also take about a byte.
         _ => 1,
     };
     u64::from(channels.max(1)) * bytes

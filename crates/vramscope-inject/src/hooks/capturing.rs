@@ -1,5 +1,5 @@
-//! Streams that are being captured into graphs: then memory belongs to the graph, and the driver must not be asked
-//! what could spoil the capture. As long as no capture has begun, nothing here costs a call.
+//! Streams that are being captured into graphs. Their memory belongs to the graph, and many queries to the driver
+//! would invalidate the capture. While no capture is active, nothing here calls the driver.
 
 use std::ffi::c_uint;
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -10,11 +10,11 @@ use vramscope_record::layout::{Call, Event, SUCCESS};
 use super::CUresult;
 use crate::driver::function;
 
-/// Captures that have begun and not ended.
+/// Number of active captures.
 static CAPTURES: AtomicU32 = AtomicU32::new(0);
 
-/// After a call that begins a capture.
-pub(super) fn begun() -> impl FnOnce(CUresult) {
+/// Runs after a call that begins a capture.
+pub(super) fn after_begin() -> impl FnOnce(CUresult) {
     |result| {
         if result == SUCCESS {
             CAPTURES.fetch_add(1, Ordering::Relaxed);
@@ -22,14 +22,14 @@ pub(super) fn begun() -> impl FnOnce(CUresult) {
     }
 }
 
-/// After a call that ends one.
-pub(super) fn ended() -> impl FnOnce(CUresult) {
-    /// Errors of captures that went wrong, which end all the same: `CUDA_ERROR_STREAM_CAPTURE_…`. Not among them are
-    /// 903, on a stream where none began, and 908, on another thread than may end it: that goes on.
-    const SPOILT: [CUresult; 7] = [900, 901, 902, 904, 905, 906, 907];
+/// Runs after a call that ends a capture.
+pub(super) fn after_end() -> impl FnOnce(CUresult) {
+    /// `CUDA_ERROR_STREAM_CAPTURE_…`: errors of a failed capture, which ends it too. Excluded are 903 (no capture
+    /// on this stream) and 908 (wrong thread, the capture continues).
+    const INVALIDATED: [CUresult; 7] = [900, 901, 902, 904, 905, 906, 907];
     |result| {
-        if result == SUCCESS || SPOILT.contains(&result) {
-            // One that began before we looked must not make it wrap.
+        if result == SUCCESS || INVALIDATED.contains(&result) {
+            // A capture that began before recording would make the counter wrap.
             let _ = CAPTURES.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |count| {
                 count.checked_sub(1)
             });
@@ -37,9 +37,9 @@ pub(super) fn ended() -> impl FnOnce(CUresult) {
     }
 }
 
-/// The graph that an event's stream is captured into, 0 if that cannot be told; `None` if it is not captured.
+/// The graph that captures an event's stream, 0 if unknown. `None` if the stream is not being captured.
 pub(super) fn graph_of(event: &Event) -> Option<u64> {
-    /// `CU_STREAM_PER_THREAD`: what 0 stands for in functions for it.
+    /// `CU_STREAM_PER_THREAD`: the meaning of stream 0 in `_ptsz` functions.
     const PER_THREAD: u64 = 2;
     const ORDERED: [u8; 3] = [
         Call::cuMemAllocAsync as u8,
@@ -53,14 +53,14 @@ pub(super) fn graph_of(event: &Event) -> Option<u64> {
         0 if event.flags & PER_THREAD_STREAM != 0 => PER_THREAD,
         stream => stream,
     };
-    let ask = function!(
+    let get_info = function!(
         cuStreamGetCaptureInfo_v2: fn(u64, *mut c_uint, *mut u64, *mut u64, *mut *const u64, *mut usize) -> u32
     )?;
     let (mut status, mut graph) = (0, 0);
     let none = std::ptr::null_mut();
-    // SAFETY: places for the answers; those that are null are not wanted.
+    // SAFETY: the out-pointers are valid or null, which the driver accepts.
     let result = unsafe {
-        ask(
+        get_info(
             stream,
             &raw mut status,
             none,
@@ -72,25 +72,26 @@ pub(super) fn graph_of(event: &Event) -> Option<u64> {
     match (result, status) {
         (SUCCESS, 0) => None,
         (SUCCESS, _) => Some(graph),
-        // The default stream while another one is captured: rather ask nothing.
+        // The default stream while another stream is captured: any query may invalidate the capture, so treat it as
+        // captured.
         _ => Some(0),
     }
 }
 
-/// Asks the driver something in such a way that no capture is spoilt; `None` if that cannot be.
-pub(super) fn relaxed<T>(ask: impl FnOnce() -> T) -> Option<T> {
+/// Runs queries to the driver without invalidating captures. `None` if that is impossible.
+pub(super) fn run_relaxed<T>(query: impl FnOnce() -> T) -> Option<T> {
     /// `CU_STREAM_CAPTURE_MODE_RELAXED`
     const RELAXED: c_uint = 2;
     if CAPTURES.load(Ordering::Relaxed) == 0 {
-        return Some(ask());
+        return Some(query());
     }
     let exchange = function!(cuThreadExchangeStreamCaptureMode: fn(*mut c_uint) -> u32)?;
     let mut mode = RELAXED;
-    // SAFETY: the mode to be set, and the place for the former one.
+    // SAFETY: `mode` is valid; the driver swaps it with the thread's mode.
     if unsafe { exchange(&raw mut mode) } != SUCCESS {
         return None;
     }
-    let answer = ask();
+    let answer = query();
     // SAFETY: as above.
     unsafe { exchange(&raw mut mode) };
     Some(answer)

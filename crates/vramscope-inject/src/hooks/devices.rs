@@ -1,4 +1,4 @@
-//! Devices: what they are, and what is free on them.
+//! Devices: their description, and samples of their free memory.
 
 use std::ffi::{c_char, c_int};
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -10,48 +10,48 @@ use super::CUresult;
 use crate::driver::{current_device, function};
 use crate::log;
 
-/// Devices that are described; no machine has more.
-const MOST_DEVICES: usize = 64;
-/// What is free is asked at most this often.
+/// Maximum number of devices that are described. No machine has more.
+const MAX_DEVICES: usize = 64;
+/// Minimum time between two samples of a device's free memory.
 const SAMPLE_NS: u64 = 100_000_000;
 
-/// When each device was sampled last.
-static SAMPLED_NS: [AtomicU64; MOST_DEVICES] = [const { AtomicU64::new(0) }; MOST_DEVICES];
+/// Time of the last sample by device.
+static SAMPLED_NS: [AtomicU64; MAX_DEVICES] = [const { AtomicU64::new(0) }; MAX_DEVICES];
 
-/// Describes a device when it is used for the first time.
+/// Writes the description of a device on its first use.
 #[inline]
-pub(super) fn seen(device: i16) {
-    static SEEN: AtomicU64 = AtomicU64::new(0);
-    if !(0..MOST_DEVICES as i16).contains(&device) {
+pub(super) fn describe_once(device: i16) {
+    static DESCRIBED: AtomicU64 = AtomicU64::new(0);
+    if !(0..MAX_DEVICES as i16).contains(&device) {
         return;
     }
     let bit = 1 << device;
-    if SEEN.load(Ordering::Relaxed) & bit == 0
-        && SEEN.fetch_or(bit, Ordering::Relaxed) & bit == 0
+    if DESCRIBED.load(Ordering::Relaxed) & bit == 0
+        && DESCRIBED.fetch_or(bit, Ordering::Relaxed) & bit == 0
         && !describe(device)
     {
-        SEEN.fetch_and(!bit, Ordering::Relaxed);
+        DESCRIBED.fetch_and(!bit, Ordering::Relaxed);
     }
 }
 
-/// Whether there was room for it.
+/// Returns whether the log had room for the description.
 #[cold]
 fn describe(ordinal: i16) -> bool {
     let device = c_int::from(ordinal);
     let (mut total_bytes, mut uuid, mut name) = (0_usize, [0_u8; 16], [0_u8; 256]);
     if let Some(get) = function!(cuDeviceTotalMem_v2: fn(*mut usize, c_int) -> CUresult) {
-        // SAFETY: a place for the answer.
+        // SAFETY: the out-pointer is valid.
         unsafe { get(&raw mut total_bytes, device) };
     }
     let get = function!(cuDeviceGetUuid_v2: fn(*mut [u8; 16], c_int) -> CUresult);
     if let Some(get) =
         get.or_else(|| function!(cuDeviceGetUuid: fn(*mut [u8; 16], c_int) -> CUresult))
     {
-        // SAFETY: a place for the answer.
+        // SAFETY: the out-pointer is valid.
         unsafe { get(&raw mut uuid, device) };
     }
     if let Some(get) = function!(cuDeviceGetName: fn(*mut c_char, c_int, c_int) -> CUresult) {
-        // SAFETY: a place for the answer, of which the last byte is not given away.
+        // SAFETY: the buffer is valid; its last byte stays 0.
         unsafe { get(name.as_mut_ptr().cast(), name.len() as c_int - 1, device) };
     }
     let uuid = u128::from_le_bytes(uuid);
@@ -66,7 +66,7 @@ fn describe(ordinal: i16) -> bool {
     log::put(Kind::Device, &[&record.to_bytes(), name])
 }
 
-/// Writes down what is free on a device, if that was not done lately and it is the calling thread's.
+/// Writes a sample of a device's free memory, if the last one is old enough and the device is the calling thread's.
 #[inline]
 pub(super) fn sample(device: i16, time_ns: u64) {
     let Some(sampled) = usize::try_from(device)
@@ -90,7 +90,7 @@ fn write_sample(device: i16, time_ns: u64) {
     if current_device() != Some(device) {
         return;
     }
-    if let Some((free_bytes, total_bytes)) = memory() {
+    if let Some((free_bytes, total_bytes)) = free_and_total_bytes() {
         let record = Memory {
             time_ns,
             free_bytes,
@@ -103,21 +103,21 @@ fn write_sample(device: i16, time_ns: u64) {
     }
 }
 
-/// Free bytes and bytes in all of the calling thread's device.
-pub(super) fn memory() -> Option<(u64, u64)> {
+/// Free and total bytes of the calling thread's device.
+pub(super) fn free_and_total_bytes() -> Option<(u64, u64)> {
     let get = function!(cuMemGetInfo_v2: fn(*mut usize, *mut usize) -> CUresult)?;
     let (mut free, mut total) = (0, 0);
-    // SAFETY: places for the answers.
+    // SAFETY: the out-pointers are valid.
     (unsafe { get(&raw mut free, &raw mut total) } == SUCCESS)
         .then_some((free as u64, total as u64))
 }
 
-/// The location in `CUmemAllocationProp` and `CUmemPoolProps`: its type and number.
+/// The location in `CUmemAllocationProp` and `CUmemPoolProps`: its type and its number.
 fn location(properties: *const c_int) -> (c_int, c_int) {
     if properties.is_null() {
         return (0, 0);
     }
-    // SAFETY: the driver has just read the same structure; two numbers stand before the location.
+    // SAFETY: the driver has just read the same structure; two numbers precede the location.
     unsafe {
         (
             properties.add(2).read_unaligned(),
@@ -129,15 +129,15 @@ fn location(properties: *const c_int) -> (c_int, c_int) {
 /// `CU_MEM_LOCATION_TYPE_DEVICE`
 const ON_DEVICE: c_int = 1;
 
-/// The device that memory with such properties is on.
-pub(super) fn of_properties(properties: *const c_int) -> i16 {
+/// The device of memory with these properties.
+pub(super) fn device_of_properties(properties: *const c_int) -> i16 {
     match location(properties) {
         (ON_DEVICE, device) => i16::try_from(device).unwrap_or(NO_DEVICE),
         _ => NO_DEVICE,
     }
 }
 
-/// [`NOT_OWNED`] for memory that is on no device.
+/// [`NOT_OWNED`] for memory that is not on a device.
 pub(super) fn flags_of_properties(properties: *const c_int) -> u8 {
     if location(properties).0 == ON_DEVICE {
         0

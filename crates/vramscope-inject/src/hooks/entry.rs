@@ -1,7 +1,8 @@
-//! What happens around a call of the driver: who is asked when, and what is written down before and after.
+//! Runs around each hooked call: decides what to query and what to write before and after it.
 //!
-//! A free is written before the driver is called and an allocation after it returned, so that no address is seen taken
-//! before it was given back. Only the outermost call of a thread is looked at: the driver may use its own functions.
+//! A free is written before the driver is called, an allocation after the call returned, so that no log shows an
+//! address allocated again before its free. Only the outermost call of a thread is recorded, as the driver may call
+//! its own functions.
 
 use std::cell::Cell;
 
@@ -10,7 +11,7 @@ use vramscope_record::layout::{Call, Event, NO_DEVICE, OUT_OF_MEMORY, SUCCESS, f
 use super::{CUresult, events, pools};
 use crate::log;
 
-/// Makes the driver's functions as C functions of the same names, and `all()`, the hooks of them.
+/// Defines hooked functions as C functions of the same names, and `all()`, which iterates over their hooks.
 macro_rules! hooks {
     ($(
         fn $name:ident ($($arg:ident : $type:ty),* $(,)?) => $kind:ident ($($with:expr)?)
@@ -23,19 +24,19 @@ macro_rules! hooks {
                 if real.is_null() {
                     return NOT_INITIALIZED;
                 }
-                // SAFETY: the driver's function of this name, which has this type; the arguments are the caller's.
+                // SAFETY: `real` is the driver's function of this name and type; the arguments are the caller's.
                 let run = || unsafe {
                     std::mem::transmute::<*mut c_void, unsafe extern "C-unwind" fn($($type),*) -> CUresult>(real)($($arg),*)
                 };
-                hooks!(@look $kind run [$($with)?] $($call)? $(|$it|)? $({ $($field $(: $value)?),* })?)
+                hooks!(@record $kind run [$($with)?] $($call)? $(|$it|)? $({ $($field $(: $value)?),* })?)
             }
 
             mod $name {
                 pub(super) static HOOK: $crate::linker::Hook = $crate::linker::Hook::new(
-                    // A literal's bytes and a zero.
+                    // `stringify!` yields no zero byte, so the error cannot happen.
                     match std::ffi::CStr::from_bytes_with_nul(concat!(stringify!($name), "\0").as_bytes()) {
                         Ok(name) => name,
-                        Err(_) => panic!(),
+                        Err(_) => c"",
                     },
                     super::$name as *const std::ffi::c_void,
                 );
@@ -47,23 +48,23 @@ macro_rules! hooks {
             [$( &$name::HOOK ),*].into_iter()
         }
     };
-    (@look observed $run:ident [$after:expr]) => {
-        entry::observed($run, || $after)
+    (@record observe $run:ident [$after:expr]) => {
+        entry::observe($run, || $after)
     };
-    (@look $kind:ident $run:ident []) => {
+    (@record $kind:ident $run:ident []) => {
         $kind($run)
     };
-    (@look $kind:ident $run:ident [] $call:ident { $($event:tt)* }) => {
+    (@record $kind:ident $run:ident [] $call:ident { $($event:tt)* }) => {
         $kind($run, || Event { $($event)*, ..entry::blank(vramscope_record::layout::Call::$call) })
     };
-    (@look $kind:ident $run:ident [$place:expr] $call:ident |$it:ident| { $($event:tt)* }) => {
+    (@record $kind:ident $run:ident [$place:expr] $call:ident |$it:ident| { $($event:tt)* }) => {
         $kind($run, ($place).cast::<u64>(), |$it| Event { $($event)*, ..entry::blank(vramscope_record::layout::Call::$call) })
     };
 }
 
 pub(super) use hooks;
 
-/// An event of which only the call is known.
+/// An event with only the call set.
 pub(super) fn blank(call: Call) -> Event {
     Event {
         call: call as u8,
@@ -72,54 +73,54 @@ pub(super) fn blank(call: Call) -> Event {
     }
 }
 
-/// A call that allocates memory on a device; its address is put into `place`.
+/// Records a call that allocates device memory and stores its address in `place`.
 #[inline]
-pub(super) fn allocated(
+pub(super) fn record_alloc(
     run: impl FnOnce() -> CUresult,
     place: *const u64,
     event: impl FnOnce(u64) -> Event,
 ) -> CUresult {
-    outermost(
+    run_outermost(
         run,
         || (),
-        |result| after(result, place, event, events::allocated),
+        |result| write_result(result, place, event, events::write_alloc),
     )
 }
 
-/// A call that makes something else: its address or handle is put into `place`, or stands there already.
+/// Records a call that creates another object. `place` holds its address or handle after the call.
 #[inline]
-pub(super) fn made(
+pub(super) fn record_creation(
     run: impl FnOnce() -> CUresult,
     place: *const u64,
     event: impl FnOnce(u64) -> Event,
 ) -> CUresult {
-    outermost(
+    run_outermost(
         run,
         || (),
-        |result| after(result, place, event, events::made),
+        |result| write_result(result, place, event, events::write_creation),
     )
 }
 
-/// A call that pins memory of the host.
+/// Records a call that pins host memory.
 #[inline]
-pub(super) fn pinned(
+pub(super) fn record_pin(
     run: impl FnOnce() -> CUresult,
     place: *const u64,
     event: impl FnOnce(u64) -> Event,
 ) -> CUresult {
     if is_host_wanted() {
-        made(run, place, event)
+        record_creation(run, place, event)
     } else {
         run()
     }
 }
 
-/// A call that gives something back.
+/// Records a call that frees memory or destroys an object.
 #[inline]
-pub(super) fn freed(run: impl FnOnce() -> CUresult, event: impl Fn() -> Event) -> CUresult {
-    outermost(
+pub(super) fn record_free(run: impl FnOnce() -> CUresult, event: impl Fn() -> Event) -> CUresult {
+    run_outermost(
         run,
-        || events::freed(event()),
+        || events::write_free(event()),
         |result| {
             if result != SUCCESS {
                 let flags = flags::FREE_FAILED;
@@ -136,40 +137,40 @@ pub(super) fn freed(run: impl FnOnce() -> CUresult, event: impl Fn() -> Event) -
     )
 }
 
-/// A call that gives memory of the host back.
+/// Records a call that unpins host memory.
 #[inline]
-pub(super) fn unpinned(run: impl FnOnce() -> CUresult, event: impl Fn() -> Event) -> CUresult {
+pub(super) fn record_unpin(run: impl FnOnce() -> CUresult, event: impl Fn() -> Event) -> CUresult {
     if is_host_wanted() {
-        freed(run, event)
+        record_free(run, event)
     } else {
         run()
     }
 }
 
-/// A call that waits for the device, whereupon pools may be trimmed.
+/// Samples pools after a call that waits for the device, which may trim them.
 #[inline]
-pub(super) fn synchronised(run: impl FnOnce() -> CUresult) -> CUresult {
-    outermost(run, || (), |_| pools::synchronised())
+pub(super) fn record_synchronise(run: impl FnOnce() -> CUresult) -> CUresult {
+    run_outermost(run, || (), |_| pools::sample_after_synchronise())
 }
 
-/// A call that is looked at whether something is being recorded or not: `prepare` runs before it, what that returns
-/// after it.
+/// Surrounds a call, whether recording is on or not: `prepare` runs before it, and the function that it returns
+/// runs after it.
 #[inline]
-pub(super) fn observed<A: FnOnce(CUresult)>(
+pub(super) fn observe<A: FnOnce(CUresult)>(
     run: impl FnOnce() -> CUresult,
     prepare: impl FnOnce() -> A,
 ) -> CUresult {
-    let after = log::guarded(prepare);
+    let after = log::guard(prepare);
     let result = run();
     if let Some(after) = after {
-        log::guarded(|| after(result));
+        log::guard(|| after(result));
     }
     result
 }
 
-/// Runs a call with what is to be written before and after it, if it is the outermost and events are recorded.
+/// Runs a call with `before` and `after`, if it is the thread's outermost call and recording is on.
 #[inline]
-fn outermost(
+fn run_outermost(
     run: impl FnOnce() -> CUresult,
     before: impl FnOnce(),
     after: impl FnOnce(CUresult),
@@ -179,15 +180,15 @@ fn outermost(
         return run();
     }
     IS_INSIDE.set(true);
-    log::guarded(before);
+    log::guard(before);
     let result = run();
-    log::guarded(|| after(result));
+    log::guard(|| after(result));
     IS_INSIDE.set(false);
     result
 }
 
 #[inline]
-fn after(
+fn write_result(
     result: CUresult,
     place: *const u64,
     event: impl FnOnce(u64) -> Event,
@@ -201,7 +202,7 @@ fn after(
                 succeeded(event(it));
             }
         }
-        OUT_OF_MEMORY => events::out_of_memory(event(0)),
+        OUT_OF_MEMORY => events::write_out_of_memory(event(0)),
         _ => {}
     }
 }
@@ -210,11 +211,11 @@ fn is_host_wanted() -> bool {
     log::settings().is_some_and(|settings| settings.host)
 }
 
-/// The `u64` at this place of a structure that the caller passed.
-pub(super) fn of_structure(start: *const u64, at: usize) -> u64 {
+/// The `u64` at an index of a structure that the caller passed; 0 for a null pointer.
+pub(super) fn field_u64(start: *const u64, at: usize) -> u64 {
     if start.is_null() {
         return 0;
     }
-    // SAFETY: the driver has just read the same structure; callers name places within it.
+    // SAFETY: the driver has just read the same structure; callers pass an index within it.
     unsafe { start.add(at).read_unaligned() }
 }

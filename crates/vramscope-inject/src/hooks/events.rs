@@ -1,4 +1,4 @@
-//! What is written down about memory.
+//! Writes records of memory events, with what the driver says about the memory.
 
 use std::ffi::{c_uint, c_void};
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -11,8 +11,8 @@ use super::{CUresult, capturing, devices, pools};
 use crate::driver::{current_device, function};
 use crate::{log, stack};
 
-/// Memory on a device was allocated.
-pub(super) fn allocated(mut event: Event) {
+/// Writes an allocation of device memory.
+pub(super) fn write_alloc(mut event: Event) {
     if let Some(graph) = capturing::graph_of(&event) {
         event.flags |= flags::CAPTURING;
         event.pool = graph;
@@ -20,34 +20,34 @@ pub(super) fn allocated(mut event: Event) {
         write(event, true);
         return;
     }
-    capturing::relaxed(|| {
-        describe(&mut event);
-        devices::seen(event.device);
+    capturing::run_relaxed(|| {
+        add_pointer_attributes(&mut event);
+        devices::describe_once(event.device);
         if event.pool != 0 {
-            pools::seen(event.pool, event.device);
+            pools::register(event.pool, event.device);
         }
     });
     let time_ns = write(event, true);
-    capturing::relaxed(|| devices::sample(event.device, time_ns));
+    capturing::run_relaxed(|| devices::sample(event.device, time_ns));
 }
 
-/// Something else was made.
-pub(super) fn made(mut event: Event) {
+/// Writes the creation of another object.
+pub(super) fn write_creation(mut event: Event) {
     if event.device == NO_DEVICE {
         event.device = current_device().unwrap_or(NO_DEVICE);
     }
     if event.context == 0 {
         event.context = current_context();
     }
-    capturing::relaxed(|| devices::seen(event.device));
+    capturing::run_relaxed(|| devices::describe_once(event.device));
     let time_ns = write(event, true);
     if event.call == Call::cuMemCreate as u8 {
-        capturing::relaxed(|| devices::sample(event.device, time_ns));
+        capturing::run_relaxed(|| devices::sample(event.device, time_ns));
     }
 }
 
-/// Something is about to be given back.
-pub(super) fn freed(mut event: Event) {
+/// Writes a free. Called before the driver frees.
+pub(super) fn write_free(mut event: Event) {
     if event.address == 0 && event.pool == 0 {
         return;
     }
@@ -57,52 +57,52 @@ pub(super) fn freed(mut event: Event) {
     if capturing::graph_of(&event).is_some() {
         event.flags |= flags::CAPTURING;
     }
-    pools::freed();
+    pools::schedule_samples();
     write(
         event,
         log::settings().is_some_and(|settings| settings.free_stacks),
     );
 }
 
-/// There was not enough memory.
-pub(super) fn out_of_memory(mut event: Event) {
+/// Writes an allocation that failed for lack of memory.
+pub(super) fn write_out_of_memory(mut event: Event) {
     event.result = OUT_OF_MEMORY;
     let current = current_device();
     if event.device == NO_DEVICE {
         event.device = current.unwrap_or(NO_DEVICE);
     }
-    let is_asked = Some(event.device) == current && capturing::graph_of(&event).is_none();
-    if let Some((free, total)) = is_asked
-        .then(|| capturing::relaxed(devices::memory))
+    let may_query = Some(event.device) == current && capturing::graph_of(&event).is_none();
+    if let Some((free, total)) = may_query
+        .then(|| capturing::run_relaxed(devices::free_and_total_bytes))
         .flatten()
         .flatten()
     {
         (event.mapping_base, event.mapping_bytes) = (free, total);
     }
-    capturing::relaxed(|| devices::seen(event.device));
+    capturing::run_relaxed(|| devices::describe_once(event.device));
     write(event, true);
     log::count(header::OUT_OF_MEMORY_COUNT);
 }
 
-/// Writes an event of now and of this thread; returns its time.
+/// Writes an event with the current time and thread. Returns the time.
 pub(super) fn write(mut event: Event, has_stack: bool) -> u64 {
     event.time_ns = log::now_ns();
     event.thread = log::thread();
     let depth = log::settings().map_or(0, |settings| settings.depth);
     if has_stack && depth > 0 {
-        event.stack = stack::number(depth);
+        event.stack = stack::record(depth);
     }
     log::put(Kind::Event, &[&event.to_bytes()]);
     event.time_ns
 }
 
-/// Attributes of a pointer, those that older drivers know first.
+/// Numbers of pointer attributes, those known to older drivers first.
 const ATTRIBUTES: [c_uint; 5] = [9, 1, 17, 19, 18];
-/// How many of them the driver knows: all (CUDA 11.7), without mappings (11.3), device and context.
-const KNOWN: [usize; 3] = [5, 3, 2];
+/// How many of them a driver knows: all (CUDA 11.7), all but the mapping (11.3), or only device and context.
+const KNOWN_ATTRIBUTES: [usize; 3] = [5, 3, 2];
 
-/// Fills in what the driver says about the memory: its device, context, pool and mapping.
-fn describe(event: &mut Event) {
+/// Adds device, context, pool and mapping of the memory, as reported by the driver.
+fn add_pointer_attributes(event: &mut Event) {
     static LEVEL: AtomicUsize = AtomicUsize::new(0);
     let (mut device, mut context, mut pool) = (-1_i32, 0_u64, 0_u64);
     let (mut mapping_base, mut mapping_bytes) = (0_u64, 0_u64);
@@ -114,7 +114,7 @@ fn describe(event: &mut Event) {
         (&raw mut mapping_bytes).cast(),
     ];
     let first = LEVEL.load(Ordering::Relaxed);
-    for (level, &count) in KNOWN.iter().enumerate().skip(first) {
+    for (level, &count) in KNOWN_ATTRIBUTES.iter().enumerate().skip(first) {
         if attributes(&ATTRIBUTES[..count], &places[..count], event.address) == Some(SUCCESS) {
             if level != first {
                 LEVEL.store(level, Ordering::Relaxed);
@@ -131,31 +131,31 @@ fn describe(event: &mut Event) {
     event.device = current_device().unwrap_or(NO_DEVICE);
 }
 
-/// `cuPointerGetAttributes`; `None` if there is no such function.
+/// Calls `cuPointerGetAttributes`; `None` if the driver does not have it.
 fn attributes(of: &[c_uint], places: &[*mut c_void], address: u64) -> Option<CUresult> {
     let get = function!(cuPointerGetAttributes: fn(c_uint, *const c_uint, *const *mut c_void, u64) -> u32)?;
-    // SAFETY: as many attributes as places, each as wide as the driver says: `int` for the device, else eight bytes.
+    // SAFETY: as many places as attributes, each of the attribute's size: `int` for the device, else 8 bytes.
     Some(unsafe { get(of.len() as c_uint, of.as_ptr(), places.as_ptr(), address) })
 }
 
-/// Bytes of the allocation at an address that another process made; 0 if that cannot be told.
+/// Size of the imported allocation at an address; 0 if unknown.
 pub(super) fn bytes_at(address: u64) -> u64 {
     /// `CU_POINTER_ATTRIBUTE_RANGE_SIZE`
     const RANGE_SIZE: c_uint = 12;
     let mut bytes = 0_u64;
     if address != 0 {
-        capturing::relaxed(|| attributes(&[RANGE_SIZE], &[(&raw mut bytes).cast()], address));
+        capturing::run_relaxed(|| attributes(&[RANGE_SIZE], &[(&raw mut bytes).cast()], address));
     }
     bytes
 }
 
-/// The calling thread's context as a number; 0 without one.
+/// The calling thread's context as a number; 0 if it has no context.
 pub(super) fn current_context() -> u64 {
     let Some(get) = function!(cuCtxGetCurrent: fn(*mut u64) -> u32) else {
         return 0;
     };
     let mut context = 0;
-    // SAFETY: a place for the answer.
+    // SAFETY: the out-pointer is valid.
     match unsafe { get(&raw mut context) } {
         SUCCESS => context,
         _ => 0,

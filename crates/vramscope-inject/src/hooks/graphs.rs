@@ -1,26 +1,30 @@
-//! Nodes of graphs that allocate and free.
+//! Graph nodes that allocate and free memory.
 
 use std::ffi::c_int;
 
 use vramscope_record::layout::{Call, Event, OUT_OF_MEMORY, SUCCESS, flags};
 
-use super::entry::of_structure;
+use super::entry::field_u64;
 use super::{CUresult, Handle, devices, entry, events};
 use crate::log;
 
-/// The address that `CUDA_MEM_ALLOC_NODE_PARAMS` was given, if the node was made.
-pub(super) fn address(wish: *const u64, node: u64) -> u64 {
-    if node == 0 { 0 } else { of_structure(wish, 14) }
+/// The address in a `CUDA_MEM_ALLOC_NODE_PARAMS`; 0 if the node was not created.
+pub(super) fn address(parameters: *const u64, node: u64) -> u64 {
+    if node == 0 {
+        0
+    } else {
+        field_u64(parameters, 14)
+    }
 }
 
-/// The bytes that `CUDA_MEM_ALLOC_NODE_PARAMS` asks for.
-pub(super) fn bytes(wish: *const u64) -> u64 {
-    of_structure(wish, 13)
+/// The requested size in a `CUDA_MEM_ALLOC_NODE_PARAMS`.
+pub(super) fn bytes(parameters: *const u64) -> u64 {
+    field_u64(parameters, 13)
 }
 
-/// The device that `CUDA_MEM_ALLOC_NODE_PARAMS` asks for: it begins with the properties of a pool.
-pub(super) fn device(wish: *const u64) -> i16 {
-    devices::of_properties(wish.cast::<c_int>())
+/// The device in a `CUDA_MEM_ALLOC_NODE_PARAMS`, which begins with pool properties.
+pub(super) fn device(parameters: *const u64) -> i16 {
+    devices::device_of_properties(parameters.cast::<c_int>())
 }
 
 /// `CU_GRAPH_NODE_TYPE_MEM_ALLOC`
@@ -28,9 +32,9 @@ const MEM_ALLOC: u32 = 10;
 /// `CU_GRAPH_NODE_TYPE_MEM_FREE`
 const MEM_FREE: u32 = 11;
 
-/// Around `cuGraphAddNode`, whose `node` is a `CUgraphNodeParams`: sixteen bytes with the type, then its parameters.
-pub(super) fn added(graph: Handle, node: *const u64) -> impl FnOnce(CUresult) {
-    let kind = of_structure(node, 0) as u32;
+/// Runs around `cuGraphAddNode`. `node` is a `CUgraphNodeParams`: 16 bytes with the type, then the parameters.
+pub(super) fn around_add_node(graph: Handle, node: *const u64) -> impl FnOnce(CUresult) {
+    let kind = field_u64(node, 0) as u32;
     let parameters = node.wrapping_add(2);
     let event = move |call, address| Event {
         address,
@@ -38,10 +42,7 @@ pub(super) fn added(graph: Handle, node: *const u64) -> impl FnOnce(CUresult) {
         ..entry::blank(call)
     };
     if kind == MEM_FREE && log::is_recording() {
-        events::freed(event(
-            Call::cuGraphAddMemFreeNode,
-            of_structure(parameters, 0),
-        ));
+        events::write_free(event(Call::cuGraphAddMemFreeNode, field_u64(parameters, 0)));
     }
     move |result| {
         if !log::is_recording() {
@@ -58,15 +59,15 @@ pub(super) fn added(graph: Handle, node: *const u64) -> impl FnOnce(CUresult) {
                     )
                 };
                 match result {
-                    SUCCESS => events::made(event),
-                    _ => events::out_of_memory(event),
+                    SUCCESS => events::write_creation(event),
+                    _ => events::write_out_of_memory(event),
                 }
             }
             (MEM_FREE, 1..) => {
                 let event = Event {
                     result,
                     flags: flags::FREE_FAILED,
-                    ..event(Call::cuGraphAddMemFreeNode, of_structure(parameters, 0))
+                    ..event(Call::cuGraphAddMemFreeNode, field_u64(parameters, 0))
                 };
                 events::write(event, false);
             }

@@ -1,8 +1,8 @@
-//! `cuGetProcAddress`: what it gives out is replaced by a hook, if it is certain which function it is.
+//! `cuGetProcAddress`: replaces the result by a hook, if it is certain which function the result is.
 //!
-//! Names there have no suffixes: which variant a caller gets depends on the version it names and on the kind of default
-//! stream. The symbol at the address says which it is. Where there is none, the version decides, by [`SINCE`], unless
-//! it is newer than what was known when this was written: a hook of another type than its function would be fatal.
+//! Names have no suffixes here. The variant depends on the requested version and on the kind of default stream. If
+//! the result has a symbol, the symbol names the variant. Otherwise the version decides, by [`SINCE`], unless the
+//! version is newer than this code knows: a hook with another type than its function would crash the program.
 
 use std::ffi::{CStr, c_char, c_int, c_void};
 
@@ -11,14 +11,14 @@ use vramscope_record::layout::SUCCESS;
 use super::{CUresult, Handle, all};
 use crate::linker::Hook;
 
-/// Older interfaces have addresses of 32 bits.
+/// Older versions use 32-bit addresses.
 const OLDEST: c_int = 3020;
-/// From here on functions may have types that are not known here.
+/// From this version on, functions may have types unknown to this code.
 const TOO_NEW: c_int = 13001;
 /// `CU_GET_PROC_ADDRESS_PER_THREAD_DEFAULT_STREAM`
 const PER_THREAD: u64 = 2;
 
-/// Since which version a hooked function is what its bare name means, where that is not [`OLDEST`].
+/// First version in which the bare name means this hooked function, if that is not [`OLDEST`].
 const SINCE: [(&CStr, c_int); 9] = [
     (c"cuStreamBeginCapture", 10000),
     (c"cuStreamBeginCapture_v2", 10010),
@@ -31,8 +31,8 @@ const SINCE: [(&CStr, c_int); 9] = [
     (c"cuStreamBeginCapture_v2_ptsz", 10010),
 ];
 
-/// After `cuGetProcAddress`.
-pub(super) fn found(
+/// Runs after `cuGetProcAddress`.
+pub(super) fn after_lookup(
     name: *const c_char,
     place: *mut Handle,
     version: c_int,
@@ -42,7 +42,7 @@ pub(super) fn found(
         if result != SUCCESS || name.is_null() || place.is_null() {
             return;
         }
-        // SAFETY: a text by the caller's promise, which the driver has just read.
+        // SAFETY: a C string, as the driver has just read it.
         let name = unsafe { CStr::from_ptr(name) };
         // SAFETY: not null, and the driver has just written there.
         let function = unsafe { place.read_unaligned() };
@@ -50,12 +50,12 @@ pub(super) fn found(
             && let Some(hook) = hook_of(name, symbol_at(function), version, flags & PER_THREAD != 0)
         {
             // SAFETY: as above.
-            unsafe { place.write_unaligned(hook.stand_before(function)) };
+            unsafe { place.write_unaligned(hook.interpose(function)) };
         }
     }
 }
 
-/// The hook of the function that `name` means, if it is certain.
+/// The hook of the function that `name` means, if that is certain.
 fn hook_of(
     name: &CStr,
     symbol: Option<&CStr>,
@@ -70,24 +70,25 @@ fn hook_of(
         Some(symbol) => variants().find(|hook| hook.name == symbol),
         None if version >= TOO_NEW => None,
         None => {
-            let has_variant = variants().any(is_for_threads);
+            let has_variant = variants().any(is_per_thread_variant);
             variants()
                 .filter(|hook| {
-                    since(hook) <= version && is_for_threads(hook) == (is_per_thread && has_variant)
+                    since(hook) <= version
+                        && is_per_thread_variant(hook) == (is_per_thread && has_variant)
                 })
                 .max_by_key(|hook| since(hook))
         }
     }
 }
 
-/// A function's name without what follows it for versions and kinds of streams.
+/// A function's name without the suffixes for version and kind of default stream.
 fn base(name: &CStr) -> &[u8] {
     let name = name.to_bytes();
     let name = name.strip_suffix(b"_ptsz").unwrap_or(name);
     name.strip_suffix(b"_v2").unwrap_or(name)
 }
 
-fn is_for_threads(hook: &Hook) -> bool {
+fn is_per_thread_variant(hook: &Hook) -> bool {
     hook.name.to_bytes().ends_with(b"_ptsz")
 }
 
@@ -100,9 +101,9 @@ fn since(hook: &Hook) -> c_int {
 fn symbol_at(address: *const c_void) -> Option<&'static CStr> {
     // SAFETY: plain data, which `dladdr` fills in.
     let mut info: libc::Dl_info = unsafe { std::mem::zeroed() };
-    // SAFETY: an address, which is only looked up, and a place for the answer.
+    // SAFETY: `dladdr` only looks the address up; the out-pointer is valid.
     let is_found = unsafe { libc::dladdr(address, &raw mut info) } != 0;
-    // SAFETY: a text in the library that the address is in, which the caller is about to use.
+    // SAFETY: a C string in the library of the address, which the caller is about to use.
     (is_found && !info.dli_sname.is_null() && info.dli_saddr.cast_const() == address)
         .then(|| unsafe { CStr::from_ptr(info.dli_sname) })
 }
@@ -111,7 +112,7 @@ fn symbol_at(address: *const c_void) -> Option<&'static CStr> {
 mod tests {
     use super::*;
 
-    fn chosen(
+    fn hook_name(
         name: &CStr,
         symbol: Option<&CStr>,
         version: c_int,
@@ -123,39 +124,39 @@ mod tests {
     #[test]
     fn the_symbol_decides() {
         let known = Some(c"cuMemAlloc_v2");
-        assert_eq!(chosen(c"cuMemAlloc", known, 3020, false), known);
+        assert_eq!(hook_name(c"cuMemAlloc", known, 3020, false), known);
         assert_eq!(
-            chosen(c"cuMemAlloc", Some(c"cuMemAlloc"), 3020, false),
+            hook_name(c"cuMemAlloc", Some(c"cuMemAlloc"), 3020, false),
             None
         );
         assert_eq!(
-            chosen(c"cuMemAlloc", Some(c"cuMemAlloc_v3"), 13000, false),
+            hook_name(c"cuMemAlloc", Some(c"cuMemAlloc_v3"), 13000, false),
             None
         );
-        assert_eq!(chosen(c"cuMemFree", known, 3020, false), None);
-        assert_eq!(chosen(c"cuMemAlloc", known, 2000, false), None);
+        assert_eq!(hook_name(c"cuMemFree", known, 3020, false), None);
+        assert_eq!(hook_name(c"cuMemAlloc", known, 2000, false), None);
     }
 
     #[test]
     fn without_a_symbol_the_version_decides() {
         assert_eq!(
-            chosen(c"cuMemAlloc", None, 3020, true),
+            hook_name(c"cuMemAlloc", None, 3020, true),
             Some(c"cuMemAlloc_v2")
         );
         assert_eq!(
-            chosen(c"cuMemAllocAsync", None, 11020, false),
+            hook_name(c"cuMemAllocAsync", None, 11020, false),
             Some(c"cuMemAllocAsync")
         );
         assert_eq!(
-            chosen(c"cuMemAllocAsync", None, 11020, true),
+            hook_name(c"cuMemAllocAsync", None, 11020, true),
             Some(c"cuMemAllocAsync_ptsz")
         );
         assert_eq!(
-            chosen(c"cuGetProcAddress", None, 11030, false),
+            hook_name(c"cuGetProcAddress", None, 11030, false),
             Some(c"cuGetProcAddress")
         );
         assert_eq!(
-            chosen(c"cuGetProcAddress", None, 12000, false),
+            hook_name(c"cuGetProcAddress", None, 12000, false),
             Some(c"cuGetProcAddress_v2")
         );
         for (version, function) in [
@@ -165,9 +166,9 @@ mod tests {
             (13000, Some(c"cuGraphAddNode_v2")),
             (13010, None),
         ] {
-            assert_eq!(chosen(c"cuGraphAddNode", None, version, false), function);
+            assert_eq!(hook_name(c"cuGraphAddNode", None, version, false), function);
         }
-        assert_eq!(chosen(c"cuMemAllocAsync", None, 99000, false), None);
-        assert_eq!(chosen(c"cuInit", None, 12000, false), None);
+        assert_eq!(hook_name(c"cuMemAllocAsync", None, 99000, false), None);
+        assert_eq!(hook_name(c"cuInit", None, 12000, false), None);
     }
 }

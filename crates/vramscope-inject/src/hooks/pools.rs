@@ -1,8 +1,8 @@
-//! Memory pools: when they gave memory back to the device.
+//! Memory pools: samples of their usage, which show when they release memory to the device.
 //!
-//! No call says so. By default a pool is trimmed whenever a stream, event or context is synchronised and more is free in
-//! it than its threshold. So pools are asked after synchronisations that follow a free, and a few times more, for what was
-//! freed may still have been in use the first time.
+//! No call reports a release. By default, the driver trims a pool when a stream, event or context is synchronised
+//! and the pool has more free bytes than its threshold. So pools are sampled after the first synchronisations that
+//! follow a free. One sample is not enough, as the freed memory may still be in use at the first synchronisation.
 
 use std::ffi::{c_int, c_uint};
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
@@ -14,123 +14,126 @@ use super::{CUresult, capturing, entry, events};
 use crate::driver::function;
 use crate::log;
 
-/// Synchronisations after a free that are looked at.
-const LOOKS: u32 = 8;
+/// Number of synchronisations after a free that sample the pools.
+const SAMPLES_AFTER_FREE: u32 = 8;
 
-/// Synchronisations that are still to be looked at.
-static LEFT: AtomicU32 = AtomicU32::new(0);
-/// A pool that is known, mostly the only one; 0 if there is none.
-static LAST: AtomicU64 = AtomicU64::new(0);
-/// Pools that memory was allocated from. Whoever asks a pool holds the lock, so that none is asked that was destroyed.
-static POOLS: RwLock<Vec<Known>> = RwLock::new(Vec::new());
+/// Number of synchronisations that still sample the pools.
+static SAMPLES_LEFT: AtomicU32 = AtomicU32::new(0);
+/// The last used pool, usually the only one; 0 if no pool is known.
+static LAST_POOL: AtomicU64 = AtomicU64::new(0);
+/// Pools with allocations. The lock is held during queries, so that no pool is queried after its destruction.
+static POOLS: RwLock<Vec<KnownPool>> = RwLock::new(Vec::new());
 
-struct Known {
+struct KnownPool {
     pool: u64,
     device: i16,
     is_default: bool,
-    /// What was written down last.
+    /// Values of the last sample.
     reserved_bytes: AtomicU64,
     used_bytes: AtomicU64,
 }
 
-/// Memory was allocated from a pool, which is written down when it is new.
+/// Registers the pool of an allocation and writes its first sample.
 #[inline]
-pub(super) fn seen(pool: u64, device: i16) {
-    if LAST.load(Ordering::Relaxed) != pool {
-        find(pool, device);
+pub(super) fn register(pool: u64, device: i16) {
+    if LAST_POOL.load(Ordering::Relaxed) != pool {
+        add_if_new(pool, device);
     }
 }
 
 #[cold]
-fn find(pool: u64, device: i16) {
+fn add_if_new(pool: u64, device: i16) {
     let pools = POOLS.read().unwrap_or_else(PoisonError::into_inner);
     let is_known = pools.iter().any(|known| known.pool == pool);
     drop(pools);
     if !is_known {
-        let (ask, is_default) = (ask(), default_of(device) == Some(pool));
+        let (get_attribute, is_default) = (find_get_attribute(), default_of(device) == Some(pool));
         let mut pools = POOLS.write().unwrap_or_else(PoisonError::into_inner);
         if pools.iter().all(|known| known.pool != pool) {
-            let known = Known {
+            let known = KnownPool {
                 pool,
                 device,
                 is_default,
                 reserved_bytes: AtomicU64::new(0),
                 used_bytes: AtomicU64::new(0),
             };
-            if let Some(ask) = ask {
-                known.look(ask, true);
+            if let Some(get_attribute) = get_attribute {
+                known.sample(get_attribute, true);
             }
             pools.push(known);
         }
     }
-    LAST.store(pool, Ordering::Relaxed);
+    LAST_POOL.store(pool, Ordering::Relaxed);
 }
 
-/// Forgets pools that are about to end: those of which `is_ending` says so by number and device.
+/// Forgets pools that are about to end, chosen by handle and device.
 pub(super) fn forget(is_ending: impl Fn(u64, i16) -> bool) {
     let mut pools = POOLS.write().unwrap_or_else(PoisonError::into_inner);
     pools.retain(|known| !is_ending(known.pool, known.device));
     let left = pools.first().map_or(0, |known| known.pool);
-    LAST.store(left, Ordering::Relaxed);
+    LAST_POOL.store(left, Ordering::Relaxed);
 }
 
-/// Something is about to be freed.
+/// Schedules samples, as memory is about to be freed.
 #[inline]
-pub(super) fn freed() {
-    if LEFT.load(Ordering::Relaxed) <= LOOKS && LAST.load(Ordering::Relaxed) != 0 {
-        LEFT.store(LOOKS + 1, Ordering::Relaxed);
+pub(super) fn schedule_samples() {
+    if SAMPLES_LEFT.load(Ordering::Relaxed) <= SAMPLES_AFTER_FREE
+        && LAST_POOL.load(Ordering::Relaxed) != 0
+    {
+        SAMPLES_LEFT.store(SAMPLES_AFTER_FREE + 1, Ordering::Relaxed);
     }
 }
 
-/// The device was waited for.
+/// Samples the pools after a synchronisation, if a free was scheduled.
 #[inline]
-pub(super) fn synchronised() {
-    if LEFT.load(Ordering::Relaxed) != 0 {
-        look();
+pub(super) fn sample_after_synchronise() {
+    if SAMPLES_LEFT.load(Ordering::Relaxed) != 0 {
+        sample_all();
     }
 }
 
-/// After `cuMemPoolTrimTo`.
-pub(super) fn trimmed(pool: u64, keep: usize) -> impl FnOnce(CUresult) {
+/// Runs after `cuMemPoolTrimTo`.
+pub(super) fn after_trim(pool: u64, keep: usize) -> impl FnOnce(CUresult) {
     move |result| {
         if result == SUCCESS && log::is_recording() {
-            events::made(Event {
+            events::write_creation(Event {
                 pool,
                 size_bytes: keep as u64,
                 ..entry::blank(Call::cuMemPoolTrimTo)
             });
-            LEFT.store(LOOKS + 1, Ordering::Relaxed);
-            look();
+            SAMPLES_LEFT.store(SAMPLES_AFTER_FREE + 1, Ordering::Relaxed);
+            sample_all();
         }
     }
 }
 
 #[cold]
-fn look() {
-    let before = LEFT.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |left| {
+fn sample_all() {
+    let before = SAMPLES_LEFT.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |left| {
         left.checked_sub(1)
     });
-    let (Ok(before), Some(ask)) = (before, ask()) else {
+    let (Ok(before), Some(get_attribute)) = (before, find_get_attribute()) else {
         return;
     };
-    capturing::relaxed(|| {
+    capturing::run_relaxed(|| {
         let pools = POOLS.read().unwrap_or_else(PoisonError::into_inner);
         for known in pools.iter() {
-            known.look(ask, before > LOOKS);
+            known.sample(get_attribute, before > SAMPLES_AFTER_FREE);
         }
     });
 }
 
-impl Known {
-    /// Asks what the pool holds, and writes it down if it must be or is something else than last time.
-    fn look(&self, ask: Ask, must_write: bool) {
+impl KnownPool {
+    /// Queries the pool's usage and writes it if `must_write` or if it changed.
+    fn sample(&self, get_attribute: GetAttribute, must_write: bool) {
         /// `CU_MEMPOOL_ATTR_RESERVED_MEM_CURRENT`
         const RESERVED: c_uint = 5;
         /// `CU_MEMPOOL_ATTR_USED_MEM_CURRENT`
         const USED: c_uint = 7;
-        let (Some(reserved_bytes), Some(used_bytes)) =
-            (self.attribute(ask, RESERVED), self.attribute(ask, USED))
-        else {
+        let (Some(reserved_bytes), Some(used_bytes)) = (
+            self.attribute(get_attribute, RESERVED),
+            self.attribute(get_attribute, USED),
+        ) else {
             return;
         };
         let was_reserved = self.reserved_bytes.swap(reserved_bytes, Ordering::Relaxed);
@@ -149,26 +152,26 @@ impl Known {
         }
     }
 
-    fn attribute(&self, ask: Ask, attribute: c_uint) -> Option<u64> {
+    fn attribute(&self, get_attribute: GetAttribute, attribute: c_uint) -> Option<u64> {
         let mut value = 0;
-        // SAFETY: a pool that was not destroyed, and a place as wide as these attributes.
-        (unsafe { ask(self.pool, attribute, &raw mut value) } == SUCCESS).then_some(value)
+        // SAFETY: the pool was not destroyed, and `value` has the size of these attributes.
+        (unsafe { get_attribute(self.pool, attribute, &raw mut value) } == SUCCESS).then_some(value)
     }
 }
 
 /// `cuMemPoolGetAttribute`
-type Ask = unsafe extern "C" fn(u64, c_uint, *mut u64) -> CUresult;
+type GetAttribute = unsafe extern "C" fn(u64, c_uint, *mut u64) -> CUresult;
 
-/// To be looked up before [`POOLS`] is locked: the dynamic linker has a lock of its own, which a thread may hold that
-/// runs a library's constructor and waits for ours.
-fn ask() -> Option<Ask> {
+/// Must be called before [`POOLS`] is locked. The dynamic linker has a lock of its own: another thread may hold it
+/// while a library's constructor waits for [`POOLS`].
+fn find_get_attribute() -> Option<GetAttribute> {
     function!(cuMemPoolGetAttribute: fn(u64, c_uint, *mut u64) -> CUresult)
 }
 
-/// The pool that `cuMemAllocAsync` takes from unless told otherwise.
+/// The default pool of `cuMemAllocAsync` on a device.
 fn default_of(device: i16) -> Option<u64> {
     let get = function!(cuDeviceGetDefaultMemPool: fn(*mut u64, c_int) -> CUresult)?;
     let mut pool = 0;
-    // SAFETY: a place for the answer.
+    // SAFETY: the out-pointer is valid.
     (unsafe { get(&raw mut pool, device.into()) } == SUCCESS).then_some(pool)
 }

@@ -1,13 +1,14 @@
-//! The log's file: made, mapped, appended to.
+//! The log file: created, mapped and appended to.
 //!
-//! **A full disk must not end the target.** Writing to a mapped page for which the disk has no room raises `SIGBUS`.
-//! So room is taken [`STEP_BYTES`] at a time before anything is written there, in ways that return an error instead:
-//! `MADV_POPULATE_WRITE` (Linux 5.14), which makes the pages writable at once too, else `posix_fallocate`. When there
-//! is none, a note says so, in room that was kept for it, and everything after that is counted as dropped. Left over
-//! are file systems that copy on write: on one of them that is full to the last block, a page that was written back
-//! and is written again may not find room; and somebody who truncates the file.
+//! **A full disk must not end the program.** Writing to a mapped page without disk space raises `SIGBUS`. So space
+//! is allocated [`STEP_BYTES`] at a time before anything is written there, in ways that return an error instead:
+//! `MADV_POPULATE_WRITE` (Linux 5.14), which also makes the pages writable at once, else `posix_fallocate`. If
+//! there is no space, a note in reserved space says so, and all later records are counted as dropped. Two cases
+//! remain: a copy-on-write file system that is full to the last block may not find space for a page that is written
+//! again, and somebody may truncate the file.
 //!
-//! The file is not kept open: a program that closes all descriptors, or counts on their numbers, must not notice.
+//! The file is not kept open. A program may close all descriptors or rely on their numbers, and must not notice the
+//! recorder.
 
 use std::fs::{File, OpenOptions};
 use std::io::{Error, ErrorKind};
@@ -24,18 +25,18 @@ use vramscope_record::layout::{
 };
 use vramscope_record::settings::Settings;
 
-/// Room that is taken from the disk at a time.
+/// Disk space allocated at a time.
 const STEP_BYTES: u64 = 1 << 20;
-/// Of which this much is kept for saying that there is no more. Longer than any record.
+/// Part of it reserved for the note about a full disk. Longer than any record.
 const SPARE_BYTES: u64 = 1 << 17;
-/// Bytes of a file whose records are taken over while it grows, of which few exist at a time.
+/// Size of a sparse file whose records are consumed while it grows.
 const FOLLOWED_FILE_BYTES: u64 = 4 << 40;
-/// Times that taking room may be interrupted by signals.
-const MOST_INTERRUPTIONS: u32 = 1000;
-/// Part of a limited address space that is taken; the rest is the program's.
+/// Maximum number of times that signals may interrupt an allocation of disk space.
+const MAX_INTERRUPTIONS: u32 = 1000;
+/// Divisor of a limited address space: the log takes one such share, the rest is the program's.
 const ADDRESS_SPACE_SHARE: u64 = 16;
-/// What a log must be able to hold to be of use.
-const LEAST_FILE_BYTES: u64 = 1 << 16;
+/// Minimum size of a useful log.
+const MIN_FILE_BYTES: u64 = 1 << 16;
 
 /// A log that is being written.
 pub(super) struct Log {
@@ -43,25 +44,26 @@ pub(super) struct Log {
     path: PathBuf,
     /// Device and inode of `path`.
     identity: (u64, u64),
-    /// Room between what was consumed and what is written, if somebody consumes.
+    /// For a followed log: maximum bytes between the consumed offset and the write offset.
     followed_bytes: Option<u64>,
-    /// Offset behind which there is no room in the file, or none on the disk.
+    /// End of the usable file: its size, or less once the disk is full.
     end: AtomicU64,
-    /// Offset up to which there is room on the disk.
+    /// End of the allocated disk space.
     backed: AtomicU64,
     backing: Mutex<()>,
 }
 
-// SAFETY: the mapping is shared by design: it is only written through atomics and into room that one thread reserved.
+// SAFETY: the mapping is shared by design: it is written only through atomics, and into room that one thread
+// reserved.
 unsafe impl Send for Log {}
 // SAFETY: as above.
 unsafe impl Sync for Log {}
 
 impl Log {
-    /// Makes a log in this folder.
-    pub(super) fn make(folder: &Path, settings: &Settings) -> Result<Self, Error> {
+    /// Creates a log in this folder.
+    pub(super) fn create(folder: &Path, settings: &Settings) -> Result<Self, Error> {
         let (process, start_ticks) = (std::process::id(), start_ticks());
-        let (path, file) = create(folder, &format!("{process}-{start_ticks}"))?;
+        let (path, file) = create_file(folder, &format!("{process}-{start_ticks}"))?;
         let wanted = match settings.is_followed {
             true => FOLLOWED_FILE_BYTES,
             false => settings.capacity_bytes.saturating_add(HEADER_BYTES),
@@ -77,7 +79,7 @@ impl Log {
             backed: AtomicU64::new(0),
             backing: Mutex::new(()),
         };
-        if !log.back(HEADER_BYTES) {
+        if !log.ensure_backed(HEADER_BYTES) {
             remove(&log.path);
             return Err(ErrorKind::StorageFull.into());
         }
@@ -105,7 +107,7 @@ impl Log {
 
     /// A `u32` of the header.
     pub(super) fn word(&self, field: usize) -> &AtomicU32 {
-        // SAFETY: fields lie in the first page, which is mapped for good, aligned to their size.
+        // SAFETY: fields are in the first page, which stays mapped, and aligned to their size.
         unsafe { self.base.add(field).cast().as_ref() }
     }
 
@@ -115,7 +117,7 @@ impl Log {
         unsafe { self.base.add(field).cast().as_ref() }
     }
 
-    /// Appends a record and returns whether there was room.
+    /// Appends a record. Returns whether there was room.
     #[inline]
     pub(super) fn append(&self, kind: Kind, parts: &[&[u8]]) -> bool {
         let payload_bytes = payload_bytes(parts);
@@ -124,7 +126,7 @@ impl Log {
                 .fetch_add(1, Ordering::Relaxed);
             return false;
         };
-        // SAFETY: `reserve` gave this thread alone this many bytes from there, in the mapping and backed by the disk.
+        // SAFETY: `reserve` gave this range to this thread alone; it is mapped and has disk space.
         unsafe { self.fill(offset, kind, parts, payload_bytes) };
         true
     }
@@ -132,12 +134,12 @@ impl Log {
     /// Writes a record.
     ///
     /// # Safety
-    /// `record_bytes(payload_bytes)` from `offset` must be the calling thread's alone, in the mapping, and backed by the
-    /// disk; `offset` must be aligned as records are.
+    /// `record_bytes(payload_bytes)` from `offset` must belong to the calling thread alone, be mapped, and have
+    /// disk space. `offset` must have the alignment of records.
     #[inline]
     unsafe fn fill(&self, offset: u64, kind: Kind, parts: &[&[u8]], payload_bytes: usize) {
         let head = payload_bytes as u64 | u64::from(record_check(offset)) << 48;
-        // SAFETY: as the caller promises; the copies add up to `payload_bytes`.
+        // SAFETY: the caller guarantees the range; the copies add up to `payload_bytes`.
         unsafe {
             let record = self.base.add(offset as usize);
             record
@@ -160,12 +162,13 @@ impl Log {
         }
     }
 
-    /// Offset of room for a record.
+    /// Reserves room for a record. Returns its offset, or `None` if the log is full.
     #[inline]
     fn reserve(&self, bytes: u64) -> Option<u64> {
         let write_offset = self.long(header::WRITE_OFFSET);
         if let Some(followed_bytes) = self.followed_bytes {
-            // Threads that look at once go beyond it by a record each, which does not matter: the file is far longer.
+            // Threads that check at the same time may exceed the limit by one record each. That is harmless: the
+            // file is far longer.
             let consumed = self.long(header::CONSUMED_OFFSET).load(Ordering::Relaxed);
             let ahead = write_offset
                 .load(Ordering::Relaxed)
@@ -179,15 +182,15 @@ impl Log {
         if end > self.end.load(Ordering::Relaxed) {
             return None;
         }
-        if end + SPARE_BYTES > self.backed.load(Ordering::Acquire) && !self.back(end) {
+        if end + SPARE_BYTES > self.backed.load(Ordering::Acquire) && !self.ensure_backed(end) {
             return None;
         }
         Some(offset)
     }
 
-    /// Sees to it that there is room on the disk up to `end` and some more; whether there is up to `end`.
+    /// Ensures disk space up to `end` and some more. Returns whether there is enough up to `end`.
     #[cold]
-    fn back(&self, end: u64) -> bool {
+    fn ensure_backed(&self, end: u64) -> bool {
         let _guard = self.backing.lock().unwrap_or_else(PoisonError::into_inner);
         let backed = self.backed.load(Ordering::Relaxed);
         let limit = self.end.load(Ordering::Relaxed);
@@ -195,21 +198,22 @@ impl Log {
         if wanted <= backed || end > limit {
             return end <= backed;
         }
-        let Err(error) = self.take_room(backed, wanted) else {
+        let Err(error) = self.allocate_space(backed, wanted) else {
             self.backed.store(wanted, Ordering::Release);
             return true;
         };
         self.end.store(backed, Ordering::Relaxed);
         if backed > 0 {
-            self.say_why(&error, backed);
+            self.note_full_disk(&error, backed);
         }
         end <= backed
     }
 
-    /// Writes into the room that was kept for it that there is no more, while all other threads wait.
-    fn say_why(&self, error: &Error, backed: u64) {
+    /// Writes a note about the full disk into the reserved space. The caller holds the lock, so no other thread
+    /// takes it.
+    fn note_full_disk(&self, error: &Error, backed: u64) {
         let folder = self.path.parent().unwrap_or(&self.path).display();
-        let text = format!("recording ended: no room for the log in {folder} ({error})");
+        let text = format!("recording ended: no disk space for the log in {folder} ({error})");
         let parts = [text.as_bytes()];
         let payload_bytes = payload_bytes(&parts);
         let bytes = record_bytes(payload_bytes) as u64;
@@ -217,15 +221,15 @@ impl Log {
             .long(header::WRITE_OFFSET)
             .fetch_add(bytes, Ordering::Relaxed);
         if offset + bytes <= backed {
-            // SAFETY: reserved by the addition, and in front of `backed`.
+            // SAFETY: reserved by the addition, and before `backed`.
             unsafe { self.fill(offset, Kind::Note, &parts, payload_bytes) };
         }
     }
 
-    /// Takes room on the disk for this part of the file.
-    fn take_room(&self, from: u64, to: u64) -> Result<(), Error> {
+    /// Allocates disk space for this part of the file.
+    fn allocate_space(&self, from: u64, to: u64) -> Result<(), Error> {
         let bytes = (to - from) as usize;
-        // SAFETY: part of our own mapping.
+        // SAFETY: part of this log's own mapping.
         let outcome = unsafe {
             let start = self.base.add(from as usize).as_ptr().cast();
             libc::madvise(start, bytes, libc::MADV_POPULATE_WRITE)
@@ -235,7 +239,7 @@ impl Log {
         }
         match Error::last_os_error() {
             error if error.raw_os_error() == Some(libc::EINVAL) => {}
-            // What writing there would have raised SIGBUS for.
+            // Writing there would have raised SIGBUS.
             error if error.raw_os_error() == Some(libc::EFAULT) => {
                 return Err(Error::from_raw_os_error(libc::ENOSPC));
             }
@@ -250,12 +254,12 @@ impl Log {
         if (metadata.dev(), metadata.ino()) != self.identity {
             return Err(ErrorKind::NotFound.into());
         }
-        // SAFETY: no memory is involved. Nobody has written there, so that glibc's way without the file system's help,
-        // a byte into each block, loses nothing.
+        // SAFETY: no memory is involved. Nothing was written there yet, so glibc's fallback, which writes a byte
+        // into each block, destroys nothing.
         let fallocate =
             || unsafe { libc::posix_fallocate(file.as_raw_fd(), from as i64, bytes as i64) };
-        // A program that is profiled gets signals all the time.
-        match (0..MOST_INTERRUPTIONS)
+        // A profiler may interrupt the program with signals all the time.
+        match (0..MAX_INTERRUPTIONS)
             .map(|_| fallocate())
             .find(|&outcome| outcome != libc::EINTR)
         {
@@ -265,14 +269,14 @@ impl Log {
     }
 }
 
-/// Bytes of a payload; the longest are cut.
+/// Size of a payload, limited to the maximum.
 fn payload_bytes(parts: &[&[u8]]) -> usize {
     let bytes = parts.iter().map(|part| part.len()).sum::<usize>();
     bytes.min(LONGEST_PAYLOAD_BYTES)
 }
 
-/// Creates `<name>.raw`; or, if the program executed another and its log has that name, `<name>-2.raw` and so on.
-fn create(folder: &Path, name: &str) -> Result<(PathBuf, File), Error> {
+/// Creates `<name>.raw`. If that exists because the process executed another program, `<name>-2.raw` and so on.
+fn create_file(folder: &Path, name: &str) -> Result<(PathBuf, File), Error> {
     let mut path = folder.join(format!("{name}.raw"));
     let mut number = 1;
     loop {
@@ -292,23 +296,24 @@ fn create(folder: &Path, name: &str) -> Result<(PathBuf, File), Error> {
     }
 }
 
-/// A log that could not be begun.
+/// Removes a log that could not be started.
 fn remove(path: &Path) {
-    // What cannot be removed is an empty file, which readers take for what it is.
+    // A file that cannot be removed stays empty, and readers recognise an empty file.
     let _ = std::fs::remove_file(path);
 }
 
-/// Gives a file up to so many bytes, without room on the disk, and maps it: where, and how many there are.
+/// Sets the size of a file, without disk space, and maps it. Returns the mapping and the size, which may be smaller
+/// than `wanted`.
 fn map(file: &File, wanted: u64) -> Result<(NonNull<u8>, u64), Error> {
     let space = match limit(libc::RLIMIT_AS) {
         libc::RLIM_INFINITY => u64::MAX,
         space => space / ADDRESS_SPACE_SHARE,
     };
-    // A file beyond its limit would raise SIGXFSZ. Whole pages, for they are mapped.
+    // A file beyond its size limit would raise SIGXFSZ. Only whole pages can be mapped.
     let most = limit(libc::RLIMIT_FSIZE).min(space).min(i64::MAX as u64);
     let mut bytes = wanted.min(most) & !(HEADER_BYTES - 1);
-    while bytes >= LEAST_FILE_BYTES {
-        // File systems and address spaces have limits of their own: try less.
+    while bytes >= MIN_FILE_BYTES {
+        // File systems and address spaces have limits of their own: try smaller sizes.
         if file.set_len(bytes).is_ok() {
             // SAFETY: a new mapping, which touches no other memory.
             let base = unsafe {
@@ -331,21 +336,21 @@ fn map(file: &File, wanted: u64) -> Result<(NonNull<u8>, u64), Error> {
     Err(ErrorKind::FileTooLarge.into())
 }
 
-/// A limit of this process in bytes; `RLIM_INFINITY` without one.
+/// A resource limit of this process in bytes; `RLIM_INFINITY` if there is no limit.
 fn limit(resource: libc::__rlimit_resource_t) -> u64 {
     let mut limit = libc::rlimit {
         rlim_cur: libc::RLIM_INFINITY,
         rlim_max: libc::RLIM_INFINITY,
     };
-    // SAFETY: writes to `limit` alone.
+    // SAFETY: writes only to `limit`.
     unsafe { libc::getrlimit(resource, &raw mut limit) };
     limit.rlim_cur
 }
 
-/// When this process was started, in clock ticks since boot; 0 if that cannot be read.
+/// Start time of this process in clock ticks since boot; 0 if unknown.
 fn start_ticks() -> u64 {
     let stat = std::fs::read("/proc/self/stat").unwrap_or_default();
-    // The name in parentheses may hold anything, so count from behind it: field 22 is the twentieth there.
+    // The process name in parentheses may contain anything, so count fields after it: field 22 is the 20th there.
     let behind = stat
         .iter()
         .rposition(|&byte| byte == b')')
@@ -357,7 +362,7 @@ fn start_ticks() -> u64 {
         .unwrap_or(0)
 }
 
-/// The parts of the record about the program: the executable and the arguments, each behind its length.
+/// The payload of the program record: the executable and the arguments, each after its length.
 pub(super) fn program() -> Vec<Vec<u8>> {
     let executable = std::env::current_exe().unwrap_or_default();
     let arguments = std::env::args_os();
@@ -371,9 +376,9 @@ pub(super) fn program() -> Vec<Vec<u8>> {
 }
 
 /// The calling thread's id and name.
-pub(super) fn this_thread() -> (u32, Vec<u8>) {
+pub(super) fn thread_id_and_name() -> (u32, Vec<u8>) {
     let mut name = [0_u8; 16];
-    // SAFETY: the kernel writes up to 16 bytes with a zero at the end.
+    // SAFETY: the kernel writes at most 16 bytes, with a zero at the end.
     let id = unsafe {
         libc::prctl(libc::PR_GET_NAME, name.as_mut_ptr());
         libc::gettid()
@@ -400,9 +405,9 @@ mod tests {
         }
     }
 
-    /// The payloads of a log's records, read in the obvious way.
+    /// Payloads of a log's records, read by a simple independent reader.
     fn payloads(log: &Log) -> Vec<Vec<u8>> {
-        // Not all of it: a followed log is terabytes of nothing.
+        // Not the whole file: a followed log is sparse and terabytes long.
         let end = log.long(header::WRITE_OFFSET).load(Ordering::Relaxed);
         let mut bytes = Vec::new();
         let file = File::open(&log.path).unwrap();
@@ -430,7 +435,7 @@ mod tests {
     #[test]
     fn threads_lose_and_tear_nothing() {
         let folder = tempfile::tempdir().unwrap();
-        let log = Log::make(folder.path(), &settings(16 << 20, false)).unwrap();
+        let log = Log::create(folder.path(), &settings(16 << 20, false)).unwrap();
         std::thread::scope(|scope| {
             for thread in 0..8_u8 {
                 let log = &log;
@@ -460,7 +465,7 @@ mod tests {
     #[test]
     fn a_full_log_counts_and_takes_nothing_any_more() {
         let folder = tempfile::tempdir().unwrap();
-        let log = Log::make(folder.path(), &settings(1 << 17, false)).unwrap();
+        let log = Log::create(folder.path(), &settings(1 << 17, false)).unwrap();
         let long = [7; 1000];
         let taken = (0..1_000)
             .filter(|_| log.append(Kind::Note, &[&long]))
@@ -474,7 +479,7 @@ mod tests {
     #[test]
     fn a_followed_log_goes_on_when_somebody_took_records_over() {
         let folder = tempfile::tempdir().unwrap();
-        let log = Log::make(folder.path(), &settings(4 << 10, true)).unwrap();
+        let log = Log::create(folder.path(), &settings(4 << 10, true)).unwrap();
         let fill = || {
             (0..100)
                 .filter(|_| log.append(Kind::Note, &[&[7; 56]]))
@@ -491,10 +496,10 @@ mod tests {
     #[test]
     fn long_payloads_are_cut_and_names_are_not_used_twice() {
         let folder = tempfile::tempdir().unwrap();
-        let log = Log::make(folder.path(), &settings(1 << 20, false)).unwrap();
+        let log = Log::create(folder.path(), &settings(1 << 20, false)).unwrap();
         assert!(log.append(Kind::Text, &[&[1, 0, 0, 0], &vec![b'x'; 1 << 20]]));
         assert_eq!(payloads(&log)[0].len(), LONGEST_PAYLOAD_BYTES);
-        let second = Log::make(folder.path(), &settings(1 << 20, false)).unwrap();
+        let second = Log::create(folder.path(), &settings(1 << 20, false)).unwrap();
         assert_ne!(log.path, second.path);
         assert!(start_ticks() > 0);
     }

@@ -1,4 +1,4 @@
-//! The slots that NVTX 3 calls through, as its headers lay them out.
+//! The function slots of NVTX 3, as laid out by its headers.
 
 use std::ffi::{c_int, c_uint, c_void};
 use std::ptr::null_mut;
@@ -13,36 +13,37 @@ const CALLBACKS: u32 = 1;
 #[repr(C)]
 struct Callbacks {
     struct_size: usize,
-    /// Module, where the table goes, where its length goes; returns 0 if there is no such module.
+    /// Takes the module and two places for its table and the table's length. Returns 0 if the module does not
+    /// exist.
     table_of_module: Option<unsafe extern "C" fn(c_int, *mut Table, *mut c_uint) -> c_int>,
 }
 
-/// By number, where the function's address is to be put.
+/// Pointers to slots, by function number.
 type Table = *mut *mut *const c_void;
 
-/// `NVTX_CB_MODULE_CORE`, and its functions' numbers.
+/// `NVTX_CB_MODULE_CORE`, the functions without domains.
 const CORE: c_int = 1;
-/// `NVTX_CB_MODULE_CORE2`.
+/// `NVTX_CB_MODULE_CORE2`, the functions with domains.
 const CORE2: c_int = 5;
 
-/// Names a function, whatever its arguments.
+/// Pairs function numbers with addresses, whatever the functions' types.
 macro_rules! functions {
     ($( $number:literal $name:ident )*) => { [$( ($number, super::$name as *const c_void) ),*] };
 }
 
-/// Puts the functions into their slots. Returns whether there are any slots.
+/// Fills the slots with this library's functions. Returns whether there were any slots.
 ///
 /// # Safety
-/// `table_of` must be what NVTX passes to tools.
+/// `table_of` must be the function that NVTX passes to tools.
 pub(super) unsafe fn fill(table_of: GetExportTable) -> bool {
     // SAFETY: as the caller promises.
     let callbacks: *const Callbacks = unsafe { table_of(CALLBACKS) }.cast();
     if callbacks.is_null() {
         return false;
     }
-    // SAFETY: not null, and NVTX's own; it begins with its size.
+    // SAFETY: not null and owned by NVTX; the struct begins with its size.
     let is_whole = unsafe { (*callbacks).struct_size } >= size_of::<Callbacks>();
-    // SAFETY: as long as that.
+    // SAFETY: the struct is long enough.
     let Some(table_of_module) =
         (unsafe { is_whole.then(|| (*callbacks).table_of_module).flatten() })
     else {
@@ -60,12 +61,12 @@ pub(super) unsafe fn fill(table_of: GetExportTable) -> bool {
         10 nvtxDomainRegisterStringA 11 nvtxDomainRegisterStringW
         12 nvtxDomainCreateA 13 nvtxDomainCreateW
     };
-    let mut is_any = false;
+    let mut has_slots = false;
     for (module, functions) in [(CORE, &core[..]), (CORE2, &core2[..])] {
         let (mut table, mut length): (Table, c_uint) = (null_mut(), 0);
-        // SAFETY: NVTX's own function, and places for its answers.
-        let known = unsafe { table_of_module(module, &raw mut table, &raw mut length) };
-        if known == 0 || table.is_null() {
+        // SAFETY: a function of NVTX; the out-pointers are valid.
+        let is_known = unsafe { table_of_module(module, &raw mut table, &raw mut length) };
+        if is_known == 0 || table.is_null() {
             continue;
         }
         // Older headers have shorter tables.
@@ -78,10 +79,10 @@ pub(super) unsafe fn fill(table_of: GetExportTable) -> bool {
                 let slot = *table.add(number);
                 if !slot.is_null() {
                     *slot = function;
-                    is_any = true;
+                    has_slots = true;
                 }
             }
         }
     }
-    is_any
+    has_slots
 }

@@ -1,14 +1,14 @@
-//! Texts as programs pass them.
+//! Converts the texts that programs pass to NVTX.
 
 use std::borrow::Cow;
 use std::ffi::{c_char, c_void};
 
 use crate::ranges;
 
-/// The most characters that are read of a text; of narrow ones, bytes.
-pub(super) const LONGEST: usize = 4096;
+/// Maximum number of characters that are read of a text; bytes for narrow texts.
+pub(super) const MAX_CHARACTERS: usize = 4096;
 
-/// `wchar_t` of Linux: UTF-32.
+/// `wchar_t` on Linux: UTF-32.
 pub(crate) type WideChar = u32;
 
 /// `nvtxEventAttributes_t`, version 2.
@@ -16,7 +16,7 @@ pub(crate) type WideChar = u32;
 #[repr(C)]
 pub(crate) struct Attributes {
     version: u16,
-    /// Bytes of the struct as the program knows it.
+    /// Size of the struct in the program's version of NVTX.
     size: u16,
     category: u32,
     color_type: i32,
@@ -28,40 +28,41 @@ pub(crate) struct Attributes {
     message: *const c_void,
 }
 
-/// The values of `message_type`.
+/// Values of `message_type`.
 mod message_type {
     pub(super) const ASCII: i32 = 1;
     pub(super) const UNICODE: i32 = 2;
     pub(super) const REGISTERED: i32 = 3;
 }
 
-/// A text of bytes.
+/// Converts a text of bytes.
 ///
 /// # Safety
-/// `text` must be null or readable up to a zero or over [`LONGEST`] bytes.
+/// `text` must be null, or readable up to a zero or for [`MAX_CHARACTERS`] bytes.
 pub(super) unsafe fn narrow<'a>(text: *const c_char) -> Cow<'a, [u8]> {
     if text.is_null() {
         return Cow::Borrowed(b"");
     }
     // SAFETY: not null, and as the caller promises.
-    let bytes = unsafe { std::slice::from_raw_parts(text.cast(), libc::strnlen(text, LONGEST)) };
+    let bytes =
+        unsafe { std::slice::from_raw_parts(text.cast(), libc::strnlen(text, MAX_CHARACTERS)) };
     match String::from_utf8_lossy(bytes) {
         Cow::Borrowed(text) => Cow::Borrowed(text.as_bytes()),
         Cow::Owned(text) => Cow::Owned(text.into_bytes()),
     }
 }
 
-/// A text of wide characters.
+/// Converts a text of wide characters.
 ///
 /// # Safety
-/// `text` must be null or readable up to a zero or over [`LONGEST`] characters.
+/// `text` must be null, or readable up to a zero or for [`MAX_CHARACTERS`] characters.
 pub(super) unsafe fn wide<'a>(text: *const WideChar) -> Cow<'a, [u8]> {
     let mut read = String::new();
     if text.is_null() {
         return Cow::Borrowed(b"");
     }
-    for place in 0..LONGEST {
-        // SAFETY: not null, and no character before was the zero. Nobody promises that it is aligned.
+    for place in 0..MAX_CHARACTERS {
+        // SAFETY: not null, and no earlier character was the zero. Reads unaligned, as alignment is not guaranteed.
         match unsafe { text.add(place).read_unaligned() } {
             0 => break,
             code => read.push(char::from_u32(code).unwrap_or(char::REPLACEMENT_CHARACTER)),
@@ -70,20 +71,20 @@ pub(super) unsafe fn wide<'a>(text: *const WideChar) -> Cow<'a, [u8]> {
     Cow::Owned(read.into_bytes())
 }
 
-/// The message of an event; empty without one.
+/// The message of an event; empty if it has no message.
 ///
 /// # Safety
-/// `event` must be null or readable over the `size` that stands in it, and its message a text of its type.
+/// `event` must be null or readable for its `size`, and its message a text of its type.
 pub(super) unsafe fn message<'a>(event: *const Attributes) -> Cow<'a, [u8]> {
     if event.is_null() {
         return Cow::Borrowed(b"");
     }
-    // SAFETY: not null; every version begins so.
+    // SAFETY: not null; all versions begin with these fields.
     let size = unsafe { (&raw const (*event).size).read_unaligned() };
     if usize::from(size) < size_of::<Attributes>() {
         return Cow::Borrowed(b"");
     }
-    // SAFETY: it says that it is as long.
+    // SAFETY: its size says that it is long enough.
     let event = unsafe { event.read_unaligned() };
     match event.message_type {
         // SAFETY: as the caller promises.

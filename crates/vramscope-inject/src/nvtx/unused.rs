@@ -1,11 +1,11 @@
-//! The other functions of `libnvToolsExt.so.1`: programs that link it must find them, and they do nothing.
+//! The remaining functions of `libnvToolsExt.so.1`. Programs that link the library need them; they do nothing.
 
 use std::ffi::c_void;
 use std::ptr::null_mut;
 
 macro_rules! unused {
     ($( $name:ident )*) => { $(
-        /// Takes whatever NVTX says, and returns 0 where something is returned.
+        /// Ignores all arguments. Returns 0 where NVTX expects a result.
         #[unsafe(no_mangle)]
         pub(crate) extern "C" fn $name() -> *mut c_void {
             null_mut()

@@ -5,10 +5,10 @@ use std::sync::{Mutex, PoisonError, RwLock};
 
 use crate::log;
 
-/// Names that are kept of a kind; what comes later has none.
-const MOST_NAMES: usize = 1 << 16;
+/// Maximum number of names of each kind. Further ones are not recorded.
+const MAX_NAMES: usize = 1 << 16;
 
-/// Part of a program (a library, mostly) whose ranges nest apart from others'.
+/// A part of a program, usually a library, whose ranges nest separately.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Domain(u32);
 
@@ -17,23 +17,23 @@ static STRINGS: Names = Names::new();
 static THREADS: Mutex<BTreeMap<u32, Box<[u8]>>> = Mutex::new(BTreeMap::new());
 
 impl Domain {
-    /// The program's own.
+    /// The program's own domain.
     pub(crate) const DEFAULT: Self = Self(0);
 
-    /// The one of a name. The same name is the same domain.
+    /// The domain of this name. The same name always gives the same domain.
     pub(crate) fn named(name: &[u8]) -> Self {
-        if name.is_empty() || !log::is_wanted() {
+        if name.is_empty() || !log::is_enabled() {
             return Self::DEFAULT;
         }
         Self(DOMAINS.number(name))
     }
 
-    /// Its number, 0 for the default one: what programs are given as handle.
+    /// Its number, which programs get as its handle; 0 for the default domain.
     pub(crate) fn number(self) -> u32 {
         self.0
     }
 
-    /// The one with this number; the default one if there is no such.
+    /// The domain with this number; the default domain if there is none.
     pub(crate) fn of_number(number: usize) -> Self {
         match u32::try_from(number) {
             Ok(number) if DOMAINS.get(number).is_some() => Self(number),
@@ -41,72 +41,72 @@ impl Domain {
         }
     }
 
-    /// The number of its name in the log; 0 for the default one.
+    /// The number of its name in the log; 0 for the default domain.
     pub(super) fn text(self) -> u32 {
         DOMAINS.get(self.0).map_or(0, log::text)
     }
 }
 
-/// The number of a string that is to be used often; 0 if there are too many.
+/// Registers a string and returns its number; 0 if there are too many.
 pub(crate) fn register(text: &[u8]) -> u32 {
-    if log::is_wanted() {
+    if log::is_enabled() {
         STRINGS.number(text)
     } else {
         0
     }
 }
 
-/// The string of a number; none where nothing was registered.
+/// The registered string with this number.
 pub(crate) fn registered(number: usize) -> Option<&'static [u8]> {
     STRINGS.get(u32::try_from(number).ok()?)
 }
 
-/// Remembers what a program calls a thread, for when the log first meets it.
-pub(super) fn keep_thread(thread: u32, name: &[u8]) {
+/// Stores the program's name for a thread until the thread appears in the log.
+pub(super) fn set_thread_name(thread: u32, name: &[u8]) {
     let mut threads = THREADS.lock().unwrap_or_else(PoisonError::into_inner);
-    if threads.len() < MOST_NAMES || threads.contains_key(&thread) {
+    if threads.len() < MAX_NAMES || threads.contains_key(&thread) {
         threads.insert(thread, name.into());
     }
 }
 
-/// What the program called a thread.
+/// The program's name for a thread.
 pub(crate) fn thread_name(thread: u32) -> Option<Box<[u8]>> {
     let threads = THREADS.lock().unwrap_or_else(PoisonError::into_inner);
     threads.get(&thread).cloned()
 }
 
-/// Whether no thread is in here: at once after a fork, that none was that is lost now.
-pub(super) fn are_free() -> bool {
-    let is_free = |names: &Names| names.0.try_write().is_ok();
-    is_free(&DOMAINS) && is_free(&STRINGS) && THREADS.try_lock().is_ok()
+/// Whether no lock of this module is held. Checked after a fork: the holder of a lock would not exist in the child.
+pub(super) fn are_unlocked() -> bool {
+    let is_unlocked = |names: &Names| names.0.try_write().is_ok();
+    is_unlocked(&DOMAINS) && is_unlocked(&STRINGS) && THREADS.try_lock().is_ok()
 }
 
-/// Distinct names, numbered from 1, that stay for ever: programs hold handles of them.
-struct Names(RwLock<Known>);
+/// Distinct names, numbered from 1. They are never freed, as programs hold handles of them.
+struct Names(RwLock<NameTable>);
 
-struct Known {
+struct NameTable {
     names: Vec<&'static [u8]>,
-    /// Made with the first name.
+    /// Numbers by name; created with the first name.
     numbers: Option<HashMap<&'static [u8], u32>>,
 }
 
 impl Names {
     const fn new() -> Self {
-        Self(RwLock::new(Known {
+        Self(RwLock::new(NameTable {
             names: Vec::new(),
             numbers: None,
         }))
     }
 
-    /// The number of a name; 0 if it is new and there are too many.
+    /// The number of a name, added if new; 0 if there are too many.
     fn number(&self, name: &[u8]) -> u32 {
-        let mut known = self.0.write().unwrap_or_else(PoisonError::into_inner);
-        let Known { names, numbers } = &mut *known;
+        let mut table = self.0.write().unwrap_or_else(PoisonError::into_inner);
+        let NameTable { names, numbers } = &mut *table;
         let numbers = numbers.get_or_insert_default();
         if let Some(&number) = numbers.get(name) {
             return number;
         }
-        if names.len() == MOST_NAMES {
+        if names.len() == MAX_NAMES {
             return 0;
         }
         let name = Box::leak(name.into());
@@ -116,15 +116,15 @@ impl Names {
         number
     }
 
-    /// The name of a number; none where there is no such, or where nothing is to be recorded, so that no lock is waited
-    /// for whose holder was lost in a fork.
+    /// The name with this number. Also `None` if recording is disabled, so that a forked child waits for no lock
+    /// whose holder does not exist there.
     fn get(&self, number: u32) -> Option<&'static [u8]> {
         let place = number.checked_sub(1)? as usize;
-        if !log::is_wanted() {
+        if !log::is_enabled() {
             return None;
         }
-        let known = self.0.read().unwrap_or_else(PoisonError::into_inner);
-        known.names.get(place).copied()
+        let table = self.0.read().unwrap_or_else(PoisonError::into_inner);
+        table.names.get(place).copied()
     }
 }
 
@@ -135,7 +135,7 @@ mod tests {
     #[test]
     fn names_beyond_the_limit_have_no_number() {
         static NAMES: Names = Names::new();
-        for number in 1..=MOST_NAMES as u32 {
+        for number in 1..=MAX_NAMES as u32 {
             assert_eq!(NAMES.number(&number.to_le_bytes()), number);
         }
         assert_eq!(NAMES.number(b"one more"), 0);

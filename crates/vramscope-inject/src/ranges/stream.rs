@@ -1,14 +1,14 @@
-//! Ranges that begin and end when a stream gets there: host functions in the stream write them.
+//! Ranges that begin and end when a stream reaches them. Host functions in the stream write them.
 
 use std::ffi::{c_int, c_void};
 
 use vramscope_record::layout::{AnnotationOp, SUCCESS};
 
-use super::{Domain, Waiting, annotation, is_recording, new_number, write};
+use super::{Domain, PendingRange, annotation, is_recording, new_number, write};
 use crate::{driver, log};
 
-/// Begins a range there. Returns its number, or 0 if there is none: nothing is recorded, CUDA refuses, or the stream is
-/// being captured into a graph, which would run the function more than once.
+/// Begins a range on a stream. Returns its number. Returns 0 if nothing is recorded, if CUDA refuses, or if the
+/// stream is being captured into a graph, which could run the host function more than once.
 ///
 /// # Safety
 /// `stream` must be one of CUDA's.
@@ -20,12 +20,12 @@ pub(crate) unsafe fn start_on_stream(domain: Domain, name: &[u8], stream: *mut c
     if is_enqueued { range } else { 0 }
 }
 
-/// Ends it there. 0 is none.
+/// Ends a range on a stream; 0 is ignored.
 ///
 /// # Safety
 /// `stream` must be one of CUDA's.
 pub(crate) unsafe fn end_on_stream(range: u64, stream: *mut c_void) {
-    if range != 0 && log::is_made() {
+    if range != 0 && log::exists() {
         // SAFETY: as the caller promises.
         unsafe { enqueue(AnnotationOp::End, range, Domain::DEFAULT, b"", stream) };
     }
@@ -47,7 +47,7 @@ unsafe fn enqueue(
         return false;
     };
     let mut is_capturing = 0;
-    // SAFETY: as the caller promises, and a place for the answer.
+    // SAFETY: as the caller promises; the out-pointer is valid.
     let known = unsafe { capturing(stream, &raw mut is_capturing) };
     if known != SUCCESS || is_capturing != 0 {
         return false;
@@ -55,30 +55,30 @@ unsafe fn enqueue(
     let mut annotation = annotation(op, range);
     annotation.stream = stream.addr() as u64;
     let (depth, name) = (0, name.into());
-    let waiting = Box::into_raw(Box::new(Waiting {
+    let pending = Box::into_raw(Box::new(PendingRange {
         annotation,
         domain,
         depth,
         name,
     }));
-    // SAFETY: as the caller promises; the function is called once, and then owns the box.
-    let is_launched = unsafe { launch(stream, arrived, waiting.cast()) } == SUCCESS;
+    // SAFETY: as the caller promises; the function is called once and then owns the box.
+    let is_launched = unsafe { launch(stream, write_on_stream, pending.cast()) } == SUCCESS;
     if !is_launched {
-        // SAFETY: nobody else has it.
-        drop(unsafe { Box::from_raw(waiting) });
+        // SAFETY: the launch failed, so nothing else owns the box.
+        drop(unsafe { Box::from_raw(pending) });
     }
     is_launched
 }
 
-/// Called by CUDA, on a thread of its own, in which CUDA must not be called.
+/// Runs on a thread of CUDA, which must not call CUDA.
 ///
 /// # Safety
-/// `waiting` must be a box of it that is given away.
-unsafe extern "C" fn arrived(waiting: *mut c_void) {
-    log::guarded(|| {
+/// `pending` must be a `PendingRange` in a box that the callee may own.
+unsafe extern "C" fn write_on_stream(pending: *mut c_void) {
+    log::guard(|| {
         // SAFETY: as the caller promises.
-        let mut waiting = unsafe { Box::from_raw(waiting.cast::<Waiting>()) };
-        waiting.annotation.time_ns = log::now_ns();
-        write(waiting.annotation, waiting.domain, &waiting.name);
+        let mut pending = unsafe { Box::from_raw(pending.cast::<PendingRange>()) };
+        pending.annotation.time_ns = log::now_ns();
+        write(pending.annotation, pending.domain, &pending.name);
     });
 }

@@ -1,25 +1,25 @@
-//! The kernel's list of what is mapped where.
+//! The kernel's list of mappings (`/proc/self/maps`).
 
 use std::ops::Range;
 
-/// Some of the address space.
+/// A mapping of the address space.
 pub(super) struct Mapping {
     pub(super) range: Range<u64>,
     pub(super) is_executable: bool,
-    /// Of the file behind it; empty for none.
+    /// Path of the mapped file; empty for anonymous memory.
     pub(super) path: Vec<u8>,
 }
 
-/// What is mapped at an address.
-pub(super) fn at(address: u64) -> Option<Mapping> {
+/// The mapping that contains an address.
+pub(super) fn find(address: u64) -> Option<Mapping> {
     let maps = std::fs::read("/proc/self/maps").ok()?;
     maps.split(|&byte| byte == b'\n')
-        .filter_map(mapping)
+        .filter_map(parse)
         .find(|mapping| mapping.range.contains(&address))
 }
 
-/// `55d0-55d8 r-xp 00000000 08:01 1234   /path`.
-fn mapping(line: &[u8]) -> Option<Mapping> {
+/// Parses a line such as `55d0-55d8 r-xp 00000000 08:01 1234   /path`.
+fn parse(line: &[u8]) -> Option<Mapping> {
     let mut fields = line.splitn(6, |&byte| byte == b' ');
     let range = std::str::from_utf8(fields.next()?).ok()?;
     let (start, end) = range.split_once('-')?;

@@ -1,21 +1,22 @@
-//! Reading a stack's memory: directly within the thread's own stack, else by asking the kernel, which does not fault.
+//! Reads memory of a stack: directly within the thread's own stack, otherwise through the kernel, which never
+//! faults.
 //!
-//! Signal handlers' and coroutines' stacks are not the thread's own, and where unwinding goes astray it asks for any
-//! address at all.
+//! The stacks of signal handlers and coroutines are not the thread's own. Where unwinding goes astray, it may ask
+//! for any address.
 
 use std::cell::Cell;
 use std::mem::{MaybeUninit, size_of};
 
-/// The unit in which the kernel is asked. No page is smaller.
+/// Size of a read through the kernel. No page is smaller.
 const PAGE_BYTES: u64 = 4096;
 const WORD_BYTES: u64 = size_of::<u64>() as u64;
 
 thread_local! {
-    /// First address of the thread's stack and the one behind it; both 0 until they were asked for.
+    /// Start and end of the thread's stack; both 0 until they were queried.
     static BOUNDS: Cell<(u64, u64)> = const { Cell::new((0, 0)) };
 }
 
-/// Memory that the kernel copied.
+/// Memory copied by the kernel.
 pub(super) struct Page {
     bytes: [u8; PAGE_BYTES as usize],
 }
@@ -28,7 +29,7 @@ impl Page {
     }
 }
 
-/// Copies memory of this process; false if it cannot be read.
+/// Copies memory of this process. Returns false if it is not readable.
 pub(super) fn copy(address: u64, bytes: &mut [u8]) -> bool {
     let here = libc::iovec {
         iov_base: bytes.as_mut_ptr().cast(),
@@ -38,7 +39,7 @@ pub(super) fn copy(address: u64, bytes: &mut [u8]) -> bool {
         iov_base: address as *mut libc::c_void,
         iov_len: bytes.len(),
     };
-    // SAFETY: The kernel writes to nothing but `bytes`, and answers with an error for what cannot be read.
+    // SAFETY: the kernel writes only to `bytes` and returns an error for unreadable memory.
     let copied = unsafe { libc::process_vm_readv(libc::getpid(), &here, 1, &there, 1, 0) };
     usize::try_from(copied) == Ok(bytes.len())
 }
@@ -50,12 +51,12 @@ pub(super) struct StackMemory<'p> {
     /// Last address of a word that may be read directly.
     last: u64,
     page: &'p mut Page,
-    /// Address of what `page` holds; `None` for nothing.
+    /// Address of the memory in `page`; `None` if `page` is empty.
     page_address: Option<u64>,
 }
 
 impl<'p> StackMemory<'p> {
-    /// That above `stack_pointer`, which is the calling thread's.
+    /// The memory above `stack_pointer`, which must be the calling thread's.
     pub(super) fn above(stack_pointer: u64, page: &'p mut Page) -> Self {
         let (start, end) = bounds();
         let is_own = start <= stack_pointer && stack_pointer + WORD_BYTES <= end;
@@ -67,17 +68,17 @@ impl<'p> StackMemory<'p> {
         }
     }
 
-    /// Whether a word at this address is one of the thread's own stack.
+    /// Whether the word at this address is in the thread's own stack.
     #[inline]
     pub(super) fn holds(&self, address: u64) -> bool {
         self.start <= address && address <= self.last
     }
 
-    /// The word at an address; `None` if it cannot be read.
+    /// The word at an address; `None` if it is not readable.
     #[inline]
     pub(super) fn read(&mut self, address: u64) -> Option<u64> {
         if self.holds(address) {
-            // SAFETY: Between this thread's stack pointer and the end of its stack all is mapped.
+            // SAFETY: everything between this thread's stack pointer and the end of its stack is mapped.
             return Some(unsafe { (address as *const u64).read_unaligned() });
         }
         self.read_elsewhere(address)
@@ -104,22 +105,22 @@ impl<'p> StackMemory<'p> {
     }
 }
 
-/// First address of the calling thread's stack, and the one behind it; an empty range if that is unknown.
+/// Start and end of the calling thread's stack; an empty range if unknown.
 fn bounds() -> (u64, u64) {
     let known = BOUNDS.get();
     if known != (0, 0) {
         return known;
     }
-    let asked = ask_bounds().unwrap_or((u64::MAX, 0));
-    BOUNDS.set(asked);
-    asked
+    let bounds = query_bounds().unwrap_or((u64::MAX, 0));
+    BOUNDS.set(bounds);
+    bounds
 }
 
 #[cold]
-fn ask_bounds() -> Option<(u64, u64)> {
+fn query_bounds() -> Option<(u64, u64)> {
     let mut attributes = MaybeUninit::uninit();
     let (mut start, mut bytes) = (std::ptr::null_mut(), 0);
-    // SAFETY: The attributes are read only after they were filled, and destroyed once.
+    // SAFETY: the attributes are read only after they were filled, and destroyed once.
     let result = unsafe {
         if libc::pthread_getattr_np(libc::pthread_self(), attributes.as_mut_ptr()) != 0 {
             return None;

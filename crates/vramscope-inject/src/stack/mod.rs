@@ -1,11 +1,17 @@
-//! Who called: the stack by unwinding in process, written once and named by a number.
+//! Records the caller's stack: unwinds it in process, writes each stack once, and identifies it by a number.
 //!
-//! [`modules`] knows what code is loaded and how to unwind through it, from [`objects`] (files) and [`generated`] (made
-//! while the program runs), [`shards`] what is kept from stack to stack, [`traces`] how to know stacks again,
-//! [`memory`] how stacks are read without ever faulting, [`registers`] what differs by processor.
+//! framehop unwinds by the `.eh_frame` sections, which are mapped anyway. The result depends only on the words that
+//! unwinding reads. So these words are kept with the stack's number ([`traces`]), and most stacks are recognised by
+//! comparing words, at half a nanosecond per frame. The dynamic linker is asked for changes only where they matter:
+//! before unwind information is first read, and for new stacks ([`modules`]).
 //!
-//! No lock is waited for without end (for the list of modules 100 ms at most): a stack that cannot be had, or not
-//! whole, is missing or short.
+//! [`objects`] describes loaded files, [`generated`] code that was generated at run time. [`shards`] holds the
+//! state between stacks. [`memory`] reads stacks without faulting: the kernel is asked for stacks that are not the
+//! thread's own. [`registers`] has the differences between processors.
+//!
+//! No lock is awaited without a limit (at most 100 ms for the list of modules), and no thread-local destructor
+//! runs. A stack that cannot be had, or only partly, is missing or short. Functions get their names later, in
+//! `capture/src/symbols`, so a log contains only addresses and build ids.
 
 mod generated;
 mod maps;
@@ -23,75 +29,76 @@ use self::shards::Shard;
 use self::traces::Reads;
 use framehop::{FrameAddress, Unwinder as _};
 
-/// The most frames of a stack, whatever was asked for.
-const DEEPEST: usize = 128;
-/// How often a stack is unwound because what is loaded was found to have changed meanwhile.
+/// Maximum number of frames of a stack, whatever the settings say.
+const MAX_DEPTH: usize = 128;
+/// Maximum number of times that a stack is unwound because the loaded code changed meanwhile.
 const ATTEMPTS: usize = 3;
 
-/// The number of the caller's stack, at most `depth` frames; 0 if it cannot be had.
+/// Records the caller's stack with at most `depth` frames. Returns its number, or 0 if there is none.
 #[inline(never)]
-pub(crate) fn number(depth: u32) -> u32 {
+pub(crate) fn record(depth: u32) -> u32 {
     let registers = Registers::here();
-    let depth = DEEPEST.min(depth as usize);
+    let depth = MAX_DEPTH.min(depth as usize);
     if depth == 0 {
         return 0;
     }
-    shards::claim().map_or(0, |mut shard| number_in(&mut shard, registers, depth))
+    shards::claim().map_or(0, |mut shard| record_in(&mut shard, registers, depth))
 }
 
-/// The number of the stack that begins at `registers`, 0 without one.
-fn number_in(shard: &mut Shard, registers: Registers, depth: usize) -> u32 {
+/// Records the stack that begins at `registers`. Returns its number, or 0 if there is none.
+fn record_in(shard: &mut Shard, registers: Registers, depth: usize) -> u32 {
     for attempt in 1..=ATTEMPTS {
         shard.update();
         let Some(loaded) = &shard.loaded else { break };
         let mut memory = StackMemory::above(registers.stack_pointer(), &mut shard.page);
         let start = registers.start(depth);
-        if let Some(number) = shard.traces.number(start, &mut memory) {
+        if let Some(number) = shard.traces.find(start, &mut memory) {
             return number;
         }
         modules::watch(loaded);
-        let room = &mut shard.room[..depth];
+        let addresses = &mut shard.addresses[..depth];
         let frames = unwind(
             loaded,
             &mut shard.rules,
             &mut shard.reads,
             memory,
             registers,
-            room,
+            addresses,
         );
-        let stack = &room[..frames];
+        let stack = &addresses[..frames];
         let has_changed = modules::has_changed();
-        if !has_changed && let Some(number) = shard.stacks.number(stack) {
-            shard.traces.remember(start, &shard.reads, number);
+        if !has_changed && let Some(number) = shard.stacks.find(stack) {
+            shard.traces.insert(start, &shard.reads, number);
             return number;
         }
-        // It is new. Only now is it worth looking at its addresses.
+        // The stack is new. Only new stacks are worth checking their addresses.
         let code = loaded.count_code(stack);
         let is_whole = !has_changed && code == frames;
         if is_whole || attempt == ATTEMPTS || !modules::refresh(loaded.version, stack.get(code)) {
-            // Behind what is no code, unwinding went astray.
+            // From the first address without code on, unwinding went astray.
             return shard.stacks.write(stack, code);
         }
     }
     0
 }
 
-/// Fills `room` with return addresses, innermost first; returns how many. Frames of this library are left out.
+/// Fills `addresses` with return addresses, innermost first, and returns their number. Leaves out frames of this
+/// library.
 fn unwind(
     loaded: &Loaded,
     rules: &mut Rules,
     reads: &mut Reads,
     mut memory: StackMemory<'_>,
     registers: Registers,
-    room: &mut [u64],
+    addresses: &mut [u64],
 ) -> usize {
     let mask = registers::address_mask(loaded.highest.max(registers.stack_pointer()));
     let mut state = registers.for_unwinder(mask);
     let mut at = FrameAddress::from_instruction_pointer(registers.instruction_pointer());
     let mut frames = 0;
     reads.clear();
-    while frames < room.len() {
-        // A step reads a word or two.
+    while frames < addresses.len() {
+        // A step reads one or two words.
         let mut words = [(0, 0); 4];
         let mut count = 0;
         let mut read = |address| {
@@ -105,7 +112,7 @@ fn unwind(
         let caller = loaded
             .unwinder
             .unwind_frame(at, &mut state, rules, &mut read);
-        // Most stacks end with an error, for nothing says where they end.
+        // Most stacks end with an error, as nothing marks their end.
         let caller = caller.ok().flatten();
         reads.add(words.get(..count), caller, mask, &memory);
         let Some(caller) = caller.and_then(FrameAddress::from_return_address) else {
@@ -115,7 +122,7 @@ fn unwind(
         if frames == 0 && loaded.own.contains(&caller.address()) {
             continue;
         }
-        room[frames] = caller.address();
+        addresses[frames] = caller.address();
         frames += 1;
     }
     frames

@@ -1,8 +1,8 @@
-//! What code is loaded, and how to unwind through it: as one value that is replaced when something changed.
+//! The loaded code and its unwind information, as one value that is replaced when something changed.
 //!
-//! Asking the dynamic linker whether something changed takes its lock and walks all libraries, a microsecond in a large
-//! program. So it is asked when it matters only: before unwind information of a library is read for the first time
-//! (it might be gone), and for stacks that were not seen before.
+//! Asking the dynamic linker for changes takes its lock and walks all libraries: a microsecond in a large program.
+//! So it is asked only where it matters: before unwind information of a library is first read (the library might be
+//! gone), and for new stacks.
 
 use super::generated::{self, Generated};
 use super::objects::{self, Counts, Object};
@@ -16,34 +16,34 @@ use std::sync::{Arc, Mutex, MutexGuard, TryLockError};
 use std::time::Duration;
 use vramscope_record::layout::{self, Kind};
 
-/// Milliseconds that a thread waits for another one that is finding out what is loaded.
+/// Milliseconds that a thread waits while another one reads the list of loaded code.
 const PATIENCE_MS: u32 = 100;
 
 static NEWEST: Mutex<Option<Arc<Loaded>>> = Mutex::new(None);
 static VERSION: AtomicU64 = AtomicU64::new(0);
-/// Modules that do not stand in the log yet, the oldest first.
-static UNWRITTEN: Mutex<Vec<Object>> = Mutex::new(Vec::new());
-static IS_UNWRITTEN: AtomicBool = AtomicBool::new(false);
+/// Modules that are not in the log yet, oldest first.
+static PENDING: Mutex<Vec<Object>> = Mutex::new(Vec::new());
+static HAS_PENDING: AtomicBool = AtomicBool::new(false);
 
 thread_local! {
-    /// The linker's counts when that was found out which this thread unwinds by.
+    /// The dynamic linker's counts for the loaded code that this thread unwinds with.
     static WATCHED: Cell<Counts> = const { Cell::new(Counts::NONE) };
     static HAS_CHANGED: Cell<bool> = const { Cell::new(false) };
 }
 
 /// All code of the process.
 pub(super) struct Loaded {
-    /// From 1.
+    /// Version number, from 1.
     pub(super) version: u64,
     pub(super) unwinder: Unwinder,
-    /// The highest address of code.
+    /// End of the highest code range.
     pub(super) highest: u64,
     /// This library's code.
     pub(super) own: Range<u64>,
     counts: Counts,
     objects: Vec<Object>,
     generated: Vec<Generated>,
-    /// Where code is, ascending.
+    /// Code ranges, ascending.
     code: Vec<Range<u64>>,
 }
 
@@ -74,7 +74,7 @@ impl Loaded {
         }
     }
 
-    /// How many return addresses of a stack lead to code, before the first that does not.
+    /// Number of leading return addresses of a stack that point into code.
     pub(super) fn count_code(&self, stack: &[u64]) -> usize {
         let is_code = |&&address: &&u64| {
             let call = address.wrapping_sub(1);
@@ -85,12 +85,12 @@ impl Loaded {
     }
 }
 
-/// The version of [`newest`]; 0 before there is one.
+/// The version of [`newest`]; 0 before the first one.
 pub(super) fn version() -> u64 {
     VERSION.load(Ordering::Acquire)
 }
 
-/// What is loaded, as was found out last; `None` if it cannot be had now.
+/// The newest known state of the loaded code; `None` if it is unavailable now.
 pub(super) fn newest() -> Option<Arc<Loaded>> {
     let mut newest = lock(&NEWEST)?;
     if newest.is_none() {
@@ -99,7 +99,8 @@ pub(super) fn newest() -> Option<Arc<Loaded>> {
     newest.clone()
 }
 
-/// Finds out whether there is anything newer than this version, or code at this return address; false if not.
+/// Looks for a newer version than `version`, or for generated code at the return address `unknown`. Returns whether
+/// it found one.
 pub(super) fn refresh(version: u64, unknown: Option<&u64>) -> bool {
     let Some(mut newest) = lock(&NEWEST) else {
         return false;
@@ -127,32 +128,33 @@ pub(super) fn refresh(version: u64, unknown: Option<&u64>) -> bool {
     true
 }
 
-/// From now on [`has_changed`] is about this.
+/// Selects the state that [`has_changed`] refers to.
 pub(super) fn watch(loaded: &Loaded) {
     WATCHED.set(loaded.counts);
     HAS_CHANGED.set(false);
 }
 
-/// Whether unwind information was not read because what is loaded has changed.
+/// Whether unwind information was not read because the loaded code has changed.
 pub(super) fn has_changed() -> bool {
     HAS_CHANGED.get()
 }
 
-/// Whether all modules that are known stand in the log. Writes those that do not, as far as there is room.
-pub(super) fn are_written() -> bool {
-    if !IS_UNWRITTEN.load(Ordering::Acquire) {
+/// Writes the modules that are not in the log yet, as far as there is room. Returns whether all known modules are
+/// in the log.
+pub(super) fn write_pending() -> bool {
+    if !HAS_PENDING.load(Ordering::Acquire) {
         return true;
     }
-    let Some(mut unwritten) = lock(&UNWRITTEN) else {
+    let Some(mut pending) = lock(&PENDING) else {
         return false;
     };
-    let written = unwritten.iter().take_while(|object| write(object)).count();
-    unwritten.drain(..written);
-    IS_UNWRITTEN.store(!unwritten.is_empty(), Ordering::Release);
-    unwritten.is_empty()
+    let written = pending.iter().take_while(|object| write(object)).count();
+    pending.drain(..written);
+    HAS_PENDING.store(!pending.is_empty(), Ordering::Release);
+    pending.is_empty()
 }
 
-/// Not for ever: whoever has it may be this thread, before a signal.
+/// Gives up after [`PATIENCE_MS`]: the holder may be this very thread, interrupted by a signal.
 fn lock<T>(mutex: &Mutex<T>) -> Option<MutexGuard<'_, T>> {
     for _ in 0..PATIENCE_MS {
         match mutex.try_lock() {
@@ -168,23 +170,23 @@ fn read_objects(newest: &mut Option<Arc<Loaded>>) {
     let (counts, objects) = objects::read();
     let known = newest.take();
     let known = known.as_ref().map_or(&[][..], |known| &known.objects);
-    if let Some(mut unwritten) = lock(&UNWRITTEN) {
+    if let Some(mut pending) = lock(&PENDING) {
         let new = objects.iter().filter(|object| !known.contains(object));
-        unwritten.extend(new.cloned());
-        IS_UNWRITTEN.store(true, Ordering::Release);
+        pending.extend(new.cloned());
+        HAS_PENDING.store(true, Ordering::Release);
     }
-    are_written();
+    write_pending();
     publish(newest, Loaded::new(counts, objects, Vec::new()));
 }
 
-/// Records of modules stand before this, and so before stacks that need them.
+/// Called after the records of new modules were written, so they precede the stacks that need them.
 fn publish(newest: &mut Option<Arc<Loaded>>, loaded: Loaded) {
     let version = loaded.version;
     *newest = Some(Arc::new(loaded));
     VERSION.store(version, Ordering::Release);
 }
 
-/// Whether there was room for it.
+/// Writes a module. Returns whether there was room for it.
 fn write(object: &Object) -> bool {
     let module = layout::Module {
         load_bias: object.bias,
@@ -197,10 +199,10 @@ fn write(object: &Object) -> bool {
     log::put(Kind::Module, &[&module.to_bytes(), &object.build_id, path])
 }
 
-/// Unwind information: of a library that may be unloaded, or our own.
+/// Unwind information: of a library that may be unloaded, or this library's own.
 #[derive(Clone, Copy)]
 pub(super) enum Section {
-    /// Its first access per rule; looks whether anything was unloaded.
+    /// The index, which framehop reads first for each new rule. Checks for unloaded libraries before.
     Index(&'static [u8]),
     Plain(&'static [u8]),
 }

@@ -1,10 +1,10 @@
-//! The object files that the dynamic linker has loaded.
+//! The object files loaded by the dynamic linker.
 
 use super::maps;
 use std::ffi::{CStr, c_int, c_void};
 use std::ops::Range;
 
-/// How often the dynamic linker has loaded and unloaded something.
+/// The dynamic linker's counters of loaded and unloaded objects.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) struct Counts {
     loaded: u64,
@@ -18,48 +18,48 @@ impl Counts {
     };
 }
 
-/// An object file in memory; addresses are those in memory.
+/// A loaded object file. Addresses are those in memory.
 #[derive(Clone, PartialEq, Eq)]
 pub(super) struct Object {
-    /// As the dynamic linker or the kernel names it; `[vdso]` for the kernel's own.
+    /// Path by the dynamic linker or the kernel; `[vdso]` for the kernel's own object.
     pub(super) path: Vec<u8>,
-    /// Empty without one.
+    /// Empty if it has no build id.
     pub(super) build_id: Vec<u8>,
-    /// What is added to the file's virtual addresses.
+    /// Added to the file's virtual addresses to get addresses in memory.
     pub(super) bias: u64,
-    /// All of it.
+    /// The whole object.
     pub(super) image: Range<u64>,
-    /// What of it may be executed.
+    /// Its executable part.
     pub(super) code: Range<u64>,
     pub(super) unwind: Option<Unwind>,
 }
 
-/// Where unwind information is.
+/// Location of unwind information.
 #[derive(Clone, PartialEq, Eq)]
 pub(super) struct Unwind {
     /// `.eh_frame_hdr`.
     pub(super) index: Range<u64>,
-    /// `.eh_frame`, and perhaps what stands behind it.
+    /// `.eh_frame`, possibly with other sections after it.
     pub(super) frames: Range<u64>,
 }
 
 /// Memory of an object as bytes.
 pub(super) fn mapped(range: &Range<u64>) -> &'static [u8] {
     let bytes = range.end.saturating_sub(range.start) as usize;
-    // SAFETY: Ranges come from `read`, which takes them from within readable segments of a loaded object. Objects may
-    // be unloaded: whoever reads unwind information looks at the counts first (`modules::Section`), and code whose
-    // frames are on the stack stays.
+    // SAFETY: ranges come from `read`, which takes them from readable segments of a loaded object. Objects may be
+    // unloaded: readers of unwind information check the counts first (`modules::Section`), and code with frames on
+    // the stack stays loaded.
     unsafe { std::slice::from_raw_parts(range.start as *const u8, bytes) }
 }
 
-/// The dynamic linker's counts now.
+/// The dynamic linker's current counters.
 pub(super) fn counts() -> Counts {
-    unsafe extern "C" fn first(
+    unsafe extern "C" fn read_counts(
         info: *mut libc::dl_phdr_info,
         _bytes: usize,
         counts: *mut c_void,
     ) -> c_int {
-        // SAFETY: Called by `dl_iterate_phdr` below, with the counts that it was given.
+        // SAFETY: called by `dl_iterate_phdr` below with a pointer to `counts`.
         unsafe {
             *counts.cast() = Counts {
                 loaded: (*info).dlpi_adds,
@@ -69,42 +69,42 @@ pub(super) fn counts() -> Counts {
         1
     }
     let mut counts = Counts::NONE;
-    // SAFETY: The callback writes to nothing but `counts`.
-    unsafe { libc::dl_iterate_phdr(Some(first), (&raw mut counts).cast()) };
+    // SAFETY: the callback writes only to `counts`.
+    unsafe { libc::dl_iterate_phdr(Some(read_counts), (&raw mut counts).cast()) };
     counts
 }
 
-/// What is loaded now.
+/// Reads the list of loaded objects.
 pub(super) fn read() -> (Counts, Vec<Object>) {
-    let mut reading = Reading::with_room(256);
+    let mut list = ObjectList::with_room(256);
     loop {
-        // SAFETY: The callback writes to nothing but `reading`.
-        unsafe { libc::dl_iterate_phdr(Some(each), (&raw mut reading).cast()) };
-        if !reading.lacks_room {
+        // SAFETY: the callback writes only to `list`.
+        unsafe { libc::dl_iterate_phdr(Some(visit), (&raw mut list).cast()) };
+        if !list.lacks_room {
             break;
         }
-        reading = Reading::with_room(reading.objects.capacity() * 2);
+        list = ObjectList::with_room(list.objects.capacity() * 2);
     }
-    let objects = std::mem::take(&mut reading.objects);
-    let objects = objects.into_iter().map(|found| found.into_object(&reading));
-    (reading.counts, objects.collect())
+    let objects = std::mem::take(&mut list.objects);
+    let objects = objects.into_iter().map(|object| object.into_object(&list));
+    (list.counts, objects.collect())
 }
 
-/// Most objects' paths are shorter, taken together.
+/// Room for one object's path; the average is shorter.
 const PATH_BYTES: usize = 256;
-/// SHA-1 has 20, the longest that linkers make 64.
-const LONGEST_BUILD_ID: usize = 64;
+/// Maximum size of a build id. SHA-1 has 20 bytes, the longest made by linkers has 64.
+const MAX_BUILD_ID_BYTES: usize = 64;
 
-/// What the callback fills. It runs under the dynamic linker's lock: allocating there would take the allocator's locks
-/// in the opposite order of an allocator that unwinds its callers.
-struct Reading {
+/// The result of the callback. It runs under the dynamic linker's lock and must not allocate: an allocator that
+/// unwinds its callers takes these two locks in the opposite order, which could deadlock.
+struct ObjectList {
     counts: Counts,
-    objects: Vec<Found>,
+    objects: Vec<RawObject>,
     paths: Vec<u8>,
     lacks_room: bool,
 }
 
-impl Reading {
+impl ObjectList {
     fn with_room(objects: usize) -> Self {
         Self {
             counts: Counts::NONE,
@@ -116,9 +116,9 @@ impl Reading {
 }
 
 /// An [`Object`] without allocations.
-struct Found {
+struct RawObject {
     path: Range<usize>,
-    build_id: [u8; LONGEST_BUILD_ID],
+    build_id: [u8; MAX_BUILD_ID_BYTES],
     build_id_bytes: usize,
     bias: u64,
     image: Range<u64>,
@@ -127,17 +127,17 @@ struct Found {
     is_first: bool,
 }
 
-impl Found {
-    fn into_object(self, reading: &Reading) -> Object {
-        let named = &reading.paths[self.path.clone()];
+impl RawObject {
+    fn into_object(self, list: &ObjectList) -> Object {
+        let named = &list.paths[self.path.clone()];
         let path = if named.first() == Some(&b'/') {
             named.to_owned()
         } else if named.starts_with(b"linux-vdso") || (named.is_empty() && !self.is_first) {
             b"[vdso]".to_vec()
         } else {
-            // The program itself has no name here, and what was loaded by a relative path is relative to a folder
-            // that may have changed since.
-            let mapping = maps::at(self.code.start);
+            // The program itself has no name here, and a relative path is relative to a folder that may have
+            // changed since.
+            let mapping = maps::find(self.code.start);
             let path = mapping.map(|mapping| mapping.path);
             path.filter(|path| !path.is_empty())
                 .unwrap_or_else(|| named.to_owned())
@@ -153,48 +153,48 @@ impl Found {
     }
 }
 
-unsafe extern "C" fn each(
+unsafe extern "C" fn visit(
     info: *mut libc::dl_phdr_info,
     _bytes: usize,
-    reading: *mut c_void,
+    list: *mut c_void,
 ) -> c_int {
-    // SAFETY: Called by `dl_iterate_phdr` with its description of an object and what `read` gave it. The object stays
-    // loaded while this runs.
-    let (info, reading) = unsafe { (&*info, &mut *reading.cast::<Reading>()) };
-    reading.counts = Counts {
+    // SAFETY: called by `dl_iterate_phdr` with a description of an object and the pointer from `read`. The object
+    // stays loaded meanwhile.
+    let (info, list) = unsafe { (&*info, &mut *list.cast::<ObjectList>()) };
+    list.counts = Counts {
         loaded: info.dlpi_adds,
         unloaded: info.dlpi_subs,
     };
     let name = if info.dlpi_name.is_null() {
         c""
     } else {
-        // SAFETY: A name is a C string.
+        // SAFETY: a C string.
         unsafe { CStr::from_ptr(info.dlpi_name) }
     };
     let name = name.to_bytes();
-    let is_first = reading.objects.is_empty();
-    if reading.objects.len() == reading.objects.capacity()
-        || reading.paths.capacity() - reading.paths.len() < name.len()
+    let is_first = list.objects.is_empty();
+    if list.objects.len() == list.objects.capacity()
+        || list.paths.capacity() - list.paths.len() < name.len()
     {
-        reading.lacks_room = true;
+        list.lacks_room = true;
         return 1;
     }
-    if let Some(mut found) = found(info) {
-        let start = reading.paths.len();
-        reading.paths.extend_from_slice(name);
-        found.path = start..reading.paths.len();
-        found.is_first = is_first;
-        reading.objects.push(found);
+    if let Some(mut object) = describe(info) {
+        let start = list.paths.len();
+        list.paths.extend_from_slice(name);
+        object.path = start..list.paths.len();
+        object.is_first = is_first;
+        list.objects.push(object);
     }
     0
 }
 
-/// What program headers say; `None` for an object without code.
-fn found(info: &libc::dl_phdr_info) -> Option<Found> {
+/// Describes an object by its program headers; `None` for an object without code.
+fn describe(info: &libc::dl_phdr_info) -> Option<RawObject> {
     if info.dlpi_phdr.is_null() {
         return None;
     }
-    // SAFETY: The dynamic linker says where the headers are, and how many.
+    // SAFETY: the dynamic linker gives the address and number of headers.
     let headers =
         unsafe { std::slice::from_raw_parts(info.dlpi_phdr, usize::from(info.dlpi_phnum)) };
     let segments = Segments {
@@ -203,9 +203,9 @@ fn found(info: &libc::dl_phdr_info) -> Option<Found> {
     };
     let image = segments.span(|_| true)?;
     let code = segments.span(|header| header.p_flags & libc::PF_X != 0)?;
-    let mut found = Found {
+    let mut object = RawObject {
         path: 0..0,
-        build_id: [0; LONGEST_BUILD_ID],
+        build_id: [0; MAX_BUILD_ID_BYTES],
         build_id_bytes: 0,
         bias: segments.bias,
         image,
@@ -219,15 +219,15 @@ fn found(info: &libc::dl_phdr_info) -> Option<Found> {
             continue;
         };
         if let Some(id) = build_id(bytes, header.p_align) {
-            found.build_id_bytes = id.len().min(LONGEST_BUILD_ID);
-            found.build_id[..found.build_id_bytes].copy_from_slice(&id[..found.build_id_bytes]);
+            object.build_id_bytes = id.len().min(MAX_BUILD_ID_BYTES);
+            object.build_id[..object.build_id_bytes].copy_from_slice(&id[..object.build_id_bytes]);
             break;
         }
     }
-    Some(found)
+    Some(object)
 }
 
-/// The program headers of an object in memory.
+/// The program headers of a loaded object.
 struct Segments<'h> {
     bias: u64,
     headers: &'h [libc::Elf64_Phdr],
@@ -245,9 +245,9 @@ impl Segments<'_> {
             .filter(|header| header.p_type == libc::PT_LOAD)
     }
 
-    /// From the first to the last of its segments that are such.
-    fn span(&self, is_such: impl Fn(&libc::Elf64_Phdr) -> bool) -> Option<Range<u64>> {
-        let mut segments = self.loaded().filter(|header| is_such(header));
+    /// The span from the first to the last loaded segment that satisfies a condition.
+    fn span(&self, condition: impl Fn(&libc::Elf64_Phdr) -> bool) -> Option<Range<u64>> {
+        let mut segments = self.loaded().filter(|header| condition(header));
         let first = self.range(segments.next()?)?;
         Some(
             segments.fold(first, |span, header| match self.range(header) {
@@ -257,7 +257,7 @@ impl Segments<'_> {
         )
     }
 
-    /// From an address up to the end of the readable segment that holds it.
+    /// The range from an address to the end of the readable segment that contains it.
     fn readable_from(&self, address: u64) -> Option<Range<u64>> {
         self.loaded()
             .filter(|header| header.p_flags & libc::PF_R != 0)
@@ -269,7 +269,7 @@ impl Segments<'_> {
             .map(|range| address..range.end)
     }
 
-    /// What such a header describes, if it is in memory.
+    /// The bytes that a header describes, if they are in memory.
     fn bytes(&self, header: &libc::Elf64_Phdr) -> Option<&'static [u8]> {
         let range = self.range(header)?;
         let readable = self.readable_from(range.start)?;
@@ -282,8 +282,8 @@ impl Segments<'_> {
             .iter()
             .find(|header| header.p_type == libc::PT_GNU_EH_FRAME)?;
         let index = self.range(header)?;
-        // Version 1; where `.eh_frame` is, as an i32 relative to itself; a sorted table of i32s relative to its start.
-        // All linkers write it so.
+        // Version 1, then the encodings: `.eh_frame` as an i32 relative to its own place, and a sorted table of
+        // i32s relative to the section's start. All linkers write it like this.
         let &[1, 0x1B, 0x03, 0x3B, a, b, c, d, ..] = self.bytes(header)? else {
             return None;
         };

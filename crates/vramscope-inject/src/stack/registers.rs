@@ -1,4 +1,4 @@
-//! The registers that unwinding starts from, and framehop's types for this processor.
+//! The registers from which unwinding starts, and framehop's types for this processor.
 
 use super::modules::Section;
 use super::traces::Start;
@@ -22,7 +22,7 @@ pub(super) type Rules = CacheAarch64;
 #[cfg(target_arch = "aarch64")]
 type State = UnwindRegsAarch64;
 
-/// Where a thread is, and where its stack is.
+/// Position of a thread in its code and on its stack.
 #[derive(Clone, Copy)]
 pub(super) struct Registers {
     instruction: u64,
@@ -34,13 +34,13 @@ pub(super) struct Registers {
 }
 
 impl Registers {
-    /// Those of the function that calls it.
+    /// The registers of the calling function.
     #[inline(always)]
     pub(super) fn here() -> Self {
         let (instruction, stack, frame): (u64, u64, u64);
         #[cfg(target_arch = "aarch64")]
         let link: u64;
-        // SAFETY: Only copies registers.
+        // SAFETY: only copies registers.
         #[cfg(target_arch = "x86_64")]
         unsafe {
             core::arch::asm!(
@@ -49,7 +49,7 @@ impl Registers {
                 options(nomem, nostack, preserves_flags),
             );
         }
-        // SAFETY: Only copies registers.
+        // SAFETY: only copies registers.
         #[cfg(target_arch = "aarch64")]
         unsafe {
             core::arch::asm!(
@@ -75,7 +75,7 @@ impl Registers {
         self.stack
     }
 
-    /// What a stack that begins here is known by.
+    /// The key under which a stack that begins here is stored.
     pub(super) fn start(self, depth: usize) -> Start {
         Start {
             stack_pointer: self.stack,
@@ -84,13 +84,13 @@ impl Registers {
         }
     }
 
-    /// As framehop takes them. `mask` is of the bits of return addresses that are address.
+    /// Registers for framehop. `mask` has the bits of a return address that belong to the address.
     #[cfg(target_arch = "x86_64")]
     pub(super) fn for_unwinder(self, _mask: u64) -> State {
         UnwindRegsX86_64::new(self.instruction, self.stack, self.frame)
     }
 
-    /// As framehop takes them. `mask` is of the bits of return addresses that are address.
+    /// Registers for framehop. `mask` has the bits of a return address that belong to the address.
     #[cfg(target_arch = "aarch64")]
     pub(super) fn for_unwinder(self, mask: u64) -> State {
         UnwindRegsAarch64::new_with_ptr_auth_mask(
@@ -102,10 +102,10 @@ impl Registers {
     }
 }
 
-/// The bits of a return address that are address, where none is higher than `highest`.
+/// The bits of a return address that belong to the address, if no address is above `highest`.
 pub(super) fn address_mask(highest: u64) -> u64 {
     if cfg!(target_arch = "aarch64") {
-        // The others may hold a signature.
+        // The other bits may hold a signature (pointer authentication).
         u64::MAX >> highest.leading_zeros().min(u64::BITS - 1)
     } else {
         u64::MAX

@@ -1,10 +1,10 @@
-//! What is kept from stack to stack: unwinding rules, and the numbers of stacks that were written.
+//! State that is kept between stacks: unwinding rules, and the numbers of written stacks.
 //!
-//! It is not kept by thread, for threads come and go and nothing here may run when they end. There is a fixed number
-//! of shards, each thread prefers one, and takes the next one if that is in use: by another thread, or by itself when
-//! a signal handler got here while it was here.
+//! It is not thread-local, as no destructor of this library may run when a thread ends. There is a fixed number of
+//! shards. Each thread prefers one and takes the next free one if that is in use: by another thread, or by the same
+//! thread, which a signal interrupted.
 
-use super::DEEPEST;
+use super::MAX_DEPTH;
 use super::memory::Page;
 use super::modules::{self, Loaded};
 use super::registers::Rules;
@@ -18,28 +18,28 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use vramscope_record::layout::{Kind, Stack};
 
-/// More threads than these seldom ask at the same moment.
+/// Larger than the number of threads that usually record at the same moment.
 const SHARDS: usize = 64;
-/// Addresses that a shard remembers, two megabytes of them; then it forgets all and writes stacks anew.
-const MOST_ADDRESSES: usize = 1 << 18;
+/// Maximum number of addresses stored in a shard (2 MB). Then the shard forgets all and writes stacks again.
+const MAX_ADDRESSES: usize = 1 << 18;
 
 static ALL: [Slot; SHARDS] = [const { Slot::new() }; SHARDS];
 static NEXT_THREAD: AtomicU32 = AtomicU32::new(0);
 static NEXT_STACK: AtomicU32 = AtomicU32::new(1);
 
 thread_local! {
-    /// The shard that this thread prefers; `u32::MAX` before it has one.
+    /// The preferred shard of this thread; `u32::MAX` before it has one.
     static PREFERRED: Cell<u32> = const { Cell::new(u32::MAX) };
 }
 
-/// In a cache line (and its neighbour, which is fetched with it) of its own.
+/// Aligned to a cache line and the next one, which processors fetch together.
 #[repr(align(128))]
 struct Slot {
     is_taken: AtomicBool,
     shard: UnsafeCell<Option<Box<Shard>>>,
 }
 
-// SAFETY: Only who set `is_taken` touches the shard.
+// SAFETY: only the thread that set `is_taken` accesses the shard.
 unsafe impl Sync for Slot {}
 
 impl Slot {
@@ -51,7 +51,7 @@ impl Slot {
     }
 }
 
-/// A shard that nobody else has, until it is dropped.
+/// Exclusive use of a shard until dropped.
 pub(super) struct Claim {
     slot: &'static Slot,
     shard: &'static mut Shard,
@@ -77,7 +77,7 @@ impl Drop for Claim {
     }
 }
 
-/// A shard for the calling thread; `None` if all are in use.
+/// Claims a shard for the calling thread; `None` if all are in use.
 pub(super) fn claim() -> Option<Claim> {
     let mut preferred = PREFERRED.get();
     if preferred == u32::MAX {
@@ -90,23 +90,23 @@ pub(super) fn claim() -> Option<Claim> {
             .compare_exchange(false, true, Ordering::Acquire, Ordering::Relaxed)
             .is_ok()
     })?;
-    // SAFETY: It was not taken and is now, until the claim is dropped; slots live for ever.
+    // SAFETY: the slot was free and is taken until the claim is dropped; slots are static.
     let shard = unsafe { &mut *slot.shard.get() };
     let shard = shard.get_or_insert_with(|| Box::new(Shard::new()));
     Some(Claim { slot, shard })
 }
 
 pub(super) struct Shard {
-    /// What is loaded, as far as is known; `None` if nothing could be found out yet.
+    /// Known loaded code; `None` if it is unavailable so far.
     pub(super) loaded: Option<Arc<Loaded>>,
     pub(super) rules: Rules,
     pub(super) traces: Traces,
-    /// For what is read of a stack.
+    /// Buffer for the words that unwinding reads.
     pub(super) reads: Reads,
     pub(super) stacks: Stacks,
     pub(super) page: Page,
-    /// For the addresses of a stack.
-    pub(super) room: [u64; DEEPEST],
+    /// Buffer for the addresses of a stack.
+    pub(super) addresses: [u64; MAX_DEPTH],
 }
 
 impl Shard {
@@ -118,11 +118,11 @@ impl Shard {
             reads: Reads::default(),
             stacks: Stacks::default(),
             page: Page::new(),
-            room: [0; DEEPEST],
+            addresses: [0; MAX_DEPTH],
         }
     }
 
-    /// Takes over what was found out about what is loaded.
+    /// Switches to the newest known loaded code.
     pub(super) fn update(&mut self) {
         let is_newest = self
             .loaded
@@ -130,14 +130,14 @@ impl Shard {
             .is_some_and(|loaded| loaded.version == modules::version());
         if !is_newest && let Some(newest) = modules::newest() {
             self.loaded = Some(newest);
-            // The old ones are of other code.
+            // The old rules and traces refer to other code.
             self.rules = Rules::new();
             self.traces = Traces::new();
         }
     }
 }
 
-/// Stacks that were written, and their numbers.
+/// Written stacks and their numbers.
 #[derive(Default)]
 pub(super) struct Stacks {
     numbers: HashMap<Box<[u64]>, u32, BuildHasherDefault<AddressHasher>>,
@@ -145,19 +145,19 @@ pub(super) struct Stacks {
 }
 
 impl Stacks {
-    /// The number of a stack that was written before.
-    pub(super) fn number(&self, stack: &[u64]) -> Option<u32> {
+    /// The number of a written stack.
+    pub(super) fn find(&self, stack: &[u64]) -> Option<u32> {
         self.numbers.get(stack).copied()
     }
 
-    /// Writes the first `frames` addresses, if they are new, and returns their number, which is that of the whole
-    /// stack from now on; 0 for none, or without room for it.
+    /// Writes the first `frames` addresses if they are new. Returns their number, which from now on also stands for
+    /// the whole stack; 0 if there are no frames or the log is full.
     pub(super) fn write(&mut self, stack: &[u64], frames: usize) -> u32 {
         let written = stack.get(..frames).unwrap_or(stack);
         if written.is_empty() {
             return 0;
         }
-        let number = match self.number(written) {
+        let number = match self.find(written) {
             Some(number) => number,
             None => {
                 let number = NEXT_STACK.fetch_add(1, Ordering::Relaxed);
@@ -166,21 +166,22 @@ impl Stacks {
                     frames: written.len() as u32,
                 };
                 let bytes: Vec<u8> = written.iter().flat_map(|at| at.to_le_bytes()).collect();
-                if !modules::are_written() || !log::put(Kind::Stack, &[&head.to_bytes(), &bytes]) {
+                if !modules::write_pending() || !log::put(Kind::Stack, &[&head.to_bytes(), &bytes])
+                {
                     return 0;
                 }
-                self.remember(written, number);
+                self.insert(written, number);
                 number
             }
         };
         if written.len() < stack.len() {
-            self.remember(stack, number);
+            self.insert(stack, number);
         }
         number
     }
 
-    fn remember(&mut self, stack: &[u64], number: u32) {
-        if self.addresses + stack.len() > MOST_ADDRESSES {
+    fn insert(&mut self, stack: &[u64], number: u32) {
+        if self.addresses + stack.len() > MAX_ADDRESSES {
             self.numbers.clear();
             self.addresses = 0;
         }

@@ -1,26 +1,26 @@
-//! Stacks that were unwound before: what was read for each, and its number.
+//! Recently unwound stacks, with the words read for each and its number.
 //!
-//! Programs allocate in loops, so most stacks are one of the last some hundred, word for word. What unwinding finds
-//! follows from where it begins and from the words that it reads: as long as those are the same, so is the stack. To
-//! look takes a nanosecond per word, where unwinding takes ten per frame and far more where framehop's rules for two
-//! addresses share a place.
+//! Programs allocate in loops, so most stacks equal one of the last few hundred, word for word. Unwinding depends
+//! only on where it begins and on the words that it reads: if these are the same, so is the stack. A comparison
+//! takes a nanosecond per word. Unwinding takes ten per frame, and far more where two addresses share a slot in
+//! framehop's cache of rules.
 
 use super::memory::StackMemory;
 
-/// Stacks are kept by their stack pointer's hash, so many places,
+/// Number of sets. The hash of a stack's stack pointer selects its set.
 const SETS: usize = 64;
-/// so many each.
+/// Number of stacks per set.
 const WAYS: usize = 8;
 
-/// What was read to unwind a stack: addresses and values.
+/// The words read to unwind a stack: addresses and values.
 #[derive(Clone, Default)]
 pub(super) struct Reads {
-    /// Words that decided what was found.
+    /// Words that determine the result.
     exact: Vec<(u64, u64)>,
-    /// Frame pointers. Where code keeps something else in that register, it is only handed on: then anything else will
-    /// do that is no address in the stack.
+    /// Saved frame pointers. Code that uses this register for something else only passes it on; then any other
+    /// value that does not point into the stack is equivalent.
     frames: Vec<(u64, u64)>,
-    /// Whether this is all, and all of it was in the thread's own stack.
+    /// Whether the words are complete and all in the thread's own stack.
     are_own: bool,
 }
 
@@ -31,7 +31,8 @@ impl Reads {
         self.are_own = true;
     }
 
-    /// Adds what one step read, if that is known, to find this return address; `None` if it found the end.
+    /// Adds the words of one step, if they are known. `found` is the return address found by the step, `None` at
+    /// the end.
     pub(super) fn add(
         &mut self,
         words: Option<&[(u64, u64)]>,
@@ -60,19 +61,19 @@ impl Reads {
     }
 }
 
-/// Whether it makes no difference which of two is in the register of the frame pointer.
+/// Whether two values of the frame pointer's register are equivalent.
 fn are_alike(a: u64, b: u64, memory: &StackMemory<'_>) -> bool {
     a == b || !(memory.holds(a) || memory.holds(b))
 }
 
-/// A stack.
+/// A stored stack.
 struct Trace {
     start: Start,
     reads: Reads,
     number: u32,
 }
 
-/// Where unwinding begins, and how many frames are wanted.
+/// Where unwinding begins, and the maximum number of frames.
 #[derive(Clone, Copy)]
 pub(super) struct Start {
     pub(super) stack_pointer: u64,
@@ -80,10 +81,10 @@ pub(super) struct Start {
     pub(super) depth: usize,
 }
 
-/// Those of the last stacks.
+/// The stored stacks.
 pub(super) struct Traces {
     sets: Vec<Vec<Trace>>,
-    /// Which one of a set is to be forgotten next.
+    /// The entry of a full set that was replaced last.
     oldest: usize,
 }
 
@@ -95,8 +96,8 @@ impl Traces {
         }
     }
 
-    /// The number of the stack that begins here, if it was seen before.
-    pub(super) fn number(&self, start: Start, memory: &mut StackMemory<'_>) -> Option<u32> {
+    /// The number of the stack that begins here, if it is stored.
+    pub(super) fn find(&self, start: Start, memory: &mut StackMemory<'_>) -> Option<u32> {
         let is_same = |trace: &&Trace| {
             let known = trace.start;
             known.stack_pointer == start.stack_pointer
@@ -108,7 +109,7 @@ impl Traces {
         Some(same.number)
     }
 
-    pub(super) fn remember(&mut self, start: Start, reads: &Reads, number: u32) {
+    pub(super) fn insert(&mut self, start: Start, reads: &Reads, number: u32) {
         if !reads.are_own {
             return;
         }

@@ -1,4 +1,4 @@
-//! The log's double.
+//! A replacement for the log that stores records in memory.
 
 use std::cell::Cell;
 use std::sync::Mutex;
@@ -7,7 +7,7 @@ use vramscope_record::layout::Kind;
 static RECORDS: Mutex<Vec<(Kind, Vec<u8>)>> = Mutex::new(Vec::new());
 
 thread_local! {
-    /// Whether there is no room for what this thread writes.
+    /// Makes the log refuse records of this thread, as if it were full.
     pub(crate) static IS_FULL: Cell<bool> = const { Cell::new(false) };
 }
 
@@ -19,7 +19,7 @@ pub(crate) fn put(kind: Kind, parts: &[&[u8]]) -> bool {
     true
 }
 
-/// The payloads of what was put, of one kind.
+/// Payloads of all records of one kind.
 pub(crate) fn records(kind: Kind) -> Vec<Vec<u8>> {
     let records = RECORDS.lock().unwrap();
     let such = records.iter().filter(|(of, _)| *of == kind);

@@ -1,6 +1,6 @@
-//! Parts of the injected library, with a log that only remembers.
+//! Tests of parts of the injected library, with a log in memory.
 //!
-//! The library itself cannot be linked: its exports would stand between these tests and their own dynamic linker.
+//! The library itself cannot be linked: its exports would interpose the tests' own dynamic linker.
 #![cfg(all(
     target_os = "linux",
     any(target_arch = "x86_64", target_arch = "aarch64")
@@ -13,7 +13,7 @@ mod log;
 mod stack;
 mod stacks;
 
-/// Nothing is left out.
+/// Leaves no frames out.
 fn own_code() -> u64 {
     0
 }

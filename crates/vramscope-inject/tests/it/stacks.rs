@@ -1,11 +1,11 @@
-//! Stacks are those that libgcc finds, whatever thread, library or memory they are on.
+//! Compares stacks with those of libgcc, on various threads, libraries and stacks.
 
 use crate::{log, stack};
 use std::ffi::{CStr, c_int, c_void};
 use std::sync::atomic::{AtomicU32, Ordering};
 use vramscope_record::layout::{Kind, Module, Stack};
 
-/// The addresses written under a number.
+/// The written addresses of a stack number.
 fn addresses(number: u32) -> Vec<u64> {
     let records = log::records(Kind::Stack);
     let record = records.iter().find_map(|payload| {
@@ -21,7 +21,7 @@ fn addresses(number: u32) -> Vec<u64> {
     addresses
 }
 
-/// The slow, obvious reference: return addresses by libgcc, that of its caller first.
+/// A slow, simple reference: return addresses by libgcc, the caller's first.
 #[inline(never)]
 fn by_libgcc() -> Vec<u64> {
     #[repr(C)]
@@ -34,18 +34,18 @@ fn by_libgcc() -> Vec<u64> {
         fn _Unwind_GetIP(context: *mut Context) -> usize;
     }
     extern "C" fn each(context: *mut Context, found: *mut c_void) -> c_int {
-        // SAFETY: libgcc passes what it was given.
+        // SAFETY: libgcc passes the pointer that it was given.
         unsafe { (*found.cast::<Vec<u64>>()).push(_Unwind_GetIP(context) as u64) };
         0
     }
     let mut found = Vec::<u64>::new();
-    // SAFETY: The callback takes the vector that is given here.
+    // SAFETY: the callback takes the vector that is passed here.
     unsafe { _Unwind_Backtrace(each, (&raw mut found).cast()) };
     found.retain(|&address| address != 0);
     found.split_off(1)
 }
 
-/// Frames that both give, without the innermost, which are at different calls of the same function.
+/// Compares the frames of both, without the innermost ones, which are different calls in the same function.
 #[track_caller]
 fn assert_same(number: u32, by_libgcc: &[u64]) {
     let found = addresses(number);
@@ -55,7 +55,7 @@ fn assert_same(number: u32, by_libgcc: &[u64]) {
 
 #[inline(never)]
 fn both() -> (u32, Vec<u64>) {
-    (stack::number(128), by_libgcc())
+    (stack::record(128), by_libgcc())
 }
 
 #[inline(never)]
@@ -70,7 +70,7 @@ fn deep(levels: u32, run: &mut dyn FnMut()) {
 
 #[test]
 fn stacks_are_those_that_libgcc_finds() {
-    // The second time from memory.
+    // The second half repeats stacks, which are found among the traces.
     for levels in [0, 1, 7, 50, 0, 1, 7, 50, 49] {
         deep(levels, &mut || {
             let (number, reference) = both();
@@ -79,7 +79,7 @@ fn stacks_are_those_that_libgcc_finds() {
     }
 }
 
-/// Two ways down that take as much room, so that stacks differ in their addresses only.
+/// Two call sites with frames of equal size, so that the stacks differ only in their addresses.
 #[inline(never)]
 fn left_or_right(path: u32, levels: u32) {
     if levels == 0 {
@@ -94,7 +94,7 @@ fn left_or_right(path: u32, levels: u32) {
 }
 
 #[test]
-fn stacks_that_differ_a_little_are_told_apart() {
+fn stacks_that_differ_a_little_are_distinguished() {
     let mut random = 1_u32;
     for _ in 0..500 {
         random = random.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
@@ -121,10 +121,10 @@ fn threads_have_stacks_of_their_own() {
 
 #[test]
 fn the_same_stack_has_one_number() {
-    let mut numbers: Vec<u32> = (0..200).map(|_| stack::number(64)).collect();
+    let mut numbers: Vec<u32> = (0..200).map(|_| stack::record(64)).collect();
     numbers.sort_unstable();
     numbers.dedup();
-    // A few more than one, if another thread happened to be where this one keeps its stacks.
+    // A few more than one are allowed, if another thread used this thread's shard for a moment.
     assert!(numbers[0] != 0 && numbers.len() < 10, "{numbers:?}");
 }
 
@@ -132,8 +132,8 @@ fn the_same_stack_has_one_number() {
 fn what_found_no_room_is_written_later() {
     let numbers = [true, false].map(|is_full| {
         log::IS_FULL.set(is_full);
-        // One call of it.
-        stack::number(std::hint::black_box(100))
+        // First call site.
+        stack::record(std::hint::black_box(100))
     });
     assert_eq!(numbers[0], 0);
     assert!(addresses(numbers[1]).len() > 2);
@@ -141,17 +141,17 @@ fn what_found_no_room_is_written_later() {
 
 #[test]
 fn depth_cuts_the_outer_frames() {
-    // One call of it: the return address is the same.
-    let numbers = [128, 5].map(|depth| stack::number(std::hint::black_box(depth)));
+    // A single call site, so that the return address is the same.
+    let numbers = [128, 5].map(|depth| stack::record(std::hint::black_box(depth)));
     let [whole, cut] = numbers.map(addresses);
     assert_eq!(cut[1..], whole[1..5]);
     assert_eq!(cut.len(), 5);
-    assert_eq!(stack::number(0), 0);
+    assert_eq!(stack::record(0), 0);
 }
 
 #[test]
 fn every_address_lies_in_a_module_written_before() {
-    let number = stack::number(128);
+    let number = stack::record(128);
     let modules: Vec<(Module, Vec<u8>)> = log::records(Kind::Module)
         .iter()
         .map(|payload| Module::read(payload).unwrap())
@@ -171,7 +171,7 @@ fn every_address_lies_in_a_module_written_before() {
     assert!(modules.iter().any(|(_, rest)| rest.ends_with(b"[vdso]")));
 }
 
-/// qsort calls back: frames of libc stand between ours.
+/// qsort calls back, so frames of libc are between the test's own.
 #[test]
 fn callbacks_through_other_libraries_are_seen_through() {
     extern "C" fn compare(_: *const c_void, _: *const c_void) -> c_int {
@@ -180,20 +180,20 @@ fn callbacks_through_other_libraries_are_seen_through() {
         0
     }
     let mut numbers = [2, 1];
-    // SAFETY: Two elements of their size.
+    // SAFETY: two elements of their size.
     unsafe { libc::qsort(numbers.as_mut_ptr().cast(), 2, 4, Some(compare)) };
 }
 
-/// A signal handler on a stack of its own, which is not in the bounds of the thread's.
+/// A signal handler on an alternate stack, outside the bounds of the thread's stack.
 #[test]
 fn other_stacks_are_read_too() {
     extern "C" fn handler(_: c_int) {
-        NUMBER.store(stack::number(128), Ordering::Relaxed);
+        NUMBER.store(stack::record(128), Ordering::Relaxed);
     }
     static NUMBER: AtomicU32 = AtomicU32::new(0);
     std::thread::spawn(|| {
         let mut room = vec![0_u8; 1 << 18];
-        // SAFETY: The handler's stack lives until the thread ends, and nobody else raises the signal.
+        // SAFETY: the handler's stack lives until the thread ends, and nothing else raises the signal.
         unsafe {
             let mut signals: libc::stack_t = std::mem::zeroed();
             signals.ss_sp = room.as_mut_ptr().cast();
@@ -215,21 +215,21 @@ fn other_stacks_are_read_too() {
     })
     .join()
     .unwrap();
-    // The handler, and what the kernel has it return to. framehop does not go on to the other stack.
+    // The handler, and the kernel's return trampoline. framehop does not continue on the other stack.
     assert!(addresses(NUMBER.load(Ordering::Relaxed)).len() >= 2);
 }
 
-/// A library that is loaded after the first stack, and code that is unloaded again.
+/// A library loaded after the first stack, and unloaded code.
 #[test]
 fn libraries_come_and_go() {
     extern "C" fn compare(_: *const c_void, _: *const c_void) -> c_int {
-        assert_ne!(stack::number(128), 0);
+        assert_ne!(stack::record(128), 0);
         0
     }
-    stack::number(128);
+    stack::record(128);
     let names: [&CStr; 2] = [c"libresolv.so.2", c"libutil.so.1"];
     for name in names.iter().cycle().take(20) {
-        // SAFETY: The C library's own libraries.
+        // SAFETY: the C library's own libraries.
         unsafe {
             let library = libc::dlopen(name.as_ptr(), libc::RTLD_NOW);
             let mut numbers = [2, 1];

@@ -1,4 +1,4 @@
-//! What the program said it was doing: which beginning belongs to which end.
+//! The program's annotated ranges: matches each end with its beginning.
 
 use std::collections::{HashMap, VecDeque};
 
@@ -13,44 +13,45 @@ pub(crate) struct Mark {
     /// Numbers of texts.
     pub(crate) name: u32,
     pub(crate) domain: u32,
-    /// What both ends share, and no other range.
+    /// Identifies the range: the same for both of its ends, unique among ranges.
     pub(crate) range: u64,
     pub(crate) thread: u32,
     pub(crate) device: i32,
     pub(crate) time_us: i64,
 }
 
-/// On whose stack a range is pushed: a thread's, or a stream's where the stream gives the order.
+/// Owner of a stack of pushed ranges: a thread, or a stream for ranges ordered by it.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 enum Owner {
     Thread(u32),
     Stream(u64),
 }
 
-/// All ranges.
+/// Annotations of the whole program.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Annotations {
     pub(crate) marks: VecDeque<Mark>,
-    /// Marks kept at most.
-    most: Option<usize>,
-    /// Ranges pushed and not popped, by owner and domain: their beginnings.
+    /// Maximum number of marks to keep.
+    max_marks: Option<usize>,
+    /// Beginnings of ranges pushed and not yet popped, by owner and domain.
     pushed: HashMap<(Owner, u32), Vec<Mark>>,
-    /// Ranges started and not ended, by their numbers, which are unique in a program: an end has no domain.
+    /// Beginnings of ranges started and not yet ended, by number. Numbers are unique in a program, as an end
+    /// carries no domain.
     started: HashMap<u64, Mark>,
     last_range: u64,
     /// Ends without a beginning.
-    pub(crate) ends_alone: u64,
+    pub(crate) unmatched_ends: u64,
 }
 
 impl Annotations {
-    pub(crate) fn new(most: Option<usize>) -> Self {
+    pub(crate) fn new(max_marks: Option<usize>) -> Self {
         Self {
-            most,
+            max_marks,
             ..Self::default()
         }
     }
 
-    /// What a record says, at `time_us`.
+    /// Applies a record at time `time_us`.
     pub(crate) fn push(&mut self, record: &layout::Annotation, time_us: i64) {
         let Some(op) = AnnotationOp::of_number(record.op) else {
             return;
@@ -68,7 +69,7 @@ impl Annotations {
             device: i32::from(record.device.max(layout::NO_DEVICE)),
             time_us,
         };
-        // An end is named, and placed, as its beginning.
+        // An end takes its name, domain and device from its beginning.
         let end_of = |beginning: Mark| Mark {
             stage: Stage::End,
             thread: record.thread,
@@ -96,7 +97,7 @@ impl Annotations {
                 };
                 match beginning {
                     Some(beginning) => self.keep(end_of(beginning)),
-                    None => self.ends_alone += 1,
+                    None => self.unmatched_ends += 1,
                 }
                 return;
             }
@@ -109,11 +110,11 @@ impl Annotations {
     }
 
     fn keep(&mut self, mark: Mark) {
-        let most = self.most.unwrap_or(usize::MAX);
-        if most == 0 {
+        let max_marks = self.max_marks.unwrap_or(usize::MAX);
+        if max_marks == 0 {
             return;
         }
-        while self.marks.len() >= most {
+        while self.marks.len() >= max_marks {
             self.marks.pop_front();
         }
         self.marks.push_back(mark);
@@ -133,7 +134,7 @@ mod tests {
         }
     }
 
-    fn told(annotations: &Annotations) -> Vec<(Stage, u32, u64, u32)> {
+    fn marks_of(annotations: &Annotations) -> Vec<(Stage, u32, u64, u32)> {
         let marks = annotations.marks.iter();
         marks
             .map(|mark| (mark.stage, mark.name, mark.range, mark.thread))
@@ -155,7 +156,7 @@ mod tests {
         annotations.push(&record(AnnotationOp::Mark, 4, 10), 5);
         use Stage::{End, Start};
         assert_eq!(
-            told(&annotations),
+            marks_of(&annotations),
             [
                 (Start, 1, 1, 10),
                 (Start, 2, 2, 20),
@@ -165,7 +166,7 @@ mod tests {
                 (End, 4, 4, 10),
             ]
         );
-        assert_eq!(annotations.ends_alone, 1);
+        assert_eq!(annotations.unmatched_ends, 1);
     }
 
     #[test]
@@ -186,10 +187,10 @@ mod tests {
         }
         use Stage::{End, Start};
         assert_eq!(
-            told(&annotations),
+            marks_of(&annotations),
             [(Start, 2, 2, 10), (End, 1, 1, 20), (End, 2, 2, 10)],
             "the newest three"
         );
-        assert_eq!(annotations.ends_alone, 1);
+        assert_eq!(annotations.unmatched_ends, 1);
     }
 }

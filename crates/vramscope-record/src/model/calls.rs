@@ -1,19 +1,19 @@
-//! What each call of the driver does to the address spaces.
+//! The effect of each driver call on the address spaces.
 
 use std::ops::Range;
 
 use vramscope_core::model::Action;
 
-use super::journal::{By, Entry, Place, PoolRow};
+use super::journal::{Entry, Location, Origin, PoolRow};
 use super::pools::{NO_POOL, PoolKey};
 use super::samples::Sample;
-use super::space::{Grant, Keeping};
-use super::{Array, Gone, Recording};
+use super::space::{Allocation, Retention};
+use super::{Array, FreedResource, Recording};
 use crate::layout::{Call, Event, OUT_OF_MEMORY, SUCCESS, flags};
 
 impl Recording {
-    /// One call.
-    pub(super) fn event(&mut self, event: &Event) {
+    /// Applies one call.
+    pub(super) fn push_event(&mut self, event: &Event) {
         self.counts.events += 1;
         self.journal.advance(event.time_ns);
         let Some(call) = Call::of_number(event.call) else {
@@ -50,17 +50,17 @@ impl Recording {
                 self.alloc_host(event, call);
             }
             Call::cuMemFreeHost | Call::cuMemHostUnregister => self.free(event, call),
-            // What a pool gave back says the sample that follows.
+            // The pool sample that follows says what the pool released.
             Call::cuMemAddressReserve | Call::cuMemAddressFree | Call::cuMemPoolTrimTo => {}
             Call::cuMemCreate | Call::cuMemImportFromShareableHandle => self.create(event, call),
             Call::cuMemRelease => {
                 let released = self.device.physical.release(event.pool);
-                self.remember(event, Gone::Physical(released));
+                self.keep_for_undo(event, FreedResource::Physical(released));
             }
             Call::cuMemMap => self.map(event, call),
             Call::cuMemUnmap => self.unmap(event, call),
             Call::cuMemPoolCreate => {
-                self.device.pools.other(event.pool);
+                self.device.pools.non_default_row(event.pool);
             }
             Call::cuMemPoolDestroy => self.destroy_pool(event, call),
             Call::cuCtxDestroy
@@ -73,7 +73,7 @@ impl Recording {
             }
             Call::cuArrayDestroy | Call::cuMipmappedArrayDestroy => {
                 let array = self.arrays.remove(&event.address);
-                self.remember(event, Gone::Array(array));
+                self.keep_for_undo(event, FreedResource::Array(array));
             }
             Call::suballoc => self.suballoc(event, call),
             Call::annotate => self.annotate(event, call),
@@ -91,9 +91,9 @@ impl Recording {
     fn destroy_pool(&mut self, event: &Event, call: Call) {
         let pools = &mut self.device.pools;
         let row = pools.destroy(event.pool);
-        let empty = row.map_or_else(Vec::new, |row| pools.empty(row));
-        self.give_back(&empty, by_of(event, call));
-        self.remember(event, Gone::Pool(row));
+        let empty = row.map_or_else(Vec::new, |row| pools.empty_segments(row));
+        self.release_segments(&empty, origin_of(event, call));
+        self.keep_for_undo(event, FreedResource::Pool(row));
     }
 
     fn create_array(&mut self, event: &Event) {
@@ -106,21 +106,26 @@ impl Recording {
     }
 
     fn annotate(&mut self, event: &Event, call: Call) {
-        // A pointer does not say whose memory it is: at most one of them knows it.
+        // A pointer does not tell host from device memory; at most one of the spaces knows it.
         let note = event.pool as u32;
         for space in [&self.device, &self.host] {
-            space.annotate(&mut self.journal, event.address, note, by_of(event, call));
+            space.annotate(
+                &mut self.journal,
+                event.address,
+                note,
+                origin_of(event, call),
+            );
         }
     }
 
     fn subfree(&mut self, event: &Event, call: Call) {
         let (space, journal) = (&mut self.device, &mut self.journal);
-        if !space.free_part(journal, event.address, by_of(event, call)) {
+        if !space.free_part(journal, event.address, origin_of(event, call)) {
             self.counts.unknown_frees += 1;
         }
     }
 
-    /// The range of an allocation; `None` for what takes no room, or more than there is.
+    /// The address range of an allocation. `None` for 0 bytes, or if the range exceeds the address space.
     fn range_of(&mut self, event: &Event) -> Option<Range<u64>> {
         let end = event.address.checked_add(event.size_bytes);
         match end {
@@ -130,7 +135,7 @@ impl Recording {
             }
             Some(_) => {
                 self.counts.empty_allocations += 1;
-                // It may be freed all the same.
+                // The program may still free it.
                 if event.address != 0 && event.call != Call::suballoc as u8 {
                     self.empty_allocations.insert(event.address);
                 }
@@ -143,21 +148,21 @@ impl Recording {
         }
     }
 
-    fn grant_of(&mut self, event: &Event, call: Call, range: Range<u64>) -> Grant {
+    fn allocation_of(&mut self, event: &Event, call: Call, range: Range<u64>) -> Allocation {
         let mapping_end = event.mapping_base.checked_add(event.mapping_bytes);
         let mapping = match mapping_end {
             Some(end) if event.mapping_base != 0 => event.mapping_base..end,
             _ => 0..0,
         };
-        Grant {
-            place: Place::Device(self.device_of(event)),
+        Allocation {
+            location: Location::Device(self.device_of(event)),
             range,
             mapping,
             stream: event.stream,
             context: event.context,
             pool: NO_POOL,
-            by: by_of(event, call),
-            keeping: Keeping::No,
+            origin: origin_of(event, call),
+            retention: Retention::UntilEmpty,
             is_owned: is_owned(event),
             is_part: false,
         }
@@ -167,25 +172,27 @@ impl Recording {
         let Some(range) = self.range_of(event) else {
             return;
         };
-        let mut grant = self.grant_of(event, call, range);
+        let mut allocation = self.allocation_of(event, call, range);
         let is_captured =
             event.flags & flags::CAPTURING != 0 || call == Call::cuGraphAddMemAllocNode;
         let is_pool = matches!(
             call,
             Call::cuMemAllocAsync | Call::cuMemAllocFromPoolAsync | Call::cuMemPoolImportPointer
         );
-        // Managed memory is where it was touched last, and a graph's does not exist before the launch.
-        grant.is_owned &= !is_captured && call != Call::cuMemAllocManaged;
+        // Managed memory resides wherever it was last used. A graph's memory does not exist before the launch.
+        // Neither counts as held.
+        allocation.is_owned &= !is_captured && call != Call::cuMemAllocManaged;
         if is_captured {
-            grant.pool = self.device.pools.row(PoolKey::Graph(event.pool));
+            allocation.pool = self.device.pools.row_of(PoolKey::Graph(event.pool));
         } else if is_pool && event.pool != 0 {
-            grant.pool = self.device.pools.row(PoolKey::Pool(event.pool));
-            grant.keeping = Keeping::Pool;
+            allocation.pool = self.device.pools.row_of(PoolKey::Pool(event.pool));
+            allocation.retention = Retention::ByPool;
         }
-        self.device.grant(&mut self.journal, &grant);
+        self.device.allocate(&mut self.journal, &allocation);
     }
 
-    /// Another process's memory: opened again it has the same address, and must be closed as often.
+    /// Imports another process's memory. Opening it again returns the same address, and each opening needs its own
+    /// close.
     fn open(&mut self, event: &Event, call: Call) {
         if self.opened.contains_key(&event.address)
             && self.device.blocks.contains_key(&event.address)
@@ -201,21 +208,21 @@ impl Recording {
         let Some(range) = self.range_of(event) else {
             return;
         };
-        let grant = Grant {
-            place: Place::Host,
+        let allocation = Allocation {
+            location: Location::Host,
             mapping: 0..0,
-            ..self.grant_of(event, call, range)
+            ..self.allocation_of(event, call, range)
         };
-        self.host.grant(&mut self.journal, &grant);
+        self.host.allocate(&mut self.journal, &allocation);
     }
 
     fn free(&mut self, event: &Event, call: Call) {
-        // cuMemFree(0) is allowed, and does nothing.
+        // cuMemFree(0) is allowed and does nothing.
         if event.address == 0 {
             return;
         }
         if self.empty_allocations.remove(&event.address) {
-            self.remember(event, Gone::Empty);
+            self.keep_for_undo(event, FreedResource::EmptyAllocation);
             return;
         }
         if call == Call::cuIpcCloseMemHandle
@@ -223,21 +230,21 @@ impl Recording {
         {
             if *again > 0 {
                 *again -= 1;
-                self.remember(event, Gone::Opening);
+                self.keep_for_undo(event, FreedResource::ImportOpening);
                 return;
             }
             self.opened.remove(&event.address);
         }
-        let by = by_of(event, call);
+        let origin = origin_of(event, call);
         let is_known = if is_of_host(call) {
-            self.host.free(&mut self.journal, event.address, by)
+            self.host.free(&mut self.journal, event.address, origin)
         } else {
-            self.device.free(&mut self.journal, event.address, by)
+            self.device.free(&mut self.journal, event.address, origin)
         };
         if !is_known {
             self.counts.unknown_frees += 1;
         }
-        self.remember(event, Gone::Memory);
+        self.keep_for_undo(event, FreedResource::Blocks);
     }
 
     fn map(&mut self, event: &Event, call: Call) {
@@ -245,16 +252,16 @@ impl Recording {
             return;
         };
         let physical = self.device.physical.find(event.pool);
-        let mut grant = self.grant_of(event, call, range);
-        grant.mapping = grant.range.clone();
-        grant.stream = 0;
-        grant.keeping = Keeping::Mapped(0);
+        let mut allocation = self.allocation_of(event, call, range);
+        allocation.mapping = allocation.range.clone();
+        allocation.stream = 0;
+        allocation.retention = Retention::UntilUnmapped(0);
         if let Some((serial, device, is_owned)) = physical {
-            grant.place = Place::Device(device);
-            grant.keeping = Keeping::Mapped(serial);
-            grant.is_owned = is_owned;
+            allocation.location = Location::Device(device);
+            allocation.retention = Retention::UntilUnmapped(serial);
+            allocation.is_owned = is_owned;
         }
-        self.device.grant(&mut self.journal, &grant);
+        self.device.allocate(&mut self.journal, &allocation);
     }
 
     fn unmap(&mut self, event: &Event, call: Call) {
@@ -263,11 +270,11 @@ impl Recording {
         if range.is_empty() {
             return;
         }
-        let by = by_of(event, call);
-        if !self.device.unmap(&mut self.journal, &range, by) {
+        let origin = origin_of(event, call);
+        if !self.device.unmap(&mut self.journal, &range, origin) {
             self.counts.unknown_frees += 1;
         }
-        self.remember(event, Gone::Memory);
+        self.keep_for_undo(event, FreedResource::Blocks);
     }
 
     fn suballoc(&mut self, event: &Event, call: Call) {
@@ -275,26 +282,26 @@ impl Recording {
             return;
         };
         let arena = self.device.make_arena(&mut self.journal, &range);
-        let mut grant = self.grant_of(event, call, range);
-        grant.mapping = 0..0;
-        grant.is_part = true;
-        if let Some((place, pool)) = arena {
-            grant.place = place;
-            grant.pool = pool;
+        let mut allocation = self.allocation_of(event, call, range);
+        allocation.mapping = 0..0;
+        allocation.is_part = true;
+        if let Some((location, pool)) = arena {
+            allocation.location = location;
+            allocation.pool = pool;
         }
-        self.device.grant(&mut self.journal, &grant);
+        self.device.allocate(&mut self.journal, &allocation);
     }
 
     fn end_context(&mut self, event: &Event, call: Call) {
-        let by = by_of(event, call);
+        let origin = origin_of(event, call);
         let device = self.device_of(event);
         let (context, journal) = (event.context, &mut self.journal);
         if context == 0 && event.device < 0 {
             return;
         }
-        self.device.end_context(journal, context, device, by);
+        self.device.end_context(journal, context, device, origin);
         if context != 0 {
-            self.host.end_context(journal, context, device, by);
+            self.host.end_context(journal, context, device, origin);
         }
         self.arrays.retain(|_, array| match context {
             0 => array.device != device,
@@ -302,41 +309,44 @@ impl Recording {
         });
     }
 
-    pub(super) fn give_back(&mut self, segments: &[u64], by: By) {
-        self.device.give_back(&mut self.journal, segments, by);
+    pub(super) fn release_segments(&mut self, segments: &[u64], origin: Origin) {
+        self.device
+            .release_segments(&mut self.journal, segments, origin);
     }
 
-    /// The driver refused the last free of this thread.
+    /// Withdraws the last free of this thread, which the driver refused.
     fn free_failed(&mut self, event: &Event, call: Call) {
         let Some(last) = self.last_frees.get_mut(&event.thread) else {
             return;
         };
-        if last.what != Some((event.call, event.address, event.pool)) {
+        if last.key != Some((event.call, event.address, event.pool)) {
             return;
         }
-        last.what = None;
-        let (undo, gone) = (
+        last.key = None;
+        let (undo, resource) = (
             std::mem::take(&mut last.undo),
-            std::mem::take(&mut last.gone),
+            std::mem::take(&mut last.resource),
         );
         let space = match is_of_host(call) {
             true => &mut self.host,
             false => &mut self.device,
         };
-        match gone {
-            // Nothing was known to be there, and nothing was.
-            Gone::Memory if undo.is_empty() => {
+        match resource {
+            // The free was counted as unknown, but the memory never was allocated.
+            FreedResource::Blocks if undo.is_empty() => {
                 self.counts.unknown_frees = self.counts.unknown_frees.saturating_sub(1);
             }
-            Gone::Pool(Some(row)) => space.pools.undo_destroy(event.pool, row),
-            Gone::Physical(Some(released)) => space.physical.undo_release(event.pool, released),
-            Gone::Array(Some(array)) => {
+            FreedResource::Pool(Some(row)) => space.pools.undo_destroy(event.pool, row),
+            FreedResource::Physical(Some(released)) => {
+                space.physical.undo_release(event.pool, released)
+            }
+            FreedResource::Array(Some(array)) => {
                 self.arrays.entry(event.address).or_insert(array);
             }
-            Gone::Empty => {
+            FreedResource::EmptyAllocation => {
                 self.empty_allocations.insert(event.address);
             }
-            Gone::Opening => *self.opened.entry(event.address).or_default() += 1,
+            FreedResource::ImportOpening => *self.opened.entry(event.address).or_default() += 1,
             _ => {}
         }
         if !undo.is_empty() && !space.undo(&mut self.journal, &undo) {
@@ -347,16 +357,16 @@ impl Recording {
         }
     }
 
-    /// Keeps what the call just made took away, until the thread's next one.
-    fn remember(&mut self, event: &Event, gone: Gone) {
+    /// Keeps what a free released until the thread's next free.
+    fn keep_for_undo(&mut self, event: &Event, resource: FreedResource) {
         let is_host = Call::of_number(event.call).is_some_and(is_of_host);
         let space = match is_host {
             true => &mut self.host,
             false => &mut self.device,
         };
         let last = self.last_frees.entry(event.thread).or_default();
-        last.what = Some((event.call, event.address, event.pool));
-        last.gone = gone;
+        last.key = Some((event.call, event.address, event.pool));
+        last.resource = resource;
         std::mem::swap(&mut last.undo, &mut space.undo);
     }
 
@@ -367,31 +377,27 @@ impl Recording {
             Call::cuMemHostRegister,
         ];
         let device = self.device_of(event);
-        let place = match host.contains(&call) {
-            true => Place::Host,
-            false => Place::Device(device),
+        let location = match host.contains(&call) {
+            true => Location::Host,
+            false => Location::Device(device),
         };
+        let origin = origin_of(event, call);
+        // As in torch, the address of an `oom` event is the device's free bytes.
+        let (free_bytes, bytes) = (event.mapping_base, event.size_bytes);
         let entry = Entry {
-            action: Action::Oom,
-            is_undone: false,
-            by: by_of(event, call),
-            pool: NO_POOL,
-            note: 0,
-            address: event.mapping_base,
-            bytes: event.size_bytes,
             stream: event.stream,
-            time_us: 0,
+            ..Entry::new(Action::Oom, origin, free_bytes, bytes)
         };
         self.counts.out_of_memory += 1;
-        self.journal.push(place, entry);
-        // 0 in all: it could not be asked.
+        self.journal.push(location, entry);
+        // A total of 0 means that the driver could not be asked.
         if event.mapping_bytes != 0 {
-            self.sample(device, event.mapping_base, event.mapping_bytes);
+            self.push_memory_sample(device, event.mapping_base, event.mapping_bytes);
         }
     }
 
-    /// What the driver said is free now.
-    pub(super) fn sample(&mut self, device: u8, free_bytes: u64, total_bytes: u64) {
+    /// Adds a sample of the device's free memory.
+    pub(super) fn push_memory_sample(&mut self, device: u8, free_bytes: u64, total_bytes: u64) {
         let tracked_bytes = self.tracked_bytes(device);
         self.samples.push(Sample {
             device,
@@ -402,7 +408,7 @@ impl Recording {
         });
     }
 
-    /// Bytes of a device that this recording knows the process to hold.
+    /// Bytes of a device that this process is known to hold.
     pub(super) fn tracked_bytes(&self, device: u8) -> u64 {
         let arrays = self.arrays.values();
         let arrays = arrays.filter(|array| array.device == device);
@@ -412,7 +418,7 @@ impl Recording {
             .saturating_add(self.device.physical.held_bytes(device))
     }
 
-    /// The device of a call; the first one where nobody knows.
+    /// The device of a call; device 0 if unknown.
     fn device_of(&mut self, event: &Event) -> u8 {
         // Snapshots have 256 devices at most.
         let device = u8::try_from(event.device.max(0)).unwrap_or_else(|_| {
@@ -423,28 +429,28 @@ impl Recording {
         device
     }
 
-    /// The row of a pool that a sample is about.
+    /// The row of the pool in a pool sample.
     pub(super) fn sampled_pool(&mut self, pool: u64, is_default: bool) -> PoolRow {
         match is_default {
-            true => self.device.pools.row(PoolKey::Pool(pool)),
-            false => self.device.pools.other(pool),
+            true => self.device.pools.row_of(PoolKey::Pool(pool)),
+            false => self.device.pools.non_default_row(pool),
         }
     }
 }
 
-/// Whether a free is one of the host's memory.
+/// Whether a call frees host memory.
 fn is_of_host(call: Call) -> bool {
     matches!(call, Call::cuMemFreeHost | Call::cuMemHostUnregister)
 }
 
-fn by_of(event: &Event, call: Call) -> By {
-    By {
+fn origin_of(event: &Event, call: Call) -> Origin {
+    Origin {
         call: call as u8,
         stack: event.stack,
     }
 }
 
-/// Whether memory is this process's, and on the device.
+/// Whether the memory belongs to this process.
 fn is_owned(event: &Event) -> bool {
     event.flags & flags::NOT_OWNED == 0
 }

@@ -1,22 +1,23 @@
-//! What happened, as trace entries: all of it, or the newest of each device.
+//! The history as trace entries: all of them, or the newest of each device.
 
 use std::collections::VecDeque;
 use std::ops::Range;
 
 use vramscope_core::model::Action;
 
+use super::pools::NO_POOL;
 use super::{Enabled, RecordingOptions};
 
-/// Whose memory: an index of `device_traces`, or the host's.
+/// Where memory resides: on a device (its index in `device_traces`), or on the host.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
-pub(crate) enum Place {
+pub(crate) enum Location {
     Device(u8),
     Host,
 }
 
-/// Which call did something, and from where: numbers of [`Call`](crate::layout::Call) and of a stack, 0 for none.
+/// Origin of an event: the number of its [`Call`](crate::layout::Call) and of its stack, each 0 if unknown.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
-pub(crate) struct By {
+pub(crate) struct Origin {
     pub(crate) call: u8,
     pub(crate) stack: u32,
 }
@@ -24,15 +25,15 @@ pub(crate) struct By {
 /// A row of [`Pools`](super::pools::Pools).
 pub(crate) type PoolRow = u32;
 
-/// A trace entry. The time is when it was pushed.
+/// A trace entry. [`Journal::push`] sets its time.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Entry {
     pub(crate) action: Action,
-    /// It did not happen after all.
+    /// Whether the event was withdrawn: the driver refused the free.
     pub(crate) is_undone: bool,
-    pub(crate) by: By,
+    pub(crate) origin: Origin,
     pub(crate) pool: PoolRow,
-    /// Number of a text that the program gives what lives there; 0 for none.
+    /// Number of the text that the program gave to the allocation; 0 if it gave no text.
     pub(crate) note: u32,
     pub(crate) address: u64,
     pub(crate) bytes: u64,
@@ -40,27 +41,44 @@ pub(crate) struct Entry {
     pub(crate) time_us: i64,
 }
 
-/// Names an entry of a place, also after others were dropped before it.
+impl Entry {
+    /// An entry without pool, text and stream.
+    pub(crate) fn new(action: Action, origin: Origin, address: u64, bytes: u64) -> Self {
+        Self {
+            action,
+            is_undone: false,
+            origin,
+            pool: NO_POOL,
+            note: 0,
+            address,
+            bytes,
+            stream: 0,
+            time_us: 0,
+        }
+    }
+}
+
+/// Identifies an entry of a location. Stays valid when older entries are dropped.
 pub(crate) type EntryNumber = u64;
 
-/// Entries that are looked at to find out whether a refused free can be undone.
-const MOST_LOOKED_AT: u64 = 10_000;
+/// Maximum number of newer entries searched to decide whether a refused free can be undone.
+const MAX_SEARCHED_ENTRIES: u64 = 10_000;
 
-/// The entries of one place.
+/// The entries of one location.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Trace {
     pub(crate) entries: VecDeque<Entry>,
-    /// Entries that are not there any more.
+    /// Number of older entries that were dropped.
     dropped: u64,
 }
 
-/// The entries of all places.
+/// The entries of all locations.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Journal {
     options: RecordingOptions,
     pub(crate) devices: Vec<Trace>,
     pub(crate) host: Trace,
-    /// Now. Never goes back.
+    /// Current time. Never decreases.
     pub(crate) time_us: i64,
 }
 
@@ -72,12 +90,12 @@ impl Journal {
         }
     }
 
-    /// Lets time go on to `time_ns`, unless that is past.
+    /// Advances the time to `time_ns`, unless that is in the past.
     pub(crate) fn advance(&mut self, time_ns: u64) {
         self.time_us = self.time_us.max((time_ns / 1000) as i64);
     }
 
-    /// Sees to it that a device has a trace.
+    /// Adds empty traces up to this device.
     pub(crate) fn add_device(&mut self, device: u8) {
         let count = usize::from(device) + 1;
         if self.devices.len() < count {
@@ -85,11 +103,11 @@ impl Journal {
         }
     }
 
-    /// Adds an entry, at the present time. Its number, unless it is not wanted.
-    pub(crate) fn push(&mut self, place: Place, mut entry: Entry) -> Option<EntryNumber> {
+    /// Adds an entry at the current time. Returns its number, or `None` if the options exclude it.
+    pub(crate) fn push(&mut self, location: Location, mut entry: Entry) -> Option<EntryNumber> {
         let options = &self.options;
-        let is_other = match (place, options.device) {
-            (Place::Device(device), Some(only)) => u32::from(device) != only,
+        let is_other = match (location, options.device) {
+            (Location::Device(device), Some(only)) => u32::from(device) != only,
             _ => false,
         };
         if is_other
@@ -100,7 +118,7 @@ impl Journal {
         }
         entry.time_us = self.time_us;
         let most = options.max_entries.unwrap_or(usize::MAX);
-        let trace = self.trace_mut(place);
+        let trace = self.trace_mut(location);
         while trace.entries.len() >= most.max(1) {
             trace.entries.pop_front();
             trace.dropped += 1;
@@ -113,9 +131,9 @@ impl Journal {
         Some(trace.dropped + trace.entries.len() as u64 - 1)
     }
 
-    /// Takes an entry back, if it is still there.
-    pub(crate) fn undo(&mut self, place: Place, number: EntryNumber) {
-        let trace = self.trace_mut(place);
+    /// Withdraws an entry, if it was not dropped.
+    pub(crate) fn undo(&mut self, location: Location, number: EntryNumber) {
+        let trace = self.trace_mut(location);
         let row = number.checked_sub(trace.dropped);
         let row = row.and_then(|row| usize::try_from(row).ok());
         if let Some(entry) = row.and_then(|row| trace.entries.get_mut(row)) {
@@ -123,22 +141,23 @@ impl Journal {
         }
     }
 
-    /// Whether an entry of a place after the one of this number is about a part of this range, or may be.
+    /// Whether an entry after number `number` affects this range, or might. Gives up with `true` after
+    /// [`MAX_SEARCHED_ENTRIES`].
     pub(crate) fn is_touched_since(
         &self,
-        place: Place,
+        location: Location,
         number: EntryNumber,
         range: &Range<u64>,
     ) -> bool {
-        let trace = match place {
-            Place::Host => Some(&self.host),
-            Place::Device(device) => self.devices.get(usize::from(device)),
+        let trace = match location {
+            Location::Host => Some(&self.host),
+            Location::Device(device) => self.devices.get(usize::from(device)),
         };
         let Some(trace) = trace else { return false };
         let newer = (trace.dropped + trace.entries.len() as u64).saturating_sub(number + 1);
         let entries = trace.entries.iter().rev();
-        // Further back it is not looked, for logs that undo very much.
-        newer > MOST_LOOKED_AT
+        // Bounds the work for hostile logs with very many refused frees.
+        newer > MAX_SEARCHED_ENTRIES
             || entries.take(newer as usize).any(|entry| {
                 let end = entry.address.saturating_add(entry.bytes);
                 !entry.is_undone
@@ -151,18 +170,18 @@ impl Journal {
             })
     }
 
-    /// Who a free is put down to: whoever frees, or, as torch does with `enabled="alloc"`, whoever allocated.
-    pub(crate) fn freed_by(&self, allocated: By, freed: By) -> By {
+    /// The origin that a free shows: its own, or with `enabled="alloc"`, as in torch, that of the allocation.
+    pub(crate) fn origin_of_free(&self, allocated: Origin, freed: Origin) -> Origin {
         match self.options.enabled {
             Enabled::Alloc => allocated,
             _ => freed,
         }
     }
 
-    fn trace_mut(&mut self, place: Place) -> &mut Trace {
-        match place {
-            Place::Host => &mut self.host,
-            Place::Device(device) => {
+    fn trace_mut(&mut self, location: Location) -> &mut Trace {
+        match location {
+            Location::Host => &mut self.host,
+            Location::Device(device) => {
                 self.add_device(device);
                 &mut self.devices[usize::from(device)]
             }

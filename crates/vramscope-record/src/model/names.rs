@@ -1,4 +1,4 @@
-//! What a log gives numbers to: stacks and the modules they lie in, texts, threads, devices.
+//! Everything that a log numbers: stacks and their modules, texts, threads, devices.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -6,19 +6,19 @@ use crate::layout;
 use crate::reader::{Addresses, Program};
 use crate::symbols::LoadedModule;
 
-/// Notes kept at most.
-const MOST_NOTES: usize = 100;
+/// Maximum number of notes to keep.
+const MAX_NOTES: usize = 100;
 
-/// A stack as it was recorded.
+/// A recorded stack: a range of `addresses`.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct StackRow {
     first: usize,
     frames: usize,
-    /// How many modules were known then.
+    /// Number of modules known when the stack was recorded.
     modules: usize,
 }
 
-/// A device.
+/// Name and size of a device.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) struct DeviceName {
     pub(crate) name: String,
@@ -26,7 +26,7 @@ pub(crate) struct DeviceName {
     pub(crate) total_bytes: u64,
 }
 
-/// All names.
+/// Numbered names of one log.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Names {
     pub(crate) modules: Vec<LoadedModule>,
@@ -64,16 +64,18 @@ impl Names {
         self.stacks.insert(number, row);
     }
 
-    /// The return addresses of a stack, innermost first, and how many modules were known when it was taken.
+    /// The return addresses of a stack, innermost first, and the number of modules known when it was recorded.
     pub(crate) fn stack(&self, number: u32) -> Option<(&[u64], usize)> {
         let row = self.stacks.get(&number)?;
         let addresses = self.addresses.get(row.first..row.first + row.frames)?;
         Some((addresses, row.modules))
     }
 
-    /// The module that a return address leads to, among the first `known`: the newest, where they overlap.
+    /// The row of the module that a return address points into, among the first `known` modules. The newest one
+    /// where they overlap.
     pub(crate) fn module_of(&self, address: u64, known: usize) -> Option<usize> {
-        // The call before it: nothing need stand behind a call that does not return.
+        // Look up the call instruction before it: a call that does not return may be the last instruction of its
+        // module.
         let call = address.wrapping_sub(1);
         let modules = self.modules.get(..known).unwrap_or_default();
         modules
@@ -85,7 +87,7 @@ impl Names {
         self.texts.insert(number, lossy(text).into());
     }
 
-    /// A text; empty for 0 and where it is missing.
+    /// A text; empty for number 0 and for unknown numbers.
     pub(crate) fn text(&self, number: u32) -> &str {
         self.texts.get(&number).map_or("", |text| text)
     }
@@ -108,7 +110,7 @@ impl Names {
 
     pub(crate) fn add_note(&mut self, note: &[u8]) {
         let note = lossy(note);
-        if self.notes.len() < MOST_NOTES && !self.notes.contains(&note) {
+        if self.notes.len() < MAX_NOTES && !self.notes.contains(&note) {
             self.notes.push(note);
         }
     }

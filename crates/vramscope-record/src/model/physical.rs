@@ -1,37 +1,37 @@
-//! Physical memory that a program made by itself, to map where it likes.
+//! Physical memory that the program creates and maps itself (`cuMemCreate`, `cuMemMap`).
 
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
 
-/// Names physical memory for good; handles are given again.
+/// Identifies a physical allocation forever. The driver reuses handles.
 pub(crate) type Serial = u64;
 
 #[derive(Clone, Debug)]
 struct Physical {
     bytes: u64,
     device: u8,
-    /// Sum of its mappings' sizes.
+    /// Sum of the sizes of its mappings.
     mapped_bytes: u64,
-    /// Whether the last mapping ends it.
+    /// Whether its handle was released, so that the last unmapping frees it.
     is_released: bool,
     is_owned: bool,
 }
 
 impl Physical {
-    /// Bytes that this process holds, mapped anywhere or not.
+    /// Bytes that this process holds, whether mapped or not.
     fn held_bytes(&self) -> u64 {
         if self.is_owned { self.bytes } else { 0 }
     }
 }
 
-/// What a released handle named.
+/// A released handle and its allocation, to undo the release.
 #[derive(Clone, Debug)]
 pub(crate) struct Released {
     serial: Serial,
     physical: Physical,
 }
 
-/// All of it that exists.
+/// Existing physical allocations.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct PhysicalMemory {
     by_serial: HashMap<Serial, Physical>,
@@ -62,15 +62,15 @@ impl PhysicalMemory {
         self.by_serial.insert(serial, physical);
     }
 
-    /// Takes a handle away. What it named, to undo it.
+    /// Removes a handle. Returns its allocation, to undo the release.
     pub(crate) fn release(&mut self, handle: u64) -> Option<Released> {
         let serial = self.by_handle.remove(&handle)?;
         let physical = self.by_serial.get(&serial)?.clone();
-        self.change(serial, |physical| physical.is_released = true);
+        self.update(serial, |physical| physical.is_released = true);
         Some(Released { serial, physical })
     }
 
-    /// Gives a handle back, for it was not released, unless it names something else now.
+    /// Restores a handle whose release the driver refused, unless the handle names another allocation now.
     pub(crate) fn undo_release(&mut self, handle: u64, released: Released) {
         let Entry::Vacant(place) = self.by_handle.entry(handle) else {
             return;
@@ -87,7 +87,7 @@ impl PhysicalMemory {
         self.add(released.serial, physical);
     }
 
-    /// What a handle names: its serial, its device, and whether it is this process's own.
+    /// The serial and the device of the allocation behind a handle, and whether this process owns it.
     pub(crate) fn find(&self, handle: u64) -> Option<(Serial, u8, bool)> {
         let serial = *self.by_handle.get(&handle)?;
         let physical = self.by_serial.get(&serial)?;
@@ -95,27 +95,27 @@ impl PhysicalMemory {
     }
 
     pub(crate) fn map(&mut self, serial: Serial, bytes: u64) {
-        self.change(serial, |physical| {
+        self.update(serial, |physical| {
             physical.mapped_bytes = physical.mapped_bytes.saturating_add(bytes);
         });
     }
 
     pub(crate) fn unmap(&mut self, serial: Serial, bytes: u64) {
-        self.change(serial, |physical| {
+        self.update(serial, |physical| {
             physical.mapped_bytes = physical.mapped_bytes.saturating_sub(bytes);
         });
     }
 
-    /// Bytes of a device that this process holds, each once however often it is mapped.
+    /// Bytes of a device that this process holds. Counts each allocation once, however often it is mapped.
     pub(crate) fn held_bytes(&self, device: u8) -> u64 {
         self.held.get(&device).copied().unwrap_or(0)
     }
 
-    fn change(&mut self, serial: Serial, change: impl FnOnce(&mut Physical)) {
+    fn update(&mut self, serial: Serial, update: impl FnOnce(&mut Physical)) {
         let Some(physical) = self.by_serial.get_mut(&serial) else {
             return;
         };
-        change(physical);
+        update(physical);
         let is_gone = physical.is_released && physical.mapped_bytes == 0;
         if is_gone {
             let held = self.held.entry(physical.device).or_default();

@@ -1,4 +1,4 @@
-//! The driver's memory pools: which there are, what they hold, and which of it nobody uses.
+//! The driver's memory pools: what each holds, and which of its segments are empty.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -6,41 +6,41 @@ use vramscope_core::model::PoolId;
 
 use super::journal::PoolRow;
 
-/// What is no pool's.
+/// Row of memory that belongs to no pool.
 pub(crate) const NO_POOL: PoolRow = 0;
 
-/// Sums, and empty segments, that are tried at most to find what a pool gave back.
-const MOST_SUMS: usize = 4096;
+/// Maximum number of sums, and of empty segments, tried to find the released segments.
+const MAX_SUMS: usize = 4096;
 
-/// What a pool's number in a log names.
+/// Identity of a pool in a log.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub(crate) enum PoolKey {
     /// A `CUmemoryPool`.
     Pool(u64),
-    /// A graph, whose nodes allocate.
+    /// A graph with memory allocation nodes.
     Graph(u64),
 }
 
-/// A pool.
+/// One pool.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Pool {
-    /// As snapshots name it.
+    /// Its id in snapshots.
     pub(crate) id: PoolId,
-    /// Bytes of its segments.
+    /// Sum of the sizes of its segments.
     held_bytes: u64,
-    /// Its segments in which nothing lives, by when the last thing was freed, with their sizes.
+    /// Its empty segments: (time of the last free, address) → size.
     empty: BTreeMap<(u64, u64), u64>,
-    /// Whether what gets empty goes at once.
+    /// Whether the pool was destroyed. Then its segments go as soon as they are empty.
     pub(crate) is_destroyed: bool,
 }
 
-/// All pools; row 0 stands for no pool.
+/// Known pools. Row 0 stands for no pool.
 #[derive(Clone, Debug)]
 pub(crate) struct Pools {
     rows: Vec<Pool>,
     by_key: HashMap<PoolKey, PoolRow>,
-    others: u64,
-    graphs: u64,
+    other_count: u64,
+    graph_count: u64,
 }
 
 impl Default for Pools {
@@ -48,15 +48,16 @@ impl Default for Pools {
         Self {
             rows: vec![Pool::default()],
             by_key: HashMap::new(),
-            others: 0,
-            graphs: 0,
+            other_count: 0,
+            graph_count: 0,
         }
     }
 }
 
 impl Pools {
-    /// The pool of this name, which is taken for a device's default pool as long as nobody says otherwise.
-    pub(crate) fn row(&mut self, key: PoolKey) -> PoolRow {
+    /// The row of a pool, added if unknown. A pool counts as its device's default pool until a record says
+    /// otherwise.
+    pub(crate) fn row_of(&mut self, key: PoolKey) -> PoolRow {
         if let Some(&row) = self.by_key.get(&key) {
             return row;
         }
@@ -64,8 +65,8 @@ impl Pools {
         let id = match key {
             PoolKey::Pool(_) => PoolId(0, 0),
             PoolKey::Graph(_) => {
-                self.graphs += 1;
-                PoolId(self.graphs, 0)
+                self.graph_count += 1;
+                PoolId(self.graph_count, 0)
             }
         };
         self.rows.push(Pool {
@@ -76,25 +77,25 @@ impl Pools {
         row
     }
 
-    /// The pool of this name, which is none's default.
-    pub(crate) fn other(&mut self, handle: u64) -> PoolRow {
-        let row = self.row(PoolKey::Pool(handle));
+    /// The row of a pool that is not the default pool of its device.
+    pub(crate) fn non_default_row(&mut self, handle: u64) -> PoolRow {
+        let row = self.row_of(PoolKey::Pool(handle));
         let pool = &mut self.rows[row as usize];
         if pool.id == PoolId(0, 0) {
-            self.others += 1;
-            pool.id = PoolId(0, self.others);
+            self.other_count += 1;
+            pool.id = PoolId(0, self.other_count);
         }
         row
     }
 
-    /// Forgets the name of a pool that is gone; its next bearer is another pool.
+    /// Forgets the handle of a destroyed pool. The driver may reuse the handle for another pool.
     pub(crate) fn destroy(&mut self, handle: u64) -> Option<PoolRow> {
         let row = self.by_key.remove(&PoolKey::Pool(handle))?;
         self.rows[row as usize].is_destroyed = true;
         Some(row)
     }
 
-    /// Gives a pool its name back, for it is not gone, unless another has it now.
+    /// Restores a pool whose destruction the driver refused, unless another pool has its handle now.
     pub(crate) fn undo_destroy(&mut self, handle: u64, row: PoolRow) {
         self.by_key.entry(PoolKey::Pool(handle)).or_insert(row);
         self.rows[row as usize].is_destroyed = false;
@@ -114,35 +115,36 @@ impl Pools {
         pool.held_bytes = pool.held_bytes.saturating_sub(bytes);
     }
 
-    /// A segment got empty.
+    /// Adds a segment that became empty.
     pub(crate) fn add_empty(&mut self, row: PoolRow, emptied: u64, address: u64, bytes: u64) {
         self.rows[row as usize]
             .empty
             .insert((emptied, address), bytes);
     }
 
-    /// An empty segment is used again, or gone.
+    /// Removes an empty segment that is used again or was released.
     pub(crate) fn remove_empty(&mut self, row: PoolRow, emptied: u64, address: u64) {
         self.rows[row as usize].empty.remove(&(emptied, address));
     }
 
-    /// The addresses of a pool's empty segments, the one that was freed first first.
-    pub(crate) fn empty(&self, row: PoolRow) -> Vec<u64> {
+    /// The addresses of a pool's empty segments, longest empty first.
+    pub(crate) fn empty_segments(&self, row: PoolRow) -> Vec<u64> {
         let keys = self.rows[row as usize].empty.keys();
         keys.map(|&(_, address)| address).collect()
     }
 
-    /// The segments that a pool gave back if it holds only `held_bytes` now: of the empty ones those that sum up to
-    /// most of what is missing, and of equal ones those that were freed first.
-    pub(crate) fn given_back(&self, row: PoolRow, held_bytes: u64) -> Vec<u64> {
+    /// The segments that a pool must have released if it now holds only `held_bytes`. Chosen among its empty
+    /// segments: the largest sum that does not exceed the missing bytes, and among equal sums the longest empty
+    /// segments.
+    pub(crate) fn released_segments(&self, row: PoolRow, held_bytes: u64) -> Vec<u64> {
         let pool = &self.rows[row as usize];
         let missing = pool.held_bytes.saturating_sub(held_bytes);
         if missing == 0 {
             return Vec::new();
         }
-        // How each sum is reached: the sum before, and the segment that makes the difference.
+        // For each reachable sum, the sum before it and the segment in between.
         let mut sums: BTreeMap<u64, (u64, u64)> = BTreeMap::from([(0, (0, 0))]);
-        for (&(_, address), &bytes) in pool.empty.iter().take(MOST_SUMS) {
+        for (&(_, address), &bytes) in pool.empty.iter().take(MAX_SUMS) {
             if sums.contains_key(&missing) {
                 break;
             }
@@ -151,7 +153,7 @@ impl Pools {
                 let Some(next) = sum.checked_add(bytes).filter(|&next| next <= missing) else {
                     break;
                 };
-                if sums.len() < MOST_SUMS {
+                if sums.len() < MAX_SUMS {
                     sums.entry(next).or_insert((sum, address));
                 }
             }
@@ -176,31 +178,35 @@ mod tests {
     #[test]
     fn what_was_given_back_is_the_largest_sum_that_fits() {
         let mut pools = Pools::default();
-        let row = pools.row(PoolKey::Pool(9));
+        let row = pools.row_of(PoolKey::Pool(9));
         for (age, (address, bytes)) in (0..).zip([(100, 3), (200, 5), (300, 8), (400, 2)]) {
             pools.add_segment(row, bytes);
             pools.add_empty(row, age, address, bytes);
         }
-        let given_back = |held| pools.given_back(row, held);
-        assert_eq!(given_back(18), [0_u64; 0]);
-        assert_eq!(given_back(15), [100], "3 of 18");
-        assert_eq!(given_back(10), [100, 200], "8 of 18: older than 300");
-        assert_eq!(given_back(17), [0_u64; 0], "1 of 18: nothing is so small");
-        assert_eq!(given_back(14), [100], "4 of 18: 3 is most");
-        assert_eq!(given_back(0), [100, 200, 300, 400]);
+        let released_segments = |held| pools.released_segments(row, held);
+        assert_eq!(released_segments(18), [0_u64; 0]);
+        assert_eq!(released_segments(15), [100], "3 of 18");
+        assert_eq!(released_segments(10), [100, 200], "8 of 18: older than 300");
+        assert_eq!(
+            released_segments(17),
+            [0_u64; 0],
+            "1 of 18: nothing is so small"
+        );
+        assert_eq!(released_segments(14), [100], "4 of 18: 3 is most");
+        assert_eq!(released_segments(0), [100, 200, 300, 400]);
     }
 
     #[test]
     fn a_name_that_is_given_again_names_another_pool() {
         let mut pools = Pools::default();
-        let first = pools.other(7);
+        let first = pools.non_default_row(7);
         assert_eq!(pools.get(first).id, PoolId(0, 1));
-        assert_eq!(pools.row(PoolKey::Pool(7)), first);
+        assert_eq!(pools.row_of(PoolKey::Pool(7)), first);
         assert_eq!(pools.destroy(7), Some(first));
         assert_eq!(pools.destroy(7), None);
-        let second = pools.other(7);
+        let second = pools.non_default_row(7);
         assert_eq!(pools.get(second).id, PoolId(0, 2));
-        let graph = pools.row(PoolKey::Graph(7));
+        let graph = pools.row_of(PoolKey::Graph(7));
         assert_eq!(pools.get(graph).id, PoolId(1, 0));
     }
 }

@@ -1,36 +1,36 @@
-//! What the driver said is free on each device, over time, beside what was tracked then.
+//! The driver's reports of free memory on each device over time, with the bytes tracked then.
 
-/// What is free on a device at a time.
+/// Free memory of a device at one time.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Sample {
     pub(crate) device: u8,
     pub(crate) time_us: i64,
     pub(crate) free_bytes: u64,
     pub(crate) total_bytes: u64,
-    /// Bytes that this process is known to hold: segments, arrays and physical memory. Not managed memory, nor that of
-    /// graphs, which the device may hold or not.
+    /// Bytes that this process is known to hold: segments, arrays and physical memory. Excludes managed memory and
+    /// memory of graphs, which may or may not be on the device.
     pub(crate) tracked_bytes: u64,
 }
 
-/// Samples over time, thinned out as they become many.
+/// Samples over time. Beyond [`MAX_SAMPLES`], every other one is dropped.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Samples {
     kept: Vec<Sample>,
-    /// The newest, which is kept whatever happens.
+    /// The newest sample, if the stride leaves it out of `kept`.
     last: Option<Sample>,
-    /// Of so many samples one is kept.
+    /// Only every `stride`th sample is kept.
     stride: u64,
-    seen: u64,
+    pushed: u64,
 }
 
-/// Samples kept at most: the decoder reads no more than 10,000 values under a key that it does not know.
-const MOST: usize = 1000;
+/// Maximum number of samples. The decoder reads at most 10,000 values under a key that it does not know.
+const MAX_SAMPLES: usize = 1000;
 
 impl Samples {
     pub(crate) fn push(&mut self, sample: Sample) {
         let stride = self.stride.max(1);
-        if self.seen.is_multiple_of(stride) {
-            if self.kept.len() == MOST {
+        if self.pushed.is_multiple_of(stride) {
+            if self.kept.len() == MAX_SAMPLES {
                 let mut row = 0;
                 self.kept.retain(|_| {
                     row += 1;
@@ -43,7 +43,7 @@ impl Samples {
         } else {
             self.last = Some(sample);
         }
-        self.seen += 1;
+        self.pushed += 1;
     }
 
     pub(crate) fn iter(&self) -> impl Iterator<Item = &Sample> {
@@ -67,9 +67,9 @@ mod tests {
                 tracked_bytes: 1,
             });
             let times: Vec<_> = samples.iter().map(|sample| sample.time_us).collect();
-            assert!(times.is_sorted() && times.len() <= MOST + 1);
+            assert!(times.is_sorted() && times.len() <= MAX_SAMPLES + 1);
             assert_eq!((times[0], times[times.len() - 1]), (0, time_us));
         }
-        assert!(samples.iter().count() > MOST / 2);
+        assert!(samples.iter().count() > MAX_SAMPLES / 2);
     }
 }

@@ -1,10 +1,11 @@
-//! An address space: segments, which are the driver's mappings, and in them blocks, which are what it handed out.
+//! An address space with its segments and blocks. Segments are the driver's mappings, blocks are the allocations in
+//! them.
 //!
-//! Segments never overlap, blocks never overlap, and each block lies in one segment, whatever is said to happen: where
-//! something new lies over something older, the older thing was given back and nobody told (records were dropped), and
-//! it ends there and then.
+//! Segments never overlap, blocks never overlap, and each block lies in one segment, whatever the log says. Where a
+//! new allocation overlaps an older one, the record of the older one's free is missing (records were dropped), so
+//! the older one ends there.
 //!
-//! An allocation out of which the program hands pieces by itself is an *arena*: no block, but what its pieces lie in.
+//! An allocation that the program divides itself is an *arena*. It is not a block; its parts are blocks.
 
 mod mapped;
 mod undo;
@@ -14,81 +15,82 @@ use std::ops::Range;
 
 use vramscope_core::model::Action;
 
-use super::journal::{By, Entry, EntryNumber, Journal, Place, PoolRow};
+use super::journal::{Entry, EntryNumber, Journal, Location, Origin, PoolRow};
 use super::physical::{PhysicalMemory, Serial};
 use super::pools::{NO_POOL, Pools};
 pub(crate) use undo::Undo;
 
-/// Sizes are rounded up to it as far as there is room.
+/// Sizes are rounded up to a multiple of this, as far as there is room.
 pub(crate) const ROUNDING_BYTES: u64 = 512;
 
-/// Something that was handed out.
+/// One allocation.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Block {
-    /// The address behind the bytes asked for.
+    /// End of the requested bytes, exclusive.
     pub(crate) end: u64,
     pub(crate) stream: u64,
     context: u64,
-    pub(crate) by: By,
+    pub(crate) origin: Origin,
     /// Address of its segment.
     segment: u64,
-    /// Its alloc in the journal.
+    /// Its `alloc` entry in the journal.
     entry: Option<EntryNumber>,
-    /// Whether the program handed it out of an arena.
+    /// Whether it is a part of an arena.
     pub(crate) is_part: bool,
 }
 
-/// What becomes of a segment when the last block in it is gone.
+/// When a segment ends.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Keeping {
-    /// It is gone too.
-    No,
-    /// Its pool keeps it.
-    Pool,
-    /// It stays until it is unmapped: a mapping of this physical memory.
-    Mapped(Serial),
+pub(crate) enum Retention {
+    /// With its last block.
+    UntilEmpty,
+    /// When its pool releases it.
+    ByPool,
+    /// When it is unmapped. Holds the serial of its physical memory, 0 if unknown.
+    UntilUnmapped(Serial),
 }
 
 /// A mapping of the driver.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Segment {
     pub(crate) end: u64,
-    pub(crate) place: Place,
+    pub(crate) location: Location,
     pub(crate) stream: u64,
     context: u64,
     pub(crate) pool: PoolRow,
-    pub(crate) by: By,
-    pub(crate) keeping: Keeping,
-    /// Blocks and arenas in it.
+    pub(crate) origin: Origin,
+    pub(crate) retention: Retention,
+    /// Number of blocks and arenas in it.
     live: u32,
-    /// When the last one was freed, for the order.
+    /// Order number of the free that last emptied it.
     emptied: u64,
     is_owned: bool,
 }
 
 impl Segment {
-    /// Whether its bytes count as held; those of known physical memory count there, once for all its mappings.
+    /// Whether its bytes count as held. Mappings of known physical memory do not: that memory is counted once, in
+    /// [`PhysicalMemory`].
     fn is_counted(&self) -> bool {
         self.is_owned
             && matches!(
-                self.keeping,
-                Keeping::No | Keeping::Pool | Keeping::Mapped(0)
+                self.retention,
+                Retention::UntilEmpty | Retention::ByPool | Retention::UntilUnmapped(0)
             )
     }
 }
 
-/// What the driver, or an arena, handed out.
+/// A new allocation, by the driver or out of an arena.
 #[derive(Clone, Debug)]
-pub(crate) struct Grant {
-    pub(crate) place: Place,
+pub(crate) struct Allocation {
+    pub(crate) location: Location,
     pub(crate) range: Range<u64>,
-    /// The driver's mapping that holds it; empty if it did not say.
+    /// The driver's mapping that holds it; empty if unknown.
     pub(crate) mapping: Range<u64>,
     pub(crate) stream: u64,
     pub(crate) context: u64,
     pub(crate) pool: PoolRow,
-    pub(crate) by: By,
-    pub(crate) keeping: Keeping,
+    pub(crate) origin: Origin,
+    pub(crate) retention: Retention,
     pub(crate) is_owned: bool,
     pub(crate) is_part: bool,
 }
@@ -101,82 +103,87 @@ pub(crate) struct Space {
     arenas: BTreeMap<u64, Block>,
     pub(crate) pools: Pools,
     pub(crate) physical: PhysicalMemory,
-    /// What the last operation did.
+    /// What the last operation removed and added.
     pub(crate) undo: Undo,
-    /// Bytes of own segments by device, without mapped physical memory.
+    /// Bytes of this process's segments by device, without mapped physical memory.
     held: Vec<u64>,
     /// Bytes of blocks by device.
     live: Vec<u64>,
     emptied: u64,
-    /// Blocks that ended because something else lies there.
+    /// Number of blocks ended by another allocation in their place.
     pub(crate) superseded: u64,
 }
 
 impl Space {
-    /// Bytes that a device's segments hold, without those of other processes, and without [`PhysicalMemory`].
+    /// Bytes of a device's segments. Excludes memory of other processes and [`PhysicalMemory`].
     pub(crate) fn held_bytes(&self, device: u8) -> u64 {
         self.held.get(usize::from(device)).copied().unwrap_or(0)
     }
 
-    /// Bytes that are handed out on a device.
+    /// Bytes of a device's blocks.
     pub(crate) fn live_bytes(&self, device: u8) -> u64 {
         self.live.get(usize::from(device)).copied().unwrap_or(0)
     }
 
-    /// Hands something out. Its range must not be empty.
-    pub(crate) fn grant(&mut self, journal: &mut Journal, grant: &Grant) {
-        self.end_blocks_in(journal, &grant.range, grant.is_part);
-        let segment = self.segment_for(journal, grant);
+    /// Adds an allocation. Its range must not be empty.
+    pub(crate) fn allocate(&mut self, journal: &mut Journal, allocation: &Allocation) {
+        self.end_overlapped(journal, &allocation.range, allocation.is_part);
+        let segment = self.segment_for(journal, allocation);
         let mut block = Block {
-            end: grant.range.end,
-            stream: grant.stream,
-            context: grant.context,
-            by: grant.by,
+            end: allocation.range.end,
+            stream: allocation.stream,
+            context: allocation.context,
+            origin: allocation.origin,
             segment,
             entry: None,
-            is_part: grant.is_part,
+            is_part: allocation.is_part,
         };
-        block.entry = journal.push(grant.place, entry_of(Action::Alloc, grant));
-        self.add_block(grant.range.start, block);
+        block.entry = journal.push(allocation.location, entry_of(Action::Alloc, allocation));
+        self.add_block(allocation.range.start, block);
     }
 
-    /// Frees what the driver handed out at an address. Whether something was there.
-    pub(crate) fn free(&mut self, journal: &mut Journal, address: u64, by: By) -> bool {
+    /// Frees the driver's allocation at an address. Returns whether there was one.
+    pub(crate) fn free(&mut self, journal: &mut Journal, address: u64, origin: Origin) -> bool {
         if let Some(arena) = self.arenas.remove(&address) {
             for part in self.parts_of(address, &arena) {
-                self.end_block(journal, part, by);
+                self.end_block(journal, part, origin);
             }
             let segment = arena.segment;
             self.undo.arenas.push((address, arena));
-            self.leave_segment(journal, segment, by);
+            self.leave_segment(journal, segment, origin);
             return true;
         }
         let is_there = matches!(self.blocks.get(&address), Some(block) if !block.is_part);
-        is_there && self.end_block(journal, address, by)
+        is_there && self.end_block(journal, address, origin)
     }
 
-    /// Frees a piece of an arena. Whether it was there.
-    pub(crate) fn free_part(&mut self, journal: &mut Journal, address: u64, by: By) -> bool {
+    /// Frees a part of an arena. Returns whether it existed.
+    pub(crate) fn free_part(
+        &mut self,
+        journal: &mut Journal,
+        address: u64,
+        origin: Origin,
+    ) -> bool {
         let is_there = matches!(self.blocks.get(&address), Some(block) if block.is_part);
-        is_there && self.end_block(journal, address, by)
+        is_there && self.end_block(journal, address, origin)
     }
 
-    /// Makes the allocation that holds this range an arena, if there is one: it is as if it had never been a block.
-    /// The place of the range, if it is in an arena now.
+    /// Turns the allocation that contains this range into an arena and withdraws its `alloc` entry. Returns the
+    /// location and pool of the arena that contains the range, if any.
     pub(crate) fn make_arena(
         &mut self,
         journal: &mut Journal,
         range: &Range<u64>,
-    ) -> Option<(Place, PoolRow)> {
+    ) -> Option<(Location, PoolRow)> {
         let holder = self.blocks.range(..=range.start).next_back();
         if let Some((&address, block)) = holder
             && block.end >= range.end
             && !block.is_part
         {
             let block = self.remove_block(address)?;
-            let place = self.segments.get(&block.segment)?.place;
+            let location = self.segments.get(&block.segment)?.location;
             if let Some(entry) = block.entry {
-                journal.undo(place, entry);
+                journal.undo(location, entry);
             }
             self.arenas.insert(address, block);
         }
@@ -185,11 +192,11 @@ impl Space {
             return None;
         }
         let segment = self.segments.get(&arena.segment)?;
-        Some((segment.place, segment.pool))
+        Some((segment.location, segment.pool))
     }
 
-    /// Gives a name to what lives at an address: the number of a text.
-    pub(crate) fn annotate(&self, journal: &mut Journal, address: u64, note: u32, by: By) {
+    /// Names the allocation at an address: `note` is the number of a text.
+    pub(crate) fn annotate(&self, journal: &mut Journal, address: u64, note: u32, origin: Origin) {
         let Some(block) = self.blocks.get(&address) else {
             return;
         };
@@ -197,65 +204,72 @@ impl Space {
             return;
         };
         let entry = Entry {
-            action: Action::Annotate,
-            is_undone: false,
-            by,
             pool: segment.pool,
             note,
-            address,
-            bytes: block.end - address,
             stream: block.stream,
-            time_us: 0,
+            ..Entry::new(Action::Annotate, origin, address, block.end - address)
         };
-        journal.push(segment.place, entry);
+        journal.push(segment.location, entry);
     }
 
-    /// Gives empty segments back.
-    pub(crate) fn give_back(&mut self, journal: &mut Journal, addresses: &[u64], by: By) {
+    /// Releases those of these segments that are empty.
+    pub(crate) fn release_segments(
+        &mut self,
+        journal: &mut Journal,
+        addresses: &[u64],
+        origin: Origin,
+    ) {
         for &address in addresses {
             if matches!(self.segments.get(&address), Some(segment) if segment.live == 0) {
-                self.remove_segment(journal, address, by);
+                self.remove_segment(journal, address, origin);
             }
         }
     }
 
-    /// Ends what lives in a context, or, if that is 0, on a device.
-    pub(crate) fn end_context(&mut self, journal: &mut Journal, context: u64, device: u8, by: By) {
-        let is_in = |own: u64, place: Place| match context {
-            0 => place == Place::Device(device),
+    /// Ends all memory of a context, or of a device if `context` is 0. Mapped memory stays, as it belongs to no
+    /// context.
+    pub(crate) fn end_context(
+        &mut self,
+        journal: &mut Journal,
+        context: u64,
+        device: u8,
+        origin: Origin,
+    ) {
+        let is_in = |own: u64, location: Location| match context {
+            0 => location == Location::Device(device),
             context => own == context,
         };
-        let place_of = |segment: u64| self.segments.get(&segment).map(|segment| segment.place);
+        let place_of = |segment: u64| self.segments.get(&segment).map(|segment| segment.location);
         let is_mapped = |segment: u64| {
-            let keeping = self.segments.get(&segment).map(|segment| segment.keeping);
-            matches!(keeping, Some(Keeping::Mapped(_)))
+            let retention = self.segments.get(&segment).map(|segment| segment.retention);
+            matches!(retention, Some(Retention::UntilUnmapped(_)))
         };
         let dies = |block: &Block| {
-            place_of(block.segment).is_some_and(|place| is_in(block.context, place))
+            place_of(block.segment).is_some_and(|location| is_in(block.context, location))
                 && !is_mapped(block.segment)
         };
         let all = self.blocks.iter().filter(|(_, block)| !block.is_part);
         let dead = all.chain(&self.arenas).filter(|(_, block)| dies(block));
         let dead: Vec<u64> = dead.map(|(&address, _)| address).collect();
         for address in dead {
-            self.free(journal, address, by);
+            self.free(journal, address, origin);
         }
         let empty = self.segments.iter().filter(|(_, segment)| {
             segment.live == 0
-                && segment.keeping == Keeping::Pool
-                && is_in(segment.context, segment.place)
+                && segment.retention == Retention::ByPool
+                && is_in(segment.context, segment.location)
         });
         let empty: Vec<u64> = empty.map(|(&address, _)| address).collect();
-        self.give_back(journal, &empty, by);
+        self.release_segments(journal, &empty, origin);
     }
 
-    /// Ends what is said to live in a range in which something else lives now.
-    fn end_blocks_in(&mut self, journal: &mut Journal, range: &Range<u64>, is_part: bool) {
+    /// Ends older blocks and arenas that a new allocation overlaps.
+    fn end_overlapped(&mut self, journal: &mut Journal, range: &Range<u64>, is_part: bool) {
         while let Some((&address, block)) = self.blocks.range(..range.end).next_back()
             && block.end > range.start
         {
             self.superseded += 1;
-            self.end_block(journal, address, By::default());
+            self.end_block(journal, address, Origin::default());
         }
         if is_part || self.arenas.is_empty() {
             return;
@@ -264,12 +278,12 @@ impl Space {
             && arena.end > range.start
         {
             self.superseded += 1;
-            self.free(journal, address, By::default());
+            self.free(journal, address, Origin::default());
         }
     }
 
     /// Ends all blocks and arenas of a segment.
-    fn end_all_in(&mut self, journal: &mut Journal, segment: u64, by: By) {
+    fn end_blocks_of(&mut self, journal: &mut Journal, segment: u64, origin: Origin) {
         let Some(end) = self.segments.get(&segment).map(|segment| segment.end) else {
             return;
         };
@@ -278,11 +292,11 @@ impl Space {
         let addresses: Vec<u64> = arenas.map(|(&address, _)| address).collect();
         let mut rest: Vec<u64> = blocks.map(|(&address, _)| address).collect();
         for address in addresses {
-            self.free(journal, address, by);
+            self.free(journal, address, origin);
         }
         rest.retain(|address| self.blocks.contains_key(address));
         for address in rest {
-            self.end_block(journal, address, by);
+            self.end_block(journal, address, origin);
         }
     }
 
@@ -291,23 +305,24 @@ impl Space {
         inside.map(|(&address, _)| address).collect()
     }
 
-    /// The address of the segment that something lies in, which is made if there is none.
-    fn segment_for(&mut self, journal: &mut Journal, grant: &Grant) -> u64 {
-        let range = &grant.range;
+    /// The address of the segment that contains an allocation, added if there is none.
+    fn segment_for(&mut self, journal: &mut Journal, allocation: &Allocation) -> u64 {
+        let range = &allocation.range;
         if let Some((&address, segment)) = self.segments.range(..=range.start).next_back()
             && segment.end >= range.end
-            && segment.place == grant.place
-            && !matches!(grant.keeping, Keeping::Mapped(_))
+            && segment.location == allocation.location
+            && !matches!(allocation.retention, Retention::UntilUnmapped(_))
             && (segment.live > 0
-                || grant.is_part
-                || segment.pool == grant.pool
-                    && (grant.mapping.is_empty() || grant.mapping == (address..segment.end)))
+                || allocation.is_part
+                || segment.pool == allocation.pool
+                    && (allocation.mapping.is_empty()
+                        || allocation.mapping == (address..segment.end)))
         {
             return address;
         }
-        let wanted = if grant.mapping.contains(&range.start) {
-            grant.mapping.start..grant.mapping.end.max(range.end)
-        } else if grant.place == Place::Host {
+        let wanted = if allocation.mapping.contains(&range.start) {
+            allocation.mapping.start..allocation.mapping.end.max(range.end)
+        } else if allocation.location == Location::Host {
             range.clone()
         } else {
             let bytes = range.end - range.start;
@@ -315,40 +330,42 @@ impl Space {
             let end = rounded.and_then(|bytes| range.start.checked_add(bytes));
             range.start..end.unwrap_or(range.end)
         };
-        let room = self.room(journal, wanted, range);
-        let keeping = match grant.keeping {
-            // Of a mapping that is guessed nobody can say when it goes.
-            Keeping::Pool
-                if grant.mapping.is_empty() || self.pools.get(grant.pool).is_destroyed =>
+        let room = self.make_room(journal, wanted, range);
+        let retention = match allocation.retention {
+            // The extent of this mapping is a guess, so no pool sample can say when it goes.
+            Retention::ByPool
+                if allocation.mapping.is_empty()
+                    || self.pools.get(allocation.pool).is_destroyed =>
             {
-                Keeping::No
+                Retention::UntilEmpty
             }
-            keeping => keeping,
+            retention => retention,
         };
         let segment = Segment {
             end: room.end,
-            place: grant.place,
-            stream: grant.stream,
-            context: grant.context,
-            pool: grant.pool,
-            by: grant.by,
-            keeping,
+            location: allocation.location,
+            stream: allocation.stream,
+            context: allocation.context,
+            pool: allocation.pool,
+            origin: allocation.origin,
+            retention,
             live: 0,
             emptied: 0,
-            is_owned: grant.is_owned,
+            is_owned: allocation.is_owned,
         };
-        let action = match keeping {
-            Keeping::Mapped(_) => Action::SegmentMap,
+        let action = match retention {
+            Retention::UntilUnmapped(_) => Action::SegmentMap,
             _ => Action::SegmentAlloc,
         };
-        let entry = entry_of_segment(action, room.clone(), &segment, grant.by);
-        journal.push(grant.place, entry);
+        let entry = entry_of_segment(action, room.clone(), &segment, allocation.origin);
+        journal.push(allocation.location, entry);
         self.put_segment(room.start, segment);
         room.start
     }
 
-    /// As much of `wanted` as no other segment in use takes, and all of `range`: what is there in it has ended.
-    fn room(
+    /// Makes room for a segment: returns as much of `wanted` as no other used segment takes, and at least `range`.
+    /// Ends all segments in it.
+    fn make_room(
         &mut self,
         journal: &mut Journal,
         wanted: Range<u64>,
@@ -376,72 +393,71 @@ impl Space {
         room
     }
 
-    /// Ends a segment where another one lies now.
+    /// Ends a segment that another one replaces.
     fn supersede_segment(&mut self, journal: &mut Journal, address: u64) {
-        self.end_all_in(journal, address, By::default());
-        self.remove_segment(journal, address, By::default());
+        self.end_blocks_of(journal, address, Origin::default());
+        self.remove_segment(journal, address, Origin::default());
     }
 
     fn add_block(&mut self, address: u64, block: Block) {
-        if let Some(place) = self.enter_segment(block.segment)
-            && let Some(live) = sum_of(&mut self.live, place)
+        if let Some(location) = self.enter_segment(block.segment)
+            && let Some(live) = device_sum(&mut self.live, location)
         {
             *live = live.saturating_add(block.end - address);
         }
         self.blocks.insert(address, block);
     }
 
-    /// Takes a block out, and leaves the segment as it is, which the caller leaves or enters with something else.
+    /// Removes a block without updating its segment's counter. The caller must leave the segment, or enter it
+    /// again.
     fn remove_block(&mut self, address: u64) -> Option<Block> {
         let block = self.blocks.remove(&address)?;
-        let place = self.segments.get(&block.segment)?.place;
-        if let Some(live) = sum_of(&mut self.live, place) {
+        let location = self.segments.get(&block.segment)?.location;
+        if let Some(live) = device_sum(&mut self.live, location) {
             *live = live.saturating_sub(block.end - address);
         }
         Some(block)
     }
 
-    /// Frees a block. Whether it was there.
-    fn end_block(&mut self, journal: &mut Journal, address: u64, by: By) -> bool {
+    /// Ends a block. Returns whether it existed.
+    fn end_block(&mut self, journal: &mut Journal, address: u64, origin: Origin) -> bool {
         let Some(block) = self.remove_block(address) else {
             return false;
         };
         if let Some(segment) = self.segments.get(&block.segment) {
-            let place = segment.place;
+            let location = segment.location;
+            let (origin, bytes) = (
+                journal.origin_of_free(block.origin, origin),
+                block.end - address,
+            );
             let mut entry = Entry {
-                action: Action::FreeRequested,
-                is_undone: false,
-                by: journal.freed_by(block.by, by),
                 pool: segment.pool,
-                note: 0,
-                address,
-                bytes: block.end - address,
                 stream: block.stream,
-                time_us: 0,
+                ..Entry::new(Action::FreeRequested, origin, address, bytes)
             };
-            self.push_undoable(journal, place, entry);
+            self.push_undoable(journal, location, entry);
             entry.action = Action::FreeCompleted;
-            self.push_undoable(journal, place, entry);
+            self.push_undoable(journal, location, entry);
         }
         let segment = block.segment;
         self.undo.blocks.push((address, block));
-        self.leave_segment(journal, segment, by);
+        self.leave_segment(journal, segment, origin);
         true
     }
 
-    /// Something more lives in a segment. Its place.
-    fn enter_segment(&mut self, address: u64) -> Option<Place> {
+    /// Counts one more block or arena in a segment. Returns the segment's location.
+    fn enter_segment(&mut self, address: u64) -> Option<Location> {
         let segment = self.segments.get_mut(&address)?;
-        if segment.live == 0 && segment.keeping == Keeping::Pool {
+        if segment.live == 0 && segment.retention == Retention::ByPool {
             self.pools
                 .remove_empty(segment.pool, segment.emptied, address);
         }
         segment.live += 1;
-        Some(segment.place)
+        Some(segment.location)
     }
 
-    /// Something less lives in a segment; it goes with the last thing unless it is kept.
-    fn leave_segment(&mut self, journal: &mut Journal, address: u64, by: By) {
+    /// Counts one less block or arena in a segment. An empty segment ends, unless it is retained.
+    fn leave_segment(&mut self, journal: &mut Journal, address: u64, origin: Origin) {
         let Some(segment) = self.segments.get_mut(&address) else {
             return;
         };
@@ -449,43 +465,45 @@ impl Space {
         if segment.live > 0 {
             return;
         }
-        match segment.keeping {
-            Keeping::Mapped(_) => {}
-            Keeping::Pool if !self.pools.get(segment.pool).is_destroyed => {
+        match segment.retention {
+            Retention::UntilUnmapped(_) => {}
+            Retention::ByPool if !self.pools.get(segment.pool).is_destroyed => {
                 self.emptied += 1;
                 segment.emptied = self.emptied;
                 let bytes = segment.end - address;
                 self.pools
                     .add_empty(segment.pool, self.emptied, address, bytes);
             }
-            Keeping::Pool | Keeping::No => self.remove_segment(journal, address, by),
+            Retention::ByPool | Retention::UntilEmpty => {
+                self.remove_segment(journal, address, origin)
+            }
         }
     }
 
-    /// Ends a segment in which nothing lives.
-    fn remove_segment(&mut self, journal: &mut Journal, address: u64, by: By) {
+    /// Ends an empty segment.
+    fn remove_segment(&mut self, journal: &mut Journal, address: u64, origin: Origin) {
         let Some(segment) = self.take_segment(address) else {
             return;
         };
-        let action = match segment.keeping {
-            Keeping::Mapped(_) => Action::SegmentUnmap,
+        let action = match segment.retention {
+            Retention::UntilUnmapped(_) => Action::SegmentUnmap,
             _ => Action::SegmentFree,
         };
-        let by = journal.freed_by(segment.by, by);
-        let entry = entry_of_segment(action, address..segment.end, &segment, by);
-        self.push_undoable(journal, segment.place, entry);
+        let origin = journal.origin_of_free(segment.origin, origin);
+        let entry = entry_of_segment(action, address..segment.end, &segment, origin);
+        self.push_undoable(journal, segment.location, entry);
         self.undo.segments.push((address, segment));
     }
 
     fn put_segment(&mut self, address: u64, segment: Segment) {
         let bytes = segment.end - address;
         if segment.is_counted()
-            && let Some(held) = sum_of(&mut self.held, segment.place)
+            && let Some(held) = device_sum(&mut self.held, segment.location)
         {
             *held = held.saturating_add(bytes);
         }
-        match segment.keeping {
-            Keeping::Mapped(serial) => self.physical.map(serial, bytes),
+        match segment.retention {
+            Retention::UntilUnmapped(serial) => self.physical.map(serial, bytes),
             _ if segment.pool != NO_POOL => self.pools.add_segment(segment.pool, bytes),
             _ => {}
         }
@@ -496,12 +514,12 @@ impl Space {
         let segment = self.segments.remove(&address)?;
         let bytes = segment.end - address;
         if segment.is_counted()
-            && let Some(held) = sum_of(&mut self.held, segment.place)
+            && let Some(held) = device_sum(&mut self.held, segment.location)
         {
             *held = held.saturating_sub(bytes);
         }
-        match segment.keeping {
-            Keeping::Mapped(serial) => self.physical.unmap(serial, bytes),
+        match segment.retention {
+            Retention::UntilUnmapped(serial) => self.physical.unmap(serial, bytes),
             _ if segment.pool != NO_POOL => {
                 self.pools.remove_segment(segment.pool, bytes);
                 self.pools
@@ -515,18 +533,18 @@ impl Space {
     fn push_undoable(
         &mut self,
         journal: &mut Journal,
-        place: Place,
+        location: Location,
         entry: Entry,
     ) -> Option<EntryNumber> {
-        let number = journal.push(place, entry)?;
-        self.undo.entries.push((place, number));
+        let number = journal.push(location, entry)?;
+        self.undo.entries.push((location, number));
         Some(number)
     }
 }
 
-/// A device's sum; `None` for the host.
-fn sum_of(sums: &mut Vec<u64>, place: Place) -> Option<&mut u64> {
-    let Place::Device(device) = place else {
+/// The entry of a device in `sums`; `None` for the host.
+fn device_sum(sums: &mut Vec<u64>, location: Location) -> Option<&mut u64> {
+    let Location::Device(device) = location else {
         return None;
     };
     let row = usize::from(device);
@@ -536,30 +554,24 @@ fn sum_of(sums: &mut Vec<u64>, place: Place) -> Option<&mut u64> {
     sums.get_mut(row)
 }
 
-fn entry_of(action: Action, grant: &Grant) -> Entry {
+fn entry_of(action: Action, allocation: &Allocation) -> Entry {
+    let range = &allocation.range;
     Entry {
-        action,
-        is_undone: false,
-        by: grant.by,
-        pool: grant.pool,
-        note: 0,
-        address: grant.range.start,
-        bytes: grant.range.end - grant.range.start,
-        stream: grant.stream,
-        time_us: 0,
+        pool: allocation.pool,
+        stream: allocation.stream,
+        ..Entry::new(
+            action,
+            allocation.origin,
+            range.start,
+            range.end - range.start,
+        )
     }
 }
 
-fn entry_of_segment(action: Action, range: Range<u64>, segment: &Segment, by: By) -> Entry {
+fn entry_of_segment(action: Action, range: Range<u64>, segment: &Segment, origin: Origin) -> Entry {
     Entry {
-        action,
-        is_undone: false,
-        by,
         pool: segment.pool,
-        note: 0,
-        address: range.start,
-        bytes: range.end - range.start,
         stream: segment.stream,
-        time_us: 0,
+        ..Entry::new(action, origin, range.start, range.end - range.start)
     }
 }

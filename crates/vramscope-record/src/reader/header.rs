@@ -1,43 +1,43 @@
-//! The first page of a log: whose it is and how far it has come.
+//! The header of a log: its process, its counters and its state.
 
 use std::fmt;
 
-use vramscope_core::analysis::capture::Ended;
+use vramscope_core::analysis::memory::capture::Ended;
 
 use crate::layout::{self, HEADER_BYTES, MAGIC, VERSION, header, state};
 
-/// What a log says about itself.
+/// A decoded header.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Header {
     /// One of [`layout::state`].
     pub state: u32,
-    /// Room for records that may be in use at a time, in bytes.
+    /// Bytes of records that the log can hold at a time.
     pub capacity_bytes: u64,
-    /// Bytes of the file, as its program made it.
+    /// Size of the file as its program created it.
     pub file_bytes: u64,
-    /// Offset of the next record; may be beyond the last one.
+    /// File offset of the next record. Can be beyond the last record when the log is full.
     pub write_offset: u64,
-    /// Records that found no room.
+    /// Number of records lost because the log was full.
     pub dropped_records: u64,
-    /// Records before this offset were taken over by somebody, and are not in the file any more.
+    /// Records before this offset were consumed by a process outside and are not in the file any more.
     pub consumed_offset: u64,
-    /// Allocations that failed for want of memory.
+    /// Number of allocations that failed for lack of memory.
     pub out_of_memory_count: u32,
     /// Process id.
     pub process: u64,
     /// Start time of the process in clock ticks since boot.
     pub start_ticks: u64,
-    /// When the log was made, in nanoseconds since the Unix epoch.
+    /// Creation time of the log in nanoseconds since the Unix epoch.
     pub created_ns: u64,
-    /// Dumps that the program asked for.
+    /// Number of dumps that the program asked for.
     pub dump_count: u32,
 }
 
 impl Header {
-    /// The header that these bytes begin with.
+    /// Decodes the header at the start of `bytes`.
     ///
     /// # Errors
-    /// If it is not one of a log of this version.
+    /// If `bytes` does not begin with the header of a log of this version.
     pub fn of(bytes: &[u8]) -> Result<Self, LogError> {
         let error = |kind| Err(LogError { kind });
         let Some(magic) = bytes.first_chunk::<8>() else {
@@ -71,7 +71,7 @@ impl Header {
         })
     }
 
-    /// How the program ended, given whether its process is still there.
+    /// How the program ended. `is_running` says whether its process still exists.
     #[must_use]
     pub fn ended(&self, is_running: bool) -> Ended {
         match self.state {
@@ -82,14 +82,14 @@ impl Header {
         }
     }
 
-    /// Bytes of records that somebody took over, so that they are not in the file any more.
+    /// Bytes of records that were consumed and are not in the file any more.
     #[must_use]
     pub fn consumed_bytes(&self) -> u64 {
         self.consumed_offset.saturating_sub(HEADER_BYTES)
     }
 }
 
-/// The number at `offset`, which lies within the header; 0 where it does not.
+/// The number at `offset`; 0 beyond the end of `bytes`.
 fn u32_at(bytes: &[u8], offset: usize) -> u32 {
     let number = bytes.get(offset..).and_then(<[u8]>::first_chunk);
     u32::from_le_bytes(number.copied().unwrap_or_default())
@@ -100,40 +100,40 @@ fn u64_at(bytes: &[u8], offset: usize) -> u64 {
     u64::from_le_bytes(number.copied().unwrap_or_default())
 }
 
-/// Bytes that are no log.
+/// The bytes are not a readable raw log.
 ///
-/// `Display` gives one line: what is wrong and where. [`LogError::advice`] says what to do.
+/// `Display` gives one line: what is wrong, and where. [`LogError::advice`] says what to do.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 #[error("{kind}")]
 pub struct LogError {
-    /// What is wrong.
+    /// The reason.
     pub kind: LogErrorKind,
 }
 
-/// What is wrong with them.
+/// Why bytes are not a readable raw log.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum LogErrorKind {
-    /// Not even a header.
+    /// Shorter than a header; holds the number of bytes.
     #[error(
-        "this is no raw log: it has {0} bytes, and a log begins with a header of {HEADER_BYTES}"
+        "this is not a raw log: it has {0} bytes, and a log begins with a header of {HEADER_BYTES} bytes"
     )]
     TooShort(u64),
-    /// Something else.
+    /// Another file format; holds the first bytes.
     #[error(
-        "this is no raw log: it begins with the bytes {}, a log with {}",
+        "this is not a raw log: it begins with the bytes {}, and a log with {}",
         Bytes(*.0), Bytes(layout::MAGIC)
     )]
     NotALog([u8; 8]),
-    /// The file was made, but its header was never written.
+    /// The file was created, but its header was never written.
     #[error("this raw log has no header (the first 8 bytes are 0), so nothing was recorded")]
     Unfinished,
-    /// Another version of the layout.
+    /// Another version of the layout; holds the version.
     #[error("this raw log is of version {0} (at byte {offset}); this program reads version {VERSION}", offset = header::VERSION)]
     Version(u32),
 }
 
-/// Bytes as people write them.
+/// Displays bytes in hexadecimal.
 struct Bytes([u8; 8]);
 
 impl fmt::Display for Bytes {
@@ -144,7 +144,7 @@ impl fmt::Display for Bytes {
 }
 
 impl LogError {
-    /// What the user can do about it.
+    /// What the user can do.
     #[must_use]
     pub fn advice(&self) -> &'static str {
         match self.kind {
@@ -156,10 +156,10 @@ impl LogError {
                 "The program ended as it was about to make its first call of CUDA. Run it again."
             }
             LogErrorKind::Version(version) if version > VERSION => {
-                "A newer vramscope-capture has written it: convert it with that one."
+                "A newer vramscope-capture wrote it: convert it with that version."
             }
             LogErrorKind::Version(_) => {
-                "An older vramscope-capture has written it: convert it with that one, or record again."
+                "An older vramscope-capture wrote it: convert it with that version, or record again."
             }
         }
     }

@@ -1,4 +1,4 @@
-//! The records of a log, one after the other, past those that were never finished.
+//! Iteration over the records of a log, past unfinished and damaged ones.
 
 use crate::layout::{
     self, HEADER_BYTES, Kind, LONGEST_PAYLOAD_BYTES, RECORD_ALIGNMENT, RECORD_HEADER_BYTES,
@@ -7,68 +7,68 @@ use crate::layout::{
 
 use super::Header;
 
-/// One record. Texts are borrowed, and as the program had them: not always UTF-8.
+/// One record. Texts are borrowed as recorded and may be invalid UTF-8.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Record<'a> {
-    /// What was run.
+    /// The executable and its arguments.
     Program(Program<'a>),
-    /// An object file in memory.
+    /// A mapped executable or library.
     Module {
-        /// Where.
+        /// Its addresses.
         module: layout::Module,
-        /// Its GNU build id; empty without one.
+        /// Its GNU build id; empty if it has no build id.
         build_id: &'a [u8],
         /// Its path.
         path: &'a [u8],
     },
     /// A stack.
     Stack {
-        /// What events call it, from 1.
+        /// Its number in events, from 1.
         number: u32,
         /// Return addresses, innermost first.
         addresses: Addresses<'a>,
     },
     /// A call of the driver.
     Event(layout::Event),
-    /// A text.
+    /// A numbered text.
     Text {
-        /// What annotations call it.
+        /// Its number in annotations, from 1.
         number: u32,
         /// The text.
         text: &'a [u8],
     },
-    /// What the program said it was doing.
+    /// An annotation by the program.
     Annotation(layout::Annotation),
-    /// A thread.
+    /// A named thread.
     Thread {
         /// Linux thread id.
         thread: u32,
-        /// Its name.
+        /// The thread's name.
         name: &'a [u8],
     },
     /// A device.
     Device {
-        /// Which.
+        /// Ordinal, UUID and size.
         device: layout::Device,
-        /// Its name.
+        /// The device's name.
         name: &'a [u8],
     },
-    /// What a pool held.
+    /// Usage of a memory pool.
     Pool(layout::Pool),
-    /// What was free on a device.
+    /// Free memory of a device.
     Memory(layout::Memory),
-    /// The program asks for a snapshot.
+    /// A snapshot that the program asks for.
     Dump {
         /// Nanoseconds since the Unix epoch.
         time_ns: u64,
-        /// Where it is to be.
+        /// Path of the snapshot.
         path: &'a [u8],
     },
-    /// Something to be told to whoever reads the snapshot.
+    /// A remark for the reader of the snapshot.
     Note(&'a [u8]),
 }
 
-/// The executable's path and its arguments.
+/// Iterates over the executable's path and the arguments.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Program<'a>(&'a [u8]);
 
@@ -78,14 +78,14 @@ impl<'a> Iterator for Program<'a> {
     fn next(&mut self) -> Option<&'a [u8]> {
         let (length, rest) = self.0.split_first_chunk()?;
         let length = u32::from_le_bytes(*length) as usize;
-        // The last one may be cut.
+        // The last text may be truncated.
         let (text, rest) = rest.split_at_checked(length).unwrap_or((rest, &[]));
         self.0 = rest;
         Some(text)
     }
 }
 
-/// The return addresses of a stack.
+/// Iterates over the return addresses of a stack, innermost first.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Addresses<'a>(&'a [u8]);
 
@@ -108,7 +108,7 @@ impl Iterator for Addresses<'_> {
 impl ExactSizeIterator for Addresses<'_> {}
 
 impl<'a> Record<'a> {
-    /// A record from its payload; `None` if that is too short for what it should hold.
+    /// Decodes a record from its payload. `None` if the payload is too short for its kind.
     fn read(kind: Kind, payload: &'a [u8]) -> Option<Self> {
         let number = |bytes: &'a [u8]| {
             let (number, rest) = bytes.split_first_chunk()?;
@@ -156,41 +156,41 @@ impl<'a> Record<'a> {
     }
 }
 
-/// What a stretch of a log could not be read as.
+/// Why a stretch of a log could not be read.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub enum DamageKind {
-    /// A record whose payload was never finished: its thread was killed while it wrote.
+    /// A record without a complete payload: its thread was killed while writing it.
     Unfinished,
-    /// Bytes where a record should begin and none does.
+    /// Bytes that are not a record.
     Lost,
     /// A record of a kind that this version does not know.
     UnknownKind,
-    /// A record that is shorter than its kind needs.
+    /// A record shorter than its kind requires.
     Malformed,
     /// The file ends before its records do.
     CutOff,
 }
 
-/// How often something was wrong, and where first.
+/// Damage of one kind.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Damage {
-    /// What.
+    /// The kind of damage.
     pub kind: DamageKind,
-    /// How often.
+    /// Number of occurrences.
     pub count: u64,
-    /// Offset in the file of the first one.
+    /// File offset of the first occurrence.
     pub offset: u64,
 }
 
-/// The records of a log in their order, each with its offset in the file.
+/// Iterates over the records of a log in order, each with its file offset.
 #[derive(Clone, Debug)]
 pub struct Records<'a> {
     bytes: &'a [u8],
     offset: u64,
-    /// Where the last record ends, at most.
+    /// End of the last record, at most.
     end: u64,
     is_running: bool,
-    /// Whether the log was full: what is reserved at its end was never meant to be written.
+    /// Whether the log was full. Then the room reserved at its end was never filled.
     is_full: bool,
     damage: Vec<Damage>,
 }
@@ -215,8 +215,7 @@ impl<'a> Records<'a> {
         records
     }
 
-    /// Of a program that still runs: a record that is not finished yet is where the records end for now, and not
-    /// damage.
+    /// For the log of a running program: stop at the first unfinished record instead of counting it as damage.
     #[must_use]
     pub fn while_running(mut self) -> Self {
         self.is_running = true;
@@ -224,13 +223,13 @@ impl<'a> Records<'a> {
         self
     }
 
-    /// Where the next record begins, or would: what to give to [`Log::records`](super::Log::records) next time.
+    /// File offset of the next record. [`Log::records`](super::Log::records) can continue from it.
     #[must_use]
     pub fn offset(&self) -> u64 {
         self.offset
     }
 
-    /// What was skipped until now.
+    /// Damage found so far, one entry per kind.
     #[must_use]
     pub fn damage(&self) -> &[Damage] {
         &self.damage
@@ -247,7 +246,7 @@ impl<'a> Records<'a> {
         }
     }
 
-    /// Length of the payload and number of the kind of the record that begins at `offset`, if one does.
+    /// Payload length and kind number of the record at `offset`, if there is one.
     #[inline]
     fn head(&self, offset: u64) -> Option<(usize, u8)> {
         let start = usize::try_from(offset).ok()?;
@@ -261,7 +260,7 @@ impl<'a> Records<'a> {
         is_record.then_some((length, kind))
     }
 
-    /// Goes on where the next record begins. Whether there is one.
+    /// Skips to the next record. Returns whether there is one.
     fn resynchronise(&mut self) -> bool {
         let lost = self.offset;
         let align = RECORD_ALIGNMENT as u64;
@@ -269,7 +268,7 @@ impl<'a> Records<'a> {
         while offset < self.end && self.head(offset).is_none() {
             offset += align;
         }
-        // What a full log reserved for its last record is no record.
+        // The room that a full log reserved for its last record stays zero; that is not damage.
         let rest = self.bytes.get(lost as usize..self.end as usize);
         let is_room = offset >= self.end && self.is_full;
         if !(is_room && rest.is_none_or(|rest| rest.iter().all(|&byte| byte == 0))) {

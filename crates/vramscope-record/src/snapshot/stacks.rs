@@ -1,4 +1,4 @@
-//! Numbers of stacks into frames with names: each distinct stack once.
+//! Turns numbered stacks into named frames, each distinct stack once.
 
 use std::collections::HashMap;
 
@@ -6,28 +6,28 @@ use vramscope_core::build::Builder;
 use vramscope_core::ids::{FrameId, StackId};
 
 use crate::layout::Call;
-use crate::model::{By, Names};
+use crate::model::{Names, Origin};
 use crate::symbols::{CodeAddress, Symbols};
 
-/// Where the driver's functions are: what stands for the file of their frames.
+/// File name of frames that stand for driver functions.
 const DRIVER: &str = "libcuda.so.1";
-/// The same of calls that the program made of vramscope-api.
+/// File name of frames that stand for functions of vramscope-api.
 const CLIENT: &str = "vramscope-api";
 
-/// A return address, and the row of the module it lies in.
+/// A return address and the row of its module.
 type Address = (u64, Option<usize>);
 
 pub(super) struct Stacks<'r> {
     names: &'r Names,
     symbols: &'r mut dyn Symbols,
-    /// What is known of each call from each stack.
-    known: HashMap<By, StackId>,
-    last: Option<(By, StackId)>,
-    /// Frames of each number of a stack.
-    of_number: HashMap<u32, Vec<FrameId>>,
-    /// Frames of each distinct stack.
-    of_content: HashMap<Vec<Address>, Vec<FrameId>>,
-    /// In which module an address lay, when so many were known.
+    /// Finished stacks by origin.
+    by_origin: HashMap<Origin, StackId>,
+    last: Option<(Origin, StackId)>,
+    /// Frames by stack number.
+    frames_by_number: HashMap<u32, Vec<FrameId>>,
+    /// Frames by content: several numbers may stand for the same stack.
+    frames_by_content: HashMap<Vec<Address>, Vec<FrameId>>,
+    /// The module of an address, valid for a number of known modules.
     modules: HashMap<u64, (usize, Option<usize>)>,
 }
 
@@ -36,61 +36,63 @@ impl<'r> Stacks<'r> {
         Self {
             names,
             symbols,
-            known: HashMap::new(),
+            by_origin: HashMap::new(),
             last: None,
-            of_number: HashMap::new(),
-            of_content: HashMap::new(),
+            frames_by_number: HashMap::new(),
+            frames_by_content: HashMap::new(),
             modules: HashMap::new(),
         }
     }
 
-    /// What could not be named in them.
+    /// The symboliser's remarks about frames without a name.
     pub(super) fn notes(&self) -> Vec<String> {
         self.symbols.notes()
     }
 
-    /// The stack of a call: the driver's function, then who called it.
-    pub(super) fn of(&mut self, builder: &mut Builder, by: By) -> StackId {
+    /// The stack of an origin: the driver function, then its callers.
+    pub(super) fn stack_of(&mut self, builder: &mut Builder, origin: Origin) -> StackId {
         match self.last {
-            Some((last, id)) if last == by => return id,
+            Some((last, id)) if last == origin => return id,
             _ => {}
         }
-        let id = match self.known.get(&by) {
+        let id = match self.by_origin.get(&origin) {
             Some(&id) => id,
             None => {
-                let id = self.make(builder, by);
-                self.known.insert(by, id);
+                let id = self.build_stack(builder, origin);
+                self.by_origin.insert(origin, id);
                 id
             }
         };
-        self.last = Some((by, id));
+        self.last = Some((origin, id));
         id
     }
 
-    fn make(&mut self, builder: &mut Builder, by: By) -> StackId {
+    fn build_stack(&mut self, builder: &mut Builder, origin: Origin) -> StackId {
         let mut frames = Vec::new();
-        if let Some(call) = Call::of_number(by.call) {
+        if let Some(call) = Call::of_number(origin.call) {
             let file = match call {
                 Call::suballoc | Call::subfree | Call::annotate => CLIENT,
                 _ => DRIVER,
             };
             frames.push(builder.frame(call.name(), file, 0));
         }
-        if by.stack != 0 {
-            frames.extend_from_slice(self.frames(builder, by.stack));
+        if origin.stack != 0 {
+            frames.extend_from_slice(self.frames(builder, origin.stack));
         }
         builder.stack(&frames)
     }
 
     fn frames(&mut self, builder: &mut Builder, number: u32) -> &[FrameId] {
-        if !self.of_number.contains_key(&number) {
-            let frames = self.named(builder, number);
-            self.of_number.insert(number, frames);
+        if !self.frames_by_number.contains_key(&number) {
+            let frames = self.resolve(builder, number);
+            self.frames_by_number.insert(number, frames);
         }
-        self.of_number.get(&number).map_or(&[], Vec::as_slice)
+        self.frames_by_number
+            .get(&number)
+            .map_or(&[], Vec::as_slice)
     }
 
-    fn named(&mut self, builder: &mut Builder, number: u32) -> Vec<FrameId> {
+    fn resolve(&mut self, builder: &mut Builder, number: u32) -> Vec<FrameId> {
         let names = self.names;
         let Some((addresses, known)) = names.stack(number) else {
             return Vec::new();
@@ -99,7 +101,7 @@ impl<'r> Stacks<'r> {
             .iter()
             .map(|&address| (address, self.module_of(address, known)))
             .collect();
-        if let Some(frames) = self.of_content.get(&content) {
+        if let Some(frames) = self.frames_by_content.get(&content) {
             return frames.clone();
         }
         let module = |row: Option<usize>| row.and_then(|row| names.modules.get(row));
@@ -115,7 +117,7 @@ impl<'r> Stacks<'r> {
             .iter()
             .map(|frame| builder.frame(&frame.function, &frame.file, frame.line))
             .collect();
-        self.of_content.insert(content, frames.clone());
+        self.frames_by_content.insert(content, frames.clone());
         frames
     }
 

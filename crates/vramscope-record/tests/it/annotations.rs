@@ -28,7 +28,7 @@ fn ranges_have_names_domains_threads_and_numbers() {
     mark(&mut log, AnnotationOp::Push, 1);
     mark(&mut log, AnnotationOp::Pop, 0);
     let (snapshot, report) = converted(&log);
-    let told: Vec<_> = snapshot
+    let reported: Vec<_> = snapshot
         .annotations
         .rows
         .iter()
@@ -40,7 +40,7 @@ fn ranges_have_names_domains_threads_and_numbers() {
         })
         .collect();
     assert_eq!(
-        told,
+        reported,
         [
             (Stage::Start, "step", Some(1)),
             (Stage::Start, "step", Some(2)),

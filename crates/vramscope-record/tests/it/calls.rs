@@ -1,4 +1,4 @@
-//! What each call of the driver becomes.
+//! The result of each driver call in the snapshot.
 
 use vramscope_record::layout::{Call, Event, Memory, Pool, flags};
 use vramscope_record::writer::LogWriter;
@@ -6,7 +6,7 @@ use vramscope_record::writer::LogWriter;
 use crate::support::{BASE, MIB, alloc, assert_story, converted, event, free, state, story};
 
 #[track_caller]
-fn tells(log: &LogWriter, expected: &str) {
+fn assert_trace(log: &LogWriter, expected: &str) {
     assert_story(&story(&converted(log).0, 0), expected);
 }
 
@@ -39,7 +39,7 @@ fn a_plain_allocation_is_a_segment_and_a_block() {
     alloc(&mut log, Call::cuMemAlloc, BASE, 1000);
     alloc(&mut log, Call::cuMemAllocManaged, BASE + 4 * MIB, 3 * MIB);
     free(&mut log, Call::cuMemFree, BASE);
-    tells(
+    assert_trace(
         &log,
         "segment_alloc 0 2M
          alloc 0 1000
@@ -64,7 +64,7 @@ fn small_allocations_share_a_mapping_until_the_last_is_gone() {
         };
         log.event(event);
     }
-    tells(
+    assert_trace(
         &log,
         "segment_alloc 0 2M
          alloc 0 100
@@ -73,7 +73,7 @@ fn small_allocations_share_a_mapping_until_the_last_is_gone() {
     );
     free(&mut log, Call::cuMemFree, BASE);
     free(&mut log, Call::cuMemFree, BASE + 512);
-    tells(
+    assert_trace(
         &log,
         "segment_alloc 0 2M
          alloc 0 100
@@ -96,7 +96,7 @@ fn what_the_driver_does_not_place_has_a_segment_of_its_own() {
         log.event(event);
     }
     free(&mut log, Call::cuMemFreeAsync, BASE + 256);
-    tells(
+    assert_trace(
         &log,
         "segment_alloc 0 512
          alloc 0 100
@@ -122,7 +122,7 @@ fn a_pool_keeps_its_segments_until_it_is_trimmed() {
     }
     sample(&mut log, 9, 96 * MIB);
     sample(&mut log, 9, 64 * MIB);
-    tells(
+    assert_trace(
         &log,
         "segment_alloc 0 32M
          alloc 0 1M
@@ -201,7 +201,7 @@ fn mappings_side_by_side_are_one_expandable_segment() {
     map(&mut log, Call::cuMemCreate, 0, 4 * MIB, 7);
     map(&mut log, Call::cuMemMap, BASE, 4 * MIB, 7);
     map(&mut log, Call::cuMemMap, BASE + 4 * MIB, 2 * MIB, 8);
-    tells(
+    assert_trace(
         &log,
         "segment_map 0 4M
          alloc 0 4M
@@ -210,7 +210,7 @@ fn mappings_side_by_side_are_one_expandable_segment() {
          [0 6M expandable: 4M/4M 2M/2M]",
     );
     map(&mut log, Call::cuMemUnmap, BASE + 2 * MIB, 3 * MIB, 0);
-    tells(
+    assert_trace(
         &log,
         "segment_map 0 4M
          alloc 0 4M
@@ -225,7 +225,7 @@ fn mappings_side_by_side_are_one_expandable_segment() {
          [0 2M expandable: 2M/2M]
          [5M 1M expandable: 1M/1M]",
     );
-    // The driver takes no part of what was mapped at once.
+    // The driver does not unmap parts of a mapping.
     let failed = Event {
         address: BASE + 2 * MIB,
         flags: flags::FREE_FAILED,
@@ -233,7 +233,7 @@ fn mappings_side_by_side_are_one_expandable_segment() {
         ..event(&log, Call::cuMemUnmap)
     };
     log.event(failed);
-    tells(
+    assert_trace(
         &log,
         "segment_map 0 4M
          alloc 0 4M
@@ -260,14 +260,14 @@ fn a_free_that_failed_did_not_happen() {
     let expected = "segment_alloc 0 2M
          alloc 0 1M
          [0 2M: 1M/1M -1M]";
-    tells(&log, expected);
-    // What was never there was not freed either.
+    assert_trace(&log, expected);
+    // Memory that never existed was not freed.
     free(&mut log, Call::cuMemFree, BASE + 5);
     log.event(Event {
         address: BASE + 5,
         ..failed
     });
-    tells(&log, expected);
+    assert_trace(&log, expected);
     assert_eq!(converted(&log).1.notes, [""; 0]);
 }
 
@@ -278,7 +278,7 @@ fn what_takes_no_room_or_was_there_before_is_counted() {
     free(&mut log, Call::cuMemFreeAsync, BASE);
     free(&mut log, Call::cuMemFree, 0);
     free(&mut log, Call::cuMemFree, BASE + MIB);
-    tells(&log, "");
+    assert_trace(&log, "");
     let notes = converted(&log).1.notes;
     assert_eq!(notes.len(), 1);
     assert!(notes[0].starts_with("1 record freed memory that was not seen being allocated"));
@@ -347,7 +347,7 @@ fn pieces_of_an_arena_are_blocks_and_the_arena_is_none() {
     piece(&mut log, BASE, 100);
     piece(&mut log, BASE + MIB, MIB);
     free(&mut log, Call::subfree, BASE);
-    tells(
+    assert_trace(
         &log,
         "segment_alloc 0 16M
          alloc 0 100
@@ -356,7 +356,7 @@ fn pieces_of_an_arena_are_blocks_and_the_arena_is_none() {
          [0 16M: -1M 1M/1M -14M]",
     );
     free(&mut log, Call::cuMemFree, BASE);
-    tells(
+    assert_trace(
         &log,
         "segment_alloc 0 16M
          alloc 0 100
@@ -484,14 +484,14 @@ fn an_address_of_an_empty_allocation_may_be_given_again() {
     alloc(&mut log, Call::cuMemAlloc, BASE, MIB);
     free(&mut log, Call::cuMemFree, BASE);
     assert_story(&state(&converted(&log).0, 0), "");
-    // A piece of nothing at an allocation's beginning is not the allocation.
+    // A part of 0 bytes at the start of an allocation is not the allocation.
     alloc(&mut log, Call::cuMemAlloc, BASE, MIB);
     alloc(&mut log, Call::suballoc, BASE, 0);
     free(&mut log, Call::cuMemFree, BASE);
     assert_story(&state(&converted(&log).0, 0), "");
 }
 
-/// Writes a call that gives something back, and that the driver refused it.
+/// Writes a free and the driver's refusal.
 fn refused(log: &mut LogWriter, call: Call, address: u64, pool: u64) {
     let free = Event {
         address,
@@ -506,7 +506,7 @@ fn refused(log: &mut LogWriter, call: Call, address: u64, pool: u64) {
     });
 }
 
-/// Bytes that are known to be held at the end.
+/// Bytes known to be held at the end.
 fn tracked_bytes(log: &LogWriter) -> u64 {
     let mut log = log.clone();
     log.memory(Memory {
@@ -533,7 +533,7 @@ fn a_pool_whose_end_was_refused_keeps_its_segments_and_its_name() {
     let expected = "[0 32M pool 0.1: -32M]
          [32M 32M pool 0.1: 1M/1M -31M]";
     assert_story(&state(&converted(&log).0, 0), expected);
-    // It is trimmed, and used, as before.
+    // The pool is trimmed and used as before.
     sample(&mut log, 77, 32 * MIB);
     from_pool(&mut log, 77, BASE + 64 * MIB, BASE + 64 * MIB, MIB);
     assert_story(

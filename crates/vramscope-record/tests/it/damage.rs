@@ -1,4 +1,4 @@
-//! Logs of programs that died, half-copied ones, and no logs at all.
+//! Logs of programs that died, truncated logs, and other files.
 
 use proptest::prelude::*;
 use vramscope_record::layout::{Call, HEADER_BYTES, Kind, header};
@@ -8,7 +8,7 @@ use vramscope_record::{ConvertOptions, convert};
 
 use crate::support::{BASE, MIB, Numbers, alloc, converted};
 
-/// Texts of the notes in a log, as the reader finds them, and what it skipped.
+/// Notes in a log and the damage found by the reader.
 fn read(bytes: &[u8], is_running: bool) -> (Vec<String>, Vec<Damage>, u64) {
     let log = Log::open(bytes).unwrap();
     let mut records = log.records(0);
@@ -63,10 +63,10 @@ fn a_record_is_found_again_behind_what_is_none() {
     };
     assert_eq!(damage, [lost]);
     let notes = converted(&log).1.notes;
-    let told = format!(
-        "2 stretches of the log hold no records; what stood there is missing (first at byte {garbage} of the log)."
+    let reported = format!(
+        "2 stretches of the log hold no records; their events are missing (first at byte {garbage} of the log)."
     );
-    assert!(notes.contains(&told), "{notes:?}");
+    assert!(notes.contains(&reported), "{notes:?}");
 }
 
 #[test]
@@ -121,13 +121,13 @@ fn what_is_no_log_is_told_apart() {
     assert_eq!(short.kind, LogErrorKind::TooShort(1));
     assert_eq!(
         short.to_string(),
-        "this is no raw log: it has 1 bytes, and a log begins with a header of 4096"
+        "this is not a raw log: it has 1 bytes, and a log begins with a header of 4096 bytes"
     );
     assert_eq!(error(&[0; 8192]).kind, LogErrorKind::Unfinished);
     let pickle = error(b"\x80\x04}\x94(\x8c\x08segments");
     assert_eq!(
         pickle.to_string(),
-        "this is no raw log: it begins with the bytes 80 04 7d 94 28 8c 08 73, a log with 56 52 41 4d 52 41 57 00"
+        "this is not a raw log: it begins with the bytes 80 04 7d 94 28 8c 08 73, and a log with 56 52 41 4d 52 41 57 00"
     );
     assert!(pickle.advice().contains("open it with vramscope"));
     let mut log = LogWriter::default();

@@ -1,4 +1,5 @@
-//! Logs into snapshots: what each call of the driver becomes, what holds of every log, and what damage costs.
+//! Conversion of logs: the result of each driver call, the rules that hold for every log, and the consequences of
+//! damage.
 
 #![expect(
     clippy::unwrap_used,

@@ -1,4 +1,4 @@
-//! What is to be kept, and shown.
+//! Options for the content of a snapshot.
 
 use vramscope_core::model::Action;
 use vramscope_record::layout::{Call, Event, header};
@@ -28,7 +28,7 @@ fn some_log() -> LogWriter {
 const STATE: &str = "[4M 2M: 1M/1M -1M]";
 
 #[track_caller]
-fn tells(options: RecordingOptions, expected: &str) {
+fn assert_trace(options: RecordingOptions, expected: &str) {
     let options = ConvertOptions {
         recording: options,
         ..ConvertOptions::default()
@@ -44,7 +44,7 @@ fn the_state_alone() {
         enabled,
         ..RecordingOptions::default()
     };
-    tells(options, STATE);
+    assert_trace(options, STATE);
 }
 
 #[test]
@@ -53,13 +53,13 @@ fn the_newest_entries() {
         max_entries: Some(2),
         ..RecordingOptions::default()
     };
-    // The request of the free is one of the two's neighbours, and gone.
-    tells(options, &format!("free 0 1M\n segment_free 0 2M\n {STATE}"));
+    // The request of the free was the other neighbour's entry, and was dropped.
+    assert_trace(options, &format!("free 0 1M\n segment_free 0 2M\n {STATE}"));
     let options = RecordingOptions {
         max_entries: Some(0),
         ..RecordingOptions::default()
     };
-    tells(options, STATE);
+    assert_trace(options, STATE);
 }
 
 #[test]

@@ -1,5 +1,5 @@
-//! Random programs: the snapshot is what a driver that is modelled in the most obvious way holds in the end; and
-//! random nonsense, which must still make a snapshot that fits together.
+//! Random programs: the snapshot equals the final state of a driver modelled in the simplest way. And random
+//! events, which must still give a consistent snapshot.
 
 use proptest::prelude::*;
 use vramscope_core::Snapshot;
@@ -10,7 +10,7 @@ use vramscope_record::writer::LogWriter;
 
 use crate::support::{BASE, MIB, converted, converted_with, event};
 
-/// What a program does next; numbers choose among what is possible.
+/// A step of a program. Numbers choose among the possibilities.
 #[derive(Clone, Debug)]
 enum Step {
     Alloc { slot: u64, kib: u64, context: u64 },
@@ -47,18 +47,18 @@ fn steps() -> impl Strategy<Value = Vec<Step>> {
     proptest::collection::vec(step, 0..120)
 }
 
-/// Bytes between the areas that kinds of allocations are made in.
+/// Distance between the address areas of different kinds of allocations, in bytes.
 const AREA: u64 = 1 << 32;
 const CHUNK: u64 = 32 * MIB;
 
-/// A mapping as the driver has it.
+/// A mapping of the driver.
 #[derive(Clone, PartialEq, Eq, Debug)]
 struct Mapping {
     start: u64,
     bytes: u64,
     pool: Option<u64>,
     is_range: bool,
-    /// When it got empty.
+    /// Order number of the free that emptied it.
     emptied: usize,
 }
 
@@ -69,12 +69,12 @@ struct Live {
     bytes: u64,
     context: u64,
     call: Call,
-    /// Whether the program hands out pieces of it.
+    /// Whether the program divides it into parts.
     is_arena: bool,
     is_piece: bool,
 }
 
-/// The obvious driver: lists, looked through from the beginning.
+/// A simple driver: lists that are searched from the beginning.
 #[derive(Default)]
 struct Driver {
     log: LogWriter,
@@ -98,7 +98,7 @@ impl Driver {
             .any(|it| (mapping.start..end).contains(&it.start))
     }
 
-    /// Gives out memory in a mapping, which is made if it is not there.
+    /// Allocates in a mapping, which is added if it does not exist.
     fn alloc(&mut self, live: Live, mapping: Mapping) {
         let event = Event {
             address: live.start,
@@ -129,7 +129,7 @@ impl Driver {
         event
     }
 
-    /// Takes an allocation away, with its pieces, and mappings that nobody keeps.
+    /// Frees an allocation with its parts, and mappings that nothing retains.
     fn end(&mut self, live: &Live) {
         let range = live.start..live.start + live.bytes;
         self.live.retain(|it| {
@@ -271,13 +271,13 @@ impl Driver {
         }
     }
 
-    /// The pool gives back all empty chunks but the `keep` that were emptied last.
+    /// Releases all empty chunks of a pool except the `keep` that were emptied last.
     fn synchronise(&mut self, pool: u64, keep: usize) {
         let own = self.mappings.iter().filter(|it| it.pool == Some(pool));
         let mut empty: Vec<_> = own.filter(|it| self.is_empty(it)).cloned().collect();
         empty.sort_by_key(|it| (it.emptied, it.start));
-        let gone = empty.len().saturating_sub(keep);
-        self.mappings.retain(|it| !empty[..gone].contains(it));
+        let released = empty.len().saturating_sub(keep);
+        self.mappings.retain(|it| !empty[..released].contains(it));
         let own = self.mappings.iter().filter(|it| it.pool == Some(pool));
         let reserved_bytes = own.map(|it| it.bytes).sum();
         self.log.pool(Pool {
@@ -312,7 +312,7 @@ impl Driver {
             ..event(&self.log, Call::suballoc)
         };
         self.log.event(event);
-        // A piece that is handed out again was given back without a word.
+        // Handing out a part again implies that it was freed.
         self.live
             .retain(|it| !(it.is_piece && it.start == piece.start));
         self.live.push(piece);
@@ -330,7 +330,7 @@ impl Driver {
                 self.end(&live);
             }
         }
-        // The pools of these programs are of context 1.
+        // The pools of these programs belong to context 1.
         if context == 1 {
             let empty: Vec<_> = self.mappings.iter().map(|it| self.is_empty(it)).collect();
             let mut empty = empty.into_iter();
@@ -339,7 +339,7 @@ impl Driver {
         }
     }
 
-    /// Segments as a snapshot lists them: start and bytes, ranges that touch as one.
+    /// Segments as a snapshot lists them: start and size, adjacent mappings of ranges joined.
     fn segments(&self) -> Vec<(u64, u64)> {
         let mut mappings: Vec<_> = self.mappings.iter().collect();
         mappings.sort_by_key(|it| it.start);
@@ -375,14 +375,14 @@ fn blocks(snapshot: &Snapshot) -> Vec<(u64, u64)> {
         .collect()
 }
 
-/// Any event at all, in a space so small that everything meets everything.
+/// Any event, in an address space so small that many events collide.
 fn nonsense() -> impl Strategy<Value = Event> {
     let numbers = (0u64..40, 0u64..12, 0u64..40, 0u64..20, 0u64..4);
     let kinds = (0u8..100, 0u8..16, 0u32..3, -2i16..3, 0u32..3);
     (numbers, kinds).prop_map(|(numbers, kinds)| {
         let (address, size_bytes, mapping_base, mapping_bytes, pool) = numbers;
         let (call, flags, result, device, thread) = kinds;
-        // Mostly what happens: calls that went well.
+        // Mostly successful calls.
         let call = match call {
             0..=59 => [1, 4, 20, 21, 44, 45, 90, 91, 31, 33][usize::from(call) % 10],
             call => call,

@@ -1,4 +1,4 @@
-//! Stacks: each distinct one named once, in the modules of its time.
+//! Stacks: each distinct one is named once, in the modules loaded at its time.
 
 use vramscope_core::ids::StackId;
 use vramscope_core::model::Action;
@@ -42,7 +42,7 @@ fn a_stack_is_named_once_and_by_the_newest_module_then() {
     pair(&mut log, 3, 0);
     let bytes = log.bytes();
     let mut symbols = Numbers::default();
-    let told = |symbols: &mut Numbers, enabled| {
+    let reported = |symbols: &mut Numbers, enabled| {
         let mut options = ConvertOptions::default();
         options.recording.enabled = enabled;
         let (snapshot, _) = convert(&bytes, &options, symbols, &mut |_, _| {}).unwrap();
@@ -60,7 +60,7 @@ fn a_stack_is_named_once_and_by_the_newest_module_then() {
             .collect::<Vec<_>>()
     };
     assert_eq!(
-        told(&mut symbols, Enabled::All),
+        reported(&mut symbols, Enabled::All),
         [
             "cuMemAlloc libcuda.so.1, 0x1800 /bin/program, 0x5000 ??",
             "cuMemFree libcuda.so.1, 0x1800 /bin/program, 0x5000 ??",
@@ -70,7 +70,7 @@ fn a_stack_is_named_once_and_by_the_newest_module_then() {
     );
     assert_eq!(symbols.stacks, 2);
     assert_eq!(
-        told(&mut symbols, Enabled::Alloc)[1],
+        reported(&mut symbols, Enabled::Alloc)[1],
         "cuMemAlloc libcuda.so.1, 0x1800 /bin/program, 0x5000 ??",
         "with `alloc`, a free has the stack of what it frees"
     );

@@ -1,10 +1,10 @@
-//! Logs for tests, and what must hold of every snapshot made of one.
+//! Logs for tests, and the rules for every snapshot made of one.
 
 use std::fmt::Write as _;
 
 use vramscope_core::Snapshot;
-use vramscope_core::analysis::history::History;
-use vramscope_core::analysis::replay::Replay;
+use vramscope_core::analysis::time::history::History;
+use vramscope_core::analysis::time::replay::Replay;
 use vramscope_core::encode::{difference, encode};
 use vramscope_core::ids::EventId;
 use vramscope_core::model::{Action, BlockState};
@@ -14,11 +14,11 @@ use vramscope_record::symbols::{CodeAddress, SourceFrame, Symbols};
 use vramscope_record::writer::LogWriter;
 use vramscope_record::{ConvertOptions, convert};
 
-/// Where test memory begins.
+/// Start of the memory used by tests.
 pub(crate) const BASE: u64 = 0x7f00_0000_0000;
 pub(crate) const MIB: u64 = 1 << 20;
 
-/// Names an address by its number, and says how often it was asked.
+/// Names each address by its number, and counts the queries.
 #[derive(Default)]
 pub(crate) struct Numbers {
     pub(crate) stacks: usize,
@@ -39,7 +39,7 @@ impl Symbols for Numbers {
     }
 }
 
-/// An event of device 0 that is a microsecond after the one before.
+/// An event of device 0, one microsecond after the previous one.
 pub(crate) fn event(log: &LogWriter, call: Call) -> Event {
     Event {
         time_ns: log.offset() * 1000,
@@ -75,7 +75,7 @@ pub(crate) fn converted(log: &LogWriter) -> (Snapshot, Report) {
     converted_with(log, &ConvertOptions::default())
 }
 
-/// Converts a log and checks what holds of every snapshot.
+/// Converts a log and checks the rules for every snapshot.
 #[track_caller]
 pub(crate) fn converted_with(log: &LogWriter, options: &ConvertOptions) -> (Snapshot, Report) {
     let bytes = log.bytes();
@@ -91,7 +91,8 @@ pub(crate) fn converted_with(log: &LogWriter, options: &ConvertOptions) -> (Snap
     (snapshot, report)
 }
 
-/// What holds of every snapshot: written and read it is the same and without fault, and the events lead to the state.
+/// Checks the rules for every snapshot: it reads back unchanged and without warnings, and its events lead to its
+/// state.
 #[track_caller]
 pub(crate) fn check(snapshot: &Snapshot, is_whole: bool) {
     assert!(snapshot.warnings.is_empty(), "{:?}", snapshot.warnings);
@@ -103,7 +104,7 @@ pub(crate) fn check(snapshot: &Snapshot, is_whole: bool) {
         let history = History::of(snapshot, device);
         let replay = Replay::of(snapshot, &history);
         assert_eq!(replay.mismatched_segment_events, 0);
-        // A request may have been dropped before its completion.
+        // With a bounded history, the request of a free may have been dropped before its completion.
         assert!(!is_whole || history.mismatches == Default::default());
         let last = replay.state_at(&history, history.event_count);
         let own = snapshot.segments.of_device(device as i32);
@@ -123,7 +124,7 @@ pub(crate) fn check(snapshot: &Snapshot, is_whole: bool) {
     }
 }
 
-/// Before its first event a program that was recorded from its beginning held nothing.
+/// A program recorded from its beginning held nothing before its first event.
 #[track_caller]
 fn check_beginning(snapshot: &Snapshot) {
     for device in snapshot.devices() {
@@ -133,7 +134,7 @@ fn check_beginning(snapshot: &Snapshot) {
     }
 }
 
-/// An address relative to [`BASE`], in MiB and the rest.
+/// Formats an address relative to [`BASE`], in MiB and the rest.
 fn place(address: u64) -> String {
     match address.checked_sub(BASE) {
         Some(offset) if offset < 1 << 40 => bytes(offset),
@@ -149,13 +150,13 @@ fn bytes(bytes: u64) -> String {
     }
 }
 
-/// The trace and the final state as text: `action address size`; segments with their blocks.
+/// The trace and the final state as text: `action address size`, and segments with their blocks.
 pub(crate) fn story(snapshot: &Snapshot, device: u32) -> String {
     let mut story = String::new();
     for row in snapshot.trace(device) {
         let event = snapshot.events.get(EventId(row));
         let name = snapshot.action_name(EventId(row));
-        // A free is two entries, always next to each other.
+        // A free is two adjacent entries.
         let name = match event.action {
             Action::FreeRequested => continue,
             Action::FreeCompleted => "free",
@@ -166,7 +167,7 @@ pub(crate) fn story(snapshot: &Snapshot, device: u32) -> String {
     story + &state(snapshot, device as i32)
 }
 
-/// The final state of a device; -1 for the host.
+/// The final state of a device as text; -1 for the host.
 pub(crate) fn state(snapshot: &Snapshot, device: i32) -> String {
     let mut story = String::new();
     let segments = match device {
@@ -199,12 +200,12 @@ pub(crate) fn state(snapshot: &Snapshot, device: i32) -> String {
     story
 }
 
-/// Compares two texts line by line, however the second is indented.
+/// Compares two texts line by line, ignoring the indentation of the second.
 #[track_caller]
-pub(crate) fn assert_story(told: &str, expected: &str) {
+pub(crate) fn assert_story(reported: &str, expected: &str) {
     let lines = |text: &str| -> Vec<String> {
         let lines = text.lines().map(|line| line.trim().to_owned());
         lines.filter(|line| !line.is_empty()).collect()
     };
-    assert_eq!(lines(told), lines(expected), "told:\n{told}");
+    assert_eq!(lines(reported), lines(expected), "reported:\n{reported}");
 }

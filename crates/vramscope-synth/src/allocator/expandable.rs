@@ -8,11 +8,11 @@ use super::{
 };
 use crate::snapshot::StackRef;
 
-/// Room between the reservations of expandable segments.
+/// Bytes of address space that an arena reserves for its expandable segments.
 const RESERVATION_BYTES: u64 = 1 << 38;
 
 impl Heap {
-    /// Maps a range of an expandable segment, joining ranges of its arena that it touches; false
+    /// Maps a range of an expandable segment and joins it with adjacent ranges of its arena; false
     /// when part of it is mapped already.
     pub fn map(&mut self, addr: u64, size: u64, arena: Arena, frames: Option<StackRef>) -> bool {
         if size == 0 || self.overlaps(addr, size) {
@@ -48,7 +48,7 @@ impl Heap {
         true
     }
 
-    /// Unmaps a free range of an expandable segment, splitting it if need be; false when the range
+    /// Unmaps a free range of an expandable segment, which it may split; false when the range
     /// is not all free.
     pub fn unmap(&mut self, addr: u64, size: u64) -> bool {
         let Some((&start, block)) = self.blocks.range(..=addr).next_back() else {
@@ -97,7 +97,7 @@ impl Heap {
         true
     }
 
-    /// Maps pages behind the first free block, or hole, that can then hold the request.
+    /// Maps pages behind the first free block or hole that can then hold the request.
     pub(super) fn grow_expandable(
         &mut self,
         rounded: u64,

@@ -1,6 +1,6 @@
-//! A caching allocator in the manner of torch's, on addresses alone.
+//! A model of torch's caching allocator, on addresses alone.
 //!
-//! It keeps what shows in a snapshot: rounding to 512 bytes, a small pool (requests of at most
+//! It models what a snapshot shows: rounding to 512 bytes, a small pool (requests of at most
 //! 1 MiB in 2 MiB segments) and a large one (20 MiB, or the request rounded to 2 MiB), best fit,
 //! splitting and merging, pools and streams that share nothing, expandable segments that map and
 //! unmap, and the retry that empties the cache before an out-of-memory error. Segments and blocks
@@ -14,20 +14,18 @@ use crate::snapshot::{Block, BlockState, PoolId, Segment, StackRef};
 
 const KIB: u64 = 1024;
 const MIB: u64 = 1024 * KIB;
-/// Blocks are multiples of this.
+/// Sizes of blocks are multiples of this, in bytes.
 pub const ROUNDING_BYTES: u64 = 512;
-/// The largest request the small pool serves.
+/// The largest request that the small pool serves, in bytes.
 pub const SMALL_LIMIT_BYTES: u64 = MIB;
 const SMALL_SEGMENT_BYTES: u64 = 2 * MIB;
 const LARGE_SEGMENT_BYTES: u64 = 20 * MIB;
 const MIN_OWN_SEGMENT_BYTES: u64 = 10 * MIB;
 
-/// The memory among which an allocation may be placed.
+/// A part of the heap: blocks of different arenas never serve each other's requests.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Arena {
-    /// The pool.
     pub pool: PoolId,
-    /// The stream handle.
     pub stream: i64,
     /// Whether it serves requests of at most 1 MiB.
     pub is_small: bool,
@@ -45,22 +43,20 @@ impl Arena {
     }
 }
 
-/// What the allocator did to its segments, in order.
+/// A change to a segment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SegmentEvent {
-    /// What happened.
     pub kind: SegmentEventKind,
     /// Start address.
     pub addr: u64,
     /// Bytes.
     pub size: u64,
-    /// Whose memory.
     pub arena: Arena,
-    /// The stack that obtained the segment, on its way out.
+    /// The stack that obtained the memory, also for its removal.
     pub frames: Option<StackRef>,
 }
 
-/// The four things that happen to segments.
+/// The kinds of changes to segments.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SegmentEventKind {
     /// cudaMalloc.
@@ -73,16 +69,16 @@ pub enum SegmentEventKind {
     Unmap,
 }
 
-/// A request found no memory.
+/// The device has no memory for a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct OutOfMemory {
     /// The request after rounding.
     pub rounded_bytes: u64,
-    /// What the device has left.
+    /// Bytes that the device has left.
     pub device_free_bytes: u64,
 }
 
-/// How a heap behaves.
+/// Settings of a heap.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct HeapOptions {
     /// The first segment's address.
@@ -119,14 +115,14 @@ struct BlockInfo {
     frames: Option<StackRef>,
 }
 
-/// One device's memory.
+/// The memory of one device.
 #[derive(Clone, Debug)]
 pub struct Heap {
     options: HeapOptions,
     segments: BTreeMap<u64, SegmentInfo>,
     blocks: BTreeMap<u64, BlockInfo>,
     free: BTreeSet<(Arena, u64, u64)>,
-    /// Addresses given back by cudaFree, for segments of the same size.
+    /// Addresses that cudaFree returned, to be used again for segments of the same size.
     returned: Vec<(u64, u64)>,
     next_address: u64,
     reservations: BTreeMap<Arena, u64>,
@@ -139,7 +135,7 @@ pub fn round_size(bytes: u64) -> u64 {
     bytes.max(1).next_multiple_of(ROUNDING_BYTES)
 }
 
-/// The segment torch would obtain for a block of this size.
+/// Size of the segment that torch would obtain for a block of this size.
 #[must_use]
 pub fn segment_size(rounded: u64) -> u64 {
     if rounded <= SMALL_LIMIT_BYTES {
@@ -204,10 +200,10 @@ impl Heap {
         self.segment_of(addr).map(|(_, arena)| arena)
     }
 
-    /// Allocates; what happened to segments on the way is appended to `events`.
+    /// Allocates, and appends changes to segments to `events`.
     ///
     /// # Errors
-    /// When the device is full even with the cache emptied (which `events` then tells).
+    /// When the device is full even after the cache was emptied, which `events` then records.
     pub fn malloc(
         &mut self,
         bytes: u64,
@@ -269,7 +265,7 @@ impl Heap {
         true
     }
 
-    /// Marks a block as freed by the client but still waited for; false when none is in use there.
+    /// Marks a block as freed while a stream still uses it; false when no block is in use at `addr`.
     pub fn request_free(&mut self, addr: u64) -> bool {
         match self.blocks.get_mut(&addr) {
             Some(block) if block.state == BlockState::ActiveAllocated => {
@@ -280,7 +276,7 @@ impl Heap {
         }
     }
 
-    /// Frees an active block and merges it with free neighbours; false when there is none.
+    /// Frees an active block and merges it with free neighbours; false when no active block starts there.
     pub fn complete_free(&mut self, addr: u64) -> bool {
         let Some(block) = self.blocks.get(&addr).filter(|b| b.state.is_active()) else {
             return false;
@@ -293,7 +289,7 @@ impl Heap {
         true
     }
 
-    /// Gives everything unused back to the driver.
+    /// Returns all unused memory to the driver.
     pub fn empty_cache(&mut self, events: &mut Vec<SegmentEvent>) {
         let free: Vec<_> = self.free.iter().copied().collect();
         for (arena, size, addr) in free {
@@ -350,7 +346,7 @@ impl Heap {
         true
     }
 
-    /// Removes a segment; false when there is none or it is in use.
+    /// Removes a segment; false when no segment starts there or it is in use.
     pub fn remove_segment(&mut self, addr: u64) -> bool {
         let Some(info) = self.segments.get(&addr) else {
             return false;
@@ -413,7 +409,7 @@ impl Heap {
         Some(addr)
     }
 
-    /// Turns the free block at `addr`, already out of the free set, into an active one.
+    /// Makes the free block at `addr`, which the free set no longer holds, active.
     fn occupy(&mut self, addr: u64, rounded: u64, bytes: u64, frames: Option<StackRef>) {
         if let Some((_, arena)) = self.segment_of(addr) {
             self.split(addr, rounded, bytes, frames, arena);

@@ -10,7 +10,7 @@ use clap::{Parser, Subcommand};
 use vramscope_synth::snapshot::{Producer, Snapshot, WriteOptions};
 use vramscope_synth::{fixtures, samples, scenario, text, training};
 
-/// Writes PyTorch CUDA memory snapshots of runs that never happened.
+/// Writes PyTorch CUDA memory snapshots of simulated runs.
 #[derive(Debug, Parser)]
 struct Arguments {
     #[command(subcommand)]
@@ -22,7 +22,7 @@ struct Target {
     /// The file to write.
     #[arg(short, long)]
     output: PathBuf,
-    /// Whose file: 1.13 to 2.15, cpp, xpu, profile.
+    /// The producer to imitate: 1.13 to 2.15, cpp, xpu, profile.
     #[arg(long, default_value = "2.8")]
     producer: Producer,
     /// Python's pickle protocol.
@@ -34,20 +34,20 @@ struct Target {
 enum Command {
     /// A training run of many events.
     Training {
-        /// Events to record, give or take two.
+        /// Number of events to record; the file may have two more or fewer.
         #[arg(long, default_value_t = 100_000)]
         events: usize,
-        /// Decides everything that varies.
+        /// Seed of everything that varies.
         #[arg(long, default_value_t = 1)]
         seed: u64,
         #[command(flatten)]
         target: Target,
     },
-    /// A small run that shows one thing.
+    /// A small run that shows one feature.
     Scenario {
-        /// Which: annotated, expandable, fragmented, host, multi-device, oom, pools, state-only.
+        /// One of annotated, expandable, fragmented, host, multi-device, oom, pools, state-only.
         name: String,
-        /// Decides everything that varies.
+        /// Seed of everything that varies.
         #[arg(long, default_value_t = 1)]
         seed: u64,
         #[command(flatten)]
@@ -55,15 +55,15 @@ enum Command {
     },
     /// The samples of the start page.
     Samples {
-        /// Where to write them.
+        /// The folder to write to.
         dir: PathBuf,
     },
     /// One small snapshot per producer.
     Fixtures {
-        /// Where to write them.
+        /// The folder to write to.
         dir: PathBuf,
     },
-    /// What a text describes.
+    /// A snapshot described by a text.
     Text {
         /// The text; its language is documented in `vramscope_synth::text`.
         file: PathBuf,
@@ -72,10 +72,10 @@ enum Command {
     },
     /// Many live blocks freed in random order.
     Torture {
-        /// Blocks alive at once.
+        /// Number of blocks live at once.
         #[arg(long, default_value_t = 3000)]
         live: usize,
-        /// Decides everything that varies.
+        /// Seed of everything that varies.
         #[arg(long, default_value_t = 1)]
         seed: u64,
         #[command(flatten)]

@@ -1,10 +1,10 @@
-//! How the items of a container are grouped: one of the differences between the picklers.
+//! Groups the items of a container: the picklers differ in this.
 
 use std::io::Write;
 
 use super::{Pickler, ShareId, op};
 
-/// CPython closes a batch of list items or dict entries after this many.
+/// The number of list items or dict entries after which CPython closes a batch.
 const BATCH: usize = 1000;
 
 /// A list under construction, see [`Pickler::begin_list`].
@@ -15,7 +15,7 @@ pub struct OpenList {
     pub(super) written: usize,
 }
 
-/// How the items of one container are grouped.
+/// The grouping of one container's items.
 #[derive(Debug)]
 pub(super) struct Batches {
     rule: Rule,

@@ -1,6 +1,6 @@
-//! Numbers and texts as CPython spells them.
+//! Numbers and texts as CPython encodes them.
 
-/// Bytes of the shortest two's complement form.
+/// The bytes of the shortest two's complement form.
 pub(super) fn minimal_length(value: i128) -> usize {
     let magnitude = if value < 0 { !value } else { value };
     let bits = 128 - magnitude.leading_zeros() as usize;

@@ -1,19 +1,18 @@
-//! Streams made to break a decoder: memo bombs, objects to be called, lies about lengths.
+//! Streams made to break a decoder: memo bombs, objects to be called, wrong lengths.
 //!
-//! Each must end in an error (or, where [`Hostile::harmless`] says so, may decode) in little time
+//! Each must give an error, or may decode if [`Hostile::harmless`] says so, in little time
 //! and memory. The list feeds the decoder's tests and the fuzz corpus.
 
 use super::op;
 use super::raw::Raw;
 
-/// One stream and what is wrong with it.
+/// A stream, and a name for what is wrong with it.
 #[derive(Clone, Debug)]
 pub struct Hostile {
     /// A short name, usable as a file name.
     pub name: &'static str,
-    /// The stream.
     pub bytes: Vec<u8>,
-    /// Whether it is odd but valid: a decoder may accept it.
+    /// Whether the stream is unusual but valid: a decoder may accept it.
     pub harmless: bool,
 }
 
@@ -38,9 +37,11 @@ fn odd(name: &'static str, bytes: Vec<u8>) -> Hostile {
 pub fn all() -> Vec<Hostile> {
     let mut list = objects();
     list.extend(stack_faults());
-    list.extend(lengths());
+    list.extend(text_and_number_lengths());
+    list.extend(memo_and_frame_lengths());
     list.extend(sharing());
-    list.extend(wrong_types());
+    list.extend(wrong_values());
+    list.extend(wrong_operands());
     list
 }
 
@@ -195,9 +196,8 @@ fn empty_snapshot() -> Vec<u8> {
         .stop()
 }
 
-/// Lengths that promise more than there is, and sizes that ask for too much.
-#[expect(clippy::too_many_lines, reason = "a plain list")]
-fn lengths() -> Vec<Hostile> {
+/// Lengths of texts, bytes and numbers beyond the end of the stream.
+fn text_and_number_lengths() -> Vec<Hostile> {
     vec![
         bad(
             "binunicode_4gib",
@@ -245,6 +245,12 @@ fn lengths() -> Vec<Hostile> {
                 .bytes(b"\xffab")
                 .cut(),
         ),
+    ]
+}
+
+/// Memo numbers that would need too much memory, frames of wrong lengths, and an integer of 255 bytes.
+fn memo_and_frame_lengths() -> Vec<Hostile> {
+    vec![
         bad("long_binput_huge", {
             Raw::proto(2)
                 .op(op::EMPTY_DICT)
@@ -361,9 +367,8 @@ pub fn memo_bomb(levels: u8) -> Raw {
     raw
 }
 
-/// Well-formed pickles whose values are not what the keys promise.
-#[expect(clippy::too_many_lines, reason = "a plain list")]
-fn wrong_types() -> Vec<Hostile> {
+/// Well-formed pickles whose values have types other than their keys demand.
+fn wrong_values() -> Vec<Hostile> {
     let top = |value: Raw| {
         Raw::proto(4)
             .op(op::EMPTY_DICT)
@@ -423,6 +428,12 @@ fn wrong_types() -> Vec<Hostile> {
                 .op(op::SETITEM);
             in_trace(entry).stop()
         }),
+    ]
+}
+
+/// Opcodes whose operands on the stack have the wrong types.
+fn wrong_operands() -> Vec<Hostile> {
+    vec![
         bad(
             "append_to_int",
             Raw::proto(4).int1(1).int1(2).op(op::APPEND).stop(),

@@ -4,14 +4,14 @@
 //! The difference between the two that matters to a decoder is *sharing*. Python memoizes every
 //! string and container, before its contents, by object identity; the C++ pickler memoizes strings
 //! by value, and only those containers that something else holds too, after their contents. A
-//! caller says which values are one object by giving them the same [`ShareId`]; a value without
-//! one is a fresh object.
+//! caller gives values that are one object the same [`ShareId`]; a value without
+//! it is a fresh object.
 //!
-//! Nothing is kept but the memo table, so a file of any size is written in little memory.
+//! Only the memo table is kept, so a file of any size needs little memory.
 //!
 //! - [`Pickler`]: the writer
-//! - [`value`]: a small tree of Python values, for tests that need no snapshot
-//! - [`raw`]: opcodes one by one, for streams no honest producer writes
+//! - [`value`]: a tree of Python values, for tests that need no snapshot
+//! - [`raw`]: opcodes one by one, for streams that no genuine producer writes
 //! - [`hostile`]: a list of such streams
 
 mod batch;
@@ -31,10 +31,10 @@ use encoding::{is_interned_by_python, minimal_length, python_repr, raw_unicode_e
 pub use output::FRAME_TARGET_BYTES;
 use output::Output;
 
-/// Stands for "not in the memo".
+/// A memo number for values that are not in the memo.
 const ABSENT: u32 = u32::MAX;
 
-/// Which pickler to imitate.
+/// The pickler to imitate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Dialect {
     /// CPython's C `_pickle` at a protocol from 0 to 5 (higher counts as 5).
@@ -44,7 +44,7 @@ pub enum Dialect {
 }
 
 impl Dialect {
-    /// The protocol whose opcodes are used.
+    /// The protocol whose opcodes the dialect uses.
     #[must_use]
     pub fn protocol(self) -> u8 {
         match self {
@@ -59,14 +59,14 @@ impl Dialect {
 /// `index` counts from 0 within its `space` and should be dense: the memo is one table per space.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct ShareId {
-    /// Keeps the numbers of strings, frames, stacks and so on apart; below 8.
+    /// The kind of object, such as string, frame or stack: numbers are counted per space. Below 8.
     pub space: u8,
     /// The object's number within its space.
     pub index: u32,
 }
 
 impl ShareId {
-    /// Names object `index` of `space`.
+    /// The identity of object `index` in `space`.
     #[must_use]
     pub const fn new(space: u8, index: u32) -> Self {
         Self { space, index }
@@ -117,7 +117,7 @@ impl<W: Write> Pickler<W> {
         self.out.finish()
     }
 
-    /// How many objects the memo holds so far.
+    /// The number of objects in the memo.
     #[must_use]
     pub fn memo_len(&self) -> u32 {
         self.memo_len
@@ -130,7 +130,7 @@ impl<W: Write> Pickler<W> {
     /// Writes `None`.
     ///
     /// # Errors
-    /// When the sink refuses bytes; so for every writing method below.
+    /// When the sink refuses bytes. This holds for every writing method below.
     pub fn none(&mut self) -> io::Result<()> {
         self.out.boundary()?;
         self.out.put(&[op::NONE]);
@@ -152,7 +152,7 @@ impl<W: Write> Pickler<W> {
         Ok(())
     }
 
-    /// Writes an int: the shortest form the dialect has for it.
+    /// Writes an int in the dialect's shortest form.
     ///
     /// # Errors
     /// See [`Pickler::none`].
@@ -217,7 +217,7 @@ impl<W: Write> Pickler<W> {
         Ok(())
     }
 
-    /// Writes a string that is an object of its own (in C++, sharing is by value all the same).
+    /// Writes a string that is an object of its own. The C++ dialect shares it by value all the same.
     ///
     /// # Errors
     /// See [`Pickler::none`].
@@ -295,7 +295,7 @@ impl<W: Write> Pickler<W> {
     }
 
     /// Begins a list of `length` items that are written one after another by the caller: for
-    /// generators that push. None when the list was written before and is now only referred to.
+    /// generators that push. `None` when the list was written before, and a reference is written instead.
     ///
     /// # Errors
     /// See [`Pickler::none`].
@@ -315,7 +315,7 @@ impl<W: Write> Pickler<W> {
         }))
     }
 
-    /// Announces the next item of an open list: call it before writing each.
+    /// Announces the next item of an open list. To be called before each item.
     #[inline]
     pub fn next_item(&mut self, list: &mut OpenList) {
         if list.written > 0 {
@@ -409,7 +409,7 @@ impl<W: Write> Pickler<W> {
         Ok(())
     }
 
-    /// Begins a container; true when it was written before and is now only referred to.
+    /// Begins a container; true when it was written before, and a reference is written instead.
     #[inline]
     fn open(&mut self, share: Option<ShareId>, empty: u8, text: &[u8]) -> io::Result<bool> {
         match share {

@@ -1,6 +1,6 @@
-//! Pickle opcodes by CPython's names: what the writers use, and what hostile streams are made of.
+//! Pickle opcodes by CPython's names, for the writers and for hostile streams.
 //!
-//! Written out here on purpose, not shared with the decoder: a wrong constant must not be wrong on
+//! Not shared with the decoder on purpose: a wrong constant must not be wrong on
 //! both sides at once.
 
 macro_rules! opcodes {

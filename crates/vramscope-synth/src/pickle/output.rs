@@ -9,11 +9,11 @@ use std::io::{self, Write};
 
 use super::op;
 
-/// The payload at which CPython closes a frame, and from which a string is written outside one.
+/// Bytes of payload at which CPython closes a frame, and from which it writes a string outside one.
 pub const FRAME_TARGET_BYTES: usize = 64 * 1024;
-/// Frames shorter than this get no header.
+/// Frames of fewer bytes get no header.
 const FRAME_MIN_BYTES: usize = 4;
-/// One opcode byte and a little-endian u64 length.
+/// Bytes of a frame's header: an opcode and a little-endian u64 length.
 const FRAME_HEADER_BYTES: usize = 9;
 
 /// A buffered sink that can gather its bytes into frames.
@@ -36,7 +36,7 @@ impl<W: Write> Output<W> {
         }
     }
 
-    /// Switches framing on: every byte from here on belongs to a frame.
+    /// Switches framing on: every later byte belongs to a frame.
     pub(super) fn start_framing(&mut self) {
         self.framing = true;
     }
@@ -50,7 +50,7 @@ impl<W: Write> Output<W> {
         self.buffer.extend_from_slice(bytes);
     }
 
-    /// Marks the beginning of a value: the place where a full frame ends and the buffer may drain.
+    /// Marks the beginning of a value, where a full frame ends and the buffer may be written out.
     #[inline]
     pub(super) fn boundary(&mut self) -> io::Result<()> {
         let held = self.buffer.len() - self.frame_start.unwrap_or(0);

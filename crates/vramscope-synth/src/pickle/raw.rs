@@ -1,8 +1,8 @@
-//! Opcodes one by one: the way to write what no honest producer writes.
+//! Opcodes one by one, for streams that no genuine producer writes.
 
 use super::op;
 
-/// A pickle under construction, unchecked. Each method appends one opcode and its argument.
+/// An unchecked pickle under construction. Each method appends one opcode and its argument.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Raw {
     bytes: Vec<u8>,
@@ -28,7 +28,7 @@ impl Raw {
         self
     }
 
-    /// Appends bytes as they are.
+    /// Appends raw bytes.
     #[must_use]
     pub fn bytes(mut self, bytes: &[u8]) -> Self {
         self.bytes.extend_from_slice(bytes);
@@ -94,7 +94,7 @@ impl Raw {
         self.op(op::STOP).bytes
     }
 
-    /// Returns the stream as it stands, cut off without STOP.
+    /// Returns the stream without STOP, so that it is cut off.
     #[must_use]
     pub fn cut(self) -> Vec<u8> {
         self.bytes

@@ -1,6 +1,6 @@
-//! A small tree of Python values, for pickles that are no snapshots.
+//! A tree of Python values, for pickles other than snapshots.
 //!
-//! Sharing is explicit: [`Value::Shared`] wraps a value that is one object wherever its number
+//! Sharing is explicit: [`Value::Shared`] wraps a value that is one object everywhere its number
 //! occurs; everything else is a fresh object each time.
 
 use std::io::{self, Write};
@@ -10,23 +10,17 @@ use super::{Dialect, Pickler, ShareId};
 /// A Python value.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Value {
-    /// `None`.
     None,
-    /// `True` or `False`.
     Bool(bool),
-    /// An int.
     Int(i128),
-    /// A float.
     Float(f64),
     /// A string object of its own.
     Str(String),
-    /// A list.
     List(Vec<Value>),
     /// A dict in insertion order; keys are not checked for being distinct.
     Dict(Vec<(Value, Value)>),
-    /// A tuple.
     Tuple(Vec<Value>),
-    /// One object under a number; the number decides identity, so give equal numbers equal values.
+    /// An object with a number, which is its identity: equal numbers must have equal values.
     Shared(u32, Box<Value>),
 }
 
@@ -43,7 +37,7 @@ impl From<&str> for Value {
 }
 
 impl Value {
-    /// This value as object number `id`.
+    /// Wraps this value as the object with number `id`.
     #[must_use]
     pub fn shared(self, id: u32) -> Self {
         Self::Shared(id, Box::new(self))

@@ -1,4 +1,4 @@
-//! A training run with everything a person can add to a recording: step annotations, user
+//! A training run with everything that a user can add to a recording: step annotations, user
 //! metadata, `annotate` events, forward frames, compile contexts and fx frames.
 
 use crate::allocator::HeapOptions;
@@ -53,7 +53,7 @@ pub fn annotated(seed: u64) -> Snapshot {
             format!("ProfilerStep#{step}"),
         );
     }
-    // The ring of annotations lost the beginning of the first step.
+    // The ring buffer of annotations has lost the beginning of the first step.
     annotations.remove(0);
     Snapshot {
         external_annotations: annotations,

@@ -1,4 +1,4 @@
-//! Expandable segments: maps, unmaps in the middle of a range, maps that join again.
+//! Expandable segments: ranges mapped, unmapped in the middle, and joined again.
 
 use crate::allocator::HeapOptions;
 use crate::recorder::{Recorder, Request};
@@ -8,7 +8,7 @@ use crate::stacks::{Depth, Line, StackBook};
 
 use super::of_one;
 
-/// Batches of growing size on one expandable segment, the cache emptied between.
+/// Batches of growing size on one expandable segment; the cache is emptied between them.
 #[must_use]
 pub fn expandable(seed: u64) -> Snapshot {
     let mut book = StackBook::new();

@@ -1,4 +1,4 @@
-//! A server whose cache is eaten into holes: much reserved, little used, no large free block.
+//! A server with a fragmented cache: much reserved, little used, no large free block.
 
 use crate::allocator::HeapOptions;
 use crate::recorder::{Recorder, Request};
@@ -38,7 +38,7 @@ pub fn fragmented(seed: u64) -> Snapshot {
     let mut requests: Vec<Vec<_>> = Vec::new();
     for _ in 0..220 {
         recorder.clock_us += rng.between(500, 4000) as i64;
-        // A request keeps its cache for as long as it is answered.
+        // A request keeps its cache until it is answered.
         let length = rng.between(1, 18);
         let kind = *rng.pick(&cache);
         let mut held = Vec::new();
@@ -58,8 +58,8 @@ pub fn fragmented(seed: u64) -> Snapshot {
                 .for_each(|allocation| recorder.free(allocation));
         }
     }
-    // Prompts are cut short all over the cache; what is left of each keeps its segment from being
-    // given back.
+    // Prompts everywhere in the cache are cut short; the rest of each keeps its segment from being
+    // returned to the driver.
     for allocation in requests.into_iter().flatten() {
         recorder.clock_us += rng.between(5, 60) as i64;
         if !rng.chance(12) {

@@ -1,8 +1,8 @@
-//! Pinned host memory beside a little device memory (2.14 and later).
+//! Pinned host memory and a little device memory (2.14 and later).
 
 use crate::snapshot::Snapshot;
 
-/// Batches pinned by a loader and copied to the device.
+/// Batches that a loader pins and that are copied to the device.
 #[must_use]
 pub fn host(_seed: u64) -> Snapshot {
     let mut text = String::new();
@@ -17,6 +17,6 @@ pub fn host(_seed: u64) -> Snapshot {
             text.push_str(&format!("host free pinned{done}\nfree batch{done}\n"));
         }
     }
-    // The text is ours and correct; a test builds it.
+    // The text is constant and correct: a test builds it.
     crate::text::snapshot(&text).unwrap_or_default()
 }

@@ -1,4 +1,4 @@
-//! Small runs that each show one thing.
+//! Small runs that each show one feature.
 //!
 //! Each function returns a consistent [`Snapshot`]; [`ALL`] lists them by name.
 
@@ -26,10 +26,10 @@ use crate::recorder::Recorder;
 use crate::snapshot::{Snapshot, TraceEntry};
 use crate::stacks::StackBook;
 
-/// A scenario's name and maker: what differs is decided by the seed.
+/// A scenario's name, and the function that makes it from a seed.
 pub type Scenario = (&'static str, fn(u64) -> Snapshot);
 
-/// Every scenario but the torture, which is larger.
+/// Every scenario except `torture`, which is larger.
 pub const ALL: [Scenario; 8] = [
     ("annotated", annotated),
     ("expandable", expandable),

@@ -1,4 +1,4 @@
-//! Four devices with different peaks, the highest not the first; one stays idle.
+//! Four devices with different peaks, of which the first is not the highest. One device stays idle.
 
 use crate::allocator::HeapOptions;
 use crate::recorder::{Recorder, Request};
@@ -6,7 +6,7 @@ use crate::rng::Rng;
 use crate::snapshot::Snapshot;
 use crate::stacks::{CALL, Depth, Line, StackBook};
 
-/// A pipeline of three stages; device 3 is only opened.
+/// A pipeline of three stages. Device 3 is initialised and then unused.
 #[must_use]
 pub fn multi_device(seed: u64) -> Snapshot {
     let mut book = StackBook::new();

@@ -1,4 +1,4 @@
-//! A training run whose second step does not fit: ends in an `oom` entry with much memory live.
+//! A training run whose second step does not fit. It ends in an `oom` entry with much live memory.
 
 use crate::snapshot::{Producer, Snapshot};
 use crate::stacks::Depth;

@@ -1,5 +1,5 @@
-//! CUDA graphs in private pools, a user's MemPool, and blocks that other streams still use when
-//! they are freed.
+//! CUDA graphs in private pools, a user's MemPool, and blocks that are freed while other streams
+//! still use them.
 
 use crate::allocator::HeapOptions;
 use crate::recorder::{Allocation, Recorder, Request};
@@ -60,12 +60,12 @@ pub fn pools(seed: u64) -> Snapshot {
             pending.push(batch);
         }
     }
-    // Five frees are still waiting when the snapshot is taken.
+    // Five frees are still pending when the snapshot is taken.
     poll(&mut recorder, &mut pending, 5);
     of_one(recorder, book)
 }
 
-/// Captures one CUDA graph: most of what it allocates it frees again; the pool keeps it.
+/// Captures one CUDA graph. It frees most of its allocations again, and the pool keeps their memory.
 fn record_capture(recorder: &mut Recorder<Vec<TraceEntry>>, rng: &mut Rng, graph: u64, stack: u32) {
     let mut inside = Vec::new();
     for _ in 0..14 {
@@ -82,7 +82,7 @@ fn record_capture(recorder: &mut Recorder<Vec<TraceEntry>>, rng: &mut Rng, graph
     }
 }
 
-/// Completes the oldest pending frees until `most` are left, with the stack of who polled.
+/// Completes the oldest pending frees until `most` are left, with the stack that polled.
 fn poll(recorder: &mut Recorder<Vec<TraceEntry>>, pending: &mut Vec<Allocation>, most: usize) {
     while pending.len() > most {
         let polled_from = recorder.sink.last().and_then(|entry| entry.frames);

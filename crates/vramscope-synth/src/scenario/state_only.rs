@@ -1,4 +1,4 @@
-//! A recording with `enabled="state"`: blocks with stacks, a trace of one entry without.
+//! A recording with `enabled="state"`: blocks with stacks, and a trace of one entry without a stack.
 
 use crate::snapshot::{Producer, Snapshot};
 use crate::stacks::Depth;

@@ -1,4 +1,4 @@
-//! Thousands of live blocks freed in random order: the worst case for a viewer that moves every
+//! Thousands of live blocks, freed in random order: the worst case for a viewer that moves every
 //! band above a freed one.
 
 use crate::allocator::HeapOptions;
@@ -7,7 +7,7 @@ use crate::rng::Rng;
 use crate::snapshot::Snapshot;
 use crate::stacks::{CALL, Depth, Line, StackBook};
 
-/// Allocates `live` blocks, then frees and replaces at random, then frees all but a tenth in
+/// Allocates `live` blocks, frees and replaces random ones, then frees all but a tenth in
 /// random order. `live = 3000` gives about 3.7 MB in protocol 4.
 #[must_use]
 pub fn torture(live: usize, seed: u64) -> Snapshot {

@@ -1,4 +1,4 @@
-//! Writes what stands beside segments and traces: allocator settings and external annotations.
+//! Writes a snapshot's allocator settings and external annotations.
 
 use std::io::{self, Write};
 

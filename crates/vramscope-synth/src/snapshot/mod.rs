@@ -1,6 +1,6 @@
 //! A memory snapshot as plain structs, and its writer for each producer.
 //!
-//! The structs hold every key any torch from 1.13 to 2.15 writes; [`Producer`] decides which of
+//! The structs hold every key that torch 1.13 to 2.15 writes; [`Producer`] decides which of
 //! them reach the file, in what order, and whether addresses are signed. Sizes are bytes, times
 //! microseconds since the Unix epoch, addresses unsigned.
 //!
@@ -18,7 +18,7 @@ use std::borrow::Cow;
 pub use producer::Producer;
 pub use write::{TraceWriter, WriteOptions, write_parts};
 
-/// Text that is usually a constant.
+/// A text, usually a constant.
 pub type Text = Cow<'static, str>;
 /// The two halves of a mempool id; `(0, 0)` is the default pool.
 pub type PoolId = (u64, u64);
@@ -42,7 +42,6 @@ pub struct Snapshot {
     pub stacks: StackTable,
 }
 
-/// Frame dicts and the stacks made of them.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct StackTable {
     /// Distinct frame *objects*; two may have equal content.
@@ -68,13 +67,12 @@ impl StackTable {
 /// One stack frame.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Frame {
-    /// Function name.
     pub name: Text,
-    /// Source file, `??` where unknown.
+    /// Source file; `??` if unknown.
     pub filename: Text,
-    /// Line, 0 where unknown.
+    /// Line; 0 if unknown.
     pub line: u32,
-    /// What `augment_with_fx_traces` adds (2.10 and later).
+    /// The keys that `augment_with_fx_traces` adds (2.10 and later).
     pub fx: Option<FxFrame>,
 }
 
@@ -95,9 +93,7 @@ impl Frame {
 pub struct FxFrame {
     /// `fx_node_op`, such as `call_function`.
     pub node_op: Text,
-    /// `fx_node_name`.
     pub node_name: Text,
-    /// `fx_node_target`.
     pub node_target: Text,
     /// `fx_original_trace`, several lines.
     pub original_trace: Text,
@@ -106,7 +102,7 @@ pub struct FxFrame {
 /// A stack list in the file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct StackRef {
-    /// Which Python list object: equal numbers are written once and then referred to.
+    /// The Python list object: a number's list is written once and then referred to.
     pub list: u32,
     /// Its content: an index into [`StackTable::stacks`].
     pub stack: u32,
@@ -121,15 +117,14 @@ pub struct Segment {
     pub address: u64,
     /// Bytes.
     pub total_size: u64,
-    /// The stream handle it was made for.
+    /// Handle of the stream that obtained it.
     pub stream: i64,
     /// Whether it serves requests of at most 1 MiB.
     pub is_small: bool,
-    /// Its pool.
     pub pool: PoolId,
     /// Whether it is a mapped range of an expandable segment.
     pub is_expandable: bool,
-    /// The stack that caused the cudaMalloc; none writes the shared empty list.
+    /// The stack that caused the cudaMalloc; `None` is written as the shared empty list.
     pub frames: Option<StackRef>,
     /// Blocks in address order; they tile the segment.
     pub blocks: Vec<Block>,
@@ -176,9 +171,8 @@ pub struct Block {
     pub size: u64,
     /// Bytes asked for; stale in inactive blocks.
     pub requested_size: u64,
-    /// Its state.
     pub state: BlockState,
-    /// The allocation's stack; none writes the shared empty list.
+    /// The allocation's stack; `None` is written as the shared empty list.
     pub frames: Option<StackRef>,
     /// Tenants in the manner of torch 1.13 and 2.0. When empty, those producers derive one entry
     /// for an active block.
@@ -190,7 +184,7 @@ pub struct Block {
 pub enum BlockState {
     /// In use.
     ActiveAllocated,
-    /// Freed by the client, still waited for by another stream.
+    /// Freed by the program while another stream still uses it.
     ActivePendingFree,
     /// Free.
     Inactive,
@@ -211,14 +205,13 @@ pub struct History {
     pub addr: u64,
     /// Requested bytes.
     pub real_size: u64,
-    /// Its stack; none leaves the key out.
+    /// Without a stack, the key is left out.
     pub frames: Option<StackRef>,
 }
 
-/// An event.
+/// An entry of a trace.
 #[derive(Clone, Debug, PartialEq)]
 pub struct TraceEntry {
-    /// What happened.
     pub action: Action,
     /// Address; for [`Action::Oom`] the free bytes the device reported.
     pub addr: u64,
@@ -226,13 +219,12 @@ pub struct TraceEntry {
     pub size: u64,
     /// Stream handle.
     pub stream: i64,
-    /// Microseconds since the Unix epoch; none leaves the key out.
+    /// Microseconds since the Unix epoch; `None` leaves the key out.
     pub time_us: Option<i64>,
-    /// Pool of the event.
     pub pool: PoolId,
-    /// The stack; none leaves the key out.
+    /// Without a stack, the key is left out.
     pub frames: Option<StackRef>,
-    /// The torch.compile region, `N/A` outside one.
+    /// The torch.compile region; `N/A` outside of regions.
     pub compile_context: Text,
     /// The user's text, empty when unset.
     pub user_metadata: Text,
@@ -245,8 +237,8 @@ pub struct TraceEntry {
 }
 
 impl Action {
-    /// Whether `producer` has this action at all. The writer writes what it is given; this is for
-    /// makers of files that must be genuine.
+    /// Whether `producer` has this action. The writer does not ask; makers of files that must be
+    /// genuine do.
     #[must_use]
     pub fn is_known_to(&self, producer: Producer) -> bool {
         match self {
@@ -286,9 +278,9 @@ impl TraceEntry {
 pub enum Action {
     /// A malloc.
     Alloc,
-    /// The client's free.
+    /// The program's free.
     FreeRequested,
-    /// The block is free.
+    /// The block became free.
     FreeCompleted,
     /// A cudaMalloc.
     SegmentAlloc,
@@ -304,7 +296,7 @@ pub enum Action {
     Oom,
     /// The user named a live allocation.
     Annotate,
-    /// Anything else, as other tools write.
+    /// Any other action, as other tools write.
     Other(Text),
 }
 
@@ -313,7 +305,6 @@ pub enum Action {
 pub struct Annotation {
     /// Whether the range begins here.
     pub is_start: bool,
-    /// Its name.
     pub name: Text,
     /// Device index.
     pub device: i32,
@@ -321,14 +312,14 @@ pub struct Annotation {
     pub time_us: i64,
 }
 
-/// The allocator's settings, the keys that vary; the others are constants of the writer.
+/// Those of the allocator's settings that vary. The others are constants of the writer.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Settings {
     /// The text of the environment variable.
     pub alloc_conf: Text,
     /// Bytes, -1 for unlimited. The writer takes any integer: some 2.3 builds wrote 2^64 - 1.
     pub max_split_size: i128,
-    /// Fraction, 0 for never.
+    /// A fraction of the device's memory; 0 for never.
     pub garbage_collection_threshold: f64,
     /// Whether expandable segments are on.
     pub expandable_segments: bool,

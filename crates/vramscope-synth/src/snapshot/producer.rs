@@ -1,4 +1,4 @@
-//! Who wrote a snapshot: decides keys, their order and their signedness.
+//! The program that wrote a snapshot. It decides the keys, their order, and whether addresses are signed.
 
 use std::fmt;
 use std::str::FromStr;
@@ -49,13 +49,13 @@ impl Producer {
         }
     }
 
-    /// Blocks carry `history` (1.13 and 2.0).
+    /// Whether blocks have the key `history` (1.13 and 2.0).
     #[must_use]
     pub fn is_legacy(self) -> bool {
         matches!(self, Self::Python(a, b) if (a, b) <= (2, 0))
     }
 
-    /// Addresses of 2^63 and more come out negative.
+    /// Whether addresses of 2^63 and more are written as negative numbers.
     #[must_use]
     pub fn has_signed_addresses(self) -> bool {
         match self {
@@ -65,7 +65,7 @@ impl Producer {
         }
     }
 
-    /// The pickler it uses by default.
+    /// The producer's default pickler.
     #[must_use]
     pub fn default_dialect(self) -> Dialect {
         match self {
@@ -86,7 +86,7 @@ impl fmt::Display for Producer {
     }
 }
 
-/// A text names no producer.
+/// The error for a text that names no producer.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct UnknownProducer(String);
 

@@ -1,14 +1,14 @@
-//! The shape `_profile_to_snapshot` gives what the torch profiler saw.
+//! Snapshots in the shape that `_profile_to_snapshot` makes of a torch profile.
 
 use std::collections::BTreeMap;
 
 use super::{Action, Block, BlockState, Frame, Segment, Snapshot, TraceEntry};
 
-/// One fake segment may not span more than this: real devices lie close together.
+/// The most bytes that the made-up segment of a device may span: real segments lie close together.
 const MAX_SPAN_BYTES: u64 = 1 << 46;
 
 impl Snapshot {
-    /// What the profiler would make of the same run: allocs and frees alone, without times, and
+    /// The same run as the profiler records it: allocs and frees alone, without times, and
     /// one segment per device from the lowest address to the highest.
     #[must_use]
     pub fn as_profile(&self) -> Self {
@@ -31,7 +31,7 @@ impl Snapshot {
     }
 }
 
-/// The profiler sees an allocation, and one free: written as an adjacent pair when it is done.
+/// The profiler records one free of an allocation. It is written as an adjacent pair once complete.
 fn profiled(entry: &TraceEntry) -> Vec<TraceEntry> {
     let bare = TraceEntry {
         stream: 0,
@@ -57,7 +57,7 @@ fn profiled(entry: &TraceEntry) -> Vec<TraceEntry> {
     }
 }
 
-/// The segment that holds everything allocated in `entries`; none when nothing was.
+/// The segment that spans all allocations in `entries`; `None` without allocations.
 fn fake_segment(device: i32, entries: &[TraceEntry]) -> Option<Segment> {
     let mut live: BTreeMap<u64, &TraceEntry> = BTreeMap::new();
     for entry in entries {

@@ -1,4 +1,4 @@
-//! The strings Python shares between all dicts of a snapshot: keys, actions, states.
+//! The strings that Python shares between all dicts of a snapshot: keys, actions, states.
 
 use crate::pickle::ShareId;
 

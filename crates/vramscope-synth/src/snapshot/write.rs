@@ -1,5 +1,5 @@
-//! Writes snapshots as a given producer would: whole ones, or piece by piece for files too large
-//! to hold.
+//! Writes snapshots as a given producer would: at once, or piece by piece for files too large
+//! for memory.
 
 use std::io::{self, Write};
 
@@ -14,19 +14,19 @@ use crate::pickle::{Dialect, OpenList, Pickler, ShareId};
 const SPACE_FRAMES: u8 = 1;
 const SPACE_LISTS: u8 = 2;
 const SPACE_OTHERS: u8 = 3;
-/// The one empty list that stands wherever a stack is unknown.
+/// The shared empty list, written for unknown stacks.
 const EMPTY_LIST: ShareId = ShareId::new(SPACE_OTHERS, 0);
-/// The C++ code holds these containers in variables, so its pickler memoizes them.
+/// Containers that the C++ producer holds in variables, so that its pickler memoizes them.
 pub(super) const fn held(index: u32) -> ShareId {
     ShareId::new(SPACE_OTHERS, 1 + index)
 }
 
-/// How to write.
+/// Options of writing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct WriteOptions {
-    /// Whose keys.
+    /// The producer whose keys are written.
     pub producer: Producer,
-    /// Whose opcodes.
+    /// The pickler whose opcodes are written.
     pub dialect: Dialect,
     /// Write the list of segments alone, as `torch.cuda.memory_snapshot()` returns it. Always so
     /// for torch 1.13.
@@ -34,7 +34,7 @@ pub struct WriteOptions {
 }
 
 impl WriteOptions {
-    /// What `producer` does when asked for nothing special.
+    /// The defaults of `producer`.
     #[must_use]
     pub fn new(producer: Producer) -> Self {
         let dialect = producer.default_dialect();
@@ -80,7 +80,7 @@ impl Snapshot {
 }
 
 /// Writes a snapshot whose traces come from a function instead of from `head.device_traces`, for
-/// files too large to hold. `trace(pickler, device)` must write one trace by [`TraceWriter`].
+/// files too large for memory. `trace(pickler, device)` must write one trace with [`TraceWriter`].
 ///
 /// # Errors
 /// When the sink refuses bytes, or `trace` fails.
@@ -130,7 +130,7 @@ pub struct TraceWriter<'a, W> {
 }
 
 impl<'a, W: Write> TraceWriter<'a, W> {
-    /// Begins a trace of exactly `length` entries.
+    /// Begins a trace, which must get exactly `length` entries.
     ///
     /// # Errors
     /// When the sink refuses bytes.
@@ -168,7 +168,7 @@ impl<'a, W: Write> TraceWriter<'a, W> {
     }
 }
 
-/// The file's choices, and the stacks its rows refer to.
+/// The options of the file, and the stacks that its rows refer to.
 #[derive(Clone, Copy, Debug)]
 struct File<'a> {
     options: WriteOptions,
@@ -202,7 +202,7 @@ impl File<'_> {
         row.int(Word::AllocatedSize, s.allocated_size());
         row.int(Word::ActiveSize, s.active_size());
         if producer != Producer::Python(1, 13) {
-            // A host segment's requested size is its size, used or not.
+            // The requested size of a host segment is its size, even if the segment is unused.
             let requested = if is_host {
                 s.total_size
             } else {
@@ -345,7 +345,7 @@ impl File<'_> {
         self.fields(p, &row)
     }
 
-    /// An address as the producer signs it.
+    /// An address, signed or unsigned as the producer writes it.
     #[inline]
     fn address(&self, key: Word, address: u64) -> Field<'static> {
         if self.options.producer.has_signed_addresses() {
@@ -452,7 +452,7 @@ impl Field<'_> {
     }
 }
 
-/// The fields of one row, on the stack: millions of rows are written.
+/// The fields of one row, without heap memory, since millions of rows are written.
 struct Fields<'a> {
     items: [Field<'a>; 16],
     length: usize,
@@ -467,7 +467,7 @@ impl<'a> Fields<'a> {
         }
     }
 
-    /// Appends a field; no row has more than twelve.
+    /// Appends a field. No row has more than twelve.
     #[inline]
     fn push(&mut self, field: Field<'a>) {
         if let Some(slot) = self.items.get_mut(self.length) {
@@ -482,7 +482,7 @@ impl<'a> Fields<'a> {
     }
 }
 
-/// The word of an action, or its text where it is none of torch's.
+/// The word of an action, or its text if it is not one of torch's.
 #[inline]
 fn action_word(action: &Action) -> Result<Word, &str> {
     Ok(match action {

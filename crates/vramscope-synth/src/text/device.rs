@@ -27,7 +27,7 @@ pub(super) struct Device {
 }
 
 impl Device {
-    /// Does one command; `stack` is the number of the stack its line ends with.
+    /// Runs one command; `stack` is the number of the stack at the end of its line.
     pub(super) fn command(
         &mut self,
         words: &[Word<'_>],
@@ -102,7 +102,7 @@ impl Device {
                 pool,
                 stack,
             });
-            // Out of memory is a thing that happens: the oom entry is in the trace.
+            // Running out of memory is no error of the text: the trace has the oom entry.
             if let Ok(allocation) = placed {
                 self.names.insert(name.to_owned(), allocation);
             }
@@ -133,7 +133,7 @@ impl Device {
         Ok(())
     }
 
-    /// An address outside every segment gets a segment of its own around it.
+    /// Makes a segment around an address that is in no segment.
     fn make_room(&mut self, addr: u64, bytes: u64, tail: &Tail, frames: Option<StackRef>) -> Done {
         if self.recorder.heap.arena_at(addr).is_some() {
             return Ok(());
@@ -184,7 +184,7 @@ impl Device {
                 self.names.remove(name);
             }
             if requests {
-                // Adjacent and at the same time.
+                // Adjacent entries with the same time.
                 self.recorder.clock_us -= 1;
             }
             self.recorder

@@ -1,8 +1,8 @@
-//! From a line of text to words, options, sizes and stacks.
+//! Splits a line of text into words, options, sizes and stacks.
 
 use crate::snapshot::{Frame, FxFrame, PoolId, Text};
 
-/// A word and the rest of the line from it on (a stack runs to the end of its line).
+/// A word, and the rest of the line from it on, since a stack runs to the end of its line.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Word<'a> {
     pub(super) text: &'a str,
@@ -38,8 +38,8 @@ pub(super) fn words(line: &str) -> Result<Vec<Word<'_>>, String> {
     Ok(found)
 }
 
-/// Which quote is open after `c`. One opens at a word's start or after `=` alone: the names of
-/// functions may hold quotes.
+/// The quote that is open after `c`. A quote opens only at a word's start or after `=`: the names of
+/// functions may contain quotes.
 fn quote_after(open: Option<char>, before: char, c: char) -> Option<char> {
     match (open, c) {
         (Some(quote), _) if quote == c => None,
@@ -63,7 +63,7 @@ fn without_comment(line: &str) -> Result<&str, String> {
     }
 }
 
-/// What may follow a command's fixed words.
+/// The options that may follow a command's fixed words.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Tail {
     pub(super) at: Option<u64>,
@@ -197,7 +197,7 @@ fn frame(text: &str) -> Result<Frame, String> {
         None => (text, None),
     };
     let wrong = || format!("{text:?} is not understood here (a frame is FILE:LINE:NAME)");
-    // The file may hold colons itself: the line is the first part that is a number.
+    // A file's name may contain colons: the line is the first part that is a number.
     for (at, _) in text.match_indices(':') {
         let Some((number, name)) = text[at + 1..].split_once(':') else {
             continue;

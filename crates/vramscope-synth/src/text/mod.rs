@@ -1,4 +1,4 @@
-//! A tiny language in which a snapshot reads like a picture of what happened.
+//! A small language that describes a snapshot by the events that led to it.
 //!
 //! ```text
 //! device 0
@@ -10,8 +10,8 @@
 //! snapshot
 //! ```
 //!
-//! Each line does one thing to the simulated allocator and records the entries torch would; the
-//! final segments and blocks follow from the lines, so every snapshot is consistent. `#` at a
+//! Each line is one call of the simulated allocator, and records the entries that torch would; the
+//! final segments and blocks follow from the lines, so that every snapshot is consistent. `#` at a
 //! word's start begins a comment.
 //!
 //! # Grammar
@@ -68,7 +68,7 @@ use std::fmt;
 
 use crate::snapshot::{Producer, Snapshot, WriteOptions};
 
-/// A line says something that cannot be.
+/// The error for a line that cannot be parsed or run.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TextError {
     /// The line, counted from 1.
@@ -85,10 +85,10 @@ impl fmt::Display for TextError {
 
 impl std::error::Error for TextError {}
 
-/// Builds the snapshot a text describes.
+/// Builds the snapshot that a text describes.
 ///
 /// # Errors
-/// At the first line that is not understood, or that the allocator cannot do.
+/// At the first line that cannot be parsed, or that the allocator cannot run.
 pub fn snapshot(text: &str) -> Result<Snapshot, TextError> {
     let mut runner = run::Runner::default();
     for (index, line) in text.lines().enumerate() {
@@ -101,7 +101,7 @@ pub fn snapshot(text: &str) -> Result<Snapshot, TextError> {
     Ok(runner.finish())
 }
 
-/// Builds the snapshot a text describes and writes it as `producer` would.
+/// Builds the snapshot that a text describes, and writes it as `producer` would.
 ///
 /// # Errors
 /// See [`snapshot`].

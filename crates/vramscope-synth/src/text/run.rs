@@ -1,4 +1,4 @@
-//! Does what the lines say.
+//! Runs the lines of a text.
 
 use std::collections::BTreeMap;
 
@@ -12,15 +12,15 @@ use crate::snapshot::{
 };
 use crate::stacks::StackBook;
 
-/// Devices lie this far apart in the address space, the first one highest.
+/// Bytes of address space from one device to the next; the first device is the highest.
 const DEVICE_STRIDE: u64 = 0x0400_0000_0000;
 const FIRST_BASE: u64 = 0x7f00_0000_0000;
 const HOST_BASE: u64 = 0x7ffe_0000_0000;
 
-/// Done, or why not.
+/// Success, or a message about the line.
 pub(super) type Done = Result<(), String>;
 
-/// What must not reach the file.
+/// Parts of the snapshot to leave out of the file.
 #[derive(Debug, Default)]
 struct Without {
     times: bool,
@@ -49,7 +49,7 @@ pub(super) struct Runner {
 }
 
 impl Runner {
-    /// Does one line.
+    /// Runs one line.
     pub(super) fn line(&mut self, words: &[Word<'_>]) -> Done {
         let Some((first, rest)) = words.split_first() else {
             return Ok(());
@@ -168,7 +168,7 @@ impl Runner {
         Ok(())
     }
 
-    /// A line that concerns the allocator: the shared clock and list numbers go in and come out.
+    /// Runs a line on its device, with the clock and the list numbers that all devices share.
     fn event(&mut self, words: &[Word<'_>], truth: Truth) -> Done {
         let fixed = match word(words, 0)? {
             "segment" | "map" | "unmap" | "alloc" | "annotate" => 3,
@@ -253,7 +253,7 @@ impl Runner {
         Ok(())
     }
 
-    /// The snapshot as the file will have it.
+    /// The snapshot to write.
     pub(super) fn finish(self) -> Snapshot {
         let without = self.without;
         let mut snapshot = Snapshot {
@@ -300,10 +300,10 @@ impl Runner {
     }
 }
 
-/// Where the clock starts.
+/// The time of the first entry, in microseconds since the Unix epoch.
 const START_US: i64 = 1_767_000_000_000_000;
 
-/// Leaves out what must stay silent, and adds the notes that belong to the line's own entries.
+/// Leaves out entries that must not be recorded, and adds the line's notes to its own entries.
 fn tidy_entries(
     sink: &mut Vec<TraceEntry>,
     from: usize,

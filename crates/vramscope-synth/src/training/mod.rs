@@ -1,8 +1,8 @@
-//! Training runs of any length: the snapshots that benchmarks read.
+//! Training runs of any length, for the benchmarks.
 //!
-//! A transformer of two towers trains with AdamW. Everything is decided by the seed, so the run is
-//! simulated twice: once to learn how it ends, since the segments come first in the file, and once
-//! to write the trace as it happens. Ten million events take little more memory than the memo.
+//! A transformer of two towers trains with AdamW. The seed decides everything, so the run is
+//! simulated twice: once to find the final segments, which come first in the file, and once
+//! to write the trace. Ten million events need little more memory than the memo.
 
 mod model;
 mod sites;
@@ -18,20 +18,18 @@ use crate::stacks::{Depth, StackBook};
 use model::Run;
 use sites::Sites;
 
-/// What to generate.
+/// Options of the run and of its file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Options {
-    /// Events to record, give or take two.
+    /// Number of events to record; the trace may have two more or fewer.
     pub events: usize,
-    /// Decides everything that varies.
+    /// Seed of everything that varies.
     pub seed: u64,
-    /// Whose file.
+    /// The producer to imitate.
     pub producer: Producer,
     /// Python's pickle protocol; the C++ producer ignores it.
     pub protocol: u8,
-    /// The model.
     pub scale: Scale,
-    /// Whether stacks have C++ frames.
     pub depth: Depth,
     /// Whether frees carry a stack of their own instead of sharing their allocation's.
     pub own_free_stacks: bool,
@@ -56,7 +54,6 @@ impl Options {
         WriteOptions::new(self.producer).protocol(self.protocol)
     }
 
-    /// The pickler in use.
     #[must_use]
     pub fn dialect(&self) -> Dialect {
         self.write_options().dialect
@@ -102,7 +99,7 @@ pub fn write<W: Write>(options: &Options, out: W) -> io::Result<W> {
     })
 }
 
-/// Writes entries as they come, and keeps the first error for the end.
+/// Writes entries at once, and keeps the first error for the end.
 struct Stream<'a, W> {
     trace: TraceWriter<'a, W>,
     failed: Option<io::Error>,

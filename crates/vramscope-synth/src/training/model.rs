@@ -1,4 +1,4 @@
-//! The run itself: what is allocated and freed, step by step.
+//! The run: its allocations and frees, step by step.
 
 use super::Options;
 use super::sites::{BLOCK, STAGES_PER_TOWER, Sites, Weight, WeightSites};
@@ -16,18 +16,18 @@ const FOREACH: usize = 12;
 /// The stream handle on which gradients are reduced.
 const COMMUNICATION_STREAM: i64 = 0x5581_7c40_2e30;
 
-/// How large the model is.
+/// The model's dimensions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Scale {
-    /// Blocks of the two towers.
+    /// Numbers of blocks in the two towers.
     pub layers: [usize; 2],
     /// Width of the hidden state.
     pub width: u64,
-    /// Tokens of a batch, at most.
+    /// The most tokens of a batch.
     pub tokens: u64,
-    /// Words of the vocabulary.
+    /// Number of words in the vocabulary.
     pub vocabulary: u64,
-    /// The device's memory.
+    /// The device's memory, in bytes.
     pub device_bytes: u64,
 }
 
@@ -50,7 +50,7 @@ impl Scale {
     };
 }
 
-/// A parameter and what belongs to it.
+/// A parameter, its gradient and its optimizer states.
 struct Parameter {
     elements: u64,
     sites: WeightSites,
@@ -68,7 +68,7 @@ pub(super) struct Run<'a, S> {
     rng: Rng,
     annotations: Vec<Annotation>,
     parameters: Vec<Parameter>,
-    /// Where the parameters of each block begin.
+    /// Per block, the index of its first parameter.
     first_parameter: Vec<usize>,
     pending: Vec<Allocation>,
     hidden_bytes: u64,
@@ -101,7 +101,7 @@ impl<'a, S: Sink> Run<'a, S> {
         (self.recorder, self.annotations)
     }
 
-    /// Trains until the events are used up, or the device's memory.
+    /// Trains until all events are recorded or the device is full.
     pub(super) fn train(&mut self) {
         self.build();
         let mut step = 0;
@@ -126,7 +126,7 @@ impl<'a, S: Sink> Run<'a, S> {
         });
     }
 
-    /// Allocates, unless the run is over; running out of memory ends it.
+    /// Allocates unless the run is over. Running out of memory ends the run.
     fn alloc(&mut self, bytes: u64, stack: u32) -> Option<Allocation> {
         if self.is_over || self.recorder.entries >= self.options.events {
             self.is_over = true;
@@ -155,7 +155,7 @@ impl<'a, S: Sink> Run<'a, S> {
         }
     }
 
-    /// A malloc completes the frees whose streams have come that far.
+    /// Completes the pending frees whose streams are done, as a malloc does.
     fn poll_pending(&mut self) {
         if self.pending.len() > 3 {
             let done = self.pending.remove(0);
@@ -223,7 +223,7 @@ impl<'a, S: Sink> Run<'a, S> {
             .collect()
     }
 
-    /// One block forward: saved outputs stay, others go once the next operator has run.
+    /// Runs one block forward. Saved outputs stay; others are freed once the next operator has run.
     fn forward(&mut self, stage: usize) -> Saved {
         let mut passing: Vec<Allocation> = Vec::new();
         let mut saved = Vec::with_capacity(BLOCK.len());
@@ -252,7 +252,7 @@ impl<'a, S: Sink> Run<'a, S> {
         saved
     }
 
-    /// Logits, their float copy and the loss: the peak of a step. Returns the first gradient.
+    /// Allocates logits, their float copy and the loss: the peak of a step. Returns the first gradient.
     fn loss(&mut self) -> Option<Allocation> {
         let bytes = self.tokens * self.options.scale.vocabulary * ELEMENT_BYTES;
         let logits = self.alloc(bytes, self.sites.logits);
@@ -272,7 +272,7 @@ impl<'a, S: Sink> Run<'a, S> {
         grad
     }
 
-    /// One block backward, operators in reverse.
+    /// Runs one block backward, its operators in reverse.
     fn backward(
         &mut self,
         number: usize,
@@ -307,13 +307,13 @@ impl<'a, S: Sink> Run<'a, S> {
         grad
     }
 
-    /// A bucket of gradients goes to the other devices; its free waits for that stream.
+    /// Sends a bucket of gradients to the other devices; its free waits for that stream.
     fn reduce(&mut self) {
         let bytes = 25 << 20;
         if let Some(mut bucket) = self.alloc(bytes, self.sites.bucket)
             && self.recorder.entries < self.options.events
         {
-            // Bookkeeping follows the stream it was allocated on; the wait is for another one.
+            // The block belongs to the stream that allocated it, but its free waits for another one.
             debug_assert_ne!(bucket.stream, COMMUNICATION_STREAM);
             bucket.bytes = bytes;
             self.recorder.request_free(bucket);

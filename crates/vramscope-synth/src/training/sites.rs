@@ -1,4 +1,4 @@
-//! The call sites of the training script: one stack per place that allocates.
+//! The call sites of the training script: one stack per line that allocates.
 
 use crate::stacks::{CALL, Depth, Line, StackBook};
 
@@ -13,7 +13,7 @@ pub(super) struct OpSpec {
     module: Line,
     /// Line in the block's `forward`.
     line: u32,
-    /// What it allocates, in sixteenths of the hidden state; an eighth of a byte count below 512.
+    /// Its outputs, in the order in which it allocates them.
     pub(super) outputs: &'static [Output],
     /// The gradient of its input, in sixteenths of the hidden state.
     pub(super) input_grad: u64,
@@ -26,7 +26,7 @@ pub(super) struct OpSpec {
 /// An output of an operator.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Output {
-    /// Sixteenths of the hidden state.
+    /// Size in sixteenths of the hidden state; 0 for statistics and random state of a few bytes.
     pub(super) sixteenths: u64,
     /// Whether the backward needs it.
     pub(super) is_saved: bool,
@@ -298,7 +298,7 @@ pub(super) struct Sites {
     pub(super) loss_backward: u32,
     pub(super) norm_clip: u32,
     pub(super) bucket: u32,
-    /// Frees from the script and from the autograd engine, where frees have stacks of their own.
+    /// Frees by the script and by the autograd engine, if frees have stacks of their own.
     pub(super) free_script: u32,
     pub(super) free_engine: u32,
 }
@@ -388,7 +388,7 @@ fn op_sites(
     path.extend(MAIN);
     let mut forward = Vec::new();
     for (i, _) in op.outputs.iter().enumerate() {
-        // Each output is made at a line of its own.
+        // Each output has a line of its own.
         let (name, file, line) = op.module;
         path[0] = (name, file, line + i as u32);
         forward.push(book.forward(depth, op.op, &path));
@@ -451,7 +451,7 @@ fn weight_sites(
     }
 }
 
-/// Where the script calls the autograd engine: all that Python sees of a backward.
+/// The line that calls the autograd engine: the only Python frame of a backward.
 fn backward_path() -> [Line; 5] {
     let run = ("_engine_run_backward", "torch/autograd/graph.py", 824);
     [

@@ -3,7 +3,7 @@
 use std::cmp::Reverse;
 use std::ops::Range;
 
-use vramscope_core::analysis::allocator_state::{
+use vramscope_core::analysis::memory::allocator_state::{
     AllocatorState, PlacedBlock, SegmentState, StateSums,
 };
 use vramscope_core::units::{Bytes, Count};

@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use vramscope_core::analysis::allocator_state::{
+use vramscope_core::analysis::memory::allocator_state::{
     AllocatorState, BlockUse, PlacedBlock, SegmentState,
 };
 

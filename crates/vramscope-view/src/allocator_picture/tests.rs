@@ -2,7 +2,7 @@
 //! all blocks that touch it gives.
 
 use proptest::prelude::*;
-use vramscope_core::analysis::allocator_state::{
+use vramscope_core::analysis::memory::allocator_state::{
     AllocatorState, BlockUse, Group, PlacedBlock, SegmentState, StateSums,
 };
 use vramscope_core::bitset::BitSet;

@@ -1,7 +1,7 @@
 //! The signed flame graph as boxes with label and colour, to be drawn as every flame graph is.
 
-use vramscope_core::analysis::call_tree::Sums;
-use vramscope_core::analysis::compare::{Change, ChangeTree};
+use vramscope_core::analysis::code::call_tree::Sums;
+use vramscope_core::analysis::compare::changes::{Change, ChangeTree};
 
 use super::{ChangeFlame, ChangeUnit, FlameOptions, FlameRect, callers, change_colour};
 use crate::colour::Rgb;

@@ -7,8 +7,8 @@
 use std::collections::HashMap;
 
 use serde::{Deserialize, Serialize};
-use vramscope_core::analysis::call_tree::CallTree;
-use vramscope_core::analysis::frame_groups::GroupTable;
+use vramscope_core::analysis::code::call_tree::CallTree;
+use vramscope_core::analysis::code::frame_groups::GroupTable;
 
 use crate::colour::stable_hash;
 

@@ -1,8 +1,7 @@
 //! What of a label fits into a box.
 
-/// Mean width of a character in ems, of a system font: a little more than most text needs, so that text
-/// stays in its box without being measured.
-const CHARACTER_EM: f64 = 0.57;
+use crate::scene::CHARACTER_EM;
+
 /// Fewer characters than this say nothing.
 const LEAST_CHARACTERS: usize = 3;
 

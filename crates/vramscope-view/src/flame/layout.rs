@@ -1,6 +1,6 @@
 //! Boxes of the part of a tree that a focus shows.
 
-use vramscope_core::analysis::call_tree::{CallTree, Sums};
+use vramscope_core::analysis::code::call_tree::{CallTree, Sums};
 
 /// Boxes narrower than this are put together, in px.
 const LEAST_PX: f64 = 0.5;

@@ -1,14 +1,10 @@
-//! A flame graph drawn with plotters: on the page's canvas, or as SVG.
-
-use plotters::coord::Shift;
-use plotters::prelude::*;
-use plotters::style::text_anchor::{HPos, Pos, VPos};
+//! A flame graph as it is drawn.
 
 use super::label::fit;
 use super::scene::{FlameCell, FlameScene};
 use super::{ROW_CSS, Shape};
-use crate::chart::{ChartError, Style, rgb};
 use crate::colour::Rgb;
+use crate::scene::{Across, Area, Down, Scene, Style};
 use crate::theme::{Theme, contrast};
 
 const FONT_CSS: f64 = 12.0;
@@ -19,37 +15,33 @@ const GAP_CSS: f64 = 1.0;
 /// Height of the bar that says how much of a box matches, css px.
 const LIT_CSS: f64 = 4.0;
 
-/// Draws the boxes of a scene whose rows lie within `height_css` from `scroll_css` on; the area's origin is
-/// where that begins. The area must be empty.
-///
-/// # Errors
-/// What the backend says.
-pub fn draw<DB: DrawingBackend>(
-    root: &DrawingArea<DB, Shift>,
-    scene: &FlameScene,
+/// Draws the boxes of a flame graph whose rows lie within the height of an area from `scroll_css` on, where the
+/// area begins.
+pub fn draw(
+    scene: &mut Scene,
+    area: &Area,
+    flame: &FlameScene,
     shape: Shape,
     scroll_css: f64,
-    height_css: f64,
     style: &Style<'_>,
-) -> Result<(), ChartError<DB>> {
-    for cell in &scene.cells {
-        let top_css = f64::from(shape.place(cell.row, scene.rows)) * ROW_CSS - scroll_css;
+) {
+    let height_css = f64::from(area.height_px) / style.pixel_ratio;
+    for cell in &flame.cells {
+        let top_css = f64::from(shape.place(cell.row, flame.rows)) * ROW_CSS - scroll_css;
         if top_css + ROW_CSS > 0.0 && top_css < height_css {
-            draw_cell(root, cell, top_css, style)?;
+            draw_cell(scene, area, cell, top_css, style);
         }
     }
-    Ok(())
 }
 
-fn draw_cell<DB: DrawingBackend>(
-    root: &DrawingArea<DB, Shift>,
-    cell: &FlameCell,
-    top_css: f64,
-    style: &Style<'_>,
-) -> Result<(), ChartError<DB>> {
+fn draw_cell(scene: &mut Scene, area: &Area, cell: &FlameCell, top_css: f64, style: &Style<'_>) {
     let theme = style.theme;
-    let (left, right) = (style.px(cell.x_px), style.px(cell.x_px + cell.width_px));
-    let (top, bottom) = (style.px(top_css), style.px(top_css + ROW_CSS - GAP_CSS));
+    let (x, y) = (
+        |css: f64| area.x_px + style.px(css),
+        |css: f64| area.y_px + style.px(css),
+    );
+    let (left, right) = (x(cell.x_px), x(cell.x_px + cell.width_px));
+    let (top, bottom) = (y(top_css), y(top_css + ROW_CSS - GAP_CSS));
     // A gap only where it leaves most of the box.
     let gap = if right - left > 3 {
         style.px(GAP_CSS)
@@ -57,28 +49,22 @@ fn draw_cell<DB: DrawingBackend>(
         0
     };
     let right = right.max(left + 1) - gap;
+    let point = |x: i32, y: i32| (f64::from(x), f64::from(y));
     let ground = ground(cell, theme);
-    root.draw(&Rectangle::new(
-        [(left, top), (right, bottom)],
-        rgb(ground).filled(),
-    ))?;
+    scene.rect(point(left, top), point(right, bottom), ground);
     if cell.lit < 1.0 && cell.lit > 0.0 {
         let until = left + (f64::from(right - left) * cell.lit).ceil() as i32;
-        let bar = [(left, bottom - style.px(LIT_CSS)), (until, bottom)];
-        root.draw(&Rectangle::new(bar, rgb(cell.fill).filled()))?;
+        let above = bottom - style.px(LIT_CSS);
+        scene.rect(point(left, above), point(until, bottom), cell.fill);
     }
     let text = fit(&cell.label, cell.width_px - 2.0 * PAD_CSS, FONT_CSS);
     if text.is_empty() {
-        return Ok(());
+        return;
     }
-    let ink = style.text(
-        FONT_CSS,
-        ink(ground, theme),
-        Pos::new(HPos::Left, VPos::Center),
-    );
+    let letters = style.letters(FONT_CSS, ink(ground, theme), (Across::Left, Down::Middle));
     // Letters have more above their middle than below.
-    let place = (left + style.px(PAD_CSS), (top + bottom) / 2 + style.px(1.0));
-    root.draw(&Text::new(text, place, ink))
+    let at = point(left + style.px(PAD_CSS), (top + bottom) / 2 + style.px(1.0));
+    scene.text(at, text, letters);
 }
 
 /// What a box is filled with: its own colour where all of it matches, else that dimmed. What is above the

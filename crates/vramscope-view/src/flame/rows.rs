@@ -1,6 +1,6 @@
 //! A tree as a table: which rows show when some are open.
 
-use vramscope_core::analysis::call_tree::CallTree;
+use vramscope_core::analysis::code::call_tree::CallTree;
 
 /// The nodes that show below the root, in order; those below a node only if it is open. Takes as long as
 /// there are such nodes.

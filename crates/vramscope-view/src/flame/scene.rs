@@ -1,9 +1,9 @@
 //! What a page needs to show a flame graph: boxes with their label, colour and numbers.
 
 use serde::{Deserialize, Serialize};
-use vramscope_core::analysis::call_tree::{CallTree, Sums};
-use vramscope_core::analysis::frame_groups::{Group, GroupId, GroupTable};
-use vramscope_core::analysis::frames::FrameClass;
+use vramscope_core::analysis::code::call_tree::{CallTree, Sums};
+use vramscope_core::analysis::code::frame_groups::{Group, GroupId, GroupTable};
+use vramscope_core::analysis::code::frames::FrameClass;
 
 use super::keys::{NodeKey, NodeKeys};
 use super::layout::{FlameLayout, layout};
@@ -222,8 +222,8 @@ fn pale(theme: &Theme, colour: Rgb) -> Rgb {
 mod tests {
     use super::*;
     use crate::flame::tests::trees;
-    use vramscope_core::analysis::frame_groups::{FrameGroups, GroupOptions};
-    use vramscope_core::analysis::frames::FrameClasses;
+    use vramscope_core::analysis::code::frame_groups::{FrameGroups, GroupOptions};
+    use vramscope_core::analysis::code::frames::FrameClasses;
 
     #[test]
     fn call_sites_have_the_colour_that_they_have_everywhere() {

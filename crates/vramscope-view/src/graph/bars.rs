@@ -1,10 +1,7 @@
 //! Bars as pixels: any number of them, each pixel the mean of what lies in it.
-//!
-//! Bars of one picture do not overlap. They are swept row by row of pixels; in a row, each bar that touches it adds
-//! its share of each pixel by four differences, which are then summed up from left to right. So a picture costs
-//! O(bars · log bars + rows · bars in a row + pixels), however wide bars are.
 
-use crate::colour::{Rgb, linear, oklch, srgb8};
+use crate::colour::{Rgb, linear, linear12, oklch, srgb8};
+use crate::coverage::{Coverage, Sums, WHOLE};
 use crate::theme::Theme;
 use crate::viewport::Viewport;
 
@@ -55,86 +52,41 @@ pub fn place(bar: &Bar, view: &Viewport) -> Option<[f64; 4]> {
 /// The bars as `width × height` pixels of R, G, B, A, the top row first.
 #[must_use]
 pub fn draw(bars: &[Bar], view: &Viewport, background: Rgb) -> Vec<u8> {
-    let (width, height) = (view.width_px as usize, view.height_px as usize);
-    let mut placed: Vec<_> = (bars.iter())
-        .filter_map(|bar| Some((place(bar, view)?, bar.colour.map(linear))))
-        .collect();
-    placed.sort_by(|a, b| a.0[1].total_cmp(&b.0[1]));
-    let mut rgba = Vec::with_capacity(width * height * 4);
-    let mut row = Row::new(width, background.map(linear));
-    let (mut next, mut touching) = (0, Vec::new());
-    for y in 0..height {
-        let (top, bottom) = (y as f64, y as f64 + 1.0);
-        while let Some(bar) = placed.get(next).filter(|bar| bar.0[1] < bottom) {
-            touching.push(*bar);
-            next += 1;
+    // Bars that are drawn wider than they are may lie on each other, any number of them on one pixel.
+    let mut coverage = Coverage::<i64>::default();
+    coverage.begin(view.width_px, view.height_px);
+    for bar in bars {
+        if let Some(edges) = place(bar, view) {
+            let [left, top, right, bottom] = edges.map(|px| px as f32);
+            let [r, g, b] = bar.colour;
+            let shade = u32::from_be_bytes([0, r, g, b]);
+            coverage.add((left, right), (top, bottom), shade);
         }
-        touching.retain(|(place, _)| place[3] > top);
-        for ([left, upper, right, lower], colour) in &touching {
-            let share = lower.min(bottom) - upper.max(top);
-            row.add(*left, *right, share as f32, *colour);
-        }
-        row.finish(&mut rgba);
     }
+    let mut rgba = vec![0; view.width_px as usize * view.height_px as usize * 4];
+    let background = background.map(linear);
+    coverage.pixels(&mut rgba, light, |sums| blend(sums, background));
     rgba
 }
 
-/// A row of pixels: per pixel edge how much more there is of each light, and of bars at all.
-struct Row {
-    differences: Vec<[f32; 4]>,
-    background: [f32; 3],
+/// What a whole pixel of a colour adds to the sums.
+fn light(shade: u32) -> Sums<i64> {
+    let [_, r, g, b] = shade.to_be_bytes();
+    let [r, g, b] = [r, g, b].map(|channel| i64::from(linear12(channel)));
+    [r, g, b, 1]
 }
 
-impl Row {
-    fn new(width: usize, background: [f32; 3]) -> Self {
-        Self {
-            // What ends in the last pixel ends behind it.
-            differences: vec![[0.0; 4]; width + 2],
-            background,
-        }
-    }
-
-    fn add(&mut self, left: f64, right: f64, share: f32, [r, g, b]: [f32; 3]) {
-        let mut edge = |at: f64, share: f32| {
-            // The casts saturate; places lie in the picture.
-            let pixel = (at as usize).min(self.differences.len() - 2);
-            let beyond = (at - pixel as f64) as f32 * share;
-            for (place, part) in [(pixel, share - beyond), (pixel + 1, beyond)] {
-                let light = [r * part, g * part, b * part, part];
-                for (sum, light) in self.differences[place].iter_mut().zip(light) {
-                    *sum += light;
-                }
-            }
-        };
-        edge(left, share);
-        edge(right, -share);
-    }
-
-    /// Writes the row's pixels and makes room for the next.
-    fn finish(&mut self, rgba: &mut Vec<u8>) {
-        let mut sum = [0.0_f32; 4];
-        let mut pixel = None;
-        let width = self.differences.len() - 2;
-        for difference in &self.differences[..width] {
-            if *difference != [0.0; 4] {
-                pixel = None;
-            }
-            for (sum, difference) in sum.iter_mut().zip(difference) {
-                *sum += difference;
-            }
-            rgba.extend(&*pixel.get_or_insert_with(|| blend(sum, self.background)));
-        }
-        self.differences.fill([0.0; 4]);
-    }
-}
+/// The most light of a channel, in 12 bits.
+const MOST_LIGHT: f32 = 4_095.0;
 
 /// A pixel of so much light and so much of it covered.
-fn blend([r, g, b, covered]: [f32; 4], background: [f32; 3]) -> [u8; 4] {
+fn blend(sums: Sums<i64>, background: [f32; 3]) -> [u8; 4] {
+    let [r, g, b, covered] = sums.map(|sum| sum as f32 / WHOLE);
     // Bars that are drawn wider than they are share the pixel.
     let scale = 1.0 / covered.max(1.0);
     let ground = (1.0 - covered).clamp(0.0, 1.0);
     let [back_r, back_g, back_b] = background;
-    let channel = |light: f32, back: f32| srgb8(light * scale + back * ground);
+    let channel = |light: f32, back: f32| srgb8(light / MOST_LIGHT * scale + back * ground);
     [
         channel(r, back_r),
         channel(g, back_g),

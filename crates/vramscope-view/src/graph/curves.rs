@@ -1,12 +1,13 @@
 //! Memory by step of several orders, as step curves: which is highest where, and where each has its peak.
 
-use plotters::coord::Shift;
 use plotters::prelude::*;
 use plotters::style::text_anchor::{HPos, Pos, VPos};
 
 use crate::axes::{Tick, XUnit, x_ticks};
-use crate::chart::{Area, ChartError, Style, draw_x_ticks, draw_y_axis, most_x_ticks, rgb};
+use crate::chart::{draw_x_ticks, draw_y_axis, most_x_ticks, rgb};
 use crate::colour::{Rgb, oklch};
+use crate::scene::{Area, Scene, Style};
+use crate::steps::steps;
 use crate::theme::{Theme, ThemeName};
 use crate::viewport::{Bounds, Viewport};
 
@@ -127,28 +128,20 @@ pub fn bars_viewport(x: (f64, f64), height: f64, (width_px, height_px): (u32, u3
 }
 
 /// Draws axes and curves of a picture; the bars' pixels are drawn elsewhere.
-///
-/// # Errors
-/// What the backend says.
-pub fn draw<DB: DrawingBackend>(
-    root: &DrawingArea<DB, Shift>,
-    whole: &Area,
-    picture: &Picture<'_>,
-    style: &Style<'_>,
-) -> Result<(), ChartError<DB>> {
+pub fn draw(scene: &mut Scene, whole: &Area, picture: &Picture<'_>, style: &Style<'_>) {
     let (above, below) = split(whole, style);
     let view = picture.viewport(&above);
-    draw_y_axis(root, &above, &view, style)?;
+    draw_y_axis(scene, &above, &view, style);
     let count = picture.curves.len();
     for (number, curve) in picture.curves.iter().enumerate() {
-        draw_curve(root, &above, &view, curve, number + 1 == count, style)?;
+        draw_curve(scene, &above, &view, curve, number + 1 == count, style);
     }
     let height = picture.packed_bytes.unwrap_or(0) as f64;
     let lower = bars_viewport(picture.x, height, (below.width_px, below.height_px));
     if picture.packed_bytes.is_some() {
-        draw_y_axis(root, &below, &lower, style)?;
+        draw_y_axis(scene, &below, &lower, style);
     } else {
-        let text = style.text(
+        let text = style.chart_text(
             LABEL_CSS,
             style.theme.muted_text,
             Pos::new(HPos::Right, VPos::Top),
@@ -156,11 +149,13 @@ pub fn draw<DB: DrawingBackend>(
         let left = whole.x_px - style.px(6.0);
         for (line, words) in ["a row", "per buffer,", "by birth"].into_iter().enumerate() {
             let y = below.y_px + style.px(14.0 * line as f64);
-            root.draw(&Text::new(words, (left, y), text.clone()))?;
+            scene
+                .chart()
+                .draw(&Text::new(words, (left, y), text.clone()));
         }
     }
     let ticks = step_ticks(&lower, picture.steps, most_x_ticks(&below, style));
-    draw_x_ticks(root, &below, &lower, &ticks, style)
+    draw_x_ticks(scene, &below, &lower, &ticks, style);
 }
 
 /// Steps by their numbers, and where they end.
@@ -179,50 +174,41 @@ fn step_ticks(view: &Viewport, steps: u32, most: usize) -> Vec<Tick> {
     ticks
 }
 
-fn draw_curve<DB: DrawingBackend>(
-    root: &DrawingArea<DB, Shift>,
+fn draw_curve(
+    scene: &mut Scene,
     area: &Area,
     view: &Viewport,
     curve: &OrderCurve<'_>,
     is_last: bool,
     style: &Style<'_>,
-) -> Result<(), ChartError<DB>> {
+) {
     let of = curve.bytes.len().max(1) as f64;
     let x =
         |column: usize| area.x_px + (column as f64 / of * f64::from(area.width_px)).round() as i32;
     let y = |bytes: u64| area.y_px + view.y_px(bytes as f64).round() as i32;
-    // A column's value holds for its whole width; only changes need a corner.
-    let mut corners: Vec<(i32, i32)> = Vec::new();
-    for (column, &bytes) in curve.bytes.iter().enumerate() {
-        let y = y(bytes);
-        if let Some(last) = corners.last().copied().filter(|last| last.1 != y) {
-            corners.extend([(x(column), last.1), (x(column), y)]);
-        } else if corners.is_empty() {
-            corners.push((x(column), y));
-        }
+    let corners = steps(curve.bytes, x, y);
+    if corners.is_empty() {
+        return;
     }
-    let Some(&(_, end)) = corners.last() else {
-        return Ok(());
-    };
-    corners.push((x(curve.bytes.len()), end));
     if is_last {
         let bottom = area.y_px.saturating_add_unsigned(area.height_px);
         let mut outline = corners.clone();
         outline.extend([(x(curve.bytes.len()), bottom), (area.x_px, bottom)]);
         let fill = rgb(curve.colour).mix(0.16).filled();
-        root.draw(&Polygon::new(outline, fill))?;
+        scene.chart().draw(&Polygon::new(outline, fill));
     }
     let width = if is_last { 2.0 } else { 1.25 };
     let line = rgb(curve.colour).stroke_width(style.px(width).max(1) as u32);
-    root.draw(&PathElement::new(corners, line))?;
+    scene.chart().draw(&PathElement::new(corners, line));
     let (bytes, step) = curve.peak;
     let middle = view.x_px(f64::from(step) + 0.5);
     if (0.0..=f64::from(area.width_px)).contains(&middle) {
         let at = (area.x_px + middle.round() as i32, y(bytes));
         let radius = style.px(if is_last { 4.0 } else { 2.5 }).max(1);
-        root.draw(&Circle::new(at, radius, rgb(curve.colour).filled()))?;
+        scene
+            .chart()
+            .draw(&Circle::new(at, radius, rgb(curve.colour).filled()));
     }
-    Ok(())
 }
 
 #[cfg(test)]
@@ -239,11 +225,7 @@ mod tests {
     };
 
     fn style(theme: &Theme) -> Style<'_> {
-        Style {
-            theme,
-            font: "sans-serif",
-            pixel_ratio: 1.0,
-        }
+        Style::new(theme, 1.0)
     }
 
     #[test]
@@ -278,13 +260,10 @@ mod tests {
         }
     }
 
-    fn svg(picture: &Picture<'_>) -> String {
-        let mut svg = String::new();
-        let theme = Theme::light();
-        let root = SVGBackend::with_string(&mut svg, (680, 332)).into_drawing_area();
-        draw(&root, &WHOLE, picture, &style(&theme)).unwrap();
-        drop(root);
-        svg
+    fn scene(picture: &Picture<'_>) -> Scene {
+        let mut scene = Scene::default();
+        draw(&mut scene, &WHOLE, picture, &style(&Theme::light()));
+        scene
     }
 
     #[test]
@@ -302,15 +281,12 @@ mod tests {
             steps: 9,
             packed_bytes: None,
         };
-        let drawn = svg(&picture);
-        assert_eq!(drawn.matches("<circle").count(), 1);
-        assert_eq!(drawn.matches("<polygon").count(), 1);
-        assert!(drawn.contains("4 MiB") && drawn.contains("by birth"));
+        insta::assert_snapshot!(scene(&picture));
         let packed = Picture {
             packed_bytes: Some(3 << 30),
             ..picture
         };
-        assert!(svg(&packed).contains("2 GiB"));
+        assert!(scene(&packed).to_string().contains("2 GiB"));
     }
 
     #[test]
@@ -336,7 +312,7 @@ mod tests {
             steps: 0,
             packed_bytes: None,
         };
-        assert!(!svg(&picture).contains("<polygon"));
+        assert!(!scene(&picture).to_string().contains("polygon"));
     }
 
     proptest! {

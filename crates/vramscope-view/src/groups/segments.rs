@@ -1,15 +1,15 @@
 //! The same for segments: what the colours of the segment timeline mean.
 
-use super::{Groups, pool_label, stream_labels};
+use super::{By, Groups, pool_label};
 use crate::colour::{ColourColumn, ColourMode, site_colour, stable_hash};
 use crate::display;
 use crate::theme::Theme;
 use std::collections::BTreeMap;
 use vramscope_core::Snapshot;
-use vramscope_core::analysis::call_sites::{CallSiteId, CallSites};
-use vramscope_core::analysis::details::stream_numbers;
-use vramscope_core::analysis::history::History;
-use vramscope_core::analysis::segment_history::SegmentHistory;
+use vramscope_core::analysis::code::call_sites::{CallSiteId, CallSites};
+use vramscope_core::analysis::groups::grouping::{NOT_RECORDED, pools, stream_labels};
+use vramscope_core::analysis::memory::segment_history::SegmentHistory;
+use vramscope_core::analysis::time::history::History;
 use vramscope_core::model::SegmentKind;
 
 impl Groups {
@@ -25,7 +25,7 @@ impl Groups {
         sites: &CallSites,
     ) -> Self {
         let pieces = 0..segments.len();
-        match mode {
+        let groups = match mode {
             ColourMode::CallSite => {
                 let site = |piece| sites.of_stack(segments.stack(snapshot, history, piece));
                 let sites_of: Vec<CallSiteId> = pieces.map(site).collect();
@@ -42,20 +42,20 @@ impl Groups {
             }
             ColourMode::Age => Self::by_birth(theme, history, &segments.born),
             ColourMode::Stream => {
-                let numbers = stream_numbers(snapshot);
+                let numbers = snapshot.streams();
                 let labels = stream_labels(&numbers);
                 let place: BTreeMap<i64, u32> = numbers.into_iter().zip(0..).collect();
                 let number = |piece| place.get(&segments.segment_of(piece).stream).copied();
-                Self::by_ordinal(theme, labels, pieces.map(number).collect())
+                Self::by_number(theme, labels, pieces.map(number).collect())
             }
             ColourMode::Pool => {
-                let pools = super::pools(snapshot);
-                let labels = pools.iter().map(|&pool| pool_label(pool)).collect();
+                let pools = pools(snapshot);
+                let labels = pools.iter().map(|&pool| pool_label(pool));
                 let number = |piece| {
                     let pool = segments.segment_of(piece).pool?;
                     pools.binary_search(&pool).ok().map(|at| at as u32)
                 };
-                Self::by_ordinal(theme, labels, pieces.map(number).collect())
+                Self::by_number(theme, labels, pieces.map(number).collect())
             }
             ColourMode::Category => {
                 let labels = ["for requests up to 1 MiB", "for larger requests"];
@@ -64,10 +64,23 @@ impl Groups {
                     SegmentKind::Large => Some(1),
                     SegmentKind::Other(_) => None,
                 };
-                let labels = labels.map(str::to_owned).to_vec();
-                Self::by_ordinal(theme, labels, pieces.map(number).collect())
+                let labels = labels.map(str::to_owned);
+                Self::by_number(theme, labels, pieces.map(number).collect())
             }
+        };
+        Self {
+            by: By::Segments,
+            ..groups
         }
+    }
+
+    fn by_number(
+        theme: &Theme,
+        labels: impl IntoIterator<Item = String>,
+        numbers: Vec<Option<u32>>,
+    ) -> Self {
+        let labels = labels.into_iter().chain([NOT_RECORDED.to_owned()]);
+        Self::by_ordinal(theme, labels.collect(), numbers)
     }
 }
 
@@ -88,6 +101,7 @@ impl Groups {
                 .map(|&hash| site_colour(theme, Some(hash)))
                 .collect(),
             labels,
+            by: By::Segments,
         }
     }
 }
@@ -95,19 +109,18 @@ impl Groups {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use vramscope_core::analysis::frames::FrameClasses;
+    use vramscope_core::analysis::recording::Recording;
     use vramscope_synth::{snapshot::Producer, text};
 
     #[test]
     fn every_piece_has_a_group_and_a_colour_in_every_mode() {
         let written = "alloc a 4MiB main.py:10:train\nalloc b 2KiB main.py:20:step\nfree a";
         let bytes = text::pickle(written, Producer::Python(2, 15)).unwrap();
-        let snapshot = vramscope_core::decode(bytes.as_slice()).unwrap();
-        let history = History::of(&snapshot, 0);
-        let segments = SegmentHistory::of(&snapshot, &history);
+        let recording = Recording::of(vramscope_core::decode(bytes.as_slice()).unwrap());
+        let device = recording.device(0).unwrap();
+        let (snapshot, history) = (device.snapshot(), device.history);
+        let (segments, sites) = (device.segments(), device.call_sites());
         assert_eq!(segments.len(), 2);
-        let classes = FrameClasses::of(&snapshot);
-        let sites = CallSites::of(&snapshot, &classes, std::slice::from_ref(&history));
         let labels = [
             (ColourMode::CallSite, "main.py:10"),
             (ColourMode::Size, "1.00 MiB to 64.0 MiB"),
@@ -118,7 +131,7 @@ mod tests {
         ];
         for (mode, label) in labels {
             let theme = Theme::light();
-            let groups = Groups::of_segments(mode, &theme, &snapshot, &history, &segments, &sites);
+            let groups = Groups::of_segments(mode, &theme, snapshot, history, segments, sites);
             assert_eq!(groups.group_of.len(), 2);
             assert_eq!(groups.colours.index.len(), 2);
             let first = &groups.labels[groups.group_of[0] as usize];

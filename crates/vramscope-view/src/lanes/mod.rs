@@ -10,7 +10,7 @@ mod layout;
 pub use layout::{LaneLayout, LayoutRow, MOST_ROWS, Place, ROW_CSS, drawn_px, elided, lane_fill};
 
 use serde::{Deserialize, Serialize};
-use vramscope_core::analysis::lanes::LaneRange;
+use vramscope_core::analysis::time::lanes::LaneRange;
 
 use crate::raster::Bands;
 use crate::viewport::Viewport;

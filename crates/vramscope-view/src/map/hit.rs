@@ -1,6 +1,6 @@
 //! What lies under a pixel of the map.
 
-use vramscope_core::analysis::history::AllocationTable;
+use vramscope_core::analysis::time::history::AllocationTable;
 
 use super::MemoryMap;
 use crate::raster::{Bands, Composition};
@@ -14,7 +14,7 @@ pub struct FreeRange {
     /// Its size.
     pub bytes: u64,
     /// The piece of a segment under the pixel: a row of
-    /// [`SegmentHistory`](vramscope_core::analysis::segment_history::SegmentHistory).
+    /// [`SegmentHistory`](vramscope_core::analysis::memory::segment_history::SegmentHistory).
     pub piece: u32,
 }
 

@@ -3,7 +3,7 @@
 use std::cmp::Reverse;
 
 use serde::{Deserialize, Serialize};
-use vramscope_core::analysis::segment_history::SegmentHistory;
+use vramscope_core::analysis::memory::segment_history::SegmentHistory;
 
 use super::{Lane, Lanes};
 use crate::display;

@@ -6,8 +6,8 @@
 
 use std::ops::Range;
 
-use vramscope_core::analysis::history::AllocationTable;
-use vramscope_core::analysis::segment_history::SegmentHistory;
+use vramscope_core::analysis::memory::segment_history::SegmentHistory;
+use vramscope_core::analysis::time::history::AllocationTable;
 use vramscope_core::model::PoolId;
 
 /// Air between two lanes: this part of all lanes' bytes …

@@ -28,8 +28,8 @@ pub use raster::MapRaster;
 pub use tiles::Tile;
 
 use crate::raster::Bands;
-use vramscope_core::analysis::history::AllocationTable;
-use vramscope_core::analysis::segment_history::SegmentHistory;
+use vramscope_core::analysis::memory::segment_history::SegmentHistory;
+use vramscope_core::analysis::time::history::AllocationTable;
 
 /// The map of one device: what is where, and when. Made once, drawn at any zoom on either axis.
 #[derive(Clone, Debug, Default)]

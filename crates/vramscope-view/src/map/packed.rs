@@ -4,8 +4,8 @@
 //! memory with others) is one range that is held all the time, as high as its packing, and the groups lie on
 //! each other without air between them. So the y axis is the bytes that all of it takes.
 
-use vramscope_core::analysis::history::{AllocationTable, NEVER};
-use vramscope_core::analysis::segment_history::{SegmentHistory, SegmentLife};
+use vramscope_core::analysis::memory::segment_history::{SegmentHistory, SegmentLife};
+use vramscope_core::analysis::time::history::{AllocationTable, NEVER};
 use vramscope_core::model::PoolId;
 
 use super::lanes::Lane;

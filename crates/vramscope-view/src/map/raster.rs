@@ -1,61 +1,30 @@
-//! Drawing the map: every rectangle's area, in one pass over the rows of pixels.
-//!
-//! A rectangle covers a pixel by the product of what it covers of the column and of the row, so along a
-//! row its coverage changes at no more than four places: where it begins and ends, each spread over two
-//! pixels. Only these changes are written down, in a row of sums that is turned into pixels by adding
-//! them up; and a rectangle is touched in the row where it begins and in the one where it ends. So a
-//! frame costs O(rectangles in view + pixels), however large they are. All sums are integers: whatever
-//! was added is taken away again to the last bit.
+//! Drawing the map: every rectangle's area, summed up by [`Coverage`].
 
 use super::{MemoryMap, Piece, Tile};
 use crate::colour::{Rgb, linear12};
+use crate::coverage::{Coverage, Sums, WHOLE};
 use crate::raster::{Bands, DIMMED, Frame, NONE, PENDING, Paint, Shades};
 use crate::theme::Theme;
 use crate::viewport::Viewport;
 
-/// A whole pixel. Light has 12 bits, so that sums stay within 31.
-const WHOLE: f32 = 32_768.0;
 /// What is thinner than this, in px, and only rounding, is left out: a colour cannot show it.
 const LEAST_ROUNDING_PX: f64 = 1.0 / 256.0;
-/// A span of held memory, in [`Span::shade`].
+/// The shade of held memory.
 const HELD: u32 = u32::MAX;
-/// A span of rounding, likewise; with the filter's dimming on top.
+/// The shade of rounding; with the filter's dimming on top.
 const ROUNDING: u32 = u32::MAX - 2;
 const ROUNDING_DIMMED: u32 = u32::MAX - 1;
-/// The end of a list.
-const END: u32 = u32::MAX;
 /// In the fourth sum the coverage by allocations is in the low half, that by held memory in the high one.
 const HELD_UNIT: i32 = 1 << 16;
-
-/// Red, green, blue (12-bit light × coverage), and both coverages.
-type Sums = [i32; 4];
-
-/// A rectangle in px of the picture, clipped to it; y from the top.
-#[derive(Clone, Copy, Debug)]
-struct Span {
-    left: f32,
-    right: f32,
-    top: f32,
-    bottom: f32,
-    /// An entry of [`Shades`], or one of the constants.
-    shade: u32,
-    /// The next span that is touched in the same row.
-    next: u32,
-}
 
 /// Draws maps; keeps its working memory between frames.
 #[derive(Clone, Debug, Default)]
 pub struct MapRaster {
     shades: Shades,
     rounding: Rounding,
-    spans: Vec<Span>,
-    /// Row of pixels → the first span that is touched there.
-    first: Vec<u32>,
+    coverage: Coverage<i32>,
     /// Spans with a pattern that cover whole pixels.
     patterned: Vec<u32>,
-    /// Changes from pixel to pixel in one row, and in that row and all below it.
-    once: Vec<Sums>,
-    on: Vec<Sums>,
 }
 
 /// The looks of what rounding takes, and of held memory that is free.
@@ -174,10 +143,8 @@ impl MapRaster {
                 paint.theme.dim(c)
             });
         self.rounding = Rounding::of(paint.theme);
-        self.spans.clear();
+        self.coverage.begin(viewport.width_px, viewport.height_px);
         self.patterned.clear();
-        self.first.clear();
-        self.first.resize(viewport.height_px as usize, END);
         if let Some(scale) = Scale::of(bands, viewport) {
             for piece in &map.pieces {
                 self.hold(&scale, piece);
@@ -188,7 +155,17 @@ impl MapRaster {
                 }
             }
         }
-        self.rows(frame);
+        let Self {
+            coverage,
+            shades,
+            rounding,
+            ..
+        } = self;
+        coverage.pixels(
+            &mut frame.rgba,
+            |shade| light(shades, rounding, shade),
+            |sums| pixel(shades, rounding, sums),
+        );
         self.patterns(frame);
     }
 
@@ -222,134 +199,23 @@ impl MapRaster {
     }
 
     #[inline]
-    fn add(&mut self, (left, right): (f32, f32), (top, bottom): (f32, f32), shade: u32) {
-        if left >= right || top >= bottom {
-            return;
-        }
-        let span = self.spans.len() as u32;
-        // Clipped to the picture, a top is below its height.
-        let Some(first) = self.first.get_mut(top as usize) else {
+    fn add(&mut self, x: (f32, f32), y: (f32, f32), shade: u32) {
+        let Some(span) = self.coverage.add(x, y, shade) else {
             return;
         };
-        self.spans.push(Span {
-            left,
-            right,
-            top,
-            bottom,
-            shade,
-            next: *first,
-        });
-        *first = span;
         let has_pattern = shade != HELD && (shade >= ROUNDING || shade as usize & PENDING != 0);
-        if has_pattern && right.floor() > left.ceil() && bottom.floor() > top.ceil() {
+        if has_pattern && x.1.floor() > x.0.ceil() && y.1.floor() > y.0.ceil() {
             self.patterned.push(span);
         }
-    }
-
-    /// Turns the spans into pixels, row by row from the top.
-    fn rows(&mut self, frame: &mut Frame) {
-        let width = frame.width_px as usize;
-        // One more for what changes behind the last pixel, and one behind that.
-        self.once.clear();
-        self.once.resize(width + 2, [0; 4]);
-        self.on.clear();
-        self.on.resize(width + 2, [0; 4]);
-        for (y_px, pixels) in frame.rgba.chunks_exact_mut(width * 4).enumerate() {
-            let mut next = self.first[y_px];
-            while let Some(&span) = self.spans.get(next as usize) {
-                self.touch(next, &span, y_px);
-                next = span.next;
-            }
-            self.emit(pixels);
-        }
-    }
-
-    /// Writes down what changes in row `y_px` because a span begins or ends in it.
-    #[inline]
-    fn touch(&mut self, id: u32, span: &Span, y_px: usize) {
-        let light = self.light(span.shade);
-        let row = y_px as f32;
-        let end = span.bottom as usize;
-        let begins = span.top >= row;
-        let rest = span.bottom - row;
-        if begins && rest <= 1.0 {
-            change(&mut self.once, span, span.bottom - span.top, light);
-        } else if begins {
-            change(&mut self.on, span, 1.0, light);
-            change(&mut self.once, span, row - span.top, light);
-            // A span that ends at the picture's edge is never taken away.
-            if let Some(first) = self.first.get_mut(end) {
-                self.spans[id as usize].next = *first;
-                *first = id;
-            }
-        } else {
-            change(&mut self.on, span, -1.0, light);
-            change(&mut self.once, span, rest, light);
-        }
-    }
-
-    /// What a whole pixel of a shade adds to the sums.
-    #[inline]
-    fn light(&self, shade: u32) -> Sums {
-        match shade {
-            HELD => [0, 0, 0, HELD_UNIT],
-            ROUNDING | ROUNDING_DIMMED => {
-                let [r, g, b] = self.rounding.light[(shade - ROUNDING) as usize];
-                [r, g, b, 1]
-            }
-            shade => {
-                let [r, g, b] = self.shades.light(shade as usize).map(i32::from);
-                [r, g, b, 1]
-            }
-        }
-    }
-
-    /// Adds the changes up to pixels, and forgets those of this row.
-    fn emit(&mut self, pixels: &mut [u8]) {
-        let mut sums: Sums = [0; 4];
-        let mut pixel = [0; 4];
-        let mut row = std::mem::take(&mut self.once);
-        let columns = row.iter_mut().zip(&self.on);
-        for ((once, on), out) in columns.zip(pixels.chunks_exact_mut(4)) {
-            let change: Sums = std::array::from_fn(|c| once[c].wrapping_add(on[c]));
-            if change != [0; 4] {
-                for (sum, change) in sums.iter_mut().zip(change) {
-                    *sum = sum.wrapping_add(change);
-                }
-                *once = [0; 4];
-                pixel = self.pixel(sums);
-            } else {
-                // They may cancel one another.
-                *once = [0; 4];
-            }
-            out.copy_from_slice(&pixel);
-        }
-        for beyond in row.iter_mut().rev().take(2) {
-            *beyond = [0; 4];
-        }
-        self.once = row;
-    }
-
-    fn pixel(&self, sums: Sums) -> [u8; 4] {
-        let in_use = sums[3] & 0xffff;
-        let held = (sums[3] >> 16) & 0xffff;
-        // Where more is in use than held, the file does not tell all that was held.
-        let free = (held - in_use).max(0);
-        let light = |c: usize| {
-            let sum = sums[c].max(0) as f32 + (free * self.rounding.held_light[c]) as f32;
-            sum / WHOLE
-        };
-        let covered = (in_use + free) as f32 / WHOLE;
-        self.shades
-            .blended([light(0), light(1), light(2), covered])
-            .to_le_bytes()
     }
 
     /// Draws the patterns over the pixels that one span covers whole: no others are in them.
     fn patterns(&self, frame: &mut Frame) {
         let width = frame.width_px as usize;
         for &id in &self.patterned {
-            let span = &self.spans[id as usize];
+            let Some(span) = self.coverage.span(id) else {
+                continue;
+            };
             let columns = span.left.ceil() as usize..(span.right as usize).min(width);
             for y_px in span.top.ceil() as usize..(span.bottom as usize) {
                 let row = y_px * width;
@@ -373,34 +239,33 @@ impl MapRaster {
     }
 }
 
-/// Adds a span of this height (of a row of pixels; negative to take away) to a row's changes.
+/// What a whole pixel of a shade adds to the sums.
 #[inline]
-fn change(row: &mut [Sums], span: &Span, height: f32, light: Sums) {
-    let first = span.left as usize;
-    let last = span.right as usize;
-    // 1.5 · 2^23 added leaves the rounded number in the low bits: one instruction where rounding is a call.
-    let rounded = |value: f32| (value + 12_582_912.0).to_bits() as i32 - 0x4b40_0000;
-    let coverage = |part: f32| rounded(part * height * WHOLE);
-    if first == last {
-        let inside = coverage(span.right - span.left);
-        add(row, first, inside, light);
-        add(row, first + 1, -inside, light);
-        return;
-    }
-    let whole = coverage(1.0);
-    let begin = coverage((first + 1) as f32 - span.left);
-    let end = coverage(span.right - last as f32);
-    add(row, first, begin, light);
-    add(row, first + 1, whole - begin, light);
-    add(row, last, end - whole, light);
-    add(row, last + 1, -end, light);
-}
-
-#[inline]
-fn add(row: &mut [Sums], at: usize, coverage: i32, light: Sums) {
-    if let Some(sums) = row.get_mut(at) {
-        for (sum, light) in sums.iter_mut().zip(light) {
-            *sum = sum.wrapping_add(coverage.wrapping_mul(light));
+fn light(shades: &Shades, rounding: &Rounding, shade: u32) -> Sums<i32> {
+    match shade {
+        HELD => [0, 0, 0, HELD_UNIT],
+        ROUNDING | ROUNDING_DIMMED => {
+            let [r, g, b] = rounding.light[(shade - ROUNDING) as usize];
+            [r, g, b, 1]
+        }
+        shade => {
+            let [r, g, b] = shades.light(shade as usize).map(i32::from);
+            [r, g, b, 1]
         }
     }
+}
+
+fn pixel(shades: &Shades, rounding: &Rounding, sums: Sums<i32>) -> [u8; 4] {
+    let in_use = sums[3] & 0xffff;
+    let held = (sums[3] >> 16) & 0xffff;
+    // Where more is in use than held, the file does not tell all that was held.
+    let free = (held - in_use).max(0);
+    let light = |c: usize| {
+        let sum = sums[c].max(0) as f32 + (free * rounding.held_light[c]) as f32;
+        sum / WHOLE
+    };
+    let covered = (in_use + free) as f32 / WHOLE;
+    shades
+        .blended([light(0), light(1), light(2), covered])
+        .to_le_bytes()
 }

@@ -7,7 +7,7 @@ use crate::raster::{Frame, NEVER, Paint};
 use crate::theme::Theme;
 use crate::viewport::Viewport;
 use proptest::prelude::*;
-use vramscope_core::analysis::segment_history::SegmentLife;
+use vramscope_core::analysis::memory::segment_history::SegmentLife;
 use vramscope_core::model::PoolId;
 
 /// Everything a map is made of.

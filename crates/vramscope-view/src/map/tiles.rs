@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 use super::lanes::Lanes;
 use super::ranks::Ranks;
 use crate::raster::sorted_by_moment;
-use vramscope_core::analysis::history::{AllocationTable, NEVER};
+use vramscope_core::analysis::time::history::{AllocationTable, NEVER};
 
 /// A rectangle of one allocation: y × moments.
 #[derive(Clone, Copy, Debug, PartialEq)]

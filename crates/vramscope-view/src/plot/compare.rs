@@ -1,14 +1,12 @@
 //! Two sides compared: both over time, and what grew and shrank by call path.
 
-use plotters::coord::Shift;
-use plotters::prelude::*;
-use vramscope_core::analysis::compare::ChangeTree;
+use vramscope_core::analysis::compare::changes::ChangeTree;
 
 use super::Content;
-use super::flame::{Layout as FlameRoom, draw_scene, height_px};
+use super::flame::{Layout as FlameRoom, draw_flame, height_px};
 use crate::change_flame::{self, ChangeUnit, FlameOptions, FlameWidth};
-use crate::chart::{Area, ChartError, Style};
 use crate::flame::{FlameScene, Shape};
+use crate::scene::{Area, Scene, Style};
 use crate::stacked_curves::{self, Row};
 
 /// Height of the curves for one recording and for two, css px.
@@ -83,24 +81,17 @@ impl Content for ComparePlot<'_> {
         }
     }
 
-    fn draw_below<DB: DrawingBackend>(
-        &self,
-        root: &DrawingArea<DB, Shift>,
-        layout: &Layout,
-        style: &Style<'_>,
-    ) -> Result<(), ChartError<DB>> {
+    fn draw_below(&self, scene: &mut Scene, layout: &Layout, style: &Style<'_>) {
         let Area {
             x_px,
             y_px,
             width_px,
             height_px,
         } = layout.curves;
-        let own = root
-            .clone()
-            .shrink((x_px, y_px), (width_px as i32, height_px as i32));
-        stacked_curves::draw(&own, (width_px, height_px), self.rows, style)?;
-        let FlameRoom { room, scene } = &layout.flame;
-        draw_scene(root, room, scene, Shape::Icicle, style)
+        let size = (width_px, height_px);
+        stacked_curves::draw(scene, (x_px, y_px), size, self.rows, style);
+        let FlameRoom { room, scene: flame } = &layout.flame;
+        draw_flame(scene, room, flame, Shape::Icicle, style);
     }
 
     fn height_px(&self, width_px: u32, _usual_px: u32, style: &Style<'_>) -> u32 {

@@ -3,7 +3,7 @@
 use base64::Engine as _;
 
 use super::PlotError;
-use crate::chart::{Area, with_letters_in_px};
+use crate::scene::Area;
 
 /// A part of a picture that is drawn by the pixel.
 #[derive(Clone, Debug)]
@@ -50,21 +50,6 @@ impl Pixels {
              style=\"image-rendering:pixelated\" href=\"data:image/png;base64,{image}\"/>\n"
         ))
     }
-}
-
-/// One SVG of two of the same size, with something between them.
-pub(super) fn joined(below: &str, between: Option<&str>, above: &str) -> String {
-    let end = below.rfind("</svg>").unwrap_or(below.len());
-    let start = above.find('>').map_or(0, |at| at + 1);
-    let mut svg = below[..end].to_owned();
-    svg.push_str(between.unwrap_or_default());
-    svg.push_str(above[start..].trim_start());
-    // Names from files may hold what no XML may; plotters only takes care of `<`, `&` and quotes.
-    svg.retain(|character| {
-        matches!(character, '\n' | '\t')
-            || !(character.is_control() || matches!(character, '\u{fffe}' | '\u{ffff}'))
-    });
-    with_letters_in_px(&svg)
 }
 
 /// A PNG file.

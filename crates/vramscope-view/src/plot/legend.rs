@@ -1,14 +1,11 @@
 //! What the colours mean, below the picture: swatch, size, name, in columns.
 
-use plotters::coord::Shift;
-use plotters::prelude::*;
-use plotters::style::text_anchor::{HPos, Pos, VPos};
 use vramscope_core::units::Count;
 
 use super::{MARGIN_CSS, PlotStyle, text};
-use crate::chart::{ChartError, Style, rgb};
 use crate::colour::Rgb;
 use crate::display;
+use crate::scene::{Across, Down, Scene, Style};
 
 /// Height of a line, css px.
 const LINE_CSS: f64 = 18.0;
@@ -89,65 +86,54 @@ impl Legend<'_> {
     }
 
     /// Draws it at the foot of the picture.
-    pub(super) fn draw<DB: DrawingBackend>(
-        &self,
-        root: &DrawingArea<DB, Shift>,
-        plot_style: &PlotStyle<'_>,
-        style: &Style<'_>,
-    ) -> Result<(), ChartError<DB>> {
+    pub(super) fn draw(&self, scene: &mut Scene, plot_style: &PlotStyle<'_>, style: &Style<'_>) {
         let (columns, lines) = self.grid(plot_style);
         let shown = self.shown(columns * lines);
         if shown.is_empty() {
-            return Ok(());
+            return;
         }
         let height = style.px(self.height_css(plot_style) - GAP_CSS + MARGIN_CSS / 2.0);
         let (mut top, left) = (plot_style.height_px as i32 - height, style.px(MARGIN_CSS));
         let middle = |line: f64| style.px((line + 0.5) * LINE_CSS);
-        let start = Pos::new(HPos::Left, VPos::Center);
         if !self.title.is_empty() {
-            let ink = style.text(LETTER_CSS, style.theme.muted_text, start);
-            root.draw(&Text::new(self.title, (left, top + middle(0.0)), ink))?;
+            let at = (f64::from(left), f64::from(top + middle(0.0)));
+            let muted = style.theme.muted_text;
+            let letters = style.letters(LETTER_CSS, muted, (Across::Left, Down::Middle));
+            scene.text(at, self.title, letters);
             top += style.px(LINE_CSS);
         }
         let column_px = (plot_style.width_px as i32 - 2 * left) / columns as i32;
         for (i, line) in shown.iter().enumerate() {
             let x = left + (i / lines) as i32 * column_px;
             let y = top + middle((i % lines) as f64);
-            draw_line(root, line, (x, y), column_px - style.px(16.0), style)?;
+            draw_line(scene, line, (x, y), column_px - style.px(16.0), style);
         }
-        Ok(())
     }
 }
 
-fn draw_line<DB: DrawingBackend>(
-    root: &DrawingArea<DB, Shift>,
+fn draw_line(
+    scene: &mut Scene,
     line: &LegendLine,
     (x, y): (i32, i32),
     width_px: i32,
     style: &Style<'_>,
-) -> Result<(), ChartError<DB>> {
+) {
+    let point = |x: i32, y: i32| (f64::from(x), f64::from(y));
     let swatch = style.px(SWATCH_CSS);
-    let corners = [(x, y - swatch / 2), (x + swatch, y + swatch - swatch / 2)];
-    root.draw(&Rectangle::new(corners, rgb(line.rgb).filled()))?;
+    let top = y - swatch / 2;
+    scene.rect(point(x, top), point(x + swatch, top + swatch), line.rgb);
     let mut name_css = SWATCH_CSS + 8.0;
     if let Some(bytes) = line.bytes {
-        let size = style.text(
-            LETTER_CSS,
-            style.theme.text,
-            Pos::new(HPos::Right, VPos::Center),
-        );
-        let at = (x + style.px(SIZE_CSS), y);
-        root.draw(&Text::new(display::bytes(bytes), at, size))?;
+        let letters = style.letters(LETTER_CSS, style.theme.text, (Across::Right, Down::Middle));
+        let at = point(x + style.px(SIZE_CSS), y);
+        scene.text(at, display::bytes(bytes), letters);
         name_css = NAME_CSS;
     }
     let room_px = f64::from(width_px - style.px(name_css));
     let label = text::cut_site(&line.label, |label| {
-        text::width_px(label, LETTER_CSS, false, style) <= room_px
+        style.width_px(label, LETTER_CSS, false) <= room_px
     });
-    let ink = style.text(
-        LETTER_CSS,
-        style.theme.muted_text,
-        Pos::new(HPos::Left, VPos::Center),
-    );
-    root.draw(&Text::new(label, (x + style.px(name_css), y), ink))
+    let muted = style.theme.muted_text;
+    let letters = style.letters(LETTER_CSS, muted, (Across::Left, Down::Middle));
+    scene.text(point(x + style.px(name_css), y), label, letters);
 }

@@ -7,21 +7,18 @@
 pub mod compare;
 mod encode;
 pub mod flame;
-mod header;
 mod legend;
-mod lines;
 pub mod over_time;
 pub mod state;
 #[cfg(test)]
 mod tests;
 mod text;
 
-use crate::bitmap::Bitmap;
-use crate::chart::{Area, ChartError, Style, rgb};
+use crate::scene::font::BuiltIn;
+use crate::scene::pixels::Pixmap;
+use crate::scene::svg::Svg;
+use crate::scene::{Across, Area, Down, Scene, Style};
 use crate::theme::Theme;
-use plotters::coord::Shift;
-use plotters::prelude::*;
-use plotters::style::text_anchor::{HPos, Pos, VPos};
 
 pub use compare::ComparePlot;
 pub use encode::Pixels;
@@ -56,28 +53,10 @@ pub trait Content {
     }
 
     /// Draws what lies below the pixels.
-    ///
-    /// # Errors
-    /// What the backend says.
-    fn draw_below<DB: DrawingBackend>(
-        &self,
-        root: &DrawingArea<DB, Shift>,
-        layout: &Self::Layout,
-        style: &Style<'_>,
-    ) -> Result<(), ChartError<DB>>;
+    fn draw_below(&self, scene: &mut Scene, layout: &Self::Layout, style: &Style<'_>);
 
     /// Draws what lies above them.
-    ///
-    /// # Errors
-    /// What the backend says.
-    fn draw_above<DB: DrawingBackend>(
-        &self,
-        _root: &DrawingArea<DB, Shift>,
-        _layout: &Self::Layout,
-        _style: &Style<'_>,
-    ) -> Result<(), ChartError<DB>> {
-        Ok(())
-    }
+    fn draw_above(&self, _scene: &mut Scene, _layout: &Self::Layout, _style: &Style<'_>) {}
 
     /// The height (device px) that suits it in a room of this width, where most pictures have `usual_px`.
     fn height_px(&self, _width_px: u32, usual_px: u32, _style: &Style<'_>) -> u32 {
@@ -117,8 +96,8 @@ impl<'a> PlotStyle<'a> {
     fn style(&self) -> Style<'a> {
         Style {
             theme: self.theme,
-            font: FONT,
             pixel_ratio: self.pixel_ratio,
+            measure: &BuiltIn,
         }
     }
 
@@ -154,9 +133,6 @@ pub enum PlotError {
         /// Height asked for.
         height_px: u32,
     },
-    /// The drawing library's error.
-    #[error("drawing failed: {0}")]
-    Drawing(String),
     /// The PNG encoder's error.
     #[error("encoding the PNG failed: {0}")]
     Encoding(#[from] png::EncodingError),
@@ -170,41 +146,34 @@ impl<C: Content> Plot<'_, C> {
     /// The picture as a PNG file.
     ///
     /// # Errors
-    /// If the size is out of range, or drawing or encoding fails.
+    /// If the size is out of range, or encoding fails.
     pub fn to_png(&self, plot_style: &PlotStyle<'_>) -> Result<Vec<u8>, PlotError> {
         let (room, style) = (self.room(plot_style)?, plot_style.style());
         let layout = self.content.layout(&room, &style, false);
         let size = plot_style.size();
         let mut picture = vec![0; size.0 as usize * size.1 as usize * 3];
-        self.draw(&mut picture, size, |root| {
-            self.draw_below(root, &room, &layout, plot_style)
-        })?;
+        Pixmap::new(&mut picture, size).draw(&self.below(&room, &layout, plot_style));
         if let Some(pixels) = self.content.pixels(&layout, &style) {
             pixels.blit(&mut picture, size.0 as usize);
         }
-        self.draw(&mut picture, size, |root| {
-            self.draw_above(root, &room, &layout, plot_style)
-        })?;
+        Pixmap::new(&mut picture, size).draw(&self.above(&room, &layout, &style));
         encode::png(&picture, size, png::ColorType::Rgb)
     }
 
     /// The picture as an SVG file.
     ///
     /// # Errors
-    /// If the size is out of range, or drawing or encoding fails.
+    /// If the size is out of range, or encoding fails.
     pub fn to_svg(&self, plot_style: &PlotStyle<'_>) -> Result<String, PlotError> {
         let (room, style) = (self.room(plot_style)?, plot_style.style());
         let layout = self.content.layout(&room, &style, true);
-        let (mut below, mut above) = (String::new(), String::new());
-        let root = SVGBackend::with_string(&mut below, plot_style.size()).into_drawing_area();
-        finish(&root, self.draw_below(&root, &room, &layout, plot_style))?;
-        drop(root);
-        let root = SVGBackend::with_string(&mut above, plot_style.size()).into_drawing_area();
-        finish(&root, self.draw_above(&root, &room, &layout, plot_style))?;
-        drop(root);
-        let image = self.content.pixels(&layout, &style);
-        let image = image.map(|pixels| pixels.to_svg()).transpose()?;
-        Ok(encode::joined(&below, image.as_deref(), &above))
+        let mut svg = Svg::new(plot_style.size(), FONT);
+        svg.draw(&self.below(&room, &layout, plot_style));
+        if let Some(pixels) = self.content.pixels(&layout, &style) {
+            svg.element(&pixels.to_svg()?);
+        }
+        svg.draw(&self.above(&room, &layout, &style));
+        Ok(svg.finish())
     }
 
     /// The height (device px) at which a picture of the style's width shows everything without a void; the
@@ -220,22 +189,6 @@ impl<C: Content> Plot<'_, C> {
         let around = plot_style.height_px.saturating_sub(usual_px);
         let least = least_px(LEAST_CSS.1, plot_style.pixel_ratio);
         wanted.saturating_add(around).clamp(least, MOST_PX)
-    }
-
-    fn draw<'p>(
-        &self,
-        picture: &'p mut [u8],
-        (width_px, height_px): (u32, u32),
-        draw: impl FnOnce(&DrawingArea<Bitmap<'p>, Shift>) -> Result<(), ChartError<Bitmap<'p>>>,
-    ) -> Result<(), PlotError> {
-        let root = Bitmap {
-            rgb: picture,
-            width_px,
-            height_px,
-        };
-        let root = root.into_drawing_area();
-        let drawn = draw(&root);
-        finish(&root, drawn)
     }
 
     /// Where the content goes.
@@ -276,69 +229,44 @@ impl<C: Content> Plot<'_, C> {
         })
     }
 
-    fn draw_below<DB: DrawingBackend>(
-        &self,
-        root: &DrawingArea<DB, Shift>,
-        room: &Area,
-        layout: &C::Layout,
-        plot_style: &PlotStyle<'_>,
-    ) -> Result<(), ChartError<DB>> {
-        let style = plot_style.style();
+    /// What lies below the content's pixels.
+    fn below(&self, room: &Area, layout: &C::Layout, plot_style: &PlotStyle<'_>) -> Scene {
+        let (style, size) = (plot_style.style(), plot_style.size());
         let theme = style.theme;
-        root.fill(&rgb(theme.background))?;
-        let start = Pos::new(HPos::Left, VPos::Top);
-        let bold = style.text(16.0, theme.text, start);
-        let bold = TextStyle {
-            font: bold.font.style(FontStyle::Bold),
-            ..bold
-        };
+        let mut scene = Scene::default();
+        let corner = (f64::from(size.0), f64::from(size.1));
+        scene.rect((0.0, 0.0), corner, theme.background);
         let width = f64::from(room.width_px);
-        let title = text::cut_end(self.title, |title| {
-            text::width_px(title, 16.0, true, &style) <= width
-        });
-        root.draw(&Text::new(title, (room.x_px, style.px(12.0)), bold))?;
-        let muted = style.text(12.0, theme.muted_text, start);
-        let subtitle = text::cut_end(self.subtitle, |subtitle| {
-            text::width_px(subtitle, 12.0, false, &style) <= width
-        });
-        let at = (room.x_px, style.px(SUBTITLE_CSS));
-        root.draw(&Text::new(subtitle, at, muted))?;
-        self.content.draw_below(root, layout, &style)?;
-        self.legend.draw(root, plot_style, &style)
+        let cut = |text: &str, css: f64, is_bold: bool| {
+            text::cut_end(text, |text| style.width_px(text, css, is_bold) <= width)
+        };
+        let at = |css: f64| (f64::from(room.x_px), f64::from(style.px(css)));
+        let start = (Across::Left, Down::Top);
+        let bold = style.letters(16.0, theme.text, start).bold();
+        scene.text(at(12.0), cut(self.title, 16.0, true), bold);
+        let muted = style.letters(12.0, theme.muted_text, start);
+        scene.text(at(SUBTITLE_CSS), cut(self.subtitle, 12.0, false), muted);
+        self.content.draw_below(&mut scene, layout, &style);
+        self.legend.draw(&mut scene, plot_style, &style);
+        scene
     }
 
-    fn draw_above<DB: DrawingBackend>(
-        &self,
-        root: &DrawingArea<DB, Shift>,
-        room: &Area,
-        layout: &C::Layout,
-        plot_style: &PlotStyle<'_>,
-    ) -> Result<(), ChartError<DB>> {
-        let style = plot_style.style();
-        self.content.draw_above(root, layout, &style)?;
+    /// What lies above them.
+    fn above(&self, room: &Area, layout: &C::Layout, style: &Style<'_>) -> Scene {
+        let mut scene = Scene::default();
+        self.content.draw_above(&mut scene, layout, style);
         if self.note.is_empty() {
-            return Ok(());
+            return scene;
         }
         let middle = (
-            room.x_px + room.width_px as i32 / 2,
-            room.y_px + room.height_px as i32 / 2,
+            f64::from(room.x_px + room.width_px as i32 / 2),
+            f64::from(room.y_px + room.height_px as i32 / 2),
         );
-        let centre = Pos::new(HPos::Center, VPos::Center);
-        let ink = style.text(14.0, style.theme.muted_text, centre);
+        let muted = style.theme.muted_text;
+        let letters = style.letters(14.0, muted, (Across::Middle, Down::Middle));
         let width = f64::from(room.width_px);
-        let note = text::cut_end(self.note, |note| {
-            text::width_px(note, 14.0, false, &style) <= width
-        });
-        root.draw(&Text::new(note, middle, ink))
+        let note = text::cut_end(self.note, |note| style.width_px(note, 14.0, false) <= width);
+        scene.text(middle, note, letters);
+        scene
     }
-}
-
-/// Ends the drawing, and says what went wrong.
-fn finish<DB: DrawingBackend>(
-    root: &DrawingArea<DB, Shift>,
-    drawn: Result<(), ChartError<DB>>,
-) -> Result<(), PlotError> {
-    drawn
-        .and_then(|()| root.present())
-        .map_err(|error| PlotError::Drawing(error.to_string()))
 }

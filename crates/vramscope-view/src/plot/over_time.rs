@@ -1,20 +1,18 @@
 //! Memory over time: the timeline, the segment timeline and the map, with what lies above and over them.
 
-use plotters::coord::Shift;
-use plotters::prelude::*;
-use plotters::style::text_anchor::{HPos, Pos, VPos};
-use vramscope_core::analysis::markers::MarkerKind;
+use vramscope_core::analysis::time::markers::MarkerKind;
 
-use super::lines::Place;
-use super::{Content, Pixels, header, lines, text};
+use super::{Content, Pixels, text};
 use crate::axes::XUnit;
 use crate::bitset::BitSet;
-use crate::chart::{Area, ChartError, Style, draw_axes, draw_x_axis, rgb};
+use crate::chart::{draw_axes, draw_x_axis};
 use crate::colour::ColourColumn;
 use crate::header::Header;
+use crate::lines::Lines;
 use crate::map::{GroupMark, LaneMark, MapLabel, MapLabels, MapRaster, MemoryMap};
 use crate::marks::track;
 use crate::raster::{Bands, Frame, Paint, TimelineIndex, TimelineRaster};
+use crate::scene::{Across, Area, Down, Ink, Scene, Style};
 use crate::shown::{Shown, Sources};
 use crate::viewport::{Bounds, Viewport};
 
@@ -26,6 +24,9 @@ const BELOW_CSS: f64 = 24.0;
 const GAP_CSS: f64 = 2.0;
 /// Size of letters, css px.
 const LETTER_CSS: f64 = 11.0;
+
+/// Lanes are folded where they would take more than this part of the height.
+const MOST_OF_HEIGHT: f64 = 0.3;
 
 /// Which of the three.
 #[derive(Clone, Copy, Debug)]
@@ -75,6 +76,14 @@ pub struct Layout {
 }
 
 impl OverTime<'_> {
+    fn unit(&self) -> XUnit {
+        if self.bands.moment_start_us.is_some() {
+            XUnit::Time
+        } else {
+            XUnit::Events
+        }
+    }
+
     fn viewport(&self, area: &Area) -> Viewport {
         let mut bounds = match self.stack {
             Stack::Bands(index) => Bounds::new(self.bands.x_end(), index.peak_bytes()),
@@ -99,17 +108,13 @@ impl OverTime<'_> {
         let Some(around) = self.around else {
             return Header::default();
         };
-        let rows: Vec<usize> = around
-            .lanes
-            .lanes
-            .iter()
-            .map(|lane| lane.rows.len())
-            .collect();
+        let lanes = around.device.lanes().lanes.iter();
+        let rows: Vec<usize> = lanes.map(|lane| lane.rows.len()).collect();
         let has = |on: usize| {
             let mut kinds = MarkerKind::ALL.into_iter();
-            kinds.any(|kind| track(kind) == on && !around.markers.column(kind).is_empty())
+            kinds.any(|kind| track(kind) == on && !around.device.markers().column(kind).is_empty())
         };
-        header::layout(&rows, [has(0), has(1)], height_css)
+        header_layout(&rows, [has(0), has(1)], height_css)
     }
 }
 
@@ -163,46 +168,52 @@ impl Content for OverTime<'_> {
         })
     }
 
-    fn draw_below<DB: DrawingBackend>(
-        &self,
-        root: &DrawingArea<DB, Shift>,
-        layout: &Layout,
-        style: &Style<'_>,
-    ) -> Result<(), ChartError<DB>> {
-        let Layout { area, viewport, .. } = layout;
-        let unit = if self.bands.moment_start_us.is_some() {
-            XUnit::Time
-        } else {
-            XUnit::Events
-        };
+    fn draw_below(&self, scene: &mut Scene, layout: &Layout, style: &Style<'_>) {
+        let Layout {
+            area,
+            viewport,
+            header,
+            shown,
+            ..
+        } = layout;
         match self.stack {
-            Stack::Bands(_) => draw_axes(root, area, viewport, unit, style)?,
+            Stack::Bands(_) => draw_axes(scene, area, viewport, self.unit(), style),
             Stack::Map { lanes, groups, .. } => {
-                draw_x_axis(root, area, viewport, unit, style)?;
+                draw_x_axis(scene, area, viewport, self.unit(), style);
                 let labels = labels(lanes, groups, layout, style);
-                draw_lane_labels(root, area, &labels.lanes, style)?;
+                draw_lane_labels(scene, area, &labels.lanes, style);
             }
         }
-        let top = (area, layout.header_top_px);
-        header::draw(root, top, &layout.header, &layout.shown, viewport, style)
+        let above = Area {
+            y_px: layout.header_top_px,
+            height_px: style.px(header.height_css).max(0) as u32,
+            ..*area
+        };
+        header.draw(scene, &above, shown, viewport, None, style);
     }
 
-    fn draw_above<DB: DrawingBackend>(
-        &self,
-        root: &DrawingArea<DB, Shift>,
-        layout: &Layout,
-        style: &Style<'_>,
-    ) -> Result<(), ChartError<DB>> {
-        let place = Place {
-            area: &layout.area,
-            view: &layout.viewport,
-        };
+    fn draw_above(&self, scene: &mut Scene, layout: &Layout, style: &Style<'_>) {
         if let Stack::Map { lanes, groups, .. } = self.stack {
             let labels = labels(lanes, groups, layout, style);
-            draw_group_labels(root, &layout.area, &labels.groups, style)?;
+            draw_group_labels(scene, &layout.area, &labels.groups, style);
         }
-        lines::draw(root, place, &layout.shown, self.capacity_bytes, style)
+        let lines = Lines {
+            shown: Some(&layout.shown),
+            capacity_bytes: self.capacity_bytes,
+            rulers: &[],
+            view: layout.viewport,
+            unit: self.unit(),
+            has_failures: true,
+        };
+        lines.draw(scene, &layout.area, style);
     }
+}
+
+/// Lays out what there is to show above a picture in a room of this height.
+fn header_layout(rows_of_lanes: &[usize], tracks: [bool; 2], height_css: f64) -> Header {
+    let fits = |header: &Header| header.height_css <= height_css * MOST_OF_HEIGHT;
+    let layouts = [false, true].map(|is_folded| Header::new(rows_of_lanes, is_folded, tracks));
+    layouts.into_iter().find(fits).unwrap_or_default()
 }
 
 /// Labels are laid out in css px, as on the page.
@@ -219,45 +230,32 @@ fn labels(
     MapLabels::of(lanes, groups, &view)
 }
 
-fn draw_lane_labels<DB: DrawingBackend>(
-    root: &DrawingArea<DB, Shift>,
-    area: &Area,
-    labels: &[MapLabel],
-    style: &Style<'_>,
-) -> Result<(), ChartError<DB>> {
-    let pos = Pos::new(HPos::Right, VPos::Center);
+fn draw_lane_labels(scene: &mut Scene, area: &Area, labels: &[MapLabel], style: &Style<'_>) {
+    let muted = style.theme.muted_text;
+    let letters = style.letters(LETTER_CSS, muted, (Across::Right, Down::Middle));
     for label in labels {
-        let at = (area.x_px - style.px(6.0), area.y_px + style.px(label.y_px));
-        let ink = style.text(LETTER_CSS, style.theme.muted_text, pos);
-        root.draw(&Text::new(label.text.as_str(), at, ink))?;
+        let (x, y) = (area.x_px - style.px(6.0), area.y_px + style.px(label.y_px));
+        scene.text((f64::from(x), f64::from(y)), label.text.as_str(), letters);
     }
-    Ok(())
 }
 
 /// Names of pools and streams, on a ground of their own: they lie over the picture.
-fn draw_group_labels<DB: DrawingBackend>(
-    root: &DrawingArea<DB, Shift>,
-    area: &Area,
-    labels: &[MapLabel],
-    style: &Style<'_>,
-) -> Result<(), ChartError<DB>> {
-    let pos = Pos::new(HPos::Left, VPos::Center);
+fn draw_group_labels(scene: &mut Scene, area: &Area, labels: &[MapLabel], style: &Style<'_>) {
+    let letters = style.letters(LETTER_CSS, style.theme.text, (Across::Left, Down::Middle));
     let (pad, line) = (style.px(4.0), style.px(15.0));
     let room_px = f64::from(area.width_px) - f64::from(4 * pad);
     for label in labels {
         let name = text::cut_end(&label.text, |name| {
-            text::width_px(name, LETTER_CSS, false, style) <= room_px
+            style.width_px(name, LETTER_CSS, false) <= room_px
         });
-        let width = text::width_px(&name, LETTER_CSS, false, style).ceil() as i32;
+        let width = style.width_px(&name, LETTER_CSS, false).ceil() as i32;
         let (x, y) = (
             area.x_px + pad,
             area.y_px + style.px(label.y_px) + style.px(2.0),
         );
-        let ground = [(x, y), (x + width + 2 * pad, y + line)];
-        let paper = rgb(style.theme.background).mix(0.8);
-        root.draw(&Rectangle::new(ground, paper.filled()))?;
-        let ink = style.text(LETTER_CSS, style.theme.text, pos);
-        root.draw(&Text::new(name, (x + pad, y + line / 2), ink))?;
+        let point = |x: i32, y: i32| (f64::from(x), f64::from(y));
+        let paper = Ink::faint(style.theme.background, 0.8);
+        scene.rect(point(x, y), point(x + width + 2 * pad, y + line), paper);
+        scene.text(point(x + pad, y + line / 2), name, letters);
     }
-    Ok(())
 }

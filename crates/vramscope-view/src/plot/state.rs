@@ -1,9 +1,6 @@
 //! The allocator's segments and blocks at one moment.
 
-use plotters::coord::Shift;
-use plotters::prelude::*;
-use plotters::style::text_anchor::{HPos, Pos, VPos};
-use vramscope_core::analysis::allocator_state::{
+use vramscope_core::analysis::memory::allocator_state::{
     AllocatorState, BlockUse, PlacedBlock, SegmentState,
 };
 
@@ -11,9 +8,9 @@ use super::{Content, Pixels, text};
 use crate::allocator_picture::{
     Heading, Metrics, StateLayout, StatePicture, StateRaster, heading_words,
 };
-use crate::chart::{Area, ChartError, Style, rgb};
 use crate::colour::{ColourColumn, Rgb};
 use crate::raster::Paint;
+use crate::scene::{Across, Area, Down, Point, Scene, Style};
 
 /// Size of letters, css px.
 const LETTER_CSS: f64 = 12.0;
@@ -25,6 +22,8 @@ const MOST_SHAPES: usize = 2_000;
 const LEAST_SHAPE_PX: f64 = 2.0;
 /// Between the stripes of what is pending free or lost to rounding, css px.
 const STRIPE_CSS: f64 = 5.0;
+/// Width of a stripe, css px.
+const STRIPE_WIDTH_CSS: f64 = 1.5;
 
 /// The allocator at one moment.
 #[derive(Clone, Debug)]
@@ -89,26 +88,20 @@ impl Content for StatePlot<'_> {
         })
     }
 
-    fn draw_below<DB: DrawingBackend>(
-        &self,
-        root: &DrawingArea<DB, Shift>,
-        layout: &Layout,
-        style: &Style<'_>,
-    ) -> Result<(), ChartError<DB>> {
+    fn draw_below(&self, scene: &mut Scene, layout: &Layout, style: &Style<'_>) {
         let least = layout.state.metrics().heading_px + layout.state.metrics().line_px;
         for heading in &layout.state.headings {
             if heading.y_px + least <= layout.room.height_px {
-                self.draw_heading(root, layout, heading, style)?;
+                self.draw_heading(scene, layout, heading, style);
             }
         }
         if layout.is_vector {
             for (row, segment) in self.state.segments.iter().enumerate() {
                 for block in &segment.blocks {
-                    self.draw_block(root, layout, (row, segment), block, style)?;
+                    self.draw_block(scene, layout, (row, segment), block, style);
                 }
             }
         }
-        Ok(())
     }
 
     fn height_px(&self, width_px: u32, usual_px: u32, style: &Style<'_>) -> u32 {
@@ -135,55 +128,51 @@ impl StatePlot<'_> {
         blocks <= MOST_SHAPES && all.all(|block| block.bytes as f64 >= least)
     }
 
-    fn draw_heading<DB: DrawingBackend>(
+    fn draw_heading(
         &self,
-        root: &DrawingArea<DB, Shift>,
+        scene: &mut Scene,
         layout: &Layout,
         heading: &Heading,
         style: &Style<'_>,
-    ) -> Result<(), ChartError<DB>> {
+    ) {
         let row = heading.group as usize;
         let (Some(group), Some((pool, stream))) =
             (self.state.groups.get(row), self.groups.get(row))
         else {
-            return Ok(());
+            return;
         };
         let (name, facts) = heading_words(pool, stream, &group.sums);
         let room_px = f64::from(layout.room.width_px);
         let name = text::cut_end(&name, |name| {
-            text::width_px(name, LETTER_CSS, true, style) <= room_px
+            style.width_px(name, LETTER_CSS, true) <= room_px
         });
-        let name_px = text::width_px(&name, LETTER_CSS, true, style);
+        let name_px = style.width_px(&name, LETTER_CSS, true);
         // Near what it is the heading of.
         let x = layout.room.x_px;
         let y = layout.room.y_px + (heading.y_px + layout.state.metrics().heading_px) as i32
             - style.px(5.0);
-        let pos = Pos::new(HPos::Left, VPos::Bottom);
-        let ink = style.text(LETTER_CSS, style.theme.text, pos);
-        let bold = TextStyle {
-            font: ink.font.style(FontStyle::Bold),
-            ..ink
-        };
-        root.draw(&Text::new(name, (x, y), bold))?;
+        let letters = style.letters(LETTER_CSS, style.theme.text, (Across::Left, Down::Bottom));
+        scene.text((f64::from(x), f64::from(y)), name, letters.bold());
         let beside = name_px + GAP_CSS * style.pixel_ratio;
         let facts = text::cut_end(&facts, |facts| {
-            beside + text::width_px(facts, LETTER_CSS, false, style) <= room_px
+            beside + style.width_px(facts, LETTER_CSS, false) <= room_px
         });
         if facts == "…" {
-            return Ok(());
+            return;
         }
-        let muted = style.text(LETTER_CSS, style.theme.muted_text, pos);
-        root.draw(&Text::new(facts, (x + beside.ceil() as i32, y), muted))
+        let muted = style.theme.muted_text;
+        let letters = style.letters(LETTER_CSS, muted, (Across::Left, Down::Bottom));
+        scene.text((f64::from(x) + beside.ceil(), f64::from(y)), facts, letters);
     }
 
-    fn draw_block<DB: DrawingBackend>(
+    fn draw_block(
         &self,
-        root: &DrawingArea<DB, Shift>,
+        scene: &mut Scene,
         layout: &Layout,
         (row, segment): (usize, &SegmentState),
         block: &PlacedBlock,
         style: &Style<'_>,
-    ) -> Result<(), ChartError<DB>> {
+    ) {
         let theme = style.theme;
         let from = block.address.wrapping_sub(segment.address) as f64;
         let (used, to) = (
@@ -192,23 +181,23 @@ impl StatePlot<'_> {
         );
         let own = block.allocation.map(|id| self.colours.rgb(id.index()));
         let Some(own) = own.filter(|_| block.usage != BlockUse::Free) else {
-            return self.draw_part(root, layout, (row, from, to), (theme.grid, None), style);
+            return self.draw_part(scene, layout, (row, from, to), (theme.grid, None), style);
         };
         let stripes = (block.usage == BlockUse::PendingFree).then_some(theme.pending_free);
-        self.draw_part(root, layout, (row, from, used), (own, stripes), style)?;
+        self.draw_part(scene, layout, (row, from, used), (own, stripes), style);
         let rounding = (theme.grid, Some(theme.rounding));
-        self.draw_part(root, layout, (row, used, to), rounding, style)
+        self.draw_part(scene, layout, (row, used, to), rounding, style);
     }
 
     /// Draws a part of a segment, by offsets in bytes.
-    fn draw_part<DB: DrawingBackend>(
+    fn draw_part(
         &self,
-        root: &DrawingArea<DB, Shift>,
+        scene: &mut Scene,
         layout: &Layout,
         (segment, from, to): (usize, f64, f64),
         (fill, stripes): (Rgb, Option<Rgb>),
         style: &Style<'_>,
-    ) -> Result<(), ChartError<DB>> {
+    ) {
         let rows = 0..layout.room.height_px;
         let px = |px: f64| px.round() as i32;
         for [left, top, right, bottom] in
@@ -224,17 +213,19 @@ impl StatePlot<'_> {
             // A line of ground tells neighbours apart.
             let gap = if right - left > 4 { style.px(1.0) } else { 0 };
             let corners = [(left, top), (right - gap, bottom)];
-            root.draw(&Rectangle::new(corners, rgb(fill).filled()))?;
+            let [from, to] = corners.map(point);
+            scene.rect(from, to, fill);
             let Some(colour) = stripes else { continue };
             for stripe in stripes_in(corners, style.px(STRIPE_CSS).max(2)) {
-                root.draw(&PathElement::new(
-                    stripe.to_vec(),
-                    style.stroke(colour, 1.5),
-                ))?;
+                let width_px = f64::from(style.px(STRIPE_WIDTH_CSS).max(1));
+                scene.line(stripe.map(point).to_vec(), width_px, colour);
             }
         }
-        Ok(())
     }
+}
+
+fn point((x, y): (i32, i32)) -> Point {
+    (f64::from(x), f64::from(y))
 }
 
 /// Diagonal lines within a rectangle, so many px apart.

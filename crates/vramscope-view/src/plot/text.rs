@@ -1,13 +1,5 @@
 //! What of a text fits.
 
-use crate::bitmap::text_width_px;
-use crate::chart::Style;
-
-/// How wide a text of `css` px is, device px.
-pub(super) fn width_px(text: &str, css: f64, bold: bool, style: &Style<'_>) -> f64 {
-    text_width_px(text, css * style.pixel_ratio, bold)
-}
-
 /// A text, or as much of its beginning as fits, with an ellipsis.
 pub(super) fn cut_end(text: &str, fits: impl Fn(&str) -> bool) -> String {
     longest(text.chars().count(), fits, |kept, all| {

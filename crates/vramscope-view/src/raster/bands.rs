@@ -1,7 +1,7 @@
 //! The timeline's input: one row per allocation, in stacking order, as plain columns.
 
 use std::ops::RangeInclusive;
-use vramscope_core::analysis::history::History;
+use vramscope_core::analysis::time::history::History;
 
 /// "Never" in a column of moments.
 pub const NEVER: u32 = u32::MAX;

@@ -1,8 +1,8 @@
-//! Measures the page in Chromium on given files: from drop to picture, frames while zooming and
-//! panning, blocks of the main thread, memory. One line of JSON per file; `cargo xtask bench` reads them.
+//! Measures the page in Chromium on given files: time from drop to picture, frames while zooming and
+//! panning, long tasks of the main thread, memory. Prints one line of JSON per file, for `cargo xtask bench`.
 //!
-//! All figures come from the page's User Timing marks, the browser's own long-task entries and
-//! animation frames: whatever measures so can be compared.
+//! All figures come from the page's User Timing marks, the browser's long-task entries and
+//! animation frames, so that other tools can measure the same.
 #![expect(clippy::print_stdout, reason = "a command line tool")]
 
 use std::path::{Path, PathBuf};
@@ -14,20 +14,20 @@ use serde_json::{Value, json};
 use vramscope_browser_tests::timing::{LOAD, PAINTED};
 use vramscope_browser_tests::{Chromium, Modifiers, Page, Server, page_folder, views};
 
-/// How long a file may take to open.
+/// The longest that a file may take to open.
 const PATIENCE: Duration = Duration::from_secs(300);
 
-/// How long to zoom and pan.
+/// Time of zooming and panning.
 const PLAY: Duration = Duration::from_secs(4);
 
-/// Between two inputs: a little less than a frame, as a wheel does.
+/// Time between two inputs: a little less than a frame, as with a wheel.
 const INPUT_EVERY: Duration = Duration::from_millis(12);
 
 #[derive(Parser)]
 struct Arguments {
     /// The snapshots to measure with
     files: Vec<PathBuf>,
-    /// The built page
+    /// The folder with the built page
     #[arg(long)]
     page: Option<PathBuf>,
     /// The window's size in CSS pixels
@@ -61,7 +61,7 @@ fn measure(arguments: &Arguments, server: &Server, file: &Path) -> Result<Value>
         "document.querySelector('input[type=file]') !== null",
         PATIENCE,
     )?;
-    // The page starts a worker for the first file while it waits for one.
+    // The page starts the first file's worker before a file is chosen.
     page.pause(Duration::from_secs(1))?;
     let idle_bytes = chromium
         .process_memory_bytes()
@@ -116,16 +116,16 @@ fn measure(arguments: &Arguments, server: &Server, file: &Path) -> Result<Value>
     }))
 }
 
-/// What zooming and panning cost.
+/// Figures of zooming and panning, in milliseconds.
 struct Frames {
     median_ms: f64,
     p95_ms: f64,
-    /// From the last input to the sharp picture of where it led.
+    /// From the last input to its sharp picture.
     sharp_ms: f64,
     longest_block_ms: f64,
 }
 
-/// A point in the middle of every view.
+/// A point inside the picture of every view.
 fn middle(arguments: &Arguments) -> (f64, f64) {
     (
         f64::from(arguments.width_px) * 0.4,
@@ -133,7 +133,7 @@ fn middle(arguments: &Arguments) -> (f64, f64) {
     )
 }
 
-/// Zooms in, pans and zooms out again, over and over, as fast as a wheel turns.
+/// Zooms in, pans and zooms out repeatedly, as fast as a wheel turns.
 fn play(page: &mut Page, arguments: &Arguments) -> Result<Frames> {
     let (x_px, y_px) = middle(arguments);
     page.mouse_move(x_px, y_px)?;
@@ -144,7 +144,7 @@ fn play(page: &mut Page, arguments: &Arguments) -> Result<Frames> {
     let mut inputs = 0_u32;
     while started.elapsed() < PLAY {
         let at = Instant::now();
-        // Thirty turns in, sideways for twenty, thirty out.
+        // Thirty turns in, twenty sideways, thirty out.
         match inputs % 80 {
             0..30 => page.wheel(x_px, y_px, -60.0, Modifiers::NONE)?,
             30..50 => page.key("ArrowRight", Modifiers::NONE)?,
@@ -185,7 +185,7 @@ fn now_ms(page: &mut Page) -> Result<f64> {
         .context("performance.now")
 }
 
-/// The longest stretch since `from_ms` in which the main thread answered nothing; 0 if none was over 50 ms.
+/// The longest time since `from_ms` in which the main thread was blocked, in ms; 0 if it never was for over 50 ms.
 fn longest_block_ms(page: &mut Page, from_ms: f64) -> Result<f64> {
     let tasks = page.long_tasks()?;
     let blocks = tasks

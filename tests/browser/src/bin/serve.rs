@@ -1,4 +1,4 @@
-//! Serves a folder on loopback, as plainly as a static host: `serve [FOLDER] [--port N]`.
+//! Serves a folder on loopback, like a simple static host: `serve [FOLDER] [--port N]`.
 #![expect(clippy::print_stdout, reason = "a command line tool")]
 
 use std::path::PathBuf;
@@ -9,9 +9,9 @@ use vramscope_browser_tests::{Server, page_folder};
 
 #[derive(Parser)]
 struct Arguments {
-    /// What to serve; the built page if not given
+    /// The folder to serve; the built page if not given
     folder: Option<PathBuf>,
-    /// The port; a free one if not given
+    /// The port; a free port if not given
     #[arg(long, default_value_t = 0)]
     port: u16,
 }

@@ -1,4 +1,4 @@
-//! Takes screenshots of the page, after doing to it what a user would.
+//! Takes screenshots of the page after given steps of a user.
 //!
 //! ```text
 //! cargo xtask page --fast                                  # build the page
@@ -8,29 +8,29 @@
 //!     click=640,400 shot=details.png key=p shot=peak.png
 //! ```
 //!
-//! The steps are done in order, each `name` or `name=value`:
+//! The steps run in order. Each is `name` or `name=value`:
 //!
 //! | step | does |
 //! | --- | --- |
-//! | `shot=FILE.png` | writes what is seen |
+//! | `shot=FILE.png` | writes a screenshot of the viewport |
 //! | `painted` | waits until the page has painted a timeline (its `vramscope:painted` mark) |
 //! | `settled` | waits until no mark has come for 150 ms |
 //! | `wait=MS` | waits |
 //! | `until=JS` | waits until the expression is truthy |
 //! | `move=X,Y` `click=X,Y` `dblclick=X,Y` | mouse, in CSS pixels |
-//! | `clickon=SELECTOR` `hover=SELECTOR` | the middle of an element |
-//! | `drag=X,Y,X2,Y2` `altdrag=…` `shiftdrag=…` | left button held |
-//! | `wheel=X,Y,DY` `shiftwheel=…` `ctrlwheel=…` | negative DY zooms in |
+//! | `clickon=SELECTOR` `hover=SELECTOR` | clicks or hovers the middle of an element |
+//! | `drag=X,Y,X2,Y2` `altdrag=…` `shiftdrag=…` | drags with the left button |
+//! | `wheel=X,Y,DY` `shiftwheel=…` `ctrlwheel=…` | turns the wheel; negative DY zooms in |
 //! | `key=NAME` `type=TEXT` | keyboard; names as in `KeyboardEvent.key`, `ctrl+a`, `shift+Tab` |
 //! | `file=PATH` | chooses a further file in the page's file input |
-//! | `drop=X,Y,PATH` | drops a file there |
+//! | `drop=X,Y,PATH` | drops a file at a point |
 //! | `size=WxH` `theme=light\|dark` | changes the window |
-//! | `js=EXPRESSION` | evaluates it and prints its value |
-//! | `text=SELECTOR` | prints the text it shows |
+//! | `js=EXPRESSION` | prints the value of a JavaScript expression |
+//! | `text=SELECTOR` | prints an element's visible text |
 //! | `marks` | prints the page's User Timing marks |
-//! | `tree` | prints the page as a screen reader has it |
+//! | `tree` | prints the page's accessibility tree |
 //!
-//! At the end it prints what the page complained of on the console, and fails if that is anything.
+//! At the end it prints the console's errors and warnings, and fails if there are any.
 #![expect(clippy::print_stdout, reason = "a command line tool")]
 
 use std::path::{Path, PathBuf};
@@ -40,10 +40,10 @@ use anyhow::{Context, Result, bail};
 use clap::Parser;
 use vramscope_browser_tests::{Chromium, Modifiers, Page, Server, page_folder};
 
-/// How long a step may wait for the page.
+/// The longest that a step may wait for the page.
 const PATIENCE: Duration = Duration::from_secs(120);
 
-/// The page's input for files.
+/// Selector of the page's file input.
 const FILE_INPUT: &str = "input[type=file]";
 
 #[derive(Parser)]
@@ -55,22 +55,22 @@ struct Arguments {
     /// An address to open instead of the built page
     #[arg(long)]
     url: Option<String>,
-    /// What follows the page's address, such as `?src=samples/x.pickle.gz`
+    /// Text to append to the page's address, such as `?src=samples/x.pickle.gz`
     #[arg(long, default_value = "")]
     query: String,
-    /// Files to load at once
+    /// Files to load before the steps
     #[arg(long)]
     file: Vec<PathBuf>,
-    /// The viewport in CSS pixels
+    /// The viewport's size in CSS pixels
     #[arg(long, default_value = "1280x720")]
     size: String,
     /// Device pixels per CSS pixel
     #[arg(long, default_value_t = 1.0)]
     scale: f64,
-    /// What the system says: light or dark
+    /// The system's colour scheme: light or dark
     #[arg(long, default_value = "light")]
     theme: String,
-    /// What to do, in order
+    /// The steps, in order
     steps: Vec<String>,
 }
 
@@ -103,7 +103,7 @@ fn main() -> Result<()> {
     Ok(())
 }
 
-/// Does one step; each of the three knows its own and says whether it was one of them.
+/// Runs one step. Each of the three functions returns whether the step is one of its own.
 fn run_step(page: &mut Page, name: &str, value: &str, scale: f64) -> Result<()> {
     let known = mouse_step(page, name, value)?
         || looking_step(page, name, value)?
@@ -137,7 +137,7 @@ fn mouse_step(page: &mut Page, name: &str, value: &str) -> Result<bool> {
     Ok(true)
 }
 
-/// Splits `altdrag` into what is held and what is done.
+/// Splits a step such as `altdrag` into the held key and the action.
 fn held_keys(name: &str) -> (Modifiers, &str) {
     let keys = [
         ("alt", Modifiers::ALT),
@@ -149,7 +149,7 @@ fn held_keys(name: &str) -> (Modifiers, &str) {
         .unwrap_or((Modifiers::NONE, name))
 }
 
-/// Steps that look and change nothing.
+/// Runs a step that changes nothing.
 fn looking_step(page: &mut Page, name: &str, value: &str) -> Result<bool> {
     match name {
         "shot" => page.screenshot(Path::new(value))?,
@@ -170,7 +170,7 @@ fn looking_step(page: &mut Page, name: &str, value: &str) -> Result<bool> {
     Ok(true)
 }
 
-/// Steps that change what is seen by other means than the mouse.
+/// Runs a step that changes the page by other means than the mouse.
 fn other_step(page: &mut Page, name: &str, value: &str, scale: f64) -> Result<bool> {
     match name {
         "clickon" => page.click_on(value)?,

@@ -1,6 +1,6 @@
-//! Takes screenshots of every view, light and dark, on the page's own samples; `cargo xtask shots` runs it.
+//! Takes screenshots of every view, light and dark, on the page's samples. `cargo xtask shots` runs it.
 //!
-//! With `--readme` it writes the README's pictures instead: three views, small, as WebP.
+//! With `--readme` it writes the README's pictures instead: three small views as WebP.
 #![expect(clippy::print_stdout, reason = "a command line tool")]
 
 use std::path::{Path, PathBuf};
@@ -11,10 +11,10 @@ use clap::Parser;
 use vramscope_browser_tests::timing::PAINTED;
 use vramscope_browser_tests::{Chromium, Modifiers, Page, Server, page_folder};
 
-/// How long the page may take to show something.
+/// The longest that the page may take to show a view.
 const PATIENCE: Duration = Duration::from_secs(60);
 
-/// A view: its name, its key if it has one, the sample that shows it well, and what is done before looking.
+/// A view: its name, its key if it has one, the sample that shows it well, and the steps before the screenshot.
 type Shot = (
     &'static str,
     &'static str,
@@ -36,7 +36,7 @@ const SHOTS: [Shot; 11] = [
     ("graph", "", "graph.json.zst", &[]),
 ];
 
-/// What the README shows: view, theme.
+/// The README's pictures: view and theme.
 const README: [(&str, &str); 3] = [
     ("overview", "light"),
     ("timeline", "dark"),
@@ -49,13 +49,13 @@ struct Arguments {
     /// The built page's folder
     #[arg(long)]
     page: Option<PathBuf>,
-    /// Where to write them
+    /// The folder to write to
     #[arg(long, default_value = "shots")]
     out: PathBuf,
-    /// The viewport in CSS pixels
+    /// The viewport's size in CSS pixels
     #[arg(long, default_value = "1280x720")]
     size: String,
-    /// The README's pictures instead
+    /// Take the README's pictures instead
     #[arg(long)]
     readme: bool,
 }
@@ -114,7 +114,7 @@ fn take(
         page.pause(Duration::from_millis(400))?;
         page.key("0", Modifiers::NONE)?;
     }
-    // A graph is the only view of its file, and needs no key.
+    // The graph is its file's only view, so no key is pressed.
     if view != "graph" {
         page.clear_marks()?;
     }
@@ -131,7 +131,7 @@ fn take(
         println!("{view} left no mark");
     }
     page.wait_until_settled(PATIENCE)?;
-    // The pointer away from everything that says more when hovered.
+    // Move the pointer away from elements with tooltips.
     page.mouse_move(2.0, 2.0)?;
     page.pause(Duration::from_millis(500))?;
     if arguments.readme {
@@ -141,7 +141,7 @@ fn take(
     }
 }
 
-/// Writes what is seen as WebP: a fifth of a PNG's size.
+/// Writes a screenshot as WebP, a fifth of a PNG's size.
 fn webp(page: &mut Page, path: &Path) -> Result<()> {
     page.screenshot_as(path, "webp", 85)
 }

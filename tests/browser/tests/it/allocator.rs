@@ -1,11 +1,13 @@
-//! The allocator's state: what the page says of a moment is what the analysis crate computes, however the
-//! page got there.
+//! The allocator's state: the page shows what core computes for a moment, by whichever
+//! way the moment was chosen.
 
 use vramscope_browser_tests::Modifiers;
 use vramscope_core::Snapshot;
-use vramscope_core::analysis::allocator_state::{AllocatorIndex, AllocatorState, Recording};
-use vramscope_core::analysis::history::History;
-use vramscope_core::analysis::replay::Replay;
+use vramscope_core::analysis::memory::allocator_state::{
+    AllocatorIndex, AllocatorState, Recording,
+};
+use vramscope_core::analysis::time::history::History;
+use vramscope_core::analysis::time::replay::Replay;
 
 use crate::PATIENCE;
 use crate::open::{Open, fixture, open_fixture};
@@ -41,7 +43,7 @@ fn open_state() -> Open {
     open
 }
 
-/// Waits until the picture shows a moment, and checks what the page says of it.
+/// Waits until the picture shows a moment, and checks the page's figures for it.
 fn check(open: &mut Open, states: &[AllocatorState], moment: usize) {
     let shows = format!("document.querySelector('.state-scroll').dataset.moment === '{moment}'");
     open.page.wait_for(&shows, PATIENCE).unwrap();

@@ -1,4 +1,4 @@
-//! A program that `vramscope-capture` recorded, from its start to the page.
+//! A program is captured by `vramscope-capture`, and the page opens the snapshot.
 
 use std::path::PathBuf;
 use std::process::Command;
@@ -23,7 +23,7 @@ fn a_captured_program_opens() {
         .arg(&snapshot)
         .arg("--")
         .arg(PathBuf::from(clients).join("scenes"))
-        .args(["dlsym", "words"])
+        .args(["dlsym", "annotations"])
         .env("LD_LIBRARY_PATH", fakecuda)
         .status()
         .unwrap();

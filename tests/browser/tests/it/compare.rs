@@ -1,16 +1,15 @@
-//! Two moments, devices and files compared, against the analysis crate's own numbers.
+//! Comparisons of two moments, devices and files, checked against core's numbers.
+
+use std::cmp::Reverse;
 
 use vramscope_browser_tests::Modifiers;
-use vramscope_core::Snapshot;
-use vramscope_core::analysis::call_sites::CallSites;
-use vramscope_core::analysis::compare::{Comparison, compare};
-use vramscope_core::analysis::curves::CurveAxis;
-use vramscope_core::analysis::frame_groups::GroupOptions;
-use vramscope_core::analysis::frames::FrameClasses;
-use vramscope_core::analysis::history::History;
-use vramscope_core::analysis::profile::{Profile, ProfileNames, ProfileOptions, profile};
-use vramscope_core::analysis::selection::Selection;
-use vramscope_core::analysis::turnover::turnover;
+use vramscope_core::analysis::code::frame_groups::GroupOptions;
+use vramscope_core::analysis::compare::changes::{Comparison, compare};
+use vramscope_core::analysis::compare::side::{Profile, ProfileNames, ProfileOptions, profile};
+use vramscope_core::analysis::groups::turnover::turnover;
+use vramscope_core::analysis::recording::{Device, Recording};
+use vramscope_core::analysis::time::curves::CurveAxis;
+use vramscope_core::analysis::time::selection::Selection;
 use vramscope_view::display;
 
 use crate::PATIENCE;
@@ -19,55 +18,37 @@ use crate::open::{Open, fixture, open};
 const ONE: &str = "synth/torch-2.10-py-p4.pickle";
 const OTHER: &str = "torch-2.15.0/two_devices.pickle";
 
-/// A file read here as the page reads it.
-struct Read {
-    snapshot: Snapshot,
-    histories: Vec<History>,
-    classes: FrameClasses,
-    sites: CallSites,
-}
+/// A file decoded natively, as the page decodes it.
+struct Read(Recording);
 
 impl Read {
     fn new(name: &str) -> Self {
         let bytes = std::fs::read(fixture(name)).unwrap();
-        let snapshot = vramscope_core::decode(&bytes[..]).unwrap();
-        let devices = snapshot.devices().into_iter();
-        let histories: Vec<_> = devices
-            .map(|device| History::of(&snapshot, device))
-            .collect();
-        let classes = FrameClasses::of(&snapshot);
-        let sites = CallSites::of(&snapshot, &classes, &histories);
-        Self {
-            snapshot,
-            histories,
-            classes,
-            sites,
-        }
+        Self(Recording::of(vramscope_core::decode(&bytes[..]).unwrap()))
     }
 
     /// The device that the page shows first.
-    fn first(&self) -> &History {
-        let peak = |history: &&History| history.active_bytes[history.peak_moment as usize];
-        self.histories.iter().rev().max_by_key(peak).unwrap()
+    fn first(&self) -> Device<'_> {
+        let peak = |device: &Device<'_>| (device.peak_bytes(), Reverse(device.index()));
+        self.0.devices().max_by_key(peak).unwrap()
     }
 
-    fn profile(&self, history: &History, selection: Selection) -> Profile {
+    fn profile(&self, device: Device<'_>, selection: Selection) -> Profile {
         let names = ProfileNames::of(
-            &self.snapshot,
-            &self.classes,
-            &self.sites,
+            device.snapshot(),
+            self.0.classes(),
+            device.call_sites(),
             &GroupOptions::default(),
         );
-        let site_of = self.sites.of_allocations(&self.snapshot, history);
         let options = ProfileOptions {
             selection,
             axis: CurveAxis::Events,
             columns: 10,
         };
         profile(
-            &self.snapshot,
-            history,
-            (&self.sites, &site_of),
+            device.snapshot(),
+            device.history,
+            (device.call_sites(), device.site_of()),
             &names,
             &options,
         )
@@ -90,7 +71,7 @@ fn wait_for_rows(open: &mut Open) {
     open.page.wait_for(rows, PATIENCE).unwrap();
 }
 
-/// Waits until the sums in one line have this text.
+/// Waits until a line of sums has this text.
 fn wait_for_totals(open: &mut Open, text: &str) {
     let has = format!(
         "document.querySelector('.compare .totals')?.innerText.includes({})",
@@ -136,21 +117,21 @@ fn check_rows(open: &mut Open, expected: &Comparison) {
 #[test]
 fn two_moments_of_one_file() {
     let read = Read::new(ONE);
-    let history = read.first();
+    let device = read.first();
+    let history = device.history;
     let (from, to) = (0, history.peak_moment);
     let mut open = open_compare(&[ONE]);
-    let [before, after] = [from, to].map(|at| read.profile(history, Selection::LiveAt(at)));
+    let [before, after] = [from, to].map(|at| read.profile(device, Selection::LiveAt(at)));
     let expected = compare(&before, &after);
     wait_for_totals(
         &mut open,
         &display::bytes_change(before.total.bytes, after.total.bytes),
     );
-    let site_of = read.sites.of_allocations(&read.snapshot, history);
-    let found = turnover(history, &site_of, from, to).total;
+    let found = turnover(history, device.site_of(), from, to).total;
     wait_for_totals(&mut open, &display::bytes(found.new.bytes));
     check_rows(&mut open, &expected);
 
-    // Swapped, what grew has shrunk.
+    // After the sides are swapped, groups that had grown have shrunk.
     open.page.click_on(".compare .swap").unwrap();
     wait_for_totals(
         &mut open,
@@ -165,13 +146,13 @@ fn two_moments_of_one_file() {
          input.dispatchEvent(new Event('change', {{ bubbles: true }})); }})()"
     );
     open.page.eval(&typed).unwrap();
-    let after = read.profile(history, Selection::LiveAt(middle));
+    let after = read.profile(device, Selection::LiveAt(middle));
     wait_for_totals(
         &mut open,
         &display::bytes_change(before.total.bytes, after.total.bytes),
     );
 
-    // A row filters by its call site, in all views.
+    // A click on a row filters all views by its call site.
     open.page.click_on(".compare .site-rows .site-row").unwrap();
     open.check_quiet();
 }
@@ -190,7 +171,7 @@ fn the_flame_graph_goes_closer_and_back() {
     let top = "document.querySelector('.signed-flame .flame-scroll').getBoundingClientRect().top";
     let top = open.page.eval(top).unwrap().as_f64().unwrap();
     assert!(y > top);
-    // The second row: what the root calls.
+    // The second row: the functions that the root calls.
     open.page.click(x / 2.0, top + 30.0, 1).unwrap();
     open.page
         .wait_for("!!document.querySelector('.flame-key button')", PATIENCE)
@@ -207,7 +188,7 @@ fn another_file_and_another_device() {
     let (one, other) = (Read::new(ONE), Read::new(OTHER));
     let mut open = open_compare(&[OTHER, ONE]);
     // A card for every device of either file.
-    let devices = one.histories.len() + other.histories.len();
+    let devices = one.0.histories.len() + other.0.histories.len();
     let cards = "document.querySelectorAll('.all-strip .card svg').length";
     open.page
         .wait_for(&format!("{cards} == {devices}"), PATIENCE)
@@ -218,9 +199,9 @@ fn another_file_and_another_device() {
         select.selectedIndex = [...select.options].findIndex(option => option.text == 'live at the peak'); \
         select.dispatchEvent(new Event('change', { bubbles: true })); })()";
     open.page.eval(choose).unwrap();
-    let (old, new) = (&other.histories[0], one.first());
-    let peak = |read: &Read, history: &History| {
-        read.profile(history, Selection::LiveAt(history.peak_moment))
+    let (old, new) = (other.0.device(0).unwrap(), one.first());
+    let peak = |read: &Read, device: Device<'_>| {
+        read.profile(device, Selection::LiveAt(device.history.peak_moment))
     };
     let (before, after) = (peak(&other, old), peak(&one, new));
     let expected = compare(&before, &after);
@@ -245,17 +226,17 @@ fn another_file_and_another_device() {
         .unwrap();
     assert_eq!(rows.as_u64(), Some(expected.settings.len() as u64));
 
-    // The other file's other device: the second card's B.
+    // Side B of the second card: the other device of the other file.
     open.page
         .click_on(".all-strip .card:nth-child(2) .as button:nth-child(2)")
         .unwrap();
-    let second = peak(&other, &other.histories[1]);
+    let second = peak(&other, other.0.device(1).unwrap());
     wait_for_totals(
         &mut open,
         &display::bytes_change(before.total.bytes, second.total.bytes),
     );
 
-    // A card shows its device.
+    // A click on a card shows its device.
     open.page
         .click_on(".all-strip .card:nth-child(2) > button")
         .unwrap();

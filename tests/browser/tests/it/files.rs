@@ -1,4 +1,4 @@
-//! Files of every kind become pictures.
+//! Files of every kind are drawn.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -90,7 +90,7 @@ fn every_sample_opens() {
 }
 
 /// Every snapshot among the fixtures (those for planning are graphs, traces and lists of buffers)
-/// and, where they are at hand, every real file: none is refused.
+/// and every real file, if there are any: the page refuses none of them.
 #[test]
 fn every_snapshot_opens() {
     let mut files = Vec::new();
@@ -136,7 +136,7 @@ fn snapshots_in(folder: &Path) -> Vec<PathBuf> {
         .collect()
 }
 
-/// Opens one file and closes it again; gives what the page says if it does not show it.
+/// Opens one file and closes it again. Returns the page's message if it does not show the file.
 fn refusal(open: &mut Open, file: &Path) -> Option<String> {
     open.choose(&[file.to_path_buf()]);
     let shown = "document.querySelector('.workspace') ? 'shown' : \
@@ -149,7 +149,7 @@ fn refusal(open: &mut Open, file: &Path) -> Option<String> {
     (answer != "shown").then(|| answer.to_string())
 }
 
-/// How many colours the picture has.
+/// Number of different colours in the picture.
 fn colours(open: &mut Open) -> u64 {
     let count = open.page.eval(
         "(() => { const from = document.querySelector('.stage canvas'); \

@@ -1,13 +1,12 @@
-//! The flame graph, the call tree and the sandwich: what they show is what the analysis says.
+//! The flame graph, the call tree and the sandwich, checked against core's results.
 
 use vramscope_browser_tests::Modifiers;
-use vramscope_core::Snapshot;
-use vramscope_core::analysis::call_sites::CallSites;
-use vramscope_core::analysis::call_tree::{CallTree, Paths, StackSums, TreeOptions, functions};
-use vramscope_core::analysis::frame_groups::{FrameGroups, GroupOptions, GroupTable};
-use vramscope_core::analysis::frames::FrameClasses;
-use vramscope_core::analysis::history::History;
-use vramscope_core::analysis::selection::{Selection, Weight};
+use vramscope_core::analysis::code::call_tree::{
+    CallTree, Paths, StackSums, TreeOptions, functions,
+};
+use vramscope_core::analysis::code::frame_groups::{FrameGroups, GroupOptions, GroupTable};
+use vramscope_core::analysis::recording::Recording;
+use vramscope_core::analysis::time::selection::{Selection, Weight};
 use vramscope_view::display;
 use vramscope_view::flame::{heavy_path, layout, open_rows};
 
@@ -16,7 +15,7 @@ use crate::open::{Open, fixture, open_fixture};
 
 const FIXTURE: &str = "torch-2.15.0/recorded_late.pickle";
 
-/// What the analysis says of the fixture at its peak.
+/// Core's results for the fixture at its peak.
 struct Expected {
     table: GroupTable,
     paths: Paths,
@@ -26,25 +25,24 @@ struct Expected {
 impl Expected {
     fn new() -> Self {
         let bytes = std::fs::read(fixture(FIXTURE)).unwrap();
-        let snapshot: Snapshot = vramscope_core::decode(&bytes[..]).unwrap();
-        let devices = snapshot.devices().into_iter();
-        let histories: Vec<History> = devices
-            .map(|device| History::of(&snapshot, device))
-            .collect();
-        let peak = |history: &&History| history.active_bytes[history.peak_moment as usize];
-        let history = histories.iter().max_by_key(peak).unwrap();
-        let classes = FrameClasses::of(&snapshot);
-        let sites = CallSites::of(&snapshot, &classes, &histories);
+        let recording = Recording::by_peak(vramscope_core::decode(&bytes[..]).unwrap());
+        let device = recording.devices().next().unwrap();
+        let (snapshot, history) = (device.snapshot(), device.history);
         let mut table = GroupTable::default();
-        let groups = FrameGroups::of(&snapshot, &classes, &GroupOptions::default(), &mut table);
+        let groups = FrameGroups::of(
+            snapshot,
+            recording.classes(),
+            &GroupOptions::default(),
+            &mut table,
+        );
         let asked = TreeOptions {
             selection: Selection::LiveAt(history.peak_moment),
             weight: Weight::Bytes,
             only: None,
             matches: None,
         };
-        let sums = StackSums::of(&snapshot, history, &sites, &asked);
-        let paths = Paths::of(&snapshot, &groups, &sums);
+        let sums = StackSums::of(snapshot, history, device.call_sites(), &asked);
+        let paths = Paths::of(snapshot, &groups, &sums);
         let tree = CallTree::top_down(&paths);
         Self { table, paths, tree }
     }
@@ -54,7 +52,7 @@ impl Expected {
     }
 }
 
-/// The view with the fixture in it.
+/// Opens the view with the fixture.
 fn open_flame() -> Open {
     let mut open = open_fixture(FIXTURE);
     open.page.key("6", Modifiers::NONE).unwrap();
@@ -77,7 +75,7 @@ fn texts(open: &mut Open, script: &str) -> Vec<String> {
         .collect()
 }
 
-/// Chooses a form by its place.
+/// Chooses one of the view's forms by its index.
 fn choose_form(open: &mut Open, place: usize) {
     let label = format!(".flame-tools .choice:first-child label:nth-child({place})");
     open.page.click_on(&label).unwrap();
@@ -133,7 +131,7 @@ fn rows_are_those_of_the_tree_and_open() {
         .map(|&row| expected.tree.total[row as usize].bytes);
     let totals: Vec<String> = totals.map(display::bytes).collect();
     assert_eq!(texts(&mut open, TOTALS), totals);
-    // The first row closes: what is left are the root's children.
+    // When the first row is closed, only the root's children are left.
     open.page.click_on(".flame-rows .flame-row .label").unwrap();
     wait(&mut open, "!!document.querySelector('.flame-row.chosen')");
     open.page.click_on(".flame-row.chosen .turn").unwrap();

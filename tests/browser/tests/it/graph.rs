@@ -52,7 +52,7 @@ fn a_dropped_export_shows_every_order_and_what_is_live_at_the_peak() {
     );
     let title = text(&mut open, "[aria-label='Live buffers'] h3");
     assert_eq!(title, "Live at step 19, the peak: 18 buffers, 942 KiB");
-    // Of a snapshot's views nothing is there.
+    // None of a snapshot's views is offered.
     assert_eq!(
         open.page
             .eval("document.querySelectorAll('.rail, .search, .strip, .details').length")

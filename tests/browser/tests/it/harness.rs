@@ -1,4 +1,4 @@
-//! The harness itself: what a test does reaches a page as if a user had done it.
+//! The harness itself: a test's input reaches a page like a user's.
 
 use std::fs;
 
@@ -8,7 +8,7 @@ use vramscope_browser_tests::Modifiers;
 use crate::PATIENCE;
 use crate::open::open_in;
 
-/// A page that writes down what happens to it.
+/// A page that records the events it gets.
 const DIARY: &str = r#"<!doctype html><title>diary</title><style>html { user-select: none }</style>
 <input type="file" multiple style="position:fixed;bottom:0">
 <script>
@@ -95,7 +95,7 @@ fn what_a_worker_asks_for_is_seen() {
             .pause(std::time::Duration::from_millis(50))
             .unwrap();
     }
-    // The server has no such file, and the page's complaint of that is seen as well.
+    // The server has no such file, and the console's error about it is reported, too.
     open.page
         .pause(std::time::Duration::from_millis(500))
         .unwrap();

@@ -1,4 +1,4 @@
-//! All of it without a mouse, and without eyes.
+//! The page works with the keyboard alone and with a screen reader.
 
 use vramscope_browser_tests::Modifiers;
 
@@ -70,7 +70,7 @@ fn help_opens_and_closes() {
     open.check_quiet();
 }
 
-/// A screen reader has a name for all that can be operated.
+/// Every control has a name for screen readers.
 #[test]
 fn everything_operable_has_a_name() {
     for mut open in [open(""), open_fixture("torch-2.8.0/training.pickle")] {

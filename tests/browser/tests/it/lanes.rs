@@ -1,13 +1,13 @@
-//! Above and over the timeline: lanes, marks, lines, rulers, the walk from band to band.
+//! Everything over the timeline: lanes, marks, lines, rulers, keyboard steps from band to band.
 
 use std::fs::File;
 
 use vramscope_browser_tests::Modifiers;
-use vramscope_core::analysis::capacity::capacity;
-use vramscope_core::analysis::history::History;
-use vramscope_core::analysis::lanes::{LaneKind, LaneRange, Lanes, steps};
-use vramscope_core::analysis::markers::{MarkerKind, Markers};
-use vramscope_core::analysis::range_totals::RangeSums;
+use vramscope_core::analysis::memory::capacity::capacity;
+use vramscope_core::analysis::time::history::History;
+use vramscope_core::analysis::time::lanes::{LaneKind, LaneRange, Lanes, steps};
+use vramscope_core::analysis::time::markers::{MarkerKind, Markers};
+use vramscope_core::analysis::time::range_totals::RangeSums;
 use vramscope_core::{Snapshot, decode};
 use vramscope_view::display;
 use vramscope_view::header::Header;
@@ -43,7 +43,7 @@ fn nth_range(snapshot: &Snapshot, lanes: &Lanes, name: &str, n: usize) -> (usize
         .unwrap()
 }
 
-/// Where on the page the middle of a range is drawn while everything is shown.
+/// The position on the page of a range's middle, while everything is in view.
 fn middle_of(
     open: &mut Open,
     history: &History,

@@ -1,4 +1,4 @@
-//! The page comes up, wherever it is served from, and keeps to itself.
+//! The page loads from any folder of any host, and makes no request to others.
 
 use std::fs;
 use std::path::Path;

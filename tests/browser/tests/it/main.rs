@@ -1,4 +1,4 @@
-//! The page, end to end, in a real browser. Run by `cargo xtask test`.
+//! End-to-end tests of the page in a real browser. `cargo xtask test` runs them.
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
 mod allocator;
@@ -26,5 +26,5 @@ mod window;
 
 use std::time::Duration;
 
-/// How long the page may take for anything, on a slow machine that does other things too.
+/// The longest that the page may take for anything, on a slow and busy machine.
 const PATIENCE: Duration = Duration::from_secs(60);

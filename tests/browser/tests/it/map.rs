@@ -1,12 +1,12 @@
-//! The memory map and the segment timeline: what the pointer is told is what is there.
+//! The memory map and the segment timeline: tooltips describe the memory under the pointer.
 
 use std::fs::File;
 
 use vramscope_browser_tests::Modifiers;
-use vramscope_core::analysis::allocator_state::{AllocatorIndex, Recording};
-use vramscope_core::analysis::history::History;
-use vramscope_core::analysis::replay::Replay;
-use vramscope_core::analysis::segment_history::SegmentHistory;
+use vramscope_core::analysis::memory::allocator_state::{AllocatorIndex, Recording};
+use vramscope_core::analysis::memory::segment_history::SegmentHistory;
+use vramscope_core::analysis::time::history::History;
+use vramscope_core::analysis::time::replay::Replay;
 use vramscope_core::ids::AllocationId;
 use vramscope_core::{Snapshot, decode};
 use vramscope_view::display;
@@ -98,7 +98,7 @@ fn the_map_shows_each_allocation_at_its_address() {
         allocations > 0 && free > 0,
         "{allocations} and {free} were hit"
     );
-    // As many pools and streams are named as have room.
+    // As many pools and streams are labelled as there is room for.
     let groups = open
         .page
         .eval("document.querySelectorAll('.lane-group').length")
@@ -121,7 +121,7 @@ fn a_segment_is_pinned_with_what_is_in_it() {
         .unwrap();
     let bounds = Bounds::new(f64::from(history.event_count) + 1.0, peak);
     let view = Viewport::fit_all(&bounds, width_px, height_px);
-    // At the end all that is held is stacked from the ground up, in the order of the pieces.
+    // At the end, all reserved memory is stacked from the bottom, in the order of the segments.
     let first = (0..segments.len())
         .find(|&piece| segments.died[piece] == u32::MAX)
         .unwrap();

@@ -1,4 +1,4 @@
-//! The file that `vramscope html` writes: opened from disk it shows its snapshots, and asks for nothing.
+//! The file that `vramscope html` writes: opened from disk, it shows its snapshots without any request.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -9,14 +9,14 @@ use crate::PATIENCE;
 use crate::graph::graph;
 use crate::open::fixture;
 
-/// A page that was made and is open.
+/// A page written by `vramscope html`, open in a browser.
 struct Made {
     page: Page,
     _folder: tempfile::TempDir,
     _chromium: Chromium,
 }
 
-/// Makes a page of files and opens it from disk; `None` where the program is not given.
+/// Writes a page with these files and opens it from disk; `None` if `VRAMSCOPE_BIN` is not set.
 #[expect(clippy::print_stdout, reason = "says what it skips")]
 fn made(command: &str, files: &[PathBuf], options: &[&str]) -> Option<Made> {
     let Some(program) = std::env::var_os("VRAMSCOPE_BIN") else {
@@ -46,7 +46,7 @@ fn address(path: &Path) -> String {
 }
 
 impl Made {
-    /// Nothing was asked of any machine, and nothing was complained of.
+    /// Checks that the page made no request and wrote no errors.
     fn check_quiet(&mut self) {
         for request in self.page.requests().unwrap() {
             let is_own = ["file:", "blob:", "data:"]
@@ -128,7 +128,7 @@ fn graphs_are_shown_from_disk_too() {
     made.check_quiet();
 }
 
-/// The policy holds: whatever a page does, it can't tell anybody.
+/// The content security policy holds: the page cannot send anything to anybody.
 #[test]
 fn it_cannot_reach_anything() {
     let file = fixture("torch-2.8.0/training.pickle");

@@ -1,4 +1,4 @@
-//! What every test begins with: a server, a browser, a page; and what a test asks of the page.
+//! The beginning of every test (server, browser, page), and steps that several tests share.
 
 use std::path::{Path, PathBuf};
 
@@ -6,25 +6,25 @@ use vramscope_browser_tests::{Chromium, Mark, Page, Server, page_folder, root};
 
 use crate::PATIENCE;
 
-/// The page's input for files.
+/// Selector of the page's file input.
 const FILE_INPUT: &str = "input[type=file]";
 
 /// A browser that shows one page of a static server.
 pub(crate) struct Open {
     pub(crate) server: Server,
     pub(crate) page: Page,
-    /// Dropped last: it ends the browser.
+    /// Dropped last, which ends the browser.
     _chromium: Chromium,
 }
 
-/// Serves the built page and opens it, followed by `query`; waits until it has come up.
+/// Serves the built page, opens it with `query` appended to its address, and waits until it is loaded.
 pub(crate) fn open(query: &str) -> Open {
     let mut open = open_in(&page_folder(), query);
     open.wait_until_up();
     open
 }
 
-/// The built page with a fixture in it, painted.
+/// Opens the built page with a fixture and waits until it is painted.
 pub(crate) fn open_fixture(name: &str) -> Open {
     let mut open = open("");
     open.choose(&[fixture(name)]);
@@ -59,36 +59,36 @@ pub(crate) fn fixture(name: &str) -> PathBuf {
 }
 
 impl Open {
-    /// Waits until the page shows what it shows first.
+    /// Waits until the page is loaded and accepts input.
     pub(crate) fn wait_until_up(&mut self) {
         let input = format!("!!document.querySelector('{FILE_INPUT}')");
         self.page.wait_for(&input, PATIENCE).unwrap();
-        // Chromium drops what is typed before the first frame is on the screen.
+        // Chromium drops input from before the first frame on the screen.
         self.page
             .eval("new Promise(shown => requestAnimationFrame(() => requestAnimationFrame(() => shown(null))))")
             .unwrap();
     }
 
-    /// Gives the page files, as its picker does.
+    /// Gives files to the page, as its file picker does.
     pub(crate) fn choose(&mut self, files: &[PathBuf]) {
         self.page.choose_files(FILE_INPUT, files).unwrap();
     }
 
-    /// Waits for a painted timeline and until no more is painted; gives the last mark.
+    /// Waits for a painted timeline, then until nothing more is painted, and returns the last mark.
     pub(crate) fn painted(&mut self) -> Mark {
         self.page.wait_for_paint(PATIENCE).unwrap();
         self.page.wait_until_settled(PATIENCE).unwrap();
         self.page.wait_for_paint(PATIENCE).unwrap()
     }
 
-    /// Does something and waits for the picture that follows from it.
+    /// Runs an action and waits for the picture that follows.
     pub(crate) fn repainted(&mut self, act: impl FnOnce(&mut Page)) -> Mark {
         self.page.clear_marks().unwrap();
         act(&mut self.page);
         self.painted()
     }
 
-    /// A point in the picture: parts of its width and height from its upper left corner.
+    /// A point in the picture, given as shares of its width and height from the upper left corner.
     pub(crate) fn point(&mut self, across: f64, down: f64) -> (f64, f64) {
         let box_px = self
             .page
@@ -98,7 +98,7 @@ impl Open {
         (side(0) + side(2) * across, side(1) + side(3) * down)
     }
 
-    /// How much of the whole the picture shows, by the brush in the overview: 1 is all.
+    /// The share of the time axis in view, from 0 to 1, by the brush in the overview.
     pub(crate) fn shown_part(&mut self) -> f64 {
         let part = self
             .page
@@ -107,7 +107,7 @@ impl Open {
         part.as_f64().unwrap()
     }
 
-    /// Checks that the page complained of nothing and talked to nobody but its own host.
+    /// Checks that the page wrote no errors and made requests only to its own host.
     pub(crate) fn check_quiet(&mut self) {
         let complaints = self.page.complaints().expect("the browser");
         assert!(complaints.is_empty(), "console: {complaints:#?}");

@@ -1,17 +1,11 @@
-//! The overview and the facts: what they say is what the analysis says, and evidence leads to its view.
+//! The overview and the facts, checked against core's results; links to evidence open its view.
 
 use vramscope_browser_tests::Modifiers;
 use vramscope_core::Snapshot;
-use vramscope_core::analysis::allocator_state::{AllocatorIndex, Recording};
-use vramscope_core::analysis::call_sites::CallSites;
-use vramscope_core::analysis::findings::FindingKind;
-use vramscope_core::analysis::frames::FrameClasses;
-use vramscope_core::analysis::history::History;
-use vramscope_core::analysis::lanes::{Lanes, steps};
-use vramscope_core::analysis::overview::{Overview, Sources, overview};
-use vramscope_core::analysis::range_totals::RangeSums;
-use vramscope_core::analysis::replay::Replay;
-use vramscope_core::analysis::settings::settings;
+use vramscope_core::analysis::memory::settings::settings;
+use vramscope_core::analysis::recording::Recording;
+use vramscope_core::analysis::report::findings::FindingKind;
+use vramscope_core::analysis::report::overview::{Overview, overview};
 use vramscope_core::units::{Bytes, Count};
 
 use crate::PATIENCE;
@@ -22,29 +16,10 @@ fn decoded(name: &str) -> Snapshot {
     vramscope_core::decode(&bytes[..]).unwrap()
 }
 
-/// What the analysis says of a file's first device.
+/// Core's results for a file's first device.
 fn expected(snapshot: &Snapshot) -> Overview {
-    let history = History::of(snapshot, 0);
-    let histories = [history];
-    let [history] = &histories;
-    let sites = CallSites::of(snapshot, &FrameClasses::of(snapshot), &histories);
-    let replay = Replay::of(snapshot, history);
-    let recording = Recording {
-        snapshot,
-        history,
-        replay: &replay,
-    };
-    let (lanes, sums) = (Lanes::of(snapshot, history), RangeSums::of(history));
-    overview(
-        Sources {
-            recording,
-            index: &AllocatorIndex::of(recording),
-            sites: &sites,
-            site_of: &sites.of_allocations(snapshot, history),
-            steps: steps(snapshot, history, &lanes, &sums).as_ref(),
-        },
-        10,
-    )
+    let recording = Recording::of(snapshot.clone());
+    overview(recording.device(0).unwrap(), 10)
 }
 
 /// Goes to a view by its key and waits until it shows `what`.
@@ -74,7 +49,7 @@ fn an_oom_is_explained_and_leads_to_its_moment() {
         );
     }
     assert_eq!(found.findings[0].kind, FindingKind::OutOfMemory);
-    // To the byte: the parts of the first bar and their sum.
+    // The parts of the first bar and their sum are exact to the byte.
     let table = open.page.text(".gap table").unwrap();
     let gap = &found.gaps[0].gap;
     for bytes in [
@@ -87,9 +62,9 @@ fn an_oom_is_explained_and_leads_to_its_moment() {
         assert!(table.contains(&exact), "no {exact} in {table}");
     }
     let sites = open.page.text(".sites").unwrap();
-    let largest = Bytes(found.peak_sites.sites[0].bytes).to_string();
+    let largest = Bytes(found.peak_sites.rows[0].bytes).to_string();
     assert!(sites.contains(&largest), "no {largest} in {sites}");
-    // Evidence: the allocator's state at the failure, then the stacks of what was live.
+    // The evidence: the allocator's state at the failure, then the stacks of the live memory.
     let follow = |open: &mut Open, number: u32, view: &str| {
         let button = format!(".finding.problem .evidence button:nth-child({number})");
         open.page.click_on(&button).unwrap();
@@ -133,7 +108,7 @@ fn facts_explain_settings_and_pinned_memory() {
     let name = "torch-2.15.0/pinned.pickle";
     let list = settings(&decoded(name));
     let mut open = open_fixture(name);
-    // The tenth view: no digit stands for it.
+    // The tenth view has no digit as a key.
     open.page.click_on(".rail [data-view=facts]").unwrap();
     let there = "!!document.querySelector('.settings tbody tr')";
     open.page.wait_for(there, PATIENCE).unwrap();

@@ -1,4 +1,4 @@
-//! `vramscope view`: the program serves the page that is built into it.
+//! `vramscope view` serves the page that is built into it.
 
 use std::io::{BufRead, BufReader};
 use std::path::PathBuf;
@@ -9,7 +9,7 @@ use vramscope_browser_tests::Chromium;
 use crate::PATIENCE;
 use crate::open::fixture;
 
-/// A running program; ends with the test.
+/// A running program, which ends with the test.
 struct Program(Child);
 
 impl Drop for Program {

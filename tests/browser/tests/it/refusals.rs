@@ -1,4 +1,4 @@
-//! What is no snapshot is refused with words that help, and disturbs nothing else.
+//! Files other than snapshots are refused with a helpful message, and do not affect open files.
 
 use std::collections::BTreeSet;
 

@@ -1,13 +1,8 @@
-//! The search box and the table of allocations: what the page shows is what the analyses say.
+//! The search box and the table of allocations, checked against core's results.
 
 use vramscope_browser_tests::Modifiers;
-use vramscope_core::Snapshot;
-use vramscope_core::analysis::annotations::named_ranges;
-use vramscope_core::analysis::call_sites::CallSites;
-use vramscope_core::analysis::details::stream_numbers;
-use vramscope_core::analysis::filter::{Filter, FilterIndex, Subject, Totals, matches, totals};
-use vramscope_core::analysis::frames::FrameClasses;
-use vramscope_core::analysis::history::History;
+use vramscope_core::analysis::recording::Recording;
+use vramscope_core::analysis::search::filter::{Filter, Pointed, Totals, matches, totals};
 use vramscope_core::units::{Bytes, Count};
 
 use crate::PATIENCE;
@@ -15,36 +10,25 @@ use crate::open::{Open, fixture, open_fixture};
 
 const FILE: &str = "synth/scenario-annotated.pickle";
 
-fn snapshot() -> Snapshot {
+fn recording() -> Recording {
     let bytes = std::fs::read(fixture(FILE)).unwrap();
-    vramscope_core::decode(&bytes[..]).unwrap()
+    Recording::of(vramscope_core::decode(&bytes[..]).unwrap())
 }
 
-/// What a filter finds, by the analysis.
+/// The allocations that core finds with a filter.
 fn expected(filter: &str) -> (Totals, usize) {
-    let snapshot = snapshot();
-    let history = History::of(&snapshot, 0);
-    let classes = FrameClasses::of(&snapshot);
-    let call_sites = CallSites::of(&snapshot, &classes, std::slice::from_ref(&history));
-    let subject = Subject {
-        snapshot: &snapshot,
-        history: &history,
-        index: &FilterIndex::of(&snapshot, &history),
-        call_sites: &call_sites,
-        site_of: &call_sites.of_allocations(&snapshot, &history),
-        ranges: &named_ranges(&snapshot),
-        streams: &stream_numbers(&snapshot),
-        cursor: None,
-        range: None,
-    };
-    let set = matches(&Filter::parse(filter).unwrap(), &subject).set;
+    let recording = recording();
+    let device = recording.device(0).unwrap();
+    let history = device.history;
+    let filter = Filter::parse(filter).unwrap();
+    let set = matches(&filter, device, Pointed::default()).set;
     (
-        totals(&history, Some(&set), history.peak_moment),
+        totals(history, Some(&set), history.peak_moment),
         history.allocations.len(),
     )
 }
 
-/// Writes into the box as a user would, in place of what stands there.
+/// Types into the box as a user would, in place of its text.
 fn search(open: &mut Open, text: &str) {
     open.page.key("/", Modifiers::NONE).unwrap();
     open.page.key("a", Modifiers::CONTROL).unwrap();
@@ -126,8 +110,8 @@ fn what_is_wrong_is_underlined_and_words_are_completed() {
 fn the_table_lists_sorts_and_pins() {
     let mut open = open_fixture(FILE);
     open.page.key("7", Modifiers::NONE).unwrap();
-    let snapshot = snapshot();
-    let history = History::of(&snapshot, 0);
+    let recording = recording();
+    let history = recording.device(0).unwrap().history;
     let mut bytes = history.allocations.bytes.clone();
     let all = format!("{} allocations", Count(bytes.len() as u64));
     wait_for_text(&mut open, ".table-bar", &all);

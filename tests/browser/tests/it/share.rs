@@ -1,10 +1,9 @@
-//! The address, and what can be taken away.
+//! The page's address, and the pictures and files that it saves.
 
 use base64::Engine as _;
 use serde_json::Value;
 use vramscope_browser_tests::Modifiers;
-use vramscope_core::analysis::history::History;
-use vramscope_core::analysis::replay::Replay;
+use vramscope_core::analysis::recording::Recording;
 use vramscope_core::cut::{Piece, cut};
 use vramscope_core::decode;
 use vramscope_core::encode::encode;
@@ -25,7 +24,7 @@ impl Open {
         self.page.wait_for(&has, PATIENCE).unwrap();
     }
 
-    /// What the next downloads hold lands in `saved` instead of a folder.
+    /// Stores the contents of the next downloads in `saved` instead of a folder.
     fn catch_downloads(&mut self) {
         self.page
             .eval(
@@ -37,7 +36,7 @@ impl Open {
             .unwrap();
     }
 
-    /// Clicks an item of the menu and gives the name and content of what it saves.
+    /// Clicks an item of the menu, and returns the name and content of the saved file.
     fn take_away(&mut self, title: &str) -> (String, Vec<u8>) {
         let item = format!(
             "[...document.querySelectorAll('#share-menu .item')].find(item => item.innerText.startsWith('{title}'))"
@@ -163,16 +162,12 @@ fn what_is_seen_can_be_taken_away() {
         .collect();
     let moments = (events[0] - 1, events[1]);
     let file = std::fs::read(fixture(FIXTURE)).unwrap();
-    let snapshot = decode(&file[..]).unwrap();
-    let history = History::of(&snapshot, 0);
-    let replay = Replay::of(&snapshot, &history);
+    let recording = Recording::of(decode(&file[..]).unwrap());
+    let device = recording.device(0).unwrap();
+    let history = device.history;
     let mut expected = Vec::new();
-    let piece = Piece {
-        history: &history,
-        replay: &replay,
-        moments,
-    };
-    encode(&cut(&snapshot, &[piece]), &mut expected).unwrap();
+    let small = cut(&recording, &[Piece { device, moments }]);
+    encode(&small, &mut expected).unwrap();
     assert!(
         pickle == expected,
         "{name}: {} bytes, not {}",

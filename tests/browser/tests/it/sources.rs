@@ -48,7 +48,7 @@ fn a_missing_file_is_explained() {
     assert!(card.contains("404"), "{card}");
 }
 
-/// A download that takes long shows how far it is, and can be given up.
+/// A long download shows its progress and can be cancelled.
 #[test]
 fn opening_shows_progress_and_can_be_cancelled() {
     let address = start_slow_server();
@@ -72,7 +72,7 @@ fn opening_shows_progress_and_can_be_cancelled() {
         .unwrap();
 }
 
-/// A server of one endless file: a tenth of a megabyte every tenth of a second.
+/// A server of one endless file, at a tenth of a megabyte every tenth of a second.
 fn start_slow_server() -> SocketAddr {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = listener.local_addr().unwrap();

@@ -1,4 +1,4 @@
-//! The timeline under the hand: hover, pin, zoom, pan, devices.
+//! Using the timeline: hover, pin, zoom, pan, devices.
 
 use vramscope_browser_tests::Modifiers;
 
@@ -30,7 +30,7 @@ fn hovering_says_what_is_there() {
     assert!(text.lines().count() >= 3, "{text}");
     assert!(text.contains("iB"), "no size in {text}");
     assert!(text.contains(".py:"), "no call site in {text}");
-    // Above all memory there is nothing to say.
+    // Above all memory there is no tooltip.
     let (x_px, y_px) = open.point(0.6, 0.02);
     open.page.mouse_move(x_px, y_px).unwrap();
     open.page
@@ -44,7 +44,7 @@ fn a_click_pins_and_escape_lets_go() {
     let mut open = open_sample();
     let (x_px, y_px) = on_memory(&mut open);
     open.page.click(x_px, y_px, 1).unwrap();
-    // The allocation's name: its address and how many had that address before it.
+    // The allocation's name: its address, and the number of earlier allocations there.
     let pinned = r"/\bb[0-9a-f]{6,}_\d+\b/.test(document.querySelector('.details').innerText)";
     open.page.wait_for(pinned, PATIENCE).unwrap();
     let details = open.page.text(".details").unwrap();
@@ -115,7 +115,7 @@ fn another_device_can_be_chosen() {
     open.check_quiet();
 }
 
-/// Each device's option ends in its peak; the highest comes first.
+/// Each device's option ends in its peak, and the highest peak comes first.
 #[test]
 fn the_device_with_the_highest_peak_is_first() {
     let mut open = open_fixture("synth/scenario-multi-device.pickle");

@@ -1,14 +1,14 @@
-//! The what-if view: bars whose bytes are core's, the packing beside the map, and a replay with other settings.
+//! The what-if view: bars with core's bytes, the packing beside the map, and a replay with other settings.
 
 use std::fs::File;
 
 use vramscope_browser_tests::Modifiers;
-use vramscope_core::analysis::allocator_model::{ModelSettings, Start, replay};
-use vramscope_core::analysis::allocator_state::{AllocatorIndex, Recording};
-use vramscope_core::analysis::history::History;
-use vramscope_core::analysis::plan::{DevicePlan, Planner};
-use vramscope_core::analysis::replay::Replay;
+use vramscope_core::analysis::memory::allocator_state::{AllocatorIndex, Recording};
+use vramscope_core::analysis::time::history::History;
+use vramscope_core::analysis::time::replay::Replay;
 use vramscope_core::decode;
+use vramscope_plan::allocator_model::{ModelSettings, Start, replay};
+use vramscope_plan::{DevicePlan, Planner};
 use vramscope_view::display;
 
 use crate::PATIENCE;
@@ -16,7 +16,7 @@ use crate::open::{Open, fixture, open_fixture};
 
 const FIXTURE: &str = "synth/scenario-pools.pickle";
 
-/// What core says of the fixture.
+/// Core's results for the fixture.
 fn planned<T>(of: impl FnOnce(Recording<'_>, &DevicePlan) -> T) -> T {
     let snapshot = decode(File::open(fixture(FIXTURE)).unwrap()).unwrap();
     let history = History::of(&snapshot, 0);
@@ -61,7 +61,7 @@ fn the_bars_are_those_of_the_plan() {
             .unzip()
     });
     assert_eq!(shown, known);
-    // A click explains a step, and the address keeps it.
+    // A click explains a step, and the address remembers it.
     open.page
         .eval("document.querySelector('.way li button').click()")
         .unwrap();
@@ -87,7 +87,7 @@ fn the_packing_and_the_map_share_pointer_and_pin() {
         .page
         .middle_of(".twins figure:first-child .stage")
         .unwrap();
-    // From the bottom up until something is under the pointer.
+    // Move up from the bottom until an allocation is under the pointer.
     let tip = "!!document.querySelector('.twins figure:first-child .tooltip')";
     let bottom = open
         .page
@@ -107,7 +107,7 @@ fn the_packing_and_the_map_share_pointer_and_pin() {
         .wait_for("!!document.querySelector('.details.pinned')", PATIENCE)
         .unwrap();
     let details = open.page.text(".details.pinned").unwrap();
-    // The same allocation in the map is the pinned one, too.
+    // The same allocation is pinned in the map, too.
     open.page.key("4", Modifiers::NONE).unwrap();
     open.page
         .wait_for("!!document.querySelector('.view.map')", PATIENCE)
@@ -122,7 +122,7 @@ fn settings_are_replayed_and_kept_in_the_address() {
     open.page
         .eval("document.querySelectorAll('.panel-bar input')[1].click()")
         .unwrap();
-    // All that is worth a try is replayed by itself; a click shows it.
+    // Suggested settings are replayed without being asked for; a click shows one.
     let tried = "document.querySelectorAll('[data-of=tried]')";
     let all =
         format!("{tried}.length > 4 && ![...{tried}].some(row => row.innerText.includes('…'))");
@@ -150,7 +150,7 @@ fn settings_are_replayed_and_kept_in_the_address() {
             .contains("PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True")
     );
     open.wait_for_hash("what_if.settings=(expandable_segments:!t)");
-    // What torch would refuse is said beside the field, nothing is replayed, and nothing moves.
+    // A value that torch would refuse gets a message beside the field, is not replayed, and changes nothing.
     let place = "document.querySelector('.modelled table').getBoundingClientRect().top";
     let before = open.page.eval(place).unwrap();
     for (number, wrong, says) in [

@@ -26,7 +26,7 @@ fn nothing_sticks_out() {
                 width <= u64::from(width_px),
                 "{width} in {width_px} px across"
             );
-            // The start page is a text: it may be longer than a low window.
+            // The start page is a text, and may be longer than a low window.
             assert!(
                 may_scroll || height <= u64::from(height_px),
                 "{height} in {height_px} px"
@@ -46,15 +46,15 @@ fn the_picture_has_a_pixel_for_every_pixel() {
     }
 }
 
-/// How large the document is, with what one would have to scroll to.
+/// The document's size, with the parts beyond the window.
 const SCROLLED_SIZE: &str = "(({scrollWidth, scrollHeight}) => \
     [scrollWidth, scrollHeight])(document.scrollingElement)";
 
-/// Whether all canvases of the timeline are as fine as the screen.
+/// Whether all canvases of the timeline have the screen's resolution.
 const EXACT: &str = "[...document.querySelectorAll('.stage canvas')].every(canvas => \
     Math.abs(canvas.width - canvas.getBoundingClientRect().width * devicePixelRatio) <= 1)";
 
-/// Text and its background differ enough in both themes.
+/// Text has enough contrast to its background in both themes.
 #[test]
 fn both_themes_are_legible() {
     let mut open = open_fixture(FIXTURE);
@@ -67,7 +67,7 @@ fn both_themes_are_legible() {
     open.check_quiet();
 }
 
-/// All text whose contrast to its background is below 4.5 : 1.
+/// All texts with a contrast to their background below 4.5 : 1.
 const FAINT_TEXT: &str = r#"(() => {
   const context = new OffscreenCanvas(1, 1).getContext("2d", { willReadFrequently: true });
   const rgba = colour => {

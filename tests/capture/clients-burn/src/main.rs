@@ -1,5 +1,5 @@
-//! A few steps of a small model with burn. On fakecuda its kernels are compiled, but launches do nothing: what counts is
-//! what it allocates.
+//! Runs a few steps of a small model with burn. On fakecuda its kernels are compiled but do not run: the test is
+//! about its allocations.
 
 use burn::backend::Cuda;
 use burn::backend::cuda::CudaDevice;
@@ -7,7 +7,8 @@ use burn::tensor::{Distribution, Tensor, activation};
 
 fn main() {
     let device = CudaDevice::default();
-    let random = |shape: [usize; 2]| Tensor::<Cuda, 2>::random(shape, Distribution::Default, &device);
+    let random =
+        |shape: [usize; 2]| Tensor::<Cuda, 2>::random(shape, Distribution::Default, &device);
     let weights: Vec<_> = (0..4).map(|_| random([512, 512])).collect();
     let mut kept = Vec::new();
     for step in 0..10 {

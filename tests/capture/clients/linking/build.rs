@@ -1,4 +1,4 @@
-//! Where `libcuda.so` is to link with: a folder with the stand-in, as a toolkit's `stubs` folder.
+//! Links with `libcuda.so` from the folder of the stand-in driver, as from a toolkit's `stubs` folder.
 
 fn main() {
     println!("cargo:rerun-if-changed=build.rs");

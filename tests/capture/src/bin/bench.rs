@@ -1,7 +1,7 @@
-//! What capturing costs, on the stand-in driver: nanoseconds per event, bytes of log, events per second of conversion.
-//! `cargo xtask bench capture` builds what it needs, optimised, and runs it.
+//! Measures the cost of capturing on the stand-in driver: nanoseconds per event, bytes of log per event, and events
+//! per second of conversion. `cargo xtask bench capture` builds everything optimised and runs it.
 //!
-//! All figures are of one run, and what is compared takes turns, for machines are shared and noisy.
+//! All figures come from one run, and compared variants take turns, as machines are shared and noisy.
 #![expect(clippy::print_stdout, reason = "a command line tool")]
 
 use std::fs;
@@ -15,16 +15,16 @@ use vramscope_capture_tests::story::assert_same_by_address;
 use vramscope_record::layout::{HEADER_BYTES, header};
 use vramscope_record::settings::{Settings, VARIABLE};
 
-/// Pairs of an allocation and a free that are timed.
+/// Number of timed pairs of an allocation and its free.
 const PAIRS: u64 = 400_000;
-/// The client's own rounds; the fastest counts.
+/// Number of rounds in one run of the client. The fastest counts.
 const CLIENT_ROUNDS: u64 = 8;
-/// How often each way is measured, in turn.
+/// Number of measurements of each variant.
 const ROUNDS: usize = 5;
-/// Frames of a stack, as in what the targets were set for.
+/// Number of frames of a stack, as in the performance targets.
 const DEPTH: u32 = 13;
 
-/// Where things are.
+/// Paths of the binaries.
 struct Places {
     client: PathBuf,
     inject: PathBuf,
@@ -33,7 +33,7 @@ struct Places {
     folder: tempfile::TempDir,
 }
 
-/// What one run of the client left.
+/// Results of one run of the client.
 struct Run {
     ns_per_event: f64,
     log: Option<PathBuf>,
@@ -101,7 +101,7 @@ fn main() -> Result<()> {
 }
 
 impl Places {
-    /// Runs the client; `settings`: whether to record, and how many frames.
+    /// Runs the client. `settings` says whether to record, and how many frames.
     fn run(
         &self,
         settings: Option<(bool, u32)>,
@@ -110,7 +110,7 @@ impl Places {
         ledger: Option<&Path>,
     ) -> Result<Run> {
         let raw = self.folder.path().join("raw");
-        // Only the last log is of use.
+        // Only the last log is needed.
         if raw.exists() {
             fs::remove_dir_all(&raw)?;
         }
@@ -150,7 +150,7 @@ impl Places {
         })
     }
 
-    /// Seconds that a log's conversion takes, symbols included.
+    /// Seconds to convert a log, including symbols.
     fn convert(&self, log: &Path) -> Result<f64> {
         let snapshot = self.folder.path().join("snapshot.pickle");
         let start = Instant::now();
@@ -168,7 +168,7 @@ impl Places {
         Ok(start.elapsed().as_secs_f64())
     }
 
-    /// Eight threads at once: everything is there, and in an order that can be.
+    /// Checks a log of eight threads: it is complete and in a possible order.
     fn threads(&self) -> Result<()> {
         let ledgers = self.folder.path().join("ledgers");
         fs::create_dir_all(&ledgers)?;
@@ -181,7 +181,7 @@ impl Places {
         let [ledger] = ledgers.as_slice() else {
             bail!("{} ledgers", ledgers.len());
         };
-        // Panics where the two differ, and says where.
+        // Panics with the difference if the two differ.
         assert_same_by_address(&snapshot, ledger);
         println!(
             "{:<26} {:>12} {:>12} {:>10}",
@@ -191,7 +191,7 @@ impl Places {
     }
 }
 
-/// Allocations and frees in a log, and the bytes of its records.
+/// Number of allocations and frees in a log, and bytes of its records.
 fn size(log: &Path) -> Result<(u64, u64)> {
     let bytes = fs::read(log)?;
     let word = |at: usize| {
@@ -199,7 +199,7 @@ fn size(log: &Path) -> Result<(u64, u64)> {
         word.map(u64::from_le_bytes).context("the log's header")
     };
     ensure!(word(header::DROPPED_RECORDS)? == 0, "records were dropped");
-    // What the client does before it is timed is logged too.
+    // The client's calls before the timed part are in the log too.
     let events = 2 * (PAIRS / CLIENT_ROUNDS * CLIENT_ROUNDS + 1000);
     Ok((events, word(header::WRITE_OFFSET)? - HEADER_BYTES))
 }

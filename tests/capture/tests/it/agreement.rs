@@ -1,4 +1,4 @@
-//! The snapshot says what the driver's ledger says, byte for byte, however a program found the driver.
+//! Snapshots agree with the driver's ledger byte for byte, in whichever way the program found the driver.
 
 use vramscope_capture_tests::session::{Captured, Session};
 use vramscope_capture_tests::story::{assert_same, assert_same_blocks, assert_same_by_address};
@@ -93,7 +93,7 @@ fn eager_cudarc() {
     agrees("eager", &[]);
 }
 
-/// Twice, for what threads do is never the same.
+/// Captures twice, as threads never run the same way.
 #[test]
 fn eight_threads() {
     for way in ["dlsym", "proc"] {

@@ -1,5 +1,6 @@
-//! A real framework: burn 0.20.1 on cubecl-cuda, with NVIDIA's own NVRTC. It takes minutes to build, so it runs only when asked for:
-//! `cargo test -p vramscope-capture-tests -- --ignored a_real_framework`, with a network and Python's pip.
+//! A real framework: burn 0.20.1 on cubecl-cuda, with NVIDIA's own NVRTC. Building takes minutes, so the test runs
+//! only on request: `cargo test -p vramscope-capture-tests -- --ignored a_real_framework`, with a network
+//! connection and Python's pip.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -10,12 +11,12 @@ use vramscope_capture_tests::session::Session;
 use vramscope_capture_tests::story::assert_same_by_address;
 use vramscope_core::ids::StringId;
 
-/// NVRTC, and the headers that kernels include. Newer ones make code that a driver of CUDA 13.0 refuses.
+/// NVRTC and the headers for kernels. Newer versions generate code that a driver of CUDA 13.0 rejects.
 const WHEELS: [&str; 4] = [
     "nvidia-cuda-nvrtc==13.0.88",
     "nvidia-cuda-runtime==13.0.96",
     "nvidia-cuda-cccl==13.0.*",
-    // NVRTC includes mma.h, which includes this one's crt/mma.h.
+    // NVRTC includes mma.h, which includes crt/mma.h from this package.
     "nvidia-cuda-crt==13.0.*",
 ];
 
@@ -42,7 +43,7 @@ fn a_real_framework() {
     );
     assert!(captured.stdout.contains("kept 4"), "{}", captured.stdout);
     let (snapshot, ledger) = (captured.snapshot(), captured.ledger());
-    // Its server has a thread of its own.
+    // cubecl allocates on a thread of its own.
     assert_same_by_address(&snapshot, ledger);
     let mut texts = (0..snapshot.strings.len()).map(StringId::from_index);
     let names_it = texts.any(|id| snapshot.strings.get(id).contains("cubecl"));
@@ -60,7 +61,7 @@ fn build(target: &Path) -> PathBuf {
     target.join("debug/burn-client")
 }
 
-/// Where the wheels are: a folder as a toolkit's.
+/// Folder with the contents of the wheels, like a toolkit's.
 fn wheels(target: &Path) -> PathBuf {
     let cuda = target.join("nvidia/cu13");
     if !cuda.join("include/cuda_runtime.h").exists() {

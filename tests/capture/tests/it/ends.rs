@@ -1,4 +1,4 @@
-//! However a program ends, what it did until then is told; and its exit code is passed on.
+//! Whatever the end of a program, its recording is complete and its exit code is passed on.
 #![expect(unsafe_code, reason = "sends a signal")]
 
 use std::io::Write;
@@ -7,9 +7,9 @@ use std::process::{Child, Command};
 use vramscope_capture_tests::programs::{capture, client};
 use vramscope_capture_tests::session::{Session, read, wait_for};
 use vramscope_capture_tests::story::{Story, assert_same};
-use vramscope_core::analysis::capture::{Capture, Ended};
+use vramscope_core::analysis::memory::capture::{Capture, Ended};
 
-/// A scene that ends in its own way, with this exit code and this said in the snapshot.
+/// Captures a scene that ends in its own way, and checks its exit code and how the snapshot says it ended.
 #[track_caller]
 fn ends(scene: &str, code: i32, ended: Ended) {
     let captured = Session::new().capture("scenes", &["dlsym", scene]);
@@ -37,20 +37,20 @@ fn by_abort() {
     ends("abort", 128 + libc::SIGABRT, Ended::WithoutNotice);
 }
 
-/// Eight threads, killed. Each may have been between the driver and the log; everything else is there.
+/// Each of eight killed threads may have been between the driver and the log; everything else must be in the log.
 #[test]
 fn by_sigkill() {
     let captured = Session::new().capture("scenes", &["dlsym", "killed"]);
     assert_eq!(captured.status.code(), Some(128 + libc::SIGKILL));
     let snapshot = captured.snapshot();
-    let told = Story::of_snapshot(&snapshot, 0).by_address();
+    let reported = Story::of_snapshot(&snapshot, 0).by_address();
     let truth = Story::of_ledger(captured.ledger(), 0).by_address();
     let mut differences = 0;
     for (place, truth) in truth.iter().filter(|((is_mapping, _), _)| !is_mapping) {
-        let told = told.get(place).map_or(&[][..], Vec::as_slice);
-        let common = told.len().min(truth.len());
-        assert_eq!(told[..common], truth[..common], "{place:x?}");
-        differences += told.len().abs_diff(truth.len());
+        let reported = reported.get(place).map_or(&[][..], Vec::as_slice);
+        let common = reported.len().min(truth.len());
+        assert_eq!(reported[..common], truth[..common], "{place:x?}");
+        differences += reported.len().abs_diff(truth.len());
     }
     assert!(
         differences <= 8,
@@ -60,12 +60,12 @@ fn by_sigkill() {
     assert_eq!(capture.ended, Ended::WithoutNotice);
 }
 
-/// A signal to the capture reaches the program.
+/// A signal to vramscope-capture reaches the program.
 #[test]
 fn by_a_signal_from_outside() {
     let session = Session::new();
     let mut child = paused(&session);
-    // SAFETY: a child of ours that was not waited for.
+    // SAFETY: a child of this process that was not waited for.
     unsafe { libc::kill(child.id() as i32, libc::SIGTERM) };
     let stdin = child.stdin.take();
     let output = child.wait_with_output().expect("an end");
@@ -80,7 +80,7 @@ fn by_a_signal_from_outside() {
     assert_same(&captured.snapshot(), captured.ledger());
 }
 
-/// A child by `fork` is no program of its own: it has no CUDA, and leaves no log.
+/// A forked child has no CUDA and leaves no log.
 #[test]
 fn forks_are_not_recorded() {
     let session = Session::new();
@@ -119,7 +119,7 @@ fn children_get_snapshots_of_their_own() {
     }
 }
 
-/// From a running program, which goes on.
+/// A dump of a running program, which continues.
 #[test]
 fn dumped_while_it_runs() {
     let session = Session::new();
@@ -131,10 +131,10 @@ fn dumped_while_it_runs() {
         .arg("-o")
         .arg(&now);
     let dump = dump.output().expect("it starts");
-    let said = String::from_utf8_lossy(&dump.stderr).into_owned();
-    assert!(dump.status.success(), "{said}");
+    let messages = String::from_utf8_lossy(&dump.stderr).into_owned();
+    assert!(dump.status.success(), "{messages}");
     let ledgers = vramscope_capture_tests::ledger::Ledger::all(&session.folder().join("ledgers"));
-    let snapshot = read(&now, &said);
+    let snapshot = read(&now, &messages);
     assert_same(&snapshot, &ledgers[0]);
     let capture = Capture::of(&snapshot).expect("a captured snapshot");
     assert_eq!(capture.ended, Ended::Running);
@@ -148,7 +148,7 @@ fn dumped_while_it_runs() {
     assert!(captured.ledger().lines.len() > ledgers[0].lines.len());
 }
 
-/// Two at once ask for what only the capture has.
+/// Two simultaneous dumps of a recording that only `run` holds.
 #[test]
 fn a_ring_dumped_by_two() {
     let session = Session::new().with(&["--max-entries", "100000"]);
@@ -164,16 +164,16 @@ fn a_ring_dumped_by_two() {
     let ledgers = vramscope_capture_tests::ledger::Ledger::all(&session.folder().join("ledgers"));
     for (dump, snapshot) in dumps.into_iter().zip(snapshots) {
         let output = dump.wait_with_output().expect("an end");
-        let said = String::from_utf8_lossy(&output.stderr).into_owned();
-        assert!(output.status.success(), "{said}");
-        assert_same(&read(&snapshot, &said), &ledgers[0]);
+        let messages = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert!(output.status.success(), "{messages}");
+        assert_same(&read(&snapshot, &messages), &ledgers[0]);
     }
     drop(child.stdin.take());
     let captured = session.finish(child.wait_with_output().expect("an end"));
     assert_same(&captured.snapshot(), captured.ledger());
 }
 
-/// The scene `paused`, at its pause.
+/// Starts the scene `paused` and waits until it pauses.
 fn paused(session: &Session) -> Child {
     let mut command = session.command(&client("scenes"), &["dlsym", "paused"]);
     command.stdin(std::process::Stdio::piped());

@@ -1,11 +1,11 @@
-//! Every test captures programs on the stand-in driver.
+//! Tests that capture programs on the stand-in driver.
 #![cfg(target_os = "linux")]
 
 mod agreement;
+mod annotate;
+mod annotation_scenes;
 mod burn;
 mod ends;
 mod manners;
 mod memory_viz;
 mod options;
-mod says;
-mod words;

@@ -1,4 +1,4 @@
-//! A captured program notices nothing, and one without CUDA leaves nothing.
+//! A captured program is not disturbed, and a program without CUDA leaves no files.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -7,7 +7,7 @@ use std::process::Output;
 use vramscope_capture_tests::programs::client;
 use vramscope_capture_tests::session::Session;
 
-/// What a program says and how it ends, with and without capture.
+/// Compares a program's output and exit code with and without capture.
 #[track_caller]
 fn is_unchanged(session: Session, program: &Path, arguments: &[&str]) {
     let session = session.with(&["--quiet"]);
@@ -19,7 +19,7 @@ fn is_unchanged(session: Session, program: &Path, arguments: &[&str]) {
         .command(program, arguments)
         .output()
         .expect("it starts");
-    let shown = |output: &Output| {
+    let own_output = |output: &Output| {
         use std::os::unix::process::ExitStatusExt as _;
         let code = output.status.code();
         let said = String::from_utf8_lossy(&output.stderr);
@@ -32,7 +32,11 @@ fn is_unchanged(session: Session, program: &Path, arguments: &[&str]) {
             code.or(output.status.signal().map(|signal| 128 + signal)),
         )
     };
-    assert_eq!(shown(&captured), shown(&alone), "{program:?} {arguments:?}");
+    assert_eq!(
+        own_output(&captured),
+        own_output(&alone),
+        "{program:?} {arguments:?}"
+    );
 }
 
 #[test]
@@ -46,7 +50,7 @@ fn output_exit_code_and_signals_are_the_programs_own() {
     is_unchanged(Session::new(), &client("linked"), &["exit"]);
 }
 
-/// Programs that every machine has, and their ways of starting others.
+/// Common programs, and their ways of starting others.
 #[test]
 fn programs_without_cuda_leave_no_trace() {
     let programs: [(&str, &[&str]); 7] = [
@@ -87,7 +91,7 @@ fn programs_without_cuda_leave_no_trace() {
     }
 }
 
-/// Without `--quiet` it is said that there was nothing.
+/// Without `--quiet`, a message says that nothing was captured.
 #[test]
 fn nothing_is_said_to_be_captured() {
     let captured = Session::new().capture_program(Path::new("/bin/true"), &[]);

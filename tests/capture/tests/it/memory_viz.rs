@@ -1,11 +1,11 @@
-//! What was captured, read by torch's own `_memory_viz.py`, where `cargo xtask consumers` has put it.
+//! torch's own `_memory_viz.py` reads captured snapshots, if `cargo xtask consumers` has installed it.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use vramscope_capture_tests::session::Session;
 
-fn says(tool: &Path, command: &str, file: &Path) -> String {
+fn run_tool(tool: &Path, command: &str, file: &Path) -> String {
     let output = Command::new("python3")
         .arg(tool)
         .arg(command)
@@ -33,9 +33,9 @@ fn torchs_own_tool_reads_captures() {
     ] {
         let captured = Session::new().capture(client, arguments);
         assert!(captured.status.success(), "{}", captured.stderr);
-        let stats = says(&tool, "stats", &captured.snapshot);
+        let stats = run_tool(&tool, "stats", &captured.snapshot);
         assert!(stats.contains("total_reserved"), "{stats}");
-        let trace = says(&tool, "trace", &captured.snapshot);
+        let trace = run_tool(&tool, "trace", &captured.snapshot);
         let has_calls = trace.contains("cudaMalloc(") || trace.contains("segment_map");
         assert!(trace.contains("TOTAL MEM") && has_calls, "{trace}");
     }

@@ -1,4 +1,4 @@
-//! What the options of a capture change.
+//! Effects of the options of a capture.
 
 use std::fs;
 use std::path::PathBuf;
@@ -9,7 +9,7 @@ use vramscope_capture_tests::programs::capture;
 use vramscope_capture_tests::session::{Captured, Session, read};
 use vramscope_capture_tests::story::{Step, Story, assert_same};
 use vramscope_core::Snapshot;
-use vramscope_core::analysis::capture::Capture;
+use vramscope_core::analysis::memory::capture::Capture;
 use vramscope_core::ids::EventId;
 use vramscope_core::model::Action;
 
@@ -28,20 +28,20 @@ fn actions(snapshot: &Snapshot) -> Vec<Action> {
         .collect()
 }
 
-/// The newest entries only, and the final state all the same.
+/// Only the newest entries, but the complete final state.
 #[test]
 fn max_entries() {
     let captured = captured(&["--max-entries", "1000"], "long");
     let snapshot = captured.snapshot();
-    let told = Story::of_snapshot(&snapshot, 0);
+    let reported = Story::of_snapshot(&snapshot, 0);
     let truth = Story::of_ledger(captured.ledger(), 0);
     assert_eq!(snapshot.trace(0).len(), 1000);
-    let last = told.steps.len();
-    assert_eq!(told.steps, truth.steps[truth.steps.len() - last..]);
-    assert_eq!((told.live, told.mapped), (truth.live, truth.mapped));
+    let last = reported.steps.len();
+    assert_eq!(reported.steps, truth.steps[truth.steps.len() - last..]);
+    assert_eq!((reported.live, reported.mapped), (truth.live, truth.mapped));
 }
 
-/// A ring that is far smaller than what goes through it loses nothing but what it is meant to.
+/// A log that is far smaller than the recording loses nothing unintended while its records are consumed.
 #[test]
 fn max_entries_in_a_small_log() {
     let captured = captured(&["--max-entries", "1000", "--cap", "64MiB"], "long");
@@ -50,7 +50,7 @@ fn max_entries_in_a_small_log() {
     assert_eq!(capture.dropped_records, 0, "{}", captured.stderr);
 }
 
-/// A full log counts what it has no room for, and both the capture and the snapshot say so.
+/// A full log counts lost records, and both the messages and the snapshot report them.
 #[test]
 fn a_full_log() {
     let captured = captured(&["--cap", "1MiB"], "long");
@@ -60,7 +60,7 @@ fn a_full_log() {
     let events = events
         .filter(|line| matches!(line.what, Do::Alloc | Do::Free))
         .count() as u64;
-    let told = actions(&snapshot)
+    let reported = actions(&snapshot)
         .iter()
         .filter(|&&action| matches!(action, Action::Alloc | Action::FreeCompleted))
         .count() as u64;
@@ -69,9 +69,12 @@ fn a_full_log() {
         "{}",
         capture.dropped_records
     );
-    assert!(told + capture.dropped_records >= events, "{told} told");
     assert!(
-        captured.stderr.contains("dropped") || captured.stderr.contains("no room"),
+        reported + capture.dropped_records >= events,
+        "{reported} reported"
+    );
+    assert!(
+        captured.stderr.contains("did not fit into the log"),
         "{}",
         captured.stderr
     );
@@ -81,10 +84,10 @@ fn a_full_log() {
 fn only_the_state() {
     let captured = captured(&["--enabled", "state"], "plain");
     let snapshot = captured.snapshot();
-    let told = Story::of_snapshot(&snapshot, 0);
+    let reported = Story::of_snapshot(&snapshot, 0);
     let truth = Story::of_ledger(captured.ledger(), 0);
-    assert_eq!(told.steps, Vec::<Step>::new());
-    assert_eq!((told.live, told.mapped), (truth.live, truth.mapped));
+    assert_eq!(reported.steps, Vec::<Step>::new());
+    assert_eq!((reported.live, reported.mapped), (truth.live, truth.mapped));
 }
 
 #[test]
@@ -107,7 +110,7 @@ fn one_device() {
     assert_eq!(Story::of_snapshot(&snapshot, 1), truth);
 }
 
-/// Stacks begin with the driver's function, and go on in the program.
+/// Stacks begin with the driver's function and continue in the program.
 #[test]
 fn stacks() {
     let names = |snapshot: &Snapshot| -> Vec<Vec<String>> {
@@ -146,7 +149,7 @@ fn stacks() {
 fn host_memory() {
     let captured = captured(&["--host"], "host");
     let snapshot = captured.snapshot();
-    let told: Vec<_> = snapshot
+    let reported: Vec<_> = snapshot
         .host_trace
         .clone()
         .map(|row| snapshot.events.get(EventId(row)))
@@ -161,11 +164,11 @@ fn host_memory() {
         .filter(|line| matches!(line.what, Do::HostAlloc | Do::HostFree))
         .map(|line| (line.what, line.address, line.requested))
         .collect();
-    assert_eq!(told, truth);
+    assert_eq!(reported, truth);
     assert_same(&snapshot, captured.ledger());
 }
 
-/// What the device holds that nobody tracked is what others hold.
+/// Device memory in use beyond the tracked bytes is what other processes hold.
 #[test]
 fn other_memory() {
     let session = Session::new().env("FAKECUDA_OTHER_MB", "777");
@@ -181,7 +184,7 @@ fn other_memory() {
     );
 }
 
-/// A snapshot of the moment when memory ran out, while the program goes on.
+/// A snapshot when memory runs out, while the program continues.
 #[test]
 fn dumped_when_memory_runs_out() {
     let captured = captured(&["--dump-on-oom"], "out-of-memory");
@@ -196,7 +199,7 @@ fn dumped_when_memory_runs_out() {
     assert_same(&captured.snapshot(), captured.ledger());
 }
 
-/// Logs can be kept, carried away, and converted.
+/// Logs can be kept, moved, and converted.
 #[test]
 fn converted_elsewhere() {
     let session = Session::new();
@@ -220,10 +223,10 @@ fn converted_elsewhere() {
         .arg(&again)
         .env_clear();
     let convert = convert.output().expect("it starts");
-    let said = String::from_utf8_lossy(&convert.stderr).into_owned();
-    assert!(convert.status.success(), "{said}");
-    assert_same(&read(&again, &said), captured.ledger());
-    // Cut short, as by a full disk, it is still read.
+    let messages = String::from_utf8_lossy(&convert.stderr).into_owned();
+    assert!(convert.status.success(), "{messages}");
+    assert_same(&read(&again, &messages), captured.ledger());
+    // A log that was truncated, as by a full disk, is still readable.
     let bytes = fs::read(&elsewhere).expect("the log");
     fs::write(&elsewhere, &bytes[..bytes.len().min(9000)]).expect("room");
     let mut convert = Command::new(capture());

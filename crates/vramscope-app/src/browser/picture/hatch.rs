@@ -1,11 +1,12 @@
-//! Hatches: the style sheets' repeated gradients, as SVG says them.
+//! Hatches: the style sheets' repeated gradients, as SVG patterns.
 
 use std::fmt::Write as _;
 
-use super::paint::Paint;
-use super::svg::{Box, Colour, short};
+use super::svg::{Box, short};
+use crate::canvas::Probe;
+use vramscope_view::scene::Ink;
 
-/// A ground that says something by its pattern.
+/// A background with a meaningful pattern.
 #[derive(Clone, PartialEq, Debug)]
 pub(super) enum Hatch {
     /// Stripes: the angle as CSS has it, and colours with where they begin and end in px.
@@ -15,7 +16,7 @@ pub(super) enum Hatch {
 }
 
 impl Hatch {
-    /// Reads a computed `background-image`; `None` for what is no hatch.
+    /// Reads a computed `background-image`; `None` if it is no hatch.
     pub(super) fn parse(image: &str) -> Option<Self> {
         if let Some(rest) = image.strip_prefix("repeating-linear-gradient(") {
             let mut parts = parts(rest);
@@ -30,18 +31,18 @@ impl Hatch {
         Some(Self::Dots(colour, radius))
     }
 
-    /// Its definition, to be filled with by `url(#id)`; `size_px` is how often dots come.
+    /// The SVG definition, referred to by `url(#id)`; `size_px` is the distance of dots.
     pub(super) fn definition(
         &self,
         id: &str,
         place: &Box,
         size_px: f64,
-        paint: &mut Paint,
+        paint: &mut Probe,
     ) -> String {
         let mut colour = |text: &str| {
-            paint.colour(text).unwrap_or(Colour {
+            paint.colour(text).unwrap_or(Ink {
                 rgb: [0; 3],
-                alpha: 0.0,
+                opacity: 0.0,
             })
         };
         let mut svg = String::new();
@@ -58,32 +59,32 @@ impl Hatch {
                     short(y)
                 );
                 for (text, from, to) in stops {
-                    let Colour {
+                    let Ink {
                         rgb: [r, g, b],
-                        alpha,
+                        opacity,
                     } = colour(text);
                     for at in [from, to] {
                         let offset = short(at / length);
                         let _ = write!(
                             svg,
                             "<stop offset=\"{offset}\" stop-color=\"#{r:02x}{g:02x}{b:02x}\" stop-opacity=\"{}\"/>",
-                            short(alpha)
+                            short(opacity)
                         );
                     }
                 }
                 svg.push_str("</linearGradient>");
             }
             Self::Dots(text, radius) => {
-                let Colour {
+                let Ink {
                     rgb: [r, g, b],
-                    alpha,
+                    opacity,
                 } = colour(text);
                 let (size, middle, radius) = (short(size_px), short(size_px / 2.0), short(*radius));
                 let _ = write!(
                     svg,
                     "<pattern id=\"{id}\" patternUnits=\"userSpaceOnUse\" width=\"{size}\" height=\"{size}\">\
                      <circle cx=\"{middle}\" cy=\"{middle}\" r=\"{radius}\" fill=\"#{r:02x}{g:02x}{b:02x}\" fill-opacity=\"{}\"/></pattern>",
-                    short(alpha)
+                    short(opacity)
                 );
             }
         }
@@ -91,7 +92,7 @@ impl Hatch {
     }
 }
 
-/// The first gradient's arguments: what commas outside of parentheses part.
+/// The first gradient's arguments, split at commas outside of parentheses.
 fn parts(text: &str) -> impl Iterator<Item = &str> {
     let mut depth = 1;
     let mut end = text.len();

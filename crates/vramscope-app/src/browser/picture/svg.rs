@@ -2,6 +2,8 @@
 
 use std::fmt::Write as _;
 
+use vramscope_view::scene::Ink;
+
 /// A rectangle in CSS px.
 #[derive(Clone, Copy, PartialEq, Debug, Default)]
 pub(super) struct Box {
@@ -19,7 +21,7 @@ impl Box {
             && other.y < self.y + self.height
     }
 
-    /// What both have in common; empty if nothing.
+    /// The intersection of both; empty if there is none.
     pub(super) fn within(&self, other: &Self) -> Self {
         let (x, y) = (self.x.max(other.x), self.y.max(other.y));
         let right = (self.x + self.width).min(other.x + other.width);
@@ -33,24 +35,14 @@ impl Box {
     }
 }
 
-/// A colour as SVG has it.
-#[derive(Clone, Copy, PartialEq, Debug)]
-pub(super) struct Colour {
-    pub rgb: [u8; 3],
-    /// From 0 to 1.
-    pub alpha: f64,
-}
-
-impl Colour {
-    /// As attributes, `name` being `fill` or `stroke`.
-    fn attributes(self, name: &str) -> String {
-        let [r, g, b] = self.rgb;
-        let mut text = format!(" {name}=\"#{r:02x}{g:02x}{b:02x}\"");
-        if self.alpha < 1.0 {
-            let _ = write!(text, " {name}-opacity=\"{}\"", short(self.alpha));
-        }
-        text
+/// A colour as attributes, `name` being `fill` or `stroke`.
+fn attributes(ink: Ink, name: &str) -> String {
+    let [r, g, b] = ink.rgb;
+    let mut text = format!(" {name}=\"#{r:02x}{g:02x}{b:02x}\"");
+    if ink.opacity < 1.0 {
+        let _ = write!(text, " {name}-opacity=\"{}\"", short(ink.opacity));
     }
+    text
 }
 
 /// How a line of text looks.
@@ -62,6 +54,19 @@ pub(super) struct Font {
     pub style: String,
 }
 
+impl Font {
+    /// The font as CSS names it.
+    pub(super) fn css(&self) -> String {
+        let Self {
+            family,
+            size,
+            weight,
+            style,
+        } = self;
+        format!("{style} {weight} {size} {family}")
+    }
+}
+
 /// A growing file.
 #[derive(Default)]
 pub(super) struct Svg {
@@ -70,7 +75,7 @@ pub(super) struct Svg {
 }
 
 impl Svg {
-    pub(super) fn rect(&mut self, place: &Box, radius: f64, fill: Colour) {
+    pub(super) fn rect(&mut self, place: &Box, radius: f64, fill: Ink) {
         let (x, y, width, height) = (
             short(place.x),
             short(place.y),
@@ -82,14 +87,14 @@ impl Svg {
         } else {
             String::new()
         };
-        let fill = fill.attributes("fill");
+        let fill = attributes(fill, "fill");
         let _ = writeln!(
             self.body,
             "<rect x=\"{x}\" y=\"{y}\" width=\"{width}\" height=\"{height}\"{rx}{fill}/>"
         );
     }
 
-    /// A number for something that is referred to.
+    /// A new number for a definition's id.
     pub(super) fn next_id(&mut self) -> usize {
         self.ids += 1;
         self.ids
@@ -109,7 +114,7 @@ impl Svg {
         );
     }
 
-    pub(super) fn frame(&mut self, place: &Box, radius: f64, line_width: f64, colour: Colour) {
+    pub(super) fn frame(&mut self, place: &Box, radius: f64, line_width: f64, colour: Ink) {
         // A border lies inside its box, a stroke on both sides of its line.
         let half = line_width / 2.0;
         let inner = Box {
@@ -129,7 +134,7 @@ impl Svg {
         } else {
             String::new()
         };
-        let stroke = colour.attributes("stroke");
+        let stroke = attributes(colour, "stroke");
         let _ = writeln!(
             self.body,
             "<rect x=\"{x}\" y=\"{y}\" width=\"{width}\" height=\"{height}\"{rx} fill=\"none\"{stroke} stroke-width=\"{}\"/>",
@@ -137,22 +142,15 @@ impl Svg {
         );
     }
 
-    /// A line of text; it is made as wide as it was, whatever fonts there are.
-    pub(super) fn text(
-        &mut self,
-        place: &Box,
-        baseline: f64,
-        text: &str,
-        font: &Font,
-        fill: Colour,
-    ) {
+    /// A line of text. It is stretched to its width on the page, as other programs may lack the font.
+    pub(super) fn text(&mut self, place: &Box, baseline: f64, text: &str, font: &Font, fill: Ink) {
         let Font {
             family,
             size,
             weight,
             style,
         } = font;
-        let fill = fill.attributes("fill");
+        let fill = attributes(fill, "fill");
         let style = if style == "normal" {
             String::new()
         } else {
@@ -190,13 +188,13 @@ impl Svg {
         );
     }
 
-    /// What is already SVG.
+    /// Adds text that is already SVG.
     pub(super) fn raw(&mut self, svg: &str) {
         self.body.push_str(svg);
         self.body.push('\n');
     }
 
-    /// What follows, until [`close`](Self::close), is seen only within a box.
+    /// Clips the elements up to [`close`](Self::close) to a box.
     pub(super) fn open_clip(&mut self, place: &Box) {
         let (x, y, width, height) = (
             short(place.x),
@@ -212,7 +210,7 @@ impl Svg {
         );
     }
 
-    /// What follows, until [`close`](Self::close), shines through.
+    /// Makes the elements up to [`close`](Self::close) translucent.
     pub(super) fn open_opacity(&mut self, opacity: f64) {
         let _ = writeln!(self.body, "<g opacity=\"{}\">", short(opacity));
     }
@@ -239,7 +237,7 @@ pub(super) fn short(value: f64) -> String {
     (rounded + 0.0).to_string()
 }
 
-/// Text and attributes alike; what XML cannot hold becomes a replacement character.
+/// Escapes text or an attribute; characters that XML cannot hold become U+FFFD.
 pub(super) fn escaped(text: &str) -> String {
     let mut escaped = String::with_capacity(text.len());
     for c in text.chars() {
@@ -275,17 +273,17 @@ mod tests {
             width: 30.004,
             height: 10.0,
         };
-        let black = Colour {
+        let black = Ink {
             rgb: [0, 0, 0],
-            alpha: 1.0,
+            opacity: 1.0,
         };
         svg.text(&place, 11.0, "</text><script>\u{0}&", &font, black);
         svg.rect(
             &place,
             0.0,
-            Colour {
+            Ink {
                 rgb: [255, 0, 1],
-                alpha: 0.5,
+                opacity: 0.5,
             },
         );
         assert_eq!(

@@ -1,4 +1,4 @@
-//! Walks a part of the page and draws what it meets.
+//! Walks the elements of a part of the page and draws each.
 
 use wasm_bindgen::JsCast;
 use web_sys::{
@@ -6,11 +6,12 @@ use web_sys::{
     Node, SvgElement, XmlSerializer,
 };
 
+use super::computed::{font, px, value};
 use super::hatch::Hatch;
-use super::paint::{Paint, font, px, value};
 use super::svg::{Box, Svg, short};
+use crate::canvas::Probe;
 
-/// Elements at most: a picture of more is no picture.
+/// The most elements of a picture: more would be an unreadable file of many megabytes.
 const MOST_ELEMENTS: usize = 50_000;
 
 /// `root` as the text of an SVG file.
@@ -18,7 +19,7 @@ pub(super) fn picture(root: &Element) -> Option<String> {
     let place = root.get_bounding_client_rect();
     let mut walk = Walk {
         svg: Svg::default(),
-        paint: Paint::new()?,
+        paint: Probe::new()?,
         origin: (place.x(), place.y()),
         left: MOST_ELEMENTS,
     };
@@ -36,10 +37,10 @@ pub(super) fn picture(root: &Element) -> Option<String> {
 
 struct Walk {
     svg: Svg,
-    paint: Paint,
+    paint: Probe,
     /// The root's upper left corner in the window.
     origin: (f64, f64),
-    /// Elements that may still come.
+    /// The number of elements that may still be drawn.
     left: usize,
 }
 
@@ -228,7 +229,7 @@ impl Walk {
         }
     }
 
-    /// What stands in an input or a list.
+    /// The text in an input or a list.
     fn field(&mut self, style: &CssStyleDeclaration, place: &Box, text: &str) {
         let Some(fill) = self.paint.colour(&value(style, "color")) else {
             return;
@@ -236,7 +237,7 @@ impl Walk {
         let font = font(style);
         let size: f64 = px(style, "font-size");
         let left = place.x + px(style, "padding-left") + px(style, "border-left-width");
-        let share = self.paint.baseline(&font);
+        let share = self.paint.baseline(&font.css());
         let middle = place.y + place.height / 2.0;
         let wanted = text.chars().count() as f64 * size * 0.5;
         let room = Box {
@@ -257,7 +258,7 @@ impl Walk {
             return;
         };
         let font = font(style);
-        let share = self.paint.baseline(&font);
+        let share = self.paint.baseline(&font.css());
         let is_upper = value(style, "text-transform") == "uppercase";
         for (place, line) in self.lines(node, &content) {
             if !place.overlaps(clip) || line.trim().is_empty() {
@@ -313,7 +314,7 @@ impl Walk {
     }
 }
 
-/// What an input or a list shows.
+/// The text that an input or a list shows.
 fn field_text(element: &Element) -> Option<String> {
     if let Some(select) = element.dyn_ref::<HtmlSelectElement>() {
         let options = select.selected_options();
@@ -329,7 +330,7 @@ fn field_text(element: &Element) -> Option<String> {
 }
 
 /// Writes the computed colours of each shape into its copy.
-fn style_copy(element: &Element, copy: &Element, paint: &mut Paint) -> Option<()> {
+fn style_copy(element: &Element, copy: &Element, paint: &mut Probe) -> Option<()> {
     let style = computed(element)?;
     for name in ["fill", "stroke"] {
         let text = value(&style, name);
@@ -339,7 +340,7 @@ fn style_copy(element: &Element, copy: &Element, paint: &mut Paint) -> Option<()
         let written = match colour {
             Some(colour) => {
                 let [r, g, b] = colour.rgb;
-                let _ = copy.set_attribute(&format!("{name}-opacity"), &short(colour.alpha));
+                let _ = copy.set_attribute(&format!("{name}-opacity"), &short(colour.opacity));
                 format!("#{r:02x}{g:02x}{b:02x}")
             }
             None => "none".to_owned(),

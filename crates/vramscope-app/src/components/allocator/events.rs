@@ -2,6 +2,7 @@
 
 use std::ops::Range;
 
+use vramscope_core::analysis::report::details::EventMark;
 use vramscope_core::model::Action as EventAction;
 use vramscope_view::display;
 use web_sys::HtmlInputElement;
@@ -21,7 +22,6 @@ const ROW_PX: f64 = 22.0;
 /// Rows asked for at a time begin at multiples of this: not every px is a new question.
 const STEP: u32 = 32;
 
-/// Properties of [`Events`].
 #[derive(Properties, PartialEq)]
 pub(super) struct EventsProps {
     pub(super) session: Session,
@@ -32,7 +32,6 @@ pub(super) struct EventsProps {
     pub(super) has_search: bool,
     /// Number of failed allocations.
     pub(super) ooms: u64,
-    /// What is pinned.
     pub(super) pinned: Option<Shared<Details>>,
 }
 
@@ -43,14 +42,14 @@ pub(super) fn Events(props: &EventsProps) -> Html {
     let window = use_state_eq(|| 0..2 * STEP);
     let question = Question::Events {
         device: props.look.device,
-        filter: props.look.filter,
+        filter: props.look.filter.clone(),
         first: window.start,
         count: window.end - window.start,
     };
     let answered = use_answer(&props.session, Some(question));
     let lines = answered.and_then(|answered| match answered.question {
         Question::Events { device, filter, .. }
-            if (device, filter) == (props.look.device, props.look.filter) =>
+            if (device, &filter) == (props.look.device, &props.look.filter) =>
         {
             answered.answer
         }
@@ -88,7 +87,7 @@ pub(super) fn Events(props: &EventsProps) -> Html {
     let on_active = commands.dispatch.reform(Action::Moment);
     html! {
         <div class="state-events">
-            <Jumps session={props.session.clone()} look={props.look} moment={props.moment} last={props.last}
+            <Jumps session={props.session.clone()} look={props.look.clone()} moment={props.moment} last={props.last}
                 has_search={props.has_search} ooms={props.ooms} pinned={props.pinned.clone()} />
             <VirtualList label="Events" rows={props.last.saturating_add(1)} row_px={ROW_PX} {row} {row_classes}
                 active={Some(props.moment)} {on_window} {on_active} takes_focus=true />
@@ -141,7 +140,6 @@ fn event_row(line: &EventLine) -> Html {
     }
 }
 
-/// Properties of [`Jumps`].
 #[derive(Properties, PartialEq)]
 struct JumpsProps {
     session: Session,
@@ -175,7 +173,7 @@ fn Jumps(props: &JumpsProps) -> Html {
         });
     }
     let go = |to: JumpTo, direction: Direction| {
-        let (asked, look, from) = (asked.clone(), props.look, props.moment);
+        let (asked, look, from) = (asked.clone(), props.look.clone(), props.moment);
         Callback::from(move |_: MouseEvent| {
             let count = match &*asked {
                 Some(Question::Jump { count, .. }) => count.wrapping_add(1),
@@ -183,7 +181,7 @@ fn Jumps(props: &JumpsProps) -> Html {
             };
             asked.set(Some(Question::Jump {
                 device: look.device,
-                filter: look.filter,
+                filter: look.filter.clone(),
                 from,
                 direction,
                 to,
@@ -227,13 +225,13 @@ fn of_pinned(props: &JumpsProps, dispatch: &Callback<Action>) -> Html {
             html! { <button type="button" {title} {onclick}>{ word }</button> }
         })
     };
-    let life = &details.life;
+    let life = &details.known.life;
     let freed = life.free_requested.or(life.free_completed);
     html! {
         <span class="jump">
             <span>{ "pinned" }</span>
-            { button("alloc", "Go to the event that allocated what is pinned", life.alloc.map(|mark| mark.moment)) }
-            { button("free", "Go to the event that freed what is pinned", freed.map(|mark| mark.moment)) }
+            { button("alloc", "Go to the event that allocated what is pinned", life.alloc.map(EventMark::moment)) }
+            { button("free", "Go to the event that freed what is pinned", freed.map(EventMark::moment)) }
         </span>
     }
 }

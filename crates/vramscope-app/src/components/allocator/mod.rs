@@ -24,7 +24,6 @@ const PAGE: i64 = 100;
 /// How much closer a key goes.
 const ZOOM_STEP: f64 = 1.5;
 
-/// See the module.
 #[component]
 pub(super) fn AllocatorView(props: &ViewProps) -> Html {
     let commands = use_commands();
@@ -48,14 +47,14 @@ pub(super) fn AllocatorView(props: &ViewProps) -> Html {
         })
     };
     html! {
-        <section class="view allocator" aria-label="State" {onkeydown}>
-            <Scrubber session={props.session.clone()} look={props.look} bounds={props.bounds}
-                overview={props.view.overview.clone()} {capacity_bytes} cursor_x={props.view.cursor_x()} />
+        <section class="view allocator" aria-label="Allocator" {onkeydown}>
+            <Scrubber session={props.session.clone()} look={props.look.clone()} bounds={props.bounds}
+                {capacity_bytes} cursor_x={props.view.cursor_x()} />
             <div class="state-panes">
-                <Events session={props.session.clone()} look={props.look} {moment} {last}
-                    has_search={props.look.filter.0 != 0} ooms={facts.map_or(0, |facts| facts.ooms)}
+                <Events session={props.session.clone()} look={props.look.clone()} {moment} {last}
+                    has_search={props.look.filter.is_some()} ooms={facts.map_or(0, |facts| facts.ooms)}
                     pinned={props.view.details.clone()} />
-                <StatePicture session={props.session.clone()} look={props.look} {moment}
+                <StatePicture session={props.session.clone()} look={props.look.clone()} {moment}
                     pinned={props.view.pinned} choices={props.choices.allocator.clone()}
                     choose={choose(&commands)} />
             </div>

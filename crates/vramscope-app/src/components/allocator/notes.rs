@@ -1,12 +1,11 @@
-//! What does not fit, said in one line above the picture: nothing is left out silently.
+//! Notes above the picture on contents that do not fit, so that nothing is left out silently.
 
-use vramscope_core::analysis::allocator_state::{FinalCheck, Misfits};
+use vramscope_core::analysis::memory::allocator_state::{FinalCheck, Misfits};
 use vramscope_view::display;
 use yew::prelude::*;
 
 use crate::state::sentences::{allocations, count_of};
 
-/// Properties of [`Notes`].
 #[derive(Properties, PartialEq)]
 pub(super) struct NotesProps {
     pub(super) misfits: Misfits,

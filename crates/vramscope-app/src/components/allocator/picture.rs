@@ -1,16 +1,17 @@
 //! The segments with their blocks: a canvas that stays in sight, with headings and outlines that scroll.
 
+use std::cell::RefCell;
+use std::rc::Rc;
+
 use gloo::events::{EventListener, EventListenerOptions};
 use wasm_bindgen::JsCast;
-use web_sys::{
-    CanvasRenderingContext2d, Element, HtmlCanvasElement, ImageBitmap, MouseEvent, WheelEvent,
-};
+use web_sys::{Element, HtmlCanvasElement, ImageBitmap, MouseEvent, WheelEvent};
 use yew::prelude::*;
 
 use super::notes::Notes;
 use super::summary::{Summary, group_head};
 use super::tip::tip;
-use crate::canvas::PlotArea;
+use crate::canvas::{PlotArea, show_bitmap, use_closing};
 use crate::components::commands::use_commands;
 use crate::components::hooks::{Answered, use_answer, use_painted, use_plot_area};
 use crate::components::tooltip;
@@ -30,7 +31,6 @@ const NOTCH: f64 = 1.25;
 /// Air around a line that is scrolled to, CSS px.
 const AIR_CSS: f64 = 32.0;
 
-/// Properties of [`StatePicture`].
 #[derive(Properties, PartialEq)]
 pub(super) struct StatePictureProps {
     pub(super) session: Session,
@@ -69,7 +69,6 @@ impl Shown {
     }
 }
 
-/// See the module.
 #[component]
 pub(super) fn StatePicture(props: &StatePictureProps) -> Html {
     let commands = use_commands();
@@ -81,60 +80,19 @@ pub(super) fn StatePicture(props: &StatePictureProps) -> Html {
     let wanted_top = use_mut_ref(|| None::<f64>);
 
     let draw = area.map(|area| draw_state(props, area, *top));
-    let answered = use_answer(&props.session, draw.map(Question::Draw));
-    // Blocks of another device are other allocations.
-    let is_of_device = |question: &Question| matches!(question, Question::Draw(draw) if draw.look.device == props.look.device);
-    let shown = answered
-        .filter(|answered| is_of_device(&answered.question))
-        .and_then(Shown::of);
-    use_painted(
-        "allocator",
-        shown.as_ref().map(|shown| shown.answer.clone()),
-    );
+    let shown = use_shown(props, draw.clone());
     use_canvas(&canvas, area, &shown, *top);
     use_scrolling(&scroller, props, &shown, wanted_top.clone());
 
-    let hit = at
-        .zip(area)
-        .zip(draw)
-        .map(|((at, area), draw)| Question::Hit {
-            draw,
-            at_px: (at.0 * area.pixel_ratio, at.1 * area.pixel_ratio),
-        });
-    let hovered = use_answer(&props.session, hit.clone());
-    // What was under the pointer before, or at another moment, is not what is clicked.
-    let hovered = hovered.filter(|hovered| Some(&hovered.question) == hit.as_ref());
-    let tip_now = hovered
-        .as_ref()
-        .and_then(|hovered| match hovered.answer.as_deref() {
-            Some(Answer::Tip(tip)) => tip.as_deref(),
-            _ => None,
-        });
-    let zoom = {
-        let (choices, choose) = (props.choices.clone(), props.choose.clone());
-        let top = *top;
-        Callback::from(move |(factor, y_css): (f64, f64)| {
-            let next = choices.zoomed(factor);
-            *wanted_top.borrow_mut() = Some((top + y_css) * next.zoom / choices.zoom - y_css);
-            choose.emit(next);
-        })
-    };
+    let hovered = use_hovered(props, *at, area, draw);
+    let tip_now = hovered.as_deref().and_then(|answer| match answer {
+        Answer::Tip(tip) => tip.as_deref(),
+        _ => None,
+    });
+    let zoom = on_zoom(props, *top, wanted_top);
     use_wheel_zoom(&scroller, zoom.clone());
-    let onscroll = {
-        let (top, scroller) = (top.setter(), scroller.clone());
-        Callback::from(move |_: Event| {
-            let place = scroller.cast::<Element>();
-            top.set(f64::from(place.map_or(0, |place| place.scroll_top())));
-        })
-    };
-    let onpointermove = {
-        let (at, scroller) = (at.setter(), scroller.clone());
-        Callback::from(move |event: PointerEvent| at.set(place(&scroller, &event)))
-    };
-    let onpointerleave = {
-        let at = at.setter();
-        Callback::from(move |_: PointerEvent| at.set(None))
-    };
+    let onscroll = on_scroll(&scroller, top.setter());
+    let (onpointermove, onpointerleave) = on_pointer(&scroller, at.setter());
     let onclick = on_click(tip_now, &commands.dispatch, &zoom, &scroller);
     let drawn = shown.as_ref().and_then(Shown::drawn);
     let box_css = area.map_or((0.0, 0.0), |area| (area.box_width_css, area.box_height_css));
@@ -170,10 +128,81 @@ pub(super) fn StatePicture(props: &StatePictureProps) -> Html {
     }
 }
 
+/// The newest picture of the device at hand.
+#[hook]
+fn use_shown(props: &StatePictureProps, draw: Option<DrawState>) -> Option<Shown> {
+    let answered = use_answer(&props.session, draw.map(Question::Draw));
+    // Blocks of another device are other allocations.
+    let is_of_device = |question: &Question| matches!(question, Question::Draw(draw) if draw.look.device == props.look.device);
+    let shown = answered
+        .filter(|answered| is_of_device(&answered.question))
+        .and_then(Shown::of);
+    use_painted(
+        "allocator",
+        shown.as_ref().map(|shown| shown.answer.clone()),
+    );
+    shown
+}
+
+/// What is under the pointer. What was there before, or at another moment, is not what is clicked.
+#[hook]
+fn use_hovered(
+    props: &StatePictureProps,
+    at: Option<(f64, f64)>,
+    area: Option<PlotArea>,
+    draw: Option<DrawState>,
+) -> Option<Shared<Answer>> {
+    let hit = at
+        .zip(area)
+        .zip(draw)
+        .map(|((at, area), draw)| Question::Hit {
+            draw,
+            at_px: (at.0 * area.pixel_ratio, at.1 * area.pixel_ratio),
+        });
+    let hovered = use_answer(&props.session, hit.clone())?;
+    hovered
+        .answer
+        .filter(|_| Some(&hovered.question) == hit.as_ref())
+}
+
+/// Zooms by a factor around a place of the box (CSS px), which then has the same lines as before.
+fn on_zoom(
+    props: &StatePictureProps,
+    top: f64,
+    wanted_top: Rc<RefCell<Option<f64>>>,
+) -> Callback<(f64, f64)> {
+    let (choices, choose) = (props.choices.clone(), props.choose.clone());
+    Callback::from(move |(factor, y_css): (f64, f64)| {
+        let next = choices.zoomed(factor);
+        *wanted_top.borrow_mut() = Some((top + y_css) * next.zoom / choices.zoom - y_css);
+        choose.emit(next);
+    })
+}
+
+fn on_scroll(scroller: &NodeRef, top: UseStateSetter<f64>) -> Callback<Event> {
+    let scroller = scroller.clone();
+    Callback::from(move |_: Event| {
+        let place = scroller.cast::<Element>();
+        top.set(f64::from(place.map_or(0, |place| place.scroll_top())));
+    })
+}
+
+/// Listeners for the pointer's moving and leaving.
+fn on_pointer(
+    scroller: &NodeRef,
+    at: UseStateSetter<Option<(f64, f64)>>,
+) -> (Callback<PointerEvent>, Callback<PointerEvent>) {
+    let (scroller, setter) = (scroller.clone(), at.clone());
+    let onpointermove =
+        Callback::from(move |event: PointerEvent| setter.set(place(&scroller, &event)));
+    let onpointerleave = Callback::from(move |_: PointerEvent| at.set(None));
+    (onpointermove, onpointerleave)
+}
+
 fn draw_state(props: &StatePictureProps, area: PlotArea, top: f64) -> DrawState {
     let (width_px, height_px) = area.box_px();
     DrawState {
-        look: props.look,
+        look: props.look.clone(),
         moment: props.moment,
         window: Window {
             width_px,
@@ -186,7 +215,7 @@ fn draw_state(props: &StatePictureProps, area: PlotArea, top: f64) -> DrawState 
     }
 }
 
-/// What the picture says, for those who do not see it.
+/// A description of the picture for screen readers.
 fn described(drawn: &Drawn) -> String {
     super::summary::sentence(&drawn.total)
 }
@@ -248,32 +277,13 @@ fn use_canvas(canvas: &NodeRef, area: Option<PlotArea>, shown: &Option<Shown>, t
         let (Some(canvas), Some(area), Some(shown)) = (canvas, area, shown) else {
             return;
         };
-        let size = area.box_px();
-        if (canvas.width(), canvas.height()) != size {
-            canvas.set_width(size.0);
-            canvas.set_height(size.1);
-        }
-        let context = canvas.get_context("2d").ok().flatten();
-        let context =
-            context.and_then(|context| context.dyn_into::<CanvasRenderingContext2d>().ok());
-        if let (Some(context), Some(bitmap)) = (context, &shown.bitmap) {
-            context.clear_rect(0.0, 0.0, f64::from(size.0), f64::from(size.1));
+        if let Some(bitmap) = &shown.bitmap {
             let now = (top * area.pixel_ratio).round();
-            let y_px = f64::from(shown.draw.window.top_px) - now;
-            // Fails only for a bitmap without pixels, which shows nothing anyway.
-            let _ = context.draw_image_with_image_bitmap(bitmap, 0.0, y_px);
+            let down_px = f64::from(shown.draw.window.top_px) - now;
+            show_bitmap(&canvas, area.box_px(), bitmap, down_px);
         }
     });
-    // Bitmaps give their memory back when the next one is there.
-    let bitmap = shown.as_ref().and_then(|shown| shown.bitmap.clone());
-    use_effect_with(bitmap, |bitmap| {
-        let bitmap = bitmap.clone();
-        move || {
-            if let Some(bitmap) = bitmap {
-                bitmap.close();
-            }
-        }
-    });
+    use_closing(shown.as_ref().and_then(|shown| shown.bitmap.clone()));
 }
 
 /// Scrolls: to where the pointer was after zooming, to what was pinned, to what a step has changed.
@@ -282,7 +292,7 @@ fn use_scrolling(
     scroller: &NodeRef,
     props: &StatePictureProps,
     shown: &Option<Shown>,
-    wanted_top: std::rc::Rc<std::cell::RefCell<Option<f64>>>,
+    wanted_top: Rc<RefCell<Option<f64>>>,
 ) {
     let node = scroller.clone();
     let zoom = shown.as_ref().map(|shown| shown.draw.window.zoom);

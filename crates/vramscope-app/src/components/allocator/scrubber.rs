@@ -5,65 +5,78 @@ use yew::prelude::*;
 
 use crate::components::commands::use_commands;
 use crate::components::hooks::{use_answer, use_plot_area};
-use crate::components::strip_picture::{self, StripLines};
+use crate::components::strip::use_minimap;
+use crate::components::strip_picture::{StripLines, use_strip_picture};
 use crate::engine::Session;
 use crate::protocol::views::allocator::{Answer, Question};
-use crate::protocol::{Bounds, Look, Overview, Request};
-use crate::state::{Action, Shared};
+use crate::protocol::{Bounds, Look};
+use crate::state::Action;
 
-/// Properties of [`Scrubber`].
 #[derive(Properties, PartialEq)]
 pub(super) struct ScrubberProps {
     pub(super) session: Session,
     pub(super) look: Look,
     /// The whole of the axis.
     pub(super) bounds: Bounds,
-    pub(super) overview: Option<Shared<Overview>>,
     /// The device's capacity, where it is known.
     pub(super) capacity_bytes: Option<u64>,
-    /// Where the cursor is, if there is one.
+    /// The cursor's place on the x axis, if there is a cursor.
     pub(super) cursor_x: Option<f64>,
 }
 
-/// The strip.
 #[component]
 pub(super) fn Scrubber(props: &ScrubberProps) -> Html {
     let node = use_node_ref();
     let area = use_plot_area(&node);
-    let place = (props.session.clone(), props.look.device, props.look.axis);
     let columns = area.map(|area| area.box_px().0);
-    use_effect_with((place, columns), |((session, device, axis), columns)| {
-        if let Some(columns) = *columns {
-            session.ask(&Request::Overview {
-                device: *device,
-                axis: *axis,
-                columns,
-            });
-        }
-    });
-    let picture = use_memo(
-        (
-            props.overview.clone(),
-            area,
-            props.look.theme,
-            props.capacity_bytes,
-        ),
-        |(overview, area, theme, capacity_bytes)| {
-            let (overview, area) = overview.as_ref().zip(*area)?;
-            let lines = StripLines {
-                steps: &[],
-                capacity_bytes: *capacity_bytes,
-            };
-            let svg = strip_picture::svg(overview, &lines, area, *theme);
-            Some(Html::from_html_unchecked(svg.into()))
-        },
-    );
+    let (device, axis) = (props.look.device, props.look.axis);
+    let minimap = use_minimap(&props.session, device, axis, columns);
+    let lines = StripLines {
+        steps: None,
+        capacity_bytes: props.capacity_bytes,
+    };
+    let picture = use_strip_picture(&minimap, lines, area, props.look.theme);
+    let x_end = props.bounds.x_end;
+    let (onpointerdown, onpointermove, onpointerup) = use_drag(&node, props);
+    let (onpointercancel, onlostpointercapture) = (onpointerup.clone(), onpointerup.clone());
+    let at = props.cursor_x.or_else(|| Some(minimap.as_ref()?.peak_x));
+    let percent = at.map(|x| format!("left:{}%", (x / x_end * 100.0).clamp(0.0, 100.0)));
+    let has_reserved = minimap
+        .as_ref()
+        .is_some_and(|minimap| !minimap.reserved_bytes.is_empty());
+    html! {
+        <div class="strip">
+            <p class="key" aria-hidden="true">
+                if has_reserved { <span class="reserved">{ "reserved" }</span> }
+                <span class="active">{ "active" }</span>
+            </p>
+            <div class="field" ref={node} role="img" title="Click or drag: go to that moment"
+                aria-label="Active and reserved memory over the whole recording"
+                {onpointerdown} {onpointermove} {onpointerup} {onpointercancel} {onlostpointercapture}>
+                { (*picture).clone() }
+                if let Some(style) = percent { <div class="state-now" {style} /> }
+            </div>
+        </div>
+    }
+}
+
+/// Listeners for the pointer's press, move and release: the moment follows a drag.
+#[hook]
+fn use_drag(
+    node: &NodeRef,
+    props: &ScrubberProps,
+) -> (
+    Callback<PointerEvent>,
+    Callback<PointerEvent>,
+    Callback<PointerEvent>,
+) {
+    let (device, axis) = (props.look.device, props.look.axis);
     let dragged = use_state_eq(|| None::<Question>);
     use_moment_at(&props.session, (*dragged).clone());
     let is_held = use_mut_ref(|| false);
     let x_end = props.bounds.x_end;
     let put = {
-        let (node, dragged, look) = (node.clone(), dragged.clone(), props.look);
+        let (node, dragged) = (node.clone(), dragged.clone());
         move |event: &PointerEvent| {
             let strip = node.cast::<Element>();
             let strip = strip.map(|strip| strip.get_bounding_client_rect());
@@ -75,8 +88,8 @@ pub(super) fn Scrubber(props: &ScrubberProps) -> Html {
                     _ => 0,
                 };
                 dragged.set(Some(Question::MomentAt {
-                    device: look.device,
-                    axis: look.axis,
+                    device,
+                    axis,
                     x: part * x_end,
                     count,
                 }));
@@ -105,30 +118,7 @@ pub(super) fn Scrubber(props: &ScrubberProps) -> Html {
         })
     };
     let onpointerup = Callback::from(move |_: PointerEvent| *is_held.borrow_mut() = false);
-    let onlostpointercapture = onpointerup.clone();
-    let onpointercancel = onpointerup.clone();
-    let at = props
-        .cursor_x
-        .or_else(|| Some(props.overview.as_ref()?.peak_x));
-    let percent = at.map(|x| format!("left:{}%", (x / x_end * 100.0).clamp(0.0, 100.0)));
-    let has_reserved = props
-        .overview
-        .as_ref()
-        .is_some_and(|overview| !overview.reserved_bytes.is_empty());
-    html! {
-        <div class="strip">
-            <p class="key" aria-hidden="true">
-                if has_reserved { <span class="reserved">{ "reserved" }</span> }
-                <span class="active">{ "active" }</span>
-            </p>
-            <div class="field" ref={node} role="img" title="Click or drag: go to that moment"
-                aria-label="Active and reserved memory over the whole recording"
-                {onpointerdown} {onpointermove} {onpointerup} {onpointercancel} {onlostpointercapture}>
-                { (*picture).clone() }
-                if let Some(style) = percent { <div class="state-now" {style} /> }
-            </div>
-        </div>
-    }
+    (onpointerdown, onpointermove, onpointerup)
 }
 
 /// Puts the cursor where the pointer was.

@@ -1,6 +1,6 @@
 //! What the state comes to, in one line that is its legend too, and the headings of pools and streams.
 
-use vramscope_core::analysis::allocator_state::StateSums;
+use vramscope_core::analysis::memory::allocator_state::StateSums;
 use vramscope_view::allocator_picture::heading_words;
 use vramscope_view::display;
 use yew::prelude::*;
@@ -8,7 +8,6 @@ use yew::prelude::*;
 use crate::protocol::views::allocator::GroupHead;
 use crate::state::sentences::count_of;
 
-/// Properties of [`Summary`].
 #[derive(Properties, PartialEq)]
 pub(super) struct SummaryProps {
     pub(super) total: StateSums,
@@ -18,7 +17,6 @@ pub(super) struct SummaryProps {
     pub(super) on_zoom: Callback<f64>,
 }
 
-/// The line.
 #[component]
 pub(super) fn Summary(props: &SummaryProps) -> Html {
     let total = &props.total;

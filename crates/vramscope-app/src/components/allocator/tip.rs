@@ -1,6 +1,6 @@
-//! What is under the pointer: the block, then its segment.
+//! The tooltip of the allocator view: the block under the pointer, then its segment.
 
-use vramscope_core::analysis::allocator_state::{BlockUse, SizeSource};
+use vramscope_core::analysis::memory::allocator_state::{BlockUse, SizeSource};
 use vramscope_view::display;
 use yew::prelude::*;
 
@@ -61,12 +61,12 @@ fn one(
     };
     html! {
         <>
-            <p><strong>{ display::bytes(preview.bytes) }</strong>{ usage }
+            <p><strong>{ display::bytes(preview.brief.requested_bytes) }</strong>{ usage }
                 <span class="muted">
                     { format!(" in a block of {}", display::bytes(bytes)) }
                     if rounding > 0 { { format!(" ({} rounding{derived})", display::bytes(rounding)) } }
                 </span></p>
-            <p class="muted">{ sentences::life(&preview.life) }</p>
+            <p class="muted">{ sentences::life(&preview.brief.life) }</p>
             <p>{ site_label(&preview.user_frame) }</p>
         </>
     }

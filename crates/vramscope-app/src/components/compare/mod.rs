@@ -19,7 +19,7 @@ use super::view_props::ViewProps;
 use crate::engine::{Session, SessionId};
 use crate::protocol::Axis;
 use crate::protocol::views::compare::{
-    Answer, Compared, CurveAxis, Fold, FrameGrouping, Question, SideData, SideSpec,
+    Answer, Compared, CurveAxis, Fold, FrameGrouping, HandedProfile, Question, SideData, SideSpec,
 };
 use crate::state::choices::{CompareChoices, ComparePanel, Which};
 use crate::state::sides::{Side, side};
@@ -34,7 +34,7 @@ use totals::Totals;
 /// Columns of each curve.
 const COLUMNS: u32 = 1_200;
 
-/// How places in the code are matched, in the order of the list.
+/// The ways to match places in the code, in the order of the list.
 const GROUPINGS: [(FrameGrouping, &str); 5] = [
     (FrameGrouping::Line, "line"),
     (FrameGrouping::Function, "function"),
@@ -43,14 +43,13 @@ const GROUPINGS: [(FrameGrouping, &str); 5] = [
     (FrameGrouping::Package, "package"),
 ];
 
-/// Which frames the flame graph has, in the order of the list.
+/// The ways to leave out frames of the flame graph, in the order of the list.
 const FOLDS: [(Fold, &str); 3] = [
     (Fold::Runtime, "without runtime"),
     (Fold::Library, "user's only"),
     (Fold::Nothing, "all"),
 ];
 
-/// See the module.
 #[component]
 pub(super) fn CompareView(props: &ViewProps) -> Html {
     let commands = use_commands();
@@ -87,7 +86,7 @@ pub(super) fn CompareView(props: &ViewProps) -> Html {
     }
 }
 
-/// What is below the choice of sides.
+/// The part below the choice of sides.
 fn body(
     props: &ViewProps,
     sides: &[Option<Side>; 2],
@@ -124,7 +123,7 @@ fn body(
         }
 }
 
-/// What is written above each recording; of two moments of one recording, above that.
+/// The title of each recording; one title for two moments of one recording.
 fn titles(before: &Side, after: &Side) -> Vec<AttrValue> {
     let name = |side: &Side| match side.devices {
         1 => side.name.clone(),
@@ -157,29 +156,21 @@ impl ComparedRef {
     }
 }
 
-/// Asks the workers: the answer, and the worker that compared.
+/// Asks the workers of both sides; returns the answer, and the worker that compared.
 #[hook]
 fn use_comparison(
     props: &ViewProps,
     sides: &[Option<Side>; 2],
 ) -> Option<(Session, Answered<Question>)> {
     let commands = use_commands();
-    let sessions = sides.each_ref().map(|side| {
-        let side = side.as_ref()?;
-        commands.session.emit(side.id)
-    });
+    let sessions = (sides.each_ref()).map(|side| commands.session.emit(side.as_ref()?.id));
     let both = sides[0].as_ref().zip(sides[1].as_ref());
     let host_id = both.map(|(before, after)| host(before, after, props.id));
     let host_place = usize::from(both.is_some_and(|(before, _)| Some(before.id) != host_id));
     let host = sessions[host_place]
         .clone()
         .unwrap_or_else(|| props.session.clone());
-    let times = both.is_some_and(|(before, after)| before.has_times && after.has_times);
-    let axis = if times && props.look.axis == Axis::Time {
-        CurveAxis::Time
-    } else {
-        CurveAxis::Events
-    };
+    let axis = curve_axis(both, props.look.axis);
     let naming = props.choices.compare.naming;
     let spec = |side: &Side| SideSpec {
         device: side.device,
@@ -192,18 +183,13 @@ fn use_comparison(
     let guest = sides[guest_place]
         .as_ref()
         .filter(|side| Some(side.id) != host_id);
+    let guest_session = sessions[guest_place].clone().filter(|_| guest.is_some());
+    let guest_session = guest_session.unwrap_or_else(|| host.clone());
     let profile_question = guest.map(|side| Question::Profile {
         side: spec(side),
         naming,
     });
-    let guest_session = sessions[guest_place].clone().filter(|_| guest.is_some());
-    let guest_session = guest_session.unwrap_or_else(|| host.clone());
-    let handed = use_answer(&guest_session, profile_question.clone());
-    let handed = handed.filter(|handed| Some(&handed.question) == profile_question.as_ref());
-    let profile = handed.and_then(|handed| match &*handed.answer? {
-        Answer::Profile(profile) => Some(profile.clone()),
-        _ => None,
-    });
+    let profile = use_profile(&guest_session, profile_question);
     let data = |place: usize| {
         let side = sides[place].as_ref()?;
         if place == guest_place && guest.is_some() {
@@ -219,22 +205,47 @@ fn use_comparison(
             after,
             naming,
         });
-    // While the other worker is asked, what was compared last stays.
+    let question = use_last_question(&host, question).filter(|_| both.is_some());
+    let answered = use_answer(&host, question)?;
+    Some((host, answered))
+}
+
+/// The axis of both curves: time only where both recordings have times.
+fn curve_axis(both: Option<(&Side, &Side)>, axis: Axis) -> CurveAxis {
+    let has_times = both.is_some_and(|(before, after)| before.has_times && after.has_times);
+    if has_times && axis == Axis::Time {
+        CurveAxis::Time
+    } else {
+        CurveAxis::Events
+    }
+}
+
+/// Asks the worker of the other file for its side.
+#[hook]
+fn use_profile(session: &Session, question: Option<Question>) -> Option<HandedProfile> {
+    let answered = use_answer(session, question.clone())?;
+    match &*answered.answer? {
+        Answer::Profile(profile) if Some(&answered.question) == question.as_ref() => {
+            Some(profile.clone())
+        }
+        _ => None,
+    }
+}
+
+/// The question, or the last one to the same worker: while the other side's worker is asked, the
+/// comparison before it stays.
+#[hook]
+fn use_last_question(host: &Session, question: Option<Question>) -> Option<Question> {
     let last = use_mut_ref(|| None::<(Session, Question)>);
     let mut last = last.borrow_mut();
     if let Some(question) = question {
         *last = Some((host.clone(), question));
     }
-    let question = last
-        .as_ref()
-        .filter(|(of, _)| *of == host && both.is_some());
-    let question = question.map(|(_, question)| question.clone());
-    drop(last);
-    let answered = use_answer(&host, question)?;
-    Some((host, answered))
+    let (of, question) = last.as_ref()?;
+    (of == host).then(|| question.clone())
 }
 
-/// Which file's worker compares: that of the shown file, if it is a side.
+/// The file whose worker compares: the shown file, if it is a side.
 fn host(before: &Side, after: &Side, current: SessionId) -> SessionId {
     if before.id == current {
         before.id
@@ -250,6 +261,25 @@ struct PanelBarProps {
     on_choose: Callback<CompareChoices>,
 }
 
+/// What can be shown of a comparison, in the order of the buttons, and what it means.
+const PANELS: [(ComparePanel, &str, &str); 3] = [
+    (
+        ComparePanel::Sites,
+        "call sites",
+        "what grew and what shrank, by place in the code",
+    ),
+    (
+        ComparePanel::Flame,
+        "flame graph",
+        "the same by call path: red grew, blue shrank",
+    ),
+    (
+        ComparePanel::Settings,
+        "figures and settings",
+        "the allocator's settings that differ, and all figures of both sides",
+    ),
+];
+
 /// What is shown of the comparison, and how places are matched.
 #[component]
 fn PanelBar(props: &PanelBarProps) -> Html {
@@ -257,71 +287,23 @@ fn PanelBar(props: &PanelBarProps) -> Html {
     let Some(compared) = props.compared.get() else {
         return Html::default();
     };
-    let with = |change: fn(&mut CompareChoices, usize)| {
-        let (choices, on_choose) = (choices.clone(), props.on_choose.clone());
-        Callback::from(move |place| {
-            let mut choices = choices.clone();
-            change(&mut choices, place);
-            on_choose.emit(choices);
-        })
-    };
-    const PANELS: [ComparePanel; 3] = [
-        ComparePanel::Sites,
-        ComparePanel::Flame,
-        ComparePanel::Settings,
-    ];
-    let panels = vec![
-        (
-            "call sites",
-            "what grew and what shrank, by place in the code",
-        ),
-        (
-            "flame graph",
-            "the same by call path: red grew, blue shrank",
-        ),
-        (
-            "figures and settings",
-            "the allocator's settings that differ, and all figures of both sides",
-        ),
-    ];
-    let chosen = PANELS
-        .iter()
-        .position(|panel| *panel == choices.panel)
-        .unwrap_or(0);
-    let on_panel =
-        with(|choices, place| choices.panel = PANELS.get(place).copied().unwrap_or_default());
-    let groupings: Vec<AttrValue> = GROUPINGS.iter().map(|(_, name)| (*name).into()).collect();
-    let grouping = GROUPINGS
-        .iter()
-        .position(|(of, _)| *of == choices.naming.grouping)
-        .unwrap_or(0);
-    let on_grouping = with(|choices, place| {
-        choices.naming.grouping = GROUPINGS
+    let panels = PANELS.map(|(_, word, meaning)| (word, meaning)).to_vec();
+    let chosen = PANELS.iter().position(|(of, ..)| *of == choices.panel);
+    let on_panel = changed(props, |choices, place| {
+        choices.panel = PANELS
             .get(place)
-            .map_or(FrameGrouping::Line, |(of, _)| *of);
-        choices.focus = None;
-    });
-    let folds: Vec<AttrValue> = FOLDS.iter().map(|(_, name)| (*name).into()).collect();
-    let fold = FOLDS
-        .iter()
-        .position(|(of, _)| *of == choices.naming.fold)
-        .unwrap_or(0);
-    let on_fold = with(|choices, place| {
-        choices.naming.fold = FOLDS.get(place).map_or(Fold::Runtime, |(of, _)| *of);
-        choices.focus = None;
+            .map_or_else(Default::default, |(of, ..)| *of);
     });
     let settings = compared.settings.len();
     html! {
         <div class="panel-bar">
-            <Choice label="Comparison" options={panels} {chosen} on_choose={on_panel.clone()} />
+            <Choice label="Comparison" options={panels} chosen={chosen.unwrap_or(0)} on_choose={on_panel.clone()} />
             if choices.panel != ComparePanel::Settings {
                 <span title="By what places in the code are matched; by function where lines have moved">
-                    <Select label="Match by" options={groupings} chosen={grouping} on_choose={on_grouping} />
+                    { groupings(props) }
                 </span>
             }
-            if choices.panel == ComparePanel::Flame {
-                <Select label="Frames" options={folds} chosen={fold} on_choose={on_fold} />
-            }
+            if choices.panel == ComparePanel::Flame { { folds(props) } }
             if choices.panel == ComparePanel::Sites { <sites::Controls choices={choices.clone()} compared={props.compared.clone()} on_choose={props.on_choose.clone()} /> }
             if choices.panel == ComparePanel::Flame { <flame::Controls choices={choices.clone()} on_choose={props.on_choose.clone()} /> }
             <span class="grow" />
@@ -332,4 +314,39 @@ fn PanelBar(props: &PanelBarProps) -> Html {
             }
         </div>
     }
+}
+
+/// Takes another place of a list into the choices.
+fn changed(props: &PanelBarProps, change: fn(&mut CompareChoices, usize)) -> Callback<usize> {
+    let choices = props.choices.clone();
+    props.on_choose.reform(move |place| {
+        let mut choices = choices.clone();
+        change(&mut choices, place);
+        choices
+    })
+}
+
+/// The list of [`GROUPINGS`].
+fn groupings(props: &PanelBarProps) -> Html {
+    let options: Vec<AttrValue> = GROUPINGS.iter().map(|(_, name)| (*name).into()).collect();
+    let grouping = props.choices.naming.grouping;
+    let chosen = GROUPINGS.iter().position(|(of, _)| *of == grouping);
+    let on_choose = changed(props, |choices, place| {
+        let grouping = GROUPINGS.get(place);
+        choices.naming.grouping = grouping.map_or(FrameGrouping::Line, |(of, _)| *of);
+        choices.focus = None;
+    });
+    html! { <Select label="Match by" {options} chosen={chosen.unwrap_or(0)} {on_choose} /> }
+}
+
+/// The list of [`FOLDS`].
+fn folds(props: &PanelBarProps) -> Html {
+    let options: Vec<AttrValue> = FOLDS.iter().map(|(_, name)| (*name).into()).collect();
+    let fold = props.choices.naming.fold;
+    let chosen = FOLDS.iter().position(|(of, _)| *of == fold);
+    let on_choose = changed(props, |choices, place| {
+        choices.naming.fold = FOLDS.get(place).map_or(Fold::Runtime, |(of, _)| *of);
+        choices.focus = None;
+    });
+    html! { <Select label="Frames" {options} chosen={chosen.unwrap_or(0)} {on_choose} /> }
 }

@@ -4,9 +4,8 @@ use yew::prelude::*;
 
 use super::ComparedRef;
 use crate::state::figures::{FigureRow, all, direction_class};
-use vramscope_core::analysis::compare::SettingChange;
+use vramscope_core::analysis::compare::changes::SettingChange;
 
-/// Properties of [`SettingsPanel`].
 #[derive(Properties, PartialEq)]
 pub(super) struct SettingsPanelProps {
     pub(super) compared: ComparedRef,

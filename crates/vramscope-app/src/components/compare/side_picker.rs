@@ -15,19 +15,17 @@ use crate::state::{Shared, Tab, sentences};
 use vramscope_core::model::DeviceIndex;
 use vramscope_view::display;
 
-/// Properties of [`SidePicker`].
 #[derive(Properties, PartialEq)]
 pub(super) struct SidePickerProps {
     pub(super) which: Which,
     pub(super) choices: CompareChoices,
-    /// The side as it was made out.
+    /// The side, if its file and device were found.
     pub(super) side: Option<Side>,
     pub(super) tabs: Vec<Rc<Tab>>,
     pub(super) current: SessionId,
     pub(super) on_choose: Callback<CompareChoices>,
 }
 
-/// One side.
 #[component]
 pub(super) fn SidePicker(props: &SidePickerProps) -> Html {
     let commands = use_commands();
@@ -57,7 +55,7 @@ pub(super) fn SidePicker(props: &SidePickerProps) -> Html {
     }
 }
 
-/// The place that a list was set to.
+/// The place of the chosen option.
 fn place_of(event: &Event) -> usize {
     let select = event.target_dyn_into::<HtmlSelectElement>();
     usize::try_from(select.map_or(0, |select| select.selected_index())).unwrap_or(0)
@@ -156,48 +154,10 @@ struct MomentPickerProps {
 #[component]
 fn MomentPicker(props: &MomentPickerProps) -> Html {
     let side = &props.side;
-    let question = Question::Moments {
-        device: side.device,
-    };
-    let answered = use_answer(&props.session, Some(question.clone()));
-    let answered = answered.filter(|answered| answered.question == question);
-    let named = answered.and_then(|answered| answered.answer);
-    let named: Option<&NamedMoments> = named.as_ref().and_then(names);
-    let set = {
-        let (choice, on_choose) = (props.choice.clone(), props.on_choose.clone());
-        move |what| {
-            on_choose.emit(SideChoice {
-                what,
-                ..choice.clone()
-            });
-        }
-    };
+    let named = use_named_moments(&props.session, side.device);
+    let named = named.as_ref().and_then(names);
     let moments: Vec<u32> = named.map_or(Vec::new(), |named| {
         named.moments.iter().map(|named| named.moment).collect()
-    });
-    let onchange = {
-        let (set, moments, now) = (set.clone(), moments.clone(), side.moment);
-        Callback::from(move |event: Event| {
-            let place = place_of(&event);
-            let what = SideWhat::NAMED.get(place).copied().unwrap_or_else(|| {
-                let named = place.checked_sub(SideWhat::NAMED.len() + 1);
-                SideWhat::Event(
-                    named
-                        .and_then(|place| moments.get(place))
-                        .copied()
-                        .unwrap_or(now),
-                )
-            });
-            set(what);
-        })
-    };
-    let on_number = Callback::from(move |event: Event| {
-        let input = event.target_dyn_into::<HtmlInputElement>();
-        let text = input.map_or(String::new(), |input| input.value());
-        let digits: String = text.chars().filter(char::is_ascii_digit).collect();
-        if let Ok(moment) = digits.parse() {
-            set(SideWhat::Event(moment));
-        }
     });
     let what = props.choice.what;
     // Of several names of one moment the first is shown.
@@ -208,7 +168,7 @@ fn MomentPicker(props: &MomentPickerProps) -> Html {
     let option = |of: &SideWhat| html! { <option selected={what == *of}>{ word(*of) }</option> };
     html! {
         <>
-            <select class="what" aria-label="What of it" {onchange}>
+            <select class="what" aria-label="What of it" onchange={on_what(props, moments)}>
                 { for SideWhat::NAMED.iter().map(option) }
                 <option selected={is_event && named_place.is_none()}>{ word(SideWhat::Event(0)) }</option>
                 if let Some(named) = named.filter(|named| !named.moments.is_empty()) {
@@ -222,10 +182,53 @@ fn MomentPicker(props: &MomentPickerProps) -> Html {
             <label class="event" title={format!("{}: type another event, 0 to {}", side.words, display::count(u64::from(side.events)))}>
                 { "event" }
                 <input type="text" inputmode="numeric" size="9" aria-label="Event"
-                    value={display::count(u64::from(side.moment))} onchange={on_number} />
+                    value={display::count(u64::from(side.moment))} onchange={on_number(props)} />
             </label>
         </>
     }
+}
+
+/// Asks for the moments of a device that have a name.
+#[hook]
+fn use_named_moments(session: &Session, device: DeviceIndex) -> Option<Shared<Answer>> {
+    let question = Question::Moments { device };
+    let answered = use_answer(session, Some(question.clone()))?;
+    answered.answer.filter(|_| answered.question == question)
+}
+
+/// Takes what is chosen in the list: a word, "event", or one of the named `moments`.
+fn on_what(props: &MomentPickerProps, moments: Vec<u32>) -> Callback<Event> {
+    let (set, now) = (set_what(props), props.side.moment);
+    Callback::from(move |event: Event| {
+        let place = place_of(&event);
+        let what = SideWhat::NAMED.get(place).copied().unwrap_or_else(|| {
+            let named = place.checked_sub(SideWhat::NAMED.len() + 1);
+            let moment = named.and_then(|place| moments.get(place));
+            SideWhat::Event(moment.copied().unwrap_or(now))
+        });
+        set.emit(what);
+    })
+}
+
+/// Takes a typed number of events.
+fn on_number(props: &MomentPickerProps) -> Callback<Event> {
+    let set = set_what(props);
+    Callback::from(move |event: Event| {
+        let input = event.target_dyn_into::<HtmlInputElement>();
+        let text = input.map_or(String::new(), |input| input.value());
+        let digits: String = text.chars().filter(char::is_ascii_digit).collect();
+        if let Ok(moment) = digits.parse() {
+            set.emit(SideWhat::Event(moment));
+        }
+    })
+}
+
+fn set_what(props: &MomentPickerProps) -> Callback<SideWhat> {
+    let choice = props.choice.clone();
+    props.on_choose.reform(move |what| SideChoice {
+        what,
+        ..choice.clone()
+    })
 }
 
 fn names(answer: &Shared<Answer>) -> Option<&NamedMoments> {

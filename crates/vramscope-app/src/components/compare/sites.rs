@@ -13,12 +13,11 @@ use crate::engine::Session;
 use crate::protocol::ThemeName;
 use crate::protocol::views::compare::{Answer, Question, SiteColumn, SiteOrder, SiteRow, SiteRows};
 use crate::state::choices::CompareChoices;
-use crate::state::figures::{direction_class, row_search};
+use crate::state::figures::direction_class;
 use crate::state::{Action, Shared, sentences};
-use vramscope_core::analysis::profile::Amount;
+use vramscope_core::analysis::compare::side::Amount;
 use vramscope_view::display;
 
-/// Properties of [`SitesPanel`].
 #[derive(Properties, PartialEq)]
 pub(super) struct SitesPanelProps {
     pub(super) session: Session,
@@ -28,7 +27,6 @@ pub(super) struct SitesPanelProps {
     pub(super) on_choose: Callback<CompareChoices>,
 }
 
-/// The table.
 #[component]
 pub(super) fn SitesPanel(props: &SitesPanelProps) -> Html {
     let commands = use_commands();
@@ -51,13 +49,12 @@ pub(super) fn SitesPanel(props: &SitesPanelProps) -> Html {
     use_painted("compare-sites", answer.clone());
     let has_turnover = compared.is_some_and(|compared| compared.turnover.is_some());
     let rows = answer.as_ref().and_then(rows_of);
-    let grouping = choices.naming.grouping;
     let row = |(place, row): (usize, &SiteRow)| {
         let onclick = {
-            let (dispatch, label) = (commands.dispatch.clone(), row.label.clone());
+            let (dispatch, search) = (commands.dispatch.clone(), row.search.clone());
             Callback::from(move |_: MouseEvent| {
-                if let Some(text) = row_search(grouping, &label) {
-                    dispatch.emit(Action::Search(text));
+                if let Some(search) = search.clone() {
+                    dispatch.emit(Action::Search(search));
                 }
             })
         };
@@ -181,7 +178,6 @@ fn head(props: &SitesPanelProps, has_turnover: bool) -> Html {
     }
 }
 
-/// Properties of [`Controls`].
 #[derive(Properties, PartialEq)]
 pub(super) struct ControlsProps {
     pub(super) choices: CompareChoices,

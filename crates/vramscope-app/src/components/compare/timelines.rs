@@ -1,22 +1,19 @@
 //! Both recordings on one axis, one above the other; a click sets that side's moment.
 
-use plotters::prelude::*;
 use web_sys::Element;
 use yew::prelude::*;
 
 use super::ComparedRef;
 use crate::canvas::PlotArea;
+use crate::components::drawing::drawing;
 use crate::components::hooks::use_plot_area;
 use crate::protocol::ThemeName;
 use crate::protocol::views::compare::{Compared, SideFacts};
 use crate::state::choices::{CompareChoices, SideChoice, SideWhat, Which};
-use vramscope_view::chart::{Style, with_letters_in_px};
+use vramscope_view::scene::{Scene, Style};
 use vramscope_view::stacked_curves::{Mark, Row, draw, hit};
 use vramscope_view::theme::Theme;
 
-const FONT: &str = "system-ui, sans-serif";
-
-/// Properties of [`Timelines`].
 #[derive(Properties, PartialEq)]
 pub(super) struct TimelinesProps {
     pub(super) compared: ComparedRef,
@@ -39,8 +36,7 @@ pub(super) fn Timelines(props: &TimelinesProps) -> Html {
         props.theme,
     );
     let picture = use_memo(what, |(compared, titles, area, theme)| {
-        let svg = svg(compared.get()?, titles, (*area)?, *theme);
-        Some(Html::from_html_unchecked(svg.into()))
+        Some(pictured(compared.get()?, titles, (*area)?, *theme))
     });
     let onclick = {
         let (compared, titles, node) = (props.compared.clone(), props.titles.clone(), node.clone());
@@ -60,11 +56,8 @@ pub(super) fn Timelines(props: &TimelinesProps) -> Html {
                 (f64::from(event.client_x()) - bounds.left()) * area.pixel_ratio,
                 (f64::from(event.client_y()) - bounds.top()) * area.pixel_ratio,
             );
-            let style = Style {
-                theme: &Theme::of(theme),
-                font: FONT,
-                pixel_ratio: area.pixel_ratio,
-            };
+            let theme = Theme::of(theme);
+            let style = Style::new(&theme, area.pixel_ratio);
             if let Some(found) = hit(area.box_px(), &rows(compared, &titles), &style, at) {
                 // On the one recording of both, the nearer moment moves.
                 let which = match (found.row, found.letter) {
@@ -108,17 +101,10 @@ fn rows<'a>(compared: &'a Compared, titles: &'a [AttrValue]) -> Vec<Row<'a>> {
     }
 }
 
-fn svg(compared: &Compared, titles: &[AttrValue], area: PlotArea, theme: ThemeName) -> String {
-    let mut svg = String::new();
-    let style = Style {
-        theme: &Theme::of(theme),
-        font: FONT,
-        pixel_ratio: area.pixel_ratio,
-    };
-    let size = area.box_px();
-    let root = SVGBackend::with_string(&mut svg, size).into_drawing_area();
-    // Drawing into text cannot fail.
-    let _ = draw(&root, size, &rows(compared, titles), &style);
-    drop(root);
-    with_letters_in_px(&svg)
+fn pictured(compared: &Compared, titles: &[AttrValue], area: PlotArea, theme: ThemeName) -> Html {
+    let (theme, size) = (Theme::of(theme), area.box_px());
+    let style = Style::new(&theme, area.pixel_ratio);
+    let mut scene = Scene::default();
+    draw(&mut scene, (0, 0), size, &rows(compared, titles), &style);
+    drawing(&scene, size)
 }

@@ -5,10 +5,9 @@ use yew::prelude::*;
 use super::ComparedRef;
 use crate::state::figures::{FigureRow, direction_class, totals};
 use crate::state::sentences;
-use vramscope_core::analysis::profile::Amount;
+use vramscope_core::analysis::compare::side::Amount;
 use vramscope_view::display;
 
-/// Properties of [`Totals`].
 #[derive(Properties, PartialEq)]
 pub(super) struct TotalsProps {
     pub(super) compared: ComparedRef,

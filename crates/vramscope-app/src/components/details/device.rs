@@ -1,11 +1,12 @@
-//! What a device held, while nothing is pinned: its numbers, and what the colours mean.
+//! The panel of a device, while nothing is pinned: its numbers, and the meaning of the colours.
 
 use yew::prelude::*;
 
+use crate::components::hooks::use_answer;
 use crate::components::lanes::LineControls;
 use crate::components::legend::LegendList;
 use crate::engine::Session;
-use crate::protocol::{DeviceFacts, Legend, Look, Request};
+use crate::protocol::{DeviceFacts, Legend, LegendOf, Look};
 use crate::state::{LanesChoices, Shared, sentences};
 
 /// Entries of the legend asked for: more than fit on a screen are not read.
@@ -19,22 +20,12 @@ pub(super) struct DeviceSummaryProps {
     /// What is drawn over the picture, where one is shown.
     pub(super) lanes: Option<LanesChoices>,
     pub(super) search: AttrValue,
-    pub(super) legend: Option<Shared<Legend>>,
 }
 
 /// The device's numbers and the legend.
 #[component]
 pub(super) fn DeviceSummary(props: &DeviceSummaryProps) -> Html {
-    use_effect_with((props.session.clone(), props.look), |(session, look)| {
-        session.ask(&Request::Legend {
-            look: *look,
-            entries: ENTRIES,
-        });
-    });
-    let legend = props
-        .legend
-        .as_ref()
-        .filter(|legend| has_same_colours(&legend.look, &props.look));
+    let legend = use_legend(&props.session, &props.look);
     html! {
         <>
             <p class="muted">{ "Hover to see what is there, click to pin it." }</p>
@@ -44,15 +35,24 @@ pub(super) fn DeviceSummary(props: &DeviceSummaryProps) -> Html {
             if let Some(choices) = props.lanes {
                 <LineControls facts={props.facts.clone()} picture={props.look.picture} {choices} />
             }
-            if let Some(legend) = legend {
-                <LegendList legend={legend.clone()} search={props.search.clone()} />
+            if let Some((of, legend)) = legend {
+                <LegendList {of} {legend} search={props.search.clone()} />
             }
         </>
     }
 }
 
-/// Whether the colours mean the same: they do so on both axes, whatever is searched for.
-fn has_same_colours(a: &Look, b: &Look) -> bool {
-    let colours = |look: &Look| (look.device, look.picture, look.colour_by, look.theme);
-    colours(a) == colours(b)
+/// Asks for the legend: it is the same on both axes, whatever is searched for.
+#[hook]
+fn use_legend(session: &Session, look: &Look) -> Option<(LegendOf, Shared<Legend>)> {
+    let question = LegendOf {
+        device: look.device,
+        picture: look.picture,
+        colour_by: look.colour_by,
+        theme: look.theme,
+        entries: ENTRIES,
+    };
+    let answered = use_answer(session, Some(question.clone()))?;
+    let legend = answered.answer.filter(|_| answered.question == question)?;
+    Some((question, legend))
 }

@@ -2,8 +2,8 @@
 
 use yew::prelude::*;
 
-use crate::protocol::{EventMark, Life};
 use crate::state::sentences;
+use vramscope_core::analysis::report::details::{EventMark, Life};
 use vramscope_view::display;
 
 /// Rows for the list of details.

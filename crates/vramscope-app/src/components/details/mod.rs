@@ -12,14 +12,13 @@ use yew::prelude::*;
 use super::commands::use_commands;
 use super::icons::{Glyph, Icon};
 use crate::engine::Session;
-use crate::protocol::{DeviceFacts, Look, Request};
+use crate::protocol::{DeviceFacts, Look};
 use crate::state::{Action, DeviceView, LanesChoices};
 use device::DeviceSummary;
 use pinned::Pinned;
 use resizer::Resizer;
 use segment::SegmentPanel;
 
-/// Properties of [`DetailsPanel`].
 #[derive(Properties, PartialEq)]
 pub(super) struct DetailsPanelProps {
     pub(super) session: Session,
@@ -39,17 +38,6 @@ pub(super) struct DetailsPanelProps {
 pub(super) fn DetailsPanel(props: &DetailsPanelProps) -> Html {
     let commands = use_commands();
     let view = &props.view;
-    use_effect_with(
-        (props.session.clone(), props.look.device, view.pinned),
-        |(session, device, pinned)| {
-            if let Some(allocation) = *pinned {
-                session.ask(&Request::Details {
-                    device: *device,
-                    allocation,
-                });
-            }
-        },
-    );
     if !props.is_open {
         return html! {
             <button type="button" class="unfold" title="Details (I)" aria-label="Unfold the details"
@@ -59,7 +47,7 @@ pub(super) fn DetailsPanel(props: &DetailsPanelProps) -> Html {
     let (title, content) = match (&view.pinned, &view.details) {
         (Some(_), Some(details)) => (
             "Pinned allocation",
-            html! { <Pinned key={details.id.clone()} details={details.clone()} /> },
+            html! { <Pinned key={details.known.name.clone()} details={details.clone()} /> },
         ),
         (Some(_), None) => ("Pinned allocation", html! { <p class="muted">{ "…" }</p> }),
         (None, _) if view.pinned_segment.is_some() => {
@@ -72,8 +60,8 @@ pub(super) fn DetailsPanel(props: &DetailsPanelProps) -> Html {
         (None, _) => (
             "Device",
             html! {
-                <DeviceSummary session={props.session.clone()} look={props.look} facts={props.facts.clone()}
-                    lanes={props.lanes} search={props.search.clone()} legend={view.legend.clone()} />
+                <DeviceSummary session={props.session.clone()} look={props.look.clone()} facts={props.facts.clone()}
+                    lanes={props.lanes} search={props.search.clone()} />
             },
         ),
     };

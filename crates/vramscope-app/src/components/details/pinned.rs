@@ -20,6 +20,7 @@ pub(super) struct PinnedProps {
 pub(super) fn Pinned(props: &PinnedProps) -> Html {
     let commands = use_commands();
     let details = &props.details;
+    let known = &details.known;
     let go = |label: &'static str, title: &'static str, navigation: Navigation| {
         html! {
             <button type="button" class="outlined" {title} onclick={commands.on(Action::Navigate(navigation))}>{ label }</button>
@@ -28,11 +29,11 @@ pub(super) fn Pinned(props: &PinnedProps) -> Html {
     let row = |(name, value): &(String, String)| html! { <><dt>{ name }</dt><dd>{ value }</dd></> };
     html! {
         <>
-            <p class="size">{ display::bytes(details.bytes) }</p>
-            <p class="muted">{ sentences::exact_bytes(details.bytes) }</p>
+            <p class="size">{ display::bytes(known.requested_bytes) }</p>
+            <p class="muted">{ sentences::exact_bytes(known.requested_bytes) }</p>
             <div class="row id">
-                <span class="mono">{ &details.id }</span>
-                <CopyButton text={details.id.clone()} what="the id" />
+                <span class="mono">{ &known.name }</span>
+                <CopyButton text={known.name.clone()} what="the id" />
             </div>
             <div class="row tools">
                 { go("Fit", "Fit the view to it (F, or double click)", Navigation::FitPinned) }
@@ -40,22 +41,22 @@ pub(super) fn Pinned(props: &PinnedProps) -> Html {
                 { go("Event ›", "Its next event (])", Navigation::Step(true)) }
             </div>
             <dl class="rows">
-                if let Some(block_bytes) = details.block_bytes {
-                    <dt>{ "Block" }</dt><dd>{ sentences::block(details.bytes, block_bytes) }</dd>
+                if let Some(block) = &known.block {
+                    <dt>{ "Block" }</dt><dd>{ sentences::block(known.requested_bytes, block.bytes) }</dd>
                 }
-                { life_rows(&details.life) }
+                { life_rows(&known.life) }
                 { for details.properties.iter().map(row) }
             </dl>
-            <Stack title={sentences::stack_title(details.stack.origin)} stack={details.stack.clone()} />
-            if !details.forward_lines.is_empty() {
+            <Stack title={sentences::stack_title(known.stack_source)} frames={known.stack.clone()} />
+            if !known.forward_frames.is_empty() {
                 <section class="stack">
                     <div class="row"><h3 class="grow">{ "Stack of the forward pass" }</h3>
-                        <CopyButton text={details.forward_lines.concat()} what="the forward stack" /></div>
-                    <pre tabindex="0" data-scrolls="">{ for details.forward_lines.iter().map(|line| format!("{}\n", line.trim_end())) }</pre>
+                        <CopyButton text={known.forward_frames.concat()} what="the forward stack" /></div>
+                    <pre tabindex="0" data-scrolls="">{ for known.forward_frames.iter().map(|line| format!("{}\n", line.trim_end())) }</pre>
                 </section>
             }
             if let Some(stack) = &details.free_stack {
-                <Stack title="Freed by" stack={stack.clone()} />
+                <Stack title="Freed by" frames={stack.clone()} />
             }
         </>
     }

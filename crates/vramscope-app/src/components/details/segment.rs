@@ -57,7 +57,7 @@ pub(super) fn SegmentPanel(props: &SegmentPanelProps) -> Html {
             </div>
             { rows(details) }
             if let Some(stack) = &details.stack {
-                <Stack title="The allocator asked CUDA for it in" stack={stack.clone()} />
+                <Stack title="The allocator asked CUDA for it in" frames={stack.clone()} />
             }
         </>
     }

@@ -4,21 +4,25 @@ use yew::prelude::*;
 
 use crate::components::copy_button::CopyButton;
 use crate::components::source_link::{EditorButton, SourceLink};
-use crate::protocol::{FrameLine, FxDetails, StackLines};
 use crate::state::sentences;
 use crate::state::stacks::{self, StackRow};
+use vramscope_core::analysis::code::frames::FrameClass;
+use vramscope_core::analysis::report::details::{FrameDetails, FxDetails};
 
 #[derive(Properties, PartialEq)]
 pub(super) struct StackProps {
     pub(super) title: AttrValue,
-    pub(super) stack: StackLines,
+    /// Innermost first; empty if none was recorded.
+    pub(super) frames: Vec<FrameDetails>,
 }
 
 /// The stack with its title and buttons.
 #[component]
 pub(super) fn Stack(props: &StackProps) -> Html {
     let shows_all = use_state_eq(|| false);
-    let frames = &props.stack.frames;
+    let frames = &props.frames;
+    // The first of the user's names the allocation.
+    let site = frames.iter().position(stacks::is_user);
     let toggle = {
         let shows_all = shows_all.clone();
         Callback::from(move |_: MouseEvent| shows_all.set(!*shows_all))
@@ -33,10 +37,7 @@ pub(super) fn Stack(props: &StackProps) -> Html {
         )
     };
     let row = |row: StackRow| match row {
-        StackRow::Frame(number) => frame(
-            &frames[number],
-            props.stack.user_frame == Some(number as u32),
-        ),
+        StackRow::Frame(number) => frame(&frames[number], site == Some(number)),
         StackRow::Folded(count) => html! {
             <li class="folded"><button type="button" onclick={toggle.clone()} title="Show all frames">
                 { sentences::count_of(count as u64, "library frame", "library frames") }
@@ -51,7 +52,7 @@ pub(super) fn Stack(props: &StackProps) -> Html {
                     <button type="button" class="plain" aria-expanded={shows_all.to_string()} onclick={toggle.clone()}>{ word }</button>
                 }
                 if !frames.is_empty() { <EditorButton /> }
-                if !frames.is_empty() { <CopyButton text={stacks::text(&props.stack)} what="the stack" /> }
+                if !frames.is_empty() { <CopyButton text={stacks::text(frames)} what="the stack" /> }
             </div>
             if frames.is_empty() {
                 <p class="muted">{ sentences::NO_STACK }</p>
@@ -62,17 +63,17 @@ pub(super) fn Stack(props: &StackProps) -> Html {
     }
 }
 
-fn frame(frame: &FrameLine, is_site: bool) -> Html {
+fn frame(frame: &FrameDetails, is_site: bool) -> Html {
     let place = stacks::place(frame);
     let (folder, file) = stacks::split_path(&place);
     let class = classes!(
-        frame.is_runtime.then_some("runtime"),
-        frame.is_user.then_some("user"),
+        (frame.class == FrameClass::Runtime).then_some("runtime"),
+        stacks::is_user(frame).then_some("user"),
         is_site.then_some("site")
     );
     html! {
         <li {class}>
-            <span class="function">{ &frame.name }</span>
+            <span class="function">{ &frame.function }</span>
             if !place.is_empty() {
                 <SourceLink class="place" file={frame.file.clone()} line={frame.line}>
                     <span class="muted"><bdi>{ folder }</bdi></span><span>{ file }</span>

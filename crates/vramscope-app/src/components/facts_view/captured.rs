@@ -1,6 +1,6 @@
 //! What was captured: the program, how it ended, its devices and what others held of them.
 
-use vramscope_core::analysis::capture::{CapturedDevice, Ended};
+use vramscope_core::analysis::memory::capture::{CapturedDevice, Ended};
 use vramscope_view::display;
 use yew::prelude::*;
 
@@ -9,7 +9,7 @@ use crate::state::sentences;
 
 /// Nothing for a file that was not captured.
 pub(super) fn captured_section(details: &FileDetails) -> Html {
-    let Some(capture) = &details.capture else {
+    let Some(capture) = &details.summary.capture else {
         return Html::default();
     };
     let ended = match capture.ended {

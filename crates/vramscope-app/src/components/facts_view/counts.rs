@@ -1,14 +1,16 @@
 //! What the file holds in numbers, and how its producer is known.
 
+use vramscope_core::analysis::report::summary::DeviceSummary;
 use vramscope_view::display;
 use yew::prelude::*;
 
-use crate::protocol::views::overview::{DeviceCounts, FileDetails};
+use crate::protocol::views::overview::FileDetails;
 use crate::state::sentences;
 
 /// Producer, tables, and what each device's trace and final state count.
 pub(super) fn counts_section(details: &FileDetails) -> Html {
-    let tables = &details.tables;
+    let summary = &details.summary;
+    let (tables, producer) = (&summary.tables, &summary.producer);
     let rows = [
         ("Events", tables.events),
         ("Distinct stacks", tables.stacks),
@@ -23,20 +25,22 @@ pub(super) fn counts_section(details: &FileDetails) -> Html {
             <dl class="rows">
                 <dt>{ "Written by" }</dt>
                 <dd>
-                    { &details.producer.name }
-                    if !details.producer.evidence.is_empty() {
-                        <span class="muted">{ " (files carry no version; told by " }{ details.producer.evidence.replace('`', "") }{ ")" }</span>
+                    { &producer.name }
+                    if !producer.evidence.is_empty() {
+                        <span class="muted">{ " (files carry no version; told by " }{ producer.evidence.replace('`', "") }{ ")" }</span>
                     }
                 </dd>
                 { for rows.iter().map(|(name, count)| html! { <><dt>{ *name }</dt><dd>{ display::count(*count) }</dd></> }) }
             </dl>
-            { for details.devices.iter().map(device) }
+            { for summary.devices.iter().map(device) }
         </section>
     }
 }
 
-fn device(device: &DeviceCounts) -> Html {
+fn device(device: &DeviceSummary) -> Html {
     let state = &device.state;
+    let pools = state.pools.iter().filter(|pool| pool.is_private());
+    let pools: Vec<_> = pools.map(ToString::to_string).collect();
     let pairs = [
         ("allocated", state.allocated_bytes),
         ("active", state.active_bytes),
@@ -49,17 +53,17 @@ fn device(device: &DeviceCounts) -> Html {
             <h4>{ sentences::device_name(device.device) }</h4>
             <dl class="rows">
                 <dt>{ "Events" }</dt>
-                <dd>{ if device.actions.is_empty() {
+                <dd>{ if device.events_by_action.is_empty() {
                     "none".to_owned()
                 } else {
-                    device.actions.iter().map(|of| format!("{} {}", of.action, display::count(of.count))).collect::<Vec<_>>().join(", ")
+                    device.events_by_action.iter().map(|of| format!("{} {}", of.action, display::count(of.count))).collect::<Vec<_>>().join(", ")
                 } }</dd>
                 <dt>{ "Final state" }</dt>
                 <dd>{ format!("{}, {}, {}",
                     sentences::count_of(state.segments, "segment", "segments"),
                     sentences::count_of(state.blocks, "block", "blocks"),
                     sentences::count_of(state.streams.len() as u64, "stream", "streams")) }</dd>
-                if !device.pools.is_empty() { <dt>{ "Private pools" }</dt><dd>{ device.pools.join(", ") }</dd> }
+                if !pools.is_empty() { <dt>{ "Private pools" }</dt><dd>{ pools.join(", ") }</dd> }
                 if state.segments > 0 {
                     <dt>{ "Reserved" }</dt>
                     <dd>

@@ -5,11 +5,12 @@ use yew::prelude::*;
 
 use crate::components::commands::Commands;
 use crate::components::overview::rows::row_table;
+use crate::protocol::ThemeName;
 use crate::protocol::views::overview::FileDetails;
 use crate::state::sentences;
 
 /// What was recorded of it; nothing where nothing was.
-pub(super) fn host_section(commands: &Commands, details: &FileDetails) -> Html {
+pub(super) fn host_section(commands: &Commands, details: &FileDetails, theme: ThemeName) -> Html {
     let Some(host) = &details.host else {
         return Html::default();
     };
@@ -37,9 +38,9 @@ pub(super) fn host_section(commands: &Commands, details: &FileDetails) -> Html {
                 { bytes("Most in use", memory.peak_bytes) }
                 <dt>{ "Trace" }</dt><dd>{ events }</dd>
             </dl>
-            if !host.sites.is_empty() {
-                <h4>{ "In use at the end, by call site" }</h4>
-                { row_table(commands, &host.sites, "allocations") }
+            if !host.sites.rows.is_empty() {
+                <h4>{ &host.sites.title }</h4>
+                { row_table(commands, &host.sites, Some(memory.active_bytes), theme) }
                 if memory.other_bytes > 0 {
                     <p class="muted">{ format!("{} of further call sites", display::bytes(memory.other_bytes)) }</p>
                 }

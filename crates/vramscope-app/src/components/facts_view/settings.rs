@@ -1,6 +1,6 @@
 //! The allocator's settings, key by key.
 
-use vramscope_core::analysis::settings::Setting;
+use vramscope_core::analysis::memory::settings::Setting;
 use yew::prelude::*;
 
 use crate::protocol::views::overview::FileDetails;
@@ -8,7 +8,7 @@ use crate::protocol::views::overview::FileDetails;
 /// All settings; those that were changed stand out.
 pub(super) fn settings_section(details: &FileDetails) -> Html {
     // The driver has none.
-    if details.capture.is_some() && details.settings.is_empty() {
+    if details.summary.capture.is_some() && details.settings.is_empty() {
         return Html::default();
     }
     html! {

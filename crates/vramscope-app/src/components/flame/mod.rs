@@ -12,12 +12,13 @@ use yew::prelude::*;
 use super::commands::use_commands;
 use super::view_props::ViewProps;
 use crate::protocol::views::flame::{About, TreeKind};
-use crate::state::choices::{FlameChoices, FlameForm, FlamePlaces, search_text};
+use crate::state::choices::{FlameChoices, FlameForm, FlamePlaces};
 use crate::state::{Action, Chosen};
 use chart::FlameChart;
 use sandwich::Sandwich;
 use toolbar::Toolbar;
 use tree::TreeTable;
+use vramscope_core::analysis::time::selection::Selection;
 use vramscope_view::flame::{FlameCell, NodeKey, Shape};
 
 /// Call trees of what is live at a moment, or was allocated in a range.
@@ -25,44 +26,20 @@ use vramscope_view::flame::{FlameCell, NodeKey, Shape};
 pub(super) fn FlameView(props: &ViewProps) -> Html {
     let commands = use_commands();
     let choices = &props.choices.flame;
-    let facts = props.file.facts();
-    let places = FlamePlaces {
-        cursor: props.view.cursor_moment(),
-        range: props.view.moments(),
-        peak: facts.map_or(0, |facts| facts.peak_moment),
-        end: facts.map_or(0, |facts| facts.events),
-    };
-    let about = About {
-        device: props.look.device,
-        selection: places.selection(choices.what),
-        weight: choices.weight,
-        grouping: choices.grouping,
-        fold: choices.fold,
-        patterns: choices.patterns.clone(),
-        filter: props.look.filter,
-    };
+    let places = places(props);
+    let about = about(props, places.selection(choices.what));
     let choose = commands
         .dispatch
         .reform(|choices| Action::Choose(Chosen::Flame(choices)));
-    let with = {
-        let (choices, choose) = (choices.clone(), choose.clone());
-        move |change: fn(FlameChoices, String) -> FlameChoices| {
-            let choices = choices.clone();
-            choose.reform(move |label| change(choices.clone(), label))
-        }
-    };
-    let on_sandwich = with(|choices, function| FlameChoices {
-        form: FlameForm::Sandwich,
-        function,
-        ..choices
-    });
-    let on_search = {
-        let grouping = choices.grouping;
-        let dispatch = commands.dispatch.clone();
-        Callback::from(move |label: String| {
-            dispatch.emit(Action::Search(search_text(grouping, &label)));
+    let on_sandwich = {
+        let choices = choices.clone();
+        choose.reform(move |function| FlameChoices {
+            form: FlameForm::Sandwich,
+            function,
+            ..choices.clone()
         })
     };
+    let on_search = commands.dispatch.reform(Action::Search);
     let tree = if choices.inverted {
         TreeKind::BottomUp
     } else {
@@ -71,20 +48,11 @@ pub(super) fn FlameView(props: &ViewProps) -> Html {
     let (session, theme) = (props.session.clone(), props.look.theme);
     let body = match choices.form {
         FlameForm::Icicle | FlameForm::Flame => {
-            let shape = if choices.form == FlameForm::Flame {
-                Shape::Flame
-            } else {
-                Shape::Icicle
+            let shape = match choices.form {
+                FlameForm::Flame => Shape::Flame,
+                _ => Shape::Icicle,
             };
-            let on_focus = {
-                let (choices, choose) = (choices.clone(), choose.clone());
-                Callback::from(move |focus: Option<NodeKey>| {
-                    choose.emit(FlameChoices {
-                        focus,
-                        ..choices.clone()
-                    });
-                })
-            };
+            let on_focus = on_focus(choices, &choose);
             let on_choose = on_focus.reform(|cell: FlameCell| Some(cell.key));
             html! {
                 <FlameChart {session} {theme} {about} {tree} {shape} focus={choices.focus} has_head=true
@@ -107,4 +75,37 @@ pub(super) fn FlameView(props: &ViewProps) -> Html {
             { body }
         </section>
     }
+}
+
+/// The places in the recording that the choices refer to.
+fn places(props: &ViewProps) -> FlamePlaces {
+    let facts = props.file.facts();
+    FlamePlaces {
+        cursor: props.view.cursor_moment(),
+        range: props.view.moments(),
+        peak: facts.map_or(0, |facts| facts.peak_moment),
+        end: facts.map_or(0, |facts| facts.events),
+    }
+}
+
+fn about(props: &ViewProps, selection: Selection) -> About {
+    let choices = &props.choices.flame;
+    About {
+        device: props.look.device,
+        selection,
+        weight: choices.weight,
+        grouping: choices.grouping,
+        fold: choices.fold,
+        patterns: choices.patterns.clone(),
+        filter: props.look.filter.clone(),
+    }
+}
+
+/// Takes the box that fills the width into the choices.
+fn on_focus(choices: &FlameChoices, choose: &Callback<FlameChoices>) -> Callback<Option<NodeKey>> {
+    let choices = choices.clone();
+    choose.reform(move |focus| FlameChoices {
+        focus,
+        ..choices.clone()
+    })
 }

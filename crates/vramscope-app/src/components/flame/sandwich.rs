@@ -17,7 +17,6 @@ use crate::state::Shared;
 use crate::state::choices::FlameChoices;
 use vramscope_view::flame::{FlameCell, Shape};
 
-/// Properties of [`Sandwich`].
 #[derive(Properties, PartialEq)]
 pub(super) struct SandwichProps {
     pub(super) session: Session,
@@ -28,13 +27,23 @@ pub(super) struct SandwichProps {
     pub(super) choose: Callback<FlameChoices>,
     /// The function of this label is to be looked at.
     pub(super) on_function: Callback<String>,
-    /// What has this label on its stack is to be searched for.
+    /// A filter is to be searched for.
     pub(super) on_search: Callback<String>,
 }
 
 fn told(answer: &Answer) -> Option<(u32, u32, &[FunctionRow])> {
     match &answer.told {
-        Told::Functions { rows, first, told } => Some((*rows, *first, told)),
+        Told::Functions {
+            rows, first, told, ..
+        } => Some((*rows, *first, told)),
+        _ => None,
+    }
+}
+
+/// The filter of the function that was chosen.
+fn search(answer: &Answer) -> Option<String> {
+    match &answer.told {
+        Told::Functions { search, .. } => search.clone(),
         _ => None,
     }
 }
@@ -44,7 +53,7 @@ fn told(answer: &Answer) -> Option<(u32, u32, &[FunctionRow])> {
 pub(super) fn Sandwich(props: &SandwichProps) -> Html {
     let list = use_node_ref();
     let (window, onscroll) = use_window(&list);
-    use_keys_on_show(&list);
+    use_keys_on_show(&list, true);
     let question = window.map(|window| Question {
         about: props.about.clone(),
         theme: props.theme,
@@ -52,14 +61,18 @@ pub(super) fn Sandwich(props: &SandwichProps) -> Html {
             order: props.choices.order,
             first: window.first,
             count: window.count,
+            function: Some(props.choices.function.clone()).filter(|function| !function.is_empty()),
         },
     });
     let answered = use_answer(&props.session, question);
     let shown = answered.and_then(|answered| Some((answered.question.about, answered.answer?)));
     let heaviest = use_heaviest(&shown);
-    let function = match props.choices.function.as_str() {
-        "" => heaviest,
-        chosen => Some(chosen.to_owned()),
+    let (function, search) = match props.choices.function.as_str() {
+        "" => heaviest.unzip(),
+        chosen => (
+            Some(chosen.to_owned()),
+            shown.as_ref().map(|(_, answer)| search(answer)),
+        ),
     };
     let onkeydown = on_keys(props, &shown, function.as_deref(), &list);
     html! {
@@ -67,7 +80,7 @@ pub(super) fn Sandwich(props: &SandwichProps) -> Html {
         <div class="flame-head">
             if let Some((about, answer)) = &shown { { sums::whole(about, answer) } } else { <span class="muted">{ "Adding up…" }</span> }
             <span class="grow" />
-            if let Some(function) = &function { { head(props, function) } }
+            if let Some(function) = &function { { head(props, function, search.flatten()) } }
         </div>
         <div class="flame-sandwich">
             <div class="flame-table" role="grid" aria-label="Functions" ref={list} tabindex="0" data-scrolls="" {onscroll} {onkeydown}>
@@ -80,11 +93,11 @@ pub(super) fn Sandwich(props: &SandwichProps) -> Html {
     }
 }
 
-/// The first of the user's functions at the top of the list, once it was seen there: scrolling does not
-/// change it.
+/// The first of the user's functions at the top of the list and its filter, once it was seen there: scrolling does
+/// not change it.
 #[hook]
-fn use_heaviest(shown: &Option<(About, Shared<Answer>)>) -> Option<String> {
-    let heaviest = use_state_eq(|| None::<String>);
+fn use_heaviest(shown: &Option<(About, Shared<Answer>)>) -> Option<(String, Option<String>)> {
+    let heaviest = use_state_eq(|| None::<(String, Option<String>)>);
     {
         let heaviest = heaviest.setter();
         use_effect_with(shown.clone(), move |shown| {
@@ -92,7 +105,10 @@ fn use_heaviest(shown: &Option<(About, Shared<Answer>)>) -> Option<String> {
             if let Some((_, 0, rows)) = told {
                 let user = rows.iter().find(|row| row.is_user);
                 let code = user.or_else(|| rows.iter().find(|row| row.is_code));
-                heaviest.set(code.or(rows.first()).map(|row| row.label.clone()));
+                heaviest.set(
+                    code.or(rows.first())
+                        .map(|row| (row.label.clone(), row.search.clone())),
+                );
             }
         });
     }
@@ -100,15 +116,14 @@ fn use_heaviest(shown: &Option<(About, Shared<Answer>)>) -> Option<String> {
 }
 
 /// What can be done about the function.
-fn head(props: &SandwichProps, function: &str) -> Html {
-    let search = {
-        let label = function.to_owned();
-        props.on_search.reform(move |_: MouseEvent| label.clone())
-    };
+fn head(props: &SandwichProps, function: &str, search: Option<String>) -> Html {
+    let search = search.map(|search| props.on_search.reform(move |_: MouseEvent| search.clone()));
     html! {
         <>
             <span class="flame-focus" title={function.to_owned()}>{ site_label(function) }</span>
-            <button type="button" class="outlined" title="Search for what has this on its stack, in all views" onclick={search}>{ "Search" }</button>
+            if let Some(search) = search {
+                <button type="button" class="outlined" title="Search for what has this on its stack, in all views" onclick={search}>{ "Search" }</button>
+            }
         </>
     }
 }
@@ -147,7 +162,7 @@ fn columns(props: &SandwichProps) -> Html {
                 <button type="button" title="allocated with it as the innermost frame" onclick={by(own)}>{ "self" }{ mark(own) }</button>
             </span>
             <span class="number count">{ other }</span>
-            if props.about.filter.0 != 0 { <span class="number matched" title="the share that the search matches">{ "matches" }</span> }
+            if props.about.filter.is_some() { <span class="number matched" title="the share that the search matches">{ "matches" }</span> }
         </div>
     }
 }
@@ -161,7 +176,7 @@ fn rows(
     let Some((rows, first, told)) = told(answer) else {
         return Html::default();
     };
-    let has_search = about.filter.0 != 0;
+    let has_search = about.filter.is_some();
     let row = |(at, row): (usize, &FunctionRow)| {
         let is_chosen = function == Some(row.label.as_str());
         let [r, g, b] = row.fill;

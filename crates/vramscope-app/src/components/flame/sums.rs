@@ -5,7 +5,7 @@ use yew::prelude::*;
 use crate::components::site_label::site_label;
 use crate::protocol::views::flame::{About, Answer, Weight};
 use crate::state::sentences;
-use vramscope_core::analysis::call_tree::Sums;
+use vramscope_core::analysis::code::call_tree::Sums;
 use vramscope_view::display;
 use vramscope_view::flame::{FlameCell, share_text, weight_text};
 
@@ -22,7 +22,7 @@ pub(super) fn whole(about: &About, answer: &Answer) -> Html {
                     { format!(", {}", display::bytes(sums.bytes)) }
                 }
             </span>
-            if about.filter.0 != 0 {
+            if about.filter.is_some() {
                 <span class="flame-matches">{ matches(about.weight, &sums) }</span>
             }
             if answer.cut > 0 {
@@ -63,7 +63,7 @@ pub(super) fn of_cell(about: &About, answer: &Answer, cell: &FlameCell) -> Html 
                     <p class="muted">{ format!("{} of it right here", weight_text(weight, cell.own.weight)) }</p>
                 }
             }
-            if about.filter.0 != 0 { <p>{ matches(weight, sums) }</p> }
+            if about.filter.is_some() { <p>{ matches(weight, sums) }</p> }
         </>
     }
 }

@@ -41,7 +41,6 @@ const FORMS: [(FlameForm, (&str, &str)); 4] = [
     ),
 ];
 
-/// Properties of [`Toolbar`].
 #[derive(Properties, PartialEq)]
 pub(super) struct ToolbarProps {
     pub(super) choices: FlameChoices,

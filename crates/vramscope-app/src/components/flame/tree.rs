@@ -23,14 +23,13 @@ const INDENT_PX: u32 = 12;
 /// Levels after which rows are indented no further: there would be no room for their text.
 const MOST_INDENTS: u32 = 40;
 
-/// Properties of [`TreeTable`].
 #[derive(Properties, PartialEq)]
 pub(super) struct TreeTableProps {
     pub(super) session: Session,
     pub(super) theme: ThemeName,
     pub(super) about: About,
     pub(super) tree: TreeKind,
-    /// What has this label on its stack is to be searched for.
+    /// A filter is to be searched for.
     pub(super) on_search: Callback<String>,
     /// The function of this label is to be looked at from both sides.
     pub(super) on_sandwich: Callback<String>,
@@ -61,25 +60,13 @@ fn told(answer: &Answer) -> Option<ToldRows<'_>> {
     }
 }
 
-/// The table.
 #[component]
 pub(super) fn TreeTable(props: &TreeTableProps) -> Html {
     let list = use_node_ref();
     let (window, onscroll) = use_window(&list);
-    use_keys_on_show(&list);
-    let open = use_state_eq(|| None::<Rc<Vec<NodeKey>>>);
+    use_keys_on_show(&list, true);
+    let open = use_open_rows(props);
     let chosen = use_state_eq(|| None::<NodeKey>);
-    {
-        // Other names, other rows.
-        let (open, about) = (open.setter(), &props.about);
-        let names = (
-            about.grouping,
-            about.fold,
-            about.patterns.clone(),
-            props.tree.clone(),
-        );
-        use_effect_with(names, move |_| open.set(None));
-    }
     let question = window.map(|window| Question {
         about: props.about.clone(),
         theme: props.theme,
@@ -97,31 +84,14 @@ pub(super) fn TreeTable(props: &TreeTableProps) -> Html {
         Some((about, answer)) => (about.clone(), Some(answer.clone())),
         None => (props.about.clone(), None),
     };
-    let toggle = {
-        let (open, answer) = (open.clone(), answer.clone());
-        Callback::from(move |(key, wanted): (NodeKey, bool)| {
-            // What is open of its own accord stays so.
-            let known = answer
-                .as_ref()
-                .and_then(|answer| told(answer))
-                .map_or(&[][..], |told| told.open);
-            let mut keys = open
-                .as_ref()
-                .map_or_else(|| known.to_vec(), |open| open.to_vec());
-            keys.retain(|&other| other != key);
-            if wanted {
-                keys.push(key);
-            }
-            open.set(Some(Rc::new(keys)));
-        })
-    };
+    let toggle = on_toggle(&open, &answer);
     let onkeydown = on_keys(&answer, &chosen, &toggle, &list);
     let rows = answer.as_ref().and_then(|answer| told(answer));
     let row = |(at, row): (usize, &TreeRow)| {
         let number = rows.as_ref().map_or(0, |rows| rows.first) + at as u32;
         let is_chosen = *chosen == Some(row.key);
         html! { <Row key={row.key.0.to_string()} row={row.clone()} {number} {is_chosen} weight={about.weight}
-        has_search={about.filter.0 != 0} whole={answer.as_ref().map_or(0, |answer| answer.whole.weight)}
+        has_search={about.filter.is_some()} whole={answer.as_ref().map_or(0, |answer| answer.whole.weight)}
         toggle={toggle.clone()} choose={Callback::from({ let chosen = chosen.setter(); move |key| chosen.set(Some(key)) })}
         on_search={props.on_search.clone()} on_sandwich={props.on_sandwich.clone()} /> }
     };
@@ -143,6 +113,44 @@ pub(super) fn TreeTable(props: &TreeTableProps) -> Html {
     }
 }
 
+/// The rows that are open, once the user has opened or closed one.
+type OpenRows = UseStateHandle<Option<Rc<Vec<NodeKey>>>>;
+
+#[hook]
+fn use_open_rows(props: &TreeTableProps) -> OpenRows {
+    let open = use_state_eq(|| None);
+    let (setter, about) = (open.setter(), &props.about);
+    let names = (
+        about.grouping,
+        about.fold,
+        about.patterns.clone(),
+        props.tree.clone(),
+    );
+    // Under other names a key means another row.
+    use_effect_with(names, move |_| setter.set(None));
+    open
+}
+
+/// Opens the row of a key, or closes it.
+fn on_toggle(open: &OpenRows, answer: &Option<Shared<Answer>>) -> Callback<(NodeKey, bool)> {
+    let (open, answer) = (open.clone(), answer.clone());
+    Callback::from(move |(key, wanted): (NodeKey, bool)| {
+        // Rows that the worker opened of its own accord stay open.
+        let known = answer
+            .as_ref()
+            .and_then(|answer| told(answer))
+            .map_or(&[][..], |told| told.open);
+        let mut keys = open
+            .as_ref()
+            .map_or_else(|| known.to_vec(), |open| open.to_vec());
+        keys.retain(|&other| other != key);
+        if wanted {
+            keys.push(key);
+        }
+        open.set(Some(Rc::new(keys)));
+    })
+}
+
 /// The names of the columns.
 pub(super) fn columns(about: &About) -> Html {
     html! {
@@ -152,7 +160,7 @@ pub(super) fn columns(about: &About) -> Html {
             <span class="number part">{ "of all" }</span>
             <span class="number" title="allocated right here">{ "self" }</span>
             <span class="number count">{ if about.weight == Weight::Count { "bytes" } else { "number" } }</span>
-            if about.filter.0 != 0 { <span class="number matched" title="the share that the search matches">{ "matches" }</span> }
+            if about.filter.is_some() { <span class="number matched" title="the share that the search matches">{ "matches" }</span> }
         </div>
     }
 }
@@ -220,7 +228,6 @@ struct RowProps {
     on_sandwich: Callback<String>,
 }
 
-/// One row.
 #[component]
 fn Row(props: &RowProps) -> Html {
     let row = &props.row;
@@ -231,9 +238,9 @@ fn Row(props: &RowProps) -> Html {
         let toggle = props.toggle.clone();
         Callback::from(move |_: MouseEvent| toggle.emit((key, !is_open)))
     };
-    let tell = |to: &Callback<String>| {
-        let label = row.label.clone();
-        to.reform(move |_: MouseEvent| label.clone())
+    let tell = |to: &Callback<String>, text: &str| {
+        let text = text.to_owned();
+        to.reform(move |_: MouseEvent| text.clone())
     };
     let [r, g, b] = row.fill;
     let is_dim = props.has_search && row.total.matched == 0;
@@ -250,9 +257,11 @@ fn Row(props: &RowProps) -> Html {
                 } else { <span class="turn" /> }
                 <i class="swatch" style={format!("background:rgb({r} {g} {b})")} />
                 <span class="label" title={row.label.clone()}>{ site_label(&row.label) }</span>
+                if let Some(search) = row.search.as_ref().filter(|_| props.is_chosen) {
+                    <button type="button" class="plain" title="Search for what has this on its stack, in all views" onclick={tell(&props.on_search, search)}>{ "search" }</button>
+                }
                 if props.is_chosen && row.is_code {
-                    <button type="button" class="plain" title="Search for what has this on its stack, in all views" onclick={tell(&props.on_search)}>{ "search" }</button>
-                    <button type="button" class="plain" title="Who calls it, and what it calls, wherever it is" onclick={tell(&props.on_sandwich)}>{ "sandwich" }</button>
+                    <button type="button" class="plain" title="Who calls it, and what it calls, wherever it is" onclick={tell(&props.on_sandwich, &row.label)}>{ "sandwich" }</button>
                 }
             </span>
             { numbers(props.weight, &row.total, &row.own, props.whole, props.has_search) }
@@ -263,8 +272,8 @@ fn Row(props: &RowProps) -> Html {
 /// The numbers of a row: total, share, self, number, matches.
 pub(super) fn numbers(
     weight: Weight,
-    total: &vramscope_core::analysis::call_tree::Sums,
-    own: &vramscope_core::analysis::call_tree::Sums,
+    total: &vramscope_core::analysis::code::call_tree::Sums,
+    own: &vramscope_core::analysis::code::call_tree::Sums,
     whole: u64,
     has_search: bool,
 ) -> Html {

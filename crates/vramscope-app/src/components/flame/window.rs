@@ -17,7 +17,6 @@ const STEP: u32 = 20;
 pub(in crate::components) struct Window {
     /// The first row.
     pub(in crate::components) first: u32,
-    /// How many.
     pub(in crate::components) count: u32,
 }
 
@@ -42,13 +41,13 @@ pub(in crate::components) fn use_window(node: &NodeRef) -> (Option<Window>, Call
 
 /// Gives an element the keys once it is shown, as far as nothing else has them.
 #[hook]
-pub(super) fn use_keys_on_show(node: &NodeRef) {
+pub(in crate::components) fn use_keys_on_show(node: &NodeRef, wants_keys: bool) {
     let node = node.clone();
     use_effect_with((), move |()| {
         let is_free = gloo::utils::document()
             .active_element()
             .is_none_or(|focused| focused.matches("body, .rail *").unwrap_or(false));
-        if let Some(element) = node.cast::<HtmlElement>().filter(|_| is_free) {
+        if let Some(element) = node.cast::<HtmlElement>().filter(|_| wants_keys && is_free) {
             let _ = element.focus();
         }
     });

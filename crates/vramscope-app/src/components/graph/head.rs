@@ -5,7 +5,7 @@ use std::rc::Rc;
 use web_sys::HtmlInputElement;
 use yew::prelude::*;
 
-use vramscope_core::analysis::filter::parse_bytes;
+use vramscope_core::analysis::search::filter::parse_bytes;
 use vramscope_view::display;
 
 use crate::components::choice::{Choice, Select};

@@ -8,7 +8,7 @@ use vramscope_view::display;
 
 use super::PartProps;
 use super::head::kind_style;
-use crate::components::commands::use_commands;
+use crate::components::commands::{Commands, use_commands};
 use crate::components::hooks::use_answer;
 use crate::components::virtual_list::VirtualList;
 use crate::protocol::ThemeName;
@@ -20,7 +20,7 @@ const PIECE: u32 = 100;
 const ROW_PX: f64 = 22.0;
 const HEAD_PX: f64 = 24.0;
 
-/// What the worker said last.
+/// The worker's last answer.
 #[derive(Clone, PartialEq)]
 struct Rows(Shared<Answer>);
 
@@ -38,23 +38,11 @@ impl Rows {
     }
 }
 
-/// The list.
 #[component]
 pub(super) fn LiveList(props: &PartProps) -> Html {
     let commands = use_commands();
     let seen = use_state_eq(|| 0..PIECE);
-    let place = &props.graphs.place;
-    let question = Question::Live {
-        key: props.shown,
-        step: props.graphs.step(),
-        first: seen.start,
-        count: seen.end - seen.start,
-        locate: place.buffer,
-    };
-    let answered = use_answer(&props.session, Some(question));
-    let is_current = |question: &Question| matches!(question, Question::Live { key, .. } if key.graph == props.shown.graph);
-    let answered = answered.filter(|answered| is_current(&answered.question));
-    let rows = answered.and_then(|answered| answered.answer.map(Rows));
+    let rows = use_rows(props, (*seen).clone());
     let live = rows.as_ref().and_then(Rows::get);
     let peak = props.graphs.known.map(|known| known.peak_step);
     let is_peak = live.is_none_or(|live| Some(live.step) == peak);
@@ -64,31 +52,9 @@ pub(super) fn LiveList(props: &PartProps) -> Html {
             seen.set(rows.start / PIECE * PIECE..rows.end.div_ceil(PIECE).max(1) * PIECE);
         })
     };
-    let on_active = {
-        let (rows, dispatch) = (rows.clone(), commands.dispatch.clone());
-        Callback::from(move |row: u32| {
-            if let Some(line) = rows.as_ref().and_then(|rows| rows.line(row)) {
-                dispatch.emit(Action::Graph(GraphAction::Select(Some(line.buffer))));
-            }
-        })
-    };
-    let row = {
-        let (rows, theme) = (rows.clone(), props.theme);
-        let hover = (commands.dispatch).reform(|buffer| Action::Graph(GraphAction::Hover(buffer)));
-        Callback::from(move |row: u32| {
-            rows.as_ref()
-                .and_then(|rows| rows.line(row))
-                .map_or_else(Html::default, |line| cells(line, theme, &hover))
-        })
-    };
-    let row_classes = {
-        let (rows, hovered) = (rows.clone(), props.graphs.hovered);
-        Callback::from(move |row: u32| {
-            let line = rows.as_ref().and_then(|rows| rows.line(row));
-            let is_hovered = line.is_some_and(|line| Some(line.buffer) == hovered);
-            classes!(is_hovered.then_some("hovered"))
-        })
-    };
+    let on_active = on_active(&rows, &commands);
+    let row = row(&rows, props.theme, &commands);
+    let row_classes = row_classes(&rows, props.graphs.hovered);
     let header = html! {
         <div class="live-row head"><span>{ "Buffer" }</span><span class="number">{ "Size" }</span><span class="number">{ "Share" }</span>
             <span>{ "Steps" }</span><span>{ "Made by" }</span></div>
@@ -110,6 +76,52 @@ pub(super) fn LiveList(props: &PartProps) -> Html {
             </div>
         </section>
     }
+}
+
+/// Asks for a range of the list's rows; an answer about another graph is none.
+#[hook]
+fn use_rows(props: &PartProps, seen: Range<u32>) -> Option<Rows> {
+    let question = Question::Live {
+        key: props.shown,
+        step: props.graphs.step(),
+        first: seen.start,
+        count: seen.end - seen.start,
+        locate: props.graphs.place.buffer,
+    };
+    let answered = use_answer(&props.session, Some(question))?;
+    let is_current =
+        matches!(&answered.question, Question::Live { key, .. } if key.graph == props.shown.graph);
+    answered.answer.filter(|_| is_current).map(Rows)
+}
+
+/// Selects the buffer of a row.
+fn on_active(rows: &Option<Rows>, commands: &Commands) -> Callback<u32> {
+    let (rows, dispatch) = (rows.clone(), commands.dispatch.clone());
+    Callback::from(move |row: u32| {
+        if let Some(line) = rows.as_ref().and_then(|rows| rows.line(row)) {
+            dispatch.emit(Action::Graph(GraphAction::Select(Some(line.buffer))));
+        }
+    })
+}
+
+/// Writes a row; an empty one while its line is not there.
+fn row(rows: &Option<Rows>, theme: ThemeName, commands: &Commands) -> Callback<u32, Html> {
+    let rows = rows.clone();
+    let hover = (commands.dispatch).reform(|buffer| Action::Graph(GraphAction::Hover(buffer)));
+    Callback::from(move |row: u32| {
+        rows.as_ref()
+            .and_then(|rows| rows.line(row))
+            .map_or_else(Html::default, |line| cells(line, theme, &hover))
+    })
+}
+
+fn row_classes(rows: &Option<Rows>, hovered: Option<u32>) -> Callback<u32, Classes> {
+    let rows = rows.clone();
+    Callback::from(move |row: u32| {
+        let line = rows.as_ref().and_then(|rows| rows.line(row));
+        let is_hovered = line.is_some_and(|line| Some(line.buffer) == hovered);
+        classes!(is_hovered.then_some("hovered"))
+    })
 }
 
 fn cells(line: &LiveLine, theme: ThemeName, hover: &Callback<Option<u32>>) -> Html {

@@ -34,7 +34,6 @@ const SEARCH_MS: u32 = 20_000;
 /// How long a click goes on, likewise.
 const LONGER_MS: u32 = 30_000;
 
-/// Properties of [`GraphView`].
 #[derive(Properties, PartialEq)]
 pub(super) struct GraphViewProps {
     pub(super) session: Session,
@@ -48,11 +47,9 @@ struct PartProps {
     session: Session,
     graphs: Rc<OpenGraphs>,
     theme: ThemeName,
-    /// The order that is shown.
     shown: OrderKey,
 }
 
-/// See the module.
 #[component]
 pub(super) fn GraphView(props: &GraphViewProps) -> Html {
     let graphs = &props.graphs;

@@ -18,7 +18,6 @@ const PIECE: u32 = 100;
 const ROW_PX: f64 = 22.0;
 const HEAD_PX: f64 = 24.0;
 
-/// The list.
 #[component]
 pub(super) fn NodeList(props: &PartProps) -> Html {
     let commands = use_commands();

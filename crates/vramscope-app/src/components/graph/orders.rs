@@ -23,7 +23,6 @@ pub(super) struct OrdersProps {
     pub(super) on_search: Callback<bool>,
 }
 
-/// See the module.
 #[component]
 pub(super) fn Orders(props: &OrdersProps) -> Html {
     let commands = use_commands();

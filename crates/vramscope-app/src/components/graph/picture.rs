@@ -1,44 +1,23 @@
-//! The picture's parts that the page itself draws: axes and curves as SVG, the bars' pixels on a canvas.
+//! The picture's parts: axes and curves as SVG, the bars' pixels on a canvas.
 
-use plotters::prelude::*;
-use wasm_bindgen::JsCast;
-use web_sys::{CanvasRenderingContext2d, HtmlCanvasElement, ImageBitmap};
+use web_sys::{HtmlCanvasElement, ImageBitmap};
 use yew::prelude::*;
 
-use crate::canvas::PlotArea;
+use crate::canvas::{PlotArea, show_bitmap, use_closing};
+use crate::components::drawing::drawing;
 use crate::protocol::views::graph::{DrawGraph, Drawn, OrderName};
-use vramscope_view::chart::{Area, Style, with_letters_in_px};
 use vramscope_view::graph::curves::{OrderCurve, Picture, draw, ink, split};
+use vramscope_view::scene::{Area, Scene, Style};
 use vramscope_view::theme::Theme;
-
-const FONT: &str = "system-ui, sans-serif";
 
 /// Where curves and bars are, in device px of the stage.
 pub(super) fn parts(area: &PlotArea) -> (Area, Area) {
     let theme = Theme::light();
-    split(&whole(area), &style(area, &theme))
-}
-
-fn whole(area: &PlotArea) -> Area {
-    let ((left, top), (width_px, height_px)) = (area.origin_px(), area.size_px());
-    Area {
-        x_px: left.cast_signed(),
-        y_px: top.cast_signed(),
-        width_px,
-        height_px,
-    }
-}
-
-fn style<'a>(area: &PlotArea, theme: &'a Theme) -> Style<'a> {
-    Style {
-        theme,
-        font: FONT,
-        pixel_ratio: area.pixel_ratio,
-    }
+    split(&area.picture(), &Style::new(&theme, area.pixel_ratio))
 }
 
 /// Axes and curves, the shown order over the others.
-pub(super) fn svg(drawn: &Drawn, asked: &DrawGraph, steps: u32, area: &PlotArea) -> String {
+pub(super) fn curves(drawn: &Drawn, asked: &DrawGraph, steps: u32, area: &PlotArea) -> Html {
     let theme = Theme::of(asked.theme);
     let place = |order: OrderName| OrderName::ALL.iter().position(|known| *known == order);
     let is_shown = |order: OrderName| order == asked.key.order;
@@ -56,38 +35,21 @@ pub(super) fn svg(drawn: &Drawn, asked: &DrawGraph, steps: u32, area: &PlotArea)
         steps,
         packed_bytes: drawn.packed_bytes,
     };
-    let mut svg = String::new();
-    let root = SVGBackend::with_string(&mut svg, area.box_px()).into_drawing_area();
-    // Drawing into text cannot fail.
-    let _ = draw(&root, &whole(area), &picture, &style(area, &theme));
-    drop(root);
-    with_letters_in_px(&svg)
+    let mut scene = Scene::default();
+    let style = Style::new(&theme, area.pixel_ratio);
+    draw(&mut scene, &area.picture(), &picture, &style);
+    drawing(&scene, area.box_px())
 }
 
 /// Puts the bars onto the canvas whenever there are others.
 #[hook]
 pub(super) fn use_bars(canvas: &NodeRef, bitmap: Option<ImageBitmap>) {
     let canvas = canvas.clone();
-    use_effect_with(bitmap, move |bitmap| {
-        let bitmap = bitmap.clone();
+    use_effect_with(bitmap.clone(), move |bitmap| {
         if let Some((canvas, bitmap)) = canvas.cast::<HtmlCanvasElement>().zip(bitmap.as_ref()) {
-            // A new size clears the canvas, and so does the same one.
-            canvas.set_width(bitmap.width());
-            canvas.set_height(bitmap.height());
-            let context = canvas.get_context("2d").ok().flatten();
-            let context =
-                context.and_then(|found| found.dyn_into::<CanvasRenderingContext2d>().ok());
-            if let Some(context) = context {
-                // Fails only for a bitmap without pixels, which shows nothing anyway.
-                let _ = context.draw_image_with_image_bitmap(bitmap, 0.0, 0.0);
-            }
+            show_bitmap(&canvas, (bitmap.width(), bitmap.height()), bitmap, 0.0);
             let _ = canvas.set_attribute("data-drawn", "");
         }
-        // Bitmaps give their memory back when the next one is there.
-        move || {
-            if let Some(bitmap) = bitmap {
-                bitmap.close();
-            }
-        }
     });
+    use_closing(bitmap);
 }

@@ -5,20 +5,19 @@ use web_sys::ImageBitmap;
 use yew::prelude::*;
 
 use super::PartProps;
-use super::picture::{parts, svg, use_bars};
+use super::picture::{curves, parts, use_bars};
 use crate::canvas::PlotArea;
 use crate::components::commands::use_commands;
 use crate::components::hooks::{use_answer, use_painted, use_plot_area, use_pointer, use_wheel};
 use crate::components::tooltip;
 use crate::protocol::Picture;
 use crate::protocol::views::graph::{Answer, DrawGraph, Placed, Question, Tip};
-use crate::state::{Action, GraphAction, graph_words};
-use vramscope_view::chart::Area;
+use crate::state::{Action, GraphAction, Shared, graph_words};
 use vramscope_view::display;
 use vramscope_view::graph::curves::{bars_viewport, ink};
+use vramscope_view::scene::Area;
 use vramscope_view::theme::Theme;
 
-/// See the module.
 #[component]
 pub(super) fn Stage(props: &PartProps) -> Html {
     let commands = use_commands();
@@ -28,31 +27,14 @@ pub(super) fn Stage(props: &PartProps) -> Html {
     use_wheel(&node, area, commands.dispatch.clone());
     let pointer = use_pointer((area, Picture::default()), None, commands.dispatch.clone());
     let draw = area.map(|area| draw_of(props, &area));
-    let answered = use_answer(&props.session, draw.map(Question::Draw));
-    let is_current = |question: &Question| matches!(question, Question::Draw(draw) if draw.key.graph == props.shown.graph);
-    let answered = answered.filter(|answered| is_current(&answered.question));
-    let answer = answered
-        .as_ref()
-        .and_then(|answered| answered.answer.clone());
-    use_painted("graph", answer.clone());
-    let bitmap = answered
-        .as_ref()
-        .and_then(|answered| answered.attachment.clone().dyn_into::<ImageBitmap>().ok());
-    use_bars(&canvas, bitmap);
-    let asked = answered
-        .as_ref()
-        .and_then(|answered| match answered.question {
-            Question::Draw(draw) => Some(draw),
-            _ => None,
-        });
+    let (asked, answer) = use_drawn(props, draw, &canvas);
     let steps = graphs.facts().map_or(0, |facts| facts.nodes);
     let what = (answer.clone(), area, steps);
     let picture = use_memo(what, move |&(ref answer, area, steps)| {
         let (Some(Answer::Drawn(drawn)), Some(asked)) = (answer.as_deref(), asked) else {
             return None;
         };
-        let svg = svg(drawn, &asked, steps, &area?);
-        Some(Html::from_html_unchecked(svg.into()))
+        Some(curves(drawn, &asked, steps, &area?))
     });
     let tip = use_hovered(
         props,
@@ -75,15 +57,54 @@ pub(super) fn Stage(props: &PartProps) -> Html {
             onpointercancel={handlers.onpointercancel} onpointerleave={handlers.onpointerleave}>
             <div class="graph-curves">{ (*picture).clone() }</div>
             <canvas ref={canvas} style={area.map(|area| place_css(&parts(&area).1, &area))} />
-            if let (Some(area), Some(draw)) = (area, draw) {
-                { for graphs.step().and_then(|step| cursor(step, &draw, &area)) }
-                { for hovered.and_then(|placed| Some(outline("hovered", placed.outline?, &[], &area))) }
-                { for selected.and_then(|placed| Some(outline("selected", placed.outline?, &placed.uses_px, &area))) }
-            }
+            if let (Some(area), Some(draw)) = (area, draw) { { over_bars(graphs.step(), hovered, selected, &draw, &area) } }
             if let (Some(at), Some(tip)) = (*pointer.at, tip) {
                 <div class="tooltip graph-tip" role="tooltip" style={tooltip::position(at, room)}>{ tip_lines(&tip, props) }</div>
             }
         </div>
+    }
+}
+
+/// Asks for the picture and draws its bars on the canvas; returns the question that was answered, and
+/// the answer for the curves.
+#[hook]
+fn use_drawn(
+    props: &PartProps,
+    draw: Option<DrawGraph>,
+    canvas: &NodeRef,
+) -> (Option<DrawGraph>, Option<Shared<Answer>>) {
+    let answered = use_answer(&props.session, draw.map(Question::Draw));
+    let is_current = |question: &Question| matches!(question, Question::Draw(draw) if draw.key.graph == props.shown.graph);
+    let answered = answered.filter(|answered| is_current(&answered.question));
+    let answer = answered
+        .as_ref()
+        .and_then(|answered| answered.answer.clone());
+    use_painted("graph", answer.clone());
+    let bitmap = answered
+        .as_ref()
+        .and_then(|answered| answered.attachment.clone().dyn_into::<ImageBitmap>().ok());
+    use_bars(canvas, bitmap);
+    let asked = answered.and_then(|answered| match answered.question {
+        Question::Draw(draw) => Some(draw),
+        _ => None,
+    });
+    (asked, answer)
+}
+
+/// The cursor's step, and the bars of the hovered and the selected buffer.
+fn over_bars(
+    step: Option<u32>,
+    hovered: Option<Placed>,
+    selected: Option<Placed>,
+    draw: &DrawGraph,
+    area: &PlotArea,
+) -> Html {
+    html! {
+        <>
+            { for step.and_then(|step| cursor(step, draw, area)) }
+            { for hovered.and_then(|placed| Some(outline("hovered", placed.outline?, &[], area))) }
+            { for selected.and_then(|placed| Some(outline("selected", placed.outline?, &placed.uses_px, area))) }
+        </>
     }
 }
 

@@ -8,8 +8,8 @@ use gloo::timers::callback::Timeout;
 use yew::prelude::*;
 
 use crate::browser::history;
-use crate::state::permalink::Change;
-use crate::state::{Action, Permalink, State};
+use crate::state::permalink::{Change, change, once_shown};
+use crate::state::{Action, Permalink, State, permalink};
 
 /// How long a movement must have been over before the address follows: browsers refuse more than some
 /// hundred changes in half a minute.
@@ -22,6 +22,8 @@ const CHOSEN_AFTER_MS: u32 = 700;
 #[derive(Default)]
 struct Address {
     shown: Permalink,
+    /// Whether `shown` was read, and so may say in other words what the page would say.
+    is_read: bool,
     latest: Option<Permalink>,
     timer: Option<Timeout>,
     /// The page was opened with a file: its first view is no step away from the start page.
@@ -33,14 +35,25 @@ impl Address {
     fn settle(&mut self) {
         self.timer = None;
         if let Some(latest) = self.latest.take() {
-            let is_step = self.shown.change(&latest) >= Change::Chosen;
+            let is_step = change(&self.shown, &latest) >= Change::Chosen;
             self.say(latest, is_step);
+        }
+    }
+
+    /// Compares from now on with what the page would have said itself, once it shows what was read.
+    fn reword(&mut self, state: &State) {
+        if let Some(reworded) = self
+            .is_read
+            .then(|| once_shown(&self.shown, state))
+            .flatten()
+        {
+            (self.shown, self.is_read) = (reworded, false);
         }
     }
 
     fn say(&mut self, link: Permalink, is_step: bool) {
         history::set_fragment(&link.to_text(), is_step);
-        self.shown = link;
+        (self.shown, self.is_read) = (link, false);
     }
 }
 
@@ -62,7 +75,7 @@ pub(crate) fn use_address(state: &UseReducerHandle<State>, starts_with_file: boo
                 {
                     let mut address = address.borrow_mut();
                     (address.latest, address.timer) = (None, None);
-                    address.shown = link.clone();
+                    (address.shown, address.is_read) = (link.clone(), true);
                 }
                 dispatcher.dispatch(Action::Restore(Box::new(link)));
             };
@@ -73,9 +86,11 @@ pub(crate) fn use_address(state: &UseReducerHandle<State>, starts_with_file: boo
         });
     }
     let waits = state.wanted.is_some();
-    let link = Permalink::of(state).filter(|link| !(waits && link.file.is_none()));
+    let link = permalink(state).filter(|link| !(waits && link.file.is_none()));
+    let state = state.clone();
     use_effect_with(link, move |link| {
         if let Some(link) = link {
+            address.borrow_mut().reword(&state);
             follow(&address, link.clone());
         }
     });
@@ -85,7 +100,7 @@ pub(crate) fn use_address(state: &UseReducerHandle<State>, starts_with_file: boo
 fn follow(address: &Rc<RefCell<Address>>, link: Permalink) {
     let own = address;
     let mut address = own.borrow_mut();
-    let change = address.shown.change(&link);
+    let change = change(&address.shown, &link);
     match change {
         Change::None => (address.latest, address.timer) = (None, None),
         Change::Moved | Change::Chosen => {

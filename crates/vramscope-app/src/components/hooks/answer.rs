@@ -1,14 +1,13 @@
-//! A view's question and its answer.
-
-use std::cell::Cell;
+//! A component's question and its answer.
 
 use wasm_bindgen::JsValue;
 use yew::prelude::*;
 
 use crate::browser::clock;
+use crate::components::commands::use_commands;
 use crate::engine::Session;
-use crate::protocol::{Ask, Slot};
-use crate::state::Shared;
+use crate::protocol::Ask;
+use crate::state::{Action, Shared};
 
 /// An answer, and what it answers.
 #[derive(PartialEq)]
@@ -38,7 +37,7 @@ pub(crate) fn use_answer<Q: Ask + 'static>(
     session: &Session,
     question: Option<Q>,
 ) -> Option<Answered<Q>> {
-    let slot = *use_memo((), |()| next_slot());
+    let asker = use_memo(session.clone(), Session::asker);
     let answered = use_state(|| None::<(Session, Answered<Q>)>);
     let has_question = question.is_some();
     {
@@ -48,10 +47,10 @@ pub(crate) fn use_answer<Q: Ask + 'static>(
             move |(session, question): &(Session, Option<Q>)| {
                 if let Some(question) = question.clone() {
                     let from = session.clone();
-                    session.ask_for(slot, question.clone().into(), move |answer, attachment| {
+                    asker.ask(question.clone(), move |answer, attachment| {
                         let answered_now = Answered {
                             question,
-                            answer: answer.and_then(Q::pick).map(Shared::new),
+                            answer: answer.map(Shared::new),
                             attachment,
                         };
                         answered.set(Some((from, answered_now)));
@@ -59,13 +58,29 @@ pub(crate) fn use_answer<Q: Ask + 'static>(
                 }
             },
         );
-        use_effect_with(session.clone(), move |session| {
-            let session = session.clone();
-            move || session.forget(slot)
-        });
     }
     let (from, answered) = (*answered).clone()?;
     (has_question && from == *session).then_some(answered)
+}
+
+/// Asks `session`, and gives the answer to the state, which acts on it. `is_known`: the state has it.
+#[hook]
+pub(crate) fn use_known<Q>(session: &Session, question: Option<Q>, is_known: bool)
+where
+    Q: Ask + 'static,
+    Q::Answer: Clone,
+{
+    let commands = use_commands();
+    let answered = use_answer(session, question.clone());
+    let answered = answered.filter(|answered| Some(&answered.question) == question.as_ref());
+    let answer = answered.and_then(|answered| answered.answer);
+    let id = session.id();
+    use_effect_with((answer, is_known), move |(answer, is_known)| {
+        if let (Some(answer), false) = (answer, *is_known) {
+            let answer = Q::wrap((**answer).clone());
+            commands.dispatch.emit(Action::Answer(id, answer));
+        }
+    });
 }
 
 /// Leaves the mark `vramscope:painted` with the view's name after the frame in which `what` changed to
@@ -83,12 +98,4 @@ pub(crate) fn use_painted<T: PartialEq + 'static>(view: &'static str, what: Opti
             });
         }
     });
-}
-
-fn next_slot() -> Slot {
-    thread_local! {
-        static LAST: Cell<Slot> = const { Cell::new(0) };
-    }
-    LAST.set(LAST.get().wrapping_add(1));
-    LAST.get()
 }

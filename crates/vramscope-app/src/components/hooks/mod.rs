@@ -10,10 +10,10 @@ mod theme;
 mod wheel;
 
 pub(super) use address::use_address;
-pub(super) use answer::{Answered, use_answer, use_painted};
+pub(super) use answer::{Answered, use_answer, use_known, use_painted};
 pub(super) use drop_files::use_drop;
 pub(super) use keyboard::use_keys;
-pub(super) use pointer::{PointerHandlers, use_pointer};
+pub(super) use pointer::{Draft, PointerHandlers, use_pointer};
 pub(super) use size::{use_height, use_plot_area};
 pub(super) use theme::{kept_theme, use_system_is_dark, use_theme_attribute};
 pub(super) use wheel::use_wheel;

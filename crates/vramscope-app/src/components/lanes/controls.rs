@@ -3,12 +3,11 @@
 use web_sys::HtmlInputElement;
 use yew::prelude::*;
 
-use crate::components::commands::use_commands;
+use crate::components::commands::{Commands, use_commands};
 use crate::protocol::{DeviceFacts, Picture};
 use crate::state::{Action, Chosen, LanesChoices, lane_words};
 use vramscope_view::display;
 
-/// Properties of [`LineControls`].
 #[derive(Properties, PartialEq)]
 pub(in crate::components) struct LineControlsProps {
     pub(in crate::components) facts: DeviceFacts,
@@ -31,34 +30,6 @@ pub(in crate::components) fn LineControls(props: &LineControlsProps) -> Html {
     let lines = choices.lines(facts, *picture);
     let choose =
         |changed: LanesChoices| commands.on::<Event>(Action::Choose(Chosen::Lanes(changed)));
-    let known = choices.known_capacity(facts);
-    let source = match (choices.capacity_bytes, &facts.lines.capacity) {
-        (Some(_), _) => "as typed".to_owned(),
-        (None, Some(capacity)) => lane_words::capacity(capacity),
-        (None, None) => {
-            "No file tells it; an out-of-memory event would. Type it, e.g. 80 GiB".to_owned()
-        }
-    };
-    let onchange = {
-        let (dispatch, choices) = (commands.dispatch.clone(), *choices);
-        Callback::from(move |event: Event| {
-            let Some(input) = event.target_dyn_into::<HtmlInputElement>() else {
-                return;
-            };
-            let text = input.value();
-            let capacity_bytes = lane_words::parse_bytes(&text);
-            let is_wrong = capacity_bytes.is_none() && !text.trim().is_empty();
-            let _ = input.toggle_attribute_with_force("aria-invalid", is_wrong);
-            if !is_wrong {
-                let capacity = capacity_bytes.map(|_| true).or(choices.capacity);
-                dispatch.emit(Action::Choose(Chosen::Lanes(LanesChoices {
-                    capacity,
-                    capacity_bytes,
-                    ..choices
-                })));
-            }
-        })
-    };
     html! {
         <section class="line-controls" aria-label="Lines over the picture">
             if *picture == Picture::Timeline && facts.peak_reserved_bytes > 0 {
@@ -70,17 +41,58 @@ pub(in crate::components) fn LineControls(props: &LineControlsProps) -> Html {
                     "What CUDA graphs and MemPools hold and do not use, on top of what is active",
                     lines.pools, choose(LanesChoices { pools: Some(!lines.pools), ..*choices })) }
             }
-            <div class="row" title={source}>
-                <label class="grow">
-                    <input type="checkbox" checked={lines.capacity_bytes.is_some()} disabled={known.is_none()}
-                        onchange={choose(LanesChoices { capacity: Some(lines.capacity_bytes.is_none()), ..*choices })} />
-                    <span class="sample capacity" aria-hidden="true" />{ "Capacity" }
-                </label>
-                <input class="bytes" type="text" size="9" aria-label="Capacity of the device" placeholder="unknown"
-                    value={known.map(display::bytes).unwrap_or_default()} {onchange} />
-            </div>
+            { capacity(props, lines.capacity_bytes.is_some(), &commands) }
         </section>
     }
+}
+
+/// The switch for the capacity's line, and the field for the capacity.
+fn capacity(props: &LineControlsProps, is_on: bool, commands: &Commands) -> Html {
+    let (facts, choices) = (&props.facts, props.choices);
+    let known = choices.known_capacity(facts);
+    let source = match (choices.capacity_bytes, &facts.lines.capacity) {
+        (Some(_), _) => "as typed".to_owned(),
+        (None, Some(capacity)) => lane_words::capacity(capacity),
+        (None, None) => {
+            "No file tells it; an out-of-memory event would. Type it, e.g. 80 GiB".to_owned()
+        }
+    };
+    let switch = commands.on::<Event>(Action::Choose(Chosen::Lanes(LanesChoices {
+        capacity: Some(!is_on),
+        ..choices
+    })));
+    html! {
+        <div class="row" title={source}>
+            <label class="grow">
+                <input type="checkbox" checked={is_on} disabled={known.is_none()} onchange={switch} />
+                <span class="sample capacity" aria-hidden="true" />{ "Capacity" }
+            </label>
+            <input class="bytes" type="text" size="9" aria-label="Capacity of the device" placeholder="unknown"
+                value={known.map(display::bytes).unwrap_or_default()} onchange={on_capacity(choices, commands)} />
+        </div>
+    }
+}
+
+/// Takes a typed capacity, or marks the field as wrong; an empty field means what the file says.
+fn on_capacity(choices: LanesChoices, commands: &Commands) -> Callback<Event> {
+    let dispatch = commands.dispatch.clone();
+    Callback::from(move |event: Event| {
+        let Some(input) = event.target_dyn_into::<HtmlInputElement>() else {
+            return;
+        };
+        let text = input.value();
+        let capacity_bytes = lane_words::parse_bytes(&text);
+        let is_wrong = capacity_bytes.is_none() && !text.trim().is_empty();
+        let _ = input.toggle_attribute_with_force("aria-invalid", is_wrong);
+        if !is_wrong {
+            let capacity = capacity_bytes.map(|_| true).or(choices.capacity);
+            dispatch.emit(Action::Choose(Chosen::Lanes(LanesChoices {
+                capacity,
+                capacity_bytes,
+                ..choices
+            })));
+        }
+    })
 }
 
 fn switch(

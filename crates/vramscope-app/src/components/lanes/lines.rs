@@ -4,16 +4,16 @@ use web_sys::HtmlCanvasElement;
 use yew::prelude::*;
 
 use super::ShownPart;
-use crate::canvas::{LinesPicture, PlotArea};
+use crate::canvas::{PlotArea, draw_scene};
 use crate::protocol::Look;
 use crate::state::Region;
 use crate::state::gesture::{DragKind, Point};
+use vramscope_view::lines::Lines as LinesOver;
 use vramscope_view::ruler::Ruler;
 
 /// Rulers kept at once; the oldest goes first.
 const MOST_RULERS: usize = 4;
 
-/// Properties of [`Lines`].
 #[derive(Properties, PartialEq)]
 pub(in crate::components) struct LinesProps {
     pub(in crate::components) look: Look,
@@ -42,15 +42,17 @@ pub(in crate::components) fn Lines(props: &LinesProps) -> Html {
         wanted,
         move |((shown, capacity_bytes, rulers), (axis, theme, region, area))| {
             if let Some(canvas) = canvas.cast::<HtmlCanvasElement>() {
-                let picture = LinesPicture {
+                let lines = LinesOver {
                     shown: shown.as_ref().and_then(ShownPart::get),
                     capacity_bytes: *capacity_bytes,
                     rulers,
                     view: region.viewport(area.size_px()),
-                    axis: *axis,
-                    theme: *theme,
+                    unit: *axis,
+                    has_failures: false,
                 };
-                picture.draw(&canvas, area);
+                draw_scene(&canvas, area, *theme, |scene, style| {
+                    lines.draw(scene, &area.picture(), style);
+                });
             }
         },
     );

@@ -14,18 +14,19 @@ pub(super) use walk::use_walk;
 
 use super::commands::use_commands;
 use super::hooks::{use_answer, use_wheel};
-use crate::canvas::{LanesPicture, PlotArea};
+use crate::canvas::{PlotArea, draw_scene};
 use crate::engine::Session;
 use crate::protocol::views::lanes::{Answer, LineFacts, Part, Question, Shown};
 use crate::protocol::{Axis, Look};
 use crate::state::{self, Action, Chosen, LanesChoices, Navigation, Region, Shared, lane_words};
 use tip::Tip;
-use vramscope_core::analysis::lanes::LaneKind;
+use vramscope_core::analysis::time::lanes::LaneKind;
 use vramscope_view::header::{Header, Target};
 use vramscope_view::marks::TRACK_CSS;
+use vramscope_view::scene::Area;
 use vramscope_view::viewport::Viewport;
 
-/// What the worker found for about the visible part.
+/// The worker's answer for about the visible part.
 #[derive(Clone, PartialEq)]
 pub(super) struct ShownPart(Shared<Answer>);
 
@@ -43,7 +44,7 @@ impl ShownPart {
 #[hook]
 pub(super) fn use_shown(
     session: &Session,
-    look: Look,
+    look: &Look,
     region: Region,
     area: Option<PlotArea>,
     lines: state::Lines,
@@ -67,7 +68,6 @@ pub(super) fn use_shown(
     answered.answer.filter(|_| is_current).map(ShownPart)
 }
 
-/// Properties of [`Lanes`].
 #[derive(Properties, PartialEq)]
 pub(super) struct LanesProps {
     pub(super) session: Session,
@@ -77,7 +77,7 @@ pub(super) struct LanesProps {
     pub(super) region: Region,
     /// The box of the picture below, for its width.
     pub(super) area: PlotArea,
-    /// What the worker found for about this part.
+    /// The worker's answer for about this part.
     pub(super) shown: Option<ShownPart>,
 }
 
@@ -111,32 +111,8 @@ pub(super) fn Lanes(props: &LanesProps) -> Html {
     if header.height_css <= 0.0 {
         return Html::default();
     }
-    let place = {
-        let node = node.clone();
-        move |event: &PointerEvent| {
-            let element = node.cast::<Element>()?.get_bounding_client_rect();
-            let (x, y) = (f64::from(event.client_x()), f64::from(event.client_y()));
-            Some((x - element.left(), y - element.top()))
-        }
-    };
-    let onpointermove = {
-        let at = at.setter();
-        Callback::from(move |event: PointerEvent| at.set(place(&event)))
-    };
-    let onpointerleave = {
-        let at = at.setter();
-        Callback::from(move |_: PointerEvent| at.set(None))
-    };
-    let onclick = {
-        let (dispatch, shown) = (commands.dispatch.clone(), props.shown.clone());
-        Callback::from(move |event: MouseEvent| {
-            if let (Some(target), Some(shown)) = (target, shown.as_ref().and_then(ShownPart::get))
-                && let Some(action) = action(target, shown, event.alt_key())
-            {
-                dispatch.emit(action);
-            }
-        })
-    };
+    let (onpointermove, onpointerleave) = on_pointer(&node, at.setter());
+    let onclick = on_click(target, &props.shown, &commands.dispatch);
     let fold = commands.on(Action::Choose(Chosen::Lanes(LanesChoices {
         folded: !props.choices.folded,
         ..props.choices
@@ -162,6 +138,37 @@ pub(super) fn Lanes(props: &LanesProps) -> Html {
             }
         </div>
     }
+}
+
+/// What the pointer's moving and leaving do.
+fn on_pointer(
+    node: &NodeRef,
+    at: UseStateSetter<Option<(f64, f64)>>,
+) -> (Callback<PointerEvent>, Callback<PointerEvent>) {
+    let (node, setter) = (node.clone(), at.clone());
+    let place = move |event: &PointerEvent| {
+        let element = node.cast::<Element>()?.get_bounding_client_rect();
+        let (x, y) = (f64::from(event.client_x()), f64::from(event.client_y()));
+        Some((x - element.left(), y - element.top()))
+    };
+    let onpointermove = Callback::from(move |event: PointerEvent| setter.set(place(&event)));
+    let onpointerleave = Callback::from(move |_: PointerEvent| at.set(None));
+    (onpointermove, onpointerleave)
+}
+
+fn on_click(
+    target: Option<Target>,
+    shown: &Option<ShownPart>,
+    dispatch: &Callback<Action>,
+) -> Callback<MouseEvent> {
+    let (dispatch, shown) = (dispatch.clone(), shown.clone());
+    Callback::from(move |event: MouseEvent| {
+        if let (Some(target), Some(shown)) = (target, shown.as_ref().and_then(ShownPart::get))
+            && let Some(action) = action(target, shown, event.alt_key())
+        {
+            dispatch.emit(action);
+        }
+    })
 }
 
 /// Where everything stands; what there is to show does not change with the visible part.
@@ -215,7 +222,7 @@ fn action(target: Target, shown: &Shown, alt: bool) -> Option<Action> {
     }
 }
 
-/// What the rows are, in the column left of the picture.
+/// The names of the rows, in the column left of the picture.
 fn labels(header: &Header, facts: &LineFacts) -> Html {
     let lanes = header.lanes.rows.iter().filter(|row| row.row == 0);
     let lanes = lanes.filter_map(|row| {
@@ -252,7 +259,7 @@ fn label(top_css: f64, height_css: f64, name: String, title: String) -> Html {
     html! { <span class="lane-name" {style} {title}>{ name }</span> }
 }
 
-/// Keeps the canvas at what is to be seen.
+/// Keeps the canvas up to date.
 #[hook]
 fn use_drawing(
     canvas: &NodeRef,
@@ -275,22 +282,15 @@ fn use_drawing(
         move |(shown, header, area, region, theme, target)| {
             let canvas = canvas.cast::<HtmlCanvasElement>();
             if let (Some(canvas), Some(shown)) = (canvas, shown.as_ref().and_then(ShownPart::get)) {
-                let picture = LanesPicture {
-                    shown,
-                    layout: &header.lanes,
-                    tracks: header.tracks,
-                    view: region.viewport((area.size_px().0, 1)),
-                    theme: *theme,
-                    hovered: match target {
-                        Some(Target::Item(place)) => Some(*place),
-                        _ => None,
-                    },
-                    hovered_mark: match target {
-                        Some(Target::Mark(place)) => Some(*place),
-                        _ => None,
-                    },
+                let view = region.viewport((area.size_px().0, 1));
+                let place = Area {
+                    y_px: 0,
+                    height_px: area.box_px().1,
+                    ..area.picture()
                 };
-                picture.draw(&canvas, area);
+                draw_scene(&canvas, area, *theme, |scene, style| {
+                    header.draw(scene, &place, shown, &view, *target, style);
+                });
             }
         },
     );

@@ -12,13 +12,13 @@ use crate::state::{Action, Walk};
 #[hook]
 pub(in crate::components) fn use_walk(
     session: &Session,
-    look: Look,
+    look: &Look,
     walk: Option<Walk>,
     dispatch: Callback<Action>,
 ) {
     let question = walk.map(|walk| Question::Neighbour {
         device: look.device,
-        filter: look.filter,
+        filter: look.filter.clone(),
         moment: walk.moment,
         from: walk.from,
         up: walk.up,

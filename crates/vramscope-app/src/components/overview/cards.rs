@@ -1,6 +1,8 @@
 //! Findings as cards: what was seen, then what it may mean, then what to try.
 
-use vramscope_core::analysis::findings::{Evidence, Figure, Severity};
+use vramscope_core::analysis::report::findings::{
+    Evidence, Figure, Finding, FindingTable, Severity,
+};
 use vramscope_view::display;
 use yew::prelude::*;
 
@@ -8,13 +10,14 @@ use super::rows::row_table;
 use super::{evidence, words};
 use crate::components::commands::{Commands, use_commands};
 use crate::components::icons::{Glyph, Icon};
-use crate::protocol::views::overview::{Card, CardTable};
+use crate::protocol::ThemeName;
 use crate::state::choices::FlameChoices;
-use crate::state::sentences;
+use crate::state::{ViewKind, sentences};
 
 #[derive(Properties, PartialEq)]
 pub(super) struct CardsProps {
-    pub(super) cards: Vec<Card>,
+    pub(super) findings: Vec<Finding>,
+    pub(super) theme: ThemeName,
     /// What is chosen in the flame graph, to which evidence may lead.
     pub(super) choices: FlameChoices,
     pub(super) has_trace: bool,
@@ -27,7 +30,7 @@ pub(super) fn Cards(props: &CardsProps) -> Html {
     html! {
         <section class="findings">
             <h3>{ "Findings" }</h3>
-            if props.cards.is_empty() {
+            if props.findings.is_empty() {
                 <p class="muted">{ if props.has_trace {
                     "Nothing found that looks wrong. Looked for: failed requests and retries, fragmentation, frees that wait for other \
                      streams, idle pools, streams and segments, rounding; and, where the program names its steps, growth from step to \
@@ -36,12 +39,12 @@ pub(super) fn Cards(props: &CardsProps) -> Html {
                     "Nothing found that looks wrong in the recorded state. Without a trace, only that can be judged."
                 } }</p>
             }
-            { for props.cards.iter().map(|of| card(&commands, &props.choices, of)) }
+            { for props.findings.iter().map(|of| card(&commands, props, of)) }
         </section>
     }
 }
 
-fn card(commands: &Commands, choices: &FlameChoices, card: &Card) -> Html {
+fn card(commands: &Commands, props: &CardsProps, card: &Finding) -> Html {
     let (class, word) = words::severity(card.severity);
     let is_open = card.severity != Severity::Note;
     let icon = match card.severity {
@@ -58,8 +61,8 @@ fn card(commands: &Commands, choices: &FlameChoices, card: &Card) -> Html {
                 <p>{ &card.may_mean }</p>
                 <ul class="try">{ for card.to_try.iter().map(|text| html! { <li>{ text }</li> }) }</ul>
             </details>
-            { for card.tables.iter().filter(|table| !table.rows.is_empty()).map(|of| table(commands, of, is_open)) }
-            <p class="evidence">{ for card.evidence.iter().map(|of| link(commands, choices, of)) }</p>
+            { for card.tables.iter().filter(|table| !table.rows.is_empty()).map(|of| table(commands, of, is_open, props.theme)) }
+            <p class="evidence">{ for card.evidence.iter().map(|of| link(commands, &props.choices, of)) }</p>
         </article>
     }
 }
@@ -73,21 +76,21 @@ fn figure(figure: &Figure) -> Html {
     }
 }
 
-fn table(commands: &Commands, table: &CardTable, is_open: bool) -> Html {
+fn table(commands: &Commands, table: &FindingTable, is_open: bool, theme: ThemeName) -> Html {
     html! {
         <details open={is_open && table.rows.len() <= 12}>
             <summary>{ &table.title }</summary>
-            { row_table(commands, &table.rows, &table.counted) }
+            { row_table(commands, table, None, theme) }
         </details>
     }
 }
 
-fn link(commands: &Commands, choices: &FlameChoices, of: &Evidence) -> Html {
-    let (_, view) = words::view(of.view);
-    let onclick = evidence::show(&commands.dispatch, of, choices);
+fn link(commands: &Commands, choices: &FlameChoices, shown: &Evidence) -> Html {
+    let view = ViewKind::showing(shown.of).word();
+    let onclick = evidence::show(&commands.dispatch, shown, choices);
     html! {
         <button type="button" class="outlined" title={format!("Show in {view}")} {onclick}>
-            <b>{ view }</b>{ " " }{ &of.label }
+            <b>{ view }</b>{ " " }{ &shown.label }
         </button>
     }
 }

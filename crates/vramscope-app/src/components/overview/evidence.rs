@@ -1,17 +1,15 @@
 //! Goes to where a finding can be seen.
 
-use vramscope_core::analysis::findings::Evidence;
-use vramscope_core::analysis::selection::Selection;
+use vramscope_core::analysis::report::findings::Evidence;
+use vramscope_core::analysis::time::selection::Selection;
 use yew::Callback;
 
-use super::words;
 use crate::state::choices::{FlameChoices, FlameWhat};
-use crate::state::{Action, Chosen};
+use crate::state::{Action, Chosen, ViewKind};
 
 /// What shows a piece of evidence: the view first, so that what follows is shown in it.
 fn actions(evidence: &Evidence, choices: &FlameChoices) -> Vec<Action> {
-    let (view, _) = words::view(evidence.view);
-    let mut actions = vec![Action::View(view)];
+    let mut actions = vec![Action::View(ViewKind::showing(evidence.of))];
     if let Some(filter) = &evidence.filter {
         actions.push(Action::Search(filter.clone()));
     }

@@ -1,17 +1,19 @@
 //! Where reserved memory is: bars of the same scale, and their parts in numbers.
 
-use vramscope_core::analysis::overview::SegmentsKnown;
+use vramscope_core::analysis::memory::gap::GapPart;
+use vramscope_core::analysis::report::overview::{Bar, SegmentsKnown};
 use vramscope_view::display;
 use yew::prelude::*;
 
 use super::words;
 use crate::components::commands::{Commands, use_commands};
-use crate::protocol::views::overview::{Bar, Part};
 use crate::state::{Action, ViewKind, sentences};
 
 #[derive(Properties, PartialEq)]
 pub(super) struct GapSectionProps {
     pub(super) bars: Vec<Bar>,
+    /// When the recording begins.
+    pub(super) start_us: Option<i64>,
     pub(super) segments: SegmentsKnown,
 }
 
@@ -25,48 +27,47 @@ pub(super) fn GapSection(props: &GapSectionProps) -> Html {
             <h3>{ "Where reserved memory is" }</h3>
             if let Some(remark) = remark { <p class="muted">{ remark }</p> }
             if !props.bars.is_empty() {
-                { for props.bars.iter().map(|of| bar(&commands, of)) }
+                { for props.bars.iter().map(|of| bar(&commands, props, of)) }
                 { table(&props.bars) }
             }
         </section>
     }
 }
 
-fn bar(commands: &Commands, bar: &Bar) -> Html {
+fn bar(commands: &Commands, props: &GapSectionProps, bar: &Bar) -> Html {
+    let (at, gap) = (&bar.at, &bar.at.gap);
+    let longest = props.bars.iter().map(|bar| bar.at.gap.reserved_bytes).max();
+    let longest = longest.unwrap_or(0);
     let dispatch = commands.dispatch.clone();
-    let of = bar.moment;
+    let of = gap.moment;
     let go = Callback::from(move |_: MouseEvent| {
         dispatch.emit(Action::View(ViewKind::Allocator));
         dispatch.emit(Action::Moment(of));
     });
-    let part = |part: &Part| {
-        let (name, meaning) = words::part(part.kind);
-        let title = format!("{name}: {}\n{meaning}", sentences::exact_bytes(part.bytes));
+    let part = |(kind, bytes): (GapPart, u64)| {
+        let (name, meaning) = words::part(kind);
+        let title = format!("{name}: {}\n{meaning}", sentences::exact_bytes(bytes));
         html! {
-            <span class={classes!("part", words::part_class(part.kind))} {title}
-                style={format!("width:{:.4}%", part.share * 100.0)} />
+            <span class={classes!("part", words::part_class(kind))} {title}
+                style={format!("width:{:.4}%", words::share(bytes, longest) * 100.0)} />
         }
     };
-    let parts = bar.parts.iter().filter(|part| part.bytes > 0);
+    let parts = gap.parts().into_iter().filter(|(_, bytes)| *bytes > 0);
     html! {
-        <div class="bar" data-moment={bar.moment.to_string()}>
+        <div class="bar" data-moment={gap.moment.to_string()}>
             <button type="button" class="plain" title="Show all segments and blocks then" onclick={go}>{ words::occasions(bar) }</button>
-            <span class="muted">{ words::place(bar.moment, bar.since_start_us) }</span>
-            <span class="number" title={sentences::exact_bytes(bar.reserved_bytes)}>{ display::bytes(bar.reserved_bytes) }</span>
+            <span class="muted">{ words::place(gap.moment, words::since(props.start_us, at.time_us)) }</span>
+            <span class="number" title={sentences::exact_bytes(gap.reserved_bytes)}>{ display::bytes(gap.reserved_bytes) }</span>
             <div class="parts" role="img" aria-label={description(bar)}>{ for parts.map(part) }</div>
         </div>
     }
 }
 
 fn description(bar: &Bar) -> String {
-    let parts = bar.parts.iter().filter(|part| part.bytes > 0);
-    let parts = parts.map(|part| {
-        format!(
-            "{} {}",
-            display::bytes(part.bytes),
-            words::part(part.kind).0
-        )
-    });
+    let parts = bar.at.gap.parts().into_iter();
+    let parts = parts
+        .filter(|(_, bytes)| *bytes > 0)
+        .map(|(kind, bytes)| format!("{} {}", display::bytes(bytes), words::part(kind).0));
     format!(
         "{}: {}",
         words::occasions(bar),
@@ -86,20 +87,22 @@ fn table(bars: &[Bar]) -> Html {
             </td>
         }
     };
-    let row = |(place, part): (usize, &Part)| {
-        let is_anywhere = bars.iter().any(|bar| bar.parts[place].bytes > 0);
-        let (name, meaning) = words::part(part.kind);
+    let first = &first.at.gap;
+    let row = |(place, (kind, bytes)): (usize, (GapPart, u64))| {
+        let of = |bar: &Bar| bar.at.gap.parts()[place].1;
+        let is_anywhere = bars.iter().any(|bar| of(bar) > 0);
+        let (name, meaning) = words::part(kind);
         html! {
             if is_anywhere {
                 <tr>
-                    <th scope="row" title={meaning}><i class={classes!("part", words::part_class(part.kind))} />{ name }</th>
-                    { for bars.iter().map(|bar| cell(bar.parts[place].bytes)) }
-                    <td class="exact muted">{ display::count(part.bytes) }{ " B" }</td>
+                    <th scope="row" title={meaning}><i class={classes!("part", words::part_class(kind))} />{ name }</th>
+                    { for bars.iter().map(|bar| cell(of(bar))) }
+                    <td class="exact muted">{ display::count(bytes) }{ " B" }</td>
                 </tr>
             }
         }
     };
-    let has_outside = bars.iter().any(|bar| bar.outside_bytes > 0);
+    let has_outside = bars.iter().any(|bar| bar.at.gap.outside_bytes > 0);
     html! {
         <div class="wide"><table>
             <thead><tr>
@@ -108,15 +111,15 @@ fn table(bars: &[Bar]) -> Html {
                 <th scope="col" class="exact">{ "first, in bytes" }</th>
             </tr></thead>
             <tbody>
-                { for first.parts.iter().enumerate().map(row) }
+                { for first.parts().into_iter().enumerate().map(row) }
                 <tr class="sum">
                     <th scope="row">{ "reserved" }</th>
-                    { for bars.iter().map(|bar| cell(bar.reserved_bytes)) }
+                    { for bars.iter().map(|bar| cell(bar.at.gap.reserved_bytes)) }
                     <td class="exact muted">{ display::count(first.reserved_bytes) }{ " B" }</td>
                 </tr>
                 <tr>
                     <th scope="row" title="A larger request needs new memory from CUDA">{ "largest free block" }</th>
-                    { for bars.iter().map(|bar| cell(bar.largest_free_bytes)) }
+                    { for bars.iter().map(|bar| cell(bar.at.gap.largest_free_bytes)) }
                     <td class="exact muted">{ display::count(first.largest_free_bytes) }{ " B" }</td>
                 </tr>
                 if has_outside {
@@ -124,7 +127,7 @@ fn table(bars: &[Bar]) -> Html {
                         <th scope="row" title="No part of what is reserved: the recording has no segment events for it, or is damaged">
                             { "live outside of segments" }
                         </th>
-                        { for bars.iter().map(|bar| cell(bar.outside_bytes)) }
+                        { for bars.iter().map(|bar| cell(bar.at.gap.outside_bytes)) }
                         <td class="exact muted">{ display::count(first.outside_bytes) }{ " B" }</td>
                     </tr>
                 }

@@ -19,16 +19,15 @@ use super::commands::use_commands;
 use super::facts_view::notes_list;
 use super::hooks::{use_answer, use_painted};
 use super::view_props::ViewProps;
-use crate::protocol::Note;
-use crate::protocol::views::overview::{Answer, DeviceOverview, Question};
+use crate::protocol::views::overview::{Answer, Question};
+use crate::protocol::{Note, ThemeName};
 use crate::state::choices::FlameChoices;
+use vramscope_core::analysis::report::overview::Overview;
 
-/// See the module.
 #[component]
 pub(super) fn OverviewView(props: &ViewProps) -> Html {
     let question = Question::Device {
         device: props.look.device,
-        theme: props.look.theme,
     };
     let answered = use_answer(&props.session, Some(question));
     let answer = answered.and_then(|answered| answered.answer);
@@ -58,7 +57,7 @@ pub(super) fn OverviewView(props: &ViewProps) -> Html {
     html! {
         <section ref={root} class="view overview" aria-label="Overview" tabindex="0" data-scrolls="">
             if let Some(found) = found.filter(|found| found.device == props.look.device) {
-                <Found found={found.clone()} choices={props.choices.flame.clone()} {notes} />
+                <Found found={found.clone()} choices={props.choices.flame.clone()} {notes} theme={props.look.theme} />
             } else {
                 <p class="muted wait">{ "Looking through the recording…" }</p>
             }
@@ -68,9 +67,11 @@ pub(super) fn OverviewView(props: &ViewProps) -> Html {
 
 #[derive(Properties, PartialEq)]
 struct FoundProps {
-    found: DeviceOverview,
+    found: Overview,
     choices: FlameChoices,
     notes: Vec<Note>,
+    /// The colours of call sites are for it.
+    theme: ThemeName,
 }
 
 /// What was found.
@@ -81,9 +82,9 @@ fn Found(props: &FoundProps) -> Html {
     html! {
         <div class="page">
             <Tiles found={found.clone()} />
-            <div class={classes!("columns", found.cards.is_empty().then_some("calm"))}>
+            <div class={classes!("columns", found.findings.is_empty().then_some("calm"))}>
                 <div class="column">
-                    <Cards cards={found.cards.clone()} choices={props.choices.clone()} has_trace={found.events > 1} />
+                    <Cards findings={found.findings.clone()} choices={props.choices.clone()} theme={props.theme} has_trace={found.events > 1} />
                     if !props.notes.is_empty() {
                         <section class="recording">
                             <h3>{ "About the recording" }</h3>
@@ -92,16 +93,16 @@ fn Found(props: &FoundProps) -> Html {
                     }
                 </div>
                 <div class="column">
-                    <GapSection bars={found.bars.clone()} segments={found.segments} />
-                    if !found.peak_sites.is_empty() {
+                    <GapSection bars={found.bars()} start_us={found.start_us} segments={found.segments} />
+                    if !found.peak_sites.rows.is_empty() {
                         <section class="sites">
-                            <h3>{ "What held the peak, by call site" }</h3>
-                            { row_table(&commands, &found.peak_sites, "allocations") }
+                            <h3>{ &found.peak_sites.title }</h3>
+                            { row_table(&commands, &found.peak_sites, Some(found.peak.active_bytes), props.theme) }
                         </section>
                     }
                 </div>
             </div>
-            if let Some(steps) = &found.steps { <StepsSection steps={steps.clone()} /> }
+            if let Some(steps) = &found.steps { <StepsSection steps={steps.clone()} left_out={found.steps_left_out} /> }
         </div>
     }
 }

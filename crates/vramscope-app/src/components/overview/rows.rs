@@ -1,18 +1,39 @@
 //! Rows of bytes: call sites, pools and streams.
 
+use vramscope_core::analysis::code::call_sites::CallSiteId;
+use vramscope_core::analysis::report::findings::{FindingRow, FindingTable};
+use vramscope_view::colour::{site_colour, stable_hash};
 use vramscope_view::display;
+use vramscope_view::theme::Theme;
 use yew::prelude::*;
 
 use super::words;
 use crate::components::commands::Commands;
 use crate::components::site_label::site_label;
-use crate::protocol::views::overview::Row;
+use crate::protocol::ThemeName;
 use crate::state::{Action, sentences};
 
-/// A list of rows; a call site can be clicked to search for it. `counted`: what the rows count.
-pub(in crate::components) fn row_table(commands: &Commands, rows: &[Row], counted: &str) -> Html {
-    let row = |row: &Row| {
-        let count = format!("{} {counted}", display::count(row.count));
+/// A list of rows; a call site can be clicked to search for it. `whole`: bytes of which each row's are told as a
+/// percentage.
+pub(in crate::components) fn row_table(
+    commands: &Commands,
+    table: &FindingTable,
+    whole: Option<u64>,
+    theme: ThemeName,
+) -> Html {
+    // What is left of a whole may be more than any single row: the bars are those of the rows.
+    let measured = |row: &&FindingRow| whole.is_none() || row.site.is_some();
+    let largest = table
+        .rows
+        .iter()
+        .filter(measured)
+        .map(|row| row.bytes)
+        .max();
+    let largest = largest.unwrap_or(0);
+    let theme = Theme::of(theme);
+    let row = |row: &FindingRow| {
+        let count = format!("{} {}", display::count(row.count), table.counted);
+        let percent = whole.map(|whole| 100.0 * words::share(row.bytes, whole));
         let title = format!(
             "{} · {}, {count}",
             row.label,
@@ -20,32 +41,37 @@ pub(in crate::components) fn row_table(commands: &Commands, rows: &[Row], counte
         );
         html! {
             <li {title}>
-                <span class="fill" style={format!("width:{:.3}%", row.share * 100.0)} />
-                { swatch(row.rgb) }
+                <span class="fill" style={format!("width:{:.3}%", words::share(row.bytes, largest) * 100.0)} />
+                { swatch(row, &theme) }
                 <span class="grow label">{ label(commands, row) }</span>
                 if !row.remark.is_empty() { <span class="muted remark">{ &row.remark }</span> }
                 <span class="number muted">{ display::count(row.count) }{ " ×" }</span>
-                if let Some(percent) = row.percent { <span class="number muted percent">{ words::percent(percent) }</span> }
+                if let Some(percent) = percent { <span class="number muted percent">{ words::percent(percent) }</span> }
                 <span class="number bytes">{ display::bytes(row.bytes) }</span>
             </li>
         }
     };
-    html! { <ul class="rows">{ for rows.iter().map(row) }</ul> }
+    html! { <ul class="rows">{ for table.rows.iter().map(row) }</ul> }
 }
 
-fn swatch(rgb: Option<[u8; 3]>) -> Html {
-    let style = rgb.map(|[r, g, b]| format!("background:rgb({r},{g},{b})"));
+/// The colour of a call site, the same as in every other view.
+fn swatch(row: &FindingRow, theme: &Theme) -> Html {
+    let style = row.site.map(|site| {
+        let hash = (site != CallSiteId::NONE).then(|| stable_hash(&row.label));
+        let [r, g, b] = site_colour(theme, hash);
+        format!("background:rgb({r},{g},{b})")
+    });
     html! { <span class="swatch" {style} aria-hidden="true" /> }
 }
 
-fn label(commands: &Commands, row: &Row) -> Html {
-    if row.rgb.is_none() {
+fn label(commands: &Commands, row: &FindingRow) -> Html {
+    if row.site.is_none() {
         return html! { { &row.label } };
     }
-    if !row.is_site {
+    let Some(filter) = row.filter() else {
         return site_label(&row.label);
-    }
-    let search = commands.on(Action::Search(words::site_search(&row.label)));
+    };
+    let search = commands.on(Action::Search(filter.to_string()));
     html! {
         <button type="button" class="bare" title={format!("Search for {}", row.label)} onclick={search}>{ site_label(&row.label) }</button>
     }

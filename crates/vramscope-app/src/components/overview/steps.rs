@@ -1,16 +1,18 @@
 //! The program's steps: what was live after each, and at its peak.
 
+use vramscope_core::analysis::time::lanes::{Step, Steps};
 use vramscope_view::display;
 use yew::prelude::*;
 
 use super::words;
 use crate::components::commands::{Commands, use_commands};
-use crate::protocol::views::overview::{StepRow, StepTable};
 use crate::state::{Action, ViewKind, sentences};
 
 #[derive(Properties, PartialEq)]
 pub(super) struct StepsSectionProps {
-    pub(super) steps: StepTable,
+    pub(super) steps: Steps,
+    /// Older ones that are not among them.
+    pub(super) left_out: u64,
 }
 
 /// The table of steps.
@@ -18,6 +20,8 @@ pub(super) struct StepsSectionProps {
 pub(super) fn StepsSection(props: &StepsSectionProps) -> Html {
     let commands = use_commands();
     let steps = &props.steps;
+    let highest = steps.steps.iter().map(|step| step.totals.peak_bytes).max();
+    let highest = highest.unwrap_or(0);
     let titles = [
         "Step",
         "",
@@ -32,18 +36,23 @@ pub(super) fn StepsSection(props: &StepsSectionProps) -> Html {
             <h3>{ "Steps" }</h3>
             <p class="muted">
                 { words::steps_by(steps.by, &steps.pattern) }
-                if steps.left_out > 0 { { format!(" {} earlier steps are not listed.", display::count(steps.left_out)) } }
+                if props.left_out > 0 { { format!(" {} earlier steps are not listed.", display::count(props.left_out)) } }
                 { " The dark part of a bar is what was live after the step, the light part its peak." }
             </p>
             <div class="wide"><table>
                 <thead><tr>{ for titles.iter().map(|title| html! { <th scope="col">{ *title }</th> }) }</tr></thead>
-                <tbody>{ for steps.rows.iter().map(|of| row(&commands, of)) }</tbody>
+                <tbody>{ for steps.steps.iter().map(|of| row(&commands, of, highest)) }</tbody>
             </table></div>
         </section>
     }
 }
 
-fn row(commands: &Commands, step: &StepRow) -> Html {
+/// `highest`: the highest peak of all.
+fn row(commands: &Commands, step: &Step, highest: u64) -> Html {
+    let totals = &step.totals;
+    let part = |bytes| format!("width:{:.3}%", words::share(bytes, highest) * 100.0);
+    let us = step.start_us.zip(step.end_us);
+    let us = us.map(|(start, end)| end.saturating_sub(start));
     let dispatch = commands.dispatch.clone();
     let moments = step.moments;
     let go = Callback::from(move |_: MouseEvent| {
@@ -63,14 +72,14 @@ fn row(commands: &Commands, step: &StepRow) -> Html {
                     title={format!("Select events {} to {} in the timeline", display::count(u64::from(from) + 1), display::count(to.into()))}>{ name }</button>
             </th>
             <td class="lane">
-                <i class="peak" style={format!("width:{:.3}%", step.peak_share * 100.0)} />
-                <i class="after" style={format!("width:{:.3}%", step.after_share * 100.0)} />
+                <i class="peak" style={part(totals.peak_bytes)} />
+                <i class="after" style={part(totals.after_bytes)} />
             </td>
-            <td title={sentences::exact_bytes(step.after_bytes)}>{ display::bytes(step.after_bytes) }</td>
-            <td>{ display::bytes_change(step.before_bytes, step.after_bytes) }</td>
-            <td title={format!("{}, {}", sentences::exact_bytes(step.peak_bytes), display::event(step.peak_moment.into()))}>{ display::bytes(step.peak_bytes) }</td>
-            <td title={sentences::allocations(step.allocations.into(), step.allocated_bytes)}>{ display::bytes(step.allocated_bytes) }</td>
-            <td>{ step.us.map(display::duration).unwrap_or_default() }</td>
+            <td title={sentences::exact_bytes(totals.after_bytes)}>{ display::bytes(totals.after_bytes) }</td>
+            <td>{ display::bytes_change(totals.before_bytes, totals.after_bytes) }</td>
+            <td title={format!("{}, {}", sentences::exact_bytes(totals.peak_bytes), display::event(totals.peak_moment.into()))}>{ display::bytes(totals.peak_bytes) }</td>
+            <td title={sentences::allocations(totals.allocations.into(), totals.allocated_bytes)}>{ display::bytes(totals.allocated_bytes) }</td>
+            <td>{ us.map(display::duration).unwrap_or_default() }</td>
         </tr>
     }
 }

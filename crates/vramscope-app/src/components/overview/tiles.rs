@@ -1,18 +1,19 @@
 //! The figures one asks for first.
 
-use vramscope_core::analysis::capture::AllocatorKind;
-use vramscope_core::analysis::overview::Occasion;
+use vramscope_core::analysis::memory::capture::AllocatorKind;
+use vramscope_core::analysis::memory::gap::Gap;
+use vramscope_core::analysis::report::findings::place_label;
+use vramscope_core::analysis::report::overview::{GapAt, Occasion, Overview};
 use vramscope_view::display;
 use yew::prelude::*;
 
 use super::words;
 use crate::components::commands::{Commands, use_commands};
-use crate::protocol::views::overview::{Bar, DeviceOverview};
 use crate::state::{Action, ViewKind, sentences};
 
 #[derive(Properties, PartialEq)]
 pub(super) struct TilesProps {
-    pub(super) found: DeviceOverview,
+    pub(super) found: Overview,
 }
 
 /// One figure.
@@ -28,17 +29,16 @@ struct Tile {
 pub(super) fn Tiles(props: &TilesProps) -> Html {
     let commands = use_commands();
     let found = &props.found;
-    let bar = |occasion| {
-        found
-            .bars
-            .iter()
-            .find(|bar| bar.occasions.contains(&occasion))
+    let bars = found.bars();
+    let at = |occasion| {
+        let bar = bars.iter().find(|bar| bar.occasions.contains(&occasion));
+        bar.map(|bar| &bar.at)
     };
     let mut tiles = vec![peak(&commands, found)];
-    tiles.extend(bar(Occasion::ReservedPeak).map(|bar| reserved(&commands, bar)));
-    if let Some(bar) = bar(Occasion::Peak) {
-        tiles.push(gap(bar));
-        tiles.push(largest(found.allocator, bar));
+    tiles.extend(at(Occasion::ReservedPeak).map(|at| reserved(&commands, found, at)));
+    if let Some(at) = at(Occasion::Peak) {
+        tiles.push(gap(&at.gap));
+        tiles.push(largest(found, &at.gap));
     }
     tiles.push(cuda(found));
     tiles.push(trouble(found));
@@ -72,59 +72,62 @@ pub(super) fn moment(commands: &Commands, moment: u32, since_start_us: Option<i6
     }
 }
 
-fn peak(commands: &Commands, found: &DeviceOverview) -> Tile {
+fn peak(commands: &Commands, found: &Overview) -> Tile {
     let peak = &found.peak;
     let allocations = sentences::count_of(peak.allocations, "allocation", "allocations");
     Tile {
         name: "Peak active",
-        value: display::bytes(peak.bytes),
-        exact: sentences::exact_bytes(peak.bytes),
-        remark: html! { <>{ moment(commands, peak.moment, peak.since_start_us) }<br />{ allocations }</> },
+        value: display::bytes(peak.active_bytes),
+        exact: sentences::exact_bytes(peak.active_bytes),
+        remark: html! { <>{ moment(commands, peak.moment, words::since(found.start_us, peak.time_us)) }<br />{ allocations }</> },
     }
 }
 
-fn reserved(commands: &Commands, bar: &Bar) -> Tile {
+fn reserved(commands: &Commands, found: &Overview, at: &GapAt) -> Tile {
+    let gap = &at.gap;
     Tile {
         name: "Peak reserved",
-        value: display::bytes(bar.reserved_bytes),
-        exact: sentences::exact_bytes(bar.reserved_bytes),
+        value: display::bytes(gap.reserved_bytes),
+        exact: sentences::exact_bytes(gap.reserved_bytes),
         remark: html! {
-            <>{ moment(commands, bar.moment, bar.since_start_us) }<br />{ format!("{} active then", display::bytes(bar.active_bytes)) }</>
+            <>{ moment(commands, gap.moment, words::since(found.start_us, at.time_us)) }<br />{ format!("{} active then", display::bytes(at.active_bytes)) }</>
         },
     }
 }
 
-fn gap(bar: &Bar) -> Tile {
+fn gap(gap: &Gap) -> Tile {
+    let percent = 100.0 * words::share(gap.gap_bytes(), gap.reserved_bytes);
     Tile {
         name: "Idle at the peak",
-        value: display::bytes(bar.gap_bytes),
+        value: display::bytes(gap.gap_bytes()),
         exact: format!(
             "{}: reserved, but not requested and live",
-            sentences::exact_bytes(bar.gap_bytes)
+            sentences::exact_bytes(gap.gap_bytes())
         ),
         remark: html! {
-            format!("{} of {}", words::percent(bar.gap_percent), display::bytes(bar.reserved_bytes))
+            format!("{} of {}", words::percent(percent), display::bytes(gap.reserved_bytes))
         },
     }
 }
 
-fn largest(allocator: AllocatorKind, bar: &Bar) -> Tile {
+fn largest(found: &Overview, gap: &Gap) -> Tile {
+    let own = gap.own.map(|own| place_label(&found.streams, own));
     Tile {
         name: "Largest free then",
-        value: display::bytes(bar.largest_free_bytes),
+        value: display::bytes(gap.largest_free_bytes),
         exact: format!(
             "{}, in the {}",
-            sentences::exact_bytes(bar.largest_free_bytes),
-            bar.own
+            sentences::exact_bytes(gap.largest_free_bytes),
+            own.unwrap_or_default()
         ),
-        remark: html! { match allocator {
+        remark: html! { match found.allocator {
             AllocatorKind::Torch => "one block; more needs cudaMalloc",
             AllocatorKind::Driver => "one block; more must be mapped",
         } },
     }
 }
 
-fn cuda(found: &DeviceOverview) -> Tile {
+fn cuda(found: &Overview) -> Tile {
     let calls = &found.releases;
     let (asked, given) = (calls.mallocs + calls.maps, calls.frees + calls.unmaps);
     let maps = if calls.maps + calls.unmaps > 0 {
@@ -151,7 +154,7 @@ fn cuda(found: &DeviceOverview) -> Tile {
     }
 }
 
-fn trouble(found: &DeviceOverview) -> Tile {
+fn trouble(found: &Overview) -> Tile {
     let retries = found.releases.for_request.runs;
     let has_trace = found.events > 1;
     Tile {

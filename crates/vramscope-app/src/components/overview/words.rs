@@ -1,38 +1,36 @@
 //! Words of the overview.
 
-use vramscope_core::analysis::findings::{EvidenceView, Severity};
-use vramscope_core::analysis::lanes::StepsBy;
-use vramscope_core::analysis::overview::Occasion;
+use vramscope_core::analysis::memory::gap::GapPart;
+use vramscope_core::analysis::report::findings::Severity;
+use vramscope_core::analysis::report::overview::{Bar, Occasion};
+use vramscope_core::analysis::time::lanes::StepsBy;
 use vramscope_view::display;
 
-use crate::protocol::views::overview::{Bar, PartKind};
-use crate::state::ViewKind;
-
 /// What a part is called, and what it is.
-pub(super) fn part(kind: PartKind) -> (&'static str, &'static str) {
+pub(super) fn part(kind: GapPart) -> (&'static str, &'static str) {
     match kind {
-        PartKind::InUse => ("in use", "requested by the program and not freed"),
-        PartKind::Pending => (
+        GapPart::InUse => ("in use", "requested by the program and not freed"),
+        GapPart::Pending => (
             "pending free",
             "freed by the program, but other streams may still be using it",
         ),
-        PartKind::Rounding => (
+        GapPart::Rounding => (
             "rounding",
             "what blocks are larger than their requests; of blocks that were freed since, derived from the allocator's rules",
         ),
-        PartKind::Partly => (
+        GapPart::Partly => (
             "free, between memory in use",
             "free blocks in segments that are partly in use: only for requests that fit into a piece",
         ),
-        PartKind::Empty => (
+        GapPart::Empty => (
             "free, whole segments",
             "segments that hold nothing: kept for reuse; empty_cache() gives them back to CUDA, in captured programs cuMemPoolTrimTo",
         ),
-        PartKind::OtherPools => (
+        GapPart::OtherPools => (
             "free, in other pools",
             "free blocks of CUDA graphs' or the user's pools: of no use to any other pool",
         ),
-        PartKind::OtherStreams => (
+        GapPart::OtherStreams => (
             "free, on other streams",
             "free blocks of other streams: a request can only use its own stream's",
         ),
@@ -40,15 +38,15 @@ pub(super) fn part(kind: PartKind) -> (&'static str, &'static str) {
 }
 
 /// The class of a part's colour.
-pub(super) fn part_class(kind: PartKind) -> &'static str {
+pub(super) fn part_class(kind: GapPart) -> &'static str {
     match kind {
-        PartKind::InUse => "in-use",
-        PartKind::Pending => "pending",
-        PartKind::Rounding => "rounding",
-        PartKind::Partly => "partly",
-        PartKind::Empty => "empty",
-        PartKind::OtherPools => "pools",
-        PartKind::OtherStreams => "streams",
+        GapPart::InUse => "in-use",
+        GapPart::Pending => "pending",
+        GapPart::Rounding => "rounding",
+        GapPart::Partly => "partly",
+        GapPart::Empty => "empty",
+        GapPart::OtherPools => "pools",
+        GapPart::OtherStreams => "streams",
     }
 }
 
@@ -101,23 +99,18 @@ pub(super) fn severity(severity: Severity) -> (&'static str, &'static str) {
     }
 }
 
-/// The view that shows evidence, and its word on the rail.
-pub(super) fn view(view: EvidenceView) -> (ViewKind, &'static str) {
-    match view {
-        EvidenceView::Timeline => (ViewKind::Timeline, "Timeline"),
-        EvidenceView::Segments => (ViewKind::Segments, "Segments"),
-        EvidenceView::Map => (ViewKind::Map, "Map"),
-        EvidenceView::State => (ViewKind::Allocator, "State"),
-        EvidenceView::Flame => (ViewKind::Flame, "Flame"),
-        EvidenceView::Table => (ViewKind::Table, "Table"),
-        EvidenceView::Facts => (ViewKind::Facts, "Facts"),
+/// A part of a whole, 0 to 1; 0 of nothing.
+pub(super) fn share(part: u64, whole: u64) -> f64 {
+    if whole == 0 {
+        return 0.0;
     }
+    (part as f64 / whole as f64).min(1.0)
 }
 
-/// The search that finds the allocations of a call site.
-pub(super) fn site_search(label: &str) -> String {
-    let quoted = label.replace('\\', "\\\\").replace('"', "\\\"");
-    format!("site:\"{quoted}\"")
+/// µs from the recording's beginning.
+pub(super) fn since(start_us: Option<i64>, time_us: Option<i64>) -> Option<i64> {
+    let (time, start) = time_us.zip(start_us)?;
+    Some(time.saturating_sub(start))
 }
 
 /// `12.3 %`, `0.4 %`; whole numbers from 10 on.
@@ -138,20 +131,6 @@ fn capital(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use vramscope_core::analysis::filter::Filter;
-
-    #[test]
-    fn searches_for_sites_are_filters() {
-        for label in [
-            "a/b.py:12 f",
-            "at::_ops::mm::call",
-            "odd \" \\ name",
-            "<lambda>",
-        ] {
-            let search = site_search(label);
-            assert!(Filter::parse(&search).is_ok(), "{search}");
-        }
-    }
 
     #[test]
     fn percentages() {

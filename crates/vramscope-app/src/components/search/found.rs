@@ -1,59 +1,15 @@
-//! The worker's side of the search: sets the filter, asks what it found, and goes from match to match.
+//! Asks what the search has found, and goes from match to match.
 
 use yew::prelude::*;
 
-use vramscope_core::analysis::filter::Filter;
+use vramscope_core::analysis::search::filter::Filter;
 use vramscope_core::model::DeviceIndex;
 
 use super::super::commands::use_commands;
 use super::super::hooks::{use_answer, use_painted};
 use crate::engine::Session;
-use crate::protocol::views::filter::{Answer, FilterContext, Found, NextMatch, Question};
-use crate::protocol::{FilterId, Request};
+use crate::protocol::views::filter::{Answer, Found, NextMatch, Question};
 use crate::state::{Action, DeviceView, Search, search_box};
-
-/// Tells the worker what is searched for, before anything that is drawn with it is asked for.
-#[hook]
-pub(crate) fn use_filter(session: &Session, search: &Search, view: Option<&DeviceView>) {
-    let commands = use_commands();
-    let context = context_of(view);
-    use_told(session, search, context);
-    let filter = use_memo(search.text.clone(), |text| {
-        Filter::parse(text).unwrap_or_default()
-    });
-    let depends_on = (
-        context.cursor.filter(|_| filter.uses_cursor()),
-        context.range.filter(|_| filter.uses_range()),
-    );
-    let known = use_mut_ref(|| (search.text.clone(), depends_on));
-    use_effect_with((search.text.clone(), depends_on), move |now| {
-        let before = known.replace(now.clone());
-        // Another text has its context already.
-        if before.0 == now.0 && before.1 != now.1 {
-            commands.dispatch.emit(Action::RefreshSearch);
-        }
-    });
-}
-
-fn context_of(view: Option<&DeviceView>) -> FilterContext {
-    FilterContext {
-        cursor: view.and_then(DeviceView::cursor_moment),
-        range: view.and_then(DeviceView::moments),
-    }
-}
-
-/// Tells the worker the filter while rendering, which comes before the effects by which a component asks.
-/// A new component's effects come before other components are rendered again, so each that asks tells.
-#[hook]
-fn use_told(session: &Session, search: &Search, context: FilterContext) {
-    use_memo((session.clone(), search.id), |(session, id)| {
-        session.ask(&Request::Filter {
-            filter: *id,
-            text: search.text.clone(),
-            context,
-        });
-    });
-}
 
 /// What the filter has found on a device; live bytes are counted at the cursor, else at the peak.
 #[hook]
@@ -63,10 +19,10 @@ pub(super) fn use_found(
     search: &Search,
     view: &DeviceView,
 ) -> Option<Found> {
-    use_told(session, search, context_of(Some(view)));
-    let question = (search.id != FilterId::default()).then(|| Question::Found {
+    let filter = search.filter(Some(view));
+    let question = filter.map(|filter| Question::Found {
         device,
-        filter: search.id,
+        filter,
         moment: view.cursor_moment(),
     });
     let answer = use_answer(session, question).and_then(|answered| answered.answer);
@@ -89,18 +45,22 @@ pub(super) fn use_next(
     // What was asked for before this box was there has been answered by another.
     let first = *use_memo((), |()| search.next.0);
     let (press, is_forward) = search.next;
-    let question = use_memo(search.next, |_| Question::Next {
-        device,
-        filter: search.id,
-        from: view.pinned,
-        moment: view.cursor_moment(),
-        is_forward,
-        press,
+    let filter = search.filter(Some(view));
+    // What is pinned meanwhile, or gone to, changes nothing of where the press was.
+    let question = use_memo(search.next, |_| {
+        Some(Question::Next {
+            device,
+            filter: filter.clone()?,
+            from: view.pinned,
+            moment: view.cursor_moment(),
+            is_forward,
+            press,
+        })
     });
-    let asked = (press != first).then(|| (*question).clone());
+    let asked = (*question).clone().filter(|_| press != first);
     let answered = use_answer(session, asked);
     let answered = answered.filter(|answered| {
-        matches!(answered.question, Question::Next { filter, .. } if filter == search.id)
+        matches!(&answered.question, Question::Next { filter: of, .. } if Some(of) == filter.as_ref())
     });
     let next = answered.and_then(|answered| match *answered.answer? {
         Answer::Next(next) => next.map(|next| (answered.question, next)),
@@ -119,7 +79,6 @@ pub(super) fn use_next(
     next.map(|(_, next)| next)
 }
 
-/// Properties of [`FoundStatus`].
 #[derive(Properties, PartialEq)]
 pub(crate) struct FoundStatusProps {
     pub(crate) session: Session,

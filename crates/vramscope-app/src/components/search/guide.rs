@@ -2,7 +2,7 @@
 
 use yew::prelude::*;
 
-use vramscope_core::analysis::filter::keys;
+use vramscope_core::analysis::search::filter::keys;
 
 /// The card. `on_example` hears an example that was chosen.
 #[derive(Properties, PartialEq)]

@@ -3,7 +3,7 @@
 use web_sys::{FocusEvent, HtmlInputElement, KeyboardEvent};
 use yew::prelude::*;
 
-use vramscope_core::analysis::filter::{Completions, Filter, FilterError, keys};
+use vramscope_core::analysis::search::filter::{Completions, Filter, FilterError, keys};
 use vramscope_core::model::DeviceIndex;
 
 use super::super::commands::use_commands;
@@ -14,7 +14,6 @@ use super::found::{use_found, use_next};
 use super::panel::Panel;
 use crate::browser::clock;
 use crate::engine::Session;
-use crate::protocol::FilterId;
 use crate::protocol::views::filter::{Answer, Question};
 use crate::state::{Action, DeviceView, Search, search_box};
 use vramscope_view::display;
@@ -24,7 +23,6 @@ const PAUSE_MS: i32 = 30;
 /// The same behind the name of a key, which is mostly not yet all that is to be written.
 const KEY_PAUSE_MS: i32 = 600;
 
-/// Properties of [`SearchBox`].
 #[derive(Properties, PartialEq)]
 pub(crate) struct SearchBoxProps {
     pub(crate) session: Session,
@@ -48,7 +46,6 @@ struct Draft {
     is_focused: bool,
 }
 
-/// The box.
 #[component]
 pub(crate) fn SearchBox(props: &SearchBoxProps) -> Html {
     let node = use_node_ref();
@@ -61,27 +58,8 @@ pub(crate) fn SearchBox(props: &SearchBoxProps) -> Html {
     let completions = use_completions(session, device, &draft);
     use_caret(&node, &draft);
 
-    let take = {
-        let (draft, write, completions) = (draft.clone(), write.clone(), completions.clone());
-        Callback::from(move |place: usize| {
-            let Some(candidate) = completions.candidates.get(place) else {
-                return;
-            };
-            let (text, caret) =
-                search_box::accept(&draft.text, completions.span.clone(), candidate);
-            write.emit((text, caret));
-        })
-    };
-    let on_example = {
-        let (draft, write) = (draft.clone(), write.clone());
-        Callback::from(move |example: String| {
-            let before = draft.text.trim_end();
-            let space = if before.is_empty() { "" } else { " " };
-            let text = format!("{before}{space}{example} ");
-            let caret = text.len();
-            write.emit((text, caret));
-        })
-    };
+    let take = on_candidate(&draft, &completions, &write);
+    let on_example = on_example(&draft, &write);
     let oninput = {
         let (node, write) = (node.clone(), write.clone());
         Callback::from(move |_: InputEvent| {
@@ -92,21 +70,9 @@ pub(crate) fn SearchBox(props: &SearchBoxProps) -> Html {
     };
     let onkeydown = on_key(&draft, &completions, take.clone(), write.clone());
     let (onfocusin, onfocusout) = on_focus(&draft);
-    let toggle_guide = {
-        let draft = draft.clone();
-        Callback::from(move |_: MouseEvent| {
-            draft.set(Draft {
-                has_guide: !draft.has_guide,
-                is_focused: true,
-                ..(*draft).clone()
-            });
-        })
-    };
-    let clear = {
-        let write = write.clone();
-        Callback::from(move |_: MouseEvent| write.emit((String::new(), 0)))
-    };
-    let is_searching = search.id != FilterId::default();
+    let toggle_guide = toggle_guide(&draft);
+    let clear = write.reform(|_: MouseEvent| (String::new(), 0));
+    let is_searching = search.is_on();
     let pinned = next.filter(|next| props.view.pinned == Some(next.allocation));
     let shows_panel = draft.is_focused;
     html! {
@@ -139,6 +105,47 @@ pub(crate) fn SearchBox(props: &SearchBoxProps) -> Html {
             }
         </search>
     }
+}
+
+/// Writes a candidate of the list in place of the word at the caret.
+fn on_candidate(
+    draft: &UseStateHandle<Draft>,
+    completions: &Completions,
+    write: &Callback<(String, usize)>,
+) -> Callback<usize> {
+    let (draft, write, completions) = (draft.clone(), write.clone(), completions.clone());
+    Callback::from(move |place: usize| {
+        if let Some(candidate) = completions.candidates.get(place) {
+            let span = completions.span.clone();
+            write.emit(search_box::accept(&draft.text, span, candidate));
+        }
+    })
+}
+
+/// Writes an example of the guide behind the text.
+fn on_example(
+    draft: &UseStateHandle<Draft>,
+    write: &Callback<(String, usize)>,
+) -> Callback<String> {
+    let draft = draft.clone();
+    write.reform(move |example: String| {
+        let before = draft.text.trim_end();
+        let space = if before.is_empty() { "" } else { " " };
+        let text = format!("{before}{space}{example} ");
+        let caret = text.len();
+        (text, caret)
+    })
+}
+
+fn toggle_guide(draft: &UseStateHandle<Draft>) -> Callback<MouseEvent> {
+    let draft = draft.clone();
+    Callback::from(move |_: MouseEvent| {
+        draft.set(Draft {
+            has_guide: !draft.has_guide,
+            is_focused: true,
+            ..(*draft).clone()
+        });
+    })
 }
 
 /// The text again, unseen but for the line under what is wrong.

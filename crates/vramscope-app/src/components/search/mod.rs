@@ -5,7 +5,7 @@ mod guide;
 mod input;
 mod panel;
 
-pub(super) use found::{FoundStatus, use_filter};
+pub(super) use found::FoundStatus;
 pub(super) use input::SearchBox;
 
 /// The box's id: keys put the caret there.

@@ -2,11 +2,10 @@
 
 use yew::prelude::*;
 
-use vramscope_core::analysis::filter::{Candidate, CandidateKind};
+use vramscope_core::analysis::search::filter::{Candidate, CandidateKind};
 
 use super::guide::Guide;
 
-/// Properties of [`Panel`].
 #[derive(Properties, PartialEq)]
 pub(super) struct PanelProps {
     /// What is wrong.

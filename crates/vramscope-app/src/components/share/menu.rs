@@ -11,19 +11,16 @@ use crate::components::copy_button::CopyButton;
 use crate::components::hooks::use_answer;
 use crate::components::icons::{Glyph, Icon};
 use crate::engine::Session;
+use crate::protocol::Ask;
 use crate::protocol::views::export::{Answer, Question};
 use crate::protocol::views::graph;
-use crate::protocol::{Answer as AnyAnswer, Ask, Slot};
-use crate::state::{OpenFile, OpenGraphs, Permalink, State, sentences};
+use crate::state::{OpenFile, OpenGraphs, State, permalink, sentences};
 use vramscope_view::display;
 
 /// The part of the page that pictures are of.
 const PICTURED: &str = "main > .view";
 
 const MENU_ID: &str = "share-menu";
-
-/// Questions asked by a click: never at the same time as another of the same kind.
-const SLOT: Slot = Slot::MAX;
 
 #[derive(Properties, PartialEq)]
 pub(in crate::components) struct ShareMenuProps {
@@ -103,7 +100,7 @@ fn Items(props: &ShareMenuProps) -> Html {
     let on_svg = Callback::from(move |_: MouseEvent| {
         picture::save_svg(PICTURED, &format!("{pictured}.svg"))
     });
-    let link = Permalink::of(state).map(|link| history::link(session.url(), &link.to_text()));
+    let link = permalink(state).map(|link| history::link(session.url(), &link.to_text()));
     html! {
         <>
             if let Some(link) = link { { link_item(link, session.url().is_some()) } }
@@ -249,12 +246,11 @@ fn fetch(
     let session = session.clone();
     Callback::from(move |_| {
         let name = name.clone();
-        let save = move |answer: Option<AnyAnswer>, content: wasm_bindgen::JsValue| {
+        session.ask_once(question.clone(), move |answer, content| {
             if answer.is_some() && !content.is_null() {
                 download::save(&name, content_type, &content);
             }
-        };
-        session.ask_for(SLOT, question.clone().into(), save);
+        });
     })
 }
 

@@ -2,7 +2,7 @@
 
 use yew::prelude::*;
 
-use vramscope_core::analysis::allocations::{AllocationRow, Column};
+use vramscope_core::analysis::report::allocations::{AllocationRow, Column};
 use vramscope_core::model::PoolId;
 use vramscope_view::colour::{site_colour, stable_hash};
 use vramscope_view::display;
@@ -108,7 +108,6 @@ impl Cells {
         (template.join(" "), widths.iter().sum::<u32>() + gaps + 24)
     }
 
-    /// One row.
     pub(super) fn row(&self, row: &AllocationRow) -> Html {
         html! {
             <div class="allocation-row" style="grid-template-columns:var(--columns)">

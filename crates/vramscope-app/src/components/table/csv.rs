@@ -10,11 +10,9 @@ use crate::browser::download;
 use crate::engine::Session;
 use crate::protocol::views::table::{Answer, MOST_CSV_ROWS, Question, TableOrder};
 
-/// Properties of [`CsvButton`].
 #[derive(Properties, PartialEq)]
 pub(super) struct CsvButtonProps {
     pub(super) session: Session,
-    /// The table.
     pub(super) order: TableOrder,
     /// The file's name.
     pub(super) name: String,
@@ -25,7 +23,7 @@ pub(super) struct CsvButtonProps {
 pub(super) fn CsvButton(props: &CsvButtonProps) -> Html {
     let wanted = use_state(|| None::<(TableOrder, u32)>);
     let pieces = use_mut_ref(Array::new);
-    let question = (*wanted).map(|(order, first)| Question::Csv {
+    let question = (*wanted).clone().map(|(order, first)| Question::Csv {
         order,
         first,
         count: MOST_CSV_ROWS,
@@ -40,13 +38,14 @@ pub(super) fn CsvButton(props: &CsvButtonProps) -> Html {
         });
     {
         let (wanted, pieces, name) = (wanted.clone(), pieces.clone(), file_name(&props.name));
-        let first = wanted.map(|(_, first)| first);
+        let first = wanted.as_ref().map(|(_, first)| *first);
         use_effect_with((first, piece.is_some()), move |&(first, is_there)| {
-            let Some((order, first)) = (*wanted).filter(|_| is_there && first.is_some()) else {
+            let asked = (*wanted).clone().filter(|_| is_there && first.is_some());
+            let Some((order, first)) = asked else {
                 return;
             };
             let Some(piece) = piece.as_ref().filter(|piece| piece.answer.is_some()) else {
-                // Something else is searched for by now: half a table would be worse than none.
+                // Half a table would be worse than none.
                 wanted.set(None);
                 return;
             };
@@ -61,10 +60,10 @@ pub(super) fn CsvButton(props: &CsvButtonProps) -> Html {
         });
     }
     let onclick = {
-        let (wanted, order) = (wanted.clone(), props.order);
+        let (wanted, order) = (wanted.clone(), props.order.clone());
         Callback::from(move |_: MouseEvent| {
             pieces.replace(Array::new());
-            wanted.set(Some((order, 0)));
+            wanted.set(Some((order.clone(), 0)));
         })
     };
     html! {

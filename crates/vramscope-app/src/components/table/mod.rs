@@ -7,7 +7,7 @@ use std::ops::Range;
 
 use yew::prelude::*;
 
-use vramscope_core::analysis::allocations::{AllocationRow, Column};
+use vramscope_core::analysis::report::allocations::{AllocationRow, Column};
 use vramscope_core::ids::AllocationId;
 use vramscope_view::display;
 use vramscope_view::theme::Theme;
@@ -16,7 +16,7 @@ use super::commands::{Commands, use_commands};
 use super::hooks::{use_answer, use_painted};
 use super::view_props::ViewProps;
 use super::virtual_list::VirtualList;
-use crate::protocol::FilterId;
+use crate::protocol::views::filter::FilterText;
 use crate::protocol::views::table::{Answer, Question, TableOrder, TableWindow};
 use crate::state::choices::TableChoices;
 use crate::state::{Action, Chosen, Navigation, Shared, ViewKind, sentences};
@@ -28,7 +28,7 @@ const PIECE: u32 = 100;
 const ROW_PX: f64 = 24.0;
 const HEAD_PX: f64 = 28.0;
 
-/// What the worker said last.
+/// The worker's last answer.
 #[derive(Clone, PartialEq)]
 struct Window(Shared<Answer>);
 
@@ -46,52 +46,43 @@ impl Window {
     }
 }
 
-/// The table.
 #[component]
 pub(super) fn TableView(props: &ViewProps) -> Html {
     let commands = use_commands();
     let choices = &props.choices.table;
     let order = TableOrder {
         device: props.look.device,
-        filter: props.look.filter,
+        filter: props.look.filter.clone(),
         column: choices.column,
         is_descending: choices.is_descending,
     };
     let seen = use_state_eq(|| 0..PIECE);
     let question = Question::Rows {
-        order,
+        order: order.clone(),
         first: seen.start,
         count: seen.end - seen.start,
         locate: props.view.pinned,
         moment: props.view.cursor_moment(),
     };
     let answered = use_answer(&props.session, Some(question));
-    let located = answered.as_ref().map(|answered| match answered.question {
-        Question::Rows { locate, order, .. } => (locate, order.filter),
-        Question::Csv { order, .. } => (None, order.filter),
+    let located = answered.as_ref().map(|answered| match &answered.question {
+        Question::Rows { locate, order, .. } => (*locate, order.filter.clone()),
+        Question::Csv { order, .. } => (None, order.filter.clone()),
     });
     // Rows of another device are other allocations.
     let window = answered
         .filter(|answered| answered.question.order().device == order.device)
         .and_then(|answered| answered.answer.map(Window));
     use_painted(ViewKind::Table.name(), window.clone());
-    let active = use_walk(order, located, window.as_ref(), &commands);
+    let active = use_walk(&order, located, window.as_ref(), &commands);
 
     let on_window = {
-        let seen = seen.clone();
-        Callback::from(move |rows: Range<u32>| {
-            let first = rows.start / PIECE * PIECE;
-            seen.set(first..rows.end.div_ceil(PIECE).max(1) * PIECE);
-        })
+        let seen = seen.setter();
+        Callback::from(move |rows: Range<u32>| seen.set(pieces(rows)))
     };
-    let rows = window
-        .as_ref()
-        .and_then(Window::get)
-        .map_or(0, |window| window.all_rows);
-    let columns = window
-        .as_ref()
-        .and_then(Window::get)
-        .map(|window| window.columns.clone());
+    let shown = window.as_ref().and_then(Window::get);
+    let rows = shown.map_or(0, |shown| shown.all_rows);
+    let columns = shown.map(|shown| shown.columns.clone());
     let cells = Cells {
         columns: columns.unwrap_or_default(),
         theme: Theme::of(props.look.theme),
@@ -99,37 +90,20 @@ pub(super) fn TableView(props: &ViewProps) -> Html {
     };
     let (template, width_px) = cells.layout();
     let header = heads(&cells, choices, sort(&commands, choices));
-    let row = {
-        let window = window.clone();
-        Callback::from(
-            move |row: u32| match window.as_ref().and_then(|window| window.row(row)) {
-                Some(allocation) => cells.row(allocation),
-                None => Html::default(),
-            },
-        )
-    };
-    let row_classes = {
-        let (window, pinned) = (window.clone(), props.view.pinned);
-        Callback::from(move |row: u32| {
-            let allocation = window
-                .as_ref()
-                .and_then(|window| window.row(row))
-                .map(|row| row.allocation);
-            classes!((allocation.is_some() && allocation == pinned).then_some("active"))
-        })
-    };
+    let row = row(&window, cells);
+    let row_classes = row_classes(&window, props.view.pinned);
     let on_open = open(&commands, window.clone());
     let style = format!("--table-width:{width_px}px;--columns:{template}");
     html! {
         <section class="view table" aria-label="Allocations" {style}>
             <div class="table-bar">
-                <p class="sums">{ window.as_ref().and_then(Window::get).map(|window| sums(props, window)) }</p>
-                <CsvButton session={props.session.clone()} {order} name={props.file.opened.file.name.clone()} />
+                <p class="sums">{ shown.map(|shown| sums(props, shown)) }</p>
+                <CsvButton session={props.session.clone()} order={order.clone()} name={props.file.opened.file.name.clone()} />
             </div>
             <div class="table-rows">
                 <VirtualList key={format!("{:?} {}", order.column, order.is_descending)} label="Allocations" {rows} row_px={ROW_PX} head_px={HEAD_PX} {header} {row}
                     active={*active} on_active={active.on_active()} {row_classes} {on_window} {on_open} takes_focus=true />
-                if rows == 0 && window.is_some() {
+                if rows == 0 && shown.is_some() {
                     <p class="table-empty">{ empty(props) }</p>
                 }
             </div>
@@ -137,8 +111,32 @@ pub(super) fn TableView(props: &ViewProps) -> Html {
     }
 }
 
+/// The whole pieces that rows lie in.
+fn pieces(rows: Range<u32>) -> Range<u32> {
+    rows.start / PIECE * PIECE..rows.end.div_ceil(PIECE).max(1) * PIECE
+}
+
+/// Writes a row; an empty one while it is not there.
+fn row(window: &Option<Window>, cells: Cells) -> Callback<u32, Html> {
+    let window = window.clone();
+    Callback::from(move |row: u32| {
+        let allocation = window.as_ref().and_then(|window| window.row(row));
+        allocation.map_or_else(Html::default, |allocation| cells.row(allocation))
+    })
+}
+
+/// Marks the row of the pinned allocation.
+fn row_classes(window: &Option<Window>, pinned: Option<AllocationId>) -> Callback<u32, Classes> {
+    let window = window.clone();
+    Callback::from(move |row: u32| {
+        let row = window.as_ref().and_then(|window| window.row(row));
+        let allocation = row.map(|row| row.allocation);
+        classes!((allocation.is_some() && allocation == pinned).then_some("active"))
+    })
+}
+
 fn empty(props: &ViewProps) -> &'static str {
-    if props.look.filter == FilterId::default() {
+    if props.look.filter.is_none() {
         "This device has no allocations."
     } else {
         "Nothing matches the search."
@@ -214,8 +212,8 @@ impl Walk {
 /// goes to the top: that is what one sorts for.
 #[hook]
 fn use_walk(
-    order: TableOrder,
-    located: Option<(Option<AllocationId>, FilterId)>,
+    order: &TableOrder,
+    located: Option<(Option<AllocationId>, Option<FilterText>)>,
     window: Option<&Window>,
     commands: &Commands,
 ) -> Walk {

@@ -1,7 +1,7 @@
 //! The way from ideal to real, a bar per step, and what the chosen step consists of.
 
-use vramscope_core::analysis::overview::SegmentsKnown;
-use vramscope_core::analysis::plan::{DevicePlan, Step, StepKind};
+use vramscope_core::analysis::report::overview::SegmentsKnown;
+use vramscope_plan::{DevicePlan, Step, StepKind};
 use vramscope_view::display;
 use vramscope_view::waterfall::BarPart;
 use yew::prelude::*;
@@ -11,7 +11,6 @@ use crate::protocol::views::what_if::{Planned, Stage};
 use crate::state::choices::WhatIfChoices;
 use crate::state::sentences;
 
-/// Properties of [`Bars`].
 #[derive(Properties, PartialEq)]
 pub(super) struct BarsProps {
     pub(super) planned: Option<PlannedRef>,
@@ -19,7 +18,6 @@ pub(super) struct BarsProps {
     pub(super) on_choose: Callback<WhatIfChoices>,
 }
 
-/// See the module.
 #[component]
 pub(super) fn Bars(props: &BarsProps) -> Html {
     let Some(planned) = props.planned.as_ref().and_then(PlannedRef::get) else {

@@ -45,7 +45,6 @@ impl PlannedRef {
     }
 }
 
-/// See the module.
 #[component]
 pub(super) fn WhatIfView(props: &ViewProps) -> Html {
     let commands = use_commands();
@@ -79,7 +78,7 @@ pub(super) fn WhatIfView(props: &ViewProps) -> Html {
     }
     let panel = match choices.panel {
         WhatIfPanel::Settings => html! {
-            <SettingsPanel session={props.session.clone()} look={props.look} planned={known.clone()} choices={choices.clone()}
+            <SettingsPanel session={props.session.clone()} look={props.look.clone()} planned={known.clone()} choices={choices.clone()}
                 on_choose={choose.clone()} />
         },
         WhatIfPanel::Places if planned.places > 1 => {

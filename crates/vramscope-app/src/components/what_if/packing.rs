@@ -1,7 +1,7 @@
 //! The ideal packing beside the real memory map: the same time, the same scale of bytes unless one is far higher, the same colours.
 
-use vramscope_core::analysis::overview::SegmentsKnown;
-use vramscope_core::analysis::plan::StepKind;
+use vramscope_core::analysis::report::overview::SegmentsKnown;
+use vramscope_plan::StepKind;
 use vramscope_view::display;
 use vramscope_view::map::GroupMark;
 use yew::prelude::*;
@@ -16,7 +16,6 @@ use crate::protocol::views::what_if::{Answer, Planned, Question, Stage};
 use crate::protocol::{Look, Picture};
 use crate::state::{Action, sentences};
 
-/// Properties of [`PackingPanel`].
 #[derive(Properties, PartialEq)]
 pub(super) struct PackingPanelProps {
     pub(super) planned: Option<PlannedRef>,
@@ -25,7 +24,6 @@ pub(super) struct PackingPanelProps {
     pub(super) on_longer: Callback<()>,
 }
 
-/// See the module.
 #[component]
 pub(super) fn PackingPanel(props: &PackingPanelProps) -> Html {
     let planned = props.planned.as_ref().and_then(PlannedRef::get);
@@ -46,7 +44,7 @@ pub(super) fn PackingPanel(props: &PackingPanelProps) -> Html {
     let of = |picture, packing| Look {
         picture,
         packing,
-        ..look
+        ..look.clone()
     };
     let packed = of(Picture::Packing, planned.packing);
     let real = of(Picture::Map, 0);

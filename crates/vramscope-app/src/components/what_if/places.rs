@@ -1,6 +1,6 @@
 //! The figures by pool and stream.
 
-use vramscope_core::analysis::plan::PlacePlan;
+use vramscope_plan::ArenaPlan;
 use vramscope_view::display;
 use yew::prelude::*;
 
@@ -10,7 +10,6 @@ use crate::engine::Session;
 use crate::protocol::views::what_if::{Answer, Question};
 use crate::state::sentences;
 
-/// Properties of [`PlacesPanel`].
 #[derive(Properties, PartialEq)]
 pub(super) struct PlacesPanelProps {
     pub(super) session: Session,
@@ -59,7 +58,7 @@ pub(super) fn PlacesPanel(props: &PlacesPanelProps) -> Html {
 }
 
 /// `is_modelled`: whether what the model says is known, if anything.
-fn row(place: &PlacePlan, is_modelled: bool) -> Html {
+fn row(place: &ArenaPlan, is_modelled: bool) -> Html {
     let cell = |bytes: Option<u64>, none: &'static str| match bytes {
         Some(bytes) => {
             html! { <td title={sentences::exact_bytes(bytes)}>{ display::bytes(bytes) }</td> }

@@ -20,7 +20,6 @@ use crate::state::typed_size::without_unit;
 /// Columns of each curve.
 const COLUMNS: u32 = 1_200;
 
-/// Properties of [`SettingsPanel`].
 #[derive(Properties, PartialEq)]
 pub(super) struct SettingsPanelProps {
     pub(super) session: Session,
@@ -44,7 +43,6 @@ impl ReplayedRef {
     }
 }
 
-/// See the module.
 #[component]
 pub(super) fn SettingsPanel(props: &SettingsPanelProps) -> Html {
     let planned = props.planned.as_ref().and_then(PlannedRef::get);

@@ -2,14 +2,15 @@
 //! list of events, and ways from one event to another.
 
 use serde::{Deserialize, Serialize};
-use vramscope_core::analysis::allocator_state::{
+use vramscope_core::analysis::memory::allocator_state::{
     BlockUse, FinalCheck, Misfits, SizeCheck, SizeSource, StateSums,
 };
-pub use vramscope_core::analysis::event_rows::{Direction, EventRow};
+pub use vramscope_core::analysis::report::event_rows::{Direction, EventRow};
 use vramscope_core::ids::AllocationId;
 use vramscope_core::model::DeviceIndex;
 
-use crate::protocol::{Axis, Composition, FilterId, Look, Preview};
+use super::filter::FilterText;
+use crate::protocol::{Axis, Composition, Look, Preview};
 
 /// What of the picture is seen.
 #[derive(Clone, Copy, PartialEq, Debug, Serialize, Deserialize)]
@@ -27,91 +28,65 @@ pub struct Window {
 }
 
 /// A picture to draw.
-#[derive(Clone, Copy, PartialEq, Debug, Serialize, Deserialize)]
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub struct DrawState {
-    /// Device, colours, theme, filter.
     pub look: Look,
     /// The state after this many events.
     pub moment: u32,
     /// What of it is seen.
     pub window: Window,
-    /// The allocation to outline.
     pub pinned: Option<AllocationId>,
 }
 
-/// A question.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
 pub enum Question {
     /// The picture; it comes as an `ImageBitmap`. Answered by [`Answer::Drawn`].
     Draw(DrawState),
     /// What is under a place of a picture's window, device px. Answered by [`Answer::Tip`].
-    Hit {
-        /// The picture.
-        draw: DrawState,
-        /// The place.
-        at_px: (f64, f64),
-    },
+    Hit { draw: DrawState, at_px: (f64, f64) },
     /// Rows of the list. Answered by [`Answer::Events`].
     Events {
-        /// The device.
         device: DeviceIndex,
         /// By which events are said to match.
-        filter: FilterId,
+        filter: Option<FilterText>,
         /// The first row: row `m` is the event that leads to moment `m`, row 0 the beginning.
         first: u32,
-        /// How many.
         count: u32,
     },
     /// Where a kind of event is. Answered by [`Answer::Moment`].
     Jump {
-        /// The device.
         device: DeviceIndex,
-        /// What matches.
-        filter: FilterId,
-        /// From this moment.
+        filter: Option<FilterText>,
         from: u32,
-        /// Which way.
         direction: Direction,
-        /// To what.
         to: JumpTo,
         /// Counts jumps: the same one can be asked for twice.
         count: u32,
     },
     /// Which moment is at a place of the axis. Answered by [`Answer::Moment`].
     MomentAt {
-        /// The device.
         device: DeviceIndex,
-        /// The axis.
         axis: Axis,
-        /// The place.
         x: f64,
-        /// Counts questions, as above.
         count: u32,
     },
 }
 
 /// What to look for among the events.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
 pub enum JumpTo {
-    /// What the search matches.
     Match,
     /// Segments that come, go or change.
     Segments,
-    /// Failed allocations.
     Oom,
 }
 
-/// An answer.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
 pub enum Answer {
     /// A picture and what it shows.
     Drawn(Box<Drawn>),
     /// What is under the pointer; `None`: no segment.
     Tip(Option<Box<Tip>>),
-    /// Rows of the list.
     Events(Vec<EventLine>),
     /// A moment; `None`: there is none.
     Moment(Option<u32>),
@@ -123,13 +98,10 @@ pub type RectCss = [f64; 4];
 /// What a picture shows.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub struct Drawn {
-    /// Its moment.
     pub moment: u32,
-    /// Sums of everything.
     pub total: StateSums,
     /// Sums by pool and stream.
     pub groups: Vec<GroupHead>,
-    /// What has no place.
     pub misfits: Misfits,
     /// Height of the whole picture, css px.
     pub height_css: f64,
@@ -148,7 +120,6 @@ pub struct Drawn {
 /// Where something is in the whole picture.
 #[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize)]
 pub struct Outline {
-    /// Its visible parts.
     pub rects: Vec<RectCss>,
     /// The line on which it begins: top and bottom, css px. `None`: it is not there.
     pub line_css: Option<(f64, f64)>,
@@ -163,52 +134,40 @@ pub struct GroupHead {
     pub pool: String,
     /// The stream in words.
     pub stream: String,
-    /// Its sums.
     pub sums: StateSums,
 }
 
 /// What is under the pointer.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub struct Tip {
-    /// The block or blocks.
     pub on: TipOn,
     /// The visible parts of that, if it is one block.
     pub rects: Vec<RectCss>,
-    /// The segment.
     pub segment: TipSegment,
 }
 
 /// The block or blocks under the pointer.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
 pub enum TipOn {
     /// A block in use or pending free.
     Block {
-        /// Its allocation.
         preview: Preview,
-        /// What it is doing.
         usage: BlockUse,
-        /// Its size, rounding included.
         bytes: u64,
         /// What of that is lost to rounding.
         rounding_bytes: u64,
         /// Where the size is known from.
         source: SizeSource,
     },
-    /// A free block.
     Free {
-        /// Its address.
         address: u64,
-        /// Its size.
         bytes: u64,
     },
     /// Several blocks in one pixel.
     Several {
         /// Those in use, by call site.
         composition: Composition,
-        /// Number of free ones.
         free_blocks: u64,
-        /// Bytes of those.
         free_bytes: u64,
     },
 }
@@ -216,9 +175,7 @@ pub enum TipOn {
 /// The segment under the pointer.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub struct TipSegment {
-    /// Its address.
     pub address: u64,
-    /// Its sums.
     pub sums: StateSums,
     /// `small, stream 3`: what there is to say of it.
     pub remarks: Vec<String>,
@@ -228,10 +185,8 @@ pub struct TipSegment {
     pub site: String,
 }
 
-/// One event in one line.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub struct EventLine {
-    /// The event.
     pub event: EventRow,
     /// Its call site in words; empty if unknown.
     pub site: String,

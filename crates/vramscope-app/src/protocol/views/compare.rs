@@ -7,12 +7,12 @@
 use std::rc::Rc;
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
-use vramscope_core::analysis::compare::{Change, SettingChange};
-pub use vramscope_core::analysis::curves::{CurveAxis, Curves};
-pub use vramscope_core::analysis::frame_groups::{Fold, FrameGrouping};
-use vramscope_core::analysis::profile::{Amount, Figures, Profile};
-use vramscope_core::analysis::selection::Selection;
-use vramscope_core::analysis::turnover::Turnover;
+pub use vramscope_core::analysis::code::frame_groups::{Fold, FrameGrouping};
+use vramscope_core::analysis::compare::changes::{Change, SettingChange};
+use vramscope_core::analysis::compare::side::{Amount, Figures, Profile};
+use vramscope_core::analysis::groups::turnover::Turnover;
+pub use vramscope_core::analysis::time::curves::{CurveAxis, Curves};
+use vramscope_core::analysis::time::selection::Selection;
 use vramscope_core::model::DeviceIndex;
 pub use vramscope_view::change_flame::{ChangeUnit, FlameWidth};
 use vramscope_view::colour::Rgb;
@@ -20,70 +20,45 @@ use vramscope_view::flame::{FlameScene, NodeKey};
 
 use crate::protocol::ThemeName;
 
-/// A question.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Question {
     /// The moments of a device that have a name. Answered by [`Answer::Moments`].
-    Moments {
-        /// The device.
-        device: DeviceIndex,
-    },
+    Moments { device: DeviceIndex },
     /// The whole recording of a device as a small picture. Answered by [`Answer::Curves`].
     Curves {
-        /// The device.
         device: DeviceIndex,
-        /// The axis.
         axis: CurveAxis,
         /// How many columns at most.
         columns: u32,
     },
     /// A side of this file, for another worker. Answered by [`Answer::Profile`].
-    Profile {
-        /// What of this file.
-        side: SideSpec,
-        /// How frames are named.
-        naming: Naming,
-    },
+    Profile { side: SideSpec, naming: Naming },
     /// Compare two sides, and keep that for the questions below. Answered by [`Answer::Compared`].
     Compare {
-        /// The first side.
         before: SideData,
-        /// The second side.
         after: SideData,
-        /// How frames are named.
         naming: Naming,
     },
     /// Some call sites of a comparison. Answered by [`Answer::Sites`], or by nothing if it is no longer
     /// kept.
     Sites {
-        /// Which.
         comparison: ComparisonId,
-        /// In which order.
         order: SiteOrder,
-        /// Only those that differ.
         changed_only: bool,
-        /// The first row.
         first: u32,
-        /// How many rows.
         rows: u32,
-        /// For their colours.
         theme: ThemeName,
     },
     /// The signed flame graph of a comparison. Answered by [`Answer::Flame`], or by nothing if it is no
     /// longer kept.
     Flame {
-        /// Which.
         comparison: ComparisonId,
-        /// What widths say.
         width: FlameWidth,
-        /// What is counted.
         unit: ChangeUnit,
-        /// What fills the picture.
         focus: Option<NodeKey>,
         /// Width of the picture, css px.
         width_px: f64,
-        /// For its colours.
         theme: ThemeName,
     },
 }
@@ -100,11 +75,8 @@ pub struct Naming {
 /// One side of a file.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct SideSpec {
-    /// The device.
     pub device: DeviceIndex,
-    /// Which of its allocations.
     pub selection: Selection,
-    /// The axis of its curves.
     pub axis: CurveAxis,
     /// How many columns they have at most.
     pub columns: u32,
@@ -114,7 +86,6 @@ pub struct SideSpec {
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum SideData {
-    /// Of its own file.
     Here(SideSpec),
     /// Of another file, as that one's worker told it.
     Given(HandedProfile),
@@ -150,7 +121,6 @@ pub struct ComparisonId(pub u32);
 /// What the table is sorted by; equal rows by name.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default, Serialize, Deserialize)]
 pub struct SiteOrder {
-    /// Which column.
     pub by: SiteColumn,
     /// The other way round: least first, names from Z to A.
     pub reversed: bool,
@@ -165,7 +135,6 @@ pub enum SiteColumn {
     Difference,
     /// What grew most first, what shrank most last.
     Growth,
-    /// The same in allocations.
     CountGrowth,
     /// The most bytes on the first side first.
     Before,
@@ -173,32 +142,23 @@ pub enum SiteColumn {
     After,
     /// The most bytes that are new and not freed first.
     New,
-    /// By name.
     Name,
 }
 
-/// An answer.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Answer {
-    /// See [`Question::Moments`].
     Moments(NamedMoments),
-    /// See [`Question::Curves`].
     Curves(Curves),
-    /// See [`Question::Profile`].
     Profile(HandedProfile),
-    /// See [`Question::Compare`].
     Compared(Box<Compared>),
-    /// See [`Question::Sites`].
     Sites(SiteRows),
-    /// See [`Question::Flame`].
     Flame(SignedFlame),
 }
 
 /// Moments that a program or the allocator named.
 #[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize)]
 pub struct NamedMoments {
-    /// The device.
     pub device: DeviceIndex,
     /// In order of time.
     pub moments: Vec<NamedMoment>,
@@ -206,7 +166,6 @@ pub struct NamedMoments {
     pub left_out: u32,
 }
 
-/// See [`NamedMoments`].
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct NamedMoment {
     /// The state after this many events.
@@ -218,11 +177,8 @@ pub struct NamedMoment {
 /// Two sides and what differs.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub struct Compared {
-    /// For further questions.
     pub id: ComparisonId,
-    /// The first side.
     pub before: SideFacts,
-    /// The second side.
     pub after: SideFacts,
     /// What became of single allocations, for two moments of one device.
     pub turnover: Option<Turnover>,
@@ -239,13 +195,10 @@ pub struct Compared {
 /// One side of a comparison.
 #[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize)]
 pub struct SideFacts {
-    /// The device.
     pub device: DeviceIndex,
-    /// Its figures.
     pub figures: Figures,
     /// What was compared of it.
     pub total: Amount,
-    /// Its whole recording.
     pub curves: Curves,
     /// Where on that what is compared lies.
     pub marks: Vec<u64>,
@@ -254,13 +207,10 @@ pub struct SideFacts {
 /// Rows of the table.
 #[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize)]
 pub struct SiteRows {
-    /// Of which comparison.
     pub comparison: ComparisonId,
-    /// The first row's place.
     pub first: u32,
     /// All rows that there are.
     pub of: u32,
-    /// The rows.
     pub rows: Vec<SiteRow>,
     /// The largest difference of bytes of all, for bars.
     pub largest_difference: u64,
@@ -269,11 +219,11 @@ pub struct SiteRows {
 /// A row of the table.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub struct SiteRow {
-    /// The call site's name.
     pub label: String,
+    /// The filter that finds what has its code on its stack.
+    pub search: Option<String>,
     /// The colour of its code.
     pub colour: Rgb,
-    /// What became of it.
     pub change: Change,
     /// What became of its single allocations, for two moments of one device.
     pub turnover: Option<Turnover>,
@@ -284,13 +234,13 @@ pub struct SiteRow {
 /// A signed flame graph.
 #[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize)]
 pub struct SignedFlame {
-    /// Of which comparison.
     pub comparison: ComparisonId,
     /// Its boxes, filled with the colours of differences.
     pub scene: FlameScene,
     /// What each box is and what became of it.
     pub boxes: Vec<SignedBox>,
-    /// What became of all.
+    /// The filter that finds what has the frame in focus on its stack.
+    pub search: Option<String>,
     pub total: Change,
 }
 
@@ -299,6 +249,5 @@ pub struct SignedFlame {
 pub struct SignedBox {
     /// The frame's name; the caller's, of several that are too narrow.
     pub name: String,
-    /// What became of it.
     pub change: Change,
 }

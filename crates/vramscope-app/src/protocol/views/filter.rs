@@ -1,38 +1,45 @@
 //! What the search box asks.
 
 use serde::{Deserialize, Serialize};
-use vramscope_core::analysis::filter::{Completions, Totals};
-use vramscope_core::analysis::selection::Moments;
+use vramscope_core::analysis::search::filter::{Completions, Filter, Totals};
+use vramscope_core::analysis::time::selection::Moments;
 use vramscope_core::ids::AllocationId;
 use vramscope_core::model::DeviceIndex;
 
-use crate::protocol::FilterId;
-
-/// What the words of a filter refer to.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
-pub struct FilterContext {
-    /// The moment of the cursor.
+/// A filter by its text, with what its words refer to: all that what it matches depends on.
+#[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
+pub struct FilterText {
+    pub text: String,
+    /// The moment of the cursor; `None` also if no word refers to it.
     pub cursor: Option<u32>,
-    /// The selected range.
     pub range: Option<Moments>,
 }
 
-/// A question.
+impl FilterText {
+    /// `None` for a text that everything matches: an empty one, or one that cannot be read, of which the
+    /// search box complains.
+    #[must_use]
+    pub fn of(text: &str, cursor: Option<u32>, range: Option<Moments>) -> Option<Self> {
+        let filter = Filter::parse(text).ok()?;
+        (!filter.is_empty()).then(|| Self {
+            text: text.to_owned(),
+            cursor: cursor.filter(|_| filter.uses_cursor()),
+            range: range.filter(|_| filter.uses_range()),
+        })
+    }
+}
+
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
 pub enum Question {
     /// What has been found. Answered by [`Answer::Found`].
     Found {
-        /// The device.
         device: DeviceIndex,
-        /// The filter.
-        filter: FilterId,
+        filter: FilterText,
         /// The moment at which live bytes are counted; the device's peak if there is none.
         moment: Option<u32>,
     },
     /// What could be written next. Answered by [`Answer::Completions`].
     Complete {
-        /// The device.
         device: DeviceIndex,
         /// What stands in the box.
         text: String,
@@ -41,30 +48,21 @@ pub enum Question {
     },
     /// The next match. Answered by [`Answer::Next`].
     Next {
-        /// The device.
         device: DeviceIndex,
-        /// The filter.
-        filter: FilterId,
+        filter: FilterText,
         /// The one before; else it goes from the moment.
         from: Option<AllocationId>,
-        /// The cursor's moment.
         moment: Option<u32>,
-        /// Whether forward.
         is_forward: bool,
         /// Counts the key presses: pressing again is another question.
         press: u32,
     },
 }
 
-/// An answer.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
 pub enum Answer {
-    /// See [`Question::Found`].
     Found(Found),
-    /// See [`Question::Complete`].
     Completions(Completions),
-    /// See [`Question::Next`].
     Next(Option<NextMatch>),
 }
 
@@ -83,10 +81,8 @@ pub struct Found {
     pub notes: Vec<String>,
 }
 
-/// A match.
 #[derive(Clone, Copy, PartialEq, Debug, Serialize, Deserialize)]
 pub struct NextMatch {
-    /// Which.
     pub allocation: AllocationId,
     /// The first moment at which it is live.
     pub moment: u32,

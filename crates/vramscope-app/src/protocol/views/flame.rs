@@ -4,23 +4,21 @@
 //! focusing, scrolling and opening rows only look at a tree.
 
 use serde::{Deserialize, Serialize};
-use vramscope_core::analysis::call_tree::Sums;
-pub use vramscope_core::analysis::frame_groups::{Fold, FrameGrouping};
-pub use vramscope_core::analysis::selection::{Selection, Weight};
+use vramscope_core::analysis::code::call_tree::Sums;
+pub use vramscope_core::analysis::code::frame_groups::{Fold, FrameGrouping};
+pub use vramscope_core::analysis::time::selection::{Selection, Weight};
 use vramscope_core::model::DeviceIndex;
 use vramscope_view::colour::Rgb;
 pub use vramscope_view::flame::{FlameScene, NodeKey};
 
-use crate::protocol::{FilterId, ThemeName};
+use super::filter::FilterText;
+use crate::protocol::ThemeName;
 
 /// Which allocations, summed how, by which frames.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub struct About {
-    /// The device.
     pub device: DeviceIndex,
-    /// Which allocations.
     pub selection: Selection,
-    /// What each counts.
     pub weight: Weight,
     /// What makes two frames one.
     pub grouping: FrameGrouping,
@@ -29,17 +27,13 @@ pub struct About {
     /// Which more are; see `FoldPatterns`. What cannot be read folds nothing.
     pub patterns: String,
     /// The search: what it matches is told beside every sum.
-    pub filter: FilterId,
+    pub filter: Option<FilterText>,
 }
 
-/// A question.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub struct Question {
-    /// About what.
     pub about: About,
-    /// In which colours.
     pub theme: ThemeName,
-    /// What of it.
     pub wanted: Wanted,
 }
 
@@ -62,7 +56,6 @@ pub enum TreeKind {
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum FunctionOrder {
-    /// What was allocated below.
     #[default]
     Total,
     /// What was allocated right there.
@@ -75,16 +68,13 @@ pub enum FunctionOrder {
 pub enum Wanted {
     /// A picture. Answered by [`Told::Picture`].
     Picture {
-        /// Of which tree.
         tree: TreeKind,
-        /// What fills the width.
         focus: NodeKey,
         /// How wide, css px.
         width_px: f64,
     },
     /// Rows of a table. Answered by [`Told::Rows`].
     Rows {
-        /// Of which tree.
         tree: TreeKind,
         /// The open ones; `None` = those on the heaviest path.
         open: Option<Vec<NodeKey>>,
@@ -94,64 +84,58 @@ pub enum Wanted {
         count: u32,
     },
     /// A tree as folded stacks, for other programs. Answered by [`Told::Folded`].
-    Folded {
-        /// Which tree.
-        tree: TreeKind,
-    },
+    Folded { tree: TreeKind },
     /// All functions. Answered by [`Told::Functions`].
     Functions {
-        /// In which order.
         order: FunctionOrder,
         /// The first to be told, from 0.
         first: u32,
         /// How many at most.
         count: u32,
+        /// The function whose filter is asked for, by its label.
+        function: Option<String>,
     },
 }
 
 /// A step from the root to the focus.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub struct TrailStep {
-    /// Which node.
     pub key: NodeKey,
-    /// What it is called.
     pub label: String,
-    /// Whether it names code, which can be searched for.
+    /// Whether it names code.
     pub is_code: bool,
+    /// The filter that finds what has it on its stack, if it names code.
+    pub search: Option<String>,
 }
 
-/// A row of the tree.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub struct TreeRow {
-    /// Which node.
     pub key: NodeKey,
-    /// What it is called.
     pub label: String,
     /// Its colour in the picture.
     pub fill: Rgb,
-    /// Whether it names code, which can be searched for.
+    /// Whether it names code.
     pub is_code: bool,
+    /// The filter that finds what has it on its stack, if it names code.
+    pub search: Option<String>,
     /// How far below the root, from 1.
     pub depth: u32,
     /// The node and all below.
     pub total: Sums,
-    /// The node alone.
     pub own: Sums,
-    /// Whether something is below.
     pub has_children: bool,
-    /// Whether that is shown.
     pub is_open: bool,
 }
 
 /// A row of the list of functions.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub struct FunctionRow {
-    /// What it is called.
     pub label: String,
-    /// Its colour.
     pub fill: Rgb,
-    /// Whether it names code, which can be searched for.
+    /// Whether it names code.
     pub is_code: bool,
+    /// The filter that finds what has it on its stack, if it names code.
+    pub search: Option<String>,
     /// Whether that is the user's.
     pub is_user: bool,
     /// Allocated with it on the stack.
@@ -164,9 +148,7 @@ pub struct FunctionRow {
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Told {
-    /// See [`Wanted::Picture`].
     Picture {
-        /// The boxes.
         scene: FlameScene,
         /// From the root to what fills the width, both included: that asked for, or what of the way to it
         /// the tree has.
@@ -174,31 +156,27 @@ pub enum Told {
         /// What the focus comes to.
         focus: Sums,
     },
-    /// See [`Wanted::Rows`].
     Rows {
         /// How many rows there are.
         rows: u32,
         /// The number of the first told.
         first: u32,
-        /// Those told.
         told: Vec<TreeRow>,
-        /// Those that are open.
         open: Vec<NodeKey>,
     },
     /// See [`Wanted::Folded`]; the text is attached. Nothing is, where it would be too long.
     Folded,
-    /// See [`Wanted::Functions`].
     Functions {
         /// How many rows there are.
         rows: u32,
         /// The number of the first told.
         first: u32,
-        /// Those told.
         told: Vec<FunctionRow>,
+        /// The filter of the function that was asked for.
+        search: Option<String>,
     },
 }
 
-/// An answer.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub struct Answer {
     /// What the tree comes to: of a function's tree, what was allocated through it.
@@ -207,6 +185,5 @@ pub struct Answer {
     pub whole: Sums,
     /// Stacks too deep or too many to be told to their end.
     pub cut: u64,
-    /// What was asked for.
     pub told: Told,
 }

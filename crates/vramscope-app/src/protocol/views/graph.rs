@@ -7,7 +7,6 @@ use crate::protocol::{Note, ThemeName};
 /// A file of graphs, once it is read.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub struct GraphFile {
-    /// Its name.
     pub name: String,
     /// Its size on disk.
     pub file_bytes: u64,
@@ -19,18 +18,15 @@ pub struct GraphFile {
     pub read_ms: f64,
 }
 
-/// One graph.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub struct GraphFacts {
     /// Its name, e.g. `model__0_forward_1_fused`; that of the file if the export does not say.
     pub name: String,
     /// Nodes, which is steps of any order.
     pub nodes: u32,
-    /// Buffers that nodes make.
     pub buffers: u32,
     /// Inputs that are freed on the way: activations saved for a backward graph.
     pub freeable_inputs: u32,
-    /// Their bytes.
     pub freeable_bytes: u64,
 }
 
@@ -61,7 +57,6 @@ impl OrderName {
 pub struct OrderKey {
     /// Place in [`GraphFile::graphs`].
     pub graph: u32,
-    /// Which order.
     pub order: OrderName,
     /// How often the search had found a better one, see [`OrderFacts::version`].
     pub version: u32,
@@ -85,7 +80,6 @@ pub enum Bars {
 pub struct DrawGraph {
     /// Whose bars; the curves are all orders'.
     pub key: OrderKey,
-    /// How the bars lie.
     pub bars: Bars,
     /// Steps from … to.
     pub x: (f64, f64),
@@ -93,7 +87,6 @@ pub struct DrawGraph {
     pub width_px: u32,
     /// Height of the bars in device px.
     pub height_px: u32,
-    /// Light or dark.
     pub theme: ThemeName,
 }
 
@@ -116,7 +109,6 @@ pub enum Question {
     Place {
         /// The picture that is shown.
         draw: DrawGraph,
-        /// Which.
         buffer: u32,
     },
     /// What is at a place. Answered by [`Answer::Tip`].
@@ -130,33 +122,22 @@ pub enum Question {
     },
     /// What is live at a step, the largest first. Answered by [`Answer::Live`].
     Live {
-        /// In which order.
         key: OrderKey,
         /// At which step; `None`: where most is live.
         step: Option<u32>,
-        /// The first row wanted.
         first: u32,
-        /// Rows wanted.
         count: u32,
         /// A buffer whose row is wanted.
         locate: Option<u32>,
     },
     /// Nodes in order. Answered by [`Answer::Nodes`].
     Nodes {
-        /// In which order.
         key: OrderKey,
-        /// The first step wanted.
         first: u32,
-        /// Steps wanted.
         count: u32,
     },
     /// All about a buffer. Answered by [`Answer::Buffer`].
-    Buffer {
-        /// In which order.
-        key: OrderKey,
-        /// Which.
-        buffer: u32,
-    },
+    Buffer { key: OrderKey, buffer: u32 },
     /// Memory by step of every order, as CSV. Answered by [`Answer::Csv`].
     Csv {
         /// Of which graph, and what is added.
@@ -168,19 +149,12 @@ pub enum Question {
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Answer {
-    /// See [`Question::Orders`].
     Orders(OrdersFacts),
-    /// See [`Question::Draw`].
     Drawn(Drawn),
-    /// See [`Question::Place`].
     Placed(Placed),
-    /// See [`Question::Hit`].
     Tip(Tip),
-    /// See [`Question::Live`].
     Live(Live),
-    /// See [`Question::Nodes`].
     Nodes(Vec<NodeLine>),
-    /// See [`Question::Buffer`].
     Buffer(Box<BufferFacts>),
     /// See [`Question::Csv`]; attached.
     Csv {
@@ -194,7 +168,6 @@ pub enum Answer {
 pub struct OrdersFacts {
     /// As given first, vramscope's own last.
     pub orders: Vec<OrderFacts>,
-    /// What PyTorch would choose.
     pub chosen: OrderName,
     /// No order can need less: of the bounds that are known, the highest.
     pub bound_bytes: u64,
@@ -210,14 +183,11 @@ pub struct OrdersFacts {
     pub problem: Option<String>,
 }
 
-/// One order.
 #[derive(Clone, Copy, PartialEq, Debug, Serialize, Deserialize)]
 pub struct OrderFacts {
-    /// Whose.
     pub order: OrderName,
     /// Counts the changes of this order.
     pub version: u32,
-    /// Its highest memory.
     pub peak_bytes: u64,
     /// The first step that reaches it.
     pub peak_step: u32,
@@ -225,7 +195,6 @@ pub struct OrderFacts {
     pub change_share: Option<f64>,
 }
 
-/// What is drawn.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub struct Drawn {
     /// The highest memory of each column, order by order.
@@ -250,9 +219,7 @@ pub struct Placed {
 /// One order's memory.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub struct Curve {
-    /// Whose.
     pub order: OrderName,
-    /// Bytes, column by column.
     pub bytes: Vec<u64>,
     /// Highest bytes, and the first step that reaches them.
     pub peak: (u64, u32),
@@ -261,17 +228,14 @@ pub struct Curve {
 /// What is under the pointer.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub struct Tip {
-    /// The step.
     pub step: u32,
     /// Its node in the order shown; empty behind the last.
     pub node: String,
     /// Each order's memory at that step.
     pub memory: Vec<(OrderName, u64)>,
-    /// The buffer there.
     pub buffer: Option<LiveLine>,
 }
 
-/// What a buffer is.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum BufferKind {
@@ -279,22 +243,17 @@ pub enum BufferKind {
     Intermediate,
     /// An input that is freed on the way.
     FreeableInput,
-    /// An output: it stays.
     Output,
 }
 
 /// A buffer in a list.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub struct LiveLine {
-    /// Its number.
     pub buffer: u32,
-    /// Its name.
     pub name: String,
-    /// Bytes.
     pub bytes: u64,
     /// Those in per mille of all that is live.
     pub share_per_mille: u32,
-    /// What it is.
     pub kind: BufferKind,
     /// The node that makes it; empty for an input.
     pub node: String,
@@ -307,19 +266,15 @@ pub struct LiveLine {
 /// What is live at a step.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub struct Live {
-    /// The step.
     pub step: u32,
     /// Its node; empty behind the last.
     pub node: String,
     /// All memory, the constant included.
     pub bytes: u64,
-    /// The constant.
     pub constant_bytes: u64,
-    /// How many buffers.
     pub all_rows: u32,
     /// The row of the first of [`lines`](Self::lines).
     pub first: u32,
-    /// The rows asked for.
     pub lines: Vec<LiveLine>,
     /// The row of the buffer that was to be located, if it is live.
     pub place: Option<u32>,
@@ -328,17 +283,12 @@ pub struct Live {
 /// A node in order.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub struct NodeLine {
-    /// Its step.
     pub step: u32,
-    /// Its name.
     pub name: String,
     /// The buffers it makes: number and name; at most [`MOST_OUTPUTS`].
     pub outputs: Vec<(u32, String)>,
-    /// How many it makes.
     pub all_outputs: u32,
-    /// Bytes that it allocates.
     pub bytes: u64,
-    /// Memory while it runs.
     pub during_bytes: u64,
     /// Memory after it, when what is used no more is freed.
     pub after_bytes: u64,
@@ -359,7 +309,6 @@ pub struct BufferFacts {
     pub made_at: Option<u32>,
     /// Who uses it: step and name, by step; at most [`MOST_USERS`].
     pub users: Vec<(u32, String)>,
-    /// How many use it.
     pub all_users: u32,
 }
 

@@ -1,55 +1,42 @@
 //! What the timeline asks beside its picture: lanes, markers, curves.
 
 use serde::{Deserialize, Serialize};
-use vramscope_core::analysis::capacity::Capacity;
-use vramscope_core::analysis::lanes::{LaneKind, StepsBy};
-use vramscope_core::analysis::markers::Marker;
-use vramscope_core::analysis::range_totals::RangeTotals;
-use vramscope_core::analysis::selection::Moments;
+use vramscope_core::analysis::memory::capacity::Capacity;
+use vramscope_core::analysis::time::lanes::{LaneKind, StepsBy};
+use vramscope_core::analysis::time::markers::Marker;
+use vramscope_core::analysis::time::range_totals::RangeTotals;
+use vramscope_core::analysis::time::selection::Moments;
 use vramscope_core::ids::AllocationId;
 use vramscope_core::model::DeviceIndex;
 pub use vramscope_view::shown::{Shown, ShownItem, ShownLane, ShownPool};
 
-use crate::protocol::{Axis, FilterId};
+use super::filter::FilterText;
+use crate::protocol::Axis;
 
-/// A question.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
 pub enum Question {
     /// What lies above and over a part of the x axis. Answered by [`Answer::Shown`].
     Shown(Part),
     /// The training steps. Answered by [`Answer::Steps`].
-    Steps {
-        /// The device.
-        device: DeviceIndex,
-        /// The x axis.
-        axis: Axis,
-    },
+    Steps { device: DeviceIndex, axis: Axis },
     /// One mark in full. Answered by [`Answer::Marker`].
     Marker {
-        /// The device.
         device: DeviceIndex,
         /// The moment that it begins.
         moment: u32,
     },
     /// What the events between two moments do. Answered by [`Answer::Totals`].
     Totals {
-        /// The device.
         device: DeviceIndex,
-        /// The moments.
         moments: Moments,
     },
     /// The next allocation up or down in the stack of bands. Answered by [`Answer::Neighbour`].
     Neighbour {
-        /// The device.
         device: DeviceIndex,
-        /// Only what it matches.
-        filter: FilterId,
-        /// Live at this moment.
+        filter: Option<FilterText>,
         moment: u32,
         /// From this one; `None` = from the end of the stack.
         from: Option<AllocationId>,
-        /// Up rather than down.
         up: bool,
     },
 }
@@ -57,9 +44,7 @@ pub enum Question {
 /// A part of the x axis, and what to find for it.
 #[derive(Clone, Copy, PartialEq, Debug, Serialize, Deserialize)]
 pub struct Part {
-    /// The device.
     pub device: DeviceIndex,
-    /// The x axis.
     pub axis: Axis,
     /// From … to, in the axis's unit.
     pub x: (f64, f64),
@@ -73,17 +58,11 @@ pub struct Part {
     pub pools: bool,
 }
 
-/// An answer.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
 pub enum Answer {
-    /// See [`Question::Shown`].
     Shown(Box<Shown>),
-    /// See [`Question::Steps`].
     Steps(StepMarks),
-    /// See [`Question::Marker`].
     Marker(Marker),
-    /// See [`Question::Totals`].
     Totals(RangeTotals),
     /// See [`Question::Neighbour`]; `None` at the end of the stack.
     Neighbour(Option<AllocationId>),
@@ -92,13 +71,11 @@ pub enum Answer {
 /// The training steps on one axis.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub struct StepMarks {
-    /// The axis.
     pub axis: Axis,
     /// What told them; `None` if there are none.
     pub by: Option<StepsBy>,
     /// Their name, numbers as `#`.
     pub pattern: String,
-    /// How many there are.
     pub count: u64,
     /// Where each begins; evenly thinned where there are very many.
     pub starts: Vec<f64>,
@@ -121,7 +98,6 @@ pub struct LineFacts {
     pub without_time: u64,
 }
 
-/// A lane.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct LaneFacts {
     /// What it is made from.

@@ -1,45 +1,32 @@
 //! What the segment timeline and the map ask beside their pictures.
 
 use serde::{Deserialize, Serialize};
+use vramscope_core::analysis::report::details::{FrameDetails, Life};
 use vramscope_core::model::DeviceIndex;
 use vramscope_view::map::{GroupMark, LaneMark};
 
-use crate::protocol::{Life, StackLines};
-
-/// A question.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
 pub enum Question {
     /// The lanes of a device's map. Answered by [`Answer::Lanes`].
-    Lanes {
-        /// The device.
-        device: DeviceIndex,
-    },
+    Lanes { device: DeviceIndex },
     /// All that is known of a segment. Answered by [`Answer::Segment`].
     Segment {
-        /// The device.
         device: DeviceIndex,
-        /// One of its pieces.
         piece: u32,
         /// The moment at which to say what is in it: the last one if none.
         moment: Option<u32>,
     },
 }
 
-/// An answer.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
 pub enum Answer {
-    /// See [`Question::Lanes`].
     Lanes(MapLanes),
-    /// See [`Question::Segment`].
     Segment(Box<SegmentDetails>),
 }
 
 /// The map's y axis from the bottom up.
 #[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize)]
 pub struct MapLanes {
-    /// The device.
     pub device: DeviceIndex,
     /// The lanes; of more than the page can label the largest.
     pub lanes: Vec<LaneMark>,
@@ -50,7 +37,6 @@ pub struct MapLanes {
 /// A segment in full.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub struct SegmentDetails {
-    /// The device.
     pub device: DeviceIndex,
     /// The piece that was asked about.
     pub piece: u32,
@@ -65,5 +51,5 @@ pub struct SegmentDetails {
     /// Stream, pool and the like, and what is in it at the moment; in order of display.
     pub properties: Vec<(String, String)>,
     /// The stack that made the allocator ask for the piece.
-    pub stack: Option<StackLines>,
+    pub stack: Option<Vec<FrameDetails>>,
 }

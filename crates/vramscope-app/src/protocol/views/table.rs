@@ -1,33 +1,29 @@
 //! What the table of allocations asks.
 
 use serde::{Deserialize, Serialize};
-use vramscope_core::analysis::allocations::{AllocationRow, Column};
-use vramscope_core::analysis::filter::Totals;
+use vramscope_core::analysis::report::allocations::{AllocationRow, Column};
+use vramscope_core::analysis::search::filter::Totals;
 use vramscope_core::ids::AllocationId;
 use vramscope_core::model::DeviceIndex;
 
-use crate::protocol::FilterId;
+use super::filter::FilterText;
 
 /// Which rows, in which order.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct TableOrder {
-    /// The device.
     pub device: DeviceIndex,
     /// Only what this filter matches.
-    pub filter: FilterId,
+    pub filter: Option<FilterText>,
     /// What they are sorted by.
     pub column: Column,
     /// The largest first.
     pub is_descending: bool,
 }
 
-/// A question.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
 pub enum Question {
     /// A window of rows. Answered by [`Answer::Rows`].
     Rows {
-        /// Of which table.
         order: TableOrder,
         /// The first row of the window.
         first: u32,
@@ -40,7 +36,6 @@ pub enum Question {
     },
     /// A piece of the table as CSV. Answered by [`Answer::Csv`] with the bytes of its lines attached.
     Csv {
-        /// Of which table.
         order: TableOrder,
         /// The first row of the piece; 0 begins with a line of names.
         first: u32,
@@ -52,8 +47,8 @@ pub enum Question {
 impl Question {
     /// Of which table.
     #[must_use]
-    pub fn order(&self) -> TableOrder {
-        match *self {
+    pub fn order(&self) -> &TableOrder {
+        match self {
             Self::Rows { order, .. } | Self::Csv { order, .. } => order,
         }
     }
@@ -64,13 +59,9 @@ pub const MOST_ROWS: u32 = 500;
 /// The most rows of one piece of CSV: some megabytes.
 pub const MOST_CSV_ROWS: u32 = 20_000;
 
-/// An answer.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
 pub enum Answer {
-    /// See [`Question::Rows`].
     Rows(TableWindow),
-    /// See [`Question::Csv`].
     Csv {
         /// Rows of the whole table.
         all_rows: u32,
@@ -84,7 +75,6 @@ pub struct TableWindow {
     pub all_rows: u32,
     /// The first row of the window.
     pub first: u32,
-    /// The rows.
     pub rows: Vec<AllocationRow>,
     /// Where the allocation asked for is, if it is shown.
     pub place: Option<u32>,

@@ -4,21 +4,18 @@
 //! worked on for a moment only, and others have their turn in between.
 
 use serde::{Deserialize, Serialize};
-use vramscope_core::analysis::plan::what_if::Verdict;
-use vramscope_core::analysis::plan::{DevicePlan, PlacePlan};
 use vramscope_core::model::DeviceIndex;
+use vramscope_plan::what_if::WhatIf;
+use vramscope_plan::{ArenaPlan, DevicePlan};
 use vramscope_view::map::GroupMark;
 use vramscope_view::waterfall::BarPart;
 
 use crate::protocol::Axis;
 
-/// A question.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
 pub enum Question {
     /// Work on the plan of a device for a moment, and say what is known. Answered by [`Answer::Plan`].
     Plan {
-        /// The device.
         device: DeviceIndex,
         /// How often it was asked before: makes each question another one.
         round: u32,
@@ -27,23 +24,19 @@ pub enum Question {
     },
     /// Pools and streams in the packing that is drawn. Answered by [`Answer::Groups`].
     Groups {
-        /// The device.
         device: DeviceIndex,
         /// Of which packing, see [`Planned::packing`].
         packing: u32,
     },
     /// Figures by pool and stream. Answered by [`Answer::Places`].
     Places {
-        /// The device.
         device: DeviceIndex,
-        /// Of which packing: they change with it,
+        /// Of which packing, and while what is worked on: they change with both.
         packing: u32,
-        /// and with what is worked on.
         stage: Stage,
     },
     /// Replay the trace with other settings. Answered by [`Answer::Replay`].
     Replay {
-        /// The device.
         device: DeviceIndex,
         /// The settings that change, as `PYTORCH_CUDA_ALLOC_CONF` has them.
         changes: String,
@@ -56,26 +49,19 @@ pub enum Question {
     },
     /// Replay the trace with what is worth a try. Answered by [`Answer::Tries`].
     Tries {
-        /// The device.
         device: DeviceIndex,
         /// How often it was asked before.
         round: u32,
     },
 }
 
-/// An answer.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
 pub enum Answer {
-    /// See [`Question::Plan`].
     Plan(Box<Planned>),
     /// See [`Question::Groups`]: from the bottom up; empty where there is only one.
     Groups(Vec<GroupMark>),
-    /// See [`Question::Places`].
     Places(Places),
-    /// See [`Question::Replay`].
     Replay(Box<Replayed>),
-    /// See [`Question::Tries`].
     Tries(Tries),
 }
 
@@ -103,33 +89,27 @@ pub struct Planned {
 /// Figures by pool and stream.
 #[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize)]
 pub struct Places {
-    /// The device.
     pub device: DeviceIndex,
     /// The largest first; of very many the largest.
-    pub places: Vec<PlacePlan>,
+    pub places: Vec<ArenaPlan>,
     /// How many are left out.
     pub left_out: u64,
 }
 
 /// What of a plan is being worked on.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
 pub enum Stage {
-    /// A first packing.
     #[default]
     Packing,
     /// The model of the allocator.
     Modelling,
-    /// Better packings.
     Searching,
-    /// Nothing.
     Done,
 }
 
-/// What other settings would do, as far as it is replayed.
+/// What other settings would do, as far as it is replayed. What-ifs come without their steps and places.
 #[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize)]
 pub struct Replayed {
-    /// The device.
     pub device: DeviceIndex,
     /// Why nothing is replayed: these settings are none, or there is no model for this file.
     pub refusal: Option<String>,
@@ -142,14 +122,11 @@ pub struct Replayed {
     /// The most that was really reserved.
     pub real_bytes: u64,
     /// The model with the file's own settings, from an empty allocator: what others are compared with.
-    pub own: Option<ModelFigures>,
+    pub own: Option<WhatIf>,
     /// With the other settings, from an empty allocator; `None` also where they do not differ.
-    pub changed: Option<ModelFigures>,
-    /// What the comparison says; `None` while there is none.
-    pub verdict: Option<Told>,
+    pub changed: Option<WhatIf>,
     /// How far to trust the model, as sentences.
     pub trust: Vec<String>,
-    /// Memory over time.
     pub curves: ReservedCurves,
     /// Whether nothing is left to replay.
     pub is_done: bool,
@@ -169,29 +146,9 @@ impl Replayed {
     }
 }
 
-/// What the model did.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
-pub struct ModelFigures {
-    /// The most reserved.
-    pub peak_bytes: u64,
-    /// Free memory in its segments then.
-    pub free_bytes: u64,
-    /// Of that, what rounding took.
-    pub rounding_bytes: u64,
-    /// Requests that were refused.
-    pub refused: u64,
-    /// Requests that failed in the recording and would be served.
-    pub rescued: u64,
-    /// How often cached segments were given back because memory was short.
-    pub retries: u64,
-    /// What is to be made of it, beside the file's own settings.
-    pub verdict: Verdict,
-}
-
 /// What is worth a try.
 #[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize)]
 pub struct Tries {
-    /// The device.
     pub device: DeviceIndex,
     /// The best first, once all are known.
     pub rows: Vec<Try>,
@@ -205,30 +162,16 @@ pub struct Try {
     /// What they change, as `PYTORCH_CUDA_ALLOC_CONF` has it.
     pub changes: String,
     /// What the model does with them; `None` = not replayed yet.
-    pub figures: Option<ModelFigures>,
-}
-
-/// What a comparison says.
-#[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
-pub struct Told {
-    /// What is to be made of it.
-    pub verdict: Verdict,
-    /// The same in a sentence or two.
-    pub says: String,
-    /// What else there is to say; mostly empty.
-    pub remark: String,
+    pub outcome: Option<WhatIf>,
 }
 
 /// Reserved memory over the whole recording, the highest of each column.
 #[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize)]
 pub struct ReservedCurves {
-    /// The axis.
     pub axis: Axis,
-    /// Its end.
     pub x_end: f64,
     /// Active memory, which is the same for all.
     pub active_bytes: Vec<u64>,
-    /// What was really reserved.
     pub real_bytes: Vec<u64>,
     /// What the model reserves with the file's own settings, starting empty.
     pub own_bytes: Vec<u64>,

@@ -64,7 +64,6 @@ impl CompareChoices {
         }
     }
 
-    /// A side.
     #[must_use]
     pub fn side(&self, which: Which) -> &SideChoice {
         match which {
@@ -88,7 +87,6 @@ impl CompareChoices {
 /// A device of an open file.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct RecordingChoice {
-    /// The file.
     pub file: Option<FileChoice>,
     /// The device; `None` = the one that is shown.
     pub device: Option<DeviceIndex>,
@@ -153,7 +151,6 @@ pub enum ComparePanel {
     Settings,
 }
 
-/// One side.
 #[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 #[serde(default)]
 pub struct SideChoice {
@@ -161,14 +158,12 @@ pub struct SideChoice {
     pub file: Option<FileChoice>,
     /// Which of its devices; `None` = the one that is shown.
     pub device: Option<DeviceIndex>,
-    /// What of it.
     pub what: SideWhat,
 }
 
 /// An open file. Sessions are counted anew whenever the page is loaded; names stay.
 #[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 pub struct FileChoice {
-    /// Its name.
     pub name: String,
     /// Which of the open files of this name, from 0.
     #[serde(default)]

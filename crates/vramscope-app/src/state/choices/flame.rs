@@ -1,8 +1,8 @@
 //! What was chosen in the flame graph.
 
 use serde::{Deserialize, Serialize};
-use vramscope_core::analysis::frame_groups::{FoldPatterns, PatternError};
-use vramscope_core::analysis::selection::{Moments, Selection, Weight};
+use vramscope_core::analysis::code::frame_groups::{FoldPatterns, PatternError};
+use vramscope_core::analysis::time::selection::{Moments, Selection, Weight};
 use vramscope_view::display;
 use vramscope_view::flame::NodeKey;
 
@@ -69,11 +69,9 @@ pub struct FlameChoices {
 /// The places in the recording that [`FlameWhat`] refers to.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct FlamePlaces {
-    /// The cursor.
     pub cursor: Option<u32>,
     /// The selected range.
     pub range: Option<Moments>,
-    /// The peak.
     pub peak: u32,
     /// The last moment.
     pub end: u32,
@@ -118,48 +116,8 @@ impl FlameChoices {
     }
 }
 
-/// The search that finds what has this group on its stack.
-#[must_use]
-pub fn search_text(grouping: FrameGrouping, label: &str) -> String {
-    let quoted = |key: &str, text: &str| {
-        let text = text.replace('\\', "\\\\").replace('"', "\\\"");
-        format!("{key}:\"{text}\"")
-    };
-    // Labels have slashes where a file of Windows has the other ones: a star is either. In quotes it is
-    // only itself.
-    let path = |key: &str, text: &str| {
-        let is_plain = |c: char| c.is_ascii_alphanumeric() || "_-.:/".contains(c);
-        if text.chars().all(is_plain) {
-            format!("{key}:{}", text.replace('/', "*"))
-        } else {
-            quoted(key, text)
-        }
-    };
-    let is_native = label.contains("::") && !label.contains('/');
-    match grouping {
-        FrameGrouping::Line | FrameGrouping::Function => match label.split_once(' ') {
-            Some((place, function)) if place.contains('.') && !is_native => {
-                if grouping == FrameGrouping::Line {
-                    path("frame", place)
-                } else {
-                    format!("{} {}", path("file", place), quoted("fn", function))
-                }
-            }
-            _ => quoted("fn", label),
-        },
-        FrameGrouping::File => path("file", label),
-        FrameGrouping::Module | FrameGrouping::Package if is_native => {
-            quoted("fn", &format!("{label}::"))
-        }
-        FrameGrouping::Module => path("file", &label.replace('.', "/")),
-        FrameGrouping::Package => path("frame", label),
-    }
-}
-
 #[cfg(test)]
 mod tests {
-    use vramscope_core::analysis::filter::Filter;
-
     use super::*;
 
     #[test]
@@ -198,24 +156,6 @@ mod tests {
         }
         assert_eq!(none.word(FlameWhat::Retained), "allocated and never freed");
         assert_eq!(some.word(FlameWhat::Cursor), "live at the cursor, event 3");
-    }
-
-    #[test]
-    fn groups_are_searched_for_by_what_names_them() {
-        use FrameGrouping::{File, Function, Line, Module, Package};
-        for (grouping, label, text) in [
-            (Line, "models/a.py:12 forward", "frame:models*a.py:12"),
-            (Line, "at::_ops::mm::call", r#"fn:"at::_ops::mm::call""#),
-            (Function, "models/a.py fn", r#"file:models*a.py fn:"fn""#),
-            (File, "models/a.py", "file:models*a.py"),
-            (Module, "torch.nn.linear", "file:torch*nn*linear"),
-            (Module, "at::native", r#"fn:"at::native::""#),
-            (Package, "models", "frame:models"),
-            (Line, "a \"b\"", r#"fn:"a \"b\"""#),
-        ] {
-            assert_eq!(search_text(grouping, label), text);
-            assert!(Filter::parse(text).is_ok(), "{text}");
-        }
     }
 
     #[test]

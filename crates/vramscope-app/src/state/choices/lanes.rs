@@ -85,7 +85,7 @@ mod tests {
     use super::*;
     use crate::protocol::Axes;
     use crate::protocol::views::lanes::LineFacts;
-    use vramscope_core::analysis::capacity::{Capacity, CapacitySource};
+    use vramscope_core::analysis::memory::capacity::{Capacity, CapacitySource};
 
     fn facts(peak_bytes: u64, reserved: u64, capacity: Option<u64>) -> DeviceFacts {
         let events = Bounds::new(10.0, peak_bytes);

@@ -1,7 +1,7 @@
 //! What was chosen in the table of allocations.
 
 use serde::{Deserialize, Serialize};
-use vramscope_core::analysis::allocations::Column;
+use vramscope_core::analysis::report::allocations::Column;
 
 /// What was chosen in the table of allocations; kept in the address.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]

@@ -1,8 +1,8 @@
 //! What was chosen in the what-if view.
 
 use serde::{Deserialize, Serialize};
-use vramscope_core::analysis::allocator_model::ModelSettings;
-use vramscope_core::analysis::plan::StepKind;
+use vramscope_plan::StepKind;
+use vramscope_plan::allocator_model::ModelSettings;
 
 use crate::state::typed_size::without_unit;
 

@@ -2,8 +2,8 @@
 
 use std::fmt::Write as _;
 
-use vramscope_core::analysis::compare::relative_change;
-use vramscope_core::analysis::inductor::{Graph, Life, Method, Search};
+use vramscope_core::analysis::compare::changes::relative_change;
+use vramscope_inductor::{Graph, Life, Method, Search};
 use vramscope_view::graph::bars::{draw as draw_bars, hit, place};
 use vramscope_view::graph::curves::columns;
 use vramscope_view::theme::Theme;
@@ -329,7 +329,6 @@ fn node_at(graph: &Graph, known: &Known, step: u32) -> String {
     node.map_or_else(String::new, |&node| graph.node_names[node as usize].clone())
 }
 
-/// What a buffer is.
 pub(super) fn kind_of(graph: &Graph, buffer: u32) -> BufferKind {
     let row = buffer as usize;
     if graph.is_output[row] {

@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
-use vramscope_core::analysis::inductor::{Graph, Life, Timeline};
-use vramscope_core::analysis::packing::{Packer, Packing, Problem};
+use vramscope_inductor::{Graph, Life, Timeline};
+use vramscope_plan::packing::{Packer, Packing, Problem};
 use vramscope_view::colour::Rgb;
 use vramscope_view::graph::bars::{Bar, kind_colour};
 use vramscope_view::graph::curves::bars_viewport;

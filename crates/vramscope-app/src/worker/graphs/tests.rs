@@ -2,13 +2,13 @@
 
 use std::path::{Path, PathBuf};
 
-use vramscope_core::analysis::inductor::read;
+use vramscope_inductor::read;
 
 use super::*;
 use crate::protocol::views::graph::{
     Answer, Bars, DrawGraph, Live, OrderFacts, OrdersFacts, Question,
 };
-use crate::protocol::{Extra, Reply, ThemeName, from_text, to_text};
+use crate::protocol::{Ask, Extra, Reply, ThemeName, from_text, to_text};
 
 fn folder() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/fixtures/planning/graphs")
@@ -22,11 +22,11 @@ fn open(name: &str) -> Graphs {
 /// The answer as the page gets it.
 fn ask(graphs: &mut Graphs, question: &Question) -> (Answer, Extra) {
     let (answer, extra) = graphs.answer(question).unwrap();
-    let any = crate::protocol::Answer::Graph(answer.clone());
+    let any = Question::wrap(answer.clone());
     let reply = Reply::Answer {
         request: 1,
         slot: 1,
-        answer: Some(Box::new(any)),
+        answer: Some(any),
     };
     let arrived: Reply = from_text(&to_text(&reply).unwrap()).unwrap();
     assert_eq!(arrived, reply);

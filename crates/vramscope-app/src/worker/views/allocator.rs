@@ -5,8 +5,10 @@
 mod tests;
 mod tip;
 
-use vramscope_core::analysis::allocator_state::{AllocatorState, FinalCheck, Stepper, check_final};
-use vramscope_core::analysis::event_rows::{self, Wanted, event_rows, find_event};
+use vramscope_core::analysis::memory::allocator_state::{
+    AllocatorState, FinalCheck, Stepper, check_final,
+};
+use vramscope_core::analysis::report::event_rows::{self, Wanted, event_rows, find_event};
 use vramscope_core::ids::AllocationId;
 use vramscope_core::model::{Action, DeviceIndex};
 use vramscope_view::allocator_picture::{Metrics, StateLayout, StatePicture, StateRaster};
@@ -20,7 +22,8 @@ use super::super::painter::Painter;
 use crate::protocol::views::allocator::{
     Answer, DrawState, Drawn, EventLine, GroupHead, JumpTo, Outline, Question, RectCss, Window,
 };
-use crate::protocol::{Axis, Extra, FilterId};
+use crate::protocol::views::filter::FilterText;
+use crate::protocol::{Axis, Extra};
 
 /// Most rows told at once: more than a screen has.
 const MOST_ROWS: u32 = 1_000;
@@ -57,7 +60,7 @@ pub(super) fn answer(
         Question::Draw(draw) => return cache.draw(document, painter, draw),
         Question::Hit { draw, at_px } => {
             let device = document.device(draw.look.device)?;
-            let layout = cache.layout(document, device, draw)?;
+            let layout = cache.layout(device, draw)?;
             let state = cache.walk.as_ref()?.stepper.state();
             let tip = tip::tip(document, device, draw, state, &layout, *at_px);
             Answer::Tip(tip.map(Box::new))
@@ -70,7 +73,7 @@ pub(super) fn answer(
         } => {
             let device = document.device(*device)?;
             let rows = (*first, (*count).min(MOST_ROWS));
-            Answer::Events(events(document, device, *filter, rows))
+            Answer::Events(events(document, device, filter.as_ref(), rows))
         }
         Question::Jump {
             device,
@@ -81,7 +84,8 @@ pub(super) fn answer(
             ..
         } => {
             let device = document.device(*device)?;
-            Answer::Moment(jump(document, device, *filter, (*from, *direction), *to))
+            let from = (*from, *direction);
+            Answer::Moment(jump(document, device, filter.as_ref(), from, *to))
         }
         Question::MomentAt {
             device, axis, x, ..
@@ -95,13 +99,8 @@ pub(super) fn answer(
 
 impl Cache {
     /// The state that is asked for, laid out.
-    fn layout(
-        &mut self,
-        document: &Document,
-        device: Device<'_>,
-        draw: &DrawState,
-    ) -> Option<StateLayout> {
-        let (recording, index) = (document.recording(device), document.allocator(device));
+    fn layout(&mut self, device: Device<'_>, draw: &DrawState) -> Option<StateLayout> {
+        let (recording, index) = (device.replayed(), device.allocator());
         let is_other = |walk: &Walk| walk.device != draw.look.device;
         if self.walk.as_ref().is_none_or(is_other) {
             let last = index.state_at(recording, device.history.event_count);
@@ -119,8 +118,7 @@ impl Cache {
             window.width_px.clamp(1, MOST_PX),
             window.pixel_ratio.clamp(0.1, 16.0),
         );
-        let (metrics, fitting) =
-            walk.scale(document, device, metrics, window.height_px.min(MOST_PX));
+        let (metrics, fitting) = walk.scale(device, metrics, window.height_px.min(MOST_PX));
         let zoom = if window.zoom >= 1.0 { window.zoom } else { 1.0 };
         Some(StateLayout::of(
             walk.stepper.state(),
@@ -136,12 +134,12 @@ impl Cache {
         draw: &DrawState,
     ) -> Option<(Answer, Extra)> {
         let device = document.device(draw.look.device)?;
-        let layout = self.layout(document, device, draw)?;
+        let layout = self.layout(device, draw)?;
         let walk = self.walk.as_ref()?;
         let state = walk.stepper.state();
         let theme = Theme::of(draw.look.theme);
         let groups = painter.colours.of(document, device, &draw.look);
-        let matches = document.matches(device, draw.look.filter);
+        let matches = document.matches(device, draw.look.filter.as_ref());
         let paint = Paint {
             colours: &groups.colours,
             matches: matches.as_deref(),
@@ -164,7 +162,7 @@ impl Cache {
             }),
             changed: changed(document, device, state, &layout, draw),
             check: walk.check,
-            sizes: document.allocator(device).sizes.check,
+            sizes: device.allocator().sizes.check,
         };
         let extra = Extra::Pixels {
             width_px: picture.width_px,
@@ -178,13 +176,7 @@ impl Cache {
 impl Walk {
     /// Bytes per line so that the state with the most segments fits: every other one then does so too, and
     /// nothing changes its size from event to event.
-    fn scale(
-        &mut self,
-        document: &Document,
-        device: Device<'_>,
-        metrics: Metrics,
-        height_px: u32,
-    ) -> (Metrics, f64) {
+    fn scale(&mut self, device: Device<'_>, metrics: Metrics, height_px: u32) -> (Metrics, f64) {
         if let Some((known, height, scale)) = self.scale
             && (known, height) == (metrics, height_px)
         {
@@ -193,8 +185,8 @@ impl Walk {
         let steps = device.history.reserved_steps.iter();
         let fullest = steps.max_by_key(|&&(moment, bytes)| (bytes, std::cmp::Reverse(moment)));
         let moment = fullest.map_or(0, |&(moment, _)| moment);
-        let recording = document.recording(device);
-        let state = document.allocator(device).state_at(recording, moment);
+        let recording = device.replayed();
+        let state = device.allocator().state_at(recording, moment);
         let scale = StateLayout::fit(&state, metrics, height_px);
         self.scale = Some((metrics, height_px, scale));
         scale
@@ -259,8 +251,8 @@ fn changed(
         Some(Action::Alloc | Action::FreeRequested | Action::FreeCompleted | Action::Annotate) => {
             match device.history.allocation_of_event[number as usize] {
                 u32::MAX => return Outline::default(),
-                id => document
-                    .allocator(device)
+                id => device
+                    .allocator()
                     .sizes
                     .bytes(device.history, AllocationId(id)),
             }
@@ -305,11 +297,11 @@ fn in_css(rects: Vec<[f64; 4]>, css: f64) -> Vec<RectCss> {
 fn events(
     document: &Document,
     device: Device<'_>,
-    filter: FilterId,
+    filter: Option<&FilterText>,
     (first, count): (u32, u32),
 ) -> Vec<EventLine> {
     let matches = document.matches(device, filter);
-    let sites = &document.words().call_sites;
+    let sites = document.call_sites();
     let numbers = first.saturating_sub(1)..first.saturating_add(count).saturating_sub(1);
     let rows = event_rows(&document.snapshot, device.history, sites, numbers);
     let line = |event: event_rows::EventRow| EventLine {
@@ -335,7 +327,7 @@ fn events(
 fn jump(
     document: &Document,
     device: Device<'_>,
-    filter: FilterId,
+    filter: Option<&FilterText>,
     (from, direction): (u32, event_rows::Direction),
     to: JumpTo,
 ) -> Option<u32> {

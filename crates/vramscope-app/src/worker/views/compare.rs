@@ -7,16 +7,15 @@ mod sites;
 use std::collections::HashMap;
 use std::collections::VecDeque;
 
-use vramscope_core::analysis::compare::{Comparison, compare};
-use vramscope_core::analysis::curves::Curves;
-use vramscope_core::analysis::frame_groups::GroupOptions;
-use vramscope_core::analysis::profile::{Profile, ProfileNames, ProfileOptions, profile};
-use vramscope_core::analysis::selection::Selection;
-use vramscope_core::analysis::turnover::{Turnover, turnover};
+use vramscope_core::analysis::code::frame_groups::GroupOptions;
+use vramscope_core::analysis::compare::changes::{Comparison, compare};
+use vramscope_core::analysis::compare::side::{Profile, ProfileNames, ProfileOptions, profile};
+use vramscope_core::analysis::groups::turnover::{Turnover, turnover};
+use vramscope_core::analysis::time::curves::Curves;
+use vramscope_core::analysis::time::selection::Selection;
 use vramscope_view::flame::NodeKey;
 
 use super::super::document::Document;
-use crate::protocol::Extra;
 use crate::protocol::views::compare::{
     Answer, Compared, ComparisonId, HandedProfile, Naming, Question, SideData, SideFacts, SideSpec,
     SiteOrder,
@@ -40,6 +39,8 @@ pub(super) struct Cache {
 struct Kept {
     id: ComparisonId,
     comparison: Comparison,
+    /// Name → the filter that finds what has it on its stack.
+    filters: HashMap<String, String>,
     /// Of each call site by its name, for two moments of one device.
     turnovers: Option<HashMap<String, Turnover>>,
     /// Rows of the table in the order asked for last.
@@ -53,7 +54,6 @@ impl Cache {
     fn names(&mut self, document: &Document, naming: Naming) -> &ProfileNames {
         let place = self.names.iter().position(|(of, _)| *of == naming);
         let place = place.unwrap_or_else(|| {
-            let words = document.words();
             let options = GroupOptions {
                 grouping: naming.grouping,
                 fold: naming.fold,
@@ -61,8 +61,8 @@ impl Cache {
             };
             let names = ProfileNames::of(
                 &document.snapshot,
-                &words.classes,
-                &words.call_sites,
+                document.classes(),
+                document.call_sites(),
                 &options,
             );
             self.names.push((naming, names));
@@ -76,13 +76,13 @@ impl Cache {
     }
 }
 
-/// The answer, with what travels beside it; `None` if there is nothing to say.
+/// The answer; `None` if there is nothing to say.
 pub(super) fn answer(
     question: &Question,
     document: &Document,
     cache: &mut Cache,
-) -> Option<(Answer, Extra)> {
-    let answer = match question {
+) -> Option<Answer> {
+    Some(match question {
         Question::Moments { device } => {
             Answer::Moments(moments::named(document, document.device(*device)?))
         }
@@ -122,8 +122,7 @@ pub(super) fn answer(
         Question::Flame { comparison, .. } => {
             Answer::Flame(flame::scene(cache.kept(*comparison)?, question)?)
         }
-    };
-    Some((answer, Extra::Nothing))
+    })
 }
 
 fn profile_of(
@@ -139,7 +138,7 @@ fn profile_of(
         columns: side.columns.min(MOST_COLUMNS),
     };
     let names = cache.names(document, naming);
-    let sites = (&document.words().call_sites, document.site_of(device));
+    let sites = (document.call_sites(), device.site_of());
     Some(profile(
         &document.snapshot,
         device.history,
@@ -188,11 +187,18 @@ fn compared(
     cache.kept.push_front(Kept {
         id,
         comparison,
+        filters: filters(old).chain(filters(new)).collect(),
         turnovers: turned.map(|(_, sites)| sites),
         sorted: None,
         keys: None,
     });
     Some(answer)
+}
+
+fn filters(profile: &Profile) -> impl Iterator<Item = (String, String)> {
+    let names = profile.labels.iter().zip(&profile.filters);
+    let of_code = names.filter(|(_, filter)| !filter.is_empty());
+    of_code.map(|(name, filter)| (name.clone(), filter.clone()))
 }
 
 fn facts(profile: &Profile) -> SideFacts {
@@ -223,7 +229,7 @@ fn turnovers(
     let device = document
         .device(before.device)
         .filter(|_| before.device == after.device)?;
-    let found = turnover(device.history, document.site_of(device), from, to);
+    let found = turnover(device.history, device.site_of(), from, to);
     let names = cache.names(document, naming);
     let mut sites: HashMap<String, Turnover> = HashMap::new();
     for site in &found.sites {

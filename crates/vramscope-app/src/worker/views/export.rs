@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 use std::io;
 
-use vramscope_core::analysis::selection::Moments;
+use vramscope_core::analysis::time::selection::Moments;
 use vramscope_core::cut::{Piece, cut};
 use vramscope_core::encode::encode;
 use vramscope_core::model::DeviceIndex;
@@ -12,16 +12,8 @@ use super::super::document::{Device, Document};
 use crate::protocol::Extra;
 use crate::protocol::views::export::{Answer, Question};
 
-/// What is kept from one question to the next.
-#[derive(Default)]
-pub(super) struct Cache {}
-
 /// The answer, with what travels beside it; `None` if there is nothing to say.
-pub(super) fn answer(
-    question: &Question,
-    document: &Document,
-    _cache: &mut Cache,
-) -> Option<(Answer, Extra)> {
+pub(super) fn answer(question: &Question, document: &Document) -> Option<(Answer, Extra)> {
     match *question {
         Question::Snapshot {
             device,
@@ -42,13 +34,12 @@ fn snapshot(
     only_size: bool,
 ) -> Option<(Answer, Extra)> {
     let device = document.device(device)?;
-    let (history, replay) = (device.history, document.recording(device).replay);
+    let history = device.history;
     let piece = Piece {
-        history,
-        replay,
+        device: *device,
         moments,
     };
-    let small = cut(&document.snapshot, &[piece]);
+    let small = cut(document, &[piece]);
     let to = moments.1.min(history.event_count);
     let moments = (moments.0.min(to), to);
     if only_size {
@@ -106,7 +97,7 @@ fn curves(device: Device<'_>, (from, to): Moments) -> (String, u64) {
 
 #[cfg(test)]
 mod tests {
-    use vramscope_core::analysis::history::History;
+    use vramscope_core::analysis::time::history::History;
     use vramscope_core::decode;
 
     use super::*;
@@ -124,14 +115,14 @@ mod tests {
 
     #[test]
     fn a_size_is_told_before_the_snapshot_is_made() {
-        let (document, mut cache) = (document(), Cache::default());
-        let mut ask = |only_size| {
+        let document = document();
+        let ask = |only_size| {
             let question = Question::Snapshot {
                 device: 0,
                 moments: (1, 9),
                 only_size,
             };
-            answer(&question, &document, &mut cache).unwrap()
+            answer(&question, &document).unwrap()
         };
         let (size, nothing) = ask(true);
         assert_eq!(nothing, Extra::Nothing);
@@ -158,7 +149,7 @@ mod tests {
         let document = document();
         let csv = |moments| {
             let question = Question::Curves { device: 0, moments };
-            match answer(&question, &document, &mut Cache::default()) {
+            match answer(&question, &document) {
                 Some((Answer::Csv { rows }, Extra::Bytes(csv))) => {
                     assert_eq!(
                         csv.iter().filter(|&&byte| byte == b'\n').count() as u64,

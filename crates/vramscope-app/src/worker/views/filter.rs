@@ -1,35 +1,36 @@
 //! Answers to [`protocol::views::filter`](crate::protocol::views::filter).
 
-use vramscope_core::analysis::filter::{Completions, Totals, Vocabulary, completions, totals};
+use vramscope_core::analysis::search::filter::{
+    Completions, Totals, Vocabulary, completions, totals,
+};
 use vramscope_core::bitset::BitSet;
 use vramscope_core::ids::AllocationId;
 use vramscope_core::model::DeviceIndex;
 
 use super::super::document::{Device, Document};
-use crate::protocol::views::filter::{Answer, FilterContext, Found, NextMatch, Question};
-use crate::protocol::{Extra, FilterId};
+use crate::protocol::views::filter::{Answer, FilterText, Found, NextMatch, Question};
 
 /// What is kept from one question to the next.
 #[derive(Default)]
 pub(super) struct Cache {
     vocabulary: Option<(DeviceIndex, Vocabulary)>,
-    totals: Option<((DeviceIndex, FilterId, u32), Totals)>,
+    totals: Option<((DeviceIndex, FilterText, u32), Totals)>,
 }
 
-/// The answer, with what travels beside it; `None` if there is nothing to say.
+/// The answer; `None` if there is nothing to say.
 pub(super) fn answer(
     question: &Question,
     document: &Document,
     cache: &mut Cache,
-) -> Option<(Answer, Extra)> {
-    let answer = match question {
+) -> Option<Answer> {
+    Some(match question {
         Question::Found {
             device,
             filter,
             moment,
         } => {
             let device = document.device(*device)?;
-            Answer::Found(cache.found(document, device, *filter, *moment)?)
+            Answer::Found(cache.found(document, device, filter, *moment)?)
         }
         Question::Complete {
             device,
@@ -37,7 +38,7 @@ pub(super) fn answer(
             caret,
         } => {
             let device = document.device(*device)?;
-            Answer::Completions(cache.completions(document, device, text, *caret))
+            Answer::Completions(cache.completions(device, text, *caret))
         }
         Question::Next {
             device,
@@ -48,7 +49,7 @@ pub(super) fn answer(
             ..
         } => {
             let device = document.device(*device)?;
-            let set = document.matches(device, *filter)?;
+            let set = document.matches(device, Some(filter))?;
             let next = next(device, &set, *from, *moment, *is_forward);
             Answer::Next(next.map(|row| NextMatch {
                 allocation: AllocationId::from_index(row),
@@ -56,8 +57,7 @@ pub(super) fn answer(
                 place: set.iter().take_while(|&other| other <= row).count() as u64,
             }))
         }
-    };
-    Some((answer, Extra::Nothing))
+    })
 }
 
 impl Cache {
@@ -65,15 +65,15 @@ impl Cache {
         &mut self,
         document: &Document,
         device: Device<'_>,
-        filter: FilterId,
+        filter: &FilterText,
         moment: Option<u32>,
     ) -> Option<Found> {
-        let found = document.filter.found(document, device, filter)?;
+        let found = document.filters.found(device, filter)?;
         let history = device.history;
         let moment = moment
             .unwrap_or(history.peak_moment)
             .min(history.event_count);
-        let key = (history.device, filter, moment);
+        let key = (history.device, filter.clone(), moment);
         let matches = match &self.totals {
             Some((known, totals)) if *known == key => *totals,
             _ => totals(history, Some(&found.set), moment),
@@ -88,19 +88,12 @@ impl Cache {
         })
     }
 
-    fn completions(
-        &mut self,
-        document: &Document,
-        device: Device<'_>,
-        text: &str,
-        caret: usize,
-    ) -> Completions {
+    fn completions(&mut self, device: Device<'_>, text: &str, caret: usize) -> Completions {
         let number = device.history.device;
         let known = self.vocabulary.take().filter(|(known, _)| *known == number);
-        let (_, vocabulary) = self.vocabulary.insert(known.unwrap_or_else(|| {
-            let subject = document.subject(device, FilterContext::default());
-            (number, Vocabulary::of(&subject, &document.words().classes))
-        }));
+        let (_, vocabulary) = self
+            .vocabulary
+            .insert(known.unwrap_or_else(|| (number, Vocabulary::of(*device))));
         completions(text, caret, vocabulary)
     }
 }

@@ -6,13 +6,15 @@
 use std::collections::HashSet;
 use std::rc::Rc;
 
-use vramscope_core::analysis::call_tree::{
+use vramscope_core::Snapshot;
+use vramscope_core::analysis::code::call_tree::{
     CallTree, FunctionTotal, Paths, StackSums, TreeOptions, folded, functions,
 };
-use vramscope_core::analysis::frame_groups::{
+use vramscope_core::analysis::code::frame_groups::{
     FoldPatterns, FrameGroups, GroupId, GroupOptions, GroupTable,
 };
-use vramscope_core::analysis::frames::FrameClass;
+use vramscope_core::analysis::code::frames::FrameClass;
+use vramscope_core::analysis::search::filter::rows;
 use vramscope_view::flame::{FlameScene, GroupColours, NodeKey, NodeKeys, heavy_path, open_rows};
 use vramscope_view::theme::Theme;
 
@@ -54,8 +56,20 @@ struct Groups {
 
 /// Groups as they are told.
 struct Shown<'a> {
+    snapshot: &'a Snapshot,
+    groups: &'a Groups,
     table: &'a GroupTable,
     colours: &'a GroupColours,
+}
+
+impl Shown<'_> {
+    /// The filter that finds what has a group on its stack.
+    fn search(&self, group: GroupId) -> Option<String> {
+        let (grouping, ..) = self.groups.asked;
+        let groups = (self.table, &self.groups.of_frame);
+        let filter = rows::of_group(self.snapshot, groups, grouping, group);
+        filter.map(|filter| filter.to_string())
+    }
 }
 
 /// The paths of what is selected, and what was made of them.
@@ -79,6 +93,8 @@ impl Cache {
         self.select(document, about)?;
         let (groups, selected) = self.groups.as_ref().zip(self.paths.as_mut())?;
         let shown = Shown {
+            snapshot: &document.snapshot,
+            groups,
             table: &groups.table,
             colours: &groups.colours.as_ref()?.1,
         };
@@ -113,7 +129,8 @@ impl Cache {
                 order,
                 first,
                 count,
-            } => selected.functions(&shown, *order, (*first, *count)),
+                function,
+            } => selected.functions(&shown, *order, (*first, *count), function.as_deref()),
         };
         let answer = Answer {
             total,
@@ -141,7 +158,7 @@ impl Cache {
             fold: about.fold,
             patterns: FoldPatterns::parse(&about.patterns).unwrap_or_default(),
         };
-        let classes = &document.words().classes;
+        let classes = document.classes();
         let of_frame = FrameGroups::of(&document.snapshot, classes, &options, &mut table);
         self.groups = Some(Groups {
             asked,
@@ -162,7 +179,7 @@ impl Cache {
         {
             return;
         }
-        let sites = document.words().call_sites.sites();
+        let sites = document.call_sites().sites();
         let sites: HashSet<&str> = sites.iter().map(|site| site.label.as_str()).collect();
         let is_call_site = |label: &str| sites.contains(label);
         let colours = GroupColours::of(&groups.table, &Theme::of(theme), is_call_site);
@@ -178,15 +195,15 @@ impl Cache {
             return Some(());
         }
         let device = document.device(about.device)?;
-        let matches = document.matches(device, about.filter);
+        let matches = document.matches(device, about.filter.as_ref());
         let options = TreeOptions {
             selection: about.selection,
             weight: about.weight,
             only: None,
             matches: matches.as_deref(),
         };
-        let (snapshot, words) = (&document.snapshot, document.words());
-        let sums = StackSums::of(snapshot, device.history, &words.call_sites, &options);
+        let snapshot = &document.snapshot;
+        let sums = StackSums::of(snapshot, device.history, document.call_sites(), &options);
         let groups = &self.groups.as_ref()?.of_frame;
         self.paths = Some(SelectedPaths {
             about: about.clone(),
@@ -227,6 +244,7 @@ impl SelectedPaths {
         shown: &Shown<'_>,
         order: FunctionOrder,
         (first, count): (u32, u32),
+        function: Option<&str>,
     ) -> Told {
         let all = self.functions.get_or_insert_with(|| functions(&self.paths));
         all.sort_by_key(|row| {
@@ -242,6 +260,7 @@ impl SelectedPaths {
                 label: group.label.clone(),
                 fill: shown.colours.get(row.group),
                 is_code: row.group.is_code(),
+                search: shown.search(row.group),
                 is_user: group.class == FrameClass::User,
                 total: row.total,
                 own: row.own,
@@ -251,6 +270,7 @@ impl SelectedPaths {
             first,
             told: told.collect(),
             rows: all.len() as u32,
+            search: function.and_then(|label| shown.search(group_of(shown.table, label))),
         }
     }
 }
@@ -262,11 +282,12 @@ impl Tree {
         let mut trail = Vec::new();
         let mut node = focus;
         loop {
-            let label = shown.table.get(tree.group[node as usize]).label.clone();
+            let group = tree.group[node as usize];
             trail.push(TrailStep {
                 key: keys.key(node),
-                label,
-                is_code: tree.group[node as usize].is_code(),
+                label: shown.table.get(group).label.clone(),
+                is_code: group.is_code(),
+                search: shown.search(group),
             });
             if node == 0 {
                 break;
@@ -300,6 +321,7 @@ impl Tree {
                 label: shown.table.get(tree.group[at]).label.clone(),
                 fill: shown.colours.get(tree.group[at]),
                 is_code: tree.group[at].is_code(),
+                search: shown.search(tree.group[at]),
                 depth: tree.depth[at],
                 total: tree.total[at],
                 own: tree.own[at],
@@ -337,8 +359,7 @@ fn window<T>(rows: &[T], first: u32, count: u32) -> &[T] {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::protocol::FilterId;
-    use vramscope_core::analysis::selection::{Selection, Weight};
+    use vramscope_core::analysis::time::selection::{Selection, Weight};
 
     const FILE: &str = r#"{"segments": [], "device_traces": [[
         {"action": "alloc", "addr": 1, "size": 8, "stream": 0, "frames": [
@@ -357,7 +378,7 @@ mod tests {
                 grouping: FrameGrouping::Function,
                 fold: Fold::Runtime,
                 patterns: String::new(),
-                filter: FilterId::default(),
+                filter: None,
             },
             theme: ThemeName::Light,
             wanted,
@@ -405,6 +426,7 @@ mod tests {
         let functions = Wanted::Functions {
             order: FunctionOrder::Own,
             first: 0,
+            function: Some(main.to_owned()),
             count: 9,
         };
         let Told::Functions { told, .. } = ask(&mut cache, &document, 3, functions).told else {

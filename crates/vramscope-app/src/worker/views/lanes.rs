@@ -1,8 +1,9 @@
 //! Answers to [`protocol::views::lanes`](crate::protocol::views::lanes).
 
-use vramscope_core::analysis::capacity::capacity;
-use vramscope_core::analysis::markers::{MarkerKind, marker};
-use vramscope_core::analysis::pool_use::{PoolUse, pool_uses};
+use vramscope_core::analysis::memory::capacity::capacity;
+use vramscope_core::analysis::memory::pool_use::{PoolUse, pool_uses};
+use vramscope_core::analysis::time::markers::{MarkerKind, marker};
+use vramscope_core::bitset::BitSet;
 use vramscope_core::ids::AllocationId;
 use vramscope_core::model::{DeviceIndex, PoolId};
 use vramscope_view::marks::track;
@@ -10,10 +11,10 @@ use vramscope_view::shown::Sources;
 use vramscope_view::viewport::Viewport;
 
 use super::super::document::{Device, Document};
+use crate::protocol::Axis;
 use crate::protocol::views::lanes::{
     Answer, LaneFacts, LineFacts, Part, Question, Shown, StepMarks,
 };
-use crate::protocol::{Axis, Extra, FilterId};
 
 /// Steps sent: more are not told apart on a strip.
 const MOST_STEPS: usize = 4_000;
@@ -25,20 +26,18 @@ pub(super) struct Cache {
     pools: Vec<(DeviceIndex, Vec<PoolUse>)>,
 }
 
-/// The answer, with what travels beside it; `None` if there is nothing to say.
+/// The answer; `None` if there is nothing to say.
 pub(super) fn answer(
     question: &Question,
     document: &Document,
     cache: &mut Cache,
-) -> Option<(Answer, Extra)> {
+) -> Option<Answer> {
     let device = |device| document.device(device);
-    let answer = match *question {
+    Some(match *question {
         Question::Shown(ref part) => {
-            Answer::Shown(Box::new(shown(document, device(part.device)?, part, cache)))
+            Answer::Shown(Box::new(shown(device(part.device)?, part, cache)))
         }
-        Question::Steps { device: of, axis } => {
-            Answer::Steps(step_marks(document, device(of)?, axis))
-        }
+        Question::Steps { device: of, axis } => Answer::Steps(step_marks(device(of)?, axis)),
         Question::Marker { device: of, moment } => {
             Answer::Marker(marker(&document.snapshot, device(of)?.history, moment)?)
         }
@@ -51,19 +50,22 @@ pub(super) fn answer(
         }
         Question::Neighbour {
             device: of,
-            filter,
+            ref filter,
             moment,
             from,
             up,
-        } => Answer::Neighbour(neighbour(document, device(of)?, filter, moment, from, up)),
-    };
-    Some((answer, Extra::Nothing))
+        } => {
+            let device = device(of)?;
+            let matches = document.matches(device, filter.as_ref());
+            Answer::Neighbour(neighbour(device, matches.as_deref(), moment, from, up))
+        }
+    })
 }
 
 /// What `device` has to show above and over its picture.
 pub(in crate::worker) fn line_facts(document: &Document, device: Device<'_>) -> LineFacts {
     let snapshot = &document.snapshot;
-    let (lanes, markers) = (device.lanes(snapshot), device.markers(snapshot));
+    let (lanes, markers) = (device.lanes(), device.markers());
     let has = |on| {
         let mut kinds = MarkerKind::ALL
             .into_iter()
@@ -94,8 +96,7 @@ pub(in crate::worker) fn line_facts(document: &Document, device: Device<'_>) -> 
     }
 }
 
-fn shown(document: &Document, device: Device<'_>, part: &Part, cache: &mut Cache) -> Shown {
-    let snapshot = &document.snapshot;
+fn shown(device: Device<'_>, part: &Part, cache: &mut Cache) -> Shown {
     let bands = device.bands(part.axis);
     let view = Viewport {
         x_min: part.x.0,
@@ -107,32 +108,25 @@ fn shown(document: &Document, device: Device<'_>, part: &Part, cache: &mut Cache
     };
     let reserved = part.reserved && device.knows_segments();
     let sources = Sources {
-        snapshot,
-        lanes: device.lanes(snapshot),
-        markers: device.markers(snapshot),
+        device: *device,
         bands: &bands,
-        index: device.index(),
+        index: device.timeline(),
         reserved_steps: if reserved {
             &device.history.reserved_steps
         } else {
             &[]
         },
-        pools: if part.pools {
-            cache.pools(document, device)
-        } else {
-            &[]
-        },
-        streams: &document.words().streams,
+        pools: if part.pools { cache.pools(device) } else { &[] },
     };
     Shown::of(sources, &view, part.pixel_ratio)
 }
 
 impl Cache {
-    fn pools(&mut self, document: &Document, device: Device<'_>) -> &[PoolUse] {
-        let (snapshot, of) = (&document.snapshot, device.history.device);
+    fn pools(&mut self, device: Device<'_>) -> &[PoolUse] {
+        let of = device.index();
         let place = self.pools.iter().position(|(known, _)| *known == of);
         let place = place.unwrap_or_else(|| {
-            let uses = pool_uses(snapshot, device.history, document.segments(device));
+            let uses = pool_uses(device.snapshot(), device.history, device.segments());
             self.pools.push((of, uses));
             self.pools.len() - 1
         });
@@ -140,8 +134,8 @@ impl Cache {
     }
 }
 
-fn step_marks(document: &Document, device: Device<'_>, axis: Axis) -> StepMarks {
-    let Some(found) = device.steps(&document.snapshot) else {
+fn step_marks(device: Device<'_>, axis: Axis) -> StepMarks {
+    let Some(found) = device.steps() else {
         return StepMarks {
             axis,
             by: None,
@@ -166,19 +160,17 @@ fn step_marks(document: &Document, device: Device<'_>, axis: Axis) -> StepMarks 
 
 /// The next allocation that is live, has a height and is matched.
 fn neighbour(
-    document: &Document,
     device: Device<'_>,
-    filter: FilterId,
+    matches: Option<&BitSet>,
     moment: u32,
     from: Option<AllocationId>,
     up: bool,
 ) -> Option<AllocationId> {
     let history = device.history;
-    let matches = document.matches(device, filter);
     let is_wanted = |&row: &usize| {
         history.is_live(AllocationId::from_index(row), moment)
             && history.allocations.bytes[row] > 0
-            && matches.as_ref().is_none_or(|matches| matches.contains(row))
+            && matches.is_none_or(|matches| matches.contains(row))
     };
     let rows = history.allocations.len();
     let from = from.map(|id| id.index().min(rows));
@@ -193,7 +185,7 @@ fn neighbour(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use vramscope_core::analysis::live_at::live_at;
+    use vramscope_core::analysis::groups::live_at::live_at;
 
     const ANNOTATED: &[u8] =
         include_bytes!("../../../../../tests/fixtures/synth/scenario-annotated.pickle");
@@ -216,7 +208,7 @@ mod tests {
             pools: true,
         };
         match answer(&Question::Shown(part), document, &mut Cache::default()) {
-            Some((Answer::Shown(shown), Extra::Nothing)) => *shown,
+            Some(Answer::Shown(shown)) => *shown,
             other => panic!("{other:?}"),
         }
     }
@@ -254,8 +246,7 @@ mod tests {
             device: 0,
             axis: Axis::Events,
         };
-        let Some((Answer::Steps(steps), _)) = answer(&question, &document, &mut Cache::default())
-        else {
+        let Some(Answer::Steps(steps)) = answer(&question, &document, &mut Cache::default()) else {
             panic!("no steps");
         };
         assert_eq!((steps.pattern.as_str(), steps.count), ("ProfilerStep#", 8));
@@ -280,7 +271,7 @@ mod tests {
         let document = document(ANNOTATED);
         let device = document.devices().next().unwrap();
         let moment = device.history.peak_moment;
-        let step = |from, up| neighbour(&document, device, FilterId::default(), moment, from, up);
+        let step = |from, up| neighbour(device, None, moment, from, up);
         let mut walked = Vec::new();
         let mut at = step(None, true);
         while let Some(id) = at {

@@ -2,14 +2,15 @@
 //!
 //! Keeps the sorted columns and the rows of the last table: scrolling only fills a window.
 
-use vramscope_core::analysis::allocations::{
-    Column, Permutations, append_csv, columns_with_values, csv_header, place_of, rows,
+use vramscope_core::analysis::report::allocations::{
+    Column, Permutations, columns_with_values, place_of, rows,
 };
-use vramscope_core::analysis::filter::{Subject, Totals, totals};
+use vramscope_core::analysis::search::filter::{Totals, totals};
 use vramscope_core::ids::AllocationId;
 use vramscope_core::model::DeviceIndex;
+use vramscope_core::tables::{append_csv, csv_header};
 
-use super::super::document::Document;
+use super::super::document::{Device, Document};
 use crate::protocol::Extra;
 use crate::protocol::views::table::{
     Answer, MOST_CSV_ROWS, MOST_ROWS, Question, TableOrder, TableWindow,
@@ -38,7 +39,7 @@ pub(super) fn answer(
 ) -> Option<(Answer, Extra)> {
     match *question {
         Question::Rows {
-            order,
+            ref order,
             first,
             count,
             locate,
@@ -49,20 +50,19 @@ pub(super) fn answer(
             Some((Answer::Rows(window), Extra::Nothing))
         }
         Question::Csv {
-            order,
+            ref order,
             first,
             count,
         } => {
             let device = document.device(order.device)?;
-            let subject = document.subject(device, document.filter.context());
-            let shown = cache.shown(document, &subject, order)?;
+            let shown = cache.shown(document, device, order)?;
             let mut text = if first == 0 {
                 csv_header()
             } else {
                 String::new()
             };
             append_csv(
-                &subject,
+                *device,
                 cut(&shown.rows, first, count.min(MOST_CSV_ROWS)),
                 &mut text,
             );
@@ -76,20 +76,19 @@ impl Cache {
     fn window(
         &mut self,
         document: &Document,
-        order: TableOrder,
+        order: &TableOrder,
         (first, count): (u32, u32),
         locate: Option<AllocationId>,
         moment: Option<u32>,
     ) -> Option<TableWindow> {
         let device = document.device(order.device)?;
-        let subject = document.subject(device, document.filter.context());
         let columns = match self.columns.take() {
             Some((of, columns)) if of == order.device => columns,
-            _ => columns_with_values(&subject),
+            _ => columns_with_values(*device),
         };
         self.columns = Some((order.device, columns.clone()));
-        let set = document.matches(device, order.filter);
-        let shown = self.shown(document, &subject, order)?;
+        let set = document.matches(device, order.filter.as_ref());
+        let shown = self.shown(document, device, order)?;
         let history = device.history;
         let moment = moment
             .unwrap_or(history.peak_moment)
@@ -102,7 +101,7 @@ impl Cache {
         Some(TableWindow {
             all_rows: shown.rows.len() as u32,
             first,
-            rows: rows(&subject, cut(&shown.rows, first, count)),
+            rows: rows(*device, cut(&shown.rows, first, count)),
             place: locate.and_then(|allocation| place_of(&shown.rows, allocation)),
             totals,
             columns,
@@ -113,22 +112,22 @@ impl Cache {
     fn shown(
         &mut self,
         document: &Document,
-        subject: &Subject<'_>,
-        order: TableOrder,
+        device: Device<'_>,
+        order: &TableOrder,
     ) -> Option<&mut Shown> {
-        if self.shown.as_ref().is_none_or(|shown| shown.order != order) {
+        if self
+            .shown
+            .as_ref()
+            .is_none_or(|shown| shown.order != *order)
+        {
             let sorted = self.sorted.take().filter(|(of, _)| *of == order.device);
             let (_, permutations) = self
                 .sorted
                 .insert(sorted.unwrap_or_else(|| (order.device, Permutations::default())));
-            if !document.filter.is(order.filter) {
-                // The page asks again with the filter it has now.
-                return None;
-            }
-            let set = document.matches(document.device(order.device)?, order.filter);
-            let column = permutations.get(subject, order.column);
+            let set = document.matches(device, order.filter.as_ref());
+            let column = permutations.get(*device, order.column);
             self.shown = Some(Shown {
-                order,
+                order: order.clone(),
                 rows: column.shown(order.is_descending, set.as_deref()),
                 totals: None,
             });

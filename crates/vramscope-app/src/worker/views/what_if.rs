@@ -2,14 +2,13 @@
 
 mod replay;
 
-use vramscope_core::analysis::plan::{DevicePlan, PlaceKey, Planner, StepKind};
 use vramscope_core::model::DeviceIndex;
+use vramscope_plan::{ArenaKey, DevicePlan, Planner, StepKind};
 use vramscope_view::map::{GroupMark, PackedGroup, PackedMap};
 use vramscope_view::waterfall::waterfall;
 
 use super::super::document::{Device, Document};
 use super::super::pace::Pace;
-use crate::protocol::Extra;
 use crate::protocol::views::what_if::{Answer, Places, Planned, Question, Replayed, Stage};
 
 /// How long one question is worked on, in ms: others have their turn after it.
@@ -44,28 +43,28 @@ struct Work {
     groups: Vec<GroupMark>,
 }
 
-/// The answer, with what travels beside it; `None` if there is nothing to say.
+/// The answer; `None` if there is nothing to say.
 pub(super) fn answer(
     question: &Question,
     document: &Document,
     cache: &mut Cache,
-) -> Option<(Answer, Extra)> {
-    let answer = match question {
+) -> Option<Answer> {
+    Some(match question {
         Question::Plan {
             device, search_ms, ..
         } => {
             let device = document.device(*device)?;
-            let work = work(document, device, &mut cache.works);
-            work.go_on(document, device, f64::from(*search_ms));
+            let work = work(device, &mut cache.works);
+            work.go_on(device, f64::from(*search_ms));
             Answer::Plan(Box::new(work.told(f64::from(*search_ms))))
         }
         Question::Groups { device, .. } => {
             let device = document.device(*device)?;
-            Answer::Groups(work(document, device, &mut cache.works).groups.clone())
+            Answer::Groups(work(device, &mut cache.works).groups.clone())
         }
         Question::Places { device, .. } => {
             let device = document.device(*device)?;
-            Answer::Places(work(document, device, &mut cache.works).places())
+            Answer::Places(work(device, &mut cache.works).places())
         }
         Question::Replay {
             device,
@@ -76,14 +75,14 @@ pub(super) fn answer(
         } => {
             let device = document.device(*device)?;
             // The replays with the file's own settings are part of the plan.
-            let work = work(document, device, &mut cache.works);
+            let work = work(device, &mut cache.works);
             if work.stage(0.0) != Stage::Done {
-                work.go_on(document, device, 0.0);
+                work.go_on(device, 0.0);
             }
             let replayed = match work.planner.baseline() {
                 Some(baseline) => {
                     let replays = &mut cache.replays;
-                    replays.replayed(document, device, baseline, changes, (*axis, *columns))
+                    replays.replayed(device, baseline, changes, (*axis, *columns))
                 }
                 None => Replayed {
                     device: device.history.device,
@@ -96,21 +95,20 @@ pub(super) fn answer(
         }
         Question::Tries { device, .. } => {
             let device = document.device(*device)?;
-            let work = work(document, device, &mut cache.works);
+            let work = work(device, &mut cache.works);
             let baseline = work.planner.baseline();
             let baseline = baseline.filter(|baseline| baseline.refusal.is_none())?;
-            Answer::Tries(cache.replays.tries(document, device, baseline))
+            Answer::Tries(cache.replays.tries(device, baseline))
         }
-    };
-    Some((answer, Extra::Nothing))
+    })
 }
 
-fn work<'a>(document: &Document, device: Device<'_>, works: &'a mut Vec<Work>) -> &'a mut Work {
+fn work<'a>(device: Device<'_>, works: &'a mut Vec<Work>) -> &'a mut Work {
     let is_it = |work: &Work| work.device == device.history.device;
     let place = works.iter().position(is_it).unwrap_or_else(|| {
         works.push(Work {
             device: device.history.device,
-            planner: Planner::new(document.recording(device), document.allocator(device)),
+            planner: Planner::new(device.replayed(), device.allocator()),
             searched_ms: 0.0,
             packing: 0,
             drawn_bytes: None,
@@ -125,12 +123,11 @@ fn work<'a>(document: &Document, device: Device<'_>, works: &'a mut Vec<Work>) -
 
 impl Work {
     /// Works for a slice, if there is anything left to do.
-    fn go_on(&mut self, document: &Document, device: Device<'_>, search_ms: f64) {
+    fn go_on(&mut self, device: Device<'_>, search_ms: f64) {
         let stage = self.stage(search_ms);
         if stage != Stage::Done {
             let pace = Pace::of(SLICE_MS);
-            self.planner
-                .run(document.recording(device), &mut || pace.is_over());
+            self.planner.run(device.replayed(), &mut || pace.is_over());
             if stage == Stage::Searching {
                 self.searched_ms += pace.spent_ms();
             }
@@ -141,7 +138,7 @@ impl Work {
             || self.stage(search_ms) == Stage::Done;
         if packed_bytes.is_some() && packed_bytes != self.drawn_bytes && is_due {
             let pace = Pace::of(SLICE_MS);
-            document.set_packed(device, self.map(device));
+            device.set_packed(self.map(device));
             self.redraw_ms = (pace.spent_ms() * REDRAW_TIMES).max(REDRAW_MS);
             self.packing += 1;
             self.groups = groups(self.planner.plan());
@@ -166,7 +163,7 @@ impl Work {
 
     /// The map of the best packing.
     fn map(&self, device: Device<'_>) -> PackedMap {
-        let places = self.planner.places();
+        let places = self.planner.problems();
         let rows: Vec<Vec<u32>> = places
             .iter()
             .map(|place| place.allocations.iter().map(|id| id.0).collect())
@@ -195,7 +192,7 @@ impl Work {
         Planned {
             bars: waterfall(&sums),
             largest: plan.largest_step(),
-            places: plan.places.len() as u64,
+            places: plan.arenas.len() as u64,
             stage: self.stage(search_ms),
             no_what_if: plan
                 .no_model
@@ -212,8 +209,8 @@ impl Work {
         let plan = self.planner.plan();
         Places {
             device: plan.device,
-            places: plan.places.iter().take(MOST_PLACES).cloned().collect(),
-            left_out: plan.places.len().saturating_sub(MOST_PLACES) as u64,
+            places: plan.arenas.iter().take(MOST_PLACES).cloned().collect(),
+            left_out: plan.arenas.len().saturating_sub(MOST_PLACES) as u64,
         }
     }
 }
@@ -226,7 +223,7 @@ fn brief(plan: &DevicePlan) -> DevicePlan {
         segments: plan.segments,
         buffers: plan.buffers,
         steps: plan.steps.clone(),
-        places: Vec::new(),
+        arenas: Vec::new(),
         waiting: plan.waiting,
         no_model: plan.no_model.clone(),
         has_all_bars: plan.has_all_bars,
@@ -235,7 +232,7 @@ fn brief(plan: &DevicePlan) -> DevicePlan {
 }
 
 /// Places in the order in which they lie on each other, which is that of the map.
-fn in_order<T>(places: &[T], key: impl Fn(&T) -> PlaceKey) -> Vec<usize> {
+fn in_order<T>(places: &[T], key: impl Fn(&T) -> ArenaKey) -> Vec<usize> {
     let mut order: Vec<usize> = (0..places.len()).collect();
     order.sort_by_key(|&number| key(&places[number]));
     order
@@ -244,9 +241,9 @@ fn in_order<T>(places: &[T], key: impl Fn(&T) -> PlaceKey) -> Vec<usize> {
 /// Pools and streams in the picture, if there is more than one; of very many those at the bottom.
 fn groups(plan: &DevicePlan) -> Vec<GroupMark> {
     let mut base = 0.0;
-    let places = in_order(&plan.places, |place| place.key).into_iter();
+    let places = in_order(&plan.arenas, |place| place.key).into_iter();
     let marks = places.filter_map(|number| {
-        let place = &plan.places[number];
+        let place = &plan.arenas[number];
         let bytes = place.packed?.bytes;
         let y = (base, base + bytes as f64);
         base = y.1;

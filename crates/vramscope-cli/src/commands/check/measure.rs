@@ -1,13 +1,12 @@
-//! What a budget is about, and who makes it as large as it is.
+//! Measures the value of a budget, and the call sites that cause it.
 
 use std::cell::OnceCell;
 
-use vramscope_core::analysis::findings::failed_requests;
-use vramscope_core::analysis::fragmentation::{pinned, places};
-use vramscope_core::analysis::group_changes::group_changes;
-use vramscope_core::analysis::grouping::{GroupColumn, group_totals};
-use vramscope_core::analysis::overview::{SegmentsKnown, reserved_peak};
-use vramscope_core::analysis::selection::{Moments, Selection};
+use vramscope_core::analysis::groups::group_changes::group_changes;
+use vramscope_core::analysis::groups::grouping::{GroupColumn, group_totals};
+use vramscope_core::analysis::report::fragmentation::{pinned, places};
+use vramscope_core::analysis::report::overview::{SegmentsKnown, reserved_peak};
+use vramscope_core::analysis::time::selection::{Moments, Selection};
 use vramscope_core::ids::EventId;
 
 use crate::arguments::Grouping;
@@ -15,7 +14,7 @@ use crate::hints::hints;
 use crate::report::{Cell, Column, Part, column, sum};
 use crate::subject::Device;
 
-/// A budget with its limit: bytes, a share or a number.
+/// A budget and its limit: bytes, a share or a number.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub(super) enum Limit {
     Peak(u64),
@@ -28,7 +27,7 @@ pub(super) enum Limit {
 }
 
 impl Limit {
-    /// As the user gives it.
+    /// The option's name.
     pub(super) fn name(self) -> &'static str {
         match self {
             Self::Peak(_) => "--max-peak",
@@ -41,7 +40,7 @@ impl Limit {
         }
     }
 
-    /// As it is shown: a limit of growth has no sign.
+    /// The limit for display: a limit on growth has no sign.
     pub(super) fn cell(self) -> Cell {
         match self {
             Self::Growth(bytes) => Cell::Bytes(bytes),
@@ -62,7 +61,7 @@ impl Limit {
     }
 }
 
-/// What was measured, or is allowed.
+/// A measured value or a limit.
 #[derive(Clone, Copy, PartialEq, PartialOrd, Debug)]
 pub(super) enum Value {
     Bytes(u64),
@@ -72,12 +71,12 @@ pub(super) enum Value {
 }
 
 impl Value {
-    /// `limit` is of the same kind.
+    /// Whether the value breaks a limit of the same kind.
     pub(super) fn is_above(self, limit: Self) -> bool {
         self > limit
     }
 
-    /// By how much it is above a limit.
+    /// The excess over a limit.
     pub(super) fn over(self, limit: Self) -> Option<Self> {
         if !self.is_above(limit) {
             return None;
@@ -112,18 +111,18 @@ impl Value {
     }
 }
 
-/// Who makes a value as large as it is.
+/// The set of allocations that explains a value.
 #[derive(Clone, PartialEq, Debug)]
 pub(super) enum Makers {
-    /// What is live at a moment.
+    /// Allocations live at a moment.
     LiveAt(u32),
-    /// What more is live at the second moment.
+    /// Allocations live at the second moment but not at the first.
     Grown(Moments),
-    /// The requests that failed, by the moments that begin with them.
+    /// Failed requests, by the moments that begin with them.
     Requests(Vec<u32>),
-    /// Who is in segments with stuck memory at a moment.
+    /// Allocations in segments with stuck memory at a moment.
     Pinning(u32),
-    /// Who allocates, by number.
+    /// All allocations, by number.
     Allocating,
 }
 
@@ -133,7 +132,7 @@ pub(super) struct Measured {
     pub(super) makers: Makers,
 }
 
-/// Measures a device.
+/// The device that is measured.
 pub(super) struct Measures<'a> {
     device: &'a Device<'a>,
     grouping: Grouping,
@@ -151,7 +150,7 @@ impl<'a> Measures<'a> {
         }
     }
 
-    /// The value of a budget; the error says what is missing and what to do.
+    /// The value of a budget; the error names the missing data, with advice.
     pub(super) fn measure(&self, limit: Limit) -> Result<Measured, &'static str> {
         match limit {
             Limit::LiveAtEnd(_) => Ok(self.live(self.device.history.event_count)),
@@ -174,7 +173,7 @@ impl<'a> Measures<'a> {
         }
     }
 
-    /// A single event is `enabled="state"`.
+    /// A single recorded event means `enabled="state"`, which records no trace.
     fn need_trace(&self) -> Result<(), &'static str> {
         match self.device.history.event_count {
             0 | 1 => Err(hints(&self.device.subject.snapshot).no_trace),
@@ -184,7 +183,7 @@ impl<'a> Measures<'a> {
 
     fn need_segments(&self) -> Result<(), &'static str> {
         let device = self.device;
-        let known = || SegmentsKnown::in_recording(device.recording(), device.allocator());
+        let known = || SegmentsKnown::in_recording(device.replayed(), device.allocator());
         match self.segments.get_or_init(known) {
             SegmentsKnown::Real => Ok(()),
             SegmentsKnown::Doubtful => Err(DOUBTFUL_SEGMENTS),
@@ -218,10 +217,10 @@ impl<'a> Measures<'a> {
 
     fn failures(&self) -> Result<Measured, &'static str> {
         self.need_trace()?;
-        let failed = failed_requests(&self.device.subject.snapshot, self.device.history);
+        let failed = self.device.failed_requests();
         Ok(Measured {
             value: Value::Number(failed.len() as u64),
-            makers: Makers::Requests(failed),
+            makers: Makers::Requests(failed.to_vec()),
         })
     }
 
@@ -230,7 +229,7 @@ impl<'a> Measures<'a> {
         self.need_segments()?;
         let device = self.device;
         let moment = reserved_peak(device.history);
-        let state = device.allocator().state_at(device.recording(), moment);
+        let state = device.state_at(moment);
         Ok(Measured {
             value: Value::Share(places(&state).0.stuck_share()),
             makers: Makers::Pinning(moment),
@@ -253,7 +252,7 @@ impl<'a> Measures<'a> {
         self.groups.get_or_init(made)
     }
 
-    /// Adds the table of who breaks a budget.
+    /// Adds the table of call sites that break a budget.
     pub(super) fn makers_table(&self, part: &mut Part, limit: Limit, makers: Makers) {
         let (key, title) = match limit {
             Limit::Peak(_) => ("peak_by", "Live at the peak"),
@@ -322,11 +321,11 @@ impl<'a> Measures<'a> {
         let rows = failed.iter().map(|&moment| {
             let event = EventId(self.device.history.first_event + moment - 1);
             let event = subject.snapshot.events.get(event);
-            let site = subject.sites.of_stack(event.stack);
+            let site = subject.call_sites().of_stack(event.stack);
             vec![
                 Cell::Bytes(event.size),
                 Cell::Number(moment.into()),
-                Cell::Text(subject.sites.get(site).label.clone()),
+                Cell::Text(subject.call_sites().get(site).label.clone()),
             ]
         });
         rows.collect()
@@ -334,7 +333,7 @@ impl<'a> Measures<'a> {
 
     fn pinning(&self, moment: u32) -> Vec<Vec<Cell>> {
         let device = self.device;
-        let state = device.allocator().state_at(device.recording(), moment);
+        let state = device.state_at(moment);
         let (_, groups) = pinned(&state, self.groups(), false);
         let rows = groups.iter().map(|pinning| {
             vec![

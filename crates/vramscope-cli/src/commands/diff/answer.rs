@@ -1,16 +1,16 @@
-//! What a pair differs in, as a part of the answer.
+//! The difference of a pair as a part of the answer.
 
-use vramscope_core::analysis::compare::{
+use vramscope_core::analysis::compare::changes::{
     Change, SiteChange, changes, compare_settings, delta, relative_change, tally,
 };
-use vramscope_core::analysis::profile::Figures;
-use vramscope_core::analysis::turnover::Amount;
+use vramscope_core::analysis::compare::side::Figures;
+use vramscope_core::analysis::groups::turnover::Amount;
 use vramscope_core::units::Count;
 
 use super::sides::{Pair, Side};
 use crate::report::{Cell, Column, Part, column, sum};
 
-/// The part about a pair, and its changes, the largest first.
+/// The part about a pair, and its changes by call site, the largest first.
 pub(super) fn part(pair: &Pair) -> (Part, Vec<SiteChange>) {
     let Pair { before, after, .. } = pair;
     let file = match before.file == after.file {
@@ -74,13 +74,13 @@ fn facts(part: &mut Part, pair: &Pair, changes: &[SiteChange]) {
     }
 }
 
-/// `peak, after event 1,234 of a.pickle`; without the file where there is only one.
+/// `peak, after event 1,234 of a.pickle`; without the file name if both sides are of one file.
 fn place(side: &Side, other: &Side) -> String {
     let mut text = match side.figures.moment {
         0 => "before the first event".to_owned(),
         moment => format!("after event {}", Count(moment.into())),
     };
-    // A moment that was named by its event needs no other name.
+    // A moment that was given as an event number needs no other name.
     if side.moment.parse::<u32>().is_err() {
         text = format!("{}, {text}", side.moment);
     }

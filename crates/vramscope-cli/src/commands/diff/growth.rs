@@ -1,27 +1,24 @@
-//! `--fail-if-grown`: by how much memory may have grown.
+//! `--fail-if-grown`: the limit on growth.
 
-use vramscope_core::analysis::compare::{SiteChange, relative_change};
-use vramscope_core::analysis::filter::parse_bytes;
+use vramscope_core::analysis::compare::changes::{SiteChange, relative_change};
+use vramscope_core::analysis::search::filter::parse_bytes;
 use vramscope_core::units::Bytes;
 
 use super::sides::Pair;
 use crate::failure::Failure;
 
-/// Groups named in the message.
+/// The number of groups named in the message.
 const GROUPS: usize = 3;
 
-/// The growth that is allowed.
+/// The growth that is still allowed.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub(crate) enum Growth {
-    /// A share of what was there before: 0.05 for 5 %.
+    /// A share of the earlier sum: 0.05 for 5 %.
     Share(f64),
     Bytes(u64),
 }
 
-/// For clap's `value_parser`.
-///
-/// # Errors
-/// When it is neither a percentage nor a size.
+/// Parses a percentage or a size, for clap's `value_parser`.
 pub(super) fn parse_growth(text: &str) -> Result<Growth, String> {
     let wrong = || "write a percentage or a size: 5%, 100MiB".to_owned();
     let text = text.trim();
@@ -32,7 +29,7 @@ pub(super) fn parse_growth(text: &str) -> Result<Growth, String> {
             .then_some(Growth::Share(percent / 100.0))
             .ok_or_else(wrong);
     }
-    // 5 could be meant as either.
+    // A bare 5 could mean either.
     if text.ends_with(|last: char| last.is_ascii_digit()) && text != "0" {
         return Err(wrong());
     }
@@ -42,13 +39,13 @@ pub(super) fn parse_growth(text: &str) -> Result<Growth, String> {
 }
 
 impl Growth {
-    /// Why a pair breaks the limit, if it does.
+    /// The failure, if the pair breaks the limit.
     pub(super) fn broken(self, pair: &Pair, changes: &[SiteChange]) -> Option<Failure> {
         let [before, after] = [&pair.before, &pair.after].map(|side| side.figures.active_bytes);
         let is_broken = match (self, relative_change(before, after)) {
             (Self::Bytes(bytes), _) => after.saturating_sub(before) > bytes,
             (Self::Share(limit), Some(share)) => share > limit,
-            // From nothing, any growth is endless.
+            // From 0 bytes any growth is infinite.
             (Self::Share(_), None) => after > 0,
         };
         is_broken.then(|| Failure::Broken(self.message(pair, changes)))

@@ -1,39 +1,36 @@
-//! One device at a moment, and which is compared with which.
+//! The sides of a comparison, each a device at a moment, and their pairing.
 
 use serde_json::{Map, Value};
-use vramscope_core::analysis::grouping::named_totals;
-use vramscope_core::analysis::profile::{Figures, figures};
-use vramscope_core::analysis::selection::Selection;
-use vramscope_core::analysis::turnover::Amount;
+use vramscope_core::analysis::compare::side::{Figures, figures};
+use vramscope_core::analysis::groups::grouping::named_totals;
+use vramscope_core::analysis::groups::turnover::Amount;
+use vramscope_core::analysis::time::selection::Selection;
 use vramscope_core::model::DeviceIndex;
 
 use crate::arguments::Grouping;
 use crate::failure::Failure;
 use crate::subject::Subject;
 
-/// One device at one moment: what is kept of a file.
+/// One device at one moment: all that is kept of a file.
 pub(super) struct Side {
     pub(super) file: String,
     pub(super) device: DeviceIndex,
     /// The moment as the user named it.
     pub(super) moment: String,
     pub(super) figures: Figures,
-    /// What is live then, by group.
+    /// Live memory at that moment, by group.
     pub(super) groups: Vec<(String, Amount)>,
     pub(super) settings: Map<String, Value>,
 }
 
-/// Two sides, and what is to be said of how they were chosen.
+/// Two sides, and notes on how they were paired.
 pub(super) struct Pair {
     pub(super) before: Side,
     pub(super) after: Side,
     pub(super) notes: Vec<String>,
 }
 
-/// The devices of a file at a moment.
-///
-/// # Errors
-/// When a device has no such moment.
+/// The sides of a file: each of its devices at the moment.
 pub(super) fn sides(
     subject: &Subject,
     moment: &str,
@@ -55,10 +52,7 @@ pub(super) fn sides(
     sides.collect()
 }
 
-/// Which devices are compared: those of the same number, or the only ones.
-///
-/// # Errors
-/// When there are none.
+/// Pairs devices with the same number, or the only device of each file.
 pub(super) fn paired(before: Vec<Side>, after: Vec<Side>) -> Result<Vec<Pair>, Failure> {
     let [before_list, after_list] = [&before, &after].map(|sides| named(sides));
     if let ([one], [other]) = (before.as_slice(), after.as_slice()) {
@@ -110,7 +104,7 @@ fn only_in(side: &Side) -> String {
     format!("Device {} is only in {}.", side.device, side.file)
 }
 
-/// `a.pickle has device 0, 1`.
+/// Names devices for a message: `a.pickle has device 0, 1`.
 fn named(sides: &[Side]) -> String {
     let Some(first) = sides.first() else {
         return "one has no device at all".to_owned();

@@ -1,4 +1,4 @@
-//! The page as one file: what it loads beside itself on a server stands in it.
+//! The page as one file, with everything inside that a served page loads.
 //!
 //! ```text
 //! index.html of the page          in the one file
@@ -18,37 +18,46 @@ use std::io::Read as _;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use flate2::read::GzDecoder;
+use vramscope_view::address::FileKey;
 
-use super::place::Place;
 use crate::commands::view::assets::{Asset, Page};
 use crate::commands::view::token;
 use crate::failure::Failure;
 
-/// What the styles load by name.
+/// The file that the styles load by name.
 const ICON: &str = "icon.svg";
 
-/// What the script loads by name.
+/// The files that the script loads by name.
 const PARTS: [&str; 2] = ["vramscope_app_bg.wasm", "vramscope_app.js"];
 
 /// A snapshot to put into the page.
 pub(super) struct Embedded {
     pub(super) name: String,
-    /// Packed and compressed.
+    /// The snapshot, packed and compressed.
     pub(super) packed: Vec<u8>,
 }
 
 impl Embedded {
-    /// What it takes in the page.
+    /// The key under which the page knows the file.
+    pub(super) fn key(&self) -> FileKey {
+        FileKey {
+            name: self.name.clone(),
+            bytes: self.packed.len() as u64,
+            copy: 0,
+        }
+    }
+
+    /// The size in the page, as base64.
     pub(super) fn base64_bytes(&self) -> u64 {
         self.packed.len().div_ceil(3) as u64 * 4
     }
 }
 
-/// The page with files in it.
+/// Builds the page with files in it. `shown` is the page's address at its start.
 ///
 /// # Errors
-/// When the page in this program is not as it should be.
-pub(super) fn one_file(page: Page, files: &[Embedded], place: &Place) -> Result<String, Failure> {
+/// When a part of the page that is built into this program is missing.
+pub(super) fn one_file(page: Page, files: &[Embedded], shown: &str) -> Result<String, Failure> {
     let nonce = token()?;
     let index = text(find(page, "index.html")?)?;
     let icon = STANDARD.encode(text(find_part(page, ICON)?)?);
@@ -57,8 +66,7 @@ pub(super) fn one_file(page: Page, files: &[Embedded], place: &Place) -> Result<
     for line in index.lines() {
         let tag = line.trim_start();
         if tag.starts_with("<html") {
-            let place = files.first().map(|first| place.address(first));
-            let place = attribute(&place.unwrap_or_default());
+            let place = attribute(shown);
             html.push_str(&line.replacen("<html", &format!("<html data-place=\"{place}\""), 1));
         } else if tag.starts_with("<meta charset") {
             html.push_str(line);
@@ -85,7 +93,7 @@ pub(super) fn one_file(page: Page, files: &[Embedded], place: &Place) -> Result<
     Ok(html)
 }
 
-/// The parts and files, and no samples: those lie beside a served page only.
+/// Adds the parts and files. Samples are left out: they exist only beside a served page.
 fn push_data(html: &mut String, page: Page, files: &[Embedded]) -> Result<(), Failure> {
     html.push_str("<style>.start section:has(#samples-title) { display: none }</style>\n");
     for part in PARTS {
@@ -105,7 +113,7 @@ fn push_data(html: &mut String, page: Page, files: &[Embedded]) -> Result<(), Fa
     Ok(())
 }
 
-/// Nothing is loaded from anywhere: `default-src` stands for what is not named.
+/// The content security policy. Nothing is loaded from anywhere: `default-src` covers all that is not named.
 fn policy(nonce: &str) -> String {
     format!(
         "\n<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; script-src 'nonce-{nonce}' \
@@ -114,7 +122,7 @@ fn policy(nonce: &str) -> String {
     )
 }
 
-/// A text as an attribute's value in double quotes. A parser changes a bare carriage return.
+/// Quotes a text as an attribute's value. Parsers change a bare carriage return, so it is escaped.
 fn attribute(text: &str) -> String {
     let mut value = String::with_capacity(text.len());
     for character in text.chars() {
@@ -129,7 +137,7 @@ fn attribute(text: &str) -> String {
     value
 }
 
-/// The address that a tag of `index.html` refers to.
+/// The address to which a tag of `index.html` refers.
 fn address(tag: &str) -> Result<&str, Failure> {
     let after = |start| tag.split_once(start).map(|(_, rest)| rest);
     let rest = after(" href=\"").or_else(|| after(" src=\""));
@@ -141,7 +149,7 @@ fn find(page: Page, name: &str) -> Result<&'static Asset, Failure> {
     page.find(name).ok_or_else(|| unexpected(name))
 }
 
-/// A file by its last name: the folder's is made from its content.
+/// Finds a file by its last path component: the folder's name is a hash of its content.
 fn find_part(page: Page, name: &str) -> Result<&'static Asset, Failure> {
     let mut assets = page.0.iter();
     assets

@@ -1,145 +1,90 @@
-//! What the file shows first, as the text behind `#` in the page's address.
+//! The address that the file opens first.
 
-use clap::ValueEnum;
-use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
-use vramscope_core::analysis::selection::Moments;
 use vramscope_core::model::DeviceIndex;
+use vramscope_view::address::DevicePlace;
+use vramscope_view::axes::events_between;
 
-use super::page::Embedded;
 use crate::failure::Failure;
 use crate::subject::Subject;
 
-/// What needs no encoding.
-const PLAIN: &AsciiSet = &NON_ALPHANUMERIC
-    .remove(b'-')
-    .remove(b'.')
-    .remove(b'_')
-    .remove(b'~');
-
-/// The page's views.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, ValueEnum)]
-pub(super) enum View {
-    /// What is wrong, in words
-    #[default]
-    Overview,
-    /// Every allocation over time
-    Timeline,
-    /// Reserved memory over time, segment by segment
-    Segments,
-    /// Every allocation at its address
-    Map,
-    /// The allocator's segments and blocks at any event
-    #[value(alias = "allocator")]
-    State,
-    /// Call trees
-    Flame,
-    /// Every allocation as a row
-    Table,
-    /// Two moments, devices or files
-    Compare,
-    /// Settings, and what the file holds
-    Facts,
+/// Finds the moments with these names, on the device asked for or the one with the highest peak.
+pub(super) fn place(
+    subject: &Subject,
+    at: Option<&str>,
+    range: Option<&str>,
+) -> Result<DevicePlace, Failure> {
+    let Some(device) = subject.main_device() else {
+        return Ok(DevicePlace::default());
+    };
+    let range = range.map(|text| device.range(text)).transpose()?;
+    Ok(DevicePlace {
+        device: unless_first(subject, device.index()),
+        cursor: at.map(|text| device.moment(text)).transpose()?,
+        range: range.filter(|(from, to)| from < to).map(events_between),
+        ..DevicePlace::default()
+    })
 }
 
-impl View {
-    /// The page's word for it.
-    fn word(self) -> &'static str {
-        match self {
-            Self::Overview => "overview",
-            Self::Timeline => "timeline",
-            Self::Segments => "segments",
-            Self::Map => "map",
-            Self::State => "allocator",
-            Self::Flame => "flame",
-            Self::Table => "table",
-            Self::Compare => "compare",
-            Self::Facts => "facts",
-        }
-    }
-}
-
-/// What is shown first, of the first file.
-#[derive(Clone, Debug)]
-pub(super) struct Place {
-    view: View,
-    /// The device; `None` for the one with the highest peak.
-    pub(super) device: Option<DeviceIndex>,
-    /// The cursor's moment.
-    at: Option<u32>,
-    /// The selected moments.
-    range: Option<Moments>,
-    /// Whether colours say the category.
-    pub(super) by_category: bool,
-}
-
-impl Place {
-    pub(super) fn of(view: View) -> Self {
-        Self {
-            view,
-            device: None,
-            at: None,
-            range: None,
-            by_category: false,
-        }
-    }
-
-    /// Looks up the moments' names, on the device asked for or the one with the highest peak.
-    ///
-    /// # Errors
-    /// When there is no such moment.
-    pub(super) fn find(
-        &mut self,
-        subject: &Subject,
-        at: Option<&str>,
-        range: Option<&str>,
-    ) -> Result<(), Failure> {
-        let Some(device) = subject.main_device() else {
-            return Ok(());
-        };
-        self.device = Some(device.index());
-        self.at = at.map(|text| device.moment(text)).transpose()?;
-        self.range = range.map(|text| device.range(text)).transpose()?;
-        Ok(())
-    }
-
-    /// The text: the form is that of the page's `state/permalink.rs`, which reads it.
-    pub(super) fn address(&self, first: &Embedded) -> String {
-        let file = format!("{}~{}", first.name, first.packed.len());
-        let mut words = vec![
-            format!("file={}", utf8_percent_encode(&file, PLAIN)),
-            format!("view={}", self.view.word()),
-        ];
-        words.extend(self.device.map(|device| format!("device={device}")));
-        // The page's x axis counts events from 0 unless it says otherwise.
-        let range = self.range.filter(|(from, to)| from < to);
-        words.extend(range.map(|(from, to)| format!("range={from}..{to}")));
-        words.extend(self.at.map(|moment| format!("at={moment}")));
-        words.extend(self.by_category.then(|| "colour=category".to_owned()));
-        words.push("v=1".to_owned());
-        words.join("&")
-    }
+/// The device, unless the page shows it first anyway: naming it would add a step to the browser's history.
+pub(super) fn unless_first(subject: &Subject, device: DeviceIndex) -> Option<DeviceIndex> {
+    Some(device).filter(|&device| subject.first_device() != Some(device))
 }
 
 #[cfg(test)]
 mod tests {
+    use std::path::Path;
+
+    use vramscope_core::analysis::time::selection::Moments;
+    use vramscope_view::address::{Address, FileKey};
+    use vramscope_view::raster::Bands;
+
     use super::*;
 
+    fn fixture(name: &str) -> Subject {
+        let fixtures = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/fixtures");
+        Subject::load(&fixtures.join(name), None).unwrap()
+    }
+
+    /// Reads a place as the page reads it from its address.
+    fn read(place: DevicePlace) -> DevicePlace {
+        let file = FileKey {
+            name: "a.pickle".to_owned(),
+            bytes: 1,
+            copy: 0,
+        };
+        let written = Address {
+            file: Some(file),
+            place,
+            ..<Address>::default()
+        };
+        <Address>::parse(&written.to_text()).unwrap().place
+    }
+
     #[test]
-    fn the_address_names_file_and_place() {
-        let first = Embedded {
-            name: "my run&#<~1>.pickle".to_owned(),
-            packed: vec![0; 12],
+    fn the_page_selects_the_events_between_the_moments() {
+        let subject = fixture("torch-2.15.0/training.pickle");
+        let device = subject.main_device().unwrap();
+        let bands = Bands::of(device.history, false);
+        let end = device.history.event_count;
+        let selected = |text: &str| -> Moments {
+            let place = read(place(&subject, None, Some(text)).unwrap());
+            let (from, to) = place.range.unwrap();
+            let events = bands.moments_in(from, to).unwrap();
+            (*events.start() - 1, *events.end())
         };
-        let place = Place {
-            device: Some(3),
-            at: Some(7),
-            range: Some((5, 9)),
-            by_category: true,
-            ..Place::of(View::State)
-        };
-        assert_eq!(
-            place.address(&first),
-            "file=my%20run%26%23%3C~1%3E.pickle~12&view=allocator&device=3&range=5..9&at=7&colour=category&v=1"
-        );
+        assert_eq!(selected("10..50"), (10, 50));
+        assert_eq!(selected("100..101"), (100, 101));
+        assert_eq!(selected("all"), (0, end));
+        assert_eq!(place(&subject, None, Some("7..7")).unwrap().range, None);
+    }
+
+    #[test]
+    fn the_device_that_is_first_anyway_is_not_named() {
+        let subject = fixture("torch-2.15.0/two_devices.pickle");
+        let first = subject.first_device().unwrap();
+        assert_eq!(unless_first(&subject, first), None);
+        assert_eq!(unless_first(&subject, 1 - first), Some(1 - first));
+        let found = place(&subject, Some("end"), None).unwrap();
+        assert_eq!((found.device, found.cursor.is_some()), (None, true));
     }
 }

@@ -1,12 +1,12 @@
-//! What there is to say of graphs: a table of all of them, or of one of them an order step by step.
+//! Answers about graphs: a table of all of them, or an order of one of them step by step.
 
-use vramscope_core::analysis::inductor::{Graph, Method, Order, Timeline};
 use vramscope_core::units::Count;
+use vramscope_inductor::{Graph, Method, Order, Timeline};
 
 use super::{Answered, OrderWord};
 use crate::report::{Cell, Column, Part, column, detail, sum};
 
-/// All graphs of a file; one that stands alone in more detail, and in all detail if its order is asked for.
+/// The answer about a file's graphs. A single graph gets more detail, and its full order if asked for.
 pub(super) fn part(graphs: &[Answered<'_>], order: Option<OrderWord>, file: &str) -> Part {
     let mut part = Part {
         file: file.to_owned(),
@@ -56,7 +56,7 @@ fn ordered(graph: &Answered<'_>, word: OrderWord) -> (Order, Timeline) {
     }
 }
 
-/// Whether more time could find a better order.
+/// Says whether more time could find a better order.
 fn verdict(graph: &Answered<'_>) -> &'static str {
     match (graph.search.is_optimal(), graph.search.is_done()) {
         (true, _) => "no order needs less",
@@ -94,7 +94,7 @@ fn written_buffers(graph: &Graph) -> u64 {
     (graph.buffer_count() - graph.input_count) as u64
 }
 
-/// Where the shown order is highest.
+/// Adds facts about the peak of the shown order.
 fn peak_facts(part: &mut Part, only: &Answered<'_>, order: &Order, timeline: &Timeline) {
     let peak = Cell::Bytes(timeline.peak);
     part.fact("order_peak_bytes", "peak of this order", peak);

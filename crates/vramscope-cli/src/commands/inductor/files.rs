@@ -1,25 +1,26 @@
-//! Which files have graphs in them: core knows no files, so folders are walked here.
+//! Finds the files that contain graphs. The library does not touch files, so folders are walked here.
 
 use std::fs::{self, File};
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
-use vramscope_core::analysis::inductor::{self, Export, graph_name, is_graph};
+use vramscope_core::container::FileKind;
+use vramscope_inductor::{self as inductor, Export, graph_name};
 
 use crate::failure::Failure;
 use crate::input::{display_name, is_stdin, open_file};
 use crate::output;
 
-/// Folders in folders that are looked into. tlparse's are one deep.
+/// Deepest level of folders that is searched. tlparse uses one level.
 const DEEPEST: usize = 4;
 
-/// Files that are looked into: a folder that was named by mistake is not read for hours.
+/// Most files that are opened, so that a folder named by mistake is not read for hours.
 const MOST_FILES: usize = 20_000;
 
-/// The files that are meant, in the order of their names.
+/// The files to read, sorted by name.
 ///
 /// # Errors
-/// When a folder cannot be read or has none.
+/// If a folder cannot be read or contains no graphs.
 pub(super) fn files(named: &[PathBuf]) -> Result<Vec<PathBuf>, Failure> {
     let mut files = Vec::new();
     for path in named {
@@ -52,7 +53,7 @@ pub(super) fn files(named: &[PathBuf]) -> Result<Vec<PathBuf>, Failure> {
 
 /// A walk through a folder.
 struct Walk {
-    /// How many files may still be looked into; 0 if some were not.
+    /// Number of files that may still be opened; 0 if some were skipped.
     left: usize,
     files: Vec<PathBuf>,
 }
@@ -74,7 +75,7 @@ impl Walk {
                 continue;
             }
             if path.is_dir() {
-                // Nobody named this one, and its neighbours may have graphs.
+                // The user did not name this folder, and others may have graphs. So an error here is only a warning.
                 if depth < DEEPEST
                     && let Err(failure) = self.look_into(&path, depth + 1)
                 {
@@ -89,12 +90,12 @@ impl Walk {
     }
 }
 
-/// Whether a file holds graphs, by its first bytes.
+/// Whether a file contains graphs, judged by its first bytes.
 pub(in crate::commands) fn holds_graphs(path: &Path) -> bool {
-    is_graph(&head(path))
+    FileKind::of(&head(path)) == FileKind::Graphs
 }
 
-/// The first bytes of a file; none if it cannot be read, as then nobody asked for it.
+/// The first bytes of a file; empty if it cannot be read.
 fn head(path: &Path) -> Vec<u8> {
     let mut head = Vec::new();
     if path.is_file()
@@ -108,7 +109,7 @@ fn head(path: &Path) -> Vec<u8> {
 /// Reads the graphs of a file.
 ///
 /// # Errors
-/// When it cannot be read or has none.
+/// If it cannot be read or contains no graphs.
 pub(in crate::commands) fn read(path: &Path) -> Result<Export, Failure> {
     let file_name = path.file_name().unwrap_or_default().to_string_lossy();
     let result = if is_stdin(path) {

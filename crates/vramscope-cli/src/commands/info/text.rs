@@ -4,9 +4,9 @@ use std::fmt::Write as _;
 use std::slice;
 use std::time::{Duration, UNIX_EPOCH};
 
-use vramscope_core::analysis::capture::{Capture, Ended};
-use vramscope_core::analysis::facts::{Fact, FactLevel, warning_text};
-use vramscope_core::analysis::summary::{DeviceSummary, StateSummary, Summary, TimeSpan};
+use vramscope_core::analysis::memory::capture::{Capture, Ended};
+use vramscope_core::analysis::report::facts::{Fact, FactLevel, warning_text};
+use vramscope_core::analysis::report::summary::{DeviceSummary, StateSummary, Summary, TimeSpan};
 use vramscope_core::model::{ContainerKind, Source};
 use vramscope_core::units::{Bytes, Count};
 
@@ -15,12 +15,12 @@ use crate::arguments::Show;
 use crate::output;
 use crate::report::{self, Part};
 
-/// Width of the labels.
+/// The width of labels, in characters.
 const LABEL: usize = 16;
-/// Width of text that is broken into lines.
+/// The width at which text is wrapped, in characters.
 const WIDTH: usize = 96;
 
-/// The whole text: file after file, and how they compare.
+/// The whole text: all files, and their comparison.
 pub(super) fn render(infos: &[Info], ranks: Option<&Part>) -> String {
     let mut texts: Vec<_> = infos.iter().map(file_text).collect();
     texts.extend(ranks.map(|part| report::text(slice::from_ref(part), Show::default())));
@@ -51,7 +51,7 @@ fn file_text(info: &Info) -> String {
     page.text
 }
 
-/// Text that grows by labelled lines.
+/// A text built of labelled lines.
 #[derive(Default)]
 struct Page {
     text: String,
@@ -69,7 +69,7 @@ impl Page {
         self.push(format!("  {label:LABEL$}{value}").trim_end());
     }
 
-    /// A size, rounded and exact, and what is to say of it.
+    /// Adds a size, rounded and exact, with a remark.
     fn bytes(&mut self, label: &str, bytes: u64, remark: &str) {
         let exact = format!("{} B", count(bytes));
         self.line(
@@ -78,7 +78,7 @@ impl Page {
         );
     }
 
-    /// Words, broken into lines that all begin at the same column.
+    /// Adds words, wrapped into lines that begin at the same column.
     fn paragraph(&mut self, first: &str, words: &str) {
         let indent = " ".repeat(first.len());
         let mut line = first.to_owned();
@@ -137,7 +137,7 @@ fn file_lines(page: &mut Page, summary: &Summary) {
     }
 }
 
-/// What was captured, and how it ended.
+/// Adds how the capture was made and how it ended.
 fn capture_lines(page: &mut Page, capture: &Capture) {
     if !capture.program.is_empty() {
         page.line("program", &capture.command_line());
@@ -186,7 +186,7 @@ fn format_of(source: &Source) -> String {
     }
 }
 
-fn container_name(kind: ContainerKind) -> String {
+pub(super) fn container_name(kind: ContainerKind) -> String {
     match kind {
         ContainerKind::Gzip => "gzip".to_owned(),
         ContainerKind::Zstd => "zstd".to_owned(),
@@ -389,10 +389,10 @@ fn seconds(us: i64) -> String {
     format!("{}.{:06} s", us / 1_000_000, us % 1_000_000)
 }
 
-/// `2025-10-02T12:00:00Z`; `None` for times no clock has shown.
+/// `2025-10-02T12:00:00Z`; `None` for times up to 1970 and for years of more than four digits.
 fn date(us: i64) -> Option<String> {
     let since_epoch = Duration::from_micros(u64::try_from(us).ok().filter(|&us| us > 0)?);
-    // The last second that four digits of year can show.
+    // The end of the year 9999.
     const YEAR_9999: Duration = Duration::from_secs(253_402_300_799);
     let time = UNIX_EPOCH
         .checked_add(since_epoch)

@@ -1,12 +1,12 @@
-//! The buffers of a device's places as minimalloc's CSV files, for other solvers.
+//! Writes a device's packing problems as minimalloc's CSV files, for other solvers.
 
 use std::collections::HashMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use vramscope_core::analysis::packing::csv;
-use vramscope_core::analysis::plan::{Place, Planner};
 use vramscope_core::units::Count;
+use vramscope_plan::packing::csv;
+use vramscope_plan::{ArenaProblem, Planner};
 
 use crate::destination::{self, Destination};
 use crate::failure::Failure;
@@ -15,23 +15,23 @@ use crate::inputs;
 use crate::output::unwritten;
 use crate::subject::Device;
 
-/// Where the buffers go.
+/// The destination of the problems.
 pub(super) enum Export {
-    /// Those of the largest place of the file's main device, into one file.
+    /// One file, for the largest problem of the snapshot's main device.
     File(PathBuf),
-    /// All into a folder.
+    /// A folder, for all problems.
     Folder {
         path: PathBuf,
-        /// How the files of each snapshot begin, by its name.
+        /// The beginning of the file names of each snapshot, by the snapshot's name.
         stems: HashMap<String, String>,
     },
 }
 
 impl Export {
-    /// Into `path`, from these files or folders.
+    /// A destination at `path`, for these input files or folders.
     ///
     /// # Errors
-    /// When that is standard output, one of the inputs, or too small for them.
+    /// If `path` is standard output, one of the inputs, or a single file for several of them.
     pub(super) fn new(path: &Path, inputs: &[PathBuf]) -> Result<Self, Failure> {
         let refused = |why: &str| Err(Failure::Usage(format!("--export-csv: {why}")));
         if is_stdin(path) {
@@ -50,23 +50,23 @@ impl Export {
         Ok(Self::File(path.to_owned()))
     }
 
-    /// Writes a device's places. What was written where, in sentences.
+    /// Writes a device's problems. Returns sentences that say what was written where.
     ///
     /// # Errors
-    /// When it cannot be written.
+    /// If a file cannot be written.
     pub(super) fn write(
         &self,
         device: &Device<'_>,
         planner: &Planner,
     ) -> Result<Vec<String>, Failure> {
-        let labels = planner.plan().places.iter().map(|place| &place.label);
-        let places = planner.places().iter().zip(labels);
-        let mut places = places.filter(|(place, _)| !place.allocations.is_empty());
+        let labels = planner.plan().arenas.iter().map(|arena| &arena.label);
+        let problems = planner.problems().iter().zip(labels);
+        let mut problems = problems.filter(|(problem, _)| !problem.allocations.is_empty());
         match self {
             Self::File(path) => {
                 let main = device.subject.main_device().map(|main| main.index());
-                let largest = places.next().filter(|_| main == Some(device.index()));
-                let written = largest.map(|(place, label)| write(path, place, label));
+                let largest = problems.next().filter(|_| main == Some(device.index()));
+                let written = largest.map(|(problem, label)| write(path, problem, label));
                 written.into_iter().collect()
             }
             Self::Folder { path, stems } => {
@@ -74,9 +74,9 @@ impl Export {
                 made.map_err(Failure::io(format!("cannot make {}", path.display())))?;
                 let stem = stems.get(&device.subject.name);
                 let stem = stem.map_or("snapshot", String::as_str);
-                let written = places.zip(1..).map(|((place, label), number)| {
+                let written = problems.zip(1..).map(|((problem, label), number)| {
                     let name = format!("{stem}-device{}-place{number}.csv", device.index());
-                    write(&path.join(name), place, label)
+                    write(&path.join(name), problem, label)
                 });
                 written.collect()
             }
@@ -84,7 +84,7 @@ impl Export {
     }
 }
 
-/// How the files of each snapshot begin: as it is called, with its folder where two are called the same.
+/// The beginning of the file names of each snapshot: its own name, with its folder if two have the same name.
 fn stems(files: &[PathBuf]) -> Result<HashMap<String, String>, Failure> {
     let of = |file: &PathBuf| match is_stdin(file) {
         true => "snapshot".to_owned(),
@@ -117,11 +117,11 @@ fn stems(files: &[PathBuf]) -> Result<HashMap<String, String>, Failure> {
     Ok(stems)
 }
 
-fn write(path: &Path, place: &Place, label: &str) -> Result<String, Failure> {
-    let ids = place.allocations.iter().map(|id| id.0.to_string());
+fn write(path: &Path, problem: &ArenaProblem, label: &str) -> Result<String, Failure> {
+    let ids = problem.allocations.iter().map(|id| id.0.to_string());
     let ids: Vec<String> = ids.collect();
     Destination::Path(path.to_owned()).write(true, |out| {
-        csv::write(out, &ids, &place.problem, None).map_err(unwritten)
+        csv::write(out, &ids, &problem.problem, None).map_err(unwritten)
     })?;
     let buffers = Count(ids.len() as u64);
     Ok(format!("{}: {buffers} buffers of {label}.", path.display()))

@@ -1,8 +1,8 @@
-//! What pictures can be of, as it is written on the command line.
+//! The options of `plot` as clap values.
 
 use clap::ValueEnum;
-use vramscope_core::analysis::frame_groups::{Fold, FrameGrouping};
-use vramscope_core::analysis::selection::Weight;
+use vramscope_core::analysis::code::frame_groups::{Fold, FrameGrouping};
+use vramscope_core::analysis::time::selection::Weight;
 use vramscope_view::colour::ColourMode;
 use vramscope_view::flame::Shape;
 use vramscope_view::theme::{Theme, ThemeName};
@@ -14,7 +14,7 @@ pub(super) struct Size {
     pub(super) height_px: u32,
 }
 
-/// `1600x900`.
+/// Parses `1600x900`.
 pub(super) fn parse_size(text: &str) -> Result<Size, String> {
     let sides = text.split_once(['x', 'X', '×']);
     let side = |text: &str| text.trim().parse::<u32>().ok();
@@ -28,25 +28,7 @@ pub(super) fn parse_size(text: &str) -> Result<Size, String> {
         .ok_or_else(|| "expected WIDTHxHEIGHT in pixels, e.g. 1600x900".to_owned())
 }
 
-/// A view of the page.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, ValueEnum)]
-pub(super) enum View {
-    /// Live allocations over time, stacked in order of allocation
-    #[default]
-    Timeline,
-    /// Reserved memory over time, one band per segment
-    Segments,
-    /// Every allocation at its address, over time
-    Map,
-    /// The allocator's segments and blocks at a moment
-    State,
-    /// Whose calls memory comes from, as a flame graph
-    Flame,
-    /// Two files, or two moments of one: what grew, what shrank
-    Compare,
-}
-
-/// What the x axis counts.
+/// The unit of the x axis.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, ValueEnum)]
 pub(super) enum Axis {
     /// Events, evenly spaced
@@ -56,7 +38,7 @@ pub(super) enum Axis {
     Time,
 }
 
-/// For which surroundings.
+/// The colours of a picture.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, ValueEnum)]
 pub(super) enum Surroundings {
     /// Dark ink on a light ground
@@ -75,21 +57,21 @@ impl Surroundings {
     }
 }
 
-/// What the colours say.
+/// The meaning of the colours.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, ValueEnum)]
 pub(super) enum Colour {
-    /// Where in the code it was allocated
+    /// The call site
     #[default]
     Site,
-    /// How large it is
+    /// The size
     Size,
-    /// Which stream it was allocated on
+    /// The stream it was allocated on
     Stream,
-    /// Which memory pool it comes from
+    /// The memory pool it comes from
     Pool,
-    /// Which category the profiler gave it; of segments, what sizes they serve
+    /// The profiler's category; of segments, the sizes they serve
     Category,
-    /// When it was allocated
+    /// The time of its allocation
     Age,
 }
 
@@ -105,7 +87,7 @@ impl Colour {
         }
     }
 
-    /// In a legend's title.
+    /// The word in a legend's title.
     pub(super) fn word(self) -> &'static str {
         match self {
             Self::Site => "call site",
@@ -118,7 +100,7 @@ impl Colour {
     }
 }
 
-/// Which allocations a flame graph is of.
+/// The allocations in a flame graph.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
 pub(super) enum What {
     /// Live at a moment (--at; the peak if not given)
@@ -129,7 +111,7 @@ pub(super) enum What {
     Retained,
 }
 
-/// What makes two frames one.
+/// The property by which frames are merged.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, ValueEnum)]
 pub(super) enum Frames {
     /// The same line
@@ -157,15 +139,15 @@ impl Frames {
     }
 }
 
-/// Whose frames are left out.
+/// The frames that are left out.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, ValueEnum)]
 pub(super) enum Left {
-    /// Nobody's
+    /// No frames
     Nothing,
-    /// Those that PyTorch's own viewers leave out
+    /// Frames that PyTorch's own viewers leave out
     #[default]
     Runtime,
-    /// All but your own
+    /// All frames but your own
     Library,
 }
 
@@ -179,7 +161,7 @@ impl Left {
     }
 }
 
-/// What the width of a box says.
+/// The meaning of a box's width.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, ValueEnum)]
 pub(super) enum Width {
     /// Requested bytes
@@ -187,7 +169,7 @@ pub(super) enum Width {
     Bytes,
     /// Number of allocations
     Count,
-    /// Bytes times the events that they lived
+    /// Bytes times lifetime in events
     ByteEvents,
 }
 
@@ -201,7 +183,7 @@ impl Width {
     }
 }
 
-/// Which way up.
+/// The orientation of a flame graph.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, ValueEnum)]
 pub(super) enum Form {
     /// The outermost caller on top
@@ -220,7 +202,7 @@ impl Form {
     }
 }
 
-/// Kinds of picture.
+/// Picture formats.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, ValueEnum)]
 pub(super) enum Format {
     /// Pixels
@@ -231,7 +213,7 @@ pub(super) enum Format {
 }
 
 impl Format {
-    /// Of a file, by its ending.
+    /// Finds the format of a file's ending.
     pub(super) fn of(ending: &str) -> Option<Self> {
         match ending.to_ascii_lowercase().as_str() {
             "png" => Some(Self::Png),

@@ -1,11 +1,11 @@
-//! Two files, or two moments of one.
+//! The picture of two files, or of two moments of one file.
 
 use std::path::PathBuf;
 
-use vramscope_core::analysis::compare::compare;
-use vramscope_core::analysis::curves::CurveAxis;
-use vramscope_core::analysis::profile::{Profile, ProfileNames, ProfileOptions, profile};
-use vramscope_core::analysis::selection::Selection;
+use vramscope_core::analysis::compare::changes::compare;
+use vramscope_core::analysis::compare::side::{Profile, ProfileNames, ProfileOptions, profile};
+use vramscope_core::analysis::time::curves::CurveAxis;
+use vramscope_core::analysis::time::selection::Selection;
 use vramscope_core::units::{Bytes, Count};
 use vramscope_view::change_flame::{ChangeUnit, change_colour};
 use vramscope_view::display;
@@ -20,20 +20,17 @@ use super::{Options, main_device, moment_words, title};
 use crate::failure::Failure;
 use crate::subject::{Device, Subject};
 
-/// Columns of the curves: more than most pictures are wide.
+/// The columns of the curves: more than most pictures have pixels.
 const COLUMNS: u32 = 4_000;
 
-/// A side: where it is from, and what is live there.
+/// One side: its recording, and the live memory at its moment.
 struct Side {
     title: String,
     moment: u32,
     profile: Profile,
 }
 
-/// Draws the comparison.
-///
-/// # Errors
-/// When there are not two sides, or a file cannot be read.
+/// Draws the comparison. Fails unless there are exactly two sides.
 pub(super) fn draw(
     options: &Options,
     files: &[PathBuf],
@@ -70,8 +67,8 @@ pub(super) fn draw(
 fn names(options: &Options, subject: &Subject) -> ProfileNames {
     ProfileNames::of(
         &subject.snapshot,
-        &subject.classes,
-        &subject.sites,
+        subject.classes(),
+        subject.call_sites(),
         &groups(options),
     )
 }
@@ -86,7 +83,7 @@ fn side(options: &Options, device: &Device<'_>, names: &ProfileNames, moment: u3
         },
         columns: COLUMNS,
     };
-    let sites = (&subject.sites, device.site_of());
+    let sites = (subject.call_sites(), device.site_of());
     Side {
         title: title(&subject.name),
         moment,
@@ -162,7 +159,7 @@ fn picture(sides: &[Side; 2], is_one_file: bool, sheet: &Sheet<'_>) -> Result<Ve
     })
 }
 
-/// What the colours of the flame graph mean.
+/// Explains the flame graph's colours.
 fn legend(theme: &Theme) -> [LegendLine; 3] {
     let line = |(before, after), label: &str| LegendLine {
         rgb: change_colour(theme, before, after),

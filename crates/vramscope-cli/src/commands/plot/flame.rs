@@ -1,10 +1,10 @@
-//! Whose calls memory comes from.
+//! The flame graph of a device.
 
 use std::collections::HashSet;
 
-use vramscope_core::analysis::call_tree::{CallTree, Paths, StackSums, TreeOptions};
-use vramscope_core::analysis::frame_groups::{FrameGroups, GroupOptions, GroupTable};
-use vramscope_core::analysis::selection::{Selection, Weight};
+use vramscope_core::analysis::code::call_tree::{CallTree, Paths, StackSums, TreeOptions};
+use vramscope_core::analysis::code::frame_groups::{FrameGroups, GroupOptions, GroupTable};
+use vramscope_core::analysis::time::selection::{Selection, Weight};
 use vramscope_core::units::{Bytes, Count};
 use vramscope_view::flame::{GroupColours, weight_text};
 use vramscope_view::plot::{FlamePlot, Legend, Plot};
@@ -15,10 +15,6 @@ use super::{Options, moment_words, title};
 use crate::failure::Failure;
 use crate::subject::Device;
 
-/// Draws the graph.
-///
-/// # Errors
-/// When there is no such moment or range.
 pub(super) fn draw(
     options: &Options,
     device: &Device<'_>,
@@ -34,15 +30,20 @@ pub(super) fn draw(
         matches: None,
     };
     let mut table = GroupTable::default();
-    let of_frame = FrameGroups::of(snapshot, &subject.classes, &groups(options), &mut table);
-    let sums = StackSums::of(snapshot, device.history, &subject.sites, &tree_options);
+    let of_frame = FrameGroups::of(snapshot, subject.classes(), &groups(options), &mut table);
+    let sums = StackSums::of(
+        snapshot,
+        device.history,
+        subject.call_sites(),
+        &tree_options,
+    );
     let paths = Paths::of(snapshot, &of_frame, &sums);
     let tree = if options.inverted {
         CallTree::bottom_up(&paths)
     } else {
         CallTree::top_down(&paths)
     };
-    let sites = subject.sites.sites().iter();
+    let sites = subject.call_sites().sites().iter();
     let sites: HashSet<&str> = sites.map(|site| site.label.as_str()).collect();
     let colours = GroupColours::of(&table, sheet.theme, |label| sites.contains(label));
     let total = paths.total();
@@ -73,7 +74,7 @@ pub(super) fn draw(
     })
 }
 
-/// What makes two frames one, and whose are left out.
+/// The grouping and folding of frames.
 pub(super) fn groups(options: &Options) -> GroupOptions {
     GroupOptions {
         grouping: options.group_by.unwrap_or_default().grouping(),
@@ -82,7 +83,7 @@ pub(super) fn groups(options: &Options) -> GroupOptions {
     }
 }
 
-/// Which allocations, and that in words.
+/// The allocations that are drawn, and a title for them.
 fn selection(options: &Options, device: &Device<'_>) -> Result<(Selection, String), Failure> {
     let what = match (options.what, &options.range) {
         (Some(what), _) => what,

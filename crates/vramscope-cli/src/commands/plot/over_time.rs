@@ -1,10 +1,9 @@
-//! The timeline, the segment timeline and the map.
+//! The pictures over time: timeline, segment timeline and map.
 
-use vramscope_core::analysis::capacity::capacity;
-use vramscope_core::analysis::live_at::live_at;
-use vramscope_core::analysis::markers::Markers;
-use vramscope_core::analysis::pool_use::pool_uses;
-use vramscope_core::analysis::segment_history::SegmentHistory;
+use vramscope_core::analysis::groups::live_at::live_at;
+use vramscope_core::analysis::memory::capacity::capacity;
+use vramscope_core::analysis::memory::pool_use::pool_uses;
+use vramscope_core::analysis::memory::segment_history::SegmentHistory;
 use vramscope_core::ids::AllocationId;
 use vramscope_core::units::{Bytes, Count};
 use vramscope_view::colour::ColourMode;
@@ -15,17 +14,15 @@ use vramscope_view::raster::{Bands, TimelineIndex};
 use vramscope_view::reserved::leaves_room;
 use vramscope_view::segment_bands::SegmentBands;
 use vramscope_view::shown::Sources;
+use vramscope_view::views::ViewKind;
 
-use super::arguments::{Axis, View};
+use super::arguments::Axis;
 use super::sheet::{Sheet, legend_lines};
 use super::{Options, moment_words, title};
 use crate::failure::Failure;
 use crate::subject::Device;
 
 /// Draws one of the three.
-///
-/// # Errors
-/// When there are no times for the axis, or the range is not in the recording.
 pub(super) fn draw(
     options: &Options,
     device: &Device<'_>,
@@ -41,8 +38,7 @@ pub(super) fn draw(
     }
     let bands = Bands::of(history, is_time);
     let index = TimelineIndex::new(&bands);
-    let segments = SegmentHistory::of(&subject.snapshot, history);
-    let markers = Markers::of(&subject.snapshot, history);
+    let segments = device.segments();
     let x = options
         .range
         .as_deref()
@@ -50,14 +46,12 @@ pub(super) fn draw(
         .transpose()?;
     let lines = Lines::of(options, device);
     let pools = if lines.reserved {
-        pool_uses(&subject.snapshot, history, &segments)
+        pool_uses(&subject.snapshot, history, segments)
     } else {
         Vec::new()
     };
     let around = Sources {
-        snapshot: &subject.snapshot,
-        lanes: device.lanes(),
-        markers: &markers,
+        device: **device,
         bands: &bands,
         index: &index,
         reserved_steps: if lines.reserved {
@@ -66,7 +60,6 @@ pub(super) fn draw(
             &[]
         },
         pools: &pools,
-        streams: &subject.streams,
     };
     let scene = Scene {
         options,
@@ -74,19 +67,19 @@ pub(super) fn draw(
         sheet,
         bands: &bands,
         index: &index,
-        segments: &segments,
+        segments,
         x,
         around,
         capacity_bytes: lines.capacity_bytes,
     };
     match options.view {
-        View::Segments => scene.segments(),
-        View::Map => scene.map(),
+        ViewKind::Segments => scene.segments(),
+        ViewKind::Map => scene.map(),
         _ => scene.timeline(),
     }
 }
 
-/// What is drawn over a picture; unasked what leaves room for the picture.
+/// The lines over a picture. Without a request, only those that leave room for the picture.
 struct Lines {
     reserved: bool,
     capacity_bytes: Option<u64>,
@@ -97,21 +90,21 @@ impl Lines {
         let view = options.view;
         let peak_reserved = device.history.most_reserved_bytes();
         let height = match view {
-            View::Segments => peak_reserved,
+            ViewKind::Segments => peak_reserved,
             _ => device.peak_bytes(),
         };
         let known = capacity(&device.subject.snapshot, device.history);
         let known = known.map(|capacity| capacity.bytes);
         let has_room = |bytes: u64| options.reserved || leaves_room(bytes, height);
-        let fits = |bytes: &u64| view != View::Map && *bytes > 0 && has_room(*bytes);
+        let fits = |bytes: &u64| view != ViewKind::Map && *bytes > 0 && has_room(*bytes);
         Self {
-            reserved: view == View::Timeline && fits(&peak_reserved),
+            reserved: view == ViewKind::Timeline && fits(&peak_reserved),
             capacity_bytes: known.filter(fits),
         }
     }
 }
 
-/// A range in the axis's own unit: events, or µs from the start.
+/// Converts a range to the axis's unit: events, or µs from the start.
 fn on_axis(range: &str, device: &Device<'_>, bands: &Bands<'_>) -> Result<(f64, f64), Failure> {
     let range = match bands.moment_start_us {
         Some(_) => in_seconds(range),
@@ -122,13 +115,13 @@ fn on_axis(range: &str, device: &Device<'_>, bands: &Bands<'_>) -> Result<(f64, 
     let end = if to >= device.history.event_count {
         bands.x_end()
     } else {
-        // What is of no length is seen by what follows.
+        // An empty range is widened to the next event, so that it can be seen.
         x(to).max(x(from + 1))
     };
     Ok((x(from), end))
 }
 
-/// On an axis of time, plain numbers are seconds.
+/// On a time axis, plain numbers are seconds.
 fn in_seconds(range: &str) -> String {
     let end = |text: &str| match text.trim().parse::<f64>() {
         Ok(seconds) => format!("{seconds}s"),
@@ -140,7 +133,7 @@ fn in_seconds(range: &str) -> String {
     }
 }
 
-/// What all three are made of.
+/// The data of all three pictures.
 struct Scene<'a> {
     options: &'a Options,
     device: &'a Device<'a>,
@@ -153,7 +146,7 @@ struct Scene<'a> {
     capacity_bytes: Option<u64>,
 }
 
-/// What a picture says beside its content.
+/// The texts of a picture.
 struct Words<'a> {
     subtitle: &'a str,
     note: &'a str,
@@ -222,7 +215,7 @@ impl Scene<'_> {
             &subject.snapshot,
             self.device.history,
             segments,
-            &subject.sites,
+            subject.call_sites(),
         );
         let is_held = |&piece: &u32| {
             let piece = piece as usize;
@@ -232,7 +225,7 @@ impl Scene<'_> {
         let legend = legend_lines(&groups, &groups.totals(&segments.bytes, held));
         let by = match mode.mode() {
             ColourMode::Category => "size of requests",
-            // Without any stack each segment has a colour of its own.
+            // Without stacks, each segment has its own colour.
             ColourMode::CallSite if groups.group_of == segments.segment => "segment",
             _ => mode.word(),
         };
@@ -246,7 +239,7 @@ impl Scene<'_> {
                 moment_words(peak)
             ),
             note: if segments.is_empty() {
-                "the file tells nothing of segments"
+                "the file has no data on segments"
             } else {
                 ""
             },
@@ -264,19 +257,19 @@ impl Scene<'_> {
             self.sheet.theme,
             &subject.snapshot,
             self.device.history,
-            &subject.sites,
+            subject.call_sites(),
             self.device.site_of(),
         )
     }
 
-    /// The highest moment of what is shown.
+    /// The moment in the shown range with the most live bytes.
     fn highest(&self, bands: &Bands<'_>, index: &TimelineIndex) -> u32 {
         let (from, to) = self.x.unwrap_or((0.0, bands.x_end()));
         let shown = bands.moments_in(from, to);
         shown.map_or(0, |moments| index.highest_in(bands, moments))
     }
 
-    /// The groups that are live at a moment, the largest first.
+    /// The legend of groups live at a moment, the largest first.
     fn live_legend(&self, groups: &Groups, moment: u32) -> Vec<LegendLine> {
         let history = self.device.history;
         let live = live_at(history, moment).map(|id| id.0);

@@ -1,4 +1,4 @@
-//! How large a picture is, in which form, and what its legend says.
+//! The size, format and legend of a picture.
 
 use vramscope_view::groups::{GroupTotal, Groups};
 use vramscope_view::plot::{Content, LegendLine, Plot, PlotError, PlotStyle};
@@ -7,18 +7,18 @@ use vramscope_view::theme::Theme;
 use super::arguments::{Format, Size};
 use crate::failure::Failure;
 
-/// The size where none is given.
+/// The default size.
 const USUAL: Size = Size {
     width_px: 1600,
     height_px: 900,
 };
-/// Pictures do not grow higher than this by themselves.
+/// The greatest height that is chosen where no size is given.
 const MOST_HEIGHT_PX: u32 = 12_000;
 
-/// What a picture is drawn on.
+/// The output settings of a picture.
 pub(super) struct Sheet<'a> {
     pub(super) format: Format,
-    /// `None`: the usual one, or as high as it takes to show everything.
+    /// `None`: the default width and the height that shows everything.
     pub(super) size: Option<Size>,
     /// Device px per css px.
     pub(super) scale: f64,
@@ -26,10 +26,7 @@ pub(super) struct Sheet<'a> {
 }
 
 impl Sheet<'_> {
-    /// The picture as a file.
-    ///
-    /// # Errors
-    /// When the size is out of range.
+    /// Encodes the picture. Fails if its size is out of range.
     pub(super) fn file<C: Content>(&self, plot: &Plot<'_, C>) -> Result<Vec<u8>, Failure> {
         let size = self.size.unwrap_or(USUAL);
         let mut style = PlotStyle {
@@ -54,7 +51,7 @@ impl Sheet<'_> {
     }
 }
 
-/// A line for each group, in the order of the totals.
+/// One line per group, in the order of the totals.
 pub(super) fn legend_lines(groups: &Groups, totals: &[GroupTotal]) -> Vec<LegendLine> {
     let line = |total: &GroupTotal| {
         let group = total.group as usize;

@@ -1,4 +1,4 @@
-//! Where pictures go: a file, a folder with one for each snapshot, or standard output.
+//! The files to which pictures are written: one file, a folder with a file per snapshot, or standard output.
 
 use std::collections::HashSet;
 use std::fs;
@@ -11,17 +11,13 @@ use crate::failure::Failure;
 use crate::input::is_stdin;
 use crate::output::unwritten;
 
-/// Where one picture goes.
+/// The destination of one picture.
 pub(super) struct Target {
     pub(super) format: Format,
     pub(super) destination: Destination,
 }
 
 impl Target {
-    /// Writes the picture.
-    ///
-    /// # Errors
-    /// When that is not possible.
     pub(super) fn write(&self, picture: &[u8]) -> Result<(), Failure> {
         let is_text = self.format != Format::Png;
         self.destination
@@ -29,10 +25,10 @@ impl Target {
     }
 }
 
-/// A target for each file; makes the folder if it is one.
+/// One target per file; creates the folder if the output is one.
 ///
 /// # Errors
-/// When the output is none of these, or too few for the files.
+/// When several pictures have no folder to go to, or the ending is unknown.
 pub(super) fn targets(options: &Options, files: &[PathBuf]) -> Result<Vec<Target>, Failure> {
     let path = &options.output;
     let chosen = options.format.unwrap_or_default();
@@ -74,7 +70,7 @@ fn of_ending(path: &Path, chosen: Option<Format>) -> Result<Format, Failure> {
     let by_name = Format::of(&ending);
     match (by_name, chosen) {
         (Some(by_name), Some(chosen)) if by_name != chosen => Err(Failure::Usage(format!(
-            "{} does not end as a picture of --format {} does",
+            "the ending of {} does not fit --format {}",
             path.display(),
             chosen.ending()
         ))),
@@ -87,7 +83,7 @@ fn of_ending(path: &Path, chosen: Option<Format>) -> Result<Format, Failure> {
     }
 }
 
-/// Names for the pictures of files, all different.
+/// Distinct names for the pictures of files.
 fn names(files: &[PathBuf], format: Format) -> Vec<String> {
     let mut taken = HashSet::new();
     let mut name = |file: &PathBuf| {

@@ -2,7 +2,7 @@
 
 use std::io::{self, Write};
 
-use vramscope_core::analysis::official_summary::{
+use vramscope_core::analysis::report::official_summary::{
     Free, OfficialSummary, PAGE_BYTES, official_summary,
 };
 use vramscope_core::units::TorchBytes;
@@ -12,7 +12,7 @@ use crate::failure::Failure;
 use crate::one_by_one::one_by_one;
 use crate::output::stream;
 
-/// The text of each file, one after the other.
+/// Prints the text of each file, one after the other.
 pub(super) fn run(inputs: &Snapshots) -> Result<(), Failure> {
     one_by_one(inputs, |subject, _| {
         let summary = official_summary(&subject.snapshot).map_err(|error| {

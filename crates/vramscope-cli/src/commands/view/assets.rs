@@ -1,4 +1,4 @@
-//! The page, as it was built into this program.
+//! The page that is built into this program.
 
 use crate::failure::Failure;
 
@@ -14,14 +14,11 @@ pub(crate) struct Asset {
 #[derive(Clone, Copy)]
 pub(crate) struct Page(pub(crate) &'static [Asset]);
 
-/// The page in this program; without files if it was built without.
+/// The page; without files if the program was built without it.
 pub(crate) const PAGE: Page = Page(include!(concat!(env!("OUT_DIR"), "/assets.rs")));
 
 impl Page {
-    /// Whether the program was built with the page.
-    ///
-    /// # Errors
-    /// How to build it so.
+    /// Fails with build instructions if the program was built without the page.
     pub(crate) fn must_be_here(self) -> Result<(), Failure> {
         if !self.0.is_empty() {
             return Ok(());
@@ -35,7 +32,7 @@ impl Page {
         ))
     }
 
-    /// The file at a path below the page; a folder stands for its `index.html`.
+    /// Finds a file by its path below the page; a folder stands for its `index.html`.
     pub(crate) fn find(self, path: &str) -> Option<&'static Asset> {
         let wanted = if path.is_empty() { "index.html" } else { path };
         let row = self
@@ -46,7 +43,7 @@ impl Page {
     }
 }
 
-/// What kind of file a name says it is, for the header `Content-Type`.
+/// The header `Content-Type` for a file's ending.
 pub(crate) fn content_type(name: &str) -> &'static str {
     match name.rsplit('.').next().unwrap_or_default() {
         "html" => "text/html; charset=utf-8",

@@ -1,7 +1,7 @@
-//! Opens the address in the user's browser without showing it to others.
+//! Opens the address in the user's browser without revealing it to others.
 //!
-//! The arguments of a process can be read by every user of the machine, and the address holds the
-//! secret. So the browser is given the name of a file that only its owner can read, which leads on.
+//! Every user of a machine can read the arguments of all its processes, and the address holds the
+//! secret. So the browser gets the name of a file that only its owner can read, which redirects it.
 
 use std::io::{self, Write};
 use std::thread;
@@ -9,17 +9,14 @@ use std::time::Duration;
 
 use tempfile::TempPath;
 
-/// How long a browser may take to start before the file is removed.
+/// The file is removed after this time, in which a slow browser should have started.
 const KEPT: Duration = Duration::from_mins(2);
 
 /// Opens `address` in the default browser.
-///
-/// # Errors
-/// When the file cannot be written or no browser can be started.
 pub(crate) fn open(address: &str) -> io::Result<()> {
     let file = redirect(address)?;
     open::that_detached(&file)?;
-    // If the process ends earlier, what stays behind leads nowhere.
+    // If the process ends earlier, a file stays behind whose address no longer answers.
     thread::Builder::new().spawn(move || {
         thread::sleep(KEPT);
         drop(file);
@@ -29,7 +26,7 @@ pub(crate) fn open(address: &str) -> io::Result<()> {
 
 /// A page that leads to `address`, removed when dropped.
 fn redirect(address: &str) -> io::Result<TempPath> {
-    // Made anew with mode 0600.
+    // `tempfile` creates it with mode 0600.
     let mut file = tempfile::Builder::new()
         .prefix("vramscope-")
         .suffix(".html")

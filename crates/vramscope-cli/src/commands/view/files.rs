@@ -1,4 +1,4 @@
-//! The files that the user named: nothing else can be read through the server.
+//! The files that the user named. The server can read no others.
 
 use std::fs::File;
 use std::io::{self, Read};
@@ -9,16 +9,16 @@ use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 use crate::failure::Failure;
 use crate::input::{is_stdin, open_file};
 
-/// What needs no encoding in a path or a query.
+/// The characters that are left unencoded in a path or a query.
 const PLAIN: &AsciiSet = &NON_ALPHANUMERIC
     .remove(b'-')
     .remove(b'.')
     .remove(b'_')
     .remove(b'~');
-/// The same for a relative address inside a query.
+/// The same, for a relative address in a query.
 const PLAIN_IN_QUERY: &AsciiSet = &PLAIN.remove(b'/');
 
-/// One file that is given out.
+/// One file that the server offers.
 #[derive(Debug)]
 pub(crate) struct Served {
     /// Its last path component, for the page's tab.
@@ -30,40 +30,34 @@ pub(crate) struct Served {
 enum Content {
     /// Opened anew for each request, so that a file that grows or is replaced can be loaded again.
     Path(PathBuf),
-    /// What comes from a pipe can be read only once.
+    /// Bytes from a pipe, which can be read only once.
     Spooled(Vec<u8>),
 }
 
-/// A file's bytes and how many there are.
+/// A file's bytes and their number.
 pub(crate) type Stream<'a> = (Box<dyn Read + 'a>, u64);
 
 impl Served {
-    /// Its place below the page, encoded: `files/0/snapshot.pickle`.
+    /// The encoded path below the page: `files/0/snapshot.pickle`.
     pub(crate) fn address(&self, index: usize) -> String {
         format!("files/{index}/{}", utf8_percent_encode(&self.name, PLAIN))
     }
 
-    /// Its bytes.
-    ///
-    /// # Errors
-    /// When it is not there any more.
+    /// Opens the bytes for reading.
     pub(crate) fn open(&self) -> io::Result<Stream<'_>> {
         match &self.content {
             Content::Spooled(bytes) => Ok((Box::new(bytes.as_slice()), bytes.len() as u64)),
             Content::Path(path) => {
                 let file = File::open(path)?;
                 let length = file.metadata()?.len();
-                // What is appended from now on does not belong to the announced length.
+                // The announced length holds even if the file grows meanwhile.
                 Ok((Box::new(file.take(length)), length))
             }
         }
     }
 }
 
-/// Checks that every file can be read, and reads those that are no regular files.
-///
-/// # Errors
-/// When one cannot be read.
+/// Checks that every file can be read, and reads pipes and the like to their end.
 pub(crate) fn prepare(paths: &[PathBuf]) -> Result<Vec<Served>, Failure> {
     paths.iter().map(|path| prepare_one(path)).collect()
 }
@@ -84,7 +78,7 @@ fn prepare_one(path: &Path) -> Result<Served, Failure> {
         .into_owned();
     let is_regular = file.metadata().is_ok_and(|metadata| metadata.is_file());
     let content = if is_regular {
-        // The server's working folder could change, the files must not.
+        // The server's working folder may change, so relative paths are resolved now.
         let absolute = std::path::absolute(path);
         Content::Path(absolute.map_err(Failure::io(format!("cannot read {}", path.display())))?)
     } else {
@@ -101,7 +95,7 @@ fn spool(mut input: impl Read) -> io::Result<Vec<u8>> {
     Ok(bytes)
 }
 
-/// The query by which the page learns what to load: `?src=files/0/a&src=files/1/b`.
+/// The query that tells the page which files to load: `?src=files/0/a&src=files/1/b`.
 pub(crate) fn query(files: &[Served]) -> String {
     let sources = files.iter().enumerate().map(|(index, file)| {
         let address = file.address(index);

@@ -1,4 +1,4 @@
-//! As much of HTTP/1.1 as a browser on the same machine needs: one GET or HEAD per connection.
+//! The part of HTTP/1.1 that a browser on the same machine needs: one GET or HEAD per connection.
 
 use std::io::{self, Read, Write};
 
@@ -10,13 +10,13 @@ const FIELDS: usize = 64;
 /// What a browser asked for.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) struct Request {
-    /// In capitals.
+    /// In capitals, as sent.
     pub(crate) method: String,
     /// Percent-decoded path, without the query.
     pub(crate) path: String,
     /// The header `Host`; empty if missing.
     pub(crate) host: String,
-    /// Whether compressed answers are understood.
+    /// Whether the browser accepts gzip.
     pub(crate) accepts_gzip: bool,
 }
 
@@ -50,7 +50,7 @@ fn parse(head: &[u8]) -> Option<Request> {
         let first = values
             .next()
             .map_or("", |field| std::str::from_utf8(field.value).unwrap_or(""));
-        // Two of them: some proxy and we would disagree on which one counts.
+        // With two Host headers, a proxy and this server might believe different ones.
         if values.next().is_some() { "" } else { first }
     };
     Some(Request {
@@ -66,7 +66,6 @@ fn parse(head: &[u8]) -> Option<Request> {
     })
 }
 
-/// An answer's status line.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Status {
     Ok,
@@ -88,7 +87,7 @@ impl Status {
     }
 }
 
-/// An answer: its body is streamed.
+/// An answer with a streamed body.
 pub(crate) struct Response<'a> {
     pub(crate) status: Status,
     pub(crate) content_type: &'static str,
@@ -98,7 +97,7 @@ pub(crate) struct Response<'a> {
 }
 
 impl Response<'_> {
-    /// A short text.
+    /// An answer with a short text.
     pub(crate) fn text(status: Status, text: &'static str) -> Self {
         Self {
             status,
@@ -110,8 +109,8 @@ impl Response<'_> {
     }
 }
 
-/// On every answer: the page may load only from this server, no other page may frame or read it, its
-/// address (which holds the secret path) goes to nobody, and nothing stays in a cache on disk.
+/// Sent with every answer. The page may load only from this server; no other page may frame or read it; its
+/// address, which holds the secret path, is sent to nobody; nothing is cached on disk.
 const FIXED_FIELDS: &str = "\
 Content-Security-Policy: default-src 'none'; script-src 'self' 'wasm-unsafe-eval'; style-src 'self' 'unsafe-inline'; \
 img-src 'self' data: blob:; font-src 'self'; connect-src 'self' blob:; worker-src 'self' blob:; manifest-src 'self'; \
@@ -124,9 +123,6 @@ Cache-Control: no-store\r\n\
 Connection: close\r\n";
 
 /// Writes an answer; `with_body` is false for HEAD.
-///
-/// # Errors
-/// When the browser has gone.
 pub(crate) fn write_response(
     mut stream: impl Write,
     mut response: Response<'_>,

@@ -1,4 +1,4 @@
-//! Listens on loopback and answers only who knows the secret path.
+//! Serves on loopback, only to clients that know the secret path.
 //!
 //! Any program of any user on this machine can connect to a loopback port, and any web page can make
 //! its visitor's browser do so. Hence a path that cannot be guessed (against the first) and a check of
@@ -16,12 +16,12 @@ use super::files::{self, Served};
 use super::http::{Request, Response, Status, read_request, write_response};
 use crate::failure::Failure;
 
-/// How long a connection may stay silent: browsers open some in advance and never use them.
+/// The longest silence of a connection: browsers open some in advance and never use them.
 const SILENCE: Duration = Duration::from_secs(30);
-/// Connections served at the same time; a browser opens six.
+/// The most connections served at once; a browser opens six.
 const CONNECTIONS: usize = 64;
-/// How long to wait when a connection cannot be accepted, and how often in a row: a minute in all,
-/// in which connections that hold file handles fall silent and are closed.
+/// The pause after a failed accept, and the most failures in a row: a minute in all, in which silent
+/// connections are closed and free their file handles.
 const RETRY_AFTER: Duration = Duration::from_millis(100);
 const RETRIES: u32 = 600;
 
@@ -35,10 +35,10 @@ pub(crate) struct Server {
 }
 
 impl Server {
-    /// Takes the port; 0 = any free one.
+    /// Binds the port; 0 = any free port.
     ///
     /// # Errors
-    /// When it is taken, or the system gives no random numbers.
+    /// When it is in use, or the system has no random numbers.
     pub(crate) fn bind(port: u16, page: Page, files: Vec<Served>) -> Result<Self, Failure> {
         let doing = format!("cannot listen on 127.0.0.1:{port}");
         let listener =
@@ -53,12 +53,11 @@ impl Server {
         })
     }
 
-    /// The port it listens on.
     pub(crate) fn port(&self) -> u16 {
         self.port
     }
 
-    /// Where the page is, with the files to load.
+    /// The page's address, with the files to load.
     pub(crate) fn address(&self) -> String {
         format!(
             "http://127.0.0.1:{}/{}/{}",
@@ -71,7 +70,7 @@ impl Server {
     /// Answers requests until the process ends.
     ///
     /// # Errors
-    /// When no connection can be accepted for longer than silent ones are kept.
+    /// When accepting connections fails for longer than silent ones are kept.
     pub(crate) fn serve(&self) -> Result<(), Failure> {
         let open = AtomicUsize::new(0);
         thread::scope(|scope| {
@@ -80,7 +79,7 @@ impl Server {
                 let stream = match self.listener.accept() {
                     Ok((stream, _)) => stream,
                     Err(error) if is_passing(&error) => continue,
-                    // Most often the process or the system has no file handle left for now.
+                    // Usually there is no free file handle at the moment.
                     Err(_) if failed < RETRIES => {
                         failed += 1;
                         thread::sleep(RETRY_AFTER);
@@ -95,11 +94,11 @@ impl Server {
                 }
                 let open = &open;
                 let answering = thread::Builder::new().spawn_scoped(scope, move || {
-                    // A browser that goes away in the middle is nobody's failure.
+                    // A browser may close the connection at any time.
                     drop(self.handle(&stream));
                     open.fetch_sub(1, Ordering::Relaxed);
                 });
-                // Without a thread for it the connection is closed; the browser asks again.
+                // If no thread can be started the connection is closed, and the browser retries.
                 if answering.is_err() {
                     open.fetch_sub(1, Ordering::Relaxed);
                 }
@@ -136,8 +135,8 @@ impl Server {
             .unwrap_or_else(|| Response::text(Status::NotFound, "not found\n"))
     }
 
-    /// What a path names: a file of the page or one of the user's by number and name. A path is only
-    /// ever compared with names that are known, so it cannot lead anywhere else.
+    /// Finds a file of the page, or one of the user's by number and name. The path is only compared with
+    /// known names, so it cannot reach other files.
     fn find(&self, request: &Request) -> Option<Response<'_>> {
         let (token, path) = request.path.strip_prefix('/')?.split_once('/')?;
         if !is_same_secret(token, &self.token) {
@@ -168,7 +167,7 @@ fn asset_response(asset: &'static Asset, accepts_gzip: bool) -> Response<'static
         (Box::new(asset.gzip), asset.gzip.len())
     } else {
         let mut bytes = Vec::new();
-        // We compressed it ourselves when building.
+        // The data were compressed by the build, so this cannot fail.
         drop(flate2::read::GzDecoder::new(asset.gzip).read_to_end(&mut bytes));
         let length = bytes.len();
         (Box::new(Cursor::new(bytes)), length)
@@ -182,7 +181,7 @@ fn asset_response(asset: &'static Asset, accepts_gzip: bool) -> Response<'static
     }
 }
 
-/// Errors of one connection, not of the listener.
+/// Whether an error concerns one connection only, not the listener.
 fn is_passing(error: &io::Error) -> bool {
     matches!(
         error.kind(),
@@ -192,7 +191,7 @@ fn is_passing(error: &io::Error) -> bool {
     )
 }
 
-/// Whether a `Host` header is one of this machine's names for itself with our port.
+/// Whether a `Host` header is a name of the loopback address with this port.
 fn is_own_host(host: &str, port: u16) -> bool {
     let Some((name, host_port)) = host.rsplit_once(':') else {
         return false;
@@ -202,7 +201,7 @@ fn is_own_host(host: &str, port: u16) -> bool {
     is_own_name && host_port == port.to_string()
 }
 
-/// Compares all bytes, so that the time taken tells nothing about how many agree.
+/// Compares all bytes, so that the time taken does not reveal how many agree.
 fn is_same_secret(given: &str, secret: &str) -> bool {
     let differing = given
         .bytes()

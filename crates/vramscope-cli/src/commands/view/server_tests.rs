@@ -1,4 +1,4 @@
-//! The server over real connections.
+//! Tests of the server over real connections.
 
 use std::io::{Read, Write};
 use std::net::TcpStream;
@@ -14,14 +14,13 @@ use super::server::Server;
 
 const HTML: &str = "<!doctype html><title>test</title>";
 
-/// A server that runs until the tests end.
+/// A server that runs until the test process ends.
 struct Running {
     port: u16,
     token: String,
     address: String,
 }
 
-/// What came back.
 struct Answer {
     head: String,
     body: Vec<u8>,
@@ -69,7 +68,7 @@ impl Running {
         }
     }
 
-    /// Asks as a browser would, with the right host.
+    /// Sends a request with the right host, as a browser would.
     fn get(&self, path: &str) -> Answer {
         self.send(&format!(
             "GET {path} HTTP/1.1\r\nHost: 127.0.0.1:{}\r\n\r\n",

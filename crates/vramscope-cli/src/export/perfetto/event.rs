@@ -8,19 +8,18 @@ use serde_json::{Value, json};
 use super::super::{failed, write_json};
 use crate::failure::Failure;
 
-/// What is written of one text, in bytes.
+/// The longest text that is written, in bytes.
 const TEXT_LIMIT_BYTES: usize = 4096;
 
-/// The beginning of a text.
+/// Cuts a text to [`TEXT_LIMIT_BYTES`].
 pub(super) fn clip(text: &str) -> &str {
     &text[..text.floor_char_boundary(TEXT_LIMIT_BYTES)]
 }
 
-/// One event, in the words of the format.
+/// One event, with the format's field names.
 #[derive(Serialize, Default)]
 struct Event<'a> {
-    /// What it is: M names things, C counts, X is a slice, i an instant, b and e begin and end an asynchronous
-    /// slice.
+    /// The phase: M names things, C is a counter, X a slice, i an instant, b and e begin and end an asynchronous slice.
     ph: &'static str,
     name: &'a str,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -31,20 +30,20 @@ struct Event<'a> {
     ts: i64,
     #[serde(skip_serializing_if = "Option::is_none")]
     dur: Option<u64>,
-    /// How wide an instant is drawn: g, p, t for everything, its process, its thread.
+    /// The scope of an instant: g global, p process, t thread.
     #[serde(skip_serializing_if = "Option::is_none")]
     s: Option<&'static str>,
-    /// Which asynchronous slice of its process.
+    /// The number of an asynchronous slice in its process.
     #[serde(skip_serializing_if = "Option::is_none")]
     id2: Option<Value>,
     #[serde(skip_serializing_if = "Option::is_none")]
     args: Option<Value>,
 }
 
-/// The list of events as it grows.
+/// The list of events that is being written.
 pub(super) struct Trace<'a> {
     out: &'a mut dyn Write,
-    /// The process of what follows.
+    /// The process of the events that follow.
     pub(super) process: u64,
     is_begun: bool,
 }
@@ -106,7 +105,7 @@ impl<'a> Trace<'a> {
         })
     }
 
-    /// A slice on a thread, in which others may lie.
+    /// A slice on a thread; slices may nest.
     pub(super) fn slice(
         &mut self,
         name: &str,
@@ -156,7 +155,7 @@ impl<'a> Trace<'a> {
         self.asynchronous("b", name, number, ts, Some(args))
     }
 
-    /// Ends it; it is known by its name as well.
+    /// Ends the asynchronous slice, which viewers find by name and number.
     pub(super) fn end(&mut self, name: &str, number: usize, ts: i64) -> Result<(), Failure> {
         self.asynchronous("e", name, number, ts, None)
     }

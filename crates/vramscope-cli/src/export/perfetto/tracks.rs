@@ -1,16 +1,16 @@
-//! Annotations as slices. Those that lie within one another share a track; where two overlap, as the ranges of
-//! two threads may, the later one goes to a track beside it.
+//! Annotations as slices. Nested ranges share a track; where two overlap without nesting, as ranges of two threads
+//! may, the later one goes to another track.
 
 use serde_json::json;
-use vramscope_core::analysis::lanes::{LaneRange, MAX_ROWS};
+use vramscope_core::analysis::time::lanes::{LaneRange, MAX_ROWS};
 use vramscope_core::model::NO_TIME;
 
 use super::event::Trace;
 use crate::failure::Failure;
 use crate::subject::Device;
 
-/// Writes all lanes of a device on threads from `first_thread` on; gives the number of ranges for which there
-/// was no track.
+/// Writes all lanes of a device on threads from `first_thread` on; returns the number of ranges that found no
+/// track.
 pub(super) fn write(
     device: &Device<'_>,
     first_thread: u32,
@@ -51,7 +51,7 @@ pub(super) fn write(
     Ok(left_out)
 }
 
-/// Where a range begins and ends: in µs, or by its moments without times.
+/// The ends of a range in µs; without times, its moments.
 fn span(range: &LaneRange) -> (i64, i64) {
     if range.start_us == NO_TIME || range.end_us == NO_TIME {
         return (range.from.into(), range.to.into());
@@ -59,15 +59,15 @@ fn span(range: &LaneRange) -> (i64, i64) {
     (range.start_us, range.end_us)
 }
 
-/// The ends of the slices that are open on each track, the innermost last.
+/// For each track the ends of its open slices, the innermost last.
 #[derive(Default)]
 struct Tracks {
     ends: Vec<Vec<i64>>,
 }
 
 impl Tracks {
-    /// The first track on which a slice lies within what is open there, and whether it is a new one. Slices
-    /// come in order of their start, the longer one first.
+    /// Returns the first track on which a slice nests, and whether it is new. Slices must come in order of their
+    /// start, of equal starts the longer first.
     fn place(&mut self, start: i64, end: i64) -> Option<(u32, bool)> {
         for (track, open) in (0..).zip(&mut self.ends) {
             while open.last().is_some_and(|&ends| ends <= start) {

@@ -1,4 +1,4 @@
-//! A profile for pprof: the messages of `profile.proto`, which are packed with gzip on their way.
+//! A profile for pprof: messages of `profile.proto`, compressed with gzip by the caller.
 //!
 //! One file for all devices, like a heap profile of Go: objects and bytes in use at a moment, and of all
 //! allocations, by stack; each sample labelled with its device, stream, pool and category. Samples are written
@@ -10,26 +10,24 @@ use std::collections::HashMap;
 use std::io::Write;
 
 use prost::Message;
-use vramscope_core::analysis::capture::AllocatorKind;
-use vramscope_core::analysis::filter::FilterIndex;
-use vramscope_core::analysis::frame_groups::GroupId;
-use vramscope_core::analysis::stack_samples::{SampleKey, StackSample, stack_samples};
+use vramscope_core::analysis::code::frame_groups::GroupId;
+use vramscope_core::analysis::groups::stack_samples::{SampleKey, StackSample, stack_samples};
+use vramscope_core::analysis::memory::capture::AllocatorKind;
 
 use self::proto::{Function, Label, Line, Location, Mapping, Profile, Sample, ValueType};
 use super::stacks::{Frames, moment, nothing};
-use super::tables::filter_subject;
 use super::{Asked, WRITER, failed};
 use crate::failure::Failure;
 use crate::subject::{Device, Subject};
 
-/// What the values of a sample are, in this order; the second is shown first.
+/// The values of a sample, in this order; pprof shows the second first.
 const SAMPLE_TYPES: [(&str, &str); 4] = [
     ("inuse_objects", "count"),
     ("inuse_space", "bytes"),
     ("alloc_objects", "count"),
     ("alloc_space", "bytes"),
 ];
-/// Deepest stack; genuine ones have at most a few hundred frames.
+/// The deepest stack that is written; real ones have at most a few hundred frames.
 const MAX_DEPTH: usize = 1024;
 /// The one mapping: the program that was recorded.
 const MAPPING: u64 = 1;
@@ -37,7 +35,7 @@ const MAPPING: u64 = 1;
 /// Writes the profile.
 ///
 /// # Errors
-/// When there is no such moment, nothing is to be shown, or it cannot be written.
+/// When there is no such moment, or nothing was allocated.
 pub(super) fn write(subject: &Subject, asked: &Asked, out: &mut dyn Write) -> Result<(), Failure> {
     let at = asked.at.as_deref();
     let mut writer = Writer {
@@ -47,7 +45,7 @@ pub(super) fn write(subject: &Subject, asked: &Asked, out: &mut dyn Write) -> Re
         functions: HashMap::new(),
         locations: HashMap::new(),
     };
-    // The empty text must be the first.
+    // The format requires the empty text first.
     writer.text("")?;
     let mut comments = vec![writer.text(&subject.name)?];
     let mut samples = 0;
@@ -83,7 +81,7 @@ impl Writer<'_> {
         self.out.write_all(&part.encode_to_vec()).map_err(failed)
     }
 
-    /// The number of a text, which is written if it is new.
+    /// The index of a text, which is written at first use.
     fn text(&mut self, text: &str) -> Result<i64, Failure> {
         if let Some(&number) = self.names.numbers.get(text) {
             return Ok(number);
@@ -97,10 +95,9 @@ impl Writer<'_> {
         Ok(number)
     }
 
-    /// Writes a device's samples; gives their number.
+    /// Writes a device's samples; returns their number.
     fn device(&mut self, device: &Device<'_>, moment: u32) -> Result<usize, Failure> {
-        let index = FilterIndex::of(&device.subject.snapshot, device.history);
-        let samples = stack_samples(&filter_subject(device, &index), moment);
+        let samples = stack_samples(**device, moment);
         for sample in &samples {
             let location_id = self.stack(device, sample.key)?;
             let label = self.labels(device, sample.key)?;
@@ -207,7 +204,7 @@ impl Writer<'_> {
         Ok(labels)
     }
 
-    /// Writes what stands once in a profile.
+    /// Writes the fields that occur once in a profile.
     fn head(&mut self, subject: &Subject, comment: Vec<i64>) -> Result<(), Failure> {
         let mut types = Vec::new();
         for (name, unit) in SAMPLE_TYPES {

@@ -1,13 +1,13 @@
-//! The messages of pprof's `profile.proto`, as far as they are used here, with its field numbers; see
-//! <https://github.com/google/pprof/blob/main/proto/profile.proto>. Texts are numbers of the string table.
+//! The messages of pprof's `profile.proto` that are used here, with their field numbers; see
+//! <https://github.com/google/pprof/blob/main/proto/profile.proto>. Texts are indices of the string table.
 
 use prost::Message;
 
-/// All that is in a file. Messages that are written one after another are read as one: lists are joined, of
-/// single values the last counts.
+/// The whole file. Protobuf reads concatenated messages as one: lists are joined, and of a single value the last
+/// counts.
 #[derive(Clone, PartialEq, Message)]
 pub(super) struct Profile {
-    /// What the values of samples are.
+    /// The types of the values of samples.
     #[prost(message, repeated, tag = "1")]
     pub(super) sample_type: Vec<ValueType>,
     #[prost(message, repeated, tag = "2")]
@@ -26,7 +26,7 @@ pub(super) struct Profile {
     pub(super) time_nanos: i64,
     #[prost(int64, tag = "10")]
     pub(super) duration_nanos: i64,
-    /// What is meant by one period: here every byte is counted.
+    /// The unit of the sampling period: here every byte is counted.
     #[prost(message, optional, tag = "11")]
     pub(super) period_type: Option<ValueType>,
     #[prost(int64, tag = "12")]
@@ -38,7 +38,7 @@ pub(super) struct Profile {
     pub(super) default_sample_type: i64,
 }
 
-/// What a value is, and in which unit.
+/// The type and unit of a value, e.g. `space`, `bytes`.
 #[derive(Clone, Copy, PartialEq, Eq, Message)]
 pub(super) struct ValueType {
     #[prost(int64, tag = "1")]
@@ -53,7 +53,7 @@ pub(super) struct Sample {
     /// Innermost first.
     #[prost(uint64, repeated, tag = "1")]
     pub(super) location_id: Vec<u64>,
-    /// One for each sample type.
+    /// One value per sample type.
     #[prost(int64, repeated, tag = "2")]
     pub(super) value: Vec<i64>,
     #[prost(message, repeated, tag = "3")]
@@ -88,7 +88,6 @@ pub(super) struct Mapping {
     pub(super) has_inline_frames: bool,
 }
 
-/// A place in the code.
 #[derive(Clone, PartialEq, Message)]
 pub(super) struct Location {
     #[prost(uint64, tag = "1")]
@@ -100,7 +99,6 @@ pub(super) struct Location {
     pub(super) line: Vec<Line>,
 }
 
-/// A line of a function.
 #[derive(Clone, Copy, PartialEq, Eq, Message)]
 pub(super) struct Line {
     #[prost(uint64, tag = "1")]
@@ -109,12 +107,11 @@ pub(super) struct Line {
     pub(super) line: i64,
 }
 
-/// A function.
 #[derive(Clone, Copy, PartialEq, Eq, Message)]
 pub(super) struct Function {
     #[prost(uint64, tag = "1")]
     pub(super) id: u64,
-    /// As it is shown.
+    /// The name for display.
     #[prost(int64, tag = "2")]
     pub(super) name: i64,
     #[prost(int64, tag = "3")]

@@ -1,4 +1,4 @@
-//! The events, column by column, and whose they are.
+//! Reads the events, column by column, and their traces.
 
 use super::{Reader, Result, malformed, most_devices, row_of};
 use crate::ids::ContextId;
@@ -22,7 +22,7 @@ impl Reader<'_, '_> {
             from.snapshot.events.action.push(action);
             Ok(())
         })?;
-        // As many rows as were just read, each of a byte at least.
+        // The number of rows is safe to use, because each of them took at least one byte.
         let rows = self.snapshot.events.len();
         if u32::try_from(rows).is_err() {
             return Err(malformed("there are more than 2^32 events"));

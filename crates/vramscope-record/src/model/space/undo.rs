@@ -1,18 +1,19 @@
-//! What a free took away, for it may turn out that it did not happen: it is written before the driver is asked.
+//! Undo of a free that the driver refused. A free is logged before the driver is called, so a later record may
+//! withdraw it.
 
 use std::collections::HashMap;
 use std::ops::Range;
 
-use super::{Block, EntryNumber, Journal, Keeping, Place, Segment, Space};
+use super::{Block, EntryNumber, Journal, Location, Retention, Segment, Space};
 
-/// What an operation took away, to be given back if it did not happen, and what it added.
+/// What an operation removed and added.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Undo {
     pub(super) blocks: Vec<(u64, Block)>,
     pub(super) arenas: Vec<(u64, Block)>,
     pub(super) segments: Vec<(u64, Segment)>,
-    pub(super) entries: Vec<(Place, EntryNumber)>,
-    /// Segments that it made of what was left of others.
+    pub(super) entries: Vec<(Location, EntryNumber)>,
+    /// Segments that it created from remainders of others.
     pub(super) rests: Vec<u64>,
 }
 
@@ -31,7 +32,8 @@ impl Undo {
 }
 
 impl Space {
-    /// Puts back what an operation took away, for it did not happen. Whether there is still room for it.
+    /// Restores what an operation removed. Returns whether that was possible: not if the memory has been used
+    /// since.
     pub(crate) fn undo(&mut self, journal: &mut Journal, undo: &Undo) -> bool {
         if !is_as_left(journal, undo) {
             return false;
@@ -49,8 +51,8 @@ impl Space {
                 live: 0,
                 ..segment.clone()
             };
-            // What lived in it enters it again below.
-            if segment.keeping == Keeping::Pool {
+            // `add_block` and `enter_segment` below count its blocks again.
+            if segment.retention == Retention::ByPool {
                 let bytes = segment.end - address;
                 self.pools
                     .add_empty(segment.pool, segment.emptied, *address, bytes);
@@ -64,13 +66,13 @@ impl Space {
         for (address, block) in &undo.blocks {
             self.add_block(*address, block.clone());
         }
-        for &(place, entry) in &undo.entries {
-            journal.undo(place, entry);
+        for &(location, entry) in &undo.entries {
+            journal.undo(location, entry);
         }
         true
     }
 
-    /// Whether what was taken away fits where it was.
+    /// Whether everything that was removed still fits where it was.
     fn has_room_for(&self, undo: &Undo) -> bool {
         let is_free = |address: u64, end: u64| {
             let last = self.segments.range(..end).next_back();
@@ -94,15 +96,15 @@ impl Space {
     }
 }
 
-/// Whether nothing happened since where an operation took things away.
+/// Whether no later entry affects the memory that an operation removed.
 fn is_as_left(journal: &Journal, undo: &Undo) -> bool {
-    // The last of each place; they come in order.
-    let last: HashMap<Place, EntryNumber> = undo.entries.iter().copied().collect();
+    // The newest entry of each location: entries are in order.
+    let last: HashMap<Location, EntryNumber> = undo.entries.iter().copied().collect();
     let segments = undo.segments.iter().map(|(at, it)| *at..it.end);
     let blocks = undo.blocks.iter().chain(&undo.arenas);
     let mut ranges = segments.chain(blocks.map(|(at, it)| *at..it.end));
     ranges.all(|range| {
         let mut places = last.iter();
-        !places.any(|(&place, &number)| journal.is_touched_since(place, number, &range))
+        !places.any(|(&location, &number)| journal.is_touched_since(location, number, &range))
     })
 }

@@ -1,8 +1,8 @@
-//! Allocates and frees as fast as it can: `bench PAIRS THREADS ROUNDS`. Prints the nanoseconds that a pair of an
-//! allocation and its free took, in the fastest round.
+//! Allocates and frees as fast as possible: `bench PAIRS THREADS ROUNDS`. Prints the nanoseconds per pair of an
+//! allocation and its free, in the fastest round.
 //!
-//! Each thread keeps a few allocations of different sizes live and frees the oldest, as programs do. Calls are made at
-//! the bottom of a dozen functions, so that there are stacks to walk.
+//! Each thread keeps a few live allocations of different sizes and frees the oldest, as programs do. Calls are made
+//! below a dozen functions, so that there are stacks to walk.
 
 use std::ffi::c_void;
 use std::hint::black_box;
@@ -18,17 +18,19 @@ unsafe extern "C" {
     fn cuMemFreeAsync(address: u64, stream: *mut c_void) -> u32;
 }
 
-/// Functions between a thread's first one and the calls.
+/// Number of functions between a thread's first one and the calls.
 const DEPTH: u32 = 12;
-/// Allocations that a thread keeps live.
+/// Number of live allocations per thread.
 const LIVE: usize = 16;
 
 fn main() {
-    let mut numbers = std::env::args().skip(1).map(|text| text.parse().expect("a number"));
+    let mut numbers = std::env::args()
+        .skip(1)
+        .map(|text| text.parse().expect("a number"));
     let mut next = |default: usize| numbers.next().unwrap_or(default);
     let (pairs, threads, rounds) = (next(100_000), next(1), next(5));
     let mut context = std::ptr::null_mut();
-    // SAFETY: `context` is written to.
+    // SAFETY: `context` is a valid out-pointer.
     unsafe {
         check(cuInit(0));
         check(cuDevicePrimaryCtxRetain(&raw mut context, 0));
@@ -39,7 +41,7 @@ fn main() {
         let run = || {
             // SAFETY: the context was retained above and lives to the end.
             unsafe { check(cuCtxSetCurrent(context as *mut c_void)) };
-            // What is done once, at the first call, is no part of the cost of a call.
+            // The first call does one-time work, which is not part of the cost of a call.
             deep(DEPTH, 1000);
             begin.wait();
             let rounds = (0..rounds).map(|_| {
@@ -50,7 +52,9 @@ fn main() {
             rounds.fold(f64::INFINITY, f64::min)
         };
         let all: Vec<_> = (0..threads).map(|_| scope.spawn(run)).collect();
-        let all = all.into_iter().map(|thread| thread.join().expect("a thread"));
+        let all = all
+            .into_iter()
+            .map(|thread| thread.join().expect("a thread"));
         all.fold(f64::INFINITY, f64::min)
     });
     println!("{fastest:.1}");
@@ -60,7 +64,7 @@ fn main() {
 fn deep(depth: u32, pairs: usize) {
     if depth > 0 {
         deep(black_box(depth - 1), pairs);
-        // Something to come back to, so that this is no jump.
+        // Work after the call keeps it from becoming a tail call.
         black_box(());
         return;
     }
@@ -68,7 +72,7 @@ fn deep(depth: u32, pairs: usize) {
     let mut live = [0_u64; LIVE];
     for pair in 0..pairs + LIVE {
         let slot = &mut live[pair % LIVE];
-        // SAFETY: each address is freed once; the slot is written to.
+        // SAFETY: each address is freed once; the slot is a valid out-pointer.
         unsafe {
             if *slot != 0 {
                 check(cuMemFreeAsync(*slot, stream));

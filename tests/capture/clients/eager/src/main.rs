@@ -1,4 +1,4 @@
-//! What a program does with the cudarc of 2025, which looks up all functions of the driver when it starts.
+//! A program with the cudarc of 2025, which looks up all functions of the driver when it starts.
 
 use std::sync::Arc;
 

@@ -11,11 +11,11 @@ macro_rules! linked {
                 $( $name: {
                     #[link(name = "cuda")]
                     unsafe extern "C" {
-                        // Only its address is taken, so its arguments need no names here.
+                        // Only its address is used, so the arguments need no names here.
                         fn $name();
                     }
                     type Function = unsafe extern "C" fn($($type),*) -> u32;
-                    // SAFETY: the driver's function by that name has this signature.
+                    // SAFETY: the driver's function of this name has this signature.
                     unsafe { std::mem::transmute::<unsafe extern "C" fn(), Function>($name) }
                 }, )*
             }

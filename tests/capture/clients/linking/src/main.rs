@@ -1,4 +1,4 @@
-//! What a cudarc program does that is linked with the driver: as `loading`, without NVTX.
+//! A cudarc program linked with the driver: like `loading`, without NVTX.
 
 use std::sync::Arc;
 

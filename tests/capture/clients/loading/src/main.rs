@@ -1,5 +1,5 @@
-//! What a cudarc program does: streams, slices, pinned and unified memory, copies; with NVTX ranges around. The first
-//! argument `nvtx` asks for those, for `cudarc::nvtx` panics where there is no NVTX library.
+//! A cudarc program with streams, slices, pinned and unified memory and copies. With the first argument `nvtx`,
+//! also with NVTX ranges. They are optional because `cudarc::nvtx` panics without an NVTX library.
 
 use std::sync::Arc;
 
@@ -11,18 +11,18 @@ fn layer(stream: &Arc<CudaStream>, floats: usize) -> Result<CudaSlice<f32>, Driv
 }
 
 fn main() -> Result<(), DriverError> {
-    let says = std::env::args().nth(1).as_deref() == Some("nvtx");
+    let with_nvtx = std::env::args().nth(1).as_deref() == Some("nvtx");
     let context = CudaContext::new(0)?;
     let stream = context.default_stream();
     let weights = stream.clone_htod(&[1.0_f32, 2.0, 3.0])?;
     assert_eq!(stream.clone_dtoh(&weights)?, [1.0, 2.0, 3.0]);
 
-    let forward = says.then(|| cudarc::nvtx::scoped_range("forward"));
+    let forward = with_nvtx.then(|| cudarc::nvtx::scoped_range("forward"));
     let second = context.new_stream()?;
     let a = layer(&stream, 1 << 20)?;
     let b = layer(&second, 3 << 20)?;
     drop(a);
-    if says {
+    if with_nvtx {
         cudarc::nvtx::mark("between");
     }
     let c = layer(&stream, 1 << 18)?;

@@ -1,12 +1,11 @@
-//! The driver's functions as a table, however a program found them.
+//! The driver's functions as a table, for programs that find them in different ways.
 
 use std::ffi::{CStr, CString, c_char, c_int, c_void};
 
-/// Streams, contexts, pools and the like.
+/// A stream, context, pool or other opaque handle.
 pub type Handle = *mut c_void;
 
-/// Calls `$then!` with the functions that the scenes use: name, the base name by which `cuGetProcAddress` knows it,
-/// arguments.
+/// Calls `$then!` with the functions that the scenes use: name, base name for `cuGetProcAddress`, argument types.
 #[macro_export]
 macro_rules! with_functions {
     ($then:path) => {
@@ -79,9 +78,9 @@ pub struct IpcHandle(pub [u64; 8]);
 
 macro_rules! table {
     ($($name:ident $base:literal ($($type:ty),*);)*) => {
-        /// One pointer each.
+        /// A pointer to each function.
         #[derive(Clone, Copy)]
-        #[allow(non_snake_case, reason = "the driver's own names")]
+        #[expect(non_snake_case, reason = "the driver's own names")]
         pub struct Cuda {
             $(
                 #[doc = $base]
@@ -90,13 +89,13 @@ macro_rules! table {
         }
 
         impl Cuda {
-            /// By looking up each name, given the function's and its base name.
+            /// Looks up each function by its name and its base name.
             fn by(find: impl Fn(&str, &str) -> *mut c_void) -> Self {
                 Self {
                     $( $name: {
                         let found = find(stringify!($name), $base);
                         assert!(!found.is_null(), "no {}", stringify!($name));
-                        // SAFETY: a function of the driver by that name has this signature.
+                        // SAFETY: the driver's function of this name has this signature.
                         unsafe { std::mem::transmute::<*mut c_void, unsafe extern "C" fn($($type),*) -> u32>(found) }
                     }, )*
                 }
@@ -108,15 +107,15 @@ macro_rules! table {
 with_functions!(table);
 
 impl Cuda {
-    /// As cudarc does: `dlopen`, `dlsym`.
+    /// Finds the functions as cudarc does: `dlopen`, `dlsym`.
     #[must_use]
     pub fn by_dlsym() -> Self {
         let library = library();
         Self::by(|name, _| symbol(library, name))
     }
 
-    /// As the runtime library does: `cuGetProcAddress_v2` for everything, with names that have no suffix.
-    /// `flags` 2 asks for default streams of each thread.
+    /// Finds the functions as the runtime library does: `cuGetProcAddress_v2` for all of them, with names without
+    /// suffix. `flags` 2 asks for per-thread default streams.
     #[must_use]
     pub fn by_get_proc_address(flags: u64) -> Self {
         type Find =
@@ -128,20 +127,20 @@ impl Cuda {
             let find: Find = unsafe { std::mem::transmute(find) };
             let name = CString::new(name).expect("no zeros in names");
             let (mut found, mut status) = (std::ptr::null_mut(), -1);
-            // SAFETY: places for its answers.
+            // SAFETY: the out-pointers are valid.
             let result =
                 unsafe { find(name.as_ptr(), &raw mut found, 12080, flags, &raw mut status) };
             assert_eq!((result, status), (0, 0), "{name:?}");
             found
         };
-        // The runtime library looks itself up once more.
+        // The runtime library also looks up `cuGetProcAddress` itself.
         let second = by(first, "cuGetProcAddress");
         Self::by(|_, base| by(second, base))
     }
 }
 
 fn library() -> *mut c_void {
-    // SAFETY: a text that ends in zero.
+    // SAFETY: a C string.
     let library =
         unsafe { libc::dlopen(c"libcuda.so.1".as_ptr(), libc::RTLD_LAZY | libc::RTLD_LOCAL) };
     assert!(!library.is_null(), "no libcuda.so.1");
@@ -151,6 +150,6 @@ fn library() -> *mut c_void {
 fn symbol(library: *mut c_void, name: &str) -> *mut c_void {
     let name = CString::new(name).expect("no zeros in names");
     let name: &CStr = &name;
-    // SAFETY: an open library, and a text that ends in zero.
+    // SAFETY: an open library, and a C string.
     unsafe { libc::dlsym(library, name.as_ptr()) }
 }

@@ -1,4 +1,4 @@
-//! Ways to end, and other processes.
+//! Scenes that end in different ways, and scenes with other processes.
 
 use std::io::Write;
 use std::process::Command;
@@ -8,8 +8,8 @@ use crate::gpu::Gpu;
 
 const MIB: usize = 1 << 20;
 
-/// Some memory: part of it freed, part of it held.
-fn some(gpu: &Gpu) {
+/// Allocates memory and frees a part of it.
+fn allocate_some(gpu: &Gpu) {
     for n in 1..50 {
         let address = gpu.alloc(n * 10_000);
         if n % 3 == 0 {
@@ -20,21 +20,21 @@ fn some(gpu: &Gpu) {
     assert_ne!(pooled, 0);
 }
 
-fn say(text: &str) {
+fn print_line(text: &str) {
     println!("{text}");
     std::io::stdout().flush().expect("standard output");
 }
 
-/// Waits until its standard input ends, then allocates once more.
+/// Waits for the end of standard input, then allocates once more.
 pub(crate) fn paused(gpu: &Gpu) {
-    some(gpu);
-    say("paused");
+    allocate_some(gpu);
+    print_line("paused");
     std::io::stdin().lines().for_each(drop);
     gpu.alloc(11 * MIB);
-    say("done");
+    print_line("done");
 }
 
-/// Eight threads at work, killed in the middle of it.
+/// Eight threads that are killed while they allocate.
 pub(crate) fn killed(gpu: &Gpu) {
     let rounds = AtomicU32::new(0);
     std::thread::scope(|scope| {
@@ -56,26 +56,26 @@ pub(crate) fn killed(gpu: &Gpu) {
 }
 
 pub(crate) fn abort(gpu: &Gpu) {
-    some(gpu);
-    say("aborting");
+    allocate_some(gpu);
+    print_line("aborting");
     std::process::abort();
 }
 
 pub(crate) fn panic(gpu: &Gpu) {
-    some(gpu);
+    allocate_some(gpu);
     panic!("as the scene wants");
 }
 
 pub(crate) fn exit(gpu: &Gpu) {
-    some(gpu);
+    allocate_some(gpu);
     eprintln!("to standard error");
-    say("to standard output");
+    print_line("to standard output");
     std::process::exit(7);
 }
 
 static CAUGHT: AtomicU32 = AtomicU32::new(0);
 
-/// Its own handlers work, and what was ignored stays ignored.
+/// Signal handlers work, and ignored signals stay ignored.
 pub(crate) fn signals(gpu: &Gpu) {
     extern "C" fn count(_: i32) {
         CAUGHT.fetch_add(1, Ordering::Relaxed);
@@ -84,40 +84,40 @@ pub(crate) fn signals(gpu: &Gpu) {
     for signal in [libc::SIGUSR1, libc::SIGUSR2, libc::SIGTERM, libc::SIGINT] {
         // SAFETY: the handler only counts.
         unsafe { libc::signal(signal, handler as libc::sighandler_t) };
-        some(gpu);
-        // SAFETY: to this thread.
+        allocate_some(gpu);
+        // SAFETY: raises a signal in this thread.
         unsafe { libc::raise(signal) };
     }
-    // SAFETY: asks what was set.
+    // SAFETY: only reads the previous handler.
     let before = unsafe { libc::signal(libc::SIGPROF, libc::SIG_DFL) };
-    say(&format!(
+    print_line(&format!(
         "signals: {} caught, SIGPROF was {before}",
         CAUGHT.load(Ordering::Relaxed)
     ));
 }
 
-/// A child that goes on as a copy: it has no CUDA, and nothing of it is recorded.
+/// A forked child. CUDA does not work in it, and it is not recorded.
 pub(crate) fn fork(gpu: &Gpu) {
-    some(gpu);
+    allocate_some(gpu);
     // SAFETY: one thread; the child calls the driver, which refuses, and ends.
     let child = unsafe { libc::fork() };
     if child == 0 {
         let mut address = 0;
-        // SAFETY: a place for the address.
+        // SAFETY: the out-pointer is valid.
         let result = unsafe { (gpu.cuda.cuMemAlloc_v2)(&raw mut address, 100) };
         // SAFETY: ends the child without its parent's buffers.
         unsafe { libc::_exit(i32::from(result != 3)) };
     }
     let mut status = -1;
-    // SAFETY: a place for the status.
+    // SAFETY: the out-pointer is valid.
     unsafe { libc::waitpid(child, &raw mut status, 0) };
     gpu.alloc(MIB);
-    say(&format!("fork: child ended with {status}"));
+    print_line(&format!("fork: child ended with {status}"));
 }
 
-/// A child that is another program with memory of its own.
+/// A child that runs another program, which has memory of its own.
 pub(crate) fn spawn(gpu: &Gpu) {
-    some(gpu);
+    allocate_some(gpu);
     let mut arguments: Vec<_> = std::env::args().collect();
     let program = std::env::current_exe().expect("a path");
     if let Some(scene) = arguments.last_mut() {
@@ -125,7 +125,7 @@ pub(crate) fn spawn(gpu: &Gpu) {
     }
     let status = Command::new(program).args(&arguments[1..]).status();
     gpu.alloc(MIB);
-    say(&format!(
+    print_line(&format!(
         "spawn: child ended with {:?}",
         status.ok().and_then(|it| it.code())
     ));

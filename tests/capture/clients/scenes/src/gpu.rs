@@ -1,4 +1,4 @@
-//! The driver's functions as one would want to call them: results are checked, addresses returned.
+//! Convenient access to the driver's functions: checks results and returns addresses.
 
 use std::ptr::null_mut;
 
@@ -7,7 +7,7 @@ use crate::driver::{Cuda, Handle};
 /// `CUDA_SUCCESS`.
 pub(crate) const OK: u32 = 0;
 
-/// The first device, its primary context current.
+/// The first device, with its primary context current.
 #[derive(Clone, Copy)]
 pub(crate) struct Gpu {
     pub(crate) cuda: Cuda,
@@ -21,10 +21,10 @@ unsafe impl Send for Gpu {}
 // SAFETY: as above; nothing here changes.
 unsafe impl Sync for Gpu {}
 
-/// Calls a function of the driver and compares its result.
+/// Calls a function of the driver and checks its result.
 macro_rules! call {
     ($gpu:expr, $name:ident ($($argument:expr),*) => $wanted:expr) => {{
-        // SAFETY: each scene passes places that live through the call.
+        // SAFETY: the scenes pass pointers that are valid during the call.
         let result = unsafe { ($gpu.cuda.$name)($($argument),*) };
         assert_eq!(result, $wanted, concat!(stringify!($name), " in line {}"), line!());
     }};
@@ -45,7 +45,7 @@ impl Gpu {
         call!(gpu, cuInit(0));
         call!(gpu, cuDevicePrimaryCtxRetain(&raw mut gpu.context, 0));
         gpu.enter();
-        // SAFETY: a place for the answer.
+        // SAFETY: the out-pointer is valid.
         let result = unsafe { (cuda.cuDeviceGetDefaultMemPool)(&raw mut gpu.pool, 0) };
         assert!(matches!(result, OK | 801), "default pool: {result}");
         gpu
@@ -95,7 +95,7 @@ impl Gpu {
         call!(self, cuCtxSynchronize());
     }
 
-    /// `CUmemPoolProps` of a device.
+    /// Creates a pool on a device.
     pub(crate) fn new_pool(&self, device: u64) -> Handle {
         let mut properties = [0_u64; 11];
         properties[0] = 1; // pinned, no shareable handles
@@ -105,7 +105,7 @@ impl Gpu {
         pool
     }
 
-    /// `cuMemCreate` on a device.
+    /// Creates physical memory on a device.
     pub(crate) fn physical(&self, bytes: usize, device: u64) -> u64 {
         let properties = [1, 1 | device << 32, 0, 0];
         let mut handle = 0;

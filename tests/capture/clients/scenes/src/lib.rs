@@ -1,6 +1,7 @@
-//! Programs that use the driver's memory in one way each: the last argument names the scene. Scenes check what they
-//! get, so that a capture which changed it would be noticed.
+//! Programs that each use the driver's memory in one way. The last argument names the scene. Scenes check all
+//! results, so that a capture that changes them fails.
 
+mod annotations;
 pub mod driver;
 mod ends;
 mod gpu;
@@ -8,16 +9,15 @@ mod memory;
 mod nvtx;
 mod others;
 mod threads;
-mod words;
 
 use driver::Cuda;
 use gpu::Gpu;
 
-/// Plays the scene that the last argument names.
+/// Runs the scene named by the last argument.
 ///
 /// # Panics
 ///
-/// When the driver does not do what it should, or there is no such scene.
+/// If the driver behaves wrongly, or if the scene does not exist.
 pub fn main(cuda: &Cuda) {
     let scene = std::env::args().next_back().expect("a scene");
     let gpu = Gpu::new(*cuda);
@@ -42,10 +42,10 @@ pub fn main(cuda: &Cuda) {
         "signals" => ends::signals(&gpu),
         "fork" => ends::fork(&gpu),
         "spawn" => ends::spawn(&gpu),
-        "suballoc" => words::suballoc(&gpu),
-        "words" => words::ranges(&gpu),
-        "start-stop" => words::start_stop(&gpu),
-        "dump" => words::dump(&gpu),
+        "suballoc" => annotations::suballoc(&gpu),
+        "annotations" => annotations::ranges(&gpu),
+        "start-stop" => annotations::start_stop(&gpu),
+        "dump" => annotations::dump(&gpu),
         "nvtx" => nvtx::ranges(&gpu),
         _ => panic!("no scene {scene}"),
     }

@@ -1,4 +1,4 @@
-//! The scenes, with the driver found at run time: `scenes dlsym|proc|proc-per-thread SCENE`.
+//! Finds the driver at run time and runs a scene: `scenes dlsym|proc|proc-per-thread SCENE`.
 
 use scenes::driver::Cuda;
 

@@ -1,4 +1,4 @@
-//! One kind of memory each.
+//! Scenes with one kind of memory each.
 
 use std::ffi::c_void;
 use std::ptr::{null, null_mut};
@@ -7,7 +7,7 @@ use crate::gpu::{Gpu, call};
 
 const MIB: usize = 1 << 20;
 
-/// `cuMemAlloc`, pitched, managed; frees that fail; addresses that are used again.
+/// `cuMemAlloc`, pitched and managed memory, failing frees, and reused addresses.
 pub(crate) fn plain(gpu: &Gpu) {
     let small: Vec<_> = (1..=20).map(|n| gpu.alloc(n * 777)).collect();
     let (large, larger) = (gpu.alloc(3 * MIB), gpu.alloc(100 * MIB + 1));
@@ -40,11 +40,11 @@ pub(crate) fn plain(gpu: &Gpu) {
     call!(gpu, cuMemAlloc_v2(&raw mut nothing, 0) => 1);
     gpu.free(pitched);
     gpu.free(larger);
-    // What stays: half of the small ones, `again`, `large`, `managed`.
+    // Remaining: half of the small allocations, `again`, `large` and `managed`.
     println!("plain: done");
 }
 
-/// The default pool and pools of one's own: trimmed at synchronisations, kept by a threshold, destroyed while in use.
+/// The default pool and created pools: trimmed at synchronisations, kept by a threshold, destroyed while in use.
 pub(crate) fn pools(gpu: &Gpu) {
     let (first, second) = (gpu.stream(), gpu.stream());
     let a = gpu.alloc_async(10 * MIB, first);
@@ -52,13 +52,13 @@ pub(crate) fn pools(gpu: &Gpu) {
     let c = gpu.alloc_async(40 * MIB, first);
     assert_eq!(gpu.alloc_async(0, first), 0);
     gpu.free_async(c, second);
-    // Freed, not trimmed: the same place is given again.
+    // Freed but not trimmed: the address is reused.
     assert_eq!(gpu.alloc_async(40 * MIB, first), c);
     gpu.free_async(c, first);
     gpu.synchronise();
     gpu.free_async(a, first);
     gpu.free_async(0, first);
-    // Freed by the synchronous function.
+    // A block of a pool, freed by the synchronous function.
     gpu.free(b);
     call!(gpu, cuStreamSynchronize(first));
 
@@ -82,7 +82,7 @@ pub(crate) fn pools(gpu: &Gpu) {
     println!("pools: done");
 }
 
-/// Address ranges that are mapped piece by piece, as expandable segments are.
+/// Address ranges that are mapped piece by piece, as for expandable segments.
 pub(crate) fn ranges(gpu: &Gpu) {
     const PAGE: usize = 2 * MIB;
     let mut range = 0;
@@ -94,15 +94,15 @@ pub(crate) fn ranges(gpu: &Gpu) {
         let access = [1, 0, 3];
         call!(gpu, cuMemSetAccess(address, 2 * PAGE, &raw const access, 1));
     }
-    // Already mapped; more than there is.
+    // Overlapping a mapping, then a part of one.
     call!(gpu, cuMemMap(range, PAGE, 0, physical[0], 0) => 1);
     call!(gpu, cuMemUnmap(range, PAGE) => 1);
-    // A hole in the middle, then two at once.
+    // Makes a hole in the middle, then unmaps two pieces at once.
     call!(gpu, cuMemUnmap(range + 2 * PAGE as u64, 2 * PAGE));
     call!(gpu, cuMemRelease(physical[1]));
     call!(gpu, cuMemUnmap(range + 4 * PAGE as u64, 4 * PAGE));
     call!(gpu, cuMemRelease(physical[2]));
-    // Released while mapped: its memory stays until it is unmapped. Mapped at a second place.
+    // Mapped at a second address and released while mapped: the memory stays until it is unmapped.
     call!(
         gpu,
         cuMemMap(range + 10 * PAGE as u64, PAGE, PAGE, physical[0], 0)
@@ -119,7 +119,7 @@ pub(crate) fn ranges(gpu: &Gpu) {
     println!("ranges: done");
 }
 
-/// Memory of graphs: by capturing a stream, and by nodes.
+/// Memory of graphs, by capturing a stream and by adding nodes.
 pub(crate) fn graphs(gpu: &Gpu) {
     let stream = gpu.stream();
     let before = gpu.alloc_async(MIB, stream);
@@ -157,7 +157,7 @@ pub(crate) fn graphs(gpu: &Gpu) {
     println!("graphs: done");
 }
 
-/// Pinned memory, the driver's and the program's own.
+/// Pinned memory: allocated, and registered.
 pub(crate) fn host(gpu: &Gpu) {
     let (mut a, mut b) = (null_mut(), null_mut());
     call!(gpu, cuMemHostAlloc(&raw mut a, MIB, 1));
@@ -173,20 +173,23 @@ pub(crate) fn host(gpu: &Gpu) {
     println!("host: done");
 }
 
-/// Arrays: memory without an address.
+/// Arrays, which have no address.
 pub(crate) fn arrays(gpu: &Gpu) {
-    // Width, height, then floats (0x20) in two channels.
+    // Width, height, and floats (0x20) in two channels.
     let descriptor = [1024, 1024, 0x20 | 2 << 32];
-    let (mut kept, mut gone) = (null_mut(), null_mut());
+    let (mut kept, mut destroyed) = (null_mut(), null_mut());
     call!(gpu, cuArrayCreate_v2(&raw mut kept, &raw const descriptor));
-    call!(gpu, cuArrayCreate_v2(&raw mut gone, &raw const descriptor));
-    call!(gpu, cuArrayDestroy(gone));
+    call!(
+        gpu,
+        cuArrayCreate_v2(&raw mut destroyed, &raw const descriptor)
+    );
+    call!(gpu, cuArrayDestroy(destroyed));
     let address = gpu.alloc(MIB);
     gpu.free(address);
     println!("arrays: done");
 }
 
-/// Requests that fail for want of memory.
+/// Allocations that fail for lack of memory.
 pub(crate) fn out_of_memory(gpu: &Gpu) {
     let held = gpu.alloc(64 * MIB);
     let mut none = 0;

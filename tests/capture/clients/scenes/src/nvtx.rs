@@ -1,5 +1,5 @@
-//! NVTX as C programs use it: what the functions in its headers do, which are compiled into the program. They load the
-//! tool that `NVTX_INJECTION64_PATH` names, and hand it tables of their function pointers to fill in.
+//! NVTX as C programs use it. The functions in NVTX's headers are compiled into the program; they load the tool
+//! named by `NVTX_INJECTION64_PATH` and pass it tables of function pointers to fill in.
 
 use std::ffi::{CString, c_char, c_int, c_uint, c_void};
 use std::ptr::null_mut;
@@ -16,7 +16,7 @@ const SLOTS: usize = 16;
 static CORE_SLOTS: [Slot; SLOTS] = [const { Slot::new(null_mut()) }; SLOTS];
 static CORE2_SLOTS: [Slot; SLOTS] = [const { Slot::new(null_mut()) }; SLOTS];
 
-/// `nvtxEventAttributes_v2`, with a text in ASCII.
+/// `nvtxEventAttributes_v2` with an ASCII text.
 #[repr(C)]
 struct Attributes {
     version: u16,
@@ -60,7 +60,7 @@ extern "C" fn module_table(
         _ => return 0,
     };
     let pointers: Vec<*const Slot> = slots.iter().map(std::ptr::from_ref).collect();
-    // SAFETY: the tool's places. The table stays for ever.
+    // SAFETY: the tool's out-pointers. The table is never freed.
     unsafe {
         *table = pointers.leak().as_mut_ptr();
         *size = SLOTS as c_uint;
@@ -68,18 +68,18 @@ extern "C" fn module_table(
     1
 }
 
-/// Does what the headers do at the first call; false without a tool.
+/// Does the same as the headers at the first call. Returns false without a tool.
 fn initialise() -> bool {
     let Ok(path) = std::env::var("NVTX_INJECTION64_PATH") else {
         return false;
     };
     let path = CString::new(path).expect("a path");
-    // SAFETY: texts that end in zero, and a function of that signature.
+    // SAFETY: C strings, and a function of that signature.
     unsafe {
         let tool = libc::dlopen(path.as_ptr(), libc::RTLD_LAZY);
         assert!(!tool.is_null(), "{path:?} cannot be loaded");
         let start = libc::dlsym(tool, c"InitializeInjectionNvtx2".as_ptr());
-        assert!(!start.is_null(), "{path:?} is no tool");
+        assert!(!start.is_null(), "{path:?} is not a tool");
         let start: extern "C" fn(extern "C" fn(c_uint) -> *const c_void) -> c_int =
             std::mem::transmute(start);
         assert_ne!(start(export_table), 0);
@@ -91,13 +91,13 @@ macro_rules! nvtx {
     ($slots:ident[$id:literal] as fn($($type:ty),*) $(-> $answer:ty)?; $($argument:expr),*) => {{
         let function = $slots[$id].load(Ordering::Relaxed);
         assert!(!function.is_null(), "the tool has no {} {}", stringify!($slots), $id);
-        // SAFETY: NVTX's function of that number has this signature.
+        // SAFETY: NVTX's function of this number has this signature.
         let function = unsafe { std::mem::transmute::<*mut c_void, extern "C" fn($($type),*) $(-> $answer)?>(function) };
         function($($argument),*)
     }};
 }
 
-/// Every kind of range and mark, around allocations.
+/// Ranges and marks of every kind, around allocations.
 pub(crate) fn ranges(gpu: &Gpu) {
     if !initialise() {
         println!("nvtx: no tool");

@@ -8,16 +8,19 @@ use crate::gpu::{Gpu, call};
 
 const MIB: usize = 1 << 20;
 
-/// IPC, shareable handles, external memory, pointers of pools.
+/// IPC handles, shareable handles, external memory, and pointers of pools.
 pub(crate) fn imports(gpu: &Gpu) {
     let own = gpu.alloc(6 * MIB);
     let mut ticket = IpcHandle([0; 8]);
     call!(gpu, cuIpcGetMemHandle(&raw mut ticket, own));
-    let (mut seen, mut seen_too) = (0, 0);
-    call!(gpu, cuIpcOpenMemHandle_v2(&raw mut seen, ticket, 1));
-    call!(gpu, cuIpcOpenMemHandle_v2(&raw mut seen_too, ticket, 1));
-    call!(gpu, cuIpcCloseMemHandle(seen));
-    call!(gpu, cuIpcCloseMemHandle(seen) => 1);
+    let (mut opened, mut second_opening) = (0, 0);
+    call!(gpu, cuIpcOpenMemHandle_v2(&raw mut opened, ticket, 1));
+    call!(
+        gpu,
+        cuIpcOpenMemHandle_v2(&raw mut second_opening, ticket, 1)
+    );
+    call!(gpu, cuIpcCloseMemHandle(opened));
+    call!(gpu, cuIpcCloseMemHandle(opened) => 1);
 
     let physical = gpu.physical(4 * MIB, 0);
     let mut descriptor: c_int = -1;
@@ -60,7 +63,7 @@ pub(crate) fn imports(gpu: &Gpu) {
     println!("imports: done");
 }
 
-/// What lives in a context dies with it.
+/// Memory that is freed with its context.
 pub(crate) fn contexts(gpu: &Gpu) {
     let first = gpu.alloc(MIB);
     let mut second = null_mut();
@@ -78,7 +81,7 @@ pub(crate) fn contexts(gpu: &Gpu) {
     assert_ne!(left, 0);
     call!(gpu, cuDevicePrimaryCtxReset_v2(0));
     gpu.enter();
-    // A second holder goes first: nothing ends by that.
+    // Releasing one of two holds does not end the context.
     let mut same = null_mut();
     call!(gpu, cuDevicePrimaryCtxRetain(&raw mut same, 0));
     gpu.alloc(7 * MIB);
@@ -88,7 +91,7 @@ pub(crate) fn contexts(gpu: &Gpu) {
     println!("contexts: done");
 }
 
-/// Two devices; what is freed belongs to the one that is not current.
+/// Two devices; frees memory of the device that is not current.
 pub(crate) fn devices(gpu: &Gpu) {
     let mut there = null_mut();
     call!(gpu, cuDevicePrimaryCtxRetain(&raw mut there, 1));

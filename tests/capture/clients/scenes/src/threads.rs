@@ -5,11 +5,11 @@ use std::sync::mpsc;
 
 use crate::gpu::Gpu;
 
-/// How many allocations each thread makes.
+/// Number of allocations per thread.
 const ROUNDS: u64 = 3000;
 
-/// Eight threads that allocate, free, and hand half of what they have to their neighbour to free: so addresses
-/// wander between threads as fast as the driver gives them again.
+/// Eight threads allocate, free, and pass half of their allocations to a neighbour to free. So addresses move
+/// between threads as fast as the driver reuses them.
 pub(crate) fn eight(gpu: &Gpu) {
     let (senders, receivers): (Vec<_>, Vec<_>) = (0..8).map(|_| mpsc::channel()).unzip();
     std::thread::scope(|scope| {
@@ -41,7 +41,7 @@ fn work(
         }
     };
     for round in 0..ROUNDS {
-        // xorshift64: nothing depends on its quality.
+        // xorshift64, whose quality is sufficient here.
         random ^= random << 13;
         random ^= random >> 7;
         random ^= random << 17;
@@ -54,7 +54,7 @@ fn work(
         };
         match random % 16 {
             0 => {} // Stays.
-            // The neighbour may be done, and its inbox gone.
+            // The neighbour may have ended.
             1..=8 => drop(neighbour.send((is_pooled, address))),
             _ => free((is_pooled, address)),
         }
@@ -67,7 +67,7 @@ fn work(
     }
 }
 
-/// A hundred thousand events, of which a ring keeps the last.
+/// A hundred thousand events, for a capture that keeps only the newest.
 pub(crate) fn long(gpu: &Gpu) {
     let stays = gpu.alloc(1 << 20);
     let mut held = std::collections::VecDeque::new();

@@ -1,38 +1,33 @@
 //! Reserved memory over time: really, by the model, and by the model with the settings.
 
-use plotters::prelude::*;
 use web_sys::Element;
 use yew::prelude::*;
 
 use super::ReplayedRef;
 use crate::canvas::PlotArea;
+use crate::components::drawing::drawing;
 use crate::components::hooks::use_plot_area;
 use crate::components::tooltip;
 use crate::protocol::ThemeName;
 use crate::protocol::views::what_if::{Replayed, ReservedCurves};
-use vramscope_view::chart::{Style, with_letters_in_px};
 use vramscope_view::display;
 use vramscope_view::reserved_chart::{Line, ReservedChart};
+use vramscope_view::scene::{Scene, Style};
 use vramscope_view::theme::Theme;
 
-const FONT: &str = "system-ui, sans-serif";
-
-/// Properties of [`Chart`].
 #[derive(Properties, PartialEq)]
 pub(super) struct ChartProps {
     pub(super) replayed: ReplayedRef,
     pub(super) theme: ThemeName,
 }
 
-/// See the module.
 #[component]
 pub(super) fn Chart(props: &ChartProps) -> Html {
     let node = use_node_ref();
     let area = use_plot_area(&node);
     let what = (props.replayed.clone(), area, props.theme);
     let picture = use_memo(what, |(replayed, area, theme)| {
-        let svg = svg(replayed.get()?, (*area)?, *theme);
-        Some(Html::from_html_unchecked(svg.into()))
+        Some(pictured(replayed.get()?, (*area)?, *theme))
     });
     let at = use_state_eq(|| None::<(f64, f64)>);
     let onpointermove = {
@@ -64,11 +59,8 @@ pub(super) fn Chart(props: &ChartProps) -> Html {
 
 /// What is reserved under the pointer.
 fn tip(at: (f64, f64), area: PlotArea, curves: &ReservedCurves) -> Option<Html> {
-    let style = Style {
-        theme: &Theme::light(),
-        font: FONT,
-        pixel_ratio: area.pixel_ratio,
-    };
+    let theme = Theme::light();
+    let style = Style::new(&theme, area.pixel_ratio);
     let columns = curves.real_bytes.len();
     let x_px = at.0 * area.pixel_ratio;
     let column = ReservedChart::column_at(area.box_px(), &style, x_px, columns)?;
@@ -90,13 +82,9 @@ fn tip(at: (f64, f64), area: PlotArea, curves: &ReservedCurves) -> Option<Html> 
     })
 }
 
-fn svg(replayed: &Replayed, area: PlotArea, theme: ThemeName) -> String {
+fn pictured(replayed: &Replayed, area: PlotArea, theme: ThemeName) -> Html {
     let theme = Theme::of(theme);
-    let style = Style {
-        theme: &theme,
-        font: FONT,
-        pixel_ratio: area.pixel_ratio,
-    };
+    let style = Style::new(&theme, area.pixel_ratio);
     let curves = &replayed.curves;
     let line = |bytes, colour, width_css, is_dashed| Line {
         bytes,
@@ -116,10 +104,7 @@ fn svg(replayed: &Replayed, area: PlotArea, theme: ThemeName) -> String {
         limit_bytes: replayed.limit_bytes,
         refused_x: curves.refused_x.as_slice(),
     };
-    let (mut svg, size) = (String::new(), area.box_px());
-    let root = SVGBackend::with_string(&mut svg, size).into_drawing_area();
-    // Drawing into text cannot fail.
-    let _ = chart.draw(&root, size, &style);
-    drop(root);
-    with_letters_in_px(&svg)
+    let (mut scene, size) = (Scene::default(), area.box_px());
+    chart.draw(&mut scene, size, &style);
+    drawing(&scene, size)
 }

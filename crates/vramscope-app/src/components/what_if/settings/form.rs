@@ -6,7 +6,6 @@ use yew::prelude::*;
 use crate::components::copy_button::CopyButton;
 use crate::state::choices::{FIELDS, Field, SettingChanges};
 
-/// Properties of [`Form`].
 #[derive(Properties, PartialEq)]
 pub(super) struct FormProps {
     pub(super) settings: SettingChanges,
@@ -17,7 +16,6 @@ pub(super) struct FormProps {
     pub(super) on_choose: Callback<SettingChanges>,
 }
 
-/// See the module.
 #[component]
 pub(super) fn Form(props: &FormProps) -> Html {
     let FormProps {

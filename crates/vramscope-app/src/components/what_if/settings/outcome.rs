@@ -1,15 +1,14 @@
 //! What the model reserves under the settings and under those worth a try, beside reality, and how far to trust it.
 
-use vramscope_core::analysis::plan::what_if::Verdict;
+use vramscope_plan::what_if::{Verdict, WhatIf};
 use vramscope_view::display;
 use yew::prelude::*;
 
 use super::ReplayedRef;
-use crate::protocol::views::what_if::{ModelFigures, Replayed, Tries};
+use crate::protocol::views::what_if::{Replayed, Tries};
 use crate::state::choices::SettingChanges;
 use crate::state::sentences;
 
-/// Properties of [`OutcomeTable`].
 #[derive(Properties, PartialEq)]
 pub(super) struct OutcomeTableProps {
     pub(super) replayed: ReplayedRef,
@@ -21,7 +20,6 @@ pub(super) struct OutcomeTableProps {
     pub(super) on_choose: Callback<SettingChanges>,
 }
 
-/// See the module.
 #[component]
 pub(super) fn OutcomeTable(props: &OutcomeTableProps) -> Html {
     let Some(replayed) = props.replayed.get() else {
@@ -61,23 +59,27 @@ struct Row {
     /// What is changed, as torch's variable has it.
     changes: String,
     settings: SettingChanges,
-    figures: Option<ModelFigures>,
+    outcome: Option<WhatIf>,
 }
 
 /// As recorded, what is worth a try, and what is chosen if it is neither.
 fn rows(props: &OutcomeTableProps, replayed: &Replayed) -> Vec<Row> {
-    let chosen = replayed.changed.filter(|_| props.stale.is_none());
+    let chosen = replayed.changed.as_ref().filter(|_| props.stale.is_none());
     let mut rows = vec![Row {
         changes: String::new(),
         settings: SettingChanges::default(),
-        figures: replayed.own,
+        outcome: replayed.own.clone(),
     }];
     rows.extend(props.tries.rows.iter().map(|of| {
         let settings = SettingChanges::of(&of.changes);
         let is_chosen = settings == props.settings;
         Row {
             changes: of.changes.clone(),
-            figures: of.figures.or(chosen.filter(|_| is_chosen)),
+            outcome: of
+                .outcome
+                .as_ref()
+                .or(chosen.filter(|_| is_chosen))
+                .cloned(),
             settings,
         }
     }));
@@ -85,7 +87,7 @@ fn rows(props: &OutcomeTableProps, replayed: &Replayed) -> Vec<Row> {
         rows.push(Row {
             changes: props.settings.text(),
             settings: props.settings.clone(),
-            figures: chosen,
+            outcome: chosen.cloned(),
         });
     }
     rows
@@ -106,8 +108,8 @@ fn row(of: &Row, replayed: &Replayed, props: &OutcomeTableProps) -> Html {
             .reform(move |_: MouseEvent| settings.clone())
     };
     let name = if is_own { "as recorded" } else { &of.changes };
-    let cells = match &of.figures {
-        Some(figures) => cells(figures, replayed.own.as_ref().filter(|_| !is_own)),
+    let cells = match &of.outcome {
+        Some(outcome) => cells(outcome, replayed.own.as_ref().filter(|_| !is_own)),
         None if is_chosen && props.stale.is_none() => {
             html! { <td class="muted" colspan="6">{ "the same as recorded" }</td> }
         }
@@ -123,14 +125,15 @@ fn row(of: &Row, replayed: &Replayed, props: &OutcomeTableProps) -> Html {
 }
 
 /// `own`: what it is compared with.
-fn cells(of: &ModelFigures, own: Option<&ModelFigures>) -> Html {
-    let change = own.map(|own| display::bytes_change(own.peak_bytes, of.peak_bytes));
+fn cells(of: &WhatIf, own: Option<&WhatIf>) -> Html {
+    let change =
+        own.map(|own| display::bytes_change(own.peak_reserved_bytes, of.peak_reserved_bytes));
     html! {
         <>
-            <td title={sentences::exact_bytes(of.peak_bytes)}>{ display::bytes(of.peak_bytes) }</td>
+            <td title={sentences::exact_bytes(of.peak_reserved_bytes)}>{ display::bytes(of.peak_reserved_bytes) }</td>
             <td>{ change }</td>
             <td class={verdict_class(of.verdict)}>{ own.map(|_| of.verdict.label()) }</td>
-            <td class="more" title={sentences::exact_bytes(of.free_bytes)}>{ display::bytes(of.free_bytes) }</td>
+            <td class="more" title={sentences::exact_bytes(of.free_bytes_at_peak)}>{ display::bytes(of.free_bytes_at_peak) }</td>
             <td class={classes!("more", (of.refused > 0).then_some("bad"))}>{ display::count(of.refused) }</td>
             <td class="more">{ display::count(of.retries) }</td>
         </>
@@ -147,11 +150,11 @@ fn verdict_class(verdict: Verdict) -> &'static str {
 
 /// What the settings would do, in a sentence.
 fn verdict_words(replayed: &Replayed) -> Html {
-    let Some(told) = &replayed.verdict else {
+    let Some(changed) = &replayed.changed else {
         let words = "Choose a row, or settings on the left: the trace is replayed with them.";
         return html! { <span class="muted">{ words }</span> };
     };
-    html! { <><strong class={verdict_class(told.verdict)}>{ &told.says }</strong><span>{ " " }{ &told.remark }</span></> }
+    html! { <><strong class={verdict_class(changed.verdict)}>{ &changed.says }</strong><span>{ " " }{ &changed.remark }</span></> }
 }
 
 /// How far to trust the model.

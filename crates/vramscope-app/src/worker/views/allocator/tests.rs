@@ -64,8 +64,8 @@ fn a_picture_with_its_sums() {
         };
         let device = asked.document.device(0).unwrap();
         assert_eq!(drawn.moment, moment.min(device.history.event_count));
-        let recording = asked.document.recording(device);
-        let state = asked.document.allocator(device).state_at(recording, moment);
+        let recording = device.replayed();
+        let state = device.allocator().state_at(recording, moment);
         assert_eq!(drawn.total, state.total, "moment {moment}");
         assert_eq!(drawn.groups.len(), state.groups.len());
         assert!(drawn.check.is_equal());
@@ -104,7 +104,7 @@ fn rows_and_ways_between_them() {
     let mut asked = Asked::new();
     let rows = |first, count| Question::Events {
         device: 0,
-        filter: FilterId::default(),
+        filter: None,
         first,
         count,
     };
@@ -118,7 +118,7 @@ fn rows_and_ways_between_them() {
     let mut jump = |from, direction, to| {
         asked.moment(&Question::Jump {
             device: 0,
-            filter: FilterId::default(),
+            filter: None,
             from,
             direction,
             to,

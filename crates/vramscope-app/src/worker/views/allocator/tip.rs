@@ -1,6 +1,6 @@
 //! What is under the pointer, in a few lines.
 
-use vramscope_core::analysis::allocator_state::{
+use vramscope_core::analysis::memory::allocator_state::{
     AllocatorState, BlockSizes, PlacedBlock, SegmentState, SizeClass,
 };
 use vramscope_view::allocator_picture::{StateHit, StateLayout};
@@ -81,7 +81,7 @@ fn segment_words(document: &Document, device: Device<'_>, segment: &SegmentState
         segment.pool.map(pool_label),
         Some(describe::stream_label(document, segment.stream)),
     ];
-    let sites = &document.words().call_sites;
+    let sites = document.call_sites();
     let site = sites.of_stack(segment.stack);
     TipSegment {
         address: segment.address,

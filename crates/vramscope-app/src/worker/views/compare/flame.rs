@@ -1,6 +1,6 @@
 //! The signed flame graph.
 
-use vramscope_core::analysis::compare::{Change, ChangeTree};
+use vramscope_core::analysis::compare::changes::{Change, ChangeTree};
 use vramscope_view::change_flame::{self, FlameOptions, keys, layout};
 use vramscope_view::theme::Theme;
 
@@ -39,6 +39,7 @@ pub(super) fn scene(kept: &mut Kept, question: &Question) -> Option<SignedFlame>
         comparison,
         boxes: boxes.collect(),
         scene: change_flame::scene(tree, keys, &flame, &options, &Theme::of(theme)),
+        search: kept.filters.get(tree.text(focus)).cloned(),
         total: change_of(tree, 0),
     })
 }

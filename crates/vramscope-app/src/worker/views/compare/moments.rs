@@ -1,8 +1,6 @@
 //! Moments with a name: ends of steps and of annotations, failed allocations.
 
-use vramscope_core::analysis::lanes::LaneKind;
-use vramscope_core::ids::EventId;
-use vramscope_core::model::Action;
+use vramscope_core::analysis::time::lanes::LaneKind;
 
 use super::super::super::document::{Device, Document};
 use crate::protocol::views::compare::{NamedMoment, NamedMoments};
@@ -18,13 +16,13 @@ pub(super) fn named(document: &Document, device: Device<'_>) -> NamedMoments {
     let (snapshot, history) = (&document.snapshot, device.history);
     let mut found: Vec<(u32, String)> = Vec::new();
     let name = |id| snapshot.strings.get(id);
-    match device.steps(snapshot) {
+    match device.steps() {
         Some(steps) => found.extend(
             (steps.steps.iter())
                 .map(|step| (step.moments.1, format!("end of {}", short(name(step.name))))),
         ),
         None => {
-            let lanes = device.lanes(snapshot);
+            let lanes = device.lanes();
             let kinds = [LaneKind::Annotations, LaneKind::UserMetadata];
             let outermost = kinds
                 .into_iter()
@@ -37,11 +35,8 @@ pub(super) fn named(document: &Document, device: Device<'_>) -> NamedMoments {
             );
         }
     }
-    let events = (1..=history.event_count).filter(|moment| {
-        let row = EventId(history.first_event.saturating_add(moment - 1));
-        snapshot.events.action.get(row.index()) == Some(&Action::Oom)
-    });
-    found.extend(events.map(|moment| (moment, "out of memory".to_owned())));
+    let failed = device.failed_requests().iter();
+    found.extend(failed.map(|&moment| (moment, "out of memory".to_owned())));
     found.sort();
     found.dedup();
     let left_out = found.len().saturating_sub(MOST);

@@ -2,8 +2,8 @@
 
 use std::cmp::Reverse;
 
-use vramscope_core::analysis::compare::SiteChange;
-use vramscope_core::analysis::turnover::Turnover;
+use vramscope_core::analysis::compare::changes::SiteChange;
+use vramscope_core::analysis::groups::turnover::Turnover;
 use vramscope_view::colour::{site_colour, stable_hash};
 use vramscope_view::theme::Theme;
 
@@ -43,6 +43,7 @@ pub(super) fn rows(
         let site = &sites[place as usize];
         SiteRow {
             label: site.label.clone(),
+            search: kept.filters.get(&site.label).cloned(),
             colour: site_colour(&theme, Some(stable_hash(&site.label))),
             change: site.change,
             turnover: turnover(kept, site),

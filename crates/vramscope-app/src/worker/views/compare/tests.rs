@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use vramscope_core::analysis::profile::Amount;
+use vramscope_core::analysis::compare::side::Amount;
 use vramscope_view::change_flame::{ChangeUnit, FlameWidth};
 
 use super::*;
@@ -25,7 +25,7 @@ fn spec(document: &Document, selection: Selection) -> SideSpec {
 }
 
 fn ask(document: &Document, cache: &mut Cache, question: Question) -> Option<Answer> {
-    let (answer, _) = answer(&question, document, cache)?;
+    let answer = answer(&question, document, cache)?;
     let text = crate::protocol::to_text(&answer).unwrap();
     assert!(crate::protocol::from_text::<Answer>(&text).is_ok());
     Some(answer)

@@ -1,43 +1,33 @@
 //! What a file is: settings, counts, pinned memory.
 
-use vramscope_core::analysis::host::host_memory;
-use vramscope_core::analysis::settings::settings;
-use vramscope_core::analysis::summary::summary;
-use vramscope_view::theme::Theme;
+use vramscope_core::analysis::groups::live_at::TopSites;
+use vramscope_core::analysis::memory::settings::settings;
+use vramscope_core::analysis::report::findings::site_table;
+use vramscope_core::analysis::report::host::host_memory;
+use vramscope_core::analysis::report::summary::summary;
 
 use super::super::super::document::Document;
-use super::site_rows;
-use crate::protocol::views::overview::{DeviceCounts, FileDetails, HostDetails};
+use crate::protocol::views::overview::{FileDetails, HostDetails};
 
 /// Call sites of pinned memory that are listed.
 const SITES: usize = 10;
 
-pub(super) fn details(document: &Document, theme: &Theme) -> FileDetails {
+pub(super) fn details(document: &Document) -> FileDetails {
     let snapshot = &document.snapshot;
-    let sites = &document.words().call_sites;
-    let summary = summary(snapshot, &document.histories);
-    let host = host_memory(snapshot, sites, SITES).map(|memory| HostDetails {
-        sites: site_rows(sites, &memory.sites, memory.active_bytes, theme),
-        memory,
-    });
-    let devices = summary.devices.into_iter().map(|device| DeviceCounts {
-        device: device.device,
-        actions: device.events_by_action,
-        pools: device
-            .state
-            .pools
-            .iter()
-            .filter(|pool| pool.is_private())
-            .map(ToString::to_string)
-            .collect(),
-        state: device.state,
+    let sites = document.call_sites();
+    let host = host_memory(snapshot, sites, SITES).map(|memory| {
+        let listed = TopSites {
+            sites: memory.sites.clone(),
+            ..TopSites::default()
+        };
+        HostDetails {
+            sites: site_table("In use at the end, by call site", sites, &listed),
+            memory,
+        }
     });
     FileDetails {
-        producer: snapshot.producer.clone(),
-        capture: summary.capture,
-        tables: summary.tables,
+        summary: summary(snapshot, &document.histories),
         settings: settings(snapshot),
-        devices: devices.collect(),
         host,
     }
 }

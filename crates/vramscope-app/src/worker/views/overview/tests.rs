@@ -1,31 +1,28 @@
 //! What the page is told is what the analysis says.
 
-use vramscope_core::analysis::findings::FindingKind;
-use vramscope_core::analysis::overview::{Occasion, SegmentsKnown};
+use vramscope_core::analysis::report::findings::FindingKind;
+use vramscope_core::analysis::report::overview::{Occasion, SegmentsKnown};
 use vramscope_core::decode;
 
 use super::*;
-use crate::protocol::ThemeName;
-use crate::protocol::views::overview::{DeviceOverview, FileDetails};
+use crate::protocol::views::overview::FileDetails;
 
 fn document(file: &[u8]) -> Document {
     Document::new(decode(file).unwrap())
 }
 
-fn device(document: &Document) -> DeviceOverview {
+fn device(document: &Document) -> Overview {
     let device = document.devices().next().unwrap().history.device;
-    let theme = ThemeName::Light;
-    let question = Question::Device { device, theme };
+    let question = Question::Device { device };
     match answer(&question, document, &mut Cache::default()) {
-        Some((Answer::Device(found), Extra::Nothing)) => *found,
+        Some(Answer::Device(found)) => *found,
         other => panic!("{other:?}"),
     }
 }
 
 fn file(document: &Document) -> FileDetails {
-    let theme = ThemeName::Dark;
-    match answer(&Question::File { theme }, document, &mut Cache::default()) {
-        Some((Answer::File(found), Extra::Nothing)) => *found,
+    match answer(&Question::File, document, &mut Cache::default()) {
+        Some(Answer::File(found)) => *found,
         other => panic!("{other:?}"),
     }
 }
@@ -37,21 +34,19 @@ fn an_oom_comes_first_and_its_bar_adds_up() {
     ));
     let found = device(&document);
     assert_eq!((found.ooms, found.segments), (1, SegmentsKnown::Real));
-    assert_eq!(found.cards[0].kind, FindingKind::OutOfMemory);
-    assert!(!found.cards[0].figures.is_empty() && !found.cards[0].tables.is_empty());
-    let occasions: Vec<_> = found.bars.iter().flat_map(|bar| &bar.occasions).collect();
+    assert_eq!(found.findings[0].kind, FindingKind::OutOfMemory);
+    assert!(!found.findings[0].figures.is_empty() && !found.findings[0].tables.is_empty());
+    let bars = found.bars();
+    let occasions: Vec<_> = bars.iter().flat_map(|bar| &bar.occasions).collect();
     assert!(occasions.contains(&&Occasion::OutOfMemory) && occasions.len() == 4);
-    for bar in &found.bars {
-        let parts = bar.parts.iter().map(|part| part.bytes);
-        assert_eq!(parts.sum::<u64>(), bar.reserved_bytes);
-        let shares = bar.parts.iter().map(|part| part.share);
-        assert!(shares.sum::<f64>() <= 1.0 + 1e-9);
+    for bar in &bars {
+        let parts = bar.at.gap.parts().into_iter().map(|(_, bytes)| bytes);
+        assert_eq!(parts.sum::<u64>(), bar.at.gap.reserved_bytes);
     }
-    let percent: f64 = found.peak_sites.iter().filter_map(|row| row.percent).sum();
-    assert!((percent - 100.0).abs() < 1e-6, "{percent}");
+    let rows = found.peak_sites.rows.iter();
     assert_eq!(
-        found.peak_sites.iter().map(|row| row.bytes).sum::<u64>(),
-        found.peak.bytes
+        rows.map(|row| row.bytes).sum::<u64>(),
+        found.peak.active_bytes
     );
 }
 
@@ -61,12 +56,9 @@ fn answers_survive_the_journey() {
         "../../../../../../tests/fixtures/synth/scenario-annotated.pickle"
     ));
     let found = device(&document);
-    assert_eq!(found.steps.as_ref().map(|steps| steps.rows.len()), Some(8));
+    assert_eq!(found.steps.as_ref().map(|steps| steps.steps.len()), Some(8));
     let text = serde_json::to_string(&found).unwrap();
-    assert_eq!(
-        serde_json::from_str::<DeviceOverview>(&text).unwrap(),
-        found
-    );
+    assert_eq!(serde_json::from_str::<Overview>(&text).unwrap(), found);
     let found = file(&document);
     let text = serde_json::to_string(&found).unwrap();
     assert_eq!(serde_json::from_str::<FileDetails>(&text).unwrap(), found);
@@ -85,7 +77,7 @@ fn pinned_memory_is_told() {
     ));
     let host = file(&document).host.unwrap();
     assert_eq!(host.memory.segments, 7);
-    assert!(!host.sites.is_empty());
+    assert!(!host.sites.rows.is_empty());
 }
 
 #[test]
@@ -95,6 +87,9 @@ fn without_segments_there_is_no_bar() {
         {"action": "alloc", "addr": 8192, "size": 500, "stream": 0}]]}"#,
     );
     let found = device(&document);
-    assert_eq!((found.segments, found.bars.len()), (SegmentsKnown::None, 0));
-    assert_eq!(found.peak.bytes, 1000);
+    assert_eq!(
+        (found.segments, found.bars().len()),
+        (SegmentsKnown::None, 0)
+    );
+    assert_eq!(found.peak.active_bytes, 1000);
 }

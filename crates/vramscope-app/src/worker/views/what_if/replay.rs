@@ -1,14 +1,14 @@
 //! What other settings would do: the model of the allocator, run with them.
 
-use vramscope_core::analysis::plan::what_if::{Baseline, Trial, WhatIf};
 use vramscope_core::model::DeviceIndex;
+use vramscope_plan::what_if::{Baseline, Trial, WhatIf};
 use vramscope_view::minimap::Minimap;
 
-use super::super::super::document::{Device, Document};
+use super::super::super::document::Device;
 use super::super::super::pace::Pace;
 use super::SLICE_MS;
 use crate::protocol::Axis;
-use crate::protocol::views::what_if::{ModelFigures, Replayed, ReservedCurves, Told, Tries, Try};
+use crate::protocol::views::what_if::{Replayed, ReservedCurves, Tries, Try};
 
 /// What-ifs that are kept: going back to settings that were tried is at once.
 const KEPT: usize = 24;
@@ -38,7 +38,6 @@ impl Replays {
     /// Replays with these changes for a slice, unless that is known.
     pub(super) fn replayed(
         &mut self,
-        document: &Document,
         device: Device<'_>,
         baseline: &Baseline,
         changes: &str,
@@ -47,7 +46,7 @@ impl Replays {
         let of = device.history.device;
         let is_it = |known: &Known| known.device == of && known.changes == changes;
         if !self.known.iter().any(is_it) {
-            match self.go_on(document, device, baseline, changes) {
+            match self.go_on(device, baseline, changes) {
                 Some(outcome) => self.keep(of, changes, outcome),
                 None => {
                     return Replayed {
@@ -72,13 +71,8 @@ impl Replays {
             settings: changed.unwrap_or(own).settings.clone(),
             limit_bytes: changed.unwrap_or(own).limit_bytes(),
             real_bytes: baseline.error.reserved_bytes,
-            own: Some(figures(own)),
-            changed: changed.map(figures),
-            verdict: changed.map(|changed| Told {
-                verdict: changed.verdict,
-                says: changed.says.clone(),
-                remark: changed.remark.clone(),
-            }),
+            own: Some(own.brief()),
+            changed: changed.map(WhatIf::brief),
             trust: baseline.trust.clone(),
             curves,
             is_done: true,
@@ -88,12 +82,7 @@ impl Replays {
 
 impl Replays {
     /// Replays with what is worth a try for a slice, one after the other.
-    pub(super) fn tries(
-        &mut self,
-        document: &Document,
-        device: Device<'_>,
-        baseline: &Baseline,
-    ) -> Tries {
+    pub(super) fn tries(&mut self, device: Device<'_>, baseline: &Baseline) -> Tries {
         let of = device.history.device;
         let mut waiting: Vec<&String> = baseline.suggestions.iter().collect();
         waiting.retain(|&changes| {
@@ -103,16 +92,18 @@ impl Replays {
         if let Some(&changes) = waiting.first() {
             let is_it = |known: &Known| known.device == of && known.changes == *changes;
             if !self.known.iter().any(is_it)
-                && let Some(outcome) = self.go_on(document, device, baseline, changes)
+                && let Some(outcome) = self.go_on(device, baseline, changes)
             {
                 self.keep(of, changes, outcome);
             }
             if let Some(known) = self.known.iter().find(|known| is_it(known)) {
-                let row = known.outcome.as_ref().ok();
-                let figures = row.map(figures);
-                let row = (row.map_or((u8::MAX, 0), WhatIf::rank), changes.clone());
-                let (rank, changes) = row;
-                self.tried.push((of, rank, Try { changes, figures }));
+                let known = known.outcome.as_ref().ok();
+                let rank = known.map_or((u8::MAX, 0), WhatIf::rank);
+                let tried = Try {
+                    changes: changes.clone(),
+                    outcome: known.map(WhatIf::brief),
+                };
+                self.tried.push((of, rank, tried));
                 waiting.remove(0);
             }
         }
@@ -122,7 +113,7 @@ impl Replays {
         }
         let waiting = waiting.iter().map(|&changes| Try {
             changes: changes.clone(),
-            figures: None,
+            outcome: None,
         });
         let is_done = waiting.len() == 0;
         let rows = rows.into_iter().map(|(.., row)| row.clone());
@@ -136,13 +127,12 @@ impl Replays {
     /// Works for a slice; the outcome, if that was the last.
     fn go_on(
         &mut self,
-        document: &Document,
         device: Device<'_>,
         baseline: &Baseline,
         changes: &str,
     ) -> Option<Result<WhatIf, String>> {
         let of = device.history.device;
-        let recording = document.recording(device);
+        let recording = device.replayed();
         let running = self.running.take();
         let same = running.filter(|(device, own, _)| *device == of && own == changes);
         let mut trial = match same.map(|(.., trial)| Ok(trial)) {
@@ -188,18 +178,6 @@ impl Known {
     }
 }
 
-fn figures(of: &WhatIf) -> ModelFigures {
-    ModelFigures {
-        peak_bytes: of.peak_reserved_bytes,
-        free_bytes: of.free_bytes_at_peak,
-        rounding_bytes: of.rounding_bytes_at_peak,
-        refused: of.refused,
-        rescued: of.rescued,
-        retries: of.retries,
-        verdict: of.verdict,
-    }
-}
-
 fn curves(
     device: Device<'_>,
     axis: Axis,
@@ -208,7 +186,7 @@ fn curves(
     changed: Option<&WhatIf>,
 ) -> ReservedCurves {
     let bands = device.bands(axis);
-    let map = |steps: &[(u32, u64)]| Minimap::new(&bands, device.index(), steps, columns);
+    let map = |steps: &[(u32, u64)]| Minimap::new(&bands, device.timeline(), steps, columns);
     let real = map(&device.history.reserved_steps);
     let changed_bytes = changed.map(|changed| map(&changed.reserved_steps).reserved_bytes);
     let refused = changed.unwrap_or(own).first_refused;

@@ -2,11 +2,11 @@
 
 use std::path::Path;
 
-use vramscope_core::analysis::plan::what_if::Verdict;
 use vramscope_core::decode;
+use vramscope_plan::what_if::{Verdict, WhatIf};
 
 use super::*;
-use crate::protocol::views::what_if::{ModelFigures, Try};
+use crate::protocol::views::what_if::Try;
 use crate::protocol::{Axis, DrawRequest, Look, Picture, Viewport};
 use crate::worker::opened;
 use crate::worker::painter::{Painter, Under};
@@ -18,8 +18,7 @@ const SIZE_PX: (u32, u32) = (120, 80);
 const MOST_ROUNDS: u32 = 10_000;
 
 fn ask(question: &Question, document: &Document, cache: &mut Cache, path: &Path) -> Answer {
-    let (answer, extra) = answer(question, document, cache).unwrap_or_else(|| panic!("{path:?}"));
-    assert_eq!(extra, Extra::Nothing);
+    let answer = answer(question, document, cache).unwrap_or_else(|| panic!("{path:?}"));
     let text = serde_json::to_string(&answer).unwrap();
     assert_eq!(
         serde_json::from_str::<Answer>(&text).unwrap(),
@@ -59,7 +58,7 @@ fn every_fixture_has_a_plan_and_a_picture_of_its_packing() {
         for device in &facts.devices {
             let planned = planned(&document, device.device, &mut cache, &path);
             let known = document.device(device.device).unwrap();
-            let packed = document.packed(known).unwrap_or_default();
+            let packed = known.packed().unwrap_or_default();
             let bytes = planned.plan.bytes(StepKind::Placement).unwrap_or(0);
             assert_eq!(packed.height_bytes(), bytes, "{path:?}");
             assert_eq!(planned.bars.len(), planned.plan.steps.len(), "{path:?}");
@@ -132,9 +131,10 @@ fn replays(document: &Document, device: DeviceIndex, cache: &mut Cache, path: &P
     let done = (0..MOST_ROUNDS).map(|round| replayed("expandable_segments:True", round));
     let done = done.into_iter().find(|replayed| replayed.is_done).unwrap();
     assert!(done.refusal.is_some() || done.own.is_some(), "{path:?}");
-    assert_eq!(done.verdict.is_some(), done.changed.is_some(), "{path:?}");
+    let mut says = done.changed.iter().map(|changed| changed.says.as_str());
+    assert!(says.all(|says| !says.is_empty()), "{path:?}");
     if done.refusal.is_none() {
-        tries(document, device, cache, path, done.changed);
+        tries(document, device, cache, path, done.changed.clone());
     }
     assert_eq!(
         done.changed.is_some(),
@@ -149,7 +149,7 @@ fn tries(
     device: DeviceIndex,
     cache: &mut Cache,
     path: &Path,
-    expandable: Option<ModelFigures>,
+    expandable: Option<WhatIf>,
 ) {
     let mut rounds = (0..MOST_ROUNDS).map(|round| {
         let question = Question::Tries { device, round };
@@ -163,8 +163,9 @@ fn tries(
         .rows
         .iter()
         .map(|row| {
-            row.figures
-                .map(|of| (of.verdict, of.peak_bytes))
+            row.outcome
+                .as_ref()
+                .map(|of| (of.verdict, of.peak_reserved_bytes))
                 .unwrap_or_default()
         })
         .collect();
@@ -174,5 +175,9 @@ fn tries(
     assert!(served.is_sorted_by_key(|(_, peak)| *peak), "{path:?}");
     let is_it = |row: &&Try| row.changes == "expandable_segments:True";
     let row = done.rows.iter().find(is_it);
-    assert_eq!(row.and_then(|row| row.figures), expandable, "{path:?}");
+    assert_eq!(
+        row.and_then(|row| row.outcome.clone()),
+        expandable,
+        "{path:?}"
+    );
 }

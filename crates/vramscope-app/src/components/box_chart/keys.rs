@@ -1,0 +1,96 @@
+//! Keys of a chart: arrows go from box to box, Enter chooses, Backspace goes one up, Escape shows everything again.
+
+use web_sys::Element;
+use yew::prelude::*;
+
+use super::pointed::{Finder, Pointed};
+use super::{BoxChartProps, Boxes};
+use vramscope_view::flame::{FlameCell, NodeKey, ROW_CSS, Step};
+
+/// A box's tooltip stands at most so far from the box's left edge, CSS px.
+const TIP_CSS: f64 = 60.0;
+
+/// What keys do.
+pub(super) fn on_keys<B: Boxes>(
+    finder: Finder<B>,
+    pointed: &UseStateHandle<Option<Pointed>>,
+    props: &BoxChartProps<B>,
+) -> Callback<KeyboardEvent> {
+    let keys = Keys {
+        finder,
+        pointed: pointed.clone(),
+        on_choose: props.on_choose.clone(),
+        on_focus: props.on_focus.clone(),
+    };
+    Callback::from(move |event: KeyboardEvent| {
+        if keys.press(&event.key()).is_some() {
+            event.prevent_default();
+        }
+    })
+}
+
+struct Keys<B> {
+    finder: Finder<B>,
+    pointed: UseStateHandle<Option<Pointed>>,
+    on_choose: Callback<FlameCell>,
+    on_focus: Callback<Option<NodeKey>>,
+}
+
+impl<B: Boxes> Keys<B> {
+    /// Does what a key asks for; `None` if that is nothing.
+    fn press(&self, key: &str) -> Option<()> {
+        let boxes = self.finder.boxes.as_ref()?;
+        let step = match key {
+            "ArrowLeft" => Step::Left,
+            "ArrowRight" => Step::Right,
+            "ArrowUp" => Step::Up,
+            "ArrowDown" => Step::Down,
+            "Enter" | " " => {
+                let cell = boxes.scene()?.cells.get(self.pointed.as_ref()?.place)?;
+                self.on_choose.emit(cell.clone());
+                return Some(());
+            }
+            "Backspace" => {
+                let trail = boxes.trail();
+                let above = trail.len().checked_sub(2)?;
+                self.on_focus.emit(Some(trail[above]));
+                return Some(());
+            }
+            "Escape" if boxes.trail().len() > 1 => {
+                self.on_focus.emit(None);
+                return Some(());
+            }
+            _ => return None,
+        };
+        self.step(boxes, step);
+        Some(())
+    }
+
+    /// Points at the next box, at first at the one in focus, and scrolls to it.
+    fn step(&self, boxes: &B, step: Step) -> Option<()> {
+        let scene = boxes.scene()?;
+        let place = match *self.pointed {
+            Some(pointed) => scene.step(self.finder.shape, Some(pointed.place), step)?,
+            None => {
+                let focus = boxes.trail().last().and_then(|key| scene.find(*key));
+                focus.unwrap_or(0)
+            }
+        };
+        let cell = scene.cells.get(place)?;
+        let list = self.finder.scroller.cast::<Element>()?;
+        let (scroll, height) = (
+            f64::from(list.scroll_top()),
+            f64::from(list.client_height()),
+        );
+        let y = self.finder.y_css(cell) - scroll;
+        let x = cell.x_px + (cell.width_px / 2.0).min(TIP_CSS);
+        let at = (x, y + ROW_CSS / 2.0);
+        self.pointed.set(Some(Pointed { place, at }));
+        if y < 0.0 {
+            list.set_scroll_top((scroll + y) as i32);
+        } else if y + ROW_CSS > height {
+            list.set_scroll_top((scroll + y + ROW_CSS - height) as i32);
+        }
+        Some(())
+    }
+}

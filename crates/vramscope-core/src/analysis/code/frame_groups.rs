@@ -1,0 +1,360 @@
+//! Groups frames by line, function, file, module or package.
+//!
+//! Flame graphs, call trees and comparisons by code all work on stacks of *groups*. A group is a name.
+//! Frames with the same name are one group, even across files: two snapshots grouped into one
+//! [`GroupTable`] can be compared row by row. Frames that are not wanted are folded: they belong to no
+//! group and are dropped from their stacks.
+//!
+//! `names` makes the names, and `patterns` has the user's patterns.
+
+pub(in crate::analysis) mod names;
+mod patterns;
+
+use serde::{Deserialize, Serialize};
+
+use super::frames::{FrameClass, FrameClasses, Location};
+use crate::Snapshot;
+use crate::ids::{FrameId, StackId};
+use crate::model::RowIndex;
+pub use patterns::{FoldPatterns, PatternError};
+
+/// The property by which frames are grouped.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum FrameGrouping {
+    /// The same line of a function: `models/llama.py:123 forward`, as call sites are named.
+    #[default]
+    Line,
+    /// The same function: `models/llama.py forward`.
+    Function,
+    /// The same file: `models/llama.py`.
+    File,
+    /// The same Python module or C++ namespace: `torch.nn.modules.linear`, `at::native`.
+    Module,
+    /// The same package: `torch`, `Python standard library`, the folder of the user's own code.
+    Package,
+}
+
+/// The classes of frames that are left out.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Fold {
+    /// No class.
+    Nothing,
+    /// The runtime, which PyTorch's own viewers leave out as well.
+    #[default]
+    Runtime,
+    /// All code but the user's own.
+    Library,
+}
+
+impl Fold {
+    /// Whether frames of this class are left out.
+    #[must_use]
+    pub fn hides(self, class: FrameClass) -> bool {
+        match self {
+            Self::Nothing => false,
+            Self::Runtime => class == FrameClass::Runtime,
+            Self::Library => class != FrameClass::User,
+        }
+    }
+}
+
+/// Options for grouping frames.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct GroupOptions {
+    /// The property to group by.
+    pub grouping: FrameGrouping,
+    /// The classes of frames to leave out.
+    pub fold: Fold,
+    /// Patterns of frames to leave out.
+    pub patterns: FoldPatterns,
+}
+
+/// A row of a [`GroupTable`].
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct GroupId(pub u32);
+
+impl GroupId {
+    /// Everything: the root of a tree.
+    pub const ALL: Self = Self(0);
+    /// Allocations without a stack.
+    pub const NO_STACK: Self = Self(1);
+    /// Stacks whose frames are all folded.
+    pub const ALL_FOLDED: Self = Self(2);
+    /// Memory older than the recording of which only the stack of the free is known. The frames of that stack follow
+    /// below.
+    pub const FREED_AT: Self = Self(3);
+    /// Frames beyond the size limit of a table. Only hostile files have so many names.
+    pub const OTHER: Self = Self(4);
+
+    /// Whether it names code and is not one of the constants above.
+    #[must_use]
+    pub fn is_code(self) -> bool {
+        self.index() >= SPECIAL.len()
+    }
+
+    /// The row number, for indexing a column.
+    #[must_use]
+    pub fn index(self) -> usize {
+        self.0 as usize
+    }
+}
+
+/// The labels of the constants of [`GroupId`].
+const SPECIAL: [&str; 5] = [
+    "all",
+    "no stack recorded",
+    "only folded frames",
+    "allocated before the recording, freed at",
+    "other frames",
+];
+
+/// Most bytes of names in a table. Further names become [`GroupId::OTHER`]. Genuine files have some
+/// hundred KiB.
+const NAMES_LIMIT_BYTES: usize = 48 << 20;
+
+/// One group.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub struct Group {
+    /// Its name, whose hash gives a stable colour. By [`FrameGrouping::Line`] it is the label of
+    /// the call site.
+    pub label: String,
+    /// The class of its code. Of several classes, the user's comes before a library's and that before the runtime's.
+    pub class: FrameClass,
+}
+
+/// The groups of one or more snapshots, each name once.
+#[derive(Clone)]
+pub struct GroupTable {
+    groups: Vec<Group>,
+    index: RowIndex,
+    names_bytes: usize,
+}
+
+impl Default for GroupTable {
+    fn default() -> Self {
+        let mut table = Self {
+            groups: Vec::new(),
+            index: RowIndex::default(),
+            names_bytes: 0,
+        };
+        // The constants are not in the index, because a function named `all` is not the root.
+        table.groups = SPECIAL
+            .iter()
+            .map(|&label| Group {
+                label: label.to_owned(),
+                class: FrameClass::Runtime,
+            })
+            .collect();
+        table
+    }
+}
+
+impl GroupTable {
+    /// All groups, the constants of [`GroupId`] first.
+    #[must_use]
+    pub fn groups(&self) -> &[Group] {
+        &self.groups
+    }
+
+    /// The group of `id`; for an id of another table, the group of [`GroupId::OTHER`].
+    #[must_use]
+    pub fn get(&self, id: GroupId) -> &Group {
+        self.groups
+            .get(id.index())
+            .unwrap_or(&self.groups[GroupId::OTHER.index()])
+    }
+
+    /// The group of this name.
+    #[must_use]
+    pub fn find(&self, label: &str) -> Option<GroupId> {
+        let hash = self.index.hash(label);
+        let is_it = |row: u32| self.groups[row as usize].label == label;
+        self.index.find(hash, is_it).map(GroupId)
+    }
+
+    fn intern(&mut self, label: String, class: FrameClass) -> GroupId {
+        let hash = self.index.hash(label.as_str());
+        let is_it = |row: u32| self.groups[row as usize].label == label;
+        if let Some(row) = self.index.find(hash, is_it) {
+            let group = &mut self.groups[row as usize];
+            group.class = group.class.max(class);
+            return GroupId(row);
+        }
+        if self.names_bytes + label.len() > NAMES_LIMIT_BYTES {
+            return GroupId::OTHER;
+        }
+        self.names_bytes += label.len();
+        let row = self.groups.len() as u32;
+        self.groups.push(Group { label, class });
+        self.index.insert(hash, row);
+        GroupId(row)
+    }
+}
+
+/// The group of every frame of a snapshot.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct FrameGroups {
+    /// `None` = folded.
+    of_frame: Vec<Option<GroupId>>,
+    /// Group → its first frame in the file; `None` where it has none there.
+    first_frame: Vec<Option<FrameId>>,
+}
+
+impl FrameGroups {
+    /// Groups all frames; names go into `table`.
+    #[must_use]
+    pub fn of(
+        snapshot: &Snapshot,
+        classes: &FrameClasses,
+        options: &GroupOptions,
+        table: &mut GroupTable,
+    ) -> Self {
+        let mut matches = patterns::Matches::new(snapshot, &options.patterns);
+        let ids = (0..snapshot.frames.len()).map(FrameId::from_index);
+        let of_frame: Vec<Option<GroupId>> = ids
+            .map(|id| {
+                let (class, frame) = (classes.get(id), snapshot.frames.get(id));
+                if options.fold.hides(class) || matches.hides(frame) {
+                    return None;
+                }
+                let location = Location::of(snapshot, frame);
+                Some(table.intern(names::name(options.grouping, &location, class), class))
+            })
+            .collect();
+        let mut first_frame = vec![None; table.groups.len()];
+        for (row, group) in of_frame.iter().enumerate().rev() {
+            if let Some(group) = group {
+                first_frame[group.index()] = Some(FrameId::from_index(row));
+            }
+        }
+        Self {
+            of_frame,
+            first_frame,
+        }
+    }
+
+    /// The group of a frame; `None` if it is folded, or of another snapshot.
+    #[must_use]
+    pub fn get(&self, frame: FrameId) -> Option<GroupId> {
+        self.of_frame.get(frame.index()).copied().flatten()
+    }
+
+    /// The first frame of a group in the file.
+    #[must_use]
+    pub fn frame_of(&self, group: GroupId) -> Option<FrameId> {
+        self.first_frame.get(group.index()).copied().flatten()
+    }
+
+    /// Appends the groups of a stack to `path`, outermost first. Folded frames are left out, and equal neighbours
+    /// (recursion, or frames of one file) occur once.
+    pub fn push_path(&self, snapshot: &Snapshot, stack: StackId, path: &mut Vec<GroupId>) {
+        let start = path.len();
+        for frame in snapshot.stacks.frames(stack).rev() {
+            if let Some(group) = self.get(frame)
+                && path[start..].last() != Some(&group)
+            {
+                path.push(group);
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const FILE: &str = r#"{"segments": [], "device_traces": [[
+        {"action": "alloc", "addr": 1, "size": 8, "stream": 0, "frames": [
+            {"name": "_PyEval_EvalFrameDefault", "filename": "ceval.c", "line": 1},
+            {"name": "forward", "filename": "/v/site-packages/torch/nn/modules/linear.py", "line": 5},
+            {"name": "forward", "filename": "/v/site-packages/torch/nn/modules/linear.py", "line": 6},
+            {"name": "block", "filename": "/home/me/run/model.py", "line": 9},
+            {"name": "block", "filename": "/home/me/run/model.py", "line": 9},
+            {"name": "main", "filename": "/home/me/run/train.py", "line": 2}]}]]}"#;
+
+    fn path(options: &GroupOptions) -> Vec<String> {
+        let snapshot = crate::decode(FILE.as_bytes()).unwrap();
+        let mut table = GroupTable::default();
+        let classes = FrameClasses::of(&snapshot);
+        let groups = FrameGroups::of(&snapshot, &classes, options, &mut table);
+        let mut path = Vec::new();
+        groups.push_path(&snapshot, snapshot.events.stack[0], &mut path);
+        let label = |&id: &GroupId| table.get(id).label.clone();
+        path.iter().map(label).collect()
+    }
+
+    #[test]
+    fn a_stack_reads_from_the_outside_in_every_grouping() {
+        for (grouping, expected) in [
+            (
+                FrameGrouping::Line,
+                &[
+                    "run/train.py:2 main",
+                    "run/model.py:9 block",
+                    "torch/nn/modules/linear.py:6 forward",
+                    "torch/nn/modules/linear.py:5 forward",
+                ][..],
+            ),
+            (
+                FrameGrouping::Function,
+                &[
+                    "run/train.py main",
+                    "run/model.py block",
+                    "torch/nn/modules/linear.py forward",
+                ],
+            ),
+            (
+                FrameGrouping::File,
+                &["run/train.py", "run/model.py", "torch/nn/modules/linear.py"],
+            ),
+            (
+                FrameGrouping::Module,
+                &["run.train", "run.model", "torch.nn.modules.linear"],
+            ),
+            (FrameGrouping::Package, &["run", "torch"]),
+        ] {
+            let options = GroupOptions {
+                grouping,
+                ..GroupOptions::default()
+            };
+            assert_eq!(path(&options), expected);
+        }
+    }
+
+    #[test]
+    fn folding_leaves_out_classes_and_patterns() {
+        let grouping = FrameGrouping::Function;
+        let with = |fold, patterns: &str| {
+            path(&GroupOptions {
+                grouping,
+                fold,
+                patterns: FoldPatterns::parse(patterns).unwrap(),
+            })
+        };
+        assert_eq!(with(Fold::Nothing, "").len(), 4);
+        assert_eq!(
+            with(Fold::Library, ""),
+            ["run/train.py main", "run/model.py block"]
+        );
+        assert_eq!(with(Fold::Runtime, "torch/*, MAIN"), ["run/model.py block"]);
+        assert_eq!(with(Fold::Library, "/home/"), [""; 0]);
+    }
+
+    #[test]
+    fn two_snapshots_share_names() {
+        let mut table = GroupTable::default();
+        let snapshots = [0, 1].map(|_| crate::decode(FILE.as_bytes()).unwrap());
+        let groups = snapshots.each_ref().map(|snapshot| {
+            let classes = FrameClasses::of(snapshot);
+            FrameGroups::of(snapshot, &classes, &GroupOptions::default(), &mut table)
+        });
+        assert_eq!(groups[0], groups[1]);
+        let main = table.find("run/train.py:2 main").unwrap();
+        assert!(main.is_code() && groups[0].frame_of(main).is_some());
+        assert_eq!(table.get(main).class, FrameClass::User);
+        assert_eq!(table.find("all"), None, "a name of ours, not of code");
+    }
+}

@@ -1,0 +1,512 @@
+//! Tells the user's frames from others, and folds a stack for reading.
+//!
+//! Most frames of a stack are machinery. PyTorch's own viewers hide the interpreter and the dispatcher
+//! by lists of substrings. These lists are used here too (so that nothing they hide is shown unasked). They are
+//! extended by the rest of CPython, and restricted where they would hide user code: `_start` is meant for
+//! the process entry, not for a Python function `train_start`.
+
+use serde::{Deserialize, Serialize};
+
+use crate::Snapshot;
+use crate::ids::FrameId;
+use crate::model::Frame;
+
+/// The origin of a frame's code.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum FrameClass {
+    /// The interpreter, the dispatcher, the unwinder. Hidden by default.
+    Runtime,
+    /// PyTorch, other installed packages, the standard library, including their C++ code.
+    Library,
+    /// Anything else, most likely the user's own code.
+    User,
+}
+
+/// Names that PyTorch's viewers leave out, by substring.
+const RUNTIME_NAMES: [&str; 8] = [
+    "unwind::unwind",
+    "CapturedTraceback::gather",
+    "gather_with_cpp",
+    "_start",
+    "__libc_start_main",
+    "PyEval_",
+    "PyObject_",
+    "PyFunction_",
+];
+
+/// Files that PyTorch's viewers leave out, by substring.
+const RUNTIME_FILES: [&str; 10] = [
+    "core/boxing",
+    "/Register",
+    "/Redispatch",
+    "pythonrun.c",
+    "Modules/main.c",
+    "Objects/call.c",
+    "Objects/methodobject.c",
+    "pycore_ceval.h",
+    "ceval.c",
+    "cpython/abstract.h",
+];
+
+/// Further files of CPython, and files of code that starts threads.
+const FURTHER_RUNTIME_FILES: [&str; 9] = [
+    "/Include/internal/pycore_",
+    "/Include/object.h",
+    "/Include/cpython/",
+    "/Python/bytecodes.c",
+    "/libstdc++-v3/",
+    "/Objects/",
+    "Python/import.c",
+    "Python/bltinmodule.c",
+    "Modules/_functoolsmodule.c",
+];
+
+/// Prefixes of names in CPython, in the C library, and in code that starts Rust programs and threads.
+const RUNTIME_PREFIXES: [&str; 18] = [
+    "_Py",
+    "slot_",
+    "method_vectorcall",
+    "cfunction_",
+    "partial_",
+    "wrap_call",
+    "__libc_",
+    "__clone",
+    "clone3",
+    "pthread_",
+    "execute_native_thread_routine",
+    "start_thread",
+    "std::rt::",
+    "std::panicking::",
+    "std::panic::catch_unwind",
+    "std::sys::backtrace::",
+    "core::ops::function::Fn",
+    "__rust_",
+];
+
+/// Parts of paths of installed Python code, in lower case with forward slashes.
+const LIBRARY_FOLDERS: [&str; 9] = [
+    "/site-packages/",
+    "/dist-packages/",
+    "/lib/python3",
+    "/lib/python2",
+    "/lib64/python3",
+    "/pytorch/torch/",
+    "/torchinductor_",
+    "/.triton/cache/",
+    "/python.framework/versions/",
+];
+
+/// Modules of the standard library as PyTorch's profiler names them, without a folder.
+const STANDARD_MODULES: [&str; 8] = [
+    "runpy.py",
+    "threading.py",
+    "contextlib.py",
+    "functools.py",
+    "socketserver.py",
+    "selectors.py",
+    "queue.py",
+    "codecs.py",
+];
+
+/// Longest name or path that is examined, in bytes. The longest genuine C++ names have some thousand;
+/// a hostile file can use one text of megabytes in a million frames.
+const TEXT_LIMIT_BYTES: usize = 4096;
+
+/// The beginning of a text, at most `limit` bytes of it.
+pub(crate) fn clip(text: &str, limit: usize) -> &str {
+    &text[..text.floor_char_boundary(limit)]
+}
+
+/// The end of a path, at most [`TEXT_LIMIT_BYTES`] of it, because the end tells most.
+fn clip_path(path: &str) -> &str {
+    &path[path.ceil_char_boundary(path.len().saturating_sub(TEXT_LIMIT_BYTES))..]
+}
+
+/// Whether PyTorch's own viewers leave a frame out.
+pub(crate) fn is_hidden_by_torch(name: &str, filename: &str) -> bool {
+    RUNTIME_NAMES.iter().any(|part| name.contains(part))
+        || RUNTIME_FILES.iter().any(|part| filename.contains(part))
+}
+
+/// The class of a frame with this name and file.
+#[must_use]
+pub fn classify(name: &str, filename: &str) -> FrameClass {
+    let (name, filename) = (clip(name, TEXT_LIMIT_BYTES), clip_path(filename));
+    if is_python_source(filename) {
+        return classify_python(name, filename);
+    }
+    if let Some(located) = split_profiler_name(name) {
+        return classify_python(located.function, located.file);
+    }
+    classify_native(name, filename)
+}
+
+/// Whether a file contains Python code, judged by its name.
+pub(crate) fn is_python_source(filename: &str) -> bool {
+    let extension = filename.rsplit('.').next().unwrap_or("");
+    matches!(extension, "py" | "pyx" | "pyw" | "ipynb")
+        || (filename.starts_with('<') && filename.ends_with('>'))
+        || filename.starts_with("<ipython-input")
+        || filename.contains("/ipykernel_")
+}
+
+fn classify_python(name: &str, filename: &str) -> FrameClass {
+    let path = filename.replace('\\', "/").to_ascii_lowercase();
+    let in_library = LIBRARY_FOLDERS.iter().any(|folder| path.contains(folder))
+        || path.starts_with("torch/")
+        || STANDARD_MODULES.contains(&path.as_str())
+        || in_windows_standard_library(&path);
+    // Generated methods (a dataclass's `__init__`) and generated graphs have no file either.
+    let is_generated = path.starts_with("<frozen")
+        || path.starts_with("<eval_with_key")
+        || path.starts_with("<__array_function__")
+        || (path == "<string>" && name.starts_with("__"));
+    if in_library || is_generated {
+        FrameClass::Library
+    } else {
+        FrameClass::User
+    }
+}
+
+/// Whether a path is like `c:/users/me/appdata/local/programs/python/python311/lib/runpy.py`.
+fn in_windows_standard_library(lower_path: &str) -> bool {
+    lower_path.split_once("/lib/").is_some_and(|(before, _)| {
+        before
+            .rsplit('/')
+            .next()
+            .is_some_and(|folder| folder.starts_with("python3"))
+    })
+}
+
+fn classify_native(name: &str, filename: &str) -> FrameClass {
+    let starts_with_any =
+        |prefixes: &[&str]| prefixes.iter().any(|prefix| name.starts_with(prefix));
+    let is_c_api = name.strip_prefix("Py").is_some_and(|rest| {
+        rest.starts_with(|c: char| c == '_' || c.is_ascii_uppercase()) && !rest.contains("::")
+    });
+    if RUNTIME_NAMES.iter().any(|part| name.contains(part))
+        || RUNTIME_FILES.iter().any(|part| filename.contains(part))
+        || FURTHER_RUNTIME_FILES
+            .iter()
+            .any(|part| filename.contains(part))
+        || starts_with_any(&RUNTIME_PREFIXES)
+        || is_c_api
+        || name == "clone"
+    {
+        return FrameClass::Runtime;
+    }
+    // Release builds strip the folder. A C++ file with its whole path comes from a build with debug information; for
+    // PyTorch's own binaries, that is PyTorch's build infrastructure.
+    let is_absolute = filename.starts_with('/') || filename.get(1..3) == Some(":\\");
+    let is_known = is_torch_name(name)
+        || [
+            "/torch/",
+            "/aten/",
+            "/c10/",
+            "/conda",
+            "/usr/",
+            "/build/",
+            "/opt/",
+            "site-packages",
+            // Rust's standard library, and packages.
+            "/rustc/",
+            "/rustlib/",
+            "/.cargo/registry/",
+            "/.cargo/git/",
+        ]
+        .iter()
+        .any(|folder| filename.contains(folder));
+    let is_source = [
+        ".cpp", ".cc", ".cxx", ".cu", ".cuh", ".c", ".h", ".hpp", ".rs",
+    ]
+    .iter()
+    .any(|extension| filename.ends_with(extension));
+    if is_absolute && is_source && !is_known {
+        FrameClass::User
+    } else {
+        FrameClass::Library
+    }
+}
+
+/// Whether a C++ name belongs to PyTorch or to libraries that it contains.
+pub(crate) fn is_torch_name(name: &str) -> bool {
+    const NAMESPACES: [&str; 11] = [
+        "at::",
+        "c10::",
+        "torch::",
+        "std::",
+        "THP",
+        "caffe2::",
+        "pybind11::",
+        "cublas",
+        "cudnn",
+        "void at::",
+        "__gnu_cxx::",
+    ];
+    NAMESPACES
+        .iter()
+        .any(|namespace| name.starts_with(namespace))
+        || name.contains(" at::")
+        || name.contains(" torch::")
+        || name.contains(" c10::")
+}
+
+/// The class of every frame of a snapshot.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct FrameClasses {
+    classes: Vec<FrameClass>,
+}
+
+impl FrameClasses {
+    /// Classifies all frames.
+    #[must_use]
+    pub fn of(snapshot: &Snapshot) -> Self {
+        let strings = &snapshot.strings;
+        let classes = (0..snapshot.frames.len())
+            .map(|row| snapshot.frames.get(FrameId::from_index(row)))
+            .map(|frame| classify(strings.get(frame.name), strings.get(frame.filename)))
+            .collect();
+        Self { classes }
+    }
+
+    /// The class of a frame; [`FrameClass::Runtime`] for a frame of another snapshot.
+    #[must_use]
+    pub fn get(&self, id: FrameId) -> FrameClass {
+        self.classes
+            .get(id.index())
+            .copied()
+            .unwrap_or(FrameClass::Runtime)
+    }
+}
+
+/// Function, file and line of a frame, normalised over producers.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Location<'a> {
+    /// The function; for C++ the whole signature. Clipped to 4 KiB.
+    pub function: &'a str,
+    /// The file as the producer wrote it, the last 4 KiB of its path; empty when unknown (`??`, `none`).
+    pub file: &'a str,
+    /// From 1; 0 = unknown.
+    pub line: u32,
+}
+
+impl<'a> Location<'a> {
+    /// The location of a frame.
+    #[must_use]
+    pub fn of(snapshot: &'a Snapshot, frame: &Frame) -> Self {
+        let name = clip(snapshot.strings.get(frame.name), TEXT_LIMIT_BYTES);
+        let file = match snapshot.strings.get(frame.filename) {
+            "??" | "none" | "<unknown>" => "",
+            known => clip_path(known),
+        };
+        if file.is_empty()
+            && let Some(location) = split_profiler_name(name)
+        {
+            return location;
+        }
+        Self {
+            function: name,
+            file,
+            line: frame.line,
+        }
+    }
+}
+
+/// Splits a name of PyTorch's profiler, which contains the whole location: `torch/optim/adam.py(348): step`.
+fn split_profiler_name(name: &str) -> Option<Location<'_>> {
+    let (place, function) = name.split_once("): ")?;
+    let (file, line) = place.rsplit_once('(')?;
+    let line = line.parse().ok()?;
+    is_python_source(file).then_some(Location {
+        function,
+        file,
+        line,
+    })
+}
+
+/// A row of a folded stack.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum FoldedRow {
+    /// A frame.
+    Frame {
+        /// The frame.
+        frame: FrameId,
+        /// The class of the frame.
+        class: FrameClass,
+        /// Number of consecutive repetitions (recursion), at least 1.
+        times: u32,
+    },
+    /// Runtime frames that are hidden.
+    Runtime {
+        /// Number of hidden frames, at least 1.
+        hidden: u32,
+    },
+}
+
+/// Options for folding a stack.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
+pub struct FoldOptions {
+    /// Show runtime frames like the others.
+    pub show_runtime: bool,
+    /// Put the user's frames before all others. Both groups stay innermost first.
+    pub user_first: bool,
+}
+
+/// Folds a stack for reading, innermost frame first. A run of runtime frames, and a run of equal frames, becomes one
+/// row.
+pub fn fold(
+    stack: impl IntoIterator<Item = FrameId>,
+    classes: &FrameClasses,
+    options: FoldOptions,
+) -> Vec<FoldedRow> {
+    let mut rows: Vec<FoldedRow> = Vec::new();
+    for id in stack {
+        let id_class = classes.get(id);
+        let is_hidden = id_class == FrameClass::Runtime && !options.show_runtime;
+        match rows.last_mut() {
+            Some(FoldedRow::Runtime { hidden }) if is_hidden => *hidden += 1,
+            Some(FoldedRow::Frame { frame, times, .. }) if *frame == id => *times += 1,
+            _ if is_hidden => rows.push(FoldedRow::Runtime { hidden: 1 }),
+            _ => rows.push(FoldedRow::Frame {
+                frame: id,
+                class: id_class,
+                times: 1,
+            }),
+        }
+    }
+    if options.user_first {
+        let is_user = |row: &FoldedRow| {
+            matches!(
+                row,
+                FoldedRow::Frame {
+                    class: FrameClass::User,
+                    ..
+                }
+            )
+        };
+        rows.sort_by_key(|row| !is_user(row));
+    }
+    rows
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn classes_of_frames_of_captured_programs() {
+        use FrameClass::{Library, Runtime, User};
+        let cases = [
+            ("cuMemAllocAsync", "libcuda.so.1", Library),
+            ("app::main", "/home/me/app/src/main.rs", User),
+            (
+                "cudarc::driver::result::malloc_async",
+                "/home/me/.cargo/registry/src/index.crates.io-1/cudarc-0.19.10/src/driver/result.rs",
+                Library,
+            ),
+            (
+                "alloc::vec::Vec<T>::extend",
+                "/rustc/0123/library/alloc/src/vec/mod.rs",
+                Library,
+            ),
+            (
+                "std::rt::lang_start::{{closure}}",
+                "/rustc/0123/library/std/src/rt.rs",
+                Runtime,
+            ),
+        ];
+        for (name, filename, class) in cases {
+            assert_eq!(classify(name, filename), class, "{name} in {filename}");
+        }
+    }
+
+    #[test]
+    fn classes_of_frames_seen_in_real_files() {
+        use FrameClass::{Library, Runtime, User};
+        for (name, filename, class) in [
+            ("forward", "/root/KIVI/models/modeling_llama.py", User),
+            ("train_start", "/home/me/train.py", User),
+            ("forward", "D:\\Dev\\cs336\\model.py", User),
+            (
+                "_call_impl",
+                "D:\\Dev\\.venv\\Lib\\site-packages\\torch\\nn\\modules\\module.py",
+                Library,
+            ),
+            (
+                "_call_impl",
+                "/opt/venv/lib/python3.11/site-packages/torch/nn/modules/module.py",
+                Library,
+            ),
+            ("_run_code", "<frozen runpy>", Library),
+            ("<module>", "<string>", User),
+            ("__init__", "<string>", Library),
+            ("forward", "/tmp/ipykernel_123/456.py", User),
+            ("torch/optim/adam.py(348): step", "none", Library),
+            ("prof.py(4): step", "none", User),
+            (
+                "<built-in method randn of type object at 0x7f0cefebc100>",
+                "none",
+                Library,
+            ),
+            ("torch::unwind::unwind()", "??", Runtime),
+            (
+                "_PyEval_EvalFrameDefault",
+                "/tmp/Python-3.11.1/Python/ceval.c",
+                Runtime,
+            ),
+            ("_PyMem_SetupAllocators", "??", Runtime),
+            ("PyDescr_IsData", "??", Runtime),
+            (
+                "slot_tp_call",
+                "/usr/local/src/conda/python-3.12.3/Objects/typeobject.c",
+                Runtime,
+            ),
+            (
+                "at::_ops::mul_Tensor::call(at::Tensor const&)",
+                "??",
+                Library,
+            ),
+            ("torch::autograd::Engine::thread_main(...)", "??", Library),
+            ("my_extension(at::Tensor)", "/home/me/ext/kernel.cu", User),
+        ] {
+            assert_eq!(classify(name, filename), class, "{name} in {filename}");
+        }
+    }
+
+    #[test]
+    fn folding_counts_runs() {
+        let classes = FrameClasses {
+            classes: vec![FrameClass::Runtime, FrameClass::Library, FrameClass::User],
+        };
+        let [runtime, library, user] = [FrameId(0), FrameId(1), FrameId(2)];
+        let stack = [
+            runtime, runtime, library, library, runtime, user, user, user, library,
+        ];
+        let rows = fold(stack, &classes, FoldOptions::default());
+        let frame = |frame, class, times| FoldedRow::Frame {
+            frame,
+            class,
+            times,
+        };
+        let expected = vec![
+            FoldedRow::Runtime { hidden: 2 },
+            frame(library, FrameClass::Library, 2),
+            FoldedRow::Runtime { hidden: 1 },
+            frame(user, FrameClass::User, 3),
+            frame(library, FrameClass::Library, 1),
+        ];
+        assert_eq!(rows, expected);
+
+        let first = fold(
+            stack,
+            &classes,
+            FoldOptions {
+                user_first: true,
+                show_runtime: true,
+            },
+        )[0];
+        assert_eq!(first, frame(user, FrameClass::User, 3));
+    }
+}

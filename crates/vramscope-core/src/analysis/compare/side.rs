@@ -1,0 +1,545 @@
+//! One side of a comparison: which call paths and call sites hold how much, in a form that means
+//! something outside of its file.
+//!
+//! Ids of frames and stacks are only good within one snapshot, and another file is in another worker. A
+//! profile therefore carries texts: each distinct name once, the call paths as a tree of them, and beside
+//! it all that a comparison shows of a side: figures, settings, curves. Frames have the names of their
+//! [groups](crate::analysis::code::frame_groups), so that both sides are asked for by line, or by function where lines
+//! have moved from one version to the next. Its size is bounded, however large the file: see [`NODES_MAX`]
+//! and [`LABEL_MAX_BYTES`].
+//!
+//! What is left out: bytes × lifetime. Two recordings of different length make no sense of it.
+
+use std::collections::HashMap;
+
+use serde::{Deserialize, Serialize};
+
+use crate::Snapshot;
+use crate::analysis::code::call_sites::{CallSite, CallSiteId, CallSiteKind, CallSites};
+use crate::analysis::code::frame_groups::{
+    Fold, FrameGrouping, FrameGroups, GroupId, GroupOptions, GroupTable,
+};
+use crate::analysis::code::frames::{FrameClasses, Location, clip};
+use crate::analysis::search::filter::rows;
+use crate::analysis::time::curves::{CurveAxis, Curves, place};
+use crate::analysis::time::history::History;
+use crate::analysis::time::selection::Selection;
+use crate::ids::{EventId, StackId};
+use crate::model::{Action, DeviceIndex};
+
+pub use crate::analysis::groups::turnover::Amount;
+
+/// Most nodes of a profile's tree. Real files have some ten thousand; what a tree of more would hold is
+/// counted where its path leaves the kept ones, the paths with the fewest bytes first.
+pub const NODES_MAX: usize = 1 << 16;
+
+/// Most call sites of a profile; the smaller ones are summed up in one.
+pub const SITES_MAX: usize = 1 << 15;
+
+/// Longest label, in bytes of UTF-8.
+pub const LABEL_MAX_BYTES: usize = 240;
+
+/// What a profile is to be of.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
+pub struct ProfileOptions {
+    /// Which allocations.
+    pub selection: Selection,
+    /// The axis of the curves.
+    pub axis: CurveAxis,
+    /// How many columns the curves have at most.
+    pub columns: u32,
+}
+
+/// One side of a comparison.
+#[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize)]
+pub struct Profile {
+    /// The device.
+    pub device: DeviceIndex,
+    /// Its figures.
+    pub figures: Figures,
+    /// All selected allocations.
+    pub total: Amount,
+    /// Every distinct name in tree and sites, clipped to [`LABEL_MAX_BYTES`]. Row 0 is that of the root.
+    pub labels: Vec<String>,
+    /// Label → the filter that finds what has it on its stack, as text; empty where it names no code.
+    pub filters: Vec<String>,
+    /// The call paths.
+    pub tree: ProfileTree,
+    /// The call sites, most bytes first.
+    pub sites: Vec<SiteAmount>,
+    /// What the tree could not place at its full path for want of room; part of [`Self::total`].
+    pub shortened: Amount,
+    /// `allocator_settings` as they are.
+    pub settings: serde_json::Map<String, serde_json::Value>,
+    /// The whole recording.
+    pub curves: Curves,
+    /// Where the selection lies on the curves' axis: its moment, or its first and last one.
+    pub marks: Vec<u64>,
+}
+
+/// A device and its recording in figures. All of them are exact.
+#[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
+pub struct Figures {
+    /// What wrote the file.
+    pub producer: String,
+    /// Recorded events.
+    pub events: u64,
+    /// µs from the first event to the last; `None` without times.
+    pub duration_us: Option<u64>,
+    /// Known allocations.
+    pub allocations: u64,
+    /// Highest sum of requested bytes of live allocations.
+    pub peak_active_bytes: u64,
+    /// Most bytes of segments.
+    pub peak_reserved_bytes: u64,
+    /// The moment that is asked about: the selection's last one, the end for all allocations.
+    pub moment: u32,
+    /// µs from the first event to that moment; `None` without times.
+    pub moment_us: Option<u64>,
+    /// Requested bytes live at that moment.
+    pub active_bytes: u64,
+    /// Bytes of segments at that moment.
+    pub reserved_bytes: u64,
+    /// Calls of `cudaMalloc` and mappings that were recorded.
+    pub segment_allocs: u64,
+    /// Calls of `cudaFree` and unmappings that were recorded.
+    pub segment_frees: u64,
+    /// Allocations that failed.
+    pub ooms: u64,
+}
+
+/// A tree of call paths as columns. Row 0 is the root, which has no label; a node comes after its parent.
+#[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
+pub struct ProfileTree {
+    /// The caller's row; 0 for the root itself.
+    pub parent: Vec<u32>,
+    /// Row of [`Profile::labels`].
+    pub label: Vec<u32>,
+    /// Requested bytes allocated by this very path, not by longer ones.
+    pub self_bytes: Vec<u64>,
+    /// The same in allocations.
+    pub self_count: Vec<u64>,
+}
+
+impl ProfileTree {
+    /// Number of nodes, the root included.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.parent.len()
+    }
+
+    /// Whether there is not even a root.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.parent.is_empty()
+    }
+
+    fn push(&mut self, parent: u32, label: u32) -> u32 {
+        let row = self.len() as u32;
+        self.parent.push(parent);
+        self.label.push(label);
+        self.self_bytes.push(0);
+        self.self_count.push(0);
+        row
+    }
+
+    fn add(&mut self, row: u32, amount: Amount) {
+        let row = row as usize;
+        self.self_bytes[row] = self.self_bytes[row].saturating_add(amount.bytes);
+        self.self_count[row] += amount.count;
+    }
+}
+
+/// What one call site holds.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub struct SiteAmount {
+    /// Row of [`Profile::labels`].
+    pub label: u32,
+    /// Its allocations.
+    pub amount: Amount,
+}
+
+/// What frames and call sites of a snapshot are called: the same for every profile of it, worth keeping.
+#[derive(Clone)]
+pub struct ProfileNames {
+    table: GroupTable,
+    groups: FrameGroups,
+    grouping: FrameGrouping,
+    /// Call site → its name.
+    sites: Vec<String>,
+}
+
+impl ProfileNames {
+    /// Names everything. What is folded is left out of call paths, never of call sites.
+    #[must_use]
+    pub fn of(
+        snapshot: &Snapshot,
+        classes: &FrameClasses,
+        sites: &CallSites,
+        options: &GroupOptions,
+    ) -> Self {
+        let mut table = GroupTable::default();
+        let groups = FrameGroups::of(snapshot, classes, options, &mut table);
+        let sites = site_names(snapshot, classes, sites, options.grouping);
+        Self {
+            table,
+            groups,
+            grouping: options.grouping,
+            sites,
+        }
+    }
+}
+
+impl ProfileNames {
+    /// The filter that finds what has a group on its stack, as text.
+    fn group_filter(&self, snapshot: &Snapshot, group: GroupId) -> Option<String> {
+        let groups = (&self.table, &self.groups);
+        let filter = rows::of_group(snapshot, groups, self.grouping, group)?;
+        Some(filter.to_string())
+    }
+
+    /// The same of the code of a call site.
+    fn site_filter(&self, snapshot: &Snapshot, site: &CallSite) -> Option<String> {
+        let location = Location::of(snapshot, snapshot.frames.get(site.frame?));
+        let filter = rows::of_frame(self.grouping, &location, site.class)?;
+        Some(filter.to_string())
+    }
+
+    /// The name of a call site.
+    #[must_use]
+    pub fn site(&self, site: CallSiteId) -> &str {
+        self.sites.get(site.index()).map_or("", String::as_str)
+    }
+}
+
+/// By line, a call site has its own label; else that of its frame's group.
+fn site_names(
+    snapshot: &Snapshot,
+    classes: &FrameClasses,
+    sites: &CallSites,
+    grouping: FrameGrouping,
+) -> Vec<String> {
+    let own = |label: &str| clip(label, LABEL_MAX_BYTES).to_owned();
+    if grouping == FrameGrouping::Line {
+        return sites.sites().iter().map(|site| own(&site.label)).collect();
+    }
+    let options = GroupOptions {
+        grouping,
+        fold: Fold::Nothing,
+        ..GroupOptions::default()
+    };
+    let mut table = GroupTable::default();
+    let groups = FrameGroups::of(snapshot, classes, &options, &mut table);
+    let name = |site: &CallSite| {
+        let Some(group) = site.frame.and_then(|frame| groups.get(frame)) else {
+            return own(&site.label);
+        };
+        let text = &table.get(group).label;
+        match site.kind {
+            CallSiteKind::Freed => own(&format!("freed at {text}")),
+            CallSiteKind::Allocated | CallSiteKind::Unknown => own(text),
+        }
+    };
+    sites.sites().iter().map(name).collect()
+}
+
+/// A device's profile. `site_of` is the column of [`CallSites::of_allocations`].
+#[must_use]
+pub fn profile(
+    snapshot: &Snapshot,
+    history: &History,
+    (sites, site_of): (&CallSites, &[CallSiteId]),
+    names: &ProfileNames,
+    options: &ProfileOptions,
+) -> Profile {
+    let sums = Sums::of(snapshot, history, (sites, site_of), options.selection);
+    let mut planter = Planter::new(snapshot, names);
+    for (key, amount) in sums.stacks_by_bytes() {
+        planter.plant(key, amount);
+    }
+    let Planter {
+        mut labels,
+        tree,
+        shortened,
+        ..
+    } = planter;
+    let rows = sites.sites().iter();
+    let rows = rows.zip(&names.sites).zip(&sums.by_site);
+    let amounts = site_amounts(rows, &mut labels, |site| names.site_filter(snapshot, site));
+    let moments = moments(history, options.selection);
+    let asked = moments.last().copied();
+    let curves = Curves::of(history, options.axis, options.columns);
+    let marks = moments.iter().map(|&at| place(history, curves.axis, at));
+    Profile {
+        device: history.device,
+        figures: figures(snapshot, history, asked.unwrap_or(history.event_count)),
+        total: sums.total,
+        labels: labels.rows,
+        filters: labels.filters,
+        tree,
+        sites: amounts,
+        shortened,
+        settings: snapshot.settings.clone(),
+        marks: marks.collect(),
+        curves,
+    }
+}
+
+/// A stack, and whether it is only that of a free: all that is known of some memory from before the
+/// recording.
+type StackKey = (StackId, bool);
+
+/// The selected allocations, summed up.
+struct Sums {
+    total: Amount,
+    /// Stack → what it allocated; the last row is for those without one.
+    by_stack: Vec<Amount>,
+    /// The same of those of which only the stack of the free is known.
+    by_free: Vec<Amount>,
+    by_site: Vec<Amount>,
+}
+
+impl Sums {
+    fn of(
+        snapshot: &Snapshot,
+        history: &History,
+        (sites, site_of): (&CallSites, &[CallSiteId]),
+        selection: Selection,
+    ) -> Self {
+        let is_of_free: Vec<bool> = (sites.sites().iter())
+            .map(|site| site.kind == CallSiteKind::Freed)
+            .collect();
+        let stacks = snapshot.stacks.len();
+        let mut sums = Self {
+            total: Amount::default(),
+            by_stack: vec![Amount::default(); stacks + 1],
+            by_free: vec![Amount::default(); stacks + 1],
+            by_site: vec![Amount::default(); is_of_free.len().max(1)],
+        };
+        for id in selection.allocations(history) {
+            let amount = Amount {
+                bytes: history.allocations.bytes[id.index()],
+                count: 1,
+            };
+            let site = site_of.get(id.index()).copied();
+            let site = site.filter(|site| site.index() < sums.by_site.len());
+            let site = site.unwrap_or(CallSiteId::NONE).index();
+            let (stack, _) = history.stack(snapshot, id);
+            let of_free = is_of_free.get(site).copied().unwrap_or(false);
+            let by_stack = if of_free {
+                &mut sums.by_free
+            } else {
+                &mut sums.by_stack
+            };
+            by_stack[stack.index().min(stacks)].add(amount);
+            sums.by_site[site].add(amount);
+            sums.total.add(amount);
+        }
+        sums
+    }
+
+    /// Most bytes first, so that what finds no room is the least.
+    fn stacks_by_bytes(&self) -> Vec<(StackKey, Amount)> {
+        let of = |amounts: &[Amount], is_of_free: bool| -> Vec<(StackKey, Amount)> {
+            let last = amounts.len() - 1;
+            let id = |row| {
+                if row == last {
+                    StackId::ABSENT
+                } else {
+                    StackId::from_index(row)
+                }
+            };
+            let rows = amounts
+                .iter()
+                .enumerate()
+                .filter(|(_, amount)| !amount.is_nothing());
+            rows.map(|(row, &amount)| ((id(row), is_of_free), amount))
+                .collect()
+        };
+        let mut stacks = of(&self.by_stack, false);
+        stacks.extend(of(&self.by_free, true));
+        stacks.sort_unstable_by_key(|&(key, amount)| (std::cmp::Reverse(amount.bytes), key));
+        stacks
+    }
+}
+
+/// Names, each once.
+#[derive(Default)]
+struct Labels {
+    rows: Vec<String>,
+    filters: Vec<String>,
+    by_text: HashMap<String, u32>,
+}
+
+impl Labels {
+    /// `filter` is asked for once per name.
+    fn intern(&mut self, text: &str, filter: impl FnOnce() -> Option<String>) -> u32 {
+        let text = clip(text, LABEL_MAX_BYTES);
+        if let Some(&row) = self.by_text.get(text) {
+            return row;
+        }
+        let row = self.rows.len() as u32;
+        self.rows.push(text.to_owned());
+        self.filters.push(filter().unwrap_or_default());
+        self.by_text.insert(text.to_owned(), row);
+        row
+    }
+}
+
+/// The call sites by name, most bytes first.
+fn site_amounts<'a>(
+    sites: impl Iterator<Item = ((&'a CallSite, &'a String), &'a Amount)>,
+    labels: &mut Labels,
+    filter: impl Fn(&CallSite) -> Option<String>,
+) -> Vec<SiteAmount> {
+    let mut by_name: HashMap<&str, (Amount, &CallSite)> = HashMap::new();
+    for ((site, name), &amount) in sites.filter(|(_, amount)| !amount.is_nothing()) {
+        let (sum, _) = by_name.entry(name).or_insert((Amount::default(), site));
+        sum.add(amount);
+    }
+    let mut amounts: Vec<_> = by_name.into_iter().collect();
+    amounts.sort_unstable_by_key(|&(name, (amount, _))| (std::cmp::Reverse(amount.bytes), name));
+    let rest = amounts.split_off(SITES_MAX.min(amounts.len()));
+    let rows = amounts
+        .into_iter()
+        .map(|(name, (amount, site))| SiteAmount {
+            label: labels.intern(name, || filter(site)),
+            amount,
+        });
+    let mut rows: Vec<_> = rows.collect();
+    let mut other = Amount::default();
+    rest.into_iter()
+        .for_each(|(_, (amount, _))| other.add(amount));
+    if !other.is_nothing() {
+        rows.push(SiteAmount {
+            label: labels.intern("further call sites", || None),
+            amount: other,
+        });
+    }
+    rows
+}
+
+/// Grows a tree path by path.
+struct Planter<'a> {
+    snapshot: &'a Snapshot,
+    names: &'a ProfileNames,
+    labels: Labels,
+    /// Group → its name's row, once it was needed.
+    label_of: Vec<Option<u32>>,
+    children: HashMap<(u32, u32), u32>,
+    path: Vec<GroupId>,
+    tree: ProfileTree,
+    shortened: Amount,
+}
+
+impl<'a> Planter<'a> {
+    fn new(snapshot: &'a Snapshot, names: &'a ProfileNames) -> Self {
+        let mut planter = Self {
+            snapshot,
+            names,
+            labels: Labels::default(),
+            label_of: vec![None; names.table.groups().len()],
+            children: HashMap::new(),
+            path: Vec::new(),
+            tree: ProfileTree::default(),
+            shortened: Amount::default(),
+        };
+        let root = planter.label(GroupId::ALL);
+        planter.tree.push(0, root);
+        planter
+    }
+
+    fn plant(&mut self, (stack, is_of_free): StackKey, amount: Amount) {
+        let mut path = std::mem::take(&mut self.path);
+        path.clear();
+        if is_of_free {
+            path.push(GroupId::FREED_AT);
+        }
+        let names = self.names;
+        names.groups.push_path(self.snapshot, stack, &mut path);
+        if !stack.has_frames() {
+            path.push(GroupId::NO_STACK);
+        } else if path.iter().all(|group| *group == GroupId::FREED_AT) {
+            path.push(GroupId::ALL_FOLDED);
+        }
+        let mut node = 0;
+        for &group in &path {
+            let label = self.label(group);
+            let Some(next) = self.child(node, label) else {
+                self.shortened.add(amount);
+                break;
+            };
+            node = next;
+        }
+        self.tree.add(node, amount);
+        self.path = path;
+    }
+
+    fn child(&mut self, node: u32, label: u32) -> Option<u32> {
+        if let Some(&known) = self.children.get(&(node, label)) {
+            return Some(known);
+        }
+        if self.tree.len() >= NODES_MAX {
+            return None;
+        }
+        let next = self.tree.push(node, label);
+        self.children.insert((node, label), next);
+        Some(next)
+    }
+
+    fn label(&mut self, group: GroupId) -> u32 {
+        if let Some(row) = self.label_of.get(group.index()).copied().flatten() {
+            return row;
+        }
+        let (names, snapshot) = (self.names, self.snapshot);
+        let label = &names.table.get(group).label;
+        let row = self
+            .labels
+            .intern(label, || names.group_filter(snapshot, group));
+        if let Some(known) = self.label_of.get_mut(group.index()) {
+            *known = Some(row);
+        }
+        row
+    }
+}
+
+/// The moments that a selection names, ascending.
+fn moments(history: &History, selection: Selection) -> Vec<u32> {
+    let clamp = |moment: u32| moment.min(history.event_count);
+    match selection {
+        Selection::All => vec![0, history.event_count],
+        Selection::LiveAt(moment) => vec![clamp(moment)],
+        Selection::AllocatedIn((from, to))
+        | Selection::RetainedFrom((from, to))
+        | Selection::FreedIn((from, to)) => vec![clamp(from), clamp(to)],
+    }
+}
+
+/// A device in figures; `moment` is the one that is asked about.
+#[must_use]
+pub fn figures(snapshot: &Snapshot, history: &History, moment: u32) -> Figures {
+    let count = |wanted: [Action; 2]| {
+        let rows = history.first_event..history.first_event.saturating_add(history.event_count);
+        let actions = rows.filter_map(|row| snapshot.events.action.get(EventId(row).index()));
+        actions.filter(|action| wanted.contains(action)).count() as u64
+    };
+    let has_times = !history.moment_start_us.is_empty();
+    let since = |moment| has_times.then(|| place(history, CurveAxis::Time, moment));
+    let active = history.active_bytes.iter().copied();
+    let reserved = history.reserved_steps.iter().map(|step| step.1);
+    Figures {
+        producer: clip(&snapshot.producer.name, LABEL_MAX_BYTES).to_owned(),
+        events: u64::from(history.event_count),
+        duration_us: since(history.event_count),
+        allocations: history.allocations.len() as u64,
+        peak_active_bytes: active.max().unwrap_or(0),
+        peak_reserved_bytes: reserved.max().unwrap_or(0),
+        moment,
+        moment_us: since(moment),
+        active_bytes: history.active_bytes_at(moment),
+        reserved_bytes: history.reserved_bytes(moment),
+        segment_allocs: count([Action::SegmentAlloc, Action::SegmentMap]),
+        segment_frees: count([Action::SegmentFree, Action::SegmentUnmap]),
+        ooms: count([Action::Oom, Action::Oom]),
+    }
+}

@@ -1,0 +1,447 @@
+//! Whose memory it is: every allocation of a device under a name, by place in the code, category, pool,
+//! stream or annotation.
+//!
+//! By code, a row is the call site's frame and, with a depth above 1, its callers: `a.py:3 f < b.py:9 g`. Names are
+//! those of [`frame_groups`](crate::analysis::code::frame_groups) and
+//! [`call_sites`](crate::analysis::code::call_sites), so the same row has the same name in a flame graph, in a
+//! comparison and in another file.
+
+use std::collections::HashMap;
+
+use serde::{Deserialize, Serialize};
+
+use super::turnover::Amount;
+use crate::Snapshot;
+use crate::analysis::code::call_sites::{CallSiteId, CallSiteKind, CallSites};
+use crate::analysis::code::frame_groups::{
+    Fold, FrameGrouping, FrameGroups, GroupId, GroupOptions, GroupTable,
+};
+use crate::analysis::memory::places::column;
+use crate::analysis::recording::Device;
+use crate::analysis::search::filter::{Filter, rows};
+use crate::analysis::time::history::History;
+use crate::analysis::time::lanes::{LaneKind, LaneRange};
+use crate::analysis::time::selection::Selection;
+use crate::ids::{AllocationId, StackId};
+use crate::model::{Context, PoolId};
+
+/// What makes two allocations one row.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum GroupBy {
+    /// The line that allocated: the call site.
+    #[default]
+    CallSite,
+    /// The call site's function.
+    Function,
+    /// The call site's file.
+    File,
+    /// The call site's Python module or C++ namespace.
+    Module,
+    /// The profiler's category.
+    Category,
+    /// The memory pool.
+    Pool,
+    /// The stream.
+    Stream,
+    /// The innermost annotated range around the alloc event.
+    Annotation,
+}
+
+impl GroupBy {
+    /// How frames are named; `None` where rows are not places in the code.
+    fn frames(self) -> Option<FrameGrouping> {
+        match self {
+            Self::CallSite => Some(FrameGrouping::Line),
+            Self::Function => Some(FrameGrouping::Function),
+            Self::File => Some(FrameGrouping::File),
+            Self::Module => Some(FrameGrouping::Module),
+            Self::Category | Self::Pool | Self::Stream | Self::Annotation => None,
+        }
+    }
+}
+
+/// The group of every allocation.
+#[derive(Clone, PartialEq, Debug, Default)]
+pub struct GroupColumn {
+    /// Group → its name.
+    pub labels: Vec<String>,
+    /// Group → the filter that finds exactly its allocations, by category, pool and stream; else empty.
+    pub filters: Vec<Filter>,
+    /// Allocation → its group.
+    pub of: Vec<u32>,
+}
+
+/// The group of allocations of which nothing is recorded.
+pub const NOT_RECORDED: &str = "not recorded";
+
+impl GroupColumn {
+    /// Groups all allocations. `depth`: how many frames (or ranges, by annotation) make a row, at least 1;
+    /// of no consequence by category, pool and stream.
+    #[must_use]
+    pub fn of(device: Device<'_>, by: GroupBy, depth: usize) -> Self {
+        let depth = depth.max(1);
+        match (by, by.frames()) {
+            (GroupBy::Category, _) => by_category(device.snapshot(), device.history),
+            (GroupBy::Pool, _) => by_pool(device.snapshot(), device.history),
+            (GroupBy::Stream, _) => by_stream(device.snapshot(), device.history),
+            (GroupBy::Annotation, _) => by_annotation(device, depth),
+            (_, Some(grouping)) => by_code(device, grouping, depth),
+            (_, None) => Self::default(),
+        }
+    }
+
+    /// The name of an allocation's group.
+    #[must_use]
+    pub fn label(&self, id: AllocationId) -> &str {
+        let group = self.of.get(id.index()).copied().unwrap_or(u32::MAX);
+        self.labels.get(group as usize).map_or("", String::as_str)
+    }
+}
+
+/// What the allocations of one group come to.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
+pub struct GroupTotal {
+    /// Row of [`GroupColumn::labels`].
+    pub group: u32,
+    /// Requested bytes; saturates.
+    pub bytes: u64,
+    /// How many.
+    pub count: u64,
+    /// Requested bytes of the largest.
+    pub largest_bytes: u64,
+}
+
+/// The selected allocations by group, most bytes first; of equal ones in the order of groups.
+#[must_use]
+pub fn group_totals(
+    history: &History,
+    column: &GroupColumn,
+    selection: Selection,
+) -> Vec<GroupTotal> {
+    totals_of(history, column, selection.allocations(history))
+}
+
+/// These allocations by group, most bytes first; of equal ones in the order of groups.
+#[must_use]
+pub fn totals_of(
+    history: &History,
+    column: &GroupColumn,
+    allocations: impl IntoIterator<Item = AllocationId>,
+) -> Vec<GroupTotal> {
+    let mut totals: Vec<GroupTotal> = (0..column.labels.len() as u32)
+        .map(|group| GroupTotal {
+            group,
+            ..GroupTotal::default()
+        })
+        .collect();
+    for id in allocations {
+        let bytes = history.allocations.bytes[id.index()];
+        let group = column.of.get(id.index()).map(|&group| group as usize);
+        if let Some(total) = group.and_then(|group| totals.get_mut(group)) {
+            total.bytes = total.bytes.saturating_add(bytes);
+            total.count += 1;
+            total.largest_bytes = total.largest_bytes.max(bytes);
+        }
+    }
+    totals.retain(|total| total.count > 0);
+    totals.sort_by_key(|total| std::cmp::Reverse(total.bytes));
+    totals
+}
+
+/// The same under the groups' names, which mean something outside of the file.
+#[must_use]
+pub fn named_totals(
+    history: &History,
+    column: &GroupColumn,
+    selection: Selection,
+) -> Vec<(String, Amount)> {
+    let totals = group_totals(history, column, selection);
+    let named = totals.into_iter().map(|total| {
+        let amount = Amount {
+            bytes: total.bytes,
+            count: total.count,
+        };
+        (column.labels[total.group as usize].clone(), amount)
+    });
+    named.collect()
+}
+
+/// Names, each once.
+#[derive(Default)]
+struct Labels {
+    labels: Vec<String>,
+    numbers: HashMap<String, u32>,
+}
+
+impl Labels {
+    fn number(&mut self, label: String) -> u32 {
+        if let Some(&number) = self.numbers.get(&label) {
+            return number;
+        }
+        let number = self.labels.len() as u32;
+        self.labels.push(label.clone());
+        self.numbers.insert(label, number);
+        number
+    }
+}
+
+/// Groups in a fixed order, so that each keeps its number; the last, [`NOT_RECORDED`], has the allocations without one.
+fn by_ordinal(
+    rows: impl IntoIterator<Item = (String, Filter)>,
+    without: Filter,
+    ordinals: &[Option<u32>],
+) -> GroupColumn {
+    let (mut labels, mut filters): (Vec<_>, Vec<_>) = rows.into_iter().unzip();
+    let unknown = labels.len() as u32;
+    labels.push(NOT_RECORDED.to_owned());
+    filters.push(without);
+    let of = ordinals.iter().map(|ordinal| ordinal.unwrap_or(unknown));
+    GroupColumn {
+        of: of.collect(),
+        labels,
+        filters,
+    }
+}
+
+/// PyTorch's categories in the order in which memory is usually stacked; others follow by name.
+const CATEGORIES: [&str; 8] = [
+    "parameter",
+    "gradient",
+    "optimizer_state",
+    "input",
+    "activation",
+    "temporary",
+    "autograd_detail",
+    "unknown",
+];
+
+/// By the profiler's category: PyTorch's in a fixed order, then others by name.
+#[must_use]
+pub fn by_category(snapshot: &Snapshot, history: &History) -> GroupColumn {
+    let name = |context: &Context| {
+        let name = context.category.map(|id| snapshot.strings.get(id));
+        name.filter(|name| !name.is_empty())
+    };
+    let mut others: Vec<&str> = snapshot.contexts.rows().iter().filter_map(name).collect();
+    others.retain(|other| !CATEGORIES.contains(other));
+    others.sort_unstable();
+    others.dedup();
+    // Two names may read alike.
+    let mut labels = Labels::default();
+    let mut names: Vec<Vec<&str>> = Vec::new();
+    let mut ordinals: HashMap<&str, u32> = HashMap::new();
+    for name in CATEGORIES.into_iter().chain(others) {
+        let ordinal = labels.number(name.replace('_', " "));
+        names.resize(labels.labels.len(), Vec::new());
+        names[ordinal as usize].push(name);
+        ordinals.insert(name, ordinal);
+    }
+    let ordinal = |context: &Context| ordinals.get(name(context)?).copied();
+    let of = column(snapshot, history, ordinal, |_| None);
+    let filters = names.iter().map(|names| rows::of_categories(names));
+    by_ordinal(
+        labels.labels.into_iter().zip(filters),
+        rows::without_category(),
+        &of,
+    )
+}
+
+/// By pool, ascending.
+#[must_use]
+pub fn by_pool(snapshot: &Snapshot, history: &History) -> GroupColumn {
+    let pools = pools(snapshot);
+    let number = |pool: PoolId| pools.binary_search(&pool).ok().map(|at| at as u32);
+    let of = column(
+        snapshot,
+        history,
+        |context| number(context.pool?),
+        |segment| number(segment.pool?),
+    );
+    let rows = pools
+        .iter()
+        .map(|&pool| (pool.to_string(), rows::of_pool(pool)));
+    by_ordinal(rows, rows::without_pool(), &of)
+}
+
+/// Every pool that a file names, ascending.
+#[must_use]
+pub fn pools(snapshot: &Snapshot) -> Vec<PoolId> {
+    let of_events = snapshot.contexts.rows().iter();
+    let of_segments = snapshot.segments.rows.iter();
+    let mut pools: Vec<PoolId> = of_events
+        .filter_map(|context| context.pool)
+        .chain(of_segments.filter_map(|segment| segment.pool))
+        .collect();
+    pools.sort_unstable();
+    pools.dedup();
+    pools
+}
+
+/// By stream, in the order of [`Snapshot::streams`].
+#[must_use]
+pub fn by_stream(snapshot: &Snapshot, history: &History) -> GroupColumn {
+    let numbers = snapshot.streams();
+    let place: HashMap<i64, u32> = numbers.iter().copied().zip(0..).collect();
+    let number = |stream: i64| place.get(&stream).copied();
+    let of = column(
+        snapshot,
+        history,
+        |context| number(context.stream),
+        |segment| number(segment.stream?),
+    );
+    let rows = stream_labels(&numbers).into_iter().enumerate();
+    let rows = rows.map(|(number, label)| (label, rows::of_stream(number)));
+    by_ordinal(rows, rows::without_stream(numbers.len()), &of)
+}
+
+/// A label for each stream, given in a file's order: `default stream`, `stream 1 (0x…)`.
+#[must_use]
+pub fn stream_labels(streams: &[i64]) -> Vec<String> {
+    let label = |(number, &stream): (usize, &i64)| match stream {
+        0 => "default stream".to_owned(),
+        handle => format!("stream {number} ({handle:#x})"),
+    };
+    streams.iter().enumerate().map(label).collect()
+}
+
+/// By code: one label per distinct stack and call site.
+fn by_code(device: Device<'_>, grouping: FrameGrouping, depth: usize) -> GroupColumn {
+    let (snapshot, history) = (device.snapshot(), device.history);
+    let (sites, site_of) = (device.call_sites(), device.site_of());
+    let options = GroupOptions {
+        grouping,
+        fold: Fold::Runtime,
+        ..GroupOptions::default()
+    };
+    let mut table = GroupTable::default();
+    let groups = FrameGroups::of(snapshot, device.recording.classes(), &options, &mut table);
+    let mut namer = Namer {
+        snapshot,
+        sites,
+        table,
+        groups,
+        grouping,
+        depth,
+    };
+    let mut labels = Labels::default();
+    let mut known: HashMap<(CallSiteId, StackId), u32> = HashMap::new();
+    let of = (0..history.allocations.len())
+        .map(AllocationId::from_index)
+        .map(|id| {
+            let site = site_of.get(id.index()).copied().unwrap_or(CallSiteId::NONE);
+            // Where rows are only the place itself, all stacks of a site are one.
+            let stack = if depth > 1 {
+                history.stack(snapshot, id).0
+            } else {
+                StackId::ABSENT
+            };
+            *known
+                .entry((site, stack))
+                .or_insert_with(|| labels.number(namer.name(site, stack)))
+        });
+    GroupColumn {
+        of: of.collect(),
+        labels: labels.labels,
+        filters: Vec::new(),
+    }
+}
+
+struct Namer<'a> {
+    snapshot: &'a Snapshot,
+    sites: &'a CallSites,
+    table: GroupTable,
+    groups: FrameGroups,
+    grouping: FrameGrouping,
+    depth: usize,
+}
+
+impl Namer<'_> {
+    fn name(&mut self, site: CallSiteId, stack: StackId) -> String {
+        let Some(site) = self.sites.sites().get(site.index()) else {
+            return NOT_RECORDED.to_owned();
+        };
+        let group = site.frame.and_then(|frame| self.groups.get(frame));
+        let Some(group) = group.filter(|_| self.grouping != FrameGrouping::Line || self.depth > 1)
+        else {
+            return site.label.clone();
+        };
+        let mut path: Vec<GroupId> = Vec::new();
+        if self.depth > 1 {
+            self.groups.push_path(self.snapshot, stack, &mut path);
+        }
+        // From the call site outwards; what it calls is left out.
+        let end = path
+            .iter()
+            .rposition(|&of| of == group)
+            .map_or(0, |place| place + 1);
+        let mut callers = path[..end]
+            .iter()
+            .rev()
+            .copied()
+            .take(self.depth)
+            .collect::<Vec<_>>();
+        if callers.is_empty() {
+            callers.push(group);
+        }
+        let names: Vec<_> = callers
+            .iter()
+            .map(|&of| self.table.get(of).label.as_str())
+            .collect();
+        let name = names.join(" < ");
+        match site.kind {
+            CallSiteKind::Freed => format!("freed at {name}"),
+            CallSiteKind::Allocated | CallSiteKind::Unknown => name,
+        }
+    }
+}
+
+/// By annotation: the innermost ranges around the alloc event, `depth` of them.
+fn by_annotation(device: Device<'_>, depth: usize) -> GroupColumn {
+    let (snapshot, history, lanes) = (device.snapshot(), device.history, device.lanes());
+    // Events have no thread: of several threads' ranges the one that began last is the innermost.
+    let rows: Vec<_> = lanes
+        .of_kind(LaneKind::Annotations)
+        .flat_map(|lane| lane.rows.iter().rev())
+        .collect();
+    let has_threads = lanes.of_kind(LaneKind::Annotations).nth(1).is_some();
+    let mut labels = Labels::default();
+    let before = labels.number("before the recording".to_owned());
+    let outside = labels.number("outside all annotations".to_owned());
+    let mut known: HashMap<Vec<usize>, u32> = HashMap::new();
+    let of = history.allocations.born.iter().map(|&born| {
+        if born == 0 {
+            return before;
+        }
+        // The event that leads to `born` lies in `from .. to`.
+        let around = |row: &&Vec<LaneRange>| {
+            let after = row.partition_point(|range| range.from < born);
+            let range = row.get(after.checked_sub(1)?)?;
+            (born <= range.to).then_some(*range)
+        };
+        let mut path: Vec<_> = rows.iter().filter_map(around).collect();
+        if has_threads {
+            path.sort_by_key(|range| std::cmp::Reverse(range.start_us));
+        }
+        path.truncate(depth);
+        if path.is_empty() {
+            return outside;
+        }
+        let key = path.iter().map(|range| range.name.index()).collect();
+        *known.entry(key).or_insert_with(|| {
+            let names: Vec<_> = path
+                .iter()
+                .map(|range| snapshot.strings.get(range.name))
+                .collect();
+            labels.number(names.join(" < "))
+        })
+    });
+    GroupColumn {
+        of: of.collect(),
+        labels: labels.labels,
+        filters: Vec::new(),
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,84 @@
+//! Allocations summed by stack, stream, pool and category together: what a profiler calls samples and their
+//! labels.
+
+use std::cmp::Reverse;
+use std::collections::HashMap;
+
+use super::turnover::Amount;
+use crate::analysis::recording::Device;
+use crate::analysis::time::history::StackSource;
+use crate::analysis::time::selection::Selection;
+use crate::ids::{AllocationId, StackId, StringId};
+use crate::model::PoolId;
+
+/// What some allocations have in common, and what they come to.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct StackSample {
+    /// Whose they are.
+    pub key: SampleKey,
+    /// Those that are live at the moment asked about.
+    pub live: Amount,
+    /// All, those from before the recording included.
+    pub all: Amount,
+}
+
+/// What makes two allocations one sample.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub struct SampleKey {
+    /// The stack; one of the constants of [`StackId`] where none was recorded.
+    pub stack: StackId,
+    /// The stack tells where they were freed; where they were allocated is not known.
+    pub is_freed_at: bool,
+    /// The `cudaStream_t` as a number.
+    pub stream: Option<i64>,
+    /// The memory pool.
+    pub pool: Option<PoolId>,
+    /// The profiler's category.
+    pub category: Option<StringId>,
+}
+
+/// The samples of a device, most live bytes at `moment` first, then most bytes at all. One pass over its
+/// allocations.
+#[must_use]
+pub fn stack_samples(device: Device<'_>, moment: u32) -> Vec<StackSample> {
+    let (snapshot, history) = (device.snapshot(), device.history);
+    let (streams, pools) = (device.stream_of(), device.pool_of());
+    let frees_tell_allocs = device.call_sites().frees_carry_alloc_stacks();
+    let mut rows: HashMap<SampleKey, usize> = HashMap::new();
+    let mut samples: Vec<StackSample> = Vec::new();
+    let table = &history.allocations;
+    for id in (0..table.len()).map(AllocationId::from_index) {
+        let at = id.index();
+        let (stack, source) = history.stack(snapshot, id);
+        let category = device.context(id).and_then(|context| context.category);
+        let key = SampleKey {
+            stack,
+            is_freed_at: source == StackSource::Free && stack.has_frames() && !frees_tell_allocs,
+            stream: streams[at],
+            pool: pools[at],
+            category: category.filter(|&text| text != StringId(0)),
+        };
+        let row = *rows.entry(key).or_insert_with(|| {
+            samples.push(StackSample {
+                key,
+                live: Amount::default(),
+                all: Amount::default(),
+            });
+            samples.len() - 1
+        });
+        let one = Amount {
+            bytes: table.bytes[at],
+            count: 1,
+        };
+        let sample = &mut samples[row];
+        sample.all.add(one);
+        if Selection::LiveAt(moment).holds(table.born[at], table.died[at]) {
+            sample.live.add(one);
+        }
+    }
+    samples.sort_by_key(|sample| {
+        let bytes = (sample.live.bytes, sample.all.bytes);
+        (Reverse(bytes), sample.key)
+    });
+    samples
+}

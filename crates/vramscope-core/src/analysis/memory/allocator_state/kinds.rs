@@ -1,0 +1,81 @@
+//! A state's segments by what they may serve: pool, stream and size.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+
+use super::{AllocatorState, SizeClass, StateSums};
+use crate::model::PoolId;
+
+/// Segments that are of use to the same requests.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub struct SegmentKind {
+    /// The pool; `None` where the file does not say.
+    pub pool: Option<PoolId>,
+    /// The `cudaStream_t` as a number.
+    pub stream: i64,
+    /// Which requests they serve; `None` where that cannot be told.
+    pub size_class: Option<SizeClass>,
+    /// Whether they are expandable.
+    pub is_expandable: bool,
+    /// Their sums.
+    pub sums: StateSums,
+}
+
+/// The kinds of segments in a state, those with the most reserved bytes first.
+#[must_use]
+pub fn segment_kinds(state: &AllocatorState) -> Vec<SegmentKind> {
+    let mut kinds: BTreeMap<_, StateSums> = BTreeMap::new();
+    for segment in &state.segments {
+        let key = (
+            segment.pool,
+            segment.stream,
+            segment.size_class,
+            segment.is_expandable,
+        );
+        kinds.entry(key).or_default().add(&segment.sums);
+    }
+    let kinds =
+        kinds.into_iter().map(
+            |((pool, stream, size_class, is_expandable), sums)| SegmentKind {
+                pool,
+                stream,
+                size_class,
+                is_expandable,
+                sums,
+            },
+        );
+    let mut kinds: Vec<_> = kinds.collect();
+    kinds.sort_by_key(|kind| std::cmp::Reverse(kind.sums.reserved_bytes));
+    kinds
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::analysis::memory::allocator_state::{AllocatorIndex, Recording};
+    use crate::analysis::time::history::History;
+    use crate::analysis::time::replay::Replay;
+
+    const FILE: &[u8] =
+        include_bytes!("../../../../../../tests/fixtures/torch-2.15.0/private_pools.pickle");
+
+    #[test]
+    fn kinds_add_up_to_the_state() {
+        let snapshot = crate::decode(FILE).unwrap();
+        let history = History::of(&snapshot, 0);
+        let replay = Replay::of(&snapshot, &history);
+        let recording = Recording {
+            snapshot: &snapshot,
+            history: &history,
+            replay: &replay,
+        };
+        let state = AllocatorIndex::of(recording).state_at(recording, history.event_count);
+        let kinds = segment_kinds(&state);
+        let mut sum = StateSums::default();
+        kinds.iter().for_each(|kind| sum.add(&kind.sums));
+        assert_eq!(sum, state.total);
+        let pools: std::collections::BTreeSet<_> = kinds.iter().map(|kind| kind.pool).collect();
+        assert!(pools.len() > 1 && kinds.len() >= state.groups.len());
+    }
+}

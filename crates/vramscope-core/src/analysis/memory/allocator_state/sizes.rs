@@ -1,0 +1,339 @@
+//! How large the block of an allocation is.
+//!
+//! A recording tells what the program asked for; the block's size only for what is live in the final
+//! state. For the rest it is derived, as the allocator does it: the request is rounded up to 512 bytes (or
+//! to a division of a power of two, if so configured), and the rest of the free block that was found stays
+//! with it where the rest is too small to be of use: up to 1 MiB in an ordinary segment for large requests,
+//! anything if the request is beyond `max_split_size`. How large the free block was is known from what was
+//! live after it. [`SizeCheck`] compares this with the final state.
+//!
+//! The driver's own allocations, in captured snapshots, are only rounded up to 512 bytes.
+//! `_profile_to_snapshot` writes sizes that no allocator rounded; then a block is what was requested.
+//!
+//! Left out: a pool that was told never to split, and sizes from another backend (`cudaMallocAsync`).
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+
+use super::Recording;
+use crate::analysis::memory::allocator_rules::{self, Divisions, SMALL_BYTES, UNIT_BYTES};
+use crate::analysis::memory::capture::AllocatorKind;
+use crate::analysis::time::history::History;
+use crate::ids::AllocationId;
+
+/// The allocator's settings that matter here.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct Rounding {
+    divisions: Divisions,
+    /// Blocks of this size and more are never cut.
+    max_split_bytes: Option<u64>,
+    /// The file's blocks are as large as what was requested.
+    is_exact: bool,
+}
+
+impl Rounding {
+    /// Reads `allocator_settings`; what is absent or odd counts as not set.
+    #[must_use]
+    pub fn of(settings: &Map<String, Value>) -> Self {
+        Self {
+            divisions: allocator_rules::divisions(settings).unwrap_or_default(),
+            max_split_bytes: allocator_rules::max_split_bytes(settings),
+            is_exact: false,
+        }
+    }
+
+    /// The size of a block for a request, if the rest of the free block is cut off.
+    #[must_use]
+    pub fn round(&self, requested_bytes: u64) -> u64 {
+        if self.is_exact {
+            return requested_bytes;
+        }
+        allocator_rules::rounded(requested_bytes, &self.divisions)
+    }
+
+    /// Whether what is left of a free block stays with a block of this size.
+    fn keeps_rest(&self, bytes: u64, rest_bytes: u64) -> bool {
+        rest_bytes <= SMALL_BYTES || self.max_split_bytes.is_some_and(|max| bytes >= max)
+    }
+}
+
+/// Where a block's size is known from.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum SizeSource {
+    /// The final state lists the block.
+    Recorded,
+    /// From the request, by the allocator's rules.
+    Derived,
+}
+
+/// How well the derived sizes do, where the final state tells the truth.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
+pub struct SizeCheck {
+    /// Blocks of the final state whose allocation is known.
+    pub compared: u64,
+    /// Those whose derived size is the recorded one.
+    pub equal: u64,
+}
+
+/// Block sizes of all allocations of a device.
+#[derive(Clone, Debug, Default)]
+pub struct BlockSizes {
+    rounding: Rounding,
+    /// Blocks that are not just their request rounded up, ascending.
+    others: Vec<(AllocationId, u64)>,
+    /// How far derived sizes can be trusted in this file.
+    pub check: SizeCheck,
+}
+
+impl BlockSizes {
+    /// Derives what is not recorded. Allocations are in order of birth, so that one pass will do.
+    pub(crate) fn of(recording: Recording<'_>) -> Self {
+        let history = recording.history;
+        let mut rounding = Rounding::of(&recording.snapshot.settings);
+        let mut recorded = history.final_blocks.iter();
+        rounding.is_exact = recorded.any(|&(_, block)| {
+            let bytes = recording.snapshot.blocks.get(block).size;
+            !bytes.is_multiple_of(UNIT_BYTES)
+        });
+        // The driver cuts exactly.
+        let is_cut = AllocatorKind::of(recording.snapshot) == AllocatorKind::Driver;
+        let mut others = if rounding.is_exact || is_cut {
+            Vec::new()
+        } else {
+            unsplit(recording, &rounding)
+        };
+        let mut check = SizeCheck::default();
+        let derived = |others: &[(AllocationId, u64)], id: AllocationId| {
+            let found = others.binary_search_by_key(&id, |&(id, _)| id);
+            found.map_or_else(
+                |_| rounding.round(history.allocations.bytes[id.index()]),
+                |place| others[place].1,
+            )
+        };
+        let mut recorded = Vec::new();
+        for &(id, block) in &history.final_blocks {
+            let bytes = recording.snapshot.blocks.get(block).size;
+            check.compared += 1;
+            if derived(&others, id) == bytes {
+                check.equal += 1;
+            } else {
+                recorded.push((id, bytes));
+            }
+        }
+        // Stable, and the last of one allocation counts: what is recorded.
+        others.append(&mut recorded);
+        others.sort_by_key(|&(id, _)| id);
+        others.dedup_by(|later, earlier| {
+            let is_same = later.0 == earlier.0;
+            if is_same {
+                earlier.1 = later.1;
+            }
+            is_same
+        });
+        Self {
+            rounding,
+            others,
+            check,
+        }
+    }
+
+    /// The size of an allocation's block.
+    #[must_use]
+    pub fn bytes(&self, history: &History, id: AllocationId) -> u64 {
+        match self.others.binary_search_by_key(&id, |&(id, _)| id) {
+            Ok(place) => self.others[place].1,
+            Err(_) => self.rounding.round(history.allocations.bytes[id.index()]),
+        }
+    }
+
+    /// The size of a block for a request, if nothing of a larger free block stays with it.
+    #[must_use]
+    pub fn rounded(&self, requested_bytes: u64) -> u64 {
+        self.rounding.round(requested_bytes)
+    }
+
+    /// Where that is known from.
+    #[must_use]
+    pub fn source(history: &History, id: AllocationId) -> SizeSource {
+        if history.final_block(id).is_some() {
+            SizeSource::Recorded
+        } else {
+            SizeSource::Derived
+        }
+    }
+}
+
+/// Large allocations in ordinary segments that kept the rest of the free block they were given, with their
+/// size; ascending.
+fn unsplit(recording: Recording<'_>, rounding: &Rounding) -> Vec<(AllocationId, u64)> {
+    let history = recording.history;
+    let table = &history.allocations;
+    let mut segments = Segments::of(recording);
+    // Address → the newest large allocation that began there.
+    let mut newest: BTreeMap<u64, AllocationId> = BTreeMap::new();
+    let large = |row: usize| rounding.round(table.bytes[row]) > SMALL_BYTES;
+    let before = table.born.partition_point(|&born| born == 0);
+    for row in (0..before).filter(|&row| large(row)) {
+        newest.insert(table.address[row], AllocationId::from_index(row));
+    }
+    let mut unsplit = Vec::new();
+    for row in (0..table.len()).filter(|&row| large(row)) {
+        let (id, address, born) = (
+            AllocationId::from_index(row),
+            table.address[row],
+            table.born[row],
+        );
+        newest.insert(address, id);
+        let Some(segment_end) = segments.end_at(recording, born, address) else {
+            continue;
+        };
+        let bytes = rounding.round(table.bytes[row]);
+        let end =
+            next_live(&mut newest, history, address, segment_end, born).unwrap_or(segment_end);
+        let Some(rest_bytes) = (end - address).checked_sub(bytes) else {
+            continue;
+        };
+        if rest_bytes > 0 && rounding.keeps_rest(bytes, rest_bytes) {
+            unsplit.push((id, bytes + rest_bytes));
+        }
+    }
+    unsplit
+}
+
+/// The next address after one, and before `end`, at which an allocation is live. Forgets dead ones on the
+/// way, so that each is met once.
+fn next_live(
+    newest: &mut BTreeMap<u64, AllocationId>,
+    history: &History,
+    address: u64,
+    end: u64,
+    moment: u32,
+) -> Option<u64> {
+    while let Some((&next, &id)) = newest.range(address.checked_add(1)?..end).next() {
+        if history.allocations.died[id.index()] > moment {
+            return Some(next);
+        }
+        newest.remove(&next);
+    }
+    None
+}
+
+/// The ordinary segments, moving forward in time: address → end.
+struct Segments {
+    ends: BTreeMap<u64, u64>,
+    moment: u32,
+}
+
+impl Segments {
+    fn of(recording: Recording<'_>) -> Self {
+        let ranges = recording.replay.segments_at(0);
+        let ordinary = ranges.iter().filter(|range| !range.is_expandable);
+        Self {
+            ends: ordinary
+                .map(|range| (range.address, range.address.saturating_add(range.bytes)))
+                .collect(),
+            moment: 0,
+        }
+    }
+
+    /// The end of the ordinary segment around an address at a moment not before the last one asked for.
+    fn end_at(&mut self, recording: Recording<'_>, moment: u32, address: u64) -> Option<u64> {
+        for step in recording.replay.segment_steps(self.moment, moment) {
+            let range = step.range;
+            if range.is_expandable {
+                continue;
+            }
+            if step.is_mapping {
+                let end = range.address.saturating_add(range.bytes);
+                self.ends.insert(range.address, end);
+            } else {
+                self.ends.remove(&range.address);
+            }
+        }
+        self.moment = moment;
+        let (_, &end) = self.ends.range(..=address).next_back()?;
+        (address < end).then_some(end)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::analysis::time::replay::Replay;
+    use crate::decode;
+
+    #[test]
+    fn a_final_block_tells_and_others_are_rounded_up() {
+        let file = r#"{"segments": [{"device": 0, "address": 4096, "total_size": 8192, "blocks": [
+            {"address": 4096, "size": 2048, "requested_size": 600, "state": "active_allocated"}]}],
+            "device_traces": [[
+            {"action": "alloc", "addr": 4096, "size": 600, "stream": 0},
+            {"action": "alloc", "addr": 8192, "size": 513, "stream": 0},
+            {"action": "free_completed", "addr": 8192, "size": 513, "stream": 0}]]}"#;
+        let snapshot = decode(file.as_bytes()).unwrap();
+        let history = History::of(&snapshot, 0);
+        let sizes = BlockSizes::of(Recording {
+            snapshot: &snapshot,
+            history: &history,
+            replay: &Replay::of(&snapshot, &history),
+        });
+        let bytes = |row| sizes.bytes(&history, AllocationId::from_index(row));
+        assert_eq!([0, 1].map(bytes), [2048, 1024]);
+    }
+
+    fn rounding(settings: &str) -> Rounding {
+        Rounding::of(&serde_json::from_str(settings).unwrap())
+    }
+
+    #[test]
+    fn up_to_512_bytes() {
+        let plain = Rounding::default();
+        for (requested, block) in [
+            (0, 512),
+            (1, 512),
+            (512, 512),
+            (513, 1024),
+            (1 << 20, 1 << 20),
+        ] {
+            assert_eq!(plain.round(requested), block);
+        }
+        assert_eq!(plain.round(u64::MAX), u64::MAX);
+    }
+
+    #[test]
+    fn up_to_a_division_of_a_power_of_two() {
+        let divided = rounding(r#"{"roundup_power2_divisions": {"1": 4, "2": 0, "4": 8}}"#);
+        let mib = 1 << 20;
+        assert_eq!(
+            divided.round(1200 << 10),
+            1280 << 10,
+            "PyTorch's own example, in KiB"
+        );
+        assert_eq!(divided.round(1200), 1536, "not beyond 4 × 512: plain");
+        assert_eq!(divided.round(2100), 2560, "of 2048: 512 apart");
+        assert_eq!(
+            divided.round(3 * mib + 1),
+            3 * mib + 512,
+            "no divisions from 2 MiB"
+        );
+        assert_eq!(divided.round(4 * mib + 1), 4 * mib + mib / 2);
+        assert_eq!(divided.round(4 * mib), 4 * mib);
+    }
+
+    #[test]
+    fn settings_that_mean_none() {
+        for settings in [
+            "{}",
+            r#"{"max_split_size": -1}"#,
+            r#"{"max_split_size": 18446744073709551615}"#,
+        ] {
+            assert_eq!(rounding(settings), Rounding::default(), "{settings}");
+        }
+        let bounded = rounding(r#"{"max_split_size": 104857600}"#);
+        assert!(bounded.keeps_rest(100 << 20, 50 << 20));
+        assert!(!bounded.keeps_rest(99 << 20, 50 << 20));
+    }
+}

@@ -1,0 +1,394 @@
+//! What a captured snapshot says of its capture: the program, how it ended, its devices, and what the driver held
+//! that nobody tracked.
+//!
+//! `vramscope-capture` writes it as `capture` at the top level. It is read as any other unknown key is, so all of it
+//! may be missing or of another type: what cannot be read is left out, and never an error.
+
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value, json};
+
+use crate::Snapshot;
+use crate::analysis::code::frames::clip;
+use crate::ids::FrameId;
+use crate::model::{DeviceIndex, capture_of};
+
+/// Bounds on what a hostile file can make of it.
+const ITEMS_KEPT: usize = 256;
+const TEXT_BYTES: usize = 4096;
+
+/// Whose allocations a snapshot shows, and so whose rules and remedies hold.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum AllocatorKind {
+    /// PyTorch's caching allocator.
+    #[default]
+    Torch,
+    /// The CUDA driver: the program was captured.
+    Driver,
+}
+
+impl AllocatorKind {
+    /// Whose a snapshot's are.
+    #[must_use]
+    pub fn of(snapshot: &Snapshot) -> Self {
+        if capture_of(&snapshot.extras).is_some() {
+            Self::Driver
+        } else {
+            Self::Torch
+        }
+    }
+
+    /// The call that gives wholly free segments back to the device.
+    #[must_use]
+    pub fn release_call(self) -> &'static str {
+        match self {
+            Self::Torch => "empty_cache()",
+            Self::Driver => "cuMemPoolTrimTo(pool, 0)",
+        }
+    }
+
+    /// What keeps freed memory for later requests: `PyTorch`, `the driver's pools`.
+    #[must_use]
+    pub fn keeper(self) -> &'static str {
+        match self {
+            Self::Torch => "PyTorch",
+            Self::Driver => "the driver's pools",
+        }
+    }
+}
+
+/// How the captured program ended.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Ended {
+    /// The file does not say.
+    #[default]
+    Unknown,
+    /// It had not: the snapshot was taken from outside.
+    Running,
+    /// By returning from `main`, or by `exit`, whatever its exit code.
+    InOrder,
+    /// Killed, aborted, out of some resource, or by `_exit`, which tells nobody.
+    WithoutNotice,
+    /// The recorder switched itself off after an error of its own, some time before.
+    RecorderFailed,
+}
+
+impl Ended {
+    fn of(word: &str) -> Self {
+        match word {
+            "running" => Self::Running,
+            "in order" => Self::InOrder,
+            "without notice" => Self::WithoutNotice,
+            "recorder failed" => Self::RecorderFailed,
+            _ => Self::Unknown,
+        }
+    }
+
+    /// As the file has it.
+    #[must_use]
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Unknown => "not known",
+            Self::Running => "running",
+            Self::InOrder => "in order",
+            Self::WithoutNotice => "without notice",
+            Self::RecorderFailed => "recorder failed",
+        }
+    }
+}
+
+/// What one capture was.
+#[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
+pub struct Capture {
+    /// `vramscope-capture 0.1.0`; empty where it does not say.
+    pub tool: String,
+    /// The executable, then its arguments, the first of which is its name.
+    pub program: Vec<String>,
+    /// Process id; 0 if not told.
+    pub process: u64,
+    /// When recording began, µs since the Unix epoch.
+    pub started_us: Option<i64>,
+    /// How the program ended.
+    pub ended: Ended,
+    /// Records for which the log had no room.
+    pub dropped_records: u64,
+    /// What the recorder has to say, for people.
+    pub notes: Vec<String>,
+    /// Its devices.
+    pub devices: Vec<CapturedDevice>,
+}
+
+/// A device of a captured program.
+#[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
+pub struct CapturedDevice {
+    /// The ordinal, as in `device_traces`.
+    pub index: DeviceIndex,
+    /// As the driver calls it.
+    pub name: String,
+    /// `GPU-…`; empty if not told.
+    pub uuid: String,
+    /// Its memory in bytes.
+    pub total_bytes: Option<u64>,
+    /// What the driver held besides what was tracked.
+    pub other: Option<OtherMemory>,
+}
+
+/// Bytes of a device that were neither free nor tracked: of other processes, contexts, modules, the driver itself.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub struct OtherMemory {
+    /// When the driver was last asked.
+    pub last_bytes: u64,
+    /// The most there ever were when it was asked.
+    pub highest_bytes: u64,
+    /// When that was, µs since the Unix epoch.
+    pub highest_us: i64,
+    /// How often it was asked.
+    pub samples: u64,
+}
+
+impl Capture {
+    /// What a snapshot says; `None` of one that was not captured.
+    #[must_use]
+    pub fn of(snapshot: &Snapshot) -> Option<Self> {
+        let capture = capture_of(&snapshot.extras)?;
+        let items = |key| list(capture, key).iter();
+        let texts = |key| items(key).take(ITEMS_KEPT).filter_map(Value::as_str);
+        let mut devices: Vec<CapturedDevice> = Vec::new();
+        for device in items("devices").take(ITEMS_KEPT) {
+            devices.extend(CapturedDevice::of(device));
+        }
+        devices.sort_by_key(|device| device.index);
+        devices.dedup_by_key(|device| device.index);
+        for sample in items("memory").filter_map(Sample::of) {
+            let place = devices.binary_search_by_key(&sample.device, |device| device.index);
+            match place {
+                Ok(place) => devices[place].add(&sample),
+                // A device that is not listed was asked all the same.
+                Err(place) if devices.len() < ITEMS_KEPT => {
+                    devices.insert(place, CapturedDevice::with_index(sample.device));
+                    devices[place].add(&sample);
+                }
+                Err(_) => {}
+            }
+        }
+        Some(Self {
+            tool: text(capture, "tool"),
+            program: texts("program").map(clipped).collect(),
+            process: number(capture, "pid").unwrap_or(0),
+            started_us: capture.get("started_us").and_then(Value::as_i64),
+            ended: Ended::of(&text(capture, "ended")),
+            dropped_records: number(capture, "dropped_records").unwrap_or(0),
+            notes: texts("notes").map(clipped).collect(),
+            devices,
+        })
+    }
+
+    /// One of its devices.
+    #[must_use]
+    pub fn device(&self, index: DeviceIndex) -> Option<&CapturedDevice> {
+        self.devices.iter().find(|device| device.index == index)
+    }
+
+    /// The program as somebody typed it, clipped.
+    #[must_use]
+    pub fn command_line(&self) -> String {
+        // The first argument is the program's name once more.
+        let typed = self.program.get(1..).filter(|rest| !rest.is_empty());
+        clip(&typed.unwrap_or(&self.program).join(" "), 200).to_owned()
+    }
+}
+
+impl CapturedDevice {
+    fn with_index(index: DeviceIndex) -> Self {
+        Self {
+            index,
+            ..Self::default()
+        }
+    }
+
+    fn of(value: &Value) -> Option<Self> {
+        let device = value.as_object()?;
+        let total = number(device, "total_bytes");
+        Some(Self {
+            index: DeviceIndex::try_from(number(device, "index")?).ok()?,
+            name: text(device, "name"),
+            uuid: text(device, "uuid"),
+            total_bytes: total.filter(|&bytes| bytes > 0),
+            other: None,
+        })
+    }
+
+    fn add(&mut self, sample: &Sample) {
+        let bytes = sample.other_bytes;
+        let other = self.other.get_or_insert(OtherMemory {
+            last_bytes: bytes,
+            highest_bytes: bytes,
+            highest_us: sample.time_us,
+            samples: 0,
+        });
+        other.last_bytes = bytes;
+        other.samples += 1;
+        if bytes > other.highest_bytes {
+            other.highest_bytes = bytes;
+            other.highest_us = sample.time_us;
+        }
+    }
+}
+
+/// What the driver answered once.
+struct Sample {
+    device: DeviceIndex,
+    time_us: i64,
+    other_bytes: u64,
+}
+
+impl Sample {
+    fn of(value: &Value) -> Option<Self> {
+        let sample = value.as_object()?;
+        let total = number(sample, "total_bytes")?;
+        let known = number(sample, "free_bytes")?.saturating_add(number(sample, "tracked_bytes")?);
+        Some(Self {
+            device: DeviceIndex::try_from(number(sample, "device")?).ok()?,
+            time_us: sample.get("time_us").and_then(Value::as_i64).unwrap_or(0),
+            other_bytes: total.saturating_sub(known),
+        })
+    }
+}
+
+/// The same without the words of whoever captured it: its program, threads and notes.
+pub(crate) fn without_words(extras: &Map<String, Value>) -> Option<Value> {
+    let capture = capture_of(extras)?;
+    let numbers = |value: &Value, keys: &[&str]| -> Map<String, Value> {
+        let pairs = keys.iter().filter_map(|&key| {
+            let number = value.get(key).filter(|value| value.is_number())?;
+            Some((key.to_owned(), number.clone()))
+        });
+        pairs.collect()
+    };
+    let all = |key, keys: &[&str]| -> Vec<Value> {
+        let items = list(capture, key).iter();
+        items.map(|item| numbers(item, keys).into()).collect()
+    };
+    let tool = text(capture, "tool");
+    let is_ours = tool.starts_with("vramscope-capture") && tool.len() < 40;
+    Some(json!({
+        "tool": if is_ours { tool.as_str() } else { "vramscope-capture" },
+        "ended": Ended::of(&text(capture, "ended")).word(),
+        "dropped_records": number(capture, "dropped_records").unwrap_or(0),
+        "devices": all("devices", &["index", "total_bytes"]),
+        "memory": all("memory", &["device", "time_us", "free_bytes", "total_bytes", "tracked_bytes"]),
+    }))
+}
+
+fn list<'a>(object: &'a Map<String, Value>, key: &str) -> &'a [Value] {
+    object
+        .get(key)
+        .and_then(Value::as_array)
+        .map_or(&[], Vec::as_slice)
+}
+
+fn number(object: &Map<String, Value>, key: &str) -> Option<u64> {
+    object.get(key).and_then(Value::as_u64)
+}
+
+fn text(object: &Map<String, Value>, key: &str) -> String {
+    clipped(object.get(key).and_then(Value::as_str).unwrap_or_default())
+}
+
+fn clipped(text: &str) -> String {
+    clip(text, TEXT_BYTES).to_owned()
+}
+
+/// Whether PyTorch's allocator made some of the captured requests: then its own recorder tells more.
+pub(crate) fn has_torch(snapshot: &Snapshot) -> bool {
+    let mut frames = (0..snapshot.frames.len()).map(FrameId::from_index);
+    frames.any(|id| {
+        let frame = snapshot.frames.get(id);
+        snapshot
+            .strings
+            .get(frame.name)
+            .contains("CUDACachingAllocator")
+            || snapshot.strings.get(frame.filename).contains("libc10_cuda")
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::decode;
+
+    fn of(capture: &str) -> Option<Capture> {
+        let file = format!(r#"{{"segments": [], "device_traces": [[]], "capture": {capture}}}"#);
+        Capture::of(&decode(file.as_bytes()).unwrap())
+    }
+
+    #[test]
+    fn everything_that_is_said() {
+        let capture = of(r#"{"tool": "vramscope-capture 0.1.0", "program": ["/bin/a", "./a", "-x"], "pid": 7, "started_us": 5,
+            "ended": "without notice", "dropped_records": 3, "notes": ["a", "b"], "threads": {"7": "main"},
+            "devices": [{"index": 1, "name": "H100", "uuid": "GPU-1", "total_bytes": 1000}],
+            "memory": [{"device": 1, "time_us": 6, "free_bytes": 500, "total_bytes": 1000, "tracked_bytes": 100},
+                       {"device": 1, "time_us": 8, "free_bytes": 600, "total_bytes": 1000, "tracked_bytes": 150},
+                       {"device": 0, "time_us": 9, "free_bytes": 10, "total_bytes": 30, "tracked_bytes": 40}]}"#)
+        .unwrap();
+        assert_eq!(capture.command_line(), "./a -x");
+        assert_eq!((capture.process, capture.started_us), (7, Some(5)));
+        assert_eq!(
+            (capture.ended, capture.dropped_records),
+            (Ended::WithoutNotice, 3)
+        );
+        assert_eq!(capture.notes, ["a", "b"]);
+        let device = capture.device(1).unwrap();
+        assert_eq!(
+            (device.name.as_str(), device.total_bytes),
+            ("H100", Some(1000))
+        );
+        let other = OtherMemory {
+            last_bytes: 250,
+            highest_bytes: 400,
+            highest_us: 6,
+            samples: 2,
+        };
+        assert_eq!(device.other, Some(other));
+        // More tracked than there is: nothing is held by others, and nothing overflows.
+        assert_eq!(capture.device(0).unwrap().other.unwrap().last_bytes, 0);
+    }
+
+    #[test]
+    fn anything_may_be_missing_or_odd() {
+        assert_eq!(of("7"), None);
+        assert_eq!(of("{}"), None);
+        assert_eq!(of(r#"{"tool": 3}"#), None);
+        for odd in [
+            r#""program": 3, "pid": -1, "devices": {"a": 1}, "memory": "no", "notes": [1, null, {}]"#,
+            r#""devices": [[], 3, {"index": -1}, {"index": 1e300}, {"index": 4294967296}], "ended": []"#,
+            r#""memory": [{"device": 0, "free_bytes": 18446744073709551615, "total_bytes": 5, "tracked_bytes": 9}]"#,
+            r#""dropped_records": "many", "started_us": 1.5"#,
+        ] {
+            let capture = of(&format!(r#"{{"tool": "x", {odd}}}"#)).unwrap();
+            assert_eq!(
+                (capture.ended, capture.dropped_records),
+                (Ended::Unknown, 0),
+                "{odd}"
+            );
+            assert!(
+                capture.notes.is_empty() && capture.devices.len() <= 1,
+                "{odd}"
+            );
+        }
+    }
+
+    #[test]
+    fn words_do_not_go_along() {
+        let file = r#"{"segments": [], "device_traces": [[]], "capture": {"tool": "vramscope-capture 0.1.0",
+            "program": ["/home/secret"], "notes": ["secret"], "threads": {"1": "secret"}, "ended": "secret",
+            "devices": [{"index": 0, "name": "secret", "uuid": "GPU-secret", "total_bytes": 8}],
+            "memory": [{"device": 0, "free_bytes": 1, "total_bytes": 8, "tracked_bytes": "secret"}]}}"#;
+        let snapshot = decode(file.as_bytes()).unwrap();
+        let left = without_words(&snapshot.extras).unwrap();
+        assert!(!left.to_string().contains("secret"), "{left}");
+        assert_eq!(left["devices"][0]["total_bytes"], 8);
+        assert_eq!(left["tool"], "vramscope-capture 0.1.0");
+    }
+}

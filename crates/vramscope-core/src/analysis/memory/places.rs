@@ -1,0 +1,155 @@
+//! Where an allocation lies: the stream and pool of its event, else those of the segment around it.
+//!
+//! What is older than the recording has no event, and events name no pool before torch 2.12. Then the
+//! final state's segment at the same address tells: memory moves between segments only by being given
+//! back to CUDA, so for freed allocations this is a good, but not a certain, answer.
+
+use crate::Snapshot;
+use crate::analysis::time::history::History;
+use crate::ids::{AllocationId, ContextId, SegmentId};
+use crate::model::{Context, DeviceIndex, PoolId, Segment};
+
+/// Stream and pool of one allocation, from what [`context_of`] and [`segment_at`] found.
+pub(crate) fn place_of(
+    context: Option<&Context>,
+    segment: Option<&Segment>,
+) -> (Option<i64>, Option<PoolId>) {
+    let stream = context.map(|context| context.stream);
+    let pool = context.and_then(|context| context.pool);
+    (
+        stream.or_else(|| segment.and_then(|segment| segment.stream)),
+        pool.or_else(|| segment.and_then(|segment| segment.pool)),
+    )
+}
+
+/// The final state's segment around an address. Looks at every segment of the device; for all
+/// allocations there is [`column`].
+pub(crate) fn segment_at(
+    snapshot: &Snapshot,
+    device: DeviceIndex,
+    address: u64,
+) -> Option<(SegmentId, &Segment)> {
+    own_segments(snapshot, device)
+        .filter(|(_, segment)| segment.address <= address)
+        .max_by_key(|(_, segment)| segment.address)
+        .filter(|(_, segment)| address < segment.end())
+}
+
+/// The alloc event's context; for what is older than the recording, that of its free.
+pub(crate) fn context_of<'a>(
+    snapshot: &'a Snapshot,
+    history: &History,
+    id: AllocationId,
+) -> Option<&'a Context> {
+    context_id_of(snapshot, history, id).map(|id| snapshot.contexts.get(id))
+}
+
+/// A value for each allocation of a device: what `of_context` makes of its event's context, else what
+/// `of_segment` makes of the segment around it. Each is asked once per context and segment.
+#[must_use]
+pub fn column<T: Copy>(
+    snapshot: &Snapshot,
+    history: &History,
+    of_context: impl Fn(&Context) -> Option<T>,
+    of_segment: impl Fn(&Segment) -> Option<T>,
+) -> Vec<Option<T>> {
+    let of_context: Vec<Option<T>> = snapshot.contexts.rows().iter().map(of_context).collect();
+    let by_segment = by_address(snapshot, history.device, |_, segment| of_segment(segment));
+    let addresses = history.allocations.address.iter().enumerate();
+    addresses
+        .map(|(row, &address)| {
+            let context = context_id_of(snapshot, history, AllocationId::from_index(row));
+            let by_event = context.and_then(|id| of_context.get(id.index()).copied().flatten());
+            by_event.or_else(|| by_segment(address))
+        })
+        .collect()
+}
+
+/// For many addresses: the final state's segment around each.
+pub(crate) fn segment_of_addresses(
+    snapshot: &Snapshot,
+    device: DeviceIndex,
+) -> impl Fn(u64) -> Option<SegmentId> {
+    by_address(snapshot, device, |id, _| Some(id))
+}
+
+/// What `value` makes of the final state's segment around an address; asked once per segment.
+fn by_address<T: Copy>(
+    snapshot: &Snapshot,
+    device: DeviceIndex,
+    value: impl Fn(SegmentId, &Segment) -> Option<T>,
+) -> impl Fn(u64) -> Option<T> {
+    let mut segments: Vec<_> = own_segments(snapshot, device)
+        .map(|(id, segment)| (segment.address, segment.end(), value(id, segment)))
+        .collect();
+    // Stable: of several at one address (a damaged file) the last counts, as for a single one.
+    segments.sort_by_key(|&(address, ..)| address);
+    move |address| {
+        let after = segments.partition_point(|&(start, ..)| start <= address);
+        let &(_, end, value) = segments.get(after.checked_sub(1)?)?;
+        value.filter(|_| address < end)
+    }
+}
+
+/// The context of the event that tells most about an allocation: its alloc, else its free.
+pub(crate) fn context_id_of(
+    snapshot: &Snapshot,
+    history: &History,
+    id: AllocationId,
+) -> Option<ContextId> {
+    let event = history
+        .alloc_event(id)
+        .or_else(|| history.free_requested_event(id))
+        .or_else(|| history.free_completed_event(id))?;
+    snapshot.events.context.get(event.index()).copied()
+}
+
+fn own_segments(
+    snapshot: &Snapshot,
+    device: DeviceIndex,
+) -> impl Iterator<Item = (SegmentId, &Segment)> {
+    // A device beyond i32 has none; -1 would be the host's.
+    let device = i32::try_from(device).unwrap_or(i32::MIN);
+    snapshot.segments.of_device(device)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::decode;
+
+    const FILE: &str = r#"{"segments": [
+        {"device": 0, "address": 8192, "total_size": 512, "stream": 7, "segment_pool_id": [0, 3], "blocks": [
+            {"address": 8192, "size": 512, "requested_size": 512, "state": "active_allocated"}]},
+        {"device": 0, "address": 4096, "total_size": 1024, "stream": 0, "segment_pool_id": [0, 0], "blocks": [
+            {"address": 4096, "size": 1024, "requested_size": 500, "state": "active_allocated"}]}],
+        "device_traces": [[
+        {"action": "alloc", "addr": 4096, "size": 500, "stream": 5},
+        {"action": "alloc", "addr": 5120, "size": 500, "stream": 5}]]}"#;
+
+    #[test]
+    fn the_segment_tells_what_no_event_does() {
+        let snapshot = decode(FILE.as_bytes()).unwrap();
+        let history = History::of(&snapshot, 0);
+        let places: Vec<_> = (0..history.allocations.len())
+            .map(|row| {
+                let context = context_of(&snapshot, &history, AllocationId::from_index(row));
+                let segment = segment_at(&snapshot, 0, history.allocations.address[row]);
+                place_of(context, segment.map(|(_, segment)| segment))
+            })
+            .collect();
+        let (only_in_state, recorded, outside) = (
+            (Some(7), Some(PoolId(0, 3))),
+            (Some(5), Some(PoolId(0, 0))),
+            (Some(5), None),
+        );
+        assert_eq!(places, [only_in_state, recorded, outside]);
+
+        let stream = |context: &Context| Some(context.stream);
+        let streams = column(&snapshot, &history, stream, |segment| segment.stream);
+        let pool = |context: &Context| context.pool;
+        let pools = column(&snapshot, &history, pool, |segment| segment.pool);
+        let columns: Vec<_> = streams.into_iter().zip(pools).collect();
+        assert_eq!(columns, places, "all at once, as one by one");
+    }
+}

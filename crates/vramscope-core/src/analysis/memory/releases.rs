@@ -1,0 +1,273 @@
+//! Memory that the allocator gave back to CUDA, and why, as far as the stacks tell.
+//!
+//! PyTorch keeps freed segments. It gives them back when the program calls `empty_cache()`, when a request
+//! finds no memory (then all cached segments go, and `cudaMalloc` is tried again: a retry, which waits for
+//! the device), or when `garbage_collection_threshold` is passed. The trace has no event for a retry. But
+//! segments freed while a request is served carry the stack of that request; those freed by `empty_cache`
+//! have it on their stack.
+
+use serde::{Deserialize, Serialize};
+
+use crate::Snapshot;
+use crate::analysis::time::history::History;
+use crate::ids::{EventId, StackId};
+use crate::model::Action;
+
+/// Runs that are kept, the largest.
+const RUNS_KEPT: usize = 256;
+
+/// Why segments were given back.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ReleaseCause {
+    /// While the request that follows was served: a failed `cudaMalloc`, or garbage collection.
+    ForRequest,
+    /// The program called `empty_cache()`.
+    EmptyCache,
+    /// The stacks do not tell.
+    Unknown,
+}
+
+/// Segment events in a row that gave memory back.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub struct ReleaseRun {
+    /// The moment before the first of them.
+    pub from: u32,
+    /// The moment after the last of them.
+    pub to: u32,
+    /// Bytes given back.
+    pub bytes: u64,
+    /// Why.
+    pub cause: ReleaseCause,
+    /// Whether the event that follows is a failed request.
+    pub before_oom: bool,
+}
+
+/// How often one cause gave memory back.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
+pub struct ReleaseTotal {
+    /// Number of runs.
+    pub runs: u64,
+    /// Number of segment events in them.
+    pub events: u64,
+    /// Bytes given back.
+    pub bytes: u64,
+}
+
+/// What the allocator asked of CUDA and gave back to it.
+#[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
+pub struct Releases {
+    /// `cudaMalloc` calls (`segment_alloc`).
+    pub mallocs: u64,
+    /// Their bytes.
+    pub malloc_bytes: u64,
+    /// `cudaFree` calls (`segment_free`).
+    pub frees: u64,
+    /// Their bytes.
+    pub free_bytes: u64,
+    /// Mappings into expandable segments.
+    pub maps: u64,
+    /// Their bytes.
+    pub map_bytes: u64,
+    /// Unmappings from expandable segments.
+    pub unmaps: u64,
+    /// Their bytes.
+    pub unmap_bytes: u64,
+    /// Given back for a request.
+    pub for_request: ReleaseTotal,
+    /// Given back by `empty_cache()`.
+    pub empty_cache: ReleaseTotal,
+    /// Given back for an unknown reason.
+    pub unknown: ReleaseTotal,
+    /// The runs with the most bytes, in order of time.
+    pub runs: Vec<ReleaseRun>,
+}
+
+/// What one device's trace says of segments.
+#[must_use]
+pub fn releases(snapshot: &Snapshot, history: &History) -> Releases {
+    let mut found = Releases::default();
+    let emptying = stacks_of_empty_cache(snapshot);
+    let mut open: Option<Run> = None;
+    for moment in 1..=history.event_count {
+        let id = EventId(history.first_event + moment - 1);
+        let Some(&action) = snapshot.events.action.get(id.index()) else {
+            break;
+        };
+        let bytes = snapshot.events.size[id.index()];
+        let stack = snapshot.events.stack[id.index()];
+        match action {
+            Action::SegmentFree | Action::SegmentUnmap => {
+                found.count(action, bytes);
+                open.get_or_insert(Run::new(moment, stack))
+                    .add(bytes, stack);
+                continue;
+            }
+            Action::SegmentAlloc | Action::SegmentMap => found.count(action, bytes),
+            _ => {}
+        }
+        if let Some(run) = open.take() {
+            found.close(&run, Some((action, stack)), &emptying);
+        }
+    }
+    if let Some(run) = open {
+        found.close(&run, None, &emptying);
+    }
+    found.runs.sort_by_key(|run| std::cmp::Reverse(run.bytes));
+    found.runs.truncate(RUNS_KEPT);
+    found.runs.sort_by_key(|run| run.from);
+    found
+}
+
+/// A run while it is read.
+struct Run {
+    first: u32,
+    events: u32,
+    bytes: u64,
+    /// The stack that all of its events share.
+    stack: Option<StackId>,
+}
+
+impl Run {
+    fn new(first: u32, stack: StackId) -> Self {
+        Self {
+            first,
+            events: 0,
+            bytes: 0,
+            stack: Some(stack),
+        }
+    }
+
+    fn add(&mut self, bytes: u64, stack: StackId) {
+        self.events += 1;
+        self.bytes = self.bytes.saturating_add(bytes);
+        self.stack = self.stack.filter(|&shared| shared == stack);
+    }
+}
+
+impl Releases {
+    fn count(&mut self, action: Action, size: u64) {
+        let (number, bytes) = match action {
+            Action::SegmentAlloc => (&mut self.mallocs, &mut self.malloc_bytes),
+            Action::SegmentFree => (&mut self.frees, &mut self.free_bytes),
+            Action::SegmentMap => (&mut self.maps, &mut self.map_bytes),
+            _ => (&mut self.unmaps, &mut self.unmap_bytes),
+        };
+        *number += 1;
+        *bytes = bytes.saturating_add(size);
+    }
+
+    fn close(&mut self, run: &Run, next: Option<(Action, StackId)>, emptying: &[bool]) {
+        let stack = run.stack.filter(|stack| stack.has_frames());
+        let empties = |stack: StackId| emptying.get(stack.index()).copied().unwrap_or(false);
+        let serves = |action| {
+            matches!(
+                action,
+                Action::Alloc | Action::SegmentAlloc | Action::SegmentMap | Action::Oom
+            )
+        };
+        let cause = match (stack, next) {
+            (Some(stack), _) if empties(stack) => ReleaseCause::EmptyCache,
+            (Some(stack), Some((action, after))) if serves(action) && after == stack => {
+                ReleaseCause::ForRequest
+            }
+            _ => ReleaseCause::Unknown,
+        };
+        let total = match cause {
+            ReleaseCause::ForRequest => &mut self.for_request,
+            ReleaseCause::EmptyCache => &mut self.empty_cache,
+            ReleaseCause::Unknown => &mut self.unknown,
+        };
+        total.runs += 1;
+        total.events += u64::from(run.events);
+        total.bytes = total.bytes.saturating_add(run.bytes);
+        self.runs.push(ReleaseRun {
+            from: run.first - 1,
+            to: run.first + run.events - 1,
+            bytes: run.bytes,
+            cause,
+            before_oom: next.is_some_and(|(action, _)| action == Action::Oom),
+        });
+        // Thrown away in halves, so that a trace of nothing but such runs keeps no list of its own length.
+        if self.runs.len() >= 2 * RUNS_KEPT {
+            self.runs.sort_by_key(|run| std::cmp::Reverse(run.bytes));
+            self.runs.truncate(RUNS_KEPT);
+        }
+    }
+}
+
+/// Stack → whether `empty_cache` is on it.
+pub fn stacks_of_empty_cache(snapshot: &Snapshot) -> Vec<bool> {
+    let frames: Vec<bool> = (0..snapshot.frames.len())
+        .map(|row| {
+            let frame = snapshot.frames.get(crate::ids::FrameId::from_index(row));
+            let name = crate::analysis::code::frames::clip(snapshot.strings.get(frame.name), 256);
+            name.contains("empty_cache") || name.contains("emptyCache")
+        })
+        .collect();
+    if !frames.contains(&true) {
+        return Vec::new();
+    }
+    let empties = |row| {
+        let mut stack = snapshot.stacks.frames(StackId::from_index(row));
+        stack.any(|frame| frames.get(frame.index()).copied().unwrap_or(false))
+    };
+    (0..snapshot.stacks.len()).map(empties).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::decode;
+    use vramscope_synth::snapshot::Producer;
+    use vramscope_synth::text;
+
+    fn releases_of(story: &str) -> Releases {
+        let bytes = text::pickle(story, Producer::Python(2, 12)).unwrap();
+        let snapshot = decode(&bytes[..]).unwrap();
+        releases(&snapshot, &History::of(&snapshot, 0))
+    }
+
+    #[test]
+    fn a_retry_gives_back_for_its_own_request() {
+        let found = releases_of(
+            "capacity 100MiB\nalloc a 40MiB a.py:1:f\nalloc b 40MiB a.py:2:f\nfree a\nalloc c 60MiB a.py:9:g",
+        );
+        assert_eq!((found.mallocs, found.frees), (3, 1));
+        assert_eq!(
+            (found.malloc_bytes >> 20, found.free_bytes >> 20),
+            (140, 40)
+        );
+        assert_eq!(
+            (found.for_request.runs, found.for_request.bytes >> 20),
+            (1, 40)
+        );
+        assert_eq!(found.empty_cache.runs + found.unknown.runs, 0);
+        let [run] = found.runs[..] else {
+            panic!("{found:?}")
+        };
+        assert!(!run.before_oom);
+        assert_eq!(run.to, run.from + 1);
+    }
+
+    #[test]
+    fn what_goes_before_an_oom_is_said_so() {
+        let found = releases_of(
+            "capacity 100MiB\nalloc a 40MiB a.py:1:f\nalloc b 40MiB a.py:2:f\nfree a\nalloc c 90MiB a.py:9:g",
+        );
+        assert!(found.runs.iter().all(|run| run.before_oom), "{found:?}");
+        assert_eq!(found.for_request.runs, 1);
+    }
+
+    #[test]
+    fn a_release_of_another_stack_is_not_a_retry() {
+        // The synthesised empty_cache() carries the stack that had obtained the segment.
+        let found =
+            releases_of("alloc a 40MiB a.py:1:f\nfree a\nempty_cache\nalloc b 60MiB a.py:2:f");
+        assert_eq!((found.for_request.runs, found.unknown.runs), (0, 1));
+        let found = releases_of(
+            "alloc a 40MiB a.py:1:f > memory.py:9:empty_cache\nfree a\nempty_cache\nalloc b 60MiB a.py:2:f",
+        );
+        assert_eq!((found.empty_cache.runs, found.unknown.runs), (1, 0));
+    }
+}

@@ -1,0 +1,416 @@
+//! Every piece of memory that was held from CUDA: where, how large, from when to when.
+//!
+//! The same truth as [`crate::analysis::time::replay`], turned around: not what was mapped at a moment but the
+//! moments of what was mapped. A piece is a rectangle of addresses × moments; pieces never overlap, and
+//! those of one moment add up to what was reserved then. A plain segment is one piece. An expandable one
+//! has a piece for each time that memory was mapped, cut where a part of it was unmapped; pieces that
+//! touch on one stream, at whatever moments, are taken as one expandable segment, because its address
+//! range itself is not recorded. What does not fit the final state is left out, as in the replay.
+
+use std::collections::BTreeMap;
+use std::ops::Range;
+
+use super::allocator_rules::SMALL_SEGMENT_BYTES;
+use super::places::segment_of_addresses;
+use crate::Snapshot;
+use crate::analysis::time::history::{History, NEVER};
+use crate::analysis::time::replay::{self, MappedRange, SegmentStep};
+use crate::ids::{EventId, SegmentId, StackId};
+use crate::model::{PoolId, SegmentKind};
+
+/// The pieces of one device as columns, in stacking order: the older segment first, and within a
+/// segment by address.
+#[derive(Clone, Default, Debug, PartialEq, Eq)]
+pub struct SegmentHistory {
+    /// Start address.
+    pub address: Vec<u64>,
+    /// Size.
+    pub bytes: Vec<u64>,
+    /// First moment at which it is mapped; 0 = since before recording began.
+    pub born: Vec<u32>,
+    /// First moment at which it is not mapped any more; [`NEVER`] = still is at the end.
+    pub died: Vec<u32>,
+    /// Row of [`segments`](Self::segments).
+    pub segment: Vec<u32>,
+    /// What the pieces are of, in stacking order.
+    pub segments: Vec<SegmentLife>,
+    /// Segment events that did not fit and were left out.
+    pub mismatched: u64,
+}
+
+/// One segment, plain or expandable, over the whole recording.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct SegmentLife {
+    /// Lowest address that was ever mapped.
+    pub address: u64,
+    /// Bytes from there to the highest one.
+    pub extent_bytes: u64,
+    /// The moment of its first piece; 0 = before recording began.
+    pub born: u32,
+    /// The moment at which its last piece went; [`NEVER`] = not.
+    pub died: u32,
+    /// The `cudaStream_t` as a number.
+    pub stream: i64,
+    /// The pool, where the file names it.
+    pub pool: Option<PoolId>,
+    /// Whether it can grow, shrink and be cut.
+    pub is_expandable: bool,
+    /// Whether it serves small or large requests: as the final state says, else by its size (that of
+    /// small ones is fixed). `None` where neither tells.
+    pub kind: Option<SegmentKind>,
+    /// The segment of the final state in which its first piece of that time lies.
+    pub final_segment: Option<SegmentId>,
+    /// Its first piece.
+    pub first_piece: u32,
+    /// How many it has.
+    pub pieces: u32,
+}
+
+impl SegmentLife {
+    /// Its rows in the columns of [`SegmentHistory`].
+    #[must_use]
+    pub fn rows(&self) -> Range<usize> {
+        let first = self.first_piece as usize;
+        first..first + self.pieces as usize
+    }
+
+    /// The address after its last byte, saturating.
+    #[must_use]
+    pub fn end(&self) -> u64 {
+        self.address.saturating_add(self.extent_bytes)
+    }
+}
+
+impl SegmentHistory {
+    /// What `history`'s device held from CUDA over its recorded events.
+    #[must_use]
+    pub fn of(snapshot: &Snapshot, history: &History) -> Self {
+        let mut steps = Vec::new();
+        let (first, mismatched) = replay::undo(snapshot, history, |step| steps.push(step));
+        let mut builder = Builder::default();
+        for range in first.to_vec() {
+            builder.open(range, 0);
+        }
+        for step in steps.iter().rev() {
+            builder.apply(step);
+        }
+        builder.finish(snapshot, history, mismatched)
+    }
+
+    /// Number of pieces.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.bytes.len()
+    }
+
+    /// Whether nothing was ever mapped.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.bytes.is_empty()
+    }
+
+    /// The segment of a piece.
+    ///
+    /// # Panics
+    /// If there is no such piece.
+    #[must_use]
+    pub fn segment_of(&self, piece: usize) -> &SegmentLife {
+        &self.segments[self.segment[piece] as usize]
+    }
+
+    /// The event that mapped a piece; `None` if it is older than the recording.
+    #[must_use]
+    pub fn mapped_by(&self, history: &History, piece: usize) -> Option<EventId> {
+        history.event_before(*self.born.get(piece)?)
+    }
+
+    /// The stack that made the allocator ask for a piece: of the event that mapped it, else of the segment
+    /// that the final state lists.
+    #[must_use]
+    pub fn stack(&self, snapshot: &Snapshot, history: &History, piece: usize) -> StackId {
+        let by_event = self
+            .mapped_by(history, piece)
+            .and_then(|event| snapshot.events.stack.get(event.index()).copied());
+        by_event.unwrap_or_else(|| {
+            let listed = self.segment_of(piece).final_segment;
+            listed.map_or(StackId::ABSENT, |id| snapshot.segments.get(id).stack)
+        })
+    }
+
+    /// The event that gave a piece back, if one did.
+    #[must_use]
+    pub fn unmapped_by(&self, history: &History, piece: usize) -> Option<EventId> {
+        history.event_before(*self.died.get(piece)?)
+    }
+
+    /// The piece mapped at an address at a moment. Looks at all of them.
+    #[must_use]
+    pub fn piece_at(&self, address: u64, moment: u32) -> Option<usize> {
+        (0..self.len()).find(|&piece| {
+            let inside = address.checked_sub(self.address[piece]);
+            inside.is_some_and(|offset| offset < self.bytes[piece])
+                && self.born[piece] <= moment
+                && moment < self.died[piece]
+        })
+    }
+
+    /// Bytes held over time by the segments that `keep` wants, as steps: (first moment, bytes from then
+    /// on), ascending, the first one moment 0. Saturates.
+    #[must_use]
+    pub fn reserved_steps(&self, keep: impl Fn(&SegmentLife) -> bool) -> Vec<(u32, u64)> {
+        let mut changes: BTreeMap<u32, i128> = BTreeMap::from([(0, 0)]);
+        for segment in self.segments.iter().filter(|segment| keep(segment)) {
+            for piece in segment.rows() {
+                let bytes = i128::from(self.bytes[piece]);
+                *changes.entry(self.born[piece]).or_default() += bytes;
+                if self.died[piece] != NEVER {
+                    *changes.entry(self.died[piece]).or_default() -= bytes;
+                }
+            }
+        }
+        let mut sum = 0_i128;
+        let absolute = |(moment, change)| {
+            sum += change;
+            (moment, u64::try_from(sum.max(0)).unwrap_or(u64::MAX))
+        };
+        changes.into_iter().map(absolute).collect()
+    }
+}
+
+/// A piece while its segment is not known yet.
+#[derive(Clone, Copy, Debug)]
+struct Piece {
+    range: MappedRange,
+    born: u32,
+    died: u32,
+    /// Which mapping it came from: what was cut out of one stays together if it is of a plain segment.
+    origin: u32,
+    /// Bytes of that mapping.
+    origin_bytes: u64,
+}
+
+impl Piece {
+    /// The address after its last byte. Beyond 64 bits for a damaged file.
+    fn end(&self) -> u128 {
+        u128::from(self.range.address) + u128::from(self.range.bytes)
+    }
+}
+
+#[derive(Default)]
+struct Builder {
+    pieces: Vec<Piece>,
+    /// Address → the piece that is mapped there now.
+    mapped: BTreeMap<u64, usize>,
+}
+
+impl Builder {
+    fn apply(&mut self, step: &SegmentStep) {
+        if step.is_mapping {
+            self.open(step.range, step.moment);
+        } else {
+            self.close(&step.range, step.moment);
+        }
+    }
+
+    /// The piece that begins last at or below `address`.
+    fn at_or_below(&self, address: u64) -> Option<usize> {
+        let (_, &row) = self.mapped.range(..=address).next_back()?;
+        Some(row)
+    }
+
+    fn open(&mut self, range: MappedRange, born: u32) {
+        let end = u128::from(range.address) + u128::from(range.bytes);
+        let below = self.at_or_below(range.address);
+        let above = self.mapped.range(range.address..).next();
+        let overlaps = below.is_some_and(|row| self.pieces[row].end() > u128::from(range.address))
+            || above.is_some_and(|(&address, _)| u128::from(address) < end);
+        // Only the segments of a damaged final state overlap.
+        if overlaps || range.bytes == 0 {
+            return;
+        }
+        let origin = self.pieces.len() as u32;
+        self.mapped.insert(range.address, self.pieces.len());
+        self.pieces.push(Piece {
+            range,
+            born,
+            died: NEVER,
+            origin,
+            origin_bytes: range.bytes,
+        });
+    }
+
+    /// Ends what is mapped of `range`, whole or in parts; a plain segment goes whole, whatever size the
+    /// event tells.
+    fn close(&mut self, range: &MappedRange, moment: u32) {
+        let Some(row) = self.at_or_below(range.address) else {
+            return;
+        };
+        if !range.is_expandable && !self.pieces[row].range.is_expandable {
+            if self.pieces[row].range.address == range.address {
+                self.mapped.remove(&range.address);
+                self.pieces[row].died = moment;
+            }
+            return;
+        }
+        let end = u128::from(range.address) + u128::from(range.bytes);
+        let mut next = Some(row);
+        while let Some(row) = next {
+            let piece = self.pieces[row];
+            if u128::from(piece.range.address) >= end {
+                break;
+            }
+            if piece.end() > u128::from(range.address) {
+                self.cut(row, (range.address, end), moment);
+            }
+            // Beyond this piece, so that a cut remainder is not met again.
+            let Ok(from) = u64::try_from(piece.end()) else {
+                break;
+            };
+            next = self.mapped.range(from..).next().map(|(_, &row)| row);
+        }
+    }
+
+    /// Ends the part of a piece that lies in `from .. end`; what is before and after it stays.
+    fn cut(&mut self, row: usize, (from, end): (u64, u128), moment: u32) {
+        let piece = self.pieces[row];
+        let start = piece.range.address.max(from);
+        let stop = piece.end().min(end);
+        let part = |address: u64, end: u128, died: u32| Piece {
+            range: MappedRange {
+                address,
+                bytes: (end - u128::from(address)) as u64,
+                ..piece.range
+            },
+            died,
+            ..piece
+        };
+        self.mapped.remove(&piece.range.address);
+        self.pieces[row] = part(start, stop, moment);
+        let before = part(piece.range.address, u128::from(start), NEVER);
+        // The end of the address space has no address, and nothing after it.
+        let after = u64::try_from(stop)
+            .ok()
+            .map(|stop| part(stop, piece.end(), NEVER));
+        for rest in [Some(before), after].into_iter().flatten() {
+            if rest.range.bytes > 0 {
+                self.mapped.insert(rest.range.address, self.pieces.len());
+                self.pieces.push(rest);
+            }
+        }
+    }
+
+    /// Finds the segments and puts everything into stacking order.
+    fn finish(self, snapshot: &Snapshot, history: &History, mismatched: u64) -> SegmentHistory {
+        // A piece may have been born and cut at one moment only in a damaged file.
+        let mut pieces = self.pieces;
+        pieces.retain(|piece| piece.born < piece.died);
+        let groups = groups(&mut pieces);
+        let of_final = segment_of_addresses(snapshot, history.device);
+        let mut segments: Vec<(SegmentLife, Range<usize>)> = groups
+            .into_iter()
+            .map(|rows| {
+                (
+                    life_of(&pieces[rows.clone()], snapshot, &of_final),
+                    rows.clone(),
+                )
+            })
+            .collect();
+        segments.sort_by_key(|(life, rows)| (life.born, life.address, rows.start));
+        let mut history = SegmentHistory {
+            mismatched,
+            ..SegmentHistory::default()
+        };
+        for (mut life, rows) in segments {
+            life.first_piece = history.bytes.len() as u32;
+            for piece in &pieces[rows] {
+                history.address.push(piece.range.address);
+                history.bytes.push(piece.range.bytes);
+                history.born.push(piece.born);
+                history.died.push(piece.died);
+                history.segment.push(history.segments.len() as u32);
+            }
+            history.segments.push(life);
+        }
+        history
+    }
+}
+
+/// Sorts the pieces by segment, and within one by address and time; the rows of each segment.
+fn groups(pieces: &mut [Piece]) -> Vec<Range<usize>> {
+    let key = |piece: &Piece| {
+        let range = &piece.range;
+        let plain = (!range.is_expandable).then_some(piece.origin);
+        (plain, range.stream, range.address, piece.born)
+    };
+    pieces.sort_by_key(key);
+    let mut groups: Vec<Range<usize>> = Vec::new();
+    let mut end = 0_u128;
+    for (row, piece) in pieces.iter().enumerate() {
+        let joins = row.checked_sub(1).is_some_and(|before| {
+            let before = &pieces[before];
+            let expandable = piece.range.is_expandable && before.range.is_expandable;
+            let touches = u128::from(piece.range.address) <= end;
+            (expandable && touches && piece.range.stream == before.range.stream)
+                || (!piece.range.is_expandable && piece.origin == before.origin)
+        });
+        match groups.last_mut().filter(|_| joins) {
+            Some(group) => {
+                group.end = row + 1;
+                end = end.max(piece.end());
+            }
+            None => {
+                groups.push(row..row + 1);
+                end = piece.end();
+            }
+        }
+    }
+    groups
+}
+
+/// What is known of the segment with these pieces, which are sorted by address and not none.
+fn life_of(
+    pieces: &[Piece],
+    snapshot: &Snapshot,
+    of_final: impl Fn(u64) -> Option<SegmentId>,
+) -> SegmentLife {
+    let first = &pieces[0];
+    let end = pieces.iter().map(Piece::end).max().unwrap_or(0);
+    let final_segment = pieces
+        .iter()
+        .filter(|piece| piece.died == NEVER)
+        .find_map(|piece| of_final(piece.range.address));
+    let listed = final_segment.map(|id| snapshot.segments.get(id));
+    // Mapped before the recording, the pieces of an expandable segment are one of any size.
+    let sizes = pieces
+        .iter()
+        .filter(|piece| piece.born > 0 || !piece.range.is_expandable);
+    let by_size = sizes.map(|piece| piece.origin_bytes).min().map(|bytes| {
+        if bytes <= SMALL_SEGMENT_BYTES {
+            SegmentKind::Small
+        } else {
+            SegmentKind::Large
+        }
+    });
+    SegmentLife {
+        address: first.range.address,
+        extent_bytes: (end - u128::from(first.range.address))
+            .try_into()
+            .unwrap_or(u64::MAX),
+        born: pieces.iter().map(|piece| piece.born).min().unwrap_or(0),
+        died: pieces.iter().map(|piece| piece.died).max().unwrap_or(NEVER),
+        stream: first.range.stream,
+        pool: pieces
+            .iter()
+            .find_map(|piece| piece.range.pool)
+            .or_else(|| listed.and_then(|segment| segment.pool)),
+        is_expandable: first.range.is_expandable,
+        kind: listed.and_then(|segment| segment.kind).or(by_size),
+        final_segment,
+        first_piece: 0,
+        pieces: pieces.len() as u32,
+    }
+}
+
+#[cfg(test)]
+#[path = "segment_history_tests.rs"]
+mod tests;

@@ -1,0 +1,540 @@
+//! All that is known of one allocation.
+
+use serde::{Deserialize, Serialize};
+
+use crate::Snapshot;
+use crate::analysis::code::frames::{FrameClass, FrameClasses, Location, clip};
+use crate::analysis::memory::allocator_rules::UNIT_BYTES;
+use crate::analysis::memory::places::{context_of, place_of, segment_at};
+use crate::analysis::recording::Device;
+use crate::analysis::time::annotations::NamedRange;
+use crate::analysis::time::history::{History, StackSource};
+use crate::analysis::time::lifetime::{Lifetime, lifetime};
+use crate::ids::{AllocationId, BlockId, EventId, FrameId, SegmentId, StringId};
+use crate::model::{Action, BlockState, DeviceIndex, NO_TIME, PoolId, Segment};
+
+/// Bounds on what is gathered of one allocation, so that a hostile file cannot make its details larger
+/// than itself: genuine stacks have some hundred frames, genuine texts some thousand bytes.
+const FRAMES_LIMIT: usize = 4096;
+const TEXTS_LIMIT: usize = 256;
+const TEXT_LIMIT_BYTES: usize = 64 << 10;
+
+/// One allocation in full.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub struct AllocationDetails {
+    /// `b<hex address>_<version>`, as PyTorch's viewer names it.
+    pub name: String,
+    /// Its row.
+    pub allocation: AllocationId,
+    /// Device index.
+    pub device: DeviceIndex,
+    /// Start address.
+    pub address: u64,
+    /// Bytes the program asked for.
+    pub requested_bytes: u64,
+    /// The block it has in the final state; `None` when it was freed before.
+    pub block: Option<BlockDetails>,
+    /// A bound for the block's size where [`block`](Self::block) does not tell it: requests are
+    /// rounded up to 512 bytes at least, and how much further is not recorded.
+    pub block_bytes_at_least: u64,
+    /// When it came and went.
+    pub life: Life,
+    /// The `cudaStream_t` as a number.
+    pub stream: Option<i64>,
+    /// The stream's number in order of first appearance; 0 is always the default stream.
+    pub stream_index: Option<u32>,
+    /// The memory pool.
+    pub pool: Option<PoolId>,
+    /// `_profile_to_snapshot`'s category.
+    pub category: Option<String>,
+    /// The text the program had set for its thread.
+    pub user_metadata: Option<String>,
+    /// `torch.compile`'s region; `None` outside.
+    pub compile_context: Option<String>,
+    /// The allocator's own note.
+    pub internal_metadata: Option<String>,
+    /// Texts attached to it while it lived, oldest first.
+    pub annotations: Vec<String>,
+    /// The named ranges in which it was made, outermost first.
+    pub ranges: Vec<String>,
+    /// The stack, innermost frame first; at most 4096 frames of it.
+    pub stack: Vec<FrameDetails>,
+    /// How many outermost frames are left out of that.
+    pub frames_left_out: u64,
+    /// Whose stack it is; `None` without one.
+    pub stack_source: Option<StackOrigin>,
+    /// The forward pass's stack of a backward allocation, as text lines.
+    pub forward_frames: Vec<String>,
+    /// Requested bytes of everything live right after it was made (at moment 0 if before recording).
+    pub active_bytes_after: u64,
+}
+
+/// The block in which an allocation lives at the end.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub struct BlockDetails {
+    /// Its row.
+    pub block: BlockId,
+    /// Bytes after rounding.
+    pub bytes: u64,
+    /// Bytes lost to rounding.
+    pub rounding_bytes: u64,
+    /// What it is doing.
+    pub state: BlockState,
+    /// The segment around it.
+    pub segment: Option<SegmentId>,
+    /// The segment's address.
+    pub segment_address: Option<u64>,
+    /// The segment's size.
+    pub segment_bytes: Option<u64>,
+}
+
+/// When an allocation, or a segment, came and went.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
+pub struct Life {
+    /// By which event it was made; `None` = before recording.
+    pub alloc: Option<EventMark>,
+    /// By which event the program freed it; `None` = it did not, or the event was not recorded.
+    pub free_requested: Option<EventMark>,
+    /// By which event its memory became free; `None` = still live at the end.
+    pub free_completed: Option<EventMark>,
+    /// How long it lived.
+    pub lifetime: Lifetime,
+}
+
+/// One event of a life.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub struct EventMark {
+    /// Number of the event in its device's trace, from 0.
+    pub number: u32,
+    /// Row of the event table.
+    pub event: EventId,
+    /// Microseconds since the Unix epoch.
+    pub time_us: Option<i64>,
+    /// Microseconds since the first event with a time on this device.
+    pub since_start_us: Option<i64>,
+}
+
+impl EventMark {
+    /// The moment that begins with it.
+    #[must_use]
+    pub fn moment(self) -> u32 {
+        self.number.saturating_add(1)
+    }
+}
+
+/// Which record a stack comes from.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum StackOrigin {
+    /// The alloc event.
+    Alloc,
+    /// The block in the final state.
+    Block,
+    /// The free; where it was allocated is not known.
+    Free,
+}
+
+/// One frame in words.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub struct FrameDetails {
+    /// Its row.
+    pub frame: FrameId,
+    /// Whose code it is.
+    pub class: FrameClass,
+    /// Function; for C++ the whole signature.
+    pub function: String,
+    /// File; empty when unknown.
+    pub file: String,
+    /// From 1; 0 = unknown.
+    pub line: u32,
+    /// What torch.fx knew.
+    pub fx: Option<FxDetails>,
+}
+
+/// What torch.fx knew of a frame of generated code; empty where it knew nothing.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub struct FxDetails {
+    /// E.g. `call_function`.
+    pub op: String,
+    /// The node.
+    pub name: String,
+    /// What it calls.
+    pub target: String,
+    /// Lines of the model's own code.
+    pub original_trace: String,
+}
+
+/// What a line or two about an allocation need; see [`AllocationDetails`] for the fields.
+#[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
+pub struct AllocationBrief {
+    /// Its name.
+    pub name: String,
+    /// Bytes the program asked for.
+    pub requested_bytes: u64,
+    /// When it came and went.
+    pub life: Life,
+    /// The `cudaStream_t` as a number; see [`Snapshot::streams`](crate::Snapshot::streams).
+    pub stream: Option<i64>,
+    /// The memory pool.
+    pub pool: Option<PoolId>,
+    /// `_profile_to_snapshot`'s category.
+    pub category: Option<String>,
+}
+
+/// The little that is found without a search through the events of a life, the contexts or the frames: for
+/// what is asked on every move of the mouse.
+#[must_use]
+pub fn allocation_brief(
+    snapshot: &Snapshot,
+    history: &History,
+    id: AllocationId,
+) -> Option<AllocationBrief> {
+    let table = &history.allocations;
+    let row = id.index();
+    let requested_bytes = *table.bytes.get(row)?;
+    let address = table.address[row];
+    let context = context_of(snapshot, history, id);
+    let segment = segment_at(snapshot, history.device, address);
+    let (stream, pool) = place_of(context, segment.map(|(_, segment)| segment));
+    let mark = |event: Option<EventId>| event.map(|event| mark(snapshot, history, event));
+    Some(AllocationBrief {
+        name: format!("b{address:x}_{}", table.version[row]),
+        requested_bytes,
+        life: Life {
+            alloc: mark(history.alloc_event(id)),
+            free_requested: mark(history.free_requested_event(id)),
+            free_completed: mark(history.free_completed_event(id)),
+            lifetime: lifetime(history, id),
+        },
+        stream,
+        pool,
+        category: text_of(snapshot, context.and_then(|context| context.category)),
+    })
+}
+
+/// Gathers all that is known of an allocation; `None` if the device has no such allocation.
+#[must_use]
+pub fn allocation_details(on: Device<'_>, id: AllocationId) -> Option<AllocationDetails> {
+    let (snapshot, history) = (on.snapshot(), on.history);
+    let table = &history.allocations;
+    let row = id.index();
+    let AllocationBrief {
+        name,
+        requested_bytes,
+        life,
+        stream,
+        pool,
+        category,
+    } = allocation_brief(snapshot, history, id)?;
+    let address = table.address[row];
+    let context = context_of(snapshot, history, id);
+    let segment = segment_at(snapshot, history.device, address);
+    let text = |id: Option<StringId>| text_of(snapshot, id);
+    let (stack, stack_source, frames_left_out) =
+        stack_of(snapshot, history, id, on.recording.classes());
+
+    Some(AllocationDetails {
+        name,
+        allocation: id,
+        device: history.device,
+        address,
+        requested_bytes,
+        block: block_of(snapshot, history, id, requested_bytes, segment),
+        block_bytes_at_least: requested_bytes
+            .max(1)
+            .checked_next_multiple_of(UNIT_BYTES)
+            .unwrap_or(u64::MAX),
+        life,
+        stream,
+        stream_index: stream.and_then(|stream| stream_index(on.recording.streams(), stream)),
+        pool,
+        category,
+        user_metadata: text(context.and_then(|context| context.user_metadata)),
+        compile_context: text(context.and_then(|context| context.compile_context))
+            .filter(|text| text != "N/A"),
+        internal_metadata: text(context.and_then(|context| context.internal_metadata)),
+        annotations: annotations(snapshot, history, id),
+        ranges: ranges_at(
+            snapshot,
+            on.recording.ranges(),
+            history.device,
+            life.alloc.and_then(|mark| mark.time_us),
+        ),
+        frames_left_out,
+        stack,
+        stack_source,
+        forward_frames: forward_frames(snapshot, history, id),
+        active_bytes_after: history.active_bytes_at(table.born[row]),
+    })
+}
+
+fn stream_index(streams: &[i64], stream: i64) -> Option<u32> {
+    streams
+        .iter()
+        .position(|&known| known == stream)
+        .map(|index| index as u32)
+}
+
+fn text_of(snapshot: &Snapshot, id: Option<StringId>) -> Option<String> {
+    let text = clipped(snapshot, id?);
+    (!text.is_empty()).then_some(text)
+}
+
+fn clipped(snapshot: &Snapshot, id: StringId) -> String {
+    clip(snapshot.strings.get(id), TEXT_LIMIT_BYTES).to_owned()
+}
+
+fn block_of(
+    snapshot: &Snapshot,
+    history: &History,
+    id: AllocationId,
+    requested_bytes: u64,
+    segment: Option<(SegmentId, &Segment)>,
+) -> Option<BlockDetails> {
+    let block_id = history.final_block(id)?;
+    let block = snapshot.blocks.get(block_id);
+    Some(BlockDetails {
+        block: block_id,
+        bytes: block.size,
+        rounding_bytes: block.size.saturating_sub(requested_bytes),
+        state: block.state,
+        segment: segment.map(|(id, _)| id),
+        segment_address: segment.map(|(_, segment)| segment.address),
+        segment_bytes: segment.map(|(_, segment)| segment.total_size),
+    })
+}
+
+fn mark(snapshot: &Snapshot, history: &History, event: EventId) -> EventMark {
+    let time_us = time_of(snapshot, event);
+    let start_us = history.moment_start_us.first();
+    EventMark {
+        number: event.0.saturating_sub(history.first_event),
+        event,
+        time_us,
+        since_start_us: time_us
+            .zip(start_us)
+            .map(|(time, start)| time.saturating_sub(*start)),
+    }
+}
+
+fn time_of(snapshot: &Snapshot, event: EventId) -> Option<i64> {
+    snapshot
+        .events
+        .time_us
+        .get(event.index())
+        .copied()
+        .filter(|&time| time != NO_TIME)
+}
+
+fn annotations(snapshot: &Snapshot, history: &History, id: AllocationId) -> Vec<String> {
+    let table = &history.allocations;
+    let address = table.address[id.index()];
+    // Moment m follows event m - 1, so the events while it lives are born .. died - 1.
+    let first = table.born[id.index()];
+    let last = table.died[id.index()]
+        .saturating_sub(1)
+        .min(history.event_count);
+    let rows = history.first_event.saturating_add(first)..history.first_event.saturating_add(last);
+    rows.map(EventId)
+        .filter(|event| snapshot.events.action.get(event.index()) == Some(&Action::Annotate))
+        .filter(|event| snapshot.events.addr[event.index()] == address)
+        .filter_map(|event| {
+            let context = snapshot
+                .contexts
+                .get(snapshot.events.context[event.index()]);
+            text_of(snapshot, context.user_metadata)
+        })
+        .take(TEXTS_LIMIT)
+        .collect()
+}
+
+fn ranges_at(
+    snapshot: &Snapshot,
+    ranges: &[NamedRange],
+    device: DeviceIndex,
+    time_us: Option<i64>,
+) -> Vec<String> {
+    let Some(time_us) = time_us else {
+        return Vec::new();
+    };
+    let here = ranges
+        .iter()
+        .filter(|range| i64::from(range.device) == i64::from(device));
+    here.filter(|range| range.contains(time_us))
+        .map(|range| clipped(snapshot, range.name))
+        .take(TEXTS_LIMIT)
+        .collect()
+}
+
+fn stack_of(
+    snapshot: &Snapshot,
+    history: &History,
+    id: AllocationId,
+    classes: &FrameClasses,
+) -> (Vec<FrameDetails>, Option<StackOrigin>, u64) {
+    let (stack, source) = history.stack(snapshot, id);
+    let origin = match source {
+        StackSource::Alloc => StackOrigin::Alloc,
+        StackSource::Block => StackOrigin::Block,
+        StackSource::Free => StackOrigin::Free,
+    };
+    let frames = snapshot.stacks.frames(stack);
+    let left_out = frames.len().saturating_sub(FRAMES_LIMIT) as u64;
+    let frames = frames
+        .take(FRAMES_LIMIT)
+        .map(|frame| frame_details(snapshot, classes, frame));
+    (
+        frames.collect(),
+        stack.has_frames().then_some(origin),
+        left_out,
+    )
+}
+
+/// A frame in words.
+#[must_use]
+pub fn frame_details(snapshot: &Snapshot, classes: &FrameClasses, id: FrameId) -> FrameDetails {
+    let frame = snapshot.frames.get(id);
+    let location = Location::of(snapshot, frame);
+    let text = |id| clipped(snapshot, id);
+    FrameDetails {
+        frame: id,
+        class: classes.get(id),
+        function: location.function.to_owned(),
+        file: location.file.to_owned(),
+        line: location.line,
+        fx: frame.fx.map(|fx| FxDetails {
+            op: text(fx.op),
+            name: text(fx.name),
+            target: text(fx.target),
+            original_trace: text(fx.original_trace),
+        }),
+    }
+}
+
+/// The forward pass's stack: of the event, else of the block that is still live.
+fn forward_frames(snapshot: &Snapshot, history: &History, id: AllocationId) -> Vec<String> {
+    let of_event = context_of(snapshot, history, id).and_then(|context| context.forward_lines);
+    let block = history
+        .final_block(id)
+        .map(|block| snapshot.blocks.get(block));
+    let lines = of_event.or(block.and_then(|block| block.forward_lines));
+    let lines = snapshot.contexts.forward_lines(lines);
+    lines
+        .take(FRAMES_LIMIT)
+        .map(|line| clipped(snapshot, line).trim_end().to_owned())
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::analysis::recording::Recording;
+    use crate::decode;
+
+    const FILE: &str = r#"{
+        "segments": [{"device": 0, "address": 4096, "total_size": 2048, "stream": 7,
+            "segment_pool_id": [0, 1], "blocks": [
+            {"address": 4096, "size": 1024, "requested_size": 1000, "state": "active_allocated",
+             "frames": [{"name": "load", "filename": "/home/me/model.py", "line": 3}]},
+            {"address": 5120, "size": 1024, "requested_size": 0, "state": "inactive", "frames": []}]}],
+        "device_traces": [[
+            {"action": "alloc", "addr": 5120, "size": 600, "stream": 7, "time_us": 100, "pool_id": [0, 1],
+             "compile_context": "N/A", "user_metadata": "warm-up", "category": "gradient",
+             "forward_frames": ["a.py:1 f\n"],
+             "frames": [{"name": "PyEval_Run", "filename": "??", "line": 0},
+                        {"name": "step", "filename": "/home/me/train.py", "line": 9}]},
+            {"action": "annotate", "addr": 5120, "size": 600, "stream": 7, "time_us": 110, "user_metadata": "logits"},
+            {"action": "annotate", "addr": 4096, "size": 1000, "stream": 7, "time_us": 115, "user_metadata": "weight"},
+            {"action": "free_requested", "addr": 5120, "size": 600, "stream": 7, "time_us": 120},
+            {"action": "free_completed", "addr": 5120, "size": 600, "stream": 7, "time_us": 150}]],
+        "external_annotations": [
+            {"stage": "START", "name": "step 1", "device": 0, "time_us": 90},
+            {"stage": "END", "name": "step 1", "device": 0, "time_us": 130},
+            {"stage": "START", "name": "step 2", "device": 0, "time_us": 140}]}"#;
+
+    fn details_of(row: u32) -> AllocationDetails {
+        let recording = Recording::of(decode(FILE.as_bytes()).unwrap());
+        allocation_details(recording.device(0).unwrap(), AllocationId(row)).unwrap()
+    }
+
+    #[test]
+    fn a_whole_life() {
+        let details = details_of(1);
+        assert_eq!(details.name, "b1400_0");
+        assert_eq!(
+            (details.requested_bytes, details.block_bytes_at_least),
+            (600, 1024)
+        );
+        assert_eq!(details.block, None, "it was freed");
+        let [alloc, requested, completed] = [
+            details.life.alloc,
+            details.life.free_requested,
+            details.life.free_completed,
+        ]
+        .map(Option::unwrap);
+        assert_eq!(
+            (alloc.number, requested.number, completed.number),
+            (0, 3, 4)
+        );
+        assert_eq!(
+            (alloc.time_us, completed.since_start_us),
+            (Some(100), Some(50))
+        );
+        assert_eq!(
+            details.life.lifetime,
+            Lifetime {
+                events: 4,
+                us: Some(50),
+                at_least: false
+            }
+        );
+        assert_eq!((details.stream, details.stream_index), (Some(7), Some(1)));
+        assert_eq!(details.pool, Some(PoolId(0, 1)));
+        assert_eq!(details.category.as_deref(), Some("gradient"));
+        assert_eq!(details.user_metadata.as_deref(), Some("warm-up"));
+        assert_eq!(details.compile_context, None, "N/A means none");
+        assert_eq!(details.annotations, ["logits"]);
+        assert_eq!(details.ranges, ["step 1"]);
+        assert_eq!(details.forward_frames, ["a.py:1 f"]);
+        assert_eq!(details.stack_source, Some(StackOrigin::Alloc));
+        let frames: Vec<_> = details
+            .stack
+            .iter()
+            .map(|frame| (frame.class, frame.line))
+            .collect();
+        assert_eq!(frames, [(FrameClass::Runtime, 0), (FrameClass::User, 9)]);
+        assert_eq!(details.active_bytes_after, 1600);
+    }
+
+    #[test]
+    fn from_before_recording_and_still_live() {
+        let details = details_of(0);
+        assert_eq!(details.name, "b1000_0");
+        let block = details.block.unwrap();
+        assert_eq!((block.bytes, block.rounding_bytes), (1024, 24));
+        assert_eq!(
+            (block.segment_address, block.segment_bytes),
+            (Some(4096), Some(2048))
+        );
+        assert_eq!(
+            (details.life.alloc, details.life.free_completed),
+            (None, None)
+        );
+        assert!(details.life.lifetime.at_least);
+        assert_eq!(
+            (details.stream, details.pool),
+            (Some(7), Some(PoolId(0, 1))),
+            "its segment's"
+        );
+        assert_eq!(details.annotations, ["weight"]);
+        assert_eq!(details.ranges, [""; 0]);
+        assert_eq!(details.stack_source, Some(StackOrigin::Block));
+    }
+
+    #[test]
+    fn no_such_allocation() {
+        let recording = Recording::of(decode(FILE.as_bytes()).unwrap());
+        let device = recording.device(0).unwrap();
+        assert_eq!(allocation_details(device, AllocationId(2)), None);
+    }
+}

@@ -1,0 +1,106 @@
+//! Facts of captured snapshots, and what the others mean for them.
+
+use super::words::fact;
+use super::{Fact, FactKind};
+use crate::Snapshot;
+use crate::analysis::memory::capture::{AllocatorKind, Capture, Ended, has_torch};
+
+/// What is to be known of the capture itself; empty for other snapshots.
+pub(super) fn facts(snapshot: &Snapshot) -> Vec<Fact> {
+    let Some(capture) = Capture::of(snapshot) else {
+        return Vec::new();
+    };
+    let of_file = |kind| fact(kind, None, AllocatorKind::Driver);
+    let mut facts = Vec::new();
+    match capture.ended {
+        Ended::RecorderFailed => facts.push(of_file(FactKind::RecorderFailed)),
+        Ended::WithoutNotice => facts.push(of_file(FactKind::EndedWithoutNotice)),
+        Ended::Running | Ended::InOrder | Ended::Unknown => {}
+    }
+    if capture.dropped_records > 0 {
+        let records = capture.dropped_records;
+        facts.push(of_file(FactKind::RecordsLost { records }));
+    }
+    facts.extend(capture.notes.iter().map(|note| Fact {
+        text: note.clone(),
+        ..of_file(FactKind::CaptureNote)
+    }));
+    if has_torch(snapshot) {
+        facts.push(of_file(FactKind::TorchCaptured));
+    }
+    let devices = capture.devices.iter();
+    facts.extend(devices.filter_map(|device| {
+        let other = device.other?;
+        let kind = FactKind::OtherMemory {
+            last_bytes: other.last_bytes,
+            highest_bytes: other.highest_bytes,
+            device_bytes: device.total_bytes,
+        };
+        Some(fact(kind, Some(device.index), AllocatorKind::Driver))
+    }));
+    facts
+}
+
+const CAPTURE_ALL: &str = "Capture with --enabled all, which is the default.";
+
+/// What a fact means for a captured snapshot, and how to capture better; `None` where it is the same for all.
+pub(super) fn meaning_and_advice(kind: FactKind) -> Option<[&'static str; 2]> {
+    Some(match kind {
+        FactKind::Nothing => [
+            "There is nothing to show: no CUDA allocation of this program was seen.",
+            "Statically linked programs, setuid programs and those that load CUDA with RTLD_DEEPBIND cannot be captured; \
+             of a program that starts others, capture those too (--follow-children).",
+        ],
+        FactKind::NoTrace => [
+            "Only the final state is known; it is shown as flat bands.",
+            CAPTURE_ALL,
+        ],
+        FactKind::StateOnly => [
+            "Only the final state is known; it is shown as flat bands. What was allocated and freed before is not in the file.",
+            CAPTURE_ALL,
+        ],
+        FactKind::NoTimes => ["Only the event axis can be shown.", ""],
+        FactKind::NoSegments => [
+            "What the driver had mapped is not known; allocations are.",
+            "",
+        ],
+        FactKind::NoStacks {
+            without,
+            before_recording,
+            of,
+        } if without == before_recording && without < of => return None,
+        FactKind::NoStacks { .. } => [
+            "They cannot be told apart by where they were made.",
+            "Capture with --stacks native; with a program that was not stripped, or its debug files beside it, stacks tell \
+             functions and lines.",
+        ],
+        FactKind::BeforeRecording { .. } => [
+            "They are at the bottom from the start; what happened to them before is not in the file.",
+            "Capture the program from its start, and without --max-entries or with a larger one.",
+        ],
+        FactKind::RingFull { .. } => [
+            "The trace shows only the latest part; memory from before stands at the bottom as if it had always been there.",
+            "Capture with a larger --max-entries, or without it.",
+        ],
+        FactKind::SkippedActions { .. } => [
+            "Lives of allocations may look longer or shorter than they were.",
+            "Capture without --skip-actions.",
+        ],
+        FactKind::OutOfMemory { .. } => [
+            "What the driver's pools held free then did not do for the request.",
+            "",
+        ],
+        FactKind::Skew { .. } => [
+            "Both are made from one log: records are missing, by --skip-actions or a full log, or the driver's mappings \
+             were not told as they are.",
+            "",
+        ],
+        FactKind::FreesMissing { .. } => [
+            "The free of the older one is not in the trace: it is shown as live until then, and may have been \
+             freed long before.",
+            "Capture without --skip-actions, and with room enough (--cap).",
+        ],
+        FactKind::PendingFree { .. } => ["Their memory cannot be used again yet.", ""],
+        _ => return None,
+    })
+}

@@ -1,0 +1,319 @@
+//! One failed request in figures, and in words (`words`): what was asked, what there was, and why it did not do.
+
+mod words;
+
+use std::collections::HashMap;
+
+use serde::{Deserialize, Serialize};
+
+use super::words::sized_place_label;
+use super::{FindingRow, FindingTable, ROWS};
+use crate::Snapshot;
+use crate::analysis::memory::allocator_rules::{self, LARGE_SEGMENT_BYTES, SMALL_BYTES};
+use crate::analysis::memory::allocator_state::{AllocatorState, BlockUse, SizeClass};
+use crate::analysis::memory::capacity::stated;
+use crate::analysis::memory::capture::AllocatorKind;
+use crate::analysis::memory::gap::{Arena, Gap, gap};
+use crate::analysis::memory::releases::Releases;
+use crate::analysis::recording::Device;
+use crate::ids::{EventId, StackId};
+use crate::units::Bytes;
+
+/// What the driver maps at least.
+const PAGE_BYTES: u64 = 2 << 20;
+
+/// Why the request did not fit: the first of these that holds.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Verdict {
+    /// The device said it had enough.
+    DeviceHadEnough,
+    /// There are no segments that can be trusted, so that free blocks are not known.
+    Unknown,
+    /// A free block of its own would have been large enough, as far as blocks are known.
+    OwnBlockFits,
+    /// A free block of another pool or stream would have been.
+    OtherBlockFits,
+    /// Its own free blocks together would have been.
+    OwnPiecesSuffice,
+    /// The device had enough for the request, but not for the segment that PyTorch would have put it in.
+    SegmentTooLarge,
+    /// These and what the device had left would have been.
+    PiecesAndDeviceSuffice,
+    /// Everything free together would have been.
+    AllFreeSuffices,
+    /// Not even that.
+    Short,
+}
+
+impl Verdict {
+    /// The same in a few words, for a table.
+    #[must_use]
+    pub fn words(self) -> &'static str {
+        match self {
+            Self::DeviceHadEnough => "a limit, or another process",
+            Self::SegmentTooLarge => "no room for a segment",
+            Self::Unknown => "not known",
+            Self::OwnBlockFits => "a free block was not used",
+            Self::OtherBlockFits => "free in another pool or stream",
+            Self::OwnPiecesSuffice | Self::PiecesAndDeviceSuffice => "fragmentation",
+            Self::AllFreeSuffices => "free in several pools or streams",
+            Self::Short => "too much in use",
+        }
+    }
+}
+
+/// One failure in figures.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct FailedRequest {
+    /// The moment that begins with it.
+    pub moment: u32,
+    /// The request, rounded up as the allocator does; the event does not tell the bytes before that.
+    pub requested_bytes: u64,
+    /// What the allocator asks CUDA for (the driver: the device) to serve such a request from new memory; in an
+    /// expandable segment the most that it asks for.
+    pub segment_bytes: u64,
+    /// What the device reported free.
+    pub device_free_bytes: u64,
+    /// The pool and stream.
+    pub arena: Arena,
+    /// Whether it is one for small segments.
+    pub is_small: bool,
+    /// The stack of the request.
+    pub stack: StackId,
+    /// Where reserved memory was.
+    pub gap: Gap,
+    /// Free in segments that may serve the request.
+    pub own_free_bytes: u64,
+    /// In so many blocks.
+    pub own_free_blocks: u64,
+    /// The largest of them.
+    pub own_largest_bytes: u64,
+    /// Free blocks elsewhere that are large enough.
+    pub other_fitting: u64,
+    /// The largest free block elsewhere.
+    pub other_largest_bytes: u64,
+    /// Bytes of segments given back right before.
+    pub released_bytes: u64,
+    /// Events that were recorded after it.
+    pub events_after: u32,
+    /// Whether the file's segments are the allocator's; else nothing is known of free blocks.
+    pub has_state: bool,
+    /// Whose request it was.
+    pub kind: AllocatorKind,
+    /// The device's memory, where the file tells.
+    pub device_bytes: Option<u64>,
+}
+
+impl FailedRequest {
+    /// The failure that a moment of [`Device::failed_requests`] begins with. `state`: the allocator at that moment;
+    /// `has_segments`: whether its segments can be trusted.
+    #[must_use]
+    pub fn of(
+        device: Device<'_>,
+        releases: &Releases,
+        has_segments: bool,
+        moment: u32,
+        state: &AllocatorState,
+    ) -> Self {
+        let (snapshot, history) = (device.snapshot(), device.history);
+        let event = EventId(history.first_event + moment.saturating_sub(1));
+        let event = snapshot.events.get(event);
+        let context = snapshot.contexts.get(event.context);
+        let arena = Arena {
+            pool: context.pool.unwrap_or_default(),
+            stream: context.stream,
+        };
+        let kind = AllocatorKind::of(snapshot);
+        let released = releases.runs.iter();
+        let released = released.filter(|run| run.before_oom && run.to + 1 == moment);
+        let mut failure = Self {
+            moment,
+            requested_bytes: event.size,
+            segment_bytes: segment_bytes(kind, event.size),
+            device_free_bytes: event.addr,
+            arena,
+            is_small: event.size <= SMALL_BYTES,
+            stack: event.stack,
+            gap: gap(state, Some(arena)),
+            own_free_bytes: 0,
+            own_free_blocks: 0,
+            own_largest_bytes: 0,
+            other_fitting: 0,
+            other_largest_bytes: 0,
+            released_bytes: released.fold(0, |sum, run| run.bytes.saturating_add(sum)),
+            events_after: history.event_count.saturating_sub(moment),
+            has_state: has_segments,
+            kind,
+            device_bytes: stated(snapshot, history.device),
+        };
+        for segment in &state.segments {
+            let own = failure.is_own(
+                state.groups.get(segment.group as usize).map(Arena::of),
+                segment.size_class,
+            );
+            let free = segment.blocks.iter();
+            for block in free.filter(|block| block.usage == BlockUse::Free) {
+                failure.count(own, block.bytes);
+            }
+        }
+        failure
+    }
+
+    /// Whether a segment may serve the request.
+    fn is_own(&self, arena: Option<Arena>, class: Option<SizeClass>) -> bool {
+        let serves = match class {
+            Some(SizeClass::Small) => self.is_small,
+            Some(SizeClass::Large) => !self.is_small,
+            None => true,
+        };
+        let is_same = match self.kind {
+            AllocatorKind::Torch => arena == Some(self.arena),
+            // A pool serves all streams.
+            AllocatorKind::Driver => arena.is_some_and(|arena| arena.pool == self.arena.pool),
+        };
+        serves && is_same
+    }
+
+    fn count(&mut self, is_own: bool, bytes: u64) {
+        if is_own {
+            self.own_free_bytes = self.own_free_bytes.saturating_add(bytes);
+            self.own_free_blocks += 1;
+            self.own_largest_bytes = self.own_largest_bytes.max(bytes);
+        } else {
+            self.other_fitting += u64::from(bytes >= self.requested_bytes);
+            self.other_largest_bytes = self.other_largest_bytes.max(bytes);
+        }
+    }
+
+    /// Why it did not fit.
+    #[must_use]
+    pub fn verdict(&self) -> Verdict {
+        let wanted = self.requested_bytes;
+        let device = self.device_free_bytes;
+        if device >= self.segment_bytes {
+            Verdict::DeviceHadEnough
+        } else if !self.has_state {
+            Verdict::Unknown
+        } else if self.own_largest_bytes >= wanted {
+            Verdict::OwnBlockFits
+        } else if self.other_fitting > 0 {
+            Verdict::OtherBlockFits
+        } else if self.own_free_bytes >= wanted {
+            Verdict::OwnPiecesSuffice
+        } else if device >= wanted {
+            Verdict::SegmentTooLarge
+        } else if self.own_free_bytes.saturating_add(device) >= wanted {
+            Verdict::PiecesAndDeviceSuffice
+        } else if self.all_free_bytes() >= wanted {
+            Verdict::AllFreeSuffices
+        } else {
+            Verdict::Short
+        }
+    }
+
+    /// All that was free, in the allocator and on the device.
+    #[must_use]
+    pub fn all_free_bytes(&self) -> u64 {
+        self.gap.free_bytes().saturating_add(self.device_free_bytes)
+    }
+
+    /// What others held of the device then: other processes, contexts, modules, the driver itself. `None` where the
+    /// file does not tell how much the device has.
+    #[must_use]
+    pub fn others_bytes(&self) -> Option<u64> {
+        let known = self
+            .gap
+            .reserved_bytes
+            .saturating_add(self.device_free_bytes);
+        let device = self.device_bytes.filter(|_| self.has_state)?;
+        Some(device.saturating_sub(known))
+    }
+
+    /// Free memory by pool, stream and size, the most first, and whether the request could have used it.
+    #[must_use]
+    pub fn free_places(&self, state: &AllocatorState) -> Vec<FreePlace> {
+        let mut places: Vec<FreePlace> = Vec::new();
+        let mut place_of: HashMap<(Arena, Option<SizeClass>), usize> = HashMap::new();
+        for segment in &state.segments {
+            let sums = &segment.sums;
+            let group = state.groups.get(segment.group as usize);
+            let Some(arena) = group.map(Arena::of).filter(|_| sums.free_bytes > 0) else {
+                continue;
+            };
+            let place = place_of.entry((arena, segment.size_class));
+            let place = *place.or_insert_with(|| {
+                places.push(FreePlace {
+                    arena,
+                    class: segment.size_class,
+                    bytes: 0,
+                    blocks: 0,
+                    largest_bytes: 0,
+                    is_own: self.is_own(Some(arena), segment.size_class),
+                });
+                places.len() - 1
+            });
+            let place = &mut places[place];
+            place.bytes = place.bytes.saturating_add(sums.free_bytes);
+            place.blocks += sums.free_blocks;
+            place.largest_bytes = place.largest_bytes.max(sums.largest_free_bytes);
+        }
+        places.sort_by_key(|place| std::cmp::Reverse(place.bytes));
+        places
+    }
+
+    /// The same as a finding's table.
+    pub(super) fn free_table(&self, snapshot: &Snapshot, state: &AllocatorState) -> FindingTable {
+        let streams = snapshot.streams();
+        let places = self.free_places(state).into_iter().take(2 * ROWS);
+        FindingTable {
+            title: "Free when it failed, by where it could be used".to_owned(),
+            counted: "free blocks".to_owned(),
+            rows: places.map(|place| place.row(&streams)).collect(),
+        }
+    }
+}
+
+/// What the allocator asks for to serve a request from new memory.
+fn segment_bytes(kind: AllocatorKind, requested_bytes: u64) -> u64 {
+    if kind == AllocatorKind::Driver {
+        let pages = requested_bytes.checked_next_multiple_of(PAGE_BYTES);
+        pages.unwrap_or(u64::MAX)
+    } else {
+        allocator_rules::segment_bytes(requested_bytes, LARGE_SEGMENT_BYTES)
+    }
+}
+
+/// Free memory that the same requests may use.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct FreePlace {
+    /// The pool and stream.
+    pub arena: Arena,
+    /// The sizes of requests; `None` where the segments do not tell.
+    pub class: Option<SizeClass>,
+    /// Bytes that are free there.
+    pub bytes: u64,
+    /// In so many blocks.
+    pub blocks: u64,
+    /// The largest of them.
+    pub largest_bytes: u64,
+    /// Whether the request that failed could have used it.
+    pub is_own: bool,
+}
+
+impl FreePlace {
+    fn row(&self, streams: &[i64]) -> FindingRow {
+        let own = if self.is_own {
+            "the request's own; "
+        } else {
+            ""
+        };
+        FindingRow {
+            label: sized_place_label(streams, self.arena, self.class),
+            site: None,
+            bytes: self.bytes,
+            count: self.blocks,
+            remark: format!("{own}largest {}", Bytes(self.largest_bytes)),
+        }
+    }
+}

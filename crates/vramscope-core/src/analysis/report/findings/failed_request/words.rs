@@ -1,0 +1,291 @@
+//! A failed request in words, for PyTorch's allocator and for the driver itself.
+
+use super::super::Figure;
+use super::super::words::{counted, stream_label};
+use super::{FailedRequest, Verdict};
+use crate::Snapshot;
+use crate::analysis::memory::capture::AllocatorKind;
+use crate::analysis::memory::settings::AllocatorConfig;
+use crate::units::{Bytes, Count};
+
+impl FailedRequest {
+    /// What happened, as a text. `failures`: how many requests failed up to this one; `at`: see [`at_site`].
+    ///
+    /// [`at_site`]: super::words::at_site
+    pub(in super::super) fn seen(&self, snapshot: &Snapshot, failures: u64, at: &str) -> String {
+        let streams = snapshot.streams();
+        let pool = if self.arena.pool.is_private() {
+            format!(" in the {}", self.arena.pool)
+        } else {
+            String::new()
+        };
+        let mut text = format!(
+            "Event {}: a request for {} on the {}{pool}{at} failed",
+            Count(u64::from(self.moment)),
+            Bytes(self.requested_bytes),
+            stream_label(&streams, self.arena.stream),
+        );
+        if failures > 1 {
+            text += &format!(", the last of {}", counted(failures, "failure"));
+        }
+        text += &format!(". The device had {} left.", Bytes(self.device_free_bytes));
+        if self.has_state {
+            text += &format!(" {}", self.seen_pieces());
+        }
+        if let (Some(device), Some(others)) = (self.device_bytes, self.others_bytes()) {
+            text += &format!(
+                " Of the device's {}, {} were held by others: other processes, CUDA contexts, modules, the driver.",
+                Bytes(device),
+                Bytes(others)
+            );
+        }
+        if self.released_bytes > 0 {
+            text += &format!(
+                " Right before, {} of cached segments had been given back.",
+                Bytes(self.released_bytes)
+            );
+        }
+        match self.events_after {
+            0 => {}
+            1 => text += " One event follows.",
+            more => {
+                text += &format!(
+                    " The program went on: {} events follow.",
+                    Count(more.into())
+                )
+            }
+        }
+        text
+    }
+
+    /// What free blocks there were, for the request and for others.
+    fn seen_pieces(&self) -> String {
+        let keeper = match self.kind {
+            AllocatorKind::Torch => "PyTorch",
+            AllocatorKind::Driver => "What the driver had mapped",
+        };
+        let mut text = match self.own_free_blocks {
+            0 => format!("{keeper} had no free block that could serve it."),
+            1 => format!(
+                "{keeper} had one free block for such a request, of {}.",
+                Bytes(self.own_largest_bytes)
+            ),
+            blocks => format!(
+                "{keeper} had {} free for such a request, in {}, the largest of {}.",
+                Bytes(self.own_free_bytes),
+                counted(blocks, "piece"),
+                Bytes(self.own_largest_bytes)
+            ),
+        };
+        if self.other_fitting > 0 {
+            text += &format!(
+                " For requests of other pools, streams or sizes {} {} large enough, the largest of {}.",
+                counted(self.other_fitting, "free block"),
+                if self.other_fitting == 1 {
+                    "was"
+                } else {
+                    "were"
+                },
+                Bytes(self.other_largest_bytes)
+            );
+        }
+        if self.verdict() == Verdict::Short {
+            let all = self.all_free_bytes();
+            text += &format!(
+                " Everything free together, on the device and in {}, was {}: {} too little.",
+                self.kind.keeper(),
+                Bytes(all),
+                Bytes(self.requested_bytes - all)
+            );
+        }
+        text
+    }
+
+    /// The same in labelled numbers, as far as they are known.
+    pub(in super::super) fn figures(&self) -> Vec<Figure> {
+        let gap = &self.gap;
+        let (held, free) = match self.kind {
+            AllocatorKind::Torch => ("held by PyTorch", "free in PyTorch"),
+            AllocatorKind::Driver => ("held by the program", "free in that"),
+        };
+        let figures = [
+            ("requested", Some(self.requested_bytes)),
+            ("free on the device", Some(self.device_free_bytes)),
+            ("held by others", self.others_bytes()),
+            (held, Some(gap.reserved_bytes)),
+            ("in use", Some(gap.in_use_bytes)),
+            (
+                "waiting for other streams",
+                Some(gap.pending_bytes).filter(|&bytes| bytes > 0),
+            ),
+            (
+                "rounding",
+                Some(gap.rounding_bytes).filter(|&bytes| bytes > 0),
+            ),
+            (free, Some(gap.free_bytes())),
+            ("usable for the request", Some(self.own_free_bytes)),
+            ("largest usable piece", Some(self.own_largest_bytes)),
+        ];
+        let known = if self.has_state { figures.len() } else { 2 };
+        let figures = figures.into_iter().take(known);
+        figures
+            .filter_map(|(label, bytes)| {
+                let label = label.to_owned();
+                bytes.map(|bytes| Figure { label, bytes })
+            })
+            .collect()
+    }
+
+    /// Why, in words.
+    #[must_use]
+    pub fn may_mean(&self, config: &AllocatorConfig) -> String {
+        if self.kind == AllocatorKind::Driver {
+            return driver_may_mean(self.verdict()).to_owned();
+        }
+        let text = match self.verdict() {
+            Verdict::DeviceHadEnough if config.memory_fraction.is_some_and(|share| share < 1.0) => {
+                "The device had enough, but the settings limit this process: per_process_memory_fraction is below 1."
+            }
+            Verdict::DeviceHadEnough => {
+                "Something other than the device's memory refused the request: a limit set by \
+                 set_per_process_memory_fraction(), or another process that took memory at that instant."
+            }
+            Verdict::SegmentTooLarge => {
+                return format!(
+                    "The device had enough for the request, but PyTorch takes memory from CUDA in segments: for such \
+                     a request, one of {}.",
+                    Bytes(self.segment_bytes)
+                );
+            }
+            Verdict::Unknown => {
+                "The file has no segments that can be trusted, so that it is not known what PyTorch held and why \
+                 that did not do."
+            }
+            Verdict::OwnBlockFits => {
+                "A free block of its kind seems large enough. Block sizes at past moments are derived; or \
+                 max_split_size kept the block from being used."
+            }
+            Verdict::OtherBlockFits => {
+                "There was a free block, but it belongs to another pool or stream, and memory is not shared \
+                 between them."
+            }
+            Verdict::OwnPiecesSuffice => {
+                "Fragmentation: there was enough free memory of the right kind, but not in one piece."
+            }
+            Verdict::PiecesAndDeviceSuffice => {
+                "Free pieces and what the device had left would have been enough together: PyTorch could not \
+                 give the pieces back, as their segments are partly in use."
+            }
+            Verdict::AllFreeSuffices => {
+                "Free memory is spread over pools and streams; no one of them has enough."
+            }
+            Verdict::Short => {
+                "No other arrangement of memory would have helped: less must be live at that moment. What else \
+                 is on the device (the CUDA context, NCCL, other processes) is not in a snapshot."
+            }
+        };
+        text.to_owned()
+    }
+
+    /// What to try.
+    #[must_use]
+    pub fn to_try(&self, config: &AllocatorConfig) -> Vec<String> {
+        if self.kind == AllocatorKind::Driver {
+            return self.driver_to_try();
+        }
+        let verdict = self.verdict();
+        let mut list: Vec<&str> = Vec::new();
+        if verdict == Verdict::DeviceHadEnough {
+            list.push("Look for set_per_process_memory_fraction() or per_process_memory_fraction, and at nvidia-smi.");
+        }
+        let expandable = config.expandable_segments == Some(true);
+        let is_scattered = matches!(
+            verdict,
+            Verdict::OwnPiecesSuffice | Verdict::PiecesAndDeviceSuffice | Verdict::AllFreeSuffices
+        );
+        if is_scattered && !expandable {
+            list.push("PYTORCH_ALLOC_CONF=expandable_segments:True (before torch 2.9: PYTORCH_CUDA_ALLOC_CONF; before 2.1 there is only max_split_size_mb), which joins free memory.");
+        }
+        if matches!(verdict, Verdict::OtherBlockFits | Verdict::AllFreeSuffices) {
+            list.push("Allocate on fewer streams, share one pool between graphs, or free the other pool first.");
+        }
+        list.push("Look through what was live then: what the loop still holds from before, saved activations, optimizer state.");
+        if matches!(verdict, Verdict::Short | Verdict::SegmentTooLarge) {
+            list.push("A smaller batch or sequence, activation checkpointing, or sharding.");
+        }
+        list.into_iter().map(str::to_owned).collect()
+    }
+
+    /// What to try where the driver's own allocations failed.
+    fn driver_to_try(&self) -> Vec<String> {
+        let verdict = self.verdict();
+        let mut list: Vec<&str> = Vec::new();
+        if verdict == Verdict::DeviceHadEnough {
+            list.push("Look for a limit of the pool (maxSize in cuMemPoolCreate), and at nvidia-smi for other processes.");
+        }
+        if verdict == Verdict::OwnBlockFits {
+            list.push(
+                "Allocate on the stream that freed the memory, or order the two streams by an event; synchronize the stream \
+                 that freed it.",
+            );
+        }
+        if matches!(
+            verdict,
+            Verdict::OwnPiecesSuffice | Verdict::PiecesAndDeviceSuffice | Verdict::AllFreeSuffices
+        ) {
+            list.push("Keep what lives long apart from what comes and goes: a pool of its own (cuMemPoolCreate), or one large allocation that the program divides itself.");
+        }
+        if matches!(verdict, Verdict::OtherBlockFits | Verdict::AllFreeSuffices) {
+            list.push("Synchronize, then cuMemPoolTrimTo(pool, 0) for the pools that hold free memory; or allocate from one pool only.");
+        }
+        let others = self.others_bytes().unwrap_or(0);
+        if others >= self.device_bytes.unwrap_or(u64::MAX) / 10 {
+            list.push(
+                "See who else is on the device: nvidia-smi lists processes and what each holds.",
+            );
+        }
+        list.push("Look through what was live then: buffers kept from before, and who holds them.");
+        if matches!(verdict, Verdict::Short | Verdict::SegmentTooLarge) {
+            list.push("Work on less at a time: a smaller batch, shorter sequences, fewer buffers at once.");
+        }
+        list.into_iter().map(str::to_owned).collect()
+    }
+}
+
+/// Why the driver refused, in words.
+fn driver_may_mean(verdict: Verdict) -> &'static str {
+    match verdict {
+        Verdict::DeviceHadEnough => {
+            "Something other than the device's memory refused the request: a limit of the memory pool, or another \
+             process that took memory at that instant."
+        }
+        Verdict::SegmentTooLarge => {
+            "The device had enough for the request, but the driver maps memory in pages of 2 MiB, and there was no room \
+             for the last one."
+        }
+        Verdict::Unknown => {
+            "The file has no segments that can be trusted, so that it is not known what the program held and why \
+             that did not do."
+        }
+        Verdict::OwnBlockFits => {
+            "A free block of the pool seems large enough. Memory that was freed on one stream serves another only after \
+             the first has got there; and cuMemAlloc does not use what pools hold."
+        }
+        Verdict::OtherBlockFits => {
+            "There was a free block, but it belongs to another memory pool, and pools do not share."
+        }
+        Verdict::OwnPiecesSuffice => {
+            "Fragmentation: there was enough free memory in the pool, but not in one piece."
+        }
+        Verdict::PiecesAndDeviceSuffice => {
+            "Free pieces and what the device had left would have been enough together: the driver could not give the \
+             pieces back, as other allocations lie in the same mappings."
+        }
+        Verdict::AllFreeSuffices => {
+            "Free memory is spread over several memory pools; no one of them has enough."
+        }
+        Verdict::Short => {
+            "No other arrangement of memory would have helped: less must be live at that moment, or others must hold less."
+        }
+    }
+}

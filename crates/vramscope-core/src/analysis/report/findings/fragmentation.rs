@@ -1,0 +1,98 @@
+//! Free memory in pieces between memory in use: neither one large request nor CUDA can have it.
+
+use super::words::{at_moment, at_peak, counted, has_trace, percent};
+use super::{Evidence, EvidenceOf, Finding, FindingKind, Material, Severity, is_notable};
+use crate::analysis::memory::capture::AllocatorKind;
+use crate::analysis::memory::gap::Gap;
+use crate::analysis::memory::settings::AllocatorConfig;
+use crate::units::Bytes;
+
+/// From this share of reserved memory on it is worth a word.
+const SHARE_PERCENT: u64 = 10;
+
+pub(super) fn find(material: Material<'_>) -> Option<Finding> {
+    let history = material.device.history;
+    // The largest piece can serve the largest request: only the others are scattered.
+    let notable = |gap: &Gap| is_notable(gap.scattered_bytes(), SHARE_PERCENT, gap.reserved_bytes);
+    // What is missing when the most is needed costs most; what is seen at the end may have been all along.
+    let found = [
+        (material.at_peak, at_peak(history), Severity::Warning),
+        (
+            material.at_reserved_peak,
+            ", when most was reserved",
+            Severity::Warning,
+        ),
+        (material.at_end, ", at the end", Severity::Note),
+    ];
+    let &(gap, when, severity) = found.iter().find(|&&(gap, ..)| notable(gap))?;
+    Some(Finding {
+        kind: FindingKind::Fragmentation,
+        severity: if has_trace(history) {
+            severity
+        } else {
+            Severity::Note
+        },
+        bytes: gap.scattered_bytes(),
+        title: format!(
+            "Fragmentation: {} lie free in pieces between memory in use",
+            Bytes(gap.scattered_bytes())
+        ),
+        seen: format!(
+            "{}{when}: {} of {} reserved ({}) were free in {}, in segments that are partly in use. The largest \
+             piece had {}.",
+            at_moment(history, gap.moment),
+            Bytes(gap.partly_bytes),
+            Bytes(gap.reserved_bytes),
+            percent(gap.partly_bytes, gap.reserved_bytes),
+            counted(gap.holes, "piece"),
+            Bytes(gap.largest_hole_bytes)
+        ),
+        figures: Vec::new(),
+        may_mean: may_mean(material.config.allocator).to_owned(),
+        to_try: to_try(material.config)
+            .into_iter()
+            .map(str::to_owned)
+            .collect(),
+        tables: Vec::new(),
+        evidence: vec![
+            Evidence::state(gap.moment),
+            Evidence::moment("how it came to be", EvidenceOf::Addresses, gap.moment),
+        ],
+    })
+}
+
+fn may_mean(allocator: AllocatorKind) -> &'static str {
+    match allocator {
+        AllocatorKind::Torch => {
+            "A request larger than the largest piece needs new memory from CUDA although as much is free, and \
+             empty_cache() cannot give pieces of a fixed segment back. Some of it is normal: smaller requests to come \
+             will use it."
+        }
+        AllocatorKind::Driver => {
+            "Of a memory pool: a request larger than the largest piece makes the driver map more although as much is \
+             free, and cuMemPoolTrimTo cannot give back mappings that are partly in use. Of cuMemAlloc: the driver maps \
+             whole pages of 2 MiB, and only small allocations share them."
+        }
+    }
+}
+
+fn to_try(config: &AllocatorConfig) -> Vec<&'static str> {
+    match config.allocator {
+        AllocatorKind::Torch => {
+            let expandable = "PYTORCH_ALLOC_CONF=expandable_segments:True (before torch 2.9: PYTORCH_CUDA_ALLOC_CONF): \
+                              segments that grow instead of many fixed ones.";
+            let is_off = config.expandable_segments != Some(true);
+            let sizes = "Allocate what lives long first, and keep sizes that vary (sequence lengths) to a few steps, e.g. \
+                         by padding or roundup_power2_divisions.";
+            is_off
+                .then_some(expandable)
+                .into_iter()
+                .chain([sizes])
+                .collect()
+        }
+        AllocatorKind::Driver => vec![
+            "Allocate what lives long first, or from a pool of its own (cuMemPoolCreate).",
+            "Many small buffers: one large allocation that the program divides, or cuMemAllocAsync, which packs them.",
+        ],
+    }
+}

@@ -1,0 +1,97 @@
+//! Memory that the steps allocated and that was not freed to the end of the recording.
+
+use super::words::{counted, stayed_filter};
+use super::{
+    Evidence, EvidenceOf, Finding, FindingKind, Material, ROWS, Severity, is_notable, site_table,
+};
+use crate::analysis::groups::live_at::top_call_sites;
+use crate::analysis::memory::capture::AllocatorKind;
+use crate::analysis::report::summary::saturating_sum;
+use crate::analysis::time::history::NEVER;
+use crate::analysis::time::selection::Selection;
+use crate::ids::AllocationId;
+use crate::units::{Bytes, Count};
+
+/// Share of what is live after the last step from which on it is worth a word.
+const SHARE_PERCENT: u64 = 2;
+
+pub(super) fn find(material: Material<'_>) -> Option<Finding> {
+    let steps = material.device.steps()?;
+    let history = material.device.history;
+    let whole: Vec<_> = steps.steps.iter().filter(|step| step.is_whole).collect();
+    // The first step makes what stays on purpose: optimizer state, gradients, workspaces.
+    let (second, last) = (whole.get(1)?, whole.last()?);
+    let (from, to) = (second.moments.0, last.moments.1);
+    if to >= history.event_count {
+        return None;
+    }
+    let table = &history.allocations;
+    let first = table.born.partition_point(|&born| born <= from);
+    let end = table.born.partition_point(|&born| born <= to);
+    let kept = (first..end.max(first)).filter(|&row| table.died[row] == NEVER);
+    let bytes = saturating_sum(kept.clone().map(|row| table.bytes[row]));
+    if !is_notable(bytes, SHARE_PERCENT, last.totals.after_bytes) {
+        return None;
+    }
+    let of_last = kept.clone().filter(|&row| table.born[row] > last.moments.0);
+    let of_last = saturating_sum(of_last.map(|row| table.bytes[row]));
+    let ids = kept.clone().map(AllocationId::from_index);
+    let top = top_call_sites(history, material.device.site_of(), ids, ROWS);
+    let older = bytes - of_last.min(bytes);
+    let leaks = older > 0;
+    let stayed = (from, history.event_count);
+    Some(Finding {
+        kind: FindingKind::NeverFreed,
+        severity: if leaks {
+            Severity::Warning
+        } else {
+            Severity::Note
+        },
+        bytes,
+        title: format!(
+            "{} allocated during the steps were never freed",
+            Bytes(bytes)
+        ),
+        seen: format!(
+            "{} of {} that steps after the first made are still live at the end, {} after the last step: {} from the \
+             last step, {} from earlier ones.",
+            counted(kept.count() as u64, "allocation"),
+            Bytes(bytes),
+            Count(u64::from(history.event_count - to)).to_string() + " events",
+            Bytes(of_last),
+            Bytes(older)
+        ),
+        figures: Vec::new(),
+        may_mean: may_mean(leaks, material.config.allocator).to_owned(),
+        to_try: vec!["Look at the call sites, and at who holds what they make.".to_owned()],
+        tables: vec![site_table(
+            "Never freed, by call site",
+            material.device.call_sites(),
+            &top,
+        )],
+        evidence: vec![
+            Evidence::range("stacks of what stayed", EvidenceOf::CallStacks, stayed)
+                .with_selection(Selection::RetainedFrom(stayed)),
+            Evidence::new("what stayed, one by one", EvidenceOf::Allocations)
+                .with_filter(stayed_filter(stayed)),
+            Evidence::range("the steps", EvidenceOf::LiveMemory, (from, to)),
+        ],
+    })
+}
+
+fn may_mean(leaks: bool, allocator: AllocatorKind) -> &'static str {
+    match (leaks, allocator) {
+        (true, _) => {
+            "What earlier steps made and later ones did not free is held on purpose (a cache, state) or by a \
+                          forgotten reference."
+        }
+        (false, AllocatorKind::Torch) => {
+            "What only the last step left is often what the next one would have freed: \
+                          gradients until zero_grad(), outputs until they are overwritten."
+        }
+        (false, AllocatorKind::Driver) => {
+            "What only the last step left is often what the next one would have freed: \
+                          results until they are overwritten."
+        }
+    }
+}

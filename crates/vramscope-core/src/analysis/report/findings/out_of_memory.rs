@@ -1,0 +1,71 @@
+//! Requests that failed: what was asked, what there was, and what stood in between.
+
+use super::words::at_site;
+use super::{
+    Evidence, EvidenceOf, FailedRequest, Finding, FindingKind, Material, ROWS, Severity, site_table,
+};
+use crate::analysis::groups::live_at::{live_at, top_call_sites};
+use crate::units::{Bytes, Count};
+
+/// How many of several failures are linked to.
+const LINKED: usize = 5;
+
+/// The last failure, and how many came before it.
+pub(super) fn find(material: Material<'_>) -> Option<Finding> {
+    let snapshot = material.device.snapshot();
+    let history = material.device.history;
+    let failures = material.device.failed_requests();
+    let &moment = failures.last()?;
+    let state = material.device.state_at(moment);
+    let failure = FailedRequest::of(
+        material.device,
+        material.releases,
+        material.has_segments,
+        moment,
+        &state,
+    );
+    let site = material.device.call_sites().of_stack(failure.stack);
+    let live = live_at(history, moment);
+    let top = top_call_sites(history, material.device.site_of(), live, ROWS);
+    let title = format!(
+        "Out of memory: {} requested, {} free on the device",
+        Bytes(failure.requested_bytes),
+        Bytes(failure.device_free_bytes)
+    );
+    let mut evidence = vec![
+        Evidence::state(moment),
+        Evidence::live_at(moment),
+        Evidence::moment("the curve up to there", EvidenceOf::LiveMemory, moment),
+        Evidence::moment("what was live, one by one", EvidenceOf::Allocations, moment)
+            .with_filter(format!("live@{moment}")),
+    ];
+    let earlier = failures.iter().rev().skip(1).take(LINKED);
+    evidence.extend(earlier.map(|&moment| {
+        let label = format!("the failure at event {}", Count(u64::from(moment)));
+        Evidence::moment(label, EvidenceOf::LiveMemory, moment)
+    }));
+    let live_table = site_table(
+        "Live when it failed, by call site",
+        material.device.call_sites(),
+        &top,
+    );
+    let free_table = failure
+        .has_state
+        .then(|| failure.free_table(snapshot, &state));
+    Some(Finding {
+        kind: FindingKind::OutOfMemory,
+        severity: Severity::Problem,
+        bytes: failure.requested_bytes,
+        title,
+        seen: failure.seen(
+            snapshot,
+            failures.len() as u64,
+            &at_site(material.device.call_sites(), site),
+        ),
+        figures: failure.figures(),
+        may_mean: failure.may_mean(material.config),
+        to_try: failure.to_try(material.config),
+        tables: [live_table].into_iter().chain(free_table).collect(),
+        evidence,
+    })
+}

@@ -1,0 +1,97 @@
+//! Memory that the program has freed, but that cannot be used again as other streams may still use it.
+
+use super::words::{at_moment, counted, percent};
+use super::{
+    Evidence, EvidenceOf, Finding, FindingKind, Material, ROWS, Severity, is_share, site_table,
+};
+use crate::analysis::groups::live_at::top_call_sites;
+use crate::analysis::time::history::{History, NEVER};
+use crate::ids::AllocationId;
+use crate::units::Bytes;
+
+/// Share of the live peak from which on it is worth a word, and from which on a warning.
+const SHARE_PERCENT: u64 = 1;
+const WARNING_PERCENT: u64 = 10;
+const SMALLEST_BYTES: u64 = 1 << 20;
+
+pub(super) fn find(material: Material<'_>) -> Option<Finding> {
+    let history = material.device.history;
+    let (moment, bytes) = most_pending(history)?;
+    let peak = history.active_bytes_at(history.peak_moment);
+    if bytes < SMALLEST_BYTES || !is_share(bytes, SHARE_PERCENT, peak) {
+        return None;
+    }
+    let table = &history.allocations;
+    let waiting = (0..table.len()).filter(|&row| {
+        waits(history, row) && table.free_requested[row] <= moment && table.died[row] > moment
+    });
+    let ids = waiting.map(AllocationId::from_index);
+    let top = top_call_sites(history, material.device.site_of(), ids, ROWS);
+    let at_end = material.at_end.pending_bytes;
+    let mut seen = format!(
+        "{}: {} in {} had been freed by the program, but not yet by the streams that use them: {} of \
+         what was live.",
+        at_moment(history, moment),
+        Bytes(bytes),
+        counted(top.count, "allocation"),
+        percent(bytes, history.active_bytes_at(moment))
+    );
+    if at_end > 0 {
+        seen += &format!(" At the end, {} still wait.", Bytes(at_end));
+    }
+    let warns = is_share(bytes, WARNING_PERCENT, peak);
+    Some(Finding {
+        kind: FindingKind::PendingFree,
+        severity: if warns { Severity::Warning } else { Severity::Note },
+        bytes,
+        title: format!("Up to {} freed, but waiting for other streams", Bytes(bytes)),
+        seen,
+        figures: Vec::new(),
+        may_mean: "record_stream() (also inside of FSDP, DDP and data loaders) keeps a block until the other \
+                   stream has passed; PyTorch looks only when something is allocated. If the host runs far ahead \
+                   of the device, much can wait."
+            .to_owned(),
+        to_try: vec![
+            "Keep a reference until the other stream is done and synchronize (wait_stream) instead of record_stream(); \
+             for collectives, TORCH_NCCL_AVOID_RECORD_STREAMS=1; for FSDP, limit_all_gathers or FSDP2."
+                .to_owned(),
+        ],
+        tables: vec![site_table("Waiting then, by call site", material.device.call_sites(), &top)],
+        evidence: vec![
+            Evidence::state(moment),
+            Evidence::moment("the curve there", EvidenceOf::LiveMemory, moment),
+            Evidence::new("all that ever waited", EvidenceOf::Allocations).with_filter("pending>1ev"),
+        ],
+    })
+}
+
+/// Whether an allocation's free took longer than the event after it. A free is requested and completed by
+/// two events in a row where no other stream is involved.
+fn waits(history: &History, row: usize) -> bool {
+    let table = &history.allocations;
+    let (requested, died) = (table.free_requested[row], table.died[row]);
+    requested != NEVER && (died == NEVER || died > requested.saturating_add(1))
+}
+
+/// The first moment with the most bytes that wait; `None` if none ever do.
+fn most_pending(history: &History) -> Option<(u32, u64)> {
+    let table = &history.allocations;
+    let mut changes: Vec<(u32, bool, u64)> = Vec::new();
+    for row in (0..table.len()).filter(|&row| waits(history, row)) {
+        changes.push((table.free_requested[row], true, table.bytes[row]));
+        changes.push((table.died[row], false, table.bytes[row]));
+    }
+    changes.sort_unstable_by_key(|&(moment, begins, _)| (moment, begins));
+    let (mut bytes, mut most) = (0_u64, None);
+    for (moment, begins, size) in changes {
+        if begins {
+            bytes = bytes.saturating_add(size);
+            if most.is_none_or(|(_, so_far)| bytes > so_far) {
+                most = Some((moment, bytes));
+            }
+        } else {
+            bytes = bytes.saturating_sub(size);
+        }
+    }
+    most
+}

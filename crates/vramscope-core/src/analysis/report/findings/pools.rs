@@ -1,0 +1,120 @@
+//! Memory that private pools hold: of CUDA graphs, or the user's own.
+
+use std::collections::BTreeSet;
+
+use super::words::{at_moment, counted, percent, place_label};
+use super::{
+    Evidence, EvidenceOf, Finding, FindingKind, FindingRow, FindingTable, Material, ROWS, Severity,
+    is_share,
+};
+use crate::Snapshot;
+use crate::analysis::memory::allocator_state::AllocatorState;
+use crate::analysis::memory::capture::AllocatorKind;
+use crate::analysis::memory::gap::Arena;
+use crate::model::PoolId;
+use crate::units::Bytes;
+
+/// Share of reserved memory from which on it is worth a word, and free share from which on a warning.
+const SHARE_PERCENT: u64 = 1;
+const WARNING_PERCENT: u64 = 20;
+const SMALLEST_BYTES: u64 = 1 << 20;
+
+/// What the private pools hold.
+#[derive(Default)]
+struct Held {
+    reserved_bytes: u64,
+    free_bytes: u64,
+    pools: BTreeSet<PoolId>,
+    rows: Vec<FindingRow>,
+}
+
+impl Held {
+    fn of(snapshot: &Snapshot, state: &AllocatorState) -> Self {
+        let mut held = Self::default();
+        let groups = state
+            .groups
+            .iter()
+            .map(|group| (Arena::of(group), &group.sums));
+        let mut groups: Vec<_> = groups
+            .filter(|(arena, _)| arena.pool.is_private())
+            .collect();
+        groups.sort_by_key(|(_, sums)| std::cmp::Reverse(sums.reserved_bytes));
+        for (arena, sums) in &groups {
+            held.reserved_bytes = held.reserved_bytes.saturating_add(sums.reserved_bytes);
+            held.free_bytes = held.free_bytes.saturating_add(sums.free_bytes);
+            held.pools.insert(arena.pool);
+        }
+        let streams = snapshot.streams();
+        let rows = groups.into_iter().take(2 * ROWS);
+        held.rows = rows
+            .map(|(arena, sums)| FindingRow {
+                label: place_label(&streams, arena),
+                site: None,
+                bytes: sums.reserved_bytes,
+                count: sums.segments,
+                remark: format!("{} free", Bytes(sums.free_bytes)),
+            })
+            .collect();
+        held
+    }
+
+    /// Pools of CUDA graphs.
+    fn graphs(&self) -> usize {
+        self.pools.iter().filter(|pool| pool.1 == 0).count()
+    }
+}
+
+pub(super) fn find(material: Material<'_>) -> Option<Finding> {
+    let moment = material.at_reserved_peak.moment;
+    let state = material.device.state_at(moment);
+    let held = Held::of(material.device.snapshot(), &state);
+    let (reserved, total) = (held.reserved_bytes, state.total.reserved_bytes);
+    if reserved < SMALLEST_BYTES || !is_share(reserved, SHARE_PERCENT, total) {
+        return None;
+    }
+    // What is free in a graph's pool is not idle.
+    let graphs = held.graphs();
+    let warns = graphs == 0 && is_share(held.free_bytes, WARNING_PERCENT, total);
+    Some(Finding {
+        kind: FindingKind::PrivatePools,
+        severity: if warns { Severity::Warning } else { Severity::Note },
+        bytes: reserved,
+        title: format!("Private pools hold {}", Bytes(reserved)),
+        seen: format!(
+            "{}: {} held {} ({} of all reserved), of which {} were not allocated.",
+            at_moment(material.device.history, moment),
+            counted(held.pools.len() as u64, "private pool"),
+            Bytes(reserved),
+            percent(reserved, total),
+            Bytes(held.free_bytes)
+        ),
+        figures: Vec::new(),
+        may_mean: if graphs > 0 {
+            "The pool of a CUDA graph is kept for as long as the graph: what is free in it now, its replays write \
+             to. Nothing outside of the pool can use it."
+        } else {
+            "What is free in a pool of the user's own (MemPool, cuMemPoolCreate) serves only that pool."
+        }
+        .to_owned(),
+        to_try: vec![if material.config.allocator == AllocatorKind::Driver {
+            "Destroy graphs and pools that are no longer needed; cuMemPoolTrimTo(pool, 0) and cuDeviceGraphMemTrim give \
+             back what they hold free."
+        } else if graphs > 1 {
+            "Capture graphs that never run at the same time into one pool (pool=first.pool()), the largest first; \
+             capture fewer sizes."
+        } else {
+            "Delete the graph or pool when it is no longer needed; then its segments can be given back."
+        }
+        .to_owned()],
+        tables: vec![FindingTable {
+            title: "By pool and stream".to_owned(),
+            counted: "segments".to_owned(),
+            rows: held.rows,
+        }],
+        evidence: vec![
+            Evidence::state(moment),
+            Evidence::new("allocations in private pools", EvidenceOf::Allocations)
+                .with_filter("pool:private"),
+        ],
+    })
+}

@@ -1,0 +1,386 @@
+//! Findings that are there, and, as important, those that are not.
+
+use super::super::overview::{Occasion, Overview, overview};
+use super::*;
+use crate::Snapshot;
+use crate::analysis::recording::Recording;
+use crate::analysis::search::filter::Filter;
+use crate::analysis::time::history::History;
+use crate::decode;
+use vramscope_synth::scenario;
+use vramscope_synth::snapshot::{Producer, WriteOptions};
+use vramscope_synth::text;
+
+/// The overviews of all devices.
+fn overviews(snapshot: &Snapshot) -> Vec<Overview> {
+    let recording = Recording::of(snapshot.clone());
+    let of_one = recording.devices().map(|device| {
+        let found = overview(device, 10);
+        check_laws(&found, device.history);
+        found
+    });
+    of_one.collect()
+}
+
+/// Parts add up to the byte, tables do not exceed their finding, evidence is inside of the recording.
+fn check_laws(found: &Overview, history: &History) {
+    for at in &found.gaps {
+        let gap = &at.gap;
+        let parts = [
+            gap.in_use_bytes,
+            gap.pending_bytes,
+            gap.rounding_bytes,
+            gap.partly_bytes,
+            gap.empty_bytes,
+            gap.other_pools_bytes,
+            gap.other_streams_bytes,
+        ];
+        assert_eq!(parts.iter().sum::<u64>(), gap.reserved_bytes, "{at:?}");
+        let live = gap.in_use_bytes + gap.pending_bytes + gap.outside_bytes;
+        assert_eq!(live, at.active_bytes, "{at:?}");
+        assert!(gap.largest_free_bytes <= gap.largest_free_anywhere_bytes);
+    }
+    for finding in &found.findings {
+        assert!(
+            !finding.title.is_empty() && !finding.seen.is_empty() && !finding.may_mean.is_empty()
+        );
+        assert!(
+            !finding.evidence.is_empty() && !finding.to_try.is_empty(),
+            "{finding:?}"
+        );
+        for evidence in &finding.evidence {
+            let (from, to) = evidence.range.unwrap_or((0, 0));
+            assert!(from <= to && to <= history.event_count, "{evidence:?}");
+            assert!(evidence.moment.unwrap_or(0) <= history.event_count);
+            let filter = evidence.filter.as_deref().unwrap_or_default();
+            assert!(Filter::parse(filter).is_ok(), "{filter}");
+        }
+    }
+}
+
+fn decoded(story: &str) -> Snapshot {
+    let bytes = text::pickle(story, Producer::Python(2, 12)).unwrap();
+    decode(&bytes[..]).unwrap()
+}
+
+fn of_story(story: &str) -> Overview {
+    overviews(&decoded(story)).swap_remove(0)
+}
+
+fn of_scenario(name: &str) -> Vec<Overview> {
+    let (_, make) = scenario::ALL
+        .iter()
+        .find(|(known, _)| *known == name)
+        .unwrap();
+    let bytes = make(1).to_pickle(&WriteOptions::new(Producer::Python(2, 15)));
+    overviews(&decode(&bytes[..]).unwrap())
+}
+
+fn kinds(found: &Overview) -> Vec<FindingKind> {
+    found.findings.iter().map(|finding| finding.kind).collect()
+}
+
+fn get(found: &Overview, kind: FindingKind) -> &Finding {
+    let finding = found.findings.iter().find(|finding| finding.kind == kind);
+    finding.unwrap_or_else(|| panic!("no {kind:?} in {:#?}", found.findings))
+}
+
+/// A healthy loop: weights, and activations that come and go, eight named steps.
+fn healthy() -> String {
+    let mut story = "alloc w 400MiB model.py:1:init\nwait 10us\n".to_owned();
+    for step in 0..8 {
+        story += &format!(
+            "begin \"ProfilerStep#{step}\"\nwait 10us\nalloc a{step} 100MiB model.py:2:forward\nalloc b{step} 50MiB \
+             model.py:3:forward\nfree b{step}\nfree a{step}\nwait 10us\nend \"ProfilerStep#{step}\"\nwait 10us\n"
+        );
+    }
+    story + "alloc x 1MiB end.py:1:end"
+}
+
+#[test]
+fn a_healthy_run_has_no_findings() {
+    let found = of_story(&healthy());
+    assert_eq!(kinds(&found), [], "{:#?}", found.findings);
+    assert_eq!(found.ooms, 0);
+}
+
+#[test]
+fn a_list_that_is_never_cleared_grows() {
+    let mut story = "alloc w 400MiB model.py:1:init\nwait 10us\n".to_owned();
+    for step in 0..8 {
+        story += &format!(
+            "begin \"ProfilerStep#{step}\"\nwait 10us\nalloc a{step} 100MiB model.py:2:forward\nalloc k{step} 24MiB \
+             train.py:9:keep\nfree a{step}\nwait 10us\nend \"ProfilerStep#{step}\"\nwait 10us\n"
+        );
+    }
+    let found = of_story(&(story + "alloc x 1MiB end.py:1:end"));
+    let growth = get(&found, FindingKind::Growth);
+    assert_eq!(growth.severity, Severity::Problem);
+    // Steps 2 to 7: five intervals of 24 MiB.
+    assert_eq!(growth.bytes, 5 * (24 << 20));
+    assert!(
+        growth.title.contains("24.0 MiB per step"),
+        "{}",
+        growth.title
+    );
+    let rows = &growth.tables[0].rows;
+    assert_eq!(rows.len(), 1);
+    assert_eq!(
+        (rows[0].label.as_str(), rows[0].bytes, rows[0].count),
+        ("train.py:9 keep", 120 << 20, 5)
+    );
+    let never = get(&found, FindingKind::NeverFreed);
+    assert_eq!(
+        (never.bytes, never.severity),
+        (7 * (24 << 20), Severity::Warning)
+    );
+}
+
+#[test]
+fn the_last_step_alone_is_only_a_note() {
+    let mut story = "alloc w 400MiB model.py:1:init\nwait 10us\n".to_owned();
+    for step in 0..6 {
+        // Each step frees what the one before left: zero_grad().
+        let before = if step > 0 {
+            format!("free g{}\n", step - 1)
+        } else {
+            String::new()
+        };
+        story += &format!(
+            "begin \"step {step}\"\nwait 10us\n{before}alloc g{step} 64MiB train.py:5:backward\nwait 10us\nend \"step {step}\"\nwait 10us\n"
+        );
+    }
+    let found = of_story(&(story + "alloc x 1MiB end.py:1:end"));
+    assert_eq!(kinds(&found), [FindingKind::NeverFreed]);
+    let never = get(&found, FindingKind::NeverFreed);
+    assert_eq!((never.bytes, never.severity), (64 << 20, Severity::Note));
+}
+
+#[test]
+fn an_oom_that_nothing_could_have_helped() {
+    let found = of_story(
+        "capacity 1GiB\nalloc w 600MiB model.py:1:init\nalloc a 300MiB model.py:2:forward\noom 512MiB free=124MiB train.py:7:step",
+    );
+    assert_eq!(found.ooms, 1);
+    let oom = get(&found, FindingKind::OutOfMemory);
+    assert_eq!((oom.bytes, oom.severity), (512 << 20, Severity::Problem));
+    assert!(
+        oom.title.contains("512 MiB requested, 124 MiB free"),
+        "{}",
+        oom.title
+    );
+    assert!(oom.seen.contains("at train.py:7 step"), "{}", oom.seen);
+    assert!(oom.seen.contains("388 MiB too little"), "{}", oom.seen);
+    assert!(oom.may_mean.contains("No other arrangement"));
+    assert_eq!(oom.tables[0].rows[0].label, "model.py:1 init");
+    assert_eq!(oom.evidence[0].moment, Some(5));
+    assert_eq!(found.gaps[2].occasion, Occasion::OutOfMemory);
+}
+
+#[test]
+fn an_oom_by_fragmentation() {
+    // Two 100 MiB holes between memory in use; 150 MiB are wanted.
+    let found = of_story(
+        "segment 0x7f0000000000 400MiB\nalloc a 100MiB at 0x7f0000000000 a.py:1:f\nalloc b 100MiB at 0x7f0006400000 a.py:2:f\n\
+         alloc c 100MiB at 0x7f000c800000 a.py:3:f\nalloc d 100MiB at 0x7f0012c00000 a.py:4:f\nfree a\nfree c\noom 150MiB free=10MiB a.py:9:f",
+    );
+    let oom = get(&found, FindingKind::OutOfMemory);
+    assert!(
+        oom.seen
+            .contains("200 MiB free for such a request, in 2 pieces, the largest of 100 MiB"),
+        "{}",
+        oom.seen
+    );
+    assert!(
+        oom.may_mean.starts_with("Fragmentation"),
+        "{}",
+        oom.may_mean
+    );
+    assert!(
+        oom.to_try
+            .iter()
+            .any(|text| text.contains("expandable_segments"))
+    );
+    let fragmentation = get(&found, FindingKind::Fragmentation);
+    assert_eq!(
+        (fragmentation.bytes, fragmentation.severity),
+        (100 << 20, Severity::Note)
+    );
+}
+
+#[test]
+fn an_oom_beside_a_block_of_another_stream() {
+    let found = of_story(
+        "alloc a 300MiB stream=7 a.py:1:f\nfree a\nalloc b 100MiB a.py:2:f\noom 200MiB free=10MiB a.py:9:f",
+    );
+    let oom = get(&found, FindingKind::OutOfMemory);
+    assert!(
+        oom.may_mean.contains("another pool or stream"),
+        "{}",
+        oom.may_mean
+    );
+    assert!(
+        oom.seen.contains("1 free block was large enough"),
+        "{}",
+        oom.seen
+    );
+}
+
+#[test]
+fn an_oom_with_memory_left_is_a_limit() {
+    let found = of_story("alloc a 100MiB a.py:1:f\noom 200MiB free=900MiB a.py:9:f");
+    let oom = get(&found, FindingKind::OutOfMemory);
+    assert!(
+        oom.may_mean.contains("set_per_process_memory_fraction"),
+        "{}",
+        oom.may_mean
+    );
+}
+
+#[test]
+fn an_oom_with_room_for_the_request_but_not_for_its_segment() {
+    let found = of_story("alloc a 100MiB a.py:1:f\noom 5MiB free=12MiB a.py:9:f");
+    let oom = get(&found, FindingKind::OutOfMemory);
+    assert!(oom.may_mean.contains("one of 20.0 MiB"), "{}", oom.may_mean);
+    let found = of_story("alloc a 100MiB a.py:1:f\noom 11MiB free=11MiB a.py:9:f");
+    let oom = get(&found, FindingKind::OutOfMemory);
+    assert!(oom.may_mean.contains("one of 12.0 MiB"), "{}", oom.may_mean);
+}
+
+#[test]
+fn an_oom_without_segments_is_not_explained_by_blocks() {
+    let found = of_story(
+        "no segments\nalloc a 100MiB a.py:1:f\nalloc b 100MiB a.py:2:f\nalloc c 100MiB a.py:3:f\nfree b\n\
+         oom 150MiB free=60MiB a.py:9:f",
+    );
+    let oom = get(&found, FindingKind::OutOfMemory);
+    assert!(
+        oom.may_mean.contains("no segments that can be trusted"),
+        "{}",
+        oom.may_mean
+    );
+    assert!(!oom.seen.contains("PyTorch had"), "{}", oom.seen);
+    assert_eq!(oom.tables.len(), 1, "only what was live");
+    assert!(
+        oom.to_try.len() == 1 && oom.to_try[0].contains("what was live"),
+        "{:?}",
+        oom.to_try
+    );
+}
+
+#[test]
+fn frees_that_wait() {
+    let found = of_story(
+        "alloc w 100MiB a.py:1:f\nalloc a 60MiB a.py:2:f\nalloc b 60MiB a.py:3:f\nfree_requested a\nfree_requested b\nalloc c 20MiB a.py:4:f\n\
+         free_completed a\nfree_completed b\nfree c",
+    );
+    let pending = get(&found, FindingKind::PendingFree);
+    assert_eq!(
+        (pending.bytes, pending.severity),
+        (120 << 20, Severity::Warning)
+    );
+    assert_eq!(pending.tables[0].rows.len(), 2);
+    // Ordinary frees are pending for the one event between request and completion.
+    let found = of_story("alloc a 60MiB a.py:2:f\nfree a\nalloc b 60MiB a.py:2:f\nfree b");
+    assert!(!kinds(&found).contains(&FindingKind::PendingFree));
+}
+
+#[test]
+fn retries_and_the_calls_to_cuda() {
+    let found = of_story(
+        "capacity 1000MiB\nalloc a 400MiB a.py:1:f\nalloc b 400MiB a.py:2:f\nfree a\nalloc c 600MiB a.py:9:g",
+    );
+    let retries = get(&found, FindingKind::Retries);
+    assert_eq!(retries.bytes, 400 << 20);
+    assert!(retries.title.ends_with("once"), "{}", retries.title);
+    assert_eq!((found.releases.mallocs, found.releases.frees), (3, 1));
+}
+
+#[test]
+fn settings_without_effect() {
+    let conf = "setting alloc_conf=expandable_segments:True\n";
+    let mut snapshot = decoded(&format!("{conf}alloc a 60MiB a.py:1:f"));
+    let on = serde_json::Value::Bool(true);
+    snapshot
+        .settings
+        .insert("expandable_segments".to_owned(), on);
+    let found = overviews(&snapshot).swap_remove(0);
+    assert!(
+        kinds(&found).contains(&FindingKind::Setting),
+        "{:?}",
+        kinds(&found)
+    );
+    let mut snapshot = decoded(&format!("{conf}expandable\nalloc a 60MiB a.py:1:f"));
+    let on = serde_json::Value::Bool(true);
+    snapshot
+        .settings
+        .insert("expandable_segments".to_owned(), on);
+    let found = overviews(&snapshot).swap_remove(0);
+    assert!(
+        !kinds(&found).contains(&FindingKind::Setting),
+        "{:?}",
+        kinds(&found)
+    );
+}
+
+#[test]
+fn scenarios_show_what_they_are_made_to_show() {
+    let oom = of_scenario("oom").swap_remove(0);
+    assert_eq!(kinds(&oom)[0], FindingKind::OutOfMemory);
+    let fragmented = of_scenario("fragmented").swap_remove(0);
+    assert!(kinds(&fragmented).contains(&FindingKind::Fragmentation));
+    let pools = of_scenario("pools").swap_remove(0);
+    assert!(kinds(&pools).contains(&FindingKind::PrivatePools));
+    assert!(kinds(&pools).contains(&FindingKind::PendingFree));
+    for found in of_scenario("annotated") {
+        assert_eq!(kinds(&found), [], "{:#?}", found.findings);
+    }
+    for name in ["multi-device", "expandable", "host"] {
+        for found in of_scenario(name) {
+            let wrong = [
+                FindingKind::OutOfMemory,
+                FindingKind::Growth,
+                FindingKind::PendingFree,
+                FindingKind::PrivatePools,
+            ];
+            assert!(
+                !kinds(&found).iter().any(|kind| wrong.contains(kind)),
+                "{name}: {:#?}",
+                found.findings
+            );
+        }
+    }
+}
+
+#[test]
+fn without_segments_and_without_a_trace() {
+    let found = of_story("no segments\nalloc a 60MiB a.py:1:f\nalloc b 60MiB a.py:1:f\nfree a");
+    assert_eq!(kinds(&found), [], "{:#?}", found.findings);
+    assert_eq!(found.gaps.len(), 3);
+    let found = of_story("no traces\nalloc a 60MiB a.py:1:f\nalloc b 60MiB a.py:1:f\nfree a");
+    let sites = found.peak_sites.rows.iter().map(|row| row.bytes);
+    assert_eq!(sites.sum::<u64>(), 60 << 20);
+    assert_eq!(found.peak.active_bytes, 60 << 20);
+}
+
+#[test]
+fn sizes_beyond_all_numbers_are_no_panic() {
+    let segment = |address: u64| {
+        format!(
+            r#"{{"device": 0, "address": {address}, "total_size": 18446744073709551615, "stream": 0, "segment_type": "large",
+            "blocks": [{{"address": {address}, "size": 18446744073709551615, "requested_size": 7, "state": "inactive"}}]}}"#
+        )
+    };
+    let json = format!(
+        r#"{{"segments": [{}, {}], "device_traces": [[
+        {{"action": "segment_free", "addr": 1, "size": 18446744073709551615, "stream": 0}},
+        {{"action": "oom", "device_free": 18446744073709551615, "size": 18446744073709551615, "stream": 0}},
+        {{"action": "oom", "device_free": 0, "size": 18446744073709551615, "stream": 3}}]]}}"#,
+        segment(0),
+        segment(1 << 60)
+    );
+    let recording = Recording::of(decode(json.as_bytes()).unwrap());
+    assert_eq!(overview(recording.device(0).unwrap(), 3).ooms, 2);
+}
+
+mod captured;

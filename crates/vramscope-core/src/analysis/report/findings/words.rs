@@ -1,0 +1,95 @@
+//! Words that several findings share.
+
+use crate::analysis::code::call_sites::{CallSiteId, CallSites};
+use crate::analysis::memory::allocator_state::SizeClass;
+use crate::analysis::memory::gap::Arena;
+use crate::analysis::time::history::History;
+use crate::analysis::time::selection::Moments;
+use crate::units::Count;
+
+/// `1 block`, `2 blocks`.
+pub fn counted(number: u64, thing: &str) -> String {
+    let ending = if number == 1 { "" } else { "s" };
+    format!("{} {thing}{ending}", Count(number))
+}
+
+/// `Event 12`, `Before the first event`; of a file without a trace, `In the recorded state`.
+pub(super) fn at_moment(history: &History, moment: u32) -> String {
+    match moment {
+        _ if !has_trace(history) => "In the recorded state".to_owned(),
+        0 => "Before the first event".to_owned(),
+        moment => format!("Event {}", Count(u64::from(moment))),
+    }
+}
+
+/// `, at the peak of active memory`, where there is a trace to have one.
+pub(super) fn at_peak(history: &History) -> &'static str {
+    if has_trace(history) {
+        ", at the peak of active memory"
+    } else {
+        ""
+    }
+}
+
+/// Whether there is more than the final state: a single event is `enabled="state"`.
+pub(super) fn has_trace(history: &History) -> bool {
+    history.event_count > 1
+}
+
+/// `12 %`, `0.4 %`; of nothing, `0 %`.
+pub(super) fn percent(part: u64, whole: u64) -> String {
+    if whole == 0 {
+        return "0 %".to_owned();
+    }
+    let permille = u128::from(part) * 1000 / u128::from(whole);
+    match permille {
+        0 if part > 0 => "less than 0.1 %".to_owned(),
+        0..100 => format!("{}.{} %", permille / 10, permille % 10),
+        _ => format!("{} %", permille / 10),
+    }
+}
+
+/// `default stream`, `stream 2`. `streams`: those of the file, as [`Snapshot::streams`](crate::Snapshot::streams) lists them.
+///
+pub(super) fn stream_label(streams: &[i64], stream: i64) -> String {
+    numbered_stream(streams.iter().position(|&known| known == stream))
+}
+
+/// The same of a stream's number; one that the file does not list counts as the default stream.
+pub fn numbered_stream(number: Option<usize>) -> String {
+    match number {
+        None | Some(0) => "default stream".to_owned(),
+        Some(number) => format!("stream {number}"),
+    }
+}
+
+/// `default pool, stream 2`. `streams`: those of the file, as [`Snapshot::streams`](crate::Snapshot::streams) lists them.
+///
+#[must_use]
+pub fn place_label(streams: &[i64], arena: Arena) -> String {
+    format!("{}, {}", arena.pool, stream_label(streams, arena.stream))
+}
+
+/// `default pool, stream 2, up to 1 MiB`: the same, and the requests that are served there.
+#[must_use]
+pub fn sized_place_label(streams: &[i64], arena: Arena, class: Option<SizeClass>) -> String {
+    let size = match class {
+        Some(SizeClass::Small) => ", up to 1 MiB",
+        Some(SizeClass::Large) => ", beyond 1 MiB",
+        None => "",
+    };
+    format!("{}{size}", place_label(streams, arena))
+}
+
+/// ` at train.py:10 step`; empty where no stack was recorded.
+pub(super) fn at_site(sites: &CallSites, site: CallSiteId) -> String {
+    if site == CallSiteId::NONE {
+        return String::new();
+    }
+    format!(" at {}", sites.get(site).label)
+}
+
+/// The text of a filter for what was allocated between two moments and is still live at the end.
+pub(super) fn stayed_filter((from, to): Moments) -> String {
+    format!("born:{}..{to} !freed", from.saturating_add(1))
+}

@@ -1,0 +1,93 @@
+//! Whose allocations keep segments that are mostly free.
+
+use std::cmp::Reverse;
+use std::collections::BTreeMap;
+
+use super::FreeSums;
+use crate::analysis::groups::grouping::GroupColumn;
+use crate::analysis::memory::allocator_state::AllocatorState;
+use crate::ids::AllocationId;
+
+/// A segment that is partly free and in which something is in use.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct PinnedSegment {
+    /// Its row in [`AllocatorState::segments`].
+    pub segment: usize,
+    /// What is free in it.
+    pub free: FreeSums,
+    /// Allocations in it, at least one.
+    pub allocations: u64,
+    /// The largest of them.
+    pub largest: AllocationId,
+}
+
+/// A group of allocations that lie in pinned segments.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct PinningGroup {
+    /// Row of [`GroupColumn::labels`].
+    pub group: u32,
+    /// Stuck bytes of the segments in which it has an allocation. Where several groups share a segment, each
+    /// is told all of it.
+    pub stuck_bytes: u64,
+    /// Of those, stuck bytes of segments in which no other group has any.
+    pub alone_bytes: u64,
+    /// Number of such segments, shared ones included.
+    pub segments: u64,
+    /// Its requested bytes in them.
+    pub held_bytes: u64,
+    /// Its allocations in them.
+    pub allocations: u64,
+}
+
+/// The segments of a moment with stuck bytes and the groups that have something in them, the most stuck bytes
+/// first. `only_mostly_free`: only segments of which at least half is free.
+#[must_use]
+pub fn pinned(
+    state: &AllocatorState,
+    column: &GroupColumn,
+    only_mostly_free: bool,
+) -> (Vec<PinnedSegment>, Vec<PinningGroup>) {
+    let mut segments = Vec::new();
+    let mut groups: BTreeMap<u32, PinningGroup> = BTreeMap::new();
+    for (row, segment) in state.segments.iter().enumerate() {
+        let free = FreeSums::of(segment);
+        let is_mostly_free = free.free_bytes >= segment.bytes / 2;
+        if free.stuck_bytes() == 0 || (only_mostly_free && !is_mostly_free) {
+            continue;
+        }
+        let mut here: BTreeMap<u32, (u64, u64)> = BTreeMap::new();
+        let (mut largest, mut allocations) = (None, 0);
+        for block in &segment.blocks {
+            let Some(id) = block.allocation else { continue };
+            let group = column.of.get(id.index()).copied().unwrap_or(0);
+            let held = here.entry(group).or_default();
+            *held = (held.0.saturating_add(block.requested_bytes), held.1 + 1);
+            allocations += 1;
+            largest = largest.max(Some((block.requested_bytes, Reverse(id))));
+        }
+        let is_alone = here.len() == 1;
+        for (&group, &(bytes, count)) in &here {
+            let pinning = groups.entry(group).or_default();
+            pinning.group = group;
+            pinning.segments += 1;
+            pinning.allocations += count;
+            pinning.held_bytes = pinning.held_bytes.saturating_add(bytes);
+            pinning.stuck_bytes = pinning.stuck_bytes.saturating_add(free.stuck_bytes());
+            if is_alone {
+                pinning.alone_bytes = pinning.alone_bytes.saturating_add(free.stuck_bytes());
+            }
+        }
+        if let Some((_, Reverse(largest))) = largest {
+            segments.push(PinnedSegment {
+                segment: row,
+                free,
+                allocations,
+                largest,
+            });
+        }
+    }
+    segments.sort_by_key(|pinned| Reverse(pinned.free.stuck_bytes()));
+    let mut groups: Vec<_> = groups.into_values().collect();
+    groups.sort_by_key(|group| Reverse((group.stuck_bytes, group.alone_bytes)));
+    (segments, groups)
+}

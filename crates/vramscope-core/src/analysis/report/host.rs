@@ -1,0 +1,198 @@
+//! Pinned host memory: what was held over the recording, and by whom. Since torch 2.14, where it was recorded.
+//!
+//! It is no part of any device. Every segment holds one block, so that reserved and in use differ only by
+//! what is cached.
+
+use std::collections::HashMap;
+
+use serde::{Deserialize, Serialize};
+
+use crate::Snapshot;
+use crate::analysis::code::call_sites::{CallSiteId, CallSites};
+use crate::analysis::groups::live_at::SiteTotal;
+use crate::ids::EventId;
+use crate::model::{Action, NO_TIME};
+
+/// Pinned memory in figures. Sizes in bytes.
+#[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
+pub struct HostMemory {
+    /// Segments at the end.
+    pub segments: u64,
+    /// Their bytes.
+    pub reserved_bytes: u64,
+    /// Bytes of those in use or pending free.
+    pub active_bytes: u64,
+    /// Bytes that are cached for reuse.
+    pub cached_bytes: u64,
+    /// Recorded events.
+    pub events: u64,
+    /// Allocations among them.
+    pub allocations: u64,
+    /// Frees among them that completed.
+    pub frees: u64,
+    /// Segments obtained from the system while recording.
+    pub segment_allocs: u64,
+    /// Segments given back while recording.
+    pub segment_frees: u64,
+    /// The most bytes in use at once, as far as recorded.
+    pub peak_bytes: u64,
+    /// After how many events of the host's trace that was.
+    pub peak_event: u64,
+    /// When that was, in µs since the Unix epoch; `None` without times.
+    pub peak_time_us: Option<i64>,
+    /// Who holds what at the end, most bytes first; `limit` of them.
+    pub sites: Vec<SiteTotal>,
+    /// Bytes of further call sites.
+    pub other_bytes: u64,
+}
+
+/// What a file says of pinned host memory; `None` where it says nothing. `limit`: call sites listed.
+#[must_use]
+pub fn host_memory(snapshot: &Snapshot, sites: &CallSites, limit: usize) -> Option<HostMemory> {
+    let rows = snapshot.host_trace.clone();
+    if rows.is_empty() && snapshot.host_segments.is_empty() {
+        return None;
+    }
+    let mut host = HostMemory::default();
+    let mut by_site: Vec<SiteTotal> = Vec::new();
+    for segment in &snapshot.host_segments.rows {
+        host.segments += 1;
+        host.reserved_bytes = host.reserved_bytes.saturating_add(segment.total_size);
+        for block in segment.block_ids().map(|id| snapshot.blocks.get(id)) {
+            if !block.state.is_active() {
+                host.cached_bytes = host.cached_bytes.saturating_add(block.size);
+                continue;
+            }
+            host.active_bytes = host.active_bytes.saturating_add(block.size);
+            let stack = if block.stack.has_frames() {
+                block.stack
+            } else {
+                segment.stack
+            };
+            add(&mut by_site, sites.of_stack(stack), block.size);
+        }
+    }
+    host.follow(snapshot, rows);
+    by_site.retain(|total| total.count > 0);
+    by_site.sort_by_key(|total| (std::cmp::Reverse(total.bytes), total.site));
+    host.other_bytes = by_site
+        .drain(limit.min(by_site.len())..)
+        .fold(0, |sum, total| sum.saturating_add(total.bytes));
+    host.sites = by_site;
+    Some(host)
+}
+
+/// Adds to the totals, whose rows are sites.
+fn add(totals: &mut Vec<SiteTotal>, site: CallSiteId, bytes: u64) {
+    while totals.len() <= site.index() {
+        let site = CallSiteId(totals.len() as u32);
+        totals.push(SiteTotal {
+            site,
+            bytes: 0,
+            count: 0,
+        });
+    }
+    let total = &mut totals[site.index()];
+    total.bytes = total.bytes.saturating_add(bytes);
+    total.count += 1;
+}
+
+impl HostMemory {
+    /// Counts the events, and finds the most in use at once: the end is known, so the events are undone.
+    fn follow(&mut self, snapshot: &Snapshot, rows: std::ops::Range<u32>) {
+        self.events = u64::from(rows.end.saturating_sub(rows.start));
+        let block_bytes = block_bytes(snapshot, rows.clone());
+        let mut active = self.active_bytes;
+        (self.peak_bytes, self.peak_event) = (active, self.events);
+        let mut peak_row = rows.end.checked_sub(1);
+        for row in rows.clone().rev() {
+            let index = EventId(row).index();
+            let Some(&action) = snapshot.events.action.get(index) else {
+                continue;
+            };
+            let size = snapshot.events.size[index];
+            // The events tell what was requested; a block is as large as its segment.
+            let address = snapshot.events.addr[index];
+            let bytes = *block_bytes.get(&address).unwrap_or(&size);
+            match action {
+                Action::Alloc => {
+                    self.allocations += 1;
+                    active = active.saturating_sub(bytes);
+                }
+                Action::FreeCompleted => {
+                    self.frees += 1;
+                    active = active.saturating_add(bytes);
+                }
+                Action::SegmentAlloc => self.segment_allocs += 1,
+                Action::SegmentFree => self.segment_frees += 1,
+                _ => {}
+            }
+            if active >= self.peak_bytes {
+                self.peak_bytes = active;
+                self.peak_event = u64::from(row - rows.start);
+                peak_row = row.checked_sub(1).filter(|&before| before >= rows.start);
+            }
+        }
+        let time = peak_row.and_then(|row| snapshot.events.time_us.get(row as usize).copied());
+        self.peak_time_us = time.filter(|&time| time != NO_TIME);
+    }
+}
+
+/// Address → size of the segment there, the last one known.
+fn block_bytes(snapshot: &Snapshot, rows: std::ops::Range<u32>) -> HashMap<u64, u64> {
+    let events = &snapshot.events;
+    let of_events = rows
+        .map(|row| row as usize)
+        .filter(|&row| events.action.get(row) == Some(&Action::SegmentAlloc))
+        .map(|row| (events.addr[row], events.size[row]));
+    let of_segments = snapshot
+        .host_segments
+        .rows
+        .iter()
+        .map(|segment| (segment.address, segment.total_size));
+    of_events.chain(of_segments).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::analysis::code::frames::FrameClasses;
+    use crate::decode;
+    use vramscope_synth::snapshot::Producer;
+    use vramscope_synth::text;
+
+    fn host_of(story: &str) -> Option<HostMemory> {
+        let bytes = text::pickle(story, Producer::Python(2, 15)).unwrap();
+        let snapshot = decode(&bytes[..]).unwrap();
+        let sites = CallSites::of(&snapshot, &FrameClasses::of(&snapshot), &[]);
+        host_memory(&snapshot, &sites, 1)
+    }
+
+    #[test]
+    fn peak_end_and_owners() {
+        let host = host_of(
+            "host alloc a 4MiB load.py:1:pin\nhost alloc b 6MiB load.py:2:more\nhost free a\nhost alloc c 1MiB load.py:3:last\nalloc d 1MiB",
+        )
+        .unwrap();
+        assert_eq!((host.allocations, host.frees, host.segments), (3, 1, 3));
+        assert_eq!(
+            (
+                host.active_bytes >> 20,
+                host.cached_bytes >> 20,
+                host.reserved_bytes >> 20
+            ),
+            (9, 4, 13)
+        );
+        assert_eq!(host.peak_bytes >> 20, 12);
+        assert!(host.peak_time_us.is_some() && host.peak_event < host.events);
+        let [site] = host.sites[..] else {
+            panic!("{host:?}")
+        };
+        assert_eq!((site.bytes >> 20, host.other_bytes >> 20), (8, 1));
+    }
+
+    #[test]
+    fn nothing_recorded_nothing_said() {
+        assert_eq!(host_of("alloc a 1MiB"), None);
+    }
+}

@@ -1,0 +1,298 @@
+//! What torch's own `stats` says of the final state (`segsum` of `_memory_viz.py`, FORMAT.md 4.5), as it says it.
+//!
+//! That is: one bar per segment of 20 MiB and more, of pages of 20 MiB; what is pending free counts as free;
+//! and rounding is the internal part of what is free. It takes the file at its word and fails
+//! where blocks do not add up to their segment. [`final_state`](crate::analysis::memory::final_state) is the better summary.
+
+use std::fmt;
+
+use crate::Snapshot;
+use crate::analysis::memory::final_state::segment_sums;
+use crate::model::{BlockState, Segment};
+
+/// Bytes of a page, and of the smallest segment that gets a bar.
+pub const PAGE_BYTES: u64 = 20 << 20;
+
+/// Pages of all bars together: 20 TiB, more than any machine has.
+const MAX_PAGES: u64 = 1 << 20;
+
+/// torch's summary.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct OfficialSummary {
+    /// Segments of 20 MiB and more, smallest first.
+    pub bars: Vec<Bar>,
+    /// Number of all segments.
+    pub segments: usize,
+    /// Their bytes.
+    pub reserved_bytes: u128,
+    /// Requested bytes of blocks in use.
+    pub allocated_bytes: u128,
+    /// All that is neither.
+    pub free: Free,
+}
+
+/// One segment.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Bar {
+    /// A character per page: a letter = one block's, a digit = tenths in use by several, `*` = full.
+    pub pages: String,
+    /// Bytes of the segment.
+    pub bytes: u64,
+    /// What of it is free.
+    pub free: Free,
+    /// Its stream, a raw handle.
+    pub stream: i64,
+}
+
+/// Free memory as torch counts it.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Free {
+    /// Blocks that are not in use.
+    pub external_bytes: u128,
+    /// What rounding takes.
+    pub internal_bytes: u128,
+}
+
+impl Free {
+    /// Both.
+    #[must_use]
+    pub fn bytes(self) -> u128 {
+        self.external_bytes + self.internal_bytes
+    }
+
+    /// The internal part in percent; `None` where nothing is free.
+    #[must_use]
+    pub fn internal_percent(self) -> Option<f64> {
+        let whole = self.bytes();
+        (whole > 0).then(|| self.internal_bytes as f64 / whole as f64 * 100.0)
+    }
+}
+
+/// Why torch has no summary of a file.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum NoSummary {
+    /// Blocks do not add up to their segment; in torch an `AssertionError`.
+    SizeMismatch {
+        /// Of the segment.
+        address: u64,
+        /// What its blocks come to.
+        free: Free,
+        /// Requested bytes of its blocks in use.
+        allocated_bytes: u128,
+        /// Bytes of the segment.
+        total_bytes: u64,
+    },
+    /// A block in use is smaller than its request.
+    SmallBlock {
+        /// Of the block.
+        address: u64,
+    },
+    /// A segment larger than any device.
+    Huge {
+        /// Of the segment.
+        address: u64,
+        /// Bytes of the segment.
+        total_bytes: u64,
+    },
+}
+
+impl fmt::Display for NoSummary {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::SizeMismatch {
+                address,
+                free,
+                allocated_bytes,
+                total_bytes,
+            } => write!(
+                f,
+                "Segment size mismatch: {} + {} + {allocated_bytes} != {total_bytes}, in the segment at {address:#x}",
+                free.external_bytes, free.internal_bytes
+            ),
+            Self::SmallBlock { address } => {
+                write!(
+                    f,
+                    "the block at {address:#x} is smaller than what was requested of it"
+                )
+            }
+            Self::Huge {
+                address,
+                total_bytes,
+            } => write!(
+                f,
+                "the segment at {address:#x} claims to have {total_bytes} bytes"
+            ),
+        }
+    }
+}
+
+/// Sums the segments of all devices up.
+///
+/// # Errors
+/// Where torch fails too.
+pub fn official_summary(snapshot: &Snapshot) -> Result<OfficialSummary, NoSummary> {
+    let mut segments: Vec<_> = snapshot.segments.rows.iter().collect();
+    segments.sort_by_cached_key(|segment| {
+        let in_use = segment_sums(snapshot, segment).allocated_bytes;
+        (segment.total_size, in_use)
+    });
+    let mut summary = OfficialSummary {
+        segments: segments.len(),
+        ..OfficialSummary::default()
+    };
+    let mut pages_left = MAX_PAGES;
+    for segment in segments {
+        let ranges = ranges(snapshot, segment)?;
+        let allocated_bytes = ranges.in_use.iter().map(|&(_, bytes)| bytes).sum();
+        let free = ranges.free;
+        if free.bytes() + allocated_bytes != u128::from(segment.total_size) {
+            return Err(NoSummary::SizeMismatch {
+                address: segment.address,
+                free,
+                allocated_bytes,
+                total_bytes: segment.total_size,
+            });
+        }
+        summary.reserved_bytes += u128::from(segment.total_size);
+        summary.allocated_bytes += allocated_bytes;
+        summary.free.external_bytes += free.external_bytes;
+        summary.free.internal_bytes += free.internal_bytes;
+        if segment.total_size >= PAGE_BYTES {
+            summary.bars.push(Bar {
+                pages: pages(segment, &ranges.in_use, &mut pages_left)?,
+                bytes: segment.total_size,
+                free,
+                stream: segment.stream.unwrap_or(0),
+            });
+        }
+    }
+    Ok(summary)
+}
+
+/// A segment's blocks by what they do.
+struct Ranges {
+    /// Offset and requested bytes of the blocks in use.
+    in_use: Vec<(u128, u128)>,
+    free: Free,
+}
+
+fn ranges(snapshot: &Snapshot, segment: &Segment) -> Result<Ranges, NoSummary> {
+    let mut ranges = Ranges {
+        in_use: Vec::new(),
+        free: Free::default(),
+    };
+    let mut offset = 0_u128;
+    for block in segment.block_ids().map(|id| snapshot.blocks.get(id)) {
+        if block.state == BlockState::ActiveAllocated {
+            let requested = snapshot.blocks.requested_bytes(block);
+            let rounding = block.size.checked_sub(requested);
+            let rounding = rounding.ok_or(NoSummary::SmallBlock {
+                address: block.address,
+            })?;
+            ranges.in_use.push((offset, u128::from(requested)));
+            ranges.free.internal_bytes += u128::from(rounding);
+        } else {
+            ranges.free.external_bytes += u128::from(block.size);
+        }
+        offset += u128::from(block.size);
+    }
+    Ok(ranges)
+}
+
+/// The characters of a segment whose blocks cover it exactly; as many are taken from those left.
+fn pages(
+    segment: &Segment,
+    in_use: &[(u128, u128)],
+    pages_left: &mut u64,
+) -> Result<String, NoSummary> {
+    let count = segment.total_size.div_ceil(PAGE_BYTES);
+    *pages_left = pages_left.checked_sub(count).ok_or(NoSummary::Huge {
+        address: segment.address,
+        total_bytes: segment.total_size,
+    })?;
+    let page_bytes = u128::from(PAGE_BYTES);
+    let mut cells = vec![b' '; count as usize];
+    let mut shares = vec![0.0_f64; count as usize];
+    for (letter, &(start, bytes)) in (b'a'..=b'z').cycle().zip(in_use) {
+        let end = start + bytes;
+        let touched = (start / page_bytes) as usize..end.div_ceil(page_bytes) as usize;
+        for page in touched {
+            let first = page as u128 * page_bytes;
+            let overlap = end.min(first + page_bytes) - start.max(first);
+            shares[page] += overlap as f64 / PAGE_BYTES as f64;
+            cells[page] = match cells[page] {
+                b' ' => letter,
+                _ => b"0123456789*"[((shares[page] * 10.0) as usize).min(10)],
+            };
+        }
+    }
+    Ok(cells.into_iter().map(char::from).collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::decode;
+
+    /// A segment of 60 MiB with blocks of these MiB; negative ones are free.
+    fn summary(blocks: &[i64], requested_less: u64) -> Result<OfficialSummary, NoSummary> {
+        let mut address = 0;
+        let blocks: Vec<_> = blocks
+            .iter()
+            .map(|&mib| {
+                let size = mib.unsigned_abs() << 20;
+                let state = if mib > 0 {
+                    "active_allocated"
+                } else {
+                    "active_pending_free"
+                };
+                let requested = size.wrapping_sub(requested_less);
+                address += size;
+                format!(r#"{{"size": {size}, "requested_size": {requested}, "state": "{state}"}}"#)
+            })
+            .collect();
+        let file = format!(
+            r#"{{"segments": [{{"device": 0, "address": 0, "total_size": {}, "stream": 7,
+            "blocks": [{}]}}], "device_traces": []}}"#,
+            60 << 20,
+            blocks.join(",")
+        );
+        official_summary(&decode(file.as_bytes()).unwrap())
+    }
+
+    #[test]
+    fn a_character_per_page() {
+        let pages = |blocks: &[i64]| summary(blocks, 0).unwrap().bars.remove(0).pages;
+        assert_eq!(pages(&[60]), "aaa");
+        assert_eq!(pages(&[10, 10, -20, 20]), "* c");
+        assert_eq!(pages(&[5, -10, 5, -40]), "5  ");
+        assert_eq!(pages(&[-60]), "   ");
+    }
+
+    #[test]
+    fn pending_counts_as_free_and_rounding_as_internal() {
+        let summary = summary(&[20, -40], 1 << 20).unwrap();
+        let free = summary.free;
+        assert_eq!(
+            (free.external_bytes, free.internal_bytes),
+            (40 << 20, 1 << 20)
+        );
+        assert_eq!(free.internal_percent().map(|of| of as u32), Some(2));
+        assert_eq!(
+            (summary.bars[0].stream, summary.allocated_bytes),
+            (7, 19 << 20)
+        );
+    }
+
+    #[test]
+    fn what_does_not_add_up_has_no_summary() {
+        assert!(matches!(
+            summary(&[20], 0),
+            Err(NoSummary::SizeMismatch { .. })
+        ));
+        assert!(matches!(
+            summary(&[60], 61 << 20),
+            Err(NoSummary::SmallBlock { .. })
+        ));
+    }
+}

@@ -1,0 +1,355 @@
+//! What a file is and the figures one asks for first.
+
+use std::collections::BTreeSet;
+
+use serde::{Deserialize, Serialize};
+
+use crate::Snapshot;
+use crate::analysis::memory::allocator_state::StateSums;
+use crate::analysis::memory::capture::Capture;
+use crate::analysis::memory::final_state::segment_sums;
+use crate::analysis::time::history::{History, NEVER};
+use crate::ids::EventId;
+use crate::model::{Action, DeviceIndex, PoolId, Producer, SegmentTable, Source, Warning};
+
+/// A whole snapshot in figures. All sizes are bytes, all times microseconds since the Unix epoch.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+pub struct Summary {
+    /// Wrappings and sizes of the file.
+    pub source: Source,
+    /// What wrote it.
+    pub producer: Producer,
+    /// What a captured snapshot says of its capture; `None` for others.
+    pub capture: Option<Capture>,
+    /// Per device, the one with the highest peak first.
+    pub devices: Vec<DeviceSummary>,
+    /// Pinned host memory, when the file has any.
+    pub host: Option<HostSummary>,
+    /// Rows of the interned tables.
+    pub tables: TableSizes,
+    /// `allocator_settings` as they are.
+    pub settings: serde_json::Map<String, serde_json::Value>,
+    /// What was odd about the file.
+    pub warnings: Vec<Warning>,
+}
+
+/// One device in figures.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub struct DeviceSummary {
+    /// Device index.
+    pub device: DeviceIndex,
+    /// Number of events.
+    pub events: u64,
+    /// The same by action, the allocator's own order, unknown ones last; those that occur.
+    pub events_by_action: Vec<ActionCount>,
+    /// Allocations of which anything is known.
+    pub allocations: u64,
+    /// Those of them that are older than the recording.
+    pub allocations_before_recording: u64,
+    /// Requested bytes of those.
+    pub bytes_before_recording: u64,
+    /// Those that were live at the end.
+    pub allocations_still_live: u64,
+    /// The first and the last time of the trace.
+    pub time_span: Option<TimeSpan>,
+    /// Highest total of requested bytes of live allocations, pending frees included.
+    pub peak: Peak,
+    /// Requested bytes live at the end of the trace.
+    pub active_at_end_bytes: u64,
+    /// Bytes held from CUDA: the most there ever were while recording, and at the end.
+    pub reserved_max_bytes: u64,
+    /// See [`reserved_max_bytes`](Self::reserved_max_bytes).
+    pub reserved_at_end_bytes: u64,
+    /// The final state.
+    pub state: StateSummary,
+    /// Number of out-of-memory events.
+    pub ooms: u64,
+}
+
+/// How often an action occurs.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub struct ActionCount {
+    /// As in the file.
+    pub action: String,
+    /// Number of events.
+    pub count: u64,
+}
+
+/// A stretch of time.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub struct TimeSpan {
+    /// Begin.
+    pub start_us: i64,
+    /// End.
+    pub end_us: i64,
+}
+
+/// The moment of the highest active memory.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub struct Peak {
+    /// Requested bytes.
+    pub active_bytes: u64,
+    /// The state after this many events.
+    pub moment: u32,
+    /// When it began.
+    pub time_us: Option<i64>,
+    /// Live allocations.
+    pub allocations: u64,
+}
+
+/// The segments and blocks of the final state.
+#[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
+pub struct StateSummary {
+    /// Number of segments.
+    pub segments: u64,
+    /// Number of blocks.
+    pub blocks: u64,
+    /// Bytes of all segments.
+    pub reserved_bytes: u64,
+    /// Bytes of blocks in use.
+    pub allocated_bytes: u64,
+    /// Bytes of blocks in use or pending free.
+    pub active_bytes: u64,
+    /// Bytes that programs asked for in those.
+    pub requested_bytes: u64,
+    /// Bytes of blocks that are neither.
+    pub free_bytes: u64,
+    /// The largest of those: a request beyond it needs new memory from CUDA.
+    pub largest_free_block_bytes: u64,
+    /// Streams that own segments, as the file has them, in order of first appearance.
+    pub streams: Vec<i64>,
+    /// Pools that own segments, ascending. Empty before torch 2.1.
+    pub pools: Vec<PoolId>,
+}
+
+/// Pinned host memory in figures.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub struct HostSummary {
+    /// Number of events.
+    pub events: u64,
+    /// The final state.
+    pub state: StateSummary,
+}
+
+/// How many distinct things a file holds.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub struct TableSizes {
+    /// Events of all devices and the host.
+    pub events: u64,
+    /// Distinct texts.
+    pub strings: u64,
+    /// Distinct frames.
+    pub frames: u64,
+    /// Distinct stacks that have frames.
+    pub stacks: u64,
+    /// Distinct streams.
+    pub streams: u64,
+    /// Annotation marks.
+    pub annotations: u64,
+}
+
+/// Sums a snapshot up. `histories` are those of all its [`devices`](Snapshot::devices).
+#[must_use]
+pub fn summary(snapshot: &Snapshot, histories: &[History]) -> Summary {
+    let mut devices: Vec<_> = histories
+        .iter()
+        .map(|history| device_summary(snapshot, history))
+        .collect();
+    devices.sort_by_key(|device| (std::cmp::Reverse(device.peak.active_bytes), device.device));
+    let host_events = u64::from(
+        snapshot
+            .host_trace
+            .end
+            .saturating_sub(snapshot.host_trace.start),
+    );
+    let has_host = host_events > 0 || !snapshot.host_segments.is_empty();
+    Summary {
+        source: snapshot.source.clone(),
+        producer: snapshot.producer.clone(),
+        capture: Capture::of(snapshot),
+        devices,
+        host: has_host.then(|| HostSummary {
+            events: host_events,
+            state: state_summary(snapshot, &snapshot.host_segments, None),
+        }),
+        tables: TableSizes {
+            events: snapshot.events.len() as u64,
+            strings: snapshot.strings.len() as u64,
+            frames: snapshot.frames.len() as u64,
+            // Row 0 is the empty stack.
+            stacks: snapshot.stacks.len().saturating_sub(1) as u64,
+            streams: snapshot.streams().len() as u64,
+            annotations: snapshot.annotations.rows.len() as u64,
+        },
+        settings: snapshot.settings.clone(),
+        warnings: snapshot.warnings.list().to_vec(),
+    }
+}
+
+/// One device's figures.
+#[must_use]
+pub fn device_summary(snapshot: &Snapshot, history: &History) -> DeviceSummary {
+    let table = &history.allocations;
+    let before = table
+        .born
+        .iter()
+        .zip(&table.bytes)
+        .filter(|(born, _)| **born == 0);
+    let events_by_action = events_by_action(snapshot, history);
+    let peak_moment = history.peak_moment;
+    let device = i32::try_from(history.device).ok();
+    let times = &history.moment_start_us;
+    let mut reserved = history.reserved_steps.iter().map(|&(_, bytes)| bytes);
+    DeviceSummary {
+        device: history.device,
+        events: u64::from(history.event_count),
+        ooms: count_of(&events_by_action, "oom"),
+        events_by_action,
+        allocations: table.len() as u64,
+        allocations_before_recording: before.clone().count() as u64,
+        bytes_before_recording: saturating_sum(before.map(|(_, &bytes)| bytes)),
+        allocations_still_live: table.died.iter().filter(|&&died| died == NEVER).count() as u64,
+        time_span: times
+            .first()
+            .zip(times.last())
+            .map(|(&start_us, &end_us)| TimeSpan { start_us, end_us }),
+        peak: Peak {
+            active_bytes: history.active_bytes_at(peak_moment),
+            moment: peak_moment,
+            time_us: times.get(peak_moment as usize).copied(),
+            allocations: crate::analysis::groups::live_at::live_at(history, peak_moment).count()
+                as u64,
+        },
+        active_at_end_bytes: history.active_bytes.last().copied().unwrap_or(0),
+        reserved_max_bytes: reserved.clone().max().unwrap_or(0),
+        reserved_at_end_bytes: reserved.next_back().unwrap_or(0),
+        state: state_summary(snapshot, &snapshot.segments, device),
+    }
+}
+
+fn count_of(counts: &[ActionCount], action: &str) -> u64 {
+    counts
+        .iter()
+        .find(|entry| entry.action == action)
+        .map_or(0, |entry| entry.count)
+}
+
+fn events_by_action(snapshot: &Snapshot, history: &History) -> Vec<ActionCount> {
+    let mut counts: Vec<(Action, ActionCount)> = Vec::new();
+    let rows = history.first_event..history.first_event.saturating_add(history.event_count);
+    for event in rows.map(EventId) {
+        let Some(&action) = snapshot.events.action.get(event.index()) else {
+            break;
+        };
+        match counts.iter_mut().find(|(known, _)| *known == action) {
+            Some((_, entry)) => entry.count += 1,
+            None => {
+                let name = snapshot.action_name(event).to_owned();
+                counts.push((
+                    action,
+                    ActionCount {
+                        action: name,
+                        count: 1,
+                    },
+                ));
+            }
+        }
+    }
+    counts.sort_by_key(|&(action, _)| action);
+    counts.into_iter().map(|(_, entry)| entry).collect()
+}
+
+/// A sum of sizes that a hostile file cannot make overflow.
+pub(crate) fn saturating_sum(sizes: impl Iterator<Item = u64>) -> u64 {
+    sizes.fold(0, u64::saturating_add)
+}
+
+/// `device`: whose segments to count; `None` = all of the table.
+fn state_summary(
+    snapshot: &Snapshot,
+    segments: &SegmentTable,
+    device: Option<i32>,
+) -> StateSummary {
+    let (mut state, mut sums) = (StateSummary::default(), StateSums::default());
+    let (mut seen_streams, mut pools) = (BTreeSet::new(), BTreeSet::new());
+    for segment in segments
+        .rows
+        .iter()
+        .filter(|segment| device.is_none_or(|device| segment.device == device))
+    {
+        sums.add(&segment_sums(snapshot, segment));
+        if let Some(stream) = segment.stream
+            && seen_streams.insert(stream)
+        {
+            state.streams.push(stream);
+        }
+        pools.extend(segment.pool);
+    }
+    state.segments = sums.segments;
+    state.blocks = sums.allocated_blocks + sums.pending_blocks + sums.free_blocks;
+    state.reserved_bytes = sums.reserved_bytes;
+    state.allocated_bytes = sums.allocated_bytes;
+    state.active_bytes = sums.active_bytes();
+    state.requested_bytes = sums.requested_bytes;
+    state.free_bytes = sums.free_bytes;
+    state.largest_free_block_bytes = sums.largest_free_bytes;
+    state.pools = pools.into_iter().collect();
+    state
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::ids::StackId;
+    use crate::model::{Block, BlockState, Segment};
+
+    fn block(address: u64, size: u64, state: BlockState) -> Block {
+        Block {
+            address,
+            size,
+            requested_size: Some(size - 1),
+            state,
+            stack: StackId::ABSENT,
+            forward_lines: None,
+            history: None,
+        }
+    }
+
+    #[test]
+    fn final_state_adds_up() {
+        let mut snapshot = Snapshot::default();
+        snapshot.blocks.rows = vec![
+            block(0, 512, BlockState::ActiveAllocated),
+            block(512, 1024, BlockState::ActivePendingFree),
+            block(1536, 2048, BlockState::Inactive),
+        ];
+        snapshot.segments.rows.push(Segment {
+            device: 0,
+            address: 0,
+            total_size: 3584,
+            allocated_size: None,
+            active_size: None,
+            requested_size: None,
+            stream: Some(0),
+            kind: None,
+            pool: Some(PoolId(0, 0)),
+            is_expandable: None,
+            stack: StackId::ABSENT,
+            blocks: 0..3,
+        });
+        let state = device_summary(&snapshot, &History::of(&snapshot, 0)).state;
+        assert_eq!(
+            (
+                state.reserved_bytes,
+                state.allocated_bytes,
+                state.active_bytes
+            ),
+            (3584, 512, 1536)
+        );
+        assert_eq!((state.requested_bytes, state.free_bytes), (1534, 2048));
+        assert_eq!(
+            (state.largest_free_block_bytes, state.segments, state.blocks),
+            (2048, 1, 3)
+        );
+    }
+}

@@ -1,0 +1,283 @@
+//! Sizes, lengths of time and moments as they are written: `1.5GiB`, `5ms`, `1000ev`, `peak`.
+
+use std::fmt;
+
+use super::term::{LengthUnit, When};
+
+/// What to write instead, as the end of a sentence.
+pub(super) type Instead = &'static str;
+
+const BYTE_UNITS: [(&str, u64); 18] = [
+    ("", 1),
+    ("b", 1),
+    ("byte", 1),
+    ("bytes", 1),
+    ("k", 1 << 10),
+    ("kib", 1 << 10),
+    ("m", 1 << 20),
+    ("mib", 1 << 20),
+    ("g", 1 << 30),
+    ("gib", 1 << 30),
+    ("t", 1 << 40),
+    ("tib", 1 << 40),
+    ("kb", 1_000),
+    ("mb", 1_000_000),
+    ("gb", 1_000_000_000),
+    ("tb", 1_000_000_000_000),
+    ("pib", 1 << 50),
+    ("eib", 1 << 60),
+];
+
+const TIME_UNITS: [(&str, u64); 12] = [
+    ("us", 1),
+    ("µs", 1),
+    ("μs", 1),
+    ("ms", 1_000),
+    ("s", 1_000_000),
+    ("sec", 1_000_000),
+    ("second", 1_000_000),
+    ("seconds", 1_000_000),
+    ("min", 60_000_000),
+    ("minutes", 60_000_000),
+    ("h", 3_600_000_000),
+    ("hours", 3_600_000_000),
+];
+
+const EVENT_UNITS: [&str; 3] = ["ev", "event", "events"];
+
+const SIZE: Instead = "a size such as 512, 20KiB, 100MiB or 1.5GiB";
+const LENGTH: Instead = "a length such as 5ms, 2.5s or, in events, 1000ev";
+const WHEN: Instead = "an event's number, a time such as 2.5s, or peak, end, start, cursor";
+const TOO_LARGE: Instead = "a smaller number: this one has more than 64 bits";
+
+/// Whether a word can follow bytes as their unit.
+pub(super) fn is_byte_unit(word: &str) -> bool {
+    let word = word.to_lowercase();
+    !word.is_empty() && BYTE_UNITS.iter().any(|&(name, _)| name == word)
+}
+
+/// Whether a word can follow a length of time or a moment as its unit.
+pub(super) fn is_time_unit(word: &str) -> bool {
+    let word = word.to_lowercase();
+    TIME_UNITS.iter().any(|&(name, _)| name == word) || EVENT_UNITS.contains(&&*word)
+}
+
+/// A size: `1.5GiB`, `100 MB`, `512`.
+///
+/// # Errors
+/// When it is none: what to write instead.
+pub fn bytes(text: &str) -> Result<u64, &'static str> {
+    let (number, unit) = split(text, SIZE)?;
+    let factor = BYTE_UNITS.iter().find(|(name, _)| *name == unit);
+    let &(_, factor) = factor.ok_or(SIZE)?;
+    number.times(factor)
+}
+
+/// A length of time or a number of events; it must say which.
+pub(super) fn length(text: &str) -> Result<(LengthUnit, u64), Instead> {
+    let (number, unit) = split(text, LENGTH)?;
+    if EVENT_UNITS.contains(&&*unit) {
+        return Ok((LengthUnit::Events, number.times(1)?));
+    }
+    let factor = TIME_UNITS.iter().find(|(name, _)| *name == unit);
+    let &(_, factor) = factor.ok_or(LENGTH)?;
+    Ok((LengthUnit::Us, number.times(factor)?))
+}
+
+/// A moment.
+pub(crate) fn when(text: &str) -> Result<When, Instead> {
+    let lower = text.to_lowercase();
+    match &*lower {
+        "peak" => return Ok(When::Peak),
+        "end" => return Ok(When::End),
+        "start" | "begin" => return Ok(When::Start),
+        "cursor" | "here" => return Ok(When::Cursor),
+        _ => {}
+    }
+    let number = lower.strip_prefix(['+', '#']).unwrap_or(&lower);
+    if number
+        .bytes()
+        .all(|byte| byte.is_ascii_digit() || byte == b',')
+        && !number.is_empty()
+    {
+        return Ok(When::Event(split(number, WHEN)?.0.times(1)?));
+    }
+    match length(number).map_err(|_instead| WHEN)? {
+        (LengthUnit::Events, number) => Ok(When::Event(number)),
+        (LengthUnit::Us, us) => Ok(When::Us(us)),
+    }
+}
+
+/// A whole number, decimal or hexadecimal with `0x`, perhaps negative.
+pub(super) fn integer(text: &str) -> Option<i64> {
+    if let Some(digits) = text.strip_prefix("0x").or_else(|| text.strip_prefix("0X")) {
+        // Handles are 64 bits of pattern.
+        return u64::from_str_radix(digits, 16).ok().map(u64::cast_signed);
+    }
+    text.parse().ok()
+}
+
+/// A decimal number: `digits / 10^decimals`.
+#[derive(Clone, Copy)]
+struct Decimal {
+    digits: u128,
+    decimals: u32,
+}
+
+impl Decimal {
+    /// Times a unit, rounded up: sizes are printed cut off, so the least number that prints as
+    /// `1.53 MiB` is not less than 1.53 MiB.
+    fn times(self, factor: u64) -> Result<u64, Instead> {
+        let product = self.digits.checked_mul(u128::from(factor));
+        let whole = product.ok_or(TOO_LARGE)?;
+        u64::try_from(whole.div_ceil(10_u128.pow(self.decimals))).map_err(|_large| TOO_LARGE)
+    }
+}
+
+/// A number and the lower-case unit after it.
+fn split(text: &str, instead: Instead) -> Result<(Decimal, String), Instead> {
+    let text = text.trim();
+    let is_number = |c: char| c.is_ascii_digit() || matches!(c, '.' | ',' | '_');
+    let end = text.find(|c| !is_number(c)).unwrap_or(text.len());
+    let (number, unit) = text.split_at(end);
+    let (whole, part) = number.split_once('.').unwrap_or((number, ""));
+    let whole: String = whole.chars().filter(char::is_ascii_digit).collect();
+    if whole.is_empty() || !part.bytes().all(|byte| byte.is_ascii_digit()) {
+        return Err(instead);
+    }
+    if whole.len() > 20 || part.len() > 12 {
+        return Err(TOO_LARGE);
+    }
+    let digits = [&*whole, part].concat().parse();
+    let decimal = Decimal {
+        digits: digits.map_err(|_none| instead)?,
+        decimals: part.len() as u32,
+    };
+    Ok((decimal, unit.trim().to_lowercase()))
+}
+
+/// Prints bytes as [`bytes`] reads them: exactly, in the largest unit that has a whole number of them.
+#[derive(Clone, Copy, Debug)]
+pub struct ExactBytes(pub u64);
+
+impl fmt::Display for ExactBytes {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write_bytes(f, self.0)
+    }
+}
+
+/// [`ExactBytes`].
+pub(super) fn write_bytes(f: &mut fmt::Formatter<'_>, bytes: u64) -> fmt::Result {
+    let units = [(30, "GiB"), (20, "MiB"), (10, "KiB")];
+    let whole = units
+        .into_iter()
+        .find(|&(shift, _)| bytes != 0 && bytes.trailing_zeros() >= shift);
+    match whole {
+        Some((shift, name)) => write!(f, "{}{name}", bytes >> shift),
+        // With a unit, so that a word after it is not taken for one.
+        None => write!(f, "{bytes}B"),
+    }
+}
+
+/// The exact length, in the largest unit that has a whole number of them.
+pub(super) fn write_us(f: &mut fmt::Formatter<'_>, us: u64) -> fmt::Result {
+    match us {
+        0 => f.write_str("0us"),
+        _ if us.is_multiple_of(1_000_000) => write!(f, "{}s", us / 1_000_000),
+        _ if us.is_multiple_of(1_000) => write!(f, "{}ms", us / 1_000),
+        _ => write!(f, "{us}us"),
+    }
+}
+
+/// The sizes that print as this one does, first and last; see [`Bytes`](crate::units::Bytes).
+pub(super) fn shown_bytes(bytes: u64) -> (u64, u64) {
+    let unit = (63 - (bytes | 1).leading_zeros()) / 10 * 10;
+    alike(bytes, 1 << unit)
+}
+
+/// The lengths of time that print as this one does, first and last.
+pub(super) fn shown_us(us: u64) -> (u64, u64) {
+    match us {
+        0..1_000 => (us, us),
+        1_000..1_000_000 => alike(us, 1_000),
+        _ => alike(us, 1_000_000),
+    }
+}
+
+/// The numbers that are alike in three digits of this unit.
+fn alike(number: u64, unit: u64) -> (u64, u64) {
+    let steps = match number / unit {
+        _ if unit == 1 => 1,
+        0..10 => 100,
+        10..100 => 10,
+        _ => 1,
+    };
+    let (number, unit) = (u128::from(number), u128::from(unit));
+    let step = number * steps / unit;
+    let first = (step * unit).div_ceil(steps);
+    let last = ((step + 1) * unit).div_ceil(steps) - 1;
+    let clamp = |number: u128| u64::try_from(number).unwrap_or(u64::MAX);
+    (clamp(first), clamp(last))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::units::Bytes;
+    use proptest::prelude::*;
+
+    #[test]
+    fn sizes_are_read_in_their_units() {
+        for (text, expected) in [
+            ("512", 512),
+            ("1,024", 1024),
+            ("100MiB", 100 << 20),
+            ("1.5 GiB", 3 << 29),
+            ("2k", 2048),
+            ("1GB", 1_000_000_000),
+            ("1.53mib", 1_604_322),
+        ] {
+            assert_eq!(bytes(text), Ok(expected), "{text}");
+        }
+        for text in ["", "MiB", "1.2.3", "1 parsec", "-5", "1e9"] {
+            assert_eq!(bytes(text), Err(SIZE), "{text}");
+        }
+        assert_eq!(bytes("99999999999GiB"), Err(TOO_LARGE));
+        assert_eq!(bytes("99999999999999999999999"), Err(TOO_LARGE));
+    }
+
+    #[test]
+    fn lengths_and_moments_are_read() {
+        assert_eq!(length("5ms"), Ok((LengthUnit::Us, 5_000)));
+        assert_eq!(length("12 µs"), Ok((LengthUnit::Us, 12)));
+        assert_eq!(length("1,000ev"), Ok((LengthUnit::Events, 1_000)));
+        assert_eq!(length("5"), Err(LENGTH));
+        assert_eq!(when("12,345"), Ok(When::Event(12_345)));
+        assert_eq!(when("+2.5s"), Ok(When::Us(2_500_000)));
+        assert_eq!(when("Peak"), Ok(When::Peak));
+        assert_eq!(when("step"), Err(WHEN));
+        assert_eq!(integer("0x10"), Some(16));
+        assert_eq!(integer("-1"), Some(-1));
+    }
+
+    proptest! {
+        #[test]
+        fn what_is_shown_alike_is_printed_alike(bits in 0..64_u32, low in any::<u64>()) {
+            let number = low >> bits;
+            let (first, last) = shown_bytes(number);
+            prop_assert!(first <= number && number <= last);
+            let text = Bytes(number).to_string();
+            prop_assert_eq!(Bytes(first).to_string(), &*text);
+            prop_assert_eq!(Bytes(last).to_string(), &*text);
+            if let Some(below) = first.checked_sub(1) {
+                prop_assert_ne!(Bytes(below).to_string(), &*text);
+            }
+            if let Some(above) = last.checked_add(1) {
+                prop_assert_ne!(Bytes(above).to_string(), &*text);
+            }
+            // What is printed, typed in again, finds it.
+            let typed = bytes(&text).unwrap();
+            prop_assert!(typed >= first && typed <= last);
+        }
+    }
+}

@@ -1,0 +1,284 @@
+//! The filters that rows of legends, flame graphs and tables carry: made from what a row is of, never from its label.
+
+use super::Filter;
+use super::keys::Flag;
+use super::pattern::Pattern;
+use super::term::{BytesField, Expression, Place, PoolMatch, Term, Test, When, WhenField};
+use crate::Snapshot;
+use crate::analysis::code::call_sites::{short_function, short_path};
+use crate::analysis::code::frame_groups::names::{namespaces, python_module, python_package};
+use crate::analysis::code::frame_groups::{FrameGrouping, FrameGroups, GroupId, GroupTable};
+use crate::analysis::code::frames::{FrameClass, Location, is_python_source, is_torch_name};
+use crate::model::PoolId;
+
+/// What has the call site of this label, by which the language knows it.
+#[must_use]
+pub fn of_call_site(label: &str) -> Filter {
+    text(Place::Site, label, true).into()
+}
+
+/// What is on the stream of this number.
+#[must_use]
+pub fn of_stream(number: usize) -> Filter {
+    stream(number).into()
+}
+
+/// What is on none of the first `count` streams, which are all.
+#[must_use]
+pub fn without_stream(count: usize) -> Filter {
+    all((0..count).map(|number| not(stream(number)))).into()
+}
+
+/// What is of a pool.
+#[must_use]
+pub fn of_pool(pool: PoolId) -> Filter {
+    let pool = if pool.is_private() {
+        PoolMatch::Id(pool)
+    } else {
+        PoolMatch::Default
+    };
+    Expression::Term(Term::Pool(pool)).into()
+}
+
+/// What is of no known pool.
+#[must_use]
+pub fn without_pool() -> Filter {
+    let pools = [PoolMatch::Default, PoolMatch::Private];
+    all(pools.map(|pool| not(Expression::Term(Term::Pool(pool))))).into()
+}
+
+/// What has any of these categories, as the file has them.
+#[must_use]
+pub fn of_categories(categories: &[&str]) -> Filter {
+    let mut each = categories
+        .iter()
+        .map(|name| text(Place::Category, name, true));
+    match (each.next(), each.len()) {
+        (Some(only), 0) => only,
+        (first, _) => Expression::Or(first.into_iter().chain(each).collect()),
+    }
+    .into()
+}
+
+/// What has no category.
+#[must_use]
+pub fn without_category() -> Filter {
+    let any = Pattern {
+        text: "*".to_owned(),
+        is_literal: false,
+        is_whole: false,
+    };
+    not(Expression::Term(Term::Text(Place::Category, any))).into()
+}
+
+/// What has at least `from_bytes`, and less than `below_bytes` if that is given.
+#[must_use]
+pub fn of_size(from_bytes: u64, below_bytes: Option<u64>) -> Filter {
+    let size = |test| Expression::Term(Term::Bytes(BytesField::Size, test));
+    let from = (from_bytes > 0).then(|| size(Test::AtLeast(from_bytes)));
+    let below = below_bytes.map(|below| size(Test::Below(below)));
+    all(from.into_iter().chain(below)).into()
+}
+
+/// What is older than the recording.
+#[must_use]
+pub fn born_before() -> Filter {
+    Expression::Term(Term::Flag(Flag::Before)).into()
+}
+
+/// What was born at one of these moments, both included.
+#[must_use]
+pub fn born_in(first: u32, last: u32) -> Filter {
+    let test = Test::Between(When::Event(first.into()), When::Event(last.into()));
+    Expression::Term(Term::When(WhenField::Born, test)).into()
+}
+
+/// What has a frame of a group on its stack; `None` for groups that are no code, or that no text tells.
+#[must_use]
+pub fn of_group(
+    snapshot: &Snapshot,
+    (table, groups): (&GroupTable, &FrameGroups),
+    grouping: FrameGrouping,
+    group: GroupId,
+) -> Option<Filter> {
+    let frame = groups.frame_of(group).filter(|_| group.is_code())?;
+    let location = Location::of(snapshot, snapshot.frames.get(frame));
+    of_frame(grouping, &location, table.get(group).class)
+}
+
+/// What has a frame like this one on its stack, by this grouping; `None` where frames of the group have nothing in common
+/// that could be looked for. `class`: whose code the group is.
+#[must_use]
+pub fn of_frame(
+    grouping: FrameGrouping,
+    location: &Location<'_>,
+    class: FrameClass,
+) -> Option<Filter> {
+    let file = short_path(location.file);
+    let of_file = || (!file.is_empty()).then(|| path(Place::File, &file));
+    let function = short_function(location.function);
+    let of_function = || (!function.is_empty()).then(|| text(Place::Function, &function, false));
+    let found = match grouping {
+        FrameGrouping::Line if !file.is_empty() && location.line > 0 => {
+            Some(path(Place::Frame, &format!("{file}:{}", location.line)))
+        }
+        FrameGrouping::Line | FrameGrouping::Function => match (of_file(), of_function()) {
+            (None, None) => None,
+            (file, function) => Some(all(file.into_iter().chain(function))),
+        },
+        FrameGrouping::File => of_file(),
+        FrameGrouping::Module | FrameGrouping::Package if !is_python_source(location.file) => {
+            let levels = if grouping == FrameGrouping::Module {
+                2
+            } else {
+                1
+            };
+            match namespaces(location.function, levels) {
+                Some(spaces) => Some(text(Place::Function, &format!("{spaces}::"), false)),
+                None if is_torch_name(location.function) => None,
+                None => of_file(),
+            }
+        }
+        FrameGrouping::Module => Some(path(Place::File, python_module(&file))),
+        FrameGrouping::Package => {
+            python_package(location, class).map(|package| path(Place::Frame, &package))
+        }
+    };
+    found.map(Filter::from)
+}
+
+impl From<Expression> for Filter {
+    fn from(expression: Expression) -> Self {
+        Self { expression }
+    }
+}
+
+fn stream(number: usize) -> Expression {
+    // A stream's number is its place in a list.
+    Expression::Term(Term::Stream(i64::try_from(number).unwrap_or(i64::MAX)))
+}
+
+fn not(expression: Expression) -> Expression {
+    Expression::Not(Box::new(expression))
+}
+
+fn all(parts: impl IntoIterator<Item = Expression>) -> Expression {
+    let mut parts: Vec<_> = parts.into_iter().collect();
+    match parts.len() {
+        0 => Expression::All,
+        1 => parts.remove(0),
+        _ => Expression::And(parts),
+    }
+}
+
+/// A text as it is, stars included.
+fn text(place: Place, text: &str, is_whole: bool) -> Expression {
+    let pattern = Pattern {
+        text: text.to_owned(),
+        is_literal: text.contains('*'),
+        is_whole,
+    };
+    Expression::Term(Term::Text(place, pattern))
+}
+
+/// A short path, which has slashes where a file of Windows has the other ones: a star is either.
+fn path(place: Place, path: &str) -> Expression {
+    let is_plain = |c: char| c.is_ascii_alphanumeric() || "_-.:/".contains(c);
+    if !path.chars().all(is_plain) {
+        return text(place, path, false);
+    }
+    let pattern = Pattern {
+        text: path.replace('/', "*"),
+        is_literal: false,
+        is_whole: false,
+    };
+    Expression::Term(Term::Text(place, pattern))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::analysis::code::frames::classify;
+
+    fn of(grouping: FrameGrouping, function: &str, file: &str) -> Option<String> {
+        let location = Location {
+            function,
+            file,
+            line: 12,
+        };
+        let filter = of_frame(grouping, &location, classify(function, file))?;
+        let text = filter.to_string();
+        assert_eq!(Filter::parse(&text), Ok(filter), "{text}");
+        Some(text)
+    }
+
+    #[test]
+    fn frames_are_looked_for_by_what_makes_their_group() {
+        use FrameGrouping::{File, Function, Line, Module, Package};
+        let linear = "/v/site-packages/torch/nn/linear.py";
+        let native = "at::native::mm(int)";
+        for (grouping, function, file, text) in [
+            (Line, "forward", "/run/models/a.py", "frame:models*a.py:12"),
+            (Line, "at::_ops::mm::call(int)", "", "fn:at::_ops::mm::call"),
+            (Function, "fn", "/run/models/a.py", "file:models*a.py fn:fn"),
+            (File, "fn", "/run/models/a.py", "file:models*a.py"),
+            (Module, "fn", linear, "file:torch*nn*linear"),
+            (Module, native, "", "fn:at::native::"),
+            (Package, "fn", "/run/models/a.py", "frame:models"),
+            (Package, "fn", linear, "frame:torch"),
+            (Package, native, "", "fn:at::"),
+            (Line, "a \"b\"", "", r#"fn:"a \"b\"""#),
+            (
+                Line,
+                "run",
+                "<frozen runpy>",
+                r#"frame:"<frozen runpy>:12""#,
+            ),
+        ] {
+            assert_eq!(of(grouping, function, file).as_deref(), Some(text));
+        }
+    }
+
+    #[test]
+    fn what_no_text_tells_is_not_looked_for() {
+        use FrameGrouping::{File, Line, Module, Package};
+        for (grouping, function, file) in [
+            (File, "at::mm(int)", ""),
+            (Line, "", ""),
+            (Module, "THPVariable_add(_object*)", ""),
+            (Package, "run", "/usr/lib/python3.11/runpy.py"),
+        ] {
+            assert_eq!(of(grouping, function, file), None, "{function} {file}");
+        }
+    }
+
+    #[test]
+    fn values_read_back() {
+        let private = PoolId(0, 3);
+        for (filter, text) in [
+            (of_stream(3), "stream:3"),
+            (without_stream(1), "!stream:0"),
+            (without_stream(2), "!stream:0 !stream:1"),
+            (of_pool(PoolId(0, 0)), "pool:default"),
+            (of_pool(private), "pool:0,3"),
+            (without_pool(), "!pool:default !pool:private"),
+            (
+                of_categories(&["optimizer_state"]),
+                "category=optimizer_state",
+            ),
+            (
+                of_categories(&["a_b", "a b"]),
+                r#"category=a_b | category="a b""#,
+            ),
+            (without_category(), "!category:*"),
+            (of_size(1 << 30, None), "size>=1GiB"),
+            (of_size(1 << 20, Some(64 << 20)), "size>=1MiB size<64MiB"),
+            (of_size(0, Some(64 << 10)), "size<64KiB"),
+            (born_before(), "before"),
+            (born_in(1201, 2400), "born:1201ev..2400ev"),
+        ] {
+            assert_eq!(filter.to_string(), text);
+            assert_eq!(Filter::parse(text), Ok(filter), "{text}");
+        }
+    }
+}

@@ -1,0 +1,273 @@
+//! Where text is found: each distinct text is looked at once, then each frame, stack and context.
+
+use std::collections::HashMap;
+
+use super::address::AddressMatch;
+use super::moments;
+use super::pattern::{Anchor, Matcher, Pattern};
+use super::term::Place;
+use crate::Snapshot;
+use crate::analysis::code::frames::{Location, clip};
+use crate::analysis::recording::Device;
+use crate::bitset::BitSet;
+use crate::ids::{ContextId, FrameId, StackId, StringId};
+use crate::model::{Context, LinesId};
+
+/// What is looked at of one text, in bytes: a hostile file may have one of gigabytes.
+const TEXT_LIMIT_BYTES: usize = 64 << 10;
+
+/// The allocations in which a text is found.
+pub(super) fn matching(device: Device<'_>, place: Place, pattern: &Pattern) -> BitSet {
+    let rows = device.history.allocations.len();
+    let mut found = BitSet::new(rows);
+    let anywhere = place == Place::Anywhere;
+    if matches!(
+        place,
+        Place::Anywhere | Place::Frame | Place::File | Place::Function
+    ) {
+        let stacks = stacks(device.snapshot(), place, pattern);
+        let stack_of = device.stack_of();
+        found = BitSet::from_fn(rows, |row| stacks.contains(stack_of[row].index()));
+    }
+    if anywhere || place == Place::Site {
+        let mut matcher = Matcher::new(pattern);
+        let sites = device.call_sites().sites();
+        let sites = BitSet::from_fn(sites.len(), |site| matcher.matches(&sites[site].label));
+        let site_of = device.site_of();
+        found.union_with(&BitSet::from_fn(rows, |row| {
+            let site = site_of.get(row);
+            site.is_some_and(|site| sites.contains(site.index()))
+        }));
+    }
+    if !matches!(
+        place,
+        Place::Site | Place::File | Place::Function | Place::Annotation
+    ) {
+        found.union_with(&by_context(device, place, pattern));
+    }
+    if anywhere || place == Place::Annotation {
+        let (stretches, _) = moments::named(pattern, device);
+        let born = &device.history.allocations.born;
+        found.union_with(&BitSet::from_fn(rows, |row| {
+            moments::holds(&stretches, born[row])
+        }));
+    }
+    if anywhere && let Some(address) = AddressMatch::of_word(&pattern.text) {
+        found.union_with(&by_address(device, address));
+    }
+    found
+}
+
+/// The allocations that an address means.
+pub(super) fn by_address(device: Device<'_>, address: AddressMatch) -> BitSet {
+    let table = &device.history.allocations;
+    let version = address.wants_version();
+    BitSet::from_fn(table.len(), |row| {
+        address.holds(table.address[row], table.bytes[row])
+            && version.is_none_or(|version| table.version[row] == version)
+    })
+}
+
+/// Whether each distinct text matches, found out when first asked.
+struct Texts {
+    matcher: Matcher,
+    known: Vec<Option<bool>>,
+}
+
+impl Texts {
+    fn new(snapshot: &Snapshot, matcher: Matcher) -> Self {
+        let known = vec![None; snapshot.strings.len()];
+        Self { matcher, known }
+    }
+
+    /// `text` is what there is to see of the text of `id`.
+    fn matches(&mut self, id: StringId, text: &str) -> bool {
+        match self.known.get_mut(id.index()) {
+            Some(known) => *known.get_or_insert_with(|| self.matcher.matches(text)),
+            None => false,
+        }
+    }
+
+    fn holds(&mut self, snapshot: &Snapshot, id: StringId) -> bool {
+        self.matches(id, clip(snapshot.strings.get(id), TEXT_LIMIT_BYTES))
+    }
+}
+
+/// `model.py:123`: a file's end and a line.
+struct FileLine {
+    files: Texts,
+    line: u32,
+}
+
+impl FileLine {
+    fn of(snapshot: &Snapshot, pattern: &Pattern) -> Option<Self> {
+        let (file, line) = pattern.text.rsplit_once(':')?;
+        let line = line.parse().ok().filter(|_| !file.is_empty())?;
+        let anchor = if pattern.is_whole {
+            Anchor::Whole
+        } else {
+            Anchor::End
+        };
+        let matcher = Matcher::of_text(file, pattern.is_literal, anchor);
+        Some(Self {
+            files: Texts::new(snapshot, matcher),
+            line,
+        })
+    }
+}
+
+/// How frames are looked at.
+struct Frames<'a> {
+    snapshot: &'a Snapshot,
+    in_functions: Option<Texts>,
+    in_files: Option<Texts>,
+    in_nodes: Option<Texts>,
+    at_line: Option<FileLine>,
+}
+
+impl<'a> Frames<'a> {
+    fn new(snapshot: &'a Snapshot, place: Place, pattern: &Pattern) -> Self {
+        let texts = || Texts::new(snapshot, Matcher::new(pattern));
+        Self {
+            snapshot,
+            in_functions: (place != Place::File).then(texts),
+            in_files: (place != Place::Function).then(texts),
+            in_nodes: matches!(place, Place::Anywhere | Place::Frame).then(texts),
+            at_line: (place != Place::Function)
+                .then(|| FileLine::of(snapshot, pattern))
+                .flatten(),
+        }
+    }
+
+    fn matches(&mut self, id: FrameId) -> bool {
+        let frame = self.snapshot.frames.get(id);
+        let location = Location::of(self.snapshot, frame);
+        // A profiler's name holds file and function: its parts are texts without a number.
+        let written = self.snapshot.strings.get(frame.filename);
+        let is_split = !written.ends_with(location.file);
+        let look = |texts: &mut Option<Texts>, id: StringId, text: &str| {
+            texts.as_mut().is_some_and(|texts| match text {
+                "" => false,
+                text if is_split => texts.matcher.matches(text),
+                text => texts.matches(id, text),
+            })
+        };
+        if look(&mut self.in_functions, frame.name, location.function)
+            || look(&mut self.in_files, frame.filename, location.file)
+        {
+            return true;
+        }
+        if let Some(at) = &mut self.at_line
+            && location.line == at.line
+            && at.files.matcher.matches(location.file)
+        {
+            return true;
+        }
+        match (&mut self.in_nodes, frame.fx) {
+            (Some(texts), Some(fx)) => [fx.op, fx.name, fx.target, fx.original_trace]
+                .into_iter()
+                .filter(|&id| id != StringId(0))
+                .any(|id| texts.holds(self.snapshot, id)),
+            _ => false,
+        }
+    }
+}
+
+/// The stacks with a frame in which the text is found.
+fn stacks(snapshot: &Snapshot, place: Place, pattern: &Pattern) -> BitSet {
+    let mut looked = Frames::new(snapshot, place, pattern);
+    let frames = BitSet::from_fn(snapshot.frames.len(), |row| {
+        looked.matches(FrameId::from_index(row))
+    });
+    if frames.count() == 0 {
+        return BitSet::new(snapshot.stacks.len());
+    }
+    BitSet::from_fn(snapshot.stacks.len(), |row| {
+        let mut stack = snapshot.stacks.frames(StackId::from_index(row));
+        stack.any(|frame| frames.contains(frame.index()))
+    })
+}
+
+/// The allocations whose context, block or notes hold the text.
+fn by_context(device: Device<'_>, place: Place, pattern: &Pattern) -> BitSet {
+    let snapshot = device.snapshot();
+    let mut looked = Contexts {
+        snapshot,
+        place,
+        texts: Texts::new(snapshot, Matcher::new(pattern)),
+        lines_of: Texts::new(snapshot, Matcher::new(pattern)),
+        lines: HashMap::new(),
+    };
+    let rows = snapshot.contexts.rows();
+    let contexts = BitSet::from_fn(rows.len(), |row| looked.matches(&rows[row]));
+    let mut found = BitSet::from_fn(device.history.allocations.len(), |row| {
+        let context = device.context_of()[row];
+        context != ContextId::ABSENT && contexts.contains(context.index())
+    });
+    if looked.has(Place::Metadata) {
+        for &(allocation, text) in device.notes() {
+            if looked.texts.holds(snapshot, text) {
+                found.insert(allocation.index());
+            }
+        }
+    }
+    if looked.has(Place::Frame) {
+        for &(allocation, block) in &device.history.final_blocks {
+            let lines = snapshot.blocks.get(block).forward_lines;
+            if lines.is_some_and(|lines| looked.line_matches(lines)) {
+                found.insert(allocation.index());
+            }
+        }
+    }
+    found
+}
+
+/// How contexts are looked at.
+struct Contexts<'a> {
+    snapshot: &'a Snapshot,
+    place: Place,
+    texts: Texts,
+    lines_of: Texts,
+    lines: HashMap<LinesId, bool>,
+}
+
+impl Contexts<'_> {
+    fn has(&self, place: Place) -> bool {
+        self.place == place || self.place == Place::Anywhere
+    }
+
+    fn matches(&mut self, context: &Context) -> bool {
+        let snapshot = self.snapshot;
+        let candidates = [
+            (Place::Metadata, context.user_metadata),
+            (Place::Metadata, context.internal_metadata),
+            (Place::Category, context.category),
+            (Place::Compile, context.compile_context),
+        ];
+        for (place, text) in candidates {
+            let Some(text) = text.filter(|&text| self.has(place) && text != StringId(0)) else {
+                continue;
+            };
+            let is_outside = place == Place::Compile && snapshot.strings.get(text) == "N/A";
+            if !is_outside && self.texts.holds(snapshot, text) {
+                return true;
+            }
+        }
+        self.has(Place::Frame)
+            && context
+                .forward_lines
+                .is_some_and(|lines| self.line_matches(lines))
+    }
+
+    fn line_matches(&mut self, id: LinesId) -> bool {
+        if let Some(&known) = self.lines.get(&id) {
+            return known;
+        }
+        let mut lines = self.snapshot.contexts.forward_lines(Some(id));
+        // Each line may end in a newline, which is no part of it.
+        let text = |line| clip(self.snapshot.strings.get(line), TEXT_LIMIT_BYTES).trim_end();
+        let found = lines.any(|line| self.lines_of.matches(line, text(line)));
+        self.lines.insert(id, found);
+        found
+    }
+}

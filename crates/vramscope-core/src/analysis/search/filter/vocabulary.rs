@@ -1,0 +1,205 @@
+//! The words that one device's part of a file knows: what completions offer.
+
+use std::collections::HashMap;
+use std::hash::Hash;
+
+use crate::analysis::code::frames::{FrameClass, Location, clip};
+use crate::analysis::recording::Device;
+use crate::ids::{ContextId, FrameId, StringId};
+
+/// Words of one kind that are kept.
+const WORDS_LIMIT: usize = 200;
+/// Longer texts are not offered.
+const WORD_LIMIT_BYTES: usize = 120;
+
+/// A word and how many allocations have it.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Word {
+    /// The word as it would be found.
+    pub text: String,
+    /// What is said of it.
+    pub help: String,
+}
+
+/// The words by kind, those of the most allocations first.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct Vocabulary {
+    /// Functions of user code.
+    pub functions: Vec<Word>,
+    /// Files of user code.
+    pub files: Vec<Word>,
+    /// Call sites.
+    pub sites: Vec<Word>,
+    /// Categories of the profiler.
+    pub categories: Vec<Word>,
+    /// Texts of the program.
+    pub metadata: Vec<Word>,
+    /// Regions of `torch.compile`.
+    pub compiled: Vec<Word>,
+    /// Names of annotated ranges of this device.
+    pub annotations: Vec<Word>,
+    /// Numbers of streams.
+    pub streams: Vec<Word>,
+    /// Pools, as `default` or by id.
+    pub pools: Vec<Word>,
+}
+
+impl Vocabulary {
+    /// Gathers the words; looks at every allocation once.
+    #[must_use]
+    pub fn of(device: Device<'_>) -> Self {
+        let contexts = device.snapshot().contexts.rows();
+        let of_context = |text: fn(&crate::model::Context) -> Option<StringId>| {
+            let used = device.context_of().iter();
+            let used = used.filter(|&&context| context != ContextId::ABSENT);
+            let texts = used.filter_map(|context| text(contexts.get(context.index())?));
+            strings(device, counted(texts))
+        };
+        let (functions, files) = code(device);
+        let sites = counted(
+            device
+                .site_of()
+                .iter()
+                .copied()
+                .filter(|site| site.index() > 0),
+        );
+        let mut compiled = of_context(|context| context.compile_context);
+        compiled.retain(|word| word.text != "N/A");
+        Self {
+            functions,
+            files,
+            sites: words(sites, |site| device.call_sites().get(site).label.clone()),
+            categories: of_context(|context| context.category),
+            metadata: of_context(|context| context.user_metadata),
+            compiled,
+            annotations: annotations(device),
+            streams: streams(device),
+            pools: pools(device),
+        }
+    }
+}
+
+/// Each value with how often it came, the most frequent first.
+fn counted<T: Copy + Eq + Hash + Ord>(values: impl Iterator<Item = T>) -> Vec<(T, u64)> {
+    let mut counts: HashMap<T, u64> = HashMap::new();
+    for value in values {
+        *counts.entry(value).or_default() += 1;
+    }
+    let mut counts: Vec<(T, u64)> = counts.into_iter().collect();
+    counts.sort_unstable_by_key(|&(value, count)| (std::cmp::Reverse(count), value));
+    counts
+}
+
+fn words<T>(counts: Vec<(T, u64)>, text: impl Fn(T) -> String) -> Vec<Word> {
+    let words = counts.into_iter().map(|(value, count)| Word {
+        text: text(value),
+        help: allocations(count),
+    });
+    let short = words.filter(|word| !word.text.is_empty() && word.text.len() <= WORD_LIMIT_BYTES);
+    short.take(WORDS_LIMIT).collect()
+}
+
+fn allocations(count: u64) -> String {
+    match count {
+        1 => "1 allocation".to_owned(),
+        count => format!("{} allocations", crate::units::Count(count)),
+    }
+}
+
+fn strings(device: Device<'_>, counts: Vec<(StringId, u64)>) -> Vec<Word> {
+    words(counts, |id| {
+        let text = device.snapshot().strings.get(id);
+        clip(text, WORD_LIMIT_BYTES + 1).to_owned()
+    })
+}
+
+/// Functions and files of user code, by the allocations below them.
+fn code(device: Device<'_>) -> (Vec<Word>, Vec<Word>) {
+    let (snapshot, classes) = (device.snapshot(), device.recording.classes());
+    let mut by_frame = vec![0_u64; snapshot.frames.len()];
+    for (stack, count) in counted(device.stack_of().iter().copied()) {
+        for frame in snapshot.stacks.frames(stack) {
+            by_frame[frame.index()] = by_frame[frame.index()].saturating_add(count);
+        }
+    }
+    let mut functions: HashMap<&str, u64> = HashMap::new();
+    let mut files: HashMap<&str, u64> = HashMap::new();
+    for (row, &count) in by_frame.iter().enumerate().filter(|(_, count)| **count > 0) {
+        let id = FrameId::from_index(row);
+        if classes.get(id) != FrameClass::User {
+            continue;
+        }
+        let location = Location::of(snapshot, snapshot.frames.get(id));
+        // A stack may have several lines of a function: the largest is a lower bound, their sum is not.
+        for (words, text) in [
+            (&mut functions, location.function),
+            (&mut files, location.file),
+        ] {
+            let most = words.entry(text).or_default();
+            *most = count.max(*most);
+        }
+    }
+    let sorted = |words: HashMap<&str, u64>| {
+        let mut words: Vec<(String, u64)> = words
+            .into_iter()
+            .map(|(text, count)| (text.to_owned(), count))
+            .collect();
+        words.sort_unstable_by(|a, b| b.1.cmp(&a.1).then_with(|| a.0.cmp(&b.0)));
+        words
+            .into_iter()
+            .map(|(text, _)| Word {
+                text,
+                help: String::new(),
+            })
+            .filter(|word| !word.text.is_empty() && word.text.len() <= WORD_LIMIT_BYTES)
+            .take(WORDS_LIMIT)
+            .collect()
+    };
+    (sorted(functions), sorted(files))
+}
+
+fn annotations(on: Device<'_>) -> Vec<Word> {
+    let device = i64::from(on.index());
+    let here = on
+        .recording
+        .ranges()
+        .iter()
+        .filter(|range| i64::from(range.device) == device)
+        .map(|range| range.name);
+    let mut words = strings(on, counted(here));
+    for word in &mut words {
+        word.help = word.help.replace("allocation", "range");
+    }
+    words
+}
+
+fn streams(on: Device<'_>) -> Vec<Word> {
+    let used = on.stream_of();
+    let mut counts: HashMap<i64, u64> = HashMap::new();
+    for stream in used.iter().flatten() {
+        *counts.entry(*stream).or_default() += 1;
+    }
+    let numbered = on.recording.streams().iter().enumerate();
+    let present = numbered.filter_map(|(number, stream)| {
+        let count = *counts.get(stream)?;
+        let name = match stream {
+            0 => "default stream".to_owned(),
+            handle => format!("{handle:#x}"),
+        };
+        Some(Word {
+            text: number.to_string(),
+            help: format!("{name}, {}", allocations(count)),
+        })
+    });
+    present.take(WORDS_LIMIT).collect()
+}
+
+fn pools(on: Device<'_>) -> Vec<Word> {
+    let used = on.pool_of();
+    words(counted(used.iter().flatten().copied()), |pool| {
+        match pool.is_private() {
+            false => "default".to_owned(),
+            true => format!("{},{}", pool.0, pool.1),
+        }
+    })
+}

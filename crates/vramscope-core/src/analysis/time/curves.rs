@@ -1,0 +1,197 @@
+//! A device's active and reserved memory over its whole recording, in columns of equal width. The result is small
+//! enough to send to another worker or to draw beside other files.
+//!
+//! A column has the highest value of all moments that touch it, so no peak is lost. It is computed by a plain
+//! sweep over all moments. The timeline's strip, which needs new columns at every zoom, uses an index instead.
+
+use serde::{Deserialize, Serialize};
+
+use super::history::History;
+
+/// The axis that the columns divide into equal parts.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum CurveAxis {
+    /// Events.
+    #[default]
+    Events,
+    /// µs since the first event.
+    Time,
+}
+
+/// Active and reserved memory over one recording.
+#[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
+pub struct Curves {
+    /// The axis. [`CurveAxis::Events`] if the recording has no times.
+    pub axis: CurveAxis,
+    /// The end of the last column: events, or µs since the first event. At least 1.
+    pub end: u64,
+    /// Per column: the highest sum of live requested bytes.
+    pub active_bytes: Vec<u64>,
+    /// Per column: the first moment with that sum.
+    pub peak_moments: Vec<u32>,
+    /// Per column: the highest sum of segments. Empty if segments are unknown.
+    pub reserved_bytes: Vec<u64>,
+}
+
+impl Curves {
+    /// The curves of `history` in at most `columns` columns, at least one.
+    #[must_use]
+    pub fn of(history: &History, axis: CurveAxis, columns: u32) -> Self {
+        let axis = if history.moment_start_us.is_empty() {
+            CurveAxis::Events
+        } else {
+            axis
+        };
+        let end = place(history, axis, history.event_count).max(1);
+        // More columns than distinct places would only repeat each other.
+        let columns = u64::from(columns.max(1)).min(end.saturating_add(1)) as usize;
+        let mut active_bytes = vec![0_u64; columns];
+        let mut peak_moments = vec![u32::MAX; columns];
+        let mut reserved_bytes = vec![0_u64; columns];
+        let mut steps = history.reserved_steps.iter().peekable();
+        let mut reserved = 0;
+        for (moment, &active) in (0..).zip(&history.active_bytes) {
+            while let Some(&&(_, bytes)) = steps.peek().filter(|step| step.0 <= moment) {
+                reserved = bytes;
+                steps.next();
+            }
+            for column in columns_of(history, axis, moment, end, columns) {
+                if active > active_bytes[column] || peak_moments[column] == u32::MAX {
+                    (active_bytes[column], peak_moments[column]) = (active, moment);
+                }
+                reserved_bytes[column] = reserved_bytes[column].max(reserved);
+            }
+        }
+        if history.most_reserved_bytes() == 0 {
+            reserved_bytes = Vec::new();
+        }
+        Self {
+            axis,
+            end,
+            active_bytes,
+            peak_moments,
+            reserved_bytes,
+        }
+    }
+
+    /// The highest value of either curve.
+    #[must_use]
+    pub fn highest_bytes(&self) -> u64 {
+        let both = self.active_bytes.iter().chain(&self.reserved_bytes);
+        both.copied().max().unwrap_or(0)
+    }
+}
+
+/// The place on an axis at which a moment begins: events, or µs since the first event.
+#[must_use]
+pub fn place(history: &History, axis: CurveAxis, moment: u32) -> u64 {
+    let starts = &history.moment_start_us;
+    match (axis, starts.first(), starts.get(moment as usize)) {
+        (CurveAxis::Time, Some(first), Some(start)) => start.abs_diff(*first),
+        (CurveAxis::Time, Some(first), None) => {
+            starts.last().map_or(0, |last| last.abs_diff(*first))
+        }
+        _ => u64::from(moment.min(history.event_count)),
+    }
+}
+
+/// The columns that a moment touches: from the one in which it begins to the one in which the next begins.
+fn columns_of(
+    history: &History,
+    axis: CurveAxis,
+    moment: u32,
+    end: u64,
+    columns: usize,
+) -> std::ops::RangeInclusive<usize> {
+    let column = |at: u64| {
+        let column = u128::from(at) * columns as u128 / u128::from(end);
+        (column as usize).min(columns - 1)
+    };
+    let from = place(history, axis, moment);
+    // A moment that ends where a column begins is not in that column.
+    let to = place(history, axis, moment.saturating_add(1)).saturating_sub(1);
+    column(from)..=column(to.max(from))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn history(active: Vec<u64>, times: &[i64], steps: Vec<(u32, u64)>) -> History {
+        let mut moment_start_us = Vec::new();
+        if let Some(&first) = times.first() {
+            moment_start_us.push(first);
+            moment_start_us.extend(times);
+        }
+        History {
+            event_count: active.len() as u32 - 1,
+            active_bytes: active,
+            reserved_steps: steps,
+            moment_start_us,
+            ..History::default()
+        }
+    }
+
+    #[test]
+    fn a_column_holds_its_highest_moment() {
+        let history = history(vec![1, 9, 2, 3, 8], &[], vec![(0, 10), (3, 20)]);
+        let curves = Curves::of(&history, CurveAxis::Time, 2);
+        assert_eq!(curves.axis, CurveAxis::Events, "it has no times");
+        assert_eq!(curves.active_bytes, [9, 8]);
+        assert_eq!(curves.reserved_bytes, [10, 20]);
+        assert_eq!(
+            Curves::of(&history, CurveAxis::Events, 99)
+                .active_bytes
+                .len(),
+            5
+        );
+        assert_eq!(curves.highest_bytes(), 20);
+    }
+
+    #[test]
+    fn nothing_recorded_is_one_column() {
+        let curves = Curves::of(&history(vec![0], &[], Vec::new()), CurveAxis::Events, 10);
+        assert_eq!(
+            (curves.end, curves.active_bytes.as_slice()),
+            (1, &[0, 0][..])
+        );
+        assert!(curves.reserved_bytes.is_empty());
+        let empty = Curves::of(&History::default(), CurveAxis::Time, 10);
+        assert_eq!(empty.highest_bytes(), 0);
+    }
+
+    proptest! {
+        #[test]
+        fn every_column_as_by_looking_at_all_moments(
+            values in prop::collection::vec((0_u64..100, 0_i64..50), 1..60), columns in 1_u32..40
+        ) {
+            let mut times: Vec<i64> = values.iter().map(|value| value.1).collect();
+            times.sort_unstable();
+            let mut active = vec![0];
+            active.extend(values.iter().map(|value| value.0));
+            let history = history(active, &times, vec![(0, 7)]);
+            for axis in [CurveAxis::Events, CurveAxis::Time] {
+                let curves = Curves::of(&history, axis, columns);
+                let count = curves.active_bytes.len();
+                let mut naive = vec![0; count];
+                for moment in 0..=history.event_count {
+                    // Every event or µs of a moment on its own; a moment of no length is an instant.
+                    let from = place(&history, axis, moment);
+                    let to = place(&history, axis, moment + 1).max(from + 1);
+                    for at in from..to {
+                        let column = ((at * count as u64 / curves.end) as usize).min(count - 1);
+                        naive[column] = naive[column].max(history.active_bytes[moment as usize]);
+                    }
+                }
+                prop_assert_eq!(&curves.active_bytes, &naive);
+                for (&moment, &bytes) in curves.peak_moments.iter().zip(&curves.active_bytes) {
+                    let at = history.active_bytes.get(moment as usize).copied();
+                    prop_assert_eq!(at.unwrap_or(0), bytes, "no moment falls into an empty column");
+                }
+                prop_assert_eq!(curves.active_bytes.iter().max(), history.active_bytes.iter().max());
+            }
+        }
+    }
+}

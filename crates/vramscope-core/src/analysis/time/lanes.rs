@@ -1,0 +1,352 @@
+//! Named ranges of a device's recording, as lanes with rows: annotations, the
+//! user's metadata, regions of `torch.compile`.
+//!
+//! Annotations have times. They have a thread only in captures of vramscope-capture; then each thread, and each NVTX
+//! domain in it, has a lane of its own. The other two texts are part of every event, so a run of equal texts
+//! makes a range. Annotations by torch itself (guard lookups, collectives) have a lane of their
+//! own. The ranges of a row never overlap, so the visible ones are found by bisection.
+//! [`range_totals`](super::range_totals) tells what they cost in memory.
+
+mod growth;
+mod rows;
+mod steps;
+mod threads;
+
+pub use growth::{StepGrowth, WARM_UP};
+pub use steps::{Step, Steps, StepsBy, steps};
+pub use threads::thread_names;
+
+use serde::{Deserialize, Serialize};
+
+use super::annotations::{NamedRange, named_ranges};
+use super::history::History;
+use super::selection::Moments;
+use crate::Snapshot;
+use crate::ids::{EventId, StringId};
+use crate::model::{Action, Context, NO_TIME};
+
+/// The source of a lane.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum LaneKind {
+    /// `external_annotations`: `record_function`, optimizer steps, profiler steps.
+    Annotations,
+    /// `external_annotations` that torch itself makes.
+    Internal,
+    /// `user_metadata` of the events.
+    UserMetadata,
+    /// `compile_context` of the events.
+    CompileContext,
+}
+
+impl LaneKind {
+    /// The kind's name in all outputs.
+    #[must_use]
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Annotations => "annotation",
+            Self::Internal => "internal",
+            Self::UserMetadata => "user_metadata",
+            Self::CompileContext => "compile_context",
+        }
+    }
+
+    /// All kinds, in the order in which they are shown.
+    pub const ALL: [Self; 4] = [
+        Self::Annotations,
+        Self::UserMetadata,
+        Self::CompileContext,
+        Self::Internal,
+    ];
+}
+
+/// A named range.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub struct LaneRange {
+    /// Its name.
+    pub name: StringId,
+    /// The moment before its first event.
+    pub from: u32,
+    /// The moment after its last event; equal to `from` if it contains no event.
+    pub to: u32,
+    /// µs since the Unix epoch; [`NO_TIME`] when the trace has no times.
+    pub start_us: i64,
+    /// µs since the Unix epoch, not before `start_us`; [`NO_TIME`] when the trace has no times.
+    pub end_us: i64,
+    /// Whether its start was not recorded. It is then taken to begin with the recording.
+    pub is_open_start: bool,
+    /// Whether its end was not recorded. It is then taken to last to the end.
+    pub is_open_end: bool,
+}
+
+impl LaneRange {
+    /// Its moments.
+    #[must_use]
+    pub fn moments(&self) -> Moments {
+        (self.from, self.to)
+    }
+}
+
+/// Ranges of one kind. Annotations with a known thread or domain have a lane per thread and domain.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub struct Lane {
+    /// The kind of its ranges.
+    pub kind: LaneKind,
+    /// The thread with the domain before it; empty if neither is known.
+    pub name: String,
+    /// Rows from the outermost to the innermost ranges, each in order of time. No row is empty, and
+    /// no two ranges of a row overlap, except in the last of [`MAX_ROWS`].
+    pub rows: Vec<Vec<LaneRange>>,
+}
+
+impl Lane {
+    /// Number of its ranges.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.rows.iter().map(Vec::len).sum()
+    }
+
+    /// Its title: its name, or else its kind.
+    #[must_use]
+    pub fn title(&self) -> &str {
+        if self.name.is_empty() {
+            self.kind.word()
+        } else {
+            &self.name
+        }
+    }
+
+    /// Whether it has no ranges.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.rows.is_empty()
+    }
+}
+
+/// Most rows of a lane. Deeper ranges are in the last row.
+pub const MAX_ROWS: usize = 32;
+
+/// Most lanes of a kind. Annotations of further threads are in a lane named [`OTHER_THREADS`].
+pub const MAX_LANES: usize = 32;
+
+/// The name of the last lane if there are too many threads.
+pub const OTHER_THREADS: &str = "other threads";
+
+/// All lanes of one device.
+#[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
+pub struct Lanes {
+    /// The lanes with at least one range, in the order of [`LaneKind::ALL`]; of a kind, the one that began first
+    /// comes first.
+    pub lanes: Vec<Lane>,
+    /// Number of annotations of the device that are wholly before or after the recorded events.
+    pub outside: u64,
+    /// Number of annotations of the device that cannot be placed, because they or the events have no times.
+    pub without_time: u64,
+}
+
+impl Lanes {
+    /// The lanes of `history`'s device. An annotation without a device belongs to every device.
+    #[must_use]
+    pub fn of(snapshot: &Snapshot, history: &History) -> Self {
+        let mut lanes = Self::default();
+        let (own, internal) = lanes.placed_annotations(snapshot, history);
+        let own = threads::apart(snapshot, &own);
+        let internal = threads::apart(snapshot, &internal);
+        let metadata = |context: &Context| context.user_metadata;
+        let region = |context: &Context| context.compile_context;
+        for kind in LaneKind::ALL {
+            let of_threads = |threads: &[(String, Vec<LaneRange>)]| {
+                let lanes = threads.iter();
+                let lanes = lanes.map(|(name, ranges)| (name.clone(), rows::packed(ranges)));
+                lanes.collect()
+            };
+            let found = match kind {
+                LaneKind::Annotations => of_threads(&own),
+                LaneKind::Internal => of_threads(&internal),
+                LaneKind::UserMetadata => row_of(runs(snapshot, history, metadata)),
+                LaneKind::CompileContext => row_of(runs(snapshot, history, region)),
+            };
+            let new = found.into_iter();
+            let new = new.map(|(name, rows)| Lane { kind, name, rows });
+            lanes.lanes.extend(new);
+        }
+        lanes
+    }
+
+    /// The lanes of a kind with at least one range. There is at most one unless threads or domains are known.
+    pub fn of_kind(&self, kind: LaneKind) -> impl DoubleEndedIterator<Item = &Lane> {
+        self.lanes.iter().filter(move |lane| lane.kind == kind)
+    }
+
+    /// The ranges that contain the event before a moment, the outermost of each lane first.
+    pub fn around<'a>(&'a self, moment: u32) -> impl Iterator<Item = (LaneKind, &'a LaneRange)> {
+        let of_lane = |lane: &'a Lane| {
+            let ranges = lane.rows.iter().flatten();
+            ranges.map(|range| (lane.kind, range))
+        };
+        let ranges = self.lanes.iter().flat_map(of_lane);
+        ranges.filter(move |(_, range)| range.from < moment && moment <= range.to)
+    }
+
+    /// The user's and torch's own annotations in order of their start. Counts those that cannot be placed.
+    fn placed_annotations(
+        &mut self,
+        snapshot: &Snapshot,
+        history: &History,
+    ) -> (Vec<Placed>, Vec<Placed>) {
+        let (mut own, mut internal) = (Vec::new(), Vec::new());
+        for range in named_ranges(snapshot) {
+            if range.device >= 0 && u32::try_from(range.device) != Ok(history.device) {
+                continue;
+            }
+            match place(history, &range) {
+                Place::Inside(placed) => {
+                    let is_internal = is_internal(snapshot.strings.get(range.name));
+                    let ranges = if is_internal { &mut internal } else { &mut own };
+                    ranges.push(((range.thread, range.domain), placed));
+                }
+                Place::Outside => self.outside += 1,
+                Place::WithoutTime => self.without_time += 1,
+            }
+        }
+        for ranges in [&mut own, &mut internal] {
+            ranges.sort_by_key(|(_, range)| (range.start_us, std::cmp::Reverse(range.end_us)));
+        }
+        (own, internal)
+    }
+}
+
+/// A range with its thread and domain.
+type Placed = ((Option<u64>, Option<StringId>), LaneRange);
+
+enum Place {
+    Inside(LaneRange),
+    Outside,
+    WithoutTime,
+}
+
+fn place(history: &History, range: &NamedRange) -> Place {
+    // Moment m > 0 begins with event m. Moment 0 has the time of the first event.
+    let event_times = history.moment_start_us.get(1..).unwrap_or(&[]);
+    let (Some(&first), Some(&last)) = (event_times.first(), event_times.last()) else {
+        return Place::WithoutTime;
+    };
+    if range.start_us.is_none() && range.end_us.is_none() {
+        return Place::WithoutTime;
+    }
+    let start_us = range
+        .start_us
+        .unwrap_or(first.min(range.end_us.unwrap_or(first)));
+    let end_us = range.end_us.unwrap_or(last.max(start_us)).max(start_us);
+    if end_us < first || start_us > last {
+        return Place::Outside;
+    }
+    let from = event_times.partition_point(|&time| time < start_us) as u32;
+    let to = event_times.partition_point(|&time| time <= end_us) as u32;
+    Place::Inside(LaneRange {
+        name: range.name,
+        from,
+        to,
+        start_us,
+        end_us,
+        is_open_start: range.start_us.is_none(),
+        is_open_end: range.end_us.is_none(),
+    })
+}
+
+/// Whether torch itself makes such annotations and users would call them noise. Optimizer steps and the data
+/// loader are annotated by torch as well, but tell what the program is doing.
+fn is_internal(name: &str) -> bool {
+    const BEGINNINGS: [&str; 15] = [
+        "TorchDynamo",
+        "Torch-Compiled Region",
+        "AOTDispatcher",
+        "Pregraph bytecode",
+        "## Call CompiledFxGraph",
+        "CompiledFxGraph",
+        "CompiledFunction",
+        "CachingAutotuner",
+        "inductor",
+        "record_param_comms",
+        "nccl:",
+        "gloo:",
+        "c10d::",
+        "aten::",
+        "autograd::engine",
+    ];
+    let starts = BEGINNINGS
+        .iter()
+        .any(|beginning| name.starts_with(beginning));
+    starts || name.ends_with("(dynamo_timed)")
+}
+
+/// A lane of one row, without a name.
+fn row_of(ranges: Vec<LaneRange>) -> Vec<(String, Vec<Vec<LaneRange>>)> {
+    if ranges.is_empty() {
+        return Vec::new();
+    }
+    vec![(String::new(), vec![ranges])]
+}
+
+/// Runs of the same text over a device's allocs and frees. Segment events, snapshots and the like neither
+/// begin nor end a run; an alloc or free without the text ends it. Texts belong to threads, so the runs of two
+/// busy threads alternate.
+fn runs(
+    snapshot: &Snapshot,
+    history: &History,
+    text_of: impl Fn(&Context) -> Option<StringId>,
+) -> Vec<LaneRange> {
+    let is_text = |&id: &StringId| !matches!(snapshot.strings.get(id), "" | "N/A");
+    let contexts = snapshot.contexts.rows().iter();
+    let texts: Vec<_> = contexts.map(|row| text_of(row).filter(is_text)).collect();
+    if texts.iter().all(Option::is_none) {
+        return Vec::new();
+    }
+    let mut ranges: Vec<LaneRange> = Vec::new();
+    let mut current = None;
+    for (moment, event) in (1..=history.event_count).map(|moment| {
+        let event = EventId(history.first_event.saturating_add(moment - 1));
+        (moment, event.index())
+    }) {
+        let (Some(action), Some(context)) = (
+            snapshot.events.action.get(event),
+            snapshot.events.context.get(event),
+        ) else {
+            break;
+        };
+        if !matches!(
+            action,
+            Action::Alloc | Action::FreeRequested | Action::FreeCompleted
+        ) {
+            continue;
+        }
+        let text = texts.get(context.index()).copied().flatten();
+        let time_us = time_of(history, moment);
+        match (text, ranges.last_mut()) {
+            (Some(name), Some(range)) if current == Some(name) => {
+                range.to = moment;
+                range.end_us = time_us;
+            }
+            (Some(name), _) => ranges.push(LaneRange {
+                name,
+                from: moment - 1,
+                to: moment,
+                start_us: time_us,
+                end_us: time_us,
+                is_open_start: false,
+                is_open_end: false,
+            }),
+            (None, _) => {}
+        }
+        current = text;
+    }
+    ranges
+}
+
+fn time_of(history: &History, moment: u32) -> i64 {
+    let time = history.moment_start_us.get(moment as usize);
+    time.copied().unwrap_or(NO_TIME)
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,62 @@
+//! Separates annotations by thread and domain, and names the resulting lanes.
+
+use std::collections::{BTreeMap, HashMap};
+
+use super::{LaneRange, MAX_LANES, OTHER_THREADS, Placed};
+use crate::Snapshot;
+use crate::ids::StringId;
+
+/// The names of a captured program's threads by Linux id, from `capture.threads` at the top level.
+#[must_use]
+pub fn thread_names(snapshot: &Snapshot) -> BTreeMap<u64, &str> {
+    let threads = snapshot
+        .extras
+        .get("capture")
+        .and_then(|it| it.get("threads"));
+    let threads = threads.and_then(serde_json::Value::as_object);
+    let named = threads.into_iter().flatten();
+    named
+        .filter_map(|(id, name)| Some((id.parse().ok()?, name.as_str()?)))
+        .filter(|(_, name)| !name.is_empty())
+        .collect()
+}
+
+/// The ranges by thread and domain, each group with its name, in order of their first ranges.
+pub(super) fn apart(snapshot: &Snapshot, ranges: &[Placed]) -> Vec<(String, Vec<LaneRange>)> {
+    let mut places = HashMap::new();
+    let mut lanes: Vec<(String, Vec<LaneRange>)> = Vec::new();
+    let names = thread_names(snapshot);
+    for &(of, range) in ranges {
+        let new = places.len();
+        // Threads beyond the limit share the last lane.
+        let place = (*places.entry(of).or_insert(new)).min(MAX_LANES - 1);
+        match lanes.get_mut(place) {
+            Some((_, lane)) => lane.push(range),
+            None => lanes.push((name(snapshot, &names, of), vec![range])),
+        }
+    }
+    if places.len() > MAX_LANES
+        && let Some((name, _)) = lanes.last_mut()
+    {
+        OTHER_THREADS.clone_into(name);
+    }
+    lanes
+}
+
+fn name(
+    snapshot: &Snapshot,
+    names: &BTreeMap<u64, &str>,
+    (thread, domain): (Option<u64>, Option<StringId>),
+) -> String {
+    let thread = thread.map(|id| match names.get(&id) {
+        // Unnamed threads have the program's name, so their ids tell them apart.
+        Some(name) if names.values().filter(|other| *other == name).count() > 1 => {
+            format!("{name} {id}")
+        }
+        Some(name) => (*name).to_owned(),
+        None => id.to_string(),
+    });
+    let domain = domain.map(|text| snapshot.strings.get(text).to_owned());
+    let parts: Vec<_> = domain.into_iter().chain(thread).collect();
+    parts.join(" · ")
+}

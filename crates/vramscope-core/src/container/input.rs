@@ -1,0 +1,210 @@
+//! A buffered reader over the unwrapped bytes.
+
+use std::io::{BufRead, ErrorKind as IoErrorKind, Read};
+
+use crate::ErrorKind;
+
+/// Most bytes of an opcode with its fixed-size argument, rounded up.
+pub(crate) const WINDOW: usize = 16;
+
+/// Bytes asked of the reader at once.
+const CHUNK: usize = 256 << 10;
+
+/// A buffered reader. Opcodes are read from windows, so that not every byte needs a bounds check.
+pub(crate) struct Input<'a> {
+    reader: Box<dyn BufRead + 'a>,
+    buffer: Vec<u8>,
+    /// Read position in `buffer`.
+    pos: usize,
+    /// End of the valid bytes in `buffer`.
+    end: usize,
+    /// Bytes before `buffer[0]`.
+    base: u64,
+    at_eof: bool,
+    /// The reader's failure. It is reported once all bytes before it have been used.
+    failure: Option<ErrorKind>,
+}
+
+impl<'a> Input<'a> {
+    pub(crate) fn new(reader: Box<dyn BufRead + 'a>) -> Self {
+        Self {
+            reader,
+            buffer: vec![0; CHUNK + WINDOW],
+            pos: 0,
+            end: 0,
+            base: 0,
+            at_eof: false,
+            failure: None,
+        }
+    }
+
+    /// Offset of the next byte in the unwrapped data.
+    pub(crate) fn offset(&self) -> u64 {
+        self.base + self.pos as u64
+    }
+
+    /// Bytes taken from the reader so far.
+    pub(crate) fn read_bytes(&self) -> u64 {
+        self.base + self.end as u64
+    }
+
+    /// Whether everything has been read and used.
+    pub(crate) fn is_exhausted(&self) -> bool {
+        self.at_eof && self.pos == self.end
+    }
+
+    /// The buffered bytes.
+    pub(crate) fn buffered(&self) -> &[u8] {
+        self.buffer.get(self.pos..self.end).unwrap_or(&[])
+    }
+
+    /// The next bytes, if that many are buffered. [`advance`](Self::advance) then consumes as many as were used.
+    #[inline]
+    pub(crate) fn window(&self) -> Option<[u8; WINDOW]> {
+        self.buffer.get(self.pos..self.end)?.first_chunk().copied()
+    }
+
+    /// Reads more and returns the next bytes, with zeros after the end of the data.
+    #[cold]
+    pub(crate) fn refilled_window(&mut self) -> Result<[u8; WINDOW], ErrorKind> {
+        self.fill(WINDOW)?;
+        let mut window = [0; WINDOW];
+        let rest = &self.buffer[self.pos..self.end];
+        let count = rest.len().min(WINDOW);
+        window[..count].copy_from_slice(&rest[..count]);
+        Ok(window)
+    }
+
+    /// Consumes `count` bytes of the last window.
+    #[inline]
+    pub(crate) fn advance(&mut self, count: usize) -> Result<(), ErrorKind> {
+        if self.end - self.pos < count {
+            return Err(self.short("in the middle of an opcode or number"));
+        }
+        self.pos += count;
+        Ok(())
+    }
+
+    /// Consumes and returns the next `count` bytes.
+    #[inline]
+    pub(crate) fn take(&mut self, count: usize) -> Result<&[u8], ErrorKind> {
+        if self.end - self.pos < count {
+            self.fill(count)?;
+            if self.end - self.pos < count {
+                return Err(self.short("in the middle of a string or number"));
+            }
+        }
+        let start = self.pos;
+        self.pos += count;
+        Ok(&self.buffer[start..self.pos])
+    }
+
+    /// Consumes a line and returns it without its newline; for protocol 0.
+    pub(crate) fn take_line(&mut self, max: usize) -> Result<&[u8], ErrorKind> {
+        let mut wanted = 256;
+        loop {
+            self.fill(wanted)?;
+            if let Some(length) = memchr::memchr(b'\n', &self.buffer[self.pos..self.end]) {
+                let start = self.pos;
+                self.pos += length + 1;
+                return Ok(&self.buffer[start..start + length]);
+            }
+            let available = self.end - self.pos;
+            if available < wanted {
+                return Err(self.short("in the middle of a line"));
+            }
+            if available > max {
+                return Err(ErrorKind::Limit {
+                    what: "the length of a string in bytes",
+                    limit: max as u64,
+                });
+            }
+            wanted = available * 2;
+        }
+    }
+
+    /// Drops the buffered bytes, after reading more if there are none. Returns their number, and whether any was not
+    /// NUL.
+    fn take_rest(&mut self) -> Result<(usize, bool), ErrorKind> {
+        if self.pos == self.end {
+            self.fill(1)?;
+        }
+        let rest = &self.buffer[self.pos..self.end];
+        let result = (rest.len(), rest.iter().any(|&byte| byte != 0));
+        self.pos = self.end;
+        Ok(result)
+    }
+
+    /// Reads to the end, so that a container can verify its check sums and count further files. Returns whether there
+    /// was anything but NULs.
+    ///
+    /// # Errors
+    /// If the rest of the container is damaged.
+    pub(crate) fn drain(&mut self) -> Result<bool, ErrorKind> {
+        let mut has_other = false;
+        loop {
+            let (count, is_other) = self.take_rest()?;
+            has_other |= is_other;
+            if count == 0 {
+                return Ok(has_other);
+            }
+        }
+    }
+
+    /// The error for fewer bytes than an opcode needs.
+    #[cold]
+    fn short(&self, place: &'static str) -> ErrorKind {
+        self.failure.clone().unwrap_or(ErrorKind::Truncated(place))
+    }
+
+    /// Buffers at least `wanted` bytes if the data has as many. Memory grows only with bytes read.
+    /// A failure is reported only after all bytes before it have been used: the last opcodes of a snapshot
+    /// may be complete although the container's check sum after them is cut off.
+    fn fill(&mut self, wanted: usize) -> Result<(), ErrorKind> {
+        while self.end - self.pos < wanted && !self.at_eof {
+            if self.buffer.len() - self.end < CHUNK {
+                self.make_room();
+            }
+            let read = match self.reader.read(&mut self.buffer[self.end..]) {
+                Ok(read) => read,
+                Err(error) if error.kind() == IoErrorKind::Interrupted => continue,
+                Err(error) => {
+                    self.failure = Some(read_error(&error));
+                    0
+                }
+            };
+            self.at_eof = read == 0;
+            self.end += read;
+        }
+        match &self.failure {
+            Some(kind) if self.pos == self.end => Err(kind.clone()),
+            _ => Ok(()),
+        }
+    }
+
+    /// Drops consumed bytes, and grows the buffer only if that leaves too little room.
+    fn make_room(&mut self) {
+        self.buffer.copy_within(self.pos..self.end, 0);
+        self.base += self.pos as u64;
+        self.end -= self.pos;
+        self.pos = 0;
+        if self.buffer.len() - self.end < CHUNK {
+            self.buffer
+                .resize((self.end + CHUNK).max(self.buffer.len() * 2), 0);
+        }
+    }
+}
+
+/// A container's own error travels inside the `io::Error`.
+fn read_error(error: &std::io::Error) -> ErrorKind {
+    if error.kind() == IoErrorKind::UnexpectedEof {
+        return ErrorKind::Truncated("in the middle of compressed data");
+    }
+    match error
+        .get_ref()
+        .and_then(|inner| inner.downcast_ref::<ErrorKind>())
+    {
+        Some(kind) => kind.clone(),
+        None => ErrorKind::Read(error.to_string()),
+    }
+}

@@ -1,0 +1,80 @@
+//! Allocations as comma-separated values (RFC 4180), with all that a spreadsheet may want of them.
+
+use std::fmt::Write;
+
+use super::Value;
+use super::allocations::{FIELDS, Rows};
+use crate::analysis::recording::Device;
+use crate::ids::AllocationId;
+
+/// The first line. Events are numbered from 1 as on the page; times are microseconds since the Unix epoch; an
+/// empty field is something that is not known or never was.
+#[must_use]
+pub fn csv_header() -> String {
+    FIELDS.map(|field| field.name).join(",") + "\r\n"
+}
+
+/// Appends a line for each of these rows; numbers beyond the table are left out.
+pub fn append_csv(device: Device<'_>, shown: &[u32], out: &mut String) {
+    let count = device.history.allocations.len();
+    let rows = Rows::of(device);
+    let mut values = Vec::with_capacity(FIELDS.len());
+    for &row in shown.iter().filter(|&&row| (row as usize) < count) {
+        values.clear();
+        rows.push(AllocationId(row), &mut values);
+        append_line(&values, out);
+    }
+}
+
+fn append_line(values: &[Value<'_>], out: &mut String) {
+    for (place, value) in values.iter().enumerate() {
+        if place > 0 {
+            out.push(',');
+        }
+        if let Value::Text(text) = value {
+            append_text(text, out);
+        } else {
+            // Writing to a `String` cannot fail.
+            let _ = write!(out, "{value}");
+        }
+    }
+    out.push_str("\r\n");
+}
+
+fn append_text(text: &str, out: &mut String) {
+    if !text.contains(['"', ',', '\r', '\n']) {
+        out.push_str(text);
+        return;
+    }
+    out.push('"');
+    for part in text.split_inclusive('"') {
+        out.push_str(part);
+        if part.ends_with('"') {
+            out.push('"');
+        }
+    }
+    out.push('"');
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn quotes_and_commas_are_kept() {
+        let text = |text: &'static str| Value::Text(text.into());
+        let mut out = String::new();
+        append_line(
+            &[
+                text("a"),
+                text("f(int, char)"),
+                text("say \"x\""),
+                Value::None,
+                Value::Number(5),
+                Value::Address(255),
+            ],
+            &mut out,
+        );
+        assert_eq!(out, "a,\"f(int, char)\",\"say \"\"x\"\"\",,5,0xff\r\n");
+    }
+}

@@ -1,0 +1,73 @@
+//! Snapshots: the model of the allocator, and the way from ideal to real.
+
+use std::fs;
+use std::path::Path;
+
+use vramscope_core::analysis::memory::allocator_state::{AllocatorIndex, Recording};
+use vramscope_core::analysis::time::history::History;
+use vramscope_core::analysis::time::replay::Replay;
+use vramscope_core::{Snapshot, decode};
+use vramscope_plan::Planner;
+use vramscope_plan::allocator_model::{ModelSettings, Start, replay};
+use vramscope_synth::training;
+
+use crate::{SPENT, timed};
+
+/// Events of the snapshot that is made up.
+const EVENTS: usize = 1_000_000;
+
+/// Events of a real snapshot that takes long enough to be measured.
+const FEWEST: usize = 1_000;
+
+/// A training run of a million events, and the pickles in `real`: the first device of each.
+pub(crate) fn plans(real: Option<&Path>) {
+    println!("\nsnapshots                          events    model {SPENT}  M/s     plan {SPENT}");
+    let options = training::Options {
+        events: EVENTS,
+        ..training::Options::default()
+    };
+    let made = training::write(&options, Vec::new()).unwrap();
+    measure("training", &decode(made.as_slice()).unwrap());
+    drop(made);
+    let entries = real.map(fs::read_dir).into_iter().flatten().flatten();
+    let mut paths: Vec<_> = entries.map(|entry| entry.unwrap().path()).collect();
+    paths.sort();
+    for path in paths {
+        let name = path.file_stem().unwrap_or_default().to_string_lossy();
+        if let Ok(snapshot) = decode(fs::File::open(&path).unwrap()) {
+            measure(&name, &snapshot);
+        }
+    }
+}
+
+fn measure(name: &str, snapshot: &Snapshot) {
+    let Some(&device) = snapshot.devices().first() else {
+        return;
+    };
+    if snapshot.events.len() < FEWEST {
+        return;
+    }
+    let history = History::of(snapshot, device);
+    let replayed = Replay::of(snapshot, &history);
+    let recording = Recording {
+        snapshot,
+        history: &history,
+        replay: &replayed,
+    };
+    let settings = ModelSettings::of_device(recording);
+    let (_, model_s) = timed(|| replay(recording, &settings, Start::AsRecorded));
+    let index = AllocatorIndex::of(recording);
+    // Until every bar is known; better packings are looked for as long as one likes.
+    let (_, plan_s) = timed(|| {
+        let mut planner = Planner::new(recording, &index);
+        while !planner.plan().has_all_bars {
+            planner.run(recording, &mut || true);
+        }
+    });
+    let rate = snapshot.events.len() as f64 / model_s.wall.as_secs_f64() / 1e6;
+    println!(
+        "{:<30.30} {:>10}          {model_s} {rate:>4.1}          {plan_s}",
+        name,
+        snapshot.events.len()
+    );
+}

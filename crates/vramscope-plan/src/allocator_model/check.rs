@@ -1,0 +1,428 @@
+//! Compares the model with the recording, event by event, with the file's own settings.
+//!
+//! The recorded CUDA answers for CUDA: a new segment gets its recorded address, and CUDA has no memory where the
+//! recording shows that memory was given back first or that a request failed. After a difference the model takes over
+//! the recorded state, so that one difference is counted once.
+
+use std::collections::{BTreeMap, BTreeSet, HashSet};
+
+use serde::{Deserialize, Serialize};
+
+use super::allocator::{Allocator, NONE, Request};
+use super::program::{Call, Program, is_late};
+use super::recorded::Recorded;
+use super::recorded_device::{Item, RecordedDevice};
+use super::{EVENTS_BETWEEN_LOOKS, ModelSettings, Start, replay};
+use vramscope_core::analysis::memory::allocator_state::{AllocatorIndex, Recording, Stepper};
+use vramscope_core::ids::AllocationId;
+use vramscope_core::model::{Action, PoolId};
+
+/// The model takes over the recorded state this often at most; later events are not compared. Each time costs in
+/// proportion to the number of live blocks.
+const RESYNCHRONISED_AT_MOST: u64 = 1000;
+
+/// After taking over this often, the final state no longer counts as the model's own, because finding out which part is
+/// would cost as much again.
+const COMPARED_AT_MOST: u64 = 100;
+
+/// How many of a number of recorded items the model reproduces.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
+pub struct Agreement {
+    /// Number of recorded items.
+    pub recorded: u64,
+    /// Number of them that the model reproduces.
+    pub agreeing: u64,
+}
+
+impl Agreement {
+    fn count(&mut self, agrees: bool) {
+        self.recorded += 1;
+        self.agreeing += u64::from(agrees);
+    }
+
+    /// Whether the model reproduces all of them.
+    #[must_use]
+    pub fn is_full(self) -> bool {
+        self.recorded == self.agreeing
+    }
+
+    /// The share that the model reproduces, 0 to 1; 1 if nothing was recorded.
+    #[must_use]
+    pub fn share(self) -> f64 {
+        if self.recorded == 0 {
+            return 1.0;
+        }
+        self.agreeing as f64 / self.recorded as f64
+    }
+}
+
+/// A kind of difference between model and recording.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Difference {
+    /// The model took another free block.
+    OtherBlock,
+    /// Only one of the two obtained memory from CUDA, or they obtained different memory.
+    OtherSegments,
+    /// The two gave back different segments or pages.
+    OtherRelease,
+    /// A request was served by one of the two and refused by the other.
+    OtherRefusal,
+    /// Segments changed in the recording without a call of the program that explains it.
+    Unexplained,
+}
+
+/// How closely the model follows a recording.
+#[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
+pub struct Check {
+    /// Requests that got the same address.
+    pub allocs: Agreement,
+    /// Segment events (obtained, mapped, given back, unmapped) with the same address and size, for the same call.
+    pub segment_events: Agreement,
+    /// Number of segment events of the model that were not recorded.
+    pub extra_segment_events: u64,
+    /// The final state's segments, by address and size. Those that the model took over from the recording do not
+    /// count as reproduced.
+    pub final_segments: Agreement,
+    /// The final state's blocks, by address, size and whether they are active, counted in the same way.
+    pub final_blocks: Agreement,
+    /// Number of differences of each kind that occurs.
+    pub differences: BTreeMap<Difference, u64>,
+    /// The moment after the first difference.
+    pub first_difference: Option<u32>,
+    /// Number of events that were not compared because there had been too many differences.
+    pub events_left_out: u64,
+    /// Peak of the bytes reserved in the recording.
+    pub recorded_peak_bytes: u64,
+    /// Peak of the bytes that the model reserves when it starts empty ([`Start::Afresh`]) with the same settings. The
+    /// difference to `recorded_peak_bytes` is the error of a what-if.
+    pub modelled_peak_bytes: u64,
+}
+
+impl Check {
+    /// The modelled minus the recorded peak, as a share of the recorded one; 0 if nothing was reserved.
+    #[must_use]
+    pub fn peak_error(&self) -> f64 {
+        if self.recorded_peak_bytes == 0 {
+            return 0.0;
+        }
+        self.modelled_peak_bytes as f64 / self.recorded_peak_bytes as f64 - 1.0
+    }
+}
+
+/// Runs a device's trace through the model, starting from the recorded state, and compares. `settings` are those of the
+/// recording.
+#[must_use]
+pub fn check(recording: Recording<'_>, settings: &ModelSettings) -> Check {
+    let mut run = CheckRun::new(recording, settings);
+    run.run(recording, &mut || false);
+    let modelled = replay(recording, settings, Start::Afresh);
+    run.into_check(recording, modelled.peak_reserved_bytes)
+}
+
+/// [`check`] in slices of work.
+pub struct CheckRun {
+    program: Program,
+    settings: ModelSettings,
+    index: AllocatorIndex,
+    stepper: Stepper,
+    allocator: Allocator,
+    /// By allocation: its block, or [`NONE`].
+    blocks: Vec<u32>,
+    device: RecordedDevice,
+    /// Releases by the program whose events are being read.
+    meant: Vec<Call>,
+    check: Check,
+    resynchronised: u64,
+    taken_over: TakenOver,
+    /// The next moment.
+    moment: u32,
+}
+
+impl CheckRun {
+    /// A check that has run no event.
+    #[must_use]
+    pub fn new(recording: Recording<'_>, settings: &ModelSettings) -> Self {
+        let index = AllocatorIndex::of(recording);
+        let stepper = Stepper::at(recording, &index, 0);
+        let allocations = recording.history.allocations.len();
+        let recorded = Recorded::of(settings, stepper.state(), allocations);
+        Self {
+            program: Program::of(recording),
+            settings: settings.clone(),
+            index,
+            stepper,
+            allocator: recorded.allocator,
+            blocks: recorded.blocks,
+            device: RecordedDevice::default(),
+            meant: Vec::new(),
+            check: Check::default(),
+            resynchronised: 0,
+            taken_over: TakenOver::default(),
+            moment: 1,
+        }
+    }
+
+    /// Runs events until `is_over`, and at least some. Returns whether the trace has ended. `recording` must be the
+    /// one given to [`new`](Self::new).
+    pub fn run(&mut self, recording: Recording<'_>, is_over: &mut dyn FnMut() -> bool) -> bool {
+        let last = recording.history.event_count;
+        while self.moment <= last {
+            let (moment, before) = (self.moment, self.resynchronised);
+            if before >= RESYNCHRONISED_AT_MOST {
+                self.check.events_left_out = u64::from(last - moment + 1);
+                self.resynchronise(recording, last);
+                self.moment = last + 1;
+                break;
+            }
+            self.step(recording, moment);
+            self.moment += 1;
+            // Taking over the recorded state is expensive.
+            let is_long = self.resynchronised > before;
+            if (is_long || moment.is_multiple_of(EVENTS_BETWEEN_LOOKS)) && is_over() {
+                break;
+            }
+        }
+        self.moment > last
+    }
+
+    /// The result, once the trace has ended. `modelled_peak_bytes` is as in [`Check`].
+    #[must_use]
+    pub fn into_check(mut self, recording: Recording<'_>, modelled_peak_bytes: u64) -> Check {
+        self.settle(recording, recording.history.event_count);
+        self.compare_final(recording);
+        self.check.recorded_peak_bytes = recording.history.most_reserved_bytes();
+        self.check.modelled_peak_bytes = modelled_peak_bytes;
+        self.check
+    }
+
+    fn step(&mut self, recording: Recording<'_>, moment: u32) {
+        let Recording {
+            snapshot, history, ..
+        } = recording;
+        let row = (history.first_event + moment - 1) as usize;
+        let (address, bytes) = (snapshot.events.addr[row], snapshot.events.size[row]);
+        let mut calls = Vec::new();
+        self.program
+            .calls(recording, moment, |call| calls.push(call));
+        let item = match snapshot.events.action[row] {
+            Action::SegmentAlloc | Action::SegmentMap => Some(Item::Obtained(address, bytes)),
+            Action::SegmentFree | Action::SegmentUnmap => Some(Item::GivenBack(address, bytes)),
+            _ => None,
+        };
+        // A run of releases has a call only at its first event.
+        let goes_on = calls.is_empty() && matches!(item, Some(Item::GivenBack(..)));
+        if !self.meant.is_empty() && !goes_on {
+            self.settle(recording, moment - 1);
+        }
+        if let Some(item) = item {
+            self.check.segment_events.recorded += 1;
+            self.taken_over.note(item);
+            self.device.push(item);
+        }
+        for call in calls {
+            self.act(recording, moment, call, address);
+        }
+    }
+
+    fn act(&mut self, recording: Recording<'_>, moment: u32, call: Call, address: u64) {
+        match call {
+            Call::Malloc(id) => self.malloc(recording, moment, id, address),
+            Call::Refused {
+                bytes,
+                stream,
+                pool,
+            } => {
+                let request = self.prepare(recording, (bytes, stream, pool), moment - 1);
+                let served = self.allocator.malloc(request, bytes, &mut self.device);
+                self.finish(recording, moment, served.map(|_| Difference::OtherRefusal));
+            }
+            Call::Free(id) => {
+                let is_late = is_late(recording.history, id, moment);
+                if !is_late {
+                    self.settle(recording, moment - 1);
+                }
+                let row = std::mem::replace(&mut self.blocks[id.index()], NONE);
+                let address = recording.history.allocations.address[id.index()];
+                self.taken_over.blocks.remove(&address);
+                match row {
+                    NONE => {}
+                    // It completed because streams were polled or waited for on behalf of the following request.
+                    _ if is_late => self.device.push(Item::Free(row)),
+                    _ => self.allocator.free(row),
+                }
+            }
+            Call::FreeRequested(_) => self.settle(recording, moment - 1),
+            Call::EmptyCache | Call::ReleasePool(_) => self.meant.push(call),
+            Call::Abandon(pool) => self.allocator.abandon(pool),
+            Call::ForRequest => {}
+        }
+    }
+
+    fn malloc(&mut self, recording: Recording<'_>, moment: u32, id: AllocationId, address: u64) {
+        let asked = self.program.request(recording, id);
+        let request = self.prepare(recording, asked, moment - 1);
+        let served = self.allocator.malloc(request, asked.0, &mut self.device);
+        let placed = served.map(|row| self.allocator.blocks[row as usize].address);
+        self.taken_over.blocks.remove(&address);
+        self.check.allocs.recorded += 1;
+        self.check.allocs.agreeing += u64::from(placed == Some(address));
+        self.blocks[id.index()] = served.unwrap_or(NONE);
+        let difference = match placed {
+            None => Some(Difference::OtherRefusal),
+            Some(placed) if placed != address => Some(Difference::OtherBlock),
+            Some(_) => None,
+        };
+        self.finish(recording, moment, difference);
+    }
+
+    /// Handles the waiting events that come before a request, and returns the request. Frees that complete at its
+    /// beginning are carried out. If memory was given back although a free block fits, only the program can have
+    /// wanted it.
+    fn prepare(
+        &mut self,
+        recording: Recording<'_>,
+        (bytes, stream, pool): (u64, i64, PoolId),
+        before: u32,
+    ) -> Request {
+        let request = self.allocator.request(bytes, stream, pool);
+        if self.device.gives_back() && self.allocator.find_free(request).is_some() {
+            self.meant.push(Call::EmptyCache);
+            let later = self.device.split_off_obtained();
+            self.settle(recording, before);
+            self.device = later;
+        }
+        if !self.device.gives_back() || self.settings.collects_garbage() {
+            self.complete_frees();
+        }
+        // Settling may have taken over the recorded state, in which pools have other rows.
+        self.allocator.request(bytes, stream, pool)
+    }
+
+    fn complete_frees(&mut self) {
+        for row in self.device.take_frees() {
+            self.allocator.free(row);
+        }
+    }
+
+    /// Handles waiting events that belong to no request.
+    fn settle(&mut self, recording: Recording<'_>, moment: u32) {
+        if self.meant.is_empty() && self.device.is_empty() {
+            return;
+        }
+        for call in std::mem::take(&mut self.meant) {
+            match call {
+                Call::ReleasePool(pool) => {
+                    self.complete_frees();
+                    self.allocator.release_private(pool, &mut self.device);
+                }
+                _ => self.allocator.release_cached(&mut self.device),
+            }
+        }
+        self.complete_frees();
+        self.finish(recording, moment, None);
+    }
+
+    /// Ends a call. If the model differs, counts the difference and takes over the recorded state at `moment`.
+    fn finish(&mut self, recording: Recording<'_>, moment: u32, difference: Option<Difference>) {
+        let device = std::mem::take(&mut self.device);
+        self.check.segment_events.agreeing += device.agreeing;
+        self.check.extra_segment_events += device.extra;
+        let found = match difference {
+            Some(Difference::OtherRefusal) => difference,
+            _ if device.has_obtained() || device.missed => Some(Difference::OtherSegments),
+            _ if device.extra > 0 || !device.is_empty() => Some(Difference::OtherRelease),
+            _ => difference,
+        };
+        if let Some(found) = found {
+            *self.check.differences.entry(found).or_default() += 1;
+            self.check.first_difference.get_or_insert(moment);
+            self.resynchronise(recording, moment);
+        }
+    }
+
+    fn resynchronise(&mut self, recording: Recording<'_>, moment: u32) {
+        self.resynchronised += 1;
+        self.stepper.go_to(recording, &self.index, moment);
+        let recorded = Recorded::of(&self.settings, self.stepper.state(), self.blocks.len());
+        match self.resynchronised {
+            ..=COMPARED_AT_MOST => self.taken_over.add(&self.allocator, &recorded.allocator),
+            _ => self.taken_over.is_all = true,
+        }
+        let abandoned = std::mem::take(&mut self.allocator.abandoned);
+        self.allocator = recorded.allocator;
+        self.allocator.abandoned = abandoned;
+        for row in 0..self.allocator.pools.len() as u32 {
+            self.allocator.give_up(row);
+        }
+        self.blocks = recorded.blocks;
+        self.meant.clear();
+    }
+
+    /// Compares the file's final state with the model's.
+    fn compare_final(&mut self, recording: Recording<'_>) {
+        let Recording {
+            snapshot, history, ..
+        } = recording;
+        let modelled = self.allocator.segments();
+        let device = i32::try_from(history.device).unwrap_or(i32::MIN);
+        for (_, segment) in snapshot.segments.of_device(device) {
+            let own = modelled.get(&segment.address);
+            let taken = &self.taken_over;
+            let is_own = !taken.is_all && !taken.segments.contains(&segment.address);
+            let own = own.filter(|(bytes, _)| *bytes == segment.total_size && is_own);
+            self.check.final_segments.count(own.is_some());
+            for id in segment.block_ids() {
+                let block = snapshot.blocks.get(id);
+                let listed = (block.address, block.size, block.state.is_active());
+                let is_there = own.is_some_and(|(_, blocks)| blocks.binary_search(&listed).is_ok());
+                let is_own = !taken.blocks.contains(&block.address);
+                self.check.final_blocks.count(is_there && is_own);
+            }
+        }
+    }
+}
+
+/// Addresses of segments and blocks that the model took over from the recording, until something new is there.
+#[derive(Default)]
+struct TakenOver {
+    segments: BTreeSet<u64>,
+    /// Active blocks.
+    blocks: HashSet<u64>,
+    /// Whether everything counts as taken over, after too many differences.
+    is_all: bool,
+}
+
+impl TakenOver {
+    /// Forgets the segments that an event replaces or removes.
+    fn note(&mut self, item: Item) {
+        match item {
+            Item::Obtained(address, _) => {
+                self.segments.remove(&address);
+            }
+            Item::GivenBack(address, bytes) => {
+                let gone = self.segments.range(address..address.saturating_add(bytes));
+                let gone: Vec<u64> = gone.copied().collect();
+                for address in gone {
+                    self.segments.remove(&address);
+                }
+            }
+            Item::Free(_) => {}
+        }
+    }
+
+    /// Adds what `recorded` has but `modelled`, which it replaces, lacks.
+    fn add(&mut self, modelled: &Allocator, recorded: &Allocator) {
+        let modelled = modelled.segments();
+        for (address, (bytes, blocks)) in recorded.segments() {
+            let own = modelled.get(&address).filter(|own| own.0 == bytes);
+            if own.is_none() {
+                self.segments.insert(address);
+            }
+            let active = blocks.into_iter().filter(|block| block.2);
+            let others =
+                active.filter(|block| own.is_none_or(|own| own.1.binary_search(block).is_err()));
+            self.blocks.extend(others.map(|block| block.0));
+        }
+    }
+}

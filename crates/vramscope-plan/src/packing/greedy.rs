@@ -1,0 +1,218 @@
+//! A greedy packer: it places buffers one by one, each in a gap between those already placed.
+
+use std::cmp::Reverse;
+use std::fmt;
+
+use super::occupied::Occupied;
+use super::orders::{Order, ordered};
+use super::{Packing, Problem, Sections};
+use crate::ranges::Range;
+
+/// Buffers placed between two looks at the clock; each takes a few microseconds.
+const BUFFERS_PER_LOOK: usize = 16;
+
+/// The choice among gaps that are large enough. Without one, a buffer goes on top.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Fit {
+    /// The lowest gap.
+    First,
+    /// The smallest gap; of equals the lowest.
+    Best,
+}
+
+impl fmt::Display for Fit {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::First => "first fit",
+            Self::Best => "best fit",
+        })
+    }
+}
+
+/// Packs a problem by one greedy packer.
+#[must_use]
+pub fn greedy(problem: &Problem, order: Order, fit: Fit) -> Packing {
+    let sections = Sections::of(problem);
+    let mut greedy = Greedy::new(problem, &sections, order, fit);
+    while !greedy.is_done() {
+        greedy.advance(problem, &sections);
+    }
+    greedy.into_packing()
+}
+
+/// One greedy packer at work.
+pub(super) struct Greedy {
+    order: Vec<usize>,
+    /// Number of buffers placed so far: the beginning of `order`.
+    placed: usize,
+    fit: Fit,
+    /// Sizes with the padding that alignment forces behind them.
+    padded: Vec<u64>,
+    occupied: Occupied,
+    packing: Packing,
+}
+
+impl Greedy {
+    /// A packer that has placed nothing yet.
+    pub(super) fn new(problem: &Problem, sections: &Sections, order: Order, fit: Fit) -> Self {
+        Self {
+            order: ordered(problem, sections, order),
+            placed: 0,
+            fit,
+            padded: problem.padded_sizes().into_owned(),
+            occupied: Occupied::new(sections.count),
+            packing: Packing {
+                offset: vec![0; problem.size.len()],
+                height: 0,
+            },
+        }
+    }
+
+    /// Bytes needed so far; never shrinks.
+    pub(super) fn height(&self) -> u64 {
+        self.packing.height
+    }
+
+    /// Whether everything is placed.
+    pub(super) fn is_done(&self) -> bool {
+        self.placed == self.order.len()
+    }
+
+    /// The offsets; a packing once everything is placed.
+    pub(super) fn into_packing(self) -> Packing {
+        self.packing
+    }
+
+    /// Places the next few buffers.
+    pub(super) fn advance(&mut self, problem: &Problem, sections: &Sections) {
+        for _ in 0..BUFFERS_PER_LOOK {
+            let Some(&buffer) = self.order.get(self.placed) else {
+                return;
+            };
+            self.place(buffer, problem, sections);
+            self.placed += 1;
+        }
+    }
+
+    fn place(&mut self, buffer: usize, problem: &Problem, sections: &Sections) {
+        let (begin, end) = (sections.begin[buffer], sections.end[buffer]);
+        let mut offset = 0;
+        if begin < end && problem.size[buffer] > 0 {
+            let (size, alignment) = (self.padded[buffer], problem.alignment_of(buffer));
+            let lists = self.occupied.within(begin, end);
+            offset = match self.fit {
+                Fit::First => first_fit(lists, size, alignment),
+                Fit::Best => smallest(Gaps::new(lists, size, alignment)),
+            };
+            let range = Range {
+                start: offset,
+                end: offset.saturating_add(size),
+            };
+            self.occupied.insert(begin, end, range);
+        }
+        self.packing.offset[buffer] = offset;
+        let top = offset.saturating_add(problem.size[buffer]);
+        self.packing.height = self.packing.height.max(top);
+    }
+}
+
+/// Free bytes between occupied ranges.
+struct Gap {
+    /// Its first byte.
+    top: u64,
+    /// The first offset in it that is aligned.
+    offset: u64,
+    /// Its end, if something lies above it.
+    end: Option<u64>,
+}
+
+/// Iterates over the gaps that are large enough, from the lowest up. The last one has no end.
+struct Gaps<'a> {
+    /// The occupied ranges, without those below the last gap.
+    lists: Vec<&'a [Range]>,
+    size: u64,
+    alignment: u64,
+    /// The end of the last gap.
+    top: u64,
+}
+
+impl<'a> Gaps<'a> {
+    fn new(mut lists: Vec<&'a [Range]>, size: u64, alignment: u64) -> Self {
+        // The list with most ranges rules out most offsets. Asking it first saves looking at the others.
+        lists.sort_unstable_by_key(|list| Reverse(list.len()));
+        Self {
+            lists,
+            size,
+            alignment,
+            top: 0,
+        }
+    }
+
+    fn next(&mut self) -> Gap {
+        let (mut top, mut offset) = (self.top, aligned(self.top, self.alignment));
+        let mut is_found = false;
+        while !is_found {
+            is_found = true;
+            for list in &mut self.lists {
+                while let Some((range, above)) = list.split_first() {
+                    if range.end > offset && range.start >= offset.saturating_add(self.size) {
+                        break;
+                    }
+                    top = top.max(range.end);
+                    if range.end > offset {
+                        offset = aligned(top, self.alignment);
+                        is_found = false;
+                        *list = above;
+                    } else {
+                        let passed = ends_within(above, offset);
+                        top = passed.last().map_or(top, |range| top.max(range.end));
+                        *list = &above[passed.len()..];
+                    }
+                }
+            }
+        }
+        let next = self.lists.iter().filter_map(|list| list.first());
+        let end = next.map(|range| range.start).min();
+        self.top = end.unwrap_or(top);
+        Gap { top, offset, end }
+    }
+}
+
+/// The lowest aligned offset at which `size` bytes are free.
+pub(super) fn first_fit(lists: Vec<&[Range]>, size: u64, alignment: u64) -> u64 {
+    Gaps::new(lists, size, alignment).next().offset
+}
+
+/// The offset in the smallest gap; of equals in the lowest. The last, endless one is taken only if there is no other.
+fn smallest(mut gaps: Gaps<'_>) -> u64 {
+    let mut best: Option<(u64, u64)> = None;
+    loop {
+        let gap = gaps.next();
+        let Some(end) = gap.end else {
+            return best.map_or(gap.offset, |(_, offset)| offset);
+        };
+        if best.is_none_or(|(smallest, _)| end - gap.top < smallest) {
+            best = Some((end - gap.top, gap.offset));
+        }
+    }
+}
+
+/// The ranges that end at `offset` or below. They are found by doubling steps, because most often they are few.
+fn ends_within(list: &[Range], offset: u64) -> &[Range] {
+    let mut step = 1;
+    while list.get(step - 1).is_some_and(|range| range.end <= offset) {
+        step *= 2;
+    }
+    let (low, high) = (step / 2, list.len().min(step - 1));
+    let behind = low + list[low..high].partition_point(|range| range.end <= offset);
+    &list[..behind]
+}
+
+fn aligned(offset: u64, alignment: u64) -> u64 {
+    if alignment == 1 {
+        return offset;
+    }
+    offset
+        .checked_next_multiple_of(alignment)
+        .unwrap_or(u64::MAX)
+}

@@ -1,0 +1,82 @@
+//! Runs greedy packers one after another and keeps the lowest result: all 16, or three if there are many buffers.
+
+use super::greedy::{Fit, Greedy};
+use super::orders::Order;
+use super::{Method, Packed, Problem, Sections};
+
+/// From this number of buffers on, only [`LARGE`] run. For a million buffers each of them takes one or two seconds, and
+/// ten if a thousand are live at once.
+const LARGE_BUFFERS: usize = 1 << 17;
+
+/// The packers that are fast and mostly good. Best fit is not among them because it has to look at every gap.
+const LARGE: [(Order, Fit); 3] = [
+    (Order::Program, Fit::First),
+    (Order::Size, Fit::First),
+    (Order::ContentionDuration, Fit::First),
+];
+
+/// The greedy packers that have not run yet.
+pub(super) struct Portfolio {
+    pub(super) bound: u64,
+    /// In reverse order of their turns.
+    left: Vec<(Order, Fit)>,
+    current: Option<(Greedy, Method)>,
+}
+
+impl Portfolio {
+    /// The packers for a problem of so many buffers; none has run.
+    pub(super) fn new(bound: u64, buffers: usize) -> Self {
+        let fits = |order| [(order, Fit::First), (order, Fit::Best)];
+        let mut left: Vec<_> = match buffers {
+            0..LARGE_BUFFERS => Order::ALL.into_iter().flat_map(fits).collect(),
+            _ => LARGE.to_vec(),
+        };
+        left.reverse();
+        Self {
+            bound,
+            left,
+            current: None,
+        }
+    }
+
+    /// Works until `is_over`, until all have run, or until the bound is reached. Returns whether it is done. A packer
+    /// that gets as high as the best result so far is given up.
+    pub(super) fn run(
+        &mut self,
+        problem: &Problem,
+        sections: &Sections,
+        best: &mut Option<Packed>,
+        is_over: &mut dyn FnMut() -> bool,
+    ) -> bool {
+        let height = |best: &Option<Packed>| best.as_ref().map(|best| best.packing.height);
+        while height(best) != Some(self.bound) {
+            let (mut greedy, method) = match self.current.take() {
+                Some(current) => current,
+                None => match self.left.pop() {
+                    Some((order, fit)) => {
+                        let greedy = Greedy::new(problem, sections, order, fit);
+                        (greedy, Method::Greedy { order, fit })
+                    }
+                    None => return true,
+                },
+            };
+            let is_lower = |greedy: &Greedy| height(best).is_none_or(|best| greedy.height() < best);
+            while !greedy.is_done() && is_lower(&greedy) {
+                // Every call makes some progress, however short its time.
+                greedy.advance(problem, sections);
+                if is_over() {
+                    self.current = Some((greedy, method));
+                    return false;
+                }
+            }
+            if is_lower(&greedy) {
+                *best = Some(Packed {
+                    packing: greedy.into_packing(),
+                    bound: self.bound,
+                    method,
+                });
+            }
+        }
+        true
+    }
+}

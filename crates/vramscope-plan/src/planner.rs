@@ -1,0 +1,286 @@
+//! Computes a plan: the cheap parts at once, packings and replays in slices of work.
+
+use std::collections::HashMap;
+
+use super::bars::Bars;
+use super::problems::{ArenaProblem, Needs, StreamNumbers, problems_of};
+use super::what_if::{Baseline, BaselineWork};
+use super::words::{Words, no_model};
+use super::{ArenaPlan, DevicePlan, PackedBytes, Step};
+use crate::packing::{Packed, Packer};
+use crate::pool_planner;
+use vramscope_core::analysis::memory::allocator_state::{AllocatorIndex, Recording};
+use vramscope_core::analysis::memory::capture::AllocatorKind;
+use vramscope_core::analysis::report::overview::SegmentsKnown;
+
+/// How often a problem's search may look at the clock before the next problem has its turn. The number doubles after
+/// each round of turns: a search that pauses loses up to one round, so turns must grow for it to get ahead.
+const TURN: u32 = 256;
+
+/// The plan of one device in progress.
+pub struct Planner {
+    plan: DevicePlan,
+    problems: Vec<ArenaProblem>,
+    packers: Vec<Packer>,
+    /// By problem: whether its packer has nothing left to try.
+    is_packed: Vec<bool>,
+    needs: Needs,
+    bars: Bars,
+    /// Number of packers that have a first packing.
+    begun: usize,
+    /// Number of problems that inductor's planner has planned, and the planner of the current one.
+    pooled: usize,
+    pools: Option<pool_planner::Planner>,
+    turn: Turn,
+    /// The model with the file's own settings, while it runs.
+    work: Option<BaselineWork>,
+    baseline: Option<Baseline>,
+}
+
+/// The problem being searched. Only one at a time holds the memory for it.
+struct Turn {
+    problem: usize,
+    /// How often it has looked at the clock.
+    asked: u32,
+    /// How often it may look at the clock in this turn.
+    most: u32,
+}
+
+impl Planner {
+    /// Extracts the buffers and computes everything but packings and replays.
+    #[must_use]
+    pub fn new(recording: Recording<'_>, index: &AllocatorIndex) -> Self {
+        let (snapshot, history) = (recording.snapshot, recording.history);
+        let (problems, needs) = problems_of(recording, &index.sizes);
+        let segments = SegmentsKnown::in_recording(recording, index);
+        let is_reserved_known = segments == SegmentsKnown::Real;
+        let numbers = StreamNumbers::of(snapshot);
+        let separate = problems.iter().fold(0_u64, |sum, problem| {
+            sum.saturating_add(problem.rounded_bytes)
+        });
+        let plans = problems.iter().map(|problem| ArenaPlan {
+            key: problem.key,
+            label: problem.key.label(&numbers),
+            buffers: problem.allocations.len() as u64,
+            requested_bytes: problem.requested_bytes,
+            rounded_bytes: problem.rounded_bytes,
+            packed: None,
+            pools_bytes: None,
+            modelled_bytes: None,
+            reserved_bytes: is_reserved_known.then_some(problem.reserved_bytes),
+        });
+        let mut planner = Self {
+            plan: DevicePlan {
+                device: history.device,
+                kind: AllocatorKind::of(snapshot),
+                segments,
+                buffers: history.allocations.len() as u64,
+                steps: Vec::new(),
+                arenas: plans.collect(),
+                waiting: needs.waiting,
+                no_model: no_model(recording, segments),
+                has_all_bars: false,
+                is_done: false,
+            },
+            packers: problems
+                .iter()
+                .map(|problem| Packer::new(problem.problem.clone()))
+                .collect(),
+            is_packed: vec![false; problems.len()],
+            bars: Bars {
+                requested: needs.requested_bytes,
+                rounded: needs.rounded_bytes,
+                separate,
+                reserved: is_reserved_known.then(|| history.most_reserved_bytes()),
+                ..Bars::default()
+            },
+            needs,
+            problems,
+            begun: 0,
+            pooled: 0,
+            pools: None,
+            turn: Turn {
+                problem: 0,
+                asked: 0,
+                most: TURN,
+            },
+            work: None,
+            baseline: None,
+        };
+        planner.tell(recording);
+        planner
+    }
+
+    /// The plan as far as it is known.
+    #[must_use]
+    pub fn plan(&self) -> &DevicePlan {
+        &self.plan
+    }
+
+    /// The model's results with the file's own settings, once it has run; `None` also without a model.
+    #[must_use]
+    pub fn baseline(&self) -> Option<&Baseline> {
+        self.baseline.as_ref()
+    }
+
+    /// The packing problems, in the order of [`DevicePlan::arenas`].
+    #[must_use]
+    pub fn problems(&self) -> &[ArenaProblem] {
+        &self.problems
+    }
+
+    /// The best packing of a problem so far, with one offset per buffer.
+    #[must_use]
+    pub fn packed(&self, problem: usize) -> Option<&Packed> {
+        self.packers.get(problem)?.best()
+    }
+
+    /// Works until `is_over`, and at least for one piece of work. Returns whether all work is done. `recording` must
+    /// be the one given to [`new`](Self::new).
+    pub fn run(&mut self, recording: Recording<'_>, is_over: &mut dyn FnMut() -> bool) -> bool {
+        while self.step(recording, is_over) && !is_over() {}
+        let is_modelled = self.plan.no_model.is_some() || self.baseline.is_some();
+        self.plan.has_all_bars = self.begun == self.packers.len() && is_modelled;
+        self.plan.is_done = self.plan.has_all_bars
+            && self.pooled == self.problems.len()
+            && !self.is_packed.contains(&false);
+        self.tell(recording);
+        self.plan.is_done
+    }
+
+    /// Does the next piece of work. Returns whether there was any.
+    fn step(&mut self, recording: Recording<'_>, is_over: &mut dyn FnMut() -> bool) -> bool {
+        if self.begun < self.packers.len() {
+            let mut asked = 0;
+            self.pack(self.begun, &mut || {
+                asked += 1;
+                asked > TURN || is_over()
+            });
+            self.begun += usize::from(self.packed(self.begun).is_some());
+        } else if self.plan.no_model.is_none() && self.baseline.is_none() {
+            self.model(recording, is_over);
+        } else if self.pooled < self.problems.len() {
+            self.pool(self.pooled, is_over);
+        } else {
+            return self.search(is_over);
+        }
+        true
+    }
+
+    /// Continues to look for a packing of one problem.
+    fn pack(&mut self, problem: usize, is_over: &mut dyn FnMut() -> bool) {
+        let packer = &mut self.packers[problem];
+        self.is_packed[problem] = packer.run(is_over);
+        let packed = packer.best();
+        self.plan.arenas[problem].packed =
+            packed.map(|packed| PackedBytes::of(packed, self.is_packed[problem]));
+    }
+
+    /// Runs inductor's planner on one problem.
+    fn pool(&mut self, at: usize, is_over: &mut dyn FnMut() -> bool) {
+        let problem = &self.problems[at].problem;
+        if problem.size.len() <= pool_planner::MOST_BUFFERS {
+            let begin = || pool_planner::Planner::of_problem(problem);
+            let mut pools = self.pools.take().unwrap_or_else(begin);
+            if !pools.run(is_over) {
+                self.pools = Some(pools);
+                return;
+            }
+            self.plan.arenas[at].pools_bytes = Some(pools.finish().total_bytes());
+        }
+        self.pooled += 1;
+    }
+
+    /// Runs the model with the file's own settings.
+    fn model(&mut self, recording: Recording<'_>, is_over: &mut dyn FnMut() -> bool) {
+        let work = self.work.take();
+        let work = work.unwrap_or_else(|| BaselineWork::new(recording));
+        match work.go_on(recording, is_over) {
+            BaselineWork::Done(baseline) => {
+                let error = &baseline.error;
+                self.bars.modelled = Some((error.from_empty_bytes, error.modelled_bytes));
+                let peaks: HashMap<_, _> = baseline
+                    .own
+                    .arenas
+                    .iter()
+                    .map(|arena| (arena.key, arena.peak_reserved_bytes))
+                    .collect();
+                for arena in &mut self.plan.arenas {
+                    arena.modelled_bytes = Some(peaks.get(&arena.key).copied().unwrap_or(0));
+                }
+                self.baseline = Some(*baseline);
+            }
+            work => self.work = Some(work),
+        }
+    }
+
+    /// Continues the searches of all problems in turns. Returns whether anything is left to search.
+    fn search(&mut self, is_over: &mut dyn FnMut() -> bool) -> bool {
+        let Turn {
+            problem,
+            asked,
+            most,
+        } = self.turn;
+        if self.is_packed.get(problem) == Some(&false) && asked < most {
+            let mut now = asked;
+            self.pack(problem, &mut || {
+                now += 1;
+                now >= most || is_over()
+            });
+            self.turn.asked = now;
+            return self.is_packed.contains(&false);
+        }
+        let is_left = |&at: &usize| !self.is_packed[at];
+        let following = (problem + 1..self.packers.len()).find(is_left);
+        let Some(next) = following.or_else(|| (0..self.packers.len()).find(is_left)) else {
+            return false;
+        };
+        if let Some(packer) = self.packers.get_mut(problem).filter(|_| next != problem) {
+            packer.rest();
+        }
+        self.turn = Turn {
+            problem: next,
+            asked: 0,
+            most: match following {
+                Some(_) => most,
+                None => most.saturating_mul(2),
+            },
+        };
+        true
+    }
+
+    /// Updates the plan's steps and their sentences.
+    fn tell(&mut self, recording: Recording<'_>) {
+        let heights = self
+            .plan
+            .arenas
+            .iter()
+            .map(|arena| Some(arena.packed?.bytes));
+        let sum = |sum: u64, height: Option<u64>| Some(sum.saturating_add(height?));
+        self.bars.packed = heights.into_iter().try_fold(0, sum);
+        let words = Words {
+            recording,
+            plan: &self.plan,
+            needs: &self.needs,
+            refused: self
+                .baseline
+                .as_ref()
+                .map_or(0, |baseline| baseline.own.refused_though_served),
+        };
+        let steps = self
+            .bars
+            .steps()
+            .into_iter()
+            .map(|(kind, bytes, change_bytes)| {
+                let (why, advice) = words.of(kind, change_bytes);
+                Step {
+                    kind,
+                    bytes,
+                    change_bytes,
+                    why,
+                    advice,
+                }
+            });
+        self.plan.steps = steps.collect();
+    }
+}

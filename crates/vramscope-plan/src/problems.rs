@@ -1,0 +1,375 @@
+//! A device's buffers as one packing problem per pool and stream, and the least memory that each and all together need.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use serde::{Deserialize, Serialize};
+
+use super::Waiting;
+use crate::packing::Problem;
+use vramscope_core::Snapshot;
+use vramscope_core::analysis::memory::allocator_state::{BlockSizes, Recording};
+use vramscope_core::analysis::memory::capture::AllocatorKind;
+use vramscope_core::analysis::memory::places;
+use vramscope_core::analysis::memory::segment_history::SegmentHistory;
+use vramscope_core::analysis::report::findings::{failed_requests, numbered_stream};
+use vramscope_core::analysis::time::history::{AllocationTable, NEVER};
+use vramscope_core::ids::AllocationId;
+use vramscope_core::model::PoolId;
+
+/// The pool and stream whose requests share memory.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]
+pub struct ArenaKey {
+    /// The pool; the default pool if the file does not tell.
+    pub pool: PoolId,
+    /// The `cudaStream_t` as a number; `None` = all streams, as in the driver's own pools.
+    pub stream: Option<i64>,
+}
+
+impl ArenaKey {
+    fn of(kind: AllocatorKind, pool: Option<PoolId>, stream: Option<i64>) -> Self {
+        Self {
+            pool: pool.unwrap_or_default(),
+            stream: match kind {
+                AllocatorKind::Torch => Some(stream.unwrap_or(0)),
+                AllocatorKind::Driver => None,
+            },
+        }
+    }
+
+    /// `default pool, stream 2`.
+    pub(super) fn label(self, numbers: &StreamNumbers) -> String {
+        let Some(stream) = self.stream else {
+            return self.pool.to_string();
+        };
+        let stream = numbered_stream(numbers.0.get(&stream).copied());
+        format!("{}, {stream}", self.pool)
+    }
+}
+
+/// Maps a file's stream handles to small numbers.
+pub(super) struct StreamNumbers(HashMap<i64, usize>);
+
+impl StreamNumbers {
+    pub(super) fn of(snapshot: &Snapshot) -> Self {
+        Self(snapshot.streams().into_iter().zip(0..).collect())
+    }
+}
+
+/// The buffers of one pool on one stream, as a packing problem.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct ArenaProblem {
+    /// The pool and stream.
+    pub key: ArenaKey,
+    /// The allocation of each buffer of the problem, ascending.
+    pub allocations: Vec<AllocationId>,
+    /// The buffers. Times are moments and sizes are block sizes. A buffer ends when its free is completed. Buffers
+    /// older than the recording begin with it, and buffers that are never freed end after the last moment.
+    pub problem: Arc<Problem>,
+    /// Peak of its live requested bytes.
+    pub requested_bytes: u64,
+    /// Peak of its live block bytes: a lower bound of any packing.
+    pub rounded_bytes: u64,
+    /// Peak of its segments' bytes.
+    pub reserved_bytes: u64,
+}
+
+/// The least memory that all pools and streams need together.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub(super) struct Needs {
+    /// Peak of live requested bytes.
+    pub(super) requested_bytes: u64,
+    /// The first moment of that peak.
+    pub(super) requested_moment: u32,
+    /// Buffers live at that moment.
+    pub(super) live_at_peak: u64,
+    /// Peak of live block bytes.
+    pub(super) rounded_bytes: u64,
+    /// Freed memory that waits for other streams.
+    pub(super) waiting: Waiting,
+}
+
+/// A device's packing problems, the largest first, and the least memory that they need together.
+pub(super) fn problems_of(
+    recording: Recording<'_>,
+    sizes: &BlockSizes,
+) -> (Vec<ArenaProblem>, Needs) {
+    let kind = AllocatorKind::of(recording.snapshot);
+    let mut rows = Rows::default();
+    let arena_of = arena_of_allocations(recording, kind, &mut rows);
+    let table = &recording.history.allocations;
+    let blocks: Vec<u64> = table
+        .bytes
+        .iter()
+        .map(|&bytes| sizes.rounded(bytes))
+        .collect();
+    let (peaks, needs) = sweep(table, &blocks, &arena_of, rows.keys.len());
+
+    let end = u64::from(recording.history.event_count) + 1;
+    let mut problems: Vec<(Problem, Vec<AllocationId>)> = Vec::new();
+    problems.resize_with(rows.keys.len(), Default::default);
+    for (row, &arena) in arena_of.iter().enumerate() {
+        let (problem, allocations) = &mut problems[arena as usize];
+        allocations.push(AllocationId::from_index(row));
+        problem.lower.push(u64::from(table.born[row]));
+        problem.upper.push(match table.died[row] {
+            NEVER => end,
+            died => u64::from(died),
+        });
+        problem.size.push(blocks[row]);
+    }
+    let reserved = reserved_peaks(recording, kind, &mut rows);
+    // A pool and stream whose only request failed may be served under other settings.
+    let snapshot = recording.snapshot;
+    for moment in failed_requests(snapshot, recording.history) {
+        let event = recording.history.first_event + moment - 1;
+        let context = snapshot
+            .contexts
+            .get(snapshot.events.context[event as usize]);
+        rows.number(ArenaKey::of(kind, context.pool, Some(context.stream)));
+    }
+    problems.resize_with(rows.keys.len(), Default::default);
+    let mut arenas: Vec<ArenaProblem> = problems
+        .into_iter()
+        .enumerate()
+        .map(|(row, (problem, allocations))| {
+            let peak = peaks.get(row).copied().unwrap_or_default();
+            ArenaProblem {
+                key: rows.keys[row],
+                allocations,
+                problem: Arc::new(problem),
+                requested_bytes: peak.requested.most(),
+                rounded_bytes: peak.rounded.most(),
+                reserved_bytes: reserved.get(row).copied().unwrap_or(0),
+            }
+        })
+        .collect();
+    arenas.sort_by_key(|arena| {
+        (
+            std::cmp::Reverse((arena.rounded_bytes, arena.reserved_bytes)),
+            arena.key,
+        )
+    });
+    (arenas, needs)
+}
+
+/// Numbers pools and streams in order of appearance.
+#[derive(Default)]
+struct Rows {
+    keys: Vec<ArenaKey>,
+    numbers: HashMap<ArenaKey, u32>,
+}
+
+impl Rows {
+    fn number(&mut self, key: ArenaKey) -> u32 {
+        *self.numbers.entry(key).or_insert_with(|| {
+            self.keys.push(key);
+            self.keys.len() as u32 - 1
+        })
+    }
+}
+
+fn arena_of_allocations(
+    recording: Recording<'_>,
+    kind: AllocatorKind,
+    rows: &mut Rows,
+) -> Vec<u32> {
+    let (snapshot, history) = (recording.snapshot, recording.history);
+    let pools = places::column(
+        snapshot,
+        history,
+        |context| context.pool,
+        |segment| segment.pool,
+    );
+    let streams = places::column(
+        snapshot,
+        history,
+        |context| Some(context.stream),
+        |segment| segment.stream,
+    );
+    let keys = pools.into_iter().zip(streams);
+    keys.map(|(pool, stream)| rows.number(ArenaKey::of(kind, pool, stream)))
+        .collect()
+}
+
+/// A running sum and its maximum.
+#[derive(Clone, Copy, Default)]
+struct Running {
+    now: u128,
+    most: u128,
+}
+
+impl Running {
+    /// Adds bytes, and returns whether the sum is a new maximum.
+    fn add(&mut self, bytes: u64) -> bool {
+        self.now += u128::from(bytes);
+        let is_highest = self.now > self.most;
+        self.most = self.most.max(self.now);
+        is_highest
+    }
+
+    fn sub(&mut self, bytes: u64) {
+        self.now = self.now.saturating_sub(u128::from(bytes));
+    }
+
+    fn most(&self) -> u64 {
+        u64::try_from(self.most).unwrap_or(u64::MAX)
+    }
+}
+
+#[derive(Clone, Copy, Default)]
+struct Peaks {
+    requested: Running,
+    rounded: Running,
+}
+
+/// One pass over births, free requests and deaths that finds the peaks of each pool and stream and of the device.
+struct Sweep<'a> {
+    table: &'a AllocationTable,
+    blocks: &'a [u64],
+    arena_of: &'a [u32],
+    /// By allocation: the moment until which it was in use. From then on it waited.
+    used_until: Vec<u32>,
+    /// The next allocation to be born. Allocations are numbered by birth.
+    next: usize,
+    by_arena: Vec<Peaks>,
+    device: Peaks,
+    in_use: Running,
+    waiting: Running,
+    live: u64,
+    needs: Needs,
+}
+
+fn sweep(
+    table: &AllocationTable,
+    blocks: &[u64],
+    arena_of: &[u32],
+    arenas: usize,
+) -> (Vec<Peaks>, Needs) {
+    let lives = table.free_requested.iter().zip(&table.died);
+    let mut sweep = Sweep {
+        table,
+        blocks,
+        arena_of,
+        used_until: lives.map(|(&freed, &died)| freed.min(died)).collect(),
+        next: 0,
+        by_arena: vec![Peaks::default(); arenas],
+        device: Peaks::default(),
+        in_use: Running::default(),
+        waiting: Running::default(),
+        live: 0,
+        needs: Needs::default(),
+    };
+    sweep.walk();
+    let mut needs = sweep.needs;
+    needs.requested_bytes = sweep.device.requested.most();
+    needs.rounded_bytes = sweep.device.rounded.most();
+    needs.waiting.most_bytes = sweep.waiting.most();
+    needs.waiting.peak_without_bytes = sweep.in_use.most();
+    (sweep.by_arena, needs)
+}
+
+/// The rows that have a moment, sorted by it.
+fn by_moment(moments: &[u32]) -> Vec<u32> {
+    let rows = 0..moments.len() as u32;
+    let mut order: Vec<u32> = rows.filter(|&row| moments[row as usize] != NEVER).collect();
+    order.sort_by_key(|&row| moments[row as usize]);
+    order
+}
+
+impl Sweep<'_> {
+    fn walk(&mut self) {
+        let (deaths, releases) = (by_moment(&self.table.died), by_moment(&self.used_until));
+        let mut deaths = deaths.into_iter().map(|row| row as usize).peekable();
+        let mut releases = releases.into_iter().map(|row| row as usize).peekable();
+        loop {
+            let next = [
+                self.table.born.get(self.next).copied(),
+                deaths.peek().map(|&row| self.table.died[row]),
+                releases.peek().map(|&row| self.used_until[row]),
+            ];
+            let Some(moment) = next.into_iter().flatten().min() else {
+                return;
+            };
+            while let Some(row) = releases.next_if(|&row| self.used_until[row] == moment) {
+                self.release(row, moment);
+            }
+            while let Some(row) = deaths.next_if(|&row| self.table.died[row] == moment) {
+                self.die(row);
+            }
+            while self.table.born.get(self.next) == Some(&moment) {
+                self.be_born(self.next);
+                self.next += 1;
+            }
+        }
+    }
+
+    fn release(&mut self, row: usize, moment: u32) {
+        let bytes = self.table.bytes[row];
+        // An allocation freed before the recording is never in use.
+        if row < self.next {
+            self.in_use.sub(bytes);
+        }
+        if self.table.died[row] > moment {
+            self.waiting.add(bytes);
+        }
+    }
+
+    fn die(&mut self, row: usize) {
+        if self.used_until[row] < self.table.died[row] {
+            self.waiting.sub(self.table.bytes[row]);
+        }
+        self.live -= 1;
+        for peaks in [
+            &mut self.device,
+            &mut self.by_arena[self.arena_of[row] as usize],
+        ] {
+            peaks.requested.sub(self.table.bytes[row]);
+            peaks.rounded.sub(self.blocks[row]);
+        }
+    }
+
+    fn be_born(&mut self, row: usize) {
+        let (bytes, moment) = (self.table.bytes[row], self.table.born[row]);
+        self.live += 1;
+        if self.used_until[row] > moment {
+            self.in_use.add(bytes);
+        }
+        let arena = &mut self.by_arena[self.arena_of[row] as usize];
+        arena.requested.add(bytes);
+        arena.rounded.add(self.blocks[row]);
+        self.device.rounded.add(self.blocks[row]);
+        if self.device.requested.add(bytes) {
+            self.needs.requested_moment = moment;
+            self.needs.live_at_peak = self.live;
+            self.needs.waiting.at_peak_bytes = u64::try_from(self.waiting.now).unwrap_or(u64::MAX);
+        }
+    }
+}
+
+/// Peak of the segments' bytes of each pool and stream. Those without any buffer are added to `rows`.
+fn reserved_peaks(recording: Recording<'_>, kind: AllocatorKind, rows: &mut Rows) -> Vec<u64> {
+    let pieces = SegmentHistory::of(recording.snapshot, recording.history);
+    let mut changes: Vec<(u32, u32, bool, u64)> = Vec::with_capacity(pieces.len() * 2);
+    for piece in 0..pieces.len() {
+        let segment = pieces.segment_of(piece);
+        let arena = rows.number(ArenaKey::of(kind, segment.pool, Some(segment.stream)));
+        let bytes = pieces.bytes[piece];
+        changes.push((arena, pieces.born[piece], true, bytes));
+        if pieces.died[piece] != NEVER {
+            changes.push((arena, pieces.died[piece], false, bytes));
+        }
+    }
+    // Sorted by row and moment. At equal moments, unmapping comes before mapping.
+    changes.sort_unstable();
+    let mut sums = vec![Running::default(); rows.keys.len()];
+    for (arena, _, is_mapped, bytes) in changes {
+        let sum = &mut sums[arena as usize];
+        if is_mapped {
+            sum.add(bytes);
+        } else {
+            sum.sub(bytes);
+        }
+    }
+    sums.iter().map(Running::most).collect()
+}

@@ -1,0 +1,519 @@
+//! What the allocator would have reserved with other settings, compared with a replay with the file's own settings.
+//!
+//! All these replays start empty, including the one with the file's own settings, so they differ by settings alone.
+//! A comparison is only as good as the model. So the model's error on the recording itself is given with it: the error
+//! of its peak from empty, and its agreement with the recording event by event from the recorded start. If the latter
+//! is too low, there is no comparison.
+
+use std::collections::HashMap;
+
+use serde::{Deserialize, Serialize};
+
+use super::problems::{ArenaKey, StreamNumbers};
+use super::trust;
+pub use super::trust::ModelError;
+use super::words::no_model;
+use crate::allocator_model::{Check, CheckRun, ModelSettings, Outcome, Run, Start, lower_limit};
+use vramscope_core::analysis::compare::changes::delta;
+use vramscope_core::analysis::memory::allocator_state::Recording;
+use vramscope_core::analysis::report::overview::SegmentsKnown;
+use vramscope_core::model::Action;
+
+/// The result of one replay that starts with an empty allocator.
+#[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
+pub struct WhatIf {
+    /// The changed settings as the user or the suggestion wrote them, for example `expandable_segments:True`; empty
+    /// for the file's own settings.
+    pub changes: String,
+    /// All settings that differ from torch's defaults, in the syntax of `PYTORCH_CUDA_ALLOC_CONF`.
+    pub settings: String,
+    /// Bytes that CUDA has for the process; `None` = no limit.
+    pub capacity_bytes: Option<u64>,
+    /// Bytes that the process allows itself; `None` = no limit.
+    pub allowed_bytes: Option<u64>,
+    /// Peak of reserved bytes.
+    pub peak_reserved_bytes: u64,
+    /// The first moment of that peak.
+    pub peak_moment: u32,
+    /// Peak of each pool and stream, possibly at different moments; the largest first.
+    pub arenas: Vec<ArenaPeak>,
+    /// The peak minus the peak with the file's own settings.
+    pub change_bytes: i64,
+    /// Bytes of free blocks at the peak.
+    pub free_bytes_at_peak: u64,
+    /// Bytes by which blocks exceed their requests at the peak.
+    pub rounding_bytes_at_peak: u64,
+    /// Number of refused requests.
+    pub refused: u64,
+    /// Number of refused requests that the recording served.
+    pub refused_though_served: u64,
+    /// The first refused request: the moment that begins with it, and its bytes.
+    pub first_refused: Option<(u32, u64)>,
+    /// Number of refused requests if the limit is lowered by the model's error, or raised by it if requests fail. Only
+    /// computed if the limit decides and is near; `None` otherwise.
+    pub refused_within_error: Option<u64>,
+    /// Number of requests that failed in the recording and would be served.
+    pub rescued: u64,
+    /// Number of requests for which cached segments were given back to CUDA because memory was short.
+    pub retries: u64,
+    /// Bytes of all segments as steps of (first moment, bytes from then on), ascending; the first is at moment 0.
+    pub reserved_steps: Vec<(u32, u64)>,
+    /// The verdict, compared with the file's own settings.
+    pub verdict: Verdict,
+    /// The verdict in a sentence or two; empty for the file's own settings.
+    pub says: String,
+    /// Further remarks on these settings, in sentences; mostly empty.
+    pub remark: String,
+}
+
+/// Peak of the bytes that the model reserves for one pool on one stream.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub struct ArenaPeak {
+    /// The pool and stream.
+    pub key: ArenaKey,
+    /// Its name: `default pool, stream 2`.
+    pub label: String,
+    /// The peak in bytes.
+    pub peak_reserved_bytes: u64,
+    /// The peak minus the peak with the file's own settings.
+    pub change_bytes: i64,
+}
+
+fn arena_peaks(recording: Recording<'_>, outcome: &Outcome) -> Vec<ArenaPeak> {
+    let numbers = StreamNumbers::of(recording.snapshot);
+    let peaks = outcome.arena_peaks.iter();
+    let peaks = peaks.map(|&(arena, peak_reserved_bytes)| {
+        let key = ArenaKey {
+            pool: arena.pool,
+            stream: Some(arena.stream),
+        };
+        ArenaPeak {
+            key,
+            label: key.label(&numbers),
+            peak_reserved_bytes,
+            change_bytes: 0,
+        }
+    });
+    peaks.collect()
+}
+
+/// The verdict on a what-if.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Verdict {
+    /// The same peak.
+    #[default]
+    Same,
+    /// A lower peak.
+    Less,
+    /// A higher peak.
+    More,
+    /// Another peak, but the difference is within the model's error.
+    WithinError,
+    /// Whether it fits depends on less than the model's error.
+    TooClose,
+    /// More requests fail, whatever the peak is.
+    OutOfMemory,
+}
+
+impl Verdict {
+    /// A short label.
+    #[must_use]
+    pub fn label(self) -> &'static str {
+        match self {
+            Self::Same => "same",
+            Self::Less => "less",
+            Self::More => "more",
+            Self::WithinError => "within the error",
+            Self::TooClose => "too close to tell",
+            Self::OutOfMemory => "out of memory",
+        }
+    }
+}
+
+impl WhatIf {
+    /// The share of the peak that is free, 0 to 1.
+    #[must_use]
+    pub fn free_share(&self) -> f64 {
+        self.free_bytes_at_peak as f64 / self.peak_reserved_bytes.max(1) as f64
+    }
+
+    /// The same without its [`reserved_steps`](Self::reserved_steps) and [`arenas`](Self::arenas), which can be many.
+    #[must_use]
+    pub fn brief(&self) -> Self {
+        Self {
+            changes: self.changes.clone(),
+            settings: self.settings.clone(),
+            capacity_bytes: self.capacity_bytes,
+            allowed_bytes: self.allowed_bytes,
+            peak_reserved_bytes: self.peak_reserved_bytes,
+            peak_moment: self.peak_moment,
+            arenas: Vec::new(),
+            change_bytes: self.change_bytes,
+            free_bytes_at_peak: self.free_bytes_at_peak,
+            rounding_bytes_at_peak: self.rounding_bytes_at_peak,
+            refused: self.refused,
+            refused_though_served: self.refused_though_served,
+            first_refused: self.first_refused,
+            refused_within_error: self.refused_within_error,
+            rescued: self.rescued,
+            retries: self.retries,
+            reserved_steps: Vec::new(),
+            verdict: self.verdict,
+            says: self.says.clone(),
+            remark: self.remark.clone(),
+        }
+    }
+
+    /// The lower of capacity and allowance; `None` = no limit.
+    #[must_use]
+    pub fn limit_bytes(&self) -> Option<u64> {
+        lower_limit(self.capacity_bytes, self.allowed_bytes)
+    }
+
+    /// Sort key of suggested settings: first those that serve all requests, then doubtful ones, then those that do
+    /// not; within each the lowest peak first.
+    #[must_use]
+    pub fn rank(&self) -> (u8, u64) {
+        let fails = match self.verdict {
+            Verdict::OutOfMemory => 2,
+            Verdict::TooClose => 1,
+            _ => 0,
+        };
+        (fails, self.peak_reserved_bytes)
+    }
+
+    /// From a replay's outcome, without a verdict.
+    fn of(
+        recording: Recording<'_>,
+        changes: &str,
+        settings: &ModelSettings,
+        outcome: Outcome,
+    ) -> Self {
+        let first = outcome.refused.first();
+        Self {
+            changes: changes.to_owned(),
+            settings: settings.conf(),
+            capacity_bytes: settings.capacity_bytes,
+            allowed_bytes: settings.allowed_bytes(),
+            peak_reserved_bytes: outcome.peak_reserved_bytes,
+            peak_moment: outcome.peak_moment,
+            arenas: arena_peaks(recording, &outcome),
+            free_bytes_at_peak: outcome.free_bytes_at_peak,
+            rounding_bytes_at_peak: outcome.rounding_bytes_at_peak,
+            refused: outcome.refused.len() as u64,
+            refused_though_served: refused_though_served(recording, &outcome),
+            first_refused: first.map(|refused| (refused.moment, refused.bytes)),
+            rescued: outcome.rescued.len() as u64,
+            retries: outcome.retries,
+            reserved_steps: outcome.reserved_steps,
+            ..Self::default()
+        }
+    }
+
+    /// Sets the verdict and the sentences, by comparison with the file's own settings.
+    fn judge(&mut self, baseline: &Baseline, settings: &ModelSettings, is_close: bool) {
+        let (own, error) = (&baseline.own, baseline.error);
+        self.change_bytes = delta(own.peak_reserved_bytes, self.peak_reserved_bytes);
+        let change = self.change_bytes.unsigned_abs();
+        let is_failing = (baseline.own()).fails(self.refused, self.refused_though_served);
+        self.verdict = match self.change_bytes {
+            _ if is_close => Verdict::TooClose,
+            _ if is_failing => Verdict::OutOfMemory,
+            0 => Verdict::Same,
+            _ if change <= error.largest_bytes() => Verdict::WithinError,
+            1.. => Verdict::More,
+            _ => Verdict::Less,
+        };
+        let recorded = own.arenas.iter();
+        let recorded: HashMap<_, _> = recorded
+            .map(|arena| (arena.key, arena.peak_reserved_bytes))
+            .collect();
+        for arena in &mut self.arenas {
+            let before = recorded.get(&arena.key).copied().unwrap_or(0);
+            arena.change_bytes = delta(before, arena.peak_reserved_bytes);
+        }
+        self.says = trust::verdict(self, own, error);
+        self.remark = trust::remark(self, own, &baseline.settings, settings);
+    }
+}
+
+/// Number of refused requests that had been served in the recording.
+fn refused_though_served(recording: Recording<'_>, outcome: &Outcome) -> u64 {
+    let first = recording.history.first_event as usize;
+    let actions = &recording.snapshot.events.action;
+    let was_served = |moment: u32| match (moment as usize).checked_sub(1) {
+        Some(event) => actions.get(first + event) != Some(&Action::Oom),
+        None => true,
+    };
+    let refused = outcome.refused.iter();
+    refused.filter(|refused| was_served(refused.moment)).count() as u64
+}
+
+/// The replay that what-ifs of one device are compared with. `segments` says what the file tells about them.
+///
+/// # Errors
+/// Why this device has no model, as a sentence.
+pub fn baseline(recording: Recording<'_>, segments: SegmentsKnown) -> Result<Baseline, String> {
+    if let Some(why) = no_model(recording, segments) {
+        return Err(why);
+    }
+    let mut work = BaselineWork::new(recording);
+    loop {
+        work = work.go_on(recording, &mut || false);
+        if let BaselineWork::Done(baseline) = work {
+            return Ok(*baseline);
+        }
+    }
+}
+
+/// A baseline in progress: both replays with the file's own settings, then the check event by event.
+pub(super) enum BaselineWork {
+    FromEmpty(ModelSettings, Box<Run>),
+    FromStart(ModelSettings, Box<WhatIf>, Box<Run>),
+    Check(ModelSettings, Box<(WhatIf, Outcome)>, Box<CheckRun>),
+    Done(Box<Baseline>),
+}
+
+impl BaselineWork {
+    pub(super) fn new(recording: Recording<'_>) -> Self {
+        let settings = ModelSettings::of_device(recording);
+        let run = Run::new(recording, &settings, Start::Afresh);
+        Self::FromEmpty(settings, Box::new(run))
+    }
+
+    /// Works until `is_over` or until the end of a stage.
+    pub(super) fn go_on(self, recording: Recording<'_>, is_over: &mut dyn FnMut() -> bool) -> Self {
+        match self {
+            Self::FromEmpty(settings, mut run) => {
+                if !run.run(recording, is_over) {
+                    return Self::FromEmpty(settings, run);
+                }
+                let own = WhatIf::of(recording, "", &settings, run.into_outcome());
+                let run = Run::new(recording, &settings, Start::AsRecorded);
+                Self::FromStart(settings, Box::new(own), Box::new(run))
+            }
+            Self::FromStart(settings, own, mut run) => {
+                if !run.run(recording, is_over) {
+                    return Self::FromStart(settings, own, run);
+                }
+                let check = CheckRun::new(recording, &settings);
+                let outcome = run.into_outcome();
+                Self::Check(settings, Box::new((*own, outcome)), Box::new(check))
+            }
+            Self::Check(settings, replays, mut check) => {
+                if !check.run(recording, is_over) {
+                    return Self::Check(settings, replays, check);
+                }
+                let (own, outcome) = *replays;
+                let check = check.into_check(recording, own.peak_reserved_bytes);
+                let baseline = Baseline::of(recording, settings, own, &outcome, check);
+                Self::Done(Box::new(baseline))
+            }
+            Self::Done(_) => self,
+        }
+    }
+}
+
+/// The replay that what-ifs of one device are compared with, and how far it can be trusted.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Baseline {
+    /// The file's own settings.
+    settings: ModelSettings,
+    /// The replay with the file's own settings, from an empty allocator.
+    pub own: WhatIf,
+    /// The errors of its peaks.
+    pub error: ModelError,
+    /// Its agreement with the recording, event by event.
+    pub check: Check,
+    /// Sentences on how far to trust it: its peaks, and its agreement with the recording.
+    pub trust: Vec<String>,
+    /// Why what-ifs are not answered, as a sentence; `None` if they are.
+    pub refusal: Option<String>,
+    /// Sentences on effects on memory that are not modelled.
+    pub notes: Vec<String>,
+    /// Settings worth trying, each as the `changes` of a what-if.
+    pub suggestions: Vec<String>,
+}
+
+impl Baseline {
+    /// From both replays with the file's own settings and the check.
+    fn of(
+        recording: Recording<'_>,
+        settings: ModelSettings,
+        own: WhatIf,
+        from_start: &Outcome,
+        check: Check,
+    ) -> Self {
+        let modelled = from_start.peak_reserved_bytes;
+        let error = ModelError::of(check.recorded_peak_bytes, modelled, own.peak_reserved_bytes);
+        let forged = refused_though_served(recording, from_start);
+        let mut notes = ModelSettings::not_modelled(recording.snapshot);
+        notes.extend(trust::refused_from_empty(&own));
+        Self {
+            trust: vec![
+                trust::from_empty(error),
+                trust::from_start(error, &check),
+                trust::agreement(&check),
+            ],
+            refusal: trust::refusal(error, &check, forged),
+            notes,
+            suggestions: suggestions(&settings),
+            settings,
+            own,
+            error,
+            check,
+        }
+    }
+
+    /// Replays the recording with changes to the file's settings, such as
+    /// `expandable_segments:True,max_split_size_mb:128`.
+    ///
+    /// # Errors
+    /// As [`trial`](Self::trial).
+    pub fn what_if(&self, recording: Recording<'_>, changes: &str) -> Result<WhatIf, String> {
+        let mut trial = self.trial(recording, changes)?;
+        while !trial.run(recording, &mut || false) {}
+        Ok(trial.into_what_if(recording, self))
+    }
+
+    /// [`what_if`](Self::what_if) in slices of work.
+    ///
+    /// # Errors
+    /// Why there is no answer: the changes are invalid, or the model's error is too large.
+    pub fn trial(&self, recording: Recording<'_>, changes: &str) -> Result<Trial, String> {
+        let settings = self.settings.with_changes(changes)?;
+        match &self.refusal {
+            Some(refusal) => Err(refusal.clone()),
+            None => Ok(Trial {
+                changes: changes.to_owned(),
+                run: Run::new(recording, &settings, Start::Afresh),
+                own: self.own(),
+                second: None,
+                settings,
+            }),
+        }
+    }
+
+    fn own(&self) -> Own {
+        Own {
+            refused: self.own.refused,
+            refused_though_served: self.own.refused_though_served,
+            rescued: self.own.rescued,
+            limit_bytes: self.settings.limit_bytes(),
+            error_bytes: self.error.largest_bytes(),
+        }
+    }
+}
+
+/// A what-if in progress.
+pub struct Trial {
+    changes: String,
+    settings: ModelSettings,
+    run: Run,
+    own: Own,
+    /// A second replay with a lower or higher limit, if the model's error decides whether the program fits.
+    second: Option<Run>,
+}
+
+/// The figures of its [`Baseline`] that a [`Trial`] needs.
+#[derive(Clone, Copy)]
+struct Own {
+    refused: u64,
+    refused_though_served: u64,
+    rescued: u64,
+    limit_bytes: Option<u64>,
+    error_bytes: u64,
+}
+
+impl Own {
+    /// Whether more requests fail than with the file's own settings, or other ones. A program may have ended at its
+    /// first failure.
+    fn fails(&self, refused: u64, refused_though_served: u64) -> bool {
+        refused > self.refused || refused_though_served > self.refused_though_served
+    }
+}
+
+impl Trial {
+    /// Works until `is_over` or until the end of a stage. Returns whether the trial has ended. `recording` must be
+    /// the one that it was made from.
+    pub fn run(&mut self, recording: Recording<'_>, is_over: &mut dyn FnMut() -> bool) -> bool {
+        if let Some(second) = &mut self.second {
+            return second.run(recording, is_over);
+        }
+        if !self.run.run(recording, is_over) {
+            return false;
+        }
+        let other = self.doubt(recording);
+        self.second = other.map(|settings| Run::new(recording, &settings, Start::Afresh));
+        self.second.is_none()
+    }
+
+    /// The settings for a second replay, if the outcome is in doubt: with the limit lowered by the model's error if the
+    /// program fits, or raised by it if not.
+    fn doubt(&self, recording: Recording<'_>) -> Option<ModelSettings> {
+        let (limit, error) = (self.settings.limit_bytes()?, self.own.error_bytes);
+        let outcome = self.run.outcome();
+        let fails = self.fails(recording, outcome);
+        let is_asked = fails
+            || Some(limit) != self.own.limit_bytes
+            || outcome.rescued.len() as u64 > self.own.rescued;
+        let is_near = fails || outcome.peak_reserved_bytes > limit.saturating_sub(error);
+        let is_in_doubt = error > 0 && is_asked && is_near;
+        is_in_doubt.then(|| match fails {
+            true => self
+                .settings
+                .with_limits(|limit| limit.saturating_add(error)),
+            false => self
+                .settings
+                .with_limits(|limit| limit.saturating_sub(error)),
+        })
+    }
+
+    fn fails(&self, recording: Recording<'_>, outcome: &Outcome) -> bool {
+        let refused = outcome.refused.len() as u64;
+        let though_served = refused_though_served(recording, outcome);
+        self.own.fails(refused, though_served)
+    }
+
+    /// The answer, once the trial has ended. `baseline` must be the one that made it.
+    #[must_use]
+    pub fn into_what_if(self, recording: Recording<'_>, baseline: &Baseline) -> WhatIf {
+        let failing = |run: &Run| self.fails(recording, run.outcome());
+        let second = self.second.as_ref();
+        let is_close = second.is_some_and(|second| failing(second) != failing(&self.run));
+        let refused = second.map(|second| second.outcome().refused.len() as u64);
+        let outcome = self.run.into_outcome();
+        let mut row = WhatIf::of(recording, &self.changes, &self.settings, outcome);
+        row.refused_within_error = refused;
+        row.judge(baseline, &self.settings, is_close);
+        row
+    }
+}
+
+/// Changes to the file's settings that often help or are often tried.
+fn suggestions(own: &ModelSettings) -> Vec<String> {
+    let other = if own.expandable_segments {
+        "False"
+    } else {
+        "True"
+    };
+    let mut list = vec![format!("expandable_segments:{other}")];
+    let others = [
+        "large_segment_size_mb:64",
+        "expandable_segments:True,large_segment_size_mb:64",
+        "max_split_size_mb:128",
+        "max_split_size_mb:512",
+        "roundup_power2_divisions:8",
+    ];
+    list.extend(others.map(str::to_owned));
+    let mut known = vec![own.clone()];
+    list.retain(|changes| match own.with_changes(changes) {
+        Ok(changed) if !known.contains(&changed) => {
+            known.push(changed);
+            true
+        }
+        _ => false,
+    });
+    list
+}

@@ -1,0 +1,283 @@
+//! The allocator model beside what torch did: one program under many settings, recorded over fakecuda by
+//! `tests/make/allocator.py`, the other fixtures, and real files.
+
+use std::collections::BTreeMap;
+
+use proptest::prelude::*;
+use vramscope_core::Snapshot;
+use vramscope_core::analysis::memory::allocator_state::Recording;
+use vramscope_core::analysis::time::byte_steps::most_bytes;
+use vramscope_core::analysis::time::history::History;
+use vramscope_core::analysis::time::replay::Replay;
+use vramscope_core::model::Action;
+use vramscope_plan::allocator_model::{Check, ModelSettings, Run, Start, check, replay};
+use vramscope_synth::files as support;
+
+use crate::support::decoded;
+
+/// A device's recording.
+struct Recorded {
+    name: String,
+    snapshot: Snapshot,
+    history: History,
+    replay: Replay,
+}
+
+impl Recorded {
+    fn of(name: &str, snapshot: Snapshot, device: u32) -> Self {
+        let history = History::of(&snapshot, device);
+        let replay = Replay::of(&snapshot, &history);
+        Self {
+            name: name.to_owned(),
+            snapshot,
+            history,
+            replay,
+        }
+    }
+
+    fn recording(&self) -> Recording<'_> {
+        Recording {
+            snapshot: &self.snapshot,
+            history: &self.history,
+            replay: &self.replay,
+        }
+    }
+
+    /// The settings of a run of `allocator.py` with the device it had, which no file tells.
+    fn settings(&self) -> ModelSettings {
+        let is_small = self.name.starts_with("pressure") && !self.name.contains("fraction");
+        let mut changes = format!("capacity={}MiB", if is_small { 420 } else { 8192 });
+        for (name, share) in [("collected", "0.08"), ("pressure_fraction", "0.05")] {
+            if self.name.starts_with(name) {
+                changes += &format!(",per_process_memory_fraction:{share}");
+            }
+        }
+        let settings = ModelSettings::of(&self.snapshot);
+        settings.with_changes(&changes).unwrap()
+    }
+
+    /// Each request and free: what, bytes, and the moment after it.
+    fn calls(&self) -> Vec<(Action, u64, u32)> {
+        let events = &self.snapshot.events;
+        let first = self.history.first_event as usize;
+        let rows = (first..).take(self.history.event_count as usize).zip(1..);
+        let calls = rows.map(|(row, moment)| (events.action[row], events.size[row], moment));
+        let wanted = [Action::Alloc, Action::FreeRequested, Action::Oom];
+        calls.filter(|call| wanted.contains(&call.0)).collect()
+    }
+}
+
+/// The runs of `allocator.py` by name.
+fn runs() -> BTreeMap<String, Recorded> {
+    let files = support::fixtures_in("allocator");
+    let runs = files.iter().map(|file| {
+        let name = file.name.trim_start_matches("allocator/");
+        let name = name.trim_end_matches(".pickle.zst");
+        (name.to_owned(), Recorded::of(name, decoded(&file), 0))
+    });
+    runs.collect()
+}
+
+/// Replays one run's program under the settings of another: what is reserved after each call, and which requests
+/// are refused, must be what torch did there.
+fn foretell(from: &Recorded, to: &Recorded) {
+    let outcome = replay(from.recording(), &to.settings(), Start::Afresh);
+    let what = format!("{} from {}", to.name, from.name);
+    let is_request = |&(action, ..): &(Action, u64, u32)| action != Action::FreeRequested;
+    let (asked, really) = (from.calls(), to.calls());
+    let refused: Vec<u32> = outcome
+        .refused
+        .iter()
+        .map(|refused| refused.moment)
+        .collect();
+    let requests: Vec<_> = asked.iter().filter(|call| is_request(call)).collect();
+    let real_requests: Vec<_> = really.iter().filter(|call| is_request(call)).collect();
+    assert_eq!(requests.len(), real_requests.len(), "{what}");
+    for (call, real) in requests.into_iter().zip(&real_requests) {
+        let is_refused = refused.binary_search(&call.2).is_ok();
+        assert_eq!(
+            is_refused,
+            real.0 == Action::Oom,
+            "{what}: request of {} at {}",
+            call.1,
+            call.2
+        );
+        let (foretold, real) = (
+            outcome.reserved_bytes(call.2),
+            to.history.reserved_bytes(real.2),
+        );
+        assert_eq!(foretold, real, "{what}: reserved at {}", call.2);
+    }
+    let peak = real_requests
+        .iter()
+        .map(|call| to.history.reserved_bytes(call.2))
+        .max();
+    assert!(
+        outcome.peak_reserved_bytes >= peak.unwrap()
+            && outcome.peak_reserved_bytes <= to.history.most_reserved_bytes(),
+        "{what}"
+    );
+}
+
+/// The proof of what-ifs: every setting foretold from the recording under every other.
+#[test]
+fn torch_under_other_settings_is_foretold() {
+    let runs = runs();
+    // Where requests were refused, their frees are missing.
+    let complete = |run: &&Recorded| run.calls().iter().all(|call| call.0 != Action::Oom);
+    let sources: Vec<_> = runs.values().filter(complete).collect();
+    assert!(sources.len() >= 12 && runs.len() >= 18);
+    for to in runs.values() {
+        sources.iter().for_each(|from| foretell(from, to));
+        foretell(to, to);
+    }
+}
+
+#[track_caller]
+fn assert_full(name: &str, check: &Check) {
+    assert!(
+        check.allocs.is_full()
+            && check.segment_events.is_full()
+            && check.extra_segment_events == 0
+            && check.final_segments.is_full()
+            && check.final_blocks.is_full(),
+        "{name}: {check:?}"
+    );
+}
+
+#[test]
+fn every_event_of_torchs_own_runs() {
+    for run in runs().values() {
+        let check = check(run.recording(), &run.settings());
+        assert_full(&run.name, &check);
+        assert_eq!(check.differences, BTreeMap::new(), "{}", run.name);
+        assert!(check.peak_error().abs() < 1e-9, "{}: {check:?}", run.name);
+    }
+}
+
+#[test]
+fn every_event_of_older_versions() {
+    let mut compared = 0;
+    for file in support::fixtures() {
+        let of_torch = file.name.starts_with("torch-");
+        let run = Recorded::of(&file.name, decoded(&file), 0);
+        if !of_torch
+            || run.history.event_count < 2
+            || ModelSettings::refusal(&run.snapshot).is_some()
+        {
+            continue;
+        }
+        let check = check(run.recording(), &ModelSettings::of_device(run.recording()));
+        compared += 1;
+        assert_full(&file.name, &check);
+    }
+    assert!(compared > 60);
+}
+
+/// How closely the model follows real programs. The doc of `allocator_model` has the table.
+#[test]
+fn real_files() {
+    for file in support::real_files() {
+        let snapshot = decoded(&file);
+        let refusal = ModelSettings::refusal(&snapshot);
+        let run = Recorded::of(&file.name, snapshot, 0);
+        let is_made_up = file.name.contains("mosaic") || file.name.contains("emulated");
+        if run.history.event_count < 2 || refusal.is_some() {
+            println!("{}: nothing to replay", file.name);
+            continue;
+        }
+        let settings = ModelSettings::of_device(run.recording());
+        let check = check(run.recording(), &settings);
+        println!(
+            "{}: {}; addresses {}/{}, segment events {}/{}, segments {}/{}, blocks {}/{}, peak {:+.2} %",
+            file.name,
+            settings.conf(),
+            check.allocs.agreeing,
+            check.allocs.recorded,
+            check.segment_events.agreeing,
+            check.segment_events.recorded,
+            check.final_segments.agreeing,
+            check.final_segments.recorded,
+            check.final_blocks.agreeing,
+            check.final_blocks.recorded,
+            check.peak_error() * 100.0
+        );
+        if file.name.starts_with("Wedsonlin__") {
+            // Ten allocations lie elsewhere in the model; where from is not known yet.
+            assert_eq!(
+                (check.allocs.agreeing, check.allocs.recorded),
+                (7_581, 7_591)
+            );
+            assert!(check.final_segments.is_full() && check.final_blocks.is_full());
+        } else if !is_made_up {
+            assert_full(&file.name, &check);
+            assert_eq!(check.differences, BTreeMap::new(), "{}", file.name);
+            // The others had cached before the recording what a replay from empty does not know of.
+            let is_exact = ["bolongcheng", "silmont2000"]
+                .iter()
+                .any(|who| file.name.contains(who));
+            let most = if is_exact { f64::EPSILON } else { 0.07 };
+            assert!(check.peak_error().abs() <= most, "{}", file.name);
+        }
+    }
+}
+
+/// An entry of a trace that no allocator would write.
+fn entry() -> impl Strategy<Value = String> {
+    let actions = prop::sample::select(vec![
+        "alloc",
+        "alloc",
+        "free_requested",
+        "free_completed",
+        "free_completed",
+        "segment_alloc",
+        "segment_free",
+        "segment_map",
+        "segment_unmap",
+        "oom",
+    ]);
+    let address = prop_oneof![(0_u64..40).prop_map(|n| n << 19), any::<u64>()];
+    let size = prop_oneof![
+        0_u64..4 << 20,
+        (0_u64..30).prop_map(|n| n << 20),
+        any::<u64>()
+    ];
+    (actions, address, size, 0_i64..3, 0_u64..2).prop_map(|(action, address, size, stream, pool)| {
+        let key = if action == "oom" { "device_free" } else { "addr" };
+        format!(r#"{{"action": "{action}", "{key}": {address}, "size": {size}, "stream": {stream}, "pool_id": [0, {pool}]}}"#)
+    })
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(300))]
+
+    /// Neither a replay nor a check minds nonsense.
+    #[test]
+    fn nonsense_is_replayed(trace in prop::collection::vec(entry(), 0..80), start in any::<u64>(), bytes in any::<u64>(), is_expandable: bool) {
+        let segment = format!(
+            r#"{{"device": 0, "address": {start}, "total_size": {bytes}, "stream": 0, "is_expandable": {is_expandable}, "segment_type": "large",
+            "blocks": [{{"address": {start}, "size": 1048576, "requested_size": 900000, "state": "active_pending_free"}}]}}"#
+        );
+        let file = format!(r#"{{"segments": [{segment}], "device_traces": [[{}]]}}"#, trace.join(","));
+        let run = Recorded::of("nonsense", vramscope_core::decode(file.as_bytes()).unwrap(), 0);
+        let recording = run.recording();
+        for changes in ["", "expandable_segments:True,capacity=100MiB", "max_split_size_mb:20,garbage_collection_threshold:0.1,capacity=1GiB,per_process_memory_fraction:0.2", "roundup_power2_divisions:4"] {
+            let settings = ModelSettings::of_device(recording).with_changes(changes).unwrap();
+            for start in [Start::AsRecorded, Start::Afresh] {
+                let outcome = replay(recording, &settings, start);
+                let mut sliced = Run::new(recording, &settings, start);
+                while !sliced.run(recording, &mut || true) {}
+                assert_eq!(sliced.into_outcome(), outcome);
+                prop_assert!(outcome.reserved_steps.is_sorted_by(|a, b| a.0 < b.0 && a.1 != b.1));
+                prop_assert_eq!(most_bytes(&outcome.reserved_steps), outcome.peak_reserved_bytes);
+                let arenas = outcome.arena_peaks.iter().map(|peak| peak.1);
+                prop_assert!(arenas.clone().all(|bytes| bytes <= outcome.peak_reserved_bytes));
+                prop_assert!(arenas.fold(0, u64::saturating_add) >= outcome.peak_reserved_bytes);
+                if start == Start::Afresh {
+                    prop_assert!(settings.capacity_bytes.is_none_or(|most| outcome.peak_reserved_bytes <= most));
+                }
+            }
+            let _any = check(recording, &settings);
+        }
+    }
+}

@@ -1,0 +1,159 @@
+//! The value of `capture` at the top level of a snapshot, and its notes.
+//!
+//! The decoder reads at most 10,000 values there, so long lists are truncated well below that.
+
+use serde_json::{Map, Value, json};
+
+use vramscope_core::analysis::memory::capture::Ended;
+
+use crate::model::Recording;
+use crate::reader::{Damage, DamageKind, Header};
+
+/// Maximum entries of each list whose length the program determines.
+const MAX_TEXTS: usize = 500;
+/// Maximum bytes of each text whose length the program determines.
+const MAX_TEXT_BYTES: usize = 4096;
+
+/// The value of `capture`.
+pub(super) fn capture_value(
+    recording: &Recording,
+    header: &Header,
+    ended: Ended,
+    notes: &[String],
+) -> Value {
+    let names = &recording.names;
+    let program = names.program.iter().take(MAX_TEXTS);
+    let threads = names.threads.iter().take(MAX_TEXTS);
+    let threads: Map<String, Value> = threads
+        .map(|(thread, name)| (thread.to_string(), clipped(name).into()))
+        .collect();
+    let devices = names.devices.iter().map(|(index, device)| {
+        json!({
+            "index": index,
+            "name": clipped(&device.name),
+            "uuid": uuid(&device.uuid),
+            "total_bytes": device.total_bytes,
+        })
+    });
+    let memory = recording.samples.iter().map(|sample| {
+        json!({
+            "device": sample.device,
+            "time_us": sample.time_us,
+            "free_bytes": sample.free_bytes,
+            "total_bytes": sample.total_bytes,
+            "tracked_bytes": sample.tracked_bytes,
+        })
+    });
+    json!({
+        "tool": concat!("vramscope-capture ", env!("CARGO_PKG_VERSION")),
+        "program": program.map(|text| clipped(text)).collect::<Vec<_>>(),
+        "pid": header.process,
+        "started_us": header.created_ns / 1000,
+        "ended": ended.word(),
+        "dropped_records": header.dropped_records,
+        "notes": notes,
+        "threads": threads,
+        "devices": devices.collect::<Vec<_>>(),
+        "memory": memory.collect::<Vec<_>>(),
+    })
+}
+
+/// Formats a UUID as nvidia-smi does: `GPU-` and the bytes in groups.
+fn uuid(bytes: &[u8; 16]) -> String {
+    let mut text = "GPU-".to_owned();
+    for (index, byte) in bytes.iter().enumerate() {
+        if matches!(index, 4 | 6 | 8 | 10) {
+            text.push('-');
+        }
+        text.push_str(&format!("{byte:02x}"));
+    }
+    text
+}
+
+fn clipped(text: &str) -> &str {
+    &text[..text.floor_char_boundary(MAX_TEXT_BYTES)]
+}
+
+/// Remarks for the reader of the snapshot: those of the recorder, then irregularities of the log.
+pub(super) fn notes(recording: &Recording, header: &Header) -> Vec<String> {
+    let noted = recording.names.notes.iter();
+    let mut notes: Vec<_> = noted.map(|note| clipped(note).to_owned()).collect();
+    if header.consumed_bytes() > 0 && recording.counts.records == 0 {
+        notes.push(
+            "The records of this log were consumed by the vramscope-capture that ran the program: use the snapshot \
+             that it wrote."
+                .to_owned(),
+        );
+    }
+    notes.extend(recording.damage.iter().map(damage_note));
+    let counts = &recording.counts;
+    let irregularities = [
+        (
+            counts.unknown_frees,
+            "freed memory that was not seen being allocated: it was allocated before recording began, or its record \
+             is missing",
+        ),
+        (
+            recording.device.superseded + recording.host.superseded,
+            "ended an allocation whose free is missing, as something else was allocated in its location",
+        ),
+        (
+            recording.annotations.unmatched_ends,
+            "ended a named range that was not seen beginning",
+        ),
+        (
+            counts.unknown_calls,
+            "is of a call that this version does not know",
+        ),
+        (
+            counts.impossible,
+            "cannot have happened as it was recorded, and was left out",
+        ),
+    ];
+    for (count, what) in irregularities {
+        match count {
+            0 => {}
+            1 => notes.push(format!("1 record {what}.")),
+            _ => notes.push(format!("{count} records: each {what}.")),
+        }
+    }
+    for (device, bytes) in recording.array_bytes() {
+        notes.push(format!(
+            "Arrays and textures hold {bytes} bytes on device {device}. They have no address, so no block represents \
+             them; they count as tracked memory."
+        ));
+    }
+    notes
+}
+
+fn damage_note(damage: &Damage) -> String {
+    let &Damage {
+        kind,
+        count,
+        offset,
+    } = damage;
+    let (one, many) = match kind {
+        DamageKind::Unfinished => (
+            "record was not finished when its thread ended, and is missing",
+            "records were not finished when their threads ended, and are missing",
+        ),
+        DamageKind::Lost => (
+            "stretch of the log holds no records; its events are missing",
+            "stretches of the log hold no records; their events are missing",
+        ),
+        DamageKind::UnknownKind => (
+            "record is of a kind that only a newer vramscope-capture knows",
+            "records are of a kind that only a newer vramscope-capture knows",
+        ),
+        DamageKind::Malformed => (
+            "record is too short for its kind, and was left out",
+            "records are too short for their kind, and were left out",
+        ),
+        DamageKind::CutOff => (
+            "log ends before its records do: it was not copied completely, or the disk was full",
+            "logs end before their records do: they were not copied completely, or the disk was full",
+        ),
+    };
+    let what = if count == 1 { one } else { many };
+    format!("{count} {what} (first at byte {offset} of the log).")
+}

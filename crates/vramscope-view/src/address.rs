@@ -1,0 +1,460 @@
+//! What is seen, as the text behind `#` in the page's address: whoever opens the same file with it sees the
+//! same. The page and the command line write such texts, the page reads them.
+//!
+//! ```text
+//! #file=run.pickle~1048576&view=flame&device=0&x=1200..3400&at=2100&pin=77&q=frame:attention&flame.what=end&v=1
+//! ```
+//!
+//! Defaults are left out and unknown words are skipped. The file itself is named, not held: by `?src=` in the same
+//! address, or the user drops it.
+
+mod terse;
+
+use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, percent_decode_str, utf8_percent_encode};
+use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+use vramscope_core::ids::AllocationId;
+use vramscope_core::model::DeviceIndex;
+
+use crate::axes::XUnit;
+use crate::colour::ColourMode;
+use crate::views::{Picture, ViewKind};
+
+/// The form of these texts; other ones are not read.
+const VERSION: &str = "1";
+
+/// What stands for the view where the file holds graphs.
+const GRAPH: &str = "graph";
+
+/// What needs no encoding. Spaces do, for addresses in running text.
+const PLAIN: &AsciiSet = &NON_ALPHANUMERIC
+    .remove(b'-')
+    .remove(b'.')
+    .remove(b'_')
+    .remove(b'~')
+    .remove(b':')
+    .remove(b'/')
+    .remove(b',')
+    .remove(b';')
+    .remove(b'!')
+    .remove(b'\'')
+    .remove(b'(')
+    .remove(b')')
+    .remove(b'*')
+    .remove(b'@')
+    .remove(b'$')
+    .remove(b'?');
+
+/// From … to.
+pub type Span = (f64, f64);
+
+/// Which file.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct FileKey {
+    /// Its name.
+    pub name: String,
+    /// Its size in bytes.
+    pub bytes: u64,
+    /// Which of its tabs, where it is open more than once; 0 for the first.
+    pub copy: u32,
+}
+
+/// What is seen of one device.
+#[derive(Clone, PartialEq, Debug, Default)]
+pub struct DevicePlace {
+    /// The device; `None` for the file's first, which is the one with the highest peak.
+    pub device: Option<DeviceIndex>,
+    /// The x axis.
+    pub axis: XUnit,
+    /// What the last picture was of.
+    pub picture: Picture,
+    /// The visible part; `None` is all of it.
+    pub x: Option<Span>,
+    /// The visible heights, in bytes; `None` is all of them.
+    pub y_bytes: Option<Span>,
+    /// The selected part of the axis.
+    pub range: Option<Span>,
+    /// The cursor's moment.
+    pub cursor: Option<u32>,
+    /// The pinned allocation.
+    pub pinned: Option<AllocationId>,
+}
+
+/// What is seen. `C` has the choices of all views, `G` what is seen of a file of graphs; whoever writes neither leaves
+/// them `()`.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Address<C = (), G = ()> {
+    /// Of which file; `None`: the start page.
+    pub file: Option<FileKey>,
+    /// In which view.
+    pub view: ViewKind,
+    /// What the colours say.
+    pub colour_by: ColourMode,
+    /// The text of the search box.
+    pub search: String,
+    /// The choices, by view.
+    pub choices: C,
+    /// Which part.
+    pub place: DevicePlace,
+    /// What is seen of a file of graphs, of which nothing of the above is said.
+    pub graph: Option<G>,
+}
+
+impl<C: Default, G> Default for Address<C, G> {
+    fn default() -> Self {
+        Self {
+            file: None,
+            view: ViewKind::default(),
+            colour_by: ColourMode::default(),
+            search: String::new(),
+            choices: C::default(),
+            place: DevicePlace::default(),
+            graph: None,
+        }
+    }
+}
+
+impl<C, G> Address<C, G>
+where
+    C: Serialize + DeserializeOwned + Default,
+    G: Serialize + DeserializeOwned + Default + Clone,
+{
+    /// The text, without `#`; empty for the start page.
+    #[must_use]
+    pub fn to_text(&self) -> String {
+        let Some(file) = &self.file else {
+            return String::new();
+        };
+        let mut words = vec![("file".to_owned(), format!("{}~{}", file.name, file.bytes))];
+        if file.copy > 0 {
+            words.push(("copy".to_owned(), file.copy.to_string()));
+        }
+        words.push(("view".to_owned(), self.view_name().to_owned()));
+        words.extend(self.place_words());
+        if self.colour_by != ColourMode::default() {
+            words.push(("colour".to_owned(), word(&self.colour_by)));
+        }
+        if !self.search.is_empty() {
+            words.push(("q".to_owned(), self.search.clone()));
+        }
+        let mut chosen = changed(&self.choices);
+        if let Some(graph) = self.graph.clone() {
+            chosen.extend(changed(&OfGraph { graph }));
+        }
+        let chosen = chosen.into_iter();
+        words.extend(chosen.map(|(key, value)| (key, terse::to_text(&value))));
+        // Last, so that no text ends in what mail programs take for the end of the sentence.
+        words.push(("v".to_owned(), VERSION.to_owned()));
+        let words = words
+            .iter()
+            .map(|(key, value)| format!("{}={}", encoded(key), encoded(value)));
+        words.collect::<Vec<_>>().join("&")
+    }
+
+    fn view_name(&self) -> &'static str {
+        match self.graph {
+            Some(_) => GRAPH,
+            None => self.view.name(),
+        }
+    }
+
+    fn place_words(&self) -> impl Iterator<Item = (String, String)> {
+        let DevicePlace {
+            device,
+            axis,
+            picture,
+            x,
+            y_bytes,
+            range,
+            cursor,
+            pinned,
+        } = &self.place;
+        let own_picture = (self.view.picture().is_none() && *picture != Picture::default())
+            .then(|| word(picture));
+        let words = [
+            ("device", device.map(|device| device.to_string())),
+            ("axis", (*axis != XUnit::default()).then(|| word(axis))),
+            ("picture", own_picture),
+            ("x", x.map(span_text)),
+            ("y", y_bytes.map(span_text)),
+            ("range", range.map(span_text)),
+            ("at", cursor.map(|moment| moment.to_string())),
+            ("pin", pinned.map(|id| id.0.to_string())),
+        ];
+        let words = words.into_iter();
+        words.filter_map(|(key, value)| Some((key.to_owned(), value?)))
+    }
+
+    /// Reads a text, with or without `#`; `None` if it is not one of these.
+    #[must_use]
+    pub fn parse(text: &str) -> Option<Self> {
+        let text = text.strip_prefix('#').unwrap_or(text);
+        let words: Vec<(String, String)> = text
+            .split('&')
+            .filter_map(|word| word.split_once('='))
+            .map(|(key, value)| (decoded(key), decoded(value)))
+            .collect();
+        let get = |key: &str| {
+            let found = words.iter().find(|(known, _)| known == key);
+            found.map(|(_, value)| value.as_str())
+        };
+        if get("v") != Some(VERSION) {
+            return None;
+        }
+        let (name, bytes) = get("file")?.rsplit_once('~')?;
+        let graph = (get("view") == Some(GRAPH)).then(|| choices_of::<OfGraph<G>>(&words).graph);
+        let view = get("view").and_then(ViewKind::named).unwrap_or_default();
+        let number = |key| get(key)?.parse::<u32>().ok();
+        Some(Self {
+            file: Some(FileKey {
+                name: name.to_owned(),
+                bytes: bytes.parse().ok()?,
+                copy: number("copy").unwrap_or(0),
+            }),
+            view,
+            colour_by: get("colour").and_then(of_word).unwrap_or_default(),
+            search: get("q").unwrap_or_default().to_owned(),
+            choices: choices_of(&words),
+            graph,
+            place: DevicePlace {
+                device: number("device"),
+                axis: get("axis").and_then(of_word).unwrap_or_default(),
+                picture: view
+                    .picture()
+                    .or_else(|| get("picture").and_then(of_word))
+                    .unwrap_or_default(),
+                x: get("x").and_then(span),
+                y_bytes: get("y").and_then(span),
+                range: get("range").and_then(span),
+                cursor: number("at"),
+                pinned: number("pin").map(AllocationId),
+            },
+        })
+    }
+}
+
+/// A span as exact as it can be seen: to a ten-thousandth of its length.
+#[must_use]
+pub fn rounded((from, to): Span) -> Span {
+    let digits = decimals((from, to)) as i32;
+    let factor = 10_f64.powi(digits);
+    let round = |value: f64| (value * factor).round() / factor;
+    (round(from), round(to))
+}
+
+fn decimals((from, to): Span) -> usize {
+    let length = (to - from).abs().max(1e-6);
+    (4.0 - length.log10().floor()).clamp(0.0, 10.0) as usize
+}
+
+fn span_text(span: Span) -> String {
+    // The shortest text that reads as the same number.
+    format!("{}..{}", span.0, span.1)
+}
+
+fn span(text: &str) -> Option<Span> {
+    let (from, to) = text.split_once("..")?;
+    let number = |text: &str| text.parse().ok().filter(|value: &f64| value.is_finite());
+    let (from, to) = (number(from)?, number(to)?);
+    (from < to).then_some((from, to))
+}
+
+/// The one word that a value is in messages.
+fn word<T: Serialize>(value: &T) -> String {
+    match serde_json::to_value(value) {
+        Ok(Value::String(word)) => word,
+        _ => String::new(),
+    }
+}
+
+fn of_word<T: DeserializeOwned>(word: &str) -> Option<T> {
+    serde_json::from_value(Value::String(word.to_owned())).ok()
+}
+
+/// A graph's place, so that its words have a beginning as those of views have.
+#[derive(Default, Serialize, Deserialize)]
+struct OfGraph<G> {
+    graph: G,
+}
+
+/// The single choices that differ from the default.
+fn changed<T: Serialize + Default>(choices: &T) -> Vec<(String, Value)> {
+    let first = flat(&T::default());
+    let choices = flat(choices).into_iter();
+    choices.filter(|choice| !first.contains(choice)).collect()
+}
+
+/// Each single choice under `view.choice`.
+fn flat<T: Serialize>(choices: &T) -> Vec<(String, Value)> {
+    let Ok(Value::Object(views)) = serde_json::to_value(choices) else {
+        return Vec::new();
+    };
+    let of_view = |(view, choices): (String, Value)| {
+        let choices = match choices {
+            Value::Object(choices) => choices,
+            _ => Map::new(),
+        };
+        choices
+            .into_iter()
+            .map(move |(choice, value)| (format!("{view}.{choice}"), value))
+    };
+    views.into_iter().flat_map(of_view).collect()
+}
+
+/// The choices that words of the form `view.choice` make; one that is none leaves the rest as it is.
+fn choices_of<T: Serialize + DeserializeOwned + Default>(words: &[(String, String)]) -> T {
+    let mut choices = T::default();
+    for (key, text) in words {
+        let Some(((view, choice), value)) = key.split_once('.').zip(terse::parse(text)) else {
+            continue;
+        };
+        let Ok(mut changed) = serde_json::to_value(&choices) else {
+            continue;
+        };
+        if let Some(Value::Object(of_view)) = changed.get_mut(view) {
+            of_view.insert(choice.to_owned(), value);
+        }
+        if let Ok(changed) = serde_json::from_value(changed) {
+            choices = changed;
+        }
+    }
+    choices
+}
+
+fn encoded(text: &str) -> impl std::fmt::Display {
+    utf8_percent_encode(text, PLAIN)
+}
+
+/// Text that is not UTF-8 then stays as it is.
+fn decoded(text: &str) -> String {
+    let decoded = percent_decode_str(text).decode_utf8();
+    decoded.map_or_else(|_| text.to_owned(), |text| text.into_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::option;
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn address() -> Address {
+        Address {
+            file: Some(FileKey {
+                name: "my run~1.pickle".to_owned(),
+                bytes: 1_048_576,
+                copy: 0,
+            }),
+            view: ViewKind::Table,
+            search: "frame:attention size>100MiB & \"a=b\"".to_owned(),
+            place: DevicePlace {
+                device: Some(3),
+                axis: XUnit::Time,
+                picture: Picture::Map,
+                x: Some((12.5, 900.0)),
+                range: Some((20.0, 30.0)),
+                cursor: Some(7),
+                pinned: Some(AllocationId(99)),
+                ..DevicePlace::default()
+            },
+            ..Address::default()
+        }
+    }
+
+    #[test]
+    fn reads_like_this() {
+        let text = address().to_text();
+        assert_eq!(
+            text,
+            "file=my%20run~1.pickle~1048576&view=table&device=3&axis=time&picture=map&x=12.5..900&range=20..30\
+             &at=7&pin=99&q=frame:attention%20size%3E100MiB%20%26%20%22a%3Db%22&v=1"
+        );
+        assert_eq!(Address::parse(&format!("#{text}")), Some(address()));
+    }
+
+    #[test]
+    fn former_names_of_views_are_read() {
+        for (name, view) in [
+            ("state", ViewKind::Allocator),
+            ("allocator", ViewKind::Allocator),
+        ] {
+            let address = <Address>::parse(&format!("file=a~1&view={name}&v=1")).unwrap();
+            assert_eq!(address.view, view);
+        }
+    }
+
+    #[test]
+    fn unknown_and_wrong_words_are_skipped() {
+        let text = "later=1&flame.x=!n&flame.later=(a:1)&nonsense.a=1&device=many&x=9..1&y=a..b&view=later&file=a~1&&=&v=1";
+        let expected = Address {
+            file: Some(FileKey {
+                name: "a".to_owned(),
+                bytes: 1,
+                copy: 0,
+            }),
+            ..<Address>::default()
+        };
+        assert_eq!(Address::parse(text), Some(expected));
+        for other in [
+            "",
+            "#",
+            "file=a~1",
+            "file=a~1&v=2",
+            "view=map&v=1",
+            "file=a&v=1",
+            "section-2",
+        ] {
+            assert_eq!(<Address>::parse(other), None, "{other}");
+        }
+    }
+
+    #[test]
+    fn the_start_page_has_no_text() {
+        assert_eq!(<Address>::default().to_text(), "");
+    }
+
+    proptest! {
+        #[test]
+        fn every_address_comes_back(
+            name in "\\PC{0,12}", bytes: u64, copy in 0..3_u32, search in "\\PC{0,12}", view in 0..10_usize,
+            x in option::of((0.0..1e7, 1e-3..1e6)), y in option::of((0.0..1e11, 512.0..1e11)),
+            cursor: Option<u32>, pinned: Option<u32>, device: Option<u32>,
+        ) {
+            let span = |(from, length): Span| rounded((from, from + length));
+            let view = ViewKind::ALL[view];
+            let address = Address {
+                file: Some(FileKey { name, bytes, copy }),
+                view,
+                search,
+                place: DevicePlace {
+                    device,
+                    picture: view.picture().unwrap_or_default(),
+                    x: x.map(span),
+                    y_bytes: y.map(span),
+                    range: x.map(span),
+                    cursor,
+                    pinned: pinned.map(AllocationId),
+                    ..DevicePlace::default()
+                },
+                ..<Address>::default()
+            };
+            let text = address.to_text();
+            prop_assert!(text.is_ascii() && !text.contains([' ', '"', '<', '>', '`', '#']));
+            prop_assert_eq!(Address::parse(&text), Some(address));
+        }
+
+        #[test]
+        fn rounding_is_finer_than_what_is_seen(from in 0.0..1e9, length in 0.01..1e9) {
+            let (a, b) = rounded((from, from + length));
+            let off = |value: f64, rounded: f64| (value - rounded).abs() <= length * 1e-4;
+            prop_assert!(off(from, a) && off(from + length, b));
+            prop_assert_eq!(rounded((a, b)), (a, b));
+        }
+
+        #[test]
+        fn no_text_panics(text in "\\PC{0,40}") {
+            let _ = <Address>::parse(&format!("file={text}~1&{text}&v=1"));
+        }
+    }
+}

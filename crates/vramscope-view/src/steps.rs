@@ -1,0 +1,31 @@
+//! Columns of equal width as the corners of a step curve.
+
+/// The corners of a curve of steps, from left to right: a column's value holds for its whole width, and equal
+/// neighbours are one step. `x` is the left edge of a column by its number, also of the one behind the last.
+pub(crate) fn steps<X, Y>(
+    values: &[u64],
+    x: impl Fn(usize) -> X,
+    y: impl Fn(u64) -> Y,
+) -> Vec<(X, Y)> {
+    let mut first = 0;
+    let mut corners = Vec::new();
+    for run in values.chunk_by(|a, b| a == b) {
+        corners.push((x(first), y(run[0])));
+        first += run.len();
+        corners.push((x(first), y(run[0])));
+    }
+    corners
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn equal_neighbours_are_one_step() {
+        let corners = steps(&[7, 7, 2, 7], |column| column * 10, |bytes| bytes + 1);
+        let expected = [(0, 8), (20, 8), (20, 3), (30, 3), (30, 8), (40, 8)];
+        assert_eq!(corners, expected);
+        assert!(steps(&[], |column| column, |bytes| bytes).is_empty());
+    }
+}

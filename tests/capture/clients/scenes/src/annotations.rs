@@ -1,0 +1,73 @@
+//! Scenes with annotations through `vramscope-api`.
+
+use std::ptr::null_mut;
+
+use vramscope_api::{Domain, range};
+
+use crate::gpu::Gpu;
+
+const MIB: u64 = 1 << 20;
+
+/// An arena that divides one allocation.
+pub(crate) fn suballoc(gpu: &Gpu) {
+    let arena = gpu.alloc(16 * MIB as usize);
+    for part in 0..8 {
+        vramscope_api::suballoc(arena + part * MIB, 700_000, null_mut());
+    }
+    for part in [1, 2, 5] {
+        vramscope_api::subfree(arena + part * MIB, null_mut());
+    }
+    vramscope_api::suballoc(arena + MIB, 100, null_mut());
+    vramscope_api::annotate(arena, "the arena");
+    println!("suballoc: done");
+}
+
+/// Nested ranges on several threads and in domains, marks, and ranges that end on another thread.
+pub(crate) fn ranges(gpu: &Gpu) {
+    let _run = range!("run {}", 1);
+    let loading = vramscope_api::range_start("loading");
+    std::thread::scope(|scope| {
+        for worker in 0..3 {
+            let build = std::thread::Builder::new().name(format!("reader {worker}"));
+            let work = move || {
+                gpu.enter();
+                let _read = range!("read {worker}");
+                let _inner = Domain::named("files").range("open");
+                gpu.alloc(MIB as usize)
+            };
+            build.spawn_scoped(scope, work).expect("a thread");
+        }
+    });
+    for step in 0..3 {
+        let _step = range!("step {step}");
+        let _forward = vramscope_api::range("forward");
+        let address = gpu.alloc(100_000);
+        vramscope_api::mark("between");
+        gpu.free(address);
+    }
+    let ends = std::thread::spawn(move || vramscope_api::range_end(loading));
+    ends.join().expect("it ends");
+    println!("annotations: done");
+}
+
+/// Records only what happens between `start` and `stop`.
+pub(crate) fn start_stop(gpu: &Gpu) {
+    let before = gpu.alloc(3 * MIB as usize);
+    vramscope_api::start();
+    let during = gpu.alloc(5 * MIB as usize);
+    gpu.free(before);
+    vramscope_api::stop();
+    gpu.free(during);
+    gpu.alloc(7 * MIB as usize);
+    println!("start-stop: done");
+}
+
+/// Asks for a snapshot, to the path in the variable `DUMP`.
+pub(crate) fn dump(gpu: &Gpu) {
+    gpu.alloc(3 * MIB as usize);
+    let path = std::env::var("DUMP").expect("a path");
+    let is_asked = vramscope_api::dump(path);
+    assert_eq!(is_asked, vramscope_api::is_captured());
+    gpu.alloc(5 * MIB as usize);
+    println!("dump: done");
+}

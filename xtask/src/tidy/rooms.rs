@@ -1,0 +1,333 @@
+//! Checks the order of rooms: the modules that a module may use within its crate.
+//!
+//! A room is a crate's top-level module, or one of a folder that is declared here by itself. Rooms
+//! stand on floors. A room may use rooms on its own floor and below. Files of different rooms may
+//! not use each other in a circle. A crate's root and a `mod.rs` above rooms stand in no
+//! room: they may use everything.
+//!
+//! The order of crates is in `tidy`, since cargo knows their dependencies.
+
+use std::collections::{BTreeSet, VecDeque};
+
+use super::modules::{Modules, Use};
+use super::source::Source;
+
+/// The order of the rooms in one folder.
+pub(super) struct Order<'a> {
+    /// The crate's sources, or a folder in them.
+    folder: &'a str,
+    /// Lowest first.
+    floors: &'a [&'a [&'a str]],
+}
+
+/// The order in each folder. A room that is not listed is a finding.
+const ORDERS: [Order; 6] = [
+    Order {
+        folder: "crates/vramscope-core/src",
+        floors: &[
+            &["bitset", "ids", "limits", "units"],
+            &["model"],
+            &["error"],
+            &["container"],
+            &["decode"],
+            &["pack"],
+            &["open"],
+            &["build"],
+            &["analysis"],
+            &["transfer"],
+            &["anonymise", "cut"],
+            &["encode"],
+            &["tables"],
+        ],
+    },
+    Order {
+        folder: "crates/vramscope-core/src/analysis",
+        floors: &[
+            &["time"],
+            &["code"],
+            &["memory"],
+            &["recording"],
+            &["search"],
+            &["groups"],
+            &["compare"],
+            &["report"],
+        ],
+    },
+    Order {
+        folder: "crates/vramscope-app/src",
+        floors: &[
+            &["protocol"],
+            &["browser", "canvas", "engine"],
+            &["state", "worker"],
+            &["components"],
+        ],
+    },
+    Order {
+        folder: "crates/vramscope-cli/src",
+        floors: &[
+            &["failure", "help", "hints"],
+            &["output", "progress"],
+            &["input"],
+            &["arguments", "destination"],
+            &["report"],
+            &["subject"],
+            &["export", "inputs"],
+            &["one_by_one"],
+            &["commands"],
+        ],
+    },
+    Order {
+        folder: "crates/vramscope-view/src",
+        floors: &[
+            &[
+                "colour", "coverage", "display", "editor", "scroll", "steps", "theme", "viewport",
+                "views",
+            ],
+            &["axes", "groups", "raster", "scene"],
+            &[
+                "address",
+                "allocator_picture",
+                "lanes",
+                "map",
+                "marks",
+                "reserved",
+                "ruler",
+                "segment_bands",
+                "waterfall",
+            ],
+            &["chart", "header", "lines", "shown"],
+            &[
+                "flame",
+                "graph",
+                "minimap",
+                "reserved_chart",
+                "stacked_curves",
+            ],
+            &["change_flame"],
+            &["plot"],
+        ],
+    },
+    Order {
+        folder: "crates/vramscope-record/src",
+        floors: &[
+            &["fixed", "layout", "settings", "symbols"],
+            &["reader", "writer"],
+            &["model"],
+            &["snapshot"],
+            &["convert"],
+        ],
+    },
+];
+
+/// The most modules that `core/src/analysis/mod.rs` may declare: rooms, not single analyses.
+const MOST_ANALYSIS_ROOMS: usize = 8;
+
+/// Checks all orders, and the number of core's rooms for analyses.
+pub(super) fn check(sources: &[Source], findings: &mut Vec<String>) {
+    for order in &ORDERS {
+        order.check(sources, findings);
+    }
+    let analysis = "crates/vramscope-core/src/analysis/mod.rs";
+    let modules = sources.iter().filter(|source| source.name == analysis);
+    let modules = modules.flat_map(|source| &source.tree.items);
+    let rooms = modules.filter(|item| matches!(item, syn::Item::Mod(_)));
+    let rooms = rooms.count();
+    if rooms > MOST_ANALYSIS_ROOMS {
+        findings.push(format!(
+            "{analysis} declares {rooms} modules, at most {MOST_ANALYSIS_ROOMS}; put analyses into rooms"
+        ));
+    }
+}
+
+impl Order<'_> {
+    fn check(&self, sources: &[Source], findings: &mut Vec<String>) {
+        let Some(end) = self.folder.find("/src") else {
+            return;
+        };
+        let modules = Modules::of(&self.folder[..end + "/src".len()], sources);
+        self.check_names(&modules, findings);
+        let uses = modules.uses();
+        for arrow in &uses {
+            let (Some(from), Some(to)) = (self.room(arrow.user), self.room(arrow.used)) else {
+                continue;
+            };
+            let (Some(low), Some(high)) = (self.floor(from), self.floor(to)) else {
+                continue;
+            };
+            if low < high {
+                findings.push(format!(
+                    "{}:{} uses {}: the room `{from}` stands below `{to}`",
+                    arrow.user, arrow.line, arrow.used
+                ));
+            }
+        }
+        self.check_circles(&uses, findings);
+    }
+
+    /// Checks that each room is listed, and that each listed room exists.
+    fn check_names(&self, modules: &Modules, findings: &mut Vec<String>) {
+        let rooms: BTreeSet<_> = modules.names().filter_map(|name| self.room(name)).collect();
+        let listed: BTreeSet<_> = self.floors.iter().copied().flatten().copied().collect();
+        for room in rooms.symmetric_difference(&listed) {
+            let is = if listed.contains(room) {
+                "is on a floor but has no file"
+            } else {
+                "is on no floor"
+            };
+            findings.push(format!(
+                "{}: the room `{room}` {is} (xtask/src/tidy/rooms.rs)",
+                self.folder
+            ));
+        }
+    }
+
+    /// Finds circles over rooms of one floor. A circle over several floors has an arrow upwards,
+    /// which is a finding already.
+    fn check_circles(&self, uses: &[Use], findings: &mut Vec<String>) {
+        let mut reported = BTreeSet::new();
+        for arrow in uses {
+            let (Some(from), Some(to)) = (self.room(arrow.user), self.room(arrow.used)) else {
+                continue;
+            };
+            if from == to || self.floor(from) != self.floor(to) {
+                continue;
+            }
+            let Some(way) = self.way(arrow.used, arrow.user, uses) else {
+                continue;
+            };
+            let rooms = BTreeSet::from([from, to]);
+            if reported.insert(rooms) {
+                findings.push(format!(
+                    "{}:{} uses itself by way of another room: {}",
+                    arrow.user,
+                    arrow.line,
+                    way.join(" -> ")
+                ));
+            }
+        }
+    }
+
+    /// The files on a shortest way of uses from one file to another, through rooms only.
+    fn way<'u>(&self, from: &'u str, to: &str, uses: &[Use<'u>]) -> Option<Vec<&'u str>> {
+        let mut came_from = vec![(from, None)];
+        let mut open = VecDeque::from([0]);
+        while let Some(at) = open.pop_front() {
+            let (name, _) = came_from[at];
+            if name == to {
+                let mut way = Vec::new();
+                let mut step = Some(at);
+                while let Some(at) = step {
+                    way.push(came_from[at].0);
+                    step = came_from[at].1;
+                }
+                way.reverse();
+                return Some(way);
+            }
+            for next in uses.iter().filter(|next| next.user == name) {
+                let known = came_from.iter().any(|(name, _)| *name == next.used);
+                if !known && self.room(next.used).is_some() {
+                    open.push_back(came_from.len());
+                    came_from.push((next.used, Some(at)));
+                }
+            }
+        }
+        None
+    }
+
+    /// The room of a file; `None` for files elsewhere and for those above the rooms.
+    fn room<'f>(&self, name: &'f str) -> Option<&'f str> {
+        let below = name.strip_prefix(self.folder)?.strip_prefix('/')?;
+        let room = below.split(['/', '.']).next()?;
+        let above = ["lib.rs", "main.rs", "mod.rs"].contains(&below) || below.starts_with("bin/");
+        (!above).then_some(room)
+    }
+
+    fn floor(&self, room: &str) -> Option<usize> {
+        self.floors.iter().position(|floor| floor.contains(&room))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::source::parse_all;
+    use super::Order;
+
+    fn findings(floors: &[&[&str]], files: &[(&str, &str)]) -> Vec<String> {
+        let files: Vec<_> = files
+            .iter()
+            .map(|(name, text)| (format!("crates/a/src/{name}"), (*text).to_owned()))
+            .collect();
+        let order = Order {
+            folder: "crates/a/src",
+            floors,
+        };
+        let mut findings = Vec::new();
+        let sources = parse_all(&files, &mut findings);
+        order.check(&sources, &mut findings);
+        findings
+    }
+
+    #[test]
+    fn an_arrow_up_is_a_finding() {
+        let files = [
+            ("lib.rs", "mod low; mod high;"),
+            ("low.rs", "\nuse crate::high::f;"),
+            ("high/mod.rs", "pub fn f() {}"),
+        ];
+        assert_eq!(
+            findings(&[&["low"], &["high"]], &files),
+            [
+                "crates/a/src/low.rs:2 uses crates/a/src/high/mod.rs: the room `low` stands below `high`"
+            ]
+        );
+        assert_eq!(findings(&[&["high"], &["low"]], &files), [""; 0]);
+        assert_eq!(findings(&[&["high", "low"]], &files), [""; 0]);
+    }
+
+    #[test]
+    fn tests_do_not_count() {
+        let files = [
+            ("lib.rs", "mod low; mod high;"),
+            (
+                "low.rs",
+                "#[cfg(test)] mod tests;\n#[cfg(test)] use crate::high::f;",
+            ),
+            ("low/tests.rs", "use crate::high::f;"),
+            ("high.rs", "pub fn f() {}"),
+        ];
+        assert_eq!(findings(&[&["low"], &["high"]], &files), [""; 0]);
+    }
+
+    #[test]
+    fn a_circle_on_one_floor_is_a_finding() {
+        let files = [
+            ("lib.rs", "mod a; mod b;"),
+            ("a/mod.rs", "pub mod one; pub mod two;"),
+            ("a/one.rs", "use crate::b::f;"),
+            ("a/two.rs", "pub fn g() {}"),
+            ("b.rs", "pub fn f() { crate::a::two::g() }"),
+        ];
+        assert_eq!(findings(&[&["a", "b"]], &files), [""; 0]);
+        let mut files = files;
+        files[3].1 = "pub fn g() { super::one::h() }";
+        assert_eq!(
+            findings(&[&["a", "b"]], &files),
+            [
+                "crates/a/src/a/one.rs:1 uses itself by way of another room: \
+              crates/a/src/b.rs -> crates/a/src/a/two.rs -> crates/a/src/a/one.rs"
+            ]
+        );
+    }
+
+    #[test]
+    fn each_room_has_a_floor_and_each_name_on_a_floor_is_a_room() {
+        let files = [("lib.rs", "mod a;"), ("a.rs", "")];
+        assert_eq!(
+            findings(&[&["b"]], &files),
+            [
+                "crates/a/src: the room `a` is on no floor (xtask/src/tidy/rooms.rs)",
+                "crates/a/src: the room `b` is on a floor but has no file (xtask/src/tidy/rooms.rs)"
+            ]
+        );
+    }
+}
