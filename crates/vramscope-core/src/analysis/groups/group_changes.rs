@@ -1,7 +1,8 @@
-//! What each group of allocations did between two moments, or in many ranges: allocated, freed, and allocated without being freed.
+//! How each group of allocations changed between two moments, or over several ranges: bytes allocated, freed
+//! and retained.
 //!
-//! All three count whole lives: bytes that were allocated and freed again in between are in the first two and
-//! not in the third. What was live before, more what was allocated, less what was freed, is live after.
+//! An allocation that is both allocated and freed within the range counts as allocated and as freed, but not as
+//! retained. Live before + allocated - freed = live after.
 
 use serde::{Deserialize, Serialize};
 
@@ -10,21 +11,21 @@ use super::turnover::Amount;
 use crate::analysis::time::history::History;
 use crate::analysis::time::selection::{Moments, Selection};
 
-/// One group between two moments. Bytes are requested ones.
+/// The changes of one group. Bytes are requested bytes.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 pub struct GroupChange {
-    /// Row of [`GroupColumn::labels`].
+    /// Index into [`GroupColumn::labels`].
     pub group: u32,
-    /// Allocated by the events between; [`Selection::AllocatedIn`].
+    /// Allocated within the range; [`Selection::AllocatedIn`].
     pub allocated: Amount,
-    /// Gone (completely freed) by the events between, whenever allocated; [`Selection::FreedIn`].
+    /// Freed (the free completed) within the range, whenever allocated; [`Selection::FreedIn`].
     pub freed: Amount,
-    /// Allocated between, and live at the second moment; [`Selection::RetainedFrom`].
+    /// Allocated within the range, and live at its end; [`Selection::RetainedFrom`].
     pub retained: Amount,
 }
 
 impl GroupChange {
-    /// By how much what is live of it changed.
+    /// The change of the group's live bytes: allocated minus freed; saturates.
     #[must_use]
     pub fn net_bytes(&self) -> i64 {
         let net = i128::from(self.allocated.bytes) - i128::from(self.freed.bytes);
@@ -38,17 +39,18 @@ impl GroupChange {
     }
 }
 
-/// All groups in some ranges.
+/// The changes of all groups.
 #[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 pub struct GroupChanges {
-    /// All of them together.
+    /// The sum over all groups. Its `group` is 0 and means nothing.
     pub total: GroupChange,
-    /// Those that did anything: the most retained first, then the most allocated, then the most freed.
+    /// The groups that allocated or freed anything, sorted by retained bytes, then allocated, then freed, all
+    /// descending.
     pub groups: Vec<GroupChange>,
 }
 
-/// What happened in any of the `ranges`, in any order, by group. Ranges that overlap count as one, so nothing
-/// counts twice; retained is what is live at the end of the range in which it was allocated.
+/// Sums the changes in `ranges`, in any order, by group. Overlapping ranges are merged, so that nothing is
+/// counted twice. Retained is what is live at the end of the merged range in which it was allocated.
 #[must_use]
 pub fn group_changes(history: &History, column: &GroupColumn, ranges: &[Moments]) -> GroupChanges {
     let ranges = apart(ranges);
@@ -100,7 +102,7 @@ pub fn group_changes(history: &History, column: &GroupColumn, ranges: &[Moments]
     GroupChanges { total, groups }
 }
 
-/// The ranges in order, with those that overlap made one. Ranges that only touch stay two.
+/// Sorts the ranges and merges those that overlap. Ranges that only touch stay separate.
 fn apart(ranges: &[Moments]) -> Vec<Moments> {
     let mut ranges = ranges.to_vec();
     ranges.sort_unstable();
@@ -186,7 +188,7 @@ mod tests {
             let column = GroupColumn { labels: vec!["a".to_owned()], of: vec![0; lives.len()], ..GroupColumn::default() };
             let found = group_changes(&history, &column, &ranges).total;
             let around = |moment: u32| ranges.iter().find(|range| range.0 < moment && moment <= range.1);
-            // The end of all that overlaps the range around a moment.
+            // The end of the merged range around a moment.
             let end = |moment| around(moment).map(|range| {
                 let mut end = range.1;
                 while let Some(next) = ranges.iter().find(|range| range.0 < end && end < range.1) {

@@ -1,8 +1,9 @@
-//! What each group of allocations comes to over a whole recording: its own peak, all that it allocated, how
-//! long that lived.
+//! Each group of allocations over a whole recording: its own peak, its total, and how long its allocations
+//! lived.
 //!
-//! A group that is small at the device's peak may be what allocates most, or what sits longest on its memory;
-//! so there are several ways to be on top. One sweep over births and deaths finds every group's own peak.
+//! A group that is small at the device's peak may still be the one that allocates most, or that holds its
+//! memory longest, so groups can be ranked in several ways. One sweep over births and deaths finds the peaks of
+//! all groups.
 
 use serde::{Deserialize, Serialize};
 
@@ -11,49 +12,50 @@ use crate::analysis::time::history::History;
 use crate::analysis::time::lifetime::lifetime;
 use crate::ids::AllocationId;
 
-/// What a length of life is told in.
+/// The unit of lifetimes.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum LifeUnit {
     /// Microseconds.
     Us,
-    /// Events: the recording has no times.
+    /// Events, if the recording has no times.
     #[default]
     Events,
 }
 
-/// One group's allocations, those from before the recording included. Bytes are requested ones.
+/// One group's allocations, including those from before the recording. Bytes are requested bytes.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 pub struct GroupLife {
-    /// Row of [`GroupColumn::labels`].
+    /// Index into [`GroupColumn::labels`].
     pub group: u32,
-    /// The most that was live of it at once.
+    /// The most bytes of the group that were live at once.
     pub peak_bytes: u64,
-    /// The first moment at which that was so.
+    /// The first moment with `peak_bytes` live.
     pub peak_moment: u32,
-    /// Live at the device's peak.
+    /// Bytes live at the device's peak.
     pub at_peak_bytes: u64,
-    /// Live after the last event.
+    /// Bytes live at the end.
     pub end_bytes: u64,
-    /// All its allocations together, live at one time or not; saturates.
+    /// Bytes of all its allocations, whether or not they were live at the same time; saturates.
     pub total_bytes: u64,
-    /// How many they are.
+    /// Number of its allocations.
     pub count: u64,
-    /// Their lives together, as far as recorded.
+    /// Sum of their lifetimes as far as recorded, in [`GroupLives::unit`].
     pub life: u128,
-    /// Each one's bytes times its life, together: what an average over time is made of.
+    /// Sum of bytes times lifetime, in [`GroupLives::unit`]; saturates. Divided by the recording's length, it
+    /// is the average of live bytes over time.
     pub byte_life: u128,
 }
 
 impl GroupLife {
-    /// How long one of them lived on average.
+    /// Mean lifetime of an allocation, in [`GroupLives::unit`]; saturates.
     #[must_use]
     pub fn mean_life(&self) -> u64 {
         u64::try_from(self.life / u128::from(self.count.max(1))).unwrap_or(u64::MAX)
     }
 }
 
-/// What groups are ranked by.
+/// The field by which groups are ranked, descending.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Rank {
@@ -79,17 +81,17 @@ impl Rank {
     }
 }
 
-/// All groups of a device.
+/// All groups of a device, ranked.
 #[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 pub struct GroupLives {
-    /// What lives are told in.
+    /// The unit of lifetimes.
     pub unit: LifeUnit,
-    /// Those that have an allocation.
+    /// The groups that have an allocation.
     pub groups: Vec<GroupLife>,
 }
 
 impl GroupLives {
-    /// The lives of all groups, the highest first; equal ones in the order of their number.
+    /// Computes all groups, ranked in descending order. Equal ones stay in the order of their numbers.
     #[must_use]
     pub fn of(history: &History, column: &GroupColumn, rank: Rank) -> Self {
         let unit = match history.moment_start_us.is_empty() {
@@ -114,7 +116,7 @@ impl GroupLives {
     }
 }
 
-/// Adds one allocation to all but the peak.
+/// Adds one allocation to all fields except the peak.
 fn count(group: &mut GroupLife, history: &History, id: AllocationId, unit: LifeUnit) {
     let bytes = history.allocations.bytes[id.index()];
     let life = lifetime(history, id);
@@ -137,7 +139,7 @@ fn count(group: &mut GroupLife, history: &History, id: AllocationId, unit: LifeU
     }
 }
 
-/// Walks along births, which ascend by row, and what died up to each.
+/// Sets the peaks. Goes over births, which ascend by row, and over the deaths up to each.
 fn set_peaks(groups: &mut [GroupLife], history: &History, column: &GroupColumn) {
     let table = &history.allocations;
     let lived = |row: &usize| table.born[*row] < table.died[*row];
@@ -145,7 +147,7 @@ fn set_peaks(groups: &mut [GroupLife], history: &History, column: &GroupColumn) 
     let mut deaths: Vec<usize> = (0..table.len()).filter(lived).collect();
     deaths.sort_unstable_by_key(|&row| table.died[row]);
     let mut deaths = deaths.into_iter().peekable();
-    // Sizes of a hostile file may add up to more than 64 bits hold.
+    // In a damaged file, sizes may add up to more than 64 bits.
     let mut live = vec![0_u128; groups.len()];
     for row in (0..table.len()).filter(lived) {
         let born = table.born[row];
@@ -208,7 +210,7 @@ mod tests {
         }
     }
 
-    /// The obvious way: every moment of every group.
+    /// Reference: computes every moment of the group.
     fn slow(history: &History, column: &GroupColumn, group: u32) -> GroupLife {
         let table = &history.allocations;
         let rows = || (0..table.len()).filter(|&row| column.of[row] == group);

@@ -1,10 +1,9 @@
-//! Whose memory it is: every allocation of a device under a name, by place in the code, category, pool,
-//! stream or annotation.
+//! Groups the allocations of a device by place in the code, category, pool, stream or annotation.
 //!
-//! By code, a row is the call site's frame and, with a depth above 1, its callers: `a.py:3 f < b.py:9 g`. Names are
-//! those of [`frame_groups`](crate::analysis::code::frame_groups) and
-//! [`call_sites`](crate::analysis::code::call_sites), so the same row has the same name in a flame graph, in a
-//! comparison and in another file.
+//! By code, a group is a call site's frame. With a depth above 1 it includes callers: `a.py:3 f < b.py:9 g`.
+//! Labels come from [`frame_groups`](crate::analysis::code::frame_groups) and
+//! [`call_sites`](crate::analysis::code::call_sites), so a group has the same label in flame graphs, in
+//! comparisons and in other files.
 
 use std::collections::HashMap;
 
@@ -25,11 +24,11 @@ use crate::analysis::time::selection::Selection;
 use crate::ids::{AllocationId, StackId};
 use crate::model::{Context, PoolId};
 
-/// What makes two allocations one row.
+/// The property by which allocations are grouped.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum GroupBy {
-    /// The line that allocated: the call site.
+    /// The call site: the line that allocated.
     #[default]
     CallSite,
     /// The call site's function.
@@ -49,7 +48,7 @@ pub enum GroupBy {
 }
 
 impl GroupBy {
-    /// How frames are named; `None` where rows are not places in the code.
+    /// How frames are grouped; `None` if groups are not places in the code.
     fn frames(self) -> Option<FrameGrouping> {
         match self {
             Self::CallSite => Some(FrameGrouping::Line),
@@ -64,20 +63,21 @@ impl GroupBy {
 /// The group of every allocation.
 #[derive(Clone, PartialEq, Debug, Default)]
 pub struct GroupColumn {
-    /// Group → its name.
+    /// Label of each group.
     pub labels: Vec<String>,
-    /// Group → the filter that finds exactly its allocations, by category, pool and stream; else empty.
+    /// For each group the filter that matches exactly its allocations. Only by category, pool and stream; else
+    /// empty.
     pub filters: Vec<Filter>,
-    /// Allocation → its group.
+    /// Group of each allocation.
     pub of: Vec<u32>,
 }
 
-/// The group of allocations of which nothing is recorded.
+/// Label of the group of allocations for which the file has no value.
 pub const NOT_RECORDED: &str = "not recorded";
 
 impl GroupColumn {
-    /// Groups all allocations. `depth`: how many frames (or ranges, by annotation) make a row, at least 1;
-    /// of no consequence by category, pool and stream.
+    /// Groups all allocations. `depth` is the number of frames per label or, by annotation, of nested ranges;
+    /// at least 1. Ignored by category, pool and stream.
     #[must_use]
     pub fn of(device: Device<'_>, by: GroupBy, depth: usize) -> Self {
         let depth = depth.max(1);
@@ -91,7 +91,7 @@ impl GroupColumn {
         }
     }
 
-    /// The name of an allocation's group.
+    /// The label of an allocation's group; empty if there is no such allocation.
     #[must_use]
     pub fn label(&self, id: AllocationId) -> &str {
         let group = self.of.get(id.index()).copied().unwrap_or(u32::MAX);
@@ -99,20 +99,20 @@ impl GroupColumn {
     }
 }
 
-/// What the allocations of one group come to.
+/// Sums over the selected allocations of one group.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 pub struct GroupTotal {
-    /// Row of [`GroupColumn::labels`].
+    /// Index into [`GroupColumn::labels`].
     pub group: u32,
     /// Requested bytes; saturates.
     pub bytes: u64,
-    /// How many.
+    /// Number of allocations.
     pub count: u64,
-    /// Requested bytes of the largest.
+    /// Requested bytes of the largest allocation.
     pub largest_bytes: u64,
 }
 
-/// The selected allocations by group, most bytes first; of equal ones in the order of groups.
+/// Sums the selected allocations by group, most bytes first. Equal groups stay in the order of their numbers.
 #[must_use]
 pub fn group_totals(
     history: &History,
@@ -122,7 +122,7 @@ pub fn group_totals(
     totals_of(history, column, selection.allocations(history))
 }
 
-/// These allocations by group, most bytes first; of equal ones in the order of groups.
+/// Sums the given allocations by group, most bytes first. Equal groups stay in the order of their numbers.
 #[must_use]
 pub fn totals_of(
     history: &History,
@@ -149,7 +149,7 @@ pub fn totals_of(
     totals
 }
 
-/// The same under the groups' names, which mean something outside of the file.
+/// Like [`group_totals`], but by label, which can be compared with other files.
 #[must_use]
 pub fn named_totals(
     history: &History,
@@ -167,7 +167,7 @@ pub fn named_totals(
     named.collect()
 }
 
-/// Names, each once.
+/// Distinct labels, numbered in the order in which they are added.
 #[derive(Default)]
 struct Labels {
     labels: Vec<String>,
@@ -186,7 +186,8 @@ impl Labels {
     }
 }
 
-/// Groups in a fixed order, so that each keeps its number; the last, [`NOT_RECORDED`], has the allocations without one.
+/// Groups with fixed numbers, in the order of `rows`. Allocations without an ordinal are in [`NOT_RECORDED`],
+/// the last group, which `without` matches.
 fn by_ordinal(
     rows: impl IntoIterator<Item = (String, Filter)>,
     without: Filter,
@@ -204,7 +205,7 @@ fn by_ordinal(
     }
 }
 
-/// PyTorch's categories in the order in which memory is usually stacked; others follow by name.
+/// PyTorch's categories, in the order in which memory is usually stacked.
 const CATEGORIES: [&str; 8] = [
     "parameter",
     "gradient",
@@ -216,7 +217,7 @@ const CATEGORIES: [&str; 8] = [
     "unknown",
 ];
 
-/// By the profiler's category: PyTorch's in a fixed order, then others by name.
+/// Groups by the profiler's category: PyTorch's categories in a fixed order, then others by name.
 #[must_use]
 pub fn by_category(snapshot: &Snapshot, history: &History) -> GroupColumn {
     let name = |context: &Context| {
@@ -227,7 +228,7 @@ pub fn by_category(snapshot: &Snapshot, history: &History) -> GroupColumn {
     others.retain(|other| !CATEGORIES.contains(other));
     others.sort_unstable();
     others.dedup();
-    // Two names may read alike.
+    // Two categories may have the same label, such as `a_b` and `a b`.
     let mut labels = Labels::default();
     let mut names: Vec<Vec<&str>> = Vec::new();
     let mut ordinals: HashMap<&str, u32> = HashMap::new();
@@ -247,7 +248,7 @@ pub fn by_category(snapshot: &Snapshot, history: &History) -> GroupColumn {
     )
 }
 
-/// By pool, ascending.
+/// Groups by memory pool, ascending.
 #[must_use]
 pub fn by_pool(snapshot: &Snapshot, history: &History) -> GroupColumn {
     let pools = pools(snapshot);
@@ -264,7 +265,7 @@ pub fn by_pool(snapshot: &Snapshot, history: &History) -> GroupColumn {
     by_ordinal(rows, rows::without_pool(), &of)
 }
 
-/// Every pool that a file names, ascending.
+/// All memory pools that the file mentions, ascending.
 #[must_use]
 pub fn pools(snapshot: &Snapshot) -> Vec<PoolId> {
     let of_events = snapshot.contexts.rows().iter();
@@ -278,7 +279,7 @@ pub fn pools(snapshot: &Snapshot) -> Vec<PoolId> {
     pools
 }
 
-/// By stream, in the order of [`Snapshot::streams`].
+/// Groups by stream, in the order of [`Snapshot::streams`].
 #[must_use]
 pub fn by_stream(snapshot: &Snapshot, history: &History) -> GroupColumn {
     let numbers = snapshot.streams();
@@ -295,7 +296,8 @@ pub fn by_stream(snapshot: &Snapshot, history: &History) -> GroupColumn {
     by_ordinal(rows, rows::without_stream(numbers.len()), &of)
 }
 
-/// A label for each stream, given in a file's order: `default stream`, `stream 1 (0x…)`.
+/// The label of each stream, in the same order: `default stream`, `stream 1 (0x…)`. `streams`: all handles, in
+/// the order of [`Snapshot::streams`].
 #[must_use]
 pub fn stream_labels(streams: &[i64]) -> Vec<String> {
     let label = |(number, &stream): (usize, &i64)| match stream {
@@ -305,7 +307,7 @@ pub fn stream_labels(streams: &[i64]) -> Vec<String> {
     streams.iter().enumerate().map(label).collect()
 }
 
-/// By code: one label per distinct stack and call site.
+/// Groups by code. The label is computed once per distinct call site and stack.
 fn by_code(device: Device<'_>, grouping: FrameGrouping, depth: usize) -> GroupColumn {
     let (snapshot, history) = (device.snapshot(), device.history);
     let (sites, site_of) = (device.call_sites(), device.site_of());
@@ -330,7 +332,7 @@ fn by_code(device: Device<'_>, grouping: FrameGrouping, depth: usize) -> GroupCo
         .map(AllocationId::from_index)
         .map(|id| {
             let site = site_of.get(id.index()).copied().unwrap_or(CallSiteId::NONE);
-            // Where rows are only the place itself, all stacks of a site are one.
+            // At depth 1 the label depends only on the call site.
             let stack = if depth > 1 {
                 history.stack(snapshot, id).0
             } else {
@@ -370,7 +372,7 @@ impl Namer<'_> {
         if self.depth > 1 {
             self.groups.push_path(self.snapshot, stack, &mut path);
         }
-        // From the call site outwards; what it calls is left out.
+        // The callers from the call site outwards, without the frames that the call site calls.
         let end = path
             .iter()
             .rposition(|&of| of == group)
@@ -396,10 +398,11 @@ impl Namer<'_> {
     }
 }
 
-/// By annotation: the innermost ranges around the alloc event, `depth` of them.
+/// Groups by annotation: the `depth` innermost ranges around the alloc event.
 fn by_annotation(device: Device<'_>, depth: usize) -> GroupColumn {
     let (snapshot, history, lanes) = (device.snapshot(), device.history, device.lanes());
-    // Events have no thread: of several threads' ranges the one that began last is the innermost.
+    // Events have no thread. If annotations come from several threads, the range that started last counts as
+    // the innermost.
     let rows: Vec<_> = lanes
         .of_kind(LaneKind::Annotations)
         .flat_map(|lane| lane.rows.iter().rev())
@@ -413,7 +416,7 @@ fn by_annotation(device: Device<'_>, depth: usize) -> GroupColumn {
         if born == 0 {
             return before;
         }
-        // The event that leads to `born` lies in `from .. to`.
+        // The range contains the event before the moment `born`.
         let around = |row: &&Vec<LaneRange>| {
             let after = row.partition_point(|range| range.from < born);
             let range = row.get(after.checked_sub(1)?)?;

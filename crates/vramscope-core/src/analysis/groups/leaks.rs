@@ -1,10 +1,11 @@
-//! What repetitions of the same work leave behind: allocated in one of them and live after all the others.
+//! Memory that repetitions of the same work, such as training steps, leave behind: allocated in one repetition
+//! and still live at the end of the last.
 //!
-//! One step that leaves something makes state (an optimizer's, a cache); what most steps leave adds up. So each
-//! group is told by its median over the repetitions, which is 0 unless more than half of them left something.
-//! The last repetition is the judge: what it made itself may be what the next one would have freed, such as
-//! gradients, and is not counted. That something is live is all that a recording shows: whether it is still
-//! needed, only its author knows.
+//! A single repetition that leaves memory behind sets up state, for example of an optimizer or a cache. A leak
+//! shows in most repetitions. So groups are ranked by the median over all repetitions, which is 0 unless more
+//! than half of them left something. The last repetition is not counted, because the next one might have freed
+//! what it allocated, such as gradients. A recording shows only what is live. Whether it is still needed, only
+//! the program's author knows.
 
 use std::collections::BTreeMap;
 
@@ -19,41 +20,41 @@ use crate::analysis::time::selection::Moments;
 /// What the repetitions left of one group.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct GroupLeft {
-    /// Row of [`GroupColumn::labels`].
+    /// Index into [`GroupColumn::labels`].
     pub group: u32,
-    /// Left by all of them.
+    /// The sum over all repetitions.
     pub left: Amount,
-    /// How many left something.
+    /// Number of repetitions that left something.
     pub repetitions: u64,
-    /// The median over all repetitions of what one left; 0 when half of them left nothing.
+    /// The median over all counted repetitions of the bytes that each left; 0 if half of them left nothing.
     pub median_bytes: u64,
-    /// The first repetition that left something, by its place among all that were given.
+    /// The first repetition that left something: an index into [`Leaks::repetitions`].
     pub first: usize,
-    /// The last one.
+    /// The last repetition that left something: an index into [`Leaks::repetitions`].
     pub last: usize,
 }
 
-/// What repetitions left.
+/// What all repetitions left behind.
 #[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 pub struct Leaks {
-    /// The moment at which it is looked at: the end of the last repetition.
+    /// The end of the last repetition: what is live at this moment has been left behind.
     pub until: u32,
     /// What each repetition but the last left.
     pub repetitions: Vec<Amount>,
-    /// The median of their bytes.
+    /// The median of the bytes in `repetitions`.
     pub median_bytes: u64,
-    /// Allocated between repetitions and live at the end of the last.
+    /// What was allocated between repetitions, and is live at `until`.
     pub outside: Amount,
-    /// Live at the end of the first repetition.
+    /// Active bytes at the end of the first repetition.
     pub first_live_bytes: u64,
-    /// Live at the end of the last one.
+    /// Active bytes at the end of the last repetition.
     pub last_live_bytes: u64,
-    /// By group: the highest median first, then the most bytes.
+    /// By group, sorted by median, then by bytes left, both descending.
     pub groups: Vec<GroupLeft>,
 }
 
 impl Leaks {
-    /// All that they left.
+    /// What all repetitions together left behind.
     #[must_use]
     pub fn total(&self) -> Amount {
         let mut total = Amount::default();
@@ -61,7 +62,7 @@ impl Leaks {
         total
     }
 
-    /// By how much live memory changed from the end of one repetition to the end of the next, on average.
+    /// The mean change of active bytes from the end of one repetition to the end of the next.
     #[must_use]
     pub fn growth_bytes(&self) -> i64 {
         let growth = i128::from(self.last_live_bytes) - i128::from(self.first_live_bytes);
@@ -70,8 +71,8 @@ impl Leaks {
     }
 }
 
-/// The ranges that were recorded from beginning to end, without those that begin in the one before.
-/// `ranges` in order of their beginnings.
+/// The ranges that were recorded as a whole and do not overlap the one before. `ranges` must be sorted by
+/// start.
 #[must_use]
 pub fn whole_repetitions(ranges: &[LaneRange]) -> Vec<LaneRange> {
     let mut whole: Vec<LaneRange> = Vec::new();
@@ -84,7 +85,8 @@ pub fn whole_repetitions(ranges: &[LaneRange]) -> Vec<LaneRange> {
     whole
 }
 
-/// What `repetitions` left, which ascend and do not overlap. Needs two of them to find anything.
+/// Computes what `repetitions` left behind. They must be ascending and must not overlap. The result is empty
+/// for fewer than two.
 #[must_use]
 pub fn leaks(history: &History, column: &GroupColumn, repetitions: &[Moments]) -> Leaks {
     let live = |moment: u32| history.active_bytes.get(moment as usize).copied();
@@ -102,7 +104,7 @@ pub fn leaks(history: &History, column: &GroupColumn, repetitions: &[Moments]) -
     };
     let mut by_group: BTreeMap<(u32, usize), Amount> = BTreeMap::new();
     let table = &history.allocations;
-    // Rows are in order of birth.
+    // Rows are sorted by birth.
     let from = table.born.partition_point(|&born| born <= first.0);
     let to = table.born.partition_point(|&born| born <= judge.0);
     for row in (from..to.max(from)).filter(|&row| table.died[row] > until) {
@@ -126,7 +128,7 @@ pub fn leaks(history: &History, column: &GroupColumn, repetitions: &[Moments]) -
     found
 }
 
-/// By group, from what each repetition left of it.
+/// Sums by group. `by_group` has an entry for each group and repetition that left something.
 fn groups(by_group: &BTreeMap<(u32, usize), Amount>, repetitions: usize) -> Vec<GroupLeft> {
     let cells: Vec<_> = by_group.iter().collect();
     let of_group = cells.chunk_by(|((a, _), _), ((b, _), _)| a == b);
@@ -150,7 +152,7 @@ fn groups(by_group: &BTreeMap<(u32, usize), Amount>, repetitions: usize) -> Vec<
     groups
 }
 
-/// The lower median of `len` values of which those that are not given are 0.
+/// The lower median of `len` values, of which all but the given ones are 0.
 fn median(mut values: Vec<u64>, len: usize) -> u64 {
     values.sort_unstable();
     let zeros = len.saturating_sub(values.len());

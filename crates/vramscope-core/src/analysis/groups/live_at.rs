@@ -1,4 +1,4 @@
-//! What was live at a moment, and whose it was.
+//! The allocations live at a moment, and their call sites.
 
 use serde::{Deserialize, Serialize};
 
@@ -6,7 +6,7 @@ use crate::analysis::code::call_sites::CallSiteId;
 use crate::analysis::time::history::History;
 use crate::ids::AllocationId;
 
-/// The allocations that are live at a moment, pending frees included, in stacking order.
+/// The allocations live at a moment, in stacking order. Includes those whose free is pending.
 pub fn live_at(history: &History, moment: u32) -> impl Iterator<Item = AllocationId> + '_ {
     let table = &history.allocations;
     let lives = table.born.iter().zip(&table.died).enumerate();
@@ -15,10 +15,10 @@ pub fn live_at(history: &History, moment: u32) -> impl Iterator<Item = Allocatio
         .map(|(row, _)| AllocationId::from_index(row))
 }
 
-/// How much of something belongs to one call site.
+/// Sums over the allocations of one call site.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct SiteTotal {
-    /// The site.
+    /// The call site.
     pub site: CallSiteId,
     /// Requested bytes.
     pub bytes: u64,
@@ -29,21 +29,22 @@ pub struct SiteTotal {
 /// The call sites with the most bytes.
 #[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 pub struct TopSites {
-    /// Most bytes first; equal ones in order of their number.
+    /// Sorted by bytes, descending. Equal sites are sorted by number.
     pub sites: Vec<SiteTotal>,
-    /// Requested bytes of all sites, those not listed included.
+    /// Requested bytes of all sites, including those not listed.
     pub bytes: u64,
-    /// Number of all allocations.
+    /// Number of allocations of all sites, including those not listed.
     pub count: u64,
-    /// Bytes of the sites not listed.
+    /// Requested bytes of the sites not listed.
     pub other_bytes: u64,
-    /// Allocations of the sites not listed.
+    /// Number of allocations of the sites not listed.
     pub other_count: u64,
     /// Number of sites not listed.
     pub other_sites: u64,
 }
 
-/// Sums allocations by call site and lists the `limit` largest. `site_of` is the column of
+/// Sums `allocations` by call site and lists the `limit` largest. `site_of` is the call site of each
+/// allocation, from
 /// [`CallSites::of_allocations`](crate::analysis::code::call_sites::CallSites::of_allocations).
 #[must_use]
 pub fn top_call_sites(

@@ -1,7 +1,7 @@
-//! Allocations summed up under names: by call site, category, pool, stream or annotation.
+//! Sums over groups of allocations: by call site, category, pool, stream or annotation.
 //!
-//! Belongs here: which group an allocation is in, and what groups hold, gain, lose or leave behind. Does not:
-//! two sides beside each other (`compare`).
+//! Belongs here: how allocations are grouped, and what each group holds, allocates, frees or leaks. Does not:
+//! comparisons of two snapshots or devices (`compare`).
 
 pub mod group_changes;
 pub mod group_lives;

@@ -1,5 +1,4 @@
-//! Allocations summed by stack, stream, pool and category together: what a profiler calls samples and their
-//! labels.
+//! Allocations summed by stack, stream, pool and category: the samples and labels of a pprof profile.
 
 use std::cmp::Reverse;
 use std::collections::HashMap;
@@ -11,25 +10,25 @@ use crate::analysis::time::selection::Selection;
 use crate::ids::{AllocationId, StackId, StringId};
 use crate::model::PoolId;
 
-/// What some allocations have in common, and what they come to.
+/// The allocations with the same key.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct StackSample {
-    /// Whose they are.
+    /// The properties that they share.
     pub key: SampleKey,
-    /// Those that are live at the moment asked about.
+    /// Those live at the given moment.
     pub live: Amount,
-    /// All, those from before the recording included.
+    /// All of them, including those from before the recording.
     pub all: Amount,
 }
 
-/// What makes two allocations one sample.
+/// The properties by which allocations are summed.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub struct SampleKey {
-    /// The stack; one of the constants of [`StackId`] where none was recorded.
+    /// The stack; if none was recorded, one of the constants of [`StackId`].
     pub stack: StackId,
-    /// The stack tells where they were freed; where they were allocated is not known.
+    /// Whether `stack` is where they were freed. Where they were allocated is then unknown.
     pub is_freed_at: bool,
-    /// The `cudaStream_t` as a number.
+    /// The stream's handle, a `cudaStream_t` as a number.
     pub stream: Option<i64>,
     /// The memory pool.
     pub pool: Option<PoolId>,
@@ -37,8 +36,8 @@ pub struct SampleKey {
     pub category: Option<StringId>,
 }
 
-/// The samples of a device, most live bytes at `moment` first, then most bytes at all. One pass over its
-/// allocations.
+/// Computes the samples of a device in one pass over its allocations. Sorted by bytes live at `moment`, then by
+/// all bytes, both descending.
 #[must_use]
 pub fn stack_samples(device: Device<'_>, moment: u32) -> Vec<StackSample> {
     let (snapshot, history) = (device.snapshot(), device.history);

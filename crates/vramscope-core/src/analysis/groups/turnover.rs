@@ -1,8 +1,7 @@
-//! What became of memory between two moments of one recording: kept, freed, or new and still there.
+//! Memory at two moments of one recording: kept, freed in between, or newly allocated.
 //!
-//! A comparison by stack only sees sums: a call site that freed 1 GiB and allocated 1 GiB anew looks
-//! unchanged. Within one history an allocation is the same at both moments or it is not, so the two can
-//! be told apart.
+//! Sums by stack do not show this: a call site that freed 1 GiB and allocated another 1 GiB looks unchanged.
+//! Within one recording, allocations can be identified at both moments.
 
 use serde::{Deserialize, Serialize};
 
@@ -14,37 +13,37 @@ use crate::analysis::time::history::History;
 pub struct Amount {
     /// Requested bytes; saturates.
     pub bytes: u64,
-    /// Allocations.
+    /// Number of allocations.
     pub count: u64,
 }
 
 impl Amount {
-    /// Adds another amount.
+    /// Adds another amount; saturates.
     pub fn add(&mut self, other: Self) {
         self.bytes = self.bytes.saturating_add(other.bytes);
         self.count = self.count.saturating_add(other.count);
     }
 
-    /// Whether it is nothing at all.
+    /// Whether both bytes and count are 0.
     #[must_use]
     pub fn is_nothing(self) -> bool {
         self == Self::default()
     }
 }
 
-/// What was live at either of two moments.
+/// The allocations live at a first moment, a second one, or both.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 pub struct Turnover {
-    /// Live at both.
+    /// Live at both moments.
     pub kept: Amount,
-    /// Live at the first, gone at the second.
+    /// Live at the first moment only.
     pub freed: Amount,
-    /// Not yet there at the first, live at the second: new and not freed.
+    /// Live at the second moment only.
     pub new: Amount,
 }
 
 impl Turnover {
-    /// Adds that of other allocations.
+    /// Adds the amounts of other allocations.
     pub fn join(&mut self, other: Self) {
         self.kept.add(other.kept);
         self.freed.add(other.freed);
@@ -63,18 +62,18 @@ impl Turnover {
 /// The turnover of one call site.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct SiteTurnover {
-    /// The site.
+    /// The call site.
     pub site: CallSiteId,
-    /// What became of its allocations.
+    /// Its allocations.
     pub turnover: Turnover,
 }
 
-/// Turnover of a device between two moments.
+/// The turnover of a device between two moments.
 #[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 pub struct Turnovers {
-    /// Of all call sites.
+    /// The sum over all call sites.
     pub total: Turnover,
-    /// By call site, in order of their number; those that had anything at either moment.
+    /// By call site, in the order of their numbers; only those with live allocations at either moment.
     pub sites: Vec<SiteTurnover>,
 }
 
@@ -95,8 +94,8 @@ fn fate(born: u32, died: u32, from: u32, to: u32) -> Option<Fate> {
     }
 }
 
-/// What became of memory from moment `from` to moment `to`. Where `to` is the earlier one, freed and new
-/// are told backwards: as if time ran from `from` to `to`. `site_of` is the column of
+/// Computes the turnover from moment `from` to moment `to`, which may be earlier: freed and new then apply as
+/// if time ran backwards. `site_of` is the call site of each allocation, from
 /// [`CallSites::of_allocations`](crate::analysis::code::call_sites::CallSites::of_allocations).
 #[must_use]
 pub fn turnover(history: &History, site_of: &[CallSiteId], from: u32, to: u32) -> Turnovers {

@@ -1,4 +1,4 @@
-//! One device of a recording, and the results that its questions share.
+//! One device of a recording, and the results that several analyses of it share.
 
 use std::cell::OnceCell;
 use std::collections::HashMap;
@@ -18,7 +18,7 @@ use crate::analysis::time::replay::Replay;
 use crate::ids::{AllocationId, ContextId, StackId, StringId};
 use crate::model::{Action, Context, DeviceIndex, PoolId};
 
-/// Results about one device. Columns have a value per allocation.
+/// Results about one device, each computed on first use. Columns have one value per allocation.
 #[derive(Default)]
 pub(super) struct Prepared {
     site_of: OnceCell<Vec<CallSiteId>>,
@@ -40,9 +40,9 @@ pub(super) struct Prepared {
 /// One device of a recording.
 #[derive(Clone, Copy)]
 pub struct Device<'a> {
-    /// The whole file.
+    /// The recording that the device belongs to.
     pub recording: &'a Recording,
-    /// What happened on the device.
+    /// The device's allocations over time.
     pub history: &'a History,
     prepared: &'a Prepared,
 }
@@ -60,7 +60,7 @@ impl<'a> Device<'a> {
         }
     }
 
-    /// The file's tables.
+    /// The snapshot of the whole file.
     #[must_use]
     pub fn snapshot(self) -> &'a Snapshot {
         &self.recording.snapshot
@@ -72,7 +72,7 @@ impl<'a> Device<'a> {
         self.history.device
     }
 
-    /// The most bytes that were ever live at once.
+    /// Requested bytes of all live allocations at the peak.
     #[must_use]
     pub fn peak_bytes(self) -> u64 {
         self.history.peak_bytes()
@@ -84,7 +84,8 @@ impl<'a> Device<'a> {
         !self.history.moment_start_us.is_empty()
     }
 
-    /// When a moment begins: µs since the Unix epoch, and µs since the first event. `None` without times.
+    /// The time at which a moment begins, in µs since the Unix epoch and in µs since the first event. `None` if
+    /// the file has no times, or the moment is after the last one.
     #[must_use]
     pub fn time(self, moment: u32) -> Option<(i64, i64)> {
         let times = &self.history.moment_start_us;
@@ -92,26 +93,26 @@ impl<'a> Device<'a> {
         Some((at, at.saturating_sub(first)))
     }
 
-    /// Whether anything is known of segments.
+    /// Whether the file says anything about segments, in the final state or by events.
     #[must_use]
     pub fn knows_segments(self) -> bool {
         self.history.most_reserved_bytes() > 0
     }
 
-    /// Bytes of all segments at a moment; `None` if the file has neither segments nor their events.
+    /// Bytes of all segments at a moment; `None` if the file says nothing about segments.
     #[must_use]
     pub fn reserved_bytes(self, moment: u32) -> Option<u64> {
         self.knows_segments()
             .then(|| self.history.reserved_bytes(moment))
     }
 
-    /// Whether the device has this allocation.
+    /// Whether there is an allocation with this id.
     #[must_use]
     pub fn has(self, allocation: AllocationId) -> bool {
         allocation.index() < self.history.allocations.len()
     }
 
-    /// Every place in the code that allocated, on any device.
+    /// The call sites of all devices.
     #[must_use]
     pub fn call_sites(self) -> &'a CallSites {
         self.recording.call_sites()
@@ -120,7 +121,7 @@ impl<'a> Device<'a> {
 
 /// Columns over the allocations.
 impl<'a> Device<'a> {
-    /// The call site of each allocation.
+    /// The call site of each allocation, from the recording's [`call_sites`](Self::call_sites).
     #[must_use]
     pub fn site_of(self) -> &'a [CallSiteId] {
         self.prepared.site_of.get_or_init(|| {
@@ -129,7 +130,7 @@ impl<'a> Device<'a> {
         })
     }
 
-    /// The stack of each allocation, from whichever record has one.
+    /// The stack of each allocation, see [`History::stack`].
     #[must_use]
     pub fn stack_of(self) -> &'a [StackId] {
         let stack = |id| self.history.stack(self.snapshot(), id).0;
@@ -138,7 +139,7 @@ impl<'a> Device<'a> {
             .get_or_init(|| self.allocations().map(stack).collect())
     }
 
-    /// The context of each allocation's event, [`ContextId::ABSENT`] where only the final state tells of it.
+    /// The context of each allocation's event; [`ContextId::ABSENT`] if none of its events was recorded.
     #[must_use]
     pub fn context_of(self) -> &'a [ContextId] {
         let context = |id| {
@@ -150,7 +151,7 @@ impl<'a> Device<'a> {
             .get_or_init(|| self.allocations().map(context).collect())
     }
 
-    /// The context of one allocation's event, if it has one.
+    /// The context of an allocation's event; `None` if none of its events was recorded.
     #[must_use]
     pub fn context(self, allocation: AllocationId) -> Option<&'a Context> {
         let context = self.context_of().get(allocation.index()).copied();
@@ -158,7 +159,7 @@ impl<'a> Device<'a> {
         Some(self.snapshot().contexts.get(known))
     }
 
-    /// The stream of each allocation.
+    /// The handle of the stream of each allocation; `None` if unknown.
     #[must_use]
     pub fn stream_of(self) -> &'a [Option<i64>] {
         self.prepared.stream_of.get_or_init(|| {
@@ -168,7 +169,7 @@ impl<'a> Device<'a> {
         })
     }
 
-    /// The memory pool of each allocation.
+    /// The memory pool of each allocation; `None` if unknown.
     #[must_use]
     pub fn pool_of(self) -> &'a [Option<PoolId>] {
         self.prepared.pool_of.get_or_init(|| {
@@ -178,7 +179,7 @@ impl<'a> Device<'a> {
         })
     }
 
-    /// The texts that `annotate` events attached to allocations, in the order of the events.
+    /// Allocations with the texts that `annotate` events attached to them, in the order of the events.
     #[must_use]
     pub fn notes(self) -> &'a [(AllocationId, StringId)] {
         self.prepared.notes.get_or_init(|| {
@@ -203,35 +204,35 @@ impl<'a> Device<'a> {
 
 /// What happened when.
 impl<'a> Device<'a> {
-    /// The moments that begin with a failed request, ascending.
+    /// The moments after each failed request, ascending.
     #[must_use]
     pub fn failed_requests(self) -> &'a [u32] {
         let found = || failed_requests(self.snapshot(), self.history);
         self.prepared.failed_requests.get_or_init(found)
     }
 
-    /// The ranges that the program named, in lanes.
+    /// The annotated ranges, arranged in lanes.
     #[must_use]
     pub fn lanes(self) -> &'a Lanes {
         let lanes = || Lanes::of(self.snapshot(), self.history);
         self.prepared.lanes.get_or_init(lanes)
     }
 
-    /// Moments worth a mark on the axis.
+    /// The moments that a time axis marks.
     #[must_use]
     pub fn markers(self) -> &'a Markers {
         let markers = || Markers::of(self.snapshot(), self.history);
         self.prepared.markers.get_or_init(markers)
     }
 
-    /// Sums from which the totals of any range follow.
+    /// Prefix sums that give the totals of any range of moments.
     #[must_use]
     pub fn sums(self) -> &'a RangeSums {
         let sums = || RangeSums::of(self.history);
         self.prepared.sums.get_or_init(sums)
     }
 
-    /// The training steps, if any named range looks like one.
+    /// The training steps; `None` if no annotated ranges look like steps.
     #[must_use]
     pub fn steps(self) -> Option<&'a Steps> {
         let found = || steps(self.snapshot(), self.history, self.lanes(), self.sums());
@@ -239,36 +240,36 @@ impl<'a> Device<'a> {
     }
 }
 
-/// Where memory was.
+/// Segments, and the allocator's state.
 impl<'a> Device<'a> {
-    /// Every piece of memory that the device held from CUDA.
+    /// All memory that the device reserved from CUDA over the recording.
     #[must_use]
     pub fn segments(self) -> &'a SegmentHistory {
         let segments = || SegmentHistory::of(self.snapshot(), self.history);
         self.prepared.segments.get_or_init(segments)
     }
 
-    /// Segments and live allocations at any moment.
+    /// Random access to segments and live allocations at any moment.
     #[must_use]
     pub fn replay(self) -> &'a Replay {
         let replay = || Replay::of(self.snapshot(), self.history);
         self.prepared.replay.get_or_init(replay)
     }
 
-    /// The index from which the allocator's state at any moment follows.
+    /// The index that gives the allocator's state at any moment.
     #[must_use]
     pub fn allocator(self) -> &'a AllocatorIndex {
         let index = || AllocatorIndex::of(self.replayed());
         self.prepared.allocator.get_or_init(index)
     }
 
-    /// The allocator's state at a moment.
+    /// The segments and blocks of the allocator at a moment.
     #[must_use]
     pub fn state_at(self, moment: u32) -> AllocatorState {
         self.allocator().state_at(self.replayed(), moment)
     }
 
-    /// The device as the allocator's states take it.
+    /// The input of analyses of the allocator's state.
     #[must_use]
     pub fn replayed(self) -> allocator_state::Recording<'a> {
         allocator_state::Recording {
@@ -278,7 +279,7 @@ impl<'a> Device<'a> {
         }
     }
 
-    /// The number of each stream of the file by its handle.
+    /// The number of each stream of the file, by its handle.
     #[must_use]
     pub fn stream_numbers(self) -> HashMap<i64, u32> {
         self.recording.streams().iter().copied().zip(0..).collect()

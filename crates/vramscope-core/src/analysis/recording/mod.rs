@@ -1,8 +1,8 @@
-//! A file prepared for questions: its snapshot, the histories of its devices, and what follows from them,
-//! computed once and only when it is asked for.
+//! A snapshot with the histories of its devices, and results that several analyses share. Each result is
+//! computed once, on first use.
 //!
-//! Belongs here: results of the rooms below that several questions need. Does not: results of a single question,
-//! and pictures, which their askers keep.
+//! Belongs here: results of the rooms below that several analyses need. Does not: results that a single
+//! analysis needs, and layouts of views, which their users keep.
 
 mod device;
 #[cfg(test)]
@@ -20,11 +20,11 @@ use crate::analysis::time::annotations::{NamedRange, named_ranges};
 use crate::analysis::time::history::History;
 use crate::model::DeviceIndex;
 
-/// A snapshot with the histories of all its devices.
+/// A snapshot with the histories of all its devices, and the results about them.
 pub struct Recording {
-    /// The file's tables.
+    /// The decoded file.
     pub snapshot: Snapshot,
-    /// One history per device.
+    /// One history per device, in the order of [`devices`](Self::devices).
     pub histories: Vec<History>,
     prepared: Vec<Prepared>,
     classes: OnceCell<FrameClasses>,
@@ -34,7 +34,7 @@ pub struct Recording {
 }
 
 impl Recording {
-    /// Follows the allocations of every device, in the order of [`Snapshot::devices`].
+    /// Computes the history of every device, in the order of [`Snapshot::devices`].
     #[must_use]
     pub fn of(snapshot: Snapshot) -> Self {
         let devices = snapshot.devices().into_iter();
@@ -44,7 +44,8 @@ impl Recording {
         Self::with(snapshot, histories)
     }
 
-    /// The same with the device of the highest peak first; of equal ones the lowest number first.
+    /// Like [`of`](Self::of), but sorts devices by peak, highest first. Equal peaks are sorted by device
+    /// number.
     #[must_use]
     pub fn by_peak(snapshot: Snapshot) -> Self {
         let Self {
@@ -74,19 +75,19 @@ impl Recording {
         both.map(|(history, prepared)| Device::new(self, history, prepared))
     }
 
-    /// The device of that number, if the file has it.
+    /// The device with this number; `None` if the file does not have it.
     #[must_use]
     pub fn device(&self, device: DeviceIndex) -> Option<Device<'_>> {
         self.devices().find(|known| known.index() == device)
     }
 
-    /// Whose code each frame is.
+    /// The class of each frame: whose code it is.
     pub fn classes(&self) -> &FrameClasses {
         self.classes
             .get_or_init(|| FrameClasses::of(&self.snapshot))
     }
 
-    /// Every place in the code that allocated.
+    /// The call sites of all devices.
     pub fn call_sites(&self) -> &CallSites {
         let sites = || CallSites::of(&self.snapshot, self.classes(), &self.histories);
         self.call_sites.get_or_init(sites)
@@ -97,7 +98,7 @@ impl Recording {
         self.ranges.get_or_init(|| named_ranges(&self.snapshot))
     }
 
-    /// The handles of all streams; a stream's number is its place. See [`Snapshot::streams`].
+    /// The handles of all streams. A stream's number is its index here. See [`Snapshot::streams`].
     pub fn streams(&self) -> &[i64] {
         self.streams.get_or_init(|| self.snapshot.streams())
     }

@@ -1,4 +1,4 @@
-//! Results shared by questions, against the rooms that they come from.
+//! Compares shared results with the analyses that compute them.
 
 use super::*;
 use crate::analysis::memory::places::context_id_of;

@@ -1,6 +1,6 @@
-//! What users type to find something: filters of allocations, and names of moments and ranges.
+//! Text that users type: filters of allocations, and names of moments and ranges.
 //!
-//! Belongs here: reading such texts and finding what they mean. Does not: what is then said of it.
+//! Belongs here: parsing such text and finding what it refers to. Does not: reports about the result.
 
 pub mod filter;
 pub mod moment_name;

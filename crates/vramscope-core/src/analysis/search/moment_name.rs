@@ -1,18 +1,19 @@
-//! Moments and ranges of them by the names that users give them.
+//! The syntax in which users name a moment, or a range of moments.
 //!
 //! ```text
-//! moment := peak | start | end | oom | oom[2]          the highest; before, after all events; a failed request
-//!         | 1234                                       after that many events
-//!         | 2.5s | 350ms                               so long after the first event
-//!         | NAME                                       the end of the first annotated range called so
-//!         | NAME[3]                                    of the third; NAME[-1]: of the last
-//!         | NAME:start | NAME:end | NAME:peak          its first, last, highest moment
-//! range  := moment .. moment                           either may be missing: from the start, to the end
+//! moment := peak | start | end                         highest active memory; before, after all events
+//!         | oom | oom[2]                               first, second failed request
+//!         | 1234                                       after 1234 events
+//!         | 2.5s | 350ms                               this time after the first event
+//!         | NAME                                       end of the first annotated range of this name
+//!         | NAME[3]                                    end of the third; NAME[-1]: end of the last
+//!         | NAME:start | NAME:end | NAME:peak          first, last, highest moment of the range
+//! range  := moment .. moment                           defaults: from the start, to the end
 //!         | NAME | NAME[3]                             an annotated range
 //!         | all
 //! ```
-//! As the left end of a range, `NAME` is its start. Names may have `*` for anything; what is in quotes is
-//! taken as it is. Case does not matter.
+//! At the left end of a range, `NAME` means its start. `*` in a name matches any text. A name in quotes is
+//! taken literally. Case is ignored.
 
 use std::fmt;
 
@@ -21,7 +22,7 @@ use crate::analysis::recording::Device;
 use crate::analysis::time::lanes::{LaneKind, LaneRange};
 use crate::analysis::time::selection::Moments;
 
-/// Why a text names no moment or range here.
+/// Why a text could not be resolved to a moment or a range.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct MomentError {
     message: String,
@@ -43,7 +44,7 @@ impl MomentError {
         }
     }
 
-    /// Whether the text can mean nothing in any file.
+    /// Whether the text is invalid in every file. Otherwise it is valid, but this recording has no such moment.
     #[must_use]
     pub fn is_usage(&self) -> bool {
         self.is_usage
@@ -58,18 +59,18 @@ impl fmt::Display for MomentError {
 
 impl std::error::Error for MomentError {}
 
-/// The moment that a text names.
+/// Resolves the name of a moment.
 ///
 /// # Errors
-/// When it names none, or none in this recording.
+/// If the text is not a valid name, or the recording has no such moment.
 pub fn moment(text: &str, device: Device<'_>) -> Result<u32, MomentError> {
     moment_as(text, device, Edge::End)
 }
 
-/// The range that a text names: its first and last moment.
+/// Resolves the name of a range to its first and last moment, both included.
 ///
 /// # Errors
-/// When it names none, none in this recording, or one that ends before it begins.
+/// If the text is not a valid range, the recording has no such range, or the range ends before it begins.
 pub fn range(text: &str, device: Device<'_>) -> Result<Moments, MomentError> {
     let text = text.trim();
     let last = device.history.event_count;
@@ -103,17 +104,17 @@ pub fn range(text: &str, device: Device<'_>) -> Result<Moments, MomentError> {
     Ok((from, to))
 }
 
-/// The two ends around `..`, unless it stands in quotes.
+/// The texts on both sides of the first `..` outside quotes; `None` if there is none.
 fn split_range(text: &str) -> Option<(&str, &str)> {
     let is_outside = |at: usize| text[..at].matches('"').count().is_multiple_of(2);
     let (at, dots) = text.match_indices("..").find(|&(at, _)| is_outside(at))?;
     Some((&text[..at], &text[at + dots.len()..]))
 }
 
-/// All annotated ranges of a name, by their beginning.
+/// All annotated ranges whose name matches, sorted by start.
 ///
 /// # Errors
-/// When there is none, or the text names one of them, or a moment of one.
+/// If no range matches, or if the text names a single range (`NAME[3]`) or a moment (`NAME:end`).
 pub fn ranges(text: &str, device: Device<'_>) -> Result<Vec<LaneRange>, MomentError> {
     let name = Named::parse(text.trim())?;
     if name.edge.is_some() || name.place.is_some() {
@@ -124,7 +125,7 @@ pub fn ranges(text: &str, device: Device<'_>) -> Result<Vec<LaneRange>, MomentEr
     name.ranges(device)
 }
 
-/// Which moment of an annotated range.
+/// A moment of an annotated range.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Edge {
     Start,
@@ -132,7 +133,7 @@ enum Edge {
     Peak,
 }
 
-/// `edge`: what a name without one means.
+/// Resolves a moment. A range's name without `:start`, `:end` or `:peak` means `edge`.
 fn moment_as(text: &str, device: Device<'_>, edge: Edge) -> Result<u32, MomentError> {
     let text = text.trim();
     let last = device.history.event_count;
@@ -176,7 +177,7 @@ fn moment_as(text: &str, device: Device<'_>, edge: Edge) -> Result<u32, MomentEr
     })
 }
 
-/// The state so long after the first event.
+/// The moment that is current `us` microseconds after the first event.
 fn at_time(us: u64, device: Device<'_>) -> Result<u32, MomentError> {
     let times = &device.history.moment_start_us;
     let Some(&start) = times.first() else {
@@ -189,11 +190,12 @@ fn at_time(us: u64, device: Device<'_>) -> Result<u32, MomentError> {
     Ok(begun.saturating_sub(1) as u32)
 }
 
-/// `NAME`, `NAME[3]:peak`.
+/// A parsed name: `NAME`, `NAME[3]`, `NAME[3]:peak`.
 struct Named<'a> {
     text: &'a str,
     is_literal: bool,
-    /// From 1; negative ones count from the end.
+    /// Which of the ranges with this name, counted from 1. Negative numbers count from the end, -1 being the
+    /// last.
     place: Option<i64>,
     edge: Option<Edge>,
 }
@@ -239,12 +241,12 @@ impl<'a> Named<'a> {
         })
     }
 
-    /// Whether it means failed requests, not annotations called so.
+    /// Whether this means failed requests. `"oom"` in quotes means annotations of that name.
     fn is_oom(&self) -> bool {
         !self.is_literal && self.text.eq_ignore_ascii_case("oom")
     }
 
-    /// The one meant: the first, unless a place says otherwise.
+    /// The item at `place`, by default the first; `None` if there are fewer.
     fn pick<'b, T>(&self, all: &'b [T]) -> Option<&'b T> {
         let place = match self.place.unwrap_or(1) {
             place @ 1.. => usize::try_from(place - 1).ok(),
@@ -267,7 +269,7 @@ impl<'a> Named<'a> {
         })
     }
 
-    /// All that are called so, by their beginning, the longer first; at least one.
+    /// All annotated ranges whose name matches, sorted by start, longer ones first; never empty.
     fn ranges(&self, device: Device<'_>) -> Result<Vec<LaneRange>, MomentError> {
         let text = self.text;
         let pattern = Pattern {
@@ -289,7 +291,7 @@ impl<'a> Named<'a> {
     }
 }
 
-/// Every range of the program's own naming.
+/// The annotated ranges of all lanes.
 fn all<'a>(device: Device<'a>) -> impl Iterator<Item = &'a LaneRange> {
     let kinds = LaneKind::ALL
         .into_iter()
@@ -297,7 +299,7 @@ fn all<'a>(device: Device<'a>) -> impl Iterator<Item = &'a LaneRange> {
     kinds.flat_map(|lane| lane.rows.iter().flatten())
 }
 
-/// The ranges of a name in no order.
+/// All annotated ranges whose name matches, in the order of the lanes.
 fn ranges_named(pattern: &Pattern, device: Device<'_>) -> Vec<LaneRange> {
     let mut matcher = super::filter::Matcher::new(pattern);
     let mut known = std::collections::HashMap::new();

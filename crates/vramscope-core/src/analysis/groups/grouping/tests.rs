@@ -1,4 +1,4 @@
-//! Groups of a small trace.
+//! Grouping a small training run.
 
 use super::*;
 use crate::analysis::recording::Recording;

@@ -1,32 +1,32 @@
-//! Addresses in a filter: digits of one, one inside an allocation, an allocation's name, a range.
+//! Addresses in a filter: some digits, an address inside an allocation, an allocation's name, or a range.
 
 use std::fmt;
 
-/// Which addresses.
+/// A condition on an allocation's address.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum AddressMatch {
-    /// These hexadecimal digits anywhere in the start address.
+    /// The start address, in hexadecimal, contains these digits.
     Digits {
-        /// The digits.
+        /// The digits as a number.
         value: u64,
-        /// How many, 1 to 16.
+        /// Number of digits including leading zeros, 1 to 16.
         digits: u8,
     },
-    /// `0x…`: the start address begins with these digits, or this address lies in the allocation.
+    /// `0x…`: the start address begins with these digits, or the allocation contains this address.
     At {
-        /// The digits.
+        /// The digits as a number.
         value: u64,
-        /// How many, 1 to 16.
+        /// Number of digits including leading zeros, 1 to 16.
         digits: u8,
     },
-    /// `b<hex address>_<version>`, the version perhaps left out.
+    /// `b<hex address>_<version>`, the name that torch's viewer gives an allocation.
     Named {
         /// Start address.
         address: u64,
-        /// Which tenancy of it.
+        /// Number of earlier allocations at the same address; `None` for any.
         version: Option<u32>,
     },
-    /// Some byte of it lies in `from ..= to`.
+    /// The allocation overlaps `from ..= to`.
     Between {
         /// First address.
         from: u64,
@@ -36,7 +36,7 @@ pub enum AddressMatch {
 }
 
 impl AddressMatch {
-    /// What follows `addr:`.
+    /// Parses the value of `addr:`, which must be in lower case; `None` if it is not an address.
     #[must_use]
     pub fn parse(text: &str) -> Option<Self> {
         if let Some((from, to)) = text.split_once("..") {
@@ -56,7 +56,8 @@ impl AddressMatch {
         Some(Self::Digits { value, digits })
     }
 
-    /// A bare word, if it is meant as an address: many English words are hexadecimal numbers too.
+    /// Parses a word without a key; `None` if it does not look like an address. Many English words are also
+    /// hexadecimal numbers, so a word needs `0x`, or at least six digits, one of them decimal.
     #[must_use]
     pub fn of_word(text: &str) -> Option<Self> {
         let looks_so = text.len() >= 6 && text.bytes().any(|byte| byte.is_ascii_digit());
@@ -79,7 +80,7 @@ impl AddressMatch {
         })
     }
 
-    /// Whether an allocation at `address` with these bytes is meant, by its address alone; see
+    /// Whether an allocation of `bytes` bytes at `address` meets the condition. Does not check the version, see
     /// [`wants_version`](Self::wants_version).
     #[must_use]
     pub fn holds(self, address: u64, bytes: u64) -> bool {
@@ -97,7 +98,7 @@ impl AddressMatch {
         }
     }
 
-    /// The only version that is meant, if one is named.
+    /// The version that the allocation must have; `None` if any will do.
     #[must_use]
     pub fn wants_version(self) -> Option<u32> {
         match self {
@@ -107,14 +108,14 @@ impl AddressMatch {
     }
 }
 
-/// Hexadecimal digits, at most 16: their value and how many.
+/// Parses 1 to 16 hexadecimal digits: their value and their number.
 fn hex(text: &str) -> Option<(u64, u8)> {
     let is_hex = !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_hexdigit());
     let value = u64::from_str_radix(text, 16).ok().filter(|_| is_hex)?;
     (text.len() <= 16).then_some((value, text.len() as u8))
 }
 
-/// How many hexadecimal digits a number has when printed; at least one.
+/// Number of hexadecimal digits of `number` without leading zeros; 1 for zero.
 fn digits_of(number: u64) -> u32 {
     (64 - (number | 1).leading_zeros()).div_ceil(4)
 }

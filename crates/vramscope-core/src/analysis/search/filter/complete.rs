@@ -1,4 +1,4 @@
-//! What could be written next: keys, their values, and words of the file.
+//! Completions of a filter while it is typed: keys, their values, and words of the file.
 
 use std::ops::Range;
 
@@ -11,42 +11,42 @@ use super::pattern::Pattern;
 use super::term::{Place, Term};
 use super::vocabulary::{Vocabulary, Word};
 
-/// Candidates that are offered at once.
+/// Maximum number of candidates.
 const CANDIDATES_LIMIT: usize = 40;
-/// Words of the file beside keys.
+/// Maximum number of words of each kind that are offered together with keys.
 const WORDS_LIMIT: usize = 8;
 
-/// What could be written in place of a part of the text.
+/// Candidates for replacing a part of the text.
 #[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 pub struct Completions {
-    /// Which bytes of the text a candidate replaces; empty where something new would be written.
+    /// Range of bytes of the text that a candidate replaces; empty if it is to be inserted.
     pub span: Range<usize>,
-    /// The best first.
+    /// The candidates, best first.
     pub candidates: Vec<Candidate>,
 }
 
-/// One of them.
+/// A possible completion.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct Candidate {
-    /// What to write.
+    /// The text to insert.
     pub text: String,
-    /// What it means, or how often it is there.
+    /// What it means, or how many allocations have it; may be empty.
     pub help: String,
-    /// What it is.
+    /// Whether a value has to follow.
     pub kind: CandidateKind,
 }
 
-/// What a candidate is.
+/// The kind of a candidate.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum CandidateKind {
-    /// A key: a value comes next.
+    /// A key with its sign, to be followed by a value.
     Key,
-    /// A whole term.
+    /// A complete term.
     Term,
 }
 
-/// What could be written at `caret`, a byte of `text`.
+/// Completions of the word at `caret`, which is a byte offset into `text`.
 #[must_use]
 pub fn completions(text: &str, caret: usize, vocabulary: &Vocabulary) -> Completions {
     let caret = text.floor_char_boundary(caret);
@@ -64,7 +64,7 @@ pub fn completions(text: &str, caret: usize, vocabulary: &Vocabulary) -> Complet
         },
         None => (caret..caret, all_keys("")),
     };
-    // What is written already is nothing to offer, nor is what its operator makes no sense for: `in<range`.
+    // Leave out candidates equal to the text, and those that are invalid with the operator, such as `in<range`.
     let can_be_written = |candidate: &Candidate| {
         candidate.text != text[span.clone()]
             && (candidate.kind != CandidateKind::Term || Filter::parse(&candidate.text).is_ok())
@@ -94,7 +94,7 @@ fn of_word(text: &str, word: &WrittenWord, vocabulary: &Vocabulary) -> Vec<Candi
     }
 }
 
-/// Keys and flags that begin so; keys whose other names do come last.
+/// Keys whose name begins with `beginning`, then keys with such an alias, then flags.
 fn all_keys(beginning: &str) -> Vec<Candidate> {
     let beginning = beginning.to_ascii_lowercase();
     let by_name = keys::all().filter(|key| key.name.starts_with(&beginning));
@@ -126,7 +126,7 @@ fn sign_of(kind: KeyKind) -> &'static str {
     }
 }
 
-/// Words of the file that hold a bare word, as terms.
+/// Terms from the file's words that contain `part`, for a word typed without a key.
 fn anywhere(part: &str, vocabulary: &Vocabulary) -> Vec<Candidate> {
     if part.len() < 2 {
         return Vec::new();
@@ -170,7 +170,7 @@ fn text_term(place: Place, word: &Word, is_whole: bool) -> Candidate {
     }
 }
 
-/// Values of a key, of which a part is written.
+/// Terms of `key` with the values that contain `part`.
 fn values(key: Key, operator: Operator, part: &str, vocabulary: &Vocabulary) -> Vec<Candidate> {
     let is_whole = operator == Operator::Equal;
     let words = |words| {
@@ -225,7 +225,7 @@ fn values(key: Key, operator: Operator, part: &str, vocabulary: &Vocabulary) -> 
     }
 }
 
-/// The values that every file has.
+/// Terms of `key` with the values that do not depend on the file and begin with `part`.
 fn fixed(key: Key, operator: Operator, part: &str) -> Vec<Candidate> {
     const MOMENTS: [(&str, &str); 4] = [
         ("peak", "the first moment of the most active memory"),

@@ -1,4 +1,4 @@
-//! A filter on one device's allocations: which of them it means.
+//! Evaluates a filter on the allocations of one device.
 
 use std::ops::RangeInclusive;
 
@@ -16,26 +16,27 @@ use crate::analysis::time::selection::{Moments, Selection};
 use crate::bitset::BitSet;
 use crate::model::PoolId;
 
-/// Where the user points, for filters that refer to it.
+/// The user's cursor and selection, to which filters can refer.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Pointed {
-    /// The moment of the cursor.
+    /// The moment at the cursor; `None` without a cursor.
     pub cursor: Option<u32>,
-    /// The selected range.
+    /// The selected range; `None` if nothing is selected.
     pub range: Option<Moments>,
 }
 
-/// What a filter means.
+/// The result of evaluating a filter.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Matches {
-    /// The allocations.
+    /// The allocations that match.
     pub set: BitSet,
-    /// Why terms can find nothing here: sentences, in the order of the terms.
+    /// For each term that cannot match anything in this file: a sentence that says why, in the order of the
+    /// terms.
     pub notes: Vec<String>,
 }
 
-/// The allocations that a filter means. A term about something that is not there (a range while none is
-/// selected, times in a file without them) finds nothing, and a note says so.
+/// Evaluates a filter on a device. A term that refers to something missing (the selected range while none is
+/// selected, times in a file without them) matches nothing, and [`Matches::notes`] says why.
 #[must_use]
 pub fn matches(filter: &Filter, device: Device<'_>, pointed: Pointed) -> Matches {
     let mut evaluation = Evaluation {
@@ -68,7 +69,7 @@ impl Evaluation<'_> {
         }
     }
 
-    /// As deep as the filter has brackets, which its parser bounds.
+    /// The recursion is as deep as the filter's parentheses, which the parser limits.
     fn expression(&mut self, expression: &Expression) -> BitSet {
         match expression {
             Expression::All => BitSet::full(self.len()),
@@ -115,7 +116,7 @@ impl Evaluation<'_> {
         }
     }
 
-    /// The allocations whose life passes.
+    /// The allocations for whose `born` and `died` the function `keep` is true.
     fn lives(&self, mut keep: impl FnMut(u32, u32) -> bool) -> BitSet {
         let table = &self.device.history.allocations;
         BitSet::from_fn(table.len(), |row| keep(table.born[row], table.died[row]))
@@ -203,8 +204,8 @@ impl Evaluation<'_> {
                 })
             }
         };
-        // Of what began before the recording or did not end in it only a lower bound is known: it passes
-        // if whatever is longer passes too.
+        // If an allocation began before the recording or did not end in it, only a lower bound of the length is
+        // known. It matches only if every greater length matches, too.
         let passes = |length: u64, is_bound: bool| {
             first <= length && length <= last && !(is_bound && last != u64::MAX)
         };
@@ -316,7 +317,8 @@ impl Evaluation<'_> {
     }
 }
 
-/// The first and the last number that pass; the first is the greater where none does.
+/// The least and the greatest number that pass a test. If no number passes, the first is greater than the
+/// second. `shown` returns the range of numbers that print the same as its argument.
 fn accepted(test: Test<u64>, shown: impl Fn(u64) -> (u64, u64)) -> (u64, u64) {
     const NONE: (u64, u64) = (1, 0);
     match test {

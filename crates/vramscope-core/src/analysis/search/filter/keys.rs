@@ -1,72 +1,72 @@
-//! Every key and flag of the language: its name, what its value is, and a line of help with an example.
+//! All keys and flags of the filter language: names, kinds of value, help texts and examples.
 
 use super::term::{BytesField, LengthField, Place, WhenField};
 
-/// What may follow a key.
+/// The kind of value that a key takes.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum KeyKind {
-    /// Text to look for there.
+    /// Text that is searched for in this place.
     Text(Place),
-    /// An address.
+    /// An address, see [`AddressMatch`](super::AddressMatch).
     Address,
-    /// A stream.
+    /// The number or the handle of a stream.
     Stream,
-    /// A memory pool.
+    /// `default`, `private`, or the id of a memory pool.
     Pool,
-    /// A comparison of bytes.
+    /// A size that is compared with this field.
     Bytes(BytesField),
-    /// A comparison of lengths of time.
+    /// A length of time that is compared with this field.
     Length(LengthField),
-    /// A comparison of moments.
+    /// A moment that is compared with this field.
     When(WhenField),
-    /// `live@`: a moment.
+    /// Of `live@`: a moment, or the name of an annotated range.
     Live,
-    /// `in:range`.
+    /// Of `in:`: only `range`, the selected range.
     In,
 }
 
-/// One key.
+/// A key of the filter language.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Key {
-    /// Its name as printed.
+    /// Its name, in lower case. Filters are printed with it.
     pub name: &'static str,
-    /// What else it may be called.
+    /// Other names that are accepted.
     pub aliases: &'static [&'static str],
-    /// What it takes.
+    /// The kind of its value.
     pub kind: KeyKind,
-    /// A term with it.
+    /// A term with this key.
     pub example: &'static str,
-    /// What the example finds.
+    /// What the key refers to: one line for the user.
     pub help: &'static str,
 }
 
-/// One word that is a term by itself.
+/// The word for a flag, which is a term without a value.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct FlagWord {
-    /// The word.
+    /// The word, in lower case.
     pub name: &'static str,
-    /// Which.
+    /// The flag.
     pub flag: Flag,
-    /// What it finds.
+    /// What the flag matches: one line for the user.
     pub help: &'static str,
 }
 
-/// What an allocation is or is not.
+/// A property that an allocation has or has not.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Flag {
-    /// Gone before the end.
+    /// Freed before the end of the recording.
     Freed,
-    /// Still live at the end.
+    /// Live at the end of the recording.
     Live,
-    /// From before the recording.
+    /// Allocated before the recording began.
     Before,
-    /// Waiting at the end for other streams.
+    /// At the end freed by the program, but not yet completed: another stream may still use it.
     Pending,
-    /// Live when an allocation failed.
+    /// Live when a request failed for want of memory.
     Oom,
 }
 
-/// The flags.
+/// All flags.
 pub const FLAGS: [FlagWord; 5] = [
     FlagWord {
         name: "freed",
@@ -111,7 +111,7 @@ const fn key(
     }
 }
 
-/// The keys, those most wanted first.
+/// All keys but [`IN`], those used most first.
 pub const KEYS: [Key; 20] = [
     key(
         "frame",
@@ -255,7 +255,7 @@ pub const KEYS: [Key; 20] = [
     ),
 ];
 
-/// `in:range`.
+/// The key of `in:range`.
 pub const IN: Key = key(
     "in",
     &[],
@@ -264,14 +264,14 @@ pub const IN: Key = key(
     "live at any time in the selected range",
 );
 
-/// The key called so.
+/// Finds a key by its name or an alias, ignoring case.
 #[must_use]
 pub fn find(name: &str) -> Option<Key> {
     let is = |known: &str| known.eq_ignore_ascii_case(name);
     all().find(|key| is(key.name) || key.aliases.iter().any(|alias| is(alias)))
 }
 
-/// The flag called so.
+/// Finds a flag by its word, ignoring case.
 #[must_use]
 pub fn flag(name: &str) -> Option<FlagWord> {
     FLAGS
@@ -279,17 +279,17 @@ pub fn flag(name: &str) -> Option<FlagWord> {
         .find(|flag| flag.name.eq_ignore_ascii_case(name))
 }
 
-/// All keys.
+/// All keys, [`IN`] last.
 pub fn all() -> impl Iterator<Item = Key> {
     KEYS.into_iter().chain([IN])
 }
 
-/// The name of a key or one of its aliases that is written almost so.
+/// The name or alias of a key that is closest to a misspelt `name`; `None` if none is close.
 #[must_use]
 pub fn similar(name: &str) -> Option<&'static str> {
     let lower = name.to_ascii_lowercase();
     let names = all().flat_map(|key| std::iter::once(key.name).chain(key.aliases.iter().copied()));
-    // Two slips in a long name, one in a short one; in two letters anything is close to anything.
+    // Two mistakes in a long name, one in a short one. Names of two letters are all close to each other.
     let allowed = match lower.len() {
         0..3 => return None,
         3..6 => 1,
@@ -302,8 +302,8 @@ pub fn similar(name: &str) -> Option<&'static str> {
         .map(|(_, known)| known)
 }
 
-/// How many letters must be put in, left out, changed or swapped with their neighbour (Damerau and
-/// Levenshtein's distance, of short words only).
+/// The Damerau-Levenshtein distance (optimal string alignment): the number of letters to insert, delete,
+/// change, or swap with their neighbour. `usize::MAX` if the lengths differ by more than 2.
 fn distance(a: &str, b: &str) -> usize {
     let (a, b) = (a.as_bytes(), b.as_bytes());
     if a.len().abs_diff(b.len()) > 2 {

@@ -1,4 +1,4 @@
-//! A filter's text as tokens with their places. Never fails but for a quote that is not closed.
+//! Splits a filter's text into tokens. The only possible error is a quote that is not closed.
 
 use std::ops::Range;
 
@@ -6,10 +6,10 @@ use super::FilterError;
 use super::keys::{self, KeyKind};
 use super::number;
 
-/// A token and where it stands.
+/// A token and its position.
 #[derive(Clone, PartialEq, Debug)]
 pub(super) struct Token {
-    /// Bytes of the text.
+    /// Range of bytes of the filter's text.
     pub(super) span: Range<usize>,
     pub(super) kind: TokenKind,
 }
@@ -24,20 +24,20 @@ pub(super) enum TokenKind {
     Word(Word),
 }
 
-/// A term as written.
+/// A term as it is written.
 #[derive(Clone, PartialEq, Debug)]
 pub(super) struct Word {
-    /// The key and what follows it, if the word has one.
+    /// Position of the key, and the operator after it; `None` for a word without a key.
     pub(super) key: Option<(Range<usize>, Operator)>,
-    /// What follows that; else the word.
+    /// The value after the operator, or the whole word. Without quotes and escapes.
     pub(super) value: String,
-    /// Whether the value stood in quotes.
+    /// Whether the value was in quotes.
     pub(super) is_quoted: bool,
-    /// Where the value stands, quotes included.
+    /// Position of the value, quotes included.
     pub(super) value_span: Range<usize>,
 }
 
-/// What stands between a key and its value.
+/// The operator between a key and its value.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Operator {
     Colon,
@@ -50,7 +50,7 @@ pub(super) enum Operator {
     AtLeast,
 }
 
-/// The signs, longest first.
+/// The operators' signs, longest first.
 const OPERATORS: [(&str, Operator); 8] = [
     ("<=", Operator::AtMost),
     (">=", Operator::AtLeast),
@@ -62,7 +62,7 @@ const OPERATORS: [(&str, Operator); 8] = [
     ("@", Operator::At),
 ];
 
-/// All tokens of a text.
+/// The tokens of a filter's text.
 pub(super) fn tokens(text: &str) -> Result<Vec<Token>, FilterError> {
     let mut lexer = Lexer { text, at: 0 };
     let mut tokens = Vec::new();
@@ -141,7 +141,7 @@ impl<'a> Lexer<'a> {
         }))
     }
 
-    /// A key with its operator, if one stands here.
+    /// Reads a key and its operator; `None`, without moving on, if the next word has none.
     fn key(&mut self) -> Option<(Range<usize>, Operator)> {
         let rest = self.rest();
         let length = rest
@@ -150,7 +150,7 @@ impl<'a> Lexer<'a> {
         let (name, after) = rest.split_at(length);
         let known = keys::find(name);
         let spaces = after.len() - after.trim_start().len();
-        // `size > 5` is one term, `frame : x` three words.
+        // Spaces may surround the operator of a number: `size > 5` is one term, but `frame : x` is three words.
         let spaced = known.is_some_and(|key| is_measured(key.kind)) && spaces > 0;
         let after = if spaced { after.trim_start() } else { after };
         let (sign, operator) = OPERATORS
@@ -159,10 +159,10 @@ impl<'a> Lexer<'a> {
         let value = &after[sign.len()..];
         let is_key = match operator {
             Operator::Colon if spaced => false,
-            // `at::native` is a name.
+            // `at::native` is a C++ name, not a key `at`.
             Operator::Colon => !name.is_empty() && !value.starts_with(':'),
             Operator::At => known.is_some_and(|key| key.kind == KeyKind::Live),
-            // `vector<int>` is text, but `sise<5` a slip.
+            // `vector<int>` is text, but `sise<5` is a misspelt key, which the parser reports.
             _ => known.is_some() || (keys::similar(name).is_some() && starts_with_digit(value)),
         };
         if !is_key {
@@ -174,7 +174,7 @@ impl<'a> Lexer<'a> {
         Some((start..start + length, operator))
     }
 
-    /// `size:>5` is `size>5`.
+    /// Reads a second sign after a colon, because `size:>5` means `size>5`.
     fn sign_after_colon(&mut self, operator: Operator) -> Operator {
         let rest = self.rest();
         let sign = OPERATORS[..6]
@@ -199,7 +199,7 @@ impl<'a> Lexer<'a> {
         }
     }
 
-    /// A word, or what stands in quotes and whether it does.
+    /// Reads a bare word or a quoted text, and returns whether it was quoted.
     fn value(&mut self) -> Result<(String, bool), FilterError> {
         if self.rest().starts_with('"') {
             return Ok((self.quoted()?, true));
@@ -210,7 +210,7 @@ impl<'a> Lexer<'a> {
         for (at, character) in rest.char_indices() {
             match character {
                 '(' => open += 1,
-                // A bracket that the word has not opened closes one around it.
+                // This parenthesis was opened before the word, so it ends the word.
                 ')' if open == 0 => end = at,
                 ')' => open -= 1,
                 '|' | '"' => end = at,
@@ -243,7 +243,7 @@ impl<'a> Lexer<'a> {
         Err(FilterError::new(start..self.text.len(), message))
     }
 
-    /// `100 MiB`, as it is printed everywhere, is one value.
+    /// Adds a unit that follows after a space, because sizes are printed as `100 MiB`.
     fn with_unit(&mut self, name: &str, value: String) -> String {
         let is_number = !value.is_empty()
             && value
@@ -279,7 +279,7 @@ fn starts_with_digit(text: &str) -> bool {
     text.trim_start().starts_with(|c: char| c.is_ascii_digit())
 }
 
-/// Whether a `-` stands before something to leave out, rather than in `->` or before a number.
+/// Whether a leading `-` negates the next term. In `->` and before a number it does not.
 fn negates(text: &str) -> bool {
     text[1..].starts_with(|c: char| c.is_alphabetic() || matches!(c, '"' | '(' | '!'))
 }

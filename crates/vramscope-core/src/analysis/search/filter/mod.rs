@@ -1,18 +1,18 @@
-//! A small language that says which allocations are meant: `frame:attention size>100MiB live@peak !freed`.
+//! A query language that selects allocations, for example `frame:attention size>100MiB live@peak !freed`.
 //!
 //! ```text
-//! filter := both  ( "|" both )*            either
-//! both   := one+                           all of them
+//! filter := both  ( "|" both )*            at least one matches
+//! both   := one+                           all match
 //! one    := ("!" | "-")* ( "(" filter ")" | term )
 //! term   := word | "quoted words" | key:value | key<value | live@moment | freed | …
 //! ```
-//! [`keys`] lists all keys, for the parser, the completions and the documentation alike. [`Filter`] is a
-//! parsed text, [`matches()`] says which allocations of a device it means, [`totals`] what they come to,
-//! [`completions`] what could be written next. Texts are compared without regard to case, `*` stands for
-//! anything, quotes take everything as it is.
+//! [`Filter`] is a parsed query, [`matches()`] the allocations of a device that it selects, [`totals`] their
+//! sums, and [`completions`] what can be typed next. [`keys`] lists all keys, for the parser, the completions
+//! and the documentation. Comparisons of text ignore case. `*` matches any text, except in quotes.
 //!
-//! Matching looks at each distinct text once, then at each frame, stack and context, and at each
-//! allocation only by number. Left out: regular expressions, and sorting ([`crate::analysis::report::allocations`]).
+//! Evaluation compares each distinct text of the file once, then goes over frames, stacks and contexts, and
+//! last over allocations, of which it only reads numbers. Not here: regular expressions, and sorting
+//! ([`crate::analysis::report::allocations`]).
 
 mod address;
 mod complete;
@@ -51,26 +51,26 @@ pub use term::{
 pub use totals::{Totals, totals};
 pub use vocabulary::{Vocabulary, Word};
 
-/// The longest filter that is read, in bytes.
+/// Maximum length of a filter's text, in bytes.
 pub const TEXT_LIMIT_BYTES: usize = 4096;
 
-/// A parsed filter. Prints as a filter that means the same.
+/// A parsed filter. Its `Display` output parses back to an equal filter.
 #[derive(Clone, PartialEq, Debug, Default)]
 pub struct Filter {
-    /// What it says.
+    /// The filter as a tree.
     pub expression: Expression,
 }
 
 impl Filter {
-    /// Reads a filter; an empty one means everything.
+    /// Parses a filter; an empty text selects all allocations.
     ///
     /// # Errors
-    /// Where the text is no filter: what is wrong, where, and what to write instead.
+    /// If the text is not a valid filter. The error says what is wrong, where, and what to write instead.
     pub fn parse(text: &str) -> Result<Self, FilterError> {
         parser::parse(text).map(|expression| Self { expression })
     }
 
-    /// Whether what it means depends on where the cursor is.
+    /// Whether the result depends on the cursor, see [`Pointed::cursor`].
     #[must_use]
     pub fn uses_cursor(&self) -> bool {
         self.expression.any(&|term| match term {
@@ -81,14 +81,14 @@ impl Filter {
         })
     }
 
-    /// Whether what it means depends on which range is selected.
+    /// Whether the result depends on the selected range, see [`Pointed::range`].
     #[must_use]
     pub fn uses_range(&self) -> bool {
         self.expression
             .any(&|term| matches!(term, Term::Range(_) | Term::Live(Live::Range)))
     }
 
-    /// Whether it means everything.
+    /// Whether the filter is empty, and so selects all allocations.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.expression == Expression::All
@@ -109,14 +109,14 @@ impl fmt::Display for Filter {
     }
 }
 
-/// Why a text is no filter.
+/// Why a text is not a valid filter.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize, thiserror::Error)]
 #[error("{message}")]
 pub struct FilterError {
-    /// Which bytes of the text are wrong; empty at its end when something is missing there. On
-    /// boundaries of characters.
+    /// Range of bytes of the text to which the error refers, on character boundaries. Empty at the end
+    /// of the text if something is missing there.
     pub span: Range<usize>,
-    /// What is wrong, and what to write instead.
+    /// What is wrong, and what to write instead: sentences for the user.
     pub message: String,
 }
 

@@ -1,15 +1,15 @@
-//! Moments and stretches of them, as a filter names them.
+//! Moments and ranges of moments that a filter refers to.
 
 use super::pattern::{Matcher, Pattern};
 use super::term::{Test, When};
 use crate::analysis::recording::Device;
 use crate::analysis::time::history::History;
 
-/// First and last moment.
+/// First and last moment of a range, both included.
 pub(super) type Stretch = (u32, u32);
 
-/// The first moment at or after what is named, and the first one after it; `None` without a cursor, or
-/// for a time where there are none.
+/// The first moment at or after `when`, and the first moment after it. `None` if `when` is the cursor and there
+/// is none, or a time and the recording has none. The moments may lie beyond the end of the recording.
 pub(super) fn bounds(when: When, history: &History, cursor: Option<u32>) -> Option<(u64, u64)> {
     let moment = match when {
         When::Peak => u64::from(history.peak_moment),
@@ -25,20 +25,21 @@ pub(super) fn bounds(when: When, history: &History, cursor: Option<u32>) -> Opti
             return Some((at as u64 + 1, after as u64 + 1));
         }
     };
-    // Beyond every recording, so that what comes after it need not be exact.
+    // Saturates only beyond the end of any recording, where the exact number does not matter.
     Some((moment, moment.saturating_add(1)))
 }
 
-/// The moment at which one looks to see what `when` names.
+/// The last moment that is not after `when`; `None` as for [`bounds`].
 pub(super) fn moment(when: When, history: &History, cursor: Option<u32>) -> Option<u64> {
     bounds(when, history, cursor).map(|(_, after)| after - 1)
 }
 
-/// The moments that pass a test; the first is the greater where none does.
+/// The moments that pass a test; `None` as for [`bounds`]. If no moment passes, the first is greater than the
+/// second.
 pub(super) fn passing(test: Test<When>, history: &History, cursor: Option<u32>) -> Option<Stretch> {
     let bounds = |when| bounds(when, history, cursor);
     const LAST: u64 = u32::MAX as u64 - 1;
-    // Both ends included; what is before the first moment of all is `None`.
+    // Both ends are included. `to` is `None` if it would lie before moment 0.
     let (from, to) = match test {
         Test::Shown(when) | Test::Equal(when) => {
             let (at, after) = bounds(when)?;
@@ -56,8 +57,9 @@ pub(super) fn passing(test: Test<When>, history: &History, cursor: Option<u32>) 
     Some((from as u32, to.min(LAST) as u32))
 }
 
-/// The annotated ranges of a name as ascending stretches that do not touch: each from the state in which
-/// it begins to the one in which it ends. The second is whether there is such a range at all.
+/// The moments of the annotated ranges whose name matches, as ascending ranges that do not overlap. Each begins
+/// with the moment at which the annotation starts, before its first event. Also returns whether there is such
+/// an annotation, which may lie outside the recorded time.
 pub(super) fn named(pattern: &Pattern, on: Device<'_>) -> (Vec<Stretch>, bool) {
     let mut matcher = Matcher::new(pattern);
     let device = i64::from(on.index());
@@ -93,13 +95,13 @@ pub(super) fn named(pattern: &Pattern, on: Device<'_>) -> (Vec<Stretch>, bool) {
     (merged, exists)
 }
 
-/// Whether something was live at any time of these stretches, which ascend and do not touch each other.
+/// Whether an allocation was live in any of these ranges, which must be ascending and disjoint.
 pub(super) fn touches(stretches: &[Stretch], born: u32, died: u32) -> bool {
     let next = stretches.partition_point(|&(_, to)| to < born);
     stretches.get(next).is_some_and(|&(from, _)| from < died)
 }
 
-/// Whether the event that leads to a moment lies in any of them.
+/// Whether the event before `moment` lies in any of these ranges, which must be ascending and disjoint.
 pub(super) fn holds(stretches: &[Stretch], moment: u32) -> bool {
     let next = stretches.partition_point(|&(_, to)| to < moment);
     stretches.get(next).is_some_and(|&(from, _)| from < moment)

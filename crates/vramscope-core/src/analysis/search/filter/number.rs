@@ -1,10 +1,10 @@
-//! Sizes, lengths of time and moments as they are written: `1.5GiB`, `5ms`, `1000ev`, `peak`.
+//! Parses and prints sizes, lengths of time and moments: `1.5GiB`, `5ms`, `1000ev`, `peak`.
 
 use std::fmt;
 
 use super::term::{LengthUnit, When};
 
-/// What to write instead, as the end of a sentence.
+/// What to write instead of an invalid text: the end of the sentence "write …".
 pub(super) type Instead = &'static str;
 
 const BYTE_UNITS: [(&str, u64); 18] = [
@@ -50,22 +50,23 @@ const LENGTH: Instead = "a length such as 5ms, 2.5s or, in events, 1000ev";
 const WHEN: Instead = "an event's number, a time such as 2.5s, or peak, end, start, cursor";
 const TOO_LARGE: Instead = "a smaller number: this one has more than 64 bits";
 
-/// Whether a word can follow bytes as their unit.
+/// Whether a word is a unit of size, ignoring case.
 pub(super) fn is_byte_unit(word: &str) -> bool {
     let word = word.to_lowercase();
     !word.is_empty() && BYTE_UNITS.iter().any(|&(name, _)| name == word)
 }
 
-/// Whether a word can follow a length of time or a moment as its unit.
+/// Whether a word is a unit of time or of events, ignoring case.
 pub(super) fn is_time_unit(word: &str) -> bool {
     let word = word.to_lowercase();
     TIME_UNITS.iter().any(|&(name, _)| name == word) || EVENT_UNITS.contains(&&*word)
 }
 
-/// A size: `1.5GiB`, `100 MB`, `512`.
+/// Parses a size such as `1.5GiB`, `100 MB` or `512` into bytes. A number without a unit counts bytes; `k`,
+/// `m`, `g` and `t` are powers of 1024.
 ///
 /// # Errors
-/// When it is none: what to write instead.
+/// If the text is not a size: what to write instead, as the end of a sentence.
 pub fn bytes(text: &str) -> Result<u64, &'static str> {
     let (number, unit) = split(text, SIZE)?;
     let factor = BYTE_UNITS.iter().find(|(name, _)| *name == unit);
@@ -73,7 +74,7 @@ pub fn bytes(text: &str) -> Result<u64, &'static str> {
     number.times(factor)
 }
 
-/// A length of time or a number of events; it must say which.
+/// Parses a length of time, in microseconds, or a number of events. A unit is required.
 pub(super) fn length(text: &str) -> Result<(LengthUnit, u64), Instead> {
     let (number, unit) = split(text, LENGTH)?;
     if EVENT_UNITS.contains(&&*unit) {
@@ -84,7 +85,7 @@ pub(super) fn length(text: &str) -> Result<(LengthUnit, u64), Instead> {
     Ok((LengthUnit::Us, number.times(factor)?))
 }
 
-/// A moment.
+/// Parses a moment: a word such as `peak`, an event's number, or a time.
 pub(crate) fn when(text: &str) -> Result<When, Instead> {
     let lower = text.to_lowercase();
     match &*lower {
@@ -108,16 +109,16 @@ pub(crate) fn when(text: &str) -> Result<When, Instead> {
     }
 }
 
-/// A whole number, decimal or hexadecimal with `0x`, perhaps negative.
+/// Parses an integer, decimal or hexadecimal with `0x`; `None` if it is not an integer of 64 bits.
 pub(super) fn integer(text: &str) -> Option<i64> {
     if let Some(digits) = text.strip_prefix("0x").or_else(|| text.strip_prefix("0X")) {
-        // Handles are 64 bits of pattern.
+        // A stream's handle is a pointer, so all 64 bits may be used.
         return u64::from_str_radix(digits, 16).ok().map(u64::cast_signed);
     }
     text.parse().ok()
 }
 
-/// A decimal number: `digits / 10^decimals`.
+/// The decimal number `digits / 10^decimals`.
 #[derive(Clone, Copy)]
 struct Decimal {
     digits: u128,
@@ -125,8 +126,8 @@ struct Decimal {
 }
 
 impl Decimal {
-    /// Times a unit, rounded up: sizes are printed cut off, so the least number that prints as
-    /// `1.53 MiB` is not less than 1.53 MiB.
+    /// Multiplies by a unit and rounds up. Sizes are printed rounded down, so every size that prints as `1.53
+    /// MiB` is at least 1.53 MiB.
     fn times(self, factor: u64) -> Result<u64, Instead> {
         let product = self.digits.checked_mul(u128::from(factor));
         let whole = product.ok_or(TOO_LARGE)?;
@@ -134,7 +135,7 @@ impl Decimal {
     }
 }
 
-/// A number and the lower-case unit after it.
+/// Splits a text into its number and the unit after it, in lower case.
 fn split(text: &str, instead: Instead) -> Result<(Decimal, String), Instead> {
     let text = text.trim();
     let is_number = |c: char| c.is_ascii_digit() || matches!(c, '.' | ',' | '_');
@@ -156,7 +157,7 @@ fn split(text: &str, instead: Instead) -> Result<(Decimal, String), Instead> {
     Ok((decimal, unit.trim().to_lowercase()))
 }
 
-/// Prints bytes as [`bytes`] reads them: exactly, in the largest unit that has a whole number of them.
+/// Prints a number of bytes exactly, in the largest unit that divides it. [`bytes`] parses the result.
 #[derive(Clone, Copy, Debug)]
 pub struct ExactBytes(pub u64);
 
@@ -166,7 +167,7 @@ impl fmt::Display for ExactBytes {
     }
 }
 
-/// [`ExactBytes`].
+/// Prints bytes as [`ExactBytes`] does.
 pub(super) fn write_bytes(f: &mut fmt::Formatter<'_>, bytes: u64) -> fmt::Result {
     let units = [(30, "GiB"), (20, "MiB"), (10, "KiB")];
     let whole = units
@@ -174,12 +175,12 @@ pub(super) fn write_bytes(f: &mut fmt::Formatter<'_>, bytes: u64) -> fmt::Result
         .find(|&(shift, _)| bytes != 0 && bytes.trailing_zeros() >= shift);
     match whole {
         Some((shift, name)) => write!(f, "{}{name}", bytes >> shift),
-        // With a unit, so that a word after it is not taken for one.
+        // Always with a unit, so that the lexer does not take the next word for one.
         None => write!(f, "{bytes}B"),
     }
 }
 
-/// The exact length, in the largest unit that has a whole number of them.
+/// Prints microseconds exactly, in the largest unit that divides them.
 pub(super) fn write_us(f: &mut fmt::Formatter<'_>, us: u64) -> fmt::Result {
     match us {
         0 => f.write_str("0us"),
@@ -189,13 +190,13 @@ pub(super) fn write_us(f: &mut fmt::Formatter<'_>, us: u64) -> fmt::Result {
     }
 }
 
-/// The sizes that print as this one does, first and last; see [`Bytes`](crate::units::Bytes).
+/// The least and the greatest size that [`Bytes`](crate::units::Bytes) prints like this one.
 pub(super) fn shown_bytes(bytes: u64) -> (u64, u64) {
     let unit = (63 - (bytes | 1).leading_zeros()) / 10 * 10;
     alike(bytes, 1 << unit)
 }
 
-/// The lengths of time that print as this one does, first and last.
+/// The least and the greatest length of time, in microseconds, that is printed like this one.
 pub(super) fn shown_us(us: u64) -> (u64, u64) {
     match us {
         0..1_000 => (us, us),
@@ -204,7 +205,7 @@ pub(super) fn shown_us(us: u64) -> (u64, u64) {
     }
 }
 
-/// The numbers that are alike in three digits of this unit.
+/// The least and the greatest number that equal `number` when cut to three digits in this unit.
 fn alike(number: u64, unit: u64) -> (u64, u64) {
     let steps = match number / unit {
         _ if unit == 1 => 1,
@@ -275,7 +276,7 @@ mod tests {
             if let Some(above) = last.checked_add(1) {
                 prop_assert_ne!(Bytes(above).to_string(), &*text);
             }
-            // What is printed, typed in again, finds it.
+            // A printed size, typed as a filter, finds the size it was printed from.
             let typed = bytes(&text).unwrap();
             prop_assert!(typed >= first && typed <= last);
         }

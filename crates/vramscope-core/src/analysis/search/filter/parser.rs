@@ -1,4 +1,4 @@
-//! Tokens into a tree, with errors that say what to write instead.
+//! Parses a filter into a tree. Errors say what to write instead.
 
 use std::ops::Range;
 
@@ -11,14 +11,14 @@ use super::term::{Expression, LengthField, Live, Place, PoolMatch, Term, Test, W
 use super::{FilterError, TEXT_LIMIT_BYTES};
 use crate::model::PoolId;
 
-/// Parentheses within parentheses; what evaluates a filter goes as deep as they do.
+/// Maximum depth of nested parentheses, because parsing and evaluating recurse.
 const DEPTH_LIMIT: usize = 32;
-/// Terms, negations and parentheses of one filter: each costs a look at all allocations.
+/// Maximum number of tokens, because each term costs a pass over all allocations.
 const TOKENS_LIMIT: usize = 256;
 
 type Parsed<T> = Result<T, FilterError>;
 
-/// Reads a filter.
+/// Parses a filter; an empty text is [`Expression::All`].
 pub(super) fn parse(text: &str) -> Parsed<Expression> {
     if text.len() > TEXT_LIMIT_BYTES {
         let start = text.ceil_char_boundary(TEXT_LIMIT_BYTES);
@@ -68,7 +68,7 @@ impl<'a> Parser<'a> {
         Some(token)
     }
 
-    /// One or more alternatives.
+    /// Parses one or more alternatives.
     fn either(&mut self) -> Parsed<Expression> {
         let mut parts = Vec::new();
         let mut sign: Option<&Token> = None;
@@ -94,7 +94,7 @@ impl<'a> Parser<'a> {
         }
     }
 
-    /// What stands beside each other.
+    /// Parses terms that must all match. Returns [`Expression::All`] if there are none.
     fn both(&mut self) -> Parsed<Expression> {
         let mut parts = Vec::new();
         loop {
@@ -179,7 +179,7 @@ fn not(inner: Expression) -> Expression {
     }
 }
 
-/// One word as a condition.
+/// Parses a word into a condition.
 fn term(text: &str, token: &Token, word: &Word) -> Parsed<Expression> {
     let Some((name_span, operator)) = &word.key else {
         if !word.is_quoted
@@ -270,7 +270,7 @@ fn keyed(token: &Token, word: &Word, key: Key, operator: Operator) -> Parsed<Ter
     }
 }
 
-/// The value as text to look for; quotes that change nothing are forgotten.
+/// The value as a pattern. Quotes only matter if there is a `*` in them.
 fn pattern(word: &Word, is_whole: bool) -> Pattern {
     Pattern {
         is_literal: word.is_quoted && word.value.contains('*'),
@@ -303,7 +303,7 @@ fn pool(value: &str) -> Option<PoolMatch> {
     value.parse().ok().map(PoolMatch::Number)
 }
 
-/// A comparison, or a range where a value may stand by itself.
+/// Parses a comparison, or a range `a..b` after `:` or `=`.
 fn test<T>(
     operator: Operator,
     value: &str,
@@ -344,7 +344,7 @@ fn length(field: LengthField, operator: Operator, value: &str) -> Result<Term, I
 
 fn moments(field: WhenField, operator: Operator, value: &str) -> Result<Term, Instead> {
     let test = test(operator, value, number::when)?;
-    // A moment is exact: there is nothing that is only shown the same.
+    // Moments are compared exactly; only rounded numbers can look the same.
     let test = match test {
         Test::Shown(when) => Test::Equal(when),
         test => test,

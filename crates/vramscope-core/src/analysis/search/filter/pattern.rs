@@ -1,4 +1,4 @@
-//! Text to look for, and how it is found: without regard to case, `*` for anything.
+//! Text patterns with the wildcard `*`. Matching ignores case.
 
 use std::fmt;
 
@@ -7,19 +7,20 @@ use memchr::memmem::Finder;
 use super::parser;
 use super::term::{Expression, Term};
 
-/// Text to look for.
+/// A text to search for.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Pattern {
-    /// The text as written.
+    /// The text as the user wrote it, without quotes.
     pub text: String,
-    /// Whether `*` is only itself; so in quotes.
+    /// Whether `*` matches only an asterisk, as it does in quotes.
     pub is_literal: bool,
-    /// Whether it must be the whole text rather than a part of it.
+    /// Whether the pattern must match the whole text instead of a part of it.
     pub is_whole: bool,
 }
 
 impl Pattern {
-    /// Writes it after `before`, in quotes unless `reads_back` says that without them it reads the same.
+    /// Writes `before` and the pattern. Adds quotes unless the text without them parses to a term for which
+    /// `reads_back` is true.
     pub(super) fn write(
         &self,
         f: &mut fmt::Formatter<'_>,
@@ -43,20 +44,20 @@ impl Pattern {
     }
 }
 
-/// Where a text must lie in what it is looked for in.
+/// Where in a text a pattern must match.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Anchor {
     /// Anywhere.
     Part,
-    /// At its end.
+    /// At the end of the text.
     End,
-    /// From its beginning to its end.
+    /// From the beginning to the end of the text.
     Whole,
 }
 
-/// A pattern made ready.
+/// A pattern prepared for searching many texts.
 pub struct Matcher {
-    /// The pieces between stars, folded; none is empty.
+    /// The texts between wildcards, in lower case and in order; none is empty.
     pieces: Vec<Finder<'static>>,
     from_start: bool,
     to_end: bool,
@@ -64,7 +65,7 @@ pub struct Matcher {
 }
 
 impl Matcher {
-    /// Looks for a pattern.
+    /// Prepares a pattern.
     #[must_use]
     pub fn new(pattern: &Pattern) -> Self {
         let anchor = if pattern.is_whole {
@@ -75,7 +76,7 @@ impl Matcher {
         Self::of_text(&pattern.text, pattern.is_literal, anchor)
     }
 
-    /// Looks for a text.
+    /// Prepares a text with an explicit anchor.
     pub(super) fn of_text(text: &str, is_literal: bool, anchor: Anchor) -> Self {
         let mut folded = String::new();
         fold(text, &mut folded);
@@ -99,12 +100,13 @@ impl Matcher {
         }
     }
 
-    /// Whether `text` matches.
+    /// Whether the pattern matches `text`.
     pub fn matches(&mut self, text: &str) -> bool {
         fold(text, &mut self.scratch);
         let mut rest = self.scratch.as_bytes();
         if self.pieces.is_empty() {
-            // `*` alone finds any text, nothing at all only nothing.
+            // `*` alone matches every text. An empty pattern matches every text as a part, and only the empty
+            // text as a whole.
             return !(self.from_start && self.to_end) || rest.is_empty();
         }
         let last = self.pieces.len() - 1;
@@ -112,7 +114,7 @@ impl Matcher {
             let needle = piece.needle();
             let starts = place == 0 && self.from_start;
             if place == last && self.to_end {
-                // What must stand at the end stands nowhere else.
+                // The last piece is anchored at the end, so other places need not be tried.
                 return rest.ends_with(needle) && (!starts || rest.len() == needle.len());
             }
             let Some(at) = piece.find(rest).filter(|&at| !starts || at == 0) else {
@@ -124,7 +126,7 @@ impl Matcher {
     }
 }
 
-/// `text` in lower case.
+/// Writes `text` in lower case to `out`.
 fn fold(text: &str, out: &mut String) {
     out.clear();
     if text.is_ascii() {
@@ -170,7 +172,7 @@ mod tests {
         assert!(Matcher::of_text("f*d", true, Anchor::Part).matches("xF*dx"));
     }
 
-    /// By trying all ways to read the stars.
+    /// Reference for whole texts: tries every length for each wildcard.
     fn slow(pattern: &[u8], text: &[u8]) -> bool {
         match pattern.split_first() {
             None => text.is_empty(),

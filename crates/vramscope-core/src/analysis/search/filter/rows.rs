@@ -1,4 +1,5 @@
-//! The filters that rows of legends, flame graphs and tables carry: made from what a row is of, never from its label.
+//! Filters that select the allocations of a row in a legend, flame graph or table. They are built from the
+//! row's ids and values, never by parsing its label.
 
 use super::Filter;
 use super::keys::Flag;
@@ -11,25 +12,25 @@ use crate::analysis::code::frame_groups::{FrameGrouping, FrameGroups, GroupId, G
 use crate::analysis::code::frames::{FrameClass, Location, is_python_source, is_torch_name};
 use crate::model::PoolId;
 
-/// What has the call site of this label, by which the language knows it.
+/// Selects the allocations of a call site. In the filter language a call site is named by its label.
 #[must_use]
 pub fn of_call_site(label: &str) -> Filter {
     text(Place::Site, label, true).into()
 }
 
-/// What is on the stream of this number.
+/// Selects the allocations of the stream with this number.
 #[must_use]
 pub fn of_stream(number: usize) -> Filter {
     stream(number).into()
 }
 
-/// What is on none of the first `count` streams, which are all.
+/// Selects the allocations without a known stream. `count` is the number of streams in the file.
 #[must_use]
 pub fn without_stream(count: usize) -> Filter {
     all((0..count).map(|number| not(stream(number)))).into()
 }
 
-/// What is of a pool.
+/// Selects the allocations of a memory pool.
 #[must_use]
 pub fn of_pool(pool: PoolId) -> Filter {
     let pool = if pool.is_private() {
@@ -40,14 +41,14 @@ pub fn of_pool(pool: PoolId) -> Filter {
     Expression::Term(Term::Pool(pool)).into()
 }
 
-/// What is of no known pool.
+/// Selects the allocations whose memory pool is unknown.
 #[must_use]
 pub fn without_pool() -> Filter {
     let pools = [PoolMatch::Default, PoolMatch::Private];
     all(pools.map(|pool| not(Expression::Term(Term::Pool(pool))))).into()
 }
 
-/// What has any of these categories, as the file has them.
+/// Selects the allocations that have any of these categories, spelt as in the file.
 #[must_use]
 pub fn of_categories(categories: &[&str]) -> Filter {
     let mut each = categories
@@ -60,7 +61,7 @@ pub fn of_categories(categories: &[&str]) -> Filter {
     .into()
 }
 
-/// What has no category.
+/// Selects the allocations without a category.
 #[must_use]
 pub fn without_category() -> Filter {
     let any = Pattern {
@@ -71,7 +72,7 @@ pub fn without_category() -> Filter {
     not(Expression::Term(Term::Text(Place::Category, any))).into()
 }
 
-/// What has at least `from_bytes`, and less than `below_bytes` if that is given.
+/// Selects the allocations with a requested size of `from_bytes` or more, and below `below_bytes` if given.
 #[must_use]
 pub fn of_size(from_bytes: u64, below_bytes: Option<u64>) -> Filter {
     let size = |test| Expression::Term(Term::Bytes(BytesField::Size, test));
@@ -80,20 +81,21 @@ pub fn of_size(from_bytes: u64, below_bytes: Option<u64>) -> Filter {
     all(from.into_iter().chain(below)).into()
 }
 
-/// What is older than the recording.
+/// Selects the allocations from before the recording.
 #[must_use]
 pub fn born_before() -> Filter {
     Expression::Term(Term::Flag(Flag::Before)).into()
 }
 
-/// What was born at one of these moments, both included.
+/// Selects the allocations born in `first ..= last`.
 #[must_use]
 pub fn born_in(first: u32, last: u32) -> Filter {
     let test = Test::Between(When::Event(first.into()), When::Event(last.into()));
     Expression::Term(Term::When(WhenField::Born, test)).into()
 }
 
-/// What has a frame of a group on its stack; `None` for groups that are no code, or that no text tells.
+/// Selects the allocations with a frame of this group on their stack. `None` if the group is not code, or no
+/// filter can express it.
 #[must_use]
 pub fn of_group(
     snapshot: &Snapshot,
@@ -106,8 +108,8 @@ pub fn of_group(
     of_frame(grouping, &location, table.get(group).class)
 }
 
-/// What has a frame like this one on its stack, by this grouping; `None` where frames of the group have nothing in common
-/// that could be looked for. `class`: whose code the group is.
+/// Selects the allocations with a frame on their stack that falls into the same group as `location`. `None` if
+/// the frames of that group have no text in common. `class`: the class of the group's frames.
 #[must_use]
 pub fn of_frame(
     grouping: FrameGrouping,
@@ -154,7 +156,7 @@ impl From<Expression> for Filter {
 }
 
 fn stream(number: usize) -> Expression {
-    // A stream's number is its place in a list.
+    // The number is an index into the list of streams, so it fits.
     Expression::Term(Term::Stream(i64::try_from(number).unwrap_or(i64::MAX)))
 }
 
@@ -171,7 +173,7 @@ fn all(parts: impl IntoIterator<Item = Expression>) -> Expression {
     }
 }
 
-/// A text as it is, stars included.
+/// A text term that matches `text` literally, asterisks included.
 fn text(place: Place, text: &str, is_whole: bool) -> Expression {
     let pattern = Pattern {
         text: text.to_owned(),
@@ -181,7 +183,8 @@ fn text(place: Place, text: &str, is_whole: bool) -> Expression {
     Expression::Term(Term::Text(place, pattern))
 }
 
-/// A short path, which has slashes where a file of Windows has the other ones: a star is either.
+/// A text term for a shortened path. Shortened paths have `/` even where the file has the `\` of Windows, so
+/// `*` takes its place.
 fn path(place: Place, path: &str) -> Expression {
     let is_plain = |c: char| c.is_ascii_alphanumeric() || "_-.:/".contains(c);
     if !path.chars().all(is_plain) {

@@ -1,4 +1,4 @@
-//! What a filter says, as data; prints as text that reads back as the same.
+//! A filter as a tree. Its `Display` output parses back to an equal tree.
 
 use std::fmt;
 
@@ -8,107 +8,107 @@ use super::number::{write_bytes, write_us};
 use super::pattern::Pattern;
 use crate::model::PoolId;
 
-/// A filter's tree. As deep as its text has parentheses, which are bounded.
+/// A node of a filter. The parser limits the depth of the tree.
 #[derive(Clone, PartialEq, Debug, Default)]
 pub enum Expression {
-    /// Everything: the empty filter.
+    /// Matches every allocation: the empty filter.
     #[default]
     All,
-    /// One condition.
+    /// A single condition.
     Term(Term),
-    /// What does not match.
+    /// Matches if the inner filter does not.
     Not(Box<Expression>),
-    /// What matches all of at least two.
+    /// Matches if all of these do; at least two.
     And(Vec<Expression>),
-    /// What matches any of at least two.
+    /// Matches if any of these does; at least two.
     Or(Vec<Expression>),
 }
 
-/// One condition.
+/// A single condition on an allocation.
 #[derive(Clone, PartialEq, Debug)]
 pub enum Term {
-    /// Text found somewhere.
+    /// A text in this place matches the pattern.
     Text(Place, Pattern),
-    /// An address.
+    /// Its address meets this condition.
     Address(AddressMatch),
-    /// A stream: its number where there is one so numbered, else its handle.
+    /// It is on this stream: a stream's number or, if no stream has that number, its handle.
     Stream(i64),
-    /// A pool.
+    /// It is in this memory pool.
     Pool(PoolMatch),
-    /// Bytes.
+    /// This number of bytes passes the test.
     Bytes(BytesField, Test<u64>),
-    /// A length of time in this unit.
+    /// This length, in this unit, passes the test.
     Length(LengthField, LengthUnit, Test<u64>),
-    /// A moment.
+    /// This moment passes the test.
     When(WhenField, Test<When>),
-    /// Born, gone or (`None`) live in the selected range.
+    /// It was born or died in the selected range or, with `None`, was live at any time in it.
     Range(Option<WhenField>),
-    /// Live at a moment, or at any of several.
+    /// It was live at a moment, or at any moment of a set.
     Live(Live),
-    /// What it is.
+    /// It has this property.
     Flag(Flag),
 }
 
-/// Where text is looked for.
+/// Where a text is searched for.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum Place {
-    /// In all of the following, in the call site's label, and in names of addresses.
+    /// In all of the other places. A text that looks like an address also matches the address.
     Anywhere,
-    /// Any frame of the stack: its function, its file, the node it was generated from, the lines of the
-    /// forward pass.
+    /// In frames of the stack: function, file, `file:line`, the FX node from which the code was generated; and
+    /// in the stack of the forward pass.
     Frame,
-    /// Files of the stack.
+    /// In files of the stack.
     File,
-    /// Functions of the stack.
+    /// In functions of the stack.
     Function,
-    /// The call site's label.
+    /// In the label of the call site.
     Site,
-    /// The program's texts and the allocator's notes.
+    /// In metadata that the program or the allocator attached, and in texts of `annotate` events.
     Metadata,
-    /// The profiler's category.
+    /// In the profiler's category.
     Category,
-    /// `torch.compile`'s region.
+    /// In the `torch.compile` region.
     Compile,
-    /// Names of the ranges in which it was made.
+    /// In names of annotated ranges that contain the alloc event.
     Annotation,
 }
 
-/// Which pools.
+/// A condition on the memory pool.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum PoolMatch {
-    /// `(0, 0)`.
+    /// The default pool, `(0, 0)`.
     Default,
-    /// All others.
+    /// Any other pool.
     Private,
-    /// One.
+    /// The pool with this id.
     Id(PoolId),
-    /// One by either of its numbers.
+    /// A pool with this number in its id. 0 is the default pool.
     Number(u64),
 }
 
-/// Bytes of what.
+/// A number of bytes of an allocation.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum BytesField {
-    /// Requested.
+    /// Requested bytes.
     Size,
-    /// Of its block, where known.
+    /// Bytes of its block; known only for allocations live at the end.
     Block,
-    /// Of its block beyond what was requested, where known.
+    /// Bytes of its block minus requested bytes; known only for allocations live at the end.
     Rounding,
 }
 
-/// How long what took.
+/// A length of time of an allocation.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum LengthField {
-    /// From birth to death.
+    /// From its birth to its death.
     Lifetime,
-    /// From birth to the cursor, else to the end.
+    /// From its birth to the cursor or, without one, to the end of the recording.
     Age,
-    /// From its free to its end.
+    /// From the program's free to its completion.
     Pending,
 }
 
-/// What a length counts.
+/// The unit of a length of time.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum LengthUnit {
     /// Events.
@@ -117,66 +117,66 @@ pub enum LengthUnit {
     Us,
 }
 
-/// The moment of what.
+/// A moment of an allocation.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum WhenField {
-    /// Its birth.
+    /// The first moment at which it is live.
     Born,
-    /// Its end.
+    /// The first moment at which it is no longer live.
     Died,
 }
 
-/// A moment.
+/// A moment that a filter refers to.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum When {
-    /// The first highest.
+    /// The first moment with the most active memory.
     Peak,
     /// After the last event.
     End,
     /// Before the first event.
     Start,
-    /// Where the cursor is.
+    /// The moment at the cursor.
     Cursor,
-    /// After this many events; the number of the event that leads to it, counted from 1.
+    /// The moment after this many events.
     Event(u64),
-    /// Microseconds since the start.
+    /// A time, in microseconds since the first event.
     Us(u64),
 }
 
-/// When it was live.
+/// When an allocation was live.
 #[derive(Clone, PartialEq, Debug)]
 pub enum Live {
-    /// At a moment.
+    /// At this moment.
     At(When),
-    /// At any failed allocation.
+    /// At any failed request.
     Oom,
     /// At any time in the selected range.
     Range,
-    /// At any time in an annotated range called so.
+    /// At any time in an annotated range whose name matches.
     Named(Pattern),
 }
 
-/// A comparison with a number.
+/// A comparison with a value.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Test<T> {
-    /// Printed the same, in three digits.
+    /// `:value`: prints the same as the value, in three digits.
     Shown(T),
-    /// The same.
+    /// `=value`: equal.
     Equal(T),
-    /// Less.
+    /// `<value`.
     Below(T),
-    /// Not more.
+    /// `<=value`.
     AtMost(T),
-    /// More.
+    /// `>value`.
     Above(T),
-    /// Not less.
+    /// `>=value`.
     AtLeast(T),
-    /// From … to, both included.
+    /// `:a..b`: from the first to the second value, both included.
     Between(T, T),
 }
 
 impl Expression {
-    /// Whether `holds` of any of its terms.
+    /// Whether `holds` is true for any term of the tree.
     pub(super) fn any(&self, holds: &impl Fn(&Term) -> bool) -> bool {
         match self {
             Self::All => false,
@@ -188,7 +188,7 @@ impl Expression {
 }
 
 impl<T: Copy + PartialEq> Test<T> {
-    /// Whether it compares with this.
+    /// Whether the test compares with this value.
     pub(super) fn names(self, value: T) -> bool {
         match self {
             Self::Shown(own)
@@ -240,7 +240,7 @@ impl fmt::Display for Term {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Text(Place::Anywhere, pattern) => {
-                // What would join with its neighbour, as in `size >5`.
+                // A key's name needs quotes, or the lexer joins it with the next word, as in `size >5`.
                 let joins = keys::find(&pattern.text).is_some();
                 pattern.write(f, "", |plain| !joins && plain == self)
             }
@@ -265,7 +265,7 @@ impl fmt::Display for Term {
             }
             Self::When(field, test) => {
                 f.write_str(name_of(KeyKind::When(*field)))?;
-                // With a unit, so that a word after it is not taken for one.
+                // Always with a unit, so that the lexer does not take the next word for one.
                 test.write(f, |f, when| match when {
                     When::Event(number) => write!(f, "{number}ev"),
                     when => when.fmt(f),

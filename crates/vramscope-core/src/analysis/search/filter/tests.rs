@@ -1,4 +1,4 @@
-//! Filters against a slow reading of what they mean, and what users write.
+//! Compares filters with a slow reference, and checks how texts are parsed and printed.
 
 use proptest::prelude::*;
 use vramscope_synth::scenario;
@@ -12,7 +12,7 @@ use crate::ids::AllocationId;
 use crate::model::Action;
 use crate::units::Bytes;
 
-/// A device, and where the user points.
+/// A device, with a cursor and a selected range.
 #[derive(Clone, Copy)]
 struct Subject<'a> {
     device: Device<'a>,
@@ -48,7 +48,7 @@ fn synthetic(model: &Synthetic, producer: Producer) -> Recording {
     Recording::of(crate::decode(&bytes[..]).unwrap())
 }
 
-/// Whether an allocation is meant, read off its details as a person would.
+/// The reference: decides from an allocation's details whether it matches.
 fn slow(expression: &Expression, subject: &Subject<'_>, known: &Known<'_>) -> bool {
     match expression {
         Expression::All => true,
@@ -134,7 +134,7 @@ fn slow_named(pattern: &Pattern, subject: &Subject<'_>, at: impl Fn(u64) -> bool
     });
     let mut ranges = ranges;
     ranges.any(|range| {
-        // The events in it, and the state in which it begins.
+        // An annotation covers its events, and the moment before its first event.
         let times = history.moment_start_us.iter().enumerate().skip(1);
         let before = times
             .clone()
@@ -280,7 +280,7 @@ fn slow_length(
         (Test::Shown(wanted), LengthUnit::Us) => shown_alike(length, wanted),
         _ => slow_number(test, length),
     };
-    // However much longer it was, it must pass.
+    // If only a lower bound is known, every greater length must pass, too.
     shown && (is_exact || matches!(test, Test::Above(_) | Test::AtLeast(_)))
 }
 
@@ -321,12 +321,12 @@ fn slow_moment(when: When, subject: &Subject<'_>) -> Option<u64> {
 
 fn slow_when(test: Test<When>, moment: u64, subject: &Subject<'_>) -> bool {
     let history = subject.device.history;
-    // The moment in the units of the comparison, and what it is compared with.
+    // The moment in the unit of the comparison, and the value it is compared with.
     let pair = |when: When| match when {
         When::Us(us) => {
             let start = history.moment_start_us.first()?;
             let time = history.moment_start_us.get(moment as usize)?;
-            // What is older than the recording is older than any time.
+            // Allocations from before the recording are older than any time.
             let own = if moment == 0 {
                 -1
             } else {
@@ -387,7 +387,7 @@ fn opened() -> &'static [Recording] {
 }
 
 #[expect(clippy::too_many_lines, reason = "lists of words")]
-/// One term, of words that the scenarios have.
+/// A single term, mostly with words that occur in the scenarios.
 fn term() -> impl Strategy<Value = String> {
     let word = prop_oneof![
         Just("forward"),
@@ -508,7 +508,7 @@ fn filter() -> impl Strategy<Value = String> {
     })
 }
 
-/// Pieces of filters in any order, most of them nonsense.
+/// Random sequences of parts of filters; most are invalid.
 fn pieces() -> impl Strategy<Value = String> {
     let piece = prop_oneof![
         term(),
@@ -751,7 +751,7 @@ fn completions_offer_keys_then_what_the_file_has() {
 }
 
 mod table {
-    //! The table of allocations, on the same files.
+    //! The table of allocations, tested with the same files.
 
     use super::*;
     use crate::analysis::report::allocations::{
@@ -775,7 +775,7 @@ mod table {
         Column::Address,
     ];
 
-    /// A row's value, for comparing with the next row's.
+    /// The value by which a row is sorted; `None` if unknown.
     fn value(row: &AllocationRow, column: Column) -> Option<(u64, String)> {
         let number = |number: u64| Some((number, String::new()));
         let text = |text: Option<String>| Some((0, text?));
@@ -899,7 +899,7 @@ mod table {
         }
     }
 
-    /// A reader of RFC 4180.
+    /// Parses CSV as of RFC 4180.
     fn parse(text: &str) -> Vec<Vec<String>> {
         let (mut lines, mut line, mut field, mut quoted) =
             (Vec::new(), Vec::new(), String::new(), false);

@@ -1,4 +1,5 @@
-//! Where text is found: each distinct text is looked at once, then each frame, stack and context.
+//! Evaluates terms that search for text. Each distinct text of the file is compared once; frames, stacks and
+//! contexts then use the results.
 
 use std::collections::HashMap;
 
@@ -13,10 +14,10 @@ use crate::bitset::BitSet;
 use crate::ids::{ContextId, FrameId, StackId, StringId};
 use crate::model::{Context, LinesId};
 
-/// What is looked at of one text, in bytes: a hostile file may have one of gigabytes.
+/// How many bytes of a text are searched. A damaged or hostile file may have a text of gigabytes.
 const TEXT_LIMIT_BYTES: usize = 64 << 10;
 
-/// The allocations in which a text is found.
+/// The allocations with a text in this place that matches the pattern.
 pub(super) fn matching(device: Device<'_>, place: Place, pattern: &Pattern) -> BitSet {
     let rows = device.history.allocations.len();
     let mut found = BitSet::new(rows);
@@ -58,7 +59,7 @@ pub(super) fn matching(device: Device<'_>, place: Place, pattern: &Pattern) -> B
     found
 }
 
-/// The allocations that an address means.
+/// The allocations whose address meets the condition.
 pub(super) fn by_address(device: Device<'_>, address: AddressMatch) -> BitSet {
     let table = &device.history.allocations;
     let version = address.wants_version();
@@ -68,7 +69,7 @@ pub(super) fn by_address(device: Device<'_>, address: AddressMatch) -> BitSet {
     })
 }
 
-/// Whether each distinct text matches, found out when first asked.
+/// Whether each text of the file matches, computed on first use.
 struct Texts {
     matcher: Matcher,
     known: Vec<Option<bool>>,
@@ -80,7 +81,7 @@ impl Texts {
         Self { matcher, known }
     }
 
-    /// `text` is what there is to see of the text of `id`.
+    /// Whether `text` matches, where `text` is always the same part of the text with this id.
     fn matches(&mut self, id: StringId, text: &str) -> bool {
         match self.known.get_mut(id.index()) {
             Some(known) => *known.get_or_insert_with(|| self.matcher.matches(text)),
@@ -93,7 +94,7 @@ impl Texts {
     }
 }
 
-/// `model.py:123`: a file's end and a line.
+/// A pattern such as `model.py:123`: the end of a path, and a line.
 struct FileLine {
     files: Texts,
     line: u32,
@@ -116,7 +117,7 @@ impl FileLine {
     }
 }
 
-/// How frames are looked at.
+/// Matches frames; a field is `None` if that part of a frame is not searched.
 struct Frames<'a> {
     snapshot: &'a Snapshot,
     in_functions: Option<Texts>,
@@ -142,7 +143,8 @@ impl<'a> Frames<'a> {
     fn matches(&mut self, id: FrameId) -> bool {
         let frame = self.snapshot.frames.get(id);
         let location = Location::of(self.snapshot, frame);
-        // A profiler's name holds file and function: its parts are texts without a number.
+        // Files written by a profiler keep file and function in one text. Their parts have no id of their own,
+        // so results cannot be kept by id.
         let written = self.snapshot.strings.get(frame.filename);
         let is_split = !written.ends_with(location.file);
         let look = |texts: &mut Option<Texts>, id: StringId, text: &str| {
@@ -173,7 +175,7 @@ impl<'a> Frames<'a> {
     }
 }
 
-/// The stacks with a frame in which the text is found.
+/// The stacks with a frame that matches.
 fn stacks(snapshot: &Snapshot, place: Place, pattern: &Pattern) -> BitSet {
     let mut looked = Frames::new(snapshot, place, pattern);
     let frames = BitSet::from_fn(snapshot.frames.len(), |row| {
@@ -188,7 +190,7 @@ fn stacks(snapshot: &Snapshot, place: Place, pattern: &Pattern) -> BitSet {
     })
 }
 
-/// The allocations whose context, block or notes hold the text.
+/// The allocations whose context, block or `annotate` events have a text that matches.
 fn by_context(device: Device<'_>, place: Place, pattern: &Pattern) -> BitSet {
     let snapshot = device.snapshot();
     let mut looked = Contexts {
@@ -222,7 +224,7 @@ fn by_context(device: Device<'_>, place: Place, pattern: &Pattern) -> BitSet {
     found
 }
 
-/// How contexts are looked at.
+/// Matches contexts.
 struct Contexts<'a> {
     snapshot: &'a Snapshot,
     place: Place,
@@ -264,7 +266,7 @@ impl Contexts<'_> {
             return known;
         }
         let mut lines = self.snapshot.contexts.forward_lines(Some(id));
-        // Each line may end in a newline, which is no part of it.
+        // Lines may be stored with their newline.
         let text = |line| clip(self.snapshot.strings.get(line), TEXT_LIMIT_BYTES).trim_end();
         let found = lines.any(|line| self.lines_of.matches(line, text(line)));
         self.lines.insert(id, found);

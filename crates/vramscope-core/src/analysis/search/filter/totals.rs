@@ -1,35 +1,36 @@
-//! What a set of allocations comes to.
+//! Sums over a set of allocations.
 
 use serde::{Deserialize, Serialize};
 
 use crate::analysis::time::history::History;
 use crate::bitset::BitSet;
 
-/// Sums over some allocations; bytes are requested ones, pending frees included.
+/// Sums over a set of allocations. Bytes are requested bytes. Allocations whose free is pending count as live.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 pub struct Totals {
-    /// How many.
+    /// Number of allocations.
     pub count: u64,
-    /// All their bytes together, live at one time or not.
+    /// Bytes of all of them, whether or not they were live at the same time.
     pub bytes: u64,
-    /// How many are live at the moment asked for.
+    /// Number of those live at the given moment.
     pub live_count: u64,
-    /// Bytes of those.
+    /// Bytes of those live at the given moment.
     pub live_bytes: u64,
     /// Bytes of those live at the device's peak.
     pub peak_bytes: u64,
-    /// The most bytes of them live at once.
+    /// The most bytes of the set that were live at once.
     pub highest_bytes: u64,
-    /// The first moment at which they are.
+    /// The first moment with `highest_bytes` live.
     pub highest_moment: u32,
 }
 
-/// Sums over the allocations of `matches`, or over all of them. `moment` is what `live_…` counts at.
+/// Sums over the allocations in `matches`, or over all allocations with `None`. The `live_` fields refer to
+/// `moment`.
 #[must_use]
 pub fn totals(history: &History, matches: Option<&BitSet>, moment: u32) -> Totals {
     let table = &history.allocations;
     let mut totals = Totals::default();
-    // Changes of the live bytes by moment; wrapping, as a difference may be negative.
+    // Changes of the live bytes by moment. Arithmetic wraps, because a change may be negative.
     let mut changes = vec![0_u64; history.active_bytes.len()];
     let mut add = |row: usize| {
         let (born, died, bytes) = (table.born[row], table.died[row], table.bytes[row]);

@@ -1,4 +1,4 @@
-//! The words that one device's part of a file knows: what completions offer.
+//! Words of one device's recording that completions offer.
 
 use std::collections::HashMap;
 use std::hash::Hash;
@@ -7,45 +7,46 @@ use crate::analysis::code::frames::{FrameClass, Location, clip};
 use crate::analysis::recording::Device;
 use crate::ids::{ContextId, FrameId, StringId};
 
-/// Words of one kind that are kept.
+/// Maximum number of words of each kind.
 const WORDS_LIMIT: usize = 200;
-/// Longer texts are not offered.
+/// Maximum length of a word; longer texts are left out.
 const WORD_LIMIT_BYTES: usize = 120;
 
-/// A word and how many allocations have it.
+/// A value that a filter can search for.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Word {
-    /// The word as it would be found.
+    /// The value as it is written in a filter.
     pub text: String,
-    /// What is said of it.
+    /// How many allocations have it, and for streams the handle; empty if unknown.
     pub help: String,
 }
 
-/// The words by kind, those of the most allocations first.
+/// The words by kind. In each kind, those of the most allocations come first; streams are in the order of their
+/// numbers.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Vocabulary {
     /// Functions of user code.
     pub functions: Vec<Word>,
     /// Files of user code.
     pub files: Vec<Word>,
-    /// Call sites.
+    /// Labels of call sites.
     pub sites: Vec<Word>,
-    /// Categories of the profiler.
+    /// The profiler's categories.
     pub categories: Vec<Word>,
-    /// Texts of the program.
+    /// Metadata that the program attached to allocations.
     pub metadata: Vec<Word>,
-    /// Regions of `torch.compile`.
+    /// `torch.compile` regions.
     pub compiled: Vec<Word>,
-    /// Names of annotated ranges of this device.
+    /// Names of this device's annotated ranges.
     pub annotations: Vec<Word>,
     /// Numbers of streams.
     pub streams: Vec<Word>,
-    /// Pools, as `default` or by id.
+    /// Memory pools: `default`, or an id such as `0,3`.
     pub pools: Vec<Word>,
 }
 
 impl Vocabulary {
-    /// Gathers the words; looks at every allocation once.
+    /// Collects the words of a device's allocations.
     #[must_use]
     pub fn of(device: Device<'_>) -> Self {
         let contexts = device.snapshot().contexts.rows();
@@ -79,7 +80,7 @@ impl Vocabulary {
     }
 }
 
-/// Each value with how often it came, the most frequent first.
+/// The distinct values and how often each occurs, the most frequent first.
 fn counted<T: Copy + Eq + Hash + Ord>(values: impl Iterator<Item = T>) -> Vec<(T, u64)> {
     let mut counts: HashMap<T, u64> = HashMap::new();
     for value in values {
@@ -113,7 +114,7 @@ fn strings(device: Device<'_>, counts: Vec<(StringId, u64)>) -> Vec<Word> {
     })
 }
 
-/// Functions and files of user code, by the allocations below them.
+/// Functions and files of user code, sorted by the number of allocations whose stack contains them.
 fn code(device: Device<'_>) -> (Vec<Word>, Vec<Word>) {
     let (snapshot, classes) = (device.snapshot(), device.recording.classes());
     let mut by_frame = vec![0_u64; snapshot.frames.len()];
@@ -130,7 +131,8 @@ fn code(device: Device<'_>) -> (Vec<Word>, Vec<Word>) {
             continue;
         }
         let location = Location::of(snapshot, snapshot.frames.get(id));
-        // A stack may have several lines of a function: the largest is a lower bound, their sum is not.
+        // A stack may contain several lines of a function, so a sum over frames would count allocations twice.
+        // The largest count is a lower bound.
         for (words, text) in [
             (&mut functions, location.function),
             (&mut files, location.file),
