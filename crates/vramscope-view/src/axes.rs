@@ -1,4 +1,4 @@
-//! Where an axis has its ticks and what they say.
+//! The ticks of axes and their labels.
 
 use crate::viewport::Viewport;
 use serde::{Deserialize, Serialize};
@@ -9,15 +9,15 @@ use vramscope_core::units::Count;
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum XUnit {
-    /// Events, from 0.
+    /// Number of events, from 0.
     #[default]
     Events,
-    /// µs since the first moment.
+    /// Time since the first moment, µs.
     Time,
 }
 
-/// The part of the axis of events that shows the events between two moments: moment `m` reaches from `m` to `m + 1`, and
-/// begins with its event.
+/// The range on the axis of events that covers the events between two moments. Moment `m` covers
+/// `m` to `m + 1` and begins with its event.
 #[must_use]
 pub fn events_between((from, to): Moments) -> (f64, f64) {
     (f64::from(from) + 1.0, f64::from(to) + 1.0)
@@ -26,16 +26,16 @@ pub fn events_between((from, to): Moments) -> (f64, f64) {
 /// One tick of an axis.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Tick {
-    /// Where, data.
+    /// Position, in the axis's unit.
     pub at: f64,
-    /// What it says.
+    /// Text of the label.
     pub label: String,
 }
 
 const UNITS: [&str; 7] = ["B", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB"];
 
-/// Ticks of the y axis, at most `most` of them (at least 2): powers of two bytes apart, so that they
-/// fall on round numbers of KiB, MiB or GiB, all in one unit.
+/// At most `most` ticks (at least 2) of the y axis. They are powers of two bytes apart, so that
+/// they fall on round numbers of KiB, MiB or GiB; all labels have the same unit.
 #[must_use]
 pub fn y_ticks(view: &Viewport, most: usize) -> Vec<Tick> {
     let (min, max) = (view.y_min_bytes.max(0.0), view.y_max_bytes);
@@ -45,7 +45,7 @@ pub fn y_ticks(view: &Viewport, most: usize) -> Vec<Tick> {
     let step = 2_f64
         .powf(((max - min) / most.max(2) as f64).log2().ceil())
         .max(1.0);
-    // A step of 512 MiB reads well in GiB (0.5, 1, 1.5), one of 64 MiB does not.
+    // A step of 512 MiB reads well in GiB (0.5, 1, 1.5), a step of 64 MiB does not.
     let unit = (((step.log2() + 2.0) / 10.0).floor() as usize).min(UNITS.len() - 1);
     let unit_bytes = 1024_f64.powi(unit as i32);
     multiples(min, max, step)
@@ -56,7 +56,7 @@ pub fn y_ticks(view: &Viewport, most: usize) -> Vec<Tick> {
         .collect()
 }
 
-/// Ticks of the x axis, at most `most` of them (at least 2).
+/// At most `most` ticks (at least 2) of the x axis.
 #[must_use]
 pub fn x_ticks(view: &Viewport, unit: XUnit, most: usize) -> Vec<Tick> {
     let (min, max) = (view.x_min.max(0.0), view.x_max);
@@ -90,12 +90,12 @@ pub fn x_ticks(view: &Viewport, unit: XUnit, most: usize) -> Vec<Tick> {
 /// The multiples of `step` from `min` to `max`.
 fn multiples(min: f64, max: f64, step: f64) -> impl Iterator<Item = f64> {
     let first = (min / step).ceil();
-    // By number and not by adding up, so that errors do not either.
+    // Multiplied rather than summed up, so that rounding errors do not add up.
     let count = ((max / step).floor() - first + 1.0).clamp(0.0, 1_000.0) as u32;
     (0..count).map(move |i| (first + f64::from(i)) * step)
 }
 
-/// The smallest of 1, 2, 5, 10, 20, 50, … that is not below `least`.
+/// The smallest number of the series 1, 2, 5, 10, 20, 50, … that is at least `least`.
 fn nice_step(least: f64) -> f64 {
     let power = 10_f64.powf(least.max(f64::MIN_POSITIVE).log10().floor());
     let fits = [1.0, 2.0, 5.0]
@@ -105,7 +105,7 @@ fn nice_step(least: f64) -> f64 {
     fits.unwrap_or(10.0 * power)
 }
 
-/// The same in µs, with the clock's own steps from a minute on.
+/// Like [`nice_step`] in µs, but with the steps of a clock from 15 s on.
 fn nice_time_step(least_us: f64) -> f64 {
     const MINUTE: f64 = 60e6;
     const STEPS: [f64; 14] = [
@@ -134,7 +134,7 @@ fn nice_time_step(least_us: f64) -> f64 {
         .unwrap_or_else(|| nice_step(least_us / day) * day)
 }
 
-/// A time since the start, in the unit that suits `max`, with the digits that `step` needs.
+/// A time since the start, in the unit that suits `max`, with as many decimals as `step` needs.
 fn time_label(us: f64, step: f64, max: f64) -> String {
     let (unit_us, name) = match max {
         ..1e3 => (1.0, "µs"),
@@ -146,7 +146,7 @@ fn time_label(us: f64, step: f64, max: f64) -> String {
     format!("{:.digits$} {name}", us / unit_us)
 }
 
-/// `2:05`, `1:02:03`, with the digits that `step` needs behind the seconds.
+/// `2:05`, `1:02:03`, with as many decimals of the seconds as `step` needs.
 fn clock_label(us: f64, step: f64) -> String {
     let digits = (1e6 / step).log10().ceil().clamp(0.0, 6.0) as usize;
     let (minutes, seconds) = ((us / 60e6).floor(), us.rem_euclid(60e6) / 1e6);
@@ -159,7 +159,7 @@ fn clock_label(us: f64, step: f64) -> String {
     }
 }
 
-/// A number with thousands separators and as many decimals as it has, three at most.
+/// A number with thousands separators and up to three decimals, without trailing zeros.
 fn decimal(value: f64) -> String {
     let thousandths = (value * 1_000.0).round();
     let whole = Count((thousandths / 1_000.0).floor() as u64).to_string();

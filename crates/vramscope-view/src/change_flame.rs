@@ -1,10 +1,11 @@
-//! The signed flame graph: call paths of two sides in one picture, red where the second has more, blue
-//! where it has less.
+//! The differential flame graph: call paths of two sides in one graph, red where the second side
+//! has more, blue where it has less.
 //!
-//! A node is as wide as its own share and its children's together. In [`FlameWidth::Either`] that share is
-//! the larger one of both sides, so that what is gone has its place beside what is new and no child is
-//! wider than its caller; other widths show one side alone, or only what differs. Grey is what did not
-//! change; colour grows with the difference's share of the node, and is full where a side has nothing.
+//! A node is as wide as its own amount and its children's together. With [`FlameWidth::Either`],
+//! the own amount is the larger one of both sides, so paths that only one side has are visible too,
+//! and no child is wider than its caller. The other widths show one side alone, or only the
+//! difference. Grey means no change. The tint grows with the share of the difference in the node,
+//! and is full where one side has nothing.
 
 mod scene;
 
@@ -17,26 +18,26 @@ use crate::flame::NodeKey;
 use crate::theme::{Theme, contrast};
 pub use scene::scene;
 
-/// Least width of a rectangle, px. What is narrower shares one with its narrow neighbours, without what it
-/// calls.
+/// Least width of a rectangle, px. Narrower siblings share a rectangle, and their children are not
+/// drawn.
 const LEAST_PX: f64 = 2.0;
-/// Most rows below the focus: deeper stacks are read by going closer.
+/// Most rows below the focus; deeper ones can be seen by moving the focus.
 const ROWS_MAX: u32 = 400;
-/// How much of the colour of growth or shrinkage the smallest difference has.
+/// Tint of the smallest difference, as a share of the full colour.
 const LEAST_TINT: f64 = 0.12;
 
-/// What the width of a node says.
+/// What the width of a node means.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum FlameWidth {
-    /// What the larger side has of each path.
+    /// The larger side's amount of each path.
     #[default]
     Either,
-    /// What the first side has.
+    /// The first side's amount.
     Before,
-    /// What the second side has.
+    /// The second side's amount.
     After,
-    /// What differs, in either direction.
+    /// The difference, in either direction.
     Difference,
 }
 
@@ -52,7 +53,7 @@ pub enum ChangeUnit {
 }
 
 impl ChangeUnit {
-    /// Of an amount.
+    /// The amount in this unit.
     #[must_use]
     pub fn of(self, amount: Amount) -> u64 {
         match self {
@@ -62,27 +63,27 @@ impl ChangeUnit {
     }
 }
 
-/// How to lay out.
+/// Options of [`layout`].
 #[derive(Clone, Copy, PartialEq, Debug, Serialize, Deserialize)]
 pub struct FlameOptions {
-    /// What widths say.
+    /// What widths mean.
     pub width: FlameWidth,
-    /// What is counted.
+    /// The unit of widths and changes.
     pub unit: ChangeUnit,
-    /// The node that fills the picture; 0 for all.
+    /// The node that fills the width; 0 for the root.
     pub focus: u32,
     /// Width of the picture, css px.
     pub width_px: f64,
 }
 
-/// One node on the screen.
+/// A rectangle of the graph.
 #[derive(Clone, Copy, PartialEq, Debug, Serialize, Deserialize)]
 pub struct FlameRect {
-    /// The node; for several that are too narrow, their caller.
+    /// The node; for several narrow siblings, their caller.
     pub node: u32,
-    /// 0, or how many narrow ones it stands for.
+    /// 0 for a node; otherwise the number of narrow siblings that the rectangle stands for.
     pub smaller: u32,
-    /// Its row from the top; callers stand above what they call.
+    /// Row from the top; callers are above what they call.
     pub row: u32,
     /// Left edge, css px.
     pub x_px: f64,
@@ -90,17 +91,17 @@ pub struct FlameRect {
     pub width_px: f64,
 }
 
-/// A signed flame graph. Rectangles are sorted by row, then from left to right.
+/// A laid out differential flame graph.
 #[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize)]
 pub struct ChangeFlame {
-    /// What is wide enough to be seen.
+    /// Sorted by row, then from left to right.
     pub rects: Vec<FlameRect>,
     /// Number of rows.
     pub rows: u32,
 }
 
 impl ChangeFlame {
-    /// The rectangle at a place, css px and row.
+    /// The rectangle at a position, in css px and as a row.
     #[must_use]
     pub fn at(&self, x_px: f64, row: u32) -> Option<&FlameRect> {
         let after = self
@@ -111,7 +112,7 @@ impl ChangeFlame {
     }
 }
 
-/// Lays out a tree.
+/// Lays out the focus of a tree, what it calls, and its callers.
 #[must_use]
 pub fn layout(tree: &ChangeTree, options: &FlameOptions) -> ChangeFlame {
     if tree.is_empty() {
@@ -126,7 +127,7 @@ pub fn layout(tree: &ChangeTree, options: &FlameOptions) -> ChangeFlame {
     };
     let full_px = options.width_px.max(1.0);
     let mut flame = ChangeFlame::default();
-    // Where one came from, each over the whole width.
+    // The callers of the focus, each over the whole width.
     let above = callers(tree, focus);
     for (row, &node) in (0..).zip(&above) {
         flame.rects.push(FlameRect {
@@ -150,7 +151,7 @@ pub fn layout(tree: &ChangeTree, options: &FlameOptions) -> ChangeFlame {
             width_px,
         });
         let below = children.of_node(node);
-        // The widest come first: from the first narrow one on all are.
+        // Children are sorted by width, so all after the first narrow one are narrow.
         let wide = match row - first_row {
             0..ROWS_MAX => below.partition_point(|&child| scaled(child) >= LEAST_PX),
             _ => 0,
@@ -177,7 +178,8 @@ pub fn layout(tree: &ChangeTree, options: &FlameOptions) -> ChangeFlame {
     flame
 }
 
-/// How many of these have a width, and how wide they are together; `None` if that cannot be seen.
+/// The number of nodes that have a width, and their total width; `None` if that is too narrow to
+/// see.
 fn narrow(nodes: &[u32], scaled: impl Fn(u32) -> f64) -> Option<(u32, f64)> {
     let seen = nodes
         .iter()
@@ -187,8 +189,8 @@ fn narrow(nodes: &[u32], scaled: impl Fn(u32) -> f64) -> Option<(u32, f64)> {
     (width >= LEAST_PX / 4.0).then_some((count, width))
 }
 
-/// The name of every node by its path, as in the [flame graph](crate::flame) of one side: a focus stays
-/// where it is when another moment is compared.
+/// The key of each node, by its path as in the [flame graph](crate::flame) of one side. So the
+/// focus stays when other moments are compared.
 #[must_use]
 pub fn keys(tree: &ChangeTree) -> Vec<NodeKey> {
     let hashes: Vec<u64> = tree.labels.iter().map(|label| stable_hash(label)).collect();
@@ -201,12 +203,12 @@ pub fn keys(tree: &ChangeTree) -> Vec<NodeKey> {
     keys
 }
 
-/// The way to a node, the root first and the node itself left out.
+/// The callers of a node from the root down, without the node itself.
 #[must_use]
 pub fn callers(tree: &ChangeTree, node: u32) -> Vec<u32> {
     let mut path = Vec::new();
     let mut at = node;
-    // A parent stands before its child; what does not is none of ours.
+    // Every parent's row precedes its children's. The root's does not, and ends the loop.
     while let Some(&parent) = tree.parent.get(at as usize).filter(|&&parent| parent < at) {
         path.push(parent);
         at = parent;
@@ -215,7 +217,8 @@ pub fn callers(tree: &ChangeTree, node: u32) -> Vec<u32> {
     path
 }
 
-/// Own share and that of all longer paths. As floating point, because sums of both sides may exceed 64 bits.
+/// Each node's own width and its descendants'. Floating point, because sums of both sides may
+/// exceed 64 bits.
 fn widths(tree: &ChangeTree, options: &FlameOptions) -> Vec<f64> {
     let own = |change: &Change| {
         let (before, after) = (
@@ -241,9 +244,9 @@ fn widths(tree: &ChangeTree, options: &FlameOptions) -> Vec<f64> {
     widths
 }
 
-/// Every node's children, the widest first, in one list.
+/// The children of every node, sorted by width, widest first, in one list.
 struct Children {
-    /// Where the children of node `i` begin; one entry more than nodes.
+    /// The index of each node's first child in `nodes`; one entry more than nodes.
     starts: Vec<u32>,
     nodes: Vec<u32>,
 }
@@ -285,19 +288,20 @@ impl Children {
     }
 }
 
-/// The difference's share of the larger side, from −1 (gone) to 1 (new); 0 where both have the same.
+/// The difference as a share of the larger side, from −1 (the second side has nothing) to 1 (the
+/// first side has nothing); 0 where both are equal.
 #[must_use]
 pub fn growth(before: u64, after: u64) -> f64 {
     let more = before.max(after);
     if more == 0 {
         return 0.0;
     }
-    // Of a 64-bit difference the first digits are enough for a colour.
+    // Rounding to a float is precise enough for a colour.
     let share = before.abs_diff(after) as f64 / more as f64;
     if after < before { -share } else { share }
 }
 
-/// The colour of a difference: see the module.
+/// The colour of a change, as the module's documentation describes.
 #[must_use]
 pub fn change_colour(theme: &Theme, before: u64, after: u64) -> Rgb {
     let growth = growth(before, after);
@@ -316,7 +320,7 @@ pub fn change_colour(theme: &Theme, before: u64, after: u64) -> Rgb {
     mix(still, full, tint)
 }
 
-/// Black or white, whichever reads better on a colour: one of them always reads well.
+/// Black or white, whichever has the higher contrast with a colour.
 #[must_use]
 pub fn ink_on(colour: Rgb) -> Rgb {
     let (black, white) = ([0; 3], [255; 3]);

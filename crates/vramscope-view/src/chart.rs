@@ -1,4 +1,4 @@
-//! Axes, grid and the overview's curves, drawn by plotters into scenes.
+//! Axes, grids and the overview's curves, drawn by plotters into scenes.
 
 use crate::axes::{Tick, XUnit, x_ticks, y_ticks};
 use crate::colour::Rgb;
@@ -8,22 +8,22 @@ use crate::viewport::Viewport;
 use plotters::prelude::*;
 use plotters::style::text_anchor::{HPos, Pos, VPos};
 
-/// Size of the labels, css px.
+/// Font size of the labels, css px.
 const LABEL_CSS: f64 = 11.0;
 /// Length of a tick, css px.
 const TICK_CSS: f64 = 4.0;
-/// Least distance of two labels along x, css px: room for `1,234,567,890` and air.
+/// Least distance of two labels along x, css px: enough for `1,234,567,890` and some space.
 const X_LABEL_CSS: f64 = 110.0;
-/// The same along y.
+/// Least distance of two labels along y, css px.
 const Y_LABEL_CSS: f64 = 44.0;
 
 impl Style<'_> {
-    /// A line of `css` px, one device px wide at least.
+    /// A line `css` css px wide, and at least one device px.
     pub(crate) fn stroke(&self, colour: Rgb, css: f64) -> ShapeStyle {
         rgb(colour).stroke_width(self.px(css).max(1) as u32)
     }
 
-    /// A text style of `css` px. The painter knows the font.
+    /// A text style of `css` css px. The painter chooses the font.
     pub(crate) fn chart_text(&self, css: f64, colour: Rgb, pos: Pos) -> TextStyle<'static> {
         ("sans-serif", css * self.pixel_ratio)
             .into_font()
@@ -32,13 +32,13 @@ impl Style<'_> {
     }
 }
 
-/// A colour as plotters has it.
+/// A colour in plotters' type.
 pub(crate) fn rgb([r, g, b]: Rgb) -> RGBColor {
     RGBColor(r, g, b)
 }
 
-/// Draws grid, axes and labels around (and the grid within) the area where the timeline goes, which is
-/// what `viewport` shows.
+/// Draws the grid within `area`, and axes and labels around it. `viewport` is the visible part of
+/// the data.
 pub fn draw_axes(
     scene: &mut Scene,
     area: &Area,
@@ -50,7 +50,7 @@ pub fn draw_axes(
     draw_x_axis(scene, area, viewport, unit, style)
 }
 
-/// The vertical half of [`draw_axes`].
+/// Draws the y axis of [`draw_axes`].
 pub fn draw_y_axis(scene: &mut Scene, area: &Area, viewport: &Viewport, style: &Style<'_>) {
     let most = most_y_ticks(area.height_px, style.pixel_ratio);
     // The viewport may be that of a canvas of another size.
@@ -65,13 +65,13 @@ pub fn draw_y_axis(scene: &mut Scene, area: &Area, viewport: &Viewport, style: &
         .draw(&PathElement::new(ends, style.stroke(style.theme.axis, 1.0)));
 }
 
-/// For how many ticks of the y axis there is room.
+/// How many ticks of the y axis fit.
 #[must_use]
 pub fn most_y_ticks(height_px: u32, pixel_ratio: f64) -> usize {
     (f64::from(height_px) / (Y_LABEL_CSS * pixel_ratio)) as usize
 }
 
-/// The horizontal half of [`draw_axes`].
+/// Draws the x axis of [`draw_axes`].
 pub fn draw_x_axis(
     scene: &mut Scene,
     area: &Area,
@@ -83,14 +83,14 @@ pub fn draw_x_axis(
     draw_x_ticks(scene, area, viewport, &ticks, style)
 }
 
-/// For how many ticks of the x axis there is room.
+/// How many ticks of the x axis fit.
 #[must_use]
 pub fn most_x_ticks(area: &Area, style: &Style<'_>) -> usize {
     let most = f64::from(area.width_px) / (X_LABEL_CSS * style.pixel_ratio);
     most as usize
 }
 
-/// [`draw_x_axis`] with ticks that are given.
+/// Draws the x axis with the given ticks.
 pub fn draw_x_ticks(
     scene: &mut Scene,
     area: &Area,
@@ -146,7 +146,7 @@ fn draw_x_tick(scene: &mut Scene, tick: &Tick, x: i32, area: &Area, style: &Styl
         vec![(x, bottom), (x, bottom + length)],
         axis,
     ));
-    // A label in the middle of its tick would be cut off at the right end.
+    // A centred label would be cut off at the right edge.
     let is_last = x + style.px(X_LABEL_CSS / 3.0) > area.right_px();
     let (x, side) = if is_last {
         (area.right_px(), HPos::Right)
@@ -166,7 +166,7 @@ pub(crate) fn y_of(area: &Area, top_bytes: f64, bytes: u64) -> i32 {
         - (bytes as f64 / top_bytes.max(1.0) * f64::from(area.height_px)).round() as i32
 }
 
-/// The corners of columns that share an area's width, as steps.
+/// The corners of a step curve of columns that share the width of an area.
 pub(crate) fn step_points(area: &Area, values: &[u64], top_bytes: f64) -> Vec<(i32, i32)> {
     let x = |column: usize| {
         let share = column as f64 / values.len() as f64;
@@ -175,8 +175,8 @@ pub(crate) fn step_points(area: &Area, values: &[u64], top_bytes: f64) -> Vec<(i
     steps(values, x, |bytes| y_of(area, top_bytes, bytes))
 }
 
-/// Draws active memory filled and reserved memory as a line, each in columns that share the area's width,
-/// on a scale whose upper edge is `top_bytes`.
+/// Draws active memory as an area and reserved memory as a line. Both are columns that share the
+/// width of `area`; its upper edge is `top_bytes`.
 pub fn draw_curves(
     scene: &mut Scene,
     area: &Area,
@@ -201,7 +201,7 @@ pub fn draw_curves(
     }
 }
 
-/// Draws [`draw_curves`] with a dot at the highest active memory.
+/// Does [`draw_curves`] and marks the highest active memory with a dot.
 pub fn draw_curves_with_peak(
     scene: &mut Scene,
     area: &Area,
@@ -217,7 +217,7 @@ pub fn draw_curves_with_peak(
         top_bytes,
         style,
     );
-    // Of several the first.
+    // Reversed, because `max_by_key` returns the last of equal ones: the first peak is marked.
     let columns = active_bytes.iter().enumerate().rev();
     let Some((column, &bytes)) = columns.max_by_key(|(_, bytes)| **bytes) else {
         return;

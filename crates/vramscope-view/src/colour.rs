@@ -1,9 +1,9 @@
-//! Data colours: a ring of hues of equal lightness and chroma, chosen by what an allocation is.
+//! Colours of the data: a ring of hues of equal lightness and chroma.
 //!
-//! The call site's colour comes from a hash of its text, never from ids, so the same code has the same
-//! colour in every view, file and run. Hues are equally spaced in OKLCH, turned so that no two of them
-//! coincide for any of the common colour blindnesses; small steps of lightness tell neighbours of one
-//! colour apart.
+//! A call site's colour comes from a hash of its text, never from ids, so the same code has the
+//! same colour in every view, file and run. Hues are equally spaced in OKLCH and turned so that no
+//! two coincide for the common kinds of colour blindness. Small steps of lightness tell neighbours
+//! of one colour apart.
 
 mod spaces;
 
@@ -17,31 +17,31 @@ use crate::theme::Theme;
 pub const HUES: usize = 8;
 /// OKLCH chroma of the ring.
 const CHROMA: f64 = 0.125;
-/// Where the ring starts, in degrees; see the test on colour blindness.
+/// The first hue of the ring, in degrees; chosen by the test on colour blindness.
 const FIRST_HUE: f64 = 33.0;
-/// Lightness tiers a call site's hash may choose, added to the theme's.
+/// Offsets from the theme's lightness; a call site's hash chooses one.
 const TIERS: [f64; 4] = [0.0, -0.07, 0.06, -0.13];
-/// Neighbours of one colour take turns between this much lighter and darker.
+/// Neighbours of one colour are alternately this much lighter and darker.
 const STEP: f64 = 0.018;
-/// Colours of a scale from little to much.
+/// Number of colours of a scale.
 const SCALE: usize = 64;
 
-/// What the colour of a band says.
+/// What an allocation's colour stands for.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ColourMode {
-    /// Where in the code it was allocated.
+    /// The code that allocated it.
     #[default]
     CallSite,
-    /// How large it is.
+    /// Its size.
     Size,
-    /// Which stream it was allocated on.
+    /// The stream it was allocated on.
     Stream,
-    /// Which memory pool it comes from.
+    /// The memory pool it comes from.
     Pool,
-    /// Which category the profiler gave it.
+    /// The profiler's category.
     Category,
-    /// When it was allocated.
+    /// The moment of its allocation.
     Age,
 }
 
@@ -50,15 +50,16 @@ pub enum ColourMode {
 pub struct ColourColumn {
     /// At most 256 colours.
     pub palette: Vec<Rgb>,
-    /// Per allocation, its colour's place in the palette.
+    /// Per allocation, the index of its colour in the palette.
     pub index: Vec<u8>,
 }
 
 impl ColourColumn {
-    /// Colours by the stable hash of a text (see [`stable_hash`]), `None` = not known.
+    /// Colours by the stable hash of a text (see [`stable_hash`]); `None` has the colour of
+    /// unknown.
     #[must_use]
     pub fn by_hash(theme: &Theme, hashes: impl IntoIterator<Item = Option<u64>>) -> Self {
-        // How often each colour was used so far decides between its two steps.
+        // Whether a colour was used an odd number of times decides between its two steps.
         let mut used = [0_u8; HUES * TIERS.len() + 1];
         let index = hashes
             .into_iter()
@@ -74,8 +75,8 @@ impl ColourColumn {
         }
     }
 
-    /// Colours by a small number (stream, pool, category: 0, 1, 2, …), far apart for close numbers;
-    /// `None` = not known.
+    /// Colours by a small number (stream, pool, category: 0, 1, 2, …); close numbers have distant
+    /// colours, and `None` has the colour of unknown.
     #[must_use]
     pub fn by_ordinal(theme: &Theme, ordinals: impl IntoIterator<Item = Option<u32>>) -> Self {
         let mut used = [0_u8; HUES * TIERS.len() + 1];
@@ -107,7 +108,7 @@ impl ColourColumn {
         }
     }
 
-    /// Colours by the moment of birth, from the first to the last of `moments`.
+    /// Colours by the moment of allocation, on a scale over `moments`.
     #[must_use]
     pub fn by_age(theme: &Theme, born: &[u32], moments: usize) -> Self {
         let last = moments.saturating_sub(1).max(1) as f64;
@@ -132,8 +133,8 @@ impl ColourColumn {
     }
 }
 
-/// The colour of a text on the ring, without the step that tells neighbours apart: for legends, flame
-/// graphs and tables.
+/// The ring's colour of a text's hash, without the step that tells neighbours apart; for legends,
+/// flame graphs and tables. `None` has the colour of unknown.
 #[must_use]
 pub fn site_colour(theme: &Theme, hash: Option<u64>) -> Rgb {
     match hash {
@@ -142,7 +143,7 @@ pub fn site_colour(theme: &Theme, hash: Option<u64>) -> Rgb {
     }
 }
 
-/// The colour of a small number, without the step that tells neighbours apart.
+/// The ring's colour of a small number, without the step that tells neighbours apart.
 #[must_use]
 pub fn ordinal_colour(theme: &Theme, ordinal: u32) -> Rgb {
     ring_colour(theme, ordinal_entry(ordinal), 0.0)
@@ -154,7 +155,7 @@ pub fn stable_hash(text: &str) -> u64 {
     stable_hash_of([text])
 }
 
-/// [`stable_hash`] of the parts put together with a zero byte after each.
+/// [`stable_hash`] of the parts, each followed by a zero byte.
 #[must_use]
 pub fn stable_hash_of<'a>(parts: impl IntoIterator<Item = &'a str>) -> u64 {
     let mut hash = 0xcbf2_9ce4_8422_2325_u64;
@@ -173,8 +174,7 @@ fn ring_entry(hash: u64) -> usize {
     (hash % (HUES * TIERS.len()) as u64) as usize
 }
 
-/// Three hues on for each number, because 3 and 8 have no common factor: all hues are used and close
-/// numbers differ.
+/// Close numbers are three hues apart. All hues are used, because 3 and 8 have no common factor.
 fn ordinal_entry(ordinal: u32) -> usize {
     let (hue, tier) = (
         ordinal as usize * 3 % HUES,
@@ -183,7 +183,7 @@ fn ordinal_entry(ordinal: u32) -> usize {
     tier * HUES + hue
 }
 
-/// Colour of a place on the ring: hue by the remainder, tier by the quotient.
+/// The colour of a ring entry: hue by the remainder, tier by the quotient.
 fn ring_colour(theme: &Theme, entry: usize, step: f64) -> Rgb {
     let hue = FIRST_HUE + (entry % HUES) as f64 * 360.0 / HUES as f64;
     oklch(
@@ -193,7 +193,7 @@ fn ring_colour(theme: &Theme, entry: usize, step: f64) -> Rgb {
     )
 }
 
-/// All ring colours in their two steps, then the unknown ones.
+/// All ring colours in their two steps, then the two of unknown.
 fn ring_palette(theme: &Theme) -> Vec<Rgb> {
     let mut palette = Vec::with_capacity((HUES * TIERS.len() + 1) * 2);
     for entry in 0..HUES * TIERS.len() {
@@ -205,7 +205,8 @@ fn ring_palette(theme: &Theme) -> Vec<Rgb> {
     palette
 }
 
-/// From blue over green to yellow with growing lightness: readable in grey and to the colour-blind.
+/// From blue over green to yellow with growing lightness, so it can be read in grey and by the
+/// colour-blind.
 fn scale_palette(theme: &Theme) -> Vec<Rgb> {
     let from = theme.ring_lightness - 0.26;
     (0..SCALE)

@@ -1,23 +1,22 @@
-//! How much of each pixel rectangles cover, in one pass over the rows of pixels.
+//! How much of each pixel is covered by rectangles, in one pass over the rows of pixels.
 //!
-//! A rectangle covers a pixel by the product of what it covers of the column and of the row, so along a
-//! row its coverage changes at no more than four places: where it begins and ends, each spread over two
-//! pixels. Only these changes are written down, in a row of sums that is turned into pixels by adding
-//! them up; and a rectangle is touched in the row where it begins and in the one where it ends. So a
-//! picture costs O(rectangles + pixels), however large they are. All sums are integers: whatever
-//! was added is taken away again to the last bit.
+//! A rectangle covers a pixel by the product of the covered parts of its column and its row. Along
+//! a row, coverage therefore changes at no more than four pixels: two at each end. Only these
+//! changes are stored, and a running sum turns them into pixels. A rectangle is visited only in the
+//! row where it begins and in the row where it ends, so a picture costs O(rectangles + pixels)
+//! whatever their sizes. All sums are integers, so what was added is subtracted again exactly.
 
-/// A whole pixel. With light of 12 bits, sums of up to 16 layers stay within 31 bits.
+/// The coverage of a whole pixel. With 12 bits of light, sums of up to 16 layers fit into 31 bits.
 pub(crate) const WHOLE: f32 = 32_768.0;
-/// The end of a list.
+/// The end of a linked list of spans.
 const END: u32 = u32::MAX;
 
 /// Red, green, blue (12-bit light × coverage), and the coverage in a unit that the caller chooses.
 pub(crate) type Sums<T> = [T; 4];
 
-/// An integer that sums are kept in: 32 bits for a few layers on a pixel, 64 for any number.
+/// An integer type for sums: 32 bits for a few layers on a pixel, 64 bits for any number.
 pub(crate) trait Sum: Copy + Default + PartialEq {
-    /// A coverage.
+    /// A coverage as a sum.
     fn of(coverage: i32) -> Self;
     fn plus(self, other: Self) -> Self;
     fn times(self, other: Self) -> Self;
@@ -47,33 +46,34 @@ macro_rules! sum {
 sum!(i32);
 sum!(i64);
 
-/// A rectangle in px of the picture, clipped to it; y from the top.
+/// A rectangle in px of the picture, clipped to it; y grows downwards.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Span {
     pub(crate) left: f32,
     pub(crate) right: f32,
     pub(crate) top: f32,
     pub(crate) bottom: f32,
-    /// What is drawn: the caller knows its light.
+    /// The shade it is drawn with; the caller maps it to light.
     pub(crate) shade: u32,
-    /// The next span that is touched in the same row.
+    /// The next span to visit in the same row.
     next: u32,
 }
 
-/// Sums rectangles up; keeps its working memory between pictures.
+/// Sums up rectangles; keeps its working memory between pictures.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Coverage<T> {
     spans: Vec<Span>,
-    /// Row of pixels → the first span that is touched there.
+    /// Per row of pixels, the first span to visit there.
     first: Vec<u32>,
     width_px: usize,
-    /// Changes from pixel to pixel in one row, and in that row and all below it.
+    /// Changes from pixel to pixel that hold for the current row only, and those that hold from it
+    /// on.
     once: Vec<Sums<T>>,
     on: Vec<Sums<T>>,
 }
 
 impl<T: Sum> Coverage<T> {
-    /// Forgets all rectangles; the next picture has this size.
+    /// Starts a picture of this size, without rectangles.
     pub(crate) fn begin(&mut self, width_px: u32, height_px: u32) {
         self.width_px = width_px as usize;
         self.spans.clear();
@@ -81,8 +81,8 @@ impl<T: Sum> Coverage<T> {
         self.first.resize(height_px as usize, END);
     }
 
-    /// Adds a rectangle, clipped to the picture; `None` if nothing of it is there. The number is that of
-    /// [`Coverage::span`].
+    /// Adds a rectangle that is already clipped to the picture, and returns its number for
+    /// [`Coverage::span`]; `None` if it is empty or below the picture.
     #[inline]
     pub(crate) fn add(
         &mut self,
@@ -94,7 +94,7 @@ impl<T: Sum> Coverage<T> {
             return None;
         }
         let span = self.spans.len() as u32;
-        // Clipped to the picture, a top is below its height.
+        // `top` may equal the height of the picture; then there is no such row.
         let first = self.first.get_mut(top as usize)?;
         self.spans.push(Span {
             left,
@@ -112,15 +112,15 @@ impl<T: Sum> Coverage<T> {
         self.spans.get(span as usize)
     }
 
-    /// Turns the rectangles into pixels of R, G, B, A, row by row from the top. `light` is what a whole pixel of a
-    /// shade adds to the sums, `pixel` what sums look like.
+    /// Turns the rectangles into pixels of R, G, B, A, row by row from the top. `light` is what a
+    /// whole pixel of a shade adds to the sums; `pixel` turns sums into a colour.
     pub(crate) fn pixels(
         &mut self,
         rgba: &mut [u8],
         light: impl Fn(u32) -> Sums<T>,
         pixel: impl Fn(Sums<T>) -> [u8; 4],
     ) {
-        // One more for what changes behind the last pixel, and one behind that.
+        // Two more than pixels: changes may lie behind the last pixel and behind that one.
         let (width, nothing) = (self.width_px, [T::default(); 4]);
         self.once.clear();
         self.once.resize(width + 2, nothing);
@@ -137,7 +137,7 @@ impl<T: Sum> Coverage<T> {
         }
     }
 
-    /// Writes down what changes in row `y_px` because a span begins or ends in it.
+    /// Records the changes of row `y_px` due to a span that begins or ends in it.
     #[inline]
     fn touch(&mut self, id: u32, span: &Span, y_px: usize, light: Sums<T>) {
         let row = y_px as f32;
@@ -149,7 +149,7 @@ impl<T: Sum> Coverage<T> {
         } else if begins {
             change(&mut self.on, span, 1.0, light);
             change(&mut self.once, span, row - span.top, light);
-            // A span that ends at the picture's edge is never taken away.
+            // A span that reaches the bottom of the picture needs no end.
             if let Some(first) = self.first.get_mut(end) {
                 self.spans[id as usize].next = *first;
                 *first = id;
@@ -160,7 +160,7 @@ impl<T: Sum> Coverage<T> {
         }
     }
 
-    /// Adds the changes up to pixels, and forgets those of this row.
+    /// Turns the changes of this row into pixels, and clears them.
     fn emit(&mut self, pixels: &mut [u8], look: &impl Fn(Sums<T>) -> [u8; 4]) {
         let nothing = [T::default(); 4];
         let mut sums = nothing;
@@ -175,7 +175,7 @@ impl<T: Sum> Coverage<T> {
                 }
                 pixel = look(sums);
             }
-            // They may cancel one another.
+            // Cleared even if the sum is zero: the two changes may cancel each other.
             *once = nothing;
             out.copy_from_slice(&pixel);
         }
@@ -186,12 +186,14 @@ impl<T: Sum> Coverage<T> {
     }
 }
 
-/// Adds a span of this height (of a row of pixels; negative to take away) to a row's changes.
+/// Adds a span to the changes of a row; `height` is the covered part of the row, negative to
+/// subtract.
 #[inline]
 fn change<T: Sum>(row: &mut [Sums<T>], span: &Span, height: f32, light: Sums<T>) {
     let first = span.left as usize;
     let last = span.right as usize;
-    // 1.5 · 2^23 added leaves the rounded number in the low bits: one instruction where rounding is a call.
+    // Adding 1.5 · 2^23 leaves the rounded number in the low bits. This takes one instruction,
+    // where rounding would be a function call.
     let rounded = |value: f32| (value + 12_582_912.0).to_bits() as i32 - 0x4b40_0000;
     let coverage = |part: f32| rounded(part * height * WHOLE);
     if first == last {

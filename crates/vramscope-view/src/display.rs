@@ -1,8 +1,8 @@
-//! Numbers as text, the same on the page, in the CLI and in pictures.
+//! Numbers as text: the same on the page, in the command line's output and in pictures.
 //!
-//! Sizes print in binary units with three significant digits (cut off, not rounded up, so that nothing
-//! looks larger than it is), counts with thousands separators, times as offsets from the first event or
-//! as UTC; a file does not say in which zone it was made.
+//! Sizes have binary units and three significant digits. They are rounded down, so that nothing
+//! looks larger than it is. Counts have thousands separators. Times are offsets from the first
+//! event, or UTC, because files do not record a time zone.
 
 use vramscope_core::units::{Bytes, Count};
 
@@ -14,7 +14,7 @@ pub fn bytes(bytes: u64) -> String {
     Bytes(bytes).to_string()
 }
 
-/// `31.2 GiB (33,521,409,536 bytes)`; below 1 KiB only `512 B`.
+/// `31.2 GiB (33,521,409,536 bytes)`; `512 B` below 1 KiB.
 #[must_use]
 pub fn bytes_exact(bytes: u64) -> String {
     if bytes < 1024 {
@@ -49,7 +49,7 @@ pub fn count(count: u64) -> String {
     Count(count).to_string()
 }
 
-/// An event by its number from 0: `event 12,345`.
+/// An event by its number, from 0: `event 12,345`.
 #[must_use]
 pub fn event(number: u64) -> String {
     format!("event {}", Count(number))
@@ -61,13 +61,14 @@ pub fn address(address: u64) -> String {
     format!("{address:#x}")
 }
 
-/// An allocation's name, its address and which tenancy of it: `b7f5a00000000_3`, as in PyTorch's viewer.
+/// An allocation's name, from its address and how often the address was used before:
+/// `b7f5a00000000_3`, as in PyTorch's viewer.
 #[must_use]
 pub fn allocation_id(address: u64, version: u32) -> String {
     format!("b{address:x}_{version}")
 }
 
-/// A length of time: `12 µs`, `1.25 ms`, `3.40 s`, `2 min 5 s`, `1 h 3 min`.
+/// A duration: `12 µs`, `1.25 ms`, `3.40 s`, `2 min 5 s`, `1 h 3 min`.
 #[must_use]
 pub fn duration(us: i64) -> String {
     let sign = if us < 0 { "\u{2212}" } else { "" };
@@ -88,7 +89,7 @@ pub fn duration(us: i64) -> String {
     format!("{sign}{text}")
 }
 
-/// `us / unit` with three significant digits, cut off.
+/// `us / unit` with three significant digits, rounded down.
 fn three_digits(us: u64, unit: u64) -> String {
     let (whole, hundredths) = (us / unit, us % unit * 100 / unit);
     match whole {
@@ -111,7 +112,7 @@ pub fn offset(us: i64) -> String {
     }
 }
 
-/// The time of day in UTC of a time in µs since the Unix epoch: `14:03:22.123456`.
+/// The time of day in UTC, from µs since the Unix epoch: `14:03:22.123456`.
 #[must_use]
 pub fn time_of_day(epoch_us: i64) -> String {
     let us = epoch_us.rem_euclid(86_400 * SECOND_US as i64) as u64;
@@ -124,17 +125,17 @@ pub fn time_of_day(epoch_us: i64) -> String {
     )
 }
 
-/// Date and time in UTC of a time in µs since the Unix epoch: `2026-03-01 14:03:22.123456`.
+/// Date and time in UTC, from µs since the Unix epoch: `2026-03-01 14:03:22.123456`.
 #[must_use]
 pub fn date_time(epoch_us: i64) -> String {
     let (year, month, day) = civil_date(epoch_us.div_euclid(86_400 * SECOND_US as i64));
     format!("{year:04}-{month:02}-{day:02} {}", time_of_day(epoch_us))
 }
 
-/// Year, month and day of a day counted from 1970-01-01, in the Gregorian calendar extended both ways.
+/// Year, month and day of a day counted from 1970-01-01, in the proleptic Gregorian calendar.
 ///
-/// Howard Hinnant's `civil_from_days`: the year is taken to begin in March, so that the leap day is its
-/// last and the lengths of months follow one straight line.
+/// This is Howard Hinnant's `civil_from_days`. Years start in March, so that the leap day is the
+/// last day of a year and a linear formula gives the lengths of months.
 fn civil_date(days_since_epoch: i64) -> (i64, u32, u32) {
     const DAYS_PER_ERA: i64 = 146_097; // 400 years
     let days = days_since_epoch + 719_468; // since 0000-03-01

@@ -1,13 +1,14 @@
-//! Where a frame's source opens: the user's editor or repository, by a pattern that they set once.
+//! Links that open a frame's source in the user's editor or repository, from a pattern that the
+//! user sets.
 //!
-//! A pattern is an address with `{path}` and `{line}` in it; swaps turn the folders of the machine that
-//! recorded into those of the one that looks. File names come from snapshots, which may come from anyone,
-//! so they are percent-encoded, they cannot change where a pattern leads, and patterns may only lead to
-//! web pages and to editors: never to something that runs.
+//! A pattern is a URL with `{path}` and `{line}` in it. Swaps map folders of the machine that
+//! recorded to folders of the user's machine. File names come from snapshots, which may come from
+//! anyone. They are therefore percent-encoded and cannot change the host of a pattern; and patterns
+//! may only open web pages and known editors, never anything that runs a program.
 
 use std::fmt;
 
-/// Schemes that open a file in an editor, besides `http` and `https`.
+/// URL schemes of editors, allowed besides `http` and `https`.
 const EDITOR_SCHEMES: [&str; 26] = [
     "antigravity",
     "atom",
@@ -37,7 +38,7 @@ const EDITOR_SCHEMES: [&str; 26] = [
     "zed",
 ];
 
-/// Patterns to begin with: who it is for, and the pattern.
+/// Suggested patterns, each with the name of its editor or site.
 pub const PRESETS: [(&str, &str); 7] = [
     ("VS Code", "vscode://file/{path}:{line}"),
     ("Cursor", "cursor://file/{path}:{line}"),
@@ -51,26 +52,26 @@ pub const PRESETS: [(&str, &str); 7] = [
     ),
 ];
 
-/// Longest file name that is made into an address, in bytes.
+/// Longer file names get no link, in bytes.
 const PATH_LIMIT_BYTES: usize = 4096;
 
-/// Why a pattern or a swap is not taken.
+/// Why a pattern or a swap is refused.
 #[derive(Clone, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub enum PatternError {
-    /// It has no `{path}`.
+    /// The pattern has no `{path}`.
     NoPath,
-    /// It does not begin with a scheme and `://`.
+    /// The pattern does not begin with a scheme and `://`.
     NoScheme,
-    /// It begins with a scheme that is neither the web's nor an editor's.
+    /// The scheme is neither the web's nor a known editor's.
     RefusedScheme(String),
-    /// A host and `/`, or a `?`, must come before the first `{…}`, so that no file name can change them.
+    /// No host precedes the first `{…}`, so a file name could change it.
     PathTooEarly,
-    /// A space or control character.
+    /// The pattern has a space or a control character.
     Space,
-    /// `{…}` that stands for nothing.
+    /// The pattern has an unknown field in `{…}`.
     UnknownField(String),
-    /// A swap without `=>`, or with nothing before it.
+    /// A swap has no `=>`, or nothing before it.
     Swap(String),
 }
 
@@ -101,7 +102,7 @@ impl fmt::Display for PatternError {
 
 impl std::error::Error for PatternError {}
 
-/// A piece of a pattern.
+/// A part of a pattern.
 #[derive(Clone, PartialEq, Eq, Debug)]
 enum Piece {
     Text(String),
@@ -110,27 +111,27 @@ enum Piece {
     Column,
 }
 
-/// A pattern and its swaps, ready to make addresses.
+/// A parsed pattern with its swaps.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct EditorLinks {
     pieces: Vec<Piece>,
-    /// Folder that a path begins with → what stands there instead, in the order to try.
+    /// Folder at the start of a path → its replacement; the first that matches is used.
     swaps: Vec<(String, String)>,
     is_web: bool,
 }
 
 impl EditorLinks {
-    /// Reads a pattern such as `vscode://file/{path}:{line}`, and swaps such as `/root/repo=>`: one a line,
-    /// empty lines are skipped, the first that fits counts.
+    /// Parses a pattern such as `vscode://file/{path}:{line}`, and swaps such as `/root/repo=>`,
+    /// one per line. Empty lines are skipped; the first swap that matches is used.
     ///
     /// # Errors
-    /// If either is not of that form, or would open something else than web pages and editors.
+    /// If the pattern or a swap is malformed, or the pattern's scheme is not allowed.
     pub fn parse(pattern: &str, swaps: &str) -> Result<Self, PatternError> {
         let pattern = pattern.trim();
         let (scheme, rest) = pattern.split_once("://").ok_or(PatternError::NoScheme)?;
         let scheme = scheme.to_ascii_lowercase();
         if scheme.is_empty() || scheme.contains(|c: char| !is_of_scheme(c)) {
-            // `javascript:x://` has a scheme too, only not this one.
+            // `javascript:x://` has an inner scheme; the outer one is reported.
             return Err(match scheme.split_once(':') {
                 Some((scheme, _)) => PatternError::RefusedScheme(scheme.to_owned()),
                 None => PatternError::NoScheme,
@@ -158,15 +159,15 @@ impl EditorLinks {
         })
     }
 
-    /// Whether addresses lead to a web page, which opens beside this one.
+    /// Whether links open a web page; these open in another tab.
     #[must_use]
     pub fn is_web(&self) -> bool {
         self.is_web
     }
 
-    /// The address of a line (from 1; 0 = unknown) of a file. `None` for what is no file's name (`??`,
-    /// `<string>`), and for files outside all swapped folders where the pattern leads to the web: they
-    /// are not in that repository.
+    /// The link to a line of a file; lines count from 1, and 0 is unknown. `None` if it is no file
+    /// name (`??`, `<string>`). Also `None` if the pattern is a web page and no swap matches: such
+    /// a file is not in the repository.
     #[must_use]
     pub fn link(&self, filename: &str, line: u32) -> Option<String> {
         let path = path_of(filename)?;
@@ -236,14 +237,14 @@ fn parse_swaps(swaps: &str) -> Result<Vec<(String, String)>, PatternError> {
         .collect()
 }
 
-/// The path with a folder swapped, if it lies in that folder.
+/// The path with its folder swapped, if it lies in that folder.
 fn swap_in(path: &str, (from, to): &(String, String)) -> Option<String> {
     let rest = path.strip_prefix(from.as_str())?;
     let ends_whole = from.ends_with('/') || rest.starts_with('/') || rest.is_empty();
     ends_whole.then(|| format!("{to}{rest}"))
 }
 
-/// A file name with forward slashes, if it is one.
+/// A file name with forward slashes; `None` if it names no file.
 fn path_of(filename: &str) -> Option<String> {
     let is_none = matches!(filename, "" | "??" | "none" | "~") || filename.starts_with('<');
     if is_none || filename.len() > PATH_LIMIT_BYTES || filename.contains(char::is_control) {
@@ -257,7 +258,8 @@ fn path_of(filename: &str) -> Option<String> {
     })
 }
 
-/// Adds a path, percent-encoded but for what addresses may hold and the colon of a Windows drive.
+/// Appends a path, percent-encoded except for unreserved characters, slashes and the colon of a
+/// Windows drive.
 fn push_encoded(address: &mut String, path: &str) {
     use fmt::Write as _;
     for (index, &byte) in path.as_bytes().iter().enumerate() {

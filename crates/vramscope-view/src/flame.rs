@@ -1,11 +1,12 @@
-//! Flame graphs: a call tree as boxes in rows, each as wide as what it weighs.
+//! Flame graphs: a call tree as rows of boxes, each as wide as its weight.
 //!
-//! Four steps: [`NodeKeys`] give nodes names that outlive a tree (the next moment has another tree, the
-//! focus stays), [`layout`] makes boxes of the part of a tree that a focus shows, [`FlameScene`] is what
-//! of it a page needs, and [`draw`](picture::draw) draws that into a [`Scene`](crate::scene::Scene). What is too
-//! narrow to see becomes one grey box that says how many it stands for: nothing is left out silently.
+//! [`NodeKeys`] names nodes across trees, so that the focus stays when the next moment brings
+//! another tree. [`layout`] computes the boxes below a focus, [`FlameScene`] adds labels and
+//! colours for the page, and [`draw`](picture::draw) draws that into a
+//! [`Scene`](crate::scene::Scene). Siblings too narrow to see become one grey box that says how
+//! many they are, so nothing is left out silently.
 //!
-//! [`rows`](open_rows) are the same tree as a table with rows that open.
+//! [`open_rows`] and [`heavy_path`] show the same tree as a table.
 
 mod keys;
 mod label;
@@ -27,19 +28,19 @@ pub use scene::{FlameCell, FlameScene, GroupColours, Step};
 /// Height of a row, css px.
 pub const ROW_CSS: f64 = 20.0;
 
-/// Which way up.
+/// The direction in which the tree grows.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Shape {
-    /// The root on top, calls hang from it.
+    /// Root at the top, callees below.
     #[default]
     Icicle,
-    /// The root at the bottom, calls stand on it.
+    /// Root at the bottom, callees above.
     Flame,
 }
 
 impl Shape {
-    /// Where row `row` (the root's is 0) of `rows` is drawn, counted from the top.
+    /// The drawn row, from the top, of the tree's row `row` (0 is the root) of `rows`.
     #[must_use]
     pub fn place(self, row: u32, rows: u32) -> u32 {
         match self {
@@ -60,13 +61,13 @@ pub fn weight_text(weight: Weight, sum: u64) -> String {
     }
 }
 
-/// `12.3 %` of a whole; `<0.1 %` of what is there but little, `0 %` of nothing.
+/// A share as text: `12.3 %`, rounded down; `<0.1 %` for less, `0 %` for nothing.
 #[must_use]
 pub fn share_text(part: u64, whole: u64) -> String {
     if part == 0 || whole == 0 {
         return "0 %".to_owned();
     }
-    // Cut off like sizes are: 99.96 % is not all.
+    // Rounded down as sizes are: 99.96 % is not all.
     let thousandths = (u128::from(part) * 1000 / u128::from(whole)).min(1000);
     match (thousandths / 10, thousandths % 10) {
         (0, 0) => "<0.1 %".to_owned(),
@@ -82,8 +83,8 @@ pub(crate) mod tests {
     use vramscope_core::analysis::code::call_tree::{CallTree, Sums};
     use vramscope_core::analysis::code::frame_groups::GroupId;
 
-    /// A tree of nodes given as (depth below the node before, at most one deeper; own weight); heaviest
-    /// child first, as core makes them.
+    /// Trees of nodes given as (depth below the node before, at most one deeper; own weight), with
+    /// the heaviest child first, as in core's trees.
     pub(crate) fn trees() -> impl Strategy<Value = CallTree> {
         let node = (0..6_u32, prop_oneof![0..4_u64, 0..1_000_u64]);
         prop::collection::vec(node, 0..60).prop_map(|nodes| tree(&nodes))

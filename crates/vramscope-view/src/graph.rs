@@ -1,5 +1,5 @@
-//! The picture of an inductor graph: memory by step of several orders as step curves, and below them, on the
-//! same x axis, every buffer's life as a bar.
+//! The chart of an Inductor graph: live memory by step, one step curve per execution order. Below
+//! it, on the same x axis, one bar per buffer for its lifetime.
 
 pub mod bars;
 pub mod curves;

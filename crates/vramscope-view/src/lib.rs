@@ -1,26 +1,31 @@
-//! Turns an analysed snapshot into pictures: what the page, the CLI's plots and the tests share.
+//! Turns an analysed snapshot into pictures for the page, the command line's plots and the
+//! tests.
 //!
-//! Values in, values out: no DOM, no I/O, no clock, no threads; the same code runs natively and in wasm.
+//! Values in, values out: no DOM, I/O, clock or threads. The same code runs natively and in wasm.
 //!
 //! - [`raster`]: the stacked timeline of every allocation as pixels, exact at every zoom;
-//! - [`map`]: addresses × time, as exact;
-//! - [`viewport`]: which part of the data is shown; pan, zoom, clamp;
+//! - [`map`]: addresses × time, equally exact;
+//! - [`viewport`]: the visible part of the data; panning, zooming, clamping;
 //! - [`allocator_picture`]: segments and their blocks at one moment;
-//! - [`colour`], [`theme`]: data colours and the colours of meanings;
-//! - [`views`], [`address`]: the views of the page, and what is seen as the text of an address;
+//! - [`colour`], [`theme`]: colours of the data, and of the page's text, lines and states;
+//! - [`views`], [`address`]: the views of the page, and the page's state as the text of its
+//!   address;
 //! - [`axes`], [`minimap`]: ticks, and the curves of the overview;
-//! - [`scene`]: pictures as data, which painters draw: on the page's canvas, as SVG, as PNG;
+//! - [`scene`]: drawings as data, painted alike on the page's canvas, as SVG and as PNG;
 //! - [`chart`]: axes and curves, drawn by plotters into scenes;
 //! - `plot` (feature `plot`): every view as a complete picture, PNG or SVG;
 //! - [`flame`]: call trees as flame graphs and as tables;
-//! - [`graph`]: orders of an inductor graph: memory by step, and buffers' lives;
-//! - [`groups`]: what the colours mean, for a whole snapshot;
+//! - [`graph`]: execution orders of an Inductor graph: memory by step, and the lifetimes of
+//!   buffers;
+//! - [`groups`]: the names that the colours stand for, for a whole snapshot;
 //! - [`change_flame`], [`stacked_curves`]: two sides compared, by call path and over time;
-//! - [`header`], [`lanes`], [`lines`], [`marks`], [`reserved`], [`ruler`], [`shown`]: what lies above and over the timeline;
-//! - [`waterfall`], [`reserved_chart`]: from ideal to real, and what other settings would do;
+//! - [`header`], [`lanes`], [`lines`], [`marks`], [`reserved`], [`ruler`], [`shown`]: what is drawn
+//!   above and over the timeline;
+//! - [`waterfall`], [`reserved_chart`]: the steps from ideal to real memory, and reserved memory
+//!   under other settings;
 //! - [`segment_bands`]: the columns of the segment timeline;
 //! - [`display`]: numbers as text;
-//! - [`editor`]: where a frame's source opens.
+//! - [`editor`]: links that open a frame's source in an editor.
 
 #![warn(missing_docs)]
 

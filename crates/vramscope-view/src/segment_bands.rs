@@ -1,23 +1,23 @@
-//! The segment timeline's columns: a row is a piece of a segment.
+//! The columns of the segment timeline. A row is a part of a segment.
 
 use vramscope_core::analysis::memory::segment_history::SegmentHistory;
 use vramscope_core::analysis::time::history::{History, NEVER};
 
 use crate::raster::{Bands, TimelineIndex};
 
-/// The columns that [`SegmentHistory`] has not.
+/// Columns for drawing segments that [`SegmentHistory`] does not hold.
 #[derive(Clone, Debug)]
 pub struct SegmentBands {
-    /// Nothing is pending: as many [`NEVER`]s as pieces.
+    /// One [`NEVER`] per row: segments have no pending frees.
     never: Vec<u32>,
-    /// Per moment.
+    /// Reserved bytes at each moment.
     total_bytes: Vec<u64>,
     /// The segment timeline's index.
     pub index: TimelineIndex,
 }
 
 impl SegmentBands {
-    /// Those of a device's segments.
+    /// The columns of a device's segments.
     #[must_use]
     pub fn of(segments: &SegmentHistory, history: &History) -> Self {
         let moments = history.active_bytes.len();
@@ -44,7 +44,7 @@ impl SegmentBands {
         }
     }
 
-    /// The bands, over the axis of another stack of the same device.
+    /// The segments as bands, on the time axis of `axis`, another stack of the same device.
     #[must_use]
     pub fn bands<'a>(&'a self, segments: &'a SegmentHistory, axis: Bands<'a>) -> Bands<'a> {
         Bands {

@@ -1,7 +1,8 @@
-//! Columns of equal width as the corners of a step curve.
+//! Columns of equal width as a step curve.
 
-/// The corners of a curve of steps, from left to right: a column's value holds for its whole width, and equal
-/// neighbours are one step. `x` is the left edge of a column by its number, also of the one behind the last.
+/// The corners of a step curve, from left to right. A value holds for the whole width of its
+/// column; equal neighbours become one step. `x` maps a column's number to its left edge; it is
+/// also called with `values.len()`.
 pub(crate) fn steps<X, Y>(
     values: &[u64],
     x: impl Fn(usize) -> X,

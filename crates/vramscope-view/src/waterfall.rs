@@ -1,19 +1,20 @@
-//! Bars that lead from one sum to the next: each begins where the one before ended.
+//! Waterfall charts: bars that lead from one sum to the next, each beginning where the one before
+//! it ended.
 
 use serde::{Deserialize, Serialize};
 
-/// A bar's place on a scale from 0 to the highest sum, which is 1.
+/// A bar, as fractions of the highest sum.
 #[derive(Clone, Copy, PartialEq, Debug, Default, Serialize, Deserialize)]
 pub struct BarPart {
-    /// Where what stays of the sum before ends: the lower of both sums.
+    /// Start of the change: the lower of this sum and the one before.
     pub kept: f64,
-    /// How long what is added, or taken away, is.
+    /// Length of the change.
     pub change: f64,
-    /// Whether it is taken away.
+    /// Whether this sum is lower than the one before.
     pub shrinks: bool,
 }
 
-/// The bars of these sums, in their order.
+/// The bars of these sums, in their order. The first bar starts at 0.
 #[must_use]
 pub fn waterfall(sums: &[u64]) -> Vec<BarPart> {
     let highest = sums.iter().copied().max().unwrap_or(0).max(1) as f64;

@@ -1,4 +1,5 @@
-//! Where each segment is: lines of segments in proportion, under a heading for each pool and stream.
+//! The layout of segments: lines of segments drawn to scale, under a heading for each pool and
+//! stream.
 
 use std::cmp::Reverse;
 use std::ops::Range;
@@ -8,13 +9,13 @@ use vramscope_core::analysis::memory::allocator_state::{
 };
 use vramscope_core::units::{Bytes, Count};
 
-/// Heights are kept below this, as browsers can not scroll much further.
+/// The picture is kept below this height, because browsers cannot scroll much further.
 const MOST_HEIGHT_PX: f64 = 8_000_000.0;
 
-/// Halvings when the scale that fits is searched for: enough for a percent.
+/// Bisection steps when searching for the scale that fits: precise to about a percent.
 const FIT_STEPS: usize = 16;
 
-/// How many quarters of their usual height lines have at most, where there are few.
+/// With few segments, lines grow to at most this many quarters of their usual height.
 const MOST_QUARTERS: u32 = 12;
 
 /// The measures of a picture, in device px.
@@ -24,16 +25,16 @@ pub struct Metrics {
     pub width_px: u32,
     /// Height of a line of segments.
     pub line_px: u32,
-    /// From the bottom of a line to the top of the next.
+    /// Gap between the bottom of a line and the top of the next.
     pub gap_px: u32,
-    /// Room for the heading of a group, in which the page writes.
+    /// Height of a group's heading; the page writes its text there.
     pub heading_px: u32,
-    /// Between two segments side by side, at most.
+    /// Largest gap between two segments on one line.
     pub apart_px: f64,
 }
 
 impl Metrics {
-    /// What suits a screen with so many device px per css px.
+    /// The measures for a picture of `width_px` device px, with `pixel_ratio` device px per css px.
     #[must_use]
     pub fn of_screen(width_px: u32, pixel_ratio: f64) -> Self {
         let px = |css: f64| (css * pixel_ratio).round().clamp(1.0, 1e4) as u32;
@@ -56,12 +57,12 @@ impl Metrics {
 pub struct Heading {
     /// Row of [`AllocatorState::groups`].
     pub group: u32,
-    /// Where its room begins.
+    /// Top of the heading.
     pub y_px: u32,
 }
 
-/// What a heading says: whose segments these are, and what they come to. The pool may be empty: the file
-/// does not say.
+/// The text of a heading: the name of the group, and its sums. The name is the stream alone where
+/// `pool` is empty, as in files that do not record pools.
 #[must_use]
 pub fn heading_words(pool: &str, stream: &str, sums: &StateSums) -> (String, String) {
     let name = if pool.is_empty() {
@@ -85,16 +86,16 @@ pub fn heading_words(pool: &str, stream: &str, sums: &StateSums) -> (String, Str
     (name, facts)
 }
 
-/// Where one segment is.
+/// The position of one segment.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Run {
     /// Row of [`AllocatorState::segments`].
     pub segment: u32,
     /// Top of its first line.
     pub y_px: u32,
-    /// Where it begins on that line; 0 if it takes several.
+    /// Left edge on that line; 0 if the segment takes several lines.
     pub x_px: f64,
-    /// How many lines it takes.
+    /// Number of lines.
     pub lines: u32,
 }
 
@@ -104,7 +105,7 @@ pub(super) struct Piece {
     pub(super) y_px: u32,
     /// Left edge.
     pub(super) x_px: f64,
-    /// Offsets into the segment at its ends.
+    /// Offsets into the segment at the left and right edge.
     pub(super) from_bytes: f64,
     pub(super) to_bytes: f64,
 }
@@ -123,22 +124,22 @@ pub enum StateHit {
     },
 }
 
-/// Where everything is.
+/// The positions of all segments.
 #[derive(Clone, Debug, PartialEq)]
 pub struct StateLayout {
     metrics: Metrics,
     bytes_per_px: f64,
-    /// In order of lines, then from the left.
+    /// Sorted by line, then from left to right.
     runs: Vec<Run>,
-    /// From the top.
+    /// From top to bottom.
     pub headings: Vec<Heading>,
     /// Height of the whole picture in device px.
     pub height_px: u32,
 }
 
 impl StateLayout {
-    /// Lays out a state; a line is as wide as `bytes_per_line`, or more if the picture would become too
-    /// high.
+    /// Lays out a state at `bytes_per_line`, or at a larger scale if the picture would otherwise
+    /// become too high.
     #[must_use]
     pub fn of(state: &AllocatorState, metrics: Metrics, bytes_per_line: f64) -> Self {
         let bytes_per_line = bounded(state, metrics, bytes_per_line);
@@ -152,7 +153,7 @@ impl StateLayout {
         let mut order: Vec<u32> = (0..state.segments.len() as u32).collect();
         order.sort_unstable_by_key(|&row| {
             let segment = &state.segments[row as usize];
-            // Expandable ones keep their place while they grow.
+            // Expandable segments come first, so that they stay where they are while they grow.
             let bytes = Reverse(if segment.is_expandable {
                 u64::MAX
             } else {
@@ -193,7 +194,7 @@ impl StateLayout {
             x_px: pen.x_px,
             lines,
         });
-        // Thin ones stand closer together, so that many of them do not become mostly gaps.
+        // Narrow segments get smaller gaps, so that many of them do not become mostly gaps.
         pen.x_px += width + metrics.apart_px.min(width / 4.0);
         pen.is_used = true;
         if lines > 1 {
@@ -204,8 +205,9 @@ impl StateLayout {
         }
     }
 
-    /// The measures and the scale at which a state fills a height: as few bytes per line as possible, but
-    /// not so few that a segment that is not expandable would take several lines; then lines become higher.
+    /// The measures and the bytes per line with which a state fits into `height_px`. The scale
+    /// shows as few bytes per line as possible, but only expandable segments may take several
+    /// lines. If there is height left at that scale, lines become higher.
     #[must_use]
     pub fn fit(state: &AllocatorState, metrics: Metrics, height_px: u32) -> (Metrics, f64) {
         let segments = state.segments.iter();
@@ -247,7 +249,7 @@ impl StateLayout {
         self.bytes_per_px * f64::from(self.metrics.width_px)
     }
 
-    /// The measures it was made with.
+    /// The measures that the layout was computed with.
     #[must_use]
     pub fn metrics(&self) -> &Metrics {
         &self.metrics
@@ -257,7 +259,7 @@ impl StateLayout {
         self.bytes_per_px
     }
 
-    /// The runs that reach into the rows of pixels `rows`.
+    /// The segments that overlap the rows of pixels `rows`.
     pub(super) fn runs_in(&self, rows: Range<u32>) -> impl Iterator<Item = &Run> {
         let first = self
             .runs
@@ -271,7 +273,7 @@ impl StateLayout {
             .saturating_add(run.lines.saturating_mul(self.metrics.pitch_px()))
     }
 
-    /// The lines of a run that reach into the rows of pixels `rows`.
+    /// The lines of a segment that overlap the rows of pixels `rows`.
     pub(super) fn pieces<'a>(
         &'a self,
         run: &'a Run,
@@ -299,7 +301,7 @@ impl StateLayout {
         })
     }
 
-    /// What is under a device px of the whole picture.
+    /// The blocks under a device px of the whole picture.
     #[must_use]
     pub fn hit(&self, state: &AllocatorState, x_px: f64, y_px: f64) -> StateHit {
         self.find(state, x_px, y_px).unwrap_or(StateHit::Outside)
@@ -312,7 +314,7 @@ impl StateLayout {
         let (x_px, y_px) = (x_px.floor(), y_px as u32);
         let above = self.runs.partition_point(|run| run.y_px <= y_px);
         let top = self.runs.get(above.checked_sub(1)?)?.y_px;
-        // Of the segments of that line the last that begins before the end of the pixel.
+        // Of the segments on that line, the last that begins before the right edge of the pixel.
         let before = self
             .runs
             .partition_point(|run| run.y_px < top || (run.y_px == top && run.x_px < x_px + 1.0));
@@ -336,8 +338,8 @@ impl StateLayout {
         })
     }
 
-    /// The rectangles of a block, in device px of the whole picture: left, top, right, bottom; only those
-    /// that reach into the rows of pixels `rows`.
+    /// The rectangles of a block that overlap the rows of pixels `rows`, as left, top, right,
+    /// bottom in device px of the whole picture. Empty if there is no such block.
     #[must_use]
     pub fn rectangles(
         &self,
@@ -355,7 +357,7 @@ impl StateLayout {
         self.rectangles_between(state, segment, offsets(found, block), rows)
     }
 
-    /// The same for a part of a segment, by offsets in bytes.
+    /// The rectangles of a part of a segment, given by offsets in bytes; see [`Self::rectangles`].
     #[must_use]
     pub fn rectangles_between(
         &self,
@@ -386,7 +388,8 @@ impl StateLayout {
             .collect()
     }
 
-    /// The top of the line on which an offset of a segment is.
+    /// Top of the line that shows this offset of a segment, in device px; `None` if there is no
+    /// such segment.
     #[must_use]
     pub fn line_of(&self, segment: usize, offset_bytes: u64) -> Option<u32> {
         let mut runs = self.runs.iter();
@@ -396,12 +399,12 @@ impl StateLayout {
     }
 }
 
-/// Where the next segment goes.
+/// The position of the next segment.
 #[derive(Default)]
 struct Pen {
     x_px: f64,
     y_px: u32,
-    /// Whether the line holds anything.
+    /// Whether the line holds a segment.
     is_used: bool,
 }
 
@@ -414,13 +417,13 @@ impl Pen {
     }
 }
 
-/// Offsets of a block's ends into its segment.
+/// Offsets of a block's start and end into its segment.
 pub(super) fn offsets(segment: &SegmentState, block: &PlacedBlock) -> (f64, f64) {
     let from = block.address.wrapping_sub(segment.address);
     (from as f64, from.saturating_add(block.bytes) as f64)
 }
 
-/// The blocks that reach into a part of a segment, by offsets.
+/// The blocks that overlap a part of a segment, given by offsets.
 pub(super) fn blocks_between(segment: &SegmentState, from: f64, to: f64) -> Range<usize> {
     let blocks = &segment.blocks;
     let first = blocks.partition_point(|block| offsets(segment, block).1 <= from);
@@ -428,7 +431,7 @@ pub(super) fn blocks_between(segment: &SegmentState, from: f64, to: f64) -> Rang
     first..last.max(first)
 }
 
-/// A scale at which the picture does not become too high.
+/// The scale, raised so far that the picture is not too high.
 fn bounded(state: &AllocatorState, metrics: Metrics, bytes_per_line: f64) -> f64 {
     let lines = MOST_HEIGHT_PX / f64::from(metrics.pitch_px());
     let least = (state.total.reserved_bytes as f64 / lines).max(512.0);

@@ -1,4 +1,4 @@
-//! Drawing the visible lines: each line is put together once, as spans of light, and copied down.
+//! Draws the visible lines. The pixels of a line are computed once and copied to each of its rows.
 
 use std::ops::Range;
 
@@ -10,15 +10,16 @@ use super::layout::{Piece, StateLayout, blocks_between, offsets};
 use crate::colour::{Rgb, linear};
 use crate::raster::{DIMMED, PENDING, Paint, Shades, opaque, shadow};
 
-/// Blocks of this many device px and more get a dark right edge, which tells neighbours apart.
+/// Blocks at least this many device px wide get a dark right edge, so that neighbours can be told
+/// apart.
 const EDGED_PX: f64 = 5.0;
 
-/// What a pixel shows that is covered by one thing: a shade, or one of those below.
+/// What covers a whole pixel: a shade of [`Shades`], or one of the constants below.
 type Code = u16;
 const FREE: Code = 1024;
 const ROUNDING: Code = 1025;
 const DIM_ROUNDING: Code = 1026;
-/// Added to a shade: its dark edge.
+/// Added to a shade for its dark edge.
 const EDGE: Code = 2048;
 const NOTHING: Code = u16::MAX;
 
@@ -34,7 +35,7 @@ pub struct StatePicture {
     pub rgba: Vec<u8>,
 }
 
-/// Draws states; keeps its working memory.
+/// Draws states; keeps its working memory between pictures.
 #[derive(Clone, Debug, Default)]
 pub struct StateRaster {
     shades: Shades,
@@ -42,13 +43,13 @@ pub struct StateRaster {
     line: Line,
 }
 
-/// The colours beside the shades.
+/// The colours that are not shades.
 #[derive(Clone, Debug, Default)]
 struct Tones {
     free: u32,
-    /// Stripes of rounding, lit and dimmed.
+    /// The stripes of rounding: normal, dimmed.
     rounding: [u32; 2],
-    /// Linear light, and 1 for its coverage: free, rounding, dimmed rounding.
+    /// Linear light and a coverage of 1: free, rounding, dimmed rounding.
     light: [[f32; 4]; 3],
 }
 
@@ -61,7 +62,7 @@ impl Tones {
         };
         let free = light(theme.grid);
         let dimmed = theme.dim(theme.rounding);
-        // As much grey as the hatch has: two of five pixels.
+        // The average colour of the hatch, which colours two of five pixels.
         let striped = |rgb: Rgb| {
             let stripe = light(rgb);
             std::array::from_fn(|c| (3.0 * free[c] + 2.0 * stripe[c]) / 5.0)
@@ -74,14 +75,14 @@ impl Tones {
     }
 }
 
-/// One line of segments being put together, and the pixels of its rows.
+/// A line of segments under construction, and the pixels of its rows.
 #[derive(Clone, Debug, Default)]
 struct Line {
-    /// Light × coverage, and coverage, of pixels that several things share.
+    /// Light × coverage, and the coverage, of pixels shared by several blocks.
     light: Vec<[f32; 4]>,
-    /// What covers a pixel whole.
+    /// What covers each pixel as a whole; `NOTHING` where several blocks share it.
     codes: Vec<Code>,
-    /// Ranges of pixels that look different from row to row.
+    /// Ranges of pixels that differ from row to row.
     hatched: Vec<Range<usize>>,
     pixels: Vec<u32>,
 }
@@ -165,7 +166,7 @@ impl StateRaster {
         }
     }
 
-    /// Writes the open line into the picture.
+    /// Writes the finished line into the picture.
     fn emit(
         &mut self,
         open: Option<u32>,
@@ -273,7 +274,7 @@ impl Line {
     }
 }
 
-/// What the requested part and the rounding of a block look like.
+/// The codes of a block's requested part and of its rounding.
 fn codes(block: &PlacedBlock, paint: &Paint<'_>) -> (Code, Code) {
     let Some(id) = block.allocation else {
         return (FREE, FREE);

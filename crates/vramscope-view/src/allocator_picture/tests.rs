@@ -1,5 +1,5 @@
-//! Layout and picture on made-up states: nothing overlaps, nothing is lost, and every pixel is what adding up
-//! all blocks that touch it gives.
+//! Layout and picture of random states: nothing overlaps, nothing is lost, and every pixel is the
+//! sum of the blocks that touch it.
 
 use proptest::prelude::*;
 use vramscope_core::analysis::memory::allocator_state::{
@@ -13,7 +13,8 @@ use crate::colour::{ColourColumn, linear, srgb8};
 use crate::raster::Paint;
 use crate::theme::Theme;
 
-/// A segment to make: bytes, group, expandable, and blocks as (bytes, requested of 256, use).
+/// A segment of a test state: bytes, group, whether it is expandable, and its blocks as (bytes,
+/// requested bytes of 256, use).
 type Made = (u64, u32, bool, Vec<(u64, u64, u8)>);
 
 fn state(made: &[Made]) -> AllocatorState {
@@ -103,7 +104,7 @@ fn lines_by_group_and_size() {
         .runs_in(0..1000)
         .map(|run| (run.segment, run.y_px, run.lines))
         .collect();
-    // 512 bytes a line: the expandable one takes two, the others share one.
+    // 512 bytes per line: the expandable segment takes two lines, the others share one.
     assert_eq!(runs, [(2, 10, 2), (1, 26, 1), (0, 26, 1), (3, 44, 1)]);
     let headings: Vec<_> = layout.headings.iter().map(|heading| heading.y_px).collect();
     assert_eq!(headings, [0, 34]);
@@ -133,7 +134,7 @@ fn a_whole_that_fits() {
     assert!(StateLayout::of(&huge, metrics, 1.0).height_px < 9_000_000);
 }
 
-/// The light of a pixel, by adding up every block: linear, with coverage.
+/// The light of a pixel with its coverage, linear, as the sum over all blocks.
 fn naive(
     state: &AllocatorState,
     layout: &StateLayout,
@@ -153,7 +154,7 @@ fn naive(
                 if coverage <= 0.0 {
                     continue;
                 }
-                // Only blocks without rounding and hatch are made for this.
+                // The test's states have no rounding and no pending frees.
                 let rgb = match block.allocation {
                     None => theme.grid,
                     Some(id) => {
@@ -220,7 +221,7 @@ proptest! {
         }
         match layout.hit(&state, x_px, y_px) {
             StateHit::Outside => prop_assert!(there.is_empty(), "{:?}", there),
-            // Where two segments share a pixel, one of them is told.
+            // Where two segments share a pixel, `hit` returns one of them.
             StateHit::Blocks { segment, blocks } => {
                 let hit: Vec<_> = blocks.clone().map(|block| (segment, block)).collect();
                 let there: Vec<_> = there.into_iter().filter(|(row, _)| *row == segment).collect();
@@ -255,7 +256,7 @@ proptest! {
                 let sum = naive(&state, &layout, &paint, (x_px, y_px));
                 let alpha = (sum[3].min(1.0) * 255.0).round();
                 prop_assert!((f64::from(drawn[3]) - alpha).abs() <= 1.0, "alpha at {},{}: {:?}, {}", x_px, y_px, drawn, alpha);
-                // Dark edges are the only thing that is not light.
+                // Only the dark edges differ from the sum.
                 let wanted: [u8; 3] = std::array::from_fn(|c| srgb8((sum[c] / sum[3].max(1e-9)) as f32));
                 let edge = crate::raster::shadow(wanted);
                 let near = |colour: [u8; 3]| (0..3).all(|c| drawn[c].abs_diff(colour[c]) <= 3);

@@ -1,4 +1,5 @@
-//! The signed flame graph as boxes with label and colour, to be drawn as every flame graph is.
+//! Turns a differential flame graph into a [`FlameScene`], so that it is drawn like every flame
+//! graph.
 
 use vramscope_core::analysis::code::call_tree::Sums;
 use vramscope_core::analysis::compare::changes::{Change, ChangeTree};
@@ -9,7 +10,8 @@ use crate::display;
 use crate::flame::{FlameCell, FlameScene, NodeKey};
 use crate::theme::Theme;
 
-/// The boxes of a laid out tree. `keys` are [`super::keys`] of it; `options` those of the layout.
+/// The boxes of a laid out tree. `keys` come from [`super::keys`]; `options` are those of the
+/// layout.
 #[must_use]
 pub fn scene(
     tree: &ChangeTree,
@@ -46,7 +48,7 @@ pub fn scene(
     }
 }
 
-/// What a box says, and its colour.
+/// The label of a box and its colour.
 fn face(tree: &ChangeTree, rect: &FlameRect, unit: ChangeUnit, theme: &Theme) -> (String, Rgb) {
     if rect.smaller > 0 {
         return (

@@ -1,9 +1,10 @@
-//! Colours in sRGB, linear light and OKLCH, and the ways from one to the other.
+//! Colours in sRGB, linear light and OKLCH, and conversions between them.
 
 /// Red, green, blue: sRGB, 8 bits each.
 pub type Rgb = [u8; 3];
 
-/// OKLCH (lightness 0 to 1, chroma, hue in degrees) as sRGB; chroma is lowered until it can be shown.
+/// Converts OKLCH (lightness 0 to 1, chroma, hue in degrees) to sRGB. Chroma is lowered until the
+/// colour is within sRGB.
 #[must_use]
 pub fn oklch(lightness: f64, chroma: f64, hue: f64) -> Rgb {
     let (sin, cos) = hue.to_radians().sin_cos();

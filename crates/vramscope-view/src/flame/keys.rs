@@ -1,8 +1,8 @@
-//! Names of nodes that outlive a tree.
+//! Keys of nodes that stay the same across trees.
 //!
-//! The tree of the next moment, of another filter or of the same file tomorrow has other node numbers.
-//! What is the same is the path of labels from the root, so its hash names a node: a focus and opened
-//! rows stay where they are.
+//! Node numbers differ in the tree of the next moment, of another filter, or of the same file
+//! opened again. The path of labels from the root stays the same, so its hash names a node; the
+//! focus and the opened rows are kept by it.
 
 use std::collections::HashMap;
 
@@ -12,16 +12,17 @@ use vramscope_core::analysis::code::frame_groups::GroupTable;
 
 use crate::colour::stable_hash;
 
-/// The hash of a node's path. Paths of different trees with equal labels have equal keys.
+/// The hash of a node's path of labels; nodes of different trees with the same path have the same
+/// key.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct NodeKey(pub u64);
 
 impl NodeKey {
-    /// The root's, of whatever tree.
+    /// The key of every tree's root.
     pub const ROOT: Self = Self(0x9e37_79b9_7f4a_7c15);
 
-    /// The key of a child.
+    /// The key of the child with this label, given by its [`stable_hash`].
     #[must_use]
     pub fn child(self, label_hash: u64) -> Self {
         let mixed = (self.0.rotate_left(23) ^ label_hash).wrapping_mul(0xd6e8_feb8_6659_fd93);
@@ -29,7 +30,7 @@ impl NodeKey {
     }
 }
 
-/// The keys of a tree's nodes.
+/// The keys of a tree's nodes, and the nodes by key.
 #[derive(Clone, Debug, Default)]
 pub struct NodeKeys {
     keys: Vec<NodeKey>,
@@ -37,7 +38,7 @@ pub struct NodeKeys {
 }
 
 impl NodeKeys {
-    /// Names all nodes. `table` is that of the tree's groups.
+    /// Computes the keys of all nodes. `table` holds the groups of the tree.
     #[must_use]
     pub fn of(tree: &CallTree, table: &GroupTable) -> Self {
         let labels: Vec<u64> = table
@@ -57,14 +58,14 @@ impl NodeKeys {
         Self { keys, nodes }
     }
 
-    /// The key of a node; the root's for one of another tree.
+    /// The key of a node; the root's if the tree has no such node.
     #[must_use]
     pub fn key(&self, node: u32) -> NodeKey {
         let key = self.keys.get(node as usize).copied();
         key.unwrap_or(NodeKey::ROOT)
     }
 
-    /// The node of this key, if the tree has it.
+    /// The node with this key, if the tree has one.
     #[must_use]
     pub fn node(&self, key: NodeKey) -> Option<u32> {
         self.nodes.get(&key).copied()

@@ -1,12 +1,12 @@
-//! What of a label fits into a box.
+//! Shortens labels to fit into boxes.
 
 use crate::scene::CHARACTER_EM;
 
-/// Fewer characters than this say nothing.
+/// Shorter texts are left out, because they say nothing.
 const LEAST_CHARACTERS: usize = 3;
 
-/// A label for a box of `width_px` with text of `font_px`: all of it, else its function, else what fits of
-/// that with an ellipsis; empty where there is no room.
+/// A label for a box of `width_px` with text of `font_px`: the whole label, else its function, else
+/// the start of the function with an ellipsis. Empty if there is no room.
 #[must_use]
 pub fn fit(label: &str, width_px: f64, font_px: f64) -> String {
     let room = (width_px / (font_px * CHARACTER_EM)).max(0.0) as usize;
@@ -24,8 +24,8 @@ pub fn fit(label: &str, width_px: f64, font_px: f64) -> String {
     function.chars().take(room - 1).chain(['…']).collect()
 }
 
-/// The part that says most: `forward` of `models/llama.py:12 forward`, `mm::call` of `at::_ops::mm::call`,
-/// `linear.py` of `torch/nn/modules/linear.py`.
+/// The most telling part: `forward` of `models/llama.py:12 forward`, `mm::call` of
+/// `at::_ops::mm::call`, `linear.py` of `torch/nn/modules/linear.py`.
 fn function(label: &str) -> &str {
     let is_named = |text: &&str| !text.is_empty();
     if let Some((place, function)) = label.split_once(' ') {
@@ -43,7 +43,7 @@ fn function(label: &str) -> &str {
     last_part.unwrap_or_else(|| last_scopes(label))
 }
 
-/// The last two of `a::b::c`.
+/// `b::c` of `a::b::c`.
 fn last_scopes(name: &str) -> &str {
     let start = name.rmatch_indices("::").nth(1);
     start.map_or(name, |(at, separator)| &name[at + separator.len()..])

@@ -1,45 +1,45 @@
-//! Boxes of the part of a tree that a focus shows.
+//! The boxes of a tree's part that a focus shows.
 
 use vramscope_core::analysis::code::call_tree::{CallTree, Sums};
 
-/// Boxes narrower than this are put together, in px.
+/// Siblings narrower than this share one box, in px.
 const LEAST_PX: f64 = 0.5;
-/// Most boxes of a picture: more than a screen can show apart. A tree with more is drawn with a larger
-/// least width.
+/// The most boxes of a picture; more than a screen can tell apart. For larger trees the least width
+/// is doubled until the boxes are few enough.
 const MOST_BOXES: usize = 12_000;
 
-/// A box.
+/// A box of a flame graph: a node, or several narrow siblings.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct FlameBox {
-    /// Whose; for several small ones, their parent.
+    /// The node; for several siblings, their parent.
     pub node: u32,
-    /// How far below the tree's root.
+    /// Depth below the tree's root.
     pub row: u32,
-    /// Left edge.
+    /// Left edge, px.
     pub x_px: f64,
-    /// Width.
+    /// Width, px.
     pub width_px: f64,
-    /// 0, or the number of siblings that are too narrow to be drawn and that this box stands for.
+    /// 0 for a node; otherwise the number of narrow siblings that the box stands for.
     pub smaller: u32,
-    /// What the node comes to, or all that it stands for.
+    /// Total of the node or of the siblings.
     pub sums: Sums,
 }
 
-/// All boxes.
+/// The boxes of a flame graph.
 #[derive(Clone, PartialEq, Debug, Default)]
 pub struct FlameLayout {
-    /// By row, then from left to right.
+    /// Sorted by row, then from left to right.
     pub boxes: Vec<FlameBox>,
-    /// Rows in use: one more than the deepest box's.
+    /// Number of rows: one more than the deepest box's.
     pub rows: u32,
-    /// Width of the whole.
+    /// Width of the whole graph, px.
     pub width_px: f64,
-    /// What is narrower than this is put together.
+    /// Siblings narrower than this share a box, px.
     pub least_px: f64,
 }
 
-/// Lays out the focus and what is below it over the whole width, and what is above it in as many rows of
-/// that width. A node of another tree is the root.
+/// Lays out the focus and its descendants over the whole width, and each ancestor as a full row
+/// above. The root is the focus if `focus` is no node of the tree.
 #[must_use]
 pub fn layout(tree: &CallTree, focus: u32, width_px: f64) -> FlameLayout {
     let width_px = if width_px.is_finite() {
@@ -55,7 +55,7 @@ pub fn layout(tree: &CallTree, focus: u32, width_px: f64) -> FlameLayout {
     let mut least_px = LEAST_PX;
     loop {
         let mut boxes = boxes(tree, focus, width_px, least_px);
-        // Narrower than all of the width: with few boxes, however many siblings there are.
+        // No box can be narrower, so doubling any further removes none.
         if boxes.len() <= MOST_BOXES || least_px > width_px {
             boxes.sort_by(|a, b| {
                 (a.row, a.x_px)
@@ -84,7 +84,7 @@ fn boxes(tree: &CallTree, focus: u32, width_px: f64, least_px: f64) -> Vec<Flame
     }
     let scale = width_px / total as f64;
     let top = tree.depth[focus as usize];
-    // Per row below the focus: where the next child begins.
+    // Per level below the focus, the left edge of its next box.
     let mut next_x_px = vec![0.0];
     let (mut node, end) = (focus + 1, tree.end[focus as usize]);
     while node < end {
@@ -110,7 +110,7 @@ fn boxes(tree: &CallTree, focus: u32, width_px: f64, least_px: f64) -> Vec<Flame
             next_x_px.push(x_px);
             node += 1;
         } else {
-            // The siblings that follow are no wider.
+            // Siblings are sorted by weight, so those that follow are no wider.
             boxes.extend(smaller(tree, node, scale, of_node));
             node = tree.end[tree.parent[at] as usize];
         }
@@ -118,7 +118,7 @@ fn boxes(tree: &CallTree, focus: u32, width_px: f64, least_px: f64) -> Vec<Flame
     boxes
 }
 
-/// One box for a node and all siblings after it; none if even together they have no width.
+/// One box for a node and all siblings after it; `None` if their weight is 0.
 fn smaller(tree: &CallTree, first: u32, scale: f64, of_first: FlameBox) -> Option<FlameBox> {
     let parent = tree.parent[first as usize];
     let (mut sums, mut count) = (Sums::default(), 0);
@@ -141,7 +141,7 @@ fn smaller(tree: &CallTree, first: u32, scale: f64, of_first: FlameBox) -> Optio
     })
 }
 
-/// The focus and what is above it.
+/// The boxes of the focus and its ancestors.
 fn ancestors(tree: &CallTree, focus: u32, width_px: f64) -> Vec<FlameBox> {
     let mut boxes = Vec::new();
     let mut node = focus;

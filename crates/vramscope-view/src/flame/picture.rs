@@ -1,4 +1,4 @@
-//! A flame graph as it is drawn.
+//! Draws a flame graph.
 
 use super::label::fit;
 use super::scene::{FlameCell, FlameScene};
@@ -8,15 +8,14 @@ use crate::scene::{Across, Area, Down, Scene, Style};
 use crate::theme::{Theme, contrast};
 
 const FONT_CSS: f64 = 12.0;
-/// Between a box's edge and its text, css px.
+/// Padding between a box's edge and its text, css px.
 const PAD_CSS: f64 = 5.0;
-/// Between boxes, css px.
+/// Gap between boxes, css px.
 const GAP_CSS: f64 = 1.0;
-/// Height of the bar that says how much of a box matches, css px.
+/// Height of the bar that shows which share of a box matches, css px.
 const LIT_CSS: f64 = 4.0;
 
-/// Draws the boxes of a flame graph whose rows lie within the height of an area from `scroll_css` on, where the
-/// area begins.
+/// Draws the boxes of a flame graph that are visible in an area scrolled down by `scroll_css`.
 pub fn draw(
     scene: &mut Scene,
     area: &Area,
@@ -42,7 +41,7 @@ fn draw_cell(scene: &mut Scene, area: &Area, cell: &FlameCell, top_css: f64, sty
     );
     let (left, right) = (x(cell.x_px), x(cell.x_px + cell.width_px));
     let (top, bottom) = (y(top_css), y(top_css + ROW_CSS - GAP_CSS));
-    // A gap only where it leaves most of the box.
+    // Boxes up to 3 px wide have no gap, which would leave little of them.
     let gap = if right - left > 3 {
         style.px(GAP_CSS)
     } else {
@@ -62,13 +61,13 @@ fn draw_cell(scene: &mut Scene, area: &Area, cell: &FlameCell, top_css: f64, sty
         return;
     }
     let letters = style.letters(FONT_CSS, ink(ground, theme), (Across::Left, Down::Middle));
-    // Letters have more above their middle than below.
+    // Moved down a little, because letters have more height above their middle than below.
     let at = point(left + style.px(PAD_CSS), (top + bottom) / 2 + style.px(1.0));
     scene.text(at, text, letters);
 }
 
-/// What a box is filled with: its own colour where all of it matches, else that dimmed. What is above the
-/// focus is paler, for it is more than what is shown.
+/// The fill of a box: its own colour if all of it matches, dimmed otherwise. Ancestors of the focus
+/// are dimmed too, because they weigh more than what is shown.
 fn ground(cell: &FlameCell, theme: &Theme) -> Rgb {
     if cell.is_above || cell.lit < 1.0 {
         theme.dim(cell.fill)
@@ -77,7 +76,7 @@ fn ground(cell: &FlameCell, theme: &Theme) -> Rgb {
     }
 }
 
-/// The theme's text or its background, whichever can be read.
+/// The colour of the text: the theme's where its contrast suffices, else black or white.
 fn ink(ground: Rgb, theme: &Theme) -> Rgb {
     let [dark, light] = [[0; 3], [255; 3]];
     let best = if contrast(dark, ground) >= contrast(light, ground) {

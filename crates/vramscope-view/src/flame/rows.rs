@@ -1,9 +1,9 @@
-//! A tree as a table: which rows show when some are open.
+//! A call tree as a table with rows that open.
 
 use vramscope_core::analysis::code::call_tree::CallTree;
 
-/// The nodes that show below the root, in order; those below a node only if it is open. Takes as long as
-/// there are such nodes.
+/// The visible nodes, in order: the root's children, and the children of every open visible node.
+/// Takes time in proportion to their number.
 #[must_use]
 pub fn open_rows(tree: &CallTree, is_open: impl Fn(u32) -> bool) -> Vec<u32> {
     let mut rows = Vec::new();
@@ -19,8 +19,8 @@ pub fn open_rows(tree: &CallTree, is_open: impl Fn(u32) -> bool) -> Vec<u32> {
     rows
 }
 
-/// What is worth opening at first: from the heaviest child of the root down, as long as one child has most
-/// of its parent.
+/// The rows to open first: from the root's heaviest child down, as long as one child has more than
+/// half of its parent's weight.
 #[must_use]
 pub fn heavy_path(tree: &CallTree) -> Vec<u32> {
     let mut path = Vec::new();

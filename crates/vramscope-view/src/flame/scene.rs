@@ -1,4 +1,4 @@
-//! What a page needs to show a flame graph: boxes with their label, colour and numbers.
+//! A flame graph for the page: boxes with label, colour and numbers.
 
 use serde::{Deserialize, Serialize};
 use vramscope_core::analysis::code::call_tree::{CallTree, Sums};
@@ -11,49 +11,49 @@ use super::{ROW_CSS, Shape};
 use crate::colour::{Rgb, site_colour, stable_hash};
 use crate::theme::Theme;
 
-/// A box to draw.
+/// A box of a flame graph: a node, or several narrow siblings.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub struct FlameCell {
-    /// Whose; for several small ones, their parent's.
+    /// The node's key; for several siblings, their parent's.
     pub key: NodeKey,
-    /// How far from the root.
+    /// Depth below the root.
     pub row: u32,
     /// Left edge, css px.
     pub x_px: f64,
     /// Width, css px.
     pub width_px: f64,
-    /// The whole label.
+    /// The full label.
     pub label: String,
     /// The colour of its code.
     pub fill: Rgb,
-    /// How much of it matches the search, 0 to 1; 1 without a search.
+    /// The share that matches the search, 0 to 1; 1 without a search.
     pub lit: f64,
-    /// 0, or how many narrow ones it stands for.
+    /// 0 for a node; otherwise the number of narrow siblings that the box stands for.
     pub smaller: u32,
-    /// What it comes to.
+    /// Total of the node or of the siblings.
     pub sums: Sums,
-    /// What of that ends here.
+    /// The part of the total that is the node's own; 0 for several siblings.
     pub own: Sums,
-    /// Whether it is above the focus.
+    /// Whether the box is an ancestor of the focus.
     pub is_above: bool,
-    /// Whether it names code, which can be searched for.
+    /// Whether the box stands for code that the search box can find.
     pub is_code: bool,
 }
 
-/// A flame graph.
+/// A flame graph, ready to draw.
 #[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize)]
 pub struct FlameScene {
-    /// By row, then from left to right.
+    /// Sorted by row, then from left to right.
     pub cells: Vec<FlameCell>,
-    /// Rows in use.
+    /// Number of rows.
     pub rows: u32,
-    /// Width of the whole, css px.
+    /// Width of the whole graph, css px.
     pub width_px: f64,
 }
 
 impl FlameScene {
-    /// The part of a tree that `focus` shows, `width_px` wide. `keys`, `table` and `fills` (see
-    /// [`GroupColours`]) are the tree's.
+    /// The part of a tree that `focus` shows, `width_px` css px wide. `keys`, `table` and `fills`
+    /// must be those of the tree.
     #[must_use]
     pub fn new(
         tree: &CallTree,
@@ -103,21 +103,22 @@ impl FlameScene {
         }
     }
 
-    /// The place in `cells` of a node's own box.
+    /// The index in `cells` of a node's box; `None` if it has no box of its own.
     #[must_use]
     pub fn find(&self, key: NodeKey) -> Option<usize> {
         let is_it = |cell: &FlameCell| cell.key == key && cell.smaller == 0;
         self.cells.iter().position(is_it)
     }
 
-    /// The place in `cells` of the box under a point, in css px from the top left of the whole picture.
+    /// The index in `cells` of the box under a point, in css px from the top left of the whole
+    /// graph.
     #[must_use]
     pub fn hit(&self, shape: Shape, x_px: f64, y_px: f64) -> Option<usize> {
         let from_top = y_px / ROW_CSS;
         if !(0.0..f64::from(self.rows)).contains(&from_top) {
             return None;
         }
-        // Both shapes are their own mirror image.
+        // The mapping between rows of the tree and of the picture is its own inverse.
         let row = shape.place(from_top as u32, self.rows);
         let is_before = |cell: &FlameCell| cell.row < row || (cell.row == row && cell.x_px <= x_px);
         let place = self.cells.partition_point(is_before).checked_sub(1)?;
@@ -125,8 +126,9 @@ impl FlameScene {
         (cell.row == row && x_px < cell.x_px + cell.width_px).then_some(place)
     }
 
-    /// The box that an arrow key leads to from the one of `key`: up and down in the picture, left and right
-    /// to the neighbour in the row. The root's, if there is no such box.
+    /// The index in `cells` of the box that an arrow key moves to: up and down in the picture, left
+    /// and right within the row. Stays at `from` at the edges; the first box if `from` is `None` or
+    /// no box.
     #[must_use]
     pub fn step(&self, shape: Shape, from: Option<usize>, step: Step) -> Option<usize> {
         let Some((place, cell)) = from.and_then(|at| Some((at, self.cells.get(at)?))) else {
@@ -160,7 +162,7 @@ impl FlameScene {
     }
 }
 
-/// See [`FlameScene::step`].
+/// A direction for [`FlameScene::step`].
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[expect(missing_docs, reason = "they say what they are")]
 pub enum Step {
@@ -177,7 +179,7 @@ fn lit(sums: &Sums) -> f64 {
     sums.matched as f64 / sums.weight as f64
 }
 
-/// The colour of every group.
+/// The fill colour of each group.
 #[derive(Clone, Debug, Default)]
 pub struct GroupColours {
     fills: Vec<Rgb>,
@@ -185,9 +187,9 @@ pub struct GroupColours {
 }
 
 impl GroupColours {
-    /// Call sites have their own colour, as everywhere; so has the user's code between them. Libraries'
-    /// frames, which are most of a stack and are looked at least, have theirs paler, so that the user's
-    /// stand out. The runtime and what is no code are grey.
+    /// Call sites have the colour of their text, as in all views; so have the user's frames.
+    /// Libraries' frames are paler, because they are most of a stack and matter least. Frames of
+    /// the runtime, and groups that are not code, are grey.
     #[must_use]
     pub fn of(table: &GroupTable, theme: &Theme, is_call_site: impl Fn(&str) -> bool) -> Self {
         let fill = |(row, group): (usize, &Group)| {
@@ -205,14 +207,14 @@ impl GroupColours {
         }
     }
 
-    /// The colour of a group; grey for one of another table.
+    /// The colour of a group; grey if the table has no such group.
     #[must_use]
     pub fn get(&self, id: GroupId) -> Rgb {
         self.fills.get(id.index()).copied().unwrap_or(self.unknown)
     }
 }
 
-/// Half way to the background.
+/// The colour mixed with 55 % of the background.
 fn pale(theme: &Theme, colour: Rgb) -> Rgb {
     let mix = |of: u8, ground: u8| ((u16::from(of) * 45 + u16::from(ground) * 55) / 100) as u8;
     std::array::from_fn(|c| mix(colour[c], theme.background[c]))
