@@ -1,4 +1,4 @@
-//! What the colours mean: the groups that a colour mode divides the allocations of a snapshot into.
+//! The groups that a colour mode divides the allocations of a snapshot into, with their colours.
 
 mod segments;
 
@@ -12,37 +12,37 @@ use vramscope_core::analysis::search::filter::{Filter, rows};
 use vramscope_core::analysis::time::history::History;
 use vramscope_core::model::PoolId;
 
-/// Lower ends of the size groups in a legend.
+/// Lower bounds of the size groups, in bytes.
 const SIZE_STEPS: [u64; 6] = [1 << 30, 256 << 20, 64 << 20, 1 << 20, 64 << 10, 0];
 
 /// The groups of one snapshot, device and colour mode.
 #[derive(Clone, Debug, Default)]
 pub struct Groups {
-    /// Per allocation, its group.
+    /// Per allocation, the number of its group.
     pub group_of: Vec<u32>,
-    /// Per group, what it is called.
+    /// Per group, its label.
     pub labels: Vec<String>,
-    /// Per group, its colour; in the size and age modes the middle of its range.
+    /// Per group, its colour; for size and age, the colour of the middle of its range.
     pub rgb: Vec<Rgb>,
     /// Per allocation, its colour.
     pub colours: ColourColumn,
     by: By,
 }
 
-/// What makes a group.
+/// How a group turns into a filter.
 #[derive(Clone, Debug, Default)]
 enum By {
-    /// Groups of segments, which no filter finds.
+    /// Groups of segments, for which there is no filter.
     #[default]
     Segments,
     CallSite,
     Size,
     Birth(BirthParts),
-    /// Group → its filter.
+    /// Per group, its filter.
     Column(Vec<Filter>),
 }
 
-/// A recording in parts of equally many events.
+/// A recording divided into [`Self::PARTS`] parts of equally many events.
 #[derive(Clone, Copy, Debug)]
 struct BirthParts {
     part_events: u32,
@@ -59,7 +59,7 @@ impl BirthParts {
         }
     }
 
-    /// The group of what was born at a moment: 0 is before the recording.
+    /// The group of allocations born at a moment. Group 0 is before the recording.
     fn group(self, moment: u32) -> u32 {
         match moment {
             0 => 0,
@@ -67,21 +67,21 @@ impl BirthParts {
         }
     }
 
-    /// The first and the last moment of a group; `None` before the recording.
+    /// The first and the last moment of a group; `None` for group 0, before the recording.
     fn moments(self, group: u32) -> Option<(u32, u32)> {
         let first = group.checked_sub(1)? * self.part_events + 1;
         Some((first, (group * self.part_events).min(self.event_count)))
     }
 }
 
-/// One group in a legend.
+/// The total of one group.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct GroupTotal {
-    /// Which.
+    /// Number of the group.
     pub group: u32,
-    /// Bytes of the allocations counted.
+    /// Total bytes of its counted allocations.
     pub bytes: u64,
-    /// How many allocations.
+    /// Number of its counted allocations.
     pub count: u64,
 }
 
@@ -126,7 +126,7 @@ impl Groups {
         }
     }
 
-    /// The groups of core; the last one has what is not recorded.
+    /// Groups from a column of core. Its last group holds allocations without a recorded value.
     fn of_column(theme: &Theme, column: GroupColumn) -> Self {
         let unknown = column.labels.len().saturating_sub(1) as u32;
         let ordinals = column.of.iter();
@@ -137,7 +137,7 @@ impl Groups {
         }
     }
 
-    /// Call sites: colours by their labels.
+    /// Groups by call site, coloured by their labels.
     fn by_site(theme: &Theme, sites: &CallSites, site_of: &[CallSiteId]) -> Self {
         let labels: Vec<String> = sites
             .sites()
@@ -165,7 +165,7 @@ impl Groups {
         }
     }
 
-    /// Numbered things; the last label is that of what has no number.
+    /// Groups by a small number. The last label is for rows without one.
     fn by_ordinal(theme: &Theme, labels: Vec<String>, ordinals: Vec<Option<u32>>) -> Self {
         let unknown = labels.len().saturating_sub(1) as u32;
         let mut rgb: Vec<Rgb> = (0..unknown)
@@ -214,7 +214,7 @@ impl Groups {
         }
     }
 
-    /// Before recording, then the recording in five parts.
+    /// Groups by birth: before the recording, then the recording in five parts.
     fn by_birth(theme: &Theme, history: &History, born: &[u32]) -> Self {
         let parts = BirthParts::of(history);
         let moments = history.event_count as usize + 1;
@@ -240,7 +240,7 @@ impl Groups {
         }
     }
 
-    /// Sums `rows` by group: the groups that occur, the largest first.
+    /// Bytes and count of `rows` per group, without empty groups; sorted by bytes, largest first.
     #[must_use]
     pub fn totals(&self, bytes: &[u64], rows: impl IntoIterator<Item = u32>) -> Vec<GroupTotal> {
         let group = |group| GroupTotal {
@@ -264,7 +264,7 @@ impl Groups {
     }
 }
 
-/// What a memory pool is called.
+/// The text for a memory pool.
 #[must_use]
 pub fn pool_label(pool: PoolId) -> String {
     pool.to_string()

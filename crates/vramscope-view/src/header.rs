@@ -1,4 +1,4 @@
-//! What stands above a picture: lanes of named ranges, then the tracks of marks, in one box.
+//! The header above a picture: lanes of named ranges, then tracks of marks.
 
 mod scene;
 
@@ -8,31 +8,31 @@ use crate::lanes::{Item, LaneLayout, Place};
 use crate::marks::{self, CELL_CSS, Mark, TRACK_CSS};
 use crate::viewport::Viewport;
 
-/// Air above and below, css px.
+/// Padding above and below, css px.
 const AIR_CSS: f64 = 2.0;
 
-/// Where everything stands, css px from the top of the box.
+/// The layout of a header, in css px from its top.
 #[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize)]
 pub struct Header {
     /// The lanes.
     pub lanes: LaneLayout,
-    /// The upper edges of the two tracks; `None` = there is none of these marks.
+    /// Upper edges of the two tracks; `None` if a track has no marks.
     pub tracks: [Option<f64>; 2],
-    /// Height of the box; 0 if there is nothing to show.
+    /// Height of the header; 0 if it is empty.
     pub height_css: f64,
 }
 
-/// What the pointer is on.
+/// What is under the pointer.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Target {
     /// An item of a lane.
     Item(Place),
-    /// A mark, by its place in the list.
+    /// A mark, by its index in the list.
     Mark(usize),
 }
 
 impl Header {
-    /// Lays out lanes of so many rows each, and the tracks that have marks.
+    /// Lays out lanes, given their numbers of rows, and the tracks that have marks.
     #[must_use]
     pub fn new(rows_of_lanes: &[usize], is_folded: bool, has_track: [bool; 2]) -> Self {
         let mut lanes = LaneLayout::new(rows_of_lanes, is_folded);
@@ -55,8 +55,9 @@ impl Header {
         }
     }
 
-    /// What is at (`x_px`, `y_css`): device px from the left of the picture, css px from the top of the
-    /// box. `items` are those of a row of a lane.
+    /// What is at (`x_px`, `y_css`): device px from the left of the picture, css px from the top of
+    /// the header. `items` returns the items of a row, given the numbers of lane and row. `None` if
+    /// nothing is there.
     #[must_use]
     pub fn at<'a>(
         &self,

@@ -1,4 +1,5 @@
-//! Lines over a picture: reserved memory, private pools, the device's capacity, rulers, failed allocations.
+//! Lines over a picture: reserved memory, private pools, the device's capacity, rulers and failed
+//! allocations.
 
 use vramscope_core::analysis::time::markers::MarkerKind;
 use vramscope_core::units::Bytes;
@@ -12,36 +13,37 @@ use crate::shown::{Shown, ShownPool};
 use crate::steps::steps;
 use crate::viewport::Viewport;
 
-/// Size of words, css px.
+/// Font size of the labels, css px.
 const FONT_CSS: f64 = 11.0;
-/// Size of the word at a failed allocation, css px.
+/// Font size of the label at a failed allocation, css px.
 const OOM_CSS: f64 = 10.0;
-/// A word at a failure that begins less than this from the right end is in the way there, css px.
+/// The label of a failure this close to the right edge pushes other labels to the left, css px.
 const NEAR_CSS: f64 = 90.0;
 /// Width of the line of reserved memory, css px.
 const RESERVED_CSS: f64 = 1.5;
-/// How much of its colour a pool's envelope has.
+/// Opacity of the fill of a pool's envelope.
 const POOL_OPACITY: f64 = 0.22;
 
-/// What is drawn over a picture.
+/// The lines over a picture.
 #[derive(Clone, Copy, Debug)]
 pub struct Lines<'a> {
-    /// What was found for this part of the x axis, or for another one.
+    /// Curves and marks, computed for the visible range or for an earlier one.
     pub shown: Option<&'a Shown>,
-    /// The device's capacity, if it is to be shown.
+    /// The device's capacity; `None` if it is not drawn.
     pub capacity_bytes: Option<u64>,
-    /// All rulers, the one being drawn included.
+    /// All rulers, including the one being drawn.
     pub rulers: &'a [Ruler],
-    /// What the picture shows; as large as it, device px.
+    /// The visible part of the data, as large as the picture in device px.
     pub view: Viewport,
     /// The unit of the x axis.
     pub unit: XUnit,
-    /// Whether failed allocations get a word and an arrow. The page has elements for them, which can be hovered.
+    /// Whether to draw a label and an arrow at failed allocations. The page draws them as elements,
+    /// which can be hovered.
     pub has_failures: bool,
 }
 
 impl Lines<'_> {
-    /// Draws it over a picture that fills `area`.
+    /// Draws the lines over a picture that fills `area`.
     pub fn draw(&self, scene: &mut Scene, area: &Area, style: &Style<'_>) {
         let canvas = Canvas {
             lines: self,
@@ -50,13 +52,14 @@ impl Lines<'_> {
         };
         scene.clipped(area, |scene| canvas.draw(scene));
         if self.has_failures {
-            // Where a recording ends, half of an arrow lies beside the picture.
+            // Not clipped, because at the end of a recording half of the arrow lies beside the
+            // picture.
             canvas.draw_failures(scene);
         }
     }
 }
 
-/// Where lines are drawn, and how.
+/// Lines with the area and style they are drawn with.
 struct Canvas<'a> {
     lines: &'a Lines<'a>,
     area: &'a Area,
@@ -99,7 +102,7 @@ impl Canvas<'_> {
         self.area.origin().1 + self.lines.view.y_px(bytes)
     }
 
-    /// `values` of a curve's columns as steps, from left to right.
+    /// The step curve of one of a curve's columns of values, from left to right.
     fn steps(&self, curve: &Curve, values: &[u64]) -> Vec<Point> {
         let width = (curve.x_max - curve.x_min) / values.len().max(1) as f64;
         let x = |column: usize| self.x(curve.x_min + width * column as f64);
@@ -113,11 +116,12 @@ impl Canvas<'_> {
         let thick = self.style.pixel_ratio.round().max(1.0);
         scene.rect((left, y), (left + width, y + thick), colour);
         let words = format!("capacity {}", Bytes(bytes));
-        // On the left: what failed stands where the recording ends, more often than not.
+        // On the left, because most failures are at the end of a recording.
         self.words(scene, &words, bytes, colour, (Across::Left, 0.0));
     }
 
-    /// Words at the left or right end of a line, so many px from there, above it, where it is in sight.
+    /// Writes a label above a line, at its left or right end, `taken_px` from there; nothing if the
+    /// line is out of sight.
     fn words(
         &self,
         scene: &mut Scene,
@@ -161,7 +165,7 @@ impl Canvas<'_> {
         self.name_pool(scene, pool);
     }
 
-    /// The pool's name at the right end of its envelope, where that is high enough.
+    /// Writes the pool's name at the right end of its envelope, if that is high enough.
     fn name_pool(&self, scene: &mut Scene, pool: &ShownPool) {
         let ((left, top), (width, _)) = (self.area.origin(), self.area.size());
         let name = pool.text();
@@ -191,7 +195,7 @@ impl Canvas<'_> {
         let text = format!("{bytes} · {along}");
         let width = self.style.width_px(&text, FONT_CSS, false) + self.css(10.0);
         let height = self.css(18.0);
-        // At the end that moves, inside the picture.
+        // At the end that moves, but inside the picture.
         let ((x, y), room) = (self.area.origin(), self.area.size());
         let left = (x1 - x + self.css(6.0)).clamp(0.0, (room.0 - width).max(0.0)) + x;
         let top = (y1 - y - height - self.css(6.0)).clamp(0.0, (room.1 - height).max(0.0)) + y;
@@ -205,7 +209,7 @@ impl Canvas<'_> {
         scene.text(at, text, letters);
     }
 
-    /// How much of the right end the word at the last failure takes from other words.
+    /// How far other labels must stay from the right edge because of the last failure's label.
     fn taken_px(&self, shown: &Shown) -> f64 {
         let mut marks = shown.marks.iter().rev().filter(|_| self.lines.has_failures);
         let Some(last) = marks.find(|mark| mark.kind == MarkerKind::Oom) else {
@@ -219,13 +223,14 @@ impl Canvas<'_> {
             .unwrap_or(0.0)
     }
 
-    /// Half the width of the word at a failure, with air.
+    /// Half the width of a failure's label, with padding.
     fn half_failure_px(&self) -> f64 {
         let half = self.style.width_px("OOM", OOM_CSS, true) / 2.0 + self.css(2.0);
         half.ceil()
     }
 
-    /// A word and an arrow where allocations failed; where words would lie over each other, one for several.
+    /// Draws a label and an arrow where allocations failed. Labels that would overlap an earlier
+    /// one are left out.
     fn draw_failures(&self, scene: &mut Scene) {
         let theme = self.style.theme;
         let half_word = self.half_failure_px();
@@ -236,7 +241,7 @@ impl Canvas<'_> {
         let marks = self.lines.shown.iter().flat_map(|shown| &shown.marks);
         for mark in marks.filter(|mark| mark.kind == MarkerKind::Oom) {
             let x = left + self.lines.view.x_px(mark.x).clamp(0.0, width).round();
-            // Where a recording ends, there is no room on the right.
+            // Moved to the left at the end of a recording, where there is no room on the right.
             let middle = x.min(left + width - half_word).max(left + half_word);
             if middle - half_word < free_from {
                 continue;

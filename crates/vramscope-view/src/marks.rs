@@ -1,4 +1,4 @@
-//! Which marks a viewport shows: those that would lie on top of each other together, with a count.
+//! The marks of a viewport. Marks that would overlap are merged into one with a count.
 
 use serde::{Deserialize, Serialize};
 use vramscope_core::analysis::time::markers::{MarkerKind, Markers};
@@ -8,34 +8,34 @@ use crate::raster::Bands;
 use crate::theme::Theme;
 use crate::viewport::Viewport;
 
-/// Width of a mark, css px: marks of a kind that begin closer are one.
+/// Width of a mark, css px. Events of a kind that are closer are merged.
 pub const CELL_CSS: f64 = 9.0;
 /// Half the width of a mark's symbol, css px.
 pub const SYMBOL_CSS: f64 = 4.0;
 /// Height of a track, css px.
 pub const TRACK_CSS: f64 = 12.0;
 
-/// One mark as it is shown, for one event or several of a kind.
+/// A drawn mark: one event, or several of one kind.
 #[derive(Clone, Copy, PartialEq, Debug, Serialize, Deserialize)]
 pub struct Mark {
-    /// What happened.
+    /// The kind of event.
     pub kind: MarkerKind,
-    /// Where the first event is, in the axis's unit.
+    /// Position of the first event, in the axis's unit.
     pub x: f64,
-    /// Where the last one is.
+    /// Position of the last event.
     pub x_last: f64,
     /// The moment that begins with the first event.
     pub moment: u32,
-    /// The moment that begins with the last one.
+    /// The moment that begins with the last event.
     pub last_moment: u32,
-    /// How many events, at least one.
+    /// Number of events, at least 1.
     pub count: u32,
-    /// Their bytes together; see [`MarkerKind`] for what they count.
+    /// Total bytes of the events; [`MarkerKind`] says what they count.
     pub bytes: u64,
 }
 
-/// The marks that lie in the viewport, kind by kind, from left to right. `cell_px` (device px) is how far
-/// the first events of two marks of a kind are apart at least. O(kinds · px · log events).
+/// The marks within the viewport, sorted by kind, then from left to right. `cell_px` (device px) is
+/// the least distance between the first events of two marks of a kind. O(kinds · px · log events).
 #[must_use]
 pub fn marks(markers: &Markers, bands: &Bands<'_>, view: &Viewport, cell_px: f64) -> Vec<Mark> {
     let cell_px = cell_px.max(1.0);
@@ -65,7 +65,7 @@ pub fn marks(markers: &Markers, bands: &Bands<'_>, view: &Viewport, cell_px: f64
     marks
 }
 
-/// In which of the two tracks a kind is drawn: what happened to the program above, to segments below.
+/// The track of a kind: 0 (above) for events of the program, 1 (below) for events of segments.
 #[must_use]
 pub fn track(kind: MarkerKind) -> usize {
     match kind {
@@ -91,13 +91,13 @@ pub fn colour(theme: &Theme, kind: MarkerKind) -> Rgb {
     }
 }
 
-/// Whether a kind's symbol is an outline: what was given back.
+/// Whether a kind's symbol is an outline, as it is for freed and unmapped segments.
 #[must_use]
 pub fn is_hollow(kind: MarkerKind) -> bool {
     matches!(kind, MarkerKind::SegmentFree | MarkerKind::SegmentUnmap)
 }
 
-/// The corners of a kind's symbol around a place; it is `2 · half` wide.
+/// The corners of a kind's symbol, `2 · half` wide, around a position.
 #[must_use]
 pub fn symbol(kind: MarkerKind, (x, y): (f64, f64), half: f64) -> Vec<(f64, f64)> {
     let flat = half * 0.8;
@@ -109,7 +109,7 @@ pub fn symbol(kind: MarkerKind, (x, y): (f64, f64), half: f64) -> Vec<(f64, f64)
             vec![(x - half, y + flat), (x + half, y + flat), (x, y - flat)]
         }
         MarkerKind::Snapshot => vec![(x - half, y), (x, y - half), (x + half, y), (x, y + half)],
-        // A dot: with so many corners it is round.
+        // 16 corners look like a circle.
         MarkerKind::Annotate => (0..16)
             .map(|corner| {
                 let (sin, cos) = (f64::from(corner) * std::f64::consts::TAU / 16.0).sin_cos();
@@ -119,8 +119,8 @@ pub fn symbol(kind: MarkerKind, (x, y): (f64, f64), half: f64) -> Vec<(f64, f64)
     }
 }
 
-/// The mark under `x_px` (device px) in a track: the nearest whose symbol reaches there, of several the
-/// most important kind.
+/// The index of the mark under `x_px` (device px) in a track: of those whose symbol covers it, the
+/// most important kind, then the nearest.
 #[must_use]
 pub fn at(
     marks: &[Mark],

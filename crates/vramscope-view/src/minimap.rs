@@ -1,4 +1,4 @@
-//! The strip above the timeline: the highest active and reserved memory per column, and its picture.
+//! The strip above the timeline: the highest active and reserved memory per column.
 
 use plotters::prelude::*;
 
@@ -10,16 +10,16 @@ use serde::{Deserialize, Serialize};
 /// Curves over the whole x axis, in columns of equal width.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Minimap {
-    /// Per column, the highest sum of live bytes.
+    /// Per column, the highest active bytes.
     pub active_bytes: Vec<u64>,
-    /// Per column, the highest sum of segments; empty where segments are not known.
+    /// Per column, the highest reserved bytes; empty if segments are not recorded.
     pub reserved_bytes: Vec<u64>,
 }
 
 impl Minimap {
     /// The curves of a timeline in `columns` columns.
     ///
-    /// `reserved_steps` are (first moment, bytes from then on), ascending; empty = not known.
+    /// `reserved_steps` are (first moment, bytes from there on), ascending; empty if not recorded.
     #[must_use]
     pub fn new(
         bands: &Bands<'_>,
@@ -38,7 +38,7 @@ impl Minimap {
             let highest = index.highest_in(bands, moments);
             map.active_bytes.push(bands.total_bytes[highest as usize]);
             if !reserved_steps.is_empty() {
-                // The step before the column's first moment still holds at it.
+                // The last step before the column's first moment still holds there.
                 let begin = reserved_steps
                     .partition_point(|step| step.0 <= first)
                     .saturating_sub(1);
@@ -65,26 +65,29 @@ impl Minimap {
     }
 }
 
-/// Air above the highest value, of the strip's height: a line at the edge would be half cut off.
+/// Space above the highest value, as a share of the strip's height; otherwise a line at the top
+/// would be cut off.
 const AIR: f64 = 0.08;
-/// Steps closer than this are not drawn: they would only make the strip grey.
+/// Ticks of training steps closer than this on average are left out: they would only turn the strip
+/// grey.
 const LEAST_STEP_CSS: f64 = 4.0;
 
-/// What the strip shows.
+/// The contents of the strip.
 #[derive(Clone, Debug)]
 pub struct Strip<'a> {
     /// The curves.
     pub curves: &'a Minimap,
     /// Both ends of the x axis, in its unit.
     pub x: (f64, f64),
-    /// Where training steps begin, in the axis's unit.
+    /// Both ends of the x axis, in its unit.
     pub steps: &'a [f64],
-    /// Where allocations failed, likewise.
+    /// Positions of failed allocations, in the axis's unit.
     pub failures: &'a [f64],
-    /// The device's capacity, where it is known.
+    /// The device's capacity; `None` if unknown.
     pub capacity_bytes: Option<u64>,
 }
 
+///
 impl Strip<'_> {
     /// Draws active memory filled, reserved memory and capacity as lines above it, failed allocations as marks,
     /// and the beginnings of training steps as ticks.

@@ -1,26 +1,26 @@
-//! Bars as pixels: any number of them, each pixel the mean of what lies in it.
+//! Bars as pixels: a pixel that several bars share shows their mean colour.
 
 use crate::colour::{Rgb, linear, linear12, oklch, srgb8};
 use crate::coverage::{Coverage, Sums, WHOLE};
 use crate::theme::Theme;
 use crate::viewport::Viewport;
 
-/// A bar: steps across, anything down (rows or bytes; see [`Viewport::y_px`]).
+/// A bar; x is in steps, y in rows or bytes (see [`Viewport::y_px`]).
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Bar {
-    /// Where it begins and ends in x.
+    /// Left and right edge.
     pub x: (f64, f64),
-    /// Its lower and its upper edge.
+    /// Lower and upper edge.
     pub y: (f64, f64),
     /// Its colour.
     pub colour: Rgb,
 }
 
-/// Hue and chroma of what is made on the way, of inputs that are freed, and of outputs.
+/// Hue and chroma of the kinds of buffers, see [`kind_colour`].
 const KINDS: [(f64, f64); 3] = [(250.0, 0.11), (75.0, 0.11), (155.0, 0.11)];
 
-/// The colour of a kind of buffer: 0 what is made on the way, 1 an input that is freed, 2 an output. Every other
-/// buffer is a little darker, so that neighbours are told apart.
+/// The colour of a kind of buffer: 0 is an intermediate, 1 an input that is freed, 2 an output.
+/// Every other buffer is drawn a little darker, so that neighbours can be told apart.
 #[must_use]
 pub fn kind_colour(theme: &Theme, kind: usize, is_darker: bool) -> Rgb {
     let (hue, chroma) = KINDS[kind % KINDS.len()];
@@ -28,10 +28,11 @@ pub fn kind_colour(theme: &Theme, kind: usize, is_darker: bool) -> Rgb {
     oklch(theme.ring_lightness - step, chroma, hue)
 }
 
-/// No bar is drawn narrower than this, device px: a buffer that lives for one step of thousands is seen, too.
+/// Least width of a bar, device px: a buffer that lives for one step of thousands stays visible.
 const LEAST_PX: f64 = 1.0;
 
-/// Left, top, right and bottom of a bar in device px, cut to the picture; `None` if it is outside.
+/// Left, top, right and bottom of a bar in device px, clipped to the picture; `None` if it is
+/// outside.
 #[must_use]
 pub fn place(bar: &Bar, view: &Viewport) -> Option<[f64; 4]> {
     let (width, height) = (f64::from(view.width_px), f64::from(view.height_px));
@@ -49,10 +50,10 @@ pub fn place(bar: &Bar, view: &Viewport) -> Option<[f64; 4]> {
     ])
 }
 
-/// The bars as `width × height` pixels of R, G, B, A, the top row first.
+/// Draws the bars as `width × height` pixels of R, G, B, A, the top row first.
 #[must_use]
 pub fn draw(bars: &[Bar], view: &Viewport, background: Rgb) -> Vec<u8> {
-    // Bars that are drawn wider than they are may lie on each other, any number of them on one pixel.
+    // 64 bits, because widened bars may overlap, any number of them on one pixel.
     let mut coverage = Coverage::<i64>::default();
     coverage.begin(view.width_px, view.height_px);
     for bar in bars {
@@ -76,13 +77,13 @@ fn light(shade: u32) -> Sums<i64> {
     [r, g, b, 1]
 }
 
-/// The most light of a channel, in 12 bits.
+/// Full light of a channel, in 12 bits.
 const MOST_LIGHT: f32 = 4_095.0;
 
-/// A pixel of so much light and so much of it covered.
+/// The colour of a pixel with these sums.
 fn blend(sums: Sums<i64>, background: [f32; 3]) -> [u8; 4] {
     let [r, g, b, covered] = sums.map(|sum| sum as f32 / WHOLE);
-    // Bars that are drawn wider than they are share the pixel.
+    // Where widened bars overlap, their colours are averaged.
     let scale = 1.0 / covered.max(1.0);
     let ground = (1.0 - covered).clamp(0.0, 1.0);
     let [back_r, back_g, back_b] = background;
@@ -95,7 +96,7 @@ fn blend(sums: Sums<i64>, background: [f32; 3]) -> [u8; 4] {
     ]
 }
 
-/// The bar at a place in device px, or the nearest within `reach_px`.
+/// The bar at a position in device px, else the nearest within `reach_px`; `None` if there is none.
 #[must_use]
 pub fn hit(
     bars: &[Bar],

@@ -1,4 +1,4 @@
-//! Memory by step of several orders, as step curves: which is highest where, and where each has its peak.
+//! Memory by step of several execution orders, as step curves with a dot at each peak.
 
 use plotters::prelude::*;
 use plotters::style::text_anchor::{HPos, Pos, VPos};
@@ -11,13 +11,14 @@ use crate::steps::steps;
 use crate::theme::{Theme, ThemeName};
 use crate::viewport::{Bounds, Viewport};
 
-/// Share of the height that the curves have, the bars below them the rest.
+/// The curves' share of the height; the bars below have the rest.
 const CURVES_SHARE: f64 = 0.42;
-/// Between the two, css px.
+/// Gap between curves and bars, css px.
 const GAP_CSS: f64 = 10.0;
-/// Size of the labels, css px.
+/// Font size of the labels, css px.
 const LABEL_CSS: f64 = 11.0;
-/// Hues far enough apart for the common colour blindnesses, and steps of lightness between them.
+/// Per order, a hue and an offset of lightness. They differ enough for the common kinds of colour
+/// blindness.
 const INKS: [(f64, f64); 5] = [
     (255.0, 0.0),
     (60.0, 0.06),
@@ -26,7 +27,7 @@ const INKS: [(f64, f64); 5] = [
     (25.0, -0.02),
 ];
 
-/// The colour of an order, by its place among all.
+/// The colour of an order, by its index.
 #[must_use]
 pub fn ink(theme: &Theme, order: usize) -> Rgb {
     let (hue, lighter) = INKS[order % INKS.len()];
@@ -37,12 +38,12 @@ pub fn ink(theme: &Theme, order: usize) -> Rgb {
     oklch(lightness + lighter, 0.14, hue)
 }
 
-/// Curves above, bars below, on one x axis.
+/// Divides an area into one for the curves and one below for the bars.
 #[must_use]
 pub fn split(whole: &Area, style: &Style<'_>) -> (Area, Area) {
     let gap = style.px(GAP_CSS).unsigned_abs().min(whole.height_px);
     let free = whole.height_px - gap;
-    // The cast cannot go beyond `free`.
+    // `CURVES_SHARE` is below 1, so the result is at most `free`.
     let upper = (f64::from(free) * CURVES_SHARE).round() as u32;
     let above = Area {
         height_px: upper,
@@ -56,8 +57,8 @@ pub fn split(whole: &Area, style: &Style<'_>) -> (Area, Area) {
     (above, below)
 }
 
-/// The highest of `values` (one per step from 0) in each of `columns` equal parts of x; a part within one step
-/// has that step's value, and one beyond the last step 0.
+/// The highest of `values` (one per step, from 0) in each of `columns` equal parts of the range
+/// `x`. A part within one step has that step's value; a part beyond the last step is 0.
 #[must_use]
 pub fn columns(values: &[u64], x: (f64, f64), columns: u32) -> Vec<u64> {
     let per_column = (x.1 - x.0) / f64::from(columns.max(1));
@@ -66,7 +67,7 @@ pub fn columns(values: &[u64], x: (f64, f64), columns: u32) -> Vec<u64> {
             x.0 + per_column * f64::from(column),
             x.0 + per_column * (f64::from(column) + 1.0),
         );
-        // The casts saturate: below 0 nothing is.
+        // The casts saturate, so a negative position becomes step 0.
         let (first, end) = (from as usize, to.ceil() as usize);
         let end = end.max(first.saturating_add(1)).min(values.len());
         let within = values.get(first..end).unwrap_or_default();
@@ -75,10 +76,10 @@ pub fn columns(values: &[u64], x: (f64, f64), columns: u32) -> Vec<u64> {
     (0..columns).map(highest).collect()
 }
 
-/// One order.
+/// The curve of one order.
 #[derive(Clone, Copy, Debug)]
 pub struct OrderCurve<'a> {
-    /// Its highest bytes, column by column; see [`columns`].
+    /// Highest bytes per column; see [`columns`].
     pub bytes: &'a [u64],
     /// Its colour.
     pub colour: Rgb,
@@ -86,23 +87,23 @@ pub struct OrderCurve<'a> {
     pub peak: (u64, u32),
 }
 
-/// What is to be drawn.
+/// The contents of the chart.
 #[derive(Clone, Debug)]
 pub struct Picture<'a> {
-    /// All orders; the last is drawn over the others and filled.
+    /// One curve per order; the last is filled and drawn over the others.
     pub curves: Vec<OrderCurve<'a>>,
-    /// The upper end of the scale, before some air is added.
+    /// Highest value of the y axis, without the margin above it.
     pub top_bytes: u64,
-    /// Steps from … to.
+    /// Range of the x axis, in steps.
     pub x: (f64, f64),
-    /// How many steps there are: what is left at the end follows them.
+    /// Number of steps. Buffers that remain at the end are drawn behind the last step.
     pub steps: u32,
     /// Height of the bars in bytes; `None` where they are rows.
     pub packed_bytes: Option<u64>,
 }
 
 impl Picture<'_> {
-    /// What the curves' area shows.
+    /// The viewport of the curves' area.
     #[must_use]
     pub fn viewport(&self, area: &Area) -> Viewport {
         let bounds = Bounds::new(self.x.1, self.top_bytes);
@@ -114,7 +115,8 @@ impl Picture<'_> {
     }
 }
 
-/// What the bars' area shows: `height` of rows or bytes, the first row above and the first byte below.
+/// The viewport of the bars' area: `height` rows (first row on top) or bytes (byte 0 at the
+/// bottom).
 #[must_use]
 pub fn bars_viewport(x: (f64, f64), height: f64, (width_px, height_px): (u32, u32)) -> Viewport {
     Viewport {
@@ -127,7 +129,7 @@ pub fn bars_viewport(x: (f64, f64), height: f64, (width_px, height_px): (u32, u3
     }
 }
 
-/// Draws axes and curves of a picture; the bars' pixels are drawn elsewhere.
+/// Draws axes and curves. The bars are pixels and are drawn by [`super::bars`].
 pub fn draw(scene: &mut Scene, whole: &Area, picture: &Picture<'_>, style: &Style<'_>) {
     let (above, below) = split(whole, style);
     let view = picture.viewport(&above);
@@ -158,7 +160,7 @@ pub fn draw(scene: &mut Scene, whole: &Area, picture: &Picture<'_>, style: &Styl
     draw_x_ticks(scene, &below, &lower, &ticks, style);
 }
 
-/// Steps by their numbers, and where they end.
+/// Ticks at step numbers, and one labelled "end" behind the last step.
 fn step_ticks(view: &Viewport, steps: u32, most: usize) -> Vec<Tick> {
     let end = f64::from(steps);
     let mut ticks = x_ticks(view, XUnit::Events, most);

@@ -1,4 +1,4 @@
-//! The same for segments: what the colours of the segment timeline mean.
+//! The groups that a colour mode divides the segments of the segment timeline into.
 
 use super::{By, Groups, pool_label};
 use crate::colour::{ColourColumn, ColourMode, site_colour, stable_hash};
@@ -13,8 +13,8 @@ use vramscope_core::analysis::time::history::History;
 use vramscope_core::model::SegmentKind;
 
 impl Groups {
-    /// Groups the pieces of a device's segments by `mode`. Segments have no category of the profiler:
-    /// that mode tells those for small requests from those for large ones.
+    /// Groups the parts of a device's segments by `mode`. Segments have no profiler category, so
+    /// that mode tells segments for small requests from those for large requests.
     #[must_use]
     pub fn of_segments(
         mode: ColourMode,
@@ -32,7 +32,7 @@ impl Groups {
                 if sites_of.iter().any(|&site| site != CallSiteId::NONE) {
                     Self::by_site(theme, sites, &sites_of)
                 } else {
-                    // No stack tells them apart: a colour for each segment.
+                    // No segment has a stack, so each gets its own colour.
                     Self::by_segment(theme, segments)
                 }
             }

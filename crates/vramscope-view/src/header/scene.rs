@@ -1,4 +1,4 @@
-//! The header as it is drawn.
+//! Draws the header.
 
 use super::{Header, Target};
 use crate::lanes::{LayoutRow, Place, drawn_px, elided, lane_fill};
@@ -7,11 +7,12 @@ use crate::scene::{Across, Area, Down, Scene, Style};
 use crate::shown::{Shown, ShownItem};
 use crate::viewport::Viewport;
 
-/// Size of labels, css px.
+/// Font size of labels, css px.
 const FONT_CSS: f64 = 11.0;
 
 impl Header {
-    /// Draws what was found for about the part of the x axis that `view` shows, which is as wide as `area`.
+    /// Draws the header's contents for the visible range of the x axis. `view` must be as wide as
+    /// `area`.
     pub fn draw(
         &self,
         scene: &mut Scene,
@@ -32,7 +33,7 @@ impl Header {
     }
 }
 
-/// Where a header is drawn, and how.
+/// A header with the area and style it is drawn with.
 struct Canvas<'a> {
     header: &'a Header,
     area: &'a Area,
@@ -56,7 +57,7 @@ impl Canvas<'_> {
                 self.draw_item(scene, row, range, self.hovered == Some(Target::Item(place)));
             }
         }
-        // What matters most comes first and is drawn last.
+        // Marks are sorted by importance; the most important is drawn last, over the others.
         for (place, mark) in shown.marks.iter().enumerate().rev() {
             if let Some(top_css) = self.header.tracks[track(mark.kind)] {
                 self.draw_mark(
@@ -80,7 +81,7 @@ impl Canvas<'_> {
         scene.rect((left, top), (right, bottom), fill);
         let edge = (2.0 * ratio).round().min(to - from);
         if range.item.count > 1 {
-            // Several: a line along the bottom, as they have no single beginning.
+            // Several ranges have no common start, so the line runs along the bottom.
             scene.rect((left, bottom - edge), (right, bottom), line);
         } else {
             scene.rect((left, top), (left + edge, bottom), line);
@@ -93,7 +94,7 @@ impl Canvas<'_> {
         if self.header.lanes.is_folded {
             return;
         }
-        // The label stays in sight while its range reaches out of the picture.
+        // The label stays visible if its range begins left of the picture.
         let (start, end) = (from.max(0.0), to.min(f64::from(self.view.width_px)));
         if let Some(label) = elided(&range.text(), (end - start) / ratio) {
             let middle = f64::midpoint(top, bottom) + 0.5 * ratio;

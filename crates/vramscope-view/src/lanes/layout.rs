@@ -1,4 +1,4 @@
-//! Where lanes and their ranges are drawn, and what lies under the pointer.
+//! The layout of lanes and their ranges, and what is under the pointer.
 
 use serde::{Deserialize, Serialize};
 
@@ -7,25 +7,25 @@ use crate::colour::{Rgb, site_colour, stable_hash};
 use crate::theme::Theme;
 use crate::viewport::Viewport;
 
-/// Height of a row, css px, its gap included.
+/// Height of a row with the gap below it, css px.
 pub const ROW_CSS: f64 = 17.0;
-/// Height of a row of folded lanes.
+/// Height of a row of folded lanes, css px.
 const FOLDED_CSS: f64 = 6.0;
-/// Gap between lanes.
+/// Gap between lanes, css px.
 const LANE_GAP_CSS: f64 = 3.0;
-/// Most rows of one lane that are shown; the rest is counted.
+/// Most rows shown of one lane; further rows are only counted.
 pub const MOST_ROWS: usize = 6;
-/// Air left and right of a label.
+/// Padding left and right of a label, css px.
 const LABEL_AIR_CSS: f64 = 4.0;
-/// Mean width of a letter of the label's font.
+/// Mean width of a character of a label, css px.
 const LETTER_CSS: f64 = 6.0;
 
-/// A row as it is laid out.
+/// The position of a row.
 #[derive(Clone, Copy, PartialEq, Debug, Serialize, Deserialize)]
 pub struct LayoutRow {
-    /// Place of the lane in the list of lanes.
+    /// Index of the lane.
     pub lane: usize,
-    /// Row of the lane.
+    /// Row within the lane.
     pub row: usize,
     /// Upper edge, css px.
     pub top_css: f64,
@@ -33,31 +33,31 @@ pub struct LayoutRow {
     pub height_css: f64,
 }
 
-/// All rows.
+/// The positions of all rows.
 #[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize)]
 pub struct LaneLayout {
-    /// From the top.
+    /// From top to bottom.
     pub rows: Vec<LayoutRow>,
     /// Height of all, css px; 0 without lanes.
     pub height_css: f64,
-    /// Whether labels find room.
+    /// Whether lanes are folded to thin rows without labels.
     pub is_folded: bool,
 }
 
-/// What lies under a place.
+/// An item of a lane, by indices.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct Place {
-    /// Place of the lane in the list of lanes.
+    /// Index of the lane.
     pub lane: usize,
-    /// Row of the lane.
+    /// Row within the lane.
     pub row: usize,
-    /// Place of the item in the row.
+    /// Index of the item in the row.
     pub item: usize,
 }
 
 impl LaneLayout {
-    /// Lays out lanes of so many rows each. Folded, each lane is one thin row without labels: its
-    /// outermost ranges.
+    /// Lays out lanes, given their numbers of rows. A folded lane is one thin row without labels:
+    /// its outermost ranges.
     #[must_use]
     pub fn new(rows_of_lanes: &[usize], is_folded: bool) -> Self {
         let (most_rows, height_css) = if is_folded {
@@ -86,14 +86,15 @@ impl LaneLayout {
         layout
     }
 
-    /// How many rows of a lane of `rows` are not shown.
+    /// How many rows of a lane of `rows` rows are not shown.
     #[must_use]
     pub fn hidden_rows(&self, rows: usize) -> usize {
         rows.saturating_sub(if self.is_folded { 1 } else { MOST_ROWS })
     }
 
-    /// What lies at (`x_px`, `y_css`): device px from the left of the view's canvas, css px from the top
-    /// of the lanes. `items` are those of a row of a lane. Narrow items are as wide as they are drawn.
+    /// The item at (`x_px`, `y_css`): device px from the left of the picture, css px from the top
+    /// of the lanes. `items` returns the items of a row, given the numbers of lane and row. Narrow
+    /// items are hit within their drawn width.
     #[must_use]
     pub fn at<'a>(
         &self,
@@ -117,24 +118,25 @@ impl LaneLayout {
     }
 }
 
-/// From where to where an item is drawn, device px, whole; never narrower than can be seen and hit.
+/// Left and right edge of an item as drawn, in whole device px; wide enough to be seen and hit.
 #[must_use]
 pub fn drawn_px(item: &Item, view: &Viewport, pixel_ratio: f64) -> (f64, f64) {
     let width = f64::from(view.width_px);
     let least = (LEAST_CSS * pixel_ratio).round().max(1.0);
     let from = view.x_px(item.x.0).clamp(-least, width + least).round();
     let to = view.x_px(item.x.1).clamp(-least, width + least).round();
-    // One px of ground tells neighbours apart.
+    // A gap of one css px, so that neighbours can be told apart.
     let gap = pixel_ratio.round().max(1.0);
     (from, (to - gap).max(from + least - gap))
 }
 
-/// A label as far as it fits into a width: whole, cut with an ellipsis, or nothing at all.
+/// A label shortened to a width: in full, cut with an ellipsis, or `None` if there is too little
+/// room.
 #[must_use]
 pub fn elided(label: &str, width_css: f64) -> Option<String> {
     let letters = ((width_css - 2.0 * LABEL_AIR_CSS) / LETTER_CSS).floor();
     let letters = if letters > 0.0 { letters as usize } else { 0 };
-    // Not more letters than one looks at.
+    // Long labels are not counted to their end.
     let length = label.chars().take(letters + 1).count();
     if length <= letters {
         return (length > 0).then(|| label.to_owned());
@@ -142,7 +144,8 @@ pub fn elided(label: &str, width_css: f64) -> Option<String> {
     if letters < 3 {
         return None;
     }
-    // The number of a step says more than its name.
+    // Cut at the front where the label ends in a number, such as a step's: that says more than the
+    // name.
     let is_tail = |c: char| c.is_ascii_digit() || c == '#';
     let tail_bytes = label.len() - label.trim_end_matches(is_tail).len();
     if tail_bytes > 0 && !label.contains('·') {
@@ -152,8 +155,8 @@ pub fn elided(label: &str, width_css: f64) -> Option<String> {
     Some(label.chars().take(letters - 1).chain(['…']).collect())
 }
 
-/// The fill of a range and the line at its beginning. The same name has the same colour; numbers in it
-/// do not count, so that all steps look alike. The fill is pale enough for the theme's text.
+/// The fill of a range, and the colour of the line at its start. Equal names have equal colours;
+/// digits are ignored, so that all steps look alike. The fill is pale enough for the theme's text.
 #[must_use]
 pub fn lane_fill(theme: &Theme, name: &str) -> (Rgb, Rgb) {
     let pattern: String = name.chars().filter(|c| !c.is_ascii_digit()).collect();

@@ -1,9 +1,9 @@
-//! Lanes of named ranges above a view: which ranges a viewport shows, and how they are laid out.
+//! Lanes of named ranges above a view: which ranges a viewport shows, and their layout.
 //!
-//! A row of a lane may hold a million ranges. What is narrower than a few px is shown together with
-//! its neighbours and a count, found by bisection: a row costs O(px · log ranges), and no range is left
-//! out without being counted. Places are in data, so that what was found for one viewport can be drawn
-//! at the next one until the new answer is there.
+//! A row of a lane may hold a million ranges. Ranges narrower than a few px are merged with their
+//! neighbours into one item with a count. They are found by bisection, so a row costs O(px · log
+//! ranges), and every range is drawn or counted. Positions are in data units, so the items of one
+//! viewport can be drawn in the next until its own arrive.
 
 mod layout;
 
@@ -15,21 +15,21 @@ use vramscope_core::analysis::time::lanes::LaneRange;
 use crate::raster::Bands;
 use crate::viewport::Viewport;
 
-/// A range narrower than this is shown with its neighbours, css px.
+/// Ranges narrower than this are merged with their neighbours, css px.
 pub const LEAST_CSS: f64 = 4.0;
 
-/// What is shown as one: a range, or several neighbours that are too narrow.
+/// A drawn item: one range, or several narrow neighbours.
 #[derive(Clone, Copy, PartialEq, Debug, Serialize, Deserialize)]
 pub struct Item {
-    /// From … to, in the axis's unit. May be of no length.
+    /// Start and end, in the axis's unit; may be equal.
     pub x: (f64, f64),
-    /// Place of the first range in its row.
+    /// Index of the first range in its row.
     pub first: u32,
-    /// How many ranges, at least one.
+    /// Number of ranges, at least 1.
     pub count: u32,
 }
 
-/// Where a range lies on the axis of `bands`: over the events in it, or from its start to its end.
+/// Start and end of a range on the axis of `bands`: in events or in time.
 #[must_use]
 pub fn span(bands: &Bands<'_>, range: &LaneRange) -> (f64, f64) {
     let Some(starts) = bands.moment_start_us else {
@@ -41,10 +41,11 @@ pub fn span(bands: &Bands<'_>, range: &LaneRange) -> (f64, f64) {
     (x(range.start_us), x(range.end_us))
 }
 
-/// The ranges of `row` that the viewport shows, from left to right. `least_px` is how wide (device px) a
-/// range must be to be shown alone.
+/// The items of `row` within the viewport, from left to right. Ranges narrower than `least_px`
+/// (device px) are merged.
 ///
-/// Of a row in which ranges overlap (a lane's last) those that begin left of the viewport may be missing.
+/// In a row whose ranges overlap (a lane's last row), ranges that begin left of the viewport may be
+/// missing.
 #[must_use]
 pub fn visible(row: &[LaneRange], bands: &Bands<'_>, view: &Viewport, least_px: f64) -> Vec<Item> {
     let least_px = least_px.max(1.0);
@@ -87,8 +88,8 @@ pub fn visible(row: &[LaneRange], bands: &Bands<'_>, view: &Viewport, least_px: 
     items
 }
 
-/// How many of `ranges` begin within the least width of the first one, which is too narrow to be shown
-/// alone; at least one. A wide one among them can only be the last, and stays for itself.
+/// How many of `ranges` begin within `least_px` of the first one, which is narrow; at least 1. Only
+/// the last of them can be wide; it is then left out, to be an item of its own.
 fn narrow_from(ranges: &[LaneRange], bands: &Bands<'_>, view: &Viewport, least_px: f64) -> usize {
     let begin = |range: &LaneRange| px(view, span(bands, range).0);
     let edge = begin(&ranges[0]) + least_px;

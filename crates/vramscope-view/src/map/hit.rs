@@ -1,4 +1,4 @@
-//! What lies under a pixel of the map.
+//! What is under a pixel of the map.
 
 use vramscope_core::analysis::time::history::AllocationTable;
 
@@ -6,75 +6,77 @@ use super::MemoryMap;
 use crate::raster::{Bands, Composition};
 use crate::viewport::Viewport;
 
-/// Held memory between two allocations, or between one and the end of what is held.
+/// Reserved memory between two allocations, or between an allocation and the end of a segment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FreeRange {
     /// First address.
     pub address: u64,
-    /// Its size.
+    /// Size in bytes.
     pub bytes: u64,
-    /// The piece of a segment under the pixel: a row of
+    /// The part of a segment that is under the pixel: a row of
+    /// [`SegmentHistory`](vramscope_core::analysis::memory::segment_history::SegmentHistory).
     /// [`SegmentHistory`](vramscope_core::analysis::memory::segment_history::SegmentHistory).
     pub piece: u32,
 }
 
-/// What is at a point of the map.
+/// What is at a point of the map. Every `moment` is the one at the middle of the pixel.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum MapHit {
-    /// The point lies outside of the picture or of time.
+    /// Outside the picture or the recorded time.
     Outside,
-    /// Between two lanes.
+    /// The gap between two lanes.
     Between {
-        /// The moment at the middle of the pixel.
+        /// The moment.
         moment: u32,
     },
-    /// An address that is not held at this moment.
+    /// An address that no segment covers at this moment.
     Unmapped {
-        /// Likewise.
+        /// The moment.
         moment: u32,
         /// The lane, a row of [`Lanes`](super::Lanes).
         lane: u32,
         /// The address at the middle of the pixel.
         address: u64,
     },
-    /// Held memory that nothing lives in.
+    /// Free memory of a segment.
     Free {
-        /// Likewise.
+        /// The moment.
         moment: u32,
-        /// The lane.
+        /// The lane, a row of [`Lanes`](super::Lanes).
         lane: u32,
-        /// All of the free range around the point.
+        /// The free range around the point.
         range: FreeRange,
     },
-    /// One allocation, or what rounding takes above it.
+    /// One allocation, or the rounding above it.
     Allocation {
-        /// Likewise.
+        /// The moment.
         moment: u32,
-        /// The lane.
+        /// The lane, a row of [`Lanes`](super::Lanes).
         lane: u32,
-        /// Its row.
+        /// The allocation's row.
         row: u32,
     },
     /// Several allocations, too small to be told apart.
     Several {
-        /// Likewise.
+        /// The moment.
         moment: u32,
         /// The lane at the middle of the pixel, if there is one.
         lane: Option<u32>,
-        /// All of them.
+        /// The allocations and their sum.
         composition: Composition,
     },
 }
 
-/// What of a pixel allocations take.
+/// The allocations that overlap a pixel.
 #[derive(Default)]
 struct Found {
-    /// Allocation → the part of the pixel that it covers; several tiles of one follow one another or not.
+    /// Allocation and the covered part of the pixel's area. An allocation has an entry per tile.
     rows: Vec<(u32, f64)>,
 }
 
 impl MemoryMap {
-    /// What is at device px (`x_px`, `y_px`) of a picture of `viewport`; O(allocations), one pass.
+    /// Finds what is at device px (`x_px`, `y_px`) of a picture of `viewport`. Takes one pass over
+    /// the allocations.
     #[must_use]
     pub fn hit(
         &self,
@@ -128,7 +130,7 @@ impl MemoryMap {
         }
     }
 
-    /// The allocations that reach into a pixel.
+    /// The allocations that overlap a pixel.
     fn found(&self, bands: &Bands<'_>, columns: (f64, f64), rows: (f64, f64)) -> Found {
         let mut found = Found::default();
         let Some(moments) = bands.moments_in(columns.0, columns.1) else {
@@ -136,7 +138,7 @@ impl MemoryMap {
         };
         for tile in &self.tiles {
             if tile.low >= rows.1 {
-                // They are sorted by it.
+                // Tiles are sorted by `low`.
                 break;
             }
             if tile.high > rows.0 && tile.born <= *moments.end() && tile.died > *moments.start() {
@@ -151,7 +153,7 @@ impl MemoryMap {
         found
     }
 
-    /// The free range around a height at a moment, if that is held.
+    /// The free range around `y` at a moment; `None` if no segment covers it.
     fn free_range(&self, moment: u32, y: f64) -> Option<FreeRange> {
         let lives = |born: u32, died: u32| born <= moment && moment < died;
         let mut held: Vec<(f64, f64, u32)> = (0..)
@@ -166,7 +168,8 @@ impl MemoryMap {
         if y >= high {
             return None;
         }
-        // Pieces of an expandable segment that touch are held as one; other segments have air between.
+        // Adjacent parts of an expandable segment form one range. Other segments have a gap between
+        // them.
         for pair in held[..=at].windows(2).rev() {
             if pair[0].1 < pair[1].0 {
                 break;
@@ -202,7 +205,7 @@ impl MemoryMap {
 }
 
 impl Found {
-    /// The one that covers half of the pixel (of several tiles together) or is alone in it.
+    /// The allocation that covers half of the pixel in one tile, or is alone in it.
     fn owner(&self, area: f64) -> Option<u32> {
         let &(first, _) = self.rows.first()?;
         if self.rows.iter().all(|&(row, _)| row == first) {

@@ -1,4 +1,4 @@
-//! What stands beside the map: sizes and addresses of lanes, and which pool and stream they are of.
+//! Labels of the map: sizes and addresses of lanes, and the pool and stream of their groups.
 
 use std::cmp::Reverse;
 
@@ -10,35 +10,36 @@ use crate::display;
 use crate::groups::pool_label;
 use crate::viewport::Viewport;
 
-/// More lanes than this are too thin to be labelled before one has come close to a few of them.
+/// Only so many lanes, the largest, can have labels. More would be too thin to be labelled anyway,
+/// until zoomed in.
 const MOST_LANES: usize = 20_000;
 
-/// Least height of a line of text and of a lane that is labelled, px.
+/// Height of a line of text, and least height of a lane with a label, px.
 const LINE_PX: f64 = 14.0;
-/// From this height on a lane's addresses are marked, not its size alone, px.
+/// Lanes at least this high show addresses instead of their size, px.
 const ADDRESSES_PX: f64 = 90.0;
-/// Least distance of two marked addresses, px.
+/// Least distance of two addresses, px.
 const ADDRESS_STEP_PX: f64 = 44.0;
-/// Least height of the visible part of a group that is labelled, px.
+/// Least height of the visible part of a labelled group, px.
 const GROUP_PX: f64 = 20.0;
 
-/// A lane, as far as its labels need it.
+/// A lane's data that its labels need.
 #[derive(Clone, Copy, PartialEq, Debug, Default, Serialize, Deserialize)]
 pub struct LaneMark {
-    /// Where it begins on the y axis.
+    /// Its lower edge on the y axis.
     pub y: f64,
     /// Its first address.
     pub address: u64,
-    /// Its size.
+    /// Size in bytes.
     pub bytes: u64,
     /// Whether it is an expandable segment.
     pub is_expandable: bool,
 }
 
-/// Neighbouring lanes of one pool and stream, likewise.
+/// Data for the label of neighbouring lanes of one pool and stream.
 #[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize)]
 pub struct GroupMark {
-    /// From where to where on the y axis.
+    /// Lower and upper edge on the y axis.
     pub y: (f64, f64),
     /// E.g. `default pool · default stream`.
     pub label: String,
@@ -47,26 +48,26 @@ pub struct GroupMark {
 /// A text beside or over the map.
 #[derive(Clone, PartialEq, Debug)]
 pub struct MapLabel {
-    /// Its middle (of a group: its upper edge), px from the top of the picture.
+    /// Its middle, or the upper edge of a group's label; px from the top of the picture.
     pub y_px: f64,
     /// The text.
     pub text: String,
-    /// All of it, where `text` is short.
+    /// The full text, where `text` is shortened.
     pub title: String,
 }
 
-/// The labels of a picture.
+/// The visible labels of a picture.
 #[derive(Clone, PartialEq, Debug, Default)]
 pub struct MapLabels {
-    /// Of lanes and addresses, to stand left of the picture; none overlaps another.
+    /// Labels of lanes and addresses, left of the picture; none overlaps another.
     pub lanes: Vec<MapLabel>,
-    /// Of groups, to stand in its upper left corner.
+    /// Labels of groups, in their upper left corners.
     pub groups: Vec<MapLabel>,
 }
 
 impl Lanes {
-    /// What is needed to label the lanes, of very many the largest; and their groups, likewise. `stream`
-    /// names a stream.
+    /// Data for labels of the lanes (of very many, the largest) and of their groups. `stream` names
+    /// a stream.
     #[must_use]
     pub fn marks(
         &self,
@@ -103,8 +104,8 @@ impl Lanes {
 }
 
 impl MapLabels {
-    /// The labels of what `viewport` shows, whose px are those of the text. `lanes` and `groups` are from the
-    /// bottom up.
+    /// The labels for the visible part of the map; `viewport` must be in the px of the text.
+    /// `lanes` and `groups` are sorted from the bottom up.
     #[must_use]
     pub fn of(lanes: &[LaneMark], groups: &[GroupMark], viewport: &Viewport) -> Self {
         let mut labels = Self::default();
@@ -114,7 +115,7 @@ impl MapLabels {
         for lane in seen.take_while(|lane| lane.y < viewport.y_max_bytes) {
             lane_labels(lane, viewport, &mut labels.lanes);
         }
-        // Of two that stand too close the upper goes; from the bottom up, as they come.
+        // Of two labels that are too close, the upper one is dropped.
         let mut last_px = f64::INFINITY;
         labels.lanes.retain(|label| {
             let fits = last_px - label.y_px >= LINE_PX;
@@ -158,7 +159,7 @@ fn lane_labels(lane: &LaneMark, view: &Viewport, labels: &mut Vec<MapLabel>) {
     }
 }
 
-/// Round addresses (multiples of a power of two) in the visible part of a lane.
+/// Labels round addresses (multiples of a power of two) in the visible part of a lane.
 fn address_labels(
     lane: &LaneMark,
     view: &Viewport,
@@ -168,7 +169,7 @@ fn address_labels(
     let bytes_per_px = view.height_bytes() / f64::from(view.height_px.max(1));
     let offset = |y_px: f64| (view.bytes_at(y_px) - lane.y).clamp(0.0, lane.bytes as f64) as u64;
     let (low, high) = (offset(bottom_px), offset(top_px));
-    // The cast saturates; so large a step leaves one address or none.
+    // The cast saturates. With such a large step at most one address is labelled.
     let step = ((bytes_per_px * ADDRESS_STEP_PX) as u64)
         .max(512)
         .checked_next_power_of_two()
@@ -185,7 +186,7 @@ fn address_labels(
         let whole = display::address(address);
         labels.push(MapLabel {
             y_px: y_px.clamp(top_px, bottom_px),
-            // What all have in common says little, and the margin is narrow.
+            // Leading digits are equal for most addresses, and the margin is narrow.
             text: if whole.len() > 11 {
                 format!("\u{2026}{}", &whole[whole.len() - 9..])
             } else {

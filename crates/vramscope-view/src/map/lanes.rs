@@ -1,8 +1,8 @@
-//! The map's y axis: addresses that were ever held, lane by lane.
+//! The map's y axis: addresses that were ever reserved, as lanes.
 //!
-//! Segments whose addresses overlap at different moments share a lane, so that an address has one place.
-//! What was allocated outside of all known segments (a file without them, a damaged one) gets lanes of
-//! its own, allocations close together sharing one.
+//! Segments whose addresses overlap at different moments share a lane, so every address has one
+//! position. Allocations outside all known segments (in a file without segments, or a damaged one)
+//! get lanes of their own; allocations close to each other share one.
 
 use std::ops::Range;
 
@@ -10,13 +10,13 @@ use vramscope_core::analysis::memory::segment_history::SegmentHistory;
 use vramscope_core::analysis::time::history::AllocationTable;
 use vramscope_core::model::PoolId;
 
-/// Air between two lanes: this part of all lanes' bytes …
+/// Gap between two lanes, as a share of the bytes of all lanes.
 const GAP_PART: f64 = 0.004;
-/// … but all air together no more than this part.
+/// Most that all gaps together may have, as a share of the bytes of all lanes.
 const AIR_PART: f64 = 0.06;
-/// Between lanes of different pools or streams there is this many times as much air.
+/// Gaps between lanes of different pools or streams are this many times as high.
 const GROUP_GAPS: f64 = 4.0;
-/// Allocations outside of all segments share a lane when no more than this lies between them.
+/// Allocations outside all segments share a lane if at most this many bytes are between them.
 const NEAR_BYTES: u64 = 2 << 20;
 
 /// One row of the map.
@@ -24,16 +24,16 @@ const NEAR_BYTES: u64 = 2 << 20;
 pub struct Lane {
     /// First address.
     pub address: u64,
-    /// Bytes of address space, which is also the lane's height.
+    /// Size of the address range, which is also the lane's height, in bytes.
     pub bytes: u64,
-    /// Where it begins on the y axis.
+    /// Lower edge on the y axis.
     pub y: f64,
     /// Row of [`Lanes::groups`].
     pub group: u32,
-    /// The largest segment in it, a row of [`SegmentHistory::segments`]; `None` where only allocations tell
-    /// that there is memory.
+    /// The largest segment in the lane, a row of [`SegmentHistory::segments`]; `None` if the lane
+    /// is known only from allocations.
     pub segment: Option<u32>,
-    /// How many segments lie in it, at different moments.
+    /// Number of segments in the lane, at different moments.
     pub segments: u32,
 }
 
@@ -44,7 +44,7 @@ impl Lane {
         self.address.saturating_add(self.bytes)
     }
 
-    /// Where it ends on the y axis.
+    /// Upper edge on the y axis.
     #[must_use]
     pub fn y_end(&self) -> f64 {
         self.y + self.bytes as f64
@@ -54,28 +54,28 @@ impl Lane {
 /// Neighbouring lanes of one pool and stream.
 #[derive(Clone, Debug, PartialEq)]
 pub struct LaneGroup {
-    /// The `cudaStream_t` as a number; `None` where no segment is known.
+    /// The `cudaStream_t` as a number; `None` if no segment is known.
     pub stream: Option<i64>,
-    /// The pool, where the file names it.
+    /// The pool; `None` if the file does not name it.
     pub pool: Option<PoolId>,
-    /// Its lanes.
+    /// Rows of [`Lanes::lanes`].
     pub lanes: Range<usize>,
-    /// From where to where it reaches on the y axis.
+    /// Lower and upper edge on the y axis.
     pub y: (f64, f64),
 }
 
-/// All lanes from the bottom up: by pool and stream, then by address.
+/// All lanes from the bottom up, sorted by pool and stream, then by address.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Lanes {
     /// The lanes.
     pub lanes: Vec<Lane>,
     /// Their groups.
     pub groups: Vec<LaneGroup>,
-    /// Rows of `lanes` by address.
+    /// Rows of `lanes`, sorted by address.
     by_address: Vec<u32>,
 }
 
-/// A lane's order: what no segment is known of last, then by pool and stream.
+/// Sort key of lanes: by pool and stream; lanes without a segment last.
 type GroupKey = (bool, Option<PoolId>, Option<i64>);
 
 impl Lanes {
@@ -107,7 +107,7 @@ impl Lanes {
         }
     }
 
-    /// Adds a lane above all others, in address and in y, as a group of its own.
+    /// Adds a lane above all others as a group of its own. Its address must be the highest.
     pub(super) fn put(&mut self, lane: Lane, (pool, stream): (Option<PoolId>, Option<i64>)) {
         let row = self.lanes.len();
         self.groups.push(LaneGroup {
@@ -123,25 +123,25 @@ impl Lanes {
         self.by_address.push(row as u32);
     }
 
-    /// Where the y axis ends; 0 without lanes.
+    /// The upper end of the y axis; 0 without lanes.
     #[must_use]
     pub fn y_end(&self) -> f64 {
         self.lanes.last().map_or(0.0, Lane::y_end)
     }
 
-    /// The lane around an address.
+    /// The lane that contains an address.
     #[must_use]
     pub fn lane_of(&self, address: u64) -> Option<&Lane> {
         self.row_of(address).map(|row| &self.lanes[row as usize])
     }
 
-    /// Rows and lanes by address.
+    /// Rows and lanes, sorted by address.
     pub(super) fn by_address(&self) -> impl Iterator<Item = (u32, &Lane)> {
         let rows = self.by_address.iter();
         rows.map(|&row| (row, &self.lanes[row as usize]))
     }
 
-    /// The row of the lane around an address.
+    /// The row of the lane that contains an address.
     #[must_use]
     pub fn row_of(&self, address: u64) -> Option<u32> {
         let lane = |row: u32| &self.lanes[row as usize];
@@ -152,8 +152,8 @@ impl Lanes {
         (address < lane(found).end()).then_some(found)
     }
 
-    /// From where to where `bytes` at an address reach on the y axis, as far as its lane goes; nowhere
-    /// ((0, 0)) outside of all lanes.
+    /// Lower and upper edge on the y axis of `bytes` from an address, clipped to its lane; (0, 0)
+    /// if no lane contains the address.
     #[must_use]
     pub fn span(&self, address: u64, bytes: u64) -> (f64, f64) {
         self.lane_of(address).map_or((0.0, 0.0), |lane| {
@@ -163,8 +163,7 @@ impl Lanes {
         })
     }
 
-    /// The row of the lane at a height of the y axis, and the address there; `None` between lanes and
-    /// beyond them.
+    /// The row of the lane at `y`, and the address there; `None` in gaps and outside all lanes.
     #[must_use]
     pub fn at(&self, y: f64) -> Option<(u32, u64)> {
         let row = self
@@ -172,13 +171,13 @@ impl Lanes {
             .partition_point(|lane| lane.y <= y)
             .checked_sub(1)?;
         let lane = self.lanes.get(row)?;
-        // The cast cuts off parts of a byte.
+        // The cast drops the fraction of a byte.
         let offset = (y - lane.y) as u64;
         (offset < lane.bytes).then(|| (row as u32, lane.address + offset))
     }
 }
 
-/// Lanes of what is known to have been held, by address.
+/// One lane for each group of overlapping segments, sorted by address.
 fn of_segments(segments: &SegmentHistory) -> Vec<Lane> {
     let mut order: Vec<u32> = (0..segments.segments.len() as u32).collect();
     order.sort_by_key(|&row| segments.segments[row as usize].address);
@@ -207,7 +206,7 @@ fn of_segments(segments: &SegmentHistory) -> Vec<Lane> {
     lanes
 }
 
-/// Lanes of allocations that lie in none of `lanes`, which are by address.
+/// Lanes for allocations that are in none of `lanes`, which are sorted by address.
 fn of_strays(allocations: &AllocationTable, lanes: &[Lane]) -> Vec<Lane> {
     let next_lane = |address: u64| lanes.partition_point(|lane| lane.address <= address);
     let is_stray = |address: u64| {
@@ -221,7 +220,7 @@ fn of_strays(allocations: &AllocationTable, lanes: &[Lane]) -> Vec<Lane> {
         .collect();
     strays.sort_unstable();
     let mut found: Vec<Lane> = Vec::new();
-    // Where the next lane of segments begins, which no other may reach into.
+    // Start of the next segment's lane, which limits the new lane.
     let mut limit = 0;
     for (address, end) in strays {
         let near =
@@ -246,12 +245,12 @@ fn of_strays(allocations: &AllocationTable, lanes: &[Lane]) -> Vec<Lane> {
     found
 }
 
-/// Gives the lanes their places and groups those of one key.
+/// Stacks the lanes on the y axis, and groups neighbours with equal keys.
 fn stack(lanes: &mut [Lane], keys: &[GroupKey]) -> Vec<LaneGroup> {
     let bytes: f64 = lanes.iter().map(|lane| lane.bytes as f64).sum();
     let changes = keys.windows(2).filter(|pair| pair[0] != pair[1]).count() as f64;
     let gaps = lanes.len() as f64 + changes * (GROUP_GAPS - 1.0);
-    // Whole bytes, so that every place is one.
+    // Whole bytes, so that every position on the y axis is an integer.
     let gap = (bytes * GAP_PART.min(AIR_PART / gaps.max(1.0))).floor();
     let mut groups: Vec<LaneGroup> = Vec::new();
     let mut y = 0.0;

@@ -1,14 +1,15 @@
-//! The memory map: address × time, every allocation a rectangle at its place from birth to death.
+//! The memory map: address × time, with every allocation a rectangle from birth to death.
 //!
-//! Upwards are the addresses that were ever held from CUDA, without the vast emptiness between them:
-//! every segment is a lane as high as its bytes, an expandable one as high as all that was ever mapped of
-//! it, and a little air between lanes ([`Lanes`]). To the right are the moments, on the timeline's two
-//! axes. What is drawn is what the area holds: each pixel is the mix, by area, of what lies in it, so a
-//! free strip of a thousandth of a pixel is a thousandth of its colour and nothing is left out at any
-//! zoom. Memory that is held but free is a quiet fill, memory that is not held is the ground.
+//! The y axis shows the addresses that were ever reserved, without the unused ranges between them.
+//! Every segment is a lane as high as its bytes, with small gaps between lanes ([`Lanes`]); an
+//! expandable segment's lane is as high as all that was ever mapped of it. The x axis shows the
+//! moments, on either of the timeline's axes. Each pixel is the mix, by area, of what lies in it:
+//! free memory a thousandth of a pixel high contributes a thousandth of its colour, and nothing is
+//! left out at any zoom. Reserved but free memory has a pale fill; memory that is not reserved
+//! shows the background.
 //!
-//! Unlike the timeline's, a column does not stand for one of its moments: fragmentation is a matter of
-//! what happens between the peaks, too.
+//! Unlike in the timeline, a column does not show only one of its moments, because fragmentation
+//! between the peaks matters too.
 
 mod hit;
 mod labels;
@@ -31,18 +32,19 @@ use crate::raster::Bands;
 use vramscope_core::analysis::memory::segment_history::SegmentHistory;
 use vramscope_core::analysis::time::history::AllocationTable;
 
-/// The map of one device: what is where, and when. Made once, drawn at any zoom on either axis.
+/// The map of one device: the rectangles of all allocations and segments. Computed once, drawn at
+/// any zoom.
 #[derive(Clone, Debug, Default)]
 pub struct MemoryMap {
     /// The y axis.
     pub lanes: Lanes,
-    /// Rectangles of allocations, disjoint, by address.
+    /// Rectangles of allocations, disjoint, sorted by address.
     tiles: Vec<Tile>,
-    /// Rectangles of held memory, in the order of [`SegmentHistory`]'s pieces.
+    /// Rectangles of reserved memory, in the order of [`SegmentHistory`]'s rows.
     pieces: Vec<Piece>,
 }
 
-/// A rectangle of memory held from CUDA: y × moments.
+/// A rectangle of reserved memory: y × moments.
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct Piece {
     low: f64,
@@ -52,8 +54,9 @@ struct Piece {
 }
 
 impl MemoryMap {
-    /// Lays out a device's allocations in its lanes. `held_bytes` tells what an allocation takes, rounding included, as
-    /// far as that is known: at least what was requested.
+    /// Lays out a device's allocations in its lanes. `held_bytes` returns the bytes of an
+    /// allocation's block, rounding included, as far as known; the result is at least the requested
+    /// bytes.
     #[must_use]
     pub fn new(
         allocations: &AllocationTable,
@@ -80,8 +83,8 @@ impl MemoryMap {
         }
     }
 
-    /// Where an allocation lies: (left, right) on the axis of `bands` and (low, high) in y; `None` where
-    /// there is no such allocation.
+    /// The rectangle of an allocation: (left, right) on the axis of `bands` and (low, high) in y;
+    /// `None` if there is no such allocation.
     #[must_use]
     pub fn place_of(
         &self,
@@ -95,7 +98,7 @@ impl MemoryMap {
         Some((life, self.lanes.span(address, bytes)))
     }
 
-    /// Where a piece of a segment lies, likewise.
+    /// The rectangle of a row of [`SegmentHistory`], as in [`Self::place_of`].
     #[must_use]
     pub fn place_of_piece(
         &self,

@@ -1,8 +1,9 @@
-//! Where allocations would lie if they had been placed with foresight: the map of a packing.
+//! The map of a packing: allocations at the addresses that a solution of the packing problem gives
+//! them.
 //!
-//! It is the map of the same allocations at other addresses: each group (a pool and stream, which share no
-//! memory with others) is one range that is held all the time, as high as its packing, and the groups lie on
-//! each other without air between them. So the y axis is the bytes that all of it takes.
+//! It is a [`MemoryMap`] of the same allocations at other addresses. Each group (a pool and stream,
+//! which share no memory with others) is one range, as high as its packing and held all the time.
+//! The groups are stacked without gaps, so the y axis is the total of bytes needed.
 
 use vramscope_core::analysis::memory::segment_history::{SegmentHistory, SegmentLife};
 use vramscope_core::analysis::time::history::{AllocationTable, NEVER};
@@ -13,38 +14,38 @@ use super::{Lanes, MapHit, MemoryMap};
 use crate::raster::Bands;
 use crate::viewport::Viewport;
 
-/// What is packed into one range: allocations of one pool and stream.
+/// Allocations packed into one range: those of one pool and stream.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PackedGroup<'a> {
     /// The `cudaStream_t` as a number; `None` where all streams are packed together.
     pub stream: Option<i64>,
-    /// The pool, likewise.
+    /// The pool; `None` where all pools are packed together.
     pub pool: Option<PoolId>,
-    /// Rows of the table, each in one group at most.
+    /// Rows of the allocation table; a row is in at most one group.
     pub rows: &'a [u32],
-    /// First byte of each in the group's range.
+    /// Per row, its first byte in the group's range.
     pub offset: &'a [u64],
-    /// Bytes that each takes, rounding included.
+    /// Per row, the bytes of its block, rounding included.
     pub bytes: &'a [u64],
     /// Bytes of the range.
     pub height: u64,
 }
 
-/// The map of a packing. Allocations that are in no group are not in it.
+/// The map of a packing. Allocations in no group are left out.
 #[derive(Clone, Debug, Default)]
 pub struct PackedMap {
-    /// What is drawn.
+    /// The map to draw.
     pub map: MemoryMap,
-    /// The allocations at their places in the packing.
+    /// The allocations at their planned addresses.
     allocations: AllocationTable,
 }
 
 impl PackedMap {
-    /// Lays out the groups from the bottom up.
+    /// Stacks the groups from the bottom up.
     #[must_use]
     pub fn new(allocations: &AllocationTable, groups: &[PackedGroup<'_>]) -> Self {
         let rows = allocations.len();
-        // Nothing is placed yet: what has no bytes has no place in a map.
+        // Allocations without bytes are not drawn. Rows that are in no group stay that way.
         let mut placed = AllocationTable {
             address: vec![u64::MAX; rows],
             bytes: vec![0; rows],
@@ -83,7 +84,7 @@ impl PackedMap {
         }
     }
 
-    /// Bytes of all groups.
+    /// Total bytes of all groups.
     #[must_use]
     pub fn height_bytes(&self) -> u64 {
         // The cast saturates.
@@ -96,7 +97,8 @@ impl PackedMap {
         self.map.hit(&self.allocations, bands, viewport, at_px)
     }
 
-    /// Where an allocation lies, as [`MemoryMap::place_of`]; `None` also where it is not in the packing.
+    /// The rectangle of an allocation, as [`MemoryMap::place_of`]; `None` also if it is in no
+    /// group.
     #[must_use]
     pub fn place_of(&self, bands: &Bands<'_>, row: usize) -> Option<((f64, f64), (f64, f64))> {
         let place = self.map.place_of(&self.allocations, bands, row)?;
@@ -104,7 +106,7 @@ impl PackedMap {
     }
 }
 
-/// The group's range, held from the beginning to the end.
+/// Adds the group's range as a segment that is held all the time.
 fn hold(segments: &mut SegmentHistory, group: &PackedGroup<'_>, base: u64) {
     let piece = segments.bytes.len() as u32;
     segments.address.push(base);

@@ -1,9 +1,11 @@
-//! A set of small numbers that knows the neighbours of each: a bit per number, and a bit per word above.
+//! A set of small numbers with fast search for neighbours: a tree of bit sets, 64 children per
+//! node.
 
 /// A set of numbers below a bound.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Ranks {
-    /// The numbers, then for each level which words of the one below are not empty.
+    /// The bit set of the numbers; then, per level, the bit set of non-empty words of the level
+    /// below.
     levels: Vec<Vec<u64>>,
 }
 
@@ -21,7 +23,7 @@ impl Ranks {
         }
     }
 
-    /// Puts a number in. Whether it was not in before.
+    /// Adds a number. Returns whether it is new.
     pub(super) fn insert(&mut self, number: usize) -> bool {
         let is_new = self.levels[0][number / 64] >> (number % 64) & 1 == 0;
         let mut at = number;
@@ -33,7 +35,7 @@ impl Ranks {
         is_new
     }
 
-    /// Takes a number out.
+    /// Removes a number.
     pub(super) fn remove(&mut self, number: usize) {
         let mut at = number;
         for level in &mut self.levels {
@@ -46,7 +48,7 @@ impl Ranks {
         }
     }
 
-    /// The largest number below this one.
+    /// The largest number in the set below this one.
     pub(super) fn below(&self, number: usize) -> Option<usize> {
         let mut at = number;
         for (height, level) in self.levels.iter().enumerate() {
@@ -60,11 +62,11 @@ impl Ranks {
         None
     }
 
-    /// The smallest number above this one.
+    /// The smallest number in the set above this one.
     pub(super) fn above(&self, number: usize) -> Option<usize> {
         let mut at = number;
         for (height, level) in self.levels.iter().enumerate() {
-            // Twice, as a shift by 64 is none.
+            // Shifted twice, because a shift by 64 would overflow.
             let word = level.get(at / 64)? & (u64::MAX << (at % 64) << 1);
             if word != 0 {
                 let low = at / 64 * 64 + word.trailing_zeros() as usize;
@@ -75,7 +77,7 @@ impl Ranks {
         None
     }
 
-    /// From a set bit at a height down to a number, at each level by the bit that `pick` says.
+    /// Goes down from a set bit of a level to a number; `pick` chooses the bit in each word.
     fn descend(&self, height: usize, mut at: usize, pick: impl Fn(u64) -> u32) -> usize {
         for level in self.levels[..height].iter().rev() {
             at = at * 64 + pick(level[at]) as usize;

@@ -1,4 +1,4 @@
-//! Drawing the map: every rectangle's area, summed up by [`Coverage`].
+//! Draws the map: [`Coverage`] sums up the areas of all rectangles.
 
 use super::{MemoryMap, Piece, Tile};
 use crate::colour::{Rgb, linear12};
@@ -7,30 +7,31 @@ use crate::raster::{Bands, DIMMED, Frame, NONE, PENDING, Paint, Shades};
 use crate::theme::Theme;
 use crate::viewport::Viewport;
 
-/// What is thinner than this, in px, and only rounding, is left out: a colour cannot show it.
+/// Rounding thinner than this is left out, in px: a colour of 8 bits cannot show it.
 const LEAST_ROUNDING_PX: f64 = 1.0 / 256.0;
-/// The shade of held memory.
+/// The shade of reserved memory.
 const HELD: u32 = u32::MAX;
-/// The shade of rounding; with the filter's dimming on top.
+/// The shades of rounding, normal and dimmed by the filter.
 const ROUNDING: u32 = u32::MAX - 2;
 const ROUNDING_DIMMED: u32 = u32::MAX - 1;
-/// In the fourth sum the coverage by allocations is in the low half, that by held memory in the high one.
+/// The fourth sum holds the coverage by allocations in its low half and by reserved memory in its
+/// high half.
 const HELD_UNIT: i32 = 1 << 16;
 
-/// Draws maps; keeps its working memory between frames.
+/// Draws maps; keeps its working memory between pictures.
 #[derive(Clone, Debug, Default)]
 pub struct MapRaster {
     shades: Shades,
     rounding: Rounding,
     coverage: Coverage<i32>,
-    /// Spans with a pattern that cover whole pixels.
+    /// Spans with a pattern that cover at least one whole pixel.
     patterned: Vec<u32>,
 }
 
-/// The looks of what rounding takes, and of held memory that is free.
+/// The colours of rounding, and of reserved memory that is free.
 #[derive(Clone, Copy, Debug, Default)]
 struct Rounding {
-    /// Lit and dimmed: the ground and the stripes.
+    /// Normal and dimmed: background and stripes.
     colours: [[Rgb; 2]; 2],
     light: [[i32; 3]; 2],
     held_light: [i32; 3],
@@ -51,17 +52,18 @@ impl Rounding {
         }
     }
 
-    /// A pixel of what rounding takes: diagonal stripes against the direction of those of a pending free.
+    /// A pixel of rounding's pattern: diagonal stripes, in the other direction than those of a
+    /// pending free.
     fn pattern(&self, dimmed: bool, x_px: usize, y_px: usize) -> Rgb {
         let stripe = (x_px + 3 * y_px) % 4 < 2;
         self.colours[usize::from(dimmed)][usize::from(stripe)]
     }
 }
 
-/// From the map's data to px of the picture.
+/// The mapping from the map's data to px of the picture.
 struct Scale<'a> {
     bands: &'a Bands<'a>,
-    /// The moments that are at least partly in view.
+    /// The first and the last moment that are at least partly visible.
     first_moment: u32,
     last_moment: u32,
     x_min: f64,
@@ -74,7 +76,7 @@ struct Scale<'a> {
 }
 
 impl<'a> Scale<'a> {
-    /// `None` if nothing is in view.
+    /// `None` if no moment is visible.
     fn of(bands: &'a Bands<'a>, view: &Viewport) -> Option<Self> {
         let moments = bands.moments_in(view.x_min, view.x_max)?;
         let (width_px, height_px) = (f64::from(view.width_px), f64::from(view.height_px));
@@ -105,7 +107,7 @@ impl<'a> Scale<'a> {
         ((x - self.x_min) * self.px_per_x).clamp(0.0, self.width_px) as f32
     }
 
-    /// From the top.
+    /// Counted from the top.
     #[inline]
     fn y_px(&self, y: f64) -> f32 {
         ((self.y_max - y) * self.px_per_y).clamp(0.0, self.height_px) as f32
@@ -119,8 +121,9 @@ impl MapRaster {
         Self::default()
     }
 
-    /// Draws the part of the map in `viewport` into `frame`, whose ids stay empty; its columns' moments are
-    /// those at their middles. Nothing is allocated once the buffers have their size.
+    /// Draws the visible part of the map into `frame`. Its ids stay empty; the moments of its
+    /// columns are those at their middles. Allocates nothing once the buffers have grown to their
+    /// size.
     pub fn draw(
         &mut self,
         map: &MemoryMap,
@@ -177,7 +180,7 @@ impl MapRaster {
         }
     }
 
-    /// Adds the spans of an allocation: in use, pending free, and what rounding takes above both.
+    /// Adds the spans of an allocation: in use, pending free, and the rounding above both.
     fn place(&mut self, scale: &Scale<'_>, tile: &Tile, paint: &Paint<'_>) {
         let row = tile.row as usize;
         let lit = paint.matches.is_none_or(|matches| matches.contains(row));
@@ -209,7 +212,7 @@ impl MapRaster {
         }
     }
 
-    /// Draws the patterns over the pixels that one span covers whole: no others are in them.
+    /// Draws patterns over the pixels that a span covers completely; no other span overlaps these.
     fn patterns(&self, frame: &mut Frame) {
         let width = frame.width_px as usize;
         for &id in &self.patterned {
@@ -258,7 +261,7 @@ fn light(shades: &Shades, rounding: &Rounding, shade: u32) -> Sums<i32> {
 fn pixel(shades: &Shades, rounding: &Rounding, sums: Sums<i32>) -> [u8; 4] {
     let in_use = sums[3] & 0xffff;
     let held = (sums[3] >> 16) & 0xffff;
-    // Where more is in use than held, the file does not tell all that was held.
+    // More can be in use than reserved where the file does not record all segments.
     let free = (held - in_use).max(0);
     let light = |c: usize| {
         let sum = sums[c].max(0) as f32 + (free * rounding.held_light[c]) as f32;

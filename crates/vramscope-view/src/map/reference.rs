@@ -1,13 +1,13 @@
-//! The map drawn the slow, obvious way, as a second opinion on the fast one.
+//! A slow, obvious way to draw the map, as a reference for [`MapRaster`](super::MapRaster).
 //!
-//! For every pixel all rectangles are looked at: O(pixels × rectangles), in floating point.
+//! For every pixel it visits all rectangles: O(pixels × rectangles), in floating point.
 
 use super::MemoryMap;
 use crate::colour::{Rgb, linear12, srgb8};
 use crate::raster::{Bands, Frame, NONE, Paint};
 use crate::viewport::Viewport;
 
-/// A rectangle in data, and how it looks.
+/// A rectangle in data units, and its fill.
 struct Rect {
     x: (f64, f64),
     y: (f64, f64),
@@ -24,8 +24,9 @@ enum Look {
     Rounding(Rgb, Rgb),
 }
 
-/// Draws what [`MapRaster::draw`](super::MapRaster::draw) draws. A pixel of which no more than `gap` is left out counts as
-/// covered whole, and has a pattern: the fast one's positions have 24 bits.
+/// Draws what [`MapRaster::draw`](super::MapRaster::draw) draws. A pixel counts as completely
+/// covered, and shows a pattern, if at most `gap` of it is not covered: the raster's positions have
+/// only 24 bits.
 #[must_use]
 pub fn draw(
     map: &MemoryMap,
@@ -102,7 +103,7 @@ fn rects(map: &MemoryMap, bands: &Bands<'_>, view: &Viewport, paint: &Paint<'_>)
     rects
 }
 
-/// The pixel of a pattern that a rectangle draws where it covers all of the pixel.
+/// The pixel of a fill's pattern; `None` if it has none.
 fn pattern(look: Look, x_px: u32, y_px: u32) -> Option<Rgb> {
     match look {
         Look::Held | Look::Plain(_) => None,
@@ -119,7 +120,7 @@ fn pattern(look: Look, x_px: u32, y_px: u32) -> Option<Rgb> {
     }
 }
 
-/// Light of a channel, 12 bits, patterns mixed.
+/// Light of a channel in 12 bits, averaged over the pattern.
 fn light_of(look: Look, c: usize) -> f64 {
     let light = |rgb: Rgb| f64::from(linear12(rgb[c]));
     match look {

@@ -1,4 +1,5 @@
-//! The fast map against the slow one, and rectangles against single cells, on random stories.
+//! The map's raster against the slow reference, and its tiles against single cells, for random
+//! data.
 
 use super::*;
 use crate::bitset::BitSet;
@@ -10,7 +11,7 @@ use proptest::prelude::*;
 use vramscope_core::analysis::memory::segment_history::SegmentLife;
 use vramscope_core::model::PoolId;
 
-/// Everything a map is made of.
+/// The data of a map.
 #[derive(Clone, Debug, Default)]
 struct Story {
     allocations: AllocationTable,
@@ -20,11 +21,12 @@ struct Story {
     totals: Vec<u64>,
 }
 
-/// Sizes are rounded up to this.
+/// Block sizes are multiples of this.
 const UNIT: u64 = 16;
 
 impl Story {
-    /// Allocations of (address, bytes, born, life, pending) and segments of pieces of (bytes, born, life).
+    /// Allocations are given as (address, bytes, born, life, pending), segments as an address and
+    /// parts of (bytes, born, life).
     fn new(moments: u32, rows: &[[u32; 5]], segments: &[(u32, Vec<[u32; 3]>)]) -> Self {
         let mut story = Self {
             moments,
@@ -105,8 +107,8 @@ impl Story {
         }
     }
 
-    /// The tenant of an address of this lane at a moment: the newest that began there by then, if it still
-    /// lives. What reaches in from another lane is cut off.
+    /// The allocation that owns an address of this lane at a moment: the newest that covers it, if
+    /// still alive. Allocations that begin in another lane do not count.
     fn tenant(&self, lane: &Lane, address: u64, moment: u32) -> Option<u32> {
         let table = &self.allocations;
         let newest = (0..table.len()).rev().find(|&row| {
@@ -116,7 +118,7 @@ impl Story {
                 && address < end
         })?;
         let ended = table.died[newest] <= moment;
-        // An older one that the newest has covered does not come back.
+        // An older allocation that the newest has covered does not reappear.
         (!ended).then_some(newest as u32)
     }
 }
@@ -185,7 +187,8 @@ fn viewport(
     }
 }
 
-/// What the fast one draws; and the slow one, where a pixel that is hardly covered whole counts as that and where not.
+/// The fast picture, then two slow ones: nearly covered pixels count as covered in the first of
+/// them, and do not in the second.
 fn draw(story: &Story, map: &MemoryMap, view: &Viewport, matches: Option<&BitSet>) -> [Frame; 3] {
     let theme = Theme::dark();
     let rows = 0..story.allocations.len();
@@ -208,7 +211,7 @@ fn check(story: &Story, view: &Viewport, matches: Option<&BitSet>) -> Result<(),
     let both = slow.rgba.iter().zip(&strict.rgba);
     for (i, (a, (b, c))) in fast.rgba.iter().zip(both).enumerate() {
         let (pixel, width) = (i / 4, view.width_px as usize);
-        // What hardly covers a pixel has no colour to speak of.
+        // The colour of a pixel that is hardly covered is imprecise.
         let alpha = slow.rgba[pixel * 4 + 3];
         let tolerance = if i % 4 < 3 && alpha < 16 {
             255 / (u8::max(alpha, 1))
@@ -303,7 +306,7 @@ proptest! {
 }
 
 proptest! {
-    // Many rectangles in a pixel.
+    // Many rectangles in each pixel.
     #![proptest_config(ProptestConfig { cases: 20, ..ProptestConfig::default() })]
 
     #[test]

@@ -1,8 +1,8 @@
-//! Allocations as rectangles that do not overlap.
+//! Allocations as disjoint rectangles.
 //!
-//! Genuine allocations never do. In a damaged file, or where events are missing, one may begin where
-//! another is still thought to live: then the newer wins, and what it covers of the older is gone from
-//! that moment on.
+//! Allocations of an intact file never overlap. In a damaged file, or where events are missing, one
+//! may begin inside another that still seems alive. Then the newer one wins, and the part of the
+//! older one that it covers ends at that moment.
 
 use std::collections::BTreeMap;
 
@@ -16,42 +16,42 @@ use vramscope_core::analysis::time::history::{AllocationTable, NEVER};
 pub struct Tile {
     /// Lower edge.
     pub low: f64,
-    /// Where what was requested ends; above it is what rounding takes.
+    /// Upper edge of the requested bytes; the rounding is above it.
     pub requested: f64,
     /// Upper edge.
     pub high: f64,
-    /// First moment.
+    /// First moment alive.
     pub born: u32,
-    /// Moment from which the free is pending; [`NEVER`] = never was.
+    /// Moment from which the free is pending; [`NEVER`] if there is none.
     pub free_requested: u32,
-    /// First moment after it; [`NEVER`] = none.
+    /// First moment after its life; [`NEVER`] if it lives to the end.
     pub died: u32,
     /// The allocation.
     pub row: u32,
 }
 
-/// Where an allocation lies.
+/// The lane and the end of an allocation's block.
 #[derive(Clone, Copy)]
 struct Place {
-    /// Its lane.
+    /// Row of its lane.
     lane: u32,
-    /// The address after what it holds, no further than its lane; 0 for one without a lane.
+    /// The address after the block, clipped to the lane; 0 if the allocation is in no lane.
     end: u64,
 }
 
-/// What both ways to the rectangles need.
+/// The input of both ways to compute tiles.
 struct Plan<'a> {
     allocations: &'a AllocationTable,
     lanes: &'a Lanes,
-    /// By address and then by birth; those without a lane left out.
+    /// Address and row, sorted; without allocations that are in no lane.
     order: Vec<(u64, u32)>,
-    /// Of each allocation.
+    /// Per allocation.
     places: Vec<Place>,
-    /// Those that die within the recording, by death.
+    /// Allocations that die within the recording, sorted by death.
     by_death: Vec<u32>,
 }
 
-/// The rectangles of all allocations, by place and then by birth.
+/// The rectangles of all allocations, sorted by address, then by birth.
 pub(super) fn tiles(
     allocations: &AllocationTable,
     lanes: &Lanes,
@@ -108,7 +108,7 @@ impl<'a> Plan<'a> {
         }
     }
 
-    /// Whether no allocation begins where another still lives, as in every genuine file.
+    /// Whether no allocation begins inside another that is still alive, as in every intact file.
     fn is_disjoint(&self) -> bool {
         let (born, died) = (&self.allocations.born, &self.allocations.died);
         let mut starts: Vec<u64> = self.order.iter().map(|&(start, _)| start).collect();
@@ -146,7 +146,7 @@ impl<'a> Plan<'a> {
         true
     }
 
-    /// A rectangle for each allocation.
+    /// One rectangle per allocation.
     fn whole_tiles(&self) -> Vec<Tile> {
         let mut tiles = Vec::with_capacity(self.order.len());
         for lane in &self.lanes.lanes {
@@ -162,7 +162,7 @@ impl<'a> Plan<'a> {
         tiles
     }
 
-    /// Rectangles from which the newer has cut what it covers of the older.
+    /// Rectangles of the parts of allocations that no newer one covers.
     fn cut_tiles(&self) -> Vec<Tile> {
         let (born, died) = (&self.allocations.born, &self.allocations.died);
         let mut sweep = Sweep {
@@ -193,7 +193,7 @@ impl<'a> Plan<'a> {
         tiles
     }
 
-    /// The rectangle of a part of an allocation, if there is anything of it.
+    /// The rectangle of a part of an allocation; `None` if it is empty.
     fn tile(&self, row: u32, start: u64, end: u64, died: u32) -> Option<Tile> {
         let (table, index) = (self.allocations, row as usize);
         if start >= end || table.born[index] >= died {
@@ -216,10 +216,10 @@ impl<'a> Plan<'a> {
     }
 }
 
-/// What is live while the moments go by.
+/// The live parts of allocations while sweeping over the moments.
 struct Sweep<'a> {
     plan: &'a Plan<'a>,
-    /// Start → (end, allocation).
+    /// Start address → (end, allocation).
     live: BTreeMap<u64, (u64, u32)>,
     tiles: Vec<Tile>,
 }
@@ -245,7 +245,7 @@ impl Sweep<'_> {
         self.live.insert(start, (end, row));
     }
 
-    /// Ends what is live between two addresses, and does not begin below the first; nearly always nothing.
+    /// Ends live parts that begin between two addresses; nearly always there are none.
     fn cover(&mut self, start: u64, end: u64, moment: u32) {
         while let Some((&older, &(older_end, older_row))) = self.live.range(start..end).next() {
             self.live.remove(&older);
@@ -256,7 +256,7 @@ impl Sweep<'_> {
         }
     }
 
-    /// Ends what is left of an allocation.
+    /// Ends the remaining parts of an allocation.
     fn end(&mut self, row: u32) {
         let (start, end) = self.range_of(row);
         let died = self.plan.allocations.died[row as usize];
@@ -268,7 +268,7 @@ impl Sweep<'_> {
                 self.live.remove(&at);
                 self.emit(row, at, at_end, died);
             }
-            // Only what was cut goes on behind its first part.
+            // If the first part is whole, there are no others.
             if of == row && at == start && at_end == end {
                 return;
             }

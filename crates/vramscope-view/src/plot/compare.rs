@@ -1,4 +1,4 @@
-//! Two sides compared: both over time, and what grew and shrank by call path.
+//! Two sides compared: memory over time of both, and the differential flame graph.
 
 use vramscope_core::analysis::compare::changes::ChangeTree;
 
@@ -9,18 +9,18 @@ use crate::flame::{FlameScene, Shape};
 use crate::scene::{Area, Scene, Style};
 use crate::stacked_curves::{self, Row};
 
-/// Height of the curves for one recording and for two, css px.
+/// Height of the curves of one recording and of two, css px.
 const ONE_ROW_CSS: f64 = 150.0;
 const TWO_ROWS_CSS: f64 = 250.0;
-/// Most of the height that the curves take.
+/// The curves' largest share of the height.
 const MOST_OF_HEIGHT: f64 = 0.45;
-/// Between the curves and the flame graph, css px.
+/// Gap between the curves and the flame graph, css px.
 const GAP_CSS: f64 = 14.0;
 
-/// Two sides.
+/// The comparison of two sides.
 #[derive(Clone, Debug)]
 pub struct ComparePlot<'a> {
-    /// What both have by call path.
+    /// The call tree with both sides' amounts.
     pub tree: &'a ChangeTree,
     /// Their recordings: one if both sides are moments of the same.
     pub rows: &'a [Row<'a>],
@@ -28,7 +28,7 @@ pub struct ComparePlot<'a> {
     pub unit: ChangeUnit,
 }
 
-/// Where things are.
+/// The positions of the parts.
 #[derive(Clone, Debug)]
 pub struct Layout {
     curves: Area,
@@ -97,7 +97,7 @@ impl Content for ComparePlot<'_> {
     fn height_px(&self, width_px: u32, _usual_px: u32, style: &Style<'_>) -> u32 {
         let curves = style.px(self.curves_css() + GAP_CSS).max(0) as u32;
         let flame = height_px(&self.scene(width_px, style), style);
-        // Of a low picture the curves would not get all that they want.
+        // In a lower picture, the curves would be limited to their share.
         let least = (f64::from(curves) / MOST_OF_HEIGHT).ceil() as u32;
         curves.saturating_add(flame).max(least)
     }

@@ -1,21 +1,21 @@
-//! Pixels as parts of files.
+//! PNG encoding, and pixels as parts of pictures.
 
 use base64::Engine as _;
 
 use super::PlotError;
 use crate::scene::Area;
 
-/// A part of a picture that is drawn by the pixel.
+/// A part of a picture given as pixels.
 #[derive(Clone, Debug)]
 pub struct Pixels {
-    /// Where.
+    /// Position and size in the picture.
     pub area: Area,
-    /// As many pixels of R, G, B, A (not premultiplied) as the area has, the top row first.
+    /// R, G, B, A (not premultiplied) of each pixel of the area, the top row first.
     pub rgba: Vec<u8>,
 }
 
 impl Pixels {
-    /// Puts them over a picture, which has no alpha.
+    /// Blends the pixels over a picture of R, G, B.
     pub(super) fn blit(&self, picture: &mut [u8], width_px: usize) {
         let Area { x_px, y_px, .. } = self.area;
         let (left, top) = (x_px.max(0) as usize, y_px.max(0) as usize);
@@ -35,7 +35,7 @@ impl Pixels {
         }
     }
 
-    /// An image element with an embedded PNG.
+    /// The pixels as an SVG image element with an embedded PNG.
     pub(super) fn to_svg(&self) -> Result<String, PlotError> {
         let Area {
             x_px,
@@ -52,7 +52,7 @@ impl Pixels {
     }
 }
 
-/// A PNG file.
+/// Encodes pixels as a PNG file.
 pub(super) fn png(
     pixels: &[u8],
     (width_px, height_px): (u32, u32),

@@ -1,4 +1,4 @@
-//! A flame graph: whose calls memory comes from.
+//! A flame graph of a call tree.
 
 use vramscope_core::analysis::code::call_tree::CallTree;
 use vramscope_core::analysis::code::frame_groups::GroupTable;
@@ -9,7 +9,7 @@ use crate::flame::picture::draw;
 use crate::flame::{FlameScene, GroupColours, NodeKeys, ROW_CSS, Shape};
 use crate::scene::{Across, Area, Down, Scene, Style};
 
-/// Size of letters, css px.
+/// Font size, css px.
 const LETTER_CSS: f64 = 11.0;
 
 /// A call tree as a flame graph.
@@ -17,15 +17,15 @@ const LETTER_CSS: f64 = 11.0;
 pub struct FlamePlot<'a> {
     /// The tree.
     pub tree: &'a CallTree,
-    /// What its nodes are called.
+    /// Labels of its nodes.
     pub table: &'a GroupTable,
-    /// In which colours.
+    /// Colours of its nodes.
     pub colours: &'a GroupColours,
-    /// Which way up.
+    /// The direction in which the tree grows.
     pub shape: Shape,
 }
 
-/// Where things are.
+/// The positions of the boxes.
 #[derive(Clone, Debug)]
 pub struct Layout {
     pub(super) room: Area,
@@ -59,12 +59,12 @@ impl Content for FlamePlot<'_> {
     }
 }
 
-/// The height of all rows, device px.
+/// Height of all rows, device px.
 pub(super) fn height_px(scene: &FlameScene, style: &Style<'_>) -> u32 {
     style.px(f64::from(scene.rows) * ROW_CSS).max(0) as u32
 }
 
-/// Draws as many rows as the room has, from the root on, and says how many there are further.
+/// Draws as many rows as fit, from the root, and a note on how many are left out.
 pub(super) fn draw_flame(
     scene: &mut Scene,
     room: &Area,
@@ -75,7 +75,7 @@ pub(super) fn draw_flame(
     let height_css = f64::from(room.height_px) / style.pixel_ratio;
     let fitting = (height_css / ROW_CSS) as u32;
     if flame.rows <= fitting {
-        // A flame stands on the ground.
+        // A flame's root is at the bottom.
         let above = match shape {
             Shape::Icicle => 0.0,
             Shape::Flame => f64::from(flame.rows) * ROW_CSS - height_css,

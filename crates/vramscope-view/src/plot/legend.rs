@@ -1,4 +1,4 @@
-//! What the colours mean, below the picture: swatch, size, name, in columns.
+//! The legend below a picture: swatch, size and label per line, in columns.
 
 use vramscope_core::units::Count;
 
@@ -9,43 +9,45 @@ use crate::scene::{Across, Down, Scene, Style};
 
 /// Height of a line, css px.
 const LINE_CSS: f64 = 18.0;
-/// Between the picture and the legend, css px.
+/// Gap between the picture and the legend, css px.
 const GAP_CSS: f64 = 12.0;
-/// A column is at least this wide, css px.
+/// Least width of a column, css px.
 const COLUMN_CSS: f64 = 380.0;
 /// Most columns.
 const MOST_COLUMNS: usize = 4;
-/// Most lines of a column.
+/// Most lines per column.
 const MOST_LINES: usize = 8;
-/// A swatch's side, and where sizes end and names begin, css px from the column's left edge.
+/// Side of a swatch; right edge of the sizes; left edge of the labels, css px from the column's
+/// left edge.
 const SWATCH_CSS: f64 = 10.0;
 const SIZE_CSS: f64 = 74.0;
 const NAME_CSS: f64 = 84.0;
-/// Size of letters, css px.
+/// Font size, css px.
 const LETTER_CSS: f64 = 11.0;
 
-/// One line.
+/// A line of a legend.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LegendLine {
     /// Colour of the swatch.
     pub rgb: Rgb,
-    /// What has it.
+    /// What has this colour.
     pub label: String,
-    /// How much has it; `None` = that is not what the line is about.
+    /// Bytes of this colour; `None` if the line shows no size.
     pub bytes: Option<u64>,
 }
 
-/// The colours to explain.
+/// A legend.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Legend<'a> {
-    /// What the sizes are of; empty for none.
+    /// What the sizes count; empty for no title.
     pub title: &'a str,
-    /// What matters most first; the last ones are summed up where there is no room for them.
+    /// The most important first. Where there is too little room, the last ones are summed up.
     pub lines: &'a [LegendLine],
 }
 
 impl Legend<'_> {
-    /// Columns, and lines of each: all, as long as they take less than a third of the height.
+    /// Number of columns, and of lines per column, so that the legend takes less than a third of
+    /// the height.
     fn grid(&self, style: &PlotStyle<'_>) -> (usize, usize) {
         let (width_css, height_css) = (
             f64::from(style.width_px) / style.pixel_ratio,
@@ -61,7 +63,7 @@ impl Legend<'_> {
         usize::from(!self.title.is_empty())
     }
 
-    /// Height of all, with the gap above.
+    /// Height of the legend, with the gap above; 0 without lines.
     pub(super) fn height_css(&self, style: &PlotStyle<'_>) -> f64 {
         match self.grid(style).1 {
             0 => 0.0,
@@ -69,7 +71,7 @@ impl Legend<'_> {
         }
     }
 
-    /// The lines that there is room for; the last one stands for all that there is none for.
+    /// The first `most` lines; if there are more, the last one is the sum of the rest.
     fn shown(&self, most: usize) -> Vec<LegendLine> {
         let mut shown = self.lines.to_vec();
         if shown.len() > most && most > 0 {
@@ -85,7 +87,7 @@ impl Legend<'_> {
         shown
     }
 
-    /// Draws it at the foot of the picture.
+    /// Draws the legend at the bottom of the picture.
     pub(super) fn draw(&self, scene: &mut Scene, plot_style: &PlotStyle<'_>, style: &Style<'_>) {
         let (columns, lines) = self.grid(plot_style);
         let shown = self.shown(columns * lines);

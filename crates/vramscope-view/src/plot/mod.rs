@@ -1,8 +1,8 @@
-//! Every view as a complete picture: title, axes, legend; as PNG or SVG.
+//! Every view as a complete picture with title, axes and legend, as PNG or SVG.
 //!
-//! [`Plot`] is the frame that all have in common, a [`Content`] is what one view puts into it, made by the
-//! calls that the page makes for the same view. What is drawn by the pixel is the same pixels as on the
-//! page; in an SVG these are one embedded PNG, and axes, boxes and text stay what they are.
+//! [`Plot`] is the frame that all pictures share. A [`Content`] is one view, drawn by the same
+//! calls as on the page. Pixels are the same as on the page; in an SVG they are one embedded PNG,
+//! while axes, boxes and text are vectors.
 
 pub mod compare;
 mod encode;
@@ -27,59 +27,60 @@ pub use legend::{Legend, LegendLine};
 pub use over_time::{OverTime, Stack};
 pub use state::StatePlot;
 
-/// Least size of a picture, css px: below it there is no room for axes.
+/// Least size of a picture, css px; a smaller one has no room for axes.
 const LEAST_CSS: (f64, f64) = (240.0, 160.0);
-/// Most px in each direction.
+/// Largest width and height, px.
 const MOST_PX: u32 = 32_768;
-/// What is left free around everything, css px.
+/// Margin around the picture, css px.
 const MARGIN_CSS: f64 = 16.0;
-/// Where the subtitle begins, and where what is shown does, css px.
+/// Top of the subtitle, and top of the content, css px.
 const SUBTITLE_CSS: f64 = 34.0;
 const ABOVE_CSS: f64 = 58.0;
-/// What an SVG is to be shown with.
+/// Fonts of an SVG.
 const FONT: &str = "Helvetica, Arial, sans-serif";
 
-/// A view's part of a picture.
+/// A view inside a picture.
 pub trait Content {
-    /// Where things are in a room, and what takes long to find.
+    /// Positions of the view's parts, and data that is costly to compute.
     type Layout;
 
-    /// Lays out for a room. `is_vector`: shapes are kept as shapes.
+    /// Lays out the view in `room`. `is_vector` is set for SVG, where shapes stay shapes.
     fn layout(&self, room: &Area, style: &Style<'_>, is_vector: bool) -> Self::Layout;
 
-    /// What is drawn by the pixel, if anything is.
+    /// The part of the view that is pixels; `None` if there is none.
     fn pixels(&self, _layout: &Self::Layout, _style: &Style<'_>) -> Option<Pixels> {
         None
     }
 
-    /// Draws what lies below the pixels.
+    /// Draws what is below the pixels.
     fn draw_below(&self, scene: &mut Scene, layout: &Self::Layout, style: &Style<'_>);
 
-    /// Draws what lies above them.
+    /// Draws what is above the pixels.
     fn draw_above(&self, _scene: &mut Scene, _layout: &Self::Layout, _style: &Style<'_>) {}
 
-    /// The height (device px) that suits it in a room of this width, where most pictures have `usual_px`.
+    /// The height in device px that the view needs at a width of `width_px`; `usual_px` is that of
+    /// most pictures.
     fn height_px(&self, _width_px: u32, usual_px: u32, _style: &Style<'_>) -> u32 {
         usual_px
     }
 }
 
-/// What to draw.
+/// A picture.
 #[derive(Clone)]
 pub struct Plot<'a, C> {
     /// First line, in bold.
     pub title: &'a str,
     /// Second line.
     pub subtitle: &'a str,
-    /// What stands in the middle of a picture without anything to show; empty if there is something.
+    /// Text in the middle of an empty picture; empty if the picture has content.
     pub note: &'a str,
-    /// The colours to explain.
+    /// The legend.
     pub legend: Legend<'a>,
     /// The view.
     pub content: C,
 }
 
-/// How large, and in which colours.
+/// Size, resolution and colours of a picture.
 #[derive(Clone, Copy, Debug)]
 pub struct PlotStyle<'a> {
     /// Width of the picture, device px.
@@ -106,24 +107,24 @@ impl<'a> PlotStyle<'a> {
     }
 }
 
-/// Why there is no picture.
+/// Why a picture cannot be drawn.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum PlotError {
-    /// No room for axes.
+    /// Too small for axes.
     #[error(
         "a picture of {width_px} × {height_px} px has no room for axes; take at least {} × {}",
         least_px(LEAST_CSS.0, *pixel_ratio), least_px(LEAST_CSS.1, *pixel_ratio)
     )]
     TooSmall {
-        /// Width asked for.
+        /// The requested width.
         width_px: u32,
-        /// Height asked for.
+        /// The requested height.
         height_px: u32,
         /// Device px per css px.
         pixel_ratio: f64,
     },
-    /// More pixels than can be held.
+    /// Larger than 32,768 px in one direction.
     #[error(
         "a picture of {width_px} × {height_px} px is too large; 32,768 in each direction is the most"
     )]
@@ -176,8 +177,8 @@ impl<C: Content> Plot<'_, C> {
         Ok(svg.finish())
     }
 
-    /// The height (device px) at which a picture of the style's width shows everything without a void; the
-    /// style's own for most.
+    /// The height in device px that a picture of the style's width needs; for most views the
+    /// style's own height.
     #[must_use]
     pub fn height_px(&self, plot_style: &PlotStyle<'_>) -> u32 {
         let Ok(room) = self.room(plot_style) else {
@@ -191,7 +192,7 @@ impl<C: Content> Plot<'_, C> {
         wanted.saturating_add(around).clamp(least, MOST_PX)
     }
 
-    /// Where the content goes.
+    /// The area of the content.
     fn room(&self, style: &PlotStyle<'_>) -> Result<Area, PlotError> {
         let PlotStyle {
             width_px,
@@ -229,7 +230,7 @@ impl<C: Content> Plot<'_, C> {
         })
     }
 
-    /// What lies below the content's pixels.
+    /// The scene below the content's pixels.
     fn below(&self, room: &Area, layout: &C::Layout, plot_style: &PlotStyle<'_>) -> Scene {
         let (style, size) = (plot_style.style(), plot_style.size());
         let theme = style.theme;
@@ -251,7 +252,7 @@ impl<C: Content> Plot<'_, C> {
         scene
     }
 
-    /// What lies above them.
+    /// The scene above the content's pixels.
     fn above(&self, room: &Area, layout: &C::Layout, style: &Style<'_>) -> Scene {
         let mut scene = Scene::default();
         self.content.draw_above(&mut scene, layout, style);

@@ -1,4 +1,4 @@
-//! Memory over time: the timeline, the segment timeline and the map, with what lies above and over them.
+//! Memory over time: the timeline, the segment timeline and the map, with header and lines.
 
 use vramscope_core::analysis::time::markers::MarkerKind;
 
@@ -16,24 +16,24 @@ use crate::scene::{Across, Area, Down, Ink, Scene, Style};
 use crate::shown::{Shown, Sources};
 use crate::viewport::{Bounds, Viewport};
 
-/// Room for the labels of bytes or addresses, css px.
+/// Width of the labels of bytes or addresses, css px.
 const LEFT_CSS: f64 = 62.0;
-/// Room for the labels of events or time, css px.
+/// Height of the labels of events or time, css px.
 const BELOW_CSS: f64 = 24.0;
-/// Between header and picture, css px.
+/// Gap between header and picture, css px.
 const GAP_CSS: f64 = 2.0;
-/// Size of letters, css px.
+/// Font size, css px.
 const LETTER_CSS: f64 = 11.0;
 
-/// Lanes are folded where they would take more than this part of the height.
+/// Lanes are folded if the header would exceed this share of the height.
 const MOST_OF_HEIGHT: f64 = 0.3;
 
-/// Which of the three.
+/// The kind of picture.
 #[derive(Clone, Copy, Debug)]
 pub enum Stack<'a> {
-    /// Bands on each other: allocations or pieces of segments, by their index.
+    /// Stacked bands: allocations or parts of segments, with their index.
     Bands(&'a TimelineIndex),
-    /// Addresses.
+    /// The memory map.
     Map {
         /// The map.
         map: &'a MemoryMap,
@@ -44,28 +44,29 @@ pub enum Stack<'a> {
     },
 }
 
-/// A picture over time.
+/// A picture of memory over time.
 #[derive(Clone)]
 pub struct OverTime<'a> {
-    /// What is drawn.
+    /// The kind of picture.
     pub stack: Stack<'a>,
-    /// Its columns (of the map: the timeline's); whether they have times decides the x axis.
+    /// The bands; for the map, the timeline's. The x axis is time if they have times, events
+    /// otherwise.
     pub bands: &'a Bands<'a>,
-    /// Colour of each row.
+    /// Colour of each allocation or part of a segment.
     pub colours: &'a ColourColumn,
-    /// Rows not to be dimmed; `None` = all.
+    /// Rows that match the filter; the others are dimmed. `None` if all match.
     pub matches: Option<&'a BitSet>,
-    /// Part of the x axis to show; `None` = all of it.
+    /// Visible range of the x axis, in its unit; `None` for all of it.
     pub x: Option<(f64, f64)>,
-    /// Part of the y axis to show, bytes; `None` = all of it.
+    /// Visible range of the y axis, bytes; `None` for all of it.
     pub y_bytes: Option<(f64, f64)>,
-    /// What lies above and over it; `None` = nothing does.
+    /// Sources of the header and the lines; `None` for neither.
     pub around: Option<Sources<'a>>,
-    /// The device's capacity, if it is to be drawn.
+    /// The device's capacity; `None` if it is not drawn.
     pub capacity_bytes: Option<u64>,
 }
 
-/// Where things are.
+/// The positions of the parts, and the contents of header and lines.
 #[derive(Clone, Debug)]
 pub struct Layout {
     area: Area,
@@ -87,7 +88,7 @@ impl OverTime<'_> {
     fn viewport(&self, area: &Area) -> Viewport {
         let mut bounds = match self.stack {
             Stack::Bands(index) => Bounds::new(self.bands.x_end(), index.peak_bytes()),
-            // Lanes are as high as they are.
+            // A map needs no margin above, because lanes have their full height.
             Stack::Map { map, .. } => Bounds::new(self.bands.x_end(), map.lanes.y_end() as u64),
         };
         let steps = self.around.iter().flat_map(|around| around.reserved_steps);
@@ -209,7 +210,8 @@ impl Content for OverTime<'_> {
     }
 }
 
-/// Lays out what there is to show above a picture in a room of this height.
+/// The layout of the header: folded if it would be too high, empty if it would be too high even
+/// then.
 fn header_layout(rows_of_lanes: &[usize], tracks: [bool; 2], height_css: f64) -> Header {
     let fits = |header: &Header| header.height_css <= height_css * MOST_OF_HEIGHT;
     let layouts = [false, true].map(|is_folded| Header::new(rows_of_lanes, is_folded, tracks));
@@ -239,7 +241,7 @@ fn draw_lane_labels(scene: &mut Scene, area: &Area, labels: &[MapLabel], style: 
     }
 }
 
-/// Names of pools and streams, on a ground of their own: they lie over the picture.
+/// Names of pools and streams over the picture, on a background that keeps them legible.
 fn draw_group_labels(scene: &mut Scene, area: &Area, labels: &[MapLabel], style: &Style<'_>) {
     let letters = style.letters(LETTER_CSS, style.theme.text, (Across::Left, Down::Middle));
     let (pad, line) = (style.px(4.0), style.px(15.0));

@@ -12,39 +12,39 @@ use crate::colour::{ColourColumn, Rgb};
 use crate::raster::Paint;
 use crate::scene::{Across, Area, Down, Point, Scene, Style};
 
-/// Size of letters, css px.
+/// Font size, css px.
 const LETTER_CSS: f64 = 12.0;
-/// Between a heading's two parts, css px.
+/// Gap between the two parts of a heading, css px.
 const GAP_CSS: f64 = 10.0;
-/// More blocks than this are drawn by the pixel, also in an SVG.
+/// With more blocks than this, an SVG has them as pixels.
 const MOST_SHAPES: usize = 2_000;
-/// Blocks that are narrower than this, device px, are drawn by the pixel: shapes would hide each other.
+/// If a block is narrower than this, in device px, an SVG has pixels: shapes would hide each other.
 const LEAST_SHAPE_PX: f64 = 2.0;
-/// Between the stripes of what is pending free or lost to rounding, css px.
+/// Distance between stripes of pending frees and rounding, css px.
 const STRIPE_CSS: f64 = 5.0;
 /// Width of a stripe, css px.
 const STRIPE_WIDTH_CSS: f64 = 1.5;
 
-/// The allocator at one moment.
+/// The allocator's state at one moment.
 #[derive(Clone, Debug)]
 pub struct StatePlot<'a> {
-    /// The moment's state.
+    /// The state at the moment.
     pub state: &'a AllocatorState,
-    /// The state with the most segments: the scale is the one at which it fits, so that pictures of
-    /// several moments can be compared.
+    /// The moment with the most reserved memory. Its scale is used, so that pictures of several
+    /// moments can be compared.
     pub fullest: &'a AllocatorState,
     /// Colour of each allocation.
     pub colours: &'a ColourColumn,
-    /// Of each of the state's groups, its pool (empty: not known) and its stream.
+    /// Per group of the state, its pool (empty if unknown) and its stream.
     pub groups: &'a [(String, String)],
 }
 
-/// Where things are.
+/// The positions of the parts.
 #[derive(Clone, Debug)]
 pub struct Layout {
     room: Area,
     state: StateLayout,
-    /// Whether blocks are shapes.
+    /// Whether blocks are drawn as shapes.
     is_vector: bool,
 }
 
@@ -58,7 +58,7 @@ impl Content for StatePlot<'_> {
             StateLayout::of(self.state, metrics, bytes_per_line)
         };
         let mut state = fit(self.fullest);
-        // With fewer bytes it may still have more segments.
+        // With fewer bytes, the state may still have more segments.
         if state.height_px > room.height_px {
             state = fit(self.state);
         }
@@ -106,7 +106,7 @@ impl Content for StatePlot<'_> {
 
     fn height_px(&self, width_px: u32, usual_px: u32, style: &Style<'_>) -> u32 {
         let metrics = Metrics::of_screen(width_px, style.pixel_ratio);
-        // With every heading and a line for each: what a scale cannot make smaller.
+        // The headings and one line for each, which no scale makes smaller.
         let groups = self.state.groups.len().max(self.fullest.groups.len()) as u32;
         let pitch = metrics.heading_px + metrics.line_px + metrics.gap_px;
         groups.saturating_mul(2 * pitch).max(usual_px)
@@ -147,7 +147,7 @@ impl StatePlot<'_> {
             style.width_px(name, LETTER_CSS, true) <= room_px
         });
         let name_px = style.width_px(&name, LETTER_CSS, true);
-        // Near what it is the heading of.
+        // Close to the segments below.
         let x = layout.room.x_px;
         let y = layout.room.y_px + (heading.y_px + layout.state.metrics().heading_px) as i32
             - style.px(5.0);
@@ -189,7 +189,7 @@ impl StatePlot<'_> {
         self.draw_part(scene, layout, (row, used, to), rounding, style);
     }
 
-    /// Draws a part of a segment, by offsets in bytes.
+    /// Draws a part of a segment, given by offsets in bytes.
     fn draw_part(
         &self,
         scene: &mut Scene,
@@ -210,7 +210,7 @@ impl StatePlot<'_> {
             if right <= left {
                 continue;
             }
-            // A line of ground tells neighbours apart.
+            // A gap, so that neighbours can be told apart.
             let gap = if right - left > 4 { style.px(1.0) } else { 0 };
             let corners = [(left, top), (right - gap, bottom)];
             let [from, to] = corners.map(point);
@@ -228,11 +228,11 @@ fn point((x, y): (i32, i32)) -> Point {
     (f64::from(x), f64::from(y))
 }
 
-/// Diagonal lines within a rectangle, so many px apart.
+/// Diagonal lines within a rectangle, `apart` px from each other.
 fn stripes_in([(left, top), (right, bottom)]: [(i32, i32); 2], apart: i32) -> Vec<[(i32, i32); 2]> {
     let (width, height) = (right - left, bottom - top);
     let mut stripes = Vec::new();
-    // Along x + y = sum.
+    // Each line follows x + y = sum.
     let mut sum = apart;
     while sum < width + height {
         let low = (left + (sum - height).max(0), top + sum.min(height));

@@ -1,4 +1,4 @@
-//! The frame: what every picture has, in every size.
+//! The frame that all pictures share, in every size.
 
 use super::*;
 use crate::colour::ColourColumn;
@@ -92,7 +92,7 @@ fn what_has_no_line_in_the_legend_is_summed_up() {
     let theme = Theme::light();
     let lines: Vec<LegendLine> = (0..40).map(|i| line(&format!("a.py:{i} f"))).collect();
     let svg = with_plot(&lines, |plot| plot.to_svg(&style(&theme))).unwrap();
-    // Five lines of one column: four sites and the rest.
+    // One column of five lines: four sites and the rest.
     assert!(
         svg.contains("a.py:3 f") && !svg.contains("a.py:4 f"),
         "{svg}"

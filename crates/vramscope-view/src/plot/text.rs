@@ -1,6 +1,6 @@
-//! What of a text fits.
+//! Shortens texts to fit.
 
-/// A text, or as much of its beginning as fits, with an ellipsis.
+/// A text, or as much of its start as fits, with an ellipsis.
 pub(super) fn cut_end(text: &str, fits: impl Fn(&str) -> bool) -> String {
     longest(text.chars().count(), fits, |kept, all| {
         if kept == all {
@@ -11,7 +11,7 @@ pub(super) fn cut_end(text: &str, fits: impl Fn(&str) -> bool) -> String {
     })
 }
 
-/// The same with its end.
+/// A text, or as much of its end as fits, with an ellipsis.
 fn cut_start(text: &str, fits: impl Fn(&str) -> bool) -> String {
     longest(text.chars().count(), fits, |kept, all| {
         if kept == all {
@@ -22,8 +22,8 @@ fn cut_start(text: &str, fits: impl Fn(&str) -> bool) -> String {
     })
 }
 
-/// The name of a call site, shortened as on the page: its folder gives way first, at its front, then the
-/// function; the file and the line stay as long as they can.
+/// The name of a call site, shortened as on the page: first the folder loses its front, then the
+/// function its end. File and line are kept as long as possible.
 pub(super) fn cut_site(label: &str, fits: impl Fn(&str) -> bool) -> String {
     if fits(label) {
         return label.to_owned();
@@ -41,7 +41,7 @@ pub(super) fn cut_site(label: &str, fits: impl Fn(&str) -> bool) -> String {
     cut_end(rest.trim_start_matches('/'), fits)
 }
 
-/// `made(kept, all)` of the most characters with which it fits; of none, if even that does not.
+/// `made(kept, all)` for the largest `kept` with which the text fits; for 0 if none fits.
 fn longest(
     all: usize,
     fits: impl Fn(&str) -> bool,
@@ -51,7 +51,7 @@ fn longest(
     if fits(&whole) {
         return whole;
     }
-    // Wider with every character: bisect.
+    // The text grows with every character, so this is a bisection.
     let (mut enough, mut too_many) = (0, all);
     while too_many - enough > 1 {
         let middle = usize::midpoint(enough, too_many);

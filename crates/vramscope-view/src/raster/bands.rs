@@ -1,38 +1,40 @@
-//! The timeline's input: one row per allocation, in stacking order, as plain columns.
+//! The timeline's input: one row per allocation, in stacking order, as columns.
 
 use std::ops::RangeInclusive;
 use vramscope_core::analysis::time::history::History;
 
-/// "Never" in a column of moments.
+/// Stands for "never" in a column of moments.
 pub const NEVER: u32 = u32::MAX;
 
-/// The bands of one timeline. Row = allocation = place in the stack, 0 at the bottom.
+/// The bands of a timeline. A row is an allocation; row 0 is at the bottom of the stack.
 ///
 /// A *moment* `m` in `0..=n_events` is the state after `m` events; row `a` is live in the moments
-/// `born[a]..died[a]`. The x axis has one of two units, by whether there are times:
+/// `born[a]..died[a]`. The unit of the x axis depends on whether there are times:
 ///
-/// - events: moment `m` covers `[m, m + 1)`, so the whole is `[0, n_events + 1)`, which is not empty
-///   even for a snapshot that recorded no event;
-/// - µs since the first moment: moment `m` covers the time up to the next one, the last one a short
-///   tail ([`Bands::x_end`]). A moment of no length belongs to the pixel column its instant lies in.
+/// - events: moment `m` covers `[m, m + 1)`, so the axis is `[0, n_events + 1)`. It is not empty
+///   even if no event was recorded.
+/// - µs since the first moment: moment `m` covers the time until the next one, and the last one a
+///   short tail ([`Bands::x_end`]). A moment of length 0 belongs to the pixel column of its
+///   instant.
 #[derive(Clone, Copy, Debug)]
 pub struct Bands<'a> {
-    /// First moment of life; 0 = before recording began.
+    /// First moment of life; 0 is before the recording.
     pub born: &'a [u32],
-    /// First moment after life; [`NEVER`] = still live at the end.
+    /// First moment after life; [`NEVER`] if still live at the end.
     pub died: &'a [u32],
-    /// Moment from which the allocation is pending free; [`NEVER`] = never was.
+    /// Moment from which the free is pending; [`NEVER`] if there is none.
     pub free_requested: &'a [u32],
-    /// Height of the band, in bytes. Rows of no bytes are not drawn.
+    /// Height of the band, in bytes. Rows of 0 bytes are not drawn.
     pub bytes: &'a [u64],
-    /// Per moment (`n_events + 1` of them), the sum of live bytes.
+    /// Sum of live bytes at each of the `n_events + 1` moments.
     pub total_bytes: &'a [u64],
-    /// Per moment, when it began, in µs, not decreasing. The first one is the x axis's zero.
+    /// Start of each moment in µs, not decreasing; the first is the x axis's zero. `None` if the
+    /// axis is events.
     pub moment_start_us: Option<&'a [i64]>,
 }
 
 impl<'a> Bands<'a> {
-    /// The bands of a device's history; `with_time` only has an effect when the history has times.
+    /// The bands of a device's history. `with_time` has no effect if the history has no times.
     #[must_use]
     pub fn of(history: &'a History, with_time: bool) -> Self {
         let table = &history.allocations;
@@ -47,7 +49,7 @@ impl<'a> Bands<'a> {
         }
     }
 
-    /// How many allocations there are. Columns of unequal length count as the shortest.
+    /// Number of allocations. If columns differ in length, the shortest counts.
     #[must_use]
     pub fn rows(&self) -> usize {
         let rows = self.born.len().min(self.died.len());
@@ -56,7 +58,7 @@ impl<'a> Bands<'a> {
             .min(u32::MAX as usize - 2)
     }
 
-    /// How many moments there are, `n_events + 1`.
+    /// Number of moments, `n_events + 1`.
     #[must_use]
     pub fn moments(&self) -> usize {
         let moments = self.total_bytes.len().min(u32::MAX as usize - 1);
@@ -70,9 +72,10 @@ impl<'a> Bands<'a> {
         self.born[row] <= moment && moment < self.died[row]
     }
 
-    /// Where the x axis ends: events, or µs since the first moment.
+    /// End of the x axis: events, or µs since the first moment.
     ///
-    /// On the time axis the last moment gets a half per cent of the whole (at least 1 µs) to be seen in.
+    /// On the time axis the last moment gets half a percent of the whole, at least 1 µs, to be
+    /// visible.
     #[must_use]
     pub fn x_end(&self) -> f64 {
         let moments = self.moments();
@@ -83,7 +86,7 @@ impl<'a> Bands<'a> {
         last + (last / 200.0).ceil().max(1.0)
     }
 
-    /// Where moment `moment` begins on the x axis; the axis's end for moments beyond the last.
+    /// Start of a moment on the x axis; the axis's end for moments after the last.
     #[must_use]
     pub fn moment_x(&self, moment: usize) -> f64 {
         match self.moment_start_us {
@@ -95,14 +98,14 @@ impl<'a> Bands<'a> {
         }
     }
 
-    /// The moment that holds at `x`: of those without length the last. `None` outside of the axis.
+    /// The moment at `x`; of several at one instant, the last. `None` outside the axis.
     #[must_use]
     pub fn moment_at(&self, x: f64) -> Option<u32> {
         self.moments_in(x, x.next_up())
             .map(|moments| *moments.end())
     }
 
-    /// The moments that lie at least partly in `[from_x, to_x)`, if any does.
+    /// The moments that overlap `[from_x, to_x)`; `None` if there are none.
     #[must_use]
     pub fn moments_in(&self, from_x: f64, to_x: f64) -> Option<RangeInclusive<u32>> {
         let moments = self.moments();
@@ -122,7 +125,7 @@ impl<'a> Bands<'a> {
         let starts = &starts[..moments];
         let x = |start: &i64| start.saturating_sub(starts[0]) as f64;
         let mut first = starts.partition_point(|start| x(start) < from_x);
-        // The moment before reaches into the interval unless the next begins exactly at its edge.
+        // The moment before overlaps too, unless the next one begins exactly at the edge.
         if first > 0 && (first == moments || x(&starts[first]) > from_x) {
             first -= 1;
         }

@@ -1,9 +1,10 @@
-//! Painting one pixel column from the live set.
+//! Paints one pixel column from the live set.
 //!
-//! The set is walked upwards. A word or group that lies within one pixel and under half of it is added
-//! from its sums; anything higher is descended into, so every band that could own a pixel is seen. Bands
-//! touch without gaps, so one open pixel is all the state a column needs; and while what follows surely
-//! ends below that pixel's upper edge, adding it takes no more than integers to compare and one sum.
+//! The set is visited from the bottom up. A word or group that lies within one pixel and is lower
+//! than half of it is added from its sums; higher ones are visited band by band, so every band that
+//! could own a pixel is seen. Bands have no gaps, so the only state of a column is its one
+//! unfinished pixel. As long as bands surely end below that pixel's upper edge, adding one takes an
+//! integer comparison and a sum.
 
 use super::live::{LiveSet, Rows, Sums};
 use super::shades::{DIMMED, PENDING};
@@ -12,26 +13,27 @@ use super::{BLEND, NONE};
 use crate::bitset::bits;
 use std::ops::ControlFlow;
 
-/// From units of size to pixels above the lower edge of the picture.
+/// The mapping from units of size to pixels above the picture's lower edge.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Scale {
     pub(super) first_unit: f64,
     pub(super) px_per_unit: f64,
-    /// The inverse, because this is asked for every pixel.
+    /// The inverse of `px_per_unit`, stored because it is needed for every pixel.
     pub(super) units_per_px: f64,
     pub(super) height_px: f64,
 }
 
 impl Scale {
-    /// A height in units from which on a band may reach beyond `pixel`; a little less than exact.
+    /// A height in units below which bands surely end within `pixel` or lower; a little less than
+    /// exact.
     #[inline]
     fn edge_units(&self, pixel: usize) -> u64 {
-        // Two units of margin are far more than all rounding errors; the cast saturates.
+        // A margin of two units far exceeds all rounding errors. The cast saturates.
         let upper = f64::from(pixel as i32 + 1) * self.units_per_px + self.first_unit;
         (upper - 2.0).max(0.0) as i64 as u64
     }
 
-    /// A height in units of surely less than half a pixel.
+    /// A height in units that is surely less than half a pixel.
     fn less_than_half_units(&self) -> u64 {
         (0.49 * self.units_per_px) as u64
     }
@@ -44,29 +46,30 @@ impl Scale {
     }
 }
 
-/// One column of pixels being filled from the bottom.
+/// One column of pixels, filled from the bottom up.
 pub(super) struct Column<'a> {
     rows: &'a Coloured<'a>,
     scale: &'a Scale,
-    /// Pixels and owners, the lowest first.
+    /// Pixels and owners from the bottom up.
     rgba: &'a mut [u32],
     ids: &'a mut [u32],
     x_px: usize,
     open: Open,
     less_than_half_units: u64,
-    /// Whether a whole pixel was hatched, which makes the column differ from its neighbours.
+    /// Whether a whole pixel was hatched: the hatch depends on x, so neighbours cannot copy the
+    /// column.
     pub(super) hatched: bool,
 }
 
-/// The pixel that is not complete yet.
+/// The unfinished pixel.
 #[derive(Clone, Copy)]
 struct Open {
     pixel: usize,
-    /// What ends lower lies within this pixel; 0 until something is in it.
+    /// Bands that end below this height lie within the pixel; 0 until it contains any.
     edge_units: u64,
-    /// Sum of light × coverage, and of coverage.
+    /// Sums of light × coverage, and of coverage.
     light: [f32; 4],
-    /// How many bands touch it (of a blended node: "several").
+    /// Number of bands that touch it; a blended node counts as two.
     bands: u32,
     last: u32,
     /// The first band that covers half of it.
@@ -95,7 +98,7 @@ impl Open {
     }
 }
 
-/// Whether the walk goes on upwards or has left the picture.
+/// Whether to continue upwards, or stop because the picture's upper edge is reached.
 type Walk = ControlFlow<()>;
 
 impl<'a> Column<'a> {
@@ -146,7 +149,7 @@ impl<'a> Column<'a> {
         Walk::Continue(())
     }
 
-    /// Paints the words of group `g`, which begins `units` above the ground.
+    /// Paints the words of group `g`, whose lower edge is at `units`.
     fn paint_words(&mut self, live: &LiveSet, g: usize, mut units: u64) -> Walk {
         for w in bits(live.word_summary[g]).map(|w| g * 64 + w) {
             let sums = &live.word_sums[w];
@@ -159,7 +162,7 @@ impl<'a> Column<'a> {
         Walk::Continue(())
     }
 
-    /// Deals with several bands as a whole, if that is possible.
+    /// Handles the bands of a node together if possible. Returns whether it did.
     #[inline]
     fn node(&mut self, sums: &Sums, units: u64, end: u64) -> ControlFlow<(), bool> {
         if end < self.open.edge_units && sums.units < self.less_than_half_units {
@@ -180,12 +183,12 @@ impl<'a> Column<'a> {
         ControlFlow::Continue(whole)
     }
 
-    /// Paints the bands of word `w`, which begins `units` above the ground.
+    /// Paints the bands of word `w`, whose lower edge is at `units`.
     #[inline]
     fn paint_bands(&mut self, live: &LiveSet, w: usize, mut units: u64) -> Walk {
         let px_per_unit = self.scale.px_per_unit as f32;
         let (pending, dimmed) = (live.pending[w], self.rows.dimmed_word(w));
-        // A copy, so that the sums stay in registers from band to band.
+        // A local copy, so that the sums stay in registers.
         let mut open = self.open;
         for bit in bits(live.words[w]) {
             let row = w * 64 + bit;
@@ -208,7 +211,7 @@ impl<'a> Column<'a> {
         Walk::Continue(())
     }
 
-    /// Adds a band from `units` to `end` that may reach beyond the open pixel or the picture.
+    /// Adds a band from `units` to `end` that may exceed the open pixel or the picture.
     #[inline]
     fn cross(&mut self, row: u32, shade: usize, units: u64, end: u64) -> Walk {
         let (y0, y1) = (self.scale.y_px(units), self.scale.y_px(end));
@@ -302,14 +305,15 @@ impl<'a> Column<'a> {
     }
 }
 
-/// The pixel that a height from 0 to the picture's lies in. Signed 32 bits convert in one or two
-/// instructions, `usize` in many.
+/// The pixel that contains a height within the picture. Converting to `i32` takes one or two
+/// instructions, to `usize` many.
 #[inline]
 fn floor(y_px: f64) -> usize {
     (y_px as i32).max(0) as usize
 }
 
-/// Whether more than one bit is set; cheaper than counting them where the processor does not.
+/// Whether more than one bit is set; cheaper than counting bits on processors without an
+/// instruction for it.
 #[inline]
 fn has_several(word: u64) -> bool {
     word & word.wrapping_sub(1) != 0

@@ -1,22 +1,22 @@
-//! What lies under a pixel: one allocation, or how many and how much.
+//! What is under a pixel: one allocation, or the number and bytes of several.
 
 use super::bands::Bands;
 use super::{BLEND, Frame, NONE};
 use crate::viewport::Viewport;
 
-/// The allocations that reach into a range of heights at one moment.
+/// The allocations that overlap a range of heights at one moment.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Composition {
-    /// Rows, the lowest first.
+    /// Rows, the lowest in the stack first.
     pub allocations: Vec<u32>,
-    /// Their whole sizes together; at most `u64::MAX`.
+    /// Sum of their full sizes, saturating at `u64::MAX`.
     pub bytes: u64,
 }
 
 /// What is at a point of a frame.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Hit {
-    /// The point lies outside the picture or the data.
+    /// Outside the picture or the data.
     Outside,
     /// Nothing is allocated here at this moment.
     Free {
@@ -34,13 +34,13 @@ pub enum Hit {
     Several {
         /// The moment the column shows.
         moment: u32,
-        /// All of them.
+        /// The allocations and their sum.
         composition: Composition,
     },
 }
 
 impl Composition {
-    /// What is live at `moment` between the heights `from_bytes` and `to_bytes`; O(allocations), one
+    /// The allocations live at `moment` between the heights `from_bytes` and `to_bytes`. Takes one
     /// pass over two columns.
     #[must_use]
     pub fn at(bands: &Bands<'_>, moment: u32, from_bytes: f64, to_bytes: f64) -> Self {
@@ -65,7 +65,8 @@ impl Composition {
 }
 
 impl Hit {
-    /// What is at device px (`x_px`, `y_px`) of a frame drawn of these bands with this viewport.
+    /// What is at device px (`x_px`, `y_px`) of a frame, which was drawn from these bands with this
+    /// viewport.
     #[must_use]
     pub fn test(
         bands: &Bands<'_>,

@@ -1,8 +1,8 @@
-//! What a timeline computes once, so that a frame costs what is in view.
+//! What is computed once per timeline, so that a frame costs only what is visible.
 //!
-//! Births come in row order (or through a sorted list where they do not), deaths and free requests
-//! through rows sorted by moment, and the highest total of any interval through the maxima of blocks of
-//! 64 moments. About 8 bytes per allocation and 0.2 per event.
+//! Births are visited in row order (or through a sorted list if rows are not sorted by birth),
+//! deaths and free requests through rows sorted by moment. The highest total of an interval comes
+//! from the maxima of blocks of 64 moments. About 8 bytes per allocation and 0.2 per event.
 
 use super::bands::{Bands, NEVER};
 use std::ops::RangeInclusive;
@@ -10,20 +10,21 @@ use std::ops::RangeInclusive;
 /// Moments per block of the maximum structure.
 const BLOCK: usize = 64;
 
-/// Live memory from which heights are rounded: size-weighted sums of 12-bit colours stay below 2^63.
+/// Heights are rounded if this much memory or more is live: size-weighted sums of 12-bit colours
+/// must stay below 2^63.
 const EXACT_BYTES: u128 = 1 << 51;
 
-/// What is computed once per [`Bands`] and shared by every frame of it.
+/// What is computed once per [`Bands`] and used by every frame.
 #[derive(Clone, Debug)]
 pub struct TimelineIndex {
-    /// Rows by birth; `None` when the rows themselves are in that order.
+    /// Rows sorted by birth; `None` if the rows themselves are.
     pub(super) by_birth: Option<Vec<u32>>,
-    /// Rows that die within the recording, by death.
+    /// Rows that die within the recording, sorted by death.
     pub(super) by_death: Vec<u32>,
-    /// Rows that are pending free for a while, by the beginning of it.
+    /// Rows with a pending free, sorted by its start.
     pub(super) by_request: Vec<u32>,
     block_max_bytes: Vec<u64>,
-    /// The earliest moment that reaches the block's maximum.
+    /// Per block, the earliest moment with its maximum.
     block_moment: Vec<u32>,
     /// Heights are drawn in units of `2^unit_shift` bytes: 0 unless 2 PiB or more are live at once.
     pub(super) unit_shift: u32,
@@ -32,7 +33,7 @@ pub struct TimelineIndex {
 }
 
 impl TimelineIndex {
-    /// Sorts what needs sorting; O(allocations + events).
+    /// Computes the index; O(allocations + events).
     #[must_use]
     pub fn new(bands: &Bands<'_>) -> Self {
         let (rows, moments) = (bands.rows(), bands.moments());
@@ -79,13 +80,13 @@ impl TimelineIndex {
         }
     }
 
-    /// The earliest moment with the highest total of the whole timeline; 0 when there is none.
+    /// The earliest moment with the highest total; 0 without moments.
     #[must_use]
     pub fn peak_moment(&self) -> u32 {
         self.peak_moment
     }
 
-    /// The highest total of the whole timeline.
+    /// The highest total, in bytes.
     #[must_use]
     pub fn peak_bytes(&self) -> u64 {
         self.peak_bytes
@@ -128,7 +129,8 @@ impl TimelineIndex {
     }
 }
 
-/// Rows by their moment (counting sort, so ties stay in row order); those beyond the last moment left out.
+/// Rows sorted by their moment, ties in row order (a counting sort); rows with moments beyond the
+/// last are left out.
 pub(crate) fn sorted_by_moment(
     moments: usize,
     rows: usize,
@@ -156,9 +158,9 @@ pub(crate) fn sorted_by_moment(
     sorted
 }
 
-/// Position and value of the first maximum; `(0, 0)` of nothing.
+/// Index and value of the first maximum; `(0, 0)` for no values.
 fn earliest_max(values: &[u64]) -> (usize, u64) {
-    // Two passes: the maximum vectorises, and finding it is a short scan.
+    // Two passes, because the maximum is vectorised and finding it is a short scan.
     let max = values.iter().copied().max().unwrap_or(0);
     (
         values.iter().position(|&value| value == max).unwrap_or(0),
@@ -172,7 +174,7 @@ fn unit_shift(bytes: &[u64], peak_bytes: u64) -> u32 {
     if all < EXACT_BYTES {
         return 0;
     }
-    // The totals may have been cut off at u64::MAX; what all allocations together hold is a bound too.
+    // If the totals saturated at `u64::MAX`, the sum of all allocations is the better bound.
     let bound = if peak_bytes == u64::MAX {
         all
     } else {

@@ -1,8 +1,11 @@
-//! The live allocations of one moment, ordered, with sums that say how high any run of them stands.
+//! The live allocations of one moment in stacking order, with sums for the height of any run of
+//! them.
 //!
-//! A bit per allocation, a summary bit per non-empty word (64 allocations) and per non-empty group
-//! (4,096), and for each word and group the sum of sizes and of size-weighted colour. Reading the set in
-//! order costs its size, not the number of all allocations, and a word or group thinner than a pixel can
+//! There is one bit per allocation, one summary bit per non-empty word (64 allocations) and per
+//! non-empty group (4,096), and for each word and group the sums of size and of size-weighted
+//! colour. Visiting the set costs its own size, not the number of all allocations, and a word or
+//! group thinner than a pixel can be painted from its sums. All sums are integers, so they stay
+//! exact over any number of updates.
 //! be painted from its sums. All sums are integers and therefore exact however long they are kept up.
 
 use super::shades::{Linear, Shades};
@@ -17,7 +20,7 @@ pub(super) struct Sums {
 }
 
 impl Sums {
-    // Wrapping: a caller whose totals contradict its sizes gets a wrong picture, not a panic.
+    // Wrapping: totals that contradict the sizes give a wrong picture, not a panic.
     fn add(&mut self, units: u64, light: Linear) {
         self.units = self.units.wrapping_add(units);
         for (sum, value) in self.light.iter_mut().zip(light) {
@@ -33,7 +36,7 @@ impl Sums {
     }
 }
 
-/// What the set must know about the row it adds or removes.
+/// What the set needs to know about a row.
 pub(super) trait Rows {
     /// Height in the timeline's units.
     fn units(&self, row: usize) -> u64;
@@ -43,16 +46,16 @@ pub(super) trait Rows {
     fn shades(&self) -> &Shades;
 }
 
-/// The ordered live set.
+/// The live allocations in stacking order.
 #[derive(Clone, Debug, Default)]
 pub(super) struct LiveSet {
-    /// Bit per row: live, and of more than no height.
+    /// Per row, whether it is live and higher than 0.
     pub(super) words: Vec<u64>,
-    /// Bit per row: live and pending free.
+    /// Per row, whether it is live and pending free.
     pub(super) pending: Vec<u64>,
-    /// Bit per non-empty word; one `u64` per group.
+    /// Per word, whether it is not empty; one `u64` per group.
     pub(super) word_summary: Vec<u64>,
-    /// Bit per non-empty group.
+    /// Per group, whether it is not empty.
     pub(super) group_summary: Vec<u64>,
     pub(super) word_sums: Vec<Sums>,
     pub(super) group_sums: Vec<Sums>,
@@ -60,12 +63,12 @@ pub(super) struct LiveSet {
 }
 
 impl LiveSet {
-    /// How many allocations are in the set.
+    /// Number of allocations in the set.
     pub(super) fn count(&self) -> u32 {
         self.count
     }
 
-    /// Empties the set and makes room for `rows` rows; reuses its memory.
+    /// Empties the set and sizes it for `rows` rows; reuses its memory.
     pub(super) fn clear(&mut self, rows: usize) {
         self.count = 0;
         let words = rows.div_ceil(64);
@@ -85,7 +88,7 @@ impl LiveSet {
         }
     }
 
-    /// Adds a row that is not in the set. Rows of no height are left out.
+    /// Adds a row that is not in the set. Rows of height 0 are left out.
     #[inline]
     pub(super) fn insert(&mut self, row: usize, pending: bool, rows: &impl Rows) {
         let units = rows.units(row);
@@ -103,7 +106,7 @@ impl LiveSet {
         self.group_sums[g].add(units, light);
     }
 
-    /// Takes a row out; nothing happens when it is not in the set.
+    /// Removes a row, if it is in the set.
     #[inline]
     pub(super) fn remove(&mut self, row: usize, rows: &impl Rows) {
         let (w, g, bit) = (row / 64, row / 4096, 1_u64 << (row % 64));
@@ -126,7 +129,7 @@ impl LiveSet {
         }
     }
 
-    /// Marks a live row as pending free; nothing happens when it is not in the set.
+    /// Marks a row as pending free, if it is in the set.
     #[inline]
     pub(super) fn set_pending(&mut self, row: usize, rows: &impl Rows) {
         let (w, bit) = (row / 64, 1_u64 << (row % 64));

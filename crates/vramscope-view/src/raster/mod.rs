@@ -1,12 +1,13 @@
 //! The stacked timeline of every allocation, exact at every zoom, as pixels.
 //!
-//! A frame is a sweep over moments with one ordered set of live allocations (`live.rs`). Each pixel column
-//! shows one real moment: the one with the highest total in the column's interval (of several, the
-//! earliest), so no peak is lost, and no allocation is left out: what is thinner than a pixel is blended
-//! by area. Cost: O((events in view + pixels) · log n), whatever was freed when.
+//! A frame is a sweep over moments with one ordered set of live allocations (`live.rs`). Each pixel
+//! column shows one real moment: the earliest with the highest total in the column's interval, so
+//! no peak is lost. No allocation is left out either: bands thinner than a pixel are blended by
+//! area. Cost: O((events in view + pixels) · log n), in whatever order allocations are freed.
 //!
-//! Rows of pixels count from the top, as in an image; pixels not covered are transparent, so that a page
-//! can draw its grid beneath. `reference.rs` is the slow, obvious version that the tests compare with.
+//! Rows of pixels count from the top, as in an image. Pixels without allocations are transparent,
+//! so that a grid can be drawn below. `reference.rs` is a slow, obvious version that the tests
+//! compare with.
 
 mod bands;
 mod column;
@@ -35,22 +36,22 @@ use column::{Column, Scale};
 pub(crate) use shades::{DIMMED, PENDING, Shades, opaque, shadow};
 use sweep::{Coloured, Sweep};
 
-/// In a frame's ids: nothing is here. In its moments: the column lies outside the data.
+/// In a frame's ids: no allocation. In its moments: the column is outside the data.
 pub const NONE: u32 = u32::MAX;
 /// In a frame's ids: several allocations, none of which covers half the pixel.
 pub const BLEND: u32 = u32::MAX - 1;
 
-/// Columns drawn side by side before they are turned into rows: 16 pixels fill a cache line.
+/// Columns drawn side by side before they are transposed into rows: 16 pixels fill a cache line.
 const TILE: usize = 16;
 
-/// How the bands are to look.
+/// Colours of the bands.
 #[derive(Clone, Copy, Debug)]
 pub struct Paint<'a> {
     /// Colour of each allocation.
     pub colours: &'a ColourColumn,
-    /// Allocations to show in full colour, others dimmed; `None` = all.
+    /// Allocations that match the filter; the others are dimmed. `None` if all match.
     pub matches: Option<&'a BitSet>,
-    /// Colours of the picture's meanings.
+    /// The theme.
     pub theme: &'a Theme,
 }
 
@@ -63,10 +64,10 @@ pub struct Frame {
     pub height_px: u32,
     /// `width × height` pixels of R, G, B, A (not premultiplied), the top row first.
     pub rgba: Vec<u8>,
-    /// For each pixel the allocation that covers half of it or is alone in it, else [`BLEND`]; [`NONE`]
-    /// where there is none.
+    /// For each pixel, the allocation that covers half of it or is alone in it, [`BLEND`] if
+    /// several share it, [`NONE`] if there is none.
     pub ids: Vec<u32>,
-    /// For each column the moment it shows; [`NONE`] outside the data.
+    /// For each column, the moment it shows; [`NONE`] outside the data.
     pub column_moment: Vec<u32>,
 }
 
@@ -77,16 +78,16 @@ impl Frame {
         self.ids.resize(pixels, NONE);
     }
 
-    /// Gives the buffers their size, all but the ids.
+    /// Resizes all buffers except the ids.
     pub(crate) fn reset_pixels(&mut self, width_px: u32, height_px: u32) {
         (self.width_px, self.height_px) = (width_px, height_px);
         let pixels = width_px as usize * height_px as usize;
-        // Every pixel and column is written later: only what is new needs a value.
+        // Old values may stay, because every pixel and column is written later.
         self.rgba.resize(pixels * 4, 0);
         self.column_moment.resize(width_px as usize, NONE);
     }
 
-    /// Puts the picture on a background: every pixel becomes opaque.
+    /// Blends the picture over a background; every pixel becomes opaque.
     pub fn flatten(&mut self, background: crate::colour::Rgb) {
         for pixel in self.rgba.chunks_exact_mut(4) {
             let alpha = u32::from(pixel[3]);
@@ -116,9 +117,10 @@ impl TimelineRaster {
         Self::default()
     }
 
-    /// Draws the part of the timeline in `viewport` into `frame`.
+    /// Draws the visible part of the timeline into `frame`.
     ///
-    /// `index` must be of these `bands`. Nothing is allocated once the buffers have their size.
+    /// `index` must be computed from `bands`. Allocates nothing once the buffers have grown to
+    /// their size.
     pub fn draw(
         &mut self,
         bands: &Bands<'_>,
@@ -167,15 +169,15 @@ impl TimelineRaster {
     }
 }
 
-/// The columns of one tile being drawn.
+/// The columns of the current tile.
 struct Columns<'a> {
     rows: Coloured<'a>,
     scale: Scale,
     sweep: &'a mut Sweep,
     rgba: &'a mut [u32],
     ids: &'a mut [u32],
-    /// The moment of the last column that was drawn, and whether its pixels depend on its place; `None`:
-    /// nothing to copy and nowhere to advance from.
+    /// The moment of the last drawn column, and whether it was hatched, so that it cannot be
+    /// copied. `None` before the first.
     drawn: Option<(u32, bool)>,
 }
 
@@ -207,12 +209,12 @@ impl Columns<'_> {
         self.drawn = Some((moment, painter.hatched));
     }
 
-    /// Writes the tile into the frame and keeps its last column for the next tile to copy.
+    /// Writes the tile into the frame, and keeps its last column for the next tile to copy.
     fn emit(&mut self, first_px: usize, width: usize, frame: &mut Frame) {
         let (frame_width, height) = (frame.width_px as usize, frame.height_px as usize);
         let (rgba, ids) = (&self.rgba[height..], &self.ids[height..]);
         for y_px in 0..height {
-            // Columns stand one after another from the bottom up; an image begins at the top.
+            // Columns are stored from the bottom up, images from the top down.
             let from_below = height - 1 - y_px;
             let start = y_px * frame_width + first_px;
             let pixels = &mut frame.rgba[start * 4..(start + width) * 4];

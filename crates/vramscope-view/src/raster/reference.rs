@@ -1,7 +1,9 @@
-//! The timeline drawn the slow, obvious way, as a second opinion on the fast one.
+//! A slow, obvious way to draw the timeline, as a reference for
+//! [`TimelineRaster`](super::TimelineRaster).
 //!
-//! For every column all moments are looked at, for every moment all allocations, for every band all
-//! pixels: O(columns × (moments + allocations) + pixels × bands). No running set, no sums, no shortcuts.
+//! For every column it visits all moments, for every moment all allocations, for every band all
+//! pixels: O(columns × (moments + allocations) + pixels × bands). No running set, no sums, no
+//! shortcuts.
 
 use super::{BLEND, Bands, Frame, NONE, Paint, TimelineIndex};
 use crate::colour::{linear12, srgb8};
@@ -14,7 +16,7 @@ pub fn draw(bands: &Bands<'_>, viewport: &Viewport, paint: &Paint<'_>) -> Frame 
     frame.reset(viewport.width_px, viewport.height_px);
     frame.rgba.fill(0);
     frame.ids.fill(NONE);
-    // Petabytes are drawn in units of more than a byte; which is the index's to say.
+    // With petabytes live, heights are drawn in units larger than a byte, which the index chooses.
     let shift = TimelineIndex::new(bands).unit_shift;
     for x_px in 0..viewport.width_px {
         let moment = moment_of_column(bands, viewport, x_px);
@@ -45,7 +47,7 @@ fn moment_of_column(bands: &Bands<'_>, viewport: &Viewport, x_px: u32) -> Option
     best
 }
 
-/// A live band, its edges in px above the lower edge of the picture.
+/// A live band, with its edges in px above the picture's lower edge.
 struct Band {
     row: usize,
     low: f64,
