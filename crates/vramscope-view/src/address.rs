@@ -1,12 +1,13 @@
-//! What is seen, as the text behind `#` in the page's address: whoever opens the same file with it sees the
-//! same. The page and the command line write such texts, the page reads them.
+//! The visible state of the page as the text after `#` in its address, so that a link shows the
+//! same to whoever opens the same file. The page and the command line write such texts; the page
+//! reads them.
 //!
 //! ```text
 //! #file=run.pickle~1048576&view=flame&device=0&x=1200..3400&at=2100&pin=77&q=frame:attention&flame.what=end&v=1
 //! ```
 //!
-//! Defaults are left out and unknown words are skipped. The file itself is named, not held: by `?src=` in the same
-//! address, or the user drops it.
+//! Defaults are omitted, unknown words are skipped. The text names the file but does not contain
+//! it: the file comes from `?src=` in the same address, or the user opens it.
 
 mod terse;
 
@@ -21,13 +22,14 @@ use crate::axes::XUnit;
 use crate::colour::ColourMode;
 use crate::views::{Picture, ViewKind};
 
-/// The form of these texts; other ones are not read.
+/// The version of the format; texts of other versions are not read.
 const VERSION: &str = "1";
 
-/// What stands for the view where the file holds graphs.
+/// The name of the view of a file of graphs.
 const GRAPH: &str = "graph";
 
-/// What needs no encoding. Spaces do, for addresses in running text.
+/// Characters that stay as they are. Spaces are encoded, so that links can be pasted into running
+/// text.
 const PLAIN: &AsciiSet = &NON_ALPHANUMERIC
     .remove(b'-')
     .remove(b'.')
@@ -46,58 +48,58 @@ const PLAIN: &AsciiSet = &NON_ALPHANUMERIC
     .remove(b'$')
     .remove(b'?');
 
-/// From … to.
+/// Start and end.
 pub type Span = (f64, f64);
 
-/// Which file.
+/// An open file.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct FileKey {
-    /// Its name.
+    /// File name.
     pub name: String,
-    /// Its size in bytes.
+    /// Size in bytes.
     pub bytes: u64,
-    /// Which of its tabs, where it is open more than once; 0 for the first.
+    /// Number of its tab if it is open several times; 0 for the first.
     pub copy: u32,
 }
 
-/// What is seen of one device.
+/// The visible state of one device.
 #[derive(Clone, PartialEq, Debug, Default)]
 pub struct DevicePlace {
-    /// The device; `None` for the file's first, which is the one with the highest peak.
+    /// The device; `None` for the file's first, which has the highest peak.
     pub device: Option<DeviceIndex>,
-    /// The x axis.
+    /// The unit of the x axis.
     pub axis: XUnit,
-    /// What the last picture was of.
+    /// The last used picture over the x axis.
     pub picture: Picture,
-    /// The visible part; `None` is all of it.
+    /// Visible range of the x axis; `None` for all of it.
     pub x: Option<Span>,
-    /// The visible heights, in bytes; `None` is all of them.
+    /// Visible range of the y axis in bytes; `None` for all of it.
     pub y_bytes: Option<Span>,
-    /// The selected part of the axis.
+    /// Selected range of the x axis; `None` for none.
     pub range: Option<Span>,
-    /// The cursor's moment.
+    /// The cursor's moment; `None` without a cursor.
     pub cursor: Option<u32>,
-    /// The pinned allocation.
+    /// The pinned allocation; `None` if none is pinned.
     pub pinned: Option<AllocationId>,
 }
 
-/// What is seen. `C` has the choices of all views, `G` what is seen of a file of graphs; whoever writes neither leaves
-/// them `()`.
+/// The visible state of the page. `C` are the choices of all views, `G` is the state of a file of
+/// graphs; code that writes neither uses `()`.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Address<C = (), G = ()> {
-    /// Of which file; `None`: the start page.
+    /// The file; `None` for the start page.
     pub file: Option<FileKey>,
-    /// In which view.
+    /// The view.
     pub view: ViewKind,
-    /// What the colours say.
+    /// What colours stand for.
     pub colour_by: ColourMode,
     /// The text of the search box.
     pub search: String,
-    /// The choices, by view.
+    /// Choices by view.
     pub choices: C,
-    /// Which part.
+    /// The state of the shown device.
     pub place: DevicePlace,
-    /// What is seen of a file of graphs, of which nothing of the above is said.
+    /// The state of a file of graphs; it replaces view and device. `None` for other files.
     pub graph: Option<G>,
 }
 
@@ -120,7 +122,7 @@ where
     C: Serialize + DeserializeOwned + Default,
     G: Serialize + DeserializeOwned + Default + Clone,
 {
-    /// The text, without `#`; empty for the start page.
+    /// The text without `#`; empty for the start page.
     #[must_use]
     pub fn to_text(&self) -> String {
         let Some(file) = &self.file else {
@@ -144,7 +146,8 @@ where
         }
         let chosen = chosen.into_iter();
         words.extend(chosen.map(|(key, value)| (key, terse::to_text(&value))));
-        // Last, so that no text ends in what mail programs take for the end of the sentence.
+        // Last, so that no text ends in a character that mail programs take for the end of a
+        // sentence.
         words.push(("v".to_owned(), VERSION.to_owned()));
         let words = words
             .iter()
@@ -186,7 +189,7 @@ where
         words.filter_map(|(key, value)| Some((key.to_owned(), value?)))
     }
 
-    /// Reads a text, with or without `#`; `None` if it is not one of these.
+    /// Parses a text, with or without `#`; `None` if it has no file or is of another version.
     #[must_use]
     pub fn parse(text: &str) -> Option<Self> {
         let text = text.strip_prefix('#').unwrap_or(text);
@@ -234,7 +237,7 @@ where
     }
 }
 
-/// A span as exact as it can be seen: to a ten-thousandth of its length.
+/// A span rounded to a ten-thousandth of its length, which is finer than can be seen.
 #[must_use]
 pub fn rounded((from, to): Span) -> Span {
     let digits = decimals((from, to)) as i32;
@@ -249,7 +252,7 @@ fn decimals((from, to): Span) -> usize {
 }
 
 fn span_text(span: Span) -> String {
-    // The shortest text that reads as the same number.
+    // The shortest text that parses to the same number.
     format!("{}..{}", span.0, span.1)
 }
 
@@ -260,7 +263,7 @@ fn span(text: &str) -> Option<Span> {
     (from < to).then_some((from, to))
 }
 
-/// The one word that a value is in messages.
+/// A value's name in serde's form; empty if the value is not a plain name.
 fn word<T: Serialize>(value: &T) -> String {
     match serde_json::to_value(value) {
         Ok(Value::String(word)) => word,
@@ -272,20 +275,20 @@ fn of_word<T: DeserializeOwned>(word: &str) -> Option<T> {
     serde_json::from_value(Value::String(word.to_owned())).ok()
 }
 
-/// A graph's place, so that its words have a beginning as those of views have.
+/// Puts a graph's state under the key `graph`, so that its words look like those of views.
 #[derive(Default, Serialize, Deserialize)]
 struct OfGraph<G> {
     graph: G,
 }
 
-/// The single choices that differ from the default.
+/// The choices that differ from the default.
 fn changed<T: Serialize + Default>(choices: &T) -> Vec<(String, Value)> {
     let first = flat(&T::default());
     let choices = flat(choices).into_iter();
     choices.filter(|choice| !first.contains(choice)).collect()
 }
 
-/// Each single choice under `view.choice`.
+/// Every choice, with the key `view.choice`.
 fn flat<T: Serialize>(choices: &T) -> Vec<(String, Value)> {
     let Ok(Value::Object(views)) = serde_json::to_value(choices) else {
         return Vec::new();
@@ -302,7 +305,8 @@ fn flat<T: Serialize>(choices: &T) -> Vec<(String, Value)> {
     views.into_iter().flat_map(of_view).collect()
 }
 
-/// The choices that words of the form `view.choice` make; one that is none leaves the rest as it is.
+/// The choices given by words `view.choice`. A word with an unknown key or an invalid value changes
+/// nothing.
 fn choices_of<T: Serialize + DeserializeOwned + Default>(words: &[(String, String)]) -> T {
     let mut choices = T::default();
     for (key, text) in words {
@@ -326,7 +330,7 @@ fn encoded(text: &str) -> impl std::fmt::Display {
     utf8_percent_encode(text, PLAIN)
 }
 
-/// Text that is not UTF-8 then stays as it is.
+/// A text that is not valid UTF-8 after decoding stays encoded.
 fn decoded(text: &str) -> String {
     let decoded = percent_decode_str(text).decode_utf8();
     decoded.map_or_else(|_| text.to_owned(), |text| text.into_owned())

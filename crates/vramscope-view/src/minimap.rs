@@ -87,10 +87,9 @@ pub struct Strip<'a> {
     pub capacity_bytes: Option<u64>,
 }
 
-///
 impl Strip<'_> {
-    /// Draws active memory filled, reserved memory and capacity as lines above it, failed allocations as marks,
-    /// and the beginnings of training steps as ticks.
+    /// Draws active memory as an area, reserved memory and capacity as lines, failed allocations as
+    /// marks, and the starts of training steps as ticks.
     #[must_use]
     pub fn scene(&self, (width_px, height_px): (u32, u32), style: &Style<'_>) -> Scene {
         let air_px = (f64::from(height_px) * AIR).round() as u32;

@@ -1,26 +1,27 @@
 //! Reserved memory over the picture: its curve, and what private pools hold of it without using it.
 //!
-//! The gap between the active curve and the reserved one is what the allocator holds for nothing at that
-//! moment. Private pools cannot lend it, so their share is stacked on the active curve, one envelope per
-//! pool and stream; what remains up to the reserved curve is rounding and what the default pool has free.
+//! The gap between the active and the reserved curve is memory that the allocator holds unused at
+//! that moment. Memory of private pools cannot be used by others, so the unused part of each is
+//! stacked on the active curve, one envelope per pool and stream. What remains up to the reserved
+//! curve is rounding and free memory of the default pool.
 
 use serde::{Deserialize, Serialize};
 
 use crate::raster::{Bands, TimelineIndex};
 use crate::viewport::Viewport;
 
-/// Bytes from a moment on: (first moment, bytes), ascending.
+/// A step function of bytes: (first moment, bytes from there on), ascending.
 pub type Steps = [(u32, u64)];
 
-/// Most columns of a curve: wider than any screen.
+/// Most columns of a curve; more than any screen is wide.
 const MOST_COLUMNS: u32 = 16_384;
 
-/// A curve in columns of equal width over the viewport: a value holds for its whole column.
+/// A curve in columns of equal width over the viewport. A value holds for its whole column.
 #[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize)]
 pub struct Curve {
     /// Left edge of the first column, in the axis's unit.
     pub x_min: f64,
-    /// Right edge of the last one.
+    /// Right edge of the last column.
     pub x_max: f64,
     /// The highest value of each column.
     pub bytes: Vec<u64>,
@@ -31,13 +32,14 @@ pub struct Curve {
 pub struct Envelope {
     /// Lower edge.
     pub low_bytes: Vec<u64>,
-    /// Upper edge, nowhere below the lower one.
+    /// Upper edge, nowhere below the lower edge.
     pub high_bytes: Vec<u64>,
 }
 
 impl Envelope {
-    /// The middle (device px from the top) of a label of this width at the right end, if it is free of what
-    /// lies below and above as far as the label reaches, and in sight.
+    /// The middle (device px from the top) of a label of width `label_px` at the right end; `None`
+    /// if the envelope is lower than `least_px` anywhere under the label, or the middle is not
+    /// visible.
     #[must_use]
     pub fn label_y_px(&self, view: &Viewport, label_px: f64, least_px: f64) -> Option<f64> {
         let columns = self.low_bytes.len();
@@ -51,11 +53,11 @@ impl Envelope {
     }
 }
 
-/// Part of the height that a picture keeps at least when a line is drawn over it unasked.
+/// Least share of the height that the picture keeps when a line above it is drawn by default.
 const LEAST_PICTURE: f64 = 0.6;
 
-/// Whether a line at `line_bytes` is drawn over a picture of this height unasked: as long as the picture
-/// stays a large part of the whole.
+/// Whether a line at `line_bytes` is drawn by default over a picture of height `picture_bytes`:
+/// only if the picture keeps a large share of the height.
 #[must_use]
 pub fn leaves_room(line_bytes: u64, picture_bytes: u64) -> bool {
     line_bytes as f64 * LEAST_PICTURE <= picture_bytes as f64
@@ -88,9 +90,9 @@ pub fn curve(steps: &Steps, bands: &Bands<'_>, view: &Viewport) -> Curve {
     curve
 }
 
-/// Where the held but unused memory of each pool lies on top of the active curve: per column at the
-/// moment of its highest active memory, where the picture's outline is. A pool is given by what it
-/// reserves and what of that is active.
+/// The envelope of the unused memory of each pool, stacked on the active curve. Each column shows
+/// the moment of its highest active memory, as the timeline does. A pool is given by its reserved
+/// and its active bytes.
 #[must_use]
 pub fn envelopes(
     pools: &[(&Steps, &Steps)],
@@ -120,8 +122,9 @@ pub fn envelopes(
     stacked.collect()
 }
 
-/// A value per device px column of the viewport, from the first and last moment in it. A column without a
-/// moment (the time axis has such) is given the moment that lasts through it.
+/// A value per device px column of the viewport, from the first and last moment in it. A column
+/// without a moment (on the time axis) has the value of the column before, whose moment lasts
+/// through it.
 fn columns<T: Copy + Default>(
     bands: &Bands<'_>,
     view: &Viewport,

@@ -1,5 +1,5 @@
-//! Reserved memory over time as one line per allocator: the real one, its model, and the model with other
-//! settings, over what was active, all on one scale.
+//! Reserved memory over time as one line per allocator: the recorded one, its model, and the model
+//! with other settings. Active memory is below them as an area, on the same scale.
 
 use plotters::element::DashedPathElement;
 use plotters::prelude::*;
@@ -10,20 +10,20 @@ use crate::colour::Rgb;
 use crate::scene::{Area, Scene, Style};
 use crate::viewport::{Bounds, Viewport};
 
-/// Left of the picture: room for `1,023 MiB` and ticks, css px. As the pictures of the page have it, so that what
-/// lies above each other is one moment.
+/// Left margin, css px: room for `1,023 MiB` and ticks. As wide as in the page's pictures, so that
+/// equal moments are aligned.
 const LEFT_CSS: f64 = 72.0;
-/// Below it: room for one line of tick labels, css px.
+/// Bottom margin, css px: room for a line of tick labels.
 const BOTTOM_CSS: f64 = 24.0;
-/// Above and right of it: half a tick label, css px.
+/// Top and right margin, css px: half a tick label.
 const MARGIN_CSS: f64 = 8.0;
-/// Length of a dash and of the gap after it, css px.
+/// Length of a dash, and of the gap after it, css px.
 const DASH_CSS: f64 = 4.0;
 
-/// One allocator's reserved memory.
+/// The reserved memory of one allocator.
 #[derive(Clone, Copy, Debug)]
 pub struct Line<'a> {
-    /// The highest in each column; columns share the width.
+    /// The highest value per column; columns share the width.
     pub bytes: &'a [u64],
     /// Its colour.
     pub colour: Rgb,
@@ -33,25 +33,25 @@ pub struct Line<'a> {
     pub is_dashed: bool,
 }
 
-/// What the chart shows.
+/// The contents of the chart.
 #[derive(Clone, Debug)]
 pub struct ReservedChart<'a> {
     /// The unit of the x axis.
     pub unit: XUnit,
-    /// Its end.
+    /// End of the x axis.
     pub x_end: f64,
-    /// The highest active memory in each column.
+    /// The highest active memory per column.
     pub active_bytes: &'a [u64],
-    /// The lines, the lowest first.
+    /// The lines; later ones are drawn over earlier ones.
     pub lines: Vec<Line<'a>>,
-    /// A limit, where there is one.
+    /// The memory limit; `None` if there is none.
     pub limit_bytes: Option<u64>,
-    /// Where requests were refused.
+    /// Positions of refused requests, in the x axis's unit.
     pub refused_x: &'a [f64],
 }
 
 impl ReservedChart<'_> {
-    /// All there is to see; a limit far above it is not.
+    /// The bounds of all lines. A limit more than twice as high is left out.
     #[must_use]
     pub fn bounds(&self) -> Bounds {
         let lines = self.lines.iter().flat_map(|line| line.bytes);
@@ -60,7 +60,7 @@ impl ReservedChart<'_> {
         Bounds::new(self.x_end, highest.max(limit.unwrap_or(0)))
     }
 
-    /// Where the picture lies in a box of this size, device px.
+    /// The area of the chart in a box of this size, device px.
     #[must_use]
     pub fn place((width_px, height_px): (u32, u32), style: &Style<'_>) -> Area {
         let px = |css: f64| u32::try_from(style.px(css)).unwrap_or(0);
@@ -72,7 +72,8 @@ impl ReservedChart<'_> {
         }
     }
 
-    /// The column, of so many, under a place of the box, device px from its left; `None` beside the picture.
+    /// Which of `columns` columns is `x_px` device px from the box's left edge; `None` outside the
+    /// chart.
     #[must_use]
     pub fn column_at(
         size_px: (u32, u32),
@@ -86,7 +87,7 @@ impl ReservedChart<'_> {
         is_inside.then_some((share * columns as f64) as usize)
     }
 
-    /// Draws it.
+    /// Draws the chart with its axes.
     pub fn draw(&self, scene: &mut Scene, size_px: (u32, u32), style: &Style<'_>) {
         let place = Self::place(size_px, style);
         if place.width_px == 0 || place.height_px == 0 {
@@ -140,7 +141,7 @@ fn draw_line(scene: &mut Scene, place: &Area, line: &Line<'_>, top_bytes: f64, s
     }
 }
 
-/// A mark at the upper edge, pointing down.
+/// Draws a mark at the upper edge that points down.
 fn draw_refused(scene: &mut Scene, x: i32, top: i32, style: &Style<'_>) {
     let half = style.px(4.0).max(2);
     let corners = vec![

@@ -1,4 +1,4 @@
-//! What a ruler drawn over a view says: how many bytes, events and how much time lie between its ends.
+//! A ruler over a view: the bytes, events or time between its ends.
 
 use serde::{Deserialize, Serialize};
 use vramscope_core::units::{Bytes, Count};
@@ -7,17 +7,17 @@ use crate::axes::XUnit;
 use crate::display;
 use crate::viewport::Viewport;
 
-/// A ruler in data.
+/// A ruler, in data units.
 #[derive(Clone, Copy, PartialEq, Debug, Serialize, Deserialize)]
 pub struct Ruler {
     /// Both ends, in the axis's unit, in the order in which they were set.
     pub x: (f64, f64),
-    /// Both ends.
+    /// Both ends, in bytes.
     pub bytes: (f64, f64),
 }
 
 impl Ruler {
-    /// From one place of the view to another, device px, both brought into it.
+    /// The ruler between two positions of the view, device px, both clamped to it.
     #[must_use]
     pub fn between(view: &Viewport, from_px: (f64, f64), to_px: (f64, f64)) -> Self {
         let inside = |(x, y): (f64, f64)| {
@@ -37,7 +37,7 @@ impl Ruler {
         (self.bytes.1 - self.bytes.0).abs().round() as u64
     }
 
-    /// `512 MiB` and, along the axis, `1,234 events` or `12.5 ms`.
+    /// The text of the ruler: `512 MiB` and, along the axis, `1,234 events` or `12.5 ms`.
     #[must_use]
     pub fn words(&self, unit: XUnit) -> (String, String) {
         let length = (self.x.1 - self.x.0).abs().round();

@@ -1,23 +1,24 @@
-//! Lists of any length behind a scrollbar: which rows are seen, and where.
+//! Lists of any length behind a scrollbar: the visible rows and their positions.
 //!
-//! Browsers do not lay out elements beyond some tens of millions of pixels (Firefox 17.8 million, Chromium
-//! 33.5 million), which a million rows of a readable height exceed. The scrollbar of a longer list is
-//! stretched: one pixel of it stands for more than one pixel of the list. What is kept is the *top*: how far
-//! the list has gone beyond its visible part's upper edge, in px of the list.
+//! Browsers do not lay out elements higher than some tens of millions of pixels (Firefox 17.8
+//! million, Chromium 33.5 million); a million rows of a readable height exceed that. The scrollbar
+//! of a longer list is stretched: one pixel of it stands for more than one pixel of the list. The
+//! state is the *top*: the distance from the list's upper edge to the visible part's, in px of the
+//! list.
 
 use std::ops::Range;
 
-/// The tallest that the scrolled element becomes, in CSS px.
+/// Largest height of the scrolled element, css px.
 const TALLEST_PX: f64 = 12_000_000.0;
 
-/// A list and the box it is seen through, in CSS px.
+/// A list and the box in which it scrolls, in css px.
 #[derive(Clone, Copy, PartialEq, Debug, Default)]
 pub struct Scroll {
-    /// How many rows.
+    /// Number of rows.
     pub rows: u32,
-    /// The height of each.
+    /// Height of a row.
     pub row_px: f64,
-    /// The height of the box.
+    /// Height of the box.
     pub view_px: f64,
 }
 
@@ -26,31 +27,31 @@ impl Scroll {
         f64::from(self.rows) * self.row_px
     }
 
-    /// How tall the scrolled element is.
+    /// Height of the scrolled element.
     #[must_use]
     pub fn content_px(&self) -> f64 {
         self.list_px().min(TALLEST_PX)
     }
 
-    /// Whether a pixel of the scrollbar is more than a pixel of the list.
+    /// Whether a pixel of the scrollbar stands for more than a pixel of the list.
     #[must_use]
     pub fn is_stretched(&self) -> bool {
         self.list_px() > TALLEST_PX
     }
 
-    /// The top at which the last row stands at the box's lower edge.
+    /// The top with the last row at the box's lower edge.
     #[must_use]
     pub fn last_top(&self) -> f64 {
         (self.list_px() - self.view_px).max(0.0)
     }
 
-    /// A top within the list.
+    /// The nearest top within the list.
     #[must_use]
     pub fn clamp(&self, top: f64) -> f64 {
         top.clamp(0.0, self.last_top())
     }
 
-    /// The top that a scroll position stands for.
+    /// The top for a scroll position.
     #[must_use]
     pub fn top_of(&self, scroll_px: f64) -> f64 {
         let range_px = self.content_px() - self.view_px;
@@ -60,7 +61,7 @@ impl Scroll {
         self.clamp(scroll_px / range_px * self.last_top())
     }
 
-    /// The scroll position that stands for a top.
+    /// The scroll position for a top.
     #[must_use]
     pub fn scroll_of(&self, top: f64) -> f64 {
         let top = self.clamp(top);
@@ -70,7 +71,7 @@ impl Scroll {
         top / self.last_top() * (self.content_px() - self.view_px)
     }
 
-    /// The rows that are seen, wholly or in part, and `more` on both sides.
+    /// The rows that are at least partly visible, and `more` rows on both sides.
     #[must_use]
     pub fn window(&self, top: f64, more: u32) -> Range<u32> {
         if self.row_px <= 0.0 {
@@ -82,7 +83,7 @@ impl Scroll {
         first.saturating_sub(more).min(self.rows)..end.saturating_add(more).min(self.rows)
     }
 
-    /// The nearest top at which a row is wholly seen.
+    /// The nearest top with a row completely visible.
     #[must_use]
     pub fn reveal(&self, top: f64, row: u32) -> f64 {
         let start = f64::from(row) * self.row_px;
@@ -90,14 +91,14 @@ impl Scroll {
         self.clamp(top.min(start).max(end - self.view_px))
     }
 
-    /// The top at which a row is in the middle.
+    /// The top with a row in the middle.
     #[must_use]
     pub fn centre(&self, row: u32) -> f64 {
         let middle = (f64::from(row) + 0.5) * self.row_px;
         self.clamp(middle - self.view_px / 2.0)
     }
 
-    /// How many rows a page up or down goes: one less than are wholly seen.
+    /// Rows to move by a page up or down: one less than are completely visible, at least 1.
     #[must_use]
     pub fn page(&self) -> u32 {
         ((self.view_px / self.row_px.max(1.0)) as u32)
@@ -105,8 +106,8 @@ impl Scroll {
             .max(1)
     }
 
-    /// Where a row begins within the scrolled element, whose scroll position is [`scroll_of`](Self::scroll_of)
-    /// the top.
+    /// The position of a row in the scrolled element, when that is at
+    /// [`scroll_of`](Self::scroll_of) the top.
     #[must_use]
     pub fn place_px(&self, top: f64, row: u32) -> f64 {
         self.scroll_of(top) + f64::from(row) * self.row_px - self.clamp(top)

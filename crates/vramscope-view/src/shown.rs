@@ -1,7 +1,8 @@
-//! What lies above and over a part of the x axis: lanes of named ranges, marks, reserved memory, pools.
+//! The annotations above and over a range of the x axis: lanes of named ranges, marks, reserved
+//! memory, private pools.
 //!
-//! Found for one viewport and drawn at it, or at the next one until that one's is there. How it is drawn
-//! is the canvas's or the file's matter.
+//! They are computed for one viewport, and drawn in it or in a later one until its own arrive.
+//! [`Header`](crate::header::Header) and [`Lines`](crate::lines::Lines) draw them.
 
 use serde::{Deserialize, Serialize};
 use vramscope_core::Snapshot;
@@ -19,78 +20,79 @@ use crate::raster::{Bands, TimelineIndex};
 use crate::reserved::{Curve, Envelope, Steps, curve, envelopes};
 use crate::viewport::Viewport;
 
-/// The ranges of an item are compared by name if there are no more than this.
+/// Names of an item's ranges are compared only if it has at most this many ranges.
 const COMPARED_NAMES: u32 = 64;
-/// The longest name that is told whole, in letters.
+/// Longer names are cut, in characters.
 const LONGEST_NAME: usize = 300;
 
-/// What it is found in, of one device.
+/// The data of one device that annotations are computed from.
 #[derive(Clone, Copy)]
 pub struct Sources<'a> {
     /// The device.
     pub device: Device<'a>,
-    /// The timeline, on the axis that is drawn.
+    /// The timeline, on the drawn axis.
     pub bands: &'a Bands<'a>,
     /// The timeline's index.
     pub index: &'a TimelineIndex,
-    /// Reserved memory; empty if it is not to be traced.
+    /// Reserved memory; empty if it is not drawn.
     pub reserved_steps: &'a Steps,
-    /// The private pools to trace.
+    /// The private pools to draw.
     pub pools: &'a [PoolUse],
 }
 
-/// What lies above and over a part of the x axis.
+/// The annotations above and over a range of the x axis.
 #[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize)]
 pub struct Shown {
     /// In the order of [`Lanes::lanes`](vramscope_core::analysis::time::lanes::Lanes::lanes).
     pub lanes: Vec<ShownLane>,
-    /// Kind by kind, from left to right.
+    /// Sorted by kind, then from left to right.
     pub marks: Vec<Mark>,
-    /// Highest reserved memory per device px; empty if it was not asked for or is not known.
+    /// Highest reserved memory per device px; empty if it is not requested or not recorded.
     pub reserved: Curve,
-    /// The envelopes of the private pools, from the lowest.
+    /// The envelopes of the private pools, from the bottom up.
     pub pools: Vec<ShownPool>,
 }
 
-/// A lane's part.
+/// The visible items of a lane.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub struct ShownLane {
-    /// What it is made from.
+    /// What the lane's ranges are.
     pub kind: LaneKind,
-    /// Its rows, the outermost ranges first; of very deep lanes the first ones.
+    /// The items of each row, outermost ranges first; only the first [`MOST_ROWS`] rows.
     pub rows: Vec<Vec<ShownItem>>,
 }
 
-/// A range, or several narrow ones.
+/// A range, or several narrow ones drawn as one.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub struct ShownItem {
-    /// Where it is, and how many ranges it stands for.
+    /// Position, and number of ranges.
     pub item: Item,
-    /// Its name; of several their common one, if they have one.
+    /// The name of the ranges; empty if they differ.
     pub name: String,
-    /// The same for a label: of JSON only the values.
+    /// The name shortened for a label: a JSON object's values only.
     pub label: String,
-    /// The moments before its first event and after its last.
+    /// The moments before the first event and after the last.
     pub moments: Moments,
-    /// Whether the beginning or the end of a single one was not recorded.
+    /// Whether it is a single range whose start or end was not recorded.
     pub is_open: bool,
 }
 
-/// A private pool's part.
+/// The envelope of a private pool.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub struct ShownPool {
-    /// The pool; `None` for the smaller ones of very many, together.
+    /// The pool; `None` for the sum of smaller pools, where there are very many.
     pub pool: Option<PoolId>,
-    /// The number of its stream.
+    /// Number of its stream.
     pub stream_number: u32,
-    /// Its place among the file's pools, after all of them where several are one: the number of its colour.
+    /// Number of its colour: the pool's index among the file's pools, or their count for the sum of
+    /// several.
     pub ordinal: u32,
-    /// Where what it holds but does not use lies, over the same columns as [`Shown::reserved`].
+    /// The unused part of its reserved memory, over the same columns as `reserved`.
     pub envelope: Envelope,
 }
 
 impl Shown {
-    /// What lies above and over the part of the x axis that `view` shows.
+    /// The annotations of the visible range of the x axis.
     #[must_use]
     pub fn of(sources: Sources<'_>, view: &Viewport, pixel_ratio: f64) -> Self {
         let lanes = sources.device.lanes().lanes.iter();
@@ -107,7 +109,7 @@ impl Shown {
 }
 
 impl ShownItem {
-    /// What stands in its box; of several their number first.
+    /// The text of its label; several ranges begin with their number.
     #[must_use]
     pub fn text(&self) -> String {
         if self.item.count > 1 {
@@ -119,7 +121,7 @@ impl ShownItem {
 }
 
 impl ShownPool {
-    /// What its envelope is.
+    /// The text of its envelope's label.
     #[must_use]
     pub fn text(&self) -> String {
         let stream = match self.stream_number {
@@ -166,10 +168,10 @@ fn shown_item(snapshot: &Snapshot, row: &[LaneRange], item: Item) -> Option<Show
     })
 }
 
-/// What a name says in few words: of a JSON object the texts, and the numbers with their keys.
+/// A short form of a name: of a JSON object, the texts, and the numbers with their keys.
 fn label(name: &str) -> String {
     use serde_json::{Map, Value};
-    // Nothing longer is read in a label.
+    // A longer object would not fit into a label anyway.
     let is_json = name.starts_with('{') && name.len() < 4_096;
     let object = is_json.then(|| serde_json::from_str::<Map<String, Value>>(name).ok());
     let Some(Some(object)) = object else {
@@ -191,7 +193,7 @@ fn shown_pools(sources: Sources<'_>, view: &Viewport) -> Vec<ShownPool> {
         .collect();
     let streams = sources.device.recording.streams();
     let number = |stream: i64| streams.iter().position(|&known| known == stream);
-    // The same numbers as in the colours by pool.
+    // The same numbers as for the colours by pool.
     let known = pools(sources.device.snapshot());
     let envelopes = envelopes(&steps, sources.bands, sources.index, view).into_iter();
     let shown = uses

@@ -1,5 +1,5 @@
-//! Two recordings' memory over time, one above the other on one axis, so that they can be compared by eye:
-//! the same px are the same bytes and the same events (or µs since the start) on both. Two moments of one
+//! Memory over time of two recordings, one above the other on the same axes, for comparison by eye:
+//! equal distances are equal bytes and equal events (or µs since the start). Two moments of one
 //! recording are two marks on one row.
 
 use crate::axes::XUnit;
@@ -10,49 +10,49 @@ use plotters::prelude::*;
 use plotters::style::text_anchor::{HPos, Pos, VPos};
 use vramscope_core::analysis::time::curves::{CurveAxis, Curves};
 
-/// Room for the labels of bytes, css px.
+/// Width of the labels of bytes, css px.
 const LEFT_CSS: f64 = 64.0;
-/// Room for half a flag, css px.
+/// Width of half a flag, css px.
 const RIGHT_CSS: f64 = 8.0;
-/// Room for the labels of events or time, css px.
+/// Height of the labels of events or time, css px.
 const BOTTOM_CSS: f64 = 22.0;
-/// Between the two, and above the upper one: room for a side's letter and its moments' flags, css px.
+/// Space above each row for its title and its moments' flags, css px.
 const GAP_CSS: f64 = 20.0;
-/// Size of letters, css px.
+/// Font size, css px.
 const LETTER_CSS: f64 = 11.0;
 
-/// One recording.
+/// The row of one recording.
 #[derive(Clone, Debug)]
 pub struct Row<'a> {
-    /// What is written above it.
+    /// Title above the row.
     pub title: &'a str,
     /// Its memory.
     pub curves: &'a Curves,
-    /// Places to mark.
+    /// Marked moments.
     pub marks: Vec<Mark<'a>>,
 }
 
-/// A place to mark.
+/// A marked moment.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Mark<'a> {
-    /// Where, in the unit of the curves' axis.
+    /// Position, in the unit of the curves' axis.
     pub at: u64,
-    /// What stands at its flag: whose it is.
+    /// The letter of its side, at its flag.
     pub letter: &'a str,
 }
 
-/// What is under a point of the picture.
+/// What is under a point of the chart.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Hit<'a> {
-    /// Which row.
+    /// Index of the row.
     pub row: usize,
-    /// The moment of the highest active memory in that column.
+    /// The moment with the highest active memory in that column.
     pub moment: u32,
-    /// The letter of the nearest mark of the row; empty if it has none.
+    /// The letter of the row's nearest mark; empty if it has none.
     pub letter: &'a str,
 }
 
-/// Where a picture of that size has its rows, the first above; all equally large.
+/// The areas of the rows in a chart of this size, from top to bottom, all equally large.
 #[must_use]
 pub fn places(width_px: u32, height_px: u32, rows: usize, style: &Style<'_>) -> Vec<Area> {
     let px = |css: f64| style.px(css).max(0);
@@ -69,7 +69,7 @@ pub fn places(width_px: u32, height_px: u32, rows: usize, style: &Style<'_>) -> 
     (0..count).map(place).collect()
 }
 
-/// Where both end: the unit of the axis, its end, and the highest bytes with some air.
+/// The bounds of both rows: the unit of the x axis, its end, and the highest bytes with a margin.
 #[must_use]
 pub fn bounds(rows: &[Row<'_>]) -> (XUnit, Bounds) {
     let time = rows.iter().all(|row| row.curves.axis == CurveAxis::Time);
@@ -79,7 +79,7 @@ pub fn bounds(rows: &[Row<'_>]) -> (XUnit, Bounds) {
     (unit, Bounds::new(end as f64, top.unwrap_or(0)))
 }
 
-/// What is under a point of the picture, device px.
+/// What is under a point of the chart, in device px; `None` outside the rows.
 #[must_use]
 pub fn hit<'a>(
     (width_px, height_px): (u32, u32),
@@ -99,7 +99,8 @@ pub fn hit<'a>(
     let at = (x_px - f64::from(place.x_px)) / f64::from(place.width_px.max(1)) * bounds.x_end;
     let moments = &row.curves.peak_moments;
     let column = (at / row.curves.end.max(1) as f64 * moments.len() as f64) as usize;
-    // Right of a shorter recording is its end; a column into which no moment falls shows the one before it.
+    // Right of a shorter recording, its last moment; a column without a moment has the moment
+    // before it.
     let until = &moments[..column.saturating_add(1).min(moments.len())];
     let moment = until
         .iter()
@@ -118,7 +119,7 @@ pub fn hit<'a>(
     })
 }
 
-/// Draws the rows, their axes and marks into a box of this upper left corner and size.
+/// Draws the rows with their axes and marks into a box of this upper left corner and size.
 pub fn draw(
     scene: &mut Scene,
     (left, top): (i32, i32),
@@ -152,7 +153,7 @@ fn draw_row(scene: &mut Scene, place: &Area, row: &Row<'_>, bounds: &Bounds, sty
     let curves = row.curves;
     let share = (curves.end as f64 / bounds.x_end).clamp(0.0, 1.0);
     let own = Area {
-        // A recording that is short beside the other one is still there to be seen.
+        // At least one px, so that a very short recording stays visible.
         width_px: ((share * f64::from(place.width_px)).round() as u32).max(1),
         ..*place
     };
@@ -176,7 +177,7 @@ fn draw_row(scene: &mut Scene, place: &Area, row: &Row<'_>, bounds: &Bounds, sty
     }
 }
 
-/// A line, and above it a flag with the mark's letter.
+/// Draws a line, and above it a flag with the mark's letter.
 fn draw_mark(
     scene: &mut Scene,
     mark: &Mark<'_>,
@@ -191,7 +192,7 @@ fn draw_mark(
         .draw(&PathElement::new(vec![(x, top), (x, bottom)], line));
     let half = style.px(4.0).max(2);
     let beside = (x - half - style.px(1.0), top - style.px(1.0));
-    // A title may run below it.
+    // A background, because the title may extend below the letter.
     let ground = [
         (beside.0 - style.px(10.0), beside.1 - style.px(11.0)),
         (x + half, beside.1),

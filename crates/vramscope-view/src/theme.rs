@@ -1,62 +1,62 @@
-//! The colours of meanings, for light and dark surroundings.
+//! Colours of text, lines and states, for light and dark themes.
 //!
-//! Data colours come from the ring in [`crate::colour`]; what is here is used for nothing else.
+//! Colours of the data come from [`crate::colour`]; the colours here are used for nothing else.
 
 use crate::colour::{Rgb, oklch};
 use serde::{Deserialize, Serialize};
 
-/// Which surroundings a picture is for.
+/// Light or dark.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum ThemeName {
-    /// Dark ink on a light ground.
+    /// Dark text on a light background.
     #[default]
     Light,
-    /// Light ink on a dark ground.
+    /// Light text on a dark background.
     Dark,
 }
 
-/// All colours of a picture that mean something.
+/// The colours of a picture that are not data colours.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Theme {
-    /// Which one it is.
+    /// Whether it is light or dark.
     pub name: ThemeName,
-    /// Ground of the picture; also what is free.
+    /// Background of the picture; also unused memory.
     pub background: Rgb,
-    /// What is held but free, where the picture also has what is not held.
+    /// Reserved but free memory, in pictures that also have memory that is not reserved.
     pub held_free: Rgb,
-    /// Titles, values.
+    /// Titles and values.
     pub text: Rgb,
-    /// Axis labels, secondary text.
+    /// Axis labels and secondary text.
     pub muted_text: Rgb,
     /// Lines behind the data.
     pub grid: Rgb,
     /// Axis lines.
     pub axis: Rgb,
-    /// Selection, focus, brush.
+    /// Selection, focus and the brush.
     pub accent: Rgb,
-    /// Stripes of what is pending free.
+    /// Stripes of pending frees.
     pub pending_free: Rgb,
-    /// Stripes of what rounding wastes.
+    /// Stripes of rounding.
     pub rounding: Rgb,
-    /// Out of memory, growth.
+    /// Out-of-memory errors, and growth in comparisons.
     pub growth: Rgb,
-    /// Shrinkage.
+    /// Shrinkage in comparisons.
     pub shrink: Rgb,
-    /// Fill under the curve of active memory.
+    /// Area below the curve of active memory.
     pub active: Rgb,
     /// Line of reserved memory.
     pub reserved: Rgb,
     /// Line of the device's capacity.
     pub capacity: Rgb,
-    /// Allocations of which the coloured property is not known.
+    /// Allocations whose coloured property is unknown.
     pub unknown: Rgb,
-    /// OKLCH lightness of the ring.
+    /// OKLCH lightness of the ring of data colours.
     pub ring_lightness: f64,
 }
 
 impl Theme {
-    /// The theme of that name.
+    /// The theme with this name.
     #[must_use]
     pub fn of(name: ThemeName) -> Self {
         match name {
@@ -65,7 +65,7 @@ impl Theme {
         }
     }
 
-    /// Dark ink on a light ground.
+    /// The light theme.
     #[must_use]
     pub fn light() -> Self {
         Self {
@@ -89,7 +89,7 @@ impl Theme {
         }
     }
 
-    /// Light ink on a dark ground.
+    /// The dark theme.
     #[must_use]
     pub fn dark() -> Self {
         Self {
@@ -113,10 +113,10 @@ impl Theme {
         }
     }
 
-    /// A data colour as it looks when the filter does not match: most of the way to the background.
+    /// A data colour when the filter does not match: mostly background.
     #[must_use]
     pub fn dim(&self, colour: Rgb) -> Rgb {
-        // Grey of the same weight first, so that what matches is the only colour left.
+        // Mixed with its grey first, so that only matching allocations are colourful.
         let grey = (u32::from(colour[0]) * 2 + u32::from(colour[1]) * 5 + u32::from(colour[2])) / 8;
         std::array::from_fn(|c| {
             let pale = (u32::from(colour[c]) + 2 * grey) / 3;

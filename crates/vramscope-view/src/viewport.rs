@@ -1,17 +1,17 @@
-//! Which part of the data the picture shows: pan, zoom, clamp, and the way between the spaces.
+//! The visible part of the data: panning, zooming, clamping, and conversion between spaces.
 //!
-//! Three spaces, always named: *data* (x in events or in µs since the first moment, y in bytes), *css px*
-//! (what mouse events speak), *device px* (what is drawn: css px × the device pixel ratio). A viewport
-//! knows data and device px; y in data grows upwards, y in px downwards.
+//! There are three spaces: *data* (x in events or in µs since the first moment, y in bytes), *css
+//! px* (the unit of mouse events) and *device px* (the unit of drawing: css px × the device pixel
+//! ratio). A viewport relates data and device px. In data, y grows upwards; in px, downwards.
 
 use serde::{Deserialize, Serialize};
 
-/// Least width of the view: one event or one µs, below which nothing more can be told apart.
+/// Least width of the view: one event or one µs. Zooming further would show nothing new.
 pub const MIN_WIDTH: f64 = 1.0;
 /// Least height of the view: the allocator rounds every size up to a multiple of 512 bytes.
 pub const MIN_HEIGHT_BYTES: f64 = 512.0;
 
-/// Where the data ends; it begins at 0 in both directions.
+/// The ends of the axes; they begin at 0.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Bounds {
     /// End of the x axis: events, or µs since the first moment.
@@ -21,7 +21,7 @@ pub struct Bounds {
 }
 
 impl Bounds {
-    /// Bounds around data that reaches up to `peak_bytes`, with a little air above.
+    /// Bounds of data up to `peak_bytes`, with a small margin above.
     #[must_use]
     pub fn new(x_end: f64, peak_bytes: u64) -> Self {
         Self {
@@ -49,7 +49,7 @@ pub struct Viewport {
 }
 
 impl Viewport {
-    /// The whole of the data.
+    /// The viewport that shows all data.
     #[must_use]
     pub fn fit_all(bounds: &Bounds, width_px: u32, height_px: u32) -> Self {
         Self {
@@ -62,7 +62,7 @@ impl Viewport {
         }
     }
 
-    /// The same data on a canvas of another size.
+    /// The viewport for the same data on a canvas of another size.
     #[must_use]
     pub fn resized(self, width_px: u32, height_px: u32) -> Self {
         Self {
@@ -72,13 +72,13 @@ impl Viewport {
         }
     }
 
-    /// Data shown, in x.
+    /// Visible width, in the x axis's unit.
     #[must_use]
     pub fn width(&self) -> f64 {
         self.x_max - self.x_min
     }
 
-    /// Data shown, in y.
+    /// Visible height in bytes.
     #[must_use]
     pub fn height_bytes(&self) -> f64 {
         self.y_max_bytes - self.y_min_bytes
@@ -108,8 +108,8 @@ impl Viewport {
         (self.y_max_bytes - bytes) / self.height_bytes() * f64::from(self.height_px)
     }
 
-    /// Zooms by `factor_x` and `factor_y` (above 1: closer) so that the data under the device px
-    /// (`x_px`, `y_px`) stays where it is, as far as the bounds allow.
+    /// Zooms by `factor_x` and `factor_y` (above 1 zooms in). The data under the device px (`x_px`,
+    /// `y_px`) stays in place as far as the bounds allow.
     #[must_use]
     pub fn zoomed(
         self,
@@ -137,7 +137,7 @@ impl Viewport {
         .clamped(bounds)
     }
 
-    /// Moves the picture by device px: to the right and downwards, as a drag does.
+    /// Moves the data by device px, to the right and downwards, as dragging does.
     #[must_use]
     pub fn panned(self, dx_px: f64, dy_px: f64, bounds: &Bounds) -> Self {
         let dx = dx_px * self.width() / f64::from(self.width_px.max(1));
@@ -152,7 +152,7 @@ impl Viewport {
         .clamped(bounds)
     }
 
-    /// Shows x from `from` to `to`, the y range as it is.
+    /// Shows the range `from` to `to` in x; y stays.
     #[must_use]
     pub fn fit_x(self, from: f64, to: f64, bounds: &Bounds) -> Self {
         Self {
@@ -163,7 +163,7 @@ impl Viewport {
         .clamped(bounds)
     }
 
-    /// Shows a box: x from one to the other, y likewise.
+    /// Shows a range of x and a range of y.
     #[must_use]
     pub fn fit_box(self, x: (f64, f64), y_bytes: (f64, f64), bounds: &Bounds) -> Self {
         Self {
@@ -176,8 +176,8 @@ impl Viewport {
         .clamped(bounds)
     }
 
-    /// Shows one allocation with air around it: its life takes 70 % of the width and its band (which
-    /// lies between `low_bytes` and `high_bytes` over that life) 40 % of the height.
+    /// Shows one allocation with space around it: its life takes 70 % of the width, and its band,
+    /// which is between `low_bytes` and `high_bytes`, 40 % of the height.
     #[must_use]
     pub fn fit_allocation(
         self,
@@ -191,8 +191,9 @@ impl Viewport {
         self.fit_box(x, (low_bytes - air_y, high_bytes + air_y), bounds)
     }
 
-    /// The nearest viewport within the bounds, neither smaller than an event and 512 bytes nor larger
-    /// than the data. Numbers that are none become the whole.
+    /// The nearest viewport within the bounds, neither smaller than [`MIN_WIDTH`] and
+    /// [`MIN_HEIGHT_BYTES`] nor larger than the data. Ranges that are not finite become the whole
+    /// axis.
     #[must_use]
     pub fn clamped(self, bounds: &Bounds) -> Self {
         let (x_min, x_max) = clamp_range((self.x_min, self.x_max), MIN_WIDTH, bounds.x_end);
@@ -211,7 +212,7 @@ impl Viewport {
     }
 }
 
-/// Length between `least` and `most`; where those contradict, the data's end wins.
+/// Clamps a length to `least..=most`; `most` wins if they contradict.
 fn clamp_length(length: f64, least: f64, most: f64) -> f64 {
     if length.is_nan() {
         most
@@ -226,14 +227,14 @@ fn clamp_range((min, max): (f64, f64), least: f64, end: f64) -> (f64, f64) {
         return (0.0, end);
     }
     let length = clamp_length(max - min, least, end);
-    // A range that is too short grows on both sides, one too long is cut at its right.
+    // Too short a range grows on both sides; too long a range is cut at its right end.
     let grown = if max - min < length {
         (min + max - length) / 2.0
     } else {
         min
     };
     let start = grown.min(end - length).max(0.0);
-    // Rounding must not make the range shorter than it may be, nor longer than the data.
+    // Rounding errors must not exceed the data.
     (start, (start + length).min(end))
 }
 

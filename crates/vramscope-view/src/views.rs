@@ -1,36 +1,36 @@
-//! The views of a snapshot: the one list of them, for the page, the command line and links.
+//! The list of the page's views, shared by the page, the command line and links.
 
 use serde::{Deserialize, Serialize};
 use vramscope_core::analysis::report::findings::EvidenceOf;
 
-/// The views of the page's rail.
+/// A view of the page's rail.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
 pub enum ViewKind {
-    /// What is wrong, in words.
+    /// Findings in words.
     Overview,
-    /// Every allocation over time.
+    /// All allocations over time.
     #[default]
     Timeline,
-    /// Every segment over time.
+    /// All segments over time.
     Segments,
-    /// Address × time.
+    /// The memory map: address × time.
     Map,
     /// The allocator's segments and blocks at one moment.
     Allocator,
-    /// Call trees.
+    /// Call trees as flame graphs.
     Flame,
-    /// Every allocation in a table.
+    /// All allocations in a table.
     Table,
-    /// Two moments, devices or files.
+    /// The comparison of two moments, devices or files.
     Compare,
-    /// How little memory would do.
+    /// The least memory that would be enough, and other settings.
     WhatIf,
-    /// What the file is, holds and lacks.
+    /// What the file is, what it holds and what it lacks.
     Facts,
 }
 
 impl ViewKind {
-    /// In the order of the rail and of the keys `1` to `9`; the last has none.
+    /// All views in the order of the rail and of the keys `1` to `9`; the last has no key.
     pub const ALL: [Self; 10] = [
         Self::Overview,
         Self::Timeline,
@@ -44,7 +44,7 @@ impl ViewKind {
         Self::Facts,
     ];
 
-    /// Its picture, if it is one over the x axis.
+    /// The view's picture over the x axis; `None` if it has none.
     #[must_use]
     pub fn picture(self) -> Option<Picture> {
         match self {
@@ -56,7 +56,7 @@ impl ViewKind {
         }
     }
 
-    /// The view that shows evidence.
+    /// The view that shows a kind of evidence.
     #[must_use]
     pub fn showing(evidence: EvidenceOf) -> Self {
         match evidence {
@@ -70,7 +70,7 @@ impl ViewKind {
         }
     }
 
-    /// Its name in addresses, commands and marks.
+    /// Its name in addresses, in commands and for timing.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
@@ -87,20 +87,20 @@ impl ViewKind {
         }
     }
 
-    /// What it was called in former versions, if something else.
+    /// Its name in former versions; `None` if it never changed.
     #[must_use]
     pub fn former_name(self) -> Option<&'static str> {
         (self == Self::Allocator).then_some("state")
     }
 
-    /// The view of a [`name`](Self::name), or of a former one.
+    /// The view with this [`name`](Self::name) or former name.
     #[must_use]
     pub fn named(name: &str) -> Option<Self> {
         let is_it = |view: &Self| view.name() == name || view.former_name() == Some(name);
         Self::ALL.into_iter().find(is_it)
     }
 
-    /// Its word on the rail.
+    /// Its label on the rail.
     #[must_use]
     pub fn word(self) -> &'static str {
         match self {
@@ -117,7 +117,7 @@ impl ViewKind {
         }
     }
 
-    /// The question that it answers.
+    /// The question that it answers, as shown on the page.
     #[must_use]
     pub fn question(self) -> &'static str {
         match self {
@@ -135,23 +135,23 @@ impl ViewKind {
     }
 }
 
-/// A picture over the x axis. All of them share what is done to that axis.
+/// A picture over the x axis. All pictures share zoom, cursor and selection on that axis.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Picture {
-    /// Allocations stacked: y is bytes.
+    /// Stacked allocations; y is bytes.
     #[default]
     Timeline,
-    /// Segments stacked: y is bytes.
+    /// Stacked segments; y is bytes.
     Segments,
-    /// Address × time: y is bytes of the address space that was ever mapped, in lanes.
+    /// Address × time; y is the bytes of all address ranges ever mapped, in lanes.
     Map,
-    /// Offset × time: y is bytes of the ideal packing.
+    /// Offset × time; y is the bytes of the ideal packing.
     Packing,
 }
 
 impl Picture {
-    /// Whether a view of this picture shows that one: beside the packing is the map.
+    /// Whether a view with this picture also shows `other`: the packing has the map beside it.
     #[must_use]
     pub fn shows(self, other: Self) -> bool {
         self == other || (self, other) == (Self::Packing, Self::Map)

@@ -1,9 +1,9 @@
-//! JSON values without what addresses cannot hold: `{"mode":"live","top":[1,true]}` is
-//! `(mode:live,top:!(1,!t))`, as in Rison. Short, readable, and mail programs do not break it.
+//! JSON values in characters that addresses may hold: `{"mode":"live","top":[1,true]}` is
+//! `(mode:live,top:!(1,!t))`, as in Rison. Short and readable, and mail programs do not break it.
 
 use serde_json::{Map, Number, Value};
 
-/// Deeper nesting is refused: no choice of any view has it.
+/// Deeper nesting is refused; no view's choices are nested that deeply.
 const DEPTH_LIMIT: usize = 16;
 
 /// The text of a value.
@@ -62,7 +62,7 @@ fn is_of_word(c: char) -> bool {
     c.is_alphanumeric() || matches!(c, '_' | '-' | '.' | '/')
 }
 
-/// The value of a text; `None` if it is none.
+/// Parses a value; `None` if the text is malformed.
 pub(super) fn parse(text: &str) -> Option<Value> {
     let mut rest = text;
     let value = value(&mut rest, DEPTH_LIMIT)?;
@@ -109,7 +109,7 @@ fn bang(rest: &mut &str, depth: usize) -> Option<Value> {
     Some(value)
 }
 
-/// Items up to the closing parenthesis.
+/// Parses items up to the closing parenthesis.
 fn list<T>(rest: &mut &str, mut item: impl FnMut(&mut &str) -> Option<T>) -> Option<Vec<T>> {
     let mut items = Vec::new();
     if let Some(after) = rest.strip_prefix(')') {

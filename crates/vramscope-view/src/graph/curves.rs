@@ -98,7 +98,7 @@ pub struct Picture<'a> {
     pub x: (f64, f64),
     /// Number of steps. Buffers that remain at the end are drawn behind the last step.
     pub steps: u32,
-    /// Height of the bars in bytes; `None` where they are rows.
+    /// Height of the bars' area in bytes; `None` if bars are one row each.
     pub packed_bytes: Option<u64>,
 }
 

@@ -15,7 +15,6 @@ pub struct FreeRange {
     pub bytes: u64,
     /// The part of a segment that is under the pixel: a row of
     /// [`SegmentHistory`](vramscope_core::analysis::memory::segment_history::SegmentHistory).
-    /// [`SegmentHistory`](vramscope_core::analysis::memory::segment_history::SegmentHistory).
     pub piece: u32,
 }
 

@@ -22,9 +22,9 @@ const GAP_CSS: f64 = 14.0;
 pub struct ComparePlot<'a> {
     /// The call tree with both sides' amounts.
     pub tree: &'a ChangeTree,
-    /// Their recordings: one if both sides are moments of the same.
+    /// The curves of their recordings: one row if both sides are moments of the same recording.
     pub rows: &'a [Row<'a>],
-    /// What widths and colours count.
+    /// The unit of widths and colours.
     pub unit: ChangeUnit,
 }
 

@@ -129,9 +129,9 @@ pub enum PlotError {
         "a picture of {width_px} × {height_px} px is too large; 32,768 in each direction is the most"
     )]
     TooLarge {
-        /// Width asked for.
+        /// The requested width.
         width_px: u32,
-        /// Height asked for.
+        /// The requested height.
         height_px: u32,
     },
     /// The PNG encoder's error.

@@ -37,9 +37,9 @@ pub enum Stack<'a> {
     Map {
         /// The map.
         map: &'a MemoryMap,
-        /// What labels its lanes.
+        /// Data for the labels of lanes.
         lanes: &'a [LaneMark],
-        /// What labels pools and streams.
+        /// Data for the labels of pools and streams.
         groups: &'a [GroupMark],
     },
 }

@@ -128,7 +128,7 @@ impl<'a> Column<'a> {
 
     /// Paints the live set.
     pub(super) fn paint(&mut self, live: &LiveSet) {
-        // Broken off above the picture or at the end of the set: both are the end of the column.
+        // It stops above the picture or at the end of the set; both are the end of the column.
         let _ = self.paint_groups(live);
         self.close();
     }

@@ -6,7 +6,6 @@
 //! colour. Visiting the set costs its own size, not the number of all allocations, and a word or
 //! group thinner than a pixel can be painted from its sums. All sums are integers, so they stay
 //! exact over any number of updates.
-//! be painted from its sums. All sums are integers and therefore exact however long they are kept up.
 
 use super::shades::{Linear, Shades};
 

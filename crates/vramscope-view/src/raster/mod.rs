@@ -105,7 +105,7 @@ impl Frame {
 pub struct TimelineRaster {
     sweep: Sweep,
     shades: Shades,
-    /// [`TILE`] columns and the one before them, each from the bottom up.
+    /// The columns of a tile and the one before it, each from the bottom up.
     tile_rgba: Vec<u32>,
     tile_ids: Vec<u32>,
 }

@@ -1,31 +1,32 @@
-//! The colours of one frame, worked out for each palette entry in its four states.
+//! The colours of one frame: each palette entry in its four states.
 //!
-//! A band is plain or pending free, and lit or dimmed by the filter. Blending happens in linear light
-//! (12 bits a channel, so that size-weighted sums stay exact integers), whole pixels are copied as sRGB.
+//! A band is plain or pending free, and normal or dimmed by the filter. Blending uses linear light
+//! (12 bits per channel, so that size-weighted sums stay exact integers); whole pixels are copied
+//! as sRGB.
 
 use crate::colour::{Rgb, linear12, srgb8};
 
 /// Linear light of red, green and blue, each `0..=4095`.
 pub(crate) type Linear = [u16; 3];
 
-/// Palette entries: what a `u8` can name.
+/// Palette entries: as many as a `u8` can number.
 const ENTRIES: usize = 256;
-/// Added to a palette entry: the band does not match the filter.
+/// Added to a palette entry if the band does not match the filter.
 pub(crate) const DIMMED: usize = ENTRIES;
-/// Added to a palette entry: the band is pending free.
+/// Added to a palette entry if the band is pending free.
 pub(crate) const PENDING: usize = 2 * ENTRIES;
-/// All shades.
+/// Number of shades.
 const SHADES: usize = 4 * ENTRIES;
 
-/// Every palette entry × {lit, dimmed} × {plain, pending free}.
+/// The shades of a palette: every entry × {normal, dimmed} × {plain, pending free}.
 #[derive(Clone, Debug)]
 pub(crate) struct Shades {
-    // Arrays and not vectors: a masked index needs no check of its bounds.
+    // Arrays, not vectors: a masked index needs no bounds check.
     light: Box<[Linear; SHADES]>,
-    /// The same, and 1 as the fourth, so that one sum carries light and coverage.
+    /// Like `light`, with a fourth value of 1, so that one sum has light and coverage.
     light_f32: Box<[[f32; 4]; SHADES]>,
     solid: Box<[u32; SHADES]>,
-    /// The hatch's stripes on lit and dimmed bands.
+    /// The hatch's stripes on normal and dimmed bands.
     stripe: [u32; 2],
     srgb_of_linear: Box<[u8; 4096]>,
 }
@@ -43,7 +44,7 @@ impl Default for Shades {
 }
 
 impl Shades {
-    /// Works the shades out anew; `dim` turns a colour into its dimmed form.
+    /// Computes the shades; `dim` turns a colour into its dimmed form.
     pub(crate) fn fill(&mut self, palette: &[Rgb], hatch: Rgb, dim: impl Fn(Rgb) -> Rgb) {
         self.stripe = [opaque(hatch), opaque(dim(hatch))];
         let missing = palette.last().copied().unwrap_or([128; 3]);
@@ -58,7 +59,8 @@ impl Shades {
             self.solid[shade] = opaque(plain);
             self.light[shade] = std::array::from_fn(|c| {
                 let (plain, hatch) = (linear12(plain[c]), linear12(hatch[c]));
-                // As much amber as the hatch has: two of five pixels.
+                // The average colour of the hatch, which colours two of six pixels amber and
+                // darkens one.
                 if shade & PENDING == 0 {
                     plain
                 } else {
@@ -76,21 +78,21 @@ impl Shades {
         self.light[shade % SHADES]
     }
 
-    /// Linear light of a shade, `0.0..=4095.0`, and 1 for its coverage.
+    /// Linear light of a shade, `0.0..=4095.0`, and a coverage of 1.
     #[inline]
     pub(crate) fn light_f32(&self, shade: usize) -> [f32; 4] {
         self.light_f32[shade % SHADES]
     }
 
-    /// A shade as one opaque pixel, without the hatch.
+    /// A shade as an opaque pixel, without the hatch.
     #[inline]
     pub(crate) fn solid(&self, shade: usize) -> u32 {
         self.solid[shade]
     }
 
-    /// A pixel of a band that is pending free, at device pixel (`x_px`, `y_px`): diagonal stripes of two
-    /// amber pixels and a dark one in six, which show on every colour, amber too. They are fixed to the
-    /// canvas, so that neighbouring columns and bands join up.
+    /// A pixel of a pending free at device px (`x_px`, `y_px`): diagonal stripes of two amber
+    /// pixels and a dark one in six, visible on every colour including amber. The stripes are fixed
+    /// to the canvas, so that those of neighbouring columns and bands join.
     #[inline]
     pub(crate) fn hatched(&self, shade: usize, x_px: usize, y_px: usize) -> u32 {
         let plain = self.solid(shade);
@@ -104,17 +106,18 @@ impl Shades {
         }
     }
 
-    /// A pixel partly covered by bands: the sums of their light × coverage, and of their coverage.
+    /// A pixel from the sums of light × coverage, and of coverage.
     #[inline]
     pub(crate) fn blended(&self, [r, g, b, coverage]: [f32; 4]) -> u32 {
         if coverage <= 0.0 {
             return 0;
         }
-        // Nearly all pixels are covered whole, and a division costs as much as several bands.
+        // Nearly all pixels are fully covered, and a division costs as much as several bands.
         let whole = (coverage - 1.0).abs() < 1e-4;
         let scale = if whole { 1.0 } else { coverage.recip() };
-        // 2^23 added leaves the rounded number in the low bits: one instruction where a cast takes six.
-        // The mask keeps the sums of a caller whose totals lie within the table.
+        // Adding 2^23 leaves the rounded number in the low bits. This takes one instruction, where
+        // a cast takes six. The mask keeps the index within the table if a caller's totals are
+        // wrong.
         let rounded = |value: f32| (value + 8_388_608.0).to_bits();
         let channel =
             |sum: f32| u32::from(self.srgb_of_linear[(rounded(sum * scale) & 4095) as usize]);
@@ -123,12 +126,12 @@ impl Shades {
     }
 }
 
-/// A pixel as the four bytes R, G, B, A in memory order (little endian).
+/// An opaque pixel as the four bytes R, G, B, A in memory order (little endian).
 pub(crate) fn opaque(rgb: Rgb) -> u32 {
     u32::from_le_bytes([rgb[0], rgb[1], rgb[2], 255])
 }
 
-/// The dark edge of a stripe on a band of this colour.
+/// The dark edge of a stripe, or of a block, of this colour.
 pub(crate) fn shadow(rgb: Rgb) -> Rgb {
     rgb.map(|channel| channel / 8 * 5)
 }

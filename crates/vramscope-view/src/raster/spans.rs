@@ -1,6 +1,6 @@
-//! Where one allocation's band runs, for the outline of what is hovered or pinned.
+//! The position of an allocation's band, for the outline of the hovered or pinned allocation.
 //!
-//! The page draws it on a canvas above the picture, so hovering never draws the picture again.
+//! The page draws the outline on a canvas above the picture, so hovering never redraws the picture.
 
 use std::ops::Range;
 
@@ -8,7 +8,7 @@ use super::NONE;
 use super::bands::Bands;
 use crate::viewport::Viewport;
 
-/// One band in one pixel column; not clipped to the picture in y.
+/// A band in one pixel column; not clipped to the picture in y.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct ColumnSpan {
     /// Column, device px from the left.
@@ -20,8 +20,8 @@ pub struct ColumnSpan {
 }
 
 impl ColumnSpan {
-    /// The spans of allocation `row` in a frame that shows the moments `column_moment`: one for each
-    /// column whose moment it is live at, from left to right. O(rows below it).
+    /// The spans of allocation `row` in a frame whose columns show the moments `column_moment`: one
+    /// per column in which it is live, from left to right. O(rows below it).
     #[must_use]
     pub fn of_row(
         bands: &Bands<'_>,
@@ -33,8 +33,8 @@ impl ColumnSpan {
         Self::of_rows(bands, column_moment, viewport, row..row + 1)
     }
 
-    /// The same for neighbouring rows taken as one band: from the first column that shows any of them to the
-    /// last; of no height where none is live.
+    /// The spans of neighbouring rows taken as one band: from the first column in which any of them
+    /// is live to the last. Height 0 in columns in between where none is live.
     #[must_use]
     pub fn of_rows(
         bands: &Bands<'_>,
@@ -45,7 +45,7 @@ impl ColumnSpan {
         if rows.is_empty() || rows.end > bands.rows() {
             return Vec::new();
         }
-        // Columns outside the data stand at either end; those to the left count as "before".
+        // Columns outside the data are at either end.
         let outside_left = column_moment.iter().take_while(|&&m| m == NONE).count();
         let shown = &column_moment[outside_left..];
         let columns = |row: usize| {
@@ -60,7 +60,7 @@ impl ColumnSpan {
         let moments = &shown[own.clone()];
         let (first_moment, last_moment) = (moments[0], moments[moments.len() - 1]);
 
-        // What lies below and what the rows take, as differences from column to column.
+        // Bytes below the rows, and bytes of the rows, as changes from column to column.
         let mut changes = vec![[0_i128; 2]; own.len() + 1];
         for other in 0..rows.end {
             if bands.born[other] > last_moment || bands.died[other] <= first_moment {
@@ -88,13 +88,13 @@ impl ColumnSpan {
             .collect()
     }
 
-    /// The outline of a band as a closed polygon in device px: along the top, back along the bottom,
-    /// with corners only where the height changes.
+    /// The outline of a band as a closed polygon in device px: along the top, then back along the
+    /// bottom, with corners only where the height changes.
     #[must_use]
     pub fn outline(spans: &[Self]) -> Vec<(f64, f64)> {
         let mut points: Vec<(f64, f64)> = Vec::new();
         let push = |points: &mut Vec<(f64, f64)>, x: f64, y: f64| {
-            // A third point on one level only moves the second.
+            // A third point of the same height only moves the second.
             if let [.., (_, before), (last_x, last)] = points.as_mut_slice()
                 && *before == y
                 && *last == y

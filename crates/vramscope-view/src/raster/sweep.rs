@@ -1,8 +1,9 @@
-//! Moving the live set from moment to moment.
+//! Moves the live set from moment to moment.
 //!
-//! Forward in steps that touch only what is born, requested free or dies in between (and not what does
-//! both in one step); anywhere else by one scan over the columns, which for a million allocations costs
-//! less than a millisecond. Keyframes would only pay beyond ten million.
+//! A step forward touches only allocations that are born, requested free or die in between; an
+//! allocation that is born and dies within one step is skipped. Any other move scans the columns
+//! once, which takes less than a millisecond for a million allocations. Keyframes would pay only
+//! beyond ten million.
 
 use super::bands::Bands;
 use super::index::TimelineIndex;
@@ -38,7 +39,7 @@ impl Rows for Coloured<'_> {
 }
 
 impl Coloured<'_> {
-    /// The row's place in the palette.
+    /// The row's index in the palette.
     #[inline]
     pub(super) fn entry(&self, row: usize) -> usize {
         usize::from(self.colour_index.get(row).copied().unwrap_or(0))
@@ -51,19 +52,19 @@ impl Coloured<'_> {
     }
 }
 
-/// A live set and the moment it stands at.
+/// A live set and its moment.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Sweep {
     pub(super) live: LiveSet,
     moment: u32,
-    /// Places in the index's lists: what comes after `moment`.
+    /// Positions in the index's lists of the first entries after `moment`.
     next_birth: usize,
     next_death: usize,
     next_request: usize,
 }
 
 impl Sweep {
-    /// Puts the live set to `moment` by scanning all rows.
+    /// Moves the live set to `moment` by scanning all rows.
     pub(super) fn jump(&mut self, moment: u32, rows: &Coloured<'_>) {
         let (bands, index) = (rows.bands, rows.index);
         let n = bands.rows();
@@ -79,7 +80,8 @@ impl Sweep {
         };
         let pairs = born[..scanned].chunks(64).zip(died[..scanned].chunks(64));
         for (w, (born, died)) in pairs.enumerate() {
-            // Long recordings are mostly of the dead: a maximum vectorises, gathering bits does not.
+            // In long recordings most allocations are dead. Computing a maximum is vectorised;
+            // gathering bits is not.
             if died.iter().fold(0, |latest, &d| latest.max(d)) <= moment {
                 continue;
             }
@@ -102,9 +104,10 @@ impl Sweep {
         self.moment = moment;
     }
 
-    /// Moves the live set forward to `moment`; cost: what happens in between.
+    /// Moves the live set forward to `moment`; costs as much as there are events in between.
     pub(super) fn advance(&mut self, moment: u32, rows: &Coloured<'_>) {
-        // One event touches one allocation: where more happens than lives, asking the living is cheaper.
+        // One event touches one allocation: if there are more events than live allocations,
+        // checking each of these is cheaper.
         if moment - self.moment > self.live.count() {
             self.end_among_living(moment, rows);
         } else {
@@ -114,7 +117,7 @@ impl Sweep {
         self.moment = moment;
     }
 
-    /// Deaths and free requests up to `moment`, by the index's lists.
+    /// Applies deaths and free requests up to `moment`, by the index's lists.
     fn end_in_order(&mut self, moment: u32, rows: &Coloured<'_>) {
         let (bands, index, from) = (rows.bands, rows.index, self.moment);
         while let Some(&row) = index.by_death.get(self.next_death) {
@@ -139,7 +142,7 @@ impl Sweep {
         }
     }
 
-    /// The same by looking at every live allocation.
+    /// Applies deaths and free requests up to `moment`, by checking every live allocation.
     fn end_among_living(&mut self, moment: u32, rows: &Coloured<'_>) {
         let bands = rows.bands;
         for gw in 0..self.live.group_summary.len() {
@@ -158,7 +161,7 @@ impl Sweep {
         self.skip_ends(moment, rows);
     }
 
-    /// Births up to `moment`.
+    /// Adds births up to `moment`.
     fn begin(&mut self, moment: u32, rows: &Coloured<'_>) {
         let (bands, n) = (rows.bands, rows.bands.rows());
         let (born, died) = (&bands.born[..n], &bands.died[..n]);
@@ -176,7 +179,7 @@ impl Sweep {
         }
     }
 
-    /// Puts the places in the lists of deaths and free requests to `moment`.
+    /// Moves the positions in the lists of deaths and free requests to `moment`.
     fn skip_ends(&mut self, moment: u32, rows: &Coloured<'_>) {
         let (bands, index) = (rows.bands, rows.index);
         let over = |list: &[u32], column: &[u32], from: usize| {

@@ -1,4 +1,4 @@
-//! The fast raster against the slow one, pixel for pixel, on random traces of many shapes.
+//! The fast raster against the slow reference, pixel by pixel, on random traces of many shapes.
 
 use super::*;
 use crate::viewport::Bounds;
@@ -27,7 +27,7 @@ impl Trace {
         }
     }
 
-    /// Rows of (born, life, pending, size); zero lives, lives to the end and pending ones included.
+    /// Rows are (birth, life, pending, size); they include lives of 0 and to the end.
     fn new(moments: u32, rows: &[(u32, u32, u32, u64)], sorted: bool) -> Self {
         let mut rows = rows.to_vec();
         if sorted {
@@ -251,7 +251,7 @@ fn a_state_without_events_is_flat_bands() {
         26,
     );
     let column: Vec<u32> = frame.ids.chunks(2).map(|row| row[1]).collect();
-    // One row of air above, then the later allocation, then the earlier.
+    // One row of pixels is the margin; then the later allocation, then the earlier.
     let mut expected = vec![NONE];
     expected.extend([1; 12]);
     expected.extend([0; 13]);

@@ -1,27 +1,27 @@
-//! The font that is built in, for pictures by the pixel and for what fits into an SVG.
+//! The built-in font, for PNG files and for measuring texts of SVG files.
 //!
-//! Glyphs stand on one baseline at fractions of a pixel. Plotters' own bitmap backend sets each on a whole
-//! pixel and rounds its height towards the middle of the line, which makes small text dance.
+//! All glyphs of a line are on one baseline, at fractions of a pixel. Plotters' own bitmap backend
+//! places each glyph on a whole pixel and rounds its height, which makes small text uneven.
 
 use ab_glyph::{Font, FontRef, GlyphId, InvalidFont, PxScale, ScaleFont, point};
 
 use super::{Across, Down, Letters, Measure, Point};
 
-/// DejaVu Sans Condensed: as narrow as the fonts that screens have, so that what fits there fits here. Other
-/// fonts that an SVG may be shown with are about as wide.
+/// DejaVu Sans Condensed: as narrow as common system fonts, so that text that fits on screen fits
+/// here. Other fonts that may show an SVG are about as wide.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct BuiltIn;
 
 impl Measure for BuiltIn {
     fn width_px(&self, text: &str, size_px: f64, is_bold: bool) -> f64 {
-        // That the built-in font can be read is tested.
+        // A test checks that the built-in font can be read.
         font(is_bold).map_or(0.0, |font| {
             f64::from(Line::new(&font, text, size_px as f32).width_px)
         })
     }
 }
 
-/// Tells `mix` which pixels a text covers, and how much of each.
+/// Calls `mix` with each pixel that a text covers, and its coverage from 0 to 1.
 pub(super) fn draw(text: &str, at: Point, letters: &Letters, mut mix: impl FnMut(i32, i32, f64)) {
     let Ok(font) = font(letters.is_bold) else {
         return;
@@ -33,7 +33,8 @@ pub(super) fn draw(text: &str, at: Point, letters: &Letters, mut mix: impl FnMut
         Across::Right => -line.width_px,
         Across::Middle => -line.width_px / 2.0,
     };
-    // Baselines below the anchor, in em: that of capitals at the top, and of digits in the middle.
+    // Distance from the anchor down to the baseline, in em: of capitals for the top, of digits for
+    // the middle.
     let down_em = match letters.anchor.1 {
         Down::Top => 0.76,
         Down::Middle => 0.36,
@@ -63,7 +64,7 @@ fn font(is_bold: bool) -> Result<FontRef<'static>, InvalidFont> {
     })
 }
 
-/// A line of text: where each glyph begins.
+/// A line of text: the x position of each glyph.
 struct Line {
     scale: PxScale,
     glyphs: Vec<(GlyphId, f32)>,

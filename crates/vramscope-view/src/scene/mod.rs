@@ -1,11 +1,11 @@
-//! A picture as data: what is drawn where, in which colour.
+//! Drawings as data.
 //!
-//! Layout fills a [`Scene`] with commands; a painter draws them. There is one painter for each place that
-//! pictures go to: [`svg`] and `pixels` here, the page's canvas in the app. All of them draw the same commands,
-//! so a picture looks the same everywhere, and tests compare it as text.
+//! Layout code fills a [`Scene`] with commands; a painter draws them. There is one painter per
+//! target: [`svg`] and `pixels` here, the page's canvas in the app. All draw the same commands, so
+//! a picture looks the same everywhere, and tests compare it as text.
 //!
-//! Lengths are device px from the upper left corner of what the scene is drawn on; y grows downwards. Pictures
-//! made by the pixel (bands, maps) are not scenes: rasters draw those.
+//! Lengths are device px from the upper left corner of the target; y grows downwards. Pictures made
+//! of pixels (bands, maps) are not scenes; rasters draw them.
 
 #[cfg(feature = "plot")]
 pub(crate) mod font;
@@ -21,20 +21,20 @@ use std::fmt;
 use crate::colour::Rgb;
 use crate::theme::Theme;
 
-/// A place, device px: x to the right, y downwards.
+/// A position, device px: x to the right, y downwards.
 pub type Point = (f64, f64);
 
-/// A colour, and how much it covers what lies below.
+/// A colour with opacity.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Ink {
     /// The colour.
     pub rgb: Rgb,
-    /// From 0 (nothing is seen) to 1 (nothing shines through).
+    /// From 0 (transparent) to 1 (opaque).
     pub opacity: f64,
 }
 
 impl Ink {
-    /// A colour of which only a part is seen.
+    /// A colour with this opacity.
     #[must_use]
     pub fn faint(rgb: Rgb, opacity: f64) -> Self {
         Self { rgb, opacity }
@@ -47,10 +47,10 @@ impl From<Rgb> for Ink {
     }
 }
 
-/// Which part of a text stands at its place, in x.
+/// The part of a text that is at its position, in x.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Across {
-    /// Its beginning.
+    /// Its start.
     Left,
     /// Its middle.
     Middle,
@@ -58,7 +58,7 @@ pub enum Across {
     Right,
 }
 
-/// Which part of a line of text stands at its place, in y.
+/// The part of a line of text that is at its position, in y.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Down {
     /// Its upper edge.
@@ -69,7 +69,7 @@ pub enum Down {
     Bottom,
 }
 
-/// How a text is written.
+/// Font size, weight, colour and anchor of a text.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Letters {
     /// Size of the font, device px.
@@ -78,7 +78,7 @@ pub struct Letters {
     pub is_bold: bool,
     /// Colour.
     pub ink: Ink,
-    /// Which part stands at the text's place.
+    /// The part that is at the text's position.
     pub anchor: (Across, Down),
 }
 
@@ -93,14 +93,14 @@ impl Letters {
     }
 }
 
-/// One thing to draw.
+/// A drawing command.
 #[derive(Clone, PartialEq, Debug)]
 pub enum Command {
     /// A filled rectangle.
     Rect {
-        /// Its upper left corner.
+        /// Upper left corner.
         at: Point,
-        /// Its width and height.
+        /// Width and height.
         size: (f64, f64),
         /// Its colour.
         ink: Ink,
@@ -109,7 +109,7 @@ pub enum Command {
     Line {
         /// The points, in order.
         points: Vec<Point>,
-        /// Whether it leads from the last point back to the first.
+        /// Whether it returns from the last point to the first.
         is_closed: bool,
         /// Its width.
         width_px: f64,
@@ -134,14 +134,14 @@ pub enum Command {
     },
     /// A line of text.
     Text {
-        /// Its place; see [`Letters::anchor`].
+        /// Position; see [`Letters::anchor`].
         at: Point,
-        /// What it says.
+        /// The text.
         text: String,
-        /// How it is written.
+        /// Font and anchor.
         letters: Letters,
     },
-    /// Commands of which only a rectangle is seen.
+    /// Commands clipped to a rectangle.
     Clipped {
         /// The rectangle.
         area: Area,
@@ -150,7 +150,7 @@ pub enum Command {
     },
 }
 
-/// What to draw, the lowest first.
+/// A drawing: commands, the lowest first.
 #[derive(Clone, PartialEq, Debug, Default)]
 pub struct Scene {
     /// The commands.
@@ -167,7 +167,7 @@ impl Scene {
         });
     }
 
-    /// Adds a line.
+    /// Adds a line through points.
     pub fn line(&mut self, points: Vec<Point>, width_px: f64, ink: impl Into<Ink>) {
         self.commands.push(Command::Line {
             points,
@@ -177,7 +177,7 @@ impl Scene {
         });
     }
 
-    /// Adds a line that ends where it begins.
+    /// Adds a closed line through points.
     pub fn outline(&mut self, points: Vec<Point>, width_px: f64, ink: impl Into<Ink>) {
         self.commands.push(Command::Line {
             points,
@@ -216,7 +216,7 @@ impl Scene {
         });
     }
 
-    /// Adds what `draw` draws, cut off at the edges of an area.
+    /// Adds what `draw` draws, clipped to an area.
     pub fn clipped(&mut self, area: &Area, draw: impl FnOnce(&mut Self)) {
         let mut scene = Self::default();
         draw(&mut scene);
@@ -224,7 +224,7 @@ impl Scene {
     }
 }
 
-/// A part of a picture, device px from its upper left corner.
+/// A rectangle of a picture, device px from its upper left corner.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Area {
     /// Left edge.
@@ -257,17 +257,17 @@ impl Area {
     }
 }
 
-/// How wide texts are in the font that a painter writes with.
+/// Text widths in the font of a painter.
 pub trait Measure: fmt::Debug {
-    /// The width of a text, px, in letters of this size.
+    /// The width of a text with this font size, px.
     fn width_px(&self, text: &str, size_px: f64, is_bold: bool) -> f64;
 }
 
-/// Widths of texts where no font is at hand: a little more than most text takes.
+/// Estimated text widths, for when no font is available: a little more than most text takes.
 #[derive(Clone, Copy, Debug)]
 pub struct Estimated;
 
-/// Mean width of a character in ems, of a system font.
+/// Mean width of a character of a system font, in em.
 pub(crate) const CHARACTER_EM: f64 = 0.57;
 
 impl Measure for Estimated {
@@ -276,19 +276,19 @@ impl Measure for Estimated {
     }
 }
 
-/// Colours and sizes that all parts of a picture share.
+/// Colours, scale and font that all parts of a picture share.
 #[derive(Clone, Copy, Debug)]
 pub struct Style<'a> {
     /// Colours.
     pub theme: &'a Theme,
     /// Device px per css px.
     pub pixel_ratio: f64,
-    /// Widths of texts.
+    /// The text widths.
     pub measure: &'a dyn Measure,
 }
 
 impl<'a> Style<'a> {
-    /// A style for pictures of which no text is measured.
+    /// A style for pictures that measure no text exactly.
     #[must_use]
     pub fn new(theme: &'a Theme, pixel_ratio: f64) -> Self {
         Self {
@@ -304,7 +304,7 @@ impl<'a> Style<'a> {
         (css * self.pixel_ratio).round() as i32
     }
 
-    /// Letters of `css` px.
+    /// Text style with a font size of `css` css px.
     #[must_use]
     pub fn letters(&self, css: f64, ink: impl Into<Ink>, anchor: (Across, Down)) -> Letters {
         Letters {
@@ -315,14 +315,14 @@ impl<'a> Style<'a> {
         }
     }
 
-    /// How wide a text of `css` px is, device px.
+    /// The width in device px of a text with a font size of `css` css px.
     #[must_use]
     pub fn width_px(&self, text: &str, css: f64, is_bold: bool) -> f64 {
         self.measure.width_px(text, css * self.pixel_ratio, is_bold)
     }
 }
 
-/// One command a line, to be read and compared.
+/// One command per line, for people and snapshot tests.
 impl fmt::Display for Scene {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.write(f, "")
@@ -383,7 +383,7 @@ impl Scene {
     }
 }
 
-/// `#1C1E22`, with its opacity where something shines through.
+/// `#1C1E22`, followed by its opacity if that is below 1.
 impl fmt::Display for Ink {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let [r, g, b] = self.rgb;
@@ -395,12 +395,12 @@ impl fmt::Display for Ink {
     }
 }
 
-/// A length with two decimals at most.
+/// A length with at most two decimals.
 pub(crate) struct Short(pub(crate) f64);
 
 impl fmt::Display for Short {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        // Adding 0 takes the sign from a 0.
+        // Adding 0 turns −0 into 0.
         write!(f, "{}", (self.0 * 100.0).round() / 100.0 + 0.0)
     }
 }

@@ -1,21 +1,21 @@
-//! Scenes by the pixel, for PNG files.
+//! Draws scenes as pixels, for PNG files.
 //!
-//! A shape's edges say, row of pixels by row, how much of each pixel lies right of them; summed up from the
-//! left, that is how much of each pixel the shape covers. Plotters' own bitmap backend is not used: it knows
-//! neither fractions of pixels nor our font.
+//! Row by row, each edge of a shape adds how much of every pixel lies right of it. Summed up from
+//! the left, this is each pixel's coverage by the shape. Plotters' own bitmap backend is not used,
+//! because it supports neither fractions of pixels nor our font.
 
 use super::{Area, Command, Ink, Point, Scene, font};
 
-/// Miters longer than so many times half a line's width are cut off, as in SVG.
+/// Miters longer than this many times half the line's width are cut off, as in SVG.
 const MOST_MITER: f64 = 4.0;
-/// Corners of a circle.
+/// Corners of the polygon that stands for a circle.
 const CORNERS: u32 = 48;
 
-/// A picture: three bytes per pixel, the top row first.
+/// A picture of three bytes per pixel, the top row first.
 pub(crate) struct Pixmap<'a> {
     rgb: &'a mut [u8],
     width_px: usize,
-    /// What may be drawn on: left, top, right, bottom, in the picture.
+    /// The area that may be drawn on: left, top, right, bottom.
     clip: [i32; 4],
 }
 
@@ -28,7 +28,7 @@ impl<'a> Pixmap<'a> {
         }
     }
 
-    /// Draws a scene over what is there.
+    /// Draws a scene over the picture.
     pub(crate) fn draw(&mut self, scene: &Scene) {
         for command in &scene.commands {
             self.command(command);
@@ -75,7 +75,7 @@ impl<'a> Pixmap<'a> {
         }
     }
 
-    /// Mixes a colour into a pixel, by how much of it is covered; nothing outside of what may be drawn on.
+    /// Blends a colour into a pixel by its coverage, if the pixel is within the clip.
     fn mix(&mut self, x_px: i32, y_px: i32, ink: Ink, covered: f64) {
         let [left, top, right, bottom] = self.clip;
         if x_px < left || x_px >= right || y_px < top || y_px >= bottom {
@@ -89,7 +89,7 @@ impl<'a> Pixmap<'a> {
         }
     }
 
-    /// Fills polygons as one: what several of them cover is covered once.
+    /// Fills the union of polygons: pixels covered by several are filled once.
     fn fill(&mut self, polygons: &[Vec<Point>], ink: Ink) {
         let [left, top, right, bottom] = self.clip;
         if left >= right || top >= bottom {
@@ -130,12 +130,12 @@ fn within([left, top, right, bottom]: [i32; 4], area: &Area) -> [i32; 4] {
     ]
 }
 
-/// An edge that is not horizontal, from its upper to its lower end.
+/// A non-horizontal edge, from its upper to its lower end.
 #[derive(Clone, Copy)]
 struct Edge {
     top: Point,
     bottom: Point,
-    /// 1 where the polygon's outline runs down it, else -1.
+    /// 1 where the outline runs down the edge, -1 where it runs up.
     sign: f64,
 }
 
@@ -152,7 +152,7 @@ fn edges(corners: &[Point]) -> impl Iterator<Item = Edge> + '_ {
     })
 }
 
-/// What changes from pixel to pixel in one row.
+/// Changes of coverage from pixel to pixel in one row.
 struct Row {
     left: i32,
     changes: Vec<f64>,
@@ -163,12 +163,12 @@ impl Row {
         let pixels = (right - left).max(0) as usize;
         Self {
             left,
-            // What ends in the last pixel ends behind it.
+            // Changes may lie one pixel behind the last.
             changes: vec![0.0; pixels + 2],
         }
     }
 
-    /// Adds an edge's part between two heights.
+    /// Adds the part of an edge between two heights.
     fn add(&mut self, edge: &Edge, from: f64, to: f64) {
         let (upper, lower) = (edge.top.1.max(from), edge.bottom.1.min(to));
         let slope = (edge.bottom.0 - edge.top.0) / (edge.bottom.1 - edge.top.1);
@@ -176,7 +176,7 @@ impl Row {
         let (a, b) = (x(upper), x(lower));
         let (low, high) = (a.min(b), a.max(b));
         let height = (lower - upper) * edge.sign;
-        // What lies beside the row counts at its ends.
+        // Parts left and right of the row count at its ends.
         let most = (self.changes.len() - 2) as f64;
         let inside = (low.clamp(0.0, most), high.clamp(0.0, most));
         let share = |from: f64, to: f64| {
@@ -200,7 +200,7 @@ impl Row {
 
     /// Adds a part of an edge that lies within the row.
     fn add_between(&mut self, (low, high): (f64, f64), height: f64) {
-        // Of a pixel the share that lies right of the edge, of each further one all.
+        // Of each pixel under the edge, the share right of it; of further pixels, all.
         let mut before = 0.0;
         for pixel in low as usize..=high as usize {
             let covered = covered_to(pixel as f64 + 1.0, low, high) * height;
@@ -210,7 +210,7 @@ impl Row {
         self.changes[high as usize + 1] += height - before;
     }
 
-    /// Tells `mix` how much of each pixel is covered, and makes room for the next row.
+    /// Calls `mix` with the coverage of each pixel, and clears the row.
     fn finish(&mut self, mut mix: impl FnMut(i32, f64)) {
         let (mut sum, last) = (0.0_f64, self.changes.len() - 2);
         for (pixel, change) in self.changes[..last].iter().enumerate() {
@@ -224,12 +224,13 @@ impl Row {
     }
 }
 
-/// How much of the pixel that ends at `end` lies right of an edge that crosses its row between `low` and `high`.
+/// The share of the pixel that ends at `end` right of an edge that crosses its row between `low`
+/// and `high`.
 fn covered_to(end: f64, low: f64, high: f64) -> f64 {
     if high - low < 1e-9 {
         return (end - low).clamp(0.0, 1.0);
     }
-    // The area right of the edge up to a place.
+    // The area right of the edge, up to `x`.
     let area = |x: f64| {
         let inside = (x.clamp(low, high) - low) / (high - low);
         inside * inside * (high - low) / 2.0 + (x - high).max(0.0)
@@ -237,14 +238,15 @@ fn covered_to(end: f64, low: f64, high: f64) -> f64 {
     area(end) - area(end - 1.0)
 }
 
-/// A line as polygons that run the same way round: one for each part of it, and one for each bend.
+/// A line as polygons of one orientation: one per segment, and one per bend.
 fn stroke(points: &[Point], is_closed: bool, width_px: f64) -> Vec<Vec<Point>> {
     let mut points = points.to_vec();
     points.dedup();
     if is_closed && points.len() > 1 {
         points.push(points[0]);
     }
-    // A line of whole pixels from pixel to pixel fills pixels: it names them by their upper left corner.
+    // Lines of odd width between whole coordinates fill whole pixels: the coordinates are moved to
+    // the pixels' centres.
     let is_whole = |px: f64| px.fract() == 0.0;
     if width_px % 2.0 == 1.0 && points.iter().all(|&(x, y)| is_whole(x) && is_whole(y)) {
         for (x, y) in &mut points {
@@ -280,20 +282,20 @@ fn stroke(points: &[Point], is_closed: bool, width_px: f64) -> Vec<Vec<Point>> {
     polygons
 }
 
-/// From a line's middle to its left edge.
+/// The vector from a line's middle to its left edge.
 fn side(from: Point, to: Point, half: f64) -> Point {
     let (dx, dy) = (to.0 - from.0, to.1 - from.1);
     let length = dx.hypot(dy).max(f64::MIN_POSITIVE);
     (dy / length * half, -dx / length * half)
 }
 
-/// What two parts of a line leave open at the outside of their bend.
+/// The polygon that fills the gap on the outside of a bend; `None` without a bend.
 fn bend(at: Point, a: Point, b: Point) -> Option<Vec<Point>> {
     let turn = a.0 * b.1 - a.1 * b.0;
     if turn == 0.0 {
         return None;
     }
-    // The outside is on the left of a turn to the right.
+    // When turning right, the outside is on the left.
     let sign = if turn > 0.0 { 1.0 } else { -1.0 };
     let ((ax, ay), (bx, by)) = ((a.0 * sign, a.1 * sign), (b.0 * sign, b.1 * sign));
     let (mx, my) = (ax + bx, ay + by);

@@ -1,4 +1,4 @@
-//! Plotters draws into scenes: its backend for all places that charts go to.
+//! A backend of plotters that draws into scenes.
 
 use std::convert::Infallible;
 
@@ -14,17 +14,17 @@ use plotters_backend::{
 
 use super::{Across, Command, Down, Ink, Letters, Point, Scene};
 
-/// Charts have no edges: a size that holds every picture.
+/// Charts have no edges, so this size exceeds every picture.
 const ENDLESS_PX: u32 = 1 << 30;
 
-/// Writes down what plotters draws.
+/// Records what plotters draws.
 pub(crate) struct Recorder<'a>(&'a mut Scene);
 
-/// Plotters' elements, drawn into a scene.
+/// A drawing area for plotters' elements.
 pub(crate) struct Chart<'a>(DrawingArea<Recorder<'a>, Shift>);
 
 impl Scene {
-    /// Where plotters' elements are drawn; their places are the scene's.
+    /// A drawing area on this scene, with the same coordinates.
     pub(crate) fn chart(&mut self) -> Chart<'_> {
         Chart(Recorder(self).into_drawing_area())
     }
@@ -36,7 +36,7 @@ impl<'s> Chart<'s> {
         &'e E: PointCollection<'e, (i32, i32)>,
         E: Drawable<Recorder<'s>>,
     {
-        // Writing down cannot fail.
+        // Recording cannot fail.
         let _ = self.0.draw(element);
     }
 }

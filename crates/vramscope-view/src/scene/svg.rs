@@ -1,19 +1,19 @@
-//! Scenes as SVG: shapes stay shapes, texts stay texts.
+//! Scenes as SVG with shapes and texts.
 
 use std::fmt::Write as _;
 
 use super::{Across, Area, Command, Down, Ink, Letters, Point, Scene, Short};
 
-/// An SVG file in the making.
+/// An SVG file under construction.
 pub(crate) struct Svg<'a> {
     text: String,
     font: &'a str,
-    /// How many clip paths there are so far.
+    /// Number of clip paths so far.
     clips: usize,
 }
 
 impl Scene {
-    /// The scene as an SVG file of this size, in device px, with texts in a font as CSS names it.
+    /// The scene as an SVG file of this size in device px. `font` is a CSS font family.
     #[must_use]
     pub fn to_svg(&self, size_px: (u32, u32), font: &str) -> String {
         let mut svg = Svg::new(size_px, font);
@@ -34,14 +34,14 @@ impl<'a> Svg<'a> {
         }
     }
 
-    /// Adds what a scene draws.
+    /// Adds the elements of a scene.
     pub(crate) fn draw(&mut self, scene: &Scene) {
         for command in &scene.commands {
             self.command(command);
         }
     }
 
-    /// Adds an element that is there as text.
+    /// Adds an element given as text.
     #[cfg(feature = "plot")]
     pub(crate) fn element(&mut self, element: &str) {
         self.text.push_str(element);
@@ -110,7 +110,7 @@ impl<'a> Svg<'a> {
             Across::Middle => "middle",
             Across::Right => "end",
         };
-        // From the place to the baseline.
+        // Distance from the position to the baseline.
         let dy = match letters.anchor.1 {
             Down::Top => "0.76em",
             Down::Middle => "0.5ex",
@@ -173,7 +173,8 @@ fn places(points: &[Point]) -> String {
     text
 }
 
-/// Names from files may hold what means something to XML, and what no XML may hold.
+/// Escapes text, because names from files may contain XML's special characters, or characters that
+/// XML does not allow.
 fn escape(svg: &mut String, text: &str) {
     for character in text.chars() {
         match character {

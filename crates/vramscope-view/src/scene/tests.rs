@@ -1,4 +1,4 @@
-//! Commands as text and as SVG; shapes as pixels, compared with what they cover.
+//! Scenes as text and as SVG; shapes as pixels, compared with their exact coverage.
 
 use super::*;
 
@@ -44,7 +44,7 @@ mod pixels {
 
     const SIDE: u32 = 24;
 
-    /// How much of each pixel a scene in white covers on black, 0 to 255.
+    /// The coverage of each pixel by a white scene on black, 0 to 255.
     fn covered(scene: &Scene) -> Vec<u8> {
         let mut rgb = vec![0; (SIDE * SIDE * 3) as usize];
         Pixmap::new(&mut rgb, (SIDE, SIDE)).draw(scene);
@@ -59,7 +59,7 @@ mod pixels {
         for (at, covered) in covered(&scene).into_iter().enumerate() {
             let (x, y) = (at as u32 % SIDE, at as u32 / SIDE);
             let is_on = (y == 3 && (3..=10).contains(&x)) || (x == 10 && (3..9).contains(&y));
-            // Half a pixel beyond both ends.
+            // The line is half a pixel longer at both ends.
             let is_end = (x, y) == (2, 3) || (x, y) == (10, 9);
             let expected = if is_on { 255 } else { 0 };
             assert!(is_end || covered == expected, "{x},{y}: {covered}");
@@ -85,7 +85,7 @@ mod pixels {
         }
     }
 
-    /// The share of a pixel inside of a convex polygon, by asking many points of it.
+    /// The share of a pixel inside a convex polygon, by sampling points.
     fn share(corners: &[Point], x: u32, y: u32) -> f64 {
         const POINTS: u32 = 16;
         let is_inside = |point: Point| {
