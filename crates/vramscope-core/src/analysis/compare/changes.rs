@@ -1,9 +1,9 @@
-//! The difference of two [profiles](crate::analysis::compare::side): what grew, what shrank, by call site and by call path.
+//! The difference of two [profiles](crate::analysis::compare::side), by call site and by call path.
 //!
-//! Places in the code are matched by their name, which is the same for the same code on every machine.
-//! Between two versions of a program lines move: two profiles by function instead of by line still match.
-//! Every difference is kept as a pair *before*, *after*, so that a call path that is new and one that
-//! doubled are told apart, and nothing overflows.
+//! Places in the code are matched by label, which is the same for the same code on every machine. Between two
+//! versions of a program lines may move; profiles by function instead of by line still match. Each difference
+//! is kept as a pair of amounts, before and after, so that a new call path can be told from one that doubled,
+//! and nothing overflows.
 
 use std::collections::HashMap;
 
@@ -15,35 +15,35 @@ mod settings;
 
 pub use settings::{SettingChange, compare_settings};
 
-/// A place's share of either side.
+/// An amount on both sides.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default, Serialize, Deserialize)]
 pub struct Change {
-    /// On the first side.
+    /// The amount on the first side.
     pub before: Amount,
-    /// On the second side.
+    /// The amount on the second side.
     pub after: Amount,
 }
 
 impl Change {
-    /// Bytes after less bytes before; saturates.
+    /// Bytes after minus bytes before; saturates.
     #[must_use]
     pub fn bytes_delta(&self) -> i64 {
         delta(self.before.bytes, self.after.bytes)
     }
 
-    /// Allocations after less allocations before; saturates.
+    /// Count after minus count before; saturates.
     #[must_use]
     pub fn count_delta(&self) -> i64 {
         delta(self.before.count, self.after.count)
     }
 
-    /// Whether both sides are alike.
+    /// Whether both sides are equal.
     #[must_use]
     pub fn is_none(&self) -> bool {
         self.before == self.after
     }
 
-    /// The same from the other side.
+    /// The change with its sides exchanged.
     #[must_use]
     pub fn reversed(self) -> Self {
         Self {
@@ -65,57 +65,57 @@ impl Change {
     }
 }
 
-/// After less before; saturates.
+/// `after` minus `before`; saturates.
 #[must_use]
 pub fn delta(before: u64, after: u64) -> i64 {
     let size = i64::try_from(after.abs_diff(before)).unwrap_or(i64::MAX);
     if after < before { -size } else { size }
 }
 
-/// By which part of what was before something changed: 0.25 for a quarter more. `None` where nothing was.
+/// The change as a share of `before`: 0.25 for an increase by a quarter. `None` if `before` is 0.
 #[must_use]
 pub fn relative_change(before: u64, after: u64) -> Option<f64> {
     (before > 0).then(|| (after as f64 - before as f64) / before as f64)
 }
 
-/// What became of one call site.
+/// The change of one call site.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct SiteChange {
-    /// Its name, as the profiles have it.
+    /// The call site's label, as in the profiles.
     pub label: String,
-    /// Its share.
+    /// Its amounts on both sides.
     pub change: Change,
 }
 
-/// Call paths of both sides as one tree of columns. Row 0 is the root, a node comes after its parent.
+/// The call paths of both sides as one tree, in columns. Row 0 is the root. A node comes after its parent.
 #[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 pub struct ChangeTree {
-    /// The caller's row; 0 for the root itself.
+    /// Row of the parent, which is the caller; 0 for the root itself.
     pub parent: Vec<u32>,
-    /// Row of [`Self::labels`].
+    /// Index into [`Self::labels`].
     pub label: Vec<u32>,
-    /// What this very path allocated.
+    /// Amounts allocated by exactly this path.
     pub own: Vec<Change>,
-    /// The same with all longer paths.
+    /// Amounts allocated by this path and all that extend it.
     pub total: Vec<Change>,
-    /// Every distinct label.
+    /// The distinct labels.
     pub labels: Vec<String>,
 }
 
 impl ChangeTree {
-    /// Number of nodes, the root included.
+    /// Number of nodes, including the root.
     #[must_use]
     pub fn len(&self) -> usize {
         self.parent.len()
     }
 
-    /// Whether there is not even a root.
+    /// Whether there is no node, not even a root.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.parent.is_empty()
     }
 
-    /// A node's name.
+    /// A node's label; empty if there is no such node.
     #[must_use]
     pub fn text(&self, row: u32) -> &str {
         let label = self.label.get(row as usize).copied().unwrap_or(0);
@@ -123,16 +123,16 @@ impl ChangeTree {
     }
 }
 
-/// Two sides and what differs.
+/// The comparison of two profiles.
 #[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 pub struct Comparison {
-    /// All selected allocations of either side.
+    /// All selected allocations.
     pub total: Change,
-    /// By call site, the largest difference of bytes first; unchanged ones last.
+    /// By call site. Sorted by the difference in bytes, then by the larger of both sides, both descending.
     pub sites: Vec<SiteChange>,
     /// By call path.
     pub tree: ChangeTree,
-    /// The allocator's settings that differ.
+    /// The allocator settings that differ.
     pub settings: Vec<SettingChange>,
 }
 
@@ -168,8 +168,8 @@ fn site_changes(sides: Sides<'_>) -> Vec<SiteChange> {
     changes(before, after)
 }
 
-/// What names hold on either side, joined by name: the largest difference of bytes first, unchanged ones
-/// last. A name that comes more than once on a side counts as one.
+/// Joins the amounts of both sides by label. Sorted by the difference in bytes, then by the larger of both
+/// sides, both descending. Amounts with the same label on one side are added up.
 #[must_use]
 pub fn changes<'a>(
     before: impl IntoIterator<Item = (&'a str, Amount)>,
@@ -189,7 +189,7 @@ pub fn changes<'a>(
         });
         rows[row].change.side(side).add(amount);
     }
-    // By size of the difference, then by what it is out of, so that the order is the same every time.
+    // The label comes last, so that the order is always the same.
     rows.sort_by(|a, b| {
         let rank = |row: &SiteChange| {
             let Change { before, after } = row.change;
@@ -203,20 +203,20 @@ pub fn changes<'a>(
     rows
 }
 
-/// How many names came, went and stayed.
+/// Numbers of labels by what changed.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 pub struct Tally {
     /// Only on the second side.
     pub new: u64,
     /// Only on the first side.
     pub gone: u64,
-    /// On both, not alike.
+    /// On both sides, with different amounts.
     pub changed: u64,
-    /// On both, alike.
+    /// On both sides, with equal amounts.
     pub unchanged: u64,
 }
 
-/// Counts what became of names.
+/// Counts labels by what changed.
 #[must_use]
 pub fn tally(changes: &[SiteChange]) -> Tally {
     let mut tally = Tally::default();
@@ -232,7 +232,7 @@ pub fn tally(changes: &[SiteChange]) -> Tally {
     tally
 }
 
-/// Both trees laid over each other.
+/// Merges the call paths of both sides into one tree.
 fn change_tree(sides: Sides<'_>) -> ChangeTree {
     let mut tree = ChangeTree::default();
     let mut label_rows: HashMap<&str, u32> = HashMap::new();
@@ -248,7 +248,8 @@ fn change_tree(sides: Sides<'_>) -> ChangeTree {
             })
             .collect();
         let nodes = &profile.tree;
-        // Profile's row → this tree's. A row that points ahead (no profile of ours) hangs from the root.
+        // Row of the profile to row of this tree. If a parent does not come before its child, as in a profile
+        // that this program did not write, the child becomes one of the root.
         let mut rows: Vec<u32> = Vec::with_capacity(nodes.len());
         for (row, (&parent, &label)) in nodes.parent.iter().zip(&nodes.label).enumerate() {
             let here = if row == 0 {

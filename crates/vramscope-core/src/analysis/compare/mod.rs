@@ -1,6 +1,7 @@
-//! Two sides beside each other: moments, devices, files, or all ranks of a job.
+//! Comparisons of two sides, which may be moments, devices or files, and of all ranks of a job.
 //!
-//! Belongs here: a side in a form that means the same in both, and what grew and shrank between them.
+//! Belongs here: a description of a side that is meaningful outside its file, and the differences between
+//! sides.
 
 pub mod changes;
 pub mod ranks;

@@ -1,9 +1,10 @@
-//! Ranks of one job beside each other: which peaked, which stands out, and by what call sites.
+//! Compares all ranks of a job: which has the highest peak, which is an outlier, and which call sites make the
+//! difference.
 //!
-//! Works on a small summary per rank, so that no two files need be held at once. A rank is a device of a
-//! file. What stands out is judged against the median, by two rules that must both hold: by its distance in
-//! units of the usual distance (the modified z-score of Iglewicz and Hoaglin, which one wild value
-//! cannot hide from), and by a share of the median below which nobody would care. Two ranks have no usual.
+//! Works on a small summary of each rank, so that no two files have to be in memory at once. A rank is a device
+//! of a file. Outliers are compared with the median, and two rules must both hold. The distance must be large
+//! compared with the median distance: the modified z-score of Iglewicz and Hoaglin, which a single extreme
+//! value cannot distort. And it must be a notable share of the median. Two ranks have no outlier.
 
 use std::cmp::Reverse;
 
@@ -18,34 +19,35 @@ use crate::analysis::time::history::History;
 use crate::analysis::time::selection::Selection;
 use crate::model::DeviceIndex;
 
-/// Call sites that a summary keeps, the largest ones.
+/// Maximum number of call sites in a summary; the largest are kept.
 const SITES_MAX: usize = 4096;
-/// Distance from the median, as a share of it, below which no difference is worth a word.
+/// Distance from the median, as a share of it, up to which a difference is ignored.
 const NOTABLE_SHARE: f64 = 0.05;
-/// The modified z-score from which a value is an outlier, as its authors recommend.
+/// The modified z-score above which a value is an outlier, as Iglewicz and Hoaglin recommend.
 const OUTLIER_SCORE: f64 = 3.5;
-/// Makes the median distance comparable to a standard deviation.
+/// Scales the median distance to a standard deviation, for normally distributed values.
 const SCORE_UNIT: f64 = 0.6745;
 
-/// What is kept of one rank.
+/// Summary of one rank.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub struct RankSummary {
-    /// Its file.
+    /// Name of its file.
     pub file: String,
-    /// The device in that file.
+    /// The device's index in that file.
     pub device: DeviceIndex,
-    /// Its figures, at its peak.
+    /// Its figures at its peak.
     pub figures: Figures,
-    /// When the peak began, µs since the Unix epoch; `None` without times.
+    /// The time at which the peak began, in µs since the Unix epoch; `None` if the file has no times.
     pub peak_time_us: Option<i64>,
-    /// Requested bytes live at the end.
+    /// Requested bytes of allocations live at the end.
     pub end_bytes: u64,
-    /// What was live at the peak by call site, most bytes first, the names of [`GroupColumn`].
+    /// Amounts live at the peak by call site, most bytes first. Labels are those of [`GroupColumn`].
     pub sites: Vec<(String, Amount)>,
 }
 
 impl RankSummary {
-    /// Sums a device up; `by_site` names its allocations' call sites. `None` for one that nothing happened on.
+    /// Summarises a device. `by_site` groups its allocations by call site. `None` if the device has neither
+    /// allocations nor segments.
     #[must_use]
     pub fn of(
         file: &str,
@@ -70,7 +72,7 @@ impl RankSummary {
         })
     }
 
-    /// Reserved, less what was live, at the peak: lost or idle.
+    /// Reserved minus active bytes at the peak.
     #[must_use]
     pub fn gap_bytes(&self) -> u64 {
         let figures = &self.figures;
@@ -86,52 +88,52 @@ impl RankSummary {
     }
 }
 
-/// By what ranks are compared.
+/// A figure by which ranks are compared.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Measure {
-    /// Most requested bytes live at once.
+    /// The peak of active bytes.
     Peak,
-    /// Most bytes of segments.
+    /// The peak of reserved bytes.
     Reserved,
-    /// Requested bytes live at the end.
+    /// Active bytes at the end.
     AtEnd,
 }
 
 impl Measure {
-    /// All of them, the one that matters most first.
+    /// All measures, the most important first.
     pub const ALL: [Self; 3] = [Self::Peak, Self::Reserved, Self::AtEnd];
 }
 
-/// A rank that stands out.
+/// The rank that is farthest from the median by one measure.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct Outlier {
-    /// By what.
+    /// The measure.
     pub measure: Measure,
-    /// Its place among the summaries: the farthest from the median.
+    /// Index of the rank among the summaries.
     pub rank: usize,
-    /// Its value.
+    /// The rank's value.
     pub bytes: u64,
     /// The median of all ranks.
     pub median_bytes: u64,
-    /// How many others stand out by the same measure.
+    /// Number of other ranks that are outliers by the same measure.
     pub further: usize,
 }
 
-/// Ranks beside each other. Ranks are named by their place among the summaries.
+/// The comparison of all ranks. Ranks are given as indexes into the summaries.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct Ranks {
-    /// All of them, highest peak first.
+    /// All ranks, highest peak first.
     pub by_peak: Vec<usize>,
-    /// The one in the middle by peak: of an even number the lower one, so that it is a rank of its own.
+    /// The rank whose peak is the median. For an even number of ranks it is the lower one of the two in the
+    /// middle.
     pub median: usize,
-    /// Those that stand out, one per measure.
+    /// The outliers, at most one per measure.
     pub outliers: Vec<Outlier>,
-    /// The rank whose call sites are compared with those of the median: the outlier by peak, else
-    /// the highest; `None` where they are too much alike to matter.
+    /// The rank whose call sites are compared with those of the median rank: the outlier by peak or, without
+    /// one, the rank with the highest peak. `None` if that is too close to the median to matter.
     pub compared: Option<usize>,
-    /// How its call sites differ from those of the median at their peaks, largest difference first;
-    /// only those that do.
+    /// The call sites in which `compared` and `median` differ at their peaks, largest difference first.
     pub changes: Vec<SiteChange>,
 }
 
@@ -177,12 +179,12 @@ pub fn ranks(summaries: &[RankSummary]) -> Option<Ranks> {
     })
 }
 
-/// Whether a value is far enough from another to be worth a word.
+/// Whether a value is far enough from the median to be mentioned.
 fn is_notable(value: u64, median: u64) -> bool {
     value.abs_diff(median) as f64 > NOTABLE_SHARE * median as f64
 }
 
-/// The one that is farthest from the median, if it stands out.
+/// The rank that is farthest from the median by `measure`, if it is an outlier.
 fn outlier(summaries: &[RankSummary], measure: Measure) -> Option<Outlier> {
     if summaries.len() < 3 {
         return None;
@@ -196,7 +198,7 @@ fn outlier(summaries: &[RankSummary], measure: Measure) -> Option<Outlier> {
         is_notable(value, median_bytes) && score > OUTLIER_SCORE * usual as f64
     };
     let found = (0..values.len()).filter(|&rank| stands_out(values[rank]));
-    // The first of equals.
+    // Of equally distant ranks, take the first.
     let rank = found
         .clone()
         .max_by_key(|&rank| (distance(values[rank]), Reverse(rank)))?;
@@ -209,7 +211,7 @@ fn outlier(summaries: &[RankSummary], measure: Measure) -> Option<Outlier> {
     })
 }
 
-/// The median; of an even number the lower of the two, which is one of the values.
+/// The median. For an even number of values it is the lower one of the two in the middle.
 fn lower_median(mut values: Vec<u64>) -> u64 {
     values.sort_unstable();
     values[(values.len() - 1) / 2]
@@ -262,11 +264,11 @@ mod tests {
         assert_eq!(outlier_of(&[100, 101, 99, 100, 140]), Some(4));
         assert_eq!(outlier_of(&[100, 101, 40, 100, 100]), Some(2));
         assert_eq!(outlier_of(&[100, 100, 200]), Some(2));
-        // Two of two: which one would it be?
+        // Of two ranks, neither is the outlier.
         assert_eq!(outlier_of(&[100, 200]), None);
-        // All alike but for little.
+        // The difference is too small.
         assert_eq!(outlier_of(&[100, 100, 100, 104]), None);
-        // Stages of a pipeline differ, and none is out of line.
+        // The stages of a pipeline differ regularly.
         assert_eq!(outlier_of(&[100, 120, 140, 160]), None);
         assert_eq!(outlier_of(&[0, 0, 0]), None);
         assert_eq!(outlier_of(&[0, 0, 1]), Some(2));
@@ -278,7 +280,7 @@ mod tests {
         assert_eq!((found.rank, found.further, found.median_bytes), (6, 1, 100));
     }
 
-    /// Whatever the order of the files, the same one is found, by the same figures.
+    /// The order of the files must not change the result.
     #[test]
     fn order_does_not_matter() {
         let peaks = [50, 52, 49, 51, 95, 50, 48];

@@ -1,14 +1,13 @@
-//! One side of a comparison: which call paths and call sites hold how much, in a form that means
-//! something outside of its file.
+//! One side of a comparison: amounts by call path and by call site, in a form that is meaningful outside its
+//! file.
 //!
-//! Ids of frames and stacks are only good within one snapshot, and another file is in another worker. A
-//! profile therefore carries texts: each distinct name once, the call paths as a tree of them, and beside
-//! it all that a comparison shows of a side: figures, settings, curves. Frames have the names of their
-//! [groups](crate::analysis::code::frame_groups), so that both sides are asked for by line, or by function where lines
-//! have moved from one version to the next. Its size is bounded, however large the file: see [`NODES_MAX`]
-//! and [`LABEL_MAX_BYTES`].
+//! Ids of frames and stacks are valid in one snapshot only, and the page holds another file in another worker.
+//! A profile therefore contains texts: each distinct label once, the call paths as a tree of labels, and
+//! everything else that a comparison shows, such as figures, settings and curves. Labels are those of the
+//! frames' [groups](crate::analysis::code::frame_groups): by line, or by function if lines have moved between
+//! two versions. The size is bounded, whatever the size of the file: see [`NODES_MAX`] and [`LABEL_MAX_BYTES`].
 //!
-//! What is left out: bytes × lifetime. Two recordings of different length make no sense of it.
+//! Left out: bytes × lifetime, which cannot be compared between recordings of different length.
 
 use std::collections::HashMap;
 
@@ -29,106 +28,108 @@ use crate::model::{Action, DeviceIndex};
 
 pub use crate::analysis::groups::turnover::Amount;
 
-/// Most nodes of a profile's tree. Real files have some ten thousand; what a tree of more would hold is
-/// counted where its path leaves the kept ones, the paths with the fewest bytes first.
+/// Maximum number of nodes of a profile's tree. Real files have some ten thousand. Beyond that, the paths with
+/// the fewest bytes are cut where they leave the nodes that exist.
 pub const NODES_MAX: usize = 1 << 16;
 
-/// Most call sites of a profile; the smaller ones are summed up in one.
+/// Maximum number of call sites of a profile; the smaller ones are summed up in one entry.
 pub const SITES_MAX: usize = 1 << 15;
 
-/// Longest label, in bytes of UTF-8.
+/// Maximum length of a label, in bytes of UTF-8; longer ones are cut.
 pub const LABEL_MAX_BYTES: usize = 240;
 
-/// What a profile is to be of.
+/// Options of a profile.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
 pub struct ProfileOptions {
-    /// Which allocations.
+    /// Which allocations are counted.
     pub selection: Selection,
     /// The axis of the curves.
     pub axis: CurveAxis,
-    /// How many columns the curves have at most.
+    /// Maximum number of columns of the curves.
     pub columns: u32,
 }
 
 /// One side of a comparison.
 #[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize)]
 pub struct Profile {
-    /// The device.
+    /// The device's index in its file.
     pub device: DeviceIndex,
-    /// Its figures.
+    /// Figures of the device and its recording.
     pub figures: Figures,
-    /// All selected allocations.
+    /// Sum over all selected allocations.
     pub total: Amount,
-    /// Every distinct name in tree and sites, clipped to [`LABEL_MAX_BYTES`]. Row 0 is that of the root.
+    /// The distinct labels of tree and call sites, cut to [`LABEL_MAX_BYTES`]. Index 0 is the label of the
+    /// root.
     pub labels: Vec<String>,
-    /// Label → the filter that finds what has it on its stack, as text; empty where it names no code.
+    /// For each label the text of a filter that matches the allocations with it on their stack; empty if the
+    /// label is not code.
     pub filters: Vec<String>,
-    /// The call paths.
+    /// Amounts by call path.
     pub tree: ProfileTree,
-    /// The call sites, most bytes first.
+    /// Amounts by call site, most bytes first.
     pub sites: Vec<SiteAmount>,
-    /// What the tree could not place at its full path for want of room; part of [`Self::total`].
+    /// The amount whose call paths were cut because of [`NODES_MAX`]; included in [`Self::total`].
     pub shortened: Amount,
-    /// `allocator_settings` as they are.
+    /// `allocator_settings` of the file, unchanged.
     pub settings: serde_json::Map<String, serde_json::Value>,
-    /// The whole recording.
+    /// Active and reserved memory over the whole recording.
     pub curves: Curves,
-    /// Where the selection lies on the curves' axis: its moment, or its first and last one.
+    /// Position of the selection on the curves' axis: one moment, or the first and the last one.
     pub marks: Vec<u64>,
 }
 
-/// A device and its recording in figures. All of them are exact.
+/// Exact figures of a device and its recording.
 #[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 pub struct Figures {
-    /// What wrote the file.
+    /// The program that wrote the file.
     pub producer: String,
-    /// Recorded events.
+    /// Number of recorded events.
     pub events: u64,
-    /// µs from the first event to the last; `None` without times.
+    /// µs from the first event to the last; `None` if the file has no times.
     pub duration_us: Option<u64>,
-    /// Known allocations.
+    /// Number of allocations, including those from before the recording.
     pub allocations: u64,
-    /// Highest sum of requested bytes of live allocations.
+    /// The most requested bytes that were live at once.
     pub peak_active_bytes: u64,
-    /// Most bytes of segments.
+    /// The peak of the bytes of all segments.
     pub peak_reserved_bytes: u64,
-    /// The moment that is asked about: the selection's last one, the end for all allocations.
+    /// The moment of the figures below: the last moment of the selection, or the end.
     pub moment: u32,
-    /// µs from the first event to that moment; `None` without times.
+    /// µs from the first event to `moment`; `None` if the file has no times.
     pub moment_us: Option<u64>,
-    /// Requested bytes live at that moment.
+    /// Requested bytes of live allocations at `moment`.
     pub active_bytes: u64,
-    /// Bytes of segments at that moment.
+    /// Bytes of all segments at `moment`.
     pub reserved_bytes: u64,
-    /// Calls of `cudaMalloc` and mappings that were recorded.
+    /// Number of `segment_alloc` and `segment_map` events.
     pub segment_allocs: u64,
-    /// Calls of `cudaFree` and unmappings that were recorded.
+    /// Number of `segment_free` and `segment_unmap` events.
     pub segment_frees: u64,
-    /// Allocations that failed.
+    /// Number of failed requests.
     pub ooms: u64,
 }
 
-/// A tree of call paths as columns. Row 0 is the root, which has no label; a node comes after its parent.
+/// A tree of call paths, in columns. Row 0 is the root. A node comes after its parent.
 #[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 pub struct ProfileTree {
-    /// The caller's row; 0 for the root itself.
+    /// Row of the parent, which is the caller; 0 for the root itself.
     pub parent: Vec<u32>,
-    /// Row of [`Profile::labels`].
+    /// Index into [`Profile::labels`].
     pub label: Vec<u32>,
-    /// Requested bytes allocated by this very path, not by longer ones.
+    /// Requested bytes allocated by exactly this path.
     pub self_bytes: Vec<u64>,
-    /// The same in allocations.
+    /// Number of allocations by exactly this path.
     pub self_count: Vec<u64>,
 }
 
 impl ProfileTree {
-    /// Number of nodes, the root included.
+    /// Number of nodes, including the root.
     #[must_use]
     pub fn len(&self) -> usize {
         self.parent.len()
     }
 
-    /// Whether there is not even a root.
+    /// Whether there is no node, not even a root.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.parent.is_empty()
@@ -150,27 +151,27 @@ impl ProfileTree {
     }
 }
 
-/// What one call site holds.
+/// The amount of one call site.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct SiteAmount {
-    /// Row of [`Profile::labels`].
+    /// Index into [`Profile::labels`].
     pub label: u32,
-    /// Its allocations.
+    /// The selected allocations of the call site.
     pub amount: Amount,
 }
 
-/// What frames and call sites of a snapshot are called: the same for every profile of it, worth keeping.
+/// The labels of a snapshot's frames and call sites. All profiles of a snapshot can share them.
 #[derive(Clone)]
 pub struct ProfileNames {
     table: GroupTable,
     groups: FrameGroups,
     grouping: FrameGrouping,
-    /// Call site → its name.
+    /// Label of each call site.
     sites: Vec<String>,
 }
 
 impl ProfileNames {
-    /// Names everything. What is folded is left out of call paths, never of call sites.
+    /// Computes all labels. Frames folded by `options` are left out of call paths, but not of call sites.
     #[must_use]
     pub fn of(
         snapshot: &Snapshot,
@@ -191,28 +192,30 @@ impl ProfileNames {
 }
 
 impl ProfileNames {
-    /// The filter that finds what has a group on its stack, as text.
+    /// The text of a filter that matches the allocations with this group on their stack; `None` if the group is
+    /// not code.
     fn group_filter(&self, snapshot: &Snapshot, group: GroupId) -> Option<String> {
         let groups = (&self.table, &self.groups);
         let filter = rows::of_group(snapshot, groups, self.grouping, group)?;
         Some(filter.to_string())
     }
 
-    /// The same of the code of a call site.
+    /// The text of a filter that matches the allocations with a call site's code on their stack; `None` if
+    /// there is no code.
     fn site_filter(&self, snapshot: &Snapshot, site: &CallSite) -> Option<String> {
         let location = Location::of(snapshot, snapshot.frames.get(site.frame?));
         let filter = rows::of_frame(self.grouping, &location, site.class)?;
         Some(filter.to_string())
     }
 
-    /// The name of a call site.
+    /// The label of a call site; empty if there is no such site.
     #[must_use]
     pub fn site(&self, site: CallSiteId) -> &str {
         self.sites.get(site.index()).map_or("", String::as_str)
     }
 }
 
-/// By line, a call site has its own label; else that of its frame's group.
+/// The labels of call sites: by line their own, otherwise those of their frames' groups.
 fn site_names(
     snapshot: &Snapshot,
     classes: &FrameClasses,
@@ -243,7 +246,8 @@ fn site_names(
     sites.sites().iter().map(name).collect()
 }
 
-/// A device's profile. `site_of` is the column of [`CallSites::of_allocations`].
+/// Computes a device's profile. `site_of` is the call site of each allocation, from
+/// [`CallSites::of_allocations`].
 #[must_use]
 pub fn profile(
     snapshot: &Snapshot,
@@ -285,16 +289,15 @@ pub fn profile(
     }
 }
 
-/// A stack, and whether it is only that of a free: all that is known of some memory from before the
-/// recording.
+/// A stack, and whether it is the stack of the free because that of the allocation is unknown.
 type StackKey = (StackId, bool);
 
-/// The selected allocations, summed up.
+/// Sums over the selected allocations.
 struct Sums {
     total: Amount,
-    /// Stack → what it allocated; the last row is for those without one.
+    /// Amount by stack; the last entry is for allocations without one.
     by_stack: Vec<Amount>,
-    /// The same of those of which only the stack of the free is known.
+    /// The same for allocations of which only the stack of the free is known.
     by_free: Vec<Amount>,
     by_site: Vec<Amount>,
 }
@@ -338,7 +341,7 @@ impl Sums {
         sums
     }
 
-    /// Most bytes first, so that what finds no room is the least.
+    /// The stacks with the most bytes first. The tree may run out of nodes, and should then cut the smallest.
     fn stacks_by_bytes(&self) -> Vec<(StackKey, Amount)> {
         let of = |amounts: &[Amount], is_of_free: bool| -> Vec<(StackKey, Amount)> {
             let last = amounts.len() - 1;
@@ -363,7 +366,7 @@ impl Sums {
     }
 }
 
-/// Names, each once.
+/// Distinct labels and their filters.
 #[derive(Default)]
 struct Labels {
     rows: Vec<String>,
@@ -372,7 +375,7 @@ struct Labels {
 }
 
 impl Labels {
-    /// `filter` is asked for once per name.
+    /// Index of a label, adding it if it is new. `filter` is called for a new label only.
     fn intern(&mut self, text: &str, filter: impl FnOnce() -> Option<String>) -> u32 {
         let text = clip(text, LABEL_MAX_BYTES);
         if let Some(&row) = self.by_text.get(text) {
@@ -386,7 +389,7 @@ impl Labels {
     }
 }
 
-/// The call sites by name, most bytes first.
+/// Amounts by call site, most bytes first. Sites with the same label are added up.
 fn site_amounts<'a>(
     sites: impl Iterator<Item = ((&'a CallSite, &'a String), &'a Amount)>,
     labels: &mut Labels,
@@ -419,12 +422,12 @@ fn site_amounts<'a>(
     rows
 }
 
-/// Grows a tree path by path.
+/// Builds the tree, one call path at a time.
 struct Planter<'a> {
     snapshot: &'a Snapshot,
     names: &'a ProfileNames,
     labels: Labels,
-    /// Group → its name's row, once it was needed.
+    /// Index of each group's label, set on first use.
     label_of: Vec<Option<u32>>,
     children: HashMap<(u32, u32), u32>,
     path: Vec<GroupId>,
@@ -515,7 +518,7 @@ fn moments(history: &History, selection: Selection) -> Vec<u32> {
     }
 }
 
-/// A device in figures; `moment` is the one that is asked about.
+/// Computes the figures of a device; `moment` is as in [`Figures::moment`].
 #[must_use]
 pub fn figures(snapshot: &Snapshot, history: &History, moment: u32) -> Figures {
     let count = |wanted: [Action; 2]| {

@@ -1,19 +1,19 @@
-//! Allocator settings that two files do not share.
+//! Allocator settings that differ between two files.
 //!
-//! Settings are flat but for a few dicts (`roundup_power2_divisions`) and the variable
-//! `PYTORCH_CUDA_ALLOC_CONF`, whose text is itself a list of `key:value`. Both are taken apart, so that a
-//! difference names what differs and not the whole list.
+//! Most settings are single values. A few are dicts, such as `roundup_power2_divisions`, and the variable
+//! `PYTORCH_CUDA_ALLOC_CONF` is a list of `key:value`. Both are split, so that a difference names the part that
+//! differs and not the whole list.
 
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-/// Longest text of a value, in bytes of UTF-8.
+/// Maximum length of a value, in bytes of UTF-8; longer ones are cut.
 const VALUE_MAX_BYTES: usize = 400;
-/// Deepest nesting that is taken apart; genuine files have one level.
+/// Maximum depth of nested dicts that are split; files from torch have one level.
 const DEPTH_MAX: usize = 4;
-/// Variables that hold a list of `key:value`.
+/// Variables that contain a list of `key:value`.
 const LISTS: [&str; 3] = [
     "PYTORCH_CUDA_ALLOC_CONF",
     "PYTORCH_ALLOC_CONF",
@@ -23,15 +23,15 @@ const LISTS: [&str; 3] = [
 /// A setting that differs.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct SettingChange {
-    /// Its name; parts of a dict or of a list after a dot: `roundup_power2_divisions.256`.
+    /// The setting's name. Parts of a dict or list follow after a dot: `roundup_power2_divisions.256`.
     pub name: String,
-    /// On the first side; `None` = not there.
+    /// The value on the first side; `None` if it is not set there.
     pub before: Option<String>,
-    /// On the second side; `None` = not there.
+    /// The value on the second side; `None` if it is not set there.
     pub after: Option<String>,
 }
 
-/// The settings that differ, by name.
+/// The settings that differ, sorted by name.
 #[must_use]
 pub fn compare_settings(
     before: &Map<String, Value>,
@@ -91,7 +91,7 @@ fn flatten(
     }
 }
 
-/// `a:1,b:[x:1,y:2]` as (`a`, `1`), (`b`, `[x:1,y:2]`). An item without a colon has an empty value.
+/// Splits `a:1,b:[x:1,y:2]` into (`a`, `1`), (`b`, `[x:1,y:2]`). An item without a colon has an empty value.
 fn items(list: &str) -> Vec<(&str, &str)> {
     let (mut parts, mut depth, mut start) = (Vec::new(), 0_usize, 0);
     for (at, character) in list.char_indices() {
