@@ -1,12 +1,12 @@
-//! The allocator at any moment: its segments with every block in address order, and what they sum up to.
+//! The state of the allocator at any moment: segments with their blocks in address order, and sums over them.
 //!
-//! Which segments are mapped and which allocations live is [`replay`](crate::analysis::time::replay)'s answer; here the
-//! allocations get their places in the segments, their blocks' sizes (`sizes`) and what is left between
-//! them. Blocks are never cut or joined in a way that the recording does not say: what no block covers is
-//! one free block, as the allocator joins free neighbours at once.
+//! [`replay`](crate::analysis::time::replay) gives the mapped segments and the live allocations. This module
+//! places the allocations in the segments, finds the sizes of their blocks (`sizes`), and fills the rest with
+//! free blocks. The allocator merges free neighbours at once, so whatever no active block covers is one free
+//! block.
 //!
-//! [`state_at`](AllocatorIndex::state_at) answers for one moment; a [`Stepper`] walks from moment to moment
-//! and rebuilds only the segments in which something happened.
+//! [`state_at`](AllocatorIndex::state_at) computes one moment. A [`Stepper`] moves from moment to moment and
+//! rebuilds only the segments that changed.
 
 mod check;
 mod index;
@@ -29,46 +29,46 @@ use crate::analysis::time::replay::{MappedRange, Replay};
 use crate::ids::{AllocationId, EventId, StackId};
 use crate::model::{self, PoolId};
 
-/// What a state is looked up in: one device's recording and what was prepared of it.
+/// The input of all functions here: one device's recording.
 #[derive(Clone, Copy)]
 pub struct Recording<'a> {
-    /// The file.
+    /// The decoded file.
     pub snapshot: &'a Snapshot,
     /// The device's history.
     pub history: &'a History,
-    /// The same device's segments and live allocations.
+    /// The device's segments and live allocations at any moment.
     pub replay: &'a Replay,
 }
 
-/// What a piece of a segment is doing.
+/// The use of a block.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum BlockUse {
-    /// In use.
+    /// Allocated.
     Allocated,
-    /// Freed by the program, but another stream may still be using it.
+    /// Freed by the program, while another stream may still use it.
     PendingFree,
-    /// Free, kept in the allocator's cache.
+    /// Inactive: free, and cached by the allocator.
     Free,
 }
 
-/// A block at its place.
+/// A block in a segment.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct PlacedBlock {
     /// Start address.
     pub address: u64,
-    /// Bytes it takes up, rounding included; see [`BlockSizes`] for where that is known from.
+    /// Size in bytes, including rounding. See [`BlockSizes`] for where it comes from.
     pub bytes: u64,
-    /// Bytes the program asked for; 0 where free. Not more than `bytes`.
+    /// Requested bytes, at most `bytes`; 0 for a free block.
     pub requested_bytes: u64,
-    /// What it is doing.
+    /// Whether it is allocated, pending free or free.
     pub usage: BlockUse,
-    /// Whose it is; `None` where free.
+    /// The allocation; `None` for a free block.
     pub allocation: Option<AllocationId>,
 }
 
 impl PlacedBlock {
-    /// Bytes lost to rounding.
+    /// Bytes by which the block is larger than the request; 0 for a free block.
     #[must_use]
     pub fn rounding_bytes(&self) -> u64 {
         match self.usage {
@@ -78,50 +78,49 @@ impl PlacedBlock {
     }
 }
 
-/// Sums over segments. Reserved is active and free; active is allocated and pending, and it is requested
-/// and rounding.
+/// Sums over segments. Reserved = active + free. Active = allocated + pending = requested + rounding.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 pub struct StateSums {
-    /// Bytes held from CUDA.
+    /// Bytes of all segments.
     pub reserved_bytes: u64,
-    /// Bytes of blocks in use, rounding included.
+    /// Bytes of allocated blocks, including rounding.
     pub allocated_bytes: u64,
-    /// Bytes of blocks whose free is pending, rounding included.
+    /// Bytes of blocks pending free, including rounding.
     pub pending_bytes: u64,
-    /// Bytes that programs asked for in both.
+    /// Requested bytes of allocated and pending blocks.
     pub requested_bytes: u64,
-    /// Bytes of blocks that are neither.
+    /// Bytes of free blocks.
     pub free_bytes: u64,
-    /// The largest of those: a request beyond it needs new memory from CUDA.
+    /// Size of the largest free block: a larger request needs new memory from CUDA.
     pub largest_free_bytes: u64,
     /// Number of segments.
     pub segments: u64,
-    /// Number of blocks in use.
+    /// Number of allocated blocks.
     pub allocated_blocks: u64,
-    /// Number of blocks whose free is pending.
+    /// Number of blocks pending free.
     pub pending_blocks: u64,
     /// Number of free blocks.
     pub free_blocks: u64,
-    /// Segments without any block in use or pending: `empty_cache()` would give them back.
+    /// Number of segments without an active block: `empty_cache()` would release them.
     pub empty_segments: u64,
-    /// Bytes of those.
+    /// Bytes of those segments.
     pub empty_bytes: u64,
 }
 
 impl StateSums {
-    /// Bytes of blocks in use or pending free.
+    /// Bytes of allocated and pending blocks.
     #[must_use]
     pub fn active_bytes(&self) -> u64 {
         self.allocated_bytes.saturating_add(self.pending_bytes)
     }
 
-    /// Bytes lost to rounding.
+    /// Bytes by which active blocks are larger than their requests.
     #[must_use]
     pub fn rounding_bytes(&self) -> u64 {
         self.active_bytes().saturating_sub(self.requested_bytes)
     }
 
-    /// Free bytes in segments that can not be given back, as a block in them is active.
+    /// Free bytes in segments that cannot be released, because they contain an active block.
     #[must_use]
     pub fn free_in_use_bytes(&self) -> u64 {
         self.free_bytes.saturating_sub(self.empty_bytes)
@@ -160,7 +159,7 @@ impl StateSums {
                     (&mut sums.free_bytes, &mut sums.free_blocks)
                 }
             };
-            // The blocks of a segment tile it, so that nothing can overflow.
+            // Blocks do not overlap and lie within their segment, so these sums cannot overflow.
             *sum += block.bytes;
             *count += 1;
             sums.requested_bytes += block.requested_bytes;
@@ -173,18 +172,18 @@ impl StateSums {
     }
 }
 
-/// Which of the allocator's two pools of sizes a segment serves.
+/// The size of the requests that a segment serves. The allocator has a pool of blocks for each.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum SizeClass {
     /// Requests up to 1 MiB.
     Small,
-    /// Everything else.
+    /// Requests above 1 MiB.
     Large,
 }
 
 impl SizeClass {
-    /// What a file says of a segment; `None` where it says nothing, or something of its own.
+    /// The class from a file's `segment_type`; `None` if that is absent or another word.
     #[must_use]
     pub fn of_kind(kind: Option<model::SegmentKind>) -> Option<Self> {
         match kind {
@@ -194,7 +193,7 @@ impl SizeClass {
         }
     }
 
-    /// `small`, `large`.
+    /// `small` or `large`.
     #[must_use]
     pub fn word(self) -> &'static str {
         match self {
@@ -209,32 +208,33 @@ impl SizeClass {
 pub struct SegmentState {
     /// Start address.
     pub address: u64,
-    /// Bytes held from CUDA.
+    /// Size in bytes.
     pub bytes: u64,
-    /// The `cudaStream_t` as a number.
+    /// The stream's handle, a `cudaStream_t` as a number.
     pub stream: i64,
-    /// The pool: the segment's own, else that of the final state's segment at this place, else the
-    /// default one where the file knows no other.
+    /// The memory pool: from its event, else from the final state's segment at this address, else the default
+    /// pool if the file mentions no other. `None` if unknown.
     pub pool: Option<PoolId>,
-    /// Whether it belongs to an expandable segment, which may grow, shrink and be cut.
+    /// Whether it belongs to an expandable segment, which can grow, shrink and be split.
     pub is_expandable: bool,
-    /// Which requests it serves: as the file's final state says, else told by its size and blocks;
-    /// `None` where they do not tell.
+    /// The size of the requests it serves: from the final state, else from the sizes of the segment and its
+    /// blocks. `None` if unknown, and for segments of the driver.
     pub size_class: Option<SizeClass>,
-    /// The event that mapped its beginning; `None` if that is older than the recording.
+    /// The event that mapped its start address; `None` if it was mapped before the recording.
     pub mapped_by: Option<EventId>,
-    /// The stack that asked CUDA for it.
+    /// The stack of the request for which it was mapped.
     pub stack: StackId,
-    /// Its row in [`AllocatorState::groups`].
+    /// Index into [`AllocatorState::groups`].
     pub group: u32,
-    /// Its blocks in address order; they tile it.
+    /// Its blocks in address order. They cover it without gaps.
     pub blocks: Vec<PlacedBlock>,
-    /// Their sums.
+    /// The sums over its blocks.
     pub sums: StateSums,
 }
 
 impl SegmentState {
-    /// The block at an address, by its place in [`blocks`](Self::blocks).
+    /// The index in [`blocks`](Self::blocks) of the block that contains an address; `None` if the segment does
+    /// not contain it.
     #[must_use]
     pub fn block_at(&self, address: u64) -> Option<usize> {
         let offset = address.checked_sub(self.address)?;
@@ -247,7 +247,7 @@ impl SegmentState {
         after.checked_sub(1)
     }
 
-    /// The range that it is, its pool as found.
+    /// The segment's range, with its pool.
     fn range(&self) -> MappedRange {
         MappedRange {
             address: self.address,
@@ -259,50 +259,51 @@ impl SegmentState {
     }
 }
 
-/// The segments of one pool and stream: no other can use what is free in them.
+/// The segments of one pool and stream. A request on another stream or in another pool cannot use their free
+/// blocks.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct Group {
-    /// The pool; `None` where the file does not say.
+    /// The memory pool; `None` if unknown.
     pub pool: Option<PoolId>,
-    /// The `cudaStream_t` as a number.
+    /// The stream's handle, a `cudaStream_t` as a number.
     pub stream: i64,
-    /// Its sums.
+    /// The sums over its segments.
     pub sums: StateSums,
 }
 
-/// Live allocations that have no place, or not all of it: of a recording without segment events, or of a
-/// damaged file.
+/// Live allocations that do not lie in a segment, or only in part. They occur in recordings without segment
+/// events and in damaged files.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 pub struct Misfits {
-    /// Allocations outside of every segment.
+    /// Number of allocations outside all segments.
     pub outside: u64,
-    /// Requested bytes of those.
+    /// Requested bytes of those allocations.
     pub outside_bytes: u64,
-    /// Requested bytes of allocations within a segment for which there was no room before its end or the
-    /// next block.
+    /// Requested bytes of allocations in segments that lie beyond the segment's end, or overlap the next block.
     pub cut_bytes: u64,
 }
 
-/// One device's allocator at one moment.
+/// The state of one device's allocator at one moment.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct AllocatorState {
     /// The moment.
     pub moment: u32,
-    /// Whose state it is: the driver lets all streams use what is free in a pool.
+    /// Whose allocations these are. In the driver's pools, all streams share the free memory.
     pub kind: AllocatorKind,
-    /// Its segments by address.
+    /// The segments in address order.
     pub segments: Vec<SegmentState>,
-    /// Pools and streams that own segments: ascending, the default pool and stream first.
+    /// Segments by pool and stream, ascending, with the default pool and the default stream first.
     pub groups: Vec<Group>,
-    /// Sums of all.
+    /// The sums over all segments.
     pub total: StateSums,
-    /// What has no place in them. The requested bytes of the total and these together are the history's
-    /// active bytes.
+    /// The live allocations that do not fit into the segments. Their requested bytes and those of `total` add
+    /// up to the history's active bytes.
     pub misfits: Misfits,
 }
 
 impl AllocatorState {
-    /// The segment around an address, by its place in [`segments`](Self::segments).
+    /// The index in [`segments`](Self::segments) of the segment that contains an address; `None` if there is
+    /// none.
     #[must_use]
     pub fn segment_at(&self, address: u64) -> Option<usize> {
         let after = self
@@ -313,7 +314,8 @@ impl AllocatorState {
         (address - segment.address < segment.bytes).then_some(row)
     }
 
-    /// Where a live allocation lies: its segment's row and its block's row therein.
+    /// The block of a live allocation: the index of its segment, and the index of the block in that segment.
+    /// `None` if it has no block at this moment.
     #[must_use]
     pub fn find(&self, history: &History, id: AllocationId) -> Option<(usize, usize)> {
         let address = *history.allocations.address.get(id.index())?;

@@ -1,9 +1,9 @@
-//! How much memory the device has, as far as the file tells.
+//! The memory capacity of the device, as far as the file contains it.
 //!
-//! No torch writes it; captured snapshots do. What other files may hold: the bytes that CUDA reported free when an allocation
-//! failed, which with what was reserved then is what this process could have had; and `total_memory`
-//! (torch's name for it) under a key that someone added. Everything else would be a guess, so
-//! without these there is no answer.
+//! No torch writes it; captured snapshots do. Other files may contain two substitutes. An `oom` event has the
+//! bytes that CUDA reported free: with the bytes reserved at that moment, they are what this process could have
+//! had. And somebody may have added a key `total_memory`, as torch calls it. Without either, the capacity is
+//! unknown.
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -15,34 +15,34 @@ use crate::analysis::time::markers::failed_requests;
 use crate::ids::EventId;
 use crate::model::DeviceIndex;
 
-/// A device's memory.
+/// The capacity of a device.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct Capacity {
-    /// Bytes.
+    /// Capacity in bytes.
     pub bytes: u64,
-    /// How that is known.
+    /// Where it comes from.
     pub source: CapacitySource,
 }
 
-/// How a capacity is known.
+/// Where a capacity comes from.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum CapacitySource {
-    /// `capture.devices` or `total_memory` in the file: all of the device.
+    /// `capture.devices` or `total_memory` in the file: the whole device.
     File,
-    /// Reserved, and free on the device, when an allocation failed: what this process could have. The
-    /// CUDA context, other libraries and other processes have the rest of the device.
+    /// An `oom` event: the bytes reserved by this process plus the bytes free on the device. The CUDA context,
+    /// other libraries and other processes hold the rest of the device.
     Oom {
-        /// The moment that begins with the failure; of several, the one that tells most.
+        /// The moment after the failed request. If several failed, the one with the highest sum.
         moment: u32,
-        /// What was reserved then.
+        /// Bytes of all segments at that moment.
         reserved_bytes: u64,
-        /// What the device reported free.
+        /// Bytes that the device reported free.
         free_bytes: u64,
     },
 }
 
-/// The capacity of `history`'s device, if the file tells.
+/// The capacity of `history`'s device; `None` if unknown.
 #[must_use]
 pub fn capacity(snapshot: &Snapshot, history: &History) -> Option<Capacity> {
     let of_file = |bytes| Capacity {
@@ -53,7 +53,7 @@ pub fn capacity(snapshot: &Snapshot, history: &History) -> Option<Capacity> {
     stated.or_else(|| at_failures(snapshot, history))
 }
 
-/// A device's memory in bytes, as the file states it.
+/// The capacity in bytes that the file states; `None` if it states none, or 0.
 pub(crate) fn stated(snapshot: &Snapshot, device: DeviceIndex) -> Option<u64> {
     let captured = Capture::of(snapshot).and_then(|capture| capture.device(device)?.total_bytes);
     let maps = [&snapshot.settings, &snapshot.extras];
@@ -62,7 +62,7 @@ pub(crate) fn stated(snapshot: &Snapshot, device: DeviceIndex) -> Option<u64> {
             let direct = map
                 .get("total_memory")
                 .and_then(|value| of_device(value, device));
-            // One level down, as in `device_info`, `device_properties`, `devices`.
+            // Also look one level down, as in `device_info`, `device_properties` or `devices`.
             direct.or_else(|| {
                 map.values().find_map(|value| match value {
                     Value::Object(inner) => inner.get("total_memory").and_then(Value::as_u64),
@@ -75,7 +75,7 @@ pub(crate) fn stated(snapshot: &Snapshot, device: DeviceIndex) -> Option<u64> {
     Some(bytes).filter(|&bytes| bytes > 0)
 }
 
-/// A number, or the device's own of a list of them.
+/// A number, or the entry of a device in a list of numbers.
 fn of_device(value: &Value, device: DeviceIndex) -> Option<u64> {
     match value {
         Value::Array(all) => all.get(device as usize)?.as_u64(),
@@ -85,7 +85,7 @@ fn of_device(value: &Value, device: DeviceIndex) -> Option<u64> {
 
 fn at_failures(snapshot: &Snapshot, history: &History) -> Option<Capacity> {
     let device = i32::try_from(history.device).ok()?;
-    // Without segments nothing is known to be reserved.
+    // If the file has no segments, the reserved bytes are unknown.
     snapshot.segments.of_device(device).next()?;
     let failures = failed_requests(snapshot, history).into_iter();
     let told = failures.map(|moment| {
@@ -101,7 +101,7 @@ fn at_failures(snapshot: &Snapshot, history: &History) -> Option<Capacity> {
             },
         }
     });
-    // A free size that no device has is damage, not knowledge.
+    // A larger sum must come from a damaged file.
     const MOST_BYTES: u64 = 1 << 44;
     told.filter(|capacity| (1..=MOST_BYTES).contains(&capacity.bytes))
         .reduce(|best, next| if next.bytes > best.bytes { next } else { best })

@@ -1,8 +1,8 @@
-//! What a captured snapshot says of its capture: the program, how it ended, its devices, and what the driver held
-//! that nobody tracked.
+//! The metadata of a captured snapshot: the program, how it ended, its devices, and device memory that was not
+//! tracked.
 //!
-//! `vramscope-capture` writes it as `capture` at the top level. It is read as any other unknown key is, so all of it
-//! may be missing or of another type: what cannot be read is left out, and never an error.
+//! `vramscope-capture` writes it as `capture` at the top level. Any part may be missing or of another type.
+//! Such parts are left out and are never an error.
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
@@ -12,23 +12,23 @@ use crate::analysis::code::frames::clip;
 use crate::ids::FrameId;
 use crate::model::{DeviceIndex, capture_of};
 
-/// Bounds on what a hostile file can make of it.
+/// Limits for damaged or hostile files: items per list, and bytes per text.
 const ITEMS_KEPT: usize = 256;
 const TEXT_BYTES: usize = 4096;
 
-/// Whose allocations a snapshot shows, and so whose rules and remedies hold.
+/// The allocator whose allocations a snapshot shows, and whose rules apply.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum AllocatorKind {
     /// PyTorch's caching allocator.
     #[default]
     Torch,
-    /// The CUDA driver: the program was captured.
+    /// The CUDA driver, in a captured snapshot.
     Driver,
 }
 
 impl AllocatorKind {
-    /// Whose a snapshot's are.
+    /// The allocator of a snapshot's allocations.
     #[must_use]
     pub fn of(snapshot: &Snapshot) -> Self {
         if capture_of(&snapshot.extras).is_some() {
@@ -38,7 +38,7 @@ impl AllocatorKind {
         }
     }
 
-    /// The call that gives wholly free segments back to the device.
+    /// The call that releases wholly free segments to the device.
     #[must_use]
     pub fn release_call(self) -> &'static str {
         match self {
@@ -47,7 +47,7 @@ impl AllocatorKind {
         }
     }
 
-    /// What keeps freed memory for later requests: `PyTorch`, `the driver's pools`.
+    /// The owner of cached memory, for messages: `PyTorch`, `the driver's pools`.
     #[must_use]
     pub fn keeper(self) -> &'static str {
         match self {
@@ -64,13 +64,13 @@ pub enum Ended {
     /// The file does not say.
     #[default]
     Unknown,
-    /// It had not: the snapshot was taken from outside.
+    /// The program was still running: the snapshot was taken from outside.
     Running,
-    /// By returning from `main`, or by `exit`, whatever its exit code.
+    /// By returning from `main` or by `exit`, with any exit code.
     InOrder,
-    /// Killed, aborted, out of some resource, or by `_exit`, which tells nobody.
+    /// Killed, aborted, or by `_exit`: the recorder was not notified.
     WithoutNotice,
-    /// The recorder switched itself off after an error of its own, some time before.
+    /// The recorder had stopped before, because of an error of its own.
     RecorderFailed,
 }
 
@@ -85,7 +85,7 @@ impl Ended {
         }
     }
 
-    /// As the file has it.
+    /// The word that the file has for it.
     #[must_use]
     pub fn word(self) -> &'static str {
         match self {
@@ -98,57 +98,58 @@ impl Ended {
     }
 }
 
-/// What one capture was.
+/// The metadata of a capture.
 #[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 pub struct Capture {
-    /// `vramscope-capture 0.1.0`; empty where it does not say.
+    /// The recorder and its version, such as `vramscope-capture 0.1.0`.
     pub tool: String,
-    /// The executable, then its arguments, the first of which is its name.
+    /// The path of the executable, then its arguments, of which the first is the program's name.
     pub program: Vec<String>,
-    /// Process id; 0 if not told.
+    /// Process id; 0 if the file does not say.
     pub process: u64,
-    /// When recording began, µs since the Unix epoch.
+    /// Start of the recording, in µs since the Unix epoch.
     pub started_us: Option<i64>,
     /// How the program ended.
     pub ended: Ended,
-    /// Records for which the log had no room.
+    /// Number of records that were dropped because the log was full.
     pub dropped_records: u64,
-    /// What the recorder has to say, for people.
+    /// Remarks of the recorder, for the user.
     pub notes: Vec<String>,
-    /// Its devices.
+    /// The devices, sorted by index.
     pub devices: Vec<CapturedDevice>,
 }
 
 /// A device of a captured program.
 #[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 pub struct CapturedDevice {
-    /// The ordinal, as in `device_traces`.
+    /// The device's index in `device_traces`.
     pub index: DeviceIndex,
-    /// As the driver calls it.
+    /// The driver's name for the device; empty if the file does not say.
     pub name: String,
-    /// `GPU-…`; empty if not told.
+    /// `GPU-…`; empty if the file does not say.
     pub uuid: String,
-    /// Its memory in bytes.
+    /// Capacity in bytes; `None` if the file does not say.
     pub total_bytes: Option<u64>,
-    /// What the driver held besides what was tracked.
+    /// Memory in use that was not tracked; `None` without samples.
     pub other: Option<OtherMemory>,
 }
 
-/// Bytes of a device that were neither free nor tracked: of other processes, contexts, modules, the driver itself.
+/// Bytes of a device that were neither free nor tracked: used by other processes, contexts, modules and the
+/// driver itself. The recorder samples them.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct OtherMemory {
-    /// When the driver was last asked.
+    /// Bytes at the last sample.
     pub last_bytes: u64,
-    /// The most there ever were when it was asked.
+    /// The most bytes of any sample.
     pub highest_bytes: u64,
-    /// When that was, µs since the Unix epoch.
+    /// Time of that sample, in µs since the Unix epoch.
     pub highest_us: i64,
-    /// How often it was asked.
+    /// Number of samples.
     pub samples: u64,
 }
 
 impl Capture {
-    /// What a snapshot says; `None` of one that was not captured.
+    /// Reads the metadata; `None` for a snapshot that was not captured.
     #[must_use]
     pub fn of(snapshot: &Snapshot) -> Option<Self> {
         let capture = capture_of(&snapshot.extras)?;
@@ -164,7 +165,7 @@ impl Capture {
             let place = devices.binary_search_by_key(&sample.device, |device| device.index);
             match place {
                 Ok(place) => devices[place].add(&sample),
-                // A device that is not listed was asked all the same.
+                // The list of devices may be incomplete.
                 Err(place) if devices.len() < ITEMS_KEPT => {
                     devices.insert(place, CapturedDevice::with_index(sample.device));
                     devices[place].add(&sample);
@@ -184,16 +185,16 @@ impl Capture {
         })
     }
 
-    /// One of its devices.
+    /// The device with this index; `None` if there are no data about it.
     #[must_use]
     pub fn device(&self, index: DeviceIndex) -> Option<&CapturedDevice> {
         self.devices.iter().find(|device| device.index == index)
     }
 
-    /// The program as somebody typed it, clipped.
+    /// The program as it was typed, cut to 200 bytes.
     #[must_use]
     pub fn command_line(&self) -> String {
-        // The first argument is the program's name once more.
+        // The first argument repeats the program's name.
         let typed = self.program.get(1..).filter(|rest| !rest.is_empty());
         clip(&typed.unwrap_or(&self.program).join(" "), 200).to_owned()
     }
@@ -236,7 +237,7 @@ impl CapturedDevice {
     }
 }
 
-/// What the driver answered once.
+/// One sample of a device's memory.
 struct Sample {
     device: DeviceIndex,
     time_us: i64,
@@ -256,7 +257,7 @@ impl Sample {
     }
 }
 
-/// The same without the words of whoever captured it: its program, threads and notes.
+/// The metadata without free text: without program, threads, names and notes.
 pub(crate) fn without_words(extras: &Map<String, Value>) -> Option<Value> {
     let capture = capture_of(extras)?;
     let numbers = |value: &Value, keys: &[&str]| -> Map<String, Value> {
@@ -300,7 +301,7 @@ fn clipped(text: &str) -> String {
     clip(text, TEXT_BYTES).to_owned()
 }
 
-/// Whether PyTorch's allocator made some of the captured requests: then its own recorder tells more.
+/// Whether PyTorch's allocator made some of the captured requests. PyTorch's own recorder would then show more.
 pub(crate) fn has_torch(snapshot: &Snapshot) -> bool {
     let mut frames = (0..snapshot.frames.len()).map(FrameId::from_index);
     frames.any(|id| {
@@ -351,7 +352,7 @@ mod tests {
             samples: 2,
         };
         assert_eq!(device.other, Some(other));
-        // More tracked than there is: nothing is held by others, and nothing overflows.
+        // More is tracked than there is: the rest is 0, and nothing overflows.
         assert_eq!(capture.device(0).unwrap().other.unwrap().last_bytes, 0);
     }
 

@@ -1,7 +1,8 @@
-//! The final state as the file lists it, summed up by what can share memory: a request is only served from
+//! Sums over the final state in the file, by pool, stream and size class. A request can only be served from
 //! segments of its own pool, stream and size class.
 //!
-//! What the file says is taken as it is; [`allocator_state`](super::allocator_state) has the state at any moment.
+//! The file's values are not checked. [`allocator_state`](super::allocator_state) computes the state at any
+//! moment.
 
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
@@ -13,17 +14,18 @@ use crate::model::{BlockState, DeviceIndex, PoolId, Segment};
 /// The segments of one pool, stream and size class.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct SegmentGroup {
-    /// The pool; `None` before torch 2.1.
+    /// The memory pool; `None` in files from before torch 2.1.
     pub pool: Option<PoolId>,
-    /// The `cudaStream_t` as a number.
+    /// The stream's handle, a `cudaStream_t` as a number.
     pub stream: i64,
-    /// Which requests they serve; `None` where the file does not say.
+    /// The size of the requests they serve; `None` if the file does not say.
     pub size_class: Option<SizeClass>,
-    /// Their sums. Reserved is more than active and free where blocks do not cover their segment.
+    /// The sums over these segments. If blocks do not cover their segment, reserved is more than active plus
+    /// free.
     pub sums: StateSums,
 }
 
-/// A device's segments by pool, stream and size class; what holds most first.
+/// Sums a device's segments by pool, stream and size class, most reserved bytes first.
 #[must_use]
 pub fn segment_groups(snapshot: &Snapshot, device: DeviceIndex) -> Vec<SegmentGroup> {
     let mut groups: BTreeMap<_, StateSums> = BTreeMap::new();
@@ -54,7 +56,7 @@ pub fn own_segments(snapshot: &Snapshot, device: DeviceIndex) -> impl Iterator<I
     rows.filter(move |segment| u32::try_from(segment.device) == Ok(device))
 }
 
-/// The sums of one segment's blocks. A state that is not known counts as free.
+/// The sums over one segment's blocks. An unknown block state counts as free.
 #[must_use]
 pub fn segment_sums(snapshot: &Snapshot, segment: &Segment) -> StateSums {
     let mut sums = StateSums {
@@ -85,7 +87,7 @@ pub fn segment_sums(snapshot: &Snapshot, segment: &Segment) -> StateSums {
     sums
 }
 
-/// How full each of `cells` equal parts of a segment is with blocks in use or pending free, 0 to 1.
+/// Divides a segment into `cells` equal parts, and returns for each the share that active blocks cover, 0 to 1.
 #[must_use]
 pub fn fill(snapshot: &Snapshot, segment: &Segment, cells: u32) -> Vec<f64> {
     let width = segment.total_size as f64 / f64::from(cells.max(1));
@@ -100,7 +102,7 @@ pub fn fill(snapshot: &Snapshot, segment: &Segment, cells: u32) -> Vec<f64> {
         let start = block.address.saturating_sub(segment.address) as f64 / width;
         let end = start + block.size as f64 / width;
         let first = start as usize;
-        // A damaged file's blocks may lie anywhere.
+        // In a damaged file, blocks may lie anywhere.
         for (cell, share) in shares.iter_mut().enumerate().skip(first) {
             let overlap = end.min(cell as f64 + 1.0) - start.max(cell as f64);
             if overlap <= 0.0 {

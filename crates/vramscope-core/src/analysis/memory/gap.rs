@@ -1,9 +1,9 @@
-//! Where reserved memory is at a moment: in use, or lost, or idle, and why it is idle. To the byte.
+//! Splits the reserved memory at a moment into parts: in use, lost to rounding, and free for various reasons.
+//! The parts add up exactly.
 //!
-//! A request can only be served from free blocks of its own pool and stream. Which pool and stream that is
-//! depends on the request; where there is none, the one of the default pool that holds the most counts as
-//! one's own. Everything free elsewhere is stranded, as far as that request is concerned. Only the driver's own pools,
-//! in captured snapshots, serve all streams.
+//! A request can only be served from free blocks of its own pool and stream; what is free elsewhere is of no
+//! use to it. Without a particular request, the arena of the default pool that holds the most memory is taken
+//! as its own. Only the driver's pools, in captured snapshots, serve all streams.
 
 use serde::{Deserialize, Serialize};
 
@@ -11,17 +11,17 @@ use super::allocator_state::{AllocatorState, BlockUse, Group};
 use super::capture::AllocatorKind;
 use crate::model::PoolId;
 
-/// Memory among which a request may be placed.
+/// The memory from which a request can be served: one pool on one stream.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]
 pub struct Arena {
-    /// The pool; the default one where the file does not say.
+    /// The memory pool; the default pool if unknown.
     pub pool: PoolId,
-    /// The `cudaStream_t` as a number.
+    /// The stream's handle, a `cudaStream_t` as a number.
     pub stream: i64,
 }
 
 impl Arena {
-    /// The arena of a group of segments.
+    /// The arena that a group of segments belongs to.
     #[must_use]
     pub fn of(group: &Group) -> Self {
         Self {
@@ -31,66 +31,67 @@ impl Arena {
     }
 }
 
-/// Reserved memory at a moment, in parts that add up to it.
+/// The reserved memory at a moment, split into parts that add up to it. The doc of each part begins with
+/// "Part".
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 pub struct Gap {
     /// The moment.
     pub moment: u32,
-    /// Whose free memory counts as usable; `None` without any segment.
+    /// The arena whose free memory counts as usable; `None` if there are no segments.
     pub own: Option<Arena>,
-    /// Bytes held from CUDA: the sum of the parts.
+    /// Bytes of all segments: the sum of the parts.
     pub reserved_bytes: u64,
-    /// Part: requested bytes in use.
+    /// Part: requested bytes of allocated blocks.
     pub in_use_bytes: u64,
-    /// Part: requested bytes that the program has freed, but that other streams may still be using.
+    /// Part: requested bytes of blocks pending free.
     pub pending_bytes: u64,
-    /// Part: what active blocks are larger than their requests.
+    /// Part: bytes by which active blocks are larger than their requests.
     pub rounding_bytes: u64,
-    /// Part: free in own segments that are partly in use.
+    /// Part: free in segments of the own arena that contain an active block.
     pub partly_bytes: u64,
-    /// Part: own segments that are wholly free; `empty_cache()` would give them back.
+    /// Part: segments of the own arena without an active block. `empty_cache()` would release them.
     pub empty_bytes: u64,
     /// Part: free in other pools.
     pub other_pools_bytes: u64,
     /// Part: free in the own pool, but on other streams.
     pub other_streams_bytes: u64,
-    /// The largest free block in own segments that are partly in use.
+    /// The largest free block in segments of the own arena that contain an active block.
     pub largest_hole_bytes: u64,
-    /// The largest free block in own segments: a larger request needs new memory from CUDA.
+    /// The largest free block in the own arena: a larger request needs new memory from CUDA.
     pub largest_free_bytes: u64,
-    /// The largest free block anywhere.
+    /// The largest free block of all segments.
     pub largest_free_anywhere_bytes: u64,
-    /// Free blocks in own segments that are partly in use.
+    /// Number of free blocks in segments of the own arena that contain an active block.
     pub holes: u64,
-    /// Own segments that are partly in use.
+    /// Number of segments of the own arena that contain both active and free blocks.
     pub partly_segments: u64,
-    /// Requested bytes live outside of every segment; no part of the sum. Of a recording without segment
-    /// events, or of a damaged file.
+    /// Requested bytes of live allocations that do not fit into the segments; not a part of the sum. They occur
+    /// in recordings without segment events and in damaged files.
     pub outside_bytes: u64,
 }
 
-/// A part of the reserved memory.
+/// A part of the reserved memory, see [`Gap`].
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum GapPart {
-    /// Requested and in use.
+    /// [`Gap::in_use_bytes`].
     InUse,
-    /// Freed, but waiting for other streams.
+    /// [`Gap::pending_bytes`].
     Pending,
-    /// What blocks are larger than their requests.
+    /// [`Gap::rounding_bytes`].
     Rounding,
-    /// Free in own segments that are partly in use.
+    /// [`Gap::partly_bytes`].
     Partly,
-    /// Own segments that are wholly free.
+    /// [`Gap::empty_bytes`].
     Empty,
-    /// Free in other pools.
+    /// [`Gap::other_pools_bytes`].
     OtherPools,
-    /// Free on other streams.
+    /// [`Gap::other_streams_bytes`].
     OtherStreams,
 }
 
 impl Gap {
-    /// All parts with their bytes, also those of 0: they add up to what is reserved.
+    /// All parts with their bytes, including those of 0.
     #[must_use]
     pub fn parts(&self) -> [(GapPart, u64); 7] {
         [
@@ -104,27 +105,28 @@ impl Gap {
         ]
     }
 
-    /// Reserved, less what is requested and live: all that is lost or idle.
+    /// Reserved minus requested live bytes: everything that is lost or free.
     #[must_use]
     pub fn gap_bytes(&self) -> u64 {
         self.reserved_bytes
             .saturating_sub(self.in_use_bytes.saturating_add(self.pending_bytes))
     }
 
-    /// Free in own segments partly in use, less the largest piece: what is scattered.
+    /// Free bytes in partly used segments of the own arena, except the largest block: what fragmentation
+    /// scatters.
     #[must_use]
     pub fn scattered_bytes(&self) -> u64 {
         self.partly_bytes.saturating_sub(self.largest_hole_bytes)
     }
 
-    /// Whether the segments account for what is live, give or take a hundredth.
+    /// Whether at most 1 % of the live bytes lie outside the segments, so that the parts can be trusted.
     #[must_use]
     pub fn is_trusted(&self) -> bool {
         let inside = self.in_use_bytes.saturating_add(self.pending_bytes);
         self.outside_bytes <= inside / 100
     }
 
-    /// All that is free, wherever it is.
+    /// Free bytes of all segments.
     #[must_use]
     pub fn free_bytes(&self) -> u64 {
         [
@@ -137,7 +139,8 @@ impl Gap {
     }
 }
 
-/// Splits the reserved memory of a state up. `own`: the arena of the request in question, if there is one.
+/// Splits the reserved memory of a state. `own`: the arena of the request in question; `None` for the main
+/// arena.
 #[must_use]
 pub fn gap(state: &AllocatorState, own: Option<Arena>) -> Gap {
     let own = own.or_else(|| main_arena(state));
@@ -152,11 +155,11 @@ pub fn gap(state: &AllocatorState, own: Option<Arena>) -> Gap {
             .saturating_add(state.misfits.cut_bytes),
         ..Gap::default()
     };
-    // Segments of a damaged file may add up to more than there are numbers for.
+    // In a damaged file, segments may add up to more than 64 bits.
     let add = |sum: &mut u64, more: u64| *sum = sum.saturating_add(more);
     for segment in &state.segments {
         for block in &segment.blocks {
-            // A block's requested bytes are at most its bytes, and blocks tile their segments.
+            // Blocks do not overlap, and none is smaller than its request, so the parts add up.
             match block.usage {
                 BlockUse::Allocated => add(&mut gap.in_use_bytes, block.requested_bytes),
                 BlockUse::PendingFree => add(&mut gap.pending_bytes, block.requested_bytes),
@@ -190,7 +193,7 @@ pub fn gap(state: &AllocatorState, own: Option<Arena>) -> Gap {
     gap
 }
 
-/// The arena that holds the most; one of the default pool, if there is any.
+/// The arena with the most reserved bytes, preferring the default pool; `None` if there are no segments.
 #[must_use]
 pub fn main_arena(state: &AllocatorState) -> Option<Arena> {
     let groups = state.groups.iter();

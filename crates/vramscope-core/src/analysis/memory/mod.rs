@@ -1,6 +1,7 @@
-//! Where memory was: segments, blocks and pools of the allocator, its settings and rules, and the device around it.
+//! The memory of a device: the allocator's segments, blocks and pools, its settings and rules, and the capacity
+//! of the device.
 //!
-//! Belongs here: what was reserved, used and free, and why. Does not: judgements and advice (`report`).
+//! Belongs here: what is reserved, used and free, and why. Does not: findings and advice (`report`).
 
 pub mod allocator_rules;
 pub mod allocator_state;

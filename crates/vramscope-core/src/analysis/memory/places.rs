@@ -1,15 +1,15 @@
-//! Where an allocation lies: the stream and pool of its event, else those of the segment around it.
+//! The stream and memory pool of allocations: from their events, else from the segment that contains them.
 //!
-//! What is older than the recording has no event, and events name no pool before torch 2.12. Then the
-//! final state's segment at the same address tells: memory moves between segments only by being given
-//! back to CUDA, so for freed allocations this is a good, but not a certain, answer.
+//! Allocations from before the recording have no alloc event, and events have no pool before torch 2.12. Then
+//! the final state's segment at the same address is used. For freed allocations the answer is likely but not
+//! certain: in between, the segment may have been released and its addresses reused.
 
 use crate::Snapshot;
 use crate::analysis::time::history::History;
 use crate::ids::{AllocationId, ContextId, SegmentId};
 use crate::model::{Context, DeviceIndex, PoolId, Segment};
 
-/// Stream and pool of one allocation, from what [`context_of`] and [`segment_at`] found.
+/// Stream and pool of an allocation, given the results of [`context_of`] and [`segment_at`].
 pub(crate) fn place_of(
     context: Option<&Context>,
     segment: Option<&Segment>,
@@ -22,8 +22,8 @@ pub(crate) fn place_of(
     )
 }
 
-/// The final state's segment around an address. Looks at every segment of the device; for all
-/// allocations there is [`column`].
+/// The final state's segment that contains an address; `None` if there is none. Searches all segments of the
+/// device; use [`column`] for many allocations.
 pub(crate) fn segment_at(
     snapshot: &Snapshot,
     device: DeviceIndex,
@@ -35,7 +35,8 @@ pub(crate) fn segment_at(
         .filter(|(_, segment)| address < segment.end())
 }
 
-/// The alloc event's context; for what is older than the recording, that of its free.
+/// The context of an allocation's alloc event or, if that was not recorded, of its free. `None` if neither was
+/// recorded.
 pub(crate) fn context_of<'a>(
     snapshot: &'a Snapshot,
     history: &History,
@@ -44,8 +45,8 @@ pub(crate) fn context_of<'a>(
     context_id_of(snapshot, history, id).map(|id| snapshot.contexts.get(id))
 }
 
-/// A value for each allocation of a device: what `of_context` makes of its event's context, else what
-/// `of_segment` makes of the segment around it. Each is asked once per context and segment.
+/// A value for each allocation of a device: `of_context` of its event's context or, if that is `None`,
+/// `of_segment` of the segment that contains it. Both functions are called once per context and segment.
 #[must_use]
 pub fn column<T: Copy>(
     snapshot: &Snapshot,
@@ -65,7 +66,7 @@ pub fn column<T: Copy>(
         .collect()
 }
 
-/// For many addresses: the final state's segment around each.
+/// A function that returns the final state's segment that contains an address. Fast for many addresses.
 pub(crate) fn segment_of_addresses(
     snapshot: &Snapshot,
     device: DeviceIndex,
@@ -73,7 +74,8 @@ pub(crate) fn segment_of_addresses(
     by_address(snapshot, device, |id, _| Some(id))
 }
 
-/// What `value` makes of the final state's segment around an address; asked once per segment.
+/// A function that returns `value` of the final state's segment that contains an address. `value` is called
+/// once per segment.
 fn by_address<T: Copy>(
     snapshot: &Snapshot,
     device: DeviceIndex,
@@ -82,7 +84,8 @@ fn by_address<T: Copy>(
     let mut segments: Vec<_> = own_segments(snapshot, device)
         .map(|(id, segment)| (segment.address, segment.end(), value(id, segment)))
         .collect();
-    // Stable: of several at one address (a damaged file) the last counts, as for a single one.
+    // The sort is stable: of several segments at one address, in a damaged file, the last one counts, as in
+    // `segment_at`.
     segments.sort_by_key(|&(address, ..)| address);
     move |address| {
         let after = segments.partition_point(|&(start, ..)| start <= address);
@@ -91,7 +94,7 @@ fn by_address<T: Copy>(
     }
 }
 
-/// The context of the event that tells most about an allocation: its alloc, else its free.
+/// Id of the context of an allocation's alloc event or, if that was not recorded, of its free.
 pub(crate) fn context_id_of(
     snapshot: &Snapshot,
     history: &History,
@@ -108,7 +111,7 @@ fn own_segments(
     snapshot: &Snapshot,
     device: DeviceIndex,
 ) -> impl Iterator<Item = (SegmentId, &Segment)> {
-    // A device beyond i32 has none; -1 would be the host's.
+    // A device index beyond `i32` has no segments. -1 is the host.
     let device = i32::try_from(device).unwrap_or(i32::MIN);
     snapshot.segments.of_device(device)
 }

@@ -1,8 +1,8 @@
-//! What each private pool holds from CUDA and how much of it is in use, over time.
+//! Reserved and active memory of each private pool over time.
 //!
-//! A CUDA graph or a `MemPool` keeps its segments to itself: what it does not use no one else can. The
-//! default pool is left out; it is what remains of the whole. Of very many pools the largest are told
-//! apart, and the others are one.
+//! A CUDA graph or a `MemPool` has segments of its own, whose free memory nothing else can use. The default
+//! pool is not listed: it is the rest of the total. If there are very many pools, only the largest are listed
+//! one by one.
 
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
@@ -14,38 +14,39 @@ use crate::analysis::time::byte_steps::{bytes_at, most_bytes};
 use crate::analysis::time::history::{History, NEVER};
 use crate::model::PoolId;
 
-/// Pools told apart, by pool and stream: each is drawn over the whole width.
+/// Maximum number of pools listed one by one, counted by pool and stream. The timeline draws each over its
+/// whole width.
 pub const MAX_POOLS: usize = 32;
 
-/// One private pool on one stream, or what is left beside the largest. Steps are (first moment, bytes from then on), ascending; before the
-/// first there is nothing.
+/// A private pool on one stream, or all that are not among the largest. Steps are (first moment, bytes from
+/// then on), ascending; before the first step there are 0 bytes.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct PoolUse {
-    /// The pool; `None` for all that are not among the [`MAX_POOLS`] largest, together.
+    /// The memory pool; `None` for the sum of all that are not among the [`MAX_POOLS`] largest.
     pub pool: Option<PoolId>,
-    /// The `cudaStream_t` as a number; 0 where several pools are one.
+    /// The stream's handle, a `cudaStream_t` as a number; 0 for the sum of several pools.
     pub stream: i64,
-    /// Bytes of its segments.
+    /// Bytes of the pool's segments.
     pub reserved_steps: Vec<(u32, u64)>,
-    /// Requested bytes of its live allocations, pending frees included.
+    /// Requested bytes of the pool's live allocations, including those pending free.
     pub active_steps: Vec<(u32, u64)>,
 }
 
 impl PoolUse {
-    /// Bytes of its segments at a moment.
+    /// Bytes of the pool's segments at a moment.
     #[must_use]
     pub fn reserved_bytes(&self, moment: u32) -> u64 {
         bytes_at(&self.reserved_steps, moment)
     }
 
-    /// Requested bytes of its live allocations at a moment.
+    /// Requested bytes of the pool's live allocations at a moment.
     #[must_use]
     pub fn active_bytes(&self, moment: u32) -> u64 {
         bytes_at(&self.active_steps, moment)
     }
 }
 
-/// What comes and goes in one place: (moment, bytes more), in any order.
+/// Changes of a pool's bytes as (moment, difference), in any order.
 #[derive(Default)]
 struct Changes {
     reserved: Vec<(u32, i128)>,
@@ -72,7 +73,7 @@ impl Changes {
     }
 }
 
-/// A life of `bytes`: they come at `born`, and go at `died` if they do.
+/// Adds the changes of something of `bytes` bytes that exists in `born .. died`.
 fn push(changes: &mut Vec<(u32, i128)>, bytes: u64, born: u32, died: u32) {
     let bytes = i128::from(bytes);
     changes.push((born, bytes));
@@ -81,8 +82,9 @@ fn push(changes: &mut Vec<(u32, i128)>, bytes: u64, born: u32, died: u32) {
     }
 }
 
-/// The private pools of `history`'s device, by pool and stream; `segments` is of the same history. The
-/// [`MAX_POOLS`] that ever held most are told apart; further ones are a last row together.
+/// Reserved and active memory by pool and stream; `segments` must belong to `history`. The [`MAX_POOLS`] with
+/// the highest reserved peaks are listed one by one, in the order of pool and stream. The sum of the others, if
+/// any, comes last.
 #[must_use]
 pub fn pool_uses(
     snapshot: &Snapshot,
@@ -144,7 +146,7 @@ pub fn pool_uses(
     uses
 }
 
-/// Changes at moments, as the sum from each of these moments on.
+/// The sum of all changes up to each moment at which there is one.
 fn running_sum(mut changes: Vec<(u32, i128)>) -> Vec<(u32, u64)> {
     changes.sort_unstable_by_key(|&(moment, _)| moment);
     let mut sum = 0_i128;

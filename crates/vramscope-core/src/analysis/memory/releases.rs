@@ -1,10 +1,9 @@
-//! Memory that the allocator gave back to CUDA, and why, as far as the stacks tell.
+//! Segments that the allocator released to CUDA, and why, as far as stacks show it.
 //!
-//! PyTorch keeps freed segments. It gives them back when the program calls `empty_cache()`, when a request
-//! finds no memory (then all cached segments go, and `cudaMalloc` is tried again: a retry, which waits for
-//! the device), or when `garbage_collection_threshold` is passed. The trace has no event for a retry. But
-//! segments freed while a request is served carry the stack of that request; those freed by `empty_cache`
-//! have it on their stack.
+//! PyTorch caches free segments. It releases them when the program calls `empty_cache()`, when
+//! `garbage_collection_threshold` is exceeded, or when `cudaMalloc` fails: then it releases all cached segments
+//! and tries again, which waits for the device. The trace has no event for such a retry. But segments released
+//! for a request have the stack of that request, and those released by `empty_cache` have it on their stack.
 
 use serde::{Deserialize, Serialize};
 
@@ -13,77 +12,77 @@ use crate::analysis::time::history::History;
 use crate::ids::{EventId, StackId};
 use crate::model::Action;
 
-/// Runs that are kept, the largest.
+/// Maximum number of runs; the largest are kept.
 const RUNS_KEPT: usize = 256;
 
-/// Why segments were given back.
+/// The reason for which segments were released.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ReleaseCause {
-    /// While the request that follows was served: a failed `cudaMalloc`, or garbage collection.
+    /// To serve the request that follows: after a failed `cudaMalloc`, or by garbage collection.
     ForRequest,
     /// The program called `empty_cache()`.
     EmptyCache,
-    /// The stacks do not tell.
+    /// Unknown: the stacks do not show it.
     Unknown,
 }
 
-/// Segment events in a row that gave memory back.
+/// Consecutive events that release segments.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct ReleaseRun {
-    /// The moment before the first of them.
+    /// The moment before the first event.
     pub from: u32,
-    /// The moment after the last of them.
+    /// The moment after the last event.
     pub to: u32,
-    /// Bytes given back.
+    /// Released bytes.
     pub bytes: u64,
-    /// Why.
+    /// Why they were released.
     pub cause: ReleaseCause,
     /// Whether the event that follows is a failed request.
     pub before_oom: bool,
 }
 
-/// How often one cause gave memory back.
+/// Sums over the runs with the same cause.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 pub struct ReleaseTotal {
     /// Number of runs.
     pub runs: u64,
     /// Number of segment events in them.
     pub events: u64,
-    /// Bytes given back.
+    /// Released bytes.
     pub bytes: u64,
 }
 
-/// What the allocator asked of CUDA and gave back to it.
+/// Segments obtained from CUDA and released to it.
 #[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 pub struct Releases {
     /// `cudaMalloc` calls (`segment_alloc`).
     pub mallocs: u64,
-    /// Their bytes.
+    /// Bytes of the `segment_alloc` events.
     pub malloc_bytes: u64,
     /// `cudaFree` calls (`segment_free`).
     pub frees: u64,
-    /// Their bytes.
+    /// Bytes of the `segment_free` events.
     pub free_bytes: u64,
-    /// Mappings into expandable segments.
+    /// Mappings into expandable segments (`segment_map`).
     pub maps: u64,
-    /// Their bytes.
+    /// Bytes of the `segment_map` events.
     pub map_bytes: u64,
-    /// Unmappings from expandable segments.
+    /// Unmappings from expandable segments (`segment_unmap`).
     pub unmaps: u64,
-    /// Their bytes.
+    /// Bytes of the `segment_unmap` events.
     pub unmap_bytes: u64,
-    /// Given back for a request.
+    /// Runs released to serve a request.
     pub for_request: ReleaseTotal,
-    /// Given back by `empty_cache()`.
+    /// Runs released by `empty_cache()`.
     pub empty_cache: ReleaseTotal,
-    /// Given back for an unknown reason.
+    /// Runs released for an unknown reason.
     pub unknown: ReleaseTotal,
-    /// The runs with the most bytes, in order of time.
+    /// The runs with the most bytes, in order of time. At most 256.
     pub runs: Vec<ReleaseRun>,
 }
 
-/// What one device's trace says of segments.
+/// Counts a device's segment events, and finds its releases.
 #[must_use]
 pub fn releases(snapshot: &Snapshot, history: &History) -> Releases {
     let mut found = Releases::default();
@@ -119,12 +118,12 @@ pub fn releases(snapshot: &Snapshot, history: &History) -> Releases {
     found
 }
 
-/// A run while it is read.
+/// A run that may continue.
 struct Run {
     first: u32,
     events: u32,
     bytes: u64,
-    /// The stack that all of its events share.
+    /// The stack of its events; `None` if they differ.
     stack: Option<StackId>,
 }
 
@@ -188,7 +187,8 @@ impl Releases {
             cause,
             before_oom: next.is_some_and(|(action, _)| action == Action::Oom),
         });
-        // Thrown away in halves, so that a trace of nothing but such runs keeps no list of its own length.
+        // Sort only when there are twice as many as needed, so that memory and time stay bounded in a long
+        // trace.
         if self.runs.len() >= 2 * RUNS_KEPT {
             self.runs.sort_by_key(|run| std::cmp::Reverse(run.bytes));
             self.runs.truncate(RUNS_KEPT);
@@ -196,7 +196,7 @@ impl Releases {
     }
 }
 
-/// Stack → whether `empty_cache` is on it.
+/// For each stack whether `empty_cache` is on it. Empty if no stack has it.
 pub fn stacks_of_empty_cache(snapshot: &Snapshot) -> Vec<bool> {
     let frames: Vec<bool> = (0..snapshot.frames.len())
         .map(|row| {

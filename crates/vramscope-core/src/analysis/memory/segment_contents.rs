@@ -1,23 +1,23 @@
-//! What lies in one segment at one moment.
+//! The contents of one segment at one moment.
 
 use super::segment_history::{SegmentHistory, SegmentLife};
 use crate::analysis::time::history::History;
 
-/// What lies in a segment.
+/// The contents of a segment.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct SegmentContents {
-    /// Bytes of it that are mapped.
+    /// Mapped bytes of the segment.
     pub mapped_bytes: u64,
-    /// Live allocations that begin in it, pending frees included.
+    /// Number of live allocations that begin in it, including those pending free.
     pub allocations: u64,
-    /// What was requested for them.
+    /// Requested bytes of those allocations.
     pub requested_bytes: u64,
-    /// The longest stretch that is mapped and not requested. What rounding takes counts as free.
+    /// The largest range that is mapped and not requested, in bytes. Rounding counts as free.
     pub largest_free_bytes: u64,
 }
 
 impl SegmentContents {
-    /// What lies in `segment` at a moment; looks at every allocation.
+    /// Computes the contents of `segment` at a moment, going over all allocations.
     #[must_use]
     pub fn at(
         history: &History,
@@ -52,7 +52,7 @@ impl SegmentContents {
     }
 }
 
-/// How many more pieces or allocations there are from an address on.
+/// The change of the number of mapped pieces or allocations at an address.
 enum Edge {
     Mapped(i64),
     Used(i64),

@@ -1,11 +1,11 @@
-//! Every piece of memory that was held from CUDA: where, how large, from when to when.
+//! The device memory reserved over time: address, size, and when it was mapped.
 //!
-//! The same truth as [`crate::analysis::time::replay`], turned around: not what was mapped at a moment but the
-//! moments of what was mapped. A piece is a rectangle of addresses × moments; pieces never overlap, and
-//! those of one moment add up to what was reserved then. A plain segment is one piece. An expandable one
-//! has a piece for each time that memory was mapped, cut where a part of it was unmapped; pieces that
-//! touch on one stream, at whatever moments, are taken as one expandable segment, because its address
-//! range itself is not recorded. What does not fit the final state is left out, as in the replay.
+//! The same data as [`crate::analysis::time::replay`], arranged by range instead of by moment. A piece is a
+//! rectangle of addresses × moments. Pieces never overlap, and those of one moment add up to the reserved
+//! bytes. An ordinary segment is one piece. An expandable segment has a piece for each mapping, split where a
+//! part was unmapped. Pieces that touch and are on the same stream count as one expandable segment, even if not
+//! mapped at the same time, because its address range is not recorded. Segment events that contradict the final
+//! state are left out, as in the replay.
 
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -18,63 +18,63 @@ use crate::analysis::time::replay::{self, MappedRange, SegmentStep};
 use crate::ids::{EventId, SegmentId, StackId};
 use crate::model::{PoolId, SegmentKind};
 
-/// The pieces of one device as columns, in stacking order: the older segment first, and within a
-/// segment by address.
+/// The pieces of one device, as columns in stacking order: sorted by the start of their segment in time, then
+/// by address.
 #[derive(Clone, Default, Debug, PartialEq, Eq)]
 pub struct SegmentHistory {
     /// Start address.
     pub address: Vec<u64>,
     /// Size.
     pub bytes: Vec<u64>,
-    /// First moment at which it is mapped; 0 = since before recording began.
+    /// First moment at which it is mapped; 0 = mapped before the recording.
     pub born: Vec<u32>,
-    /// First moment at which it is not mapped any more; [`NEVER`] = still is at the end.
+    /// First moment at which it is no longer mapped; [`NEVER`] = mapped at the end.
     pub died: Vec<u32>,
-    /// Row of [`segments`](Self::segments).
+    /// Index into [`segments`](Self::segments).
     pub segment: Vec<u32>,
-    /// What the pieces are of, in stacking order.
+    /// The segments, in stacking order.
     pub segments: Vec<SegmentLife>,
-    /// Segment events that did not fit and were left out.
+    /// Number of segment events that contradict the final state and were left out.
     pub mismatched: u64,
 }
 
-/// One segment, plain or expandable, over the whole recording.
+/// One segment, ordinary or expandable, over the whole recording.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SegmentLife {
-    /// Lowest address that was ever mapped.
+    /// The lowest address that was ever mapped.
     pub address: u64,
-    /// Bytes from there to the highest one.
+    /// Bytes from there to the end of the highest piece.
     pub extent_bytes: u64,
-    /// The moment of its first piece; 0 = before recording began.
+    /// First moment at which a piece is mapped; 0 = before the recording.
     pub born: u32,
-    /// The moment at which its last piece went; [`NEVER`] = not.
+    /// First moment from which on no piece is mapped; [`NEVER`] = mapped at the end.
     pub died: u32,
-    /// The `cudaStream_t` as a number.
+    /// The stream's handle, a `cudaStream_t` as a number.
     pub stream: i64,
-    /// The pool, where the file names it.
+    /// The memory pool; `None` if unknown.
     pub pool: Option<PoolId>,
-    /// Whether it can grow, shrink and be cut.
+    /// Whether it can grow, shrink and be split.
     pub is_expandable: bool,
-    /// Whether it serves small or large requests: as the final state says, else by its size (that of
-    /// small ones is fixed). `None` where neither tells.
+    /// Whether it serves small or large requests: from the final state, else from its size, because segments
+    /// for small requests have a fixed size. `None` if neither is known.
     pub kind: Option<SegmentKind>,
-    /// The segment of the final state in which its first piece of that time lies.
+    /// The final state's segment that contains the first of its pieces still mapped at the end.
     pub final_segment: Option<SegmentId>,
-    /// Its first piece.
+    /// Index of its first piece.
     pub first_piece: u32,
-    /// How many it has.
+    /// Number of its pieces.
     pub pieces: u32,
 }
 
 impl SegmentLife {
-    /// Its rows in the columns of [`SegmentHistory`].
+    /// The indexes of its pieces in the columns of [`SegmentHistory`].
     #[must_use]
     pub fn rows(&self) -> Range<usize> {
         let first = self.first_piece as usize;
         first..first + self.pieces as usize
     }
 
-    /// The address after its last byte, saturating.
+    /// The address after its last byte; saturates.
     #[must_use]
     pub fn end(&self) -> u64 {
         self.address.saturating_add(self.extent_bytes)
@@ -82,7 +82,7 @@ impl SegmentLife {
 }
 
 impl SegmentHistory {
-    /// What `history`'s device held from CUDA over its recorded events.
+    /// Computes the reserved memory of `history`'s device over its recorded events.
     #[must_use]
     pub fn of(snapshot: &Snapshot, history: &History) -> Self {
         let mut steps = Vec::new();
@@ -109,7 +109,7 @@ impl SegmentHistory {
         self.bytes.is_empty()
     }
 
-    /// The segment of a piece.
+    /// The segment that a piece belongs to.
     ///
     /// # Panics
     /// If there is no such piece.
@@ -118,14 +118,14 @@ impl SegmentHistory {
         &self.segments[self.segment[piece] as usize]
     }
 
-    /// The event that mapped a piece; `None` if it is older than the recording.
+    /// The event that mapped a piece; `None` if it was mapped before the recording.
     #[must_use]
     pub fn mapped_by(&self, history: &History, piece: usize) -> Option<EventId> {
         history.event_before(*self.born.get(piece)?)
     }
 
-    /// The stack that made the allocator ask for a piece: of the event that mapped it, else of the segment
-    /// that the final state lists.
+    /// The stack of the request for which a piece was mapped: from the event or, if that was not recorded, from
+    /// the segment in the final state.
     #[must_use]
     pub fn stack(&self, snapshot: &Snapshot, history: &History, piece: usize) -> StackId {
         let by_event = self
@@ -137,13 +137,13 @@ impl SegmentHistory {
         })
     }
 
-    /// The event that gave a piece back, if one did.
+    /// The event that unmapped a piece; `None` if it was mapped at the end.
     #[must_use]
     pub fn unmapped_by(&self, history: &History, piece: usize) -> Option<EventId> {
         history.event_before(*self.died.get(piece)?)
     }
 
-    /// The piece mapped at an address at a moment. Looks at all of them.
+    /// The piece that contains an address at a moment; `None` if there is none. Searches all pieces.
     #[must_use]
     pub fn piece_at(&self, address: u64, moment: u32) -> Option<usize> {
         (0..self.len()).find(|&piece| {
@@ -154,8 +154,8 @@ impl SegmentHistory {
         })
     }
 
-    /// Bytes held over time by the segments that `keep` wants, as steps: (first moment, bytes from then
-    /// on), ascending, the first one moment 0. Saturates.
+    /// Reserved bytes over time of the segments for which `keep` is true, as steps of (first moment, bytes from
+    /// then on), ascending; the first is at moment 0. Saturates.
     #[must_use]
     pub fn reserved_steps(&self, keep: impl Fn(&SegmentLife) -> bool) -> Vec<(u32, u64)> {
         let mut changes: BTreeMap<u32, i128> = BTreeMap::from([(0, 0)]);
@@ -177,20 +177,20 @@ impl SegmentHistory {
     }
 }
 
-/// A piece while its segment is not known yet.
+/// A piece that is not yet assigned to a segment.
 #[derive(Clone, Copy, Debug)]
 struct Piece {
     range: MappedRange,
     born: u32,
     died: u32,
-    /// Which mapping it came from: what was cut out of one stays together if it is of a plain segment.
+    /// Number of the mapping that it is a part of. Parts of an ordinary segment stay together.
     origin: u32,
-    /// Bytes of that mapping.
+    /// Size of that mapping in bytes.
     origin_bytes: u64,
 }
 
 impl Piece {
-    /// The address after its last byte. Beyond 64 bits for a damaged file.
+    /// The address after its last byte, which may exceed 64 bits in a damaged file.
     fn end(&self) -> u128 {
         u128::from(self.range.address) + u128::from(self.range.bytes)
     }
@@ -199,7 +199,7 @@ impl Piece {
 #[derive(Default)]
 struct Builder {
     pieces: Vec<Piece>,
-    /// Address → the piece that is mapped there now.
+    /// The pieces that are mapped now, by address.
     mapped: BTreeMap<u64, usize>,
 }
 
@@ -212,7 +212,7 @@ impl Builder {
         }
     }
 
-    /// The piece that begins last at or below `address`.
+    /// The mapped piece with the highest start address at or below `address`.
     fn at_or_below(&self, address: u64) -> Option<usize> {
         let (_, &row) = self.mapped.range(..=address).next_back()?;
         Some(row)
@@ -224,7 +224,7 @@ impl Builder {
         let above = self.mapped.range(range.address..).next();
         let overlaps = below.is_some_and(|row| self.pieces[row].end() > u128::from(range.address))
             || above.is_some_and(|(&address, _)| u128::from(address) < end);
-        // Only the segments of a damaged final state overlap.
+        // Only the segments of a damaged file overlap.
         if overlaps || range.bytes == 0 {
             return;
         }
@@ -239,8 +239,8 @@ impl Builder {
         });
     }
 
-    /// Ends what is mapped of `range`, whole or in parts; a plain segment goes whole, whatever size the
-    /// event tells.
+    /// Ends the pieces in `range`, splitting those that lie in it partly. An ordinary segment always ends as a
+    /// whole, whatever the event's size.
     fn close(&mut self, range: &MappedRange, moment: u32) {
         let Some(row) = self.at_or_below(range.address) else {
             return;
@@ -262,7 +262,7 @@ impl Builder {
             if piece.end() > u128::from(range.address) {
                 self.cut(row, (range.address, end), moment);
             }
-            // Beyond this piece, so that a cut remainder is not met again.
+            // Continue after this piece, so that its remainder is not visited again.
             let Ok(from) = u64::try_from(piece.end()) else {
                 break;
             };
@@ -270,7 +270,7 @@ impl Builder {
         }
     }
 
-    /// Ends the part of a piece that lies in `from .. end`; what is before and after it stays.
+    /// Ends the part of a piece that lies in `from .. end`. The parts before and after it stay mapped.
     fn cut(&mut self, row: usize, (from, end): (u64, u128), moment: u32) {
         let piece = self.pieces[row];
         let start = piece.range.address.max(from);
@@ -287,7 +287,7 @@ impl Builder {
         self.mapped.remove(&piece.range.address);
         self.pieces[row] = part(start, stop, moment);
         let before = part(piece.range.address, u128::from(start), NEVER);
-        // The end of the address space has no address, and nothing after it.
+        // `after` is `None` if the part ends with the address space.
         let after = u64::try_from(stop)
             .ok()
             .map(|stop| part(stop, piece.end(), NEVER));
@@ -299,9 +299,9 @@ impl Builder {
         }
     }
 
-    /// Finds the segments and puts everything into stacking order.
+    /// Assigns the pieces to segments, and sorts them into stacking order.
     fn finish(self, snapshot: &Snapshot, history: &History, mismatched: u64) -> SegmentHistory {
-        // A piece may have been born and cut at one moment only in a damaged file.
+        // Pieces that end at the moment they began occur in damaged files only.
         let mut pieces = self.pieces;
         pieces.retain(|piece| piece.born < piece.died);
         let groups = groups(&mut pieces);
@@ -335,7 +335,7 @@ impl Builder {
     }
 }
 
-/// Sorts the pieces by segment, and within one by address and time; the rows of each segment.
+/// Sorts the pieces by segment, then by address and time, and returns the range of each segment.
 fn groups(pieces: &mut [Piece]) -> Vec<Range<usize>> {
     let key = |piece: &Piece| {
         let range = &piece.range;
@@ -367,7 +367,7 @@ fn groups(pieces: &mut [Piece]) -> Vec<Range<usize>> {
     groups
 }
 
-/// What is known of the segment with these pieces, which are sorted by address and not none.
+/// Computes a segment from its pieces, which must be sorted by address and not be empty.
 fn life_of(
     pieces: &[Piece],
     snapshot: &Snapshot,
@@ -380,7 +380,8 @@ fn life_of(
         .filter(|piece| piece.died == NEVER)
         .find_map(|piece| of_final(piece.range.address));
     let listed = final_segment.map(|id| snapshot.segments.get(id));
-    // Mapped before the recording, the pieces of an expandable segment are one of any size.
+    // The pieces of an expandable segment that were mapped before the recording may have been merged, so their
+    // size says nothing.
     let sizes = pieces
         .iter()
         .filter(|piece| piece.born > 0 || !piece.range.is_expandable);

@@ -1,4 +1,4 @@
-//! Pieces of small stories, told by their address, size and life.
+//! Small recordings whose pieces are all known.
 
 use super::*;
 use crate::decode;
@@ -70,7 +70,7 @@ fn an_expandable_segment_grows_is_cut_and_filled_again() {
     let events = [
         ("segment_map", 100, 20),
         ("segment_map", 120, 20),
-        // Across both pieces, leaving their outer halves.
+        // Overlaps both pieces, and leaves their outer halves mapped.
         ("segment_unmap", 110, 20),
         ("segment_map", 110, 20),
     ];

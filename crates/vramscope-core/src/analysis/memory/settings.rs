@@ -1,7 +1,7 @@
-//! The allocator's settings, key by key: what each is, what it means, and what it does in this file.
+//! The allocator's settings: the value of each, its meaning, and its effect in this file.
 //!
-//! A snapshot holds the settings twice: as values (`allocator_settings`) and as the text of the
-//! environment variable they came from. Values come first; what only the variable names follows.
+//! A snapshot contains settings twice: as values (`allocator_settings`), and as the text of the environment
+//! variable. Settings with a value come first, then those that only the variable has.
 
 mod known;
 
@@ -15,50 +15,50 @@ use crate::analysis::code::frames::clip;
 use crate::model::Action;
 use crate::units::{Bytes, Count};
 
-/// Bounds on what a hostile file can make of its settings.
+/// Limits for damaged or hostile files: settings, and bytes of a value.
 const SETTINGS_KEPT: usize = 256;
 const VALUE_BYTES: usize = 4096;
 
-/// One setting.
+/// One setting, for display.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct Setting {
-    /// Its name, as the file has it.
+    /// Its key, as in the file.
     pub key: String,
-    /// Its value, for reading.
+    /// Its value as text.
     pub value: String,
-    /// What the environment variable says of it; `None` where it says nothing.
+    /// Its value in the environment variable; `None` if it is not set there.
     pub in_variable: Option<String>,
-    /// What it means; empty for a key that is not known.
+    /// What the setting does, in a sentence or two; empty if the key is unknown.
     pub meaning: String,
-    /// Its value when nobody sets it; empty for a key that is not known.
+    /// The default value as text; empty if the key is unknown.
     pub default: String,
-    /// Whether it differs from that; `None` for a key that is not known.
+    /// Whether the value differs from the default; `None` if the key is unknown.
     pub changed: Option<bool>,
-    /// What it does in this file, as far as can be seen; often empty.
+    /// Its effect in this file, as a sentence; empty if there is nothing to say.
     pub effect: String,
 }
 
-/// The settings that findings weigh. `None` = the file does not say.
+/// The settings that findings depend on. `None` = the file does not say.
 #[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize)]
 pub struct AllocatorConfig {
-    /// Whether segments may grow.
+    /// Whether segments are expandable.
     pub expandable_segments: Option<bool>,
-    /// Larger blocks are not split; `None` also where unlimited.
+    /// Blocks larger than this are not split; `None` also if there is no limit.
     pub max_split_bytes: Option<u64>,
-    /// Share of the allowed memory from which cached segments are given back; 0 = never.
+    /// The share of the allowed memory above which cached segments are released; 0 = never.
     pub garbage_collection_threshold: Option<f64>,
     /// Whether requests are rounded up to fractions of powers of two.
     pub rounds_to_power2: Option<bool>,
-    /// The share of the device that this process may take, where the variable names it.
+    /// The share of the device that this process may use; `None` if the variable does not set it.
     pub memory_fraction: Option<f64>,
-    /// `native` or `cudaMallocAsync`, where the variable names it.
+    /// `native` or `cudaMallocAsync`; `None` if the variable does not set it.
     pub backend: Option<String>,
-    /// Whose allocations the file shows.
+    /// The allocator whose allocations the file contains.
     pub allocator: AllocatorKind,
 }
 
 impl AllocatorConfig {
-    /// What the file says.
+    /// Reads the settings of a file.
     #[must_use]
     pub fn of(snapshot: &Snapshot) -> Self {
         let settings = &snapshot.settings;
@@ -85,12 +85,12 @@ impl AllocatorConfig {
     }
 }
 
-/// Whether some torch up to 2.15 has a setting of this name, by any of its spellings.
+/// Whether any torch up to 2.15 has a setting with this key, in any of its spellings.
 pub fn is_known(key: &str) -> bool {
     known::find(key).is_some()
 }
 
-/// All settings of a file, in its order; empty for a file without any.
+/// All settings of a file, in its order; empty if there are none.
 #[must_use]
 pub fn settings(snapshot: &Snapshot) -> Vec<Setting> {
     let variable = variable_pairs(snapshot);
@@ -131,7 +131,7 @@ pub fn settings(snapshot: &Snapshot) -> Vec<Setting> {
     list
 }
 
-/// The keys and values that the environment variable sets: `key:value,key:[a:1,b:2]`.
+/// The keys and values in the environment variable, `key:value,key:[a:1,b:2]`. Empty if it is not set.
 pub fn variable_pairs(snapshot: &Snapshot) -> Vec<(String, String)> {
     let text = [
         "PYTORCH_CUDA_ALLOC_CONF",
@@ -144,7 +144,8 @@ pub fn variable_pairs(snapshot: &Snapshot) -> Vec<(String, String)> {
     text.map(split_pairs).unwrap_or_default()
 }
 
-/// Keys and values, separated by the first `:` or `=`; commas within brackets separate nothing.
+/// Splits a text into keys and values, which are separated by the first `:` or `=`. Commas in brackets do not
+/// separate pairs.
 pub fn split_pairs(text: &str) -> Vec<(String, String)> {
     let mut pairs = Vec::new();
     let (mut start, mut depth) = (0, 0_u32);
@@ -167,7 +168,7 @@ pub fn split_pairs(text: &str) -> Vec<(String, String)> {
     pairs
 }
 
-/// A value for reading: sizes with units, -1 as what it means.
+/// A value as text: sizes with units, -1 as `unlimited`.
 fn value_text(key: &str, value: &Value) -> String {
     let is_size = ["max_split_size", "max_round_threshold", "max_cached_size"].contains(&key);
     match value {
@@ -196,7 +197,7 @@ fn value_text(key: &str, value: &Value) -> String {
     }
 }
 
-/// What of the file tells the effect of settings.
+/// Figures of a file from which effects of settings follow.
 struct Seen {
     segments: u64,
     expandable: u64,
@@ -236,13 +237,15 @@ impl Seen {
                 .rows
                 .iter()
                 .fold(0, |sum, segment| sum.saturating_add(segment.total_size)),
+            // `addr` of an `oom` event is the free memory of the device.
             fraction_ooms: ooms
                 .filter(|&row| events.addr[row] >= events.size[row])
                 .count() as u64,
         }
     }
 
-    /// What the setting `key` (in its plainest spelling) does in this file.
+    /// The effect in this file of the setting `key`, in its canonical spelling; empty if there is nothing to
+    /// say.
     fn effect(&self, key: &str, value: &Value) -> String {
         let number = value
             .as_f64()
@@ -256,7 +259,7 @@ impl Seen {
                 Count(self.segments)
             ),
             "max_split_size" if number > 0.0 && number < 9e18 && self.segments > 0 => {
-                // The variable counts in MiB, the value in bytes.
+                // The variable has MiB, the value bytes.
                 let limit = if value.is_string() {
                     number * 1_048_576.0
                 } else {
@@ -369,7 +372,7 @@ mod tests {
             (config.memory_fraction, config.backend.as_deref()),
             (Some(0.25), Some("native"))
         );
-        // What torch 2.3 development builds wrote for "unlimited".
+        // Development builds of torch 2.3 wrote this for "unlimited".
         let odd = AllocatorConfig::of(&of(r#"{"max_split_size": 18446744073709551615}"#));
         assert_eq!(odd.max_split_bytes, None);
     }

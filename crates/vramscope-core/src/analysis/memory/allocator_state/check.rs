@@ -1,4 +1,4 @@
-//! Whether the replayed state at the end is what the file itself lists as its final state.
+//! Compares the replayed state after the last event with the final state in the file.
 
 use std::collections::BTreeMap;
 
@@ -7,34 +7,34 @@ use serde::{Deserialize, Serialize};
 use super::{AllocatorState, BlockUse, Recording};
 use crate::model::BlockState;
 
-/// What differs between the replayed and the listed final state; all zero in a sound file. Events between
-/// copying the trace and walking the segments make some, damage many.
+/// The differences between the replayed and the listed final state; all 0 in a sound file. Events between
+/// copying the trace and walking the segments cause a few, damaged files many.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 pub struct FinalCheck {
-    /// Segments in the list, but not replayed so (address and size).
+    /// Segments listed in the file, but not in the replayed state, by address and size.
     pub segments_missing: u64,
-    /// Segments replayed, but not in the list.
+    /// Segments in the replayed state, but not listed.
     pub segments_extra: u64,
-    /// Active blocks in the list, but not replayed so (address, size and state).
+    /// Active blocks listed in the file, but not in the replayed state, by address, size and state.
     pub blocks_missing: u64,
-    /// Active blocks replayed, but not in the list.
+    /// Active blocks in the replayed state, but not listed.
     pub blocks_extra: u64,
-    /// Free blocks in the list, but not replayed so (address and size).
+    /// Free blocks listed in the file, but not in the replayed state, by address and size.
     pub free_missing: u64,
-    /// Free blocks replayed, but not in the list.
+    /// Free blocks in the replayed state, but not listed.
     pub free_extra: u64,
 }
 
 impl FinalCheck {
-    /// Whether nothing differs.
+    /// Whether there are no differences.
     #[must_use]
     pub fn is_equal(&self) -> bool {
         *self == Self::default()
     }
 }
 
-/// Compares the state after the last event with the list. Of no use for a file without segments, which
-/// lists nothing.
+/// Compares `last`, the state after the last event, with the final state in the file. Meaningless for a file
+/// without segments.
 #[must_use]
 pub fn check_final(recording: Recording<'_>, last: &AllocatorState) -> FinalCheck {
     let snapshot = recording.snapshot;
@@ -44,7 +44,8 @@ pub fn check_final(recording: Recording<'_>, last: &AllocatorState) -> FinalChec
     let mut free = Difference::default();
     for (_, segment) in snapshot.segments.of_device(device) {
         segments.add((segment.address, segment.total_size), 1);
-        // Free neighbours count as one, which they are in every file but hand-made ones.
+        // Free neighbours count as one block, as in the replayed state. The allocator merges them, so they only
+        // occur in files written by hand.
         let mut hole: Option<(u64, u64)> = None;
         for id in segment.block_ids() {
             let block = snapshot.blocks.get(id);
@@ -90,7 +91,7 @@ pub fn check_final(recording: Recording<'_>, last: &AllocatorState) -> FinalChec
     }
 }
 
-/// How much more often something was listed than replayed.
+/// For each key: how often it is listed minus how often it was replayed.
 struct Difference<K>(BTreeMap<K, i64>);
 
 impl<K> Default for Difference<K> {
@@ -104,7 +105,7 @@ impl<K: Ord> Difference<K> {
         *self.0.entry(key).or_default() += count;
     }
 
-    /// (only listed, only replayed)
+    /// The number of keys only listed, and only replayed.
     fn counts(self) -> (u64, u64) {
         let sum = |sign: i64| {
             self.0

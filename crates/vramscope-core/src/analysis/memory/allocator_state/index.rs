@@ -1,5 +1,4 @@
-//! What is prepared once per device, so that a state is put together from lookups; and the putting
-//! together.
+//! The data that is prepared once per device to compute states quickly, and the computation of a state.
 
 use super::{
     AllocatorState, BlockSizes, BlockUse, Group, MappedRange, Misfits, PlacedBlock, Recording,
@@ -10,24 +9,24 @@ use crate::analysis::memory::capture::AllocatorKind;
 use crate::ids::{AllocationId, EventId, SegmentId, StackId};
 use crate::model::PoolId;
 
-/// One device's lookups.
+/// Lookups for the states of one device.
 pub struct AllocatorIndex {
-    /// How large blocks are.
+    /// The block sizes of all allocations.
     pub sizes: BlockSizes,
-    /// Whose blocks they are: only PyTorch sorts segments by the size of requests.
+    /// Whose allocations these are. Only PyTorch separates segments by size class.
     kind: AllocatorKind,
-    /// Every mapping event: (address, moment, bytes), ascending.
+    /// All mapping events as (address, moment, bytes), ascending.
     mappings: Vec<(u64, u32, u64)>,
-    /// The final state's segments: (address, end, row), ascending.
+    /// The final state's segments as (address, end, id), ascending.
     finals: Vec<(u64, u64, SegmentId)>,
-    /// The pool of segments of which nothing says it.
+    /// The pool of segments whose pool is not recorded, if it can be inferred.
     assumed_pool: Option<PoolId>,
-    /// Allocations that die by an event of another one: (moment, allocation), ascending.
+    /// Allocations that end by an event of another allocation, as (moment, allocation), ascending.
     pub(super) displaced: Vec<(u32, AllocationId)>,
 }
 
 impl AllocatorIndex {
-    /// Prepares one device. Takes time in proportion to its allocations and segment events.
+    /// Prepares the lookups. The time is proportional to the number of allocations and segment events.
     #[must_use]
     pub fn of(recording: Recording<'_>) -> Self {
         let Recording {
@@ -49,7 +48,7 @@ impl AllocatorIndex {
         }
     }
 
-    /// The state at a moment; moments beyond the last are the last.
+    /// Computes the state at a moment. Moments after the last one are taken as the last one.
     #[must_use]
     pub fn state_at(&self, recording: Recording<'_>, moment: u32) -> AllocatorState {
         let moment = moment.min(recording.history.event_count);
@@ -58,8 +57,9 @@ impl AllocatorIndex {
         self.assemble(recording, moment, &ranges, &live, |_, _| None)
     }
 
-    /// Puts a state together. `known`, asked for each range with the address up to which it may hold
-    /// blocks, may hand in the segment if it is still what it was.
+    /// Computes a state from mapped ranges and live allocations. `known` may return an unchanged segment for a
+    /// range, to save computing it. It is called with the range and the address up to which the range may
+    /// contain blocks.
     pub(super) fn assemble(
         &self,
         recording: Recording<'_>,
@@ -84,7 +84,7 @@ impl AllocatorIndex {
         state
     }
 
-    /// One segment with the live allocations that begin in it.
+    /// Computes a segment from its range and the live allocations that begin in it.
     pub(super) fn segment(
         &self,
         recording: Recording<'_>,
@@ -126,7 +126,7 @@ impl AllocatorIndex {
     ) -> Vec<PlacedBlock> {
         let table = &recording.history.allocations;
         let mut blocks = Vec::with_capacity(live.len() * 2 + 1);
-        // Offsets into the segment, which can not overflow as addresses could.
+        // Offsets into the segment cannot overflow; addresses of a damaged file could.
         let mut covered = 0;
         let free = |from: u64, to: u64| PlacedBlock {
             address: range.address.wrapping_add(from),
@@ -165,7 +165,8 @@ impl AllocatorIndex {
         blocks
     }
 
-    /// The final state's segment at the beginning of a range, if it is of the same stream and kind.
+    /// The final state's segment that contains the start of a range, if stream and kind agree. A segment that
+    /// is not expandable must have the same address and size.
     fn listed_at(&self, recording: Recording<'_>, range: &MappedRange) -> Option<SegmentId> {
         let after = self
             .finals
@@ -179,7 +180,8 @@ impl AllocatorIndex {
         (range.address < end && is_same).then_some(id)
     }
 
-    /// The newest mapping that covers the beginning of a range, and its stack.
+    /// The event that mapped the start of a range, and its stack. If it was not recorded, the stack is that of
+    /// the segment in the final state.
     fn origin(
         &self,
         recording: Recording<'_>,
@@ -190,8 +192,9 @@ impl AllocatorIndex {
         let until = self
             .mappings
             .partition_point(|&(address, at, _)| (address, at) <= (range.address, moment));
-        // A range may begin within what one event mapped, if its front was unmapped; then the next one
-        // below is it, if it covers the place. Few lie between: those at this very address in the future.
+        // If the front of a mapping was unmapped, the range begins inside of it, so the newest mapping at or
+        // below the address need not begin there. Mappings of the same address after `moment` may come first;
+        // they are few, so 16 are enough.
         let newest = self.mappings[..until].iter().rev();
         let covering = newest
             .take(16)
@@ -205,7 +208,7 @@ impl AllocatorIndex {
     }
 }
 
-/// The live allocations in order of address; those at one address (a damaged file) by birth.
+/// The live allocations by address. Several at one address, which occur in damaged files, are sorted by birth.
 pub(super) fn live_by_address(recording: Recording<'_>, moment: u32) -> Vec<(u64, AllocationId)> {
     let table = &recording.history.allocations;
     let live = recording.replay.live_at(recording.history, moment);
@@ -217,20 +220,21 @@ pub(super) fn live_by_address(recording: Recording<'_>, moment: u32) -> Vec<(u64
     live
 }
 
-/// Up to where a range may hold blocks: its end, or the beginning of the next one (a damaged file).
+/// The address up to which a range may contain blocks: its end or, in a damaged file, the start of the next
+/// range.
 pub(super) fn end_before(range: &MappedRange, next_address: Option<u64>) -> u128 {
     let end = u128::from(range.address) + u128::from(range.bytes);
     next_address.map_or(end, |next| end.min(u128::from(next)))
 }
 
-/// The live allocations that begin at `from` or later, and before `to`.
+/// The live allocations with an address in `from .. to`.
 pub(super) fn within(live: &[(u64, AllocationId)], from: u64, to: u128) -> &[(u64, AllocationId)] {
     let first = live.partition_point(|&(address, _)| address < from);
     let last = live.partition_point(|&(address, _)| u128::from(address) < to);
     live.get(first..last).unwrap_or(&[])
 }
 
-/// Groups, totals and what has no place.
+/// Sets the groups, totals and misfits of a state from its segments.
 pub(super) fn sum_up(
     recording: Recording<'_>,
     state: &mut AllocatorState,
@@ -279,7 +283,7 @@ fn misfits(
     let mut segments = state.segments.iter().peekable();
     let mut requested = 0_u64;
     for &(address, id) in live {
-        // The last segment that begins before it.
+        // Skip the segments that end before the address.
         while let Some(segment) = segments.peek()
             && (address.checked_sub(segment.address)).is_some_and(|offset| offset >= segment.bytes)
         {
@@ -327,7 +331,7 @@ fn finals(recording: Recording<'_>) -> Vec<(u64, u64, SegmentId)> {
     finals
 }
 
-/// Where the file knows pools, but none except the default one, that is the pool of everything.
+/// The default pool, if the file mentions it and no other; else `None`.
 fn assumed_pool(recording: Recording<'_>) -> Option<PoolId> {
     let snapshot = recording.snapshot;
     let of_segments = snapshot.segments.rows.iter().map(|segment| segment.pool);
@@ -339,7 +343,7 @@ fn assumed_pool(recording: Recording<'_>) -> Option<PoolId> {
         .then_some(PoolId::default())
 }
 
-/// Allocations that die by an event of another one: (moment, allocation), ascending.
+/// Allocations that end by an event of another allocation, as (moment, allocation), ascending.
 pub fn displaced(recording: Recording<'_>) -> Vec<(u32, AllocationId)> {
     let history = recording.history;
     let deaths = history.allocations.died.iter().enumerate();

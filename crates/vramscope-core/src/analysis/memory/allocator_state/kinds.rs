@@ -1,4 +1,4 @@
-//! A state's segments by what they may serve: pool, stream and size.
+//! Sums over a state's segments by pool, stream and size class, separately for expandable segments.
 
 use std::collections::BTreeMap;
 
@@ -7,22 +7,22 @@ use serde::{Deserialize, Serialize};
 use super::{AllocatorState, SizeClass, StateSums};
 use crate::model::PoolId;
 
-/// Segments that are of use to the same requests.
+/// The segments that can serve the same requests.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct SegmentKind {
-    /// The pool; `None` where the file does not say.
+    /// The memory pool; `None` if unknown.
     pub pool: Option<PoolId>,
-    /// The `cudaStream_t` as a number.
+    /// The stream's handle, a `cudaStream_t` as a number.
     pub stream: i64,
-    /// Which requests they serve; `None` where that cannot be told.
+    /// The size of the requests they serve; `None` if unknown.
     pub size_class: Option<SizeClass>,
-    /// Whether they are expandable.
+    /// Whether they are expandable segments.
     pub is_expandable: bool,
-    /// Their sums.
+    /// The sums over these segments.
     pub sums: StateSums,
 }
 
-/// The kinds of segments in a state, those with the most reserved bytes first.
+/// Sums a state's segments by kind, most reserved bytes first.
 #[must_use]
 pub fn segment_kinds(state: &AllocatorState) -> Vec<SegmentKind> {
     let mut kinds: BTreeMap<_, StateSums> = BTreeMap::new();

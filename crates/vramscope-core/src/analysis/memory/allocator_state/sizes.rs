@@ -1,16 +1,17 @@
-//! How large the block of an allocation is.
+//! The block sizes of allocations.
 //!
-//! A recording tells what the program asked for; the block's size only for what is live in the final
-//! state. For the rest it is derived, as the allocator does it: the request is rounded up to 512 bytes (or
-//! to a division of a power of two, if so configured), and the rest of the free block that was found stays
-//! with it where the rest is too small to be of use: up to 1 MiB in an ordinary segment for large requests,
-//! anything if the request is beyond `max_split_size`. How large the free block was is known from what was
-//! live after it. [`SizeCheck`] compares this with the final state.
+//! A recording contains requested sizes. Block sizes are known only for allocations that are live in the final
+//! state. All others are derived by the allocator's rules (c10/cuda/CUDACachingAllocator.h). The request is
+//! rounded up to a multiple of 512 bytes, or to a division of a power of two if so configured. The allocator
+//! then splits the free block that it found, unless the remainder is too small to be useful: up to 1 MiB in an
+//! ordinary segment of large blocks, any size for requests of `max_split_size` or more. The size of the free
+//! block follows from the allocations that were live behind it. [`SizeCheck`] compares derived sizes with the
+//! final state.
 //!
-//! The driver's own allocations, in captured snapshots, are only rounded up to 512 bytes.
-//! `_profile_to_snapshot` writes sizes that no allocator rounded; then a block is what was requested.
+//! Allocations of the driver, in captured snapshots, are only rounded up to 512 bytes. Files from
+//! `_profile_to_snapshot` have sizes that no allocator rounded; there a block is as large as its request.
 //!
-//! Left out: a pool that was told never to split, and sizes from another backend (`cudaMallocAsync`).
+//! Not covered: pools created with `no_split`, and the backend `cudaMallocAsync`.
 
 use std::collections::BTreeMap;
 
@@ -23,18 +24,18 @@ use crate::analysis::memory::capture::AllocatorKind;
 use crate::analysis::time::history::History;
 use crate::ids::AllocationId;
 
-/// The allocator's settings that matter here.
+/// The allocator settings that determine block sizes.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Rounding {
     divisions: Divisions,
-    /// Blocks of this size and more are never cut.
+    /// Blocks of this size or more are never split; `None` = no limit.
     max_split_bytes: Option<u64>,
-    /// The file's blocks are as large as what was requested.
+    /// Whether the file's blocks are exactly as large as their requests.
     is_exact: bool,
 }
 
 impl Rounding {
-    /// Reads `allocator_settings`; what is absent or odd counts as not set.
+    /// Reads `allocator_settings`. Absent and invalid values count as unset.
     #[must_use]
     pub fn of(settings: &Map<String, Value>) -> Self {
         Self {
@@ -44,7 +45,7 @@ impl Rounding {
         }
     }
 
-    /// The size of a block for a request, if the rest of the free block is cut off.
+    /// The block size for a request, in bytes, if the remainder of the free block is split off.
     #[must_use]
     pub fn round(&self, requested_bytes: u64) -> u64 {
         if self.is_exact {
@@ -53,43 +54,43 @@ impl Rounding {
         allocator_rules::rounded(requested_bytes, &self.divisions)
     }
 
-    /// Whether what is left of a free block stays with a block of this size.
+    /// Whether a block of `bytes` bytes keeps the remainder of the free block.
     fn keeps_rest(&self, bytes: u64, rest_bytes: u64) -> bool {
         rest_bytes <= SMALL_BYTES || self.max_split_bytes.is_some_and(|max| bytes >= max)
     }
 }
 
-/// Where a block's size is known from.
+/// Where a block's size comes from.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum SizeSource {
-    /// The final state lists the block.
+    /// Recorded in the final state.
     Recorded,
-    /// From the request, by the allocator's rules.
+    /// Derived from the request by the allocator's rules.
     Derived,
 }
 
-/// How well the derived sizes do, where the final state tells the truth.
+/// How many derived sizes agree with the final state.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 pub struct SizeCheck {
-    /// Blocks of the final state whose allocation is known.
+    /// Number of blocks in the final state whose allocation is known.
     pub compared: u64,
-    /// Those whose derived size is the recorded one.
+    /// Number of those whose derived size equals the recorded one.
     pub equal: u64,
 }
 
-/// Block sizes of all allocations of a device.
+/// The block sizes of all allocations of a device.
 #[derive(Clone, Debug, Default)]
 pub struct BlockSizes {
     rounding: Rounding,
-    /// Blocks that are not just their request rounded up, ascending.
+    /// Blocks whose size is not simply the rounded request, sorted by allocation.
     others: Vec<(AllocationId, u64)>,
-    /// How far derived sizes can be trusted in this file.
+    /// How many derived sizes of this file agree with the final state.
     pub check: SizeCheck,
 }
 
 impl BlockSizes {
-    /// Derives what is not recorded. Allocations are in order of birth, so that one pass will do.
+    /// Derives the sizes that are not recorded. Allocations are sorted by birth, so one pass is enough.
     pub(crate) fn of(recording: Recording<'_>) -> Self {
         let history = recording.history;
         let mut rounding = Rounding::of(&recording.snapshot.settings);
@@ -98,7 +99,7 @@ impl BlockSizes {
             let bytes = recording.snapshot.blocks.get(block).size;
             !bytes.is_multiple_of(UNIT_BYTES)
         });
-        // The driver cuts exactly.
+        // The driver always splits off the remainder.
         let is_cut = AllocatorKind::of(recording.snapshot) == AllocatorKind::Driver;
         let mut others = if rounding.is_exact || is_cut {
             Vec::new()
@@ -123,7 +124,8 @@ impl BlockSizes {
                 recorded.push((id, bytes));
             }
         }
-        // Stable, and the last of one allocation counts: what is recorded.
+        // Recorded sizes come after derived ones and the sort is stable, so the recorded size replaces the
+        // derived one.
         others.append(&mut recorded);
         others.sort_by_key(|&(id, _)| id);
         others.dedup_by(|later, earlier| {
@@ -140,7 +142,7 @@ impl BlockSizes {
         }
     }
 
-    /// The size of an allocation's block.
+    /// The size of an allocation's block, in bytes.
     #[must_use]
     pub fn bytes(&self, history: &History, id: AllocationId) -> u64 {
         match self.others.binary_search_by_key(&id, |&(id, _)| id) {
@@ -149,13 +151,13 @@ impl BlockSizes {
         }
     }
 
-    /// The size of a block for a request, if nothing of a larger free block stays with it.
+    /// The block size for a request, in bytes, if the remainder of the free block is split off.
     #[must_use]
     pub fn rounded(&self, requested_bytes: u64) -> u64 {
         self.rounding.round(requested_bytes)
     }
 
-    /// Where that is known from.
+    /// Whether the size of an allocation's block is recorded or derived.
     #[must_use]
     pub fn source(history: &History, id: AllocationId) -> SizeSource {
         if history.final_block(id).is_some() {
@@ -166,13 +168,13 @@ impl BlockSizes {
     }
 }
 
-/// Large allocations in ordinary segments that kept the rest of the free block they were given, with their
-/// size; ascending.
+/// Large allocations in ordinary segments whose block kept the remainder of the free block, with the block's
+/// size; sorted by allocation.
 fn unsplit(recording: Recording<'_>, rounding: &Rounding) -> Vec<(AllocationId, u64)> {
     let history = recording.history;
     let table = &history.allocations;
     let mut segments = Segments::of(recording);
-    // Address → the newest large allocation that began there.
+    // The newest large allocation at each address.
     let mut newest: BTreeMap<u64, AllocationId> = BTreeMap::new();
     let large = |row: usize| rounding.round(table.bytes[row]) > SMALL_BYTES;
     let before = table.born.partition_point(|&born| born == 0);
@@ -203,8 +205,8 @@ fn unsplit(recording: Recording<'_>, rounding: &Rounding) -> Vec<(AllocationId, 
     unsplit
 }
 
-/// The next address after one, and before `end`, at which an allocation is live. Forgets dead ones on the
-/// way, so that each is met once.
+/// The next address in `address + 1 .. end` with a live allocation. Removes dead allocations on the way, so
+/// that each is visited once.
 fn next_live(
     newest: &mut BTreeMap<u64, AllocationId>,
     history: &History,
@@ -221,7 +223,7 @@ fn next_live(
     None
 }
 
-/// The ordinary segments, moving forward in time: address → end.
+/// The ordinary segments at a moment that moves forward: start address to end address.
 struct Segments {
     ends: BTreeMap<u64, u64>,
     moment: u32,
@@ -239,7 +241,7 @@ impl Segments {
         }
     }
 
-    /// The end of the ordinary segment around an address at a moment not before the last one asked for.
+    /// The end of the ordinary segment that contains an address, at a moment not before that of the last call.
     fn end_at(&mut self, recording: Recording<'_>, moment: u32, address: u64) -> Option<u64> {
         for step in recording.replay.segment_steps(self.moment, moment) {
             let range = step.range;

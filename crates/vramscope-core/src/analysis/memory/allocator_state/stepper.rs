@@ -1,4 +1,4 @@
-//! Moves from one moment to another and rebuilds only the segments in which something happened.
+//! Moves a state between moments, and rebuilds only the segments that changed.
 
 use std::collections::BTreeSet;
 
@@ -6,10 +6,10 @@ use super::index::{end_before, live_by_address, sum_up, within};
 use super::{AllocatorIndex, AllocatorState, MappedRange, Recording, SegmentState};
 use crate::ids::AllocationId;
 
-/// Events that are walked one by one; more are jumped over.
+/// Maximum distance, in events, to move step by step; for more, the state is computed anew.
 const WALK_AT_MOST: u32 = 256;
 
-/// A state that moves. It always is what [`AllocatorIndex::state_at`] would say.
+/// A state that can move to another moment. The result is always equal to [`AllocatorIndex::state_at`].
 pub struct Stepper {
     state: AllocatorState,
     /// The live allocations by address.
@@ -17,7 +17,7 @@ pub struct Stepper {
 }
 
 impl Stepper {
-    /// Begins at a moment.
+    /// Computes the state at a first moment. Moments after the last one are taken as the last one.
     #[must_use]
     pub fn at(recording: Recording<'_>, index: &AllocatorIndex, moment: u32) -> Self {
         let moment = moment.min(recording.history.event_count);
@@ -33,8 +33,8 @@ impl Stepper {
         &self.state
     }
 
-    /// Goes to a moment; moments beyond the last are the last. `recording` and `index` must be those it
-    /// was made with.
+    /// Moves to a moment. Moments after the last one are taken as the last one. `recording` and `index` must be
+    /// those passed to [`at`](Self::at).
     pub fn go_to(&mut self, recording: Recording<'_>, index: &AllocatorIndex, moment: u32) {
         let moment = moment.min(recording.history.event_count);
         let (first, last) = ordered(self.state.moment, moment);
@@ -53,7 +53,7 @@ impl Stepper {
         }
     }
 
-    /// Brings `live` to a moment. The addresses at which something changed.
+    /// Moves `live` to a moment. Returns the addresses at which an allocation came or went.
     fn walk(
         &mut self,
         recording: Recording<'_>,
@@ -87,7 +87,7 @@ impl Stepper {
         touched
     }
 
-    /// Rebuilds the touched segments; the mapped ranges are as they were.
+    /// Rebuilds the segments that contain a changed address. The mapped ranges must not have changed.
     fn rebuild(
         &mut self,
         recording: Recording<'_>,
@@ -111,7 +111,7 @@ impl Stepper {
         sum_up(recording, &mut self.state, &self.live);
     }
 
-    /// Rebuilds the touched segments and those that were mapped, cut or joined.
+    /// Rebuilds the segments that contain a changed address, or that were mapped, unmapped, split or merged.
     fn remap(
         &mut self,
         recording: Recording<'_>,
@@ -125,7 +125,7 @@ impl Stepper {
         let mut old: Vec<_> = segments.into_iter().map(Some).collect();
         let mut row = 0;
         let mut known = |range: &MappedRange, end: u128| {
-            // Both are in order of address: whatever begins earlier is gone.
+            // Both lists are in address order, so a segment that begins before the range is no longer mapped.
             while let Some(segment) = old.get_mut(row) {
                 let Some(found) = segment.take_if(|segment| segment.address <= range.address)
                 else {

@@ -1,12 +1,12 @@
-//! By hand: a small file whose every state is known.
+//! A small file whose states are all known.
 
 use super::*;
 use crate::decode;
 
 const MIB: u64 = 1 << 20;
 
-/// Two ordinary segments, of 20 MiB and 2 MiB; the larger one's first block keeps a rest of 0.5 MiB, as the
-/// second one was there when it was made.
+/// Two ordinary segments, of 20 MiB and 2 MiB. The first block of the larger one keeps a remainder of 0.5 MiB,
+/// because the second block was live when it was allocated.
 fn file() -> Snapshot {
     let large = 0x1000_0000_u64;
     let small = 0x2000_0000_u64;
@@ -43,7 +43,7 @@ fn file() -> Snapshot {
     decode(text.as_bytes()).unwrap()
 }
 
-/// (bytes, requested, use) of every block.
+/// (size, requested bytes, use) of every block.
 fn blocks(segment: &SegmentState) -> Vec<(u64, u64, BlockUse)> {
     let blocks = segment.blocks.iter();
     blocks
@@ -82,7 +82,7 @@ fn blocks_tile_their_segments() {
     let before = [(8 * MIB, 0, Free), (12 * MIB, 11 * MIB, Allocated)];
     assert_eq!(states[0].segments.len(), 1);
     assert_eq!(blocks(&states[0].segments[0]), before);
-    // What is left of 8 MiB is too small to be cut off.
+    // The remainder of the 8 MiB is too small to be split off.
     let first = (8 * MIB, 7 * MIB + MIB / 2, Allocated);
     assert_eq!(blocks(&states[1].segments[0]), [first, before[1]]);
     assert_eq!(blocks(&states[2].segments[1]), [(2 * MIB, 0, Free)]);

@@ -1,16 +1,16 @@
-//! The settings that torch 2.0 to 2.15 know, in a sentence or two each.
+//! The settings of torch 2.0 to 2.15, with their defaults and meanings.
 
 use serde_json::Value;
 
 /// A known setting.
 pub(super) struct Known {
-    /// Its plainest spelling.
+    /// Its canonical spelling.
     pub(super) key: &'static str,
-    /// Further spellings: in the variable, on ROCm.
+    /// Other spellings: in the variable, and on ROCm.
     aliases: &'static [&'static str],
-    /// Its value when nobody sets it, as it is shown.
+    /// Its default value, as it is displayed.
     pub(super) default: &'static str,
-    /// What it means.
+    /// What it does: text for the user.
     pub(super) meaning: &'static str,
 }
 
@@ -30,19 +30,19 @@ impl Known {
     }
 }
 
-/// A setting by any of its spellings.
+/// Finds a setting by any of its spellings.
 pub(super) fn find(key: &str) -> Option<&'static Known> {
     KNOWN
         .iter()
         .find(|known| known.key == key || known.aliases.contains(&key))
 }
 
-/// The plainest spelling of a key; the key itself if it is not known.
+/// The canonical spelling of a key; the key itself if it is unknown.
 pub(super) fn canonical(key: &str) -> &str {
     find(key).map_or(key, |known| known.key)
 }
 
-/// Whether two spellings mean one setting.
+/// Whether two keys are spellings of the same setting.
 pub(super) fn same(one: &str, other: &str) -> bool {
     canonical(one) == canonical(other)
 }
