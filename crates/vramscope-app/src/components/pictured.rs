@@ -4,7 +4,7 @@ use yew::prelude::*;
 
 use super::commands::use_commands;
 use super::hooks::use_plot_area;
-use super::lanes::{Lanes, use_shown, use_walk};
+use super::lanes::{Lanes, use_shown, use_stack_step};
 use super::strip::Strip;
 use super::timeline::Timeline;
 use super::view_props::ViewProps;
@@ -32,7 +32,7 @@ pub(super) fn PicturedView(props: &ViewProps) -> Html {
         .map(|facts| choices.lanes.lines(facts, look.picture));
     let lines = lines.unwrap_or_default();
     let shown = use_shown(&session, &look, view.region, area, lines);
-    use_walk(&session, &look, view.walk, commands.dispatch);
+    use_stack_step(&session, &look, view.stack_step, commands.dispatch);
     let (class, label) = match look.picture {
         Picture::Timeline => ("timeline", "Timeline"),
         Picture::Segments => ("segments", "Segments"),

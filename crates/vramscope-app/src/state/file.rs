@@ -240,10 +240,10 @@ impl OpenFile {
     }
 
     /// The allocation above or below the pinned one is to be pinned.
-    pub(super) fn walk(&mut self, up: bool) {
+    pub(super) fn step_in_stack(&mut self, up: bool) {
         let Some(bounds) = self.bounds() else { return };
         if let Some(view) = self.view_mut() {
-            view.walk(up, &bounds);
+            view.step_in_stack(up, &bounds);
         }
     }
 

@@ -243,8 +243,8 @@ pub fn command(press: &Press, state: &State) -> Option<Command> {
         _ if state.view.picture().is_none() => return None,
         "b" | "B" => Action::BoxMode(!state.box_mode),
         "m" | "M" => Action::RulerMode(!state.ruler_mode),
-        "," => Action::Walk(false),
-        "." => Action::Walk(true),
+        "," => Action::StepInStack(false),
+        "." => Action::StepInStack(true),
         key => Action::Navigate(navigation(key, press.shift)?),
     };
     Some(Command::Act(action))

@@ -39,7 +39,7 @@ pub use graph::{GraphAction, GraphPlace, KnownOrder, OpenGraphs};
 pub use navigation::{Navigation, Region};
 pub use permalink::{Permalink, permalink};
 pub use shared::Shared;
-pub use view::{Click, Cursor, DeviceView, Hovered, PinnedSegment, Walk};
+pub use view::{Click, Cursor, DeviceView, Hovered, PinnedSegment, StackStep};
 pub use vramscope_view::views::ViewKind;
 
 use crate::engine::SessionId;
@@ -229,9 +229,9 @@ pub enum Action {
     /// Drags measure, or do not.
     RulerMode(bool),
     /// The allocation above (`true`) or below the pinned one is pinned.
-    Walk(bool),
-    /// A walk has led to an allocation, or to the end of the stack.
-    Walked(Option<AllocationId>),
+    StepInStack(bool),
+    /// A step in the stack has led to an allocation, or to the end of the stack.
+    SteppedInStack(Option<AllocationId>),
     /// The help is shown or hidden.
     Help(bool),
     /// The details panel is folded or unfolded.
@@ -292,8 +292,8 @@ impl State {
                 self.search.next = (self.search.next.0 + 1, is_forward)
             }
             Action::Choose(chosen) => self.choices.take(chosen),
-            Action::Walk(up) => self.edit_file(|file| file.walk(up)),
-            Action::Walked(to) => self.walked(to),
+            Action::StepInStack(up) => self.edit_file(|file| file.step_in_stack(up)),
+            Action::SteppedInStack(to) => self.stepped_in_stack(to),
             Action::Moment(moment) => self.edit_file(|file| file.go_to_moment(moment)),
             Action::SelectMoments(moments) => self.edit_view(|view| view.select_moments(moments)),
             Action::Restore(link) => self.restore(*link),
@@ -357,8 +357,8 @@ impl State {
         self.details_open |= had_click && !self.has_click() && self.has_pin();
     }
 
-    fn walked(&mut self, to: Option<AllocationId>) {
-        self.edit_view(|view| view.walked(to));
+    fn stepped_in_stack(&mut self, to: Option<AllocationId>) {
+        self.edit_view(|view| view.stepped_in_stack(to));
         self.details_open |= to.is_some();
     }
 

@@ -6,7 +6,7 @@ use vramscope_core::analysis::search::filter::{Candidate, CandidateKind};
 use vramscope_view::display;
 
 use super::sentences::count_of;
-use crate::protocol::views::filter::Found;
+use crate::protocol::views::filter::SearchResult;
 
 /// The byte of `text` before which so many UTF-16 units stand, as browsers count.
 #[must_use]
@@ -53,7 +53,7 @@ pub fn split(text: &str, span: &Range<usize>) -> (String, String, String) {
 
 /// `12 matches, 3.10 GiB`: the most bytes of them at one time.
 #[must_use]
-pub fn found_text(found: &Found) -> String {
+pub fn found_text(found: &SearchResult) -> String {
     let matches = &found.matches;
     match matches.count {
         0 => "no matches".to_owned(),
@@ -67,7 +67,7 @@ pub fn found_text(found: &Found) -> String {
 
 /// What the numbers of [`found_text`] mean.
 #[must_use]
-pub fn found_title(found: &Found) -> String {
+pub fn found_title(found: &SearchResult) -> String {
     let matches = &found.matches;
     format!(
         "{} of {}. At most {} of them live at one time (after event {}), {} live at event {}; {} requested over time.",
@@ -83,7 +83,7 @@ pub fn found_title(found: &Found) -> String {
 
 /// `showing 1,204 of 50,000 allocations, 2.10 of 31.2 GiB at the peak`.
 #[must_use]
-pub fn showing(found: &Found, is_cursor: bool) -> String {
+pub fn showing(found: &SearchResult, is_cursor: bool) -> String {
     let place = if is_cursor { "cursor" } else { "peak" };
     let (some, all) = (
         display::bytes(found.matches.live_bytes),
@@ -133,7 +133,7 @@ mod tests {
 
     #[test]
     fn what_is_found_is_said() {
-        let found = Found {
+        let found = SearchResult {
             matches: Totals {
                 count: 1204,
                 live_bytes: (21 << 30) / 10,

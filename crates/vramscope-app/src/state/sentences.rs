@@ -362,3 +362,42 @@ pub fn wanted(name: &str, bytes: u64) -> String {
         "This link shows a place in {name} ({size}), but does not hold that file. Open it here to see the place."
     )
 }
+
+#[cfg(test)]
+mod tests {
+    use vramscope_core::analysis::time::lifetime::Lifetime;
+
+    use super::*;
+
+    #[test]
+    fn sentences_read_well() {
+        let span = Life {
+            lifetime: Lifetime {
+                events: 1,
+                us: Some(1_500),
+                at_least: true,
+            },
+            ..Life::default()
+        };
+        assert_eq!(
+            life(&span),
+            "before recording → still live · more than 1 event, 1.50 ms"
+        );
+        assert_eq!(block(1_000, 1_024), "1.00 KiB, 24 B of it rounding");
+        let fetched = Progress {
+            done_bytes: 1 << 20,
+            total_bytes: Some(4 << 20),
+            ..Progress::default()
+        };
+        assert_eq!(progress(&fetched), "Fetching · 1.00 MiB of 4.00 MiB");
+        assert_eq!(fraction(&fetched), Some(0.25));
+        let dump = hex_dump(b"\x80\x04}q\x00hello world!");
+        assert_eq!(dump.lines().count(), 2);
+        assert!(
+            dump.starts_with(
+                "00000000  80 04 7d 71 00 68 65 6c 6c 6f 20 77 6f 72 6c 64  ..}q.hello world\n"
+            ),
+            "{dump}"
+        );
+    }
+}

@@ -77,7 +77,7 @@ enum Reveal {
 
 /// The way to the next allocation in the stack of bands.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Walk {
+pub struct StackStep {
     /// Up rather than down.
     pub up: bool,
     /// From this one; `None` = from the end of the stack.
@@ -141,7 +141,7 @@ pub struct DeviceView {
     /// taps, and a mouse may click before what it is on is known.
     pub clicked: Option<Click>,
     /// A step to another allocation that waits for an answer.
-    pub walk: Option<Walk>,
+    pub stack_step: Option<StackStep>,
     /// Whether the pointer has left the picture: answers about it that are still to come say nothing.
     pointer_left: bool,
     /// Whether to fit the view to the pinned allocation as soon as its place is known.
@@ -168,7 +168,7 @@ impl DeviceView {
             heights: [None; 4],
             selection: None,
             clicked: None,
-            walk: None,
+            stack_step: None,
             pointer_left: false,
             wants_fit: false,
             reveal: None,
@@ -263,10 +263,10 @@ impl DeviceView {
     }
 
     /// Asks for the allocation above or below the pinned one, at the cursor; without a cursor at the peak.
-    pub(super) fn walk(&mut self, up: bool, bounds: &Bounds) {
+    pub(super) fn step_in_stack(&mut self, up: bool, bounds: &Bounds) {
         let moment = self.cursor_moment().unwrap_or(self.peak_moment);
         self.go_to_moment(moment, bounds);
-        self.walk = Some(Walk {
+        self.stack_step = Some(StackStep {
             up,
             from: self.pinned,
             moment,
@@ -274,8 +274,8 @@ impl DeviceView {
     }
 
     /// The step has led to this allocation, or to the end of the stack.
-    pub(super) fn walked(&mut self, to: Option<AllocationId>) {
-        self.walk = None;
+    pub(super) fn stepped_in_stack(&mut self, to: Option<AllocationId>) {
+        self.stack_step = None;
         if let Some(allocation) = to {
             self.pin(allocation);
         }

@@ -118,12 +118,12 @@ fn path_label(name: &str) -> String {
 /// The place to which lines are written.
 pub(super) struct Target {
     format: Option<Format>,
-    place: Place,
+    sink: Sink,
     /// The bytes that may still be drawn: the segments of a damaged file may add up to any number.
     room: i128,
 }
 
-enum Place {
+enum Sink {
     Stdout,
     File(Unfinished),
     /// Collects all lines for an SVG.
@@ -139,20 +139,20 @@ impl Target {
         let destination = drawing.output.as_deref().map(Destination::of);
         let destination = destination.unwrap_or(Destination::Stdout);
         destination::check([&destination], inputs)?;
-        let place = match (drawing.folded, destination) {
-            (true, Destination::Stdout) => Place::Stdout,
-            (true, Destination::Path(path)) => Place::File(Unfinished::create(&path)?),
+        let sink = match (drawing.folded, destination) {
+            (true, Destination::Stdout) => Sink::Stdout,
+            (true, Destination::Path(path)) => Sink::File(Unfinished::create(&path)?),
             (false, Destination::Stdout) if io::stdout().is_terminal() => {
                 return Err(Failure::Usage(
                     "an SVG is not shown on a terminal: name a file with -o, or ask for lines with --folded"
                         .to_owned(),
                 ));
             }
-            (false, destination) => Place::Picture(Vec::new(), destination),
+            (false, destination) => Sink::Picture(Vec::new(), destination),
         };
         Ok(Self {
             format: drawing.format,
-            place,
+            sink,
             room: i128::from(i64::MAX),
         })
     }
@@ -165,17 +165,17 @@ impl Target {
         beginning: Beginning<'_>,
     ) -> Result<(), Failure> {
         let (format, mut room) = (self.format, self.room);
-        let is_picture = matches!(self.place, Place::Picture(..));
+        let is_picture = matches!(self.sink, Sink::Picture(..));
         let snapshot = &subject.snapshot;
         self.write(|out| {
-            let mut sink = |path: &str, bytes: i128| -> io::Result<()> {
+            let mut add = |path: &str, bytes: i128| -> io::Result<()> {
                 let bytes = if is_picture { bytes.min(room) } else { bytes };
                 room -= bytes;
                 writeln!(out, "{path} {bytes}")
             };
             match format {
-                Some(Format::Torch) => official_lines(snapshot, segments, beginning, &mut sink),
-                None => lines(snapshot, subject.classes(), segments, beginning, &mut sink),
+                Some(Format::Torch) => official_lines(snapshot, segments, beginning, &mut add),
+                None => lines(snapshot, subject.classes(), segments, beginning, &mut add),
             }
         })?;
         self.room = room;
@@ -186,10 +186,10 @@ impl Target {
         &mut self,
         write: impl FnOnce(&mut dyn Write) -> io::Result<()>,
     ) -> Result<(), Failure> {
-        match &mut self.place {
-            Place::Stdout => output::stream(write),
-            Place::File(file) => file.write(|out| write(out).map_err(unwritten)),
-            Place::Picture(text, _) => write(text).map_err(Failure::io("cannot draw")),
+        match &mut self.sink {
+            Sink::Stdout => output::stream(write),
+            Sink::File(file) => file.write(|out| write(out).map_err(unwritten)),
+            Sink::Picture(text, _) => write(text).map_err(Failure::io("cannot draw")),
         }
     }
 
@@ -198,13 +198,13 @@ impl Target {
     /// # Errors
     /// When there is nothing to draw or writing fails.
     pub(super) fn finish(self, title: &str) -> Result<(), Failure> {
-        match self.place {
-            Place::Stdout => Ok(()),
-            Place::File(file) => file.finish(),
-            Place::Picture(lines, _) if lines.is_empty() => Err(Failure::Input(
+        match self.sink {
+            Sink::Stdout => Ok(()),
+            Sink::File(file) => file.finish(),
+            Sink::Picture(lines, _) if lines.is_empty() => Err(Failure::Input(
                 "there is nothing to draw: no segments".to_owned(),
             )),
-            Place::Picture(lines, destination) => {
+            Sink::Picture(lines, destination) => {
                 let svg = draw(&lines, title).map_err(Failure::io("cannot draw"))?;
                 destination.write(true, |out| out.write_all(&svg).map_err(unwritten))
             }

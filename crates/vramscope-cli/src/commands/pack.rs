@@ -83,7 +83,7 @@ pub(crate) fn run(options: &Options) -> Result<(), Failure> {
     let theirs = table.packing.clone();
     let theirs = theirs.map(|packing| (packing.height, packer.offer(packing)));
     let (packed, is_exhausted) = pack(&mut packer, enough, options.time);
-    let found = Found {
+    let found = PackingResult {
         packed,
         is_exhausted,
         theirs,
@@ -136,7 +136,7 @@ fn named_capacity(path: &Path) -> Option<Size> {
 }
 
 /// The result of packing.
-struct Found {
+struct PackingResult {
     packed: Packed,
     /// Whether more time would not help, although a lower packing is neither ruled out nor needed.
     is_exhausted: bool,
@@ -165,7 +165,7 @@ fn pack(packer: &mut Packer, enough: Option<u64>, time: Duration) -> (Packed, bo
 fn answer(
     name: &str,
     table: &Table,
-    found: &Found,
+    found: &PackingResult,
     capacity: Option<u64>,
     options: &Options,
 ) -> Part {
@@ -228,7 +228,7 @@ fn answer(
     part
 }
 
-fn capacity_facts(part: &mut Part, found: &Found, capacity: u64, options: &Options) {
+fn capacity_facts(part: &mut Part, found: &PackingResult, capacity: u64, options: &Options) {
     let height = found.packed.packing.height;
     let fits = match height <= capacity {
         true => "it fits".to_owned(),
@@ -260,7 +260,7 @@ fn pools_bytes(problem: &Problem, time: Duration) -> Option<u64> {
 const ENTANGLED: &str =
     "it is too much to search for anything lower, as where more than 2,048 buffers are entangled";
 
-fn why_not(found: &Found, capacity: u64) -> String {
+fn why_not(found: &PackingResult, capacity: u64) -> String {
     let packed = &found.packed;
     let missing = Bytes(packed.packing.height - capacity);
     if packed.bound > capacity {

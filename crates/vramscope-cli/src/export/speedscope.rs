@@ -95,10 +95,10 @@ pub(super) fn write(subject: &Subject, asked: &Asked, out: &mut dyn Write) -> Re
     if profiles.is_empty() {
         return Err(nothing(subject));
     }
-    let shown: Vec<_> = shared
+    let named: Vec<_> = shared
         .groups
         .iter()
-        .map(|&group| frames.shown(group))
+        .map(|&group| frames.named(group))
         .collect();
     let file = File {
         schema: "https://www.speedscope.app/file-format-schema.json",
@@ -106,7 +106,7 @@ pub(super) fn write(subject: &Subject, asked: &Asked, out: &mut dyn Write) -> Re
         name: &subject.name,
         active_profile: 0,
         shared: Shared {
-            frames: shown
+            frames: named
                 .iter()
                 .map(|frame| Frame {
                     name: frame.label,

@@ -21,7 +21,7 @@ pub(super) struct Frames<'a> {
 }
 
 /// A frame for flame graph programs.
-pub(super) struct Shown<'a> {
+pub(super) struct NamedFrame<'a> {
     /// `models/llama.py:123 forward`.
     pub(super) label: &'a str,
     /// `forward`.
@@ -44,18 +44,18 @@ impl<'a> Frames<'a> {
         }
     }
 
-    pub(super) fn shown(&self, group: GroupId) -> Shown<'_> {
+    pub(super) fn named(&self, group: GroupId) -> NamedFrame<'_> {
         let label = self.table.get(group).label.as_str();
         let snapshot = &self.subject.snapshot;
         let frame = self.groups.frame_of(group);
         match frame.map(|frame| Location::of(snapshot, snapshot.frames.get(frame))) {
-            Some(location) => Shown {
+            Some(location) => NamedFrame {
                 label,
                 function: short_function(location.function),
                 file: location.file,
                 line: location.line,
             },
-            None => Shown {
+            None => NamedFrame {
                 label,
                 function: label.to_owned(),
                 file: "",

@@ -22,7 +22,7 @@ pub(super) fn write(
         schema: SCHEMA,
         vramscope: env!("CARGO_PKG_VERSION"),
         command,
-        parts: parts.iter().map(|part| Shown { part, show }).collect(),
+        parts: parts.iter().map(|part| JsonPart { part, show }).collect(),
     };
     serde_json::to_writer_pretty(&mut *out, &document)?;
     out.write_all(b"\n")
@@ -33,16 +33,16 @@ struct Document<'a> {
     schema: u32,
     vramscope: &'a str,
     command: &'a str,
-    parts: Vec<Shown<'a>>,
+    parts: Vec<JsonPart<'a>>,
 }
 
 /// One part as an object.
-struct Shown<'a> {
+struct JsonPart<'a> {
     part: &'a Part,
     show: Show,
 }
 
-impl Serialize for Shown<'_> {
+impl Serialize for JsonPart<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let Self { part, show } = self;
         let mut object = serializer.serialize_map(None)?;

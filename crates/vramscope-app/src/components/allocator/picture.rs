@@ -43,13 +43,13 @@ pub(super) struct StatePictureProps {
 
 /// A picture at hand.
 #[derive(Clone, PartialEq)]
-struct Shown {
+struct DrawnPicture {
     draw: DrawState,
     answer: Shared<Answer>,
     bitmap: Option<ImageBitmap>,
 }
 
-impl Shown {
+impl DrawnPicture {
     fn of(answered: Answered<Question>) -> Option<Self> {
         let Question::Draw(draw) = answered.question else {
             return None;
@@ -80,7 +80,7 @@ pub(super) fn StatePicture(props: &StatePictureProps) -> Html {
     let wanted_top = use_mut_ref(|| None::<f64>);
 
     let draw = area.map(|area| draw_state(props, area, *top));
-    let shown = use_shown(props, draw.clone());
+    let shown = use_drawn_picture(props, draw.clone());
     use_canvas(&canvas, area, &shown, *top);
     use_scrolling(&scroller, props, &shown, wanted_top.clone());
 
@@ -94,7 +94,7 @@ pub(super) fn StatePicture(props: &StatePictureProps) -> Html {
     let onscroll = on_scroll(&scroller, top.setter());
     let (onpointermove, onpointerleave) = on_pointer(&scroller, at.setter());
     let onclick = on_click(tip_now, &commands.dispatch, &zoom, &scroller);
-    let drawn = shown.as_ref().and_then(Shown::drawn);
+    let drawn = shown.as_ref().and_then(DrawnPicture::drawn);
     let box_css = area.map_or((0.0, 0.0), |area| (area.box_width_css, area.box_height_css));
     let height_css = drawn.map_or(0.0, |drawn| drawn.height_css).max(box_css.1);
     let middle = box_css.1 / 2.0;
@@ -130,13 +130,13 @@ pub(super) fn StatePicture(props: &StatePictureProps) -> Html {
 
 /// The newest picture of the device at hand.
 #[hook]
-fn use_shown(props: &StatePictureProps, draw: Option<DrawState>) -> Option<Shown> {
+fn use_drawn_picture(props: &StatePictureProps, draw: Option<DrawState>) -> Option<DrawnPicture> {
     let answered = use_answer(&props.session, draw.map(Question::Draw));
     // Blocks of another device are other allocations.
     let is_of_device = |question: &Question| matches!(question, Question::Draw(draw) if draw.look.device == props.look.device);
     let shown = answered
         .filter(|answered| is_of_device(&answered.question))
-        .and_then(Shown::of);
+        .and_then(DrawnPicture::of);
     use_painted(
         "allocator",
         shown.as_ref().map(|shown| shown.answer.clone()),
@@ -270,7 +270,7 @@ fn rects(rects: &[RectCss], class: &'static str) -> Html {
 
 /// Puts the bitmap on the canvas, moved by as much as was scrolled since it was asked for.
 #[hook]
-fn use_canvas(canvas: &NodeRef, area: Option<PlotArea>, shown: &Option<Shown>, top: f64) {
+fn use_canvas(canvas: &NodeRef, area: Option<PlotArea>, shown: &Option<DrawnPicture>, top: f64) {
     let canvas = canvas.clone();
     use_effect_with((area, shown.clone(), top), move |(area, shown, top)| {
         let canvas = canvas.cast::<HtmlCanvasElement>();
@@ -291,7 +291,7 @@ fn use_canvas(canvas: &NodeRef, area: Option<PlotArea>, shown: &Option<Shown>, t
 fn use_scrolling(
     scroller: &NodeRef,
     props: &StatePictureProps,
-    shown: &Option<Shown>,
+    shown: &Option<DrawnPicture>,
     wanted_top: Rc<RefCell<Option<f64>>>,
 ) {
     let node = scroller.clone();
@@ -302,7 +302,7 @@ fn use_scrolling(
             element.set_scroll_top(top.max(0.0) as i32);
         }
     });
-    let drawn = shown.as_ref().and_then(Shown::drawn);
+    let drawn = shown.as_ref().and_then(DrawnPicture::drawn);
     let is_now = drawn.is_some_and(|drawn| drawn.moment == props.moment);
     let changed = drawn
         .filter(|_| is_now)

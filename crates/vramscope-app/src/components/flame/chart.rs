@@ -11,7 +11,7 @@ use crate::components::site_label::site_label;
 use crate::engine::Session;
 use crate::protocol::ThemeName;
 use crate::protocol::views::flame::{
-    About, Answer, FlameScene, NodeKey, Question, Told, TrailStep, TreeKind, Wanted,
+    About, Answer, FlameScene, NodeKey, Question, TrailStep, TreeAnswer, TreeKind, TreeQuestion,
 };
 use crate::state::Shared;
 use vramscope_view::flame::{FlameCell, Shape, share_text, weight_text};
@@ -51,7 +51,7 @@ struct Drawn {
 impl Drawn {
     fn steps(&self) -> &[TrailStep] {
         match &self.answer.told {
-            Told::Picture { trail, .. } => trail,
+            TreeAnswer::Picture { trail, .. } => trail,
             _ => &[],
         }
     }
@@ -60,7 +60,7 @@ impl Drawn {
 impl Boxes for Drawn {
     fn scene(&self) -> Option<&FlameScene> {
         match &self.answer.told {
-            Told::Picture { scene, .. } => Some(scene),
+            TreeAnswer::Picture { scene, .. } => Some(scene),
             _ => None,
         }
     }
@@ -110,7 +110,7 @@ fn use_drawn(props: &FlameChartProps, width_css: Option<f64>) -> Option<Drawn> {
     let question = width_css.map(|width_px| Question {
         about: props.about.clone(),
         theme: props.theme,
-        wanted: Wanted::Picture {
+        wanted: TreeQuestion::Picture {
             tree: props.tree.clone(),
             focus: props.focus.unwrap_or(NodeKey::ROOT),
             width_px,
@@ -153,7 +153,7 @@ fn head(props: &FlameChartProps, drawn: Option<&Drawn>) -> Html {
     };
     let (about, answer) = (&drawn.about, &drawn.answer);
     let focus = match (&answer.told, drawn.steps()) {
-        (Told::Picture { focus, .. }, [.., above, last]) => Some((focus, above, last)),
+        (TreeAnswer::Picture { focus, .. }, [.., above, last]) => Some((focus, above, last)),
         _ => None,
     };
     let focus = focus.map(|(sums, above, last)| {
@@ -203,7 +203,7 @@ pub(super) fn folded_button(
     let question = Question {
         about: about.clone(),
         theme,
-        wanted: Wanted::Folded { tree },
+        wanted: TreeQuestion::Folded { tree },
     };
     let onclick = Callback::from(move |_: MouseEvent| {
         let name = format!("{}.folded.txt", session.name());

@@ -11,7 +11,7 @@ use crate::components::site_label::site_label;
 use crate::engine::Session;
 use crate::protocol::ThemeName;
 use crate::protocol::views::flame::{
-    About, Answer, FunctionOrder, FunctionRow, Question, Told, TreeKind, Wanted, Weight,
+    About, Answer, FunctionOrder, FunctionRow, Question, TreeAnswer, TreeKind, TreeQuestion, Weight,
 };
 use crate::state::Shared;
 use crate::state::choices::FlameChoices;
@@ -33,7 +33,7 @@ pub(super) struct SandwichProps {
 
 fn told(answer: &Answer) -> Option<(u32, u32, &[FunctionRow])> {
     match &answer.told {
-        Told::Functions {
+        TreeAnswer::Functions {
             rows, first, told, ..
         } => Some((*rows, *first, told)),
         _ => None,
@@ -43,7 +43,7 @@ fn told(answer: &Answer) -> Option<(u32, u32, &[FunctionRow])> {
 /// The filter of the function that was chosen.
 fn search(answer: &Answer) -> Option<String> {
     match &answer.told {
-        Told::Functions { search, .. } => search.clone(),
+        TreeAnswer::Functions { search, .. } => search.clone(),
         _ => None,
     }
 }
@@ -57,7 +57,7 @@ pub(super) fn Sandwich(props: &SandwichProps) -> Html {
     let question = window.map(|window| Question {
         about: props.about.clone(),
         theme: props.theme,
-        wanted: Wanted::Functions {
+        wanted: TreeQuestion::Functions {
             order: props.choices.order,
             first: window.first,
             count: window.count,

@@ -12,7 +12,7 @@ use crate::components::site_label::site_label;
 use crate::engine::Session;
 use crate::protocol::ThemeName;
 use crate::protocol::views::flame::{
-    About, Answer, NodeKey, Question, Told, TreeKind, TreeRow, Wanted, Weight,
+    About, Answer, NodeKey, Question, TreeAnswer, TreeKind, TreeQuestion, TreeRow, Weight,
 };
 use crate::state::Shared;
 use vramscope_view::display;
@@ -45,7 +45,7 @@ struct ToldRows<'a> {
 
 fn told(answer: &Answer) -> Option<ToldRows<'_>> {
     match &answer.told {
-        Told::Rows {
+        TreeAnswer::Rows {
             rows,
             first,
             told,
@@ -70,7 +70,7 @@ pub(super) fn TreeTable(props: &TreeTableProps) -> Html {
     let question = window.map(|window| Question {
         about: props.about.clone(),
         theme: props.theme,
-        wanted: Wanted::Rows {
+        wanted: TreeQuestion::Rows {
             tree: props.tree.clone(),
             open: open.as_ref().map(|open| open.to_vec()),
             first: window.first,

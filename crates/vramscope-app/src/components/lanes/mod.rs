@@ -2,15 +2,15 @@
 
 mod controls;
 mod lines;
+mod stack_step;
 mod tip;
-mod walk;
 
 use web_sys::{Element, HtmlCanvasElement};
 use yew::prelude::*;
 
 pub(super) use controls::LineControls;
 pub(super) use lines::Lines;
-pub(super) use walk::use_walk;
+pub(super) use stack_step::use_stack_step;
 
 use super::commands::use_commands;
 use super::hooks::{use_answer, use_wheel};

@@ -8,7 +8,7 @@ use vramscope_core::model::DeviceIndex;
 use super::super::commands::use_commands;
 use super::super::hooks::{use_answer, use_painted};
 use crate::engine::Session;
-use crate::protocol::views::filter::{Answer, Found, NextMatch, Question};
+use crate::protocol::views::filter::{Answer, NextMatch, Question, SearchResult};
 use crate::state::{Action, DeviceView, Search, search_box};
 
 /// What the filter has found on a device; live bytes are counted at the cursor, else at the peak.
@@ -18,9 +18,9 @@ pub(super) fn use_found(
     device: DeviceIndex,
     search: &Search,
     view: &DeviceView,
-) -> Option<Found> {
+) -> Option<SearchResult> {
     let filter = search.filter(Some(view));
-    let question = filter.map(|filter| Question::Found {
+    let question = filter.map(|filter| Question::Matches {
         device,
         filter,
         moment: view.cursor_moment(),
@@ -28,7 +28,7 @@ pub(super) fn use_found(
     let answer = use_answer(session, question).and_then(|answered| answered.answer);
     use_painted("search", answer.clone());
     match &*answer? {
-        Answer::Found(found) => Some(found.clone()),
+        Answer::Matches(found) => Some(found.clone()),
         _ => None,
     }
 }

@@ -74,7 +74,7 @@ pub(super) fn TableView(props: &ViewProps) -> Html {
         .filter(|answered| answered.question.order().device == order.device)
         .and_then(|answered| answered.answer.map(Window));
     use_painted(ViewKind::Table.name(), window.clone());
-    let active = use_walk(&order, located, window.as_ref(), &commands);
+    let active = use_active_row(&order, located, window.as_ref(), &commands);
 
     let on_window = {
         let seen = seen.setter();
@@ -185,12 +185,12 @@ fn open(commands: &Commands, window: Option<Window>) -> Callback<u32> {
 }
 
 /// The active row: where the keys are, else where the pinned allocation is.
-struct Walk {
+struct ActiveRow {
     row: UseStateHandle<Option<u32>>,
     wanted: UseStateHandle<Option<u32>>,
 }
 
-impl std::ops::Deref for Walk {
+impl std::ops::Deref for ActiveRow {
     type Target = Option<u32>;
 
     fn deref(&self) -> &Option<u32> {
@@ -198,7 +198,7 @@ impl std::ops::Deref for Walk {
     }
 }
 
-impl Walk {
+impl ActiveRow {
     fn on_active(&self) -> Callback<u32> {
         let (row, wanted) = (self.row.clone(), self.wanted.clone());
         Callback::from(move |to| {
@@ -208,23 +208,23 @@ impl Walk {
     }
 }
 
-/// Walking pins what is walked to, as soon as its row is there; what is pinned elsewhere is gone to. Sorting
-/// goes to the top: that is what one sorts for.
+/// Moving the active row pins its allocation once the row is there; pinning elsewhere moves the active row. Sorting
+/// goes to the top, which is what one sorts for.
 #[hook]
-fn use_walk(
+fn use_active_row(
     order: &TableOrder,
     located: Option<(Option<AllocationId>, Option<FilterText>)>,
     window: Option<&Window>,
     commands: &Commands,
-) -> Walk {
+) -> ActiveRow {
     let row = use_state_eq(|| None::<u32>);
     let wanted = use_state_eq(|| None::<u32>);
     let place = window.and_then(Window::get).and_then(|window| window.place);
     {
         let row = row.clone();
-        let is_walking = wanted.is_some();
+        let is_moving = wanted.is_some();
         use_effect_with(located, move |_| {
-            if !is_walking {
+            if !is_moving {
                 row.set(place);
             }
         });
@@ -249,5 +249,5 @@ fn use_walk(
             }
         });
     }
-    Walk { row, wanted }
+    ActiveRow { row, wanted }
 }

@@ -3,9 +3,9 @@
 //!
 //! The plan is worked out in slices: the bars grow one by one, and nothing else waits for them.
 
+mod arenas;
 mod bars;
 mod packing;
-mod places;
 mod settings;
 
 use std::collections::BTreeMap;
@@ -13,9 +13,9 @@ use std::collections::BTreeMap;
 use vramscope_core::model::DeviceIndex;
 use yew::prelude::*;
 
+use self::arenas::ArenasPanel;
 use self::bars::Bars;
 use self::packing::PackingPanel;
-use self::places::PlacesPanel;
 use self::settings::SettingsPanel;
 use super::choice::Choice;
 use super::commands::use_commands;
@@ -81,8 +81,8 @@ pub(super) fn WhatIfView(props: &ViewProps) -> Html {
             <SettingsPanel session={props.session.clone()} look={props.look.clone()} planned={known.clone()} choices={choices.clone()}
                 on_choose={choose.clone()} />
         },
-        WhatIfPanel::Places if planned.places > 1 => {
-            html! { <PlacesPanel session={props.session.clone()} planned={known.clone()} /> }
+        WhatIfPanel::Places if planned.arenas > 1 => {
+            html! { <ArenasPanel session={props.session.clone()} planned={known.clone()} /> }
         }
         WhatIfPanel::Packing | WhatIfPanel::Places => html! {
             <PackingPanel planned={known.clone()} given={props.clone()} {on_longer} />
@@ -91,7 +91,7 @@ pub(super) fn WhatIfView(props: &ViewProps) -> Html {
     html! {
         <section class="view what-if" aria-label="What-if" data-stage={stage_name(planned.stage)}>
             <Bars planned={known.clone()} choices={choices.clone()} on_choose={choose.clone()} />
-            <PanelBar has_places={planned.places > 1} choices={choices.clone()} on_choose={choose} />
+            <PanelBar has_arenas={planned.arenas > 1} choices={choices.clone()} on_choose={choose} />
             { panel }
         </section>
     }
@@ -151,7 +151,7 @@ where
 
 #[derive(Properties, PartialEq)]
 struct PanelBarProps {
-    has_places: bool,
+    has_arenas: bool,
     choices: WhatIfChoices,
     on_choose: Callback<WhatIfChoices>,
 }
@@ -174,7 +174,7 @@ fn PanelBar(props: &PanelBarProps) -> Html {
             "what the allocator would have reserved under other settings, by a model of it",
         ),
     ];
-    if props.has_places {
+    if props.has_arenas {
         options.push((
             "pools and streams",
             "the same figures for each: they cannot use each other's memory",

@@ -31,8 +31,8 @@ impl FilterText {
 
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub enum Question {
-    /// What has been found. Answered by [`Answer::Found`].
-    Found {
+    /// What has been found. Answered by [`Answer::Matches`].
+    Matches {
         device: DeviceIndex,
         filter: FilterText,
         /// The moment at which live bytes are counted; the device's peak if there is none.
@@ -61,14 +61,14 @@ pub enum Question {
 
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub enum Answer {
-    Found(Found),
+    Matches(SearchResult),
     Completions(Completions),
     Next(Option<NextMatch>),
 }
 
 /// What a filter has found.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
-pub struct Found {
+pub struct SearchResult {
     /// Sums over the matches; `live_…` at [`moment`](Self::moment).
     pub matches: Totals,
     /// All allocations of the device.

@@ -34,7 +34,7 @@ pub struct About {
 pub struct Question {
     pub about: About,
     pub theme: ThemeName,
-    pub wanted: Wanted,
+    pub wanted: TreeQuestion,
 }
 
 /// Which way through the stacks.
@@ -65,15 +65,15 @@ pub enum FunctionOrder {
 /// What is asked.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Wanted {
-    /// A picture. Answered by [`Told::Picture`].
+pub enum TreeQuestion {
+    /// A picture. Answered by [`TreeAnswer::Picture`].
     Picture {
         tree: TreeKind,
         focus: NodeKey,
         /// How wide, css px.
         width_px: f64,
     },
-    /// Rows of a table. Answered by [`Told::Rows`].
+    /// Rows of a table. Answered by [`TreeAnswer::Rows`].
     Rows {
         tree: TreeKind,
         /// The open ones; `None` = those on the heaviest path.
@@ -83,9 +83,9 @@ pub enum Wanted {
         /// How many at most.
         count: u32,
     },
-    /// A tree as folded stacks, for other programs. Answered by [`Told::Folded`].
+    /// A tree as folded stacks, for other programs. Answered by [`TreeAnswer::Folded`].
     Folded { tree: TreeKind },
-    /// All functions. Answered by [`Told::Functions`].
+    /// All functions. Answered by [`TreeAnswer::Functions`].
     Functions {
         order: FunctionOrder,
         /// The first to be told, from 0.
@@ -147,7 +147,7 @@ pub struct FunctionRow {
 /// What is answered.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Told {
+pub enum TreeAnswer {
     Picture {
         scene: FlameScene,
         /// From the root to what fills the width, both included: that asked for, or what of the way to it
@@ -164,7 +164,7 @@ pub enum Told {
         told: Vec<TreeRow>,
         open: Vec<NodeKey>,
     },
-    /// See [`Wanted::Folded`]; the text is attached. Nothing is, where it would be too long.
+    /// See [`TreeQuestion::Folded`]; the text is attached. Nothing is, where it would be too long.
     Folded,
     Functions {
         /// How many rows there are.
@@ -185,5 +185,5 @@ pub struct Answer {
     pub whole: Sums,
     /// Stacks too deep or too many to be told to their end.
     pub cut: u64,
-    pub told: Told,
+    pub told: TreeAnswer,
 }

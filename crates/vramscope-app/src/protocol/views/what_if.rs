@@ -28,8 +28,8 @@ pub enum Question {
         /// Of which packing, see [`Planned::packing`].
         packing: u32,
     },
-    /// Figures by pool and stream. Answered by [`Answer::Places`].
-    Places {
+    /// Figures by pool and stream. Answered by [`Answer::Arenas`].
+    Arenas {
         device: DeviceIndex,
         /// Of which packing, and while what is worked on: they change with both.
         packing: u32,
@@ -60,7 +60,7 @@ pub enum Answer {
     Plan(Box<Planned>),
     /// See [`Question::Groups`]: from the bottom up; empty where there is only one.
     Groups(Vec<GroupMark>),
-    Places(Places),
+    Arenas(ArenaRows),
     Replay(Box<Replayed>),
     Tries(Tries),
 }
@@ -68,10 +68,10 @@ pub enum Answer {
 /// A plan as far as it is worked out.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub struct Planned {
-    /// What is known, without its places: those are asked for where they are shown.
+    /// What is known, without its arenas: those are asked for where they are shown.
     pub plan: DevicePlan,
     /// How many pools and streams there are.
-    pub places: u64,
+    pub arenas: u64,
     /// The bar of each of its steps.
     pub bars: Vec<BarPart>,
     /// The step that adds the most to what was requested; `None` where none does.
@@ -88,10 +88,10 @@ pub struct Planned {
 
 /// Figures by pool and stream.
 #[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize)]
-pub struct Places {
+pub struct ArenaRows {
     pub device: DeviceIndex,
     /// The largest first; of very many the largest.
-    pub places: Vec<ArenaPlan>,
+    pub arenas: Vec<ArenaPlan>,
     /// How many are left out.
     pub left_out: u64,
 }
@@ -107,7 +107,7 @@ pub enum Stage {
     Done,
 }
 
-/// What other settings would do, as far as it is replayed. What-ifs come without their steps and places.
+/// What other settings would do, as far as it is replayed. What-ifs come without their steps and arenas.
 #[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize)]
 pub struct Replayed {
     pub device: DeviceIndex,

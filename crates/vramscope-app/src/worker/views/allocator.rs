@@ -35,13 +35,13 @@ const MOST_SHOWN: usize = 500;
 /// What is kept from one question to the next.
 #[derive(Default)]
 pub(super) struct Cache {
-    walk: Option<Walk>,
+    replayed: Option<ReplayedState>,
     raster: StateRaster,
     picture: StatePicture,
 }
 
 /// The state of one device, at the moment that was last asked for.
-struct Walk {
+struct ReplayedState {
     device: DeviceIndex,
     stepper: Stepper,
     check: FinalCheck,
@@ -61,7 +61,7 @@ pub(super) fn answer(
         Question::Hit { draw, at_px } => {
             let device = document.device(draw.look.device)?;
             let layout = cache.layout(device, draw)?;
-            let state = cache.walk.as_ref()?.stepper.state();
+            let state = cache.replayed.as_ref()?.stepper.state();
             let tip = tip::tip(document, device, draw, state, &layout, *at_px);
             Answer::Tip(tip.map(Box::new))
         }
@@ -101,27 +101,27 @@ impl Cache {
     /// The state that is asked for, laid out.
     fn layout(&mut self, device: Device<'_>, draw: &DrawState) -> Option<StateLayout> {
         let (recording, index) = (device.replayed(), device.allocator());
-        let is_other = |walk: &Walk| walk.device != draw.look.device;
-        if self.walk.as_ref().is_none_or(is_other) {
+        let is_other = |replayed: &ReplayedState| replayed.device != draw.look.device;
+        if self.replayed.as_ref().is_none_or(is_other) {
             let last = index.state_at(recording, device.history.event_count);
-            self.walk = Some(Walk {
+            self.replayed = Some(ReplayedState {
                 device: draw.look.device,
                 stepper: Stepper::at(recording, index, draw.moment),
                 check: check_final(recording, &last),
                 scale: None,
             });
         }
-        let walk = self.walk.as_mut()?;
-        walk.stepper.go_to(recording, index, draw.moment);
+        let replayed = self.replayed.as_mut()?;
+        replayed.stepper.go_to(recording, index, draw.moment);
         let window = &draw.window;
         let metrics = Metrics::of_screen(
             window.width_px.clamp(1, MOST_PX),
             window.pixel_ratio.clamp(0.1, 16.0),
         );
-        let (metrics, fitting) = walk.scale(device, metrics, window.height_px.min(MOST_PX));
+        let (metrics, fitting) = replayed.scale(device, metrics, window.height_px.min(MOST_PX));
         let zoom = if window.zoom >= 1.0 { window.zoom } else { 1.0 };
         Some(StateLayout::of(
-            walk.stepper.state(),
+            replayed.stepper.state(),
             metrics,
             fitting / zoom,
         ))
@@ -135,8 +135,8 @@ impl Cache {
     ) -> Option<(Answer, Extra)> {
         let device = document.device(draw.look.device)?;
         let layout = self.layout(device, draw)?;
-        let walk = self.walk.as_ref()?;
-        let state = walk.stepper.state();
+        let replayed = self.replayed.as_ref()?;
+        let state = replayed.stepper.state();
         let theme = Theme::of(draw.look.theme);
         let groups = painter.colours.of(document, device, &draw.look);
         let matches = document.matches(device, draw.look.filter.as_ref());
@@ -161,7 +161,7 @@ impl Cache {
                 outline_of(device, state, &layout, draw, id)
             }),
             changed: changed(document, device, state, &layout, draw),
-            check: walk.check,
+            check: replayed.check,
             sizes: device.allocator().sizes.check,
         };
         let extra = Extra::Pixels {
@@ -173,7 +173,7 @@ impl Cache {
     }
 }
 
-impl Walk {
+impl ReplayedState {
     /// Bytes per line so that the state with the most segments fits: every other one then does so too, and
     /// nothing changes its size from event to event.
     fn scale(&mut self, device: Device<'_>, metrics: Metrics, height_px: u32) -> (Metrics, f64) {

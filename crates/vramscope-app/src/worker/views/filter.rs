@@ -8,7 +8,7 @@ use vramscope_core::ids::AllocationId;
 use vramscope_core::model::DeviceIndex;
 
 use super::super::document::{Device, Document};
-use crate::protocol::views::filter::{Answer, FilterText, Found, NextMatch, Question};
+use crate::protocol::views::filter::{Answer, FilterText, NextMatch, Question, SearchResult};
 
 /// What is kept from one question to the next.
 #[derive(Default)]
@@ -24,13 +24,13 @@ pub(super) fn answer(
     cache: &mut Cache,
 ) -> Option<Answer> {
     Some(match question {
-        Question::Found {
+        Question::Matches {
             device,
             filter,
             moment,
         } => {
             let device = document.device(*device)?;
-            Answer::Found(cache.found(document, device, filter, *moment)?)
+            Answer::Matches(cache.found(document, device, filter, *moment)?)
         }
         Question::Complete {
             device,
@@ -67,7 +67,7 @@ impl Cache {
         device: Device<'_>,
         filter: &FilterText,
         moment: Option<u32>,
-    ) -> Option<Found> {
+    ) -> Option<SearchResult> {
         let found = document.filters.found(device, filter)?;
         let history = device.history;
         let moment = moment
@@ -79,7 +79,7 @@ impl Cache {
             _ => totals(history, Some(&found.set), moment),
         };
         self.totals = Some((key, matches));
-        Some(Found {
+        Some(SearchResult {
             matches,
             all_count: history.allocations.len() as u64,
             all_live_bytes: history.active_bytes_at(moment),

@@ -20,8 +20,8 @@ use vramscope_view::theme::Theme;
 
 use super::super::document::Document;
 use crate::protocol::views::flame::{
-    About, Answer, Fold, FrameGrouping, FunctionOrder, FunctionRow, Question, Told, TrailStep,
-    TreeKind, TreeRow, Wanted,
+    About, Answer, Fold, FrameGrouping, FunctionOrder, FunctionRow, Question, TrailStep,
+    TreeAnswer, TreeKind, TreeQuestion, TreeRow,
 };
 use crate::protocol::{Extra, ThemeName};
 
@@ -55,14 +55,14 @@ struct Groups {
 }
 
 /// Groups as they are told.
-struct Shown<'a> {
+struct GroupLookup<'a> {
     snapshot: &'a Snapshot,
     groups: &'a Groups,
     table: &'a GroupTable,
     colours: &'a GroupColours,
 }
 
-impl Shown<'_> {
+impl GroupLookup<'_> {
     /// The filter that finds what has a group on its stack.
     fn search(&self, group: GroupId) -> Option<String> {
         let (grouping, ..) = self.groups.asked;
@@ -92,7 +92,7 @@ impl Cache {
         self.colour(document, question.theme);
         self.select(document, about)?;
         let (groups, selected) = self.groups.as_ref().zip(self.paths.as_mut())?;
-        let shown = Shown {
+        let groups = GroupLookup {
             snapshot: &document.snapshot,
             groups,
             table: &groups.table,
@@ -102,35 +102,35 @@ impl Cache {
         let mut cut = selected.paths.cut();
         let mut total = whole;
         let mut of_tree = |selected: &mut SelectedPaths, kind: &TreeKind| {
-            let tree = selected.tree(kind, shown.table);
+            let tree = selected.tree(kind, groups.table);
             total = tree.tree.total[0];
             cut += tree.tree.cut_paths;
             tree
         };
         let mut extra = Extra::Nothing;
         let told = match &question.wanted {
-            Wanted::Folded { tree } => {
-                let text = folded(&of_tree(selected, tree).tree, shown.table);
+            TreeQuestion::Folded { tree } => {
+                let text = folded(&of_tree(selected, tree).tree, groups.table);
                 extra = text.map_or(Extra::Nothing, |text| Extra::Bytes(text.into_bytes()));
-                Told::Folded
+                TreeAnswer::Folded
             }
-            Wanted::Picture {
+            TreeQuestion::Picture {
                 tree,
                 focus,
                 width_px,
-            } => of_tree(selected, tree).picture(&shown, *focus, *width_px),
-            Wanted::Rows {
+            } => of_tree(selected, tree).picture(&groups, *focus, *width_px),
+            TreeQuestion::Rows {
                 tree,
                 open,
                 first,
                 count,
-            } => of_tree(selected, tree).rows(&shown, open.as_deref(), (*first, *count)),
-            Wanted::Functions {
+            } => of_tree(selected, tree).rows(&groups, open.as_deref(), (*first, *count)),
+            TreeQuestion::Functions {
                 order,
                 first,
                 count,
                 function,
-            } => selected.functions(&shown, *order, (*first, *count), function.as_deref()),
+            } => selected.functions(&groups, *order, (*first, *count), function.as_deref()),
         };
         let answer = Answer {
             total,
@@ -241,11 +241,11 @@ impl SelectedPaths {
 
     fn functions(
         &mut self,
-        shown: &Shown<'_>,
+        groups: &GroupLookup<'_>,
         order: FunctionOrder,
         (first, count): (u32, u32),
         function: Option<&str>,
-    ) -> Told {
+    ) -> TreeAnswer {
         let all = self.functions.get_or_insert_with(|| functions(&self.paths));
         all.sort_by_key(|row| {
             let (by, then) = match order {
@@ -255,28 +255,28 @@ impl SelectedPaths {
             (std::cmp::Reverse((by.weight, then.weight)), row.group)
         });
         let told = window(all, first, count).iter().map(|row| {
-            let group = shown.table.get(row.group);
+            let group = groups.table.get(row.group);
             FunctionRow {
                 label: group.label.clone(),
-                fill: shown.colours.get(row.group),
+                fill: groups.colours.get(row.group),
                 is_code: row.group.is_code(),
-                search: shown.search(row.group),
+                search: groups.search(row.group),
                 is_user: group.class == FrameClass::User,
                 total: row.total,
                 own: row.own,
             }
         });
-        Told::Functions {
+        TreeAnswer::Functions {
             first,
             told: told.collect(),
             rows: all.len() as u32,
-            search: function.and_then(|label| shown.search(group_of(shown.table, label))),
+            search: function.and_then(|label| groups.search(group_of(groups.table, label))),
         }
     }
 }
 
 impl Tree {
-    fn picture(&self, shown: &Shown<'_>, focus: NodeKey, width_px: f64) -> Told {
+    fn picture(&self, groups: &GroupLookup<'_>, focus: NodeKey, width_px: f64) -> TreeAnswer {
         let Self { tree, keys } = self;
         let focus = keys.node(focus).unwrap_or(0);
         let mut trail = Vec::new();
@@ -285,9 +285,9 @@ impl Tree {
             let group = tree.group[node as usize];
             trail.push(TrailStep {
                 key: keys.key(node),
-                label: shown.table.get(group).label.clone(),
+                label: groups.table.get(group).label.clone(),
                 is_code: group.is_code(),
-                search: shown.search(group),
+                search: groups.search(group),
             });
             if node == 0 {
                 break;
@@ -295,8 +295,8 @@ impl Tree {
             node = tree.parent[node as usize];
         }
         trail.reverse();
-        Told::Picture {
-            scene: FlameScene::new(tree, keys, shown.table, shown.colours, focus, width_px),
+        TreeAnswer::Picture {
+            scene: FlameScene::new(tree, keys, groups.table, groups.colours, focus, width_px),
             trail,
             focus: tree.total[focus as usize],
         }
@@ -304,10 +304,10 @@ impl Tree {
 
     fn rows(
         &self,
-        shown: &Shown<'_>,
+        groups: &GroupLookup<'_>,
         open: Option<&[NodeKey]>,
         (first, count): (u32, u32),
-    ) -> Told {
+    ) -> TreeAnswer {
         let Self { tree, keys } = self;
         let open: HashSet<u32> = match open {
             Some(open) => open.iter().filter_map(|&key| keys.node(key)).collect(),
@@ -318,10 +318,10 @@ impl Tree {
             let at = node as usize;
             TreeRow {
                 key: keys.key(node),
-                label: shown.table.get(tree.group[at]).label.clone(),
-                fill: shown.colours.get(tree.group[at]),
+                label: groups.table.get(tree.group[at]).label.clone(),
+                fill: groups.colours.get(tree.group[at]),
                 is_code: tree.group[at].is_code(),
-                search: shown.search(tree.group[at]),
+                search: groups.search(tree.group[at]),
                 depth: tree.depth[at],
                 total: tree.total[at],
                 own: tree.own[at],
@@ -331,7 +331,7 @@ impl Tree {
         });
         let mut opened: Vec<u32> = open.iter().copied().collect();
         opened.sort_unstable();
-        Told::Rows {
+        TreeAnswer::Rows {
             rows: rows.len() as u32,
             first,
             told: told.collect(),
@@ -369,7 +369,7 @@ mod tests {
             {"name": "main", "filename": "/me/run/train.py", "line": 3}]},
         {"action": "alloc", "addr": 3, "size": 1, "stream": 0, "frames": []}]]}"#;
 
-    fn ask(cache: &mut Cache, document: &Document, moment: u32, wanted: Wanted) -> Answer {
+    fn ask(cache: &mut Cache, document: &Document, moment: u32, wanted: TreeQuestion) -> Answer {
         let question = Question {
             about: About {
                 device: 0,
@@ -390,14 +390,14 @@ mod tests {
     fn pictures_rows_and_functions_are_of_one_tree() {
         let document = Document::new(vramscope_core::decode(FILE.as_bytes()).unwrap());
         let mut cache = Cache::default();
-        let picture = |focus| Wanted::Picture {
+        let picture = |focus| TreeQuestion::Picture {
             tree: TreeKind::TopDown,
             focus,
             width_px: 100.0,
         };
         let whole = ask(&mut cache, &document, 3, picture(NodeKey::ROOT));
         assert_eq!((whole.whole.weight, whole.total.weight), (13, 13));
-        let Told::Picture { scene, trail, .. } = whole.told else {
+        let TreeAnswer::Picture { scene, trail, .. } = whole.told else {
             panic!("no picture");
         };
         let labels: Vec<&str> = scene.cells.iter().map(|cell| cell.label.as_str()).collect();
@@ -407,29 +407,30 @@ mod tests {
 
         // The focus is the same node at another moment.
         let focused = ask(&mut cache, &document, 1, picture(scene.cells[1].key));
-        let Told::Picture { trail, focus, .. } = focused.told else {
+        let TreeAnswer::Picture { trail, focus, .. } = focused.told else {
             panic!("no picture");
         };
         assert_eq!((trail[1].label.as_str(), focus.weight), (main, 8));
 
-        let rows = Wanted::Rows {
+        let rows = TreeQuestion::Rows {
             tree: TreeKind::BottomUp,
             open: None,
             first: 1,
             count: 1,
         };
-        let Told::Rows { rows, told, .. } = ask(&mut cache, &document, 3, rows).told else {
+        let TreeAnswer::Rows { rows, told, .. } = ask(&mut cache, &document, 3, rows).told else {
             panic!("no rows");
         };
         assert_eq!((rows, told[0].label.as_str(), told[0].depth), (4, main, 2));
 
-        let functions = Wanted::Functions {
+        let functions = TreeQuestion::Functions {
             order: FunctionOrder::Own,
             first: 0,
             function: Some(main.to_owned()),
             count: 9,
         };
-        let Told::Functions { told, .. } = ask(&mut cache, &document, 3, functions).told else {
+        let TreeAnswer::Functions { told, .. } = ask(&mut cache, &document, 3, functions).told
+        else {
             panic!("no functions");
         };
         let own: Vec<(&str, u64)> = told
@@ -448,7 +449,7 @@ mod tests {
             ("run/train.py main", 12),
             ("?", 0),
         ] {
-            let wanted = Wanted::Picture {
+            let wanted = TreeQuestion::Picture {
                 tree: TreeKind::Callees(label.to_owned()),
                 focus: NodeKey::ROOT,
                 width_px: 100.0,

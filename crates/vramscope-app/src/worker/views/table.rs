@@ -21,11 +21,11 @@ use crate::protocol::views::table::{
 pub(super) struct Cache {
     sorted: Option<(DeviceIndex, Permutations)>,
     columns: Option<(DeviceIndex, Vec<Column>)>,
-    shown: Option<Shown>,
+    table: Option<TableRows>,
 }
 
 /// The rows of a table.
-struct Shown {
+struct TableRows {
     order: TableOrder,
     rows: Vec<u32>,
     totals: Option<(u32, Totals)>,
@@ -55,7 +55,7 @@ pub(super) fn answer(
             count,
         } => {
             let device = document.device(order.device)?;
-            let shown = cache.shown(document, device, order)?;
+            let table = cache.table(document, device, order)?;
             let mut text = if first == 0 {
                 csv_header()
             } else {
@@ -63,10 +63,10 @@ pub(super) fn answer(
             };
             append_csv(
                 *device,
-                cut(&shown.rows, first, count.min(MOST_CSV_ROWS)),
+                cut(&table.rows, first, count.min(MOST_CSV_ROWS)),
                 &mut text,
             );
-            let all_rows = shown.rows.len() as u32;
+            let all_rows = table.rows.len() as u32;
             Some((Answer::Csv { all_rows }, Extra::Bytes(text.into_bytes())))
         }
     }
@@ -88,37 +88,37 @@ impl Cache {
         };
         self.columns = Some((order.device, columns.clone()));
         let set = document.matches(device, order.filter.as_ref());
-        let shown = self.shown(document, device, order)?;
+        let table = self.table(document, device, order)?;
         let history = device.history;
         let moment = moment
             .unwrap_or(history.peak_moment)
             .min(history.event_count);
-        let totals = match shown.totals {
+        let totals = match table.totals {
             Some((at, totals)) if at == moment => totals,
             _ => totals(history, set.as_deref(), moment),
         };
-        shown.totals = Some((moment, totals));
+        table.totals = Some((moment, totals));
         Some(TableWindow {
-            all_rows: shown.rows.len() as u32,
+            all_rows: table.rows.len() as u32,
             first,
-            rows: rows(*device, cut(&shown.rows, first, count)),
-            place: locate.and_then(|allocation| place_of(&shown.rows, allocation)),
+            rows: rows(*device, cut(&table.rows, first, count)),
+            place: locate.and_then(|allocation| place_of(&table.rows, allocation)),
             totals,
             columns,
         })
     }
 
     /// The rows of a table, sorted and filtered when they are others than the last.
-    fn shown(
+    fn table(
         &mut self,
         document: &Document,
         device: Device<'_>,
         order: &TableOrder,
-    ) -> Option<&mut Shown> {
+    ) -> Option<&mut TableRows> {
         if self
-            .shown
+            .table
             .as_ref()
-            .is_none_or(|shown| shown.order != *order)
+            .is_none_or(|table| table.order != *order)
         {
             let sorted = self.sorted.take().filter(|(of, _)| *of == order.device);
             let (_, permutations) = self
@@ -126,13 +126,13 @@ impl Cache {
                 .insert(sorted.unwrap_or_else(|| (order.device, Permutations::default())));
             let set = document.matches(device, order.filter.as_ref());
             let column = permutations.get(*device, order.column);
-            self.shown = Some(Shown {
+            self.table = Some(TableRows {
                 order: order.clone(),
                 rows: column.shown(order.is_descending, set.as_deref()),
                 totals: None,
             });
         }
-        self.shown.as_mut()
+        self.table.as_mut()
     }
 }
 

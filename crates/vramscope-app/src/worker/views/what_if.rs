@@ -9,7 +9,7 @@ use vramscope_view::waterfall::waterfall;
 
 use super::super::document::{Device, Document};
 use super::super::pace::Pace;
-use crate::protocol::views::what_if::{Answer, Places, Planned, Question, Replayed, Stage};
+use crate::protocol::views::what_if::{Answer, ArenaRows, Planned, Question, Replayed, Stage};
 
 /// How long one question is worked on, in ms: others have their turn after it.
 const SLICE_MS: f64 = 24.0;
@@ -18,8 +18,8 @@ const REDRAW_MS: f64 = 1_000.0;
 /// And at least so many times what laying out the last one took: a second or so with a million allocations, in which
 /// nothing else has its turn.
 const REDRAW_TIMES: f64 = 20.0;
-/// Most places that the page is told of.
-const MOST_PLACES: usize = 1_000;
+/// The most arenas that one answer lists.
+const MOST_ARENAS: usize = 1_000;
 
 /// What is kept from one question to the next.
 #[derive(Default)]
@@ -62,9 +62,9 @@ pub(super) fn answer(
             let device = document.device(*device)?;
             Answer::Groups(work(device, &mut cache.works).groups.clone())
         }
-        Question::Places { device, .. } => {
+        Question::Arenas { device, .. } => {
             let device = document.device(*device)?;
-            Answer::Places(work(device, &mut cache.works).places())
+            Answer::Arenas(work(device, &mut cache.works).arenas())
         }
         Question::Replay {
             device,
@@ -163,21 +163,21 @@ impl Work {
 
     /// The map of the best packing.
     fn map(&self, device: Device<'_>) -> PackedMap {
-        let places = self.planner.problems();
-        let rows: Vec<Vec<u32>> = places
+        let arenas = self.planner.problems();
+        let rows: Vec<Vec<u32>> = arenas
             .iter()
-            .map(|place| place.allocations.iter().map(|id| id.0).collect())
+            .map(|arena| arena.allocations.iter().map(|id| id.0).collect())
             .collect();
-        let groups = in_order(places, |place| place.key).into_iter();
+        let groups = in_order(arenas, |arena| arena.key).into_iter();
         let groups = groups.filter_map(|number| {
-            let (place, rows) = (&places[number], &rows[number]);
+            let (arena, rows) = (&arenas[number], &rows[number]);
             let packing = &self.planner.packed(number)?.packing;
             Some(PackedGroup {
-                stream: place.key.stream,
-                pool: Some(place.key.pool),
+                stream: arena.key.stream,
+                pool: Some(arena.key.pool),
                 rows,
                 offset: &packing.offset,
-                bytes: &place.problem.size,
+                bytes: &arena.problem.size,
                 height: packing.height,
             })
         });
@@ -192,7 +192,7 @@ impl Work {
         Planned {
             bars: waterfall(&sums),
             largest: plan.largest_step(),
-            places: plan.arenas.len() as u64,
+            arenas: plan.arenas.len() as u64,
             stage: self.stage(search_ms),
             no_what_if: plan
                 .no_model
@@ -205,17 +205,17 @@ impl Work {
     }
 
     /// What is known of each pool and stream.
-    fn places(&self) -> Places {
+    fn arenas(&self) -> ArenaRows {
         let plan = self.planner.plan();
-        Places {
+        ArenaRows {
             device: plan.device,
-            places: plan.arenas.iter().take(MOST_PLACES).cloned().collect(),
-            left_out: plan.arenas.len().saturating_sub(MOST_PLACES) as u64,
+            arenas: plan.arenas.iter().take(MOST_ARENAS).cloned().collect(),
+            left_out: plan.arenas.len().saturating_sub(MOST_ARENAS) as u64,
         }
     }
 }
 
-/// A plan without its places.
+/// A plan without its arenas.
 fn brief(plan: &DevicePlan) -> DevicePlan {
     DevicePlan {
         device: plan.device,
@@ -231,28 +231,28 @@ fn brief(plan: &DevicePlan) -> DevicePlan {
     }
 }
 
-/// Places in the order in which they lie on each other, which is that of the map.
-fn in_order<T>(places: &[T], key: impl Fn(&T) -> ArenaKey) -> Vec<usize> {
-    let mut order: Vec<usize> = (0..places.len()).collect();
-    order.sort_by_key(|&number| key(&places[number]));
+/// Arenas in the order in which they lie on each other, which is that of the map.
+fn in_order<T>(arenas: &[T], key: impl Fn(&T) -> ArenaKey) -> Vec<usize> {
+    let mut order: Vec<usize> = (0..arenas.len()).collect();
+    order.sort_by_key(|&number| key(&arenas[number]));
     order
 }
 
 /// Pools and streams in the picture, if there is more than one; of very many those at the bottom.
 fn groups(plan: &DevicePlan) -> Vec<GroupMark> {
     let mut base = 0.0;
-    let places = in_order(&plan.arenas, |place| place.key).into_iter();
-    let marks = places.filter_map(|number| {
-        let place = &plan.arenas[number];
-        let bytes = place.packed?.bytes;
+    let arenas = in_order(&plan.arenas, |arena| arena.key).into_iter();
+    let marks = arenas.filter_map(|number| {
+        let arena = &plan.arenas[number];
+        let bytes = arena.packed?.bytes;
         let y = (base, base + bytes as f64);
         base = y.1;
         (bytes > 0).then(|| GroupMark {
             y,
-            label: place.label.clone(),
+            label: arena.label.clone(),
         })
     });
-    let marks: Vec<_> = marks.take(MOST_PLACES).collect();
+    let marks: Vec<_> = marks.take(MOST_ARENAS).collect();
     if marks.len() > 1 { marks } else { Vec::new() }
 }
 

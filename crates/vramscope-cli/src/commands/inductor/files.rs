@@ -28,37 +28,37 @@ pub(super) fn files(named: &[PathBuf]) -> Result<Vec<PathBuf>, Failure> {
             files.push(path.clone());
             continue;
         }
-        let mut walk = Walk {
+        let mut search = FolderSearch {
             left: MOST_FILES + 1,
             files: Vec::new(),
         };
-        walk.look_into(path, 0)?;
-        if walk.left == 0 {
+        search.look_into(path, 0)?;
+        if search.left == 0 {
             let folder = path.display();
             let warning = format!(
                 "warning: {folder} has more than {MOST_FILES} files, and the others are not looked into: name the folder with the graphs\n"
             );
             output::note(&output::printable(&warning));
         }
-        if walk.files.is_empty() {
+        if search.files.is_empty() {
             return Err(Failure::Input(format!(
                 "{}: no file in this folder is a graph of inductor or a TORCH_TRACE log",
                 path.display()
             )));
         }
-        files.append(&mut walk.files);
+        files.append(&mut search.files);
     }
     Ok(files)
 }
 
-/// A walk through a folder.
-struct Walk {
+/// A search through a folder.
+struct FolderSearch {
     /// Number of files that may still be opened; 0 if some were skipped.
     left: usize,
     files: Vec<PathBuf>,
 }
 
-impl Walk {
+impl FolderSearch {
     fn look_into(&mut self, folder: &Path, depth: usize) -> Result<(), Failure> {
         let failed = || Failure::io(format!("cannot read the folder {}", folder.display()));
         let entries = fs::read_dir(folder).map_err(failed())?;

@@ -141,7 +141,7 @@ impl Writer<'_> {
         if let Some(&id) = self.locations.get(&group) {
             return Ok(id);
         }
-        let frame = self.frames.shown(group);
+        let frame = self.frames.named(group);
         let (line, file) = (frame.line, frame.file.to_owned());
         let name = frame.function;
         let function_id = self.function(&name, &file)?;

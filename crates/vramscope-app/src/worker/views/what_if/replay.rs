@@ -21,14 +21,14 @@ const MOST_COLUMNS: u32 = 4_000;
 #[derive(Default)]
 pub(super) struct Replays {
     /// The newest first.
-    known: Vec<Known>,
+    known: Vec<KeptReplay>,
     /// The one that runs: of which device, and with which changes.
     running: Option<(DeviceIndex, String, Trial)>,
     /// What was worth a try, with its rank: also of those that are not kept whole.
     tried: Vec<(DeviceIndex, (u8, u64), Try)>,
 }
 
-struct Known {
+struct KeptReplay {
     device: DeviceIndex,
     changes: String,
     outcome: Result<WhatIf, String>,
@@ -44,7 +44,7 @@ impl Replays {
         (axis, columns): (Axis, u32),
     ) -> Replayed {
         let of = device.history.device;
-        let is_it = |known: &Known| known.device == of && known.changes == changes;
+        let is_it = |known: &KeptReplay| known.device == of && known.changes == changes;
         if !self.known.iter().any(is_it) {
             match self.go_on(device, baseline, changes) {
                 Some(outcome) => self.keep(of, changes, outcome),
@@ -90,7 +90,7 @@ impl Replays {
             !self.tried.iter().any(is_it)
         });
         if let Some(&changes) = waiting.first() {
-            let is_it = |known: &Known| known.device == of && known.changes == *changes;
+            let is_it = |known: &KeptReplay| known.device == of && known.changes == *changes;
             if !self.known.iter().any(is_it)
                 && let Some(outcome) = self.go_on(device, baseline, changes)
             {
@@ -154,7 +154,7 @@ impl Replays {
     }
 
     fn keep(&mut self, device: DeviceIndex, changes: &str, outcome: Result<WhatIf, String>) {
-        let known = Known {
+        let known = KeptReplay {
             device,
             changes: changes.to_owned(),
             outcome,
@@ -170,7 +170,7 @@ impl Replays {
     }
 }
 
-impl Known {
+impl KeptReplay {
     /// How many steps of reserved memory it holds.
     fn steps(&self) -> usize {
         let steps = self.outcome.as_ref().map(|of| of.reserved_steps.len());

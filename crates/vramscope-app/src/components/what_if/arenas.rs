@@ -11,23 +11,23 @@ use crate::protocol::views::what_if::{Answer, Question};
 use crate::state::sentences;
 
 #[derive(Properties, PartialEq)]
-pub(super) struct PlacesPanelProps {
+pub(super) struct ArenasPanelProps {
     pub(super) session: Session,
     pub(super) planned: Option<PlannedRef>,
 }
 
 /// A row per pool and stream.
 #[component]
-pub(super) fn PlacesPanel(props: &PlacesPanelProps) -> Html {
+pub(super) fn ArenasPanel(props: &ArenasPanelProps) -> Html {
     let planned = props.planned.as_ref().and_then(PlannedRef::get);
-    let question = planned.map(|planned| Question::Places {
+    let question = planned.map(|planned| Question::Arenas {
         device: planned.plan.device,
         packing: planned.packing,
         stage: planned.stage,
     });
     let answered = use_answer(&props.session, question);
     let answer = answered.and_then(|answered| answered.answer);
-    let Some(Answer::Places(known)) = answer.as_deref() else {
+    let Some(Answer::Arenas(known)) = answer.as_deref() else {
         return Html::default();
     };
     let Some(planned) = planned.filter(|planned| planned.plan.device == known.device) else {
@@ -48,7 +48,7 @@ pub(super) fn PlacesPanel(props: &PlacesPanelProps) -> Html {
                     <th scope="col" title="The most that the model of PyTorch's allocator reserves, beginning empty">{ "allocator model" }</th>
                     <th scope="col" title="The most that its segments held">{ "reserved" }</th>
                 </tr></thead>
-                <tbody>{ for known.places.iter().map(|place| row(place, is_modelled)) }</tbody>
+                <tbody>{ for known.arenas.iter().map(|arena| row(arena, is_modelled)) }</tbody>
             </table>
             if known.left_out > 0 {
                 <p class="muted">{ format!("and {}", sentences::count_of(known.left_out, "smaller one", "smaller ones")) }</p>
@@ -58,25 +58,25 @@ pub(super) fn PlacesPanel(props: &PlacesPanelProps) -> Html {
 }
 
 /// `is_modelled`: whether what the model says is known, if anything.
-fn row(place: &ArenaPlan, is_modelled: bool) -> Html {
+fn row(arena: &ArenaPlan, is_modelled: bool) -> Html {
     let cell = |bytes: Option<u64>, none: &'static str| match bytes {
         Some(bytes) => {
             html! { <td title={sentences::exact_bytes(bytes)}>{ display::bytes(bytes) }</td> }
         }
         None => html! { <td class="zero">{ none }</td> },
     };
-    let above = place.packed.map(|packed| packed.above_lowest_bytes());
+    let above = arena.packed.map(|packed| packed.above_lowest_bytes());
     html! {
         <tr>
-            <th scope="row">{ &place.label }</th>
-            <td>{ display::count(place.buffers) }</td>
-            { cell(Some(place.requested_bytes), "") }
-            { cell(Some(place.rounded_bytes), "") }
-            { cell(place.packed.map(|packed| packed.bytes), "…") }
+            <th scope="row">{ &arena.label }</th>
+            <td>{ display::count(arena.buffers) }</td>
+            { cell(Some(arena.requested_bytes), "") }
+            { cell(Some(arena.rounded_bytes), "") }
+            { cell(arena.packed.map(|packed| packed.bytes), "…") }
             { cell(above.filter(|&above| above > 0), "nothing") }
-            { cell(place.pools_bytes, "not worked out") }
-            { cell(place.modelled_bytes, if is_modelled { "none" } else { "…" }) }
-            { cell(place.reserved_bytes, "not known") }
+            { cell(arena.pools_bytes, "not worked out") }
+            { cell(arena.modelled_bytes, if is_modelled { "none" } else { "…" }) }
+            { cell(arena.reserved_bytes, "not known") }
         </tr>
     }
 }

@@ -1,4 +1,4 @@
-//! From allocation to allocation by the keyboard, up and down the stack of bands.
+//! Steps from allocation to allocation by the keyboard, up and down the stack of bands.
 
 use yew::prelude::*;
 
@@ -6,22 +6,22 @@ use crate::components::hooks::use_answer;
 use crate::engine::Session;
 use crate::protocol::Look;
 use crate::protocol::views::lanes::{Answer, Question};
-use crate::state::{Action, Walk};
+use crate::state::{Action, StackStep};
 
-/// Asks where a walk leads, and goes there.
+/// Asks where a step leads, and goes there.
 #[hook]
-pub(in crate::components) fn use_walk(
+pub(in crate::components) fn use_stack_step(
     session: &Session,
     look: &Look,
-    walk: Option<Walk>,
+    step: Option<StackStep>,
     dispatch: Callback<Action>,
 ) {
-    let question = walk.map(|walk| Question::Neighbour {
+    let question = step.map(|step| Question::Neighbour {
         device: look.device,
         filter: look.filter.clone(),
-        moment: walk.moment,
-        from: walk.from,
-        up: walk.up,
+        moment: step.moment,
+        from: step.from,
+        up: step.up,
     });
     let answered = use_answer(session, question.clone());
     let answered = answered.filter(|answered| Some(&answered.question) == question.as_ref());
@@ -31,7 +31,7 @@ pub(in crate::components) fn use_walk(
     });
     use_effect_with((question, to), move |(_, to)| {
         if let Some(to) = *to {
-            dispatch.emit(Action::Walked(to));
+            dispatch.emit(Action::SteppedInStack(to));
         }
     });
 }

@@ -1,0 +1,119 @@
+//! The page's address: there and back.
+
+use super::*;
+
+#[test]
+fn an_address_brings_back_what_was_seen() {
+    let mut page = Page::with_file();
+    page.act(Action::View(ViewKind::Map));
+    page.act(Action::Axis(crate::protocol::Axis::Time));
+    page.go(Navigation::ShowX(1e6, 2e6));
+    page.act(Action::Select(Some((1.2e6, 1.3e6))));
+    page.act(Action::Pin(AllocationId(7)));
+    page.act(Action::Moment(321));
+    page.act(Action::Search("size>1MiB".into()));
+    page.act(Action::ColourBy(ColourBy::Stream));
+    let link = permalink(&page.0).unwrap();
+    let text = link.to_text();
+
+    // In another page, before its file is there, and in the same one after everything has changed.
+    let mut later = Page(Rc::new(State::default()));
+    later.act(Action::Restore(Box::new(Permalink::parse(&text).unwrap())));
+    assert!(later.0.current.is_none() && later.0.wanted.is_some());
+    later.act(Action::Open {
+        id: SessionId(5),
+        name: "a.pickle".into(),
+    });
+    later.reply(5, Reply::Opened(Box::new(opened())));
+    assert!(later.0.wanted.is_none());
+    page.act(Action::View(ViewKind::Timeline));
+    page.act(Action::Device(1));
+    page.act(Action::Search(String::new()));
+    page.act(Action::Restore(Box::new(link)));
+    for page in [&page, &later] {
+        assert_eq!(permalink(&page.0).unwrap().to_text(), text);
+        assert_eq!(page.view().pinned, Some(AllocationId(7)));
+        assert_eq!(page.view().cursor_moment(), Some(321));
+        assert_eq!(page.x(), (1e6, 2e6));
+        assert_eq!(page.0.search.text, "size>1MiB");
+    }
+}
+
+#[test]
+fn the_same_file_opened_twice_is_told_apart() {
+    let mut page = Page::with_file();
+    page.act(Action::Open {
+        id: SessionId(2),
+        name: "a.pickle".into(),
+    });
+    page.reply(2, Reply::Opened(Box::new(opened())));
+    page.act(Action::Pin(AllocationId(7)));
+    let second = permalink(&page.0).unwrap();
+    page.act(Action::Switch(SessionId(1)));
+    let first = permalink(&page.0).unwrap();
+    assert_eq!(permalink::change(&first, &second), permalink::Change::Step);
+    for (link, id) in [(second.clone(), 2), (first, 1)] {
+        let link = Permalink::parse(&link.to_text()).unwrap();
+        page.act(Action::Restore(Box::new(link)));
+        assert_eq!(page.0.current, Some(SessionId(id)));
+    }
+    // Elsewhere it may be open only once.
+    let mut other = Page::with_file();
+    other.act(Action::Restore(Box::new(second)));
+    assert_eq!(other.pinned(), Some(7));
+}
+
+#[test]
+fn an_address_in_other_words_is_no_step() {
+    let mut page = Page::with_file();
+    for text in [
+        "file=a.pickle~1&device=3&v=1",
+        "file=a.pickle~1&copy=9&at=4000000&v=1",
+        "",
+    ] {
+        let link = Permalink::parse(text).unwrap_or_default();
+        assert_eq!(
+            once_shown(&link, &State::default()).is_some(),
+            text.is_empty()
+        );
+        page.act(Action::Restore(Box::new(link.clone())));
+        let seen = permalink(&page.0).unwrap();
+        let before = once_shown(&link, &page.0).unwrap();
+        assert_eq!(
+            permalink::change(&before, &seen),
+            permalink::Change::None,
+            "{text}"
+        );
+    }
+}
+
+#[test]
+fn an_address_of_another_file_waits_for_it() {
+    let mut page = Page::with_file();
+    page.act(Action::Pin(AllocationId(7)));
+    let link = permalink(&page.0).unwrap();
+    page.act(Action::Close(SessionId(1)));
+    page.act(Action::Restore(Box::new(link)));
+    // The same name, but another size.
+    page.act(Action::Open {
+        id: SessionId(2),
+        name: "a.pickle".into(),
+    });
+    let mut other = opened();
+    other.file.file_bytes = 2;
+    page.reply(2, Reply::Opened(Box::new(other)));
+    assert!(page.0.wanted.is_some() && page.view().pinned.is_none());
+    page.act(Action::Restore(Box::default()));
+    assert!(page.0.current.is_none() && page.0.wanted.is_none());
+}
+
+#[test]
+fn an_address_that_fits_no_file_is_cut_to_what_there_is() {
+    let mut page = Page::with_file();
+    let text = "file=a.pickle~1&device=9&axis=time&x=-5..1e12&range=3..4&at=4000000&pin=5000&v=1";
+    page.act(Action::Restore(Box::new(Permalink::parse(text).unwrap())));
+    assert_eq!(page.file().device, 0);
+    assert_eq!(page.x(), (0.0, 5e6));
+    assert_eq!(page.view().cursor_moment(), Some(999));
+    assert_eq!(page.view().pinned, None);
+}

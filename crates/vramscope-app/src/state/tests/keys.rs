@@ -1,0 +1,83 @@
+//! Keys, and what the page keeps for all files.
+
+use super::super::keys::HELP;
+use super::*;
+
+#[test]
+fn keys_mean_nothing_without_a_file_but_help_and_open() {
+    let mut page = Page(Rc::new(State::default()));
+    assert_eq!(page.key("p"), None);
+    assert_eq!(page.key("o"), Some(Command::PickFiles));
+    page.key("?");
+    assert!(page.0.help_open);
+    assert_eq!(page.key("o"), None, "the help is in the way");
+    let with_ctrl = Press {
+        key: "0".into(),
+        ctrl: true,
+        ..Press::default()
+    };
+    assert_eq!(
+        command(&with_ctrl, &Page::with_file().0),
+        None,
+        "the browser's own zoom"
+    );
+}
+
+#[test]
+fn caps_lock_does_not_turn_the_search_round() {
+    let mut page = Page::with_file();
+    page.act(Action::Search("gradient".into()));
+    let next = |key: &str, shift| {
+        let press = Press {
+            key: key.into(),
+            shift,
+            ..Press::default()
+        };
+        command(&press, &page.0)
+    };
+    for (key, shift) in [("n", false), ("N", false), ("N", true), ("n", true)] {
+        let expected = Command::Act(Action::NextMatch(!shift));
+        assert_eq!(next(key, shift), Some(expected), "{key}, Shift: {shift}");
+    }
+}
+
+#[test]
+fn the_panel_keeps_its_width_in_bounds() {
+    let mut page = Page::with_file();
+    page.act(Action::DetailsWidth(9_000.0));
+    assert_eq!(page.0.details_width_px, DETAILS_WIDTH_PX.1);
+    page.act(Action::DetailsWidth(0.0));
+    assert_eq!(page.0.details_width_px, DETAILS_WIDTH_PX.0);
+}
+
+#[test]
+fn themes_follow_the_system_until_told_otherwise() {
+    assert_eq!(ThemeChoice::System.resolve(true), ThemeName::Dark);
+    assert_eq!(ThemeChoice::Light.resolve(true), ThemeName::Light);
+    assert_eq!(
+        ThemeChoice::System.next(false).next(false).next(false),
+        ThemeChoice::System
+    );
+}
+
+/// Keys that the help lists and that are one character do something, wherever they are said to.
+#[test]
+fn the_help_is_true() {
+    let mut page = Page::with_file();
+    page.act(Action::View(ViewKind::Timeline));
+    page.act(Action::Pin(AllocationId(7)));
+    page.act(Action::Search("gradient".into()));
+    let topics = HELP.iter().flat_map(|(_, lines)| *lines);
+    let listed = topics.flat_map(|(keys, _)| *keys);
+    let single = listed.filter(|key| key.chars().count() == 1 && !"…←→↑↓".contains(**key));
+    let mut count = 0;
+    for key in single {
+        let press = Press {
+            key: key.to_lowercase(),
+            ..Press::default()
+        };
+        assert!(command(&press, &page.0).is_some(), "{key} does nothing");
+        count += 1;
+    }
+    assert!(count > 15, "only {count} keys");
+}

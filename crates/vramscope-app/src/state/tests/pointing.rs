@@ -1,0 +1,140 @@
+//! Hovering, pinning and selecting.
+
+use super::*;
+
+#[test]
+fn a_click_pins_what_is_hovered() {
+    let mut page = Page::with_file();
+    page.act(Action::Details(false));
+    page.hover(one(7));
+    page.click();
+    assert_eq!(page.view().pinned, Some(AllocationId(7)));
+    assert!(page.0.details_open);
+    page.answer(details(8));
+    assert!(page.view().details.is_none(), "of another allocation");
+    page.answer(details(7));
+    assert!(page.view().details.is_some());
+    page.hover(HitOn::Nothing);
+    page.click();
+    assert_eq!(page.view().pinned, None);
+}
+
+#[test]
+fn a_tap_pins_what_it_turns_out_to_be_on() {
+    let mut page = Page::with_file();
+    page.act(Action::Details(false));
+    page.click();
+    assert!(!page.0.details_open, "nothing to show yet");
+    // A finger that is lifted leaves.
+    page.act(Action::Point(false));
+    page.hover(one(7));
+    assert_eq!(page.pinned(), Some(7));
+    assert!(page.0.details_open);
+    assert!(page.view().hovered.is_none(), "the finger is gone");
+    page.act(Action::Point(true));
+    page.hover(one(8));
+    assert_eq!(page.pinned(), Some(7), "only the tap pins");
+    assert!(page.view().hovered.is_some());
+}
+
+#[test]
+fn a_click_on_a_shared_pixel_goes_closer() {
+    let mut page = Page::with_file();
+    let before = page.view().region;
+    page.hover(HitOn::Several(crate::protocol::Composition::default()));
+    page.click();
+    let after = page.view().region;
+    assert!(after.x_max - after.x_min < (before.x_max - before.x_min) / 2.0);
+    assert!(
+        after.y_max_bytes - after.y_min_bytes < (before.y_max_bytes - before.y_min_bytes) / 2.0
+    );
+    assert_eq!(page.pinned(), None);
+}
+
+#[test]
+fn a_click_pins_what_is_there_now() {
+    let mut page = Page::with_file();
+    page.hover(one(7));
+    let stale = page.hit(one(7));
+    let zoom = Navigation::Zoom {
+        factor: (2.0, 1.0),
+        at: (0.5, 0.5),
+    };
+    page.go(zoom);
+    assert!(page.view().hovered.is_none());
+    page.click();
+    page.answer(stale);
+    assert_eq!(page.pinned(), None, "of the view before the zoom");
+    assert!(page.view().hovered.is_none());
+    let elsewhere = page.hit_at((31.0, 20.0), one(8));
+    page.answer(elsewhere);
+    assert_eq!(page.pinned(), None, "of where the mouse has gone since");
+    let clicked = page.hit(one(9));
+    page.go(zoom);
+    page.answer(clicked);
+    assert_eq!(page.pinned(), Some(9), "the answer may come after a zoom");
+}
+
+#[test]
+fn what_moves_nothing_changes_nothing_under_the_pointer() {
+    let mut page = Page::with_file();
+    page.hover(one(7));
+    page.go(Navigation::FitAll);
+    assert!(page.view().hovered.is_some());
+}
+
+#[test]
+fn escape_lets_go_of_one_thing_at_a_time() {
+    let mut page = Page::with_file();
+    page.act(Action::SelectBetween(0.75, 0.25));
+    assert_eq!(page.view().range, Some((250.0, 750.0)));
+    page.act(Action::Pin(AllocationId(7)));
+    page.act(Action::BoxMode(true));
+    page.act(Action::Help(true));
+    page.key("Escape");
+    assert!(!page.0.help_open && page.0.box_mode);
+    page.key("Escape");
+    assert!(!page.0.box_mode && page.view().pinned.is_some());
+    page.key("Escape");
+    assert!(page.view().pinned.is_none() && page.view().range.is_some());
+    page.key("Escape");
+    assert!(page.view().range.is_none());
+}
+
+#[test]
+fn what_a_selection_holds_is_that_of_the_newest() {
+    let mut page = Page::with_file();
+    let facts = |x| {
+        Answer::Range(Box::new(RangeFacts {
+            device: 3,
+            x,
+            allocated: 9,
+            ..RangeFacts::default()
+        }))
+    };
+    page.act(Action::Select(Some((10.0, 20.0))));
+    page.answer(facts((1.0, 2.0)));
+    assert_eq!(page.view().selection, None);
+    page.answer(facts((10.0, 20.0)));
+    assert_eq!(page.view().selection.unwrap().allocated, 9);
+    page.act(Action::Select(Some((10.0, 30.0))));
+    assert_eq!(page.view().selection, None);
+}
+
+#[test]
+fn a_search_says_where_its_cursor_and_range_are() {
+    let mut page = Page::with_file();
+    let filter = |page: &Page| page.0.search.filter(page.file().view());
+    assert!(!page.0.search.is_on() && filter(&page).is_none());
+    page.act(Action::Search("size>1MiB".into()));
+    let before = filter(&page);
+    page.act(Action::Moment(321));
+    assert_eq!(filter(&page), before, "it is not about the cursor");
+    page.act(Action::Search("live@cursor".into()));
+    assert_eq!(filter(&page).unwrap().cursor, Some(321));
+    page.act(Action::Search("size>".into()));
+    assert!(
+        page.0.search.is_on() && filter(&page).is_none(),
+        "a wrong one"
+    );
+}
