@@ -178,8 +178,8 @@ fn rows(snapshot: &Snapshot) -> usize {
 
 fn analyse(recording: &Recording) {
     let _streams = recording.streams();
-    let _facts = facts(&recording.snapshot, &recording.histories);
-    let _summary = summary(&recording.snapshot, &recording.histories);
+    let _facts = facts(recording);
+    let _summary = summary(recording);
     for device in recording.devices().take(MOST_DEVICES) {
         analyse_device(device);
     }

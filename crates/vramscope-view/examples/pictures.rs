@@ -120,14 +120,7 @@ fn draw_snapshot(folder: &Path, number: usize, file: &Path) -> Outcome {
         let bands = Bands::of(history, dark);
         let index = TimelineIndex::new(&bands);
         let mode = ColourMode::CallSite;
-        let groups = Groups::of(
-            mode,
-            &theme,
-            device.snapshot(),
-            history,
-            device.call_sites(),
-            device.site_of(),
-        );
+        let groups = Groups::of(mode, &theme, device);
         let live = live_at(history, index.peak_moment()).map(|id| id.0);
         let totals = groups.totals(&history.allocations.bytes, live);
         let line = |total: &GroupTotal| LegendLine {

@@ -5,9 +5,9 @@ mod segments;
 use crate::colour::{self, ColourColumn, ColourMode, Rgb, stable_hash};
 use crate::display;
 use crate::theme::Theme;
-use vramscope_core::Snapshot;
 use vramscope_core::analysis::code::call_sites::{CallSiteId, CallSites};
-use vramscope_core::analysis::groups::grouping::{GroupColumn, by_category, by_pool, by_stream};
+use vramscope_core::analysis::groups::grouping::{GroupBy, GroupColumn};
+use vramscope_core::analysis::recording::Device;
 use vramscope_core::analysis::search::filter::{Filter, rows};
 use vramscope_core::analysis::time::history::History;
 use vramscope_core::model::PoolId;
@@ -86,23 +86,18 @@ pub struct GroupTotal {
 }
 
 impl Groups {
-    /// Groups a device's allocations by `mode`. `site_of` is [`CallSites::of_allocations`].
+    /// Groups a device's allocations by `mode`.
     #[must_use]
-    pub fn of(
-        mode: ColourMode,
-        theme: &Theme,
-        snapshot: &Snapshot,
-        history: &History,
-        sites: &CallSites,
-        site_of: &[CallSiteId],
-    ) -> Self {
+    pub fn of(mode: ColourMode, theme: &Theme, device: Device<'_>) -> Self {
+        let history = device.history;
+        let column = |by| Self::of_column(theme, GroupColumn::of(device, by, 1));
         match mode {
-            ColourMode::CallSite => Self::by_site(theme, sites, site_of),
+            ColourMode::CallSite => Self::by_site(theme, device.call_sites(), device.site_of()),
             ColourMode::Size => Self::by_size(theme, &history.allocations.bytes),
             ColourMode::Age => Self::by_birth(theme, history, &history.allocations.born),
-            ColourMode::Stream => Self::of_column(theme, by_stream(snapshot, history)),
-            ColourMode::Pool => Self::of_column(theme, by_pool(snapshot, history)),
-            ColourMode::Category => Self::of_column(theme, by_category(snapshot, history)),
+            ColourMode::Stream => column(GroupBy::Stream),
+            ColourMode::Pool => column(GroupBy::Pool),
+            ColourMode::Category => column(GroupBy::Category),
         }
     }
 
@@ -273,7 +268,8 @@ pub fn pool_label(pool: PoolId) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use vramscope_core::analysis::recording::{Device, Recording};
+    use vramscope_core::Snapshot;
+    use vramscope_core::analysis::recording::Recording;
     use vramscope_core::analysis::search::filter::{Pointed, matches};
     use vramscope_synth::{snapshot::Producer, text};
 
@@ -287,16 +283,7 @@ mod tests {
     ];
 
     fn groups_of(mode: ColourMode, device: Device<'_>) -> Groups {
-        let (sites, site_of) = (device.call_sites(), device.site_of());
-        let theme = Theme::light();
-        Groups::of(
-            mode,
-            &theme,
-            device.snapshot(),
-            device.history,
-            sites,
-            site_of,
-        )
+        Groups::of(mode, &Theme::light(), device)
     }
 
     fn groups(mode: ColourMode) -> (Groups, Vec<u64>) {

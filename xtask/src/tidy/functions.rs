@@ -15,13 +15,6 @@ use super::source::Source;
 /// the function around them.
 const LONGEST_FUNCTION_LINES: usize = 60;
 
-/// Functions that are still too long: the end of the file's name, and the function's. No line may
-/// be added, and with the last one the list goes.
-const EXCUSED: &[(&str, &str)] = &[
-    ("facts/words.rs", "text"),
-    ("facts/words.rs", "meaning_and_advice"),
-];
-
 /// A function, and how many lines of code its body has.
 #[derive(Debug, PartialEq, Eq)]
 struct Function {
@@ -29,34 +22,17 @@ struct Function {
     lines: usize,
 }
 
-/// Adds each function that is too long, and each excuse that is no longer needed.
+/// Adds each function that is too long.
 pub(super) fn check(sources: &[Source], findings: &mut Vec<String>) {
-    check_with(sources, EXCUSED, findings);
-}
-
-fn check_with(sources: &[Source], excused: &[(&str, &str)], findings: &mut Vec<String>) {
-    let mut needed = BTreeSet::new();
     for source in sources.iter().filter(|source| !source.is_test) {
         for Function { name, lines } in functions(source) {
-            if lines <= LONGEST_FUNCTION_LINES {
-                continue;
-            }
-            let is_excused =
-                |(file, function): &&(&str, &str)| source.name.ends_with(file) && name == *function;
-            match excused.iter().find(is_excused) {
-                Some(excuse) => _ = needed.insert(excuse),
-                None => findings.push(format!(
+            if lines > LONGEST_FUNCTION_LINES {
+                findings.push(format!(
                     "{}: {name} has {lines} lines, at most {LONGEST_FUNCTION_LINES}; split it",
                     source.name
-                )),
+                ));
             }
         }
-    }
-    for excuse in excused.iter().filter(|excuse| !needed.contains(excuse)) {
-        let (file, name) = excuse;
-        findings.push(format!(
-            "{file}: {name} is not too long; take it from the list in xtask/src/tidy/functions.rs"
-        ));
     }
 }
 
@@ -116,7 +92,7 @@ fn touched_lines(tokens: TokenStream, lines: &mut BTreeSet<usize>) {
 #[cfg(test)]
 mod tests {
     use super::super::source::parse_all;
-    use super::{Function, check_with, functions};
+    use super::{Function, check, functions};
 
     fn lengths(text: &str) -> Vec<(String, usize)> {
         let files = [("crates/a/src/lib.rs".to_owned(), text.to_owned())];
@@ -156,25 +132,17 @@ mod tests {
     }
 
     #[test]
-    fn long_functions_are_findings_unless_excused() {
+    fn long_functions_are_findings() {
         let body = "  a();\n".repeat(61);
         let text = format!(
             "fn long() {{\n{body}}}\nfn short() {{}}\n#[cfg(test)]\nfn test() {{\n{body}}}"
         );
         let files = [("crates/a/src/lib.rs".to_owned(), text)];
-        let findings = |excused: &[(&str, &str)]| {
-            let mut findings = Vec::new();
-            check_with(&parse_all(&files, &mut Vec::new()), excused, &mut findings);
-            findings
-        };
+        let mut findings = Vec::new();
+        check(&parse_all(&files, &mut Vec::new()), &mut findings);
         assert_eq!(
-            findings(&[]),
+            findings,
             ["crates/a/src/lib.rs: long has 61 lines, at most 60; split it"]
-        );
-        assert_eq!(findings(&[("src/lib.rs", "long")]), [""; 0]);
-        assert_eq!(
-            findings(&[("lib.rs", "long"), ("lib.rs", "short")]),
-            ["lib.rs: short is not too long; take it from the list in xtask/src/tidy/functions.rs"]
         );
     }
 }

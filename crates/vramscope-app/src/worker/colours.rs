@@ -15,19 +15,10 @@ pub(super) struct Colours {
 }
 
 impl Colours {
-    pub(super) fn of(&mut self, document: &Document, device: Device<'_>, look: &Look) -> &Groups {
+    pub(super) fn of(&mut self, device: Device<'_>, look: &Look) -> &Groups {
         let look = colouring(look);
         let known = self.known.take().filter(|(known, _)| *known == look);
-        let groups = || {
-            Groups::of(
-                look.colour_by,
-                &Theme::of(look.theme),
-                &document.snapshot,
-                device.history,
-                document.call_sites(),
-                device.site_of(),
-            )
-        };
+        let groups = || Groups::of(look.colour_by, &Theme::of(look.theme), *device);
         &self
             .known
             .insert(known.unwrap_or_else(|| (look.clone(), groups())))
@@ -35,24 +26,10 @@ impl Colours {
     }
 
     /// The groups of the pieces of a device's segments.
-    pub(super) fn of_segments(
-        &mut self,
-        document: &Document,
-        device: Device<'_>,
-        look: &Look,
-    ) -> &Groups {
+    pub(super) fn of_segments(&mut self, device: Device<'_>, look: &Look) -> &Groups {
         let look = colouring(look);
         let known = self.of_segments.take().filter(|(known, _)| *known == look);
-        let groups = || {
-            Groups::of_segments(
-                look.colour_by,
-                &Theme::of(look.theme),
-                &document.snapshot,
-                device.history,
-                device.segments(),
-                document.call_sites(),
-            )
-        };
+        let groups = || Groups::of_segments(look.colour_by, &Theme::of(look.theme), *device);
         &self
             .of_segments
             .insert(known.unwrap_or_else(|| (look.clone(), groups())))
@@ -78,11 +55,11 @@ impl Colours {
                 segments.born[piece] <= peak && peak < segments.died[piece]
             };
             let held = (0..segments.len() as u32).filter(is_held);
-            let groups = self.of_segments(document, device, look);
+            let groups = self.of_segments(device, look);
             (groups, groups.totals(&segments.bytes, held))
         } else {
             let live = live_at(history, history.peak_moment).map(|id| id.0);
-            let groups = self.of(document, device, look);
+            let groups = self.of(device, look);
             (groups, groups.totals(&history.allocations.bytes, live))
         };
         let entry = |total: &vramscope_view::groups::GroupTotal| {

@@ -34,15 +34,12 @@ pub(super) fn placed_moment(document: &Document, asked: &MomentOf) -> Option<Pla
 /// What the timeline is at a moment.
 pub(super) fn moment(device: Device<'_>, axis: Axis, moment: u32) -> MomentFacts {
     let history = device.history;
-    let time_us = history.moment_start_us.get(moment as usize).copied();
-    let start_us = history.moment_start_us.first().copied();
+    let (time_us, since_start_us) = device.time(moment).unzip();
     MomentFacts {
         moment,
         x: device.bands(axis).moment_x(moment as usize),
         time_us,
-        since_start_us: time_us
-            .zip(start_us)
-            .map(|(time, start)| time.saturating_sub(start)),
+        since_start_us,
         active_bytes: history.active_bytes_at(moment),
         reserved_bytes: device.reserved_bytes(moment),
     }
@@ -54,7 +51,7 @@ pub(super) fn preview(
     device: Device<'_>,
     id: AllocationId,
 ) -> Option<Preview> {
-    let known = allocation_brief(&document.snapshot, device.history, id)?;
+    let known = allocation_brief(*device, id)?;
     let site = device
         .site_of()
         .get(id.index())
@@ -182,10 +179,6 @@ fn free_stack(
     if stack == own || !stack.has_frames() || known.stack_source == Some(StackOrigin::Free) {
         return None;
     }
-    let classes = document.classes();
-    let frames = snapshot
-        .stacks
-        .frames(stack)
-        .map(|frame| frame_details(snapshot, classes, frame));
-    Some(frames.collect())
+    let frames = snapshot.stacks.frames(stack);
+    Some(frames.map(|frame| frame_details(document, frame)).collect())
 }

@@ -16,7 +16,7 @@ use crate::protocol::{
 /// What is known of an open file.
 pub(super) fn opened(document: &Document, name: &str, file_bytes: u64, read_ms: f64) -> Opened {
     let snapshot = &document.snapshot;
-    let facts = facts(snapshot, &document.histories);
+    let facts = facts(document);
     let notes_of = |device| {
         facts
             .iter()

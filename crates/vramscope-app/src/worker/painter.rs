@@ -114,14 +114,14 @@ impl Painter {
             theme: &theme,
         };
         if look.picture == Picture::Segments {
-            let colours = &self.colours.of_segments(document, device, look).colours;
+            let colours = &self.colours.of_segments(device, look).colours;
             let index = &device.reserved().index;
             self.raster
                 .draw(&bands, index, viewport, &paint(colours, None), frame);
             return;
         }
         let matches = document.matches(device, look.filter.as_ref());
-        let colours = &self.colours.of(document, device, look).colours;
+        let colours = &self.colours.of(device, look).colours;
         let paint = paint(colours, matches.as_deref());
         let packed;
         let map = match look.picture {

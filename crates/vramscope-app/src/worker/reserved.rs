@@ -5,7 +5,7 @@ use std::ops::Range;
 use vramscope_core::analysis::memory::segment_contents::SegmentContents;
 use vramscope_core::analysis::memory::segment_history::{SegmentHistory, SegmentLife};
 use vramscope_core::analysis::report::details::{EventMark, Life, frame_details};
-use vramscope_core::analysis::time::history::{History, NEVER};
+use vramscope_core::analysis::time::history::NEVER;
 use vramscope_core::analysis::time::lifetime::Lifetime;
 use vramscope_core::ids::EventId;
 use vramscope_core::model::SegmentKind;
@@ -54,7 +54,7 @@ pub(super) fn preview(
         piece_bytes,
         bytes: mapped_bytes(segments, segment, moment),
         is_expandable: segment.is_expandable,
-        life: life(device.history, segments.born[row], segments.died[row]),
+        life: life(device, segments.born[row], segments.died[row]),
         user_frame: match site.index() {
             0 => String::new(),
             _ => sites.get(site).label.clone(),
@@ -78,16 +78,15 @@ pub(super) fn details(
     let segment = segments.segment_of(row);
     let moment = moment.unwrap_or(device.history.event_count);
     let stack = segments.stack(&document.snapshot, device.history, row);
-    let classes = document.classes();
     let frames = document.snapshot.stacks.frames(stack);
-    let frames = frames.map(|frame| frame_details(&document.snapshot, classes, frame));
+    let frames = frames.map(|frame| frame_details(document, frame));
     Some(SegmentDetails {
         device: device.history.device,
         piece,
         address: segment.address,
         bytes: mapped_bytes(segments, segment, moment),
         is_expandable: segment.is_expandable,
-        life: life(device.history, segment.born, segment.died),
+        life: life(device, segment.born, segment.died),
         properties: properties(document, device, row, moment),
         stack: stack.has_frames().then(|| frames.collect()),
     })
@@ -168,19 +167,20 @@ fn remarks(document: &Document, segment: &SegmentLife) -> String {
     remarks.into_iter().flatten().collect::<Vec<_>>().join(", ")
 }
 
-fn life(history: &History, born: u32, died: u32) -> Life {
-    let starts = &history.moment_start_us;
-    let at = |moment: u32| starts.get(moment as usize).copied();
-    let since = |to: Option<i64>, from: Option<i64>| Some(to?.saturating_sub(from?));
+fn life(device: Device<'_>, born: u32, died: u32) -> Life {
+    let history = device.history;
     let mark = |moment: u32| {
         let is_event = (1..=history.event_count).contains(&moment);
+        let (time_us, since_start_us) = device.time(moment).unzip();
         is_event.then(|| EventMark {
             number: moment - 1,
             event: EventId(history.first_event + moment - 1),
-            time_us: at(moment),
-            since_start_us: since(at(moment), at(0)),
+            time_us,
+            since_start_us,
         })
     };
+    let at = |moment: u32| device.time(moment).map(|(time, _)| time);
+    let length = |from: u32, to: u32| Some(at(to)?.saturating_sub(at(from)?));
     let end = died.min(history.event_count);
     Life {
         alloc: mark(born),
@@ -188,7 +188,7 @@ fn life(history: &History, born: u32, died: u32) -> Life {
         free_completed: mark(died),
         lifetime: Lifetime {
             events: end.saturating_sub(born),
-            us: since(at(end), at(born)),
+            us: length(born, end),
             at_least: born == 0 || died == NEVER,
         },
     }

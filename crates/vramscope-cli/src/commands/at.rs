@@ -83,13 +83,7 @@ fn event_facts(part: &mut Part, device: &Device<'_>, moment: u32) {
     let Some(number) = moment.checked_sub(1) else {
         return;
     };
-    let window = number..moment;
-    let rows = event_rows(
-        &subject.snapshot,
-        device.history,
-        subject.call_sites(),
-        window,
-    );
+    let rows = event_rows(**device, number..moment);
     let Some(row) = rows.first() else {
         return;
     };

@@ -251,9 +251,7 @@ fn row(limit: Limit, state: State, value: Option<Value>, why: Option<&str>) -> V
 
 /// Notes the gaps in the recording, as budgets cover only recorded events.
 fn gaps(part: &mut Part, device: &Device<'_>) {
-    let subject = device.subject;
-    let all = facts(&subject.snapshot, &subject.histories);
-    let gaps = all.into_iter().filter(|fact| {
+    let gaps = facts(device.recording).into_iter().filter(|fact| {
         let is_gap = matches!(
             fact.kind,
             FactKind::RingFull { .. } | FactKind::SkippedActions { .. }

@@ -93,8 +93,8 @@ pub(crate) fn run(options: &Options) -> Result<(), Failure> {
 }
 
 fn gather(subject: &Subject) -> Info {
-    let (snapshot, sites) = (&subject.snapshot, subject.call_sites());
-    let mut summary = summary(snapshot, &subject.histories);
+    let sites = subject.call_sites();
+    let mut summary = summary(subject);
     let is_wanted = |index| subject.devices().any(|device| device.index() == index);
     summary.devices.retain(|device| is_wanted(device.device));
     let peaks = summary.devices.iter().filter_map(|summary| {
@@ -115,7 +115,7 @@ fn gather(subject: &Subject) -> Info {
         })
     });
     let peaks = peaks.collect();
-    let mut facts = facts(snapshot, &subject.histories);
+    let mut facts = facts(subject);
     facts.retain(|fact| fact.device.is_none_or(is_wanted));
     Info {
         file: subject.name.clone(),

@@ -8,7 +8,7 @@ use vramscope_core::analysis::memory::capture::AllocatorKind;
 use vramscope_core::analysis::memory::final_state::{
     fill, own_segments, segment_groups, segment_sums,
 };
-use vramscope_core::analysis::report::summary::summary;
+use vramscope_core::analysis::report::summary::host_summary;
 use vramscope_core::model::PoolId;
 
 use crate::arguments::{Inputs, Show};
@@ -222,7 +222,7 @@ fn facts(part: &mut Part, sums: &StateSums, kind: AllocatorKind) {
 
 /// Pinned host memory, if the file has it.
 fn host(subject: &Subject) -> Option<Part> {
-    let state = summary(&subject.snapshot, &[]).host?.state;
+    let state = host_summary(&subject.snapshot)?.state;
     let mut part = Part {
         file: subject.name.clone(),
         ..Part::default()

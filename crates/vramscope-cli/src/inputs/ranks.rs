@@ -4,21 +4,13 @@ use vramscope_core::analysis::compare::changes::relative_change;
 use vramscope_core::analysis::compare::ranks::{Measure, Outlier, RankSummary, Ranks, ranks};
 use vramscope_core::units::{Bytes, Count};
 
-use crate::arguments::{GroupWord, Grouping};
 use crate::report::{Cell, Column, Part, column, sum};
 use crate::subject::Subject;
 
 /// Summarises each device of a file on which something happened.
 pub(crate) fn summaries(subject: &Subject) -> Vec<RankSummary> {
-    let by_site = Grouping {
-        group_by: GroupWord::CallSite,
-        depth: 1,
-    };
     let devices = subject.devices();
-    let summaries = devices.filter_map(|device| {
-        let groups = device.groups(by_site);
-        RankSummary::of(&subject.name, &subject.snapshot, device.history, &groups)
-    });
+    let summaries = devices.filter_map(|device| RankSummary::of(&subject.name, *device));
     summaries.collect()
 }
 

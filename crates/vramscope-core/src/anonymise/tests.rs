@@ -109,6 +109,11 @@ fn own_functions_are_hashed_and_public_ones_kept() {
         ),
         ("_PyEval_EvalFrameDefault", "??", "_PyEval_EvalFrameDefault"),
         (
+            "__Pyx_PyObject_Call",
+            "/home/alice/kernel.c",
+            "__Pyx_PyObject_Call",
+        ),
+        (
             "at::native::empty(long, bool)",
             "??",
             "at::native::empty(long, bool)",

@@ -44,28 +44,16 @@ impl Read {
             grouping,
             ..GroupOptions::default()
         };
-        ProfileNames::of(
-            &self.0.snapshot,
-            self.0.classes(),
-            self.0.call_sites(),
-            &options,
-        )
+        ProfileNames::of(&self.0, &options)
     }
 
     fn profile(&self, device: usize, selection: Selection, grouping: FrameGrouping) -> Profile {
-        let device = self.device(device);
         let options = ProfileOptions {
             selection,
             axis: CurveAxis::Time,
             columns: 100,
         };
-        profile(
-            device.snapshot(),
-            device.history,
-            (device.call_sites(), device.site_of()),
-            &self.names(grouping),
-            &options,
-        )
+        profile(self.device(device), &self.names(grouping), &options)
     }
 
     /// Path from the outside in → what it allocated itself, straight from the records.

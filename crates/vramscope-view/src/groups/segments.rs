@@ -5,25 +5,19 @@ use crate::colour::{ColourColumn, ColourMode, site_colour, stable_hash};
 use crate::display;
 use crate::theme::Theme;
 use std::collections::BTreeMap;
-use vramscope_core::Snapshot;
-use vramscope_core::analysis::code::call_sites::{CallSiteId, CallSites};
+use vramscope_core::analysis::code::call_sites::CallSiteId;
 use vramscope_core::analysis::groups::grouping::{NOT_RECORDED, pools, stream_labels};
 use vramscope_core::analysis::memory::segment_history::SegmentHistory;
-use vramscope_core::analysis::time::history::History;
+use vramscope_core::analysis::recording::Device;
 use vramscope_core::model::SegmentKind;
 
 impl Groups {
     /// Groups the parts of a device's segments by `mode`. Segments have no profiler category, so
     /// that mode tells segments for small requests from those for large requests.
     #[must_use]
-    pub fn of_segments(
-        mode: ColourMode,
-        theme: &Theme,
-        snapshot: &Snapshot,
-        history: &History,
-        segments: &SegmentHistory,
-        sites: &CallSites,
-    ) -> Self {
+    pub fn of_segments(mode: ColourMode, theme: &Theme, device: Device<'_>) -> Self {
+        let (snapshot, history) = (device.snapshot(), device.history);
+        let (segments, sites) = (device.segments(), device.call_sites());
         let pieces = 0..segments.len();
         let groups = match mode {
             ColourMode::CallSite => {
@@ -118,9 +112,7 @@ mod tests {
         let bytes = text::pickle(written, Producer::Python(2, 15)).unwrap();
         let recording = Recording::of(vramscope_core::decode(bytes.as_slice()).unwrap());
         let device = recording.device(0).unwrap();
-        let (snapshot, history) = (device.snapshot(), device.history);
-        let (segments, sites) = (device.segments(), device.call_sites());
-        assert_eq!(segments.len(), 2);
+        assert_eq!(device.segments().len(), 2);
         let labels = [
             (ColourMode::CallSite, "main.py:10"),
             (ColourMode::Size, "1.00 MiB to 64.0 MiB"),
@@ -131,7 +123,7 @@ mod tests {
         ];
         for (mode, label) in labels {
             let theme = Theme::light();
-            let groups = Groups::of_segments(mode, &theme, snapshot, history, segments, sites);
+            let groups = Groups::of_segments(mode, &theme, device);
             assert_eq!(groups.group_of.len(), 2);
             assert_eq!(groups.colours.index.len(), 2);
             let first = &groups.labels[groups.group_of[0] as usize];

@@ -34,24 +34,13 @@ impl Read {
     }
 
     fn profile(&self, device: Device<'_>, selection: Selection) -> Profile {
-        let names = ProfileNames::of(
-            device.snapshot(),
-            self.0.classes(),
-            device.call_sites(),
-            &GroupOptions::default(),
-        );
+        let names = ProfileNames::of(&self.0, &GroupOptions::default());
         let options = ProfileOptions {
             selection,
             axis: CurveAxis::Events,
             columns: 10,
         };
-        profile(
-            device.snapshot(),
-            device.history,
-            (device.call_sites(), device.site_of()),
-            &names,
-            &options,
-        )
+        profile(device, &names, &options)
     }
 }
 

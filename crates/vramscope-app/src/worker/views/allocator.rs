@@ -138,7 +138,7 @@ impl Cache {
         let replayed = self.replayed.as_ref()?;
         let state = replayed.stepper.state();
         let theme = Theme::of(draw.look.theme);
-        let groups = painter.colours.of(document, device, &draw.look);
+        let groups = painter.colours.of(device, &draw.look);
         let matches = document.matches(device, draw.look.filter.as_ref());
         let paint = Paint {
             colours: &groups.colours,
@@ -303,7 +303,7 @@ fn events(
     let matches = document.matches(device, filter);
     let sites = document.call_sites();
     let numbers = first.saturating_sub(1)..first.saturating_add(count).saturating_sub(1);
-    let rows = event_rows(&document.snapshot, device.history, sites, numbers);
+    let rows = event_rows(*device, numbers);
     let line = |event: event_rows::EventRow| EventLine {
         site: match event.site.index() {
             0 => String::new(),
@@ -337,7 +337,7 @@ fn jump(
         JumpTo::Segments => Wanted::Segments,
         JumpTo::Oom => Wanted::Oom,
     };
-    find_event(&document.snapshot, device.history, from, direction, wanted)
+    find_event(*device, from, direction, wanted)
 }
 
 /// The moment at a place; the last one beyond the end.

@@ -59,13 +59,8 @@ impl Cache {
                 fold: naming.fold,
                 ..GroupOptions::default()
             };
-            let names = ProfileNames::of(
-                &document.snapshot,
-                document.classes(),
-                document.call_sites(),
-                &options,
-            );
-            self.names.push((naming, names));
+            self.names
+                .push((naming, ProfileNames::of(document, &options)));
             self.names.len() - 1
         });
         &self.names[place].1
@@ -137,15 +132,7 @@ fn profile_of(
         axis: side.axis,
         columns: side.columns.min(MOST_COLUMNS),
     };
-    let names = cache.names(document, naming);
-    let sites = (document.call_sites(), device.site_of());
-    Some(profile(
-        &document.snapshot,
-        device.history,
-        sites,
-        names,
-        &options,
-    ))
+    Some(profile(*device, cache.names(document, naming), &options))
 }
 
 fn compared(

@@ -38,15 +38,18 @@ pub(super) fn sides(
 ) -> Result<Vec<Side>, Failure> {
     let devices = subject.devices();
     let sides = devices.map(|device| {
-        let (snapshot, history) = (&subject.snapshot, device.history);
         let at = device.moment(moment)?;
         Ok(Side {
             file: subject.name.clone(),
             device: device.index(),
             moment: moment.to_owned(),
-            figures: figures(snapshot, history, at),
-            groups: named_totals(history, &device.groups(grouping), Selection::LiveAt(at)),
-            settings: snapshot.settings.clone(),
+            figures: figures(*device, at),
+            groups: named_totals(
+                device.history,
+                &device.groups(grouping),
+                Selection::LiveAt(at),
+            ),
+            settings: subject.snapshot.settings.clone(),
         })
     });
     sides.collect()

@@ -28,14 +28,7 @@ pub(super) fn draw(
     let at = |moment| device.state_at(moment);
     let (state, fullest) = (at(moment), at(fullest));
     let mode = options.colour.unwrap_or_default();
-    let groups = Groups::of(
-        mode.mode(),
-        sheet.theme,
-        &subject.snapshot,
-        history,
-        subject.call_sites(),
-        device.site_of(),
-    );
+    let groups = Groups::of(mode.mode(), sheet.theme, **device);
     let mut legend = kinds(&state.total, sheet.theme);
     let live = live_at(history, moment).map(|id| id.0);
     let totals = groups.totals(&history.allocations.bytes, live);

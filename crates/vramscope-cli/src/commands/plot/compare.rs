@@ -65,16 +65,10 @@ pub(super) fn draw(
 }
 
 fn names(options: &Options, subject: &Subject) -> ProfileNames {
-    ProfileNames::of(
-        &subject.snapshot,
-        subject.classes(),
-        subject.call_sites(),
-        &groups(options),
-    )
+    ProfileNames::of(subject, &groups(options))
 }
 
 fn side(options: &Options, device: &Device<'_>, names: &ProfileNames, moment: u32) -> Side {
-    let subject = device.subject;
     let profile_options = ProfileOptions {
         selection: Selection::LiveAt(moment),
         axis: match options.axis {
@@ -83,17 +77,10 @@ fn side(options: &Options, device: &Device<'_>, names: &ProfileNames, moment: u3
         },
         columns: COLUMNS,
     };
-    let sites = (subject.call_sites(), device.site_of());
     Side {
-        title: title(&subject.name),
+        title: title(&device.subject.name),
         moment,
-        profile: profile(
-            &subject.snapshot,
-            device.history,
-            sites,
-            names,
-            &profile_options,
-        ),
+        profile: profile(**device, names, &profile_options),
     }
 }
 

@@ -204,19 +204,12 @@ impl Scene<'_> {
     }
 
     fn segments(&self) -> Result<Vec<u8>, Failure> {
-        let (subject, segments) = (self.device.subject, self.segments);
+        let segments = self.segments;
         let columns = SegmentBands::of(segments, self.device.history);
         let bands = columns.bands(segments, *self.bands);
         let peak = self.highest(&bands, &columns.index);
         let mode = self.options.colour.unwrap_or_default();
-        let groups = Groups::of_segments(
-            mode.mode(),
-            self.sheet.theme,
-            &subject.snapshot,
-            self.device.history,
-            segments,
-            subject.call_sites(),
-        );
+        let groups = Groups::of_segments(mode.mode(), self.sheet.theme, **self.device);
         let is_held = |&piece: &u32| {
             let piece = piece as usize;
             segments.born[piece] <= peak && peak < segments.died[piece]
@@ -251,15 +244,8 @@ impl Scene<'_> {
     }
 
     fn groups(&self) -> Groups {
-        let subject = self.device.subject;
-        Groups::of(
-            self.options.colour.unwrap_or_default().mode(),
-            self.sheet.theme,
-            &subject.snapshot,
-            self.device.history,
-            subject.call_sites(),
-            self.device.site_of(),
-        )
+        let mode = self.options.colour.unwrap_or_default().mode();
+        Groups::of(mode, self.sheet.theme, **self.device)
     }
 
     /// The moment in the shown range with the most live bytes.

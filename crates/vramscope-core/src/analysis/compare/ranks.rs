@@ -10,12 +10,11 @@ use std::cmp::Reverse;
 
 use serde::{Deserialize, Serialize};
 
-use crate::Snapshot;
 use crate::analysis::compare::changes::{SiteChange, changes};
 use crate::analysis::compare::side::{Figures, figures};
-use crate::analysis::groups::grouping::{GroupColumn, named_totals};
+use crate::analysis::groups::grouping::{GroupBy, GroupColumn, named_totals};
 use crate::analysis::groups::turnover::Amount;
-use crate::analysis::time::history::History;
+use crate::analysis::recording::Device;
 use crate::analysis::time::selection::Selection;
 use crate::model::DeviceIndex;
 
@@ -46,21 +45,17 @@ pub struct RankSummary {
 }
 
 impl RankSummary {
-    /// Summarises a device. `by_site` groups its allocations by call site. `None` if the device has neither
-    /// allocations nor segments.
+    /// Summarises a device. `None` if it has neither allocations nor segments.
     #[must_use]
-    pub fn of(
-        file: &str,
-        snapshot: &Snapshot,
-        history: &History,
-        by_site: &GroupColumn,
-    ) -> Option<Self> {
+    pub fn of(file: &str, device: Device<'_>) -> Option<Self> {
+        let history = device.history;
         let moment = history.peak_moment;
-        let figures = figures(snapshot, history, moment);
+        let figures = figures(device, moment);
         if figures.allocations == 0 && figures.peak_reserved_bytes == 0 {
             return None;
         }
-        let mut sites = named_totals(history, by_site, Selection::LiveAt(moment));
+        let by_site = GroupColumn::of(device, GroupBy::CallSite, 1);
+        let mut sites = named_totals(history, &by_site, Selection::LiveAt(moment));
         sites.truncate(SITES_MAX);
         Some(Self {
             file: file.to_owned(),

@@ -14,11 +14,12 @@ use std::collections::HashMap;
 use serde::{Deserialize, Serialize};
 
 use crate::Snapshot;
-use crate::analysis::code::call_sites::{CallSite, CallSiteId, CallSiteKind, CallSites};
+use crate::analysis::code::call_sites::{CallSite, CallSiteId, CallSiteKind};
 use crate::analysis::code::frame_groups::{
     Fold, FrameGrouping, FrameGroups, GroupId, GroupOptions, GroupTable,
 };
-use crate::analysis::code::frames::{FrameClasses, Location, clip};
+use crate::analysis::code::frames::{Location, clip};
+use crate::analysis::recording::{Device, Recording};
 use crate::analysis::search::filter::rows;
 use crate::analysis::time::curves::{CurveAxis, Curves, place};
 use crate::analysis::time::history::History;
@@ -173,20 +174,14 @@ pub struct ProfileNames {
 impl ProfileNames {
     /// Computes all labels. Frames folded by `options` are left out of call paths, but not of call sites.
     #[must_use]
-    pub fn of(
-        snapshot: &Snapshot,
-        classes: &FrameClasses,
-        sites: &CallSites,
-        options: &GroupOptions,
-    ) -> Self {
+    pub fn of(recording: &Recording, options: &GroupOptions) -> Self {
         let mut table = GroupTable::default();
-        let groups = FrameGroups::of(snapshot, classes, options, &mut table);
-        let sites = site_names(snapshot, classes, sites, options.grouping);
+        let (snapshot, classes) = (&recording.snapshot, recording.classes());
         Self {
+            groups: FrameGroups::of(snapshot, classes, options, &mut table),
             table,
-            groups,
             grouping: options.grouping,
-            sites,
+            sites: site_names(recording, options.grouping),
         }
     }
 }
@@ -216,15 +211,11 @@ impl ProfileNames {
 }
 
 /// The labels of call sites: by line their own, otherwise those of their frames' groups.
-fn site_names(
-    snapshot: &Snapshot,
-    classes: &FrameClasses,
-    sites: &CallSites,
-    grouping: FrameGrouping,
-) -> Vec<String> {
+fn site_names(recording: &Recording, grouping: FrameGrouping) -> Vec<String> {
+    let sites = recording.call_sites().sites().iter();
     let own = |label: &str| clip(label, LABEL_MAX_BYTES).to_owned();
     if grouping == FrameGrouping::Line {
-        return sites.sites().iter().map(|site| own(&site.label)).collect();
+        return sites.map(|site| own(&site.label)).collect();
     }
     let options = GroupOptions {
         grouping,
@@ -232,6 +223,7 @@ fn site_names(
         ..GroupOptions::default()
     };
     let mut table = GroupTable::default();
+    let (snapshot, classes) = (&recording.snapshot, recording.classes());
     let groups = FrameGroups::of(snapshot, classes, &options, &mut table);
     let name = |site: &CallSite| {
         let Some(group) = site.frame.and_then(|frame| groups.get(frame)) else {
@@ -243,20 +235,14 @@ fn site_names(
             CallSiteKind::Allocated | CallSiteKind::Unknown => own(text),
         }
     };
-    sites.sites().iter().map(name).collect()
+    sites.map(name).collect()
 }
 
-/// Computes a device's profile. `site_of` is the call site of each allocation, from
-/// [`CallSites::of_allocations`].
+/// Computes a device's profile. `names` are those of its recording.
 #[must_use]
-pub fn profile(
-    snapshot: &Snapshot,
-    history: &History,
-    (sites, site_of): (&CallSites, &[CallSiteId]),
-    names: &ProfileNames,
-    options: &ProfileOptions,
-) -> Profile {
-    let sums = Sums::of(snapshot, history, (sites, site_of), options.selection);
+pub fn profile(device: Device<'_>, names: &ProfileNames, options: &ProfileOptions) -> Profile {
+    let (snapshot, history) = (device.snapshot(), device.history);
+    let sums = Sums::of(device, options.selection);
     let mut planter = Planter::new(snapshot, names);
     for (key, amount) in sums.stacks_by_bytes() {
         planter.plant(key, amount);
@@ -267,7 +253,7 @@ pub fn profile(
         shortened,
         ..
     } = planter;
-    let rows = sites.sites().iter();
+    let rows = device.call_sites().sites().iter();
     let rows = rows.zip(&names.sites).zip(&sums.by_site);
     let amounts = site_amounts(rows, &mut labels, |site| names.site_filter(snapshot, site));
     let moments = moments(history, options.selection);
@@ -276,7 +262,7 @@ pub fn profile(
     let marks = moments.iter().map(|&at| place(history, curves.axis, at));
     Profile {
         device: history.device,
-        figures: figures(snapshot, history, asked.unwrap_or(history.event_count)),
+        figures: figures(device, asked.unwrap_or(history.event_count)),
         total: sums.total,
         labels: labels.rows,
         filters: labels.filters,
@@ -303,15 +289,11 @@ struct Sums {
 }
 
 impl Sums {
-    fn of(
-        snapshot: &Snapshot,
-        history: &History,
-        (sites, site_of): (&CallSites, &[CallSiteId]),
-        selection: Selection,
-    ) -> Self {
-        let is_of_free: Vec<bool> = (sites.sites().iter())
-            .map(|site| site.kind == CallSiteKind::Freed)
-            .collect();
+    fn of(device: Device<'_>, selection: Selection) -> Self {
+        let (snapshot, history) = (device.snapshot(), device.history);
+        let site_of = device.site_of();
+        let sites = device.call_sites().sites().iter();
+        let is_of_free: Vec<bool> = sites.map(|site| site.kind == CallSiteKind::Freed).collect();
         let stacks = snapshot.stacks.len();
         let mut sums = Self {
             total: Amount::default(),
@@ -520,14 +502,18 @@ fn moments(history: &History, selection: Selection) -> Vec<u32> {
 
 /// Computes the figures of a device; `moment` is as in [`Figures::moment`].
 #[must_use]
-pub fn figures(snapshot: &Snapshot, history: &History, moment: u32) -> Figures {
+pub fn figures(device: Device<'_>, moment: u32) -> Figures {
+    let (snapshot, history) = (device.snapshot(), device.history);
     let count = |wanted: [Action; 2]| {
         let rows = history.first_event..history.first_event.saturating_add(history.event_count);
         let actions = rows.filter_map(|row| snapshot.events.action.get(EventId(row).index()));
         actions.filter(|action| wanted.contains(action)).count() as u64
     };
-    let has_times = !history.moment_start_us.is_empty();
-    let since = |moment| has_times.then(|| place(history, CurveAxis::Time, moment));
+    let since = |moment| {
+        device
+            .has_times()
+            .then(|| place(history, CurveAxis::Time, moment))
+    };
     let active = history.active_bytes.iter().copied();
     let reserved = history.reserved_steps.iter().map(|step| step.1);
     Figures {

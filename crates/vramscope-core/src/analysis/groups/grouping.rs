@@ -82,9 +82,9 @@ impl GroupColumn {
     pub fn of(device: Device<'_>, by: GroupBy, depth: usize) -> Self {
         let depth = depth.max(1);
         match (by, by.frames()) {
-            (GroupBy::Category, _) => by_category(device.snapshot(), device.history),
-            (GroupBy::Pool, _) => by_pool(device.snapshot(), device.history),
-            (GroupBy::Stream, _) => by_stream(device.snapshot(), device.history),
+            (GroupBy::Category, _) => by_category(device),
+            (GroupBy::Pool, _) => by_pool(device),
+            (GroupBy::Stream, _) => by_stream(device),
             (GroupBy::Annotation, _) => by_annotation(device, depth),
             (_, Some(grouping)) => by_code(device, grouping, depth),
             (_, None) => Self::default(),
@@ -218,8 +218,8 @@ const CATEGORIES: [&str; 8] = [
 ];
 
 /// Groups by the profiler's category: PyTorch's categories in a fixed order, then others by name.
-#[must_use]
-pub fn by_category(snapshot: &Snapshot, history: &History) -> GroupColumn {
+fn by_category(device: Device<'_>) -> GroupColumn {
+    let (snapshot, history) = (device.snapshot(), device.history);
     let name = |context: &Context| {
         let name = context.category.map(|id| snapshot.strings.get(id));
         name.filter(|name| !name.is_empty())
@@ -249,8 +249,8 @@ pub fn by_category(snapshot: &Snapshot, history: &History) -> GroupColumn {
 }
 
 /// Groups by memory pool, ascending.
-#[must_use]
-pub fn by_pool(snapshot: &Snapshot, history: &History) -> GroupColumn {
+fn by_pool(device: Device<'_>) -> GroupColumn {
+    let (snapshot, history) = (device.snapshot(), device.history);
     let pools = pools(snapshot);
     let number = |pool: PoolId| pools.binary_search(&pool).ok().map(|at| at as u32);
     let of = column(
@@ -280,8 +280,8 @@ pub fn pools(snapshot: &Snapshot) -> Vec<PoolId> {
 }
 
 /// Groups by stream, in the order of [`Snapshot::streams`].
-#[must_use]
-pub fn by_stream(snapshot: &Snapshot, history: &History) -> GroupColumn {
+fn by_stream(device: Device<'_>) -> GroupColumn {
+    let (snapshot, history) = (device.snapshot(), device.history);
     let numbers = snapshot.streams();
     let place: HashMap<i64, u32> = numbers.iter().copied().zip(0..).collect();
     let number = |stream: i64| place.get(&stream).copied();

@@ -88,9 +88,15 @@ impl<'a> Device<'a> {
     /// the file has no times, or the moment is after the last one.
     #[must_use]
     pub fn time(self, moment: u32) -> Option<(i64, i64)> {
-        let times = &self.history.moment_start_us;
-        let (&first, &at) = (times.first()?, times.get(moment as usize)?);
-        Some((at, at.saturating_sub(first)))
+        let &at = self.history.moment_start_us.get(moment as usize)?;
+        Some((at, self.since_start_us(at)?))
+    }
+
+    /// µs from the first event that has a time to `time_us`, both since the Unix epoch. `None` without times.
+    #[must_use]
+    pub fn since_start_us(self, time_us: i64) -> Option<i64> {
+        let first = self.history.moment_start_us.first()?;
+        Some(time_us.saturating_sub(*first))
     }
 
     /// Whether the file says anything about segments, in the final state or by events.

@@ -102,4 +102,11 @@ impl Recording {
     pub fn streams(&self) -> &[i64] {
         self.streams.get_or_init(|| self.snapshot.streams())
     }
+
+    /// The number of a stream, if the file has it.
+    #[must_use]
+    pub fn stream_number(&self, stream: i64) -> Option<u32> {
+        let number = self.streams().iter().position(|&known| known == stream);
+        number.map(|number| number as u32)
+    }
 }

@@ -232,29 +232,15 @@ fn by_text(device: Device<'_>, text: fn(&Context) -> Option<StringId>) -> Permut
 /// Fills rows; numbers beyond the table are left out.
 #[must_use]
 pub fn rows(device: Device<'_>, shown: &[u32]) -> Vec<AllocationRow> {
-    let streams = device.stream_of();
-    let pools = device.pool_of();
-    let count = device.history.allocations.len();
-    let shown = shown.iter().filter(|&&row| (row as usize) < count);
-    shown
-        .map(|&row| {
-            let number = streams[row as usize].and_then(|stream| {
-                let numbers = device.recording.streams().iter();
-                numbers.zip(0..).find(|(known, _)| **known == stream)
-            });
-            one(
-                device,
-                row,
-                number.map(|(_, number)| number),
-                pools[row as usize],
-            )
-        })
+    let ids = shown.iter().map(|&row| AllocationId(row));
+    ids.filter(|&id| device.has(id))
+        .map(|id| one(device, id))
         .collect()
 }
 
-fn one(device: Device<'_>, row: u32, stream: Option<u32>, pool: Option<PoolId>) -> AllocationRow {
+fn one(device: Device<'_>, id: AllocationId) -> AllocationRow {
     let (snapshot, history) = (device.snapshot(), device.history);
-    let (id, at) = (AllocationId(row), row as usize);
+    let at = id.index();
     let table = &history.allocations;
     let context = context_of(snapshot, history, id);
     let text = |id: Option<StringId>| {
@@ -262,11 +248,7 @@ fn one(device: Device<'_>, row: u32, stream: Option<u32>, pool: Option<PoolId>) 
         (!text.is_empty())
             .then(|| crate::analysis::code::frames::clip(text, TEXT_LIMIT_BYTES).to_owned())
     };
-    let since_start = |moment: u32| {
-        let times = &history.moment_start_us;
-        let time = *times.get(moment as usize)?;
-        Some(time.saturating_sub(*times.first()?))
-    };
+    let since_start = |moment: u32| device.time(moment).map(|(_, since_start)| since_start);
     let (born, died) = (table.born[at], table.died[at]);
     let site = device.site_of().get(at);
     AllocationRow {
@@ -285,8 +267,8 @@ fn one(device: Device<'_>, row: u32, stream: Option<u32>, pool: Option<PoolId>) 
         born_us: since_start(born).filter(|_| born > 0),
         died_us: since_start(died),
         lifetime: lifetime(history, id),
-        stream,
-        pool,
+        stream: device.stream_of()[at].and_then(|stream| device.recording.stream_number(stream)),
+        pool: device.pool_of()[at],
         category: text(context.and_then(|context| context.category)),
         metadata: text(context.and_then(|context| context.user_metadata)),
     }

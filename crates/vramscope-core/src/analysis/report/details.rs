@@ -3,12 +3,11 @@
 use serde::{Deserialize, Serialize};
 
 use crate::Snapshot;
-use crate::analysis::code::frames::{FrameClass, FrameClasses, Location, clip};
+use crate::analysis::code::frames::{FrameClass, Location, clip};
 use crate::analysis::memory::allocator_rules::UNIT_BYTES;
 use crate::analysis::memory::places::{context_of, place_of, segment_at};
-use crate::analysis::recording::Device;
-use crate::analysis::time::annotations::NamedRange;
-use crate::analysis::time::history::{History, StackSource};
+use crate::analysis::recording::{Device, Recording};
+use crate::analysis::time::history::StackSource;
 use crate::analysis::time::lifetime::{Lifetime, lifetime};
 use crate::ids::{AllocationId, BlockId, EventId, FrameId, SegmentId, StringId};
 use crate::model::{Action, BlockState, DeviceIndex, NO_TIME, PoolId, Segment};
@@ -184,11 +183,8 @@ pub struct AllocationBrief {
 /// The little that is found without a search through the events of a life, the contexts or the frames: for
 /// what is asked on every move of the mouse.
 #[must_use]
-pub fn allocation_brief(
-    snapshot: &Snapshot,
-    history: &History,
-    id: AllocationId,
-) -> Option<AllocationBrief> {
+pub fn allocation_brief(device: Device<'_>, id: AllocationId) -> Option<AllocationBrief> {
+    let (snapshot, history) = (device.snapshot(), device.history);
     let table = &history.allocations;
     let row = id.index();
     let requested_bytes = *table.bytes.get(row)?;
@@ -196,7 +192,7 @@ pub fn allocation_brief(
     let context = context_of(snapshot, history, id);
     let segment = segment_at(snapshot, history.device, address);
     let (stream, pool) = place_of(context, segment.map(|(_, segment)| segment));
-    let mark = |event: Option<EventId>| event.map(|event| mark(snapshot, history, event));
+    let mark = |event: Option<EventId>| event.map(|event| mark(device, event));
     Some(AllocationBrief {
         name: format!("b{address:x}_{}", table.version[row]),
         requested_bytes,
@@ -214,8 +210,8 @@ pub fn allocation_brief(
 
 /// Gathers all that is known of an allocation; `None` if the device has no such allocation.
 #[must_use]
-pub fn allocation_details(on: Device<'_>, id: AllocationId) -> Option<AllocationDetails> {
-    let (snapshot, history) = (on.snapshot(), on.history);
+pub fn allocation_details(device: Device<'_>, id: AllocationId) -> Option<AllocationDetails> {
+    let (snapshot, history) = (device.snapshot(), device.history);
     let table = &history.allocations;
     let row = id.index();
     let AllocationBrief {
@@ -225,13 +221,12 @@ pub fn allocation_details(on: Device<'_>, id: AllocationId) -> Option<Allocation
         stream,
         pool,
         category,
-    } = allocation_brief(snapshot, history, id)?;
+    } = allocation_brief(device, id)?;
     let address = table.address[row];
     let context = context_of(snapshot, history, id);
     let segment = segment_at(snapshot, history.device, address);
     let text = |id: Option<StringId>| text_of(snapshot, id);
-    let (stack, stack_source, frames_left_out) =
-        stack_of(snapshot, history, id, on.recording.classes());
+    let (stack, stack_source, frames_left_out) = stack_of(device, id);
 
     Some(AllocationDetails {
         name,
@@ -239,40 +234,28 @@ pub fn allocation_details(on: Device<'_>, id: AllocationId) -> Option<Allocation
         device: history.device,
         address,
         requested_bytes,
-        block: block_of(snapshot, history, id, requested_bytes, segment),
+        block: block_of(device, id, segment),
         block_bytes_at_least: requested_bytes
             .max(1)
             .checked_next_multiple_of(UNIT_BYTES)
             .unwrap_or(u64::MAX),
         life,
         stream,
-        stream_index: stream.and_then(|stream| stream_index(on.recording.streams(), stream)),
+        stream_index: stream.and_then(|stream| device.recording.stream_number(stream)),
         pool,
         category,
         user_metadata: text(context.and_then(|context| context.user_metadata)),
         compile_context: text(context.and_then(|context| context.compile_context))
             .filter(|text| text != "N/A"),
         internal_metadata: text(context.and_then(|context| context.internal_metadata)),
-        annotations: annotations(snapshot, history, id),
-        ranges: ranges_at(
-            snapshot,
-            on.recording.ranges(),
-            history.device,
-            life.alloc.and_then(|mark| mark.time_us),
-        ),
+        annotations: annotations(device, id),
+        ranges: ranges_at(device, life.alloc.and_then(|mark| mark.time_us)),
         frames_left_out,
         stack,
         stack_source,
-        forward_frames: forward_frames(snapshot, history, id),
+        forward_frames: forward_frames(device, id),
         active_bytes_after: history.active_bytes_at(table.born[row]),
     })
-}
-
-fn stream_index(streams: &[i64], stream: i64) -> Option<u32> {
-    streams
-        .iter()
-        .position(|&known| known == stream)
-        .map(|index| index as u32)
 }
 
 fn text_of(snapshot: &Snapshot, id: Option<StringId>) -> Option<String> {
@@ -285,14 +268,13 @@ fn clipped(snapshot: &Snapshot, id: StringId) -> String {
 }
 
 fn block_of(
-    snapshot: &Snapshot,
-    history: &History,
+    device: Device<'_>,
     id: AllocationId,
-    requested_bytes: u64,
     segment: Option<(SegmentId, &Segment)>,
 ) -> Option<BlockDetails> {
-    let block_id = history.final_block(id)?;
-    let block = snapshot.blocks.get(block_id);
+    let block_id = device.history.final_block(id)?;
+    let block = device.snapshot().blocks.get(block_id);
+    let requested_bytes = device.history.allocations.bytes[id.index()];
     Some(BlockDetails {
         block: block_id,
         bytes: block.size,
@@ -304,29 +286,20 @@ fn block_of(
     })
 }
 
-fn mark(snapshot: &Snapshot, history: &History, event: EventId) -> EventMark {
-    let time_us = time_of(snapshot, event);
-    let start_us = history.moment_start_us.first();
+fn mark(device: Device<'_>, event: EventId) -> EventMark {
+    let times = &device.snapshot().events.time_us;
+    let time_us = times.get(event.index()).copied();
+    let time_us = time_us.filter(|&time| time != NO_TIME);
     EventMark {
-        number: event.0.saturating_sub(history.first_event),
+        number: event.0.saturating_sub(device.history.first_event),
         event,
         time_us,
-        since_start_us: time_us
-            .zip(start_us)
-            .map(|(time, start)| time.saturating_sub(*start)),
+        since_start_us: time_us.and_then(|time| device.since_start_us(time)),
     }
 }
 
-fn time_of(snapshot: &Snapshot, event: EventId) -> Option<i64> {
-    snapshot
-        .events
-        .time_us
-        .get(event.index())
-        .copied()
-        .filter(|&time| time != NO_TIME)
-}
-
-fn annotations(snapshot: &Snapshot, history: &History, id: AllocationId) -> Vec<String> {
+fn annotations(device: Device<'_>, id: AllocationId) -> Vec<String> {
+    let (snapshot, history) = (device.snapshot(), device.history);
     let table = &history.allocations;
     let address = table.address[id.index()];
     // Moment m follows event m - 1, so the events while it lives are born .. died - 1.
@@ -348,31 +321,21 @@ fn annotations(snapshot: &Snapshot, history: &History, id: AllocationId) -> Vec<
         .collect()
 }
 
-fn ranges_at(
-    snapshot: &Snapshot,
-    ranges: &[NamedRange],
-    device: DeviceIndex,
-    time_us: Option<i64>,
-) -> Vec<String> {
+fn ranges_at(device: Device<'_>, time_us: Option<i64>) -> Vec<String> {
     let Some(time_us) = time_us else {
         return Vec::new();
     };
-    let here = ranges
-        .iter()
-        .filter(|range| i64::from(range.device) == i64::from(device));
+    let ranges = device.recording.ranges().iter();
+    let here = ranges.filter(|range| i64::from(range.device) == i64::from(device.index()));
     here.filter(|range| range.contains(time_us))
-        .map(|range| clipped(snapshot, range.name))
+        .map(|range| clipped(device.snapshot(), range.name))
         .take(TEXTS_LIMIT)
         .collect()
 }
 
-fn stack_of(
-    snapshot: &Snapshot,
-    history: &History,
-    id: AllocationId,
-    classes: &FrameClasses,
-) -> (Vec<FrameDetails>, Option<StackOrigin>, u64) {
-    let (stack, source) = history.stack(snapshot, id);
+fn stack_of(device: Device<'_>, id: AllocationId) -> (Vec<FrameDetails>, Option<StackOrigin>, u64) {
+    let snapshot = device.snapshot();
+    let (stack, source) = device.history.stack(snapshot, id);
     let origin = match source {
         StackSource::Alloc => StackOrigin::Alloc,
         StackSource::Block => StackOrigin::Block,
@@ -382,7 +345,7 @@ fn stack_of(
     let left_out = frames.len().saturating_sub(FRAMES_LIMIT) as u64;
     let frames = frames
         .take(FRAMES_LIMIT)
-        .map(|frame| frame_details(snapshot, classes, frame));
+        .map(|frame| frame_details(device.recording, frame));
     (
         frames.collect(),
         stack.has_frames().then_some(origin),
@@ -392,13 +355,14 @@ fn stack_of(
 
 /// A frame in words.
 #[must_use]
-pub fn frame_details(snapshot: &Snapshot, classes: &FrameClasses, id: FrameId) -> FrameDetails {
+pub fn frame_details(recording: &Recording, id: FrameId) -> FrameDetails {
+    let snapshot = &recording.snapshot;
     let frame = snapshot.frames.get(id);
     let location = Location::of(snapshot, frame);
     let text = |id| clipped(snapshot, id);
     FrameDetails {
         frame: id,
-        class: classes.get(id),
+        class: recording.classes().get(id),
         function: location.function.to_owned(),
         file: location.file.to_owned(),
         line: location.line,
@@ -412,7 +376,8 @@ pub fn frame_details(snapshot: &Snapshot, classes: &FrameClasses, id: FrameId) -
 }
 
 /// The forward pass's stack: of the event, else of the block that is still live.
-fn forward_frames(snapshot: &Snapshot, history: &History, id: AllocationId) -> Vec<String> {
+fn forward_frames(device: Device<'_>, id: AllocationId) -> Vec<String> {
+    let (snapshot, history) = (device.snapshot(), device.history);
     let of_event = context_of(snapshot, history, id).and_then(|context| context.forward_lines);
     let block = history
         .final_block(id)
@@ -428,7 +393,6 @@ fn forward_frames(snapshot: &Snapshot, history: &History, id: AllocationId) -> V
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::analysis::recording::Recording;
     use crate::decode;
 
     const FILE: &str = r#"{

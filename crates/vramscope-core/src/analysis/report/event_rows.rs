@@ -8,8 +8,8 @@ use std::ops::Range;
 
 use serde::{Deserialize, Serialize};
 
-use crate::Snapshot;
-use crate::analysis::code::call_sites::{CallSiteId, CallSites};
+use crate::analysis::code::call_sites::CallSiteId;
+use crate::analysis::recording::Device;
 use crate::analysis::time::history::History;
 use crate::bitset::BitSet;
 use crate::ids::{AllocationId, EventId};
@@ -48,19 +48,13 @@ pub struct EventRow {
 
 /// The rows of the events `window`, as far as there are any.
 #[must_use]
-pub fn event_rows(
-    snapshot: &Snapshot,
-    history: &History,
-    sites: &CallSites,
-    window: Range<u32>,
-) -> Vec<EventRow> {
-    let window = window.start..window.end.min(history.event_count);
-    window
-        .map(|number| row(snapshot, history, sites, number))
-        .collect()
+pub fn event_rows(device: Device<'_>, window: Range<u32>) -> Vec<EventRow> {
+    let window = window.start..window.end.min(device.history.event_count);
+    window.map(|number| row(device, number)).collect()
 }
 
-fn row(snapshot: &Snapshot, history: &History, sites: &CallSites, number: u32) -> EventRow {
+fn row(device: Device<'_>, number: u32) -> EventRow {
+    let (snapshot, history) = (device.snapshot(), device.history);
     let id = EventId(history.first_event + number);
     let event = snapshot.events.get(id);
     let allocation = allocation_of(history, number);
@@ -69,7 +63,6 @@ fn row(snapshot: &Snapshot, history: &History, sites: &CallSites, number: u32) -
         format!("b{:x}_{version}", event.addr)
     });
     let is_placed = !matches!(event.action, Action::Oom | Action::Snapshot);
-    let start_us = history.moment_start_us.first().copied();
     let time_us = (event.time_us != NO_TIME).then_some(event.time_us);
     let active = |moment: u32| history.active_bytes.get(moment as usize).copied();
     let (before, after) = (active(number), active(number + 1));
@@ -77,16 +70,14 @@ fn row(snapshot: &Snapshot, history: &History, sites: &CallSites, number: u32) -
         number,
         action: event.action,
         word: snapshot.action_name(id).to_owned(),
-        since_start_us: time_us
-            .zip(start_us)
-            .map(|(time, start)| time.saturating_sub(start)),
+        since_start_us: time_us.and_then(|time| device.since_start_us(time)),
         bytes: event.size,
         address: is_placed.then_some(event.addr),
         device_free_bytes: (event.action == Action::Oom).then_some(event.addr),
         allocation,
         name: name.unwrap_or_default(),
         stream: snapshot.contexts.get(event.context).stream,
-        site: sites.of_stack(event.stack),
+        site: device.call_sites().of_stack(event.stack),
         active_change_bytes: change(before.unwrap_or(0), after.unwrap_or(0)),
         reserved_change_bytes: change(
             history.reserved_bytes(number),
@@ -132,23 +123,24 @@ pub enum Wanted<'a> {
 /// out. Looks at every event on the way.
 #[must_use]
 pub fn find_event(
-    snapshot: &Snapshot,
-    history: &History,
+    device: Device<'_>,
     moment: u32,
     direction: Direction,
     wanted: Wanted<'_>,
 ) -> Option<u32> {
-    let moment = moment.min(history.event_count);
-    let fits = |number: &u32| fits(snapshot, history, *number, wanted);
+    let events = device.history.event_count;
+    let moment = moment.min(events);
+    let fits = |number: &u32| fits(device, *number, wanted);
     let found = match direction {
-        Direction::Forward => (moment..history.event_count).find(fits),
+        Direction::Forward => (moment..events).find(fits),
         Direction::Back => (0..moment.saturating_sub(1)).rev().find(fits),
     };
     found.map(|number| number + 1)
 }
 
-fn fits(snapshot: &Snapshot, history: &History, number: u32, wanted: Wanted<'_>) -> bool {
-    let action = || snapshot.events.action[(history.first_event + number) as usize];
+fn fits(device: Device<'_>, number: u32, wanted: Wanted<'_>) -> bool {
+    let history = device.history;
+    let action = || device.snapshot().events.action[(history.first_event + number) as usize];
     let allocation = || history.allocation_of_event[number as usize];
     match wanted {
         Wanted::Allocation(id) => allocation() == id.0,
@@ -164,7 +156,7 @@ fn fits(snapshot: &Snapshot, history: &History, number: u32, wanted: Wanted<'_>)
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::analysis::code::frames::FrameClasses;
+    use crate::analysis::recording::Recording;
     use crate::decode;
 
     const FILE: &str = r#"{"segments": [], "device_traces": [[
@@ -176,18 +168,15 @@ mod tests {
         {"action": "free_completed", "addr": 4096, "size": 600, "stream": 7, "time_us": 150},
         {"action": "segment_free", "addr": 4096, "size": 2048, "stream": 7, "time_us": 160}]]}"#;
 
-    fn read() -> (Snapshot, History, CallSites) {
-        let snapshot = decode(FILE.as_bytes()).unwrap();
-        let history = History::of(&snapshot, 0);
-        let classes = FrameClasses::of(&snapshot);
-        let sites = CallSites::of(&snapshot, &classes, std::slice::from_ref(&history));
-        (snapshot, history, sites)
+    fn read() -> Recording {
+        Recording::of(decode(FILE.as_bytes()).unwrap())
     }
 
     #[test]
     fn a_window_of_rows() {
-        let (snapshot, history, sites) = read();
-        let rows = event_rows(&snapshot, &history, &sites, 1..3);
+        let recording = read();
+        let device = recording.device(0).unwrap();
+        let rows = event_rows(device, 1..3);
         let [alloc, oom] = &rows[..] else {
             panic!("{rows:?}")
         };
@@ -195,9 +184,10 @@ mod tests {
         assert_eq!((alloc.bytes, alloc.active_change_bytes), (600, 600));
         assert_eq!(alloc.name, "b1000_0");
         assert_eq!(alloc.since_start_us, Some(10));
-        assert_eq!(sites.get(alloc.site).label, "train.py:9 step");
+        let site = recording.call_sites().get(alloc.site);
+        assert_eq!(site.label, "train.py:9 step");
         assert_eq!((oom.address, oom.device_free_bytes), (None, Some(99)));
-        let all = event_rows(&snapshot, &history, &sites, 0..u32::MAX);
+        let all = event_rows(device, 0..u32::MAX);
         assert_eq!(all.len(), 6);
         assert_eq!(all[3].since_start_us, None);
         let changes: Vec<_> = all.iter().map(|row| row.reserved_change_bytes).collect();
@@ -206,9 +196,9 @@ mod tests {
 
     #[test]
     fn ways_between_events() {
-        let (snapshot, history, _) = read();
-        let find =
-            |moment, direction, wanted| find_event(&snapshot, &history, moment, direction, wanted);
+        let recording = read();
+        let device = recording.device(0).unwrap();
+        let find = |moment, direction, wanted| find_event(device, moment, direction, wanted);
         let allocation = Wanted::Allocation(AllocationId(0));
         assert_eq!(find(0, Direction::Forward, allocation), Some(2));
         assert_eq!(find(2, Direction::Forward, allocation), Some(4));

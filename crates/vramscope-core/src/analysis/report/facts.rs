@@ -4,15 +4,16 @@
 //! fact says what was seen, then what it means, then what to do; front ends only show it.
 
 mod captured;
+#[cfg(test)]
+mod tests;
 mod words;
 
 use serde::{Deserialize, Serialize};
 
 use super::summary::saturating_sum;
-use crate::Snapshot;
 use crate::analysis::memory::capture::AllocatorKind;
+use crate::analysis::recording::{Device, Recording};
 use crate::analysis::time::history::{History, NEVER};
-use crate::analysis::time::markers::failed_requests;
 use crate::analysis::time::replay::mismatched_segment_events;
 use crate::ids::{AllocationId, EventId};
 use crate::model::{Action, DeviceIndex};
@@ -165,9 +166,10 @@ pub struct Fact {
     pub advice: String,
 }
 
-/// The facts about a snapshot, those of the whole file first. `histories` are those of all its devices.
+/// The facts about a recording, those of the whole file first.
 #[must_use]
-pub fn facts(snapshot: &Snapshot, histories: &[History]) -> Vec<Fact> {
+pub fn facts(recording: &Recording) -> Vec<Fact> {
+    let snapshot = &recording.snapshot;
     let kind_of = AllocatorKind::of(snapshot);
     let mut facts: Vec<Fact> = captured::facts(snapshot);
     let mut add = |kind, device| facts.push(words::fact(kind, device, kind_of));
@@ -178,38 +180,35 @@ pub fn facts(snapshot: &Snapshot, histories: &[History]) -> Vec<Fact> {
         add(FactKind::Nothing, None);
         return facts;
     }
-    if histories.len() > 1 {
-        add(
-            FactKind::SeveralDevices {
-                devices: histories.len() as u64,
-            },
-            None,
-        );
+    let devices = recording.histories.len() as u64;
+    if devices > 1 {
+        add(FactKind::SeveralDevices { devices }, None);
     }
     let host_segments = snapshot.host_segments.rows.iter();
     let host_bytes = saturating_sum(host_segments.map(|segment| segment.total_size));
     if host_bytes > 0 {
         add(FactKind::HostMemory { bytes: host_bytes }, None);
     }
-    for history in histories {
-        for kind in device_facts(snapshot, history) {
-            add(kind, Some(history.device));
+    for device in recording.devices() {
+        for kind in device_facts(device) {
+            add(kind, Some(device.index()));
         }
     }
     facts
 }
 
-fn device_facts(snapshot: &Snapshot, history: &History) -> Vec<FactKind> {
-    let actions = ActionsSeen::of(snapshot, history);
+fn device_facts(device: Device<'_>) -> Vec<FactKind> {
+    let history = device.history;
+    let actions = ActionsSeen::of(device);
     let mut kinds: Vec<FactKind> = Vec::new();
     match history.event_count {
         0 => kinds.push(FactKind::NoTrace),
         1 => kinds.push(FactKind::StateOnly),
         _ => {
-            if history.moment_start_us.is_empty() {
+            if !device.has_times() {
                 kinds.push(FactKind::NoTimes);
             }
-            kinds.extend(ring_full(snapshot, history, &actions));
+            kinds.extend(ring_full(device, &actions));
             kinds.extend(before_recording(history));
             kinds.extend(
                 actions
@@ -217,22 +216,24 @@ fn device_facts(snapshot: &Snapshot, history: &History) -> Vec<FactKind> {
                     .map(|action| FactKind::SkippedActions { action }),
             );
             kinds.extend(frees_missing(history));
-            kinds.extend(skew(snapshot, history, &actions));
+            kinds.extend(skew(device, &actions));
         }
     }
     // Where all was given back there are none in the end, but the trace tells of them.
-    if history.most_reserved_bytes() == 0 && !has_segments(snapshot, history.device) {
+    if !device.knows_segments() && !has_segments(device) {
         kinds.push(FactKind::NoSegments);
     }
-    kinds.extend(active_exceeds_reserved(snapshot, history));
-    kinds.extend(no_stacks(snapshot, history));
-    kinds.extend(out_of_memory(snapshot, history));
+    kinds.extend(active_exceeds_reserved(device));
+    kinds.extend(no_stacks(device));
+    kinds.extend(out_of_memory(device));
     kinds.extend(pending_free(history));
     kinds
 }
 
-fn has_segments(snapshot: &Snapshot, device: DeviceIndex) -> bool {
-    i32::try_from(device).is_ok_and(|device| snapshot.segments.of_device(device).next().is_some())
+/// Whether the final state has segments.
+fn has_segments(device: Device<'_>) -> bool {
+    let segments = &device.snapshot().segments;
+    i32::try_from(device.index()).is_ok_and(|index| segments.of_device(index).next().is_some())
 }
 
 /// How often each known action occurs in one device's trace.
@@ -241,12 +242,12 @@ struct ActionsSeen {
 }
 
 impl ActionsSeen {
-    fn of(snapshot: &Snapshot, history: &History) -> Self {
+    fn of(device: Device<'_>) -> Self {
         let mut counts: Vec<_> = Action::known()
             .iter()
             .map(|&(action, _)| (action, 0))
             .collect();
-        for (_, action) in events(snapshot, history) {
+        for (_, action) in events(device) {
             if let Some((_, count)) = counts.iter_mut().find(|(known, _)| *known == action) {
                 *count += 1;
             }
@@ -281,10 +282,8 @@ impl ActionsSeen {
 }
 
 /// Number and action of a device's events.
-fn events<'a>(
-    snapshot: &'a Snapshot,
-    history: &History,
-) -> impl Iterator<Item = (u32, Action)> + use<'a> {
+fn events(device: Device<'_>) -> impl Iterator<Item = (u32, Action)> {
+    let (snapshot, history) = (device.snapshot(), device.history);
     let start = history.first_event as usize;
     let end = start
         .saturating_add(history.event_count as usize)
@@ -294,13 +293,12 @@ fn events<'a>(
 
 /// A full ring is not marked in the file. It is all but certain when the trace begins in the middle
 /// of things (its first event ends or frees something) while memory has passed through the trace.
-fn ring_full(snapshot: &Snapshot, history: &History, actions: &ActionsSeen) -> Option<FactKind> {
-    let max_entries = snapshot
-        .settings
+fn ring_full(device: Device<'_>, actions: &ActionsSeen) -> Option<FactKind> {
+    let (settings, history) = (&device.snapshot().settings, device.history);
+    let max_entries = settings
         .get("trace_alloc_max_entries")
         .and_then(serde_json::Value::as_u64);
-    let overflowed = snapshot
-        .settings
+    let overflowed = settings
         .get("trace_alloc_overflowed")
         .and_then(serde_json::Value::as_bool);
     if let Some(overflowed) = overflowed {
@@ -309,7 +307,7 @@ fn ring_full(snapshot: &Snapshot, history: &History, actions: &ActionsSeen) -> O
             certain: true,
         });
     }
-    let (_, first) = events(snapshot, history).next()?;
+    let (_, first) = events(device).next()?;
     // PyTorch's own default, and the round numbers that people choose.
     let is_round = |count: u32| {
         count >= 1000 && (count.is_multiple_of(10_000) || count.is_power_of_two() || count == 1000)
@@ -347,10 +345,11 @@ fn before_recording(history: &History) -> Option<FactKind> {
     (allocations > 0).then_some(FactKind::BeforeRecording { allocations, bytes })
 }
 
-fn no_stacks(snapshot: &Snapshot, history: &History) -> Option<FactKind> {
+fn no_stacks(device: Device<'_>) -> Option<FactKind> {
+    let history = device.history;
     let table = &history.allocations;
     let is_without = |row: &usize| {
-        let (stack, _) = history.stack(snapshot, AllocationId::from_index(*row));
+        let (stack, _) = history.stack(device.snapshot(), AllocationId::from_index(*row));
         !stack.has_frames()
     };
     let (mut without, mut before_recording) = (0, 0);
@@ -367,21 +366,22 @@ fn no_stacks(snapshot: &Snapshot, history: &History) -> Option<FactKind> {
 }
 
 /// Requested bytes can never exceed the segments that hold them.
-fn active_exceeds_reserved(snapshot: &Snapshot, history: &History) -> Option<FactKind> {
+fn active_exceeds_reserved(device: Device<'_>) -> Option<FactKind> {
+    let history = device.history;
     let active_bytes = history.active_bytes.iter().copied().max().unwrap_or(0);
     let reserved_bytes = history.most_reserved_bytes();
-    let is_odd = has_segments(snapshot, history.device) && active_bytes > reserved_bytes;
+    let is_odd = has_segments(device) && active_bytes > reserved_bytes;
     is_odd.then_some(FactKind::ActiveExceedsReserved {
         active_bytes,
         reserved_bytes,
     })
 }
 
-fn out_of_memory(snapshot: &Snapshot, history: &History) -> Option<FactKind> {
-    let moments = failed_requests(snapshot, history);
+fn out_of_memory(device: Device<'_>) -> Option<FactKind> {
+    let moments = device.failed_requests();
     let &last = moments.last()?;
-    let event = EventId(history.first_event + last - 1);
-    let event = snapshot.events.get(event);
+    let event = EventId(device.history.first_event + last - 1);
+    let event = device.snapshot().events.get(event);
     Some(FactKind::OutOfMemory {
         events: moments.len() as u64,
         requested_bytes: event.size,
@@ -405,7 +405,8 @@ fn frees_missing(history: &History) -> Option<FactKind> {
 }
 
 /// Where the trace does not lead to the final state. Nothing to compare where the file lists no segment.
-fn skew(snapshot: &Snapshot, history: &History, actions: &ActionsSeen) -> Option<FactKind> {
+fn skew(device: Device<'_>, actions: &ActionsSeen) -> Option<FactKind> {
+    let (snapshot, history) = (device.snapshot(), device.history);
     if snapshot.segments.is_empty() {
         return None;
     }
@@ -437,174 +438,4 @@ fn skew(snapshot: &Snapshot, history: &History, actions: &ActionsSeen) -> Option
             not_completed,
             segment_events,
         })
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::decode;
-
-    /// The kinds of facts of a snapshot written as JSON.
-    fn kinds(json: &str) -> Vec<FactKind> {
-        let snapshot = decode(json.as_bytes()).unwrap();
-        let devices = snapshot.devices();
-        let histories: Vec<_> = devices
-            .iter()
-            .map(|&device| History::of(&snapshot, device))
-            .collect();
-        facts(&snapshot, &histories)
-            .into_iter()
-            .map(|fact| fact.kind)
-            .collect()
-    }
-
-    const SEGMENT: &str = r#"{"device": 0, "address": 4096, "total_size": 1024, "blocks": [
-        {"address": 4096, "size": 512, "requested_size": 500, "state": "active_allocated", "frames": []},
-        {"address": 4608, "size": 512, "requested_size": 0, "state": "inactive", "frames": []}]}"#;
-
-    #[test]
-    fn a_file_without_anything() {
-        assert_eq!(
-            kinds(r#"{"segments": [], "device_traces": []}"#),
-            [FactKind::Nothing]
-        );
-    }
-
-    #[test]
-    fn a_file_without_a_trace() {
-        let found = kinds(&format!(
-            r#"{{"segments": [{SEGMENT}], "device_traces": [[]]}}"#
-        ));
-        let no_stacks = FactKind::NoStacks {
-            without: 1,
-            before_recording: 0,
-            of: 1,
-        };
-        assert_eq!(found, [FactKind::NoTrace, no_stacks]);
-    }
-
-    #[test]
-    fn a_file_in_state_mode() {
-        let event = r#"{"action": "snapshot", "addr": 0, "size": 500, "stream": 0}"#;
-        let found = kinds(&format!(
-            r#"{{"segments": [{SEGMENT}], "device_traces": [[{event}]]}}"#
-        ));
-        assert_eq!(found.first(), Some(&FactKind::StateOnly));
-    }
-
-    #[test]
-    fn a_trace_that_leads_to_its_end_is_no_skew() {
-        let events = r#"{"action": "segment_alloc", "addr": 4096, "size": 1024, "stream": 0},
-            {"action": "alloc", "addr": 4096, "size": 500, "stream": 0}"#;
-        let found = kinds(&format!(
-            r#"{{"segments": [{SEGMENT}], "device_traces": [[{events}]]}}"#
-        ));
-        let is_mismatch =
-            |kind: &FactKind| matches!(kind, FactKind::Skew { .. } | FactKind::FreesMissing { .. });
-        assert!(!found.iter().any(is_mismatch), "{found:?}");
-    }
-
-    #[test]
-    fn a_file_may_have_no_segments_because_all_were_given_back() {
-        let alloc = r#"{"action": "alloc", "addr": 4096, "size": 500, "stream": 0}"#;
-        let segment = |action: &str| {
-            format!(r#"{{"action": "{action}", "addr": 4096, "size": 1024, "stream": 0}}"#)
-        };
-        let told = |events: &str| {
-            let found = kinds(&format!(
-                r#"{{"segments": [], "device_traces": [[{events}]]}}"#
-            ));
-            !found.contains(&FactKind::NoSegments)
-        };
-        assert!(!told(alloc));
-        let [came, went] = ["segment_alloc", "segment_free"].map(segment);
-        assert!(told(&format!("{came}, {went}")));
-    }
-
-    #[test]
-    fn places_where_trace_and_final_state_disagree_are_counted() {
-        // One block of another size, one allocation without a block, one free that is not completed
-        // while another one is, one segment that was never mapped.
-        let events = r#"{"action": "alloc", "addr": 4096, "size": 400, "stream": 0},
-            {"action": "alloc", "addr": 4608, "size": 10, "stream": 0},
-            {"action": "alloc", "addr": 9000, "size": 10, "stream": 0},
-            {"action": "free_requested", "addr": 9000, "size": 10, "stream": 0},
-            {"action": "alloc", "addr": 9600, "size": 10, "stream": 0},
-            {"action": "free_requested", "addr": 9600, "size": 10, "stream": 0},
-            {"action": "free_completed", "addr": 9600, "size": 10, "stream": 0},
-            {"action": "segment_alloc", "addr": 8192, "size": 2048, "stream": 0}"#;
-        let json = format!(r#"{{"segments": [{SEGMENT}], "device_traces": [[{events}]]}}"#);
-        let skew = FactKind::Skew {
-            live_without_block: 1,
-            size_differs: 1,
-            not_completed: 1,
-            segment_events: 1,
-        };
-        assert!(kinds(&json).contains(&skew), "{:?}", kinds(&json));
-        assert_eq!(
-            words::fact(skew, Some(0), AllocatorKind::Torch).text,
-            "Trace and final state disagree in 4 places: 1 live allocation without a block, 1 block of another \
-             size, 1 requested free never completed, 1 segment event that does not fit."
-        );
-    }
-
-    #[test]
-    fn an_allocation_where_another_is_live() {
-        let alloc = r#"{"action": "alloc", "addr": 4096, "size": 500, "stream": 0}"#;
-        let found = kinds(&format!(
-            r#"{{"segments": [{SEGMENT}], "device_traces": [[{alloc}, {alloc}]]}}"#
-        ));
-        assert!(
-            found.contains(&FactKind::FreesMissing { allocations: 1 }),
-            "{found:?}"
-        );
-    }
-
-    #[test]
-    fn a_free_that_was_requested_before_the_recording_is_nothing_odd() {
-        let free = r#"{"action": "free_completed", "addr": 8192, "size": 500, "stream": 0}"#;
-        let map = r#"{"action": "segment_alloc", "addr": 4096, "size": 1024, "stream": 0}"#;
-        let found = kinds(&format!(
-            r#"{{"segments": [{SEGMENT}], "device_traces": [[{free}, {map}]]}}"#
-        ));
-        assert!(
-            !found
-                .iter()
-                .any(|kind| matches!(kind, FactKind::Skew { .. })),
-            "{found:?}"
-        );
-    }
-
-    #[test]
-    fn a_few_missing_stacks_are_no_gap() {
-        let level = |without| {
-            let kind = FactKind::NoStacks {
-                without,
-                before_recording: 0,
-                of: 542,
-            };
-            words::fact(kind, Some(0), AllocatorKind::Torch).level
-        };
-        assert_eq!(level(1), FactLevel::Notice);
-        assert_eq!(level(27), FactLevel::Notice);
-        assert_eq!(level(28), FactLevel::Gap);
-        assert_eq!(level(542), FactLevel::Gap);
-    }
-
-    #[test]
-    fn an_out_of_memory_event_with_its_figures() {
-        let events = r#"{"action": "alloc", "addr": 4096, "size": 500, "stream": 0},
-            {"action": "oom", "device_free": 100, "size": 2048, "stream": 0}"#;
-        let found = kinds(&format!(
-            r#"{{"segments": [{SEGMENT}], "device_traces": [[{events}]]}}"#
-        ));
-        let oom = FactKind::OutOfMemory {
-            events: 1,
-            requested_bytes: 2048,
-            device_free_bytes: 100,
-            event: 2,
-        };
-        assert!(found.contains(&oom), "{found:?}");
-        assert!(found.contains(&FactKind::NoTimes), "{found:?}");
-    }
 }

@@ -5,9 +5,11 @@ use std::collections::BTreeSet;
 use serde::{Deserialize, Serialize};
 
 use crate::Snapshot;
+use crate::analysis::groups::live_at::live_at;
 use crate::analysis::memory::allocator_state::StateSums;
 use crate::analysis::memory::capture::Capture;
 use crate::analysis::memory::final_state::segment_sums;
+use crate::analysis::recording::{Device, Recording};
 use crate::analysis::time::history::{History, NEVER};
 use crate::ids::EventId;
 use crate::model::{Action, DeviceIndex, PoolId, Producer, SegmentTable, Source, Warning};
@@ -148,37 +150,25 @@ pub struct TableSizes {
     pub annotations: u64,
 }
 
-/// Sums a snapshot up. `histories` are those of all its [`devices`](Snapshot::devices).
+/// Sums a recording up.
 #[must_use]
-pub fn summary(snapshot: &Snapshot, histories: &[History]) -> Summary {
-    let mut devices: Vec<_> = histories
-        .iter()
-        .map(|history| device_summary(snapshot, history))
-        .collect();
+pub fn summary(recording: &Recording) -> Summary {
+    let snapshot = &recording.snapshot;
+    let mut devices: Vec<_> = recording.devices().map(device_summary).collect();
     devices.sort_by_key(|device| (std::cmp::Reverse(device.peak.active_bytes), device.device));
-    let host_events = u64::from(
-        snapshot
-            .host_trace
-            .end
-            .saturating_sub(snapshot.host_trace.start),
-    );
-    let has_host = host_events > 0 || !snapshot.host_segments.is_empty();
     Summary {
         source: snapshot.source.clone(),
         producer: snapshot.producer.clone(),
         capture: Capture::of(snapshot),
         devices,
-        host: has_host.then(|| HostSummary {
-            events: host_events,
-            state: state_summary(snapshot, &snapshot.host_segments, None),
-        }),
+        host: host_summary(snapshot),
         tables: TableSizes {
             events: snapshot.events.len() as u64,
             strings: snapshot.strings.len() as u64,
             frames: snapshot.frames.len() as u64,
             // Row 0 is the empty stack.
             stacks: snapshot.stacks.len().saturating_sub(1) as u64,
-            streams: snapshot.streams().len() as u64,
+            streams: recording.streams().len() as u64,
             annotations: snapshot.annotations.rows.len() as u64,
         },
         settings: snapshot.settings.clone(),
@@ -186,9 +176,22 @@ pub fn summary(snapshot: &Snapshot, histories: &[History]) -> Summary {
     }
 }
 
+/// Pinned host memory; `None` where the file has neither events nor segments of it.
+#[must_use]
+pub fn host_summary(snapshot: &Snapshot) -> Option<HostSummary> {
+    let trace = &snapshot.host_trace;
+    let events = u64::from(trace.end.saturating_sub(trace.start));
+    let segments = &snapshot.host_segments;
+    (events > 0 || !segments.is_empty()).then(|| HostSummary {
+        events,
+        state: state_summary(snapshot, segments, None),
+    })
+}
+
 /// One device's figures.
 #[must_use]
-pub fn device_summary(snapshot: &Snapshot, history: &History) -> DeviceSummary {
+pub fn device_summary(device: Device<'_>) -> DeviceSummary {
+    let (snapshot, history) = (device.snapshot(), device.history);
     let table = &history.allocations;
     let before = table
         .born
@@ -197,7 +200,6 @@ pub fn device_summary(snapshot: &Snapshot, history: &History) -> DeviceSummary {
         .filter(|(born, _)| **born == 0);
     let events_by_action = events_by_action(snapshot, history);
     let peak_moment = history.peak_moment;
-    let device = i32::try_from(history.device).ok();
     let times = &history.moment_start_us;
     let mut reserved = history.reserved_steps.iter().map(|&(_, bytes)| bytes);
     DeviceSummary {
@@ -217,13 +219,16 @@ pub fn device_summary(snapshot: &Snapshot, history: &History) -> DeviceSummary {
             active_bytes: history.active_bytes_at(peak_moment),
             moment: peak_moment,
             time_us: times.get(peak_moment as usize).copied(),
-            allocations: crate::analysis::groups::live_at::live_at(history, peak_moment).count()
-                as u64,
+            allocations: live_at(history, peak_moment).count() as u64,
         },
         active_at_end_bytes: history.active_bytes.last().copied().unwrap_or(0),
         reserved_max_bytes: reserved.clone().max().unwrap_or(0),
         reserved_at_end_bytes: reserved.next_back().unwrap_or(0),
-        state: state_summary(snapshot, &snapshot.segments, device),
+        state: state_summary(
+            snapshot,
+            &snapshot.segments,
+            i32::try_from(history.device).ok(),
+        ),
     }
 }
 
@@ -337,7 +342,8 @@ mod tests {
             stack: StackId::ABSENT,
             blocks: 0..3,
         });
-        let state = device_summary(&snapshot, &History::of(&snapshot, 0)).state;
+        let recording = Recording::of(snapshot);
+        let state = device_summary(recording.device(0).unwrap()).state;
         assert_eq!(
             (
                 state.reserved_bytes,

@@ -26,7 +26,7 @@ pub(super) fn details(document: &Document) -> FileDetails {
         }
     });
     FileDetails {
-        summary: summary(snapshot, &document.histories),
+        summary: summary(document),
         settings: settings(snapshot),
         host,
     }

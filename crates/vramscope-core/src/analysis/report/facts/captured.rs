@@ -1,9 +1,10 @@
 //! Facts of captured snapshots, and what the others mean for them.
 
-use super::words::fact;
+use super::words::{Words, fact, plural};
 use super::{Fact, FactKind};
 use crate::Snapshot;
 use crate::analysis::memory::capture::{AllocatorKind, Capture, Ended, has_torch};
+use crate::units::{Bytes, Count};
 
 /// What is to be known of the capture itself; empty for other snapshots.
 pub(super) fn facts(snapshot: &Snapshot) -> Vec<Fact> {
@@ -39,6 +40,56 @@ pub(super) fn facts(snapshot: &Snapshot) -> Vec<Fact> {
         Some(fact(kind, Some(device.index), AllocatorKind::Driver))
     }));
     facts
+}
+
+/// Words of what only captured snapshots have. A note is its own text.
+pub(super) fn words(kind: FactKind) -> Words {
+    match kind {
+        FactKind::EndedWithoutNotice => Words::of(
+            "The program was killed or crashed; all that it had done until then is here.",
+            "What was live then is shown as live to the end.",
+            "",
+        ),
+        FactKind::RecorderFailed => Words::of(
+            "The recorder switched itself off in the middle after an error of its own.",
+            "What the program did afterwards is missing.",
+            "The notes tell the error: please report it.",
+        ),
+        FactKind::RecordsLost { records } => Words::of(
+            format!(
+                "{} {} lost because the log was full.",
+                Count(records),
+                plural(records, "record was", "records were")
+            ),
+            "What happened afterwards is missing, frees too, so that memory may look live that was not.",
+            "Capture with more room (--cap) or keep only the newest events (--max-entries).",
+        ),
+        FactKind::TorchCaptured => Words::of(
+            "The program used PyTorch: what is shown are the segments of its allocator, not its tensors.",
+            "Each allocation is a cudaMalloc of PyTorch's, from which it serves many tensors; what it had free in them is \
+             not known here.",
+            "torch.cuda.memory._record_memory_history() and _dump_snapshot() show the tensors.",
+        ),
+        FactKind::OtherMemory {
+            last_bytes,
+            highest_bytes,
+            device_bytes,
+        } => {
+            let of = device_bytes.map(|bytes| format!(" of the device's {}", Bytes(bytes)));
+            Words::of(
+                format!(
+                    "{}{} were held by others at the end, {} at the most.",
+                    Bytes(last_bytes),
+                    of.unwrap_or_default(),
+                    Bytes(highest_bytes)
+                ),
+                "Other processes, CUDA contexts, modules and the driver itself had it: the device's total less what was free \
+                 and what was captured.",
+                "",
+            )
+        }
+        _ => Words::default(),
+    }
 }
 
 const CAPTURE_ALL: &str = "Capture with --enabled all, which is the default.";

@@ -49,18 +49,13 @@ fn nobody_is_told_of_pytorchs_allocator() {
     ];
     for story in STORIES {
         let snapshot = captured(story, device(GIB, 0, GIB / 2));
-        let histories: Vec<_> = snapshot
-            .devices()
-            .iter()
-            .map(|&of| History::of(&snapshot, of))
-            .collect();
         let mut told: Vec<String> = Vec::new();
         for finding in overviews(&snapshot).into_iter().flat_map(|of| of.findings) {
             told.extend([finding.title, finding.seen, finding.may_mean]);
             told.extend(finding.to_try);
             told.extend(finding.figures.into_iter().map(|figure| figure.label));
         }
-        for fact in facts(&snapshot, &histories) {
+        for fact in facts(&Recording::of(snapshot)) {
             told.extend([fact.text, fact.meaning, fact.advice]);
         }
         for text in told {
@@ -106,7 +101,7 @@ fn lost_records_are_told_first() {
         "1,234 records were lost because the log was full"
     );
     assert_eq!(found.findings[0].severity, Severity::Problem);
-    let texts: Vec<_> = facts(&snapshot, &[])
+    let texts: Vec<_> = facts(&Recording::of(snapshot))
         .into_iter()
         .map(|fact| fact.text)
         .collect();
