@@ -215,10 +215,9 @@ fn analyse_device(device: Device<'_>) {
 
 /// Bars, packings and replays under other settings, as far as there is patience.
 fn plan_device(device: Device<'_>) {
-    let (recording, index) = (device.replayed(), device.allocator());
-    let mut planner = Planner::new(recording, index);
+    let mut planner = Planner::new(device);
     let mut asked = 0;
-    while !planner.run(recording, &mut || true) && asked < MOST_ASKED {
+    while !planner.run(device, &mut || true) && asked < MOST_ASKED {
         asked += 1;
     }
     let steps = &planner.plan().steps;
@@ -230,8 +229,8 @@ fn plan_device(device: Device<'_>) {
     assert!(changes.eq(bytes), "the steps add up");
     if let Some(baseline) = planner.baseline() {
         for changes in &baseline.suggestions {
-            let _row = baseline.what_if(recording, changes);
+            let _row = baseline.what_if(device, changes);
         }
-        let _limited = baseline.what_if(recording, "capacity=64MiB,expandable_segments:True");
+        let _limited = baseline.what_if(device, "capacity=64MiB,expandable_segments:True");
     }
 }

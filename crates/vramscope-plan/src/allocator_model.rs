@@ -58,8 +58,8 @@ use self::program::{Call, Program, live_at_start};
 use self::recorded::Recorded;
 pub(super) use self::settings::lower_limit;
 pub use self::settings::{Allowed, ModelSettings};
-use vramscope_core::analysis::memory::allocator_state::{AllocatorIndex, Recording};
 use vramscope_core::analysis::memory::gap::Arena;
+use vramscope_core::analysis::recording::Device;
 use vramscope_core::analysis::time::byte_steps::bytes_at;
 use vramscope_core::ids::AllocationId;
 
@@ -135,9 +135,9 @@ impl Outcome {
 
 /// Runs one device's trace through the model. Takes some tenths of a second per million events.
 #[must_use]
-pub fn replay(recording: Recording<'_>, settings: &ModelSettings, start: Start) -> Outcome {
-    let mut run = Run::new(recording, settings, start);
-    run.run(recording, &mut || false);
+pub fn replay(device: Device<'_>, settings: &ModelSettings, start: Start) -> Outcome {
+    let mut run = Run::new(device, settings, start);
+    run.run(device, &mut || false);
     run.into_outcome()
 }
 
@@ -147,8 +147,8 @@ const EVENTS_BETWEEN_LOOKS: u32 = 1_024;
 /// The lowest address that the model hands out.
 const FIRST_ADDRESS: u64 = 1 << 32;
 
-/// The modelled program's share of a device.
-struct Device {
+/// CUDA's answers in the model: the share of a device that the program may take.
+struct ModelledDevice {
     free: u64,
     next_address: u64,
     /// Blocks that the program has freed but other streams may still be using, by allocation.
@@ -157,7 +157,7 @@ struct Device {
     completed: Vec<AllocationId>,
 }
 
-impl Driver for Device {
+impl Driver for ModelledDevice {
     fn malloc(&mut self, bytes: u64) -> Option<u64> {
         if bytes > self.free {
             return None;
@@ -198,7 +198,7 @@ pub struct Run {
     allocator: Allocator,
     /// By allocation: its block, or [`NONE`].
     blocks: Vec<u32>,
-    device: Device,
+    cuda: ModelledDevice,
     /// The next moment.
     moment: u32,
     outcome: Outcome,
@@ -207,13 +207,10 @@ pub struct Run {
 impl Run {
     /// A replay that has run no event.
     #[must_use]
-    pub fn new(recording: Recording<'_>, settings: &ModelSettings, start: Start) -> Self {
-        let allocations = recording.history.allocations.len();
+    pub fn new(device: Device<'_>, settings: &ModelSettings, start: Start) -> Self {
+        let allocations = device.history.allocations.len();
         let recorded = match start {
-            Start::AsRecorded => {
-                let state = AllocatorIndex::of(recording).state_at(recording, 0);
-                Recorded::of(settings, &state, allocations)
-            }
+            Start::AsRecorded => Recorded::of(settings, &device.state_at(0), allocations),
             Start::Afresh => Recorded {
                 allocator: Allocator::new(settings.clone()),
                 blocks: vec![NONE; allocations],
@@ -222,7 +219,7 @@ impl Run {
         let capacity = settings.capacity_bytes.unwrap_or(u64::MAX);
         let ends = recorded.allocator.blocks.iter();
         let end = ends.map(|block| block.address.saturating_add(block.bytes));
-        let device = Device {
+        let cuda = ModelledDevice {
             free: capacity.saturating_sub(recorded.allocator.reserved.bytes),
             // CUDA mostly hands out new memory above older memory.
             next_address: end.max().unwrap_or(0).max(FIRST_ADDRESS),
@@ -230,32 +227,31 @@ impl Run {
             completed: Vec::new(),
         };
         let mut run = Self {
-            program: Program::of(recording).with_late_frees(recording),
+            program: Program::of(device).with_late_frees(device),
             allocator: recorded.allocator,
             blocks: recorded.blocks,
-            device,
+            cuda,
             moment: 1,
             outcome: Outcome::default(),
         };
         if start == Start::Afresh {
-            for id in live_at_start(recording.history) {
-                run.act(recording, 0, Call::Malloc(id));
+            for id in live_at_start(device.history) {
+                run.act(device, 0, Call::Malloc(id));
             }
         }
         run.outcome.note(0, &mut run.allocator);
         run
     }
 
-    /// Runs events until `is_over`, and at least some. Returns whether the trace has ended. `recording` must be the
+    /// Runs events until `is_over`, and at least some. Returns whether the trace has ended. `device` must be the
     /// one given to [`new`](Self::new).
-    pub fn run(&mut self, recording: Recording<'_>, is_over: &mut dyn FnMut() -> bool) -> bool {
+    pub fn run(&mut self, device: Device<'_>, is_over: &mut dyn FnMut() -> bool) -> bool {
         let mut calls = Vec::new();
-        while self.moment <= recording.history.event_count {
+        while self.moment <= device.history.event_count {
             let moment = self.moment;
-            self.program
-                .calls(recording, moment, |call| calls.push(call));
+            self.program.calls(device, moment, |call| calls.push(call));
             for call in calls.drain(..) {
-                self.act(recording, moment, call);
+                self.act(device, moment, call);
             }
             self.outcome.note(moment, &mut self.allocator);
             self.moment += 1;
@@ -263,7 +259,7 @@ impl Run {
                 break;
             }
         }
-        self.moment > recording.history.event_count
+        self.moment > device.history.event_count
     }
 
     /// The outcome so far, without the figures that are computed at the end.
@@ -280,12 +276,12 @@ impl Run {
         self.outcome
     }
 
-    fn act(&mut self, recording: Recording<'_>, moment: u32, call: Call) {
+    fn act(&mut self, device: Device<'_>, moment: u32, call: Call) {
         match call {
             Call::Malloc(id) => {
-                let (bytes, stream, pool) = self.program.request(recording, id);
+                let (bytes, stream, pool) = Program::request(device, id);
                 let request = self.allocator.request(bytes, stream, pool);
-                match self.allocator.malloc(request, bytes, &mut self.device) {
+                match self.allocator.malloc(request, bytes, &mut self.cuda) {
                     Some(row) => self.blocks[id.index()] = row,
                     None => self.outcome.refused.push(Refused { moment, bytes }),
                 }
@@ -296,7 +292,7 @@ impl Run {
                 pool,
             } => {
                 let request = self.allocator.request(bytes, stream, pool);
-                match self.allocator.malloc(request, bytes, &mut self.device) {
+                match self.allocator.malloc(request, bytes, &mut self.cuda) {
                     Some(row) => {
                         self.allocator.free(row);
                         self.outcome.rescued.push(Refused { moment, bytes });
@@ -307,16 +303,16 @@ impl Run {
             Call::FreeRequested(id) => {
                 let row = self.blocks[id.index()];
                 if row != NONE {
-                    self.device.pending.insert(id, row);
+                    self.cuda.pending.insert(id, row);
                 }
             }
             Call::Free(id) => self.free(id),
-            Call::EmptyCache => self.allocator.release_cached(&mut self.device),
-            Call::ReleasePool(pool) => self.allocator.release_private(pool, &mut self.device),
+            Call::EmptyCache => self.allocator.release_cached(&mut self.cuda),
+            Call::ReleasePool(pool) => self.allocator.release_private(pool, &mut self.cuda),
             Call::Abandon(pool) => self.allocator.abandon(pool),
             Call::ForRequest => {}
         }
-        for id in self.device.completed.drain(..) {
+        for id in self.cuda.completed.drain(..) {
             self.blocks[id.index()] = NONE;
         }
     }
@@ -326,7 +322,7 @@ impl Run {
     fn free(&mut self, id: AllocationId) {
         let row = std::mem::replace(&mut self.blocks[id.index()], NONE);
         if row != NONE {
-            self.device.pending.remove(&id);
+            self.cuda.pending.remove(&id);
             self.allocator.free(row);
         }
     }

@@ -3,14 +3,14 @@
 use std::collections::HashMap;
 
 use super::bars::Bars;
-use super::problems::{ArenaProblem, Needs, StreamNumbers, problems_of};
+use super::problems::{ArenaProblem, Needs, problems_of};
 use super::what_if::{Baseline, BaselineWork};
 use super::words::{Words, no_model};
 use super::{ArenaPlan, DevicePlan, PackedBytes, Step};
 use crate::packing::{Packed, Packer};
 use crate::pool_planner;
-use vramscope_core::analysis::memory::allocator_state::{AllocatorIndex, Recording};
 use vramscope_core::analysis::memory::capture::AllocatorKind;
+use vramscope_core::analysis::recording::Device;
 use vramscope_core::analysis::report::overview::SegmentsKnown;
 
 /// How often a problem's search may look at the clock before the next problem has its turn. The number doubles after
@@ -49,12 +49,11 @@ struct Turn {
 impl Planner {
     /// Extracts the buffers and computes everything but packings and replays.
     #[must_use]
-    pub fn new(recording: Recording<'_>, index: &AllocatorIndex) -> Self {
-        let (snapshot, history) = (recording.snapshot, recording.history);
-        let (problems, needs) = problems_of(recording, &index.sizes);
-        let segments = SegmentsKnown::in_recording(recording, index);
+    pub fn new(device: Device<'_>) -> Self {
+        let (problems, needs) = problems_of(device);
+        let segments = SegmentsKnown::of(device);
         let is_reserved_known = segments == SegmentsKnown::Real;
-        let numbers = StreamNumbers::of(snapshot);
+        let numbers = device.stream_numbers();
         let separate = problems.iter().fold(0_u64, |sum, problem| {
             sum.saturating_add(problem.rounded_bytes)
         });
@@ -71,14 +70,14 @@ impl Planner {
         });
         let mut planner = Self {
             plan: DevicePlan {
-                device: history.device,
-                kind: AllocatorKind::of(snapshot),
+                device: device.index(),
+                kind: AllocatorKind::of(device.snapshot()),
                 segments,
-                buffers: history.allocations.len() as u64,
+                buffers: device.history.allocations.len() as u64,
                 steps: Vec::new(),
                 arenas: plans.collect(),
                 waiting: needs.waiting,
-                no_model: no_model(recording, segments),
+                no_model: no_model(device, segments),
                 has_all_bars: false,
                 is_done: false,
             },
@@ -91,7 +90,7 @@ impl Planner {
                 requested: needs.requested_bytes,
                 rounded: needs.rounded_bytes,
                 separate,
-                reserved: is_reserved_known.then(|| history.most_reserved_bytes()),
+                reserved: is_reserved_known.then(|| device.history.most_reserved_bytes()),
                 ..Bars::default()
             },
             needs,
@@ -107,7 +106,7 @@ impl Planner {
             work: None,
             baseline: None,
         };
-        planner.tell(recording);
+        planner.tell(device);
         planner
     }
 
@@ -135,21 +134,21 @@ impl Planner {
         self.packers.get(problem)?.best()
     }
 
-    /// Works until `is_over`, and at least for one piece of work. Returns whether all work is done. `recording` must
+    /// Works until `is_over`, and at least for one piece of work. Returns whether all work is done. `device` must
     /// be the one given to [`new`](Self::new).
-    pub fn run(&mut self, recording: Recording<'_>, is_over: &mut dyn FnMut() -> bool) -> bool {
-        while self.step(recording, is_over) && !is_over() {}
+    pub fn run(&mut self, device: Device<'_>, is_over: &mut dyn FnMut() -> bool) -> bool {
+        while self.step(device, is_over) && !is_over() {}
         let is_modelled = self.plan.no_model.is_some() || self.baseline.is_some();
         self.plan.has_all_bars = self.begun == self.packers.len() && is_modelled;
         self.plan.is_done = self.plan.has_all_bars
             && self.pooled == self.problems.len()
             && !self.is_packed.contains(&false);
-        self.tell(recording);
+        self.tell(device);
         self.plan.is_done
     }
 
     /// Does the next piece of work. Returns whether there was any.
-    fn step(&mut self, recording: Recording<'_>, is_over: &mut dyn FnMut() -> bool) -> bool {
+    fn step(&mut self, device: Device<'_>, is_over: &mut dyn FnMut() -> bool) -> bool {
         if self.begun < self.packers.len() {
             let mut asked = 0;
             self.pack(self.begun, &mut || {
@@ -158,7 +157,7 @@ impl Planner {
             });
             self.begun += usize::from(self.packed(self.begun).is_some());
         } else if self.plan.no_model.is_none() && self.baseline.is_none() {
-            self.model(recording, is_over);
+            self.model(device, is_over);
         } else if self.pooled < self.problems.len() {
             self.pool(self.pooled, is_over);
         } else {
@@ -192,10 +191,10 @@ impl Planner {
     }
 
     /// Runs the model with the file's own settings.
-    fn model(&mut self, recording: Recording<'_>, is_over: &mut dyn FnMut() -> bool) {
+    fn model(&mut self, device: Device<'_>, is_over: &mut dyn FnMut() -> bool) {
         let work = self.work.take();
-        let work = work.unwrap_or_else(|| BaselineWork::new(recording));
-        match work.go_on(recording, is_over) {
+        let work = work.unwrap_or_else(|| BaselineWork::new(device));
+        match work.go_on(device, is_over) {
             BaselineWork::Done(baseline) => {
                 let error = &baseline.error;
                 self.bars.modelled = Some((error.from_empty_bytes, error.modelled_bytes));
@@ -250,7 +249,7 @@ impl Planner {
     }
 
     /// Updates the plan's steps and their sentences.
-    fn tell(&mut self, recording: Recording<'_>) {
+    fn tell(&mut self, device: Device<'_>) {
         let heights = self
             .plan
             .arenas
@@ -259,7 +258,7 @@ impl Planner {
         let sum = |sum: u64, height: Option<u64>| Some(sum.saturating_add(height?));
         self.bars.packed = heights.into_iter().try_fold(0, sum);
         let words = Words {
-            recording,
+            device,
             plan: &self.plan,
             needs: &self.needs,
             refused: self

@@ -7,12 +7,9 @@ use serde::{Deserialize, Serialize};
 
 use super::Waiting;
 use crate::packing::Problem;
-use vramscope_core::Snapshot;
-use vramscope_core::analysis::memory::allocator_state::{BlockSizes, Recording};
 use vramscope_core::analysis::memory::capture::AllocatorKind;
-use vramscope_core::analysis::memory::places;
-use vramscope_core::analysis::memory::segment_history::SegmentHistory;
-use vramscope_core::analysis::report::findings::{failed_requests, numbered_stream};
+use vramscope_core::analysis::recording::Device;
+use vramscope_core::analysis::report::findings::numbered_stream;
 use vramscope_core::analysis::time::history::{AllocationTable, NEVER};
 use vramscope_core::ids::AllocationId;
 use vramscope_core::model::PoolId;
@@ -37,22 +34,13 @@ impl ArenaKey {
         }
     }
 
-    /// `default pool, stream 2`.
-    pub(super) fn label(self, numbers: &StreamNumbers) -> String {
+    /// `default pool, stream 2`. `numbers`: those of the file's streams, by handle.
+    pub(super) fn label(self, numbers: &HashMap<i64, u32>) -> String {
         let Some(stream) = self.stream else {
             return self.pool.to_string();
         };
-        let stream = numbered_stream(numbers.0.get(&stream).copied());
+        let stream = numbered_stream(numbers.get(&stream).map(|&number| number as usize));
         format!("{}, {stream}", self.pool)
-    }
-}
-
-/// Maps a file's stream handles to small numbers.
-pub(super) struct StreamNumbers(HashMap<i64, usize>);
-
-impl StreamNumbers {
-    pub(super) fn of(snapshot: &Snapshot) -> Self {
-        Self(snapshot.streams().into_iter().zip(0..).collect())
     }
 }
 
@@ -90,14 +78,12 @@ pub(super) struct Needs {
 }
 
 /// A device's packing problems, the largest first, and the least memory that they need together.
-pub(super) fn problems_of(
-    recording: Recording<'_>,
-    sizes: &BlockSizes,
-) -> (Vec<ArenaProblem>, Needs) {
-    let kind = AllocatorKind::of(recording.snapshot);
+pub(super) fn problems_of(device: Device<'_>) -> (Vec<ArenaProblem>, Needs) {
+    let kind = AllocatorKind::of(device.snapshot());
     let mut rows = Rows::default();
-    let arena_of = arena_of_allocations(recording, kind, &mut rows);
-    let table = &recording.history.allocations;
+    let arena_of = arena_of_allocations(device, kind, &mut rows);
+    let table = &device.history.allocations;
+    let sizes = device.block_sizes();
     let blocks: Vec<u64> = table
         .bytes
         .iter()
@@ -105,7 +91,7 @@ pub(super) fn problems_of(
         .collect();
     let (peaks, needs) = sweep(table, &blocks, &arena_of, rows.keys.len());
 
-    let end = u64::from(recording.history.event_count) + 1;
+    let end = u64::from(device.history.event_count) + 1;
     let mut problems: Vec<(Problem, Vec<AllocationId>)> = Vec::new();
     problems.resize_with(rows.keys.len(), Default::default);
     for (row, &arena) in arena_of.iter().enumerate() {
@@ -118,11 +104,11 @@ pub(super) fn problems_of(
         });
         problem.size.push(blocks[row]);
     }
-    let reserved = reserved_peaks(recording, kind, &mut rows);
+    let reserved = reserved_peaks(device, kind, &mut rows);
     // A pool and stream whose only request failed may be served under other settings.
-    let snapshot = recording.snapshot;
-    for moment in failed_requests(snapshot, recording.history) {
-        let event = recording.history.first_event + moment - 1;
+    let snapshot = device.snapshot();
+    for &moment in device.failed_requests() {
+        let event = device.history.first_event + moment - 1;
         let context = snapshot
             .contexts
             .get(snapshot.events.context[event as usize]);
@@ -169,26 +155,9 @@ impl Rows {
     }
 }
 
-fn arena_of_allocations(
-    recording: Recording<'_>,
-    kind: AllocatorKind,
-    rows: &mut Rows,
-) -> Vec<u32> {
-    let (snapshot, history) = (recording.snapshot, recording.history);
-    let pools = places::column(
-        snapshot,
-        history,
-        |context| context.pool,
-        |segment| segment.pool,
-    );
-    let streams = places::column(
-        snapshot,
-        history,
-        |context| Some(context.stream),
-        |segment| segment.stream,
-    );
-    let keys = pools.into_iter().zip(streams);
-    keys.map(|(pool, stream)| rows.number(ArenaKey::of(kind, pool, stream)))
+fn arena_of_allocations(device: Device<'_>, kind: AllocatorKind, rows: &mut Rows) -> Vec<u32> {
+    let keys = device.pool_of().iter().zip(device.stream_of());
+    keys.map(|(&pool, &stream)| rows.number(ArenaKey::of(kind, pool, stream)))
         .collect()
 }
 
@@ -348,8 +317,8 @@ impl Sweep<'_> {
 }
 
 /// Peak of the segments' bytes of each pool and stream. Those without any buffer are added to `rows`.
-fn reserved_peaks(recording: Recording<'_>, kind: AllocatorKind, rows: &mut Rows) -> Vec<u64> {
-    let pieces = SegmentHistory::of(recording.snapshot, recording.history);
+fn reserved_peaks(device: Device<'_>, kind: AllocatorKind, rows: &mut Rows) -> Vec<u64> {
+    let pieces = device.segments();
     let mut changes: Vec<(u32, u32, bool, u64)> = Vec::with_capacity(pieces.len() * 2);
     for piece in 0..pieces.len() {
         let segment = pieces.segment_of(piece);

@@ -1,25 +1,16 @@
 //! Plans of small files, byte by byte.
 
 use super::*;
-use vramscope_core::analysis::memory::allocator_state::{AllocatorIndex, Recording};
-use vramscope_core::analysis::time::history::History;
-use vramscope_core::analysis::time::replay::Replay;
+use vramscope_core::analysis::recording::Recording;
 use vramscope_core::decode;
 
 fn plan_of(json: &str) -> DevicePlan {
-    let snapshot = decode(json.as_bytes()).unwrap();
-    let history = History::of(&snapshot, 0);
-    let replay = Replay::of(&snapshot, &history);
-    let recording = Recording {
-        snapshot: &snapshot,
-        history: &history,
-        replay: &replay,
-    };
-    let index = AllocatorIndex::of(recording);
-    let mut planner = Planner::new(recording, &index);
+    let recording = Recording::of(decode(json.as_bytes()).unwrap());
+    let device = recording.device(0).unwrap();
+    let mut planner = Planner::new(device);
     let first = planner.plan().clone();
     assert!(!first.is_done);
-    while !planner.run(recording, &mut || true) {}
+    while !planner.run(device, &mut || true) {}
     let plan = planner.plan().clone();
     for (before, after) in first.steps.iter().zip(&plan.steps).take(3) {
         assert_eq!(before, after, "what is cheap is there from the start");

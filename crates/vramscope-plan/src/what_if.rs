@@ -9,15 +9,14 @@ use std::collections::HashMap;
 
 use serde::{Deserialize, Serialize};
 
-use super::problems::{ArenaKey, StreamNumbers};
+use super::problems::ArenaKey;
 use super::trust;
 pub use super::trust::ModelError;
 use super::words::no_model;
 use crate::allocator_model::{Check, CheckRun, ModelSettings, Outcome, Run, Start, lower_limit};
 use vramscope_core::analysis::compare::changes::delta;
-use vramscope_core::analysis::memory::allocator_state::Recording;
+use vramscope_core::analysis::recording::Device;
 use vramscope_core::analysis::report::overview::SegmentsKnown;
-use vramscope_core::model::Action;
 
 /// The result of one replay that starts with an empty allocator.
 #[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
@@ -79,8 +78,8 @@ pub struct ArenaPeak {
     pub change_bytes: i64,
 }
 
-fn arena_peaks(recording: Recording<'_>, outcome: &Outcome) -> Vec<ArenaPeak> {
-    let numbers = StreamNumbers::of(recording.snapshot);
+fn arena_peaks(device: Device<'_>, outcome: &Outcome) -> Vec<ArenaPeak> {
+    let numbers = device.stream_numbers();
     let peaks = outcome.arena_peaks.iter();
     let peaks = peaks.map(|&(arena, peak_reserved_bytes)| {
         let key = ArenaKey {
@@ -184,12 +183,7 @@ impl WhatIf {
     }
 
     /// From a replay's outcome, without a verdict.
-    fn of(
-        recording: Recording<'_>,
-        changes: &str,
-        settings: &ModelSettings,
-        outcome: Outcome,
-    ) -> Self {
+    fn of(device: Device<'_>, changes: &str, settings: &ModelSettings, outcome: Outcome) -> Self {
         let first = outcome.refused.first();
         Self {
             changes: changes.to_owned(),
@@ -198,11 +192,11 @@ impl WhatIf {
             allowed_bytes: settings.allowed_bytes(),
             peak_reserved_bytes: outcome.peak_reserved_bytes,
             peak_moment: outcome.peak_moment,
-            arenas: arena_peaks(recording, &outcome),
+            arenas: arena_peaks(device, &outcome),
             free_bytes_at_peak: outcome.free_bytes_at_peak,
             rounding_bytes_at_peak: outcome.rounding_bytes_at_peak,
             refused: outcome.refused.len() as u64,
-            refused_though_served: refused_though_served(recording, &outcome),
+            refused_though_served: refused_though_served(device, &outcome),
             first_refused: first.map(|refused| (refused.moment, refused.bytes)),
             rescued: outcome.rescued.len() as u64,
             retries: outcome.retries,
@@ -239,28 +233,24 @@ impl WhatIf {
 }
 
 /// Number of refused requests that had been served in the recording.
-fn refused_though_served(recording: Recording<'_>, outcome: &Outcome) -> u64 {
-    let first = recording.history.first_event as usize;
-    let actions = &recording.snapshot.events.action;
-    let was_served = |moment: u32| match (moment as usize).checked_sub(1) {
-        Some(event) => actions.get(first + event) != Some(&Action::Oom),
-        None => true,
-    };
+fn refused_though_served(device: Device<'_>, outcome: &Outcome) -> u64 {
+    let failed = device.failed_requests();
+    let was_served = |moment: u32| failed.binary_search(&moment).is_err();
     let refused = outcome.refused.iter();
     refused.filter(|refused| was_served(refused.moment)).count() as u64
 }
 
-/// The replay that what-ifs of one device are compared with. `segments` says what the file tells about them.
+/// The replay that what-ifs of one device are compared with.
 ///
 /// # Errors
 /// Why this device has no model, as a sentence.
-pub fn baseline(recording: Recording<'_>, segments: SegmentsKnown) -> Result<Baseline, String> {
-    if let Some(why) = no_model(recording, segments) {
+pub fn baseline(device: Device<'_>) -> Result<Baseline, String> {
+    if let Some(why) = no_model(device, SegmentsKnown::of(device)) {
         return Err(why);
     }
-    let mut work = BaselineWork::new(recording);
+    let mut work = BaselineWork::new(device);
     loop {
-        work = work.go_on(recording, &mut || false);
+        work = work.go_on(device, &mut || false);
         if let BaselineWork::Done(baseline) = work {
             return Ok(*baseline);
         }
@@ -276,38 +266,38 @@ pub(super) enum BaselineWork {
 }
 
 impl BaselineWork {
-    pub(super) fn new(recording: Recording<'_>) -> Self {
-        let settings = ModelSettings::of_device(recording);
-        let run = Run::new(recording, &settings, Start::Afresh);
+    pub(super) fn new(device: Device<'_>) -> Self {
+        let settings = ModelSettings::of_device(device);
+        let run = Run::new(device, &settings, Start::Afresh);
         Self::FromEmpty(settings, Box::new(run))
     }
 
     /// Works until `is_over` or until the end of a stage.
-    pub(super) fn go_on(self, recording: Recording<'_>, is_over: &mut dyn FnMut() -> bool) -> Self {
+    pub(super) fn go_on(self, device: Device<'_>, is_over: &mut dyn FnMut() -> bool) -> Self {
         match self {
             Self::FromEmpty(settings, mut run) => {
-                if !run.run(recording, is_over) {
+                if !run.run(device, is_over) {
                     return Self::FromEmpty(settings, run);
                 }
-                let own = WhatIf::of(recording, "", &settings, run.into_outcome());
-                let run = Run::new(recording, &settings, Start::AsRecorded);
+                let own = WhatIf::of(device, "", &settings, run.into_outcome());
+                let run = Run::new(device, &settings, Start::AsRecorded);
                 Self::FromStart(settings, Box::new(own), Box::new(run))
             }
             Self::FromStart(settings, own, mut run) => {
-                if !run.run(recording, is_over) {
+                if !run.run(device, is_over) {
                     return Self::FromStart(settings, own, run);
                 }
-                let check = CheckRun::new(recording, &settings);
+                let check = CheckRun::new(device, &settings);
                 let outcome = run.into_outcome();
                 Self::Check(settings, Box::new((*own, outcome)), Box::new(check))
             }
             Self::Check(settings, replays, mut check) => {
-                if !check.run(recording, is_over) {
+                if !check.run(device, is_over) {
                     return Self::Check(settings, replays, check);
                 }
                 let (own, outcome) = *replays;
-                let check = check.into_check(recording, own.peak_reserved_bytes);
-                let baseline = Baseline::of(recording, settings, own, &outcome, check);
+                let check = check.into_check(device, own.peak_reserved_bytes);
+                let baseline = Baseline::of(device, settings, own, &outcome, check);
                 Self::Done(Box::new(baseline))
             }
             Self::Done(_) => self,
@@ -339,7 +329,7 @@ pub struct Baseline {
 impl Baseline {
     /// From both replays with the file's own settings and the check.
     fn of(
-        recording: Recording<'_>,
+        device: Device<'_>,
         settings: ModelSettings,
         own: WhatIf,
         from_start: &Outcome,
@@ -347,8 +337,8 @@ impl Baseline {
     ) -> Self {
         let modelled = from_start.peak_reserved_bytes;
         let error = ModelError::of(check.recorded_peak_bytes, modelled, own.peak_reserved_bytes);
-        let forged = refused_though_served(recording, from_start);
-        let mut notes = ModelSettings::not_modelled(recording.snapshot);
+        let forged = refused_though_served(device, from_start);
+        let mut notes = ModelSettings::not_modelled(device.snapshot());
         notes.extend(trust::refused_from_empty(&own));
         Self {
             trust: vec![
@@ -371,23 +361,23 @@ impl Baseline {
     ///
     /// # Errors
     /// As [`trial`](Self::trial).
-    pub fn what_if(&self, recording: Recording<'_>, changes: &str) -> Result<WhatIf, String> {
-        let mut trial = self.trial(recording, changes)?;
-        while !trial.run(recording, &mut || false) {}
-        Ok(trial.into_what_if(recording, self))
+    pub fn what_if(&self, device: Device<'_>, changes: &str) -> Result<WhatIf, String> {
+        let mut trial = self.trial(device, changes)?;
+        while !trial.run(device, &mut || false) {}
+        Ok(trial.into_what_if(device, self))
     }
 
     /// [`what_if`](Self::what_if) in slices of work.
     ///
     /// # Errors
     /// Why there is no answer: the changes are invalid, or the model's error is too large.
-    pub fn trial(&self, recording: Recording<'_>, changes: &str) -> Result<Trial, String> {
+    pub fn trial(&self, device: Device<'_>, changes: &str) -> Result<Trial, String> {
         let settings = self.settings.with_changes(changes)?;
         match &self.refusal {
             Some(refusal) => Err(refusal.clone()),
             None => Ok(Trial {
                 changes: changes.to_owned(),
-                run: Run::new(recording, &settings, Start::Afresh),
+                run: Run::new(device, &settings, Start::Afresh),
                 own: self.own(),
                 second: None,
                 settings,
@@ -435,26 +425,26 @@ impl Own {
 }
 
 impl Trial {
-    /// Works until `is_over` or until the end of a stage. Returns whether the trial has ended. `recording` must be
+    /// Works until `is_over` or until the end of a stage. Returns whether the trial has ended. `device` must be
     /// the one that it was made from.
-    pub fn run(&mut self, recording: Recording<'_>, is_over: &mut dyn FnMut() -> bool) -> bool {
+    pub fn run(&mut self, device: Device<'_>, is_over: &mut dyn FnMut() -> bool) -> bool {
         if let Some(second) = &mut self.second {
-            return second.run(recording, is_over);
+            return second.run(device, is_over);
         }
-        if !self.run.run(recording, is_over) {
+        if !self.run.run(device, is_over) {
             return false;
         }
-        let other = self.doubt(recording);
-        self.second = other.map(|settings| Run::new(recording, &settings, Start::Afresh));
+        let other = self.doubt(device);
+        self.second = other.map(|settings| Run::new(device, &settings, Start::Afresh));
         self.second.is_none()
     }
 
     /// The settings for a second replay, if the outcome is in doubt: with the limit lowered by the model's error if the
     /// program fits, or raised by it if not.
-    fn doubt(&self, recording: Recording<'_>) -> Option<ModelSettings> {
+    fn doubt(&self, device: Device<'_>) -> Option<ModelSettings> {
         let (limit, error) = (self.settings.limit_bytes()?, self.own.error_bytes);
         let outcome = self.run.outcome();
-        let fails = self.fails(recording, outcome);
+        let fails = self.fails(device, outcome);
         let is_asked = fails
             || Some(limit) != self.own.limit_bytes
             || outcome.rescued.len() as u64 > self.own.rescued;
@@ -470,21 +460,21 @@ impl Trial {
         })
     }
 
-    fn fails(&self, recording: Recording<'_>, outcome: &Outcome) -> bool {
+    fn fails(&self, device: Device<'_>, outcome: &Outcome) -> bool {
         let refused = outcome.refused.len() as u64;
-        let though_served = refused_though_served(recording, outcome);
+        let though_served = refused_though_served(device, outcome);
         self.own.fails(refused, though_served)
     }
 
     /// The answer, once the trial has ended. `baseline` must be the one that made it.
     #[must_use]
-    pub fn into_what_if(self, recording: Recording<'_>, baseline: &Baseline) -> WhatIf {
-        let failing = |run: &Run| self.fails(recording, run.outcome());
+    pub fn into_what_if(self, device: Device<'_>, baseline: &Baseline) -> WhatIf {
+        let failing = |run: &Run| self.fails(device, run.outcome());
         let second = self.second.as_ref();
         let is_close = second.is_some_and(|second| failing(second) != failing(&self.run));
         let refused = second.map(|second| second.outcome().refused.len() as u64);
         let outcome = self.run.into_outcome();
-        let mut row = WhatIf::of(recording, &self.changes, &self.settings, outcome);
+        let mut row = WhatIf::of(device, &self.changes, &self.settings, outcome);
         row.refused_within_error = refused;
         row.judge(baseline, &self.settings, is_close);
         row

@@ -5,9 +5,9 @@ use std::collections::BTreeSet;
 use super::problems::Needs;
 use super::{ArenaPlan, DevicePlan, StepKind};
 use crate::allocator_model::ModelSettings;
-use vramscope_core::analysis::memory::allocator_state::Recording;
 use vramscope_core::analysis::memory::capture::AllocatorKind;
 use vramscope_core::analysis::memory::settings::AllocatorConfig;
+use vramscope_core::analysis::recording::Device;
 use vramscope_core::analysis::report::findings::counted;
 use vramscope_core::analysis::report::overview::SegmentsKnown;
 use vramscope_core::units::{Bytes, Count};
@@ -16,12 +16,12 @@ use vramscope_core::units::{Bytes, Count};
 const FEWEST_EVENTS: u32 = 2;
 
 /// Why the allocator model cannot run on a device, as a sentence; `None` if it can.
-pub(super) fn no_model(recording: Recording<'_>, segments: SegmentsKnown) -> Option<String> {
-    let why = if let Some(refusal) = ModelSettings::refusal(recording.snapshot) {
+pub(super) fn no_model(device: Device<'_>, segments: SegmentsKnown) -> Option<String> {
+    let why = if let Some(refusal) = ModelSettings::refusal(device.snapshot()) {
         refusal
     } else if segments != SegmentsKnown::Real {
         "Without the allocator's segments a model of it cannot be checked, so none is run."
-    } else if recording.history.event_count < FEWEST_EVENTS {
+    } else if device.history.event_count < FEWEST_EVENTS {
         "The file holds one state and no trace, so the order of requests, and with it the allocator's decisions, is \
          unknown. Record with torch.cuda.memory._record_memory_history() before the program allocates."
     } else {
@@ -32,7 +32,7 @@ pub(super) fn no_model(recording: Recording<'_>, segments: SegmentsKnown) -> Opt
 
 /// The data that the sentences are made from.
 pub(super) struct Words<'a> {
-    pub(super) recording: Recording<'a>,
+    pub(super) device: Device<'a>,
     pub(super) plan: &'a DevicePlan,
     pub(super) needs: &'a Needs,
     /// Requests that were served but that the model refuses when it starts empty with the file's own settings.
@@ -70,7 +70,7 @@ impl Words<'_> {
     }
 
     fn requested(&self) -> String {
-        let history = self.recording.history;
+        let history = self.device.history;
         let live = counted(self.needs.live_at_peak, "allocation");
         let when = if history.event_count < FEWEST_EVENTS {
             "in the recorded state".to_owned()
@@ -116,7 +116,7 @@ impl Words<'_> {
         } else {
             "PyTorch"
         };
-        let config = AllocatorConfig::of(self.recording.snapshot);
+        let config = AllocatorConfig::of(self.device.snapshot());
         if config.rounds_to_power2 == Some(true) && !self.is_driver() {
             return "PyTorch rounds requests up to fractions of powers of two, as roundup_power2_divisions says, and at least to 512 B."
                 .to_owned();
@@ -126,7 +126,7 @@ impl Words<'_> {
 
     fn on_rounding(&self, change_bytes: i64) -> String {
         let is_much = change_bytes.unsigned_abs() > self.needs.requested_bytes / 50;
-        let config = AllocatorConfig::of(self.recording.snapshot);
+        let config = AllocatorConfig::of(self.device.snapshot());
         match (is_much, config.rounds_to_power2) {
             (false, _) => "",
             (true, Some(true)) if !self.is_driver() => {
@@ -253,7 +253,7 @@ impl Words<'_> {
             }
             _ => " This is what a model of it needs, beginning empty, with this file's settings.",
         };
-        let config = AllocatorConfig::of(self.recording.snapshot);
+        let config = AllocatorConfig::of(self.device.snapshot());
         let advice = match config.expandable_segments {
             _ if change_bytes <= 0 => "",
             Some(true) => {

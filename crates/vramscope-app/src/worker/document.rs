@@ -133,7 +133,7 @@ impl<'a> Device<'a> {
     /// The map.
     pub(super) fn map(self) -> &'a MemoryMap {
         self.pictures.map.get_or_init(|| {
-            let (history, sizes) = (self.history, &self.allocator().sizes);
+            let (history, sizes) = (self.history, self.block_sizes());
             let held = |row: usize| sizes.bytes(history, AllocationId::from_index(row));
             let lanes = self.map_lanes().clone();
             MemoryMap::new(&history.allocations, self.segments(), lanes, held)

@@ -14,7 +14,7 @@ type Step = fn(&Document, &mut Caches);
 const STEPS: [Step; 5] = [
     |document, _| {
         if let Some(device) = document.devices().next() {
-            let _allocator = device.allocator();
+            let _sizes = device.block_sizes();
         }
     },
     |document, caches| views::prepare_overview(document, caches),

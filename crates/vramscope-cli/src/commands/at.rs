@@ -149,10 +149,9 @@ fn change(moment: u32, bytes: impl Fn(u32) -> Option<u64>) -> String {
 /// Adds the tables of live and reserved memory.
 fn state(part: &mut Part, device: &Device<'_>, grouping: Grouping, moment: u32) {
     let history = device.history;
-    let recording = device.replayed();
-    let state = device.allocator().state_at(recording, moment);
+    let state = device.state_at(moment);
     let gap = gap(&state, None);
-    let segments = SegmentsKnown::of(recording, &[gap]);
+    let segments = SegmentsKnown::judged_by(**device, &[gap]);
     let are_known = matches!(segments, SegmentsKnown::Real | SegmentsKnown::Doubtful);
     let active = |moment: u32| history.active_bytes.get(moment as usize).copied();
     let reserved = |moment: u32| Some(history.reserved_bytes(moment)).filter(|_| are_known);

@@ -67,8 +67,7 @@ impl Question for Options {
 impl Options {
     fn about(&self, device: &Device<'_>) -> Result<Part, Failure> {
         let mut part = Part::of(&device.subject.name, device.index());
-        let (recording, index) = (device.replayed(), device.allocator());
-        let known = SegmentsKnown::in_recording(recording, index);
+        let known = SegmentsKnown::of(**device);
         part.notes.extend(known.remark().map(str::to_owned));
         if matches!(known, SegmentsKnown::MadeUp | SegmentsKnown::None) {
             let advice = hints(&device.subject.snapshot).segments;
@@ -79,7 +78,7 @@ impl Options {
             Some(text) => device.moment(text)?,
             None => reserved_peak(device.history),
         };
-        let state = index.state_at(recording, moment);
+        let state = device.state_at(moment);
         let (total, _) = places(&state);
         at_moment(&mut part, device, &state, total);
         let rows = self.over_time(device);
@@ -97,7 +96,7 @@ impl Options {
         let segments = device.segments();
         over_time(
             device.history,
-            &device.allocator().sizes,
+            device.block_sizes(),
             segments,
             self.rows.min(MOST_ROWS),
         )

@@ -75,14 +75,12 @@ struct Failures<'a> {
 impl<'a> Failures<'a> {
     fn of(device: &'a Device<'a>) -> Self {
         let snapshot = &device.subject.snapshot;
-        let recording = device.replayed();
         let moments = device.failed_requests();
         let earlier = moments.len().saturating_sub(LOOKED_AT);
         let releases = releases(snapshot, device.history);
         let mut looked_at = Vec::new();
         if let Some(moments) = moments.get(earlier..).filter(|moments| !moments.is_empty()) {
-            let index = device.allocator();
-            let known = SegmentsKnown::in_recording(recording, index) == SegmentsKnown::Real;
+            let known = SegmentsKnown::of(**device) == SegmentsKnown::Real;
             looked_at.extend(moments.iter().map(|&moment| {
                 let state = device.state_at(moment);
                 FailedRequest::of(**device, &releases, known, moment, &state)

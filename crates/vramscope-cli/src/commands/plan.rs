@@ -89,12 +89,11 @@ impl Question for Asked {
 
 impl Asked {
     fn about(&self, device: &Device<'_>) -> Result<Part, Failure> {
-        let recording = device.replayed();
-        let mut planner = Planner::new(recording, device.allocator());
+        let mut planner = Planner::new(**device);
         let began = Instant::now();
         loop {
             let slice = Instant::now();
-            let is_done = planner.run(recording, &mut || slice.elapsed() >= SLICE);
+            let is_done = planner.run(**device, &mut || slice.elapsed() >= SLICE);
             let is_over = planner.plan().has_all_bars && began.elapsed() >= self.time;
             if is_done || is_over {
                 break;
@@ -262,7 +261,7 @@ fn settings(part: &mut Part, device: &Device<'_>, planner: &Planner) {
     };
     let tried = baseline.suggestions.iter();
     let mut rows: Vec<_> = tried
-        .flat_map(|changes| baseline.what_if(device.replayed(), changes))
+        .flat_map(|changes| baseline.what_if(**device, changes))
         .collect();
     rows.sort_by_key(WhatIf::rank);
     baseline_parts(part, baseline, &rows);

@@ -10,7 +10,7 @@ use vramscope_core::analysis::code::frames::{FrameClass, Location};
 use vramscope_core::analysis::groups::live_at::live_at;
 use vramscope_core::analysis::report::block_stacks::official_address;
 use vramscope_core::analysis::time::selection::Moments;
-use vramscope_core::analysis::time::trace_names::{Holder, Step, TraceNames};
+use vramscope_core::analysis::time::trace_names::{Holder, Step};
 use vramscope_core::cut::is_of_freed;
 use vramscope_core::model::{Action, Event};
 use vramscope_core::units::TorchBytes;
@@ -122,7 +122,7 @@ impl Log<'_> {
         if self.active_bytes(from) > 0 {
             writeln!(out, "# live before: {}", self.live(from))?;
         }
-        let steps = TraceNames::new(self.device.snapshot(), history);
+        let steps = self.device.trace_steps();
         let steps = steps.skip(from as usize).take((to - from.min(to)) as usize);
         for step in steps {
             if !(self.options.filter_freed && is_of_freed(history, step.place)) {

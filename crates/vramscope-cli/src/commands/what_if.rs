@@ -63,15 +63,14 @@ impl Question for Options {
 impl Options {
     fn about(&self, device: &Device<'_>) -> Result<Part, Failure> {
         let mut part = Part::of(&device.subject.name, device.index());
-        let recording = device.replayed();
-        let known = SegmentsKnown::in_recording(recording, device.allocator());
-        part.notes.extend(known.remark().map(str::to_owned));
-        let own = ModelSettings::of_device(recording);
+        let segments = SegmentsKnown::of(**device);
+        part.notes.extend(segments.remark().map(str::to_owned));
+        let own = ModelSettings::of_device(**device);
         for changes in self.tried(&[]) {
             let checked = own.with_changes(&changes);
             checked.map_err(|why| Failure::Usage(format!("--set {changes}: {why}")))?;
         }
-        let baseline = match baseline(recording, known) {
+        let baseline = match baseline(**device) {
             Ok(baseline) => baseline,
             Err(why) => {
                 part.notes.push(why);
@@ -81,7 +80,7 @@ impl Options {
         let mut rows = Vec::new();
         if baseline.refusal.is_none() {
             for changes in self.tried(&baseline.suggestions) {
-                let row = baseline.what_if(recording, &changes);
+                let row = baseline.what_if(**device, &changes);
                 rows.push(row.map_err(|why| Failure::Usage(format!("--set {changes}: {why}")))?);
             }
         }

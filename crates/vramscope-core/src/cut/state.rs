@@ -9,7 +9,6 @@ use std::collections::HashMap;
 
 use super::Piece;
 use crate::Snapshot;
-use crate::analysis::memory::allocator_state::BlockSizes;
 use crate::analysis::time::history::{History, StackSource};
 use crate::analysis::time::replay::MappedRange;
 use crate::decode::Key;
@@ -29,7 +28,7 @@ pub(super) fn at_end(transfer: &mut Transfer<'_>, piece: &Piece<'_>) {
     };
     let (history, replay) = (piece.device.history, piece.device.replay());
     let mut ranges = replay.segments_at(to);
-    let sizes = BlockSizes::of(piece.device.replayed());
+    let sizes = piece.device.block_sizes();
     let mut live = live(history, &replay.live_at(history, to), to);
     for alive in &mut live {
         alive.block_bytes = sizes.bytes(history, alive.id);

@@ -3,29 +3,20 @@
 
 use proptest::collection::vec;
 use proptest::prelude::*;
-use vramscope_core::analysis::memory::allocator_state::{
-    self, AllocatorIndex, AllocatorState, BlockUse, StateSums, Stepper, check_final,
-};
-use vramscope_core::analysis::recording::Recording;
+use vramscope_core::analysis::memory::allocator_state::{AllocatorState, BlockUse, StateSums};
+use vramscope_core::analysis::recording::{Device, Recording};
 use vramscope_core::analysis::time::history::History;
-use vramscope_core::analysis::time::replay::Replay;
-use vramscope_core::{Snapshot, decode};
+use vramscope_core::decode;
 use vramscope_synth::files::all_files;
 use vramscope_synth::random::{config, run_watched, steps};
 use vramscope_synth::snapshot as synth;
 use vramscope_synth::snapshot::{Producer, WriteOptions};
 
-use crate::support::decoded;
+use crate::support::recorded;
 
-/// What must hold for any snapshot.
-pub(crate) fn check(place: &str, snapshot: &Snapshot, history: &History) {
-    let replay = Replay::of(snapshot, history);
-    let replayed = allocator_state::Recording {
-        snapshot,
-        history,
-        replay: &replay,
-    };
-    let index = AllocatorIndex::of(replayed);
+/// What must hold for any device.
+pub(crate) fn check(place: &str, device: Device<'_>) {
+    let history = device.history;
     let count = history.event_count;
     // Sums of more than all addresses wrap or saturate.
     let is_sane = history
@@ -34,20 +25,20 @@ pub(crate) fn check(place: &str, snapshot: &Snapshot, history: &History) {
         .iter()
         .all(|&bytes| bytes < 1 << 50)
         && history.reserved_steps.iter().all(|step| step.1 < 1 << 60);
-    let mut stepper = Stepper::at(replayed, &index, 0);
+    let mut stepper = device.stepper_at(0);
     for moment in (0..=count)
         .step_by((count as usize / 20).max(1))
         .chain([count])
     {
-        let state = index.state_at(replayed, moment);
+        let state = device.state_at(moment);
         let place = format!("{place}: moment {moment}");
         check_blocks(&place, &state, is_sane);
         check_sums(&place, &state, history, is_sane);
         // Long ways are jumps, short ones are walked: both, and back.
         let around = [moment, moment.saturating_sub(3), moment + 2, moment];
         for (step, moment) in around.into_iter().enumerate() {
-            stepper.go_to(replayed, &index, moment);
-            let jumped = index.state_at(replayed, moment);
+            device.move_to(&mut stepper, moment);
+            let jumped = device.state_at(moment);
             assert!(
                 *stepper.state() == jumped,
                 "{place}: step {step} to {moment}"
@@ -113,18 +104,17 @@ fn check_sums(place: &str, state: &AllocatorState, history: &History, is_sane: b
 #[test]
 fn the_end_is_what_the_files_list() {
     for file in all_files() {
-        let snapshot = decoded(&file);
-        if snapshot.segments.is_empty() {
+        let recording = recorded(&file);
+        if recording.snapshot.segments.is_empty() {
             continue;
         }
-        let recording = Recording::of(snapshot.clone());
         for device in recording.devices() {
             let history = device.history;
-            let check = check_final(device.replayed(), &device.state_at(history.event_count));
-            let sizes = device.allocator().sizes.check;
+            let check = device.final_check();
+            let sizes = device.block_sizes().check;
             let is_sound = device.replay().mismatched_segment_events == 0
                 && history.mismatches == Default::default()
-                && snapshot.warnings.is_empty();
+                && recording.snapshot.warnings.is_empty();
             println!(
                 "{} device {}: derived sizes right for {} of {}{}",
                 file.name,
@@ -207,7 +197,7 @@ proptest! {
         let bytes = model.to_pickle(&WriteOptions::new(Producer::Python(2, 15)));
         let recording = Recording::of(decode(&bytes[..]).unwrap());
         let device = recording.device(0).unwrap();
-        let (replayed, history, index) = (device.replayed(), device.history, device.allocator());
+        let (history, sizes) = (device.history, device.block_sizes().check);
         let events = truth.last().map_or(0, |(events, _)| *events);
         let forgotten = forget.min(events);
         for (events, places) in truth {
@@ -221,11 +211,11 @@ proptest! {
                 }
             }
         }
-        prop_assert_eq!(index.sizes.check.equal, index.sizes.check.compared);
-        let mut stepper = Stepper::at(replayed, index, 0);
+        prop_assert_eq!(sizes.equal, sizes.compared);
+        let mut stepper = device.stepper_at(0);
         for to in moves {
             let moment = to % (history.event_count + 2);
-            stepper.go_to(replayed, index, moment);
+            device.move_to(&mut stepper, moment);
             prop_assert!(*stepper.state() == device.state_at(moment));
         }
     }

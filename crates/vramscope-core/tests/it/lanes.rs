@@ -1,6 +1,5 @@
 //! Lanes, marks, capacities and pools of every file: nothing is lost, and sums agree.
 
-use vramscope_core::analysis::memory::capacity::capacity;
 use vramscope_core::analysis::memory::pool_use::pool_uses;
 use vramscope_core::analysis::memory::segment_history::SegmentHistory;
 use vramscope_core::analysis::time::annotations::named_ranges;
@@ -10,7 +9,7 @@ use vramscope_core::analysis::time::markers::{MarkerKind, Markers, marker};
 use vramscope_core::analysis::time::range_totals::RangeSums;
 use vramscope_synth::files::{all_files, fixtures_in, real_files};
 
-use crate::support::decoded;
+use crate::support::{decoded, recorded};
 
 #[test]
 fn no_annotation_is_lost() {
@@ -126,10 +125,11 @@ fn a_failed_allocation_tells_the_capacity() {
             .iter()
             .find(|file| file.name.contains("oom_after"))
             .unwrap();
-        let snapshot = decoded(&file);
-        let found = capacity(&snapshot, &History::of(&snapshot, 0)).unwrap();
+        let recording = recorded(file);
+        let device = recording.device(0).unwrap();
+        let found = device.capacity().unwrap();
         assert!(
-            found.bytes >= History::of(&snapshot, 0).reserved_bytes(0),
+            found.bytes >= device.history.reserved_bytes(0),
             "{}",
             file.name
         );

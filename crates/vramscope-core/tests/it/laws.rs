@@ -3,6 +3,7 @@
 use std::io::Read;
 
 use vramscope_core::analysis::memory::segment_history::{SegmentHistory, SegmentLife};
+use vramscope_core::analysis::recording::Recording;
 use vramscope_core::analysis::time::history::{AllocationTable, History, NEVER};
 use vramscope_core::analysis::time::replay::{MappedRange, Replay};
 use vramscope_core::encode::difference;
@@ -25,7 +26,6 @@ fn check_device(place: &str, snapshot: &Snapshot, device: u32) {
     check_versions(place, &history);
     check_replay(place, snapshot, &history);
     check_segments(place, snapshot, &history);
-    crate::allocator_state::check(place, snapshot, &history);
 }
 
 fn check_shape(place: &str, snapshot: &Snapshot, history: &History) {
@@ -323,6 +323,9 @@ fn check_pieces(place: &str, pieces: &[(u64, u64, &SegmentLife)], ranges: &[Mapp
 pub(crate) fn check_all(place: &str, snapshot: &Snapshot) {
     for device in 0..(snapshot.traces.len() as u32).max(1) {
         check_device(&format!("{place}, device {device}"), snapshot, device);
+    }
+    for device in Recording::of(snapshot.clone()).devices() {
+        crate::allocator_state::check(&format!("{place}, {device:?}"), device);
     }
 }
 

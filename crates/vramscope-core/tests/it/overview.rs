@@ -2,7 +2,6 @@
 //! `cargo test -p vramscope-core --test it overview -- --nocapture` prints what is found in each.
 
 use vramscope_core::Snapshot;
-use vramscope_core::analysis::memory::settings::settings;
 use vramscope_core::analysis::recording::Recording;
 use vramscope_core::analysis::report::findings::FindingKind;
 use vramscope_core::analysis::report::host::host_memory;
@@ -38,7 +37,7 @@ fn parts_add_up_in_every_file() {
     for file in all_files() {
         let snapshot = decoded(&file);
         println!("== {}", file.name);
-        for setting in settings(&snapshot) {
+        for setting in Recording::of(snapshot.clone()).settings() {
             if setting.changed != Some(false) {
                 println!(
                     "   setting {} = {} {}",

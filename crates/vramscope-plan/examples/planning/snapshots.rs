@@ -3,9 +3,7 @@
 use std::fs;
 use std::path::Path;
 
-use vramscope_core::analysis::memory::allocator_state::{AllocatorIndex, Recording};
-use vramscope_core::analysis::time::history::History;
-use vramscope_core::analysis::time::replay::Replay;
+use vramscope_core::analysis::recording::Recording;
 use vramscope_core::{Snapshot, decode};
 use vramscope_plan::Planner;
 use vramscope_plan::allocator_model::{ModelSettings, Start, replay};
@@ -27,7 +25,7 @@ pub(crate) fn plans(real: Option<&Path>) {
         ..training::Options::default()
     };
     let made = training::write(&options, Vec::new()).unwrap();
-    measure("training", &decode(made.as_slice()).unwrap());
+    measure("training", decode(made.as_slice()).unwrap());
     drop(made);
     let entries = real.map(fs::read_dir).into_iter().flatten().flatten();
     let mut paths: Vec<_> = entries.map(|entry| entry.unwrap().path()).collect();
@@ -35,39 +33,31 @@ pub(crate) fn plans(real: Option<&Path>) {
     for path in paths {
         let name = path.file_stem().unwrap_or_default().to_string_lossy();
         if let Ok(snapshot) = decode(fs::File::open(&path).unwrap()) {
-            measure(&name, &snapshot);
+            measure(&name, snapshot);
         }
     }
 }
 
-fn measure(name: &str, snapshot: &Snapshot) {
-    let Some(&device) = snapshot.devices().first() else {
+fn measure(name: &str, snapshot: Snapshot) {
+    let events = snapshot.events.len();
+    let recording = Recording::of(snapshot);
+    let Some(device) = recording.devices().next().filter(|_| events >= FEWEST) else {
         return;
     };
-    if snapshot.events.len() < FEWEST {
-        return;
-    }
-    let history = History::of(snapshot, device);
-    let replayed = Replay::of(snapshot, &history);
-    let recording = Recording {
-        snapshot,
-        history: &history,
-        replay: &replayed,
-    };
-    let settings = ModelSettings::of_device(recording);
-    let (_, model_s) = timed(|| replay(recording, &settings, Start::AsRecorded));
-    let index = AllocatorIndex::of(recording);
+    let settings = ModelSettings::of_device(device);
+    // What every question shares is not the model's, nor the plan's.
+    let _shared = (device.block_sizes(), device.stream_of(), device.pool_of());
+    let (_, model_s) = timed(|| replay(device, &settings, Start::AsRecorded));
     // Until every bar is known; better packings are looked for as long as one likes.
     let (_, plan_s) = timed(|| {
-        let mut planner = Planner::new(recording, &index);
+        let mut planner = Planner::new(device);
         while !planner.plan().has_all_bars {
-            planner.run(recording, &mut || true);
+            planner.run(device, &mut || true);
         }
     });
-    let rate = snapshot.events.len() as f64 / model_s.wall.as_secs_f64() / 1e6;
+    let rate = events as f64 / model_s.wall.as_secs_f64() / 1e6;
     println!(
         "{:<30.30} {:>10}          {model_s} {rate:>4.1}          {plan_s}",
-        name,
-        snapshot.events.len()
+        name, events
     );
 }

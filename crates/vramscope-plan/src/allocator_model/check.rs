@@ -13,7 +13,8 @@ use super::program::{Call, Program, is_late};
 use super::recorded::Recorded;
 use super::recorded_device::{Item, RecordedDevice};
 use super::{EVENTS_BETWEEN_LOOKS, ModelSettings, Start, replay};
-use vramscope_core::analysis::memory::allocator_state::{AllocatorIndex, Recording, Stepper};
+use vramscope_core::analysis::memory::allocator_state::Stepper;
+use vramscope_core::analysis::recording::Device;
 use vramscope_core::ids::AllocationId;
 use vramscope_core::model::{Action, PoolId};
 
@@ -113,23 +114,22 @@ impl Check {
 /// Runs a device's trace through the model, starting from the recorded state, and compares. `settings` are those of the
 /// recording.
 #[must_use]
-pub fn check(recording: Recording<'_>, settings: &ModelSettings) -> Check {
-    let mut run = CheckRun::new(recording, settings);
-    run.run(recording, &mut || false);
-    let modelled = replay(recording, settings, Start::Afresh);
-    run.into_check(recording, modelled.peak_reserved_bytes)
+pub fn check(device: Device<'_>, settings: &ModelSettings) -> Check {
+    let mut run = CheckRun::new(device, settings);
+    run.run(device, &mut || false);
+    let modelled = replay(device, settings, Start::Afresh);
+    run.into_check(device, modelled.peak_reserved_bytes)
 }
 
 /// [`check`] in slices of work.
 pub struct CheckRun {
     program: Program,
     settings: ModelSettings,
-    index: AllocatorIndex,
     stepper: Stepper,
     allocator: Allocator,
     /// By allocation: its block, or [`NONE`].
     blocks: Vec<u32>,
-    device: RecordedDevice,
+    cuda: RecordedDevice,
     /// Releases by the program whose events are being read.
     meant: Vec<Call>,
     check: Check,
@@ -142,19 +142,17 @@ pub struct CheckRun {
 impl CheckRun {
     /// A check that has run no event.
     #[must_use]
-    pub fn new(recording: Recording<'_>, settings: &ModelSettings) -> Self {
-        let index = AllocatorIndex::of(recording);
-        let stepper = Stepper::at(recording, &index, 0);
-        let allocations = recording.history.allocations.len();
+    pub fn new(device: Device<'_>, settings: &ModelSettings) -> Self {
+        let stepper = device.stepper_at(0);
+        let allocations = device.history.allocations.len();
         let recorded = Recorded::of(settings, stepper.state(), allocations);
         Self {
-            program: Program::of(recording),
+            program: Program::of(device),
             settings: settings.clone(),
-            index,
             stepper,
             allocator: recorded.allocator,
             blocks: recorded.blocks,
-            device: RecordedDevice::default(),
+            cuda: RecordedDevice::default(),
             meant: Vec::new(),
             check: Check::default(),
             resynchronised: 0,
@@ -163,19 +161,19 @@ impl CheckRun {
         }
     }
 
-    /// Runs events until `is_over`, and at least some. Returns whether the trace has ended. `recording` must be the
+    /// Runs events until `is_over`, and at least some. Returns whether the trace has ended. `device` must be the
     /// one given to [`new`](Self::new).
-    pub fn run(&mut self, recording: Recording<'_>, is_over: &mut dyn FnMut() -> bool) -> bool {
-        let last = recording.history.event_count;
+    pub fn run(&mut self, device: Device<'_>, is_over: &mut dyn FnMut() -> bool) -> bool {
+        let last = device.history.event_count;
         while self.moment <= last {
             let (moment, before) = (self.moment, self.resynchronised);
             if before >= RESYNCHRONISED_AT_MOST {
                 self.check.events_left_out = u64::from(last - moment + 1);
-                self.resynchronise(recording, last);
+                self.resynchronise(device, last);
                 self.moment = last + 1;
                 break;
             }
-            self.step(recording, moment);
+            self.step(device, moment);
             self.moment += 1;
             // Taking over the recorded state is expensive.
             let is_long = self.resynchronised > before;
@@ -188,23 +186,20 @@ impl CheckRun {
 
     /// The result, once the trace has ended. `modelled_peak_bytes` is as in [`Check`].
     #[must_use]
-    pub fn into_check(mut self, recording: Recording<'_>, modelled_peak_bytes: u64) -> Check {
-        self.settle(recording, recording.history.event_count);
-        self.compare_final(recording);
-        self.check.recorded_peak_bytes = recording.history.most_reserved_bytes();
+    pub fn into_check(mut self, device: Device<'_>, modelled_peak_bytes: u64) -> Check {
+        self.settle(device, device.history.event_count);
+        self.compare_final(device);
+        self.check.recorded_peak_bytes = device.history.most_reserved_bytes();
         self.check.modelled_peak_bytes = modelled_peak_bytes;
         self.check
     }
 
-    fn step(&mut self, recording: Recording<'_>, moment: u32) {
-        let Recording {
-            snapshot, history, ..
-        } = recording;
+    fn step(&mut self, device: Device<'_>, moment: u32) {
+        let (snapshot, history) = (device.snapshot(), device.history);
         let row = (history.first_event + moment - 1) as usize;
         let (address, bytes) = (snapshot.events.addr[row], snapshot.events.size[row]);
         let mut calls = Vec::new();
-        self.program
-            .calls(recording, moment, |call| calls.push(call));
+        self.program.calls(device, moment, |call| calls.push(call));
         let item = match snapshot.events.action[row] {
             Action::SegmentAlloc | Action::SegmentMap => Some(Item::Obtained(address, bytes)),
             Action::SegmentFree | Action::SegmentUnmap => Some(Item::GivenBack(address, bytes)),
@@ -213,56 +208,56 @@ impl CheckRun {
         // A run of releases has a call only at its first event.
         let goes_on = calls.is_empty() && matches!(item, Some(Item::GivenBack(..)));
         if !self.meant.is_empty() && !goes_on {
-            self.settle(recording, moment - 1);
+            self.settle(device, moment - 1);
         }
         if let Some(item) = item {
             self.check.segment_events.recorded += 1;
             self.taken_over.note(item);
-            self.device.push(item);
+            self.cuda.push(item);
         }
         for call in calls {
-            self.act(recording, moment, call, address);
+            self.act(device, moment, call, address);
         }
     }
 
-    fn act(&mut self, recording: Recording<'_>, moment: u32, call: Call, address: u64) {
+    fn act(&mut self, device: Device<'_>, moment: u32, call: Call, address: u64) {
         match call {
-            Call::Malloc(id) => self.malloc(recording, moment, id, address),
+            Call::Malloc(id) => self.malloc(device, moment, id, address),
             Call::Refused {
                 bytes,
                 stream,
                 pool,
             } => {
-                let request = self.prepare(recording, (bytes, stream, pool), moment - 1);
-                let served = self.allocator.malloc(request, bytes, &mut self.device);
-                self.finish(recording, moment, served.map(|_| Difference::OtherRefusal));
+                let request = self.prepare(device, (bytes, stream, pool), moment - 1);
+                let served = self.allocator.malloc(request, bytes, &mut self.cuda);
+                self.finish(device, moment, served.map(|_| Difference::OtherRefusal));
             }
             Call::Free(id) => {
-                let is_late = is_late(recording.history, id, moment);
+                let is_late = is_late(device.history, id, moment);
                 if !is_late {
-                    self.settle(recording, moment - 1);
+                    self.settle(device, moment - 1);
                 }
                 let row = std::mem::replace(&mut self.blocks[id.index()], NONE);
-                let address = recording.history.allocations.address[id.index()];
+                let address = device.history.allocations.address[id.index()];
                 self.taken_over.blocks.remove(&address);
                 match row {
                     NONE => {}
                     // It completed because streams were polled or waited for on behalf of the following request.
-                    _ if is_late => self.device.push(Item::Free(row)),
+                    _ if is_late => self.cuda.push(Item::Free(row)),
                     _ => self.allocator.free(row),
                 }
             }
-            Call::FreeRequested(_) => self.settle(recording, moment - 1),
+            Call::FreeRequested(_) => self.settle(device, moment - 1),
             Call::EmptyCache | Call::ReleasePool(_) => self.meant.push(call),
             Call::Abandon(pool) => self.allocator.abandon(pool),
             Call::ForRequest => {}
         }
     }
 
-    fn malloc(&mut self, recording: Recording<'_>, moment: u32, id: AllocationId, address: u64) {
-        let asked = self.program.request(recording, id);
-        let request = self.prepare(recording, asked, moment - 1);
-        let served = self.allocator.malloc(request, asked.0, &mut self.device);
+    fn malloc(&mut self, device: Device<'_>, moment: u32, id: AllocationId, address: u64) {
+        let asked = Program::request(device, id);
+        let request = self.prepare(device, asked, moment - 1);
+        let served = self.allocator.malloc(request, asked.0, &mut self.cuda);
         let placed = served.map(|row| self.allocator.blocks[row as usize].address);
         self.taken_over.blocks.remove(&address);
         self.check.allocs.recorded += 1;
@@ -273,7 +268,7 @@ impl CheckRun {
             Some(placed) if placed != address => Some(Difference::OtherBlock),
             Some(_) => None,
         };
-        self.finish(recording, moment, difference);
+        self.finish(device, moment, difference);
     }
 
     /// Handles the waiting events that come before a request, and returns the request. Frees that complete at its
@@ -281,18 +276,18 @@ impl CheckRun {
     /// wanted it.
     fn prepare(
         &mut self,
-        recording: Recording<'_>,
+        device: Device<'_>,
         (bytes, stream, pool): (u64, i64, PoolId),
         before: u32,
     ) -> Request {
         let request = self.allocator.request(bytes, stream, pool);
-        if self.device.gives_back() && self.allocator.find_free(request).is_some() {
+        if self.cuda.gives_back() && self.allocator.find_free(request).is_some() {
             self.meant.push(Call::EmptyCache);
-            let later = self.device.split_off_obtained();
-            self.settle(recording, before);
-            self.device = later;
+            let later = self.cuda.split_off_obtained();
+            self.settle(device, before);
+            self.cuda = later;
         }
-        if !self.device.gives_back() || self.settings.collects_garbage() {
+        if !self.cuda.gives_back() || self.settings.collects_garbage() {
             self.complete_frees();
         }
         // Settling may have taken over the recorded state, in which pools have other rows.
@@ -300,50 +295,50 @@ impl CheckRun {
     }
 
     fn complete_frees(&mut self) {
-        for row in self.device.take_frees() {
+        for row in self.cuda.take_frees() {
             self.allocator.free(row);
         }
     }
 
     /// Handles waiting events that belong to no request.
-    fn settle(&mut self, recording: Recording<'_>, moment: u32) {
-        if self.meant.is_empty() && self.device.is_empty() {
+    fn settle(&mut self, device: Device<'_>, moment: u32) {
+        if self.meant.is_empty() && self.cuda.is_empty() {
             return;
         }
         for call in std::mem::take(&mut self.meant) {
             match call {
                 Call::ReleasePool(pool) => {
                     self.complete_frees();
-                    self.allocator.release_private(pool, &mut self.device);
+                    self.allocator.release_private(pool, &mut self.cuda);
                 }
-                _ => self.allocator.release_cached(&mut self.device),
+                _ => self.allocator.release_cached(&mut self.cuda),
             }
         }
         self.complete_frees();
-        self.finish(recording, moment, None);
+        self.finish(device, moment, None);
     }
 
     /// Ends a call. If the model differs, counts the difference and takes over the recorded state at `moment`.
-    fn finish(&mut self, recording: Recording<'_>, moment: u32, difference: Option<Difference>) {
-        let device = std::mem::take(&mut self.device);
-        self.check.segment_events.agreeing += device.agreeing;
-        self.check.extra_segment_events += device.extra;
+    fn finish(&mut self, device: Device<'_>, moment: u32, difference: Option<Difference>) {
+        let events = std::mem::take(&mut self.cuda);
+        self.check.segment_events.agreeing += events.agreeing;
+        self.check.extra_segment_events += events.extra;
         let found = match difference {
             Some(Difference::OtherRefusal) => difference,
-            _ if device.has_obtained() || device.missed => Some(Difference::OtherSegments),
-            _ if device.extra > 0 || !device.is_empty() => Some(Difference::OtherRelease),
+            _ if events.has_obtained() || events.missed => Some(Difference::OtherSegments),
+            _ if events.extra > 0 || !events.is_empty() => Some(Difference::OtherRelease),
             _ => difference,
         };
         if let Some(found) = found {
             *self.check.differences.entry(found).or_default() += 1;
             self.check.first_difference.get_or_insert(moment);
-            self.resynchronise(recording, moment);
+            self.resynchronise(device, moment);
         }
     }
 
-    fn resynchronise(&mut self, recording: Recording<'_>, moment: u32) {
+    fn resynchronise(&mut self, device: Device<'_>, moment: u32) {
         self.resynchronised += 1;
-        self.stepper.go_to(recording, &self.index, moment);
+        device.move_to(&mut self.stepper, moment);
         let recorded = Recorded::of(&self.settings, self.stepper.state(), self.blocks.len());
         match self.resynchronised {
             ..=COMPARED_AT_MOST => self.taken_over.add(&self.allocator, &recorded.allocator),
@@ -360,10 +355,8 @@ impl CheckRun {
     }
 
     /// Compares the file's final state with the model's.
-    fn compare_final(&mut self, recording: Recording<'_>) {
-        let Recording {
-            snapshot, history, ..
-        } = recording;
+    fn compare_final(&mut self, device: Device<'_>) {
+        let (snapshot, history) = (device.snapshot(), device.history);
         let modelled = self.allocator.segments();
         let device = i32::try_from(history.device).unwrap_or(i32::MIN);
         for (_, segment) in snapshot.segments.of_device(device) {

@@ -5,9 +5,8 @@
 //! CUDA, or before a request fails, is taken to serve that request. All others are taken for the program's
 //! `empty_cache()`.
 
-use vramscope_core::analysis::memory::allocator_state::{Recording, displaced};
-use vramscope_core::analysis::memory::places;
 use vramscope_core::analysis::memory::releases::stacks_of_empty_cache;
+use vramscope_core::analysis::recording::Device;
 use vramscope_core::analysis::time::history::{History, NEVER};
 use vramscope_core::ids::{AllocationId, EventId, StackId};
 use vramscope_core::model::{Action, PoolId};
@@ -37,14 +36,8 @@ pub(super) enum Call {
     ForRequest,
 }
 
-/// The program of one device. It is used together with the recording from which it was read.
+/// The program of one device. It is used together with the device from which it was read.
 pub(super) struct Program {
-    /// By allocation: its pool.
-    pools: Vec<Option<PoolId>>,
-    /// By allocation: its stream.
-    streams: Vec<Option<i64>>,
-    /// Allocations that end because another one takes their address: (moment, allocation), ascending.
-    displaced: Vec<(u32, AllocationId)>,
     /// The reason of each run of releases, by the moment of its first event.
     releases: Vec<(u32, Call)>,
     /// Frees that completed only because a request waited for all streams: (moment of completion, moment of the
@@ -53,62 +46,43 @@ pub(super) struct Program {
 }
 
 impl Program {
-    pub(super) fn of(recording: Recording<'_>) -> Self {
-        let Recording {
-            snapshot, history, ..
-        } = recording;
+    pub(super) fn of(device: Device<'_>) -> Self {
         Self {
-            pools: places::column(
-                snapshot,
-                history,
-                |context| context.pool,
-                |segment| segment.pool,
-            ),
-            streams: places::column(
-                snapshot,
-                history,
-                |context| Some(context.stream),
-                |segment| segment.stream,
-            ),
-            displaced: displaced(recording),
-            releases: releases(recording),
+            releases: releases(device),
             awaited: Vec::new(),
         }
     }
 
     /// Moves frees that completed because a request waited for all streams behind that request, because an allocator
     /// with other settings may not have to wait.
-    pub(super) fn with_late_frees(mut self, recording: Recording<'_>) -> Self {
-        self.awaited = awaited(recording, &self.releases);
+    pub(super) fn with_late_frees(mut self, device: Device<'_>) -> Self {
+        self.awaited = awaited(device, &self.releases);
         self
     }
 
     /// Requested bytes, stream and pool of an allocation.
-    pub(super) fn request(&self, recording: Recording<'_>, id: AllocationId) -> (u64, i64, PoolId) {
+    pub(super) fn request(device: Device<'_>, id: AllocationId) -> (u64, i64, PoolId) {
         let row = id.index();
-        let bytes = recording.history.allocations.bytes[row];
+        let bytes = device.history.allocations.bytes[row];
         (
             bytes,
-            self.streams[row].unwrap_or(0),
-            self.pools[row].unwrap_or_default(),
+            device.stream_of()[row].unwrap_or(0),
+            device.pool_of()[row].unwrap_or_default(),
         )
     }
 
     /// Calls `each` with the program's actions in the event before a moment.
-    pub(super) fn calls(&self, recording: Recording<'_>, moment: u32, mut each: impl FnMut(Call)) {
-        let Recording {
-            snapshot, history, ..
-        } = recording;
+    pub(super) fn calls(&self, device: Device<'_>, moment: u32, mut each: impl FnMut(Call)) {
+        let (snapshot, history) = (device.snapshot(), device.history);
         let first = self.releases.partition_point(|&(at, _)| at < moment);
         let now = self.releases[first..].iter();
         for &(_, call) in now.take_while(|&&(at, _)| at == moment) {
             each(call);
         }
-        let first = self.displaced.partition_point(|&(at, _)| at < moment);
-        for &(_, id) in self.displaced[first..]
-            .iter()
-            .take_while(|&&(at, _)| at == moment)
-        {
+        let displaced = device.displaced();
+        let first = displaced.partition_point(|&(at, _)| at < moment);
+        let now = displaced[first..].iter();
+        for &(_, id) in now.take_while(|&&(at, _)| at == moment) {
             each(Call::Free(id));
         }
         let row = (history.first_event + moment - 1) as usize;
@@ -163,13 +137,11 @@ pub(super) fn live_at_start(history: &History) -> Vec<AllocationId> {
 }
 
 /// The reasons of all runs of releases.
-fn releases(recording: Recording<'_>) -> Vec<(u32, Call)> {
-    let Recording {
-        snapshot, history, ..
-    } = recording;
+fn releases(device: Device<'_>) -> Vec<(u32, Call)> {
+    let (snapshot, history) = (device.snapshot(), device.history);
     let events = &snapshot.events;
     let emptying = stacks_of_empty_cache(snapshot);
-    let has_own = frees_have_stacks(recording);
+    let has_own = frees_have_stacks(device);
     let row = |moment: u32| (history.first_event + moment - 1) as usize;
     let mut releases = Vec::new();
     let mut moment = 1;
@@ -193,7 +165,7 @@ fn releases(recording: Recording<'_>) -> Vec<(u32, Call)> {
             other += 1;
         }
         let empties = emptying.get(stack.index()).copied().unwrap_or(false);
-        let is_for_request = !empties && serves(recording, other, stack, has_own);
+        let is_for_request = !empties && serves(device, other, stack, has_own);
         let mut pools: Vec<_> = (first..moment)
             .map(|moment| {
                 let context = snapshot.contexts.get(events.context[row(moment)]);
@@ -231,10 +203,8 @@ fn is_between(action: Action) -> bool {
 
 /// Whether the event before a moment is the request that a release with this stack served. `has_own` tells whether
 /// frees have stacks of their own.
-fn serves(recording: Recording<'_>, moment: u32, stack: StackId, has_own: bool) -> bool {
-    let Recording {
-        snapshot, history, ..
-    } = recording;
+fn serves(device: Device<'_>, moment: u32, stack: StackId, has_own: bool) -> bool {
+    let (snapshot, history) = (device.snapshot(), device.history);
     let events = &snapshot.events;
     if moment > history.event_count {
         return false;
@@ -250,10 +220,8 @@ fn serves(recording: Recording<'_>, moment: u32, stack: StackId, has_own: bool) 
 }
 
 /// Frees that complete just before memory is given back for a request.
-fn awaited(recording: Recording<'_>, releases: &[(u32, Call)]) -> Vec<(u32, u32, AllocationId)> {
-    let Recording {
-        snapshot, history, ..
-    } = recording;
+fn awaited(device: Device<'_>, releases: &[(u32, Call)]) -> Vec<(u32, u32, AllocationId)> {
+    let (snapshot, history) = (device.snapshot(), device.history);
     let action = |moment: u32| snapshot.events.action[(history.first_event + moment - 1) as usize];
     let mut awaited = Vec::new();
     // Releases ascend, so the search for the request that each served never starts over.
@@ -288,10 +256,8 @@ fn awaited(recording: Recording<'_>, releases: &[(u32, Call)]) -> Vec<(u32, u32,
 }
 
 /// Whether frees carry the stack of the free. With `context="alloc"` they carry the stack of the allocation.
-fn frees_have_stacks(recording: Recording<'_>) -> bool {
-    let Recording {
-        snapshot, history, ..
-    } = recording;
+fn frees_have_stacks(device: Device<'_>) -> bool {
+    let (snapshot, history) = (device.snapshot(), device.history);
     let stack = |event: Option<EventId>| event.map(|event| snapshot.events.stack[event.index()]);
     (0..history.allocations.len())
         .map(AllocationId::from_index)

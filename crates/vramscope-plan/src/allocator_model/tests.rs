@@ -7,14 +7,14 @@ use proptest::prelude::*;
 use super::allocator::{Allocator, DEFAULT_LARGE, Driver, NONE, Request};
 use super::blocks::Use;
 use super::recorded_device::{Item, RecordedDevice};
-use super::{Device, FIRST_ADDRESS, ModelSettings};
+use super::{FIRST_ADDRESS, ModelSettings, ModelledDevice};
 use vramscope_core::analysis::memory::gap::Arena;
 use vramscope_core::model::PoolId;
 
 const MIB: u64 = 1 << 20;
 
-fn device(settings: &ModelSettings) -> Device {
-    Device {
+fn device(settings: &ModelSettings) -> ModelledDevice {
+    ModelledDevice {
         free: settings.capacity_bytes.unwrap_or(u64::MAX),
         next_address: FIRST_ADDRESS,
         pending: BTreeMap::new(),
@@ -44,7 +44,7 @@ fn held(allocator: &Allocator, live: &[u32]) -> BTreeMap<Arena, u64> {
 }
 
 /// Lists and sums say what the blocks say.
-fn is_consistent(allocator: &Allocator, device: &Device, live: &[u32]) {
+fn is_consistent(allocator: &Allocator, device: &ModelledDevice, live: &[u32]) {
     let segments = allocator.segments();
     let reserved: u64 = segments.values().map(|segment| segment.0).sum();
     assert_eq!(reserved, allocator.reserved.bytes);

@@ -4,46 +4,26 @@
 use std::collections::BTreeMap;
 
 use proptest::prelude::*;
-use vramscope_core::Snapshot;
-use vramscope_core::analysis::memory::allocator_state::Recording;
+use vramscope_core::analysis::recording::{Device, Recording};
 use vramscope_core::analysis::time::byte_steps::most_bytes;
-use vramscope_core::analysis::time::history::History;
-use vramscope_core::analysis::time::replay::Replay;
 use vramscope_core::model::Action;
 use vramscope_plan::allocator_model::{Check, ModelSettings, Run, Start, check, replay};
-use vramscope_synth::files as support;
+use vramscope_synth::files;
 
-use crate::support::decoded;
+use crate::recorded;
 
-/// A device's recording.
-struct Recorded {
+/// A recorded run of `allocator.py`.
+struct TorchRun {
     name: String,
-    snapshot: Snapshot,
-    history: History,
-    replay: Replay,
+    recording: Recording,
 }
 
-impl Recorded {
-    fn of(name: &str, snapshot: Snapshot, device: u32) -> Self {
-        let history = History::of(&snapshot, device);
-        let replay = Replay::of(&snapshot, &history);
-        Self {
-            name: name.to_owned(),
-            snapshot,
-            history,
-            replay,
-        }
+impl TorchRun {
+    fn device(&self) -> Device<'_> {
+        self.recording.device(0).unwrap()
     }
 
-    fn recording(&self) -> Recording<'_> {
-        Recording {
-            snapshot: &self.snapshot,
-            history: &self.history,
-            replay: &self.replay,
-        }
-    }
-
-    /// The settings of a run of `allocator.py` with the device it had, which no file tells.
+    /// Its settings with the device it had, which no file tells.
     fn settings(&self) -> ModelSettings {
         let is_small = self.name.starts_with("pressure") && !self.name.contains("fraction");
         let mut changes = format!("capacity={}MiB", if is_small { 420 } else { 8192 });
@@ -52,15 +32,15 @@ impl Recorded {
                 changes += &format!(",per_process_memory_fraction:{share}");
             }
         }
-        let settings = ModelSettings::of(&self.snapshot);
+        let settings = ModelSettings::of(&self.recording.snapshot);
         settings.with_changes(&changes).unwrap()
     }
 
     /// Each request and free: what, bytes, and the moment after it.
     fn calls(&self) -> Vec<(Action, u64, u32)> {
-        let events = &self.snapshot.events;
-        let first = self.history.first_event as usize;
-        let rows = (first..).take(self.history.event_count as usize).zip(1..);
+        let (events, history) = (&self.recording.snapshot.events, self.device().history);
+        let first = history.first_event as usize;
+        let rows = (first..).take(history.event_count as usize).zip(1..);
         let calls = rows.map(|(row, moment)| (events.action[row], events.size[row], moment));
         let wanted = [Action::Alloc, Action::FreeRequested, Action::Oom];
         calls.filter(|call| wanted.contains(&call.0)).collect()
@@ -68,20 +48,21 @@ impl Recorded {
 }
 
 /// The runs of `allocator.py` by name.
-fn runs() -> BTreeMap<String, Recorded> {
-    let files = support::fixtures_in("allocator");
-    let runs = files.iter().map(|file| {
+fn runs() -> BTreeMap<String, TorchRun> {
+    let runs = files::fixtures_in("allocator").into_iter().map(|file| {
         let name = file.name.trim_start_matches("allocator/");
-        let name = name.trim_end_matches(".pickle.zst");
-        (name.to_owned(), Recorded::of(name, decoded(&file), 0))
+        let name = name.trim_end_matches(".pickle.zst").to_owned();
+        let recording = recorded(&file);
+        (name.clone(), TorchRun { name, recording })
     });
     runs.collect()
 }
 
 /// Replays one run's program under the settings of another: what is reserved after each call, and which requests
 /// are refused, must be what torch did there.
-fn foretell(from: &Recorded, to: &Recorded) {
-    let outcome = replay(from.recording(), &to.settings(), Start::Afresh);
+fn foretell(from: &TorchRun, to: &TorchRun) {
+    let really_reserved = to.device().history;
+    let outcome = replay(from.device(), &to.settings(), Start::Afresh);
     let what = format!("{} from {}", to.name, from.name);
     let is_request = |&(action, ..): &(Action, u64, u32)| action != Action::FreeRequested;
     let (asked, really) = (from.calls(), to.calls());
@@ -104,17 +85,17 @@ fn foretell(from: &Recorded, to: &Recorded) {
         );
         let (foretold, real) = (
             outcome.reserved_bytes(call.2),
-            to.history.reserved_bytes(real.2),
+            really_reserved.reserved_bytes(real.2),
         );
         assert_eq!(foretold, real, "{what}: reserved at {}", call.2);
     }
     let peak = real_requests
         .iter()
-        .map(|call| to.history.reserved_bytes(call.2))
+        .map(|call| really_reserved.reserved_bytes(call.2))
         .max();
     assert!(
         outcome.peak_reserved_bytes >= peak.unwrap()
-            && outcome.peak_reserved_bytes <= to.history.most_reserved_bytes(),
+            && outcome.peak_reserved_bytes <= really_reserved.most_reserved_bytes(),
         "{what}"
     );
 }
@@ -124,7 +105,7 @@ fn foretell(from: &Recorded, to: &Recorded) {
 fn torch_under_other_settings_is_foretold() {
     let runs = runs();
     // Where requests were refused, their frees are missing.
-    let complete = |run: &&Recorded| run.calls().iter().all(|call| call.0 != Action::Oom);
+    let complete = |run: &&TorchRun| run.calls().iter().all(|call| call.0 != Action::Oom);
     let sources: Vec<_> = runs.values().filter(complete).collect();
     assert!(sources.len() >= 12 && runs.len() >= 18);
     for to in runs.values() {
@@ -148,7 +129,7 @@ fn assert_full(name: &str, check: &Check) {
 #[test]
 fn every_event_of_torchs_own_runs() {
     for run in runs().values() {
-        let check = check(run.recording(), &run.settings());
+        let check = check(run.device(), &run.settings());
         assert_full(&run.name, &check);
         assert_eq!(check.differences, BTreeMap::new(), "{}", run.name);
         assert!(check.peak_error().abs() < 1e-9, "{}: {check:?}", run.name);
@@ -158,16 +139,17 @@ fn every_event_of_torchs_own_runs() {
 #[test]
 fn every_event_of_older_versions() {
     let mut compared = 0;
-    for file in support::fixtures() {
-        let of_torch = file.name.starts_with("torch-");
-        let run = Recorded::of(&file.name, decoded(&file), 0);
-        if !of_torch
-            || run.history.event_count < 2
-            || ModelSettings::refusal(&run.snapshot).is_some()
-        {
+    for file in files::fixtures() {
+        if !file.name.starts_with("torch-") {
             continue;
         }
-        let check = check(run.recording(), &ModelSettings::of_device(run.recording()));
+        let recording = recorded(&file);
+        let refusal = ModelSettings::refusal(&recording.snapshot);
+        let device = recording.device(0).filter(|_| refusal.is_none());
+        let Some(device) = device.filter(|device| device.history.event_count >= 2) else {
+            continue;
+        };
+        let check = check(device, &ModelSettings::of_device(device));
         compared += 1;
         assert_full(&file.name, &check);
     }
@@ -177,17 +159,17 @@ fn every_event_of_older_versions() {
 /// How closely the model follows real programs. The doc of `allocator_model` has the table.
 #[test]
 fn real_files() {
-    for file in support::real_files() {
-        let snapshot = decoded(&file);
-        let refusal = ModelSettings::refusal(&snapshot);
-        let run = Recorded::of(&file.name, snapshot, 0);
+    for file in files::real_files() {
+        let recording = recorded(&file);
+        let refusal = ModelSettings::refusal(&recording.snapshot);
+        let device = recording.device(0).filter(|_| refusal.is_none());
         let is_made_up = file.name.contains("mosaic") || file.name.contains("emulated");
-        if run.history.event_count < 2 || refusal.is_some() {
+        let Some(device) = device.filter(|device| device.history.event_count >= 2) else {
             println!("{}: nothing to replay", file.name);
             continue;
-        }
-        let settings = ModelSettings::of_device(run.recording());
-        let check = check(run.recording(), &settings);
+        };
+        let settings = ModelSettings::of_device(device);
+        let check = check(device, &settings);
         println!(
             "{}: {}; addresses {}/{}, segment events {}/{}, segments {}/{}, blocks {}/{}, peak {:+.2} %",
             file.name,
@@ -259,14 +241,14 @@ proptest! {
             "blocks": [{{"address": {start}, "size": 1048576, "requested_size": 900000, "state": "active_pending_free"}}]}}"#
         );
         let file = format!(r#"{{"segments": [{segment}], "device_traces": [[{}]]}}"#, trace.join(","));
-        let run = Recorded::of("nonsense", vramscope_core::decode(file.as_bytes()).unwrap(), 0);
-        let recording = run.recording();
+        let recording = Recording::of(vramscope_core::decode(file.as_bytes()).unwrap());
+        let device = recording.device(0).unwrap();
         for changes in ["", "expandable_segments:True,capacity=100MiB", "max_split_size_mb:20,garbage_collection_threshold:0.1,capacity=1GiB,per_process_memory_fraction:0.2", "roundup_power2_divisions:4"] {
-            let settings = ModelSettings::of_device(recording).with_changes(changes).unwrap();
+            let settings = ModelSettings::of_device(device).with_changes(changes).unwrap();
             for start in [Start::AsRecorded, Start::Afresh] {
-                let outcome = replay(recording, &settings, start);
-                let mut sliced = Run::new(recording, &settings, start);
-                while !sliced.run(recording, &mut || true) {}
+                let outcome = replay(device, &settings, start);
+                let mut sliced = Run::new(device, &settings, start);
+                while !sliced.run(device, &mut || true) {}
                 assert_eq!(sliced.into_outcome(), outcome);
                 prop_assert!(outcome.reserved_steps.is_sorted_by(|a, b| a.0 < b.0 && a.1 != b.1));
                 prop_assert_eq!(most_bytes(&outcome.reserved_steps), outcome.peak_reserved_bytes);
@@ -277,7 +259,7 @@ proptest! {
                     prop_assert!(settings.capacity_bytes.is_none_or(|most| outcome.peak_reserved_bytes <= most));
                 }
             }
-            let _any = check(recording, &settings);
+            let _any = check(device, &settings);
         }
     }
 }

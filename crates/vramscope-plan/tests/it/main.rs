@@ -7,4 +7,14 @@ mod lowest;
 mod packing;
 mod plan;
 mod pool_planner;
-mod support;
+
+use vramscope_core::analysis::recording::Recording;
+use vramscope_synth::files::File;
+
+/// What a file holds, prepared for questions.
+fn recorded(file: &File) -> Recording {
+    match vramscope_core::decode(&file.bytes[..]) {
+        Ok(snapshot) => Recording::of(snapshot),
+        Err(error) => panic!("{}: {error}", file.name),
+    }
+}

@@ -4,13 +4,13 @@
 use std::collections::BTreeMap;
 
 use proptest::prelude::*;
-use vramscope_core::analysis::memory::allocator_state::{AllocatorIndex, Recording};
 use vramscope_core::analysis::memory::capture::AllocatorKind;
+use vramscope_core::analysis::recording::{Device, Recording};
 use vramscope_core::analysis::report::overview::SegmentsKnown;
 use vramscope_core::analysis::time::byte_steps::most_bytes;
 use vramscope_core::analysis::time::history::{History, NEVER};
+use vramscope_core::decode;
 use vramscope_core::ids::AllocationId;
-use vramscope_core::{Snapshot, decode};
 use vramscope_plan::packing::{lower_bound, verify};
 use vramscope_plan::what_if::{Baseline, Verdict, WhatIf, baseline};
 use vramscope_plan::{DevicePlan, Planner, StepKind};
@@ -19,29 +19,25 @@ use vramscope_synth::pickle::Dialect;
 use vramscope_synth::random::{config, nonsense, run, steps};
 use vramscope_synth::snapshot::{Producer, WriteOptions};
 
-use crate::support::{Device, decoded};
+use crate::recorded;
 
 /// Slices of work after which searching ends.
 const SLICES: usize = 50;
 
 /// Plans each device in slices and looks at every stage.
-fn check(name: &str, snapshot: &Snapshot) {
-    for device in snapshot.devices() {
-        let history = History::of(snapshot, device);
-        let device = Device::of(snapshot, &history);
-        let recording = device.recording();
-        let index = AllocatorIndex::of(recording);
-        let mut planner = Planner::new(recording, &index);
-        check_problems(name, recording, &index, &planner);
+fn check(name: &str, recording: &Recording) {
+    for device in recording.devices() {
+        let mut planner = Planner::new(device);
+        check_problems(name, device, &planner);
         let mut slices = 0;
         while !planner.plan().has_all_bars || !planner.plan().is_done && slices < SLICES {
             let mut asked = 0;
             let before = planner.plan().clone();
-            planner.run(recording, &mut || {
+            planner.run(device, &mut || {
                 asked += 1;
                 asked > 100
             });
-            check_steps(name, &planner, &history);
+            check_steps(name, &planner, device.history);
             let packed = |plan: &DevicePlan| plan.bytes(StepKind::Placement);
             if let (Some(before), Some(after)) = (packed(&before), packed(planner.plan())) {
                 assert!(after <= before, "{name}: a packing gets higher");
@@ -148,8 +144,8 @@ fn sum(bytes: impl Iterator<Item = u64>) -> u128 {
 }
 
 /// The places against an obvious reference: each allocation looked at, at each birth.
-fn check_problems(name: &str, recording: Recording<'_>, index: &AllocatorIndex, planner: &Planner) {
-    let table = &recording.history.allocations;
+fn check_problems(name: &str, device: Device<'_>, planner: &Planner) {
+    let table = &device.history.allocations;
     let problems = planner.problems();
     let mut seen: Vec<AllocationId> = problems
         .iter()
@@ -176,7 +172,7 @@ fn check_problems(name: &str, recording: Recording<'_>, index: &AllocatorIndex, 
             "{name}"
         );
         assert!(problem.requested_bytes <= problem.rounded_bytes, "{name}");
-        if AllocatorKind::of(recording.snapshot) == AllocatorKind::Driver {
+        if AllocatorKind::of(device.snapshot()) == AllocatorKind::Driver {
             assert_eq!(problem.key.stream, None);
         }
         for (buffer, id) in problem.allocations.iter().enumerate() {
@@ -184,32 +180,32 @@ fn check_problems(name: &str, recording: Recording<'_>, index: &AllocatorIndex, 
             assert_eq!(problem.problem.lower[buffer], u64::from(table.born[row]));
             let is_last = table.died[row] == NEVER;
             let end = if is_last {
-                recording.history.event_count + 1
+                device.history.event_count + 1
             } else {
                 table.died[row]
             };
             assert_eq!(problem.problem.upper[buffer], u64::from(end));
             assert_eq!(
                 problem.problem.size[buffer],
-                index.sizes.rounded(table.bytes[row])
+                device.block_sizes().rounded(table.bytes[row])
             );
         }
         if problem.allocations.len() <= 200 {
             assert_eq!(
                 problem.requested_bytes,
-                naive_peak(recording, &problem.allocations),
+                naive_peak(device, &problem.allocations),
                 "{name}"
             );
         }
     }
 }
 
-fn naive_peak(recording: Recording<'_>, allocations: &[AllocationId]) -> u64 {
-    let table = &recording.history.allocations;
+fn naive_peak(device: Device<'_>, allocations: &[AllocationId]) -> u64 {
+    let table = &device.history.allocations;
     let live = |moment: u32| {
         let live = allocations
             .iter()
-            .filter(|&&id| recording.history.is_live(id, moment));
+            .filter(|&&id| device.history.is_live(id, moment));
         live.map(|id| u128::from(table.bytes[id.index()]))
             .sum::<u128>()
     };
@@ -223,7 +219,7 @@ fn naive_peak(recording: Recording<'_>, allocations: &[AllocationId]) -> u64 {
 #[test]
 fn plans_of_all_files() {
     for file in all_files() {
-        check(&file.name, &decoded(&file));
+        check(&file.name, &recorded(&file));
     }
 }
 
@@ -238,16 +234,12 @@ fn the_drivers_pools_serve_all_streams() {
             {{"action": "alloc", "addr": 4096, "size": 512, "stream": 7}}]],
             "allocator_settings": {{}}{capture}}}"#
         );
-        decode(text.as_bytes()).unwrap()
+        Recording::of(decode(text.as_bytes()).unwrap())
     };
-    let of = |snapshot: &Snapshot| {
-        check("two streams", snapshot);
-        let history = History::of(snapshot, 0);
-        let device = Device::of(snapshot, &history);
-        let recording = device.recording();
-        let plan = Planner::new(recording, &AllocatorIndex::of(recording))
-            .plan()
-            .clone();
+    let of = |recording: &Recording| {
+        check("two streams", recording);
+        let device = recording.device(0).unwrap();
+        let plan = Planner::new(device).plan().clone();
         let texts = plan
             .steps
             .iter()
@@ -274,39 +266,31 @@ fn the_drivers_pools_serve_all_streams() {
 #[test]
 fn what_ifs_of_all_files() {
     for file in all_files() {
-        let snapshot = decoded(&file);
-        for device in snapshot.devices() {
-            let history = History::of(&snapshot, device);
-            let device = Device::of(&snapshot, &history);
-            let recording = device.recording();
-            let known = SegmentsKnown::in_recording(recording, &AllocatorIndex::of(recording));
-            let Ok(baseline) = baseline(recording, known) else {
+        for device in recorded(&file).devices() {
+            let Ok(baseline) = baseline(device) else {
                 continue;
             };
             assert_eq!(baseline.own.change_bytes, 0);
-            let wrong = baseline.what_if(recording, "expandable_segments:perhaps");
+            let wrong = baseline.what_if(device, "expandable_segments:perhaps");
             assert!(
                 wrong.unwrap_err().contains("True or False"),
                 "{}",
                 file.name
             );
             if baseline.refusal.is_some() {
-                assert!(
-                    baseline
-                        .what_if(recording, "expandable_segments:True")
-                        .is_err()
-                );
+                let refused = baseline.what_if(device, "expandable_segments:True");
+                assert!(refused.is_err());
                 continue;
             }
-            check_what_ifs(&file.name, recording, &baseline);
+            check_what_ifs(&file.name, device, &baseline);
         }
     }
 }
 
-fn check_what_ifs(name: &str, recording: Recording<'_>, baseline: &Baseline) {
+fn check_what_ifs(name: &str, device: Device<'_>, baseline: &Baseline) {
     let own = baseline.own.peak_reserved_bytes;
     for changes in &baseline.suggestions {
-        let row = baseline.what_if(recording, changes).unwrap();
+        let row = baseline.what_if(device, changes).unwrap();
         let change = row.peak_reserved_bytes.cast_signed() - own.cast_signed();
         assert_eq!(row.change_bytes, change, "{name}: {changes}");
         assert_arenas(name, &row);
@@ -317,11 +301,11 @@ fn check_what_ifs(name: &str, recording: Recording<'_>, baseline: &Baseline) {
         );
     }
     // With no more than it is said to need, nothing is refused; with less than is live, something is.
-    let limited = |bytes| baseline.what_if(recording, &format!("capacity={bytes}"));
+    let limited = |bytes| baseline.what_if(device, &format!("capacity={bytes}"));
     let enough = limited(own).unwrap();
     assert!(enough.refused <= baseline.own.refused.max(1), "{name}");
     check_close_ones(name, baseline, &limited);
-    let history = recording.history;
+    let history = device.history;
     let live = history.active_bytes_at(history.peak_moment);
     if live > 1 {
         let little = limited(live / 2).unwrap();
@@ -371,14 +355,14 @@ proptest! {
     fn plans_of_random_programs(steps in steps(), expandable: bool, forget in 0..40_usize) {
         let model = run(&steps, expandable, forget);
         let bytes = model.to_pickle(&WriteOptions::new(Producer::Python(2, 15)));
-        check("random program", &decode(&bytes[..]).unwrap());
+        check("random program", &Recording::of(decode(&bytes[..]).unwrap()));
     }
 
     #[test]
     fn plans_of_nonsense(model in nonsense(), protocol in 0..=5_u8) {
         let options = WriteOptions { dialect: Dialect::Python(protocol), ..WriteOptions::new(Producer::Python(2, 15)) };
         if let Ok(snapshot) = decode(&model.to_pickle(&options)[..]) {
-            check("nonsense", &snapshot);
+            check("nonsense", &Recording::of(snapshot));
         }
     }
 }

@@ -2,12 +2,8 @@
 //! way the moment was chosen.
 
 use vramscope_browser_tests::Modifiers;
-use vramscope_core::Snapshot;
-use vramscope_core::analysis::memory::allocator_state::{
-    AllocatorIndex, AllocatorState, Recording,
-};
-use vramscope_core::analysis::time::history::History;
-use vramscope_core::analysis::time::replay::Replay;
+use vramscope_core::analysis::memory::allocator_state::AllocatorState;
+use vramscope_core::analysis::recording::Recording;
 
 use crate::PATIENCE;
 use crate::open::{Open, fixture, open_fixture};
@@ -17,17 +13,10 @@ const FIXTURE: &str = "torch-2.15.0/streams_pending.pickle";
 /// The states of the fixture's first device after every event.
 fn states() -> Vec<AllocatorState> {
     let bytes = std::fs::read(fixture(FIXTURE)).unwrap();
-    let snapshot: Snapshot = vramscope_core::decode(&bytes[..]).unwrap();
-    let history = History::of(&snapshot, 0);
-    let replay = Replay::of(&snapshot, &history);
-    let recording = Recording {
-        snapshot: &snapshot,
-        history: &history,
-        replay: &replay,
-    };
-    let index = AllocatorIndex::of(recording);
-    (0..=history.event_count)
-        .map(|moment| index.state_at(recording, moment))
+    let recording = Recording::of(vramscope_core::decode(&bytes[..]).unwrap());
+    let device = recording.device(0).unwrap();
+    (0..=device.history.event_count)
+        .map(|moment| device.state_at(moment))
         .collect()
 }
 

@@ -3,7 +3,7 @@
 use std::fs::File;
 
 use vramscope_browser_tests::Modifiers;
-use vramscope_core::analysis::memory::capacity::capacity;
+use vramscope_core::analysis::recording::Recording;
 use vramscope_core::analysis::time::history::History;
 use vramscope_core::analysis::time::lanes::{LaneKind, LaneRange, Lanes, steps};
 use vramscope_core::analysis::time::markers::{MarkerKind, Markers};
@@ -147,8 +147,9 @@ fn the_strip_names_the_steps_and_the_capacity_is_the_analysis() {
     let expected = format!("{} steps named {}", found.steps.len(), found.pattern);
     assert_eq!(title, expected);
 
-    let (snapshot, history) = read("torch-2.15.0/oom_after.pickle");
-    let capacity = capacity(&snapshot, &history).unwrap();
+    let (snapshot, _) = read("torch-2.15.0/oom_after.pickle");
+    let recording = Recording::of(snapshot);
+    let capacity = recording.device(0).unwrap().capacity().unwrap();
     let mut open = open_fixture("torch-2.15.0/oom_after.pickle");
     let field = "document.querySelector('.line-controls input.bytes').value";
     assert_eq!(

@@ -3,12 +3,9 @@
 use std::fs::File;
 
 use vramscope_browser_tests::Modifiers;
-use vramscope_core::analysis::memory::allocator_state::{AllocatorIndex, Recording};
-use vramscope_core::analysis::memory::segment_history::SegmentHistory;
-use vramscope_core::analysis::time::history::History;
-use vramscope_core::analysis::time::replay::Replay;
+use vramscope_core::analysis::recording::Recording;
+use vramscope_core::decode;
 use vramscope_core::ids::AllocationId;
-use vramscope_core::{Snapshot, decode};
 use vramscope_view::display;
 use vramscope_view::map::{Lanes, MapHit, MemoryMap};
 use vramscope_view::raster::Bands;
@@ -22,11 +19,8 @@ const FIXTURE: &str = "synth/scenario-pools.pickle";
 /// Left of the picture, above and right of it, below it, in CSS px; see the page's `PlotArea`.
 const MARGINS: (f64, f64, f64) = (72.0, 8.0, 24.0);
 
-fn read() -> (Snapshot, History, SegmentHistory) {
-    let snapshot = decode(File::open(fixture(FIXTURE)).unwrap()).unwrap();
-    let history = History::of(&snapshot, 0);
-    let segments = SegmentHistory::of(&snapshot, &history);
-    (snapshot, history, segments)
+fn recording() -> Recording {
+    Recording::of(decode(File::open(fixture(FIXTURE)).unwrap()).unwrap())
 }
 
 /// The picture's corner on the page and its size in CSS px, which are device px here.
@@ -48,18 +42,15 @@ fn tooltip(open: &mut Open, (x_px, y_px): (f64, f64), word: &str) {
 fn the_map_shows_each_allocation_at_its_address() {
     let mut open = open_fixture(FIXTURE);
     open.repainted(|page| page.key("4", Modifiers::NONE).unwrap());
-    let (snapshot, history, segments) = read();
-    let sizes = AllocatorIndex::of(Recording {
-        snapshot: &snapshot,
-        history: &history,
-        replay: &Replay::of(&snapshot, &history),
-    })
-    .sizes;
-    let held = |row| sizes.bytes(&history, AllocationId::from_index(row));
+    let recording = recording();
+    let device = recording.device(0).unwrap();
+    let (history, segments) = (device.history, device.segments());
+    let sizes = device.block_sizes();
+    let held = |row| sizes.bytes(history, AllocationId::from_index(row));
     let table = &history.allocations;
-    let lanes = Lanes::new(table, &segments);
-    let map = MemoryMap::new(table, &segments, lanes, held);
-    let bands = Bands::of(&history, false);
+    let lanes = Lanes::new(table, segments);
+    let map = MemoryMap::new(table, segments, lanes, held);
+    let bands = Bands::of(history, false);
     let (corner, (width_px, height_px)) = picture(&mut open);
     let bounds = Bounds::new(bands.x_end(), map.lanes.y_end() as u64);
     let view = Viewport::fit_all(&bounds, width_px, height_px);
@@ -111,7 +102,9 @@ fn the_map_shows_each_allocation_at_its_address() {
 fn a_segment_is_pinned_with_what_is_in_it() {
     let mut open = open_fixture(FIXTURE);
     open.repainted(|page| page.key("3", Modifiers::NONE).unwrap());
-    let (_, history, segments) = read();
+    let recording = recording();
+    let device = recording.device(0).unwrap();
+    let (history, segments) = (device.history, device.segments());
     let (corner, (width_px, height_px)) = picture(&mut open);
     let peak = history
         .reserved_steps

@@ -2,7 +2,6 @@
 
 use vramscope_browser_tests::Modifiers;
 use vramscope_core::Snapshot;
-use vramscope_core::analysis::memory::settings::settings;
 use vramscope_core::analysis::recording::Recording;
 use vramscope_core::analysis::report::findings::FindingKind;
 use vramscope_core::analysis::report::overview::{Overview, overview};
@@ -106,7 +105,7 @@ fn steps_and_a_healthy_run() {
 #[test]
 fn facts_explain_settings_and_pinned_memory() {
     let name = "torch-2.15.0/pinned.pickle";
-    let list = settings(&decoded(name));
+    let list = Recording::of(decoded(name)).settings();
     let mut open = open_fixture(name);
     // The tenth view has no digit as a key.
     open.page.click_on(".rail [data-view=facts]").unwrap();

@@ -3,9 +3,7 @@
 use std::fs::File;
 
 use vramscope_browser_tests::Modifiers;
-use vramscope_core::analysis::memory::allocator_state::{AllocatorIndex, Recording};
-use vramscope_core::analysis::time::history::History;
-use vramscope_core::analysis::time::replay::Replay;
+use vramscope_core::analysis::recording::{Device, Recording};
 use vramscope_core::decode;
 use vramscope_plan::allocator_model::{ModelSettings, Start, replay};
 use vramscope_plan::{DevicePlan, Planner};
@@ -17,18 +15,12 @@ use crate::open::{Open, fixture, open_fixture};
 const FIXTURE: &str = "synth/scenario-pools.pickle";
 
 /// Core's results for the fixture.
-fn planned<T>(of: impl FnOnce(Recording<'_>, &DevicePlan) -> T) -> T {
-    let snapshot = decode(File::open(fixture(FIXTURE)).unwrap()).unwrap();
-    let history = History::of(&snapshot, 0);
-    let replay = Replay::of(&snapshot, &history);
-    let recording = Recording {
-        snapshot: &snapshot,
-        history: &history,
-        replay: &replay,
-    };
-    let mut planner = Planner::new(recording, &AllocatorIndex::of(recording));
-    while !planner.run(recording, &mut || false) {}
-    of(recording, planner.plan())
+fn planned<T>(of: impl FnOnce(Device<'_>, &DevicePlan) -> T) -> T {
+    let recording = Recording::of(decode(File::open(fixture(FIXTURE)).unwrap()).unwrap());
+    let device = recording.device(0).unwrap();
+    let mut planner = Planner::new(device);
+    while !planner.run(device, &mut || false) {}
+    of(device, planner.plan())
 }
 
 fn open_what_if() -> Open {
@@ -133,10 +125,10 @@ fn settings_are_replayed_and_kept_in_the_address() {
     open.page
         .eval(&format!("{row}.querySelector('button').click(); null"))
         .unwrap();
-    let peak = planned(|recording, _| {
-        let settings = ModelSettings::of(recording.snapshot);
+    let peak = planned(|device, _| {
+        let settings = ModelSettings::of(device.snapshot());
         let settings = settings.with_changes("expandable_segments:True").unwrap();
-        replay(recording, &settings, Start::Afresh).peak_reserved_bytes
+        replay(device, &settings, Start::Afresh).peak_reserved_bytes
     });
     let says = format!(
         "(document.querySelector('[data-of=changed]')?.innerText ?? '').includes({:?})",

@@ -5,9 +5,7 @@
 mod tests;
 mod tip;
 
-use vramscope_core::analysis::memory::allocator_state::{
-    AllocatorState, FinalCheck, Stepper, check_final,
-};
+use vramscope_core::analysis::memory::allocator_state::{AllocatorState, FinalCheck, Stepper};
 use vramscope_core::analysis::report::event_rows::{self, Wanted, event_rows, find_event};
 use vramscope_core::ids::AllocationId;
 use vramscope_core::model::{Action, DeviceIndex};
@@ -100,19 +98,17 @@ pub(super) fn answer(
 impl Cache {
     /// The state that is asked for, laid out.
     fn layout(&mut self, device: Device<'_>, draw: &DrawState) -> Option<StateLayout> {
-        let (recording, index) = (device.replayed(), device.allocator());
         let is_other = |replayed: &ReplayedState| replayed.device != draw.look.device;
         if self.replayed.as_ref().is_none_or(is_other) {
-            let last = index.state_at(recording, device.history.event_count);
             self.replayed = Some(ReplayedState {
                 device: draw.look.device,
-                stepper: Stepper::at(recording, index, draw.moment),
-                check: check_final(recording, &last),
+                stepper: device.stepper_at(draw.moment),
+                check: device.final_check(),
                 scale: None,
             });
         }
         let replayed = self.replayed.as_mut()?;
-        replayed.stepper.go_to(recording, index, draw.moment);
+        device.move_to(&mut replayed.stepper, draw.moment);
         let window = &draw.window;
         let metrics = Metrics::of_screen(
             window.width_px.clamp(1, MOST_PX),
@@ -162,7 +158,7 @@ impl Cache {
             }),
             changed: changed(document, device, state, &layout, draw),
             check: replayed.check,
-            sizes: device.allocator().sizes.check,
+            sizes: device.block_sizes().check,
         };
         let extra = Extra::Pixels {
             width_px: picture.width_px,
@@ -185,8 +181,7 @@ impl ReplayedState {
         let steps = device.history.reserved_steps.iter();
         let fullest = steps.max_by_key(|&&(moment, bytes)| (bytes, std::cmp::Reverse(moment)));
         let moment = fullest.map_or(0, |&(moment, _)| moment);
-        let recording = device.replayed();
-        let state = device.allocator().state_at(recording, moment);
+        let state = device.state_at(moment);
         let scale = StateLayout::fit(&state, metrics, height_px);
         self.scale = Some((metrics, height_px, scale));
         scale
@@ -251,10 +246,7 @@ fn changed(
         Some(Action::Alloc | Action::FreeRequested | Action::FreeCompleted | Action::Annotate) => {
             match device.history.allocation_of_event[number as usize] {
                 u32::MAX => return Outline::default(),
-                id => device
-                    .allocator()
-                    .sizes
-                    .bytes(device.history, AllocationId(id)),
+                id => device.block_sizes().bytes(device.history, AllocationId(id)),
             }
         }
         Some(_) => events.size[row],

@@ -1,6 +1,5 @@
 //! Answers to [`protocol::views::lanes`](crate::protocol::views::lanes).
 
-use vramscope_core::analysis::memory::capacity::capacity;
 use vramscope_core::analysis::memory::pool_use::{PoolUse, pool_uses};
 use vramscope_core::analysis::time::markers::{MarkerKind, marker};
 use vramscope_core::bitset::BitSet;
@@ -88,7 +87,7 @@ pub(in crate::worker) fn line_facts(document: &Document, device: Device<'_>) -> 
             })
             .collect(),
         tracks: [has(0), has(1)],
-        capacity: capacity(snapshot, device.history),
+        capacity: device.capacity(),
         has_pools: segments.any(|(_, segment)| is_private(segment.pool))
             || contexts.any(|context| is_private(context.pool)),
         outside: lanes.outside,

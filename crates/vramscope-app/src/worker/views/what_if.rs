@@ -108,7 +108,7 @@ fn work<'a>(device: Device<'_>, works: &'a mut Vec<Work>) -> &'a mut Work {
     let place = works.iter().position(is_it).unwrap_or_else(|| {
         works.push(Work {
             device: device.history.device,
-            planner: Planner::new(device.replayed(), device.allocator()),
+            planner: Planner::new(*device),
             searched_ms: 0.0,
             packing: 0,
             drawn_bytes: None,
@@ -127,7 +127,7 @@ impl Work {
         let stage = self.stage(search_ms);
         if stage != Stage::Done {
             let pace = Pace::of(SLICE_MS);
-            self.planner.run(device.replayed(), &mut || pace.is_over());
+            self.planner.run(*device, &mut || pace.is_over());
             if stage == Stage::Searching {
                 self.searched_ms += pace.spent_ms();
             }

@@ -182,8 +182,7 @@ impl<'a> Measures<'a> {
     }
 
     fn need_segments(&self) -> Result<(), &'static str> {
-        let device = self.device;
-        let known = || SegmentsKnown::in_recording(device.replayed(), device.allocator());
+        let known = || SegmentsKnown::of(**self.device);
         match self.segments.get_or_init(known) {
             SegmentsKnown::Real => Ok(()),
             SegmentsKnown::Doubtful => Err(DOUBTFUL_SEGMENTS),

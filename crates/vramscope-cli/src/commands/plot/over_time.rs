@@ -1,7 +1,6 @@
 //! The pictures over time: timeline, segment timeline and map.
 
 use vramscope_core::analysis::groups::live_at::live_at;
-use vramscope_core::analysis::memory::capacity::capacity;
 use vramscope_core::analysis::memory::pool_use::pool_uses;
 use vramscope_core::analysis::memory::segment_history::SegmentHistory;
 use vramscope_core::ids::AllocationId;
@@ -93,8 +92,7 @@ impl Lines {
             ViewKind::Segments => peak_reserved,
             _ => device.peak_bytes(),
         };
-        let known = capacity(&device.subject.snapshot, device.history);
-        let known = known.map(|capacity| capacity.bytes);
+        let known = device.capacity().map(|capacity| capacity.bytes);
         let has_room = |bytes: u64| options.reserved || leaves_room(bytes, height);
         let fits = |bytes: &u64| view != ViewKind::Map && *bytes > 0 && has_room(*bytes);
         Self {
@@ -170,7 +168,7 @@ impl Scene<'_> {
     }
 
     fn map(&self) -> Result<Vec<u8>, Failure> {
-        let (history, sizes) = (self.device.history, &self.device.allocator().sizes);
+        let (history, sizes) = (self.device.history, self.device.block_sizes());
         let held = |row: usize| sizes.bytes(history, AllocationId::from_index(row));
         let lanes = Lanes::new(&history.allocations, self.segments);
         let map = MemoryMap::new(&history.allocations, self.segments, lanes, held);

@@ -5,8 +5,8 @@
 //! free blocks. The allocator merges free neighbours at once, so whatever no active block covers is one free
 //! block.
 //!
-//! [`state_at`](AllocatorIndex::state_at) computes one moment. A [`Stepper`] moves from moment to moment and
-//! rebuilds only the segments that changed.
+//! [`Device::state_at`](crate::analysis::recording::Device::state_at) computes one moment. A [`Stepper`] moves from
+//! moment to moment and rebuilds only the segments that changed.
 
 mod check;
 mod index;
@@ -16,28 +16,26 @@ mod stepper;
 
 use serde::{Deserialize, Serialize};
 
-pub use self::check::{FinalCheck, check_final};
-pub use self::index::AllocatorIndex;
-pub use self::index::displaced;
+pub use self::check::FinalCheck;
+pub(crate) use self::check::check_final;
+pub(crate) use self::index::AllocatorIndex;
 pub use self::kinds::{SegmentKind, segment_kinds};
 pub use self::sizes::{BlockSizes, Rounding, SizeCheck, SizeSource};
 pub use self::stepper::Stepper;
 use super::capture::AllocatorKind;
-use crate::Snapshot;
 use crate::analysis::time::history::History;
 use crate::analysis::time::replay::{MappedRange, Replay};
 use crate::ids::{AllocationId, EventId, StackId};
 use crate::model::{self, PoolId};
 
-/// The input of all functions here: one device's recording.
+/// The input of all functions here: a device's history and its replay. Other rooms ask
+/// [`Device`](crate::analysis::recording::Device).
 #[derive(Clone, Copy)]
-pub struct Recording<'a> {
-    /// The decoded file.
-    pub snapshot: &'a Snapshot,
+pub(crate) struct Replayed<'a> {
     /// The device's history.
-    pub history: &'a History,
+    pub(crate) history: &'a History,
     /// The device's segments and live allocations at any moment.
-    pub replay: &'a Replay,
+    pub(crate) replay: &'a Replay,
 }
 
 /// The use of a block.

@@ -11,8 +11,6 @@ use serde_json::Value;
 use super::capture::Capture;
 use crate::Snapshot;
 use crate::analysis::time::history::History;
-use crate::analysis::time::markers::failed_requests;
-use crate::ids::EventId;
 use crate::model::DeviceIndex;
 
 /// The capacity of a device.
@@ -42,15 +40,14 @@ pub enum CapacitySource {
     },
 }
 
-/// The capacity of `history`'s device; `None` if unknown.
-#[must_use]
-pub fn capacity(snapshot: &Snapshot, history: &History) -> Option<Capacity> {
+/// The capacity of `history`'s device; `None` if unknown. `failed` are the moments that begin with a failed request.
+pub(crate) fn capacity(snapshot: &Snapshot, history: &History, failed: &[u32]) -> Option<Capacity> {
     let of_file = |bytes| Capacity {
         bytes,
         source: CapacitySource::File,
     };
     let stated = stated(snapshot, history.device).map(of_file);
-    stated.or_else(|| at_failures(snapshot, history))
+    stated.or_else(|| at_failures(snapshot, history, failed))
 }
 
 /// The capacity in bytes that the file states; `None` if it states none, or 0.
@@ -83,23 +80,22 @@ fn of_device(value: &Value, device: DeviceIndex) -> Option<u64> {
     }
 }
 
-fn at_failures(snapshot: &Snapshot, history: &History) -> Option<Capacity> {
+fn at_failures(snapshot: &Snapshot, history: &History, failed: &[u32]) -> Option<Capacity> {
     let device = i32::try_from(history.device).ok()?;
     // If the file has no segments, the reserved bytes are unknown.
     snapshot.segments.of_device(device).next()?;
-    let failures = failed_requests(snapshot, history).into_iter();
-    let told = failures.map(|moment| {
-        let event = EventId(history.first_event + moment - 1);
+    let told = failed.iter().filter_map(|&moment| {
+        let event = history.event_before(moment)?;
         let free_bytes = snapshot.events.get(event).addr;
         let reserved_bytes = history.reserved_bytes(moment);
-        Capacity {
+        Some(Capacity {
             bytes: reserved_bytes.saturating_add(free_bytes),
             source: CapacitySource::Oom {
                 moment,
                 reserved_bytes,
                 free_bytes,
             },
-        }
+        })
     });
     // A larger sum must come from a damaged file.
     const MOST_BYTES: u64 = 1 << 44;
@@ -110,6 +106,7 @@ fn at_failures(snapshot: &Snapshot, history: &History) -> Option<Capacity> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::analysis::recording::Recording;
     use crate::decode;
 
     fn of(extra: &str) -> Option<Capacity> {
@@ -120,8 +117,8 @@ mod tests {
             {{"action": "oom", "device_free": 1000, "size": 4000, "stream": 0}},
             {{"action": "oom", "device_free": 900, "size": 4000, "stream": 0}}]]{extra}}}"#
         );
-        let snapshot = decode(file.as_bytes()).unwrap();
-        capacity(&snapshot, &History::of(&snapshot, 0))
+        let recording = Recording::of(decode(file.as_bytes()).unwrap());
+        recording.device(0).unwrap().capacity()
     }
 
     #[test]
@@ -159,6 +156,7 @@ mod tests {
     #[test]
     fn otherwise_it_is_not_known() {
         let snapshot = decode(&br#"{"segments": [], "device_traces": [[]]}"#[..]).unwrap();
-        assert_eq!(capacity(&snapshot, &History::of(&snapshot, 0)), None);
+        let recording = Recording::of(snapshot);
+        assert_eq!(recording.device(0).unwrap().capacity(), None);
     }
 }

@@ -12,6 +12,7 @@ use super::allocator_rules::max_split_bytes;
 use super::capture::AllocatorKind;
 use crate::Snapshot;
 use crate::analysis::code::frames::clip;
+use crate::ids::EventId;
 use crate::model::Action;
 use crate::units::{Bytes, Count};
 
@@ -90,11 +91,10 @@ pub fn is_known(key: &str) -> bool {
     known::find(key).is_some()
 }
 
-/// All settings of a file, in its order; empty if there are none.
-#[must_use]
-pub fn settings(snapshot: &Snapshot) -> Vec<Setting> {
+/// All settings of a file, in its order; empty if there are none. `failed` are the events that are failed requests.
+pub(crate) fn settings(snapshot: &Snapshot, failed: impl Iterator<Item = EventId>) -> Vec<Setting> {
     let variable = variable_pairs(snapshot);
-    let seen = Seen::of(snapshot);
+    let seen = Seen::of(snapshot, failed);
     let mut list: Vec<Setting> = Vec::new();
     for (key, value) in snapshot.settings.iter().take(SETTINGS_KEPT) {
         let known = known::find(key);
@@ -210,7 +210,7 @@ struct Seen {
 }
 
 impl Seen {
-    fn of(snapshot: &Snapshot) -> Self {
+    fn of(snapshot: &Snapshot, failed: impl Iterator<Item = EventId>) -> Self {
         let segments = &snapshot.segments.rows;
         let events = &snapshot.events;
         let sizes: Vec<u64> = segments.iter().map(|segment| segment.total_size).collect();
@@ -221,7 +221,6 @@ impl Seen {
                 .filter(|&&action| action == wanted)
                 .count() as u64
         };
-        let ooms = (0..events.len()).filter(|&row| events.action[row] == Action::Oom);
         Self {
             segments: segments.len() as u64,
             expandable: segments
@@ -238,8 +237,8 @@ impl Seen {
                 .iter()
                 .fold(0, |sum, segment| sum.saturating_add(segment.total_size)),
             // `addr` of an `oom` event is the free memory of the device.
-            fraction_ooms: ooms
-                .filter(|&row| events.addr[row] >= events.size[row])
+            fraction_ooms: failed
+                .filter(|event| events.addr[event.index()] >= events.size[event.index()])
                 .count() as u64,
         }
     }
@@ -302,7 +301,12 @@ impl Seen {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::analysis::recording::Recording;
     use crate::decode;
+
+    fn settings(snapshot: Snapshot) -> Vec<Setting> {
+        Recording::of(snapshot).settings()
+    }
 
     fn of(settings: &str) -> Snapshot {
         let json = format!(
@@ -318,7 +322,7 @@ mod tests {
 
     #[test]
     fn values_and_what_the_variable_adds() {
-        let list = settings(&of(
+        let list = settings(of(
             r#"{"PYTORCH_CUDA_ALLOC_CONF": "expandable_segments:True, roundup_power2_divisions:[256:1,>:4],per_process_memory_fraction:0.5,new_thing:7",
             "max_split_size": -1, "expandable_segments": true, "garbage_collection_threshold": 0.0,
             "roundup_power2_divisions": {"1": 0, "256": 1, "512": 4}, "from_the_future": [1, 2]}"#,
@@ -380,14 +384,14 @@ mod tests {
     #[test]
     fn no_settings_no_rows() {
         let snapshot = decode(&br#"{"segments": [], "device_traces": []}"#[..]).unwrap();
-        assert_eq!(settings(&snapshot), []);
         assert_eq!(AllocatorConfig::of(&snapshot), AllocatorConfig::default());
+        assert_eq!(settings(snapshot), []);
     }
 
     #[test]
     fn odd_variables_are_read_as_far_as_they_go() {
         for text in ["", ",,,", ":", "a", "a:[", "a:[b,c", "]]]a:1", "a:1,,b"] {
-            let list = settings(&of(&format!(r#"{{"PYTORCH_CUDA_ALLOC_CONF": "{text}"}}"#)));
+            let list = settings(of(&format!(r#"{{"PYTORCH_CUDA_ALLOC_CONF": "{text}"}}"#)));
             assert!(list.len() <= 3, "{text}: {list:?}");
         }
     }

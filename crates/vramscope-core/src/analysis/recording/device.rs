@@ -7,7 +7,10 @@ use std::fmt;
 use super::Recording;
 use crate::Snapshot;
 use crate::analysis::code::call_sites::{CallSiteId, CallSites};
-use crate::analysis::memory::allocator_state::{self, AllocatorIndex, AllocatorState};
+use crate::analysis::memory::allocator_state::{
+    AllocatorIndex, AllocatorState, BlockSizes, FinalCheck, Replayed, Stepper, check_final,
+};
+use crate::analysis::memory::capacity::{Capacity, capacity};
 use crate::analysis::memory::places;
 use crate::analysis::memory::segment_history::SegmentHistory;
 use crate::analysis::time::history::History;
@@ -15,6 +18,7 @@ use crate::analysis::time::lanes::{Lanes, Steps, steps};
 use crate::analysis::time::markers::{Markers, failed_requests};
 use crate::analysis::time::range_totals::RangeSums;
 use crate::analysis::time::replay::Replay;
+use crate::analysis::time::trace_names::{Step, trace_steps};
 use crate::ids::{AllocationId, ContextId, StackId, StringId};
 use crate::model::{Action, Context, DeviceIndex, PoolId};
 
@@ -238,6 +242,11 @@ impl<'a> Device<'a> {
         self.prepared.sums.get_or_init(sums)
     }
 
+    /// The events in order, each with the name of its allocation or segment as in torch's `trace`.
+    pub fn trace_steps(self) -> impl Iterator<Item = Step> + use<'a> {
+        trace_steps(self.snapshot(), self.history)
+    }
+
     /// The training steps; `None` if no annotated ranges look like steps.
     #[must_use]
     pub fn steps(self) -> Option<&'a Steps> {
@@ -262,24 +271,57 @@ impl<'a> Device<'a> {
         self.prepared.replay.get_or_init(replay)
     }
 
-    /// The index that gives the allocator's state at any moment.
+    /// The device's memory; `None` if unknown.
     #[must_use]
-    pub fn allocator(self) -> &'a AllocatorIndex {
-        let index = || AllocatorIndex::of(self.replayed());
-        self.prepared.allocator.get_or_init(index)
+    pub fn capacity(self) -> Option<Capacity> {
+        capacity(self.snapshot(), self.history, self.failed_requests())
     }
 
-    /// The segments and blocks of the allocator at a moment.
+    /// The block sizes of all allocations.
+    #[must_use]
+    pub fn block_sizes(self) -> &'a BlockSizes {
+        &self.allocator().sizes
+    }
+
+    /// Allocations that end by an event of another allocation, as (moment, allocation), ascending.
+    #[must_use]
+    pub fn displaced(self) -> &'a [(u32, AllocationId)] {
+        &self.allocator().displaced
+    }
+
+    /// The segments and blocks of the allocator at a moment. Moments after the last one are taken as the last one.
     #[must_use]
     pub fn state_at(self, moment: u32) -> AllocatorState {
         self.allocator().state_at(self.replayed(), moment)
     }
 
-    /// The input of analyses of the allocator's state.
+    /// The same as [`state_at`](Self::state_at), to be moved to other moments.
     #[must_use]
-    pub fn replayed(self) -> allocator_state::Recording<'a> {
-        allocator_state::Recording {
-            snapshot: self.snapshot(),
+    pub fn stepper_at(self, moment: u32) -> Stepper {
+        Stepper::at(self.replayed(), self.allocator(), moment)
+    }
+
+    /// Moves a state of this device to another moment. Costs little if that is near. Moments after the last one are
+    /// taken as the last one.
+    pub fn move_to(self, stepper: &mut Stepper, moment: u32) {
+        stepper.go_to(self.replayed(), self.allocator(), moment);
+    }
+
+    /// Compares the state after the last event with the final state in the file. Meaningless for a file without
+    /// segments.
+    #[must_use]
+    pub fn final_check(self) -> FinalCheck {
+        let last = self.state_at(self.history.event_count);
+        check_final(self.snapshot(), self.index(), &last)
+    }
+
+    fn allocator(self) -> &'a AllocatorIndex {
+        let index = || AllocatorIndex::of(self.snapshot(), self.replayed());
+        self.prepared.allocator.get_or_init(index)
+    }
+
+    fn replayed(self) -> Replayed<'a> {
+        Replayed {
             history: self.history,
             replay: self.replay(),
         }

@@ -16,6 +16,7 @@ use self::device::Prepared;
 use crate::Snapshot;
 use crate::analysis::code::call_sites::CallSites;
 use crate::analysis::code::frames::FrameClasses;
+use crate::analysis::memory::settings::{Setting, settings};
 use crate::analysis::time::annotations::{NamedRange, named_ranges};
 use crate::analysis::time::history::History;
 use crate::model::DeviceIndex;
@@ -91,6 +92,16 @@ impl Recording {
     pub fn call_sites(&self) -> &CallSites {
         let sites = || CallSites::of(&self.snapshot, self.classes(), &self.histories);
         self.call_sites.get_or_init(sites)
+    }
+
+    /// The allocator's settings, in the order of the file.
+    #[must_use]
+    pub fn settings(&self) -> Vec<Setting> {
+        let failed = self.devices().flat_map(|device| {
+            let moments = device.failed_requests().iter();
+            moments.filter_map(move |&moment| device.history.event_before(moment))
+        });
+        settings(&self.snapshot, failed)
     }
 
     /// The annotated ranges of all devices.

@@ -39,7 +39,7 @@ fn nothing_is_computed_twice() {
         let device = recording.devices().next().unwrap();
         (
             device.site_of().as_ptr(),
-            std::ptr::from_ref(device.allocator()),
+            std::ptr::from_ref(device.block_sizes()),
         )
     };
     assert_eq!(first(&recording), first(&recording));

@@ -34,7 +34,6 @@ use crate::analysis::recording::Device;
 use crate::analysis::search::filter::{Filter, rows};
 use crate::analysis::time::selection::{Moments, Selection};
 
-pub use crate::analysis::time::markers::failed_requests;
 pub use failed_request::{FailedRequest, FreePlace, Verdict};
 pub use words::{counted, numbered_stream};
 pub use words::{place_label, sized_place_label};

@@ -6,7 +6,6 @@ use serde::{Deserialize, Serialize};
 use super::findings::{Finding, FindingTable, Material, findings, site_table};
 use crate::Snapshot;
 use crate::analysis::groups::live_at::{live_at, top_call_sites};
-use crate::analysis::memory::allocator_state::{AllocatorIndex, Recording};
 use crate::analysis::memory::capture::AllocatorKind;
 use crate::analysis::memory::gap::{Arena, Gap, gap};
 use crate::analysis::memory::releases::{Releases, releases};
@@ -50,16 +49,19 @@ pub enum SegmentsKnown {
 }
 
 impl SegmentsKnown {
-    /// What is known of them in a recording, judged at its peaks and at its end.
+    /// What is known of a device's segments, judged at its peaks and at its end.
     #[must_use]
-    pub fn in_recording(recording: Recording<'_>, index: &AllocatorIndex) -> Self {
+    pub fn of(device: Device<'_>) -> Self {
+        let history = device.history;
         let moments = [
-            recording.history.peak_moment,
-            reserved_peak(recording.history),
-            recording.history.event_count,
+            history.peak_moment,
+            reserved_peak(history),
+            history.event_count,
         ];
-        let gaps = moments.map(|moment| gap(&index.state_at(recording, moment), None));
-        Self::of(recording, &gaps)
+        Self::judged_by(
+            device,
+            &moments.map(|moment| gap(&device.state_at(moment), None)),
+        )
     }
 
     /// Why what is told of segments is doubtful or missing, as a sentence.
@@ -87,12 +89,10 @@ impl SegmentsKnown {
 
     /// As the producer says, and as the segments at some moments suggest.
     #[must_use]
-    pub fn of(recording: Recording<'_>, gaps: &[Gap]) -> Self {
-        if Self::are_made_up(recording.snapshot) {
+    pub fn judged_by(device: Device<'_>, gaps: &[Gap]) -> Self {
+        if Self::are_made_up(device.snapshot()) {
             Self::MadeUp
-        } else if gaps.iter().all(|gap| gap.reserved_bytes == 0)
-            && recording.history.most_reserved_bytes() == 0
-        {
+        } else if gaps.iter().all(|gap| gap.reserved_bytes == 0) && !device.knows_segments() {
             Self::None
         } else if gaps.iter().all(Gap::is_trusted) {
             Self::Real
@@ -206,7 +206,7 @@ pub fn overview(device: Device<'_>, limit: usize) -> Overview {
     ];
     gaps.extend(last.map(|(moment, arena)| on(Occasion::OutOfMemory, gap_at(moment, Some(arena)))));
     gaps.push(on(Occasion::End, at_end));
-    let segments = SegmentsKnown::of(device.replayed(), &[at_peak, at_reserved_peak, at_end]);
+    let segments = SegmentsKnown::judged_by(device, &[at_peak, at_reserved_peak, at_end]);
     let releases = releases(device.snapshot(), history);
     let config = AllocatorConfig::of(device.snapshot());
     let live = live_at(history, history.peak_moment);

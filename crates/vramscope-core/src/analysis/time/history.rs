@@ -187,8 +187,9 @@ impl History {
         }
     }
 
-    /// The event after which a moment begins.
-    pub(crate) fn event_before(&self, moment: u32) -> Option<EventId> {
+    /// The event after which a moment begins; `None` for moment 0, and beyond the last.
+    #[must_use]
+    pub fn event_before(&self, moment: u32) -> Option<EventId> {
         (1..=self.event_count)
             .contains(&moment)
             .then(|| EventId(self.first_event + moment - 1))

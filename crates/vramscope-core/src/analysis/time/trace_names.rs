@@ -12,7 +12,7 @@ use std::fmt;
 use super::history::History;
 use crate::Snapshot;
 use crate::ids::EventId;
-use crate::model::Action;
+use crate::model::{Action, Event};
 
 /// A name by its number.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -50,12 +50,30 @@ pub struct Step {
     pub holder: Option<(Holder, u64)>,
 }
 
-/// Iterates over a device's events in order, and names their allocations and segments.
-pub struct TraceNames<'a> {
+/// A device's events in order, with the names of their allocations and segments.
+pub(crate) fn trace_steps<'a>(
     snapshot: &'a Snapshot,
     history: &'a History,
-    place: u32,
-    next: u32,
+) -> impl Iterator<Item = Step> + use<'a> {
+    let mut names = Names::of(snapshot, history);
+    (0..)
+        .zip(&history.allocation_of_event)
+        .map(move |(place, &allocation)| {
+            let id = EventId(history.first_event + place);
+            let (name, holder) = names.of_event(&snapshot.events.get(id), allocation);
+            Step {
+                place,
+                id,
+                name,
+                holder,
+            }
+        })
+}
+
+/// The names that were given so far.
+struct Names {
+    /// How many there are.
+    count: u32,
     /// By allocation: its name; `None` without an alloc event.
     of_allocation: Vec<Option<Name>>,
     /// By start: end and name of the recorded segments that are currently held.
@@ -64,35 +82,20 @@ pub struct TraceNames<'a> {
     listed: Vec<(u64, u64, usize)>,
 }
 
-impl<'a> TraceNames<'a> {
+impl Names {
     /// Before the first event.
-    #[must_use]
-    pub fn new(snapshot: &'a Snapshot, history: &'a History) -> Self {
+    fn of(snapshot: &Snapshot, history: &History) -> Self {
         let own = snapshot.segments.rows.iter().enumerate();
         let own = own.filter(|(_, segment)| u32::try_from(segment.device) == Ok(history.device));
         let listed = own.map(|(row, segment)| (segment.address, segment.end(), row));
         let mut listed: Vec<_> = listed.collect();
         listed.sort_unstable();
         Self {
-            snapshot,
-            history,
-            place: 0,
-            next: 0,
+            count: 0,
             of_allocation: vec![None; history.allocations.len()],
             held: BTreeMap::new(),
             listed,
         }
-    }
-
-    fn new_name(&mut self) -> Name {
-        self.next += 1;
-        Name(self.next - 1)
-    }
-
-    /// The name slot of the allocation that the current event is about.
-    fn allocation(&mut self) -> Option<&mut Option<Name>> {
-        let row = *self.history.allocation_of_event.get(self.place as usize)?;
-        self.of_allocation.get_mut(row as usize)
     }
 
     /// The segment that contains an address, and the address's offset in it.
@@ -106,46 +109,44 @@ impl<'a> TraceNames<'a> {
         let (start, end, row) = *self.listed.get(after.checked_sub(1)?)?;
         (address < end).then_some((Holder::Listed(row), address - start))
     }
-}
 
-impl Iterator for TraceNames<'_> {
-    type Item = Step;
-
-    fn next(&mut self) -> Option<Step> {
-        if self.place >= self.history.event_count {
-            return None;
-        }
-        let id = EventId(self.history.first_event + self.place);
-        let event = self.snapshot.events.get(id);
-        let (mut name, mut holder) = (None, None);
+    /// The name of what the next event is about, and for an alloc what contains it. `allocation`: the row of the
+    /// event's allocation, `u32::MAX` without one.
+    fn of_event(
+        &mut self,
+        event: &Event,
+        allocation: u32,
+    ) -> (Option<Name>, Option<(Holder, u64)>) {
+        let own = self.of_allocation.get_mut(allocation as usize);
         match event.action {
             Action::Alloc => {
-                let new = self.new_name();
-                if let Some(known) = self.allocation() {
-                    *known = Some(new);
+                let new = new_name(&mut self.count);
+                if let Some(own) = own {
+                    *own = Some(new);
                 }
-                (name, holder) = (Some(new), self.holder(event.addr));
+                (Some(new), self.holder(event.addr))
             }
             Action::FreeRequested | Action::FreeCompleted | Action::Annotate => {
-                name = self.allocation().and_then(|known| *known);
+                (own.and_then(|own| *own), None)
             }
             Action::SegmentAlloc => {
-                let new = self.new_name();
+                let new = new_name(&mut self.count);
                 let end = event.addr.saturating_add(event.size);
                 self.held.insert(event.addr, (end, new));
-                name = Some(new);
+                (Some(new), None)
             }
-            Action::SegmentFree => name = self.held.remove(&event.addr).map(|(_, name)| name),
-            _ => {}
+            Action::SegmentFree => {
+                let gone = self.held.remove(&event.addr);
+                (gone.map(|(_, name)| name), None)
+            }
+            _ => (None, None),
         }
-        self.place += 1;
-        Some(Step {
-            place: self.place - 1,
-            id,
-            name,
-            holder,
-        })
     }
+}
+
+fn new_name(count: &mut u32) -> Name {
+    *count += 1;
+    Name(*count - 1)
 }
 
 #[cfg(test)]
@@ -173,7 +174,7 @@ mod tests {
         )
         .unwrap();
         let history = History::of(&snapshot, 0);
-        let steps: Vec<_> = TraceNames::new(&snapshot, &history)
+        let steps: Vec<_> = trace_steps(&snapshot, &history)
             .map(|step| {
                 let name = step.name.map(|name| name.to_string());
                 (name.unwrap_or_default(), step.holder)

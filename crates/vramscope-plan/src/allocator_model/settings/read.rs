@@ -5,10 +5,9 @@ use serde_json::Value;
 use super::{Allowed, ModelSettings, Ties};
 use vramscope_core::Snapshot;
 use vramscope_core::analysis::memory::allocator_rules::{divisions, max_split_bytes};
-use vramscope_core::analysis::memory::allocator_state::Recording;
-use vramscope_core::analysis::memory::capacity::capacity;
 use vramscope_core::analysis::memory::capture::AllocatorKind;
 use vramscope_core::analysis::memory::settings::{is_known, variable_pairs};
+use vramscope_core::analysis::recording::Device;
 use vramscope_core::model::Action;
 
 /// Most settings kept that the model ignores. torch has fewer.
@@ -60,20 +59,15 @@ impl ModelSettings {
     /// The settings of one device, with the limits that the file or a failed request reveals: the capacity, and the
     /// process's own limit if a request failed although the capacity would have sufficed.
     #[must_use]
-    pub fn of_device(recording: Recording<'_>) -> Self {
-        let Recording {
-            snapshot, history, ..
-        } = recording;
+    pub fn of_device(device: Device<'_>) -> Self {
+        let (snapshot, history) = (device.snapshot(), device.history);
         let mut settings = Self::of(snapshot);
         let peak = history.most_reserved_bytes();
-        let known = capacity(snapshot, history);
+        let known = device.capacity();
         settings.capacity_bytes = known.map(|capacity| capacity.bytes.max(peak));
         let mut seen: Option<u64> = None;
-        let rows = (history.first_event as usize..).take(history.event_count as usize);
-        for (row, moment) in rows.zip(1..) {
-            if snapshot.events.action[row] != Action::Oom {
-                continue;
-            }
+        for &moment in device.failed_requests() {
+            let row = (history.first_event + moment - 1) as usize;
             let bytes = snapshot.events.size[row];
             if snapshot.events.addr[row] >= settings.most_mapped(bytes) {
                 let reserved = history.reserved_bytes(moment);

@@ -64,8 +64,7 @@ fn a_picture_with_its_sums() {
         };
         let device = asked.document.device(0).unwrap();
         assert_eq!(drawn.moment, moment.min(device.history.event_count));
-        let recording = device.replayed();
-        let state = device.allocator().state_at(recording, moment);
+        let state = device.state_at(moment);
         assert_eq!(drawn.total, state.total, "moment {moment}");
         assert_eq!(drawn.groups.len(), state.groups.len());
         assert!(drawn.check.is_equal());

@@ -1,7 +1,6 @@
 //! What a file is: settings, counts, pinned memory.
 
 use vramscope_core::analysis::groups::live_at::TopSites;
-use vramscope_core::analysis::memory::settings::settings;
 use vramscope_core::analysis::report::findings::site_table;
 use vramscope_core::analysis::report::host::host_memory;
 use vramscope_core::analysis::report::summary::summary;
@@ -27,7 +26,7 @@ pub(super) fn details(document: &Document) -> FileDetails {
     });
     FileDetails {
         summary: summary(document),
-        settings: settings(snapshot),
+        settings: document.settings(),
         host,
     }
 }

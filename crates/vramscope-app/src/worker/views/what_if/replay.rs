@@ -132,16 +132,15 @@ impl Replays {
         changes: &str,
     ) -> Option<Result<WhatIf, String>> {
         let of = device.history.device;
-        let recording = device.replayed();
         let running = self.running.take();
         let same = running.filter(|(device, own, _)| *device == of && own == changes);
         let mut trial = match same.map(|(.., trial)| Ok(trial)) {
             Some(trial) => trial,
-            None => baseline.trial(recording, changes),
+            None => baseline.trial(*device, changes),
         };
         let pace = Pace::of(SLICE_MS);
         let is_done = match &mut trial {
-            Ok(running) => running.run(recording, &mut || pace.is_over()),
+            Ok(running) => running.run(*device, &mut || pace.is_over()),
             Err(_) => true,
         };
         match trial {
@@ -149,7 +148,7 @@ impl Replays {
                 self.running = Some((of, changes.to_owned(), running));
                 None
             }
-            over => Some(over.map(|trial| trial.into_what_if(recording, baseline))),
+            over => Some(over.map(|trial| trial.into_what_if(*device, baseline))),
         }
     }
 

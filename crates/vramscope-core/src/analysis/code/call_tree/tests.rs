@@ -6,13 +6,11 @@ use proptest::collection::vec;
 use proptest::prelude::*;
 
 use super::*;
-use crate::Snapshot;
-use crate::analysis::code::call_sites::CallSites;
 use crate::analysis::code::frame_groups::{
     Fold, FoldPatterns, FrameGrouping, FrameGroups, GroupOptions, GroupTable,
 };
-use crate::analysis::code::frames::FrameClasses;
-use crate::analysis::time::history::{History, StackSource};
+use crate::analysis::recording::{Device, Recording};
+use crate::analysis::time::history::StackSource;
 use crate::analysis::time::selection::{Selection, Weight};
 use crate::bitset::BitSet;
 use crate::ids::AllocationId;
@@ -61,58 +59,63 @@ fn file(steps: &[Step], frees_have_stacks: bool) -> String {
 }
 
 struct Case {
-    snapshot: Snapshot,
-    history: History,
-    sites: CallSites,
+    recording: Recording,
+    table: GroupTable,
     groups: FrameGroups,
 }
 
 impl Case {
     fn new(file: &str, options: &GroupOptions) -> Self {
-        let snapshot = crate::decode(file.as_bytes()).unwrap();
-        let history = History::of(&snapshot, 0);
-        let classes = FrameClasses::of(&snapshot);
-        let sites = CallSites::of(&snapshot, &classes, std::slice::from_ref(&history));
+        let recording = Recording::of(crate::decode(file.as_bytes()).unwrap());
+        let (snapshot, classes) = (&recording.snapshot, recording.classes());
         let mut table = GroupTable::default();
-        let groups = FrameGroups::of(&snapshot, &classes, options, &mut table);
+        let groups = FrameGroups::of(snapshot, classes, options, &mut table);
         Self {
-            snapshot,
-            history,
-            sites,
+            recording,
+            table,
             groups,
         }
     }
 
+    fn device(&self) -> Device<'_> {
+        self.recording.device(0).unwrap()
+    }
+
     fn paths(&self, options: &TreeOptions<'_>) -> Paths {
-        let sums = StackSums::of(&self.snapshot, &self.history, &self.sites, options);
-        Paths::of(&self.snapshot, &self.groups, &sums)
+        let device = self.device();
+        let (snapshot, sites) = (device.snapshot(), device.call_sites());
+        let sums = StackSums::of(snapshot, device.history, sites, options);
+        Paths::of(snapshot, &self.groups, &sums)
     }
 
     /// Every selected allocation with its path, straight from the definition.
     fn naive(&self, options: &TreeOptions<'_>) -> Vec<(Vec<GroupId>, Sums)> {
+        let (history, snapshot) = (self.device().history, &self.recording.snapshot);
+        let table = &history.allocations;
         let mut all = Vec::new();
-        for row in 0..self.history.allocations.len() {
-            let table = &self.history.allocations;
+        for row in 0..table.len() {
             if !options.selection.holds(table.born[row], table.died[row])
                 || options.only.is_some_and(|only| !only.contains(row))
             {
                 continue;
             }
             let id = AllocationId::from_index(row);
-            let (stack, source) = self.history.stack(&self.snapshot, id);
+            let (stack, source) = history.stack(snapshot, id);
             let mut path = Vec::new();
-            self.groups.push_path(&self.snapshot, stack, &mut path);
+            self.groups.push_path(snapshot, stack, &mut path);
             if !stack.has_frames() {
                 path = vec![GroupId::NO_STACK];
             } else {
                 if path.is_empty() {
                     path = vec![GroupId::ALL_FOLDED];
                 }
-                if source == StackSource::Free && !self.sites.frees_carry_alloc_stacks() {
+                if source == StackSource::Free
+                    && !self.recording.call_sites().frees_carry_alloc_stacks()
+                {
                     path.insert(0, GroupId::FREED_AT);
                 }
             }
-            let weight = options.weight.of(&self.history, id);
+            let weight = options.weight.of(history, id);
             let is_match = options.matches.is_none_or(|matches| matches.contains(row));
             let sums = Sums {
                 weight,
@@ -217,7 +220,7 @@ proptest! {
         (frees_have_stacks, bits) in any::<(bool, u64)>(),
     ) {
         let case = Case::new(&file(&steps, frees_have_stacks), &options);
-        let rows = case.history.allocations.len();
+        let rows = case.device().history.allocations.len();
         let only = BitSet::from_fn(rows, |row| bits >> (row % 20) & 1 == 0);
         let matches = BitSet::from_fn(rows, |row| bits >> (32 + row % 20) & 1 == 0);
         let asked = TreeOptions {
@@ -319,16 +322,10 @@ fn folded_stacks_have_every_path_and_its_weight() {
         ],
         false,
     );
-    let snapshot = crate::decode(file.as_bytes()).unwrap();
-    let mut table = GroupTable::default();
-    let classes = FrameClasses::of(&snapshot);
-    let groups = FrameGroups::of(&snapshot, &classes, &GroupOptions::default(), &mut table);
-    let history = History::of(&snapshot, 0);
-    let sites = CallSites::of(&snapshot, &classes, std::slice::from_ref(&history));
-    let sums = StackSums::of(&snapshot, &history, &sites, &FOUR);
-    let tree = CallTree::top_down(&Paths::of(&snapshot, &groups, &sums));
+    let case = Case::new(&file, &GroupOptions::default());
+    let tree = CallTree::top_down(&case.paths(&FOUR));
     assert_eq!(
-        folded(&tree, &table).unwrap(),
+        folded(&tree, &case.table).unwrap(),
         "a.py f0 4\na.py f0;a.py f1 8\nno stack recorded 2\n"
     );
 }

@@ -4,8 +4,9 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use super::{AllocatorState, BlockUse, Recording};
-use crate::model::BlockState;
+use super::{AllocatorState, BlockUse};
+use crate::Snapshot;
+use crate::model::{BlockState, DeviceIndex};
 
 /// The differences between the replayed and the listed final state; all 0 in a sound file. Events between
 /// copying the trace and walking the segments cause a few, damaged files many.
@@ -35,10 +36,12 @@ impl FinalCheck {
 
 /// Compares `last`, the state after the last event, with the final state in the file. Meaningless for a file
 /// without segments.
-#[must_use]
-pub fn check_final(recording: Recording<'_>, last: &AllocatorState) -> FinalCheck {
-    let snapshot = recording.snapshot;
-    let device = i32::try_from(recording.history.device).unwrap_or(i32::MIN);
+pub(crate) fn check_final(
+    snapshot: &Snapshot,
+    device: DeviceIndex,
+    last: &AllocatorState,
+) -> FinalCheck {
+    let device = i32::try_from(device).unwrap_or(i32::MIN);
     let mut segments = Difference::default();
     let mut blocks = Difference::default();
     let mut free = Difference::default();

@@ -1,60 +1,73 @@
 //! The data that is prepared once per device to compute states quickly, and the computation of a state.
 
 use super::{
-    AllocatorState, BlockSizes, BlockUse, Group, MappedRange, Misfits, PlacedBlock, Recording,
+    AllocatorState, BlockSizes, BlockUse, Group, MappedRange, Misfits, PlacedBlock, Replayed,
     SegmentState, SizeClass, StateSums,
 };
+use crate::Snapshot;
 use crate::analysis::memory::allocator_rules::{SMALL_BYTES, SMALL_SEGMENT_BYTES};
 use crate::analysis::memory::capture::AllocatorKind;
-use crate::ids::{AllocationId, EventId, SegmentId, StackId};
+use crate::analysis::time::history::History;
+use crate::ids::{AllocationId, EventId, StackId};
 use crate::model::PoolId;
 
 /// Lookups for the states of one device.
-pub struct AllocatorIndex {
+pub(crate) struct AllocatorIndex {
     /// The block sizes of all allocations.
-    pub sizes: BlockSizes,
+    pub(crate) sizes: BlockSizes,
     /// Whose allocations these are. Only PyTorch separates segments by size class.
     kind: AllocatorKind,
-    /// All mapping events as (address, moment, bytes), ascending.
-    mappings: Vec<(u64, u32, u64)>,
-    /// The final state's segments as (address, end, id), ascending.
-    finals: Vec<(u64, u64, SegmentId)>,
+    /// All mapping events, ascending.
+    mappings: Vec<Mapping>,
+    /// The final state's segments, ascending.
+    listed: Vec<ListedSegment>,
     /// The pool of segments whose pool is not recorded, if it can be inferred.
     assumed_pool: Option<PoolId>,
     /// Allocations that end by an event of another allocation, as (moment, allocation), ascending.
-    pub(super) displaced: Vec<(u32, AllocationId)>,
+    pub(crate) displaced: Vec<(u32, AllocationId)>,
+}
+
+/// An event that mapped memory.
+#[derive(PartialEq, Eq, PartialOrd, Ord)]
+struct Mapping {
+    address: u64,
+    moment: u32,
+    bytes: u64,
+    stack: StackId,
+}
+
+/// A segment of the final state.
+#[derive(Clone, Copy)]
+struct ListedSegment {
+    address: u64,
+    end: u64,
+    bytes: u64,
+    stream: i64,
+    pool: Option<PoolId>,
+    is_expandable: bool,
+    size_class: Option<SizeClass>,
+    stack: StackId,
 }
 
 impl AllocatorIndex {
     /// Prepares the lookups. The time is proportional to the number of allocations and segment events.
-    #[must_use]
-    pub fn of(recording: Recording<'_>) -> Self {
-        let Recording {
-            history, replay, ..
-        } = recording;
-        let steps = replay.segment_steps(0, history.event_count);
-        let mappings = steps.iter().filter(|step| step.is_mapping);
-        let mut mappings: Vec<_> = mappings
-            .map(|step| (step.range.address, step.moment, step.range.bytes))
-            .collect();
-        mappings.sort_unstable();
+    pub(crate) fn of(snapshot: &Snapshot, replayed: Replayed<'_>) -> Self {
         Self {
-            sizes: BlockSizes::of(recording),
-            kind: AllocatorKind::of(recording.snapshot),
-            mappings,
-            finals: finals(recording),
-            assumed_pool: assumed_pool(recording),
-            displaced: displaced(recording),
+            sizes: BlockSizes::of(snapshot, replayed),
+            kind: AllocatorKind::of(snapshot),
+            mappings: mappings(snapshot, replayed),
+            listed: listed(snapshot, replayed.history),
+            assumed_pool: assumed_pool(snapshot),
+            displaced: displaced(replayed.history),
         }
     }
 
     /// Computes the state at a moment. Moments after the last one are taken as the last one.
-    #[must_use]
-    pub fn state_at(&self, recording: Recording<'_>, moment: u32) -> AllocatorState {
-        let moment = moment.min(recording.history.event_count);
-        let live = live_by_address(recording, moment);
-        let ranges = recording.replay.segments_at(moment);
-        self.assemble(recording, moment, &ranges, &live, |_, _| None)
+    pub(crate) fn state_at(&self, replayed: Replayed<'_>, moment: u32) -> AllocatorState {
+        let moment = moment.min(replayed.history.event_count);
+        let live = live_by_address(replayed, moment);
+        let ranges = replayed.replay.segments_at(moment);
+        self.assemble(replayed, moment, &ranges, &live, |_, _| None)
     }
 
     /// Computes a state from mapped ranges and live allocations. `known` may return an unchanged segment for a
@@ -62,7 +75,7 @@ impl AllocatorIndex {
     /// contain blocks.
     pub(super) fn assemble(
         &self,
-        recording: Recording<'_>,
+        replayed: Replayed<'_>,
         moment: u32,
         ranges: &[MappedRange],
         live: &[(u64, AllocationId)],
@@ -76,30 +89,27 @@ impl AllocatorIndex {
         for (row, range) in ranges.iter().enumerate() {
             let end = end_before(range, ranges.get(row + 1).map(|next| next.address));
             let segment = known(range, end).unwrap_or_else(|| {
-                self.segment(recording, moment, range, within(live, range.address, end))
+                self.segment(replayed, moment, range, within(live, range.address, end))
             });
             state.segments.push(segment);
         }
-        sum_up(recording, &mut state, live);
+        self.sum_up(replayed, &mut state, live);
         state
     }
 
     /// Computes a segment from its range and the live allocations that begin in it.
     pub(super) fn segment(
         &self,
-        recording: Recording<'_>,
+        replayed: Replayed<'_>,
         moment: u32,
         range: &MappedRange,
         live: &[(u64, AllocationId)],
     ) -> SegmentState {
-        let blocks = self.blocks(recording, moment, range, live);
-        let listed = self.listed_at(recording, range);
-        let (mapped_by, stack) = self.origin(recording, moment, range, listed);
-        let listed = listed.map(|id| recording.snapshot.segments.get(id));
-        let pool = range
-            .pool
-            .or_else(|| listed.and_then(|segment| segment.pool));
-        let of_list = SizeClass::of_kind(listed.and_then(|segment| segment.kind));
+        let blocks = self.blocks(replayed, moment, range, live);
+        let listed = self.listed_at(range);
+        let (mapped_by, stack) = self.origin(replayed, moment, range, listed);
+        let pool = range.pool.or(listed.and_then(|segment| segment.pool));
+        let of_list = listed.and_then(|segment| segment.size_class);
         SegmentState {
             address: range.address,
             bytes: range.bytes,
@@ -119,12 +129,12 @@ impl AllocatorIndex {
 
     fn blocks(
         &self,
-        recording: Recording<'_>,
+        replayed: Replayed<'_>,
         moment: u32,
         range: &MappedRange,
         live: &[(u64, AllocationId)],
     ) -> Vec<PlacedBlock> {
-        let table = &recording.history.allocations;
+        let table = &replayed.history.allocations;
         let mut blocks = Vec::with_capacity(live.len() * 2 + 1);
         // Offsets into the segment cannot overflow; addresses of a damaged file could.
         let mut covered = 0;
@@ -144,7 +154,7 @@ impl AllocatorIndex {
                 .get(place + 1)
                 .map_or(range.bytes, |&(next, _)| next - range.address);
             let room = next.min(range.bytes).saturating_sub(offset);
-            let bytes = self.sizes.bytes(recording.history, id).min(room);
+            let bytes = self.sizes.bytes(replayed.history, id).min(room);
             let is_pending = table.free_requested[id.index()] <= moment;
             blocks.push(PlacedBlock {
                 address,
@@ -167,51 +177,77 @@ impl AllocatorIndex {
 
     /// The final state's segment that contains the start of a range, if stream and kind agree. A segment that
     /// is not expandable must have the same address and size.
-    fn listed_at(&self, recording: Recording<'_>, range: &MappedRange) -> Option<SegmentId> {
+    fn listed_at(&self, range: &MappedRange) -> Option<ListedSegment> {
         let after = self
-            .finals
-            .partition_point(|&(start, ..)| start <= range.address);
-        let &(start, end, id) = self.finals.get(after.checked_sub(1)?)?;
-        let segment = recording.snapshot.segments.get(id);
-        let is_same = segment.stream.unwrap_or(0) == range.stream
-            && (segment.is_expandable == Some(true)) == range.is_expandable
+            .listed
+            .partition_point(|segment| segment.address <= range.address);
+        let segment = *self.listed.get(after.checked_sub(1)?)?;
+        let is_same = segment.stream == range.stream
+            && segment.is_expandable == range.is_expandable
             && (range.is_expandable
-                || (start == range.address && segment.total_size == range.bytes));
-        (range.address < end && is_same).then_some(id)
+                || (segment.address == range.address && segment.bytes == range.bytes));
+        (range.address < segment.end && is_same).then_some(segment)
     }
 
     /// The event that mapped the start of a range, and its stack. If it was not recorded, the stack is that of
     /// the segment in the final state.
     fn origin(
         &self,
-        recording: Recording<'_>,
+        replayed: Replayed<'_>,
         moment: u32,
         range: &MappedRange,
-        listed: Option<SegmentId>,
+        listed: Option<ListedSegment>,
     ) -> (Option<EventId>, StackId) {
-        let until = self
-            .mappings
-            .partition_point(|&(address, at, _)| (address, at) <= (range.address, moment));
+        let until = self.mappings.partition_point(|mapping| {
+            (mapping.address, mapping.moment) <= (range.address, moment)
+        });
         // If the front of a mapping was unmapped, the range begins inside of it, so the newest mapping at or
         // below the address need not begin there. Mappings of the same address after `moment` may come first;
         // they are few, so 16 are enough.
         let newest = self.mappings[..until].iter().rev();
-        let covering = newest
-            .take(16)
-            .find(|&&(address, at, bytes)| at <= moment && range.address - address < bytes);
-        if let Some(&(_, at, _)) = covering {
-            let event = EventId(recording.history.first_event + at - 1);
-            return (Some(event), recording.snapshot.events.stack[event.index()]);
+        let covering = newest.take(16).find(|mapping| {
+            mapping.moment <= moment && range.address - mapping.address < mapping.bytes
+        });
+        if let Some(mapping) = covering {
+            let event = EventId(replayed.history.first_event + mapping.moment - 1);
+            return (Some(event), mapping.stack);
         }
-        let stack = listed.map(|id| recording.snapshot.segments.get(id).stack);
+        let stack = listed.map(|segment| segment.stack);
         (None, stack.unwrap_or(StackId::ABSENT))
+    }
+
+    /// Groups, totals and what has no place.
+    pub(super) fn sum_up(
+        &self,
+        replayed: Replayed<'_>,
+        state: &mut AllocatorState,
+        live: &[(u64, AllocationId)],
+    ) {
+        (state.groups, state.total) = groups(&mut state.segments);
+        state.kind = self.kind;
+        state.misfits = misfits(replayed, state, live);
     }
 }
 
+fn mappings(snapshot: &Snapshot, Replayed { history, replay }: Replayed<'_>) -> Vec<Mapping> {
+    let steps = replay.segment_steps(0, history.event_count);
+    let mappings = steps.iter().filter(|step| step.is_mapping);
+    let mut mappings: Vec<_> = mappings
+        .map(|step| Mapping {
+            address: step.range.address,
+            moment: step.moment,
+            bytes: step.range.bytes,
+            stack: snapshot.events.stack[(history.first_event + step.moment - 1) as usize],
+        })
+        .collect();
+    mappings.sort_unstable();
+    mappings
+}
+
 /// The live allocations by address. Several at one address, which occur in damaged files, are sorted by birth.
-pub(super) fn live_by_address(recording: Recording<'_>, moment: u32) -> Vec<(u64, AllocationId)> {
-    let table = &recording.history.allocations;
-    let live = recording.replay.live_at(recording.history, moment);
+pub(super) fn live_by_address(replayed: Replayed<'_>, moment: u32) -> Vec<(u64, AllocationId)> {
+    let table = &replayed.history.allocations;
+    let live = replayed.replay.live_at(replayed.history, moment);
     let mut live: Vec<_> = live
         .into_iter()
         .map(|id| (table.address[id.index()], id))
@@ -234,47 +270,41 @@ pub(super) fn within(live: &[(u64, AllocationId)], from: u64, to: u128) -> &[(u6
     live.get(first..last).unwrap_or(&[])
 }
 
-/// Sets the groups, totals and misfits of a state from its segments.
-pub(super) fn sum_up(
-    recording: Recording<'_>,
-    state: &mut AllocatorState,
-    live: &[(u64, AllocationId)],
-) {
-    let mut groups: Vec<Group> = Vec::new();
-    let mut total = StateSums::default();
-    let mut places: Vec<_> = state
-        .segments
+/// The segments' pools and streams with their sums, and the sums of all. Writes its group into each segment.
+fn groups(segments: &mut [SegmentState]) -> (Vec<Group>, StateSums) {
+    let key = |pool: Option<PoolId>, stream: i64| (pool, stream != 0, stream);
+    let keys = segments
         .iter()
-        .map(|segment| (segment.pool, segment.stream))
+        .map(|segment| key(segment.pool, segment.stream));
+    let mut keys: Vec<_> = keys.collect();
+    keys.sort_unstable();
+    keys.dedup();
+    let mut total = StateSums::default();
+    let mut groups: Vec<_> = keys
+        .iter()
+        .map(|&(pool, _, stream)| Group {
+            pool,
+            stream,
+            sums: StateSums::default(),
+        })
         .collect();
-    places.sort_unstable_by_key(|&(pool, stream)| (pool, stream != 0, stream));
-    places.dedup();
-    groups.extend(places.iter().map(|&(pool, stream)| Group {
-        pool,
-        stream,
-        sums: StateSums::default(),
-    }));
-    for segment in &mut state.segments {
-        let key = (segment.pool, segment.stream != 0, segment.stream);
-        let group =
-            groups.partition_point(|group| (group.pool, group.stream != 0, group.stream) < key);
+    for segment in segments {
+        let own = key(segment.pool, segment.stream);
+        let group = keys.partition_point(|&key| key < own);
         segment.group = group as u32;
         groups[group].sums.add(&segment.sums);
         total.add(&segment.sums);
     }
-    state.groups = groups;
-    state.total = total;
-    state.kind = AllocatorKind::of(recording.snapshot);
-    state.misfits = misfits(recording, state, live);
+    (groups, total)
 }
 
 fn misfits(
-    recording: Recording<'_>,
+    replayed: Replayed<'_>,
     state: &AllocatorState,
     live: &[(u64, AllocationId)],
 ) -> Misfits {
-    let sizes = &recording.history.allocations.bytes;
-    let active = recording.history.active_bytes.get(state.moment as usize);
+    let sizes = &replayed.history.allocations.bytes;
+    let active = replayed.history.active_bytes.get(state.moment as usize);
     let mut misfits = Misfits::default();
     let placed = state.total.allocated_blocks + state.total.pending_blocks;
     if active == Some(&state.total.requested_bytes) && placed == live.len() as u64 {
@@ -321,19 +351,28 @@ fn size_class(range: &MappedRange, blocks: &[PlacedBlock]) -> Option<SizeClass> 
     })
 }
 
-fn finals(recording: Recording<'_>) -> Vec<(u64, u64, SegmentId)> {
-    let device = i32::try_from(recording.history.device).unwrap_or(i32::MIN);
-    let own = recording.snapshot.segments.of_device(device);
-    let mut finals: Vec<_> = own
-        .map(|(id, segment)| (segment.address, segment.end(), id))
+/// The final state's segments of a device. Stable: those at one address (a damaged file) as the file has them.
+fn listed(snapshot: &Snapshot, history: &History) -> Vec<ListedSegment> {
+    let device = i32::try_from(history.device).unwrap_or(i32::MIN);
+    let own = snapshot.segments.of_device(device);
+    let mut listed: Vec<_> = own
+        .map(|(_, segment)| ListedSegment {
+            address: segment.address,
+            end: segment.end(),
+            bytes: segment.total_size,
+            stream: segment.stream.unwrap_or(0),
+            pool: segment.pool,
+            is_expandable: segment.is_expandable == Some(true),
+            size_class: SizeClass::of_kind(segment.kind),
+            stack: segment.stack,
+        })
         .collect();
-    finals.sort_unstable();
-    finals
+    listed.sort_by_key(|segment| (segment.address, segment.end));
+    listed
 }
 
 /// The default pool, if the file mentions it and no other; else `None`.
-fn assumed_pool(recording: Recording<'_>) -> Option<PoolId> {
-    let snapshot = recording.snapshot;
+fn assumed_pool(snapshot: &Snapshot) -> Option<PoolId> {
     let of_segments = snapshot.segments.rows.iter().map(|segment| segment.pool);
     let of_events = snapshot.contexts.rows().iter().map(|context| context.pool);
     let mut known = of_segments.chain(of_events).flatten().peekable();
@@ -344,8 +383,7 @@ fn assumed_pool(recording: Recording<'_>) -> Option<PoolId> {
 }
 
 /// Allocations that end by an event of another allocation, as (moment, allocation), ascending.
-pub fn displaced(recording: Recording<'_>) -> Vec<(u32, AllocationId)> {
-    let history = recording.history;
+fn displaced(history: &History) -> Vec<(u32, AllocationId)> {
     let deaths = history.allocations.died.iter().enumerate();
     let mut displaced: Vec<_> = deaths
         .filter(|&(row, &died)| {

@@ -53,24 +53,16 @@ pub fn segment_kinds(state: &AllocatorState) -> Vec<SegmentKind> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::analysis::memory::allocator_state::{AllocatorIndex, Recording};
-    use crate::analysis::time::history::History;
-    use crate::analysis::time::replay::Replay;
+    use crate::analysis::recording::Recording;
 
     const FILE: &[u8] =
         include_bytes!("../../../../../../tests/fixtures/torch-2.15.0/private_pools.pickle");
 
     #[test]
     fn kinds_add_up_to_the_state() {
-        let snapshot = crate::decode(FILE).unwrap();
-        let history = History::of(&snapshot, 0);
-        let replay = Replay::of(&snapshot, &history);
-        let recording = Recording {
-            snapshot: &snapshot,
-            history: &history,
-            replay: &replay,
-        };
-        let state = AllocatorIndex::of(recording).state_at(recording, history.event_count);
+        let recording = Recording::of(crate::decode(FILE).unwrap());
+        let device = recording.device(0).unwrap();
+        let state = device.state_at(device.history.event_count);
         let kinds = segment_kinds(&state);
         let mut sum = StateSums::default();
         kinds.iter().for_each(|kind| sum.add(&kind.sums));

@@ -18,7 +18,8 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-use super::Recording;
+use super::Replayed;
+use crate::Snapshot;
 use crate::analysis::memory::allocator_rules::{self, Divisions, SMALL_BYTES, UNIT_BYTES};
 use crate::analysis::memory::capture::AllocatorKind;
 use crate::analysis::time::history::History;
@@ -91,20 +92,20 @@ pub struct BlockSizes {
 
 impl BlockSizes {
     /// Derives the sizes that are not recorded. Allocations are sorted by birth, so one pass is enough.
-    pub(crate) fn of(recording: Recording<'_>) -> Self {
-        let history = recording.history;
-        let mut rounding = Rounding::of(&recording.snapshot.settings);
+    pub(crate) fn of(snapshot: &Snapshot, replayed: Replayed<'_>) -> Self {
+        let history = replayed.history;
+        let mut rounding = Rounding::of(&snapshot.settings);
         let mut recorded = history.final_blocks.iter();
         rounding.is_exact = recorded.any(|&(_, block)| {
-            let bytes = recording.snapshot.blocks.get(block).size;
+            let bytes = snapshot.blocks.get(block).size;
             !bytes.is_multiple_of(UNIT_BYTES)
         });
         // The driver always splits off the remainder.
-        let is_cut = AllocatorKind::of(recording.snapshot) == AllocatorKind::Driver;
+        let is_cut = AllocatorKind::of(snapshot) == AllocatorKind::Driver;
         let mut others = if rounding.is_exact || is_cut {
             Vec::new()
         } else {
-            unsplit(recording, &rounding)
+            unsplit(replayed, &rounding)
         };
         let mut check = SizeCheck::default();
         let derived = |others: &[(AllocationId, u64)], id: AllocationId| {
@@ -116,7 +117,7 @@ impl BlockSizes {
         };
         let mut recorded = Vec::new();
         for &(id, block) in &history.final_blocks {
-            let bytes = recording.snapshot.blocks.get(block).size;
+            let bytes = snapshot.blocks.get(block).size;
             check.compared += 1;
             if derived(&others, id) == bytes {
                 check.equal += 1;
@@ -170,10 +171,10 @@ impl BlockSizes {
 
 /// Large allocations in ordinary segments whose block kept the remainder of the free block, with the block's
 /// size; sorted by allocation.
-fn unsplit(recording: Recording<'_>, rounding: &Rounding) -> Vec<(AllocationId, u64)> {
-    let history = recording.history;
+fn unsplit(replayed: Replayed<'_>, rounding: &Rounding) -> Vec<(AllocationId, u64)> {
+    let history = replayed.history;
     let table = &history.allocations;
-    let mut segments = Segments::of(recording);
+    let mut segments = Segments::of(replayed);
     // The newest large allocation at each address.
     let mut newest: BTreeMap<u64, AllocationId> = BTreeMap::new();
     let large = |row: usize| rounding.round(table.bytes[row]) > SMALL_BYTES;
@@ -189,7 +190,7 @@ fn unsplit(recording: Recording<'_>, rounding: &Rounding) -> Vec<(AllocationId, 
             table.born[row],
         );
         newest.insert(address, id);
-        let Some(segment_end) = segments.end_at(recording, born, address) else {
+        let Some(segment_end) = segments.end_at(replayed, born, address) else {
             continue;
         };
         let bytes = rounding.round(table.bytes[row]);
@@ -230,8 +231,8 @@ struct Segments {
 }
 
 impl Segments {
-    fn of(recording: Recording<'_>) -> Self {
-        let ranges = recording.replay.segments_at(0);
+    fn of(replayed: Replayed<'_>) -> Self {
+        let ranges = replayed.replay.segments_at(0);
         let ordinary = ranges.iter().filter(|range| !range.is_expandable);
         Self {
             ends: ordinary
@@ -242,8 +243,8 @@ impl Segments {
     }
 
     /// The end of the ordinary segment that contains an address, at a moment not before that of the last call.
-    fn end_at(&mut self, recording: Recording<'_>, moment: u32, address: u64) -> Option<u64> {
-        for step in recording.replay.segment_steps(self.moment, moment) {
+    fn end_at(&mut self, replayed: Replayed<'_>, moment: u32, address: u64) -> Option<u64> {
+        for step in replayed.replay.segment_steps(self.moment, moment) {
             let range = step.range;
             if range.is_expandable {
                 continue;
@@ -264,7 +265,7 @@ impl Segments {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::analysis::time::replay::Replay;
+    use crate::analysis::recording::Recording;
     use crate::decode;
 
     #[test]
@@ -276,13 +277,10 @@ mod tests {
             {"action": "alloc", "addr": 8192, "size": 513, "stream": 0},
             {"action": "free_completed", "addr": 8192, "size": 513, "stream": 0}]]}"#;
         let snapshot = decode(file.as_bytes()).unwrap();
-        let history = History::of(&snapshot, 0);
-        let sizes = BlockSizes::of(Recording {
-            snapshot: &snapshot,
-            history: &history,
-            replay: &Replay::of(&snapshot, &history),
-        });
-        let bytes = |row| sizes.bytes(&history, AllocationId::from_index(row));
+        let recording = Recording::of(snapshot);
+        let device = recording.device(0).unwrap();
+        let sizes = device.block_sizes();
+        let bytes = |row| sizes.bytes(device.history, AllocationId::from_index(row));
         assert_eq!([0, 1].map(bytes), [2048, 1024]);
     }
 

@@ -2,14 +2,19 @@
 
 use std::collections::BTreeSet;
 
-use super::index::{end_before, live_by_address, sum_up, within};
-use super::{AllocatorIndex, AllocatorState, MappedRange, Recording, SegmentState};
+use super::index::{end_before, live_by_address, within};
+use super::{AllocatorIndex, AllocatorState, MappedRange, Replayed, SegmentState};
 use crate::ids::AllocationId;
 
 /// Maximum distance, in events, to move step by step; for more, the state is computed anew.
 const WALK_AT_MOST: u32 = 256;
 
-/// A state that can move to another moment. The result is always equal to [`AllocatorIndex::state_at`].
+/// A state that can move to another moment: [`Device::stepper_at`] makes it, [`Device::move_to`] moves it. The result
+/// is always equal to [`Device::state_at`].
+///
+/// [`Device::stepper_at`]: crate::analysis::recording::Device::stepper_at
+/// [`Device::move_to`]: crate::analysis::recording::Device::move_to
+/// [`Device::state_at`]: crate::analysis::recording::Device::state_at
 pub struct Stepper {
     state: AllocatorState,
     /// The live allocations by address.
@@ -18,12 +23,11 @@ pub struct Stepper {
 
 impl Stepper {
     /// Computes the state at a first moment. Moments after the last one are taken as the last one.
-    #[must_use]
-    pub fn at(recording: Recording<'_>, index: &AllocatorIndex, moment: u32) -> Self {
-        let moment = moment.min(recording.history.event_count);
+    pub(crate) fn at(replayed: Replayed<'_>, index: &AllocatorIndex, moment: u32) -> Self {
+        let moment = moment.min(replayed.history.event_count);
         Self {
-            state: index.state_at(recording, moment),
-            live: live_by_address(recording, moment),
+            state: index.state_at(replayed, moment),
+            live: live_by_address(replayed, moment),
         }
     }
 
@@ -33,34 +37,34 @@ impl Stepper {
         &self.state
     }
 
-    /// Moves to a moment. Moments after the last one are taken as the last one. `recording` and `index` must be
-    /// those passed to [`at`](Self::at).
-    pub fn go_to(&mut self, recording: Recording<'_>, index: &AllocatorIndex, moment: u32) {
-        let moment = moment.min(recording.history.event_count);
+    /// Moves to a moment. Moments after the last one are taken as the last one. `replayed` and `index` must be those
+    /// passed to [`at`](Self::at).
+    pub(crate) fn go_to(&mut self, replayed: Replayed<'_>, index: &AllocatorIndex, moment: u32) {
+        let moment = moment.min(replayed.history.event_count);
         let (first, last) = ordered(self.state.moment, moment);
         if first == last {
             return;
         }
         if last - first > WALK_AT_MOST {
-            *self = Self::at(recording, index, moment);
+            *self = Self::at(replayed, index, moment);
             return;
         }
-        let touched = self.walk(recording, index, moment);
-        if recording.replay.segment_steps(first, last).is_empty() {
-            self.rebuild(recording, index, moment, &touched);
+        let touched = self.walk(replayed, index, moment);
+        if replayed.replay.segment_steps(first, last).is_empty() {
+            self.rebuild(replayed, index, moment, &touched);
         } else {
-            self.remap(recording, index, moment, &touched);
+            self.remap(replayed, index, moment, &touched);
         }
     }
 
     /// Moves `live` to a moment. Returns the addresses at which an allocation came or went.
     fn walk(
         &mut self,
-        recording: Recording<'_>,
+        replayed: Replayed<'_>,
         index: &AllocatorIndex,
         moment: u32,
     ) -> BTreeSet<u64> {
-        let history = recording.history;
+        let history = replayed.history;
         let table = &history.allocations;
         let (first, last) = ordered(self.state.moment, moment);
         let events = history
@@ -90,7 +94,7 @@ impl Stepper {
     /// Rebuilds the segments that contain a changed address. The mapped ranges must not have changed.
     fn rebuild(
         &mut self,
-        recording: Recording<'_>,
+        replayed: Replayed<'_>,
         index: &AllocatorIndex,
         moment: u32,
         touched: &BTreeSet<u64>,
@@ -105,22 +109,22 @@ impl Stepper {
             let next = self.state.segments.get(row + 1);
             let end = end_before(&range, next.map(|next| next.address));
             let live = within(&self.live, range.address, end);
-            self.state.segments[row] = index.segment(recording, moment, &range, live);
+            self.state.segments[row] = index.segment(replayed, moment, &range, live);
         }
         self.state.moment = moment;
-        sum_up(recording, &mut self.state, &self.live);
+        index.sum_up(replayed, &mut self.state, &self.live);
     }
 
     /// Rebuilds the segments that contain a changed address, or that were mapped, unmapped, split or merged.
     fn remap(
         &mut self,
-        recording: Recording<'_>,
+        replayed: Replayed<'_>,
         index: &AllocatorIndex,
         moment: u32,
         touched: &BTreeSet<u64>,
     ) {
         let (first, last) = ordered(self.state.moment, moment);
-        let steps = recording.replay.segment_steps(first, last);
+        let steps = replayed.replay.segment_steps(first, last);
         let segments = std::mem::take(&mut self.state.segments);
         let mut old: Vec<_> = segments.into_iter().map(Some).collect();
         let mut row = 0;
@@ -145,8 +149,8 @@ impl Stepper {
             }
             None
         };
-        let ranges = recording.replay.segments_at(moment);
-        self.state = index.assemble(recording, moment, &ranges, &self.live, &mut known);
+        let ranges = replayed.replay.segments_at(moment);
+        self.state = index.assemble(replayed, moment, &ranges, &self.live, &mut known);
     }
 }
 

@@ -1,6 +1,8 @@
 //! A small file whose states are all known.
 
 use super::*;
+use crate::Snapshot;
+use crate::analysis::recording::Recording;
 use crate::decode;
 
 const MIB: u64 = 1 << 20;
@@ -52,21 +54,13 @@ fn blocks(segment: &SegmentState) -> Vec<(u64, u64, BlockUse)> {
 }
 
 fn states() -> Vec<AllocatorState> {
-    let snapshot = file();
-    let history = History::of(&snapshot, 0);
-    let replay = Replay::of(&snapshot, &history);
-    let recording = Recording {
-        snapshot: &snapshot,
-        history: &history,
-        replay: &replay,
-    };
-    let index = AllocatorIndex::of(recording);
-    let states: Vec<_> = (0..=history.event_count)
-        .map(|moment| index.state_at(recording, moment))
-        .collect();
-    assert!(check_final(recording, &states[6]).is_equal());
+    let recording = Recording::of(file());
+    let device = recording.device(0).unwrap();
+    let moments = 0..=device.history.event_count;
+    let states: Vec<_> = moments.map(|moment| device.state_at(moment)).collect();
+    assert!(device.final_check().is_equal());
     assert_eq!(
-        index.sizes.check,
+        device.block_sizes().check,
         SizeCheck {
             compared: 2,
             equal: 2

@@ -4,42 +4,33 @@ use super::over_time::sweep;
 use super::*;
 use crate::Snapshot;
 use crate::analysis::groups::grouping::GroupColumn;
-use crate::analysis::memory::allocator_state::{AllocatorIndex, Recording};
-use crate::analysis::memory::segment_history::SegmentHistory;
+use crate::analysis::recording::Recording;
 use crate::analysis::time::history::History;
-use crate::analysis::time::replay::Replay;
 use crate::decode;
 use vramscope_synth::scenario;
 use vramscope_synth::snapshot::{Producer, WriteOptions};
 
 /// Calls `check` with what the sweep says of each moment, and the state then.
 fn each_moment(
-    snapshot: &Snapshot,
+    snapshot: Snapshot,
     mut check: impl FnMut(FragmentationAt, &AllocatorState, &History),
 ) {
-    for device in snapshot.devices() {
-        let history = History::of(snapshot, device);
-        let replay = Replay::of(snapshot, &history);
-        let recording = Recording {
-            snapshot,
-            history: &history,
-            replay: &replay,
-        };
-        let index = AllocatorIndex::of(recording);
-        let segments = SegmentHistory::of(snapshot, &history);
+    for device in Recording::of(snapshot).devices() {
+        let history = device.history;
+        let (sizes, segments) = (device.block_sizes(), device.segments());
         let mut moments = 0..;
-        sweep(&history, &index.sizes, &segments, |at| {
+        sweep(history, sizes, segments, |at| {
             assert_eq!(Some(at.moment), moments.next());
-            check(at, &index.state_at(recording, at.moment), &history);
+            check(at, &device.state_at(at.moment), history);
         });
         assert_eq!(moments.next(), Some(history.event_count + 1));
-        let worst = over_time(&history, &index.sizes, &segments, 7);
+        let worst = over_time(history, sizes, segments, 7);
         assert!(worst.len() <= 7 && worst.is_sorted_by_key(|at| at.moment));
     }
 }
 
 /// Every moment as by looking at all segments and blocks.
-fn check_all_moments(name: &str, snapshot: &Snapshot) {
+fn check_all_moments(name: &str, snapshot: Snapshot) {
     each_moment(snapshot, |at, state, _| {
         let (total, places) = places(state);
         assert_eq!(at.free, total, "{name} at {}", at.moment);
@@ -57,7 +48,7 @@ fn check_all_moments(name: &str, snapshot: &Snapshot) {
 fn the_sweep_is_every_state() {
     for (name, make) in scenario::ALL {
         let bytes = make(1).to_pickle(&WriteOptions::new(Producer::Python(2, 15)));
-        check_all_moments(name, &decode(&bytes[..]).unwrap());
+        check_all_moments(name, decode(&bytes[..]).unwrap());
     }
 }
 
@@ -70,7 +61,7 @@ fn the_sweep_is_every_state_of_torchs_own_files() {
     for entry in std::fs::read_dir(folder).unwrap() {
         let path = entry.unwrap().path();
         if let Ok(snapshot) = decode(std::fs::File::open(&path).unwrap()) {
-            check_all_moments(&path.display().to_string(), &snapshot);
+            check_all_moments(&path.display().to_string(), snapshot);
         }
     }
 }
@@ -97,7 +88,7 @@ fn file(is_expandable: bool, events: &[(&str, u64, u64)]) -> Snapshot {
 }
 
 /// Stuck MiB at every moment.
-fn stuck(snapshot: &Snapshot) -> Vec<u64> {
+fn stuck(snapshot: Snapshot) -> Vec<u64> {
     let mut stuck = Vec::new();
     each_moment(snapshot, |at, state, _| {
         assert_eq!(at.free, places(state).0, "at {}", at.moment);
@@ -115,13 +106,13 @@ const EVENTS: [(&str, u64, u64); 4] = [
 
 #[test]
 fn a_plain_segment_goes_whole_or_not_at_all() {
-    assert_eq!(stuck(&file(false, &EVENTS)), [0, 70, 40, 70, 0]);
+    assert_eq!(stuck(file(false, &EVENTS)), [0, 70, 40, 70, 0]);
 }
 
 #[test]
 fn an_expandable_segment_gives_pages_back() {
     // After 30 MiB come 10 that share a page; before the second block there is one whole page of 20.
-    assert_eq!(stuck(&file(true, &EVENTS)), [0, 10, 0, 10, 0]);
+    assert_eq!(stuck(file(true, &EVENTS)), [0, 10, 0, 10, 0]);
 }
 
 #[test]
@@ -153,7 +144,7 @@ fn who_keeps_a_segment() {
         ..GroupColumn::default()
     };
     let mut found = Vec::new();
-    each_moment(&file(false, &events), |_, state, _| {
+    each_moment(file(false, &events), |_, state, _| {
         found.push(pinned(state, &column, true));
     });
     assert!(
@@ -178,7 +169,7 @@ fn who_keeps_a_segment() {
     };
     assert_eq!(groups, &[last]);
     let snapshot = file(false, &[("alloc", 100, 60)]);
-    each_moment(&snapshot, |at, state, _| {
+    each_moment(snapshot, |at, state, _| {
         let number = |only| pinned(state, &column, only).0.len();
         assert_eq!(
             (number(true), number(false)),
