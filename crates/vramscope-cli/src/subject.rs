@@ -84,12 +84,6 @@ impl Subject {
         self.stream_labels.get(number).map(String::as_str)
     }
 
-    /// A stream's name; one that the file does not list counts as the default stream.
-    pub(crate) fn stream_label_or_default(&self, stream: i64) -> String {
-        let label = self.stream_label(stream).or_else(|| self.stream_label(0));
-        label.unwrap_or_default().to_owned()
-    }
-
     /// The device with the highest peak among those asked for; the first of equals.
     pub(crate) fn main_device(&self) -> Option<Device<'_>> {
         self.devices()

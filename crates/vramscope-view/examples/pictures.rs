@@ -1,5 +1,5 @@
 //! Draws pictures to look at, of made-up timelines and of the snapshots given:
-//! `cargo run -p vramscope-view --features plot --example pictures -- DIR [SNAPSHOT…]`.
+//! `cargo run -p vramscope-view --features font --example pictures -- DIR [SNAPSHOT…]`.
 
 #[path = "../benches/frame/traces.rs"]
 mod traces;
@@ -83,6 +83,7 @@ fn draw(
         y_bytes: part.y_bytes,
         around: None,
         capacity_bytes: None,
+        is_folded: false,
     };
     let legend = Legend {
         title: "",
@@ -138,6 +139,7 @@ fn draw_snapshot(folder: &Path, number: usize, file: &Path) -> Outcome {
             y_bytes: None,
             around: None,
             capacity_bytes: None,
+            is_folded: false,
         };
         let lines: Vec<LegendLine> = totals.iter().map(line).collect();
         let legend = Legend {

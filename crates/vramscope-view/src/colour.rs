@@ -45,6 +45,21 @@ pub enum ColourMode {
     Age,
 }
 
+impl ColourMode {
+    /// The word in a legend's title.
+    #[must_use]
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::CallSite => "call site",
+            Self::Size => "size",
+            Self::Stream => "stream",
+            Self::Pool => "pool",
+            Self::Category => "category",
+            Self::Age => "age",
+        }
+    }
+}
+
 /// A colour for each allocation, as an index into a palette.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ColourColumn {

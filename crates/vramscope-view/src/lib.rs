@@ -13,7 +13,7 @@
 //! - [`axes`], [`minimap`]: ticks, and the curves of the overview;
 //! - [`scene`]: drawings as data, painted alike on the page's canvas, as SVG and as PNG;
 //! - [`chart`]: axes and curves, drawn by plotters into scenes;
-//! - `plot` (feature `plot`): every view as a complete picture, PNG or SVG;
+//! - [`plot`]: every view as a complete picture: SVG, and with the feature `font` PNG;
 //! - [`flame`]: call trees as flame graphs and as tables;
 //! - [`graph`]: execution orders of an Inductor graph: memory by step, and the lifetimes of
 //!   buffers;
@@ -48,7 +48,6 @@ pub mod lines;
 pub mod map;
 pub mod marks;
 pub mod minimap;
-#[cfg(feature = "plot")]
 pub mod plot;
 pub mod raster;
 pub mod reserved;

@@ -21,6 +21,9 @@ const GAP_CSS: f64 = 20.0;
 /// Font size, css px.
 const LETTER_CSS: f64 = 11.0;
 
+/// Columns of the curves: about as many as most pictures have pixels.
+pub const COLUMNS: u32 = 2_000;
+
 /// The row of one recording.
 #[derive(Clone, Debug)]
 pub struct Row<'a> {

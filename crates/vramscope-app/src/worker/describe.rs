@@ -1,6 +1,7 @@
 //! An allocation, a moment, several allocations: as the page shows them.
 
 use vramscope_core::analysis::code::call_sites::CallSiteId;
+use vramscope_core::analysis::groups::grouping;
 use vramscope_core::analysis::groups::live_at::top_call_sites;
 use vramscope_core::analysis::report::details::{
     AllocationDetails, FrameDetails, StackOrigin, allocation_brief, allocation_details,
@@ -155,11 +156,7 @@ fn properties(document: &Document, known: &AllocationDetails) -> Vec<(String, St
 
 /// A stream by its number in order of appearance.
 pub(super) fn stream_label(document: &Document, stream: i64) -> String {
-    let streams = document.streams();
-    match streams.iter().position(|&known| known == stream) {
-        None | Some(0) => "default stream".to_owned(),
-        Some(number) => format!("stream {number} (0x{stream:x})"),
-    }
+    grouping::stream_label(document.streams(), stream)
 }
 
 /// The stack of the free, if it says something else than that of the allocation.

@@ -1,28 +1,32 @@
 //! `vramscope plot`: every view of the page as a picture.
 
-mod allocator;
 mod arguments;
 mod compare;
-mod flame;
-mod over_time;
-mod sheet;
 mod targets;
+mod views;
 
 use std::path::{Path, PathBuf};
 
 use clap::Args;
+use vramscope_view::plot::PlotError;
+use vramscope_view::plot::views::{Sheet, Subject as Pictured};
 use vramscope_view::views::ViewKind;
 
 use self::arguments::{
     Axis, Colour, Form, Format, Frames, Left, Size, Surroundings, What, Width, parse_size,
 };
-use self::sheet::Sheet;
 use self::targets::{Target, targets};
 use crate::arguments::{Inputs, parse_view};
 use crate::destination;
 use crate::failure::Failure;
 use crate::inputs;
 use crate::subject::{Device, Subject};
+
+/// The size where none is given.
+const USUAL: Size = Size {
+    width_px: 1600,
+    height_px: 900,
+};
 
 /// The views that can be drawn.
 const DRAWN: [ViewKind; 6] = [
@@ -112,13 +116,6 @@ Examples:
 pub(crate) fn run(options: &Options) -> Result<(), Failure> {
     options.check()?;
     let files = inputs::files(&options.inputs.files)?;
-    let theme = options.theme.theme();
-    let sheet = |target: &Target| Sheet {
-        format: target.format,
-        size: options.size,
-        scale: f64::from(options.scale.max(1)),
-        theme: &theme,
-    };
     let pictured = match options.view {
         ViewKind::Compare => &files[..1],
         _ => &files,
@@ -126,25 +123,39 @@ pub(crate) fn run(options: &Options) -> Result<(), Failure> {
     let targets = targets(options, pictured)?;
     destination::check(targets.iter().map(|target| &target.destination), &files)?;
     if options.view == ViewKind::Compare {
-        let picture = compare::draw(options, &files, &sheet(&targets[0]))?;
+        let format = targets[0].format.format();
+        let picture = compare::draw(options, &files, &options.sheet(), format)?;
         return targets[0].write(&picture);
     }
     let results = inputs::each(&files, options.inputs.memory, |place, file| {
         let target = &targets[place];
-        target.write(&options.draw(file, &sheet(target))?)
+        target.write(&options.draw(file, target)?)
     });
     inputs::report_all(results.into_iter().filter_map(Result::err).collect())
 }
 
 impl Options {
-    fn draw(&self, file: &Path, sheet: &Sheet<'_>) -> Result<Vec<u8>, Failure> {
+    fn sheet(&self) -> Sheet {
+        let size = self.size.unwrap_or(USUAL);
+        Sheet {
+            width_px: size.width_px,
+            height_px: size.height_px,
+            is_flexible: self.size.is_none(),
+            pixel_ratio: f64::from(self.scale.max(1)),
+            theme: self.theme.name(),
+        }
+    }
+
+    fn draw(&self, file: &Path, target: &Target) -> Result<Vec<u8>, Failure> {
         let subject = Subject::load(file, self.inputs.device)?;
         let device = main_device(&subject)?;
-        match self.view {
-            ViewKind::Allocator => allocator::draw(self, &device, sheet),
-            ViewKind::Flame => flame::draw(self, &device, sheet),
-            _ => over_time::draw(self, &device, sheet),
-        }
+        let pictured = Pictured {
+            file: &title(&subject.name),
+            device: *device,
+            search: None,
+        };
+        let view = views::view(self, &device)?;
+        written(view.file(&pictured, &self.sheet(), target.format.format()))
     }
 
     /// Fails for options that have no meaning in the view.
@@ -214,13 +225,11 @@ fn title(name: &str) -> String {
     )
 }
 
-/// `after event 1,234`, `from the start`.
-fn moment_words(moment: u32) -> String {
-    match moment {
-        0 => "from the start".to_owned(),
-        moment => format!(
-            "after event {}",
-            vramscope_core::units::Count(u64::from(moment))
-        ),
-    }
+fn written(picture: Result<Vec<u8>, PlotError>) -> Result<Vec<u8>, Failure> {
+    picture.map_err(|error| match error {
+        PlotError::TooSmall { .. } | PlotError::TooLarge { .. } => {
+            Failure::Usage(error.to_string())
+        }
+        other => Failure::Input(other.to_string()),
+    })
 }

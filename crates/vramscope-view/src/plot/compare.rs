@@ -24,8 +24,12 @@ pub struct ComparePlot<'a> {
     pub tree: &'a ChangeTree,
     /// The curves of their recordings: one row if both sides are moments of the same recording.
     pub rows: &'a [Row<'a>],
+    /// The side or difference that widths show.
+    pub width: FlameWidth,
     /// The unit of widths and colours.
     pub unit: ChangeUnit,
+    /// The node that fills the width.
+    pub focus: u32,
 }
 
 /// The positions of the parts.
@@ -46,9 +50,9 @@ impl ComparePlot<'_> {
 
     fn scene(&self, width_px: u32, style: &Style<'_>) -> FlameScene {
         let options = FlameOptions {
-            width: FlameWidth::Either,
+            width: self.width,
             unit: self.unit,
-            focus: 0,
+            focus: self.focus,
             width_px: f64::from(width_px) / style.pixel_ratio,
         };
         let flame = change_flame::layout(self.tree, &options);

@@ -16,6 +16,7 @@ pub struct Pixels {
 
 impl Pixels {
     /// Blends the pixels over a picture of R, G, B.
+    #[cfg(feature = "font")]
     pub(super) fn blit(&self, picture: &mut [u8], width_px: usize) {
         let Area { x_px, y_px, .. } = self.area;
         let (left, top) = (x_px.max(0) as usize, y_px.max(0) as usize);

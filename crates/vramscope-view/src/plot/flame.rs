@@ -19,10 +19,14 @@ pub struct FlamePlot<'a> {
     pub tree: &'a CallTree,
     /// Labels of its nodes.
     pub table: &'a GroupTable,
+    /// Keys of its nodes.
+    pub keys: &'a NodeKeys,
     /// Colours of its nodes.
     pub colours: &'a GroupColours,
     /// The direction in which the tree grows.
     pub shape: Shape,
+    /// The node that fills the width.
+    pub focus: u32,
 }
 
 /// The positions of the boxes.
@@ -34,9 +38,9 @@ pub struct Layout {
 
 impl FlamePlot<'_> {
     fn scene(&self, width_px: u32, style: &Style<'_>) -> FlameScene {
-        let keys = NodeKeys::of(self.tree, self.table);
         let width_css = f64::from(width_px) / style.pixel_ratio;
-        FlameScene::new(self.tree, &keys, self.table, self.colours, 0, width_css)
+        let (tree, table) = (self.tree, self.table);
+        FlameScene::new(tree, self.keys, table, self.colours, self.focus, width_css)
     }
 }
 

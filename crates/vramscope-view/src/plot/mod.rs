@@ -13,8 +13,10 @@ pub mod state;
 #[cfg(test)]
 mod tests;
 mod text;
+pub mod views;
 
 use crate::scene::font::BuiltIn;
+#[cfg(feature = "font")]
 use crate::scene::pixels::Pixmap;
 use crate::scene::svg::Svg;
 use crate::scene::{Across, Area, Down, Scene, Style};
@@ -148,6 +150,7 @@ impl<C: Content> Plot<'_, C> {
     ///
     /// # Errors
     /// If the size is out of range, or encoding fails.
+    #[cfg(feature = "font")]
     pub fn to_png(&self, plot_style: &PlotStyle<'_>) -> Result<Vec<u8>, PlotError> {
         let (room, style) = (self.room(plot_style)?, plot_style.style());
         let layout = self.content.layout(&room, &style, false);

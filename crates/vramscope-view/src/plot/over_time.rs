@@ -64,6 +64,8 @@ pub struct OverTime<'a> {
     pub around: Option<Sources<'a>>,
     /// The device's capacity; `None` if it is not drawn.
     pub capacity_bytes: Option<u64>,
+    /// Whether lanes are folded also where they have room.
+    pub is_folded: bool,
 }
 
 /// The positions of the parts, and the contents of header and lines.
@@ -115,7 +117,7 @@ impl OverTime<'_> {
             let mut kinds = MarkerKind::ALL.into_iter();
             kinds.any(|kind| track(kind) == on && !around.device.markers().column(kind).is_empty())
         };
-        header_layout(&rows, [has(0), has(1)], height_css)
+        header_layout(&rows, self.is_folded, [has(0), has(1)], height_css)
     }
 }
 
@@ -212,9 +214,14 @@ impl Content for OverTime<'_> {
 
 /// The layout of the header: folded if it would be too high, empty if it would be too high even
 /// then.
-fn header_layout(rows_of_lanes: &[usize], tracks: [bool; 2], height_css: f64) -> Header {
+fn header_layout(
+    rows_of_lanes: &[usize],
+    is_folded: bool,
+    tracks: [bool; 2],
+    height_css: f64,
+) -> Header {
     let fits = |header: &Header| header.height_css <= height_css * MOST_OF_HEIGHT;
-    let layouts = [false, true].map(|is_folded| Header::new(rows_of_lanes, is_folded, tracks));
+    let layouts = [is_folded, true].map(|is_folded| Header::new(rows_of_lanes, is_folded, tracks));
     layouts.into_iter().find(fits).unwrap_or_default()
 }
 

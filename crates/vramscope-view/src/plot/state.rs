@@ -8,6 +8,7 @@ use super::{Content, Pixels, text};
 use crate::allocator_picture::{
     Heading, Metrics, StateLayout, StatePicture, StateRaster, heading_words,
 };
+use crate::bitset::BitSet;
 use crate::colour::{ColourColumn, Rgb};
 use crate::raster::Paint;
 use crate::scene::{Across, Area, Down, Point, Scene, Style};
@@ -35,6 +36,8 @@ pub struct StatePlot<'a> {
     pub fullest: &'a AllocatorState,
     /// Colour of each allocation.
     pub colours: &'a ColourColumn,
+    /// Allocations that match the filter; the others are dimmed. `None` if all match.
+    pub matches: Option<&'a BitSet>,
     /// Per group of the state, its pool (empty if unknown) and its stream.
     pub groups: &'a [(String, String)],
 }
@@ -76,7 +79,7 @@ impl Content for StatePlot<'_> {
         }
         let paint = Paint {
             colours: self.colours,
-            matches: None,
+            matches: self.matches,
             theme: style.theme,
         };
         let mut picture = StatePicture::default();
@@ -179,13 +182,18 @@ impl StatePlot<'_> {
             from + block.requested_bytes as f64,
             from + block.bytes as f64,
         );
-        let own = block.allocation.map(|id| self.colours.rgb(id.index()));
-        let Some(own) = own.filter(|_| block.usage != BlockUse::Free) else {
+        let used_by = block.allocation.filter(|_| block.usage != BlockUse::Free);
+        let Some(id) = used_by else {
             return self.draw_part(scene, layout, (row, from, to), (theme.grid, None), style);
         };
-        let stripes = (block.usage == BlockUse::PendingFree).then_some(theme.pending_free);
+        let is_lit = self
+            .matches
+            .is_none_or(|matches| matches.contains(id.index()));
+        let shade = |rgb: Rgb| if is_lit { rgb } else { theme.dim(rgb) };
+        let own = shade(self.colours.rgb(id.index()));
+        let stripes = (block.usage == BlockUse::PendingFree).then(|| shade(theme.pending_free));
         self.draw_part(scene, layout, (row, from, used), (own, stripes), style);
-        let rounding = (theme.grid, Some(theme.rounding));
+        let rounding = (theme.grid, Some(shade(theme.rounding)));
         self.draw_part(scene, layout, (row, used, to), rounding, style);
     }
 

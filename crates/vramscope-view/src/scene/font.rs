@@ -1,98 +1,60 @@
-//! The built-in font, for PNG files and for measuring texts of SVG files.
+//! Widths of texts in the font of saved pictures.
 //!
-//! All glyphs of a line are on one baseline, at fractions of a pixel. Plotters' own bitmap backend
-//! places each glyph on a whole pixel and rounds its height, which makes small text uneven.
+//! They decide how much of a text fits. The page has the widths but not the font, which is large, so
+//! that page and command line save the same picture.
 
-use ab_glyph::{Font, FontRef, GlyphId, InvalidFont, PxScale, ScaleFont, point};
+use super::Measure;
 
-use super::{Across, Down, Letters, Measure, Point};
-
-/// DejaVu Sans Condensed: as narrow as common system fonts, so that text that fits on screen fits
-/// here. Other fonts that may show an SVG are about as wide.
+/// DejaVu Sans Condensed without kerning: as narrow as common system fonts, so that text that fits on
+/// screen fits here. Other fonts that may show an SVG are about as wide.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct BuiltIn;
 
 impl Measure for BuiltIn {
     fn width_px(&self, text: &str, size_px: f64, is_bold: bool) -> f64 {
-        // A test checks that the built-in font can be read.
-        font(is_bold).map_or(0.0, |font| {
-            f64::from(Line::new(&font, text, size_px as f32).width_px)
-        })
-    }
-}
-
-/// Calls `mix` with each pixel that a text covers, and its coverage from 0 to 1.
-pub(super) fn draw(text: &str, at: Point, letters: &Letters, mut mix: impl FnMut(i32, i32, f64)) {
-    let Ok(font) = font(letters.is_bold) else {
-        return;
-    };
-    let em_px = letters.size_px as f32;
-    let line = Line::new(&font, text, em_px);
-    let left = match letters.anchor.0 {
-        Across::Left => 0.0,
-        Across::Right => -line.width_px,
-        Across::Middle => -line.width_px / 2.0,
-    };
-    // Distance from the anchor down to the baseline, in em: of capitals for the top, of digits for
-    // the middle.
-    let down_em = match letters.anchor.1 {
-        Down::Top => 0.76,
-        Down::Middle => 0.36,
-        Down::Bottom => -0.24,
-    };
-    // A baseline on a whole pixel keeps horizontal strokes sharp.
-    let baseline = (at.1 as f32 + down_em * em_px).round();
-    for (id, x_px) in line.glyphs {
-        let place = point(at.0 as f32 + left + x_px, baseline);
-        let glyph = id.with_scale_and_position(line.scale, place);
-        let Some(outline) = font.outline_glyph(glyph) else {
-            continue;
+        let widths = &WIDTHS[usize::from(is_bold)];
+        let width = |c: char| match c {
+            // Symbols and scripts that are wide in every font.
+            '\u{2000}'.. => EM,
+            '·' => widths[0],
+            c => widths
+                .get((c as usize).wrapping_sub(FIRST as usize))
+                .copied()
+                .unwrap_or(widths[('n' as u32 - FIRST as u32) as usize]),
         };
-        let corner = outline.px_bounds().min;
-        outline.draw(|x, y, coverage| {
-            let (x, y) = (corner.x as i32 + x as i32, corner.y as i32 + y as i32);
-            mix(x, y, f64::from(coverage.min(1.0)));
-        });
+        let units: u32 = text.chars().map(|c| u32::from(width(c))).sum();
+        f64::from(units) * size_px / f64::from(EM)
     }
 }
 
-fn font(is_bold: bool) -> Result<FontRef<'static>, InvalidFont> {
-    FontRef::try_from_slice(if is_bold {
-        dejavu::sans_condensed::bold()
-    } else {
-        dejavu::sans_condensed::regular()
-    })
-}
+/// The font's units per em.
+const EM: u16 = 2048;
 
-/// A line of text: the x position of each glyph.
-struct Line {
-    scale: PxScale,
-    glyphs: Vec<(GlyphId, f32)>,
-    width_px: f32,
-}
+/// The first character of [`WIDTHS`].
+const FIRST: char = ' ';
 
-impl Line {
-    /// Lays out `text` with an em of `em_px`.
-    fn new(font: &FontRef<'_>, text: &str, em_px: f32) -> Self {
-        // The crate's scale is the height of a line, not the em.
-        let em_units = font.units_per_em().unwrap_or(2048.0);
-        let scale = PxScale::from(em_px * font.height_unscaled() / em_units);
-        let scaled = font.as_scaled(scale);
-        let mut line = Self {
-            scale,
-            glyphs: Vec::new(),
-            width_px: 0.0,
-        };
-        let mut before = None;
-        for id in text.chars().map(|c| font.glyph_id(c)) {
-            line.width_px += before.map_or(0.0, |before| scaled.kern(before, id));
-            line.glyphs.push((id, line.width_px));
-            line.width_px += scaled.h_advance(id);
-            before = Some(id);
-        }
-        line
-    }
-}
+/// Advance widths of the printable characters of ASCII, regular and bold, in the font's units.
+#[rustfmt::skip]
+const WIDTHS: [[u16; 95]; 2] = [
+    [
+        585, 738, 847, 1544, 1172, 1751, 1437, 506, 719, 719, 921, 1544, 585, 665, 585, 621,
+        1172, 1172, 1172, 1172, 1172, 1172, 1172, 1172, 1172, 1172, 621, 621, 1544, 1544, 1544,
+        978, 1843, 1260, 1264, 1287, 1419, 1164, 1060, 1428, 1386, 543, 543, 1208, 1026, 1590,
+        1378, 1450, 1111, 1450, 1280, 1170, 1125, 1349, 1260, 1822, 1262, 1125, 1262, 719, 621,
+        719, 1544, 921, 921, 1129, 1170, 1013, 1170, 1134, 648, 1170, 1168, 512, 512, 1067, 512,
+        1795, 1168, 1127, 1170, 1170, 757, 960, 722, 1168, 1090, 1507, 1090, 1090, 967, 1172,
+        621, 1172, 1544,
+    ],
+    [
+        641, 840, 960, 1544, 1282, 1846, 1607, 564, 842, 842, 963, 1544, 700, 765, 700, 673,
+        1282, 1282, 1282, 1282, 1282, 1282, 1282, 1282, 1282, 1282, 737, 737, 1544, 1544, 1544,
+        1069, 1843, 1426, 1404, 1352, 1530, 1259, 1259, 1512, 1542, 685, 685, 1428, 1174, 1834,
+        1542, 1566, 1350, 1566, 1419, 1327, 1257, 1496, 1426, 2033, 1421, 1334, 1336, 842, 673,
+        842, 1544, 921, 921, 1243, 1319, 1092, 1319, 1250, 801, 1319, 1312, 631, 631, 1225, 631,
+        1920, 1312, 1266, 1319, 1319, 909, 1097, 881, 1312, 1201, 1702, 1188, 1201, 1072, 1312,
+        673, 1312, 1544,
+    ],
+];
 
 #[cfg(test)]
 mod tests {
@@ -103,5 +65,10 @@ mod tests {
         let [regular, bold] = [false, true].map(|bold| BuiltIn.width_px("reserved", 100.0, bold));
         assert!((300.0..500.0).contains(&regular) && bold > regular);
         assert_eq!(BuiltIn.width_px("", 100.0, false), 0.0);
+        assert_eq!(BuiltIn.width_px("→", 100.0, false), 100.0);
+        assert_eq!(
+            BuiltIn.width_px("é·", 100.0, true),
+            BuiltIn.width_px("n ", 100.0, true)
+        );
     }
 }

@@ -7,9 +7,10 @@
 //! Lengths are device px from the upper left corner of the target; y grows downwards. Pictures made
 //! of pixels (bands, maps) are not scenes; rasters draw them.
 
-#[cfg(feature = "plot")]
 pub(crate) mod font;
-#[cfg(feature = "plot")]
+#[cfg(feature = "font")]
+mod glyphs;
+#[cfg(feature = "font")]
 pub(crate) mod pixels;
 mod recorder;
 pub mod svg;

@@ -4,7 +4,7 @@
 //! the left, this is each pixel's coverage by the shape. Plotters' own bitmap backend is not used,
 //! because it supports neither fractions of pixels nor our font.
 
-use super::{Area, Command, Ink, Point, Scene, font};
+use super::{Area, Command, Ink, Point, Scene, glyphs};
 
 /// Miters longer than this many times half the line's width are cut off, as in SVG.
 const MOST_MITER: f64 = 4.0;
@@ -62,7 +62,7 @@ impl<'a> Pixmap<'a> {
                 self.fill(&[(0..CORNERS).map(corner).collect()], *ink);
             }
             Command::Text { at, text, letters } => {
-                font::draw(text, *at, letters, |x_px, y_px, covered| {
+                glyphs::draw(text, *at, letters, |x_px, y_px, covered| {
                     self.mix(x_px, y_px, letters.ink, covered);
                 });
             }

@@ -42,7 +42,6 @@ impl<'a> Svg<'a> {
     }
 
     /// Adds an element given as text.
-    #[cfg(feature = "plot")]
     pub(crate) fn element(&mut self, element: &str) {
         self.text.push_str(element);
     }

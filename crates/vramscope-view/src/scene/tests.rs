@@ -35,7 +35,7 @@ fn a_scene_is_an_svg() {
     insta::assert_snapshot!(everything().to_svg((20, 30), "sans-serif"));
 }
 
-#[cfg(feature = "plot")]
+#[cfg(feature = "font")]
 mod pixels {
     use proptest::prelude::*;
 

@@ -30,9 +30,7 @@ use side_picker::SidePicker;
 use sites::SitesPanel;
 use timelines::Timelines;
 use totals::Totals;
-
-/// Columns of each curve.
-const COLUMNS: u32 = 1_200;
+use vramscope_view::stacked_curves::COLUMNS;
 
 /// The ways to match places in the code, in the order of the list.
 const GROUPINGS: [(FrameGrouping, &str); 5] = [

@@ -3,9 +3,11 @@
 use clap::ValueEnum;
 use vramscope_core::analysis::code::frame_groups::{Fold, FrameGrouping};
 use vramscope_core::analysis::time::selection::Weight;
+use vramscope_view::axes::XUnit;
 use vramscope_view::colour::ColourMode;
 use vramscope_view::flame::Shape;
-use vramscope_view::theme::{Theme, ThemeName};
+use vramscope_view::plot::views;
+use vramscope_view::theme::ThemeName;
 
 /// Width and height in pixels.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -38,6 +40,15 @@ pub(super) enum Axis {
     Time,
 }
 
+impl Axis {
+    pub(super) fn unit(self) -> XUnit {
+        match self {
+            Self::Event => XUnit::Events,
+            Self::Time => XUnit::Time,
+        }
+    }
+}
+
 /// The colours of a picture.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, ValueEnum)]
 pub(super) enum Surroundings {
@@ -49,11 +60,11 @@ pub(super) enum Surroundings {
 }
 
 impl Surroundings {
-    pub(super) fn theme(self) -> Theme {
-        Theme::of(match self {
+    pub(super) fn name(self) -> ThemeName {
+        match self {
             Self::Light => ThemeName::Light,
             Self::Dark => ThemeName::Dark,
-        })
+        }
     }
 }
 
@@ -84,18 +95,6 @@ impl Colour {
             Self::Pool => ColourMode::Pool,
             Self::Category => ColourMode::Category,
             Self::Age => ColourMode::Age,
-        }
-    }
-
-    /// The word in a legend's title.
-    pub(super) fn word(self) -> &'static str {
-        match self {
-            Self::Site => "call site",
-            Self::Size => "size",
-            Self::Stream => "stream",
-            Self::Pool => "pool",
-            Self::Category => "category",
-            Self::Age => "age",
         }
     }
 }
@@ -219,6 +218,13 @@ impl Format {
             "png" => Some(Self::Png),
             "svg" => Some(Self::Svg),
             _ => None,
+        }
+    }
+
+    pub(super) fn format(self) -> views::Format {
+        match self {
+            Self::Png => views::Format::Png,
+            Self::Svg => views::Format::Svg,
         }
     }
 

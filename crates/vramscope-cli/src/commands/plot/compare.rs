@@ -2,31 +2,25 @@
 
 use std::path::PathBuf;
 
+use vramscope_core::analysis::code::frame_groups::GroupOptions;
 use vramscope_core::analysis::compare::changes::compare;
 use vramscope_core::analysis::compare::side::{Profile, ProfileNames, ProfileOptions, profile};
 use vramscope_core::analysis::time::curves::CurveAxis;
 use vramscope_core::analysis::time::selection::Selection;
-use vramscope_core::units::{Bytes, Count};
-use vramscope_view::change_flame::{ChangeUnit, change_colour};
-use vramscope_view::display;
-use vramscope_view::plot::{ComparePlot, Legend, LegendLine, Plot};
-use vramscope_view::stacked_curves::{Mark, Row};
-use vramscope_view::theme::Theme;
+use vramscope_view::axes::XUnit;
+use vramscope_view::change_flame::{ChangeUnit, FlameWidth};
+use vramscope_view::plot::views::{CompareView, ComparedSide, Format, Sheet};
+use vramscope_view::stacked_curves::COLUMNS;
 
-use super::arguments::Axis;
-use super::flame::groups;
-use super::sheet::Sheet;
-use super::{Options, main_device, moment_words, title};
+use super::{Options, main_device, title, written};
 use crate::failure::Failure;
 use crate::subject::{Device, Subject};
 
-/// The columns of the curves: more than most pictures have pixels.
-const COLUMNS: u32 = 4_000;
-
 /// One side: its recording, and the live memory at its moment.
 struct Side {
-    title: String,
-    moment: u32,
+    file: String,
+    events: u32,
+    selection: Selection,
     profile: Profile,
 }
 
@@ -34,8 +28,33 @@ struct Side {
 pub(super) fn draw(
     options: &Options,
     files: &[PathBuf],
-    sheet: &Sheet<'_>,
+    sheet: &Sheet,
+    format: Format,
 ) -> Result<Vec<u8>, Failure> {
+    let (sides, is_one_recording) = sides(options, files)?;
+    let [before, after] = &sides;
+    let comparison = compare(&before.profile, &after.profile);
+    let view = CompareView {
+        sides: [before, after].map(|side| ComparedSide {
+            file: &side.file,
+            device: side.profile.device,
+            events: side.events,
+            selection: side.selection,
+            total: side.profile.total,
+            curves: &side.profile.curves,
+            marks: &side.profile.marks,
+        }),
+        is_one_recording,
+        tree: &comparison.tree,
+        width: FlameWidth::Either,
+        unit: ChangeUnit::Bytes,
+        focus: 0,
+    };
+    written(view.file(sheet, format))
+}
+
+/// Both sides, and whether they are of the same recording.
+fn sides(options: &Options, files: &[PathBuf]) -> Result<([Side; 2], bool), Failure> {
     match (files, &options.range) {
         ([file], Some(range)) => {
             let subject = Subject::load(file, options.inputs.device)?;
@@ -43,7 +62,7 @@ pub(super) fn draw(
             let (from, to) = device.range(range)?;
             let names = names(options, &subject);
             let sides = [from, to].map(|moment| side(options, &device, &names, moment));
-            picture(&sides, true, sheet)
+            Ok((sides, true))
         }
         ([before, after], None) => {
             let load = |file: &PathBuf| {
@@ -52,7 +71,7 @@ pub(super) fn draw(
                 let moment = device.moment(options.at.as_deref().unwrap_or("peak"))?;
                 Ok(side(options, &device, &names(options, &subject), moment))
             };
-            picture(&[load(before)?, load(after)?], false, sheet)
+            Ok(([load(before)?, load(after)?], false))
         }
         ([_, _], Some(_)) => Err(Failure::Usage(
             "two files are compared at one moment each: give --at instead of --range".to_owned(),
@@ -65,97 +84,28 @@ pub(super) fn draw(
 }
 
 fn names(options: &Options, subject: &Subject) -> ProfileNames {
-    ProfileNames::of(subject, &groups(options))
+    let groups = GroupOptions {
+        grouping: options.group_by.unwrap_or_default().grouping(),
+        fold: options.fold.unwrap_or_default().fold(),
+        ..GroupOptions::default()
+    };
+    ProfileNames::of(subject, &groups)
 }
 
 fn side(options: &Options, device: &Device<'_>, names: &ProfileNames, moment: u32) -> Side {
+    let selection = Selection::LiveAt(moment);
     let profile_options = ProfileOptions {
-        selection: Selection::LiveAt(moment),
-        axis: match options.axis {
-            Some(Axis::Time) => CurveAxis::Time,
-            _ => CurveAxis::Events,
+        selection,
+        axis: match options.axis.unwrap_or_default().unit() {
+            XUnit::Time => CurveAxis::Time,
+            XUnit::Events => CurveAxis::Events,
         },
         columns: COLUMNS,
     };
     Side {
-        title: title(&device.subject.name),
-        moment,
+        file: title(&device.subject.name),
+        events: device.history.event_count,
+        selection,
         profile: profile(**device, names, &profile_options),
     }
-}
-
-fn picture(sides: &[Side; 2], is_one_file: bool, sheet: &Sheet<'_>) -> Result<Vec<u8>, Failure> {
-    let [before, after] = sides;
-    let comparison = compare(&before.profile, &after.profile);
-    let name = |letter: &str, side: &Side| {
-        format!("{letter}: {}, device {}", side.title, side.profile.device)
-    };
-    let marks = |side: &Side, letter: &'static str| -> Vec<Mark<'static>> {
-        let marks = side.profile.marks.iter();
-        marks.map(|&at| Mark { at, letter }).collect()
-    };
-    let (first, second) = (name("A", before), name("B", after));
-    let both = format!(
-        "device {}: active memory, and reserved as a line",
-        before.profile.device
-    );
-    let rows = if is_one_file {
-        vec![Row {
-            title: &both,
-            curves: &before.profile.curves,
-            marks: [marks(before, "A"), marks(after, "B")].concat(),
-        }]
-    } else {
-        [(before, &first, "A"), (after, &second, "B")]
-            .map(|(side, title, letter)| Row {
-                title,
-                curves: &side.profile.curves,
-                marks: marks(side, letter),
-            })
-            .into()
-    };
-    let (old, new) = (before.profile.total, after.profile.total);
-    let subtitle = format!(
-        "A {} {} in {} allocations · B {} {} in {} · {}",
-        moment_words(before.moment),
-        Bytes(old.bytes),
-        Count(old.count),
-        moment_words(after.moment),
-        Bytes(new.bytes),
-        Count(new.count),
-        display::bytes_change(old.bytes, new.bytes)
-    );
-    let title = if is_one_file {
-        before.title.clone()
-    } else {
-        format!("{} → {}", before.title, after.title)
-    };
-    sheet.file(&Plot {
-        title: &title,
-        subtitle: &subtitle,
-        note: "",
-        legend: Legend {
-            title: "",
-            lines: &legend(sheet.theme),
-        },
-        content: ComparePlot {
-            tree: &comparison.tree,
-            rows: &rows,
-            unit: ChangeUnit::Bytes,
-        },
-    })
-}
-
-/// Explains the flame graph's colours.
-fn legend(theme: &Theme) -> [LegendLine; 3] {
-    let line = |(before, after), label: &str| LegendLine {
-        rgb: change_colour(theme, before, after),
-        label: label.to_owned(),
-        bytes: None,
-    };
-    [
-        line((0, 1), "more in B"),
-        line((1, 0), "less in B"),
-        line((1, 1), "the same in both; as wide as the larger side"),
-    ]
 }

@@ -300,11 +300,27 @@ fn by_stream(device: Device<'_>) -> GroupColumn {
 /// the order of [`Snapshot::streams`].
 #[must_use]
 pub fn stream_labels(streams: &[i64]) -> Vec<String> {
-    let label = |(number, &stream): (usize, &i64)| match stream {
+    let streams = streams.iter().enumerate();
+    streams
+        .map(|(number, &handle)| numbered_stream(number, handle))
+        .collect()
+}
+
+fn numbered_stream(number: usize, handle: i64) -> String {
+    match handle {
         0 => "default stream".to_owned(),
         handle => format!("stream {number} ({handle:#x})"),
-    };
-    streams.iter().enumerate().map(label).collect()
+    }
+}
+
+/// A stream's label; one that the file does not list counts as the default stream.
+#[must_use]
+pub fn stream_label(streams: &[i64], stream: i64) -> String {
+    let number = streams.iter().position(|&known| known == stream);
+    number.map_or_else(
+        || numbered_stream(0, 0),
+        |number| numbered_stream(number, stream),
+    )
 }
 
 /// Groups by code. The label is computed once per distinct call site and stack.

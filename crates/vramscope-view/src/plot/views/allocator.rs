@@ -1,35 +1,43 @@
-//! The picture of the allocator's state at a moment.
+//! The allocator's segments and blocks at a moment.
 
 use std::cmp::Reverse;
 
+use serde::{Deserialize, Serialize};
+use vramscope_core::analysis::groups::grouping::stream_label;
 use vramscope_core::analysis::groups::live_at::live_at;
 use vramscope_core::analysis::memory::allocator_state::StateSums;
+use vramscope_core::analysis::recording::Device;
 use vramscope_core::units::Bytes;
-use vramscope_view::groups::{Groups, pool_label};
-use vramscope_view::plot::{Legend, LegendLine, Plot, StatePlot};
-use vramscope_view::theme::Theme;
 
-use super::sheet::{Sheet, legend_lines};
-use super::{Options, moment_words, title};
-use crate::failure::Failure;
-use crate::subject::Device;
+use super::{Format, Sheet, Subject, legend_lines, moment_words};
+use crate::colour::ColourMode;
+use crate::groups::{Groups, pool_label};
+use crate::plot::{Legend, LegendLine, Plot, PlotError, StatePlot};
+use crate::theme::Theme;
 
-/// Draws segments and blocks.
-pub(super) fn draw(
-    options: &Options,
-    device: &Device<'_>,
-    sheet: &Sheet<'_>,
-) -> Result<Vec<u8>, Failure> {
-    let (subject, history) = (device.subject, device.history);
-    let moment = device.moment(options.at.as_deref().unwrap_or("peak"))?;
+/// What is shown of the allocator.
+#[derive(Clone, Copy, PartialEq, Debug, Serialize, Deserialize)]
+pub struct AllocatorView {
+    /// The moment.
+    pub moment: u32,
+    /// The meaning of the colours.
+    pub colour_by: ColourMode,
+}
+
+pub(super) fn file(
+    view: &AllocatorView,
+    subject: &Subject<'_>,
+    sheet: &Sheet,
+    format: Format,
+) -> Result<Vec<u8>, PlotError> {
+    let (device, theme) = (subject.device, &Theme::of(sheet.theme));
+    let (history, moment) = (device.history, view.moment);
     let steps = history.reserved_steps.iter();
     let fullest = steps.max_by_key(|&&(moment, bytes)| (bytes, Reverse(moment)));
     let fullest = fullest.map_or(0, |&(moment, _)| moment);
-    let at = |moment| device.state_at(moment);
-    let (state, fullest) = (at(moment), at(fullest));
-    let mode = options.colour.unwrap_or_default();
-    let groups = Groups::of(mode.mode(), sheet.theme, **device);
-    let mut legend = kinds(&state.total, sheet.theme);
+    let (state, fullest) = (device.state_at(moment), device.state_at(fullest));
+    let groups = Groups::of(view.colour_by, theme, device);
+    let mut legend = kinds(&state.total, theme);
     let live = live_at(history, moment).map(|id| id.0);
     let totals = groups.totals(&history.allocations.bytes, live);
     legend.extend(legend_lines(&groups, &totals));
@@ -38,12 +46,12 @@ pub(super) fn draw(
         .iter()
         .map(|group| {
             let pool = group.pool.map(pool_label).unwrap_or_default();
-            (pool, subject.stream_label_or_default(group.stream))
+            (pool, stream_label(device.recording.streams(), group.stream))
         })
         .collect();
-    sheet.file(&Plot {
-        title: &title(&subject.name),
-        subtitle: &subtitle(device, moment, &state.total),
+    let plot = Plot {
+        title: subject.file,
+        subtitle: &subject.subtitle(subtitle(device, moment, &state.total)),
         note: if state.segments.is_empty() {
             "no segment is known at this moment"
         } else {
@@ -53,7 +61,7 @@ pub(super) fn draw(
             title: &format!(
                 "in the segments {}, by {}",
                 moment_words(moment),
-                mode.word()
+                view.colour_by.word()
             ),
             lines: &legend,
         },
@@ -61,12 +69,14 @@ pub(super) fn draw(
             state: &state,
             fullest: &fullest,
             colours: &groups.colours,
+            matches: subject.found(),
             groups: &names,
         },
-    })
+    };
+    sheet.file(&plot, format)
 }
 
-fn subtitle(device: &Device<'_>, moment: u32, total: &StateSums) -> String {
+fn subtitle(device: Device<'_>, moment: u32, total: &StateSums) -> String {
     format!(
         "device {} · {} · allocated {} of reserved {} · largest free block {}",
         device.index(),

@@ -1,0 +1,126 @@
+//! The options as a description of what the picture shows.
+
+use vramscope_core::analysis::time::selection::Selection;
+use vramscope_view::axes::XUnit;
+use vramscope_view::flame::NodeKey;
+use vramscope_view::plot::views::{AllocatorView, FlameView, LinesOver, OverTimeView, View};
+use vramscope_view::raster::Bands;
+use vramscope_view::views::{Picture, ViewKind};
+
+use super::Options;
+use super::arguments::What;
+use crate::failure::Failure;
+use crate::subject::Device;
+
+/// What the options ask for of a device.
+pub(super) fn view(options: &Options, device: &Device<'_>) -> Result<View, Failure> {
+    Ok(match options.view {
+        ViewKind::Allocator => View::Allocator(AllocatorView {
+            moment: device.moment(options.at.as_deref().unwrap_or("peak"))?,
+            colour_by: options.colour.unwrap_or_default().mode(),
+        }),
+        ViewKind::Flame => View::Flame(flame(options, device)?),
+        view => View::OverTime(over_time(
+            options,
+            view.picture().unwrap_or_default(),
+            device,
+        )?),
+    })
+}
+
+fn over_time(
+    options: &Options,
+    picture: Picture,
+    device: &Device<'_>,
+) -> Result<OverTimeView, Failure> {
+    let axis = options.axis.unwrap_or_default().unit();
+    if axis == XUnit::Time && !device.has_times() {
+        return Err(Failure::Input(format!(
+            "{}: the events have no times; use --axis event",
+            device.subject.name
+        )));
+    }
+    let range = options.range.as_deref();
+    Ok(OverTimeView {
+        picture,
+        axis,
+        colour_by: options.colour.unwrap_or_default().mode(),
+        x: range
+            .map(|range| on_axis(range, device, axis))
+            .transpose()?,
+        y_bytes: None,
+        lines: LinesOver::of(**device, picture, options.reserved),
+        is_folded: false,
+    })
+}
+
+/// Converts a range to the axis's unit: events, or µs from the start.
+fn on_axis(range: &str, device: &Device<'_>, axis: XUnit) -> Result<(f64, f64), Failure> {
+    let bands = Bands::of(device.history, axis == XUnit::Time);
+    let range = match axis {
+        XUnit::Time => in_seconds(range),
+        XUnit::Events => range.to_owned(),
+    };
+    let (from, to) = device.range(&range)?;
+    let x = |moment: u32| bands.moment_x(moment as usize);
+    let end = if to >= device.history.event_count {
+        bands.x_end()
+    } else {
+        // An empty range is widened to the next event, so that it can be seen.
+        x(to).max(x(from + 1))
+    };
+    Ok((x(from), end))
+}
+
+/// On a time axis, plain numbers are seconds.
+fn in_seconds(range: &str) -> String {
+    let end = |text: &str| match text.trim().parse::<f64>() {
+        Ok(seconds) => format!("{seconds}s"),
+        Err(_) => text.to_owned(),
+    };
+    match range.split_once("..") {
+        Some((from, to)) => format!("{}..{}", end(from), end(to)),
+        None => range.to_owned(),
+    }
+}
+
+fn flame(options: &Options, device: &Device<'_>) -> Result<FlameView, Failure> {
+    Ok(FlameView {
+        selection: selection(options, device)?,
+        weight: options.weight.unwrap_or_default().weight(),
+        grouping: options.group_by.unwrap_or_default().grouping(),
+        fold: options.fold.unwrap_or_default().fold(),
+        patterns: String::new(),
+        is_inverted: options.inverted,
+        shape: options.shape.unwrap_or_default().shape(),
+        focus: NodeKey::ROOT,
+    })
+}
+
+/// The allocations of a flame graph.
+fn selection(options: &Options, device: &Device<'_>) -> Result<Selection, Failure> {
+    let what = match (options.what, &options.range) {
+        (Some(what), _) => what,
+        (None, Some(_)) => What::Allocated,
+        (None, None) => What::Live,
+    };
+    let misplaced = |option: &str, instead: &str| {
+        let text = format!("--{option} means nothing with this --what; it is for {instead}");
+        Err(Failure::Usage(text))
+    };
+    if what == What::Live {
+        if options.range.is_some() {
+            return misplaced("range", "--what allocated and retained");
+        }
+        let name = options.at.as_deref().unwrap_or("peak");
+        return Ok(Selection::LiveAt(device.moment(name)?));
+    }
+    if options.at.is_some() {
+        return misplaced("at", "--what live");
+    }
+    let range = device.range(options.range.as_deref().unwrap_or("all"))?;
+    Ok(match what {
+        What::Retained => Selection::RetainedFrom(range),
+        What::Live | What::Allocated => Selection::AllocatedIn(range),
+    })
+}

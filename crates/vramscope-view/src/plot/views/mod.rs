@@ -1,0 +1,182 @@
+//! Views of a recording as pictures: which title, legend and content each of them has.
+//!
+//! Whoever wants a picture describes it: `vramscope plot` by its options, the page by what it shows. The same
+//! description of the same file is the same picture, byte for byte.
+
+mod allocator;
+mod compare;
+mod flame;
+mod over_time;
+
+use serde::{Deserialize, Serialize};
+use vramscope_core::analysis::recording::Device;
+use vramscope_core::analysis::time::selection::{Moments, Selection};
+use vramscope_core::units::Count;
+
+pub use self::allocator::AllocatorView;
+pub use self::compare::{CompareView, ComparedSide};
+pub use self::flame::FlameView;
+pub use self::over_time::{LinesOver, OverTimeView};
+use super::{Content, LegendLine, Plot, PlotError, PlotStyle};
+use crate::bitset::BitSet;
+use crate::groups::{GroupTotal, Groups};
+use crate::theme::{Theme, ThemeName};
+
+/// The greatest height that a picture takes so that everything is shown, device px.
+const MOST_HEIGHT_PX: u32 = 12_000;
+
+/// Picture files.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Format {
+    /// Shapes and text, which can be edited and searched.
+    Svg,
+    /// Pixels.
+    #[cfg(feature = "font")]
+    Png,
+}
+
+/// What pictures of all views have: size and surroundings.
+#[derive(Clone, Copy, PartialEq, Debug, Serialize, Deserialize)]
+pub struct Sheet {
+    /// Width, device px.
+    pub width_px: u32,
+    /// Height, device px.
+    pub height_px: u32,
+    /// Whether a view that needs another height to show everything without a void takes it.
+    pub is_flexible: bool,
+    /// Device px per css px.
+    pub pixel_ratio: f64,
+    /// Colours.
+    pub theme: ThemeName,
+}
+
+impl Sheet {
+    /// The picture as a file.
+    fn file<C: Content>(&self, plot: &Plot<'_, C>, format: Format) -> Result<Vec<u8>, PlotError> {
+        let mut style = PlotStyle {
+            width_px: self.width_px,
+            height_px: self.height_px,
+            pixel_ratio: self.pixel_ratio,
+            theme: &Theme::of(self.theme),
+        };
+        if self.is_flexible {
+            style.height_px = plot.height_px(&style).min(MOST_HEIGHT_PX);
+        }
+        match format {
+            Format::Svg => plot.to_svg(&style).map(String::into_bytes),
+            #[cfg(feature = "font")]
+            Format::Png => plot.to_png(&style),
+        }
+    }
+}
+
+/// One device of a file, and what is searched for in it.
+#[derive(Clone, Copy, Debug)]
+pub struct Subject<'a> {
+    /// What the picture calls the file.
+    pub file: &'a str,
+    /// The device.
+    pub device: Device<'a>,
+    /// What is not found is dimmed; `None` = nothing is searched for.
+    pub search: Option<Search<'a>>,
+}
+
+/// A search and what it found.
+#[derive(Clone, Copy, Debug)]
+pub struct Search<'a> {
+    /// The filter as it was written.
+    pub text: &'a str,
+    /// The allocations that match it.
+    pub found: &'a BitSet,
+}
+
+impl<'a> Subject<'a> {
+    fn found(&self) -> Option<&'a BitSet> {
+        self.search.map(|search| search.found)
+    }
+
+    /// A subtitle with the search, if there is one.
+    fn subtitle(&self, words: String) -> String {
+        match self.search {
+            Some(Search { text, .. }) => format!("{words} · search: {text}"),
+            None => words,
+        }
+    }
+}
+
+/// A view of one device.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+pub enum View {
+    /// The timeline, the segment timeline, the map.
+    OverTime(OverTimeView),
+    /// Segments and blocks at a moment.
+    Allocator(AllocatorView),
+    /// A flame graph.
+    Flame(FlameView),
+}
+
+impl View {
+    /// The view as a file.
+    ///
+    /// # Errors
+    /// If the sheet's size is out of range, or encoding fails.
+    pub fn file(
+        &self,
+        subject: &Subject<'_>,
+        sheet: &Sheet,
+        format: Format,
+    ) -> Result<Vec<u8>, PlotError> {
+        match self {
+            Self::OverTime(view) => over_time::file(view, subject, sheet, format),
+            Self::Allocator(view) => allocator::file(view, subject, sheet, format),
+            Self::Flame(view) => flame::file(view, subject, sheet, format),
+        }
+    }
+}
+
+/// One line per group, in the order of the totals.
+fn legend_lines(groups: &Groups, totals: &[GroupTotal]) -> Vec<LegendLine> {
+    let line = |total: &GroupTotal| {
+        let group = total.group as usize;
+        Some(LegendLine {
+            rgb: *groups.rgb.get(group)?,
+            label: groups.labels.get(group)?.clone(),
+            bytes: Some(total.bytes),
+        })
+    };
+    totals.iter().filter_map(line).collect()
+}
+
+/// `after event 1,234`, `from the start`.
+fn moment_words(moment: u32) -> String {
+    match moment {
+        0 => "from the start".to_owned(),
+        moment => format!("after event {}", Count(u64::from(moment))),
+    }
+}
+
+/// Which allocations, of a recording with so many events.
+fn selection_words(selection: Selection, event_count: u32) -> String {
+    let all = (0, event_count);
+    let between = |(from, to): Moments| (Count(from.into()), Count(to.into()));
+    match selection {
+        Selection::All => "all allocations".to_owned(),
+        Selection::LiveAt(moment) => format!("live {}", moment_words(moment)),
+        Selection::AllocatedIn(range) if range == all => {
+            "allocated in the whole recording".to_owned()
+        }
+        Selection::RetainedFrom(range) if range == all => "allocated and never freed".to_owned(),
+        Selection::AllocatedIn(range) => {
+            let (from, to) = between(range);
+            format!("allocated in events {from} to {to}")
+        }
+        Selection::RetainedFrom(range) => {
+            let (from, to) = between(range);
+            format!("retained from events {from} to {to}")
+        }
+        Selection::FreedIn(range) => {
+            let (from, to) = between(range);
+            format!("freed in events {from} to {to}")
+        }
+    }
+}

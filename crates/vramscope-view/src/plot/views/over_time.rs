@@ -1,0 +1,316 @@
+//! Memory over time: timeline, segment timeline and map.
+
+use serde::{Deserialize, Serialize};
+use vramscope_core::analysis::groups::grouping::stream_label;
+use vramscope_core::analysis::groups::live_at::live_at;
+use vramscope_core::analysis::memory::pool_use::pool_uses;
+use vramscope_core::analysis::recording::Device;
+use vramscope_core::ids::AllocationId;
+use vramscope_core::units::{Bytes, Count};
+
+use super::{Format, Sheet, Subject, legend_lines, moment_words};
+use crate::axes::XUnit;
+use crate::colour::ColourMode;
+use crate::groups::Groups;
+use crate::map::{Lanes, MemoryMap};
+use crate::plot::{Legend, LegendLine, OverTime, Plot, PlotError, Stack};
+use crate::raster::{Bands, TimelineIndex};
+use crate::reserved::leaves_room;
+use crate::segment_bands::SegmentBands;
+use crate::shown::Sources;
+use crate::theme::Theme;
+use crate::views::Picture;
+
+/// What is shown of memory over time.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+pub struct OverTimeView {
+    /// Which picture. A packing is not drawn, but the timeline in its place.
+    pub picture: Picture,
+    /// The unit of the x axis; events where there are no times.
+    pub axis: XUnit,
+    /// The meaning of the colours.
+    pub colour_by: ColourMode,
+    /// Part of the x axis; `None` = all of it.
+    pub x: Option<(f64, f64)>,
+    /// Part of the y axis, bytes; `None` = all of it.
+    pub y_bytes: Option<(f64, f64)>,
+    /// What is drawn over the picture.
+    pub lines: LinesOver,
+    /// Whether the lanes of named ranges are folded also where they have room.
+    pub is_folded: bool,
+}
+
+/// Lines over a picture.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
+pub struct LinesOver {
+    /// Reserved memory.
+    pub reserved: bool,
+    /// Private pools.
+    pub pools: bool,
+    /// The device's capacity.
+    pub capacity_bytes: Option<u64>,
+}
+
+impl LinesOver {
+    /// All lines that the device has for a picture; unless `is_asked`, only those that leave room for it.
+    #[must_use]
+    pub fn of(device: Device<'_>, picture: Picture, is_asked: bool) -> Self {
+        let peak_reserved = device.history.most_reserved_bytes();
+        let height = match picture {
+            Picture::Timeline => device.peak_bytes(),
+            Picture::Segments => peak_reserved,
+            Picture::Map | Picture::Packing => return Self::default(),
+        };
+        let fits = |bytes: &u64| *bytes > 0 && (is_asked || leaves_room(*bytes, height));
+        let reserved = picture == Picture::Timeline && fits(&peak_reserved);
+        let known = device.capacity();
+        Self {
+            reserved,
+            pools: reserved,
+            capacity_bytes: known.map(|capacity| capacity.bytes).filter(fits),
+        }
+    }
+}
+
+pub(super) fn file(
+    view: &OverTimeView,
+    subject: &Subject<'_>,
+    sheet: &Sheet,
+    format: Format,
+) -> Result<Vec<u8>, PlotError> {
+    let (device, lines) = (subject.device, view.lines);
+    let history = device.history;
+    let bands = Bands::of(history, view.axis == XUnit::Time);
+    let index = TimelineIndex::new(&bands);
+    let pools = if lines.pools {
+        pool_uses(device.snapshot(), history, device.segments())
+    } else {
+        Vec::new()
+    };
+    let around = Sources {
+        device,
+        bands: &bands,
+        index: &index,
+        reserved_steps: if lines.reserved || lines.pools {
+            &history.reserved_steps
+        } else {
+            &[]
+        },
+        pools: &pools,
+    };
+    let picture = Drawing {
+        view,
+        subject,
+        device,
+        sheet,
+        theme: Theme::of(sheet.theme),
+        bands: &bands,
+        index: &index,
+        around,
+        format,
+    };
+    match view.picture {
+        Picture::Timeline | Picture::Packing => picture.timeline(),
+        Picture::Segments => picture.segments(),
+        Picture::Map => picture.map(),
+    }
+}
+
+/// The data of all three pictures.
+struct Drawing<'a> {
+    view: &'a OverTimeView,
+    subject: &'a Subject<'a>,
+    device: Device<'a>,
+    sheet: &'a Sheet,
+    theme: Theme,
+    bands: &'a Bands<'a>,
+    index: &'a TimelineIndex,
+    around: Sources<'a>,
+    format: Format,
+}
+
+/// The texts of a picture.
+struct Words<'a> {
+    subtitle: String,
+    note: &'a str,
+    legend_title: &'a str,
+    legend: &'a [LegendLine],
+}
+
+impl Drawing<'_> {
+    fn timeline(&self) -> Result<Vec<u8>, PlotError> {
+        let groups = self.groups();
+        let peak_moment = self.highest(self.bands, self.index);
+        let words = Words {
+            subtitle: self.live_subtitle(peak_moment),
+            note: self.live_note(),
+            legend_title: &self.live_title(),
+            legend: &self.live_legend(&groups, peak_moment),
+        };
+        let content = self.content(Stack::Bands(self.index), self.bands, &groups);
+        self.file(words, content)
+    }
+
+    fn map(&self) -> Result<Vec<u8>, PlotError> {
+        let (device, history) = (self.device, self.device.history);
+        let (segments, sizes) = (device.segments(), device.block_sizes());
+        let held = |row: usize| sizes.bytes(history, AllocationId::from_index(row));
+        let lanes = Lanes::new(&history.allocations, segments);
+        let map = MemoryMap::new(&history.allocations, segments, lanes, held);
+        let streams = device.recording.streams();
+        let stream = |stream: i64| stream_label(streams, stream);
+        let (lanes, lane_groups) = map.lanes.marks(segments, stream);
+        let groups = self.groups();
+        let peak_moment = self.highest(self.bands, self.index);
+        let mut legend = vec![LegendLine {
+            rgb: self.theme.held_free,
+            label: "reserved, but free".to_owned(),
+            bytes: None,
+        }];
+        legend.extend(self.live_legend(&groups, peak_moment));
+        let words = Words {
+            subtitle: self.live_subtitle(peak_moment),
+            note: if lanes.is_empty() {
+                "nothing has an address in this recording"
+            } else {
+                ""
+            },
+            legend_title: &self.live_title(),
+            legend: &legend,
+        };
+        let stack = Stack::Map {
+            map: &map,
+            lanes: &lanes,
+            groups: &lane_groups,
+        };
+        let content = self.content(stack, self.bands, &groups);
+        self.file(words, content)
+    }
+
+    fn segments(&self) -> Result<Vec<u8>, PlotError> {
+        let (device, segments) = (self.device, self.device.segments());
+        let columns = SegmentBands::of(segments, device.history);
+        let bands = columns.bands(segments, *self.bands);
+        let peak = self.highest(&bands, &columns.index);
+        let mode = self.view.colour_by;
+        let groups = Groups::of_segments(mode, &self.theme, device);
+        let is_held = |&piece: &u32| {
+            let piece = piece as usize;
+            segments.born[piece] <= peak && peak < segments.died[piece]
+        };
+        let held = (0..segments.len() as u32).filter(is_held);
+        let by = match mode {
+            ColourMode::Category => "size of requests",
+            // Without stacks, each segment has its own colour.
+            ColourMode::CallSite if groups.group_of == segments.segment => "segment",
+            _ => mode.word(),
+        };
+        let peak_bytes = bands.total_bytes.get(peak as usize).copied().unwrap_or(0);
+        let words = Words {
+            subtitle: format!(
+                "device {} · {} segments · reserved memory, at most {} {}",
+                device.index(),
+                Count(segments.segments.len() as u64),
+                Bytes(peak_bytes),
+                moment_words(peak)
+            ),
+            note: if segments.is_empty() {
+                "the file has no data on segments"
+            } else {
+                ""
+            },
+            legend_title: &format!("reserved at the highest moment, by {by}"),
+            legend: &legend_lines(&groups, &groups.totals(&segments.bytes, held)),
+        };
+        let content = OverTime {
+            // No search finds segments.
+            matches: None,
+            ..self.content(Stack::Bands(&columns.index), &bands, &groups)
+        };
+        self.file(words, content)
+    }
+
+    fn groups(&self) -> Groups {
+        Groups::of(self.view.colour_by, &self.theme, self.device)
+    }
+
+    /// The moment in the shown range with the most live bytes.
+    fn highest(&self, bands: &Bands<'_>, index: &TimelineIndex) -> u32 {
+        let (from, to) = self.view.x.unwrap_or((0.0, bands.x_end()));
+        let shown = bands.moments_in(from, to);
+        shown.map_or(0, |moments| index.highest_in(bands, moments))
+    }
+
+    /// The legend of groups live at a moment, the largest first.
+    fn live_legend(&self, groups: &Groups, moment: u32) -> Vec<LegendLine> {
+        let history = self.device.history;
+        let live = live_at(history, moment).map(|id| id.0);
+        legend_lines(groups, &groups.totals(&history.allocations.bytes, live))
+    }
+
+    fn live_title(&self) -> String {
+        let when = if self.view.x.is_some() {
+            "the highest moment shown"
+        } else {
+            "the peak"
+        };
+        format!("live at {when}, by {}", self.view.colour_by.word())
+    }
+
+    fn live_subtitle(&self, peak_moment: u32) -> String {
+        let history = self.device.history;
+        let mut words = format!(
+            "device {} · {} allocations · peak {} {}",
+            self.device.index(),
+            Count(history.allocations.len() as u64),
+            Bytes(history.active_bytes_at(peak_moment)),
+            moment_words(peak_moment)
+        );
+        let reserved = history.reserved_bytes(peak_moment);
+        if reserved > 0 {
+            words.push_str(&format!(", {} reserved then", Bytes(reserved)));
+        }
+        self.subject.subtitle(words)
+    }
+
+    fn live_note(&self) -> &'static str {
+        if self.device.history.allocations.is_empty() {
+            "no allocation was recorded"
+        } else {
+            ""
+        }
+    }
+
+    fn content<'b>(
+        &'b self,
+        stack: Stack<'b>,
+        bands: &'b Bands<'b>,
+        groups: &'b Groups,
+    ) -> OverTime<'b> {
+        OverTime {
+            stack,
+            bands,
+            colours: &groups.colours,
+            matches: self.subject.found(),
+            x: self.view.x,
+            y_bytes: self.view.y_bytes,
+            around: Some(self.around),
+            capacity_bytes: self.view.lines.capacity_bytes,
+            is_folded: self.view.is_folded,
+        }
+    }
+
+    fn file(&self, words: Words<'_>, content: OverTime<'_>) -> Result<Vec<u8>, PlotError> {
+        let plot = Plot {
+            title: self.subject.file,
+            subtitle: &words.subtitle,
+            note: words.note,
+            legend: Legend {
+                title: words.legend_title,
+                lines: words.legend,
+            },
+            content,
+        };
+        self.sheet.file(&plot, self.format)
+    }
+}
