@@ -8,6 +8,7 @@
 //! - [`engine`]: the page's side of it: a [`engine::Session`] per open file;
 //! - [`canvas`]: shows the worker's pictures, and axes and outlines over them;
 //! - [`browser`]: files, addresses, clipboard, clock;
+//! - `saving`: saved pictures of views that are tables and texts;
 //! - [`state`]: what the page knows, and how it changes;
 //! - [`components`]: shows the state.
 
@@ -16,6 +17,7 @@ pub mod canvas;
 pub mod components;
 pub mod engine;
 pub mod protocol;
+mod saving;
 pub mod state;
 pub mod worker;
 
@@ -27,7 +29,7 @@ use wasm_bindgen::prelude::wasm_bindgen;
 #[wasm_bindgen]
 pub fn start_page(module: JsValue, worker_url: String, files: Vec<web_sys::File>) {
     let engine = engine::Engine::new(engine::Boot { module, worker_url });
-    let files = files.into_iter().map(engine::Source::File);
+    let files = engine::Source::files(files).into_iter();
     let named = browser::url::sources().into_iter().map(engine::Source::Url);
     let sources = files.chain(named).collect();
     let props = components::AppProps { engine, sources };

@@ -57,7 +57,10 @@ const ORDERS: [Order; 6] = [
         folder: "crates/vramscope-app/src",
         floors: &[
             &["protocol"],
-            &["browser", "canvas", "engine"],
+            &["browser"],
+            &["engine"],
+            &["canvas"],
+            &["saving"],
             &["state", "worker"],
             &["components"],
         ],

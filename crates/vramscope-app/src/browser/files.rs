@@ -1,20 +1,18 @@
 //! Files of the user's machine: dropped, picked or pasted.
 
 use wasm_bindgen::JsCast;
-use web_sys::{DataTransfer, FileList, HtmlInputElement};
-
-use crate::engine::Source;
+use web_sys::{DataTransfer, File, FileList, HtmlInputElement};
 
 /// The files that a drop or a paste brings.
 #[must_use]
-pub fn of_transfer(transfer: Option<DataTransfer>) -> Vec<Source> {
+pub fn of_transfer(transfer: Option<DataTransfer>) -> Vec<File> {
     of_list(transfer.and_then(|transfer| transfer.files()))
 }
 
 /// The files that were picked in an `<input type=file>`; empties it, so that the same file can be picked
 /// again.
 #[must_use]
-pub fn of_input(target: Option<web_sys::EventTarget>) -> Vec<Source> {
+pub fn of_input(target: Option<web_sys::EventTarget>) -> Vec<File> {
     let Some(input) = target.and_then(|target| target.dyn_into::<HtmlInputElement>().ok()) else {
         return Vec::new();
     };
@@ -29,10 +27,9 @@ pub fn has_files(transfer: Option<&DataTransfer>) -> bool {
     transfer.is_some_and(|transfer| transfer.types().includes(&"Files".into(), 0))
 }
 
-fn of_list(list: Option<FileList>) -> Vec<Source> {
+fn of_list(list: Option<FileList>) -> Vec<File> {
     let Some(list) = list else { return Vec::new() };
     (0..list.length())
         .filter_map(|index| list.get(index))
-        .map(Source::File)
         .collect()
 }

@@ -1,5 +1,5 @@
 //! What the page needs of the browser besides elements and their events, in Rust's words: files, downloads, the
-//! address and its history, the clock, the clipboard, pictures to save. Canvases are [`canvas`](crate::canvas)'s,
+//! address and its history, the clock, the clipboard. Canvases are [`canvas`](crate::canvas)'s,
 //! workers the [`engine`](crate::engine)'s.
 
 pub mod clipboard;
@@ -7,7 +7,6 @@ pub mod clock;
 pub mod download;
 pub mod files;
 pub mod history;
-pub mod picture;
 pub mod url;
 
 use wasm_bindgen::{JsCast, JsValue};

@@ -58,7 +58,7 @@ pub fn App(props: &AppProps) -> Html {
     }
     let on_pick = commands
         .open
-        .reform(|event: Event| files::of_input(event.target()));
+        .reform(|event: Event| Source::files(files::of_input(event.target())));
     let main = match state.tab() {
         Some(tab) => html! { <FileView state={state.clone()} tab={tab.clone()} {theme} /> },
         None => html! { <Start wanted={state.wanted.clone()} /> },

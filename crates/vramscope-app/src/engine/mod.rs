@@ -36,6 +36,12 @@ pub enum Source {
 }
 
 impl Source {
+    /// Files as sources.
+    #[must_use]
+    pub fn files(files: Vec<web_sys::File>) -> Vec<Self> {
+        files.into_iter().map(Self::File).collect()
+    }
+
     /// The name to show.
     #[must_use]
     pub fn name(&self) -> String {

@@ -14,7 +14,7 @@ pub use compare::{
     CompareChoices, ComparePanel, FileChoice, RecordingChoice, SideChoice, SideWhat, Which,
 };
 pub use flame::{FlameChoices, FlameForm, FlamePlaces, FlameWhat};
-pub use lanes::{LanesChoices, Lines};
+pub use lanes::LanesChoices;
 pub use table::TableChoices;
 pub use what_if::{FIELDS, Field, SettingChanges, WhatIfChoices, WhatIfPanel};
 

@@ -18,6 +18,7 @@ pub mod keys;
 pub mod lane_words;
 mod navigation;
 pub mod permalink;
+pub mod saved;
 pub mod search_box;
 pub mod sentences;
 mod shared;
@@ -33,7 +34,7 @@ use std::rc::Rc;
 use vramscope_core::analysis::time::selection::Moments;
 use yew::Reducible;
 
-pub use choices::{Choices, Chosen, LanesChoices, Lines};
+pub use choices::{Choices, Chosen, LanesChoices};
 pub use file::{OpenFile, Phase, Tab};
 pub use graph::{GraphAction, GraphPlace, KnownOrder, OpenGraphs};
 pub use navigation::{Navigation, Region};

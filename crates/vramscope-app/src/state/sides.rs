@@ -89,6 +89,16 @@ pub fn side(choice: &SideChoice, tabs: &[Rc<Tab>], current: SessionId) -> Option
     })
 }
 
+/// The file whose worker compares: the shown file, if it is a side.
+#[must_use]
+pub fn host(before: &Side, after: &Side, current: SessionId) -> SessionId {
+    if before.id == current {
+        before.id
+    } else {
+        after.id
+    }
+}
+
 fn last_moment(selection: Selection, end: u32) -> u32 {
     match selection {
         Selection::All => end,

@@ -29,6 +29,8 @@ mod queue;
 mod range;
 mod reserved;
 #[cfg(test)]
+mod saved_tests;
+#[cfg(test)]
 mod tests;
 mod views;
 mod warm_up;

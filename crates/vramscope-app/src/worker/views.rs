@@ -56,7 +56,7 @@ pub(super) fn answer(
         Question::Moment(of) => alone(of, describe::placed_moment(document, of)),
         Question::Range(of) => alone(of, range_facts(document, of)),
         Question::Details(of) => alone(of, describe::details(document, of)),
-        Question::Compare(of) => alone(of, compare::answer(of, document, &mut caches.compare)),
+        Question::Compare(of) => with_extra(of, compare::answer(of, document, &mut caches.compare)),
         Question::Filter(of) => alone(of, filter::answer(of, document, &mut caches.filter)),
         Question::Lanes(of) => alone(of, lanes::answer(of, document, &mut caches.lanes)),
         Question::Overview(of) => alone(of, overview::answer(of, document, &mut caches.overview)),

@@ -28,7 +28,7 @@ pub struct ComparePlot<'a> {
     pub width: FlameWidth,
     /// The unit of widths and colours.
     pub unit: ChangeUnit,
-    /// The node that fills the width.
+    /// Node that fills the width.
     pub focus: u32,
 }
 

@@ -25,7 +25,7 @@ pub struct FlamePlot<'a> {
     pub colours: &'a GroupColours,
     /// The direction in which the tree grows.
     pub shape: Shape,
-    /// The node that fills the width.
+    /// Node that fills the width.
     pub focus: u32,
 }
 

@@ -64,7 +64,7 @@ pub struct OverTime<'a> {
     pub around: Option<Sources<'a>>,
     /// The device's capacity; `None` if it is not drawn.
     pub capacity_bytes: Option<u64>,
-    /// Whether lanes are folded also where they have room.
+    /// Whether lanes are folded although they have room.
     pub is_folded: bool,
 }
 

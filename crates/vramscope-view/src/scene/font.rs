@@ -13,14 +13,14 @@ pub(crate) struct BuiltIn;
 impl Measure for BuiltIn {
     fn width_px(&self, text: &str, size_px: f64, is_bold: bool) -> f64 {
         let widths = &WIDTHS[usize::from(is_bold)];
+        let ascii = |c: char| widths[c as usize - ' ' as usize];
         let width = |c: char| match c {
+            '·' => ascii('.'),
+            '…' => ELLIPSIS,
             // Symbols and scripts that are wide in every font.
             '\u{2000}'.. => EM,
-            '·' => widths[0],
-            c => widths
-                .get((c as usize).wrapping_sub(FIRST as usize))
-                .copied()
-                .unwrap_or(widths[('n' as u32 - FIRST as u32) as usize]),
+            ' '..='~' => ascii(c),
+            _ => ascii('n'),
         };
         let units: u32 = text.chars().map(|c| u32::from(width(c))).sum();
         f64::from(units) * size_px / f64::from(EM)
@@ -30,8 +30,8 @@ impl Measure for BuiltIn {
 /// The font's units per em.
 const EM: u16 = 2048;
 
-/// The first character of [`WIDTHS`].
-const FIRST: char = ' ';
+/// Advance width of `…`, regular and bold.
+const ELLIPSIS: u16 = 1843;
 
 /// Advance widths of the printable characters of ASCII, regular and bold, in the font's units.
 #[rustfmt::skip]
@@ -68,7 +68,7 @@ mod tests {
         assert_eq!(BuiltIn.width_px("→", 100.0, false), 100.0);
         assert_eq!(
             BuiltIn.width_px("é·", 100.0, true),
-            BuiltIn.width_px("n ", 100.0, true)
+            BuiltIn.width_px("n.", 100.0, true)
         );
     }
 }

@@ -90,7 +90,7 @@ mod tests {
     fn texts_are_measured_as_wide_as_the_font_has_them() {
         for is_bold in [false, true] {
             let font = font(is_bold).unwrap();
-            for c in ' '..='~' {
+            for c in (' '..='~').chain(['·', '…']) {
                 let text = c.to_string();
                 let (drawn, measured) = (
                     f64::from(Line::new(&font, &text, 2048.0).width_px),

@@ -16,13 +16,13 @@ use super::choice::{Choice, Select};
 use super::commands::use_commands;
 use super::hooks::{Answered, use_answer, use_painted};
 use super::view_props::ViewProps;
-use crate::engine::{Session, SessionId};
+use crate::engine::Session;
 use crate::protocol::Axis;
 use crate::protocol::views::compare::{
     Answer, Compared, CurveAxis, Fold, FrameGrouping, HandedProfile, Question, SideData, SideSpec,
 };
 use crate::state::choices::{CompareChoices, ComparePanel, Which};
-use crate::state::sides::{Side, side};
+use crate::state::sides::{Side, host, side};
 use crate::state::{Action, Chosen, Shared};
 use flame::FlamePanel;
 use settings::SettingsPanel;
@@ -241,15 +241,6 @@ fn use_last_question(host: &Session, question: Option<Question>) -> Option<Quest
     }
     let (of, question) = last.as_ref()?;
     (of == host).then(|| question.clone())
-}
-
-/// The file whose worker compares: the shown file, if it is a side.
-fn host(before: &Side, after: &Side, current: SessionId) -> SessionId {
-    if before.id == current {
-        before.id
-    } else {
-        after.id
-    }
 }
 
 #[derive(Properties, PartialEq)]

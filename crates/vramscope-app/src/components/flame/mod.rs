@@ -26,7 +26,9 @@ use vramscope_view::flame::{FlameCell, NodeKey, Shape};
 pub(super) fn FlameView(props: &ViewProps) -> Html {
     let commands = use_commands();
     let choices = &props.choices.flame;
-    let places = places(props);
+    let facts = props.file.facts();
+    let places = facts.map(|facts| FlamePlaces::of(facts, &props.view));
+    let places = places.unwrap_or_default();
     let about = about(props, places.selection(choices.what));
     let choose = commands
         .dispatch
@@ -74,17 +76,6 @@ pub(super) fn FlameView(props: &ViewProps) -> Html {
             <Toolbar choices={choices.clone()} {places} {choose} />
             { body }
         </section>
-    }
-}
-
-/// The places in the recording that the choices refer to.
-fn places(props: &ViewProps) -> FlamePlaces {
-    let facts = props.file.facts();
-    FlamePlaces {
-        cursor: props.view.cursor_moment(),
-        range: props.view.moments(),
-        peak: facts.map_or(0, |facts| facts.peak_moment),
-        end: facts.map_or(0, |facts| facts.events),
     }
 }
 

@@ -22,7 +22,7 @@ pub(crate) fn use_drop(open: Callback<Vec<Source>>) -> bool {
                 let transfer = event
                     .dyn_ref::<ClipboardEvent>()
                     .and_then(ClipboardEvent::clipboard_data);
-                give(&open, files::of_transfer(transfer));
+                give(&open, Source::files(files::of_transfer(transfer)));
             });
             move || drop((drags, paste))
         });
@@ -51,7 +51,7 @@ fn listen_to_drag(
             "dragleave" => is_over.set(event.related_target().is_some()),
             "drop" => {
                 is_over.set(false);
-                give(&open, files::of_transfer(transfer));
+                give(&open, Source::files(files::of_transfer(transfer)));
             }
             _ => {
                 if let Some(transfer) = transfer {

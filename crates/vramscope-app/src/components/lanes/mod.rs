@@ -18,11 +18,12 @@ use crate::canvas::{PlotArea, draw_scene};
 use crate::engine::Session;
 use crate::protocol::views::lanes::{Answer, LineFacts, Part, Question, Shown};
 use crate::protocol::{Axis, Look};
-use crate::state::{self, Action, Chosen, LanesChoices, Navigation, Region, Shared, lane_words};
+use crate::state::{Action, Chosen, LanesChoices, Navigation, Region, Shared, lane_words};
 use tip::Tip;
 use vramscope_core::analysis::time::lanes::LaneKind;
 use vramscope_view::header::{Header, Target};
 use vramscope_view::marks::TRACK_CSS;
+use vramscope_view::plot::views::LinesOver;
 use vramscope_view::scene::Area;
 use vramscope_view::viewport::Viewport;
 
@@ -47,7 +48,7 @@ pub(super) fn use_shown(
     look: &Look,
     region: Region,
     area: Option<PlotArea>,
-    lines: state::Lines,
+    lines: LinesOver,
 ) -> Option<ShownPart> {
     let question = area.map(|area| {
         Question::Shown(Part {

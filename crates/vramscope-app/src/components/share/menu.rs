@@ -6,9 +6,11 @@ use wasm_bindgen::JsCast;
 use web_sys::Element;
 use yew::prelude::*;
 
-use crate::browser::{download, history, picture};
+use super::picture::Seen;
+use crate::browser::{download, history};
+use crate::components::commands::use_commands;
 use crate::components::copy_button::CopyButton;
-use crate::components::hooks::use_answer;
+use crate::components::hooks::{use_answer, use_system_is_dark};
 use crate::components::icons::{Glyph, Icon};
 use crate::engine::Session;
 use crate::protocol::Ask;
@@ -16,9 +18,6 @@ use crate::protocol::views::export::{Answer, Question};
 use crate::protocol::views::graph;
 use crate::state::{OpenFile, OpenGraphs, State, permalink, sentences};
 use vramscope_view::display;
-
-/// The part of the page that pictures are of.
-const PICTURED: &str = "main > .view";
 
 const MENU_ID: &str = "share-menu";
 
@@ -90,16 +89,21 @@ fn Items(props: &ShareMenuProps) -> Html {
     };
     let pictured = format!("{name}.{view}");
     let png_failed = use_state_eq(|| false);
+    let seen = Seen {
+        state: state.clone(),
+        session: session.clone(),
+        commands: use_commands(),
+        theme: state.theme.resolve(use_system_is_dark()),
+    };
     let on_png = {
-        let (name, png_failed) = (format!("{pictured}.png"), png_failed.clone());
+        let (seen, name, png_failed) =
+            (seen.clone(), format!("{pictured}.png"), png_failed.clone());
         Callback::from(move |_: MouseEvent| {
             let png_failed = png_failed.clone();
-            picture::save_png(PICTURED, &name, move |worked| png_failed.set(!worked));
+            seen.save_png(name.clone(), move |worked| png_failed.set(!worked));
         })
     };
-    let on_svg = Callback::from(move |_: MouseEvent| {
-        picture::save_svg(PICTURED, &format!("{pictured}.svg"))
-    });
+    let on_svg = Callback::from(move |_: MouseEvent| seen.save_svg(format!("{pictured}.svg")));
     let link = permalink(state).map(|link| history::link(session.url(), &link.to_text()));
     html! {
         <>

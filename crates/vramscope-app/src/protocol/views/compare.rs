@@ -17,6 +17,7 @@ use vramscope_core::model::DeviceIndex;
 pub use vramscope_view::change_flame::{ChangeUnit, FlameWidth};
 use vramscope_view::colour::Rgb;
 use vramscope_view::flame::{FlameScene, NodeKey};
+use vramscope_view::plot::views::Sheet;
 
 use crate::protocol::ThemeName;
 
@@ -60,6 +61,18 @@ pub enum Question {
         /// Width of the picture, css px.
         width_px: f64,
         theme: ThemeName,
+    },
+    /// The newest comparison as an SVG file, the same as `vramscope plot` makes. Answered by [`Answer::Picture`].
+    Picture {
+        /// Names of both sides' files in the titles.
+        files: [String; 2],
+        selections: [Selection; 2],
+        /// Whether both sides are of the same recording.
+        is_one_recording: bool,
+        width: FlameWidth,
+        unit: ChangeUnit,
+        focus: Option<NodeKey>,
+        sheet: Sheet,
     },
 }
 
@@ -154,6 +167,8 @@ pub enum Answer {
     Compared(Box<Compared>),
     Sites(SiteRows),
     Flame(SignedFlame),
+    /// The SVG file is attached.
+    Picture,
 }
 
 /// Moments that a program or the allocator named.

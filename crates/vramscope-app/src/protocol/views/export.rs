@@ -3,6 +3,9 @@
 use serde::{Deserialize, Serialize};
 use vramscope_core::analysis::time::selection::Moments;
 use vramscope_core::model::DeviceIndex;
+use vramscope_view::plot::views::{Sheet, View};
+
+use super::filter::FilterText;
 
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub enum Question {
@@ -18,10 +21,22 @@ pub enum Question {
         device: DeviceIndex,
         moments: Moments,
     },
+    /// A view as an SVG file, the same as `vramscope plot` makes. Answered by [`Answer::Picture`].
+    Picture {
+        device: DeviceIndex,
+        view: View,
+        sheet: Sheet,
+        /// Name of the file in the title.
+        file: String,
+        /// Allocations that do not match are dimmed.
+        filter: Option<FilterText>,
+    },
 }
 
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub enum Answer {
+    /// The SVG file is attached.
+    Picture,
     /// A snapshot; attached unless only its size was wanted.
     Snapshot {
         /// The moments that it has of the file's, which may be fewer than asked for.

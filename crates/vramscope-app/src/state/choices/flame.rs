@@ -6,7 +6,9 @@ use vramscope_core::analysis::time::selection::{Moments, Selection, Weight};
 use vramscope_view::display;
 use vramscope_view::flame::NodeKey;
 
+use crate::protocol::DeviceFacts;
 use crate::protocol::views::flame::{Fold, FrameGrouping, FunctionOrder};
+use crate::state::DeviceView;
 
 /// Which allocations.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
@@ -78,6 +80,17 @@ pub struct FlamePlaces {
 }
 
 impl FlamePlaces {
+    /// Those of a device and what is shown of it.
+    #[must_use]
+    pub fn of(facts: &DeviceFacts, view: &DeviceView) -> Self {
+        Self {
+            cursor: view.cursor_moment(),
+            range: view.moments(),
+            peak: facts.peak_moment,
+            end: facts.events,
+        }
+    }
+
     /// Which allocations are meant.
     #[must_use]
     pub fn selection(&self, what: FlameWhat) -> Selection {

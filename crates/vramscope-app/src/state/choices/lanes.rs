@@ -1,6 +1,7 @@
 //! What was chosen in the timeline, beside its picture.
 
 use serde::{Deserialize, Serialize};
+use vramscope_view::plot::views::LinesOver;
 use vramscope_view::reserved::leaves_room;
 
 use crate::protocol::{Axis, Bounds, DeviceFacts, Picture};
@@ -21,17 +22,6 @@ pub struct LanesChoices {
     pub capacity_bytes: Option<u64>,
 }
 
-/// What is drawn over the picture of a device.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub struct Lines {
-    /// Reserved memory.
-    pub reserved: bool,
-    /// Private pools.
-    pub pools: bool,
-    /// The device's capacity.
-    pub capacity_bytes: Option<u64>,
-}
-
 impl LanesChoices {
     /// The capacity of a device: the user's, else the file's.
     #[must_use]
@@ -42,11 +32,11 @@ impl LanesChoices {
 
     /// What is drawn over a picture.
     #[must_use]
-    pub fn lines(&self, facts: &DeviceFacts, picture: Picture) -> Lines {
+    pub fn lines(&self, facts: &DeviceFacts, picture: Picture) -> LinesOver {
         let height = match picture {
             Picture::Timeline => facts.peak_bytes,
             Picture::Segments => facts.peak_reserved_bytes,
-            Picture::Map | Picture::Packing => return Lines::default(),
+            Picture::Map | Picture::Packing => return LinesOver::default(),
         };
         let leaves_room = |bytes: u64| leaves_room(bytes, height);
         let reserved = picture == Picture::Timeline
@@ -55,7 +45,7 @@ impl LanesChoices {
                 .reserved
                 .unwrap_or_else(|| leaves_room(facts.peak_reserved_bytes));
         let is_shown = |&bytes: &u64| self.capacity.unwrap_or_else(|| leaves_room(bytes));
-        Lines {
+        LinesOver {
             reserved,
             pools: picture == Picture::Timeline
                 && facts.lines.has_pools
@@ -114,7 +104,7 @@ mod tests {
         assert!(!lines.reserved && !lines.pools && lines.capacity_bytes == Some(1_100));
         assert_eq!(
             choices.lines(&facts(1_000, 1_000, Some(1)), Picture::Map),
-            Lines::default()
+            LinesOver::default()
         );
     }
 

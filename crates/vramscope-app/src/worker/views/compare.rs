@@ -2,6 +2,7 @@
 
 mod flame;
 mod moments;
+mod picture;
 mod sites;
 
 use std::collections::HashMap;
@@ -13,9 +14,11 @@ use vramscope_core::analysis::compare::side::{Profile, ProfileNames, ProfileOpti
 use vramscope_core::analysis::groups::turnover::{Turnover, turnover};
 use vramscope_core::analysis::time::curves::Curves;
 use vramscope_core::analysis::time::selection::Selection;
+use vramscope_view::change_flame::keys;
 use vramscope_view::flame::NodeKey;
 
 use super::super::document::Document;
+use crate::protocol::Extra;
 use crate::protocol::views::compare::{
     Answer, Compared, ComparisonId, HandedProfile, Naming, Question, SideData, SideFacts, SideSpec,
     SiteOrder,
@@ -39,6 +42,8 @@ pub(super) struct Cache {
 struct Kept {
     id: ComparisonId,
     comparison: Comparison,
+    /// The side before and the side after.
+    sides: [SideFacts; 2],
     /// Name → the filter that finds what has it on its stack.
     filters: HashMap<String, String>,
     /// Of each call site by its name, for two moments of one device.
@@ -47,6 +52,21 @@ struct Kept {
     sorted: Option<((SiteOrder, bool), Vec<u32>)>,
     /// The tree's nodes by their path, once asked for.
     keys: Option<Vec<NodeKey>>,
+}
+
+impl Kept {
+    /// The tree's nodes by their path.
+    fn keys(&mut self) -> &[NodeKey] {
+        let tree = &self.comparison.tree;
+        self.keys.get_or_insert_with(|| keys(tree))
+    }
+
+    /// The tree's node of a path; the root, if there is none.
+    fn node(&mut self, key: Option<NodeKey>) -> u32 {
+        let keys = self.keys();
+        let node = key.and_then(|key| keys.iter().position(|&known| known == key));
+        node.unwrap_or(0) as u32
+    }
 }
 
 impl Cache {
@@ -71,13 +91,13 @@ impl Cache {
     }
 }
 
-/// The answer; `None` if there is nothing to say.
+/// The answer, with what travels beside it; `None` if there is nothing to say.
 pub(super) fn answer(
     question: &Question,
     document: &Document,
     cache: &mut Cache,
-) -> Option<Answer> {
-    Some(match question {
+) -> Option<(Answer, Extra)> {
+    let answer = match question {
         Question::Moments { device } => {
             Answer::Moments(moments::named(document, document.device(*device)?))
         }
@@ -117,7 +137,12 @@ pub(super) fn answer(
         Question::Flame { comparison, .. } => {
             Answer::Flame(flame::scene(cache.kept(*comparison)?, question)?)
         }
-    })
+        Question::Picture { .. } => {
+            let svg = picture::svg(cache.kept.front_mut()?, question)?;
+            return Some((Answer::Picture, Extra::Bytes(svg)));
+        }
+    };
+    Some((answer, Extra::Nothing))
 }
 
 fn profile_of(
@@ -160,10 +185,12 @@ fn compared(
         .sites
         .iter()
         .filter(|site| !site.change.is_none());
+    let sides = [facts(old), facts(new)];
+    let [before, after] = sides.clone();
     let answer = Compared {
         id,
-        before: facts(old),
-        after: facts(new),
+        before,
+        after,
         turnover: turned.as_ref().map(|(total, _)| *total),
         sites: comparison.sites.len() as u32,
         changed_sites: changed.count() as u32,
@@ -174,6 +201,7 @@ fn compared(
     cache.kept.push_front(Kept {
         id,
         comparison,
+        sides,
         filters: filters(old).chain(filters(new)).collect(),
         turnovers: turned.map(|(_, sites)| sites),
         sorted: None,

@@ -7,6 +7,7 @@ use vramscope_core::analysis::time::selection::Moments;
 use vramscope_core::cut::{Piece, cut};
 use vramscope_core::encode::encode;
 use vramscope_core::model::DeviceIndex;
+use vramscope_view::plot::views::{Format, Search, Subject};
 
 use super::super::document::{Device, Document};
 use crate::protocol::Extra;
@@ -14,15 +15,36 @@ use crate::protocol::views::export::{Answer, Question};
 
 /// The answer, with what travels beside it; `None` if there is nothing to say.
 pub(super) fn answer(question: &Question, document: &Document) -> Option<(Answer, Extra)> {
-    match *question {
-        Question::Snapshot {
+    match question {
+        &Question::Snapshot {
             device,
             moments,
             only_size,
         } => snapshot(document, device, moments, only_size),
-        Question::Curves { device, moments } => {
+        &Question::Curves { device, moments } => {
             let (csv, rows) = curves(document.device(device)?, moments);
             Some((Answer::Csv { rows }, Extra::Bytes(csv.into_bytes())))
+        }
+        Question::Picture {
+            device,
+            view,
+            sheet,
+            file,
+            filter,
+        } => {
+            let device = document.device(*device)?;
+            let found = document.matches(device, filter.as_ref());
+            let search = filter.as_ref().zip(found.as_deref());
+            let subject = Subject {
+                file,
+                device: *device,
+                search: search.map(|(filter, found)| Search {
+                    text: &filter.text,
+                    found,
+                }),
+            };
+            let svg = view.file(&subject, sheet, Format::Svg).ok()?;
+            Some((Answer::Picture, Extra::Bytes(svg)))
         }
     }
 }

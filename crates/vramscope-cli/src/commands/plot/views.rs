@@ -1,4 +1,4 @@
-//! The options as a description of what the picture shows.
+//! The options as the description of a view.
 
 use vramscope_core::analysis::time::selection::Selection;
 use vramscope_view::axes::XUnit;
@@ -12,7 +12,7 @@ use super::arguments::What;
 use crate::failure::Failure;
 use crate::subject::Device;
 
-/// What the options ask for of a device.
+/// The view of a device that the options describe.
 pub(super) fn view(options: &Options, device: &Device<'_>) -> Result<View, Failure> {
     Ok(match options.view {
         ViewKind::Allocator => View::Allocator(AllocatorView {

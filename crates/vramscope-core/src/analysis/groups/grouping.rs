@@ -313,7 +313,7 @@ fn numbered_stream(number: usize, handle: i64) -> String {
     }
 }
 
-/// A stream's label; one that the file does not list counts as the default stream.
+/// The label of a stream; of the default stream for a handle that the file does not list.
 #[must_use]
 pub fn stream_label(streams: &[i64], stream: i64) -> String {
     let number = streams.iter().position(|&known| known == stream);

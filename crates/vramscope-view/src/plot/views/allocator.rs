@@ -15,12 +15,12 @@ use crate::groups::{Groups, pool_label};
 use crate::plot::{Legend, LegendLine, Plot, PlotError, StatePlot};
 use crate::theme::Theme;
 
-/// What is shown of the allocator.
+/// The allocator's state at a moment.
 #[derive(Clone, Copy, PartialEq, Debug, Serialize, Deserialize)]
 pub struct AllocatorView {
-    /// The moment.
+    /// Moment of the state.
     pub moment: u32,
-    /// The meaning of the colours.
+    /// Meaning of the colours.
     pub colour_by: ColourMode,
 }
 

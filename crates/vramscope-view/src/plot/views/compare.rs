@@ -17,41 +17,41 @@ use crate::theme::Theme;
 /// One side of a comparison.
 #[derive(Clone, Copy, Debug)]
 pub struct ComparedSide<'a> {
-    /// What the picture calls the file.
+    /// Name of the file in the titles.
     pub file: &'a str,
     /// The device.
     pub device: DeviceIndex,
-    /// Recorded events.
+    /// Number of recorded events.
     pub events: u32,
-    /// Which allocations are compared.
+    /// Compared allocations.
     pub selection: Selection,
-    /// All of them.
+    /// Total of the compared allocations.
     pub total: Amount,
-    /// The recording.
+    /// Curves of the recording.
     pub curves: &'a Curves,
-    /// Where the selection lies on the axis of the curves.
+    /// Places of the selection on the curves' axis: its moment, or its first and last moment.
     pub marks: &'a [u64],
 }
 
-/// A comparison.
+/// A comparison of two sides.
 #[derive(Clone, Copy, Debug)]
 pub struct CompareView<'a> {
-    /// The side before and the side after.
+    /// Side A and side B.
     pub sides: [ComparedSide<'a>; 2],
-    /// Whether both are of the same recording.
+    /// Whether both sides are of the same recording.
     pub is_one_recording: bool,
-    /// What both have by call path.
+    /// Call tree with both sides' amounts.
     pub tree: &'a ChangeTree,
-    /// What the width of a box says.
+    /// Side or difference that widths show.
     pub width: FlameWidth,
-    /// What widths and colours count.
+    /// Unit of widths and colours.
     pub unit: ChangeUnit,
-    /// The node of the tree that fills the width.
+    /// Node of the tree that fills the width.
     pub focus: u32,
 }
 
 impl CompareView<'_> {
-    /// The comparison as a file.
+    /// Draws the comparison, as the bytes of a file.
     ///
     /// # Errors
     /// If the sheet's size is out of range, or encoding fails.
@@ -92,7 +92,7 @@ impl CompareView<'_> {
         sheet.file(&plot, format)
     }
 
-    /// The recordings, as many as there are titles.
+    /// The rows of curves, one per title.
     fn rows<'a>(&'a self, titles: &'a [String]) -> Vec<Row<'a>> {
         let marks = |side: &ComparedSide<'_>, letter: &'static str| -> Vec<Mark<'static>> {
             let marks = side.marks.iter();

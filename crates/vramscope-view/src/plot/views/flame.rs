@@ -15,24 +15,25 @@ use crate::flame::{GroupColours, NodeKey, NodeKeys, Shape, weight_text};
 use crate::plot::{FlamePlot, Legend, Plot, PlotError};
 use crate::theme::Theme;
 
-/// What a flame graph shows.
+/// A flame graph of selected allocations.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub struct FlameView {
-    /// Which allocations.
+    /// Selected allocations.
     pub selection: Selection,
-    /// What the width of a box means.
+    /// Meaning of a box's width.
     pub weight: Weight,
-    /// By what frames are merged.
+    /// Property by which frames are merged.
     pub grouping: FrameGrouping,
-    /// Which frames are left out.
+    /// Class of frames that are left out.
     pub fold: Fold,
-    /// Patterns of further frames to leave out, as [`FoldPatterns`] reads them; wrong ones count as none.
+    /// Patterns of further frames to leave out, as text for [`FoldPatterns::parse`]; ignored if it cannot be
+    /// read.
     pub patterns: String,
-    /// Whether the allocating frame is the root, with its callers behind.
+    /// Whether the allocating frames are at the root, and their callers above them.
     pub is_inverted: bool,
-    /// Which way up.
+    /// Direction in which the tree grows.
     pub shape: Shape,
-    /// What fills the width; the root, if the tree has no such node.
+    /// Node that fills the width; the root if the tree has no such node.
     pub focus: NodeKey,
 }
 

@@ -1,7 +1,7 @@
-//! Views of a recording as pictures: which title, legend and content each of them has.
+//! Pictures of views: the title, legend and content of each.
 //!
-//! Whoever wants a picture describes it: `vramscope plot` by its options, the page by what it shows. The same
-//! description of the same file is the same picture, byte for byte.
+//! A picture follows from a description of the view. `vramscope plot` reads the description from its
+//! options, the page from its state. The same description of the same file gives the same file, byte for byte.
 
 mod allocator;
 mod compare;
@@ -17,12 +17,12 @@ pub use self::allocator::AllocatorView;
 pub use self::compare::{CompareView, ComparedSide};
 pub use self::flame::FlameView;
 pub use self::over_time::{LinesOver, OverTimeView};
-use super::{Content, LegendLine, Plot, PlotError, PlotStyle};
+use super::{Content, LEAST_CSS, LegendLine, MOST_PX, Plot, PlotError, PlotStyle, least_px};
 use crate::bitset::BitSet;
 use crate::groups::{GroupTotal, Groups};
 use crate::theme::{Theme, ThemeName};
 
-/// The greatest height that a picture takes so that everything is shown, device px.
+/// Largest height of a picture whose height is flexible, device px.
 const MOST_HEIGHT_PX: u32 = 12_000;
 
 /// Picture files.
@@ -35,23 +35,34 @@ pub enum Format {
     Png,
 }
 
-/// What pictures of all views have: size and surroundings.
+/// Size and colours of a picture.
 #[derive(Clone, Copy, PartialEq, Debug, Serialize, Deserialize)]
 pub struct Sheet {
     /// Width, device px.
     pub width_px: u32,
     /// Height, device px.
     pub height_px: u32,
-    /// Whether a view that needs another height to show everything without a void takes it.
+    /// Whether the height may change so that the view shows everything and leaves no empty space.
     pub is_flexible: bool,
     /// Device px per css px.
     pub pixel_ratio: f64,
-    /// Colours.
+    /// Colour theme.
     pub theme: ThemeName,
 }
 
 impl Sheet {
-    /// The picture as a file.
+    /// The sheet with its size clamped to the sizes that pictures can have.
+    #[must_use]
+    pub fn clamped(self) -> Self {
+        let side = |px: u32, least_css| px.max(least_px(least_css, self.pixel_ratio)).min(MOST_PX);
+        Self {
+            width_px: side(self.width_px, LEAST_CSS.0),
+            height_px: side(self.height_px, LEAST_CSS.1),
+            ..self
+        }
+    }
+
+    /// Encodes a picture.
     fn file<C: Content>(&self, plot: &Plot<'_, C>, format: Format) -> Result<Vec<u8>, PlotError> {
         let mut style = PlotStyle {
             width_px: self.width_px,
@@ -70,21 +81,21 @@ impl Sheet {
     }
 }
 
-/// One device of a file, and what is searched for in it.
+/// One device of a file, and the search in it.
 #[derive(Clone, Copy, Debug)]
 pub struct Subject<'a> {
-    /// What the picture calls the file.
+    /// Name of the file in the title.
     pub file: &'a str,
     /// The device.
     pub device: Device<'a>,
-    /// What is not found is dimmed; `None` = nothing is searched for.
+    /// The search; `None` if nothing is searched for.
     pub search: Option<Search<'a>>,
 }
 
-/// A search and what it found.
+/// A search. Allocations that do not match are dimmed.
 #[derive(Clone, Copy, Debug)]
 pub struct Search<'a> {
-    /// The filter as it was written.
+    /// The filter's text.
     pub text: &'a str,
     /// The allocations that match it.
     pub found: &'a BitSet,
@@ -95,7 +106,7 @@ impl<'a> Subject<'a> {
         self.search.map(|search| search.found)
     }
 
-    /// A subtitle with the search, if there is one.
+    /// Adds the search to a subtitle.
     fn subtitle(&self, words: String) -> String {
         match self.search {
             Some(Search { text, .. }) => format!("{words} · search: {text}"),
@@ -107,16 +118,16 @@ impl<'a> Subject<'a> {
 /// A view of one device.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub enum View {
-    /// The timeline, the segment timeline, the map.
+    /// Timeline, segment timeline or map.
     OverTime(OverTimeView),
-    /// Segments and blocks at a moment.
+    /// Segments and blocks at one moment.
     Allocator(AllocatorView),
     /// A flame graph.
     Flame(FlameView),
 }
 
 impl View {
-    /// The view as a file.
+    /// Draws the view, as the bytes of a file.
     ///
     /// # Errors
     /// If the sheet's size is out of range, or encoding fails.
@@ -134,7 +145,7 @@ impl View {
     }
 }
 
-/// One line per group, in the order of the totals.
+/// Legend lines of groups, in the order of the totals.
 fn legend_lines(groups: &Groups, totals: &[GroupTotal]) -> Vec<LegendLine> {
     let line = |total: &GroupTotal| {
         let group = total.group as usize;
@@ -155,7 +166,7 @@ fn moment_words(moment: u32) -> String {
     }
 }
 
-/// Which allocations, of a recording with so many events.
+/// A selection in words, of a recording with `event_count` events.
 fn selection_words(selection: Selection, event_count: u32) -> String {
     let all = (0, event_count);
     let between = |(from, to): Moments| (Count(from.into()), Count(to.into()));

@@ -21,38 +21,39 @@ use crate::shown::Sources;
 use crate::theme::Theme;
 use crate::views::Picture;
 
-/// What is shown of memory over time.
+/// Memory over time.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub struct OverTimeView {
-    /// Which picture. A packing is not drawn, but the timeline in its place.
+    /// Kind of picture. For a packing, the timeline is drawn.
     pub picture: Picture,
-    /// The unit of the x axis; events where there are no times.
+    /// Unit of the x axis; events if the recording has no times.
     pub axis: XUnit,
-    /// The meaning of the colours.
+    /// Meaning of the colours.
     pub colour_by: ColourMode,
-    /// Part of the x axis; `None` = all of it.
+    /// Visible range of the x axis, in its unit; `None` for all of it.
     pub x: Option<(f64, f64)>,
-    /// Part of the y axis, bytes; `None` = all of it.
+    /// Visible range of the y axis, bytes; `None` for all of it.
     pub y_bytes: Option<(f64, f64)>,
-    /// What is drawn over the picture.
+    /// Lines over the picture.
     pub lines: LinesOver,
-    /// Whether the lanes of named ranges are folded also where they have room.
+    /// Whether the lanes of named ranges are folded although they have room.
     pub is_folded: bool,
 }
 
-/// Lines over a picture.
+/// Lines drawn over a picture.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 pub struct LinesOver {
-    /// Reserved memory.
+    /// Whether reserved memory is drawn.
     pub reserved: bool,
-    /// Private pools.
+    /// Whether private pools are drawn.
     pub pools: bool,
-    /// The device's capacity.
+    /// The device's capacity; `None` if it is not drawn.
     pub capacity_bytes: Option<u64>,
 }
 
 impl LinesOver {
-    /// All lines that the device has for a picture; unless `is_asked`, only those that leave room for it.
+    /// The lines of a device over a picture. Without `is_asked`, only lines that leave enough of the height to
+    /// the picture.
     #[must_use]
     pub fn of(device: Device<'_>, picture: Picture, is_asked: bool) -> Self {
         let peak_reserved = device.history.most_reserved_bytes();
@@ -223,7 +224,7 @@ impl Drawing<'_> {
             legend: &legend_lines(&groups, &groups.totals(&segments.bytes, held)),
         };
         let content = OverTime {
-            // No search finds segments.
+            // Searches find allocations only.
             matches: None,
             ..self.content(Stack::Bands(&columns.index), &bands, &groups)
         };

@@ -1,7 +1,7 @@
 //! The signed flame graph.
 
 use vramscope_core::analysis::compare::changes::{Change, ChangeTree};
-use vramscope_view::change_flame::{self, FlameOptions, keys, layout};
+use vramscope_view::change_flame::{self, FlameOptions, layout};
 use vramscope_view::theme::Theme;
 
 use super::Kept;
@@ -20,10 +20,9 @@ pub(super) fn scene(kept: &mut Kept, question: &Question) -> Option<SignedFlame>
     else {
         return None;
     };
+    let focus = kept.node(focus);
     let tree = &kept.comparison.tree;
-    let keys = kept.keys.get_or_insert_with(|| keys(tree));
-    let node = focus.and_then(|focus| keys.iter().position(|&key| key == focus));
-    let focus = node.unwrap_or(0) as u32;
+    let keys = kept.keys.as_deref().unwrap_or_default();
     let options = FlameOptions {
         width,
         unit,

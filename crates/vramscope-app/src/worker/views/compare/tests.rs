@@ -25,7 +25,7 @@ fn spec(document: &Document, selection: Selection) -> SideSpec {
 }
 
 fn ask(document: &Document, cache: &mut Cache, question: Question) -> Option<Answer> {
-    let answer = answer(&question, document, cache)?;
+    let (answer, _) = answer(&question, document, cache)?;
     let text = crate::protocol::to_text(&answer).unwrap();
     assert!(crate::protocol::from_text::<Answer>(&text).is_ok());
     Some(answer)
