@@ -1,8 +1,8 @@
-//! A device's allocations as a table: sorted by any column, filtered, a window of rows at a time.
+//! The allocations of a device as a table that can be sorted by any column, filtered, and read in windows.
 //!
-//! A table of a million rows is never made: sorting gives a permutation, which the caller keeps per column;
-//! [`Permutation::shown`] turns it round and leaves out what a filter does not match; [`rows`] fills the few
-//! rows that are seen. What is shown comes to what [`totals`](crate::analysis::search::filter::totals) says.
+//! A table of a million rows is never built. Sorting gives a [`Permutation`], which the caller keeps per
+//! column. [`Permutation::shown`] reverses and filters it, and [`rows`] builds the few rows on screen.
+//! [`totals`](crate::analysis::search::filter::totals) has the sums over the rows shown.
 
 use std::collections::HashMap;
 
@@ -16,28 +16,28 @@ use crate::bitset::BitSet;
 use crate::ids::{AllocationId, ContextId, StringId};
 use crate::model::{Context, PoolId};
 
-/// What a table is sorted by.
+/// A column by which the table can be sorted.
 #[derive(
     Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default, Serialize, Deserialize,
 )]
 #[serde(rename_all = "snake_case")]
 pub enum Column {
-    /// As they are stacked: from before the recording first, then by birth.
+    /// Stacking order: allocations from before the recording first, then by birth.
     #[default]
     Order,
     /// Requested bytes.
     Size,
-    /// Bytes of the block, where known.
+    /// Bytes of its block, for allocations live at the end.
     Block,
-    /// Bytes of the block beyond what was requested, where known.
+    /// Bytes of its block minus requested bytes, for allocations live at the end.
     Rounding,
     /// The call site's label.
     Site,
-    /// Birth; before the recording first.
+    /// First moment at which it is live; 0 for allocations from before the recording.
     Born,
-    /// End; of what has one.
+    /// First moment at which it is no longer live, for allocations that were freed.
     Died,
-    /// Length of life as far as recorded.
+    /// Lifetime as far as recorded.
     Lifetime,
     /// The stream's number.
     Stream,
@@ -45,57 +45,60 @@ pub enum Column {
     Pool,
     /// The profiler's category.
     Category,
-    /// The program's text.
+    /// The metadata that the program attached.
     Metadata,
     /// Start address.
     Address,
 }
 
-/// The allocations in a column's order.
+/// The order of a table's rows by one column.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Permutation {
-    /// Rows of the allocation table, ascending by their value.
+    /// Rows of the allocation table, sorted by value; rows without a value come last.
     rows: Vec<u32>,
-    /// How many have a value; the others follow in stacking order.
+    /// Number of rows with a value. The other rows are in stacking order.
     known: usize,
 }
 
-/// One row.
+/// One row of the table.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct AllocationRow {
-    /// Its row in the allocation table.
+    /// The allocation.
     pub allocation: AllocationId,
     /// Start address.
     pub address: u64,
-    /// How many tenancies of that address were completed before it.
+    /// Number of earlier allocations at the same address.
     pub version: u32,
-    /// Bytes the program asked for.
+    /// Requested bytes.
     pub requested_bytes: u64,
-    /// Bytes of its block in the final state, where it has one.
+    /// Bytes of its block in the final state; `None` if it was freed.
     pub block_bytes: Option<u64>,
-    /// Where it was made, or at least freed.
+    /// Label of its call site, or of the code that freed it if only that is known.
     pub site: String,
-    /// The first moment at which it is live, the number of its event from 1; 0 = before the recording.
+    /// First moment at which it is live, which is also the number of its alloc event, counted from 1. 0 =
+    /// before the recording.
     pub born: u32,
-    /// The first moment at which it is gone.
+    /// First moment at which it is no longer live; `None` if it is live at the end.
     pub died: Option<u32>,
-    /// Microseconds from the start of the recording to its birth.
+    /// Microseconds from the start of the recording to its birth; `None` without times, or if it was before the
+    /// recording.
     pub born_us: Option<i64>,
-    /// Microseconds from the start of the recording to its end.
+    /// Microseconds from the start of the recording to its death; `None` without times, or if it is live at the
+    /// end.
     pub died_us: Option<i64>,
-    /// How long it lived.
+    /// Its lifetime as far as recorded.
     pub lifetime: Lifetime,
-    /// Its stream's number.
+    /// The number of its stream; `None` if unknown.
     pub stream: Option<u32>,
-    /// Its pool.
+    /// Its memory pool; `None` if unknown.
     pub pool: Option<PoolId>,
-    /// The profiler's category.
+    /// The profiler's category; `None` if it has none.
     pub category: Option<String>,
-    /// The program's text.
+    /// The metadata that the program attached, at most 4096 bytes; `None` if there is none.
     pub metadata: Option<String>,
 }
 
-/// Sorts all allocations of a device by a column.
+/// Sorts all allocations of a device by a column, ascending.
 #[must_use]
 pub fn sorted(device: Device<'_>, column: Column) -> Permutation {
     let table = &device.history.allocations;
@@ -122,7 +125,7 @@ pub fn sorted(device: Device<'_>, column: Column) -> Permutation {
             let ranks = ranks(sites.len(), |site| sites[site].label.as_str());
             by(&|row| {
                 let site = device.site_of().get(row)?.index();
-                // No site is no value.
+                // Site 0 means that no stack was recorded.
                 ranks.get(site).copied().filter(|_| site > 0)
             })
         }
@@ -150,7 +153,7 @@ pub fn sorted(device: Device<'_>, column: Column) -> Permutation {
 }
 
 impl Permutation {
-    /// Sorts by a value; equal ones stay in stacking order.
+    /// Sorts rows by a value, which may be missing. Equal rows stay in stacking order.
     fn of(count: usize, value: impl Fn(usize) -> Option<u64>) -> Self {
         let mut valued: Vec<(u64, u32)> = Vec::with_capacity(count);
         let mut others = Vec::new();
@@ -167,8 +170,8 @@ impl Permutation {
         Self { rows, known }
     }
 
-    /// The rows to show, first to last: the smallest value first, or the largest; what has none comes last
-    /// either way.
+    /// The rows in the order of display, restricted to `matches` if given. Rows without a value come last in
+    /// either direction.
     #[must_use]
     pub fn shown(&self, is_descending: bool, matches: Option<&BitSet>) -> Vec<u32> {
         let is_shown = |row: &u32| matches.is_none_or(|set| set.contains(*row as usize));
@@ -183,14 +186,14 @@ impl Permutation {
     }
 }
 
-/// The place of each text among all in alphabetical order.
+/// For each text its rank in alphabetical order.
 fn ranks<'a>(count: usize, text: impl Fn(usize) -> &'a str) -> Vec<u64> {
     let mut order: Vec<usize> = (0..count).collect();
     order.sort_by(|&a, &b| text(a).cmp(text(b)));
     let mut ranks = vec![0; count];
     let mut rank = 0;
     for (place, &item) in order.iter().enumerate() {
-        // Equal texts share their place.
+        // Equal texts have the same rank.
         if place > 0 && text(order[place - 1]) != text(item) {
             rank = place as u64;
         }
@@ -229,7 +232,7 @@ fn by_text(device: Device<'_>, text: fn(&Context) -> Option<StringId>) -> Permut
     })
 }
 
-/// Fills rows; numbers beyond the table are left out.
+/// Builds the given rows. Numbers beyond the table are left out.
 #[must_use]
 pub fn rows(device: Device<'_>, shown: &[u32]) -> Vec<AllocationRow> {
     let ids = shown.iter().map(|&row| AllocationId(row));
@@ -274,17 +277,17 @@ fn one(device: Device<'_>, id: AllocationId) -> AllocationRow {
     }
 }
 
-/// What is kept of a text in a row, in bytes.
+/// Maximum length of a text in a row, in bytes; longer ones are cut.
 const TEXT_LIMIT_BYTES: usize = 4096;
 
-/// Where an allocation is in the rows shown; looks at all of them.
+/// The index of an allocation in `shown`, by a search through all of it; `None` if it is not there.
 #[must_use]
 pub fn place_of(shown: &[u32], allocation: AllocationId) -> Option<u32> {
     let place = shown.iter().position(|&row| row == allocation.0)?;
     u32::try_from(place).ok()
 }
 
-/// The columns that have anything to show, in the order of a table.
+/// The columns that have a value in some row, in the order of display.
 #[must_use]
 pub fn columns_with_values(device: Device<'_>) -> Vec<Column> {
     let contexts = device.snapshot().contexts.rows();
@@ -316,18 +319,17 @@ pub fn columns_with_values(device: Device<'_>) -> Vec<Column> {
     columns
 }
 
-/// The permutations that have been asked for, newest last; at most as many as are kept at 4 bytes per
-/// allocation each.
+/// The permutations used last, at most 4 of them. Each takes 4 bytes per allocation.
 #[derive(Debug, Default)]
 pub struct Permutations {
     kept: Vec<(Column, Permutation)>,
 }
 
 impl Permutations {
-    /// How many are kept.
+    /// Maximum number of permutations.
     const KEPT: usize = 4;
 
-    /// The order of a column, sorted when first asked for.
+    /// The permutation of a column, sorted if it is not kept.
     pub fn get(&mut self, device: Device<'_>, column: Column) -> &Permutation {
         match self.kept.iter().position(|(known, _)| *known == column) {
             Some(at) => self.kept[at..].rotate_left(1),

@@ -1,9 +1,10 @@
-//! The final state as collapsed stacks: a line per block, or per group of like ones, with its bytes; what flame
-//! graphs are drawn from. As torch's `segments`, `memory` and `compare` write them (FORMAT.md 4.6), and mended.
+//! The final state as collapsed stacks, the input of flame graph tools: one line per block, or per group of
+//! equal blocks, with its bytes. [`official_lines`] prints what torch's `segments`, `memory` and `compare`
+//! print (docs/FORMAT.md 4.6), [`lines`] a corrected version.
 //!
-//! Mended: free blocks have no stack and no stale request, so that nothing is negative and the lines
-//! add up to what is reserved; equal ones are one; devices and private pools are told apart; a name cannot
-//! break a line; what stands for what is not known says so.
+//! Corrections: free blocks have no stack and no stale request, so no line is negative and all lines add up to
+//! the reserved bytes. Blocks with equal paths are summed. Devices and private pools are separate. Names cannot
+//! break the line format. Placeholders name what is unknown.
 
 use crate::Snapshot;
 use crate::analysis::code::frames::{FrameClass, FrameClasses, Location, is_hidden_by_torch};
@@ -12,34 +13,34 @@ use crate::ids::{FrameId, StackId};
 use crate::model::{Block, BlockState, ContainerKind, Segment};
 use std::collections::HashMap;
 
-/// What the lines tell apart.
+/// How lines are grouped.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Level {
-    /// Streams, and segments within them.
+    /// By stream and segment.
     Segment,
-    /// Streams only.
+    /// By stream.
     Stream,
 }
 
 /// How lines begin.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Beginning<'a> {
-    /// Of every line, as it is.
+    /// Text at the beginning of every line.
     pub prefix: &'a str,
-    /// What they tell apart.
+    /// The groups whose names follow.
     pub level: Level,
-    /// Whether the mended lines name the device.
+    /// Whether corrected lines contain the device.
     pub names_device: bool,
 }
 
-/// Whoever takes the lines: a path, outermost first, and its bytes.
+/// Receives the lines: a path, outermost frame first, and its bytes.
 pub type Sink<'a, E> = &'a mut dyn FnMut(&str, i128) -> Result<(), E>;
 
-/// torch's lines, byte for byte: a line per block (per tenant in torch 1.13 and 2.0), and another one for what
-/// the requests leave of it, negative or not.
+/// torch's lines, byte for byte: a line for the requested bytes of each block (in torch 1.13 and 2.0 of each
+/// tenant), and a line `<gaps>` for the rest of the block, which can be negative.
 ///
 /// # Errors
-/// Whatever the sink fails with.
+/// The first error of the sink.
 pub fn official_lines<'a, E>(
     snapshot: &Snapshot,
     segments: impl Iterator<Item = &'a Segment>,
@@ -73,10 +74,10 @@ pub fn official_lines<'a, E>(
     Ok(())
 }
 
-/// An address as torch prints it: torch's C++ writer has signed ones.
+/// An address as torch prints it. torch's C++ writer treats addresses as signed.
 #[must_use]
 pub fn official_address(snapshot: &Snapshot, address: u64) -> i128 {
-    // Of genuine producers only that one writes protocol 2.
+    // Of torch's writers, only the one in C++ uses pickle protocol 2.
     if snapshot.source.containers.last() == Some(&ContainerKind::Pickle(2)) {
         i128::from(address.cast_signed())
     } else {
@@ -93,7 +94,7 @@ fn official_state<'s>(snapshot: &'s Snapshot, block: &Block) -> &'s str {
     }
 }
 
-/// Whose stacks a block has in torch's lines, and their bytes. `None` = torch's `<no-context>`.
+/// The stacks of a block in torch's lines, with their bytes. `None` = torch's `<no-context>`.
 fn official_tenants(snapshot: &Snapshot, block: &Block) -> Vec<(Option<StackId>, u64)> {
     if block.history.is_none() {
         let bytes = block.requested_size.unwrap_or(block.size);
@@ -107,7 +108,7 @@ fn official_tenants(snapshot: &Snapshot, block: &Block) -> Vec<(Option<StackId>,
     tenants.collect()
 }
 
-/// Frames as torch writes them, made once.
+/// torch's labels of frames. Which frames it hides is computed once.
 struct OfficialLabels<'s> {
     snapshot: &'s Snapshot,
     is_hidden: Vec<bool>,
@@ -150,24 +151,24 @@ impl<'s> OfficialLabels<'s> {
 /// What the blocks of one line have in common.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 enum Kind {
-    /// What was requested, by stack.
+    /// Requested bytes of active blocks, by stack.
     Requested {
         is_pending: bool,
         stack: StackId,
     },
-    /// What rounding adds to it.
+    /// Bytes by which active blocks are larger than their requests.
     Rounding {
         is_pending: bool,
     },
     Free,
-    /// What no block covers, in a damaged file.
+    /// Bytes of segments that no block covers, in a damaged file.
     Uncovered,
 }
 
-/// The mended lines, in the order of the file.
+/// The corrected lines, in the order of the file.
 ///
 /// # Errors
-/// Whatever the sink fails with.
+/// The first error of the sink.
 pub fn lines<'a, E>(
     snapshot: &Snapshot,
     classes: &FrameClasses,
@@ -224,7 +225,7 @@ pub fn lines<'a, E>(
     Ok(())
 }
 
-/// The upper levels of a segment's lines.
+/// The beginning of a segment's lines.
 fn place(segment: &Segment, beginning: Beginning<'_>, stream: usize) -> String {
     let mut place = beginning.prefix.to_owned();
     if beginning.names_device {
@@ -259,7 +260,7 @@ fn kind_path(snapshot: &Snapshot, classes: &FrameClasses, kind: Kind) -> String 
     }
 }
 
-/// The frames of a stack from the outermost on, without the machinery.
+/// The labels of a stack's frames, outermost first, without runtime frames.
 fn stack_path(snapshot: &Snapshot, classes: &FrameClasses, stack: StackId) -> String {
     if !stack.has_frames() {
         return "<no stack recorded>".to_owned();
@@ -274,7 +275,8 @@ fn stack_path(snapshot: &Snapshot, classes: &FrameClasses, stack: StackId) -> St
     }
 }
 
-/// `train.py:12:forward`, harmless in a line of folded stacks and in XML.
+/// A frame's label such as `train.py:12:forward`, without characters that would break a line of collapsed
+/// stacks, or XML.
 fn label(snapshot: &Snapshot, id: FrameId) -> String {
     let location = Location::of(snapshot, snapshot.frames.get(id));
     let file = location.file.rsplit(['/', '\\']).next().unwrap_or("");
@@ -288,12 +290,12 @@ fn label(snapshot: &Snapshot, id: FrameId) -> String {
             ';' => ':',
             '\n' | '\r' | '\t' => ' ',
             control if control.is_control() => '\u{fffd}',
-            // No characters of XML.
+            // Not allowed in XML.
             '\u{fffe}' | '\u{ffff}' => '\u{fffd}',
             other => other,
         })
         .collect();
-    // A number at the end would be read as one of two weights.
+    // flamegraph.pl would read a number at the end as a second weight.
     if let Some((place, _)) = label.rmatch_indices(' ').next()
         && label[place + 1..].parse::<f64>().is_ok()
     {

@@ -1,4 +1,4 @@
-//! All that is known of one allocation.
+//! The details of a single allocation.
 
 use serde::{Deserialize, Serialize};
 
@@ -12,116 +12,117 @@ use crate::analysis::time::lifetime::{Lifetime, lifetime};
 use crate::ids::{AllocationId, BlockId, EventId, FrameId, SegmentId, StringId};
 use crate::model::{Action, BlockState, DeviceIndex, NO_TIME, PoolId, Segment};
 
-/// Bounds on what is gathered of one allocation, so that a hostile file cannot make its details larger
-/// than itself: genuine stacks have some hundred frames, genuine texts some thousand bytes.
+/// Limits for damaged or hostile files, whose details could otherwise be larger than the file. Real stacks have
+/// up to some hundred frames, real texts up to some thousand bytes.
 const FRAMES_LIMIT: usize = 4096;
 const TEXTS_LIMIT: usize = 256;
 const TEXT_LIMIT_BYTES: usize = 64 << 10;
 
-/// One allocation in full.
+/// Everything that is known about one allocation.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct AllocationDetails {
-    /// `b<hex address>_<version>`, as PyTorch's viewer names it.
+    /// `b<hex address>_<version>`, the name that PyTorch's viewer gives it.
     pub name: String,
-    /// Its row.
+    /// The allocation.
     pub allocation: AllocationId,
-    /// Device index.
+    /// The device's index.
     pub device: DeviceIndex,
     /// Start address.
     pub address: u64,
-    /// Bytes the program asked for.
+    /// Requested bytes.
     pub requested_bytes: u64,
-    /// The block it has in the final state; `None` when it was freed before.
+    /// Its block in the final state; `None` if it was freed.
     pub block: Option<BlockDetails>,
-    /// A bound for the block's size where [`block`](Self::block) does not tell it: requests are
-    /// rounded up to 512 bytes at least, and how much further is not recorded.
+    /// Lower bound of the block's size in bytes: the request rounded up to 512 bytes. Of use if there is no
+    /// [`block`](Self::block), as further rounding is not recorded.
     pub block_bytes_at_least: u64,
-    /// When it came and went.
+    /// The events of its life.
     pub life: Life,
-    /// The `cudaStream_t` as a number.
+    /// The stream's handle, a `cudaStream_t` as a number; `None` if unknown.
     pub stream: Option<i64>,
-    /// The stream's number in order of first appearance; 0 is always the default stream.
+    /// The stream's number; 0 is the default stream. `None` if unknown.
     pub stream_index: Option<u32>,
-    /// The memory pool.
+    /// The memory pool; `None` if unknown.
     pub pool: Option<PoolId>,
-    /// `_profile_to_snapshot`'s category.
+    /// The category from `_profile_to_snapshot`; `None` if it has none.
     pub category: Option<String>,
-    /// The text the program had set for its thread.
+    /// The metadata that the program had set for its thread; `None` if there is none.
     pub user_metadata: Option<String>,
-    /// `torch.compile`'s region; `None` outside.
+    /// The `torch.compile` region; `None` outside of any.
     pub compile_context: Option<String>,
-    /// The allocator's own note.
+    /// The allocator's own note; `None` if there is none.
     pub internal_metadata: Option<String>,
-    /// Texts attached to it while it lived, oldest first.
+    /// Texts that `annotate` events attached to it, oldest first.
     pub annotations: Vec<String>,
-    /// The named ranges in which it was made, outermost first.
+    /// Names of the annotated ranges that contain its alloc event, in the order of
+    /// [`Recording::ranges`](crate::analysis::recording::Recording::ranges).
     pub ranges: Vec<String>,
-    /// The stack, innermost frame first; at most 4096 frames of it.
+    /// Its stack, innermost frame first; at most 4096 frames.
     pub stack: Vec<FrameDetails>,
-    /// How many outermost frames are left out of that.
+    /// Number of outermost frames left out of `stack`.
     pub frames_left_out: u64,
-    /// Whose stack it is; `None` without one.
+    /// The record that `stack` comes from; `None` if there is no stack.
     pub stack_source: Option<StackOrigin>,
-    /// The forward pass's stack of a backward allocation, as text lines.
+    /// For an allocation of the backward pass, the stack of its forward operation, one text per frame.
     pub forward_frames: Vec<String>,
-    /// Requested bytes of everything live right after it was made (at moment 0 if before recording).
+    /// Active bytes at the moment of its birth; at moment 0 if it was allocated before the recording.
     pub active_bytes_after: u64,
 }
 
-/// The block in which an allocation lives at the end.
+/// The block of an allocation in the final state.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct BlockDetails {
-    /// Its row.
+    /// The block.
     pub block: BlockId,
-    /// Bytes after rounding.
+    /// Size in bytes, including rounding.
     pub bytes: u64,
-    /// Bytes lost to rounding.
+    /// Bytes by which it is larger than the request.
     pub rounding_bytes: u64,
-    /// What it is doing.
+    /// Its state.
     pub state: BlockState,
-    /// The segment around it.
+    /// The segment that contains it; `None` if there is none.
     pub segment: Option<SegmentId>,
-    /// The segment's address.
+    /// Address of that segment.
     pub segment_address: Option<u64>,
-    /// The segment's size.
+    /// Size of that segment in bytes.
     pub segment_bytes: Option<u64>,
 }
 
-/// When an allocation, or a segment, came and went.
+/// The events of an allocation's life, or a segment's.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 pub struct Life {
-    /// By which event it was made; `None` = before recording.
+    /// The event that allocated it; `None` if it was allocated before the recording.
     pub alloc: Option<EventMark>,
-    /// By which event the program freed it; `None` = it did not, or the event was not recorded.
+    /// The event by which the program freed it; `None` if it was not freed, or that was not recorded.
     pub free_requested: Option<EventMark>,
-    /// By which event its memory became free; `None` = still live at the end.
+    /// The event by which its memory became free; `None` if it is live at the end.
     pub free_completed: Option<EventMark>,
-    /// How long it lived.
+    /// Its lifetime as far as recorded.
     pub lifetime: Lifetime,
 }
 
-/// One event of a life.
+/// An event in an allocation's life.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct EventMark {
-    /// Number of the event in its device's trace, from 0.
+    /// Index of the event in its device's trace, from 0.
     pub number: u32,
-    /// Row of the event table.
+    /// The event.
     pub event: EventId,
-    /// Microseconds since the Unix epoch.
+    /// Microseconds since the Unix epoch; `None` if the event has no time.
     pub time_us: Option<i64>,
-    /// Microseconds since the first event with a time on this device.
+    /// Microseconds since the device's first event with a time; `None` if the event has no time.
     pub since_start_us: Option<i64>,
 }
 
 impl EventMark {
-    /// The moment that begins with it.
+    /// The moment after the event.
     #[must_use]
     pub fn moment(self) -> u32 {
         self.number.saturating_add(1)
     }
 }
 
-/// Which record a stack comes from.
+/// The record that a stack comes from.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum StackOrigin {
@@ -129,59 +130,59 @@ pub enum StackOrigin {
     Alloc,
     /// The block in the final state.
     Block,
-    /// The free; where it was allocated is not known.
+    /// The event that freed it. Where it was allocated is unknown.
     Free,
 }
 
-/// One frame in words.
+/// A frame, for display.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct FrameDetails {
-    /// Its row.
+    /// The frame.
     pub frame: FrameId,
-    /// Whose code it is.
+    /// Its class: whose code it is.
     pub class: FrameClass,
-    /// Function; for C++ the whole signature.
+    /// Function name; for C++ the whole signature.
     pub function: String,
-    /// File; empty when unknown.
+    /// File; empty if unknown.
     pub file: String,
-    /// From 1; 0 = unknown.
+    /// Line, from 1; 0 if unknown.
     pub line: u32,
-    /// What torch.fx knew.
+    /// The FX node from which the code was generated; `None` for other code.
     pub fx: Option<FxDetails>,
 }
 
-/// What torch.fx knew of a frame of generated code; empty where it knew nothing.
+/// The torch.fx node of a frame in generated code. A text is empty if unknown.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct FxDetails {
-    /// E.g. `call_function`.
+    /// Kind of node, such as `call_function`.
     pub op: String,
-    /// The node.
+    /// Name of the node.
     pub name: String,
-    /// What it calls.
+    /// The function or module that it calls.
     pub target: String,
-    /// Lines of the model's own code.
+    /// The lines of the model's own code.
     pub original_trace: String,
 }
 
-/// What a line or two about an allocation need; see [`AllocationDetails`] for the fields.
+/// The fields of [`AllocationDetails`] that fit into a line or two.
 #[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 pub struct AllocationBrief {
-    /// Its name.
+    /// `b<hex address>_<version>`.
     pub name: String,
-    /// Bytes the program asked for.
+    /// Requested bytes.
     pub requested_bytes: u64,
-    /// When it came and went.
+    /// The events of its life.
     pub life: Life,
-    /// The `cudaStream_t` as a number; see [`Snapshot::streams`](crate::Snapshot::streams).
+    /// The stream's handle, a `cudaStream_t` as a number; `None` if unknown.
     pub stream: Option<i64>,
-    /// The memory pool.
+    /// The memory pool; `None` if unknown.
     pub pool: Option<PoolId>,
-    /// `_profile_to_snapshot`'s category.
+    /// The category from `_profile_to_snapshot`; `None` if it has none.
     pub category: Option<String>,
 }
 
-/// The little that is found without a search through the events of a life, the contexts or the frames: for
-/// what is asked on every move of the mouse.
+/// Details that need no search through events, contexts or frames, for use on every movement of the mouse.
+/// `None` if there is no such allocation.
 #[must_use]
 pub fn allocation_brief(device: Device<'_>, id: AllocationId) -> Option<AllocationBrief> {
     let (snapshot, history) = (device.snapshot(), device.history);
@@ -208,7 +209,7 @@ pub fn allocation_brief(device: Device<'_>, id: AllocationId) -> Option<Allocati
     })
 }
 
-/// Gathers all that is known of an allocation; `None` if the device has no such allocation.
+/// Collects all details of an allocation; `None` if there is no such allocation.
 #[must_use]
 pub fn allocation_details(device: Device<'_>, id: AllocationId) -> Option<AllocationDetails> {
     let (snapshot, history) = (device.snapshot(), device.history);
@@ -353,7 +354,7 @@ fn stack_of(device: Device<'_>, id: AllocationId) -> (Vec<FrameDetails>, Option<
     )
 }
 
-/// A frame in words.
+/// A frame's details.
 #[must_use]
 pub fn frame_details(recording: &Recording, id: FrameId) -> FrameDetails {
     let snapshot = &recording.snapshot;
@@ -375,7 +376,7 @@ pub fn frame_details(recording: &Recording, id: FrameId) -> FrameDetails {
     }
 }
 
-/// The forward pass's stack: of the event, else of the block that is still live.
+/// The stack of the forward pass: from the event or, if that has none, from the block in the final state.
 fn forward_frames(device: Device<'_>, id: AllocationId) -> Vec<String> {
     let (snapshot, history) = (device.snapshot(), device.history);
     let of_event = context_of(snapshot, history, id).and_then(|context| context.forward_lines);

@@ -1,8 +1,7 @@
-//! The recorded events as rows of a list, a window at a time, and ways from one event to another.
+//! The recorded events as rows of a list that can be read in windows, and searches from one event to the next.
 //!
-//! A row is what stands in one line: what happened, to how many bytes of which allocation, by whose code,
-//! and how active and reserved memory changed. Rows are gathered when they are looked at; a million of them
-//! are never held at once.
+//! A row says what happened, to how many bytes of which allocation, at which call site, and how active and
+//! reserved memory changed. Rows are built when needed, so a million of them are never in memory.
 
 use std::ops::Range;
 
@@ -15,38 +14,38 @@ use crate::bitset::BitSet;
 use crate::ids::{AllocationId, EventId};
 use crate::model::{Action, NO_TIME};
 
-/// One event in one line.
+/// One event.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct EventRow {
-    /// Its number in its device's trace, from 0; the moment after it is one more.
+    /// Index of the event in its device's trace, from 0. The moment after it is `number + 1`.
     pub number: u32,
     /// What happened.
     pub action: Action,
-    /// The same as the file has it.
+    /// The action's word in the file.
     pub word: String,
-    /// Microseconds since the first event with a time on this device.
+    /// Microseconds since the device's first event with a time; `None` if the event has no time.
     pub since_start_us: Option<i64>,
-    /// Bytes; what they count depends on the action.
+    /// The event's size in bytes. Its meaning depends on the action.
     pub bytes: u64,
-    /// The address it is about; `None` for a failed allocation and a snapshot, which are about none.
+    /// The event's address; `None` for a failed request and for `snapshot`.
     pub address: Option<u64>,
-    /// Bytes that CUDA reported free, for a failed allocation.
+    /// For a failed request, the bytes that CUDA reported free; else `None`.
     pub device_free_bytes: Option<u64>,
-    /// The allocation it is about.
+    /// The allocation that the event is about; `None` if there is none.
     pub allocation: Option<AllocationId>,
-    /// That allocation's name, `b<hex address>_<version>`; else empty.
+    /// The name of that allocation, `b<hex address>_<version>`; empty if there is none.
     pub name: String,
-    /// The `cudaStream_t` as a number.
+    /// The stream's handle, a `cudaStream_t` as a number.
     pub stream: i64,
-    /// Where in the code it was recorded.
+    /// The call site of the event's stack.
     pub site: CallSiteId,
-    /// By how much requested bytes of live allocations changed.
+    /// Change of active bytes by the event.
     pub active_change_bytes: i64,
-    /// By how much bytes held from CUDA changed.
+    /// Change of reserved bytes by the event.
     pub reserved_change_bytes: i64,
 }
 
-/// The rows of the events `window`, as far as there are any.
+/// The rows of a range of events, cut at the end of the trace.
 #[must_use]
 pub fn event_rows(device: Device<'_>, window: Range<u32>) -> Vec<EventRow> {
     let window = window.start..window.end.min(device.history.event_count);
@@ -96,31 +95,31 @@ fn change(before: u64, after: u64) -> i64 {
     change.clamp(i128::from(i64::MIN), i128::from(i64::MAX)) as i64
 }
 
-/// Which way to look for an event.
+/// The direction of a search.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Direction {
     /// Towards the end of the recording.
     Forward,
-    /// Towards its beginning.
+    /// Towards the beginning of the recording.
     Back,
 }
 
-/// What to look for among the events.
+/// The event that a search looks for.
 #[derive(Clone, Copy, Debug)]
 pub enum Wanted<'a> {
-    /// An event about this allocation.
+    /// An event of this allocation.
     Allocation(AllocationId),
-    /// An event about any of these.
+    /// An event of any of these allocations.
     Matches(&'a BitSet),
-    /// A change of what is held from CUDA.
+    /// An event that changes reserved memory.
     Segments,
-    /// A failed allocation.
+    /// A failed request.
     Oom,
 }
 
-/// The moment after the next (or the one before) such event: counted from `moment`, whose own event is left
-/// out. Looks at every event on the way.
+/// Searches for the next or previous event from `moment`, not counting the event before it, and returns the
+/// moment after the event that was found. `None` if there is none. Visits every event on the way.
 #[must_use]
 pub fn find_event(
     device: Device<'_>,

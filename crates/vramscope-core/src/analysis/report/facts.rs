@@ -1,7 +1,8 @@
-//! What a file does not hold, what that means for what is seen, and how to record better.
+//! Facts about the file itself: what it does not contain, what that means for the results, and how to record
+//! better.
 //!
-//! Nothing is hidden silently: whoever looks at a picture of a truncated trace must be told so. A
-//! fact says what was seen, then what it means, then what to do; front ends only show it.
+//! Results from an incomplete file must say so. Each fact says what was found, what it means, and what to do.
+//! Front ends only display it.
 
 mod captured;
 #[cfg(test)]
@@ -20,153 +21,153 @@ use crate::model::{Action, DeviceIndex};
 
 pub use words::warning_text;
 
-/// How much a fact matters to what is seen.
+/// How much a fact affects the results.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum FactLevel {
-    /// Part of the picture is missing or not to be trusted.
+    /// A part of the results is missing or unreliable.
     Gap,
-    /// Something happened that one should know of.
+    /// Something that the user should know.
     Notice,
 }
 
-/// What kind of fact, with its figures.
+/// The kind of a fact, with its figures.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case", tag = "kind")]
 #[non_exhaustive]
 pub enum FactKind {
-    /// Neither segments nor events at all.
+    /// The file has neither segments nor events.
     Nothing,
-    /// No event of this device was recorded.
+    /// The device has no events.
     NoTrace,
-    /// Exactly one event: recorded with `enabled="state"`.
+    /// The trace is one event: recorded with `enabled="state"`.
     StateOnly,
     /// The events have no times.
     NoTimes,
-    /// There is a trace but no segment.
+    /// The file has a trace but no segments.
     NoSegments,
-    /// Records of allocations that lack a stack.
+    /// Some allocations have no stack.
     NoStacks {
-        /// Allocations without one.
+        /// Number of allocations without a stack.
         without: u64,
-        /// Those of them that are older than the recording; 0 without one.
+        /// How many of those were allocated before the recording; 0 if the trace has at most one event.
         before_recording: u64,
-        /// All allocations.
+        /// Number of all allocations.
         of: u64,
     },
-    /// Allocations from before the recording.
+    /// Some allocations are from before the recording.
     BeforeRecording {
-        /// How many.
+        /// Number of these allocations.
         allocations: u64,
-        /// Requested bytes.
+        /// Their requested bytes.
         bytes: u64,
     },
-    /// Older events were overwritten, as far as can be told.
+    /// The event buffer was full, so older events were overwritten.
     RingFull {
-        /// The buffer's size in events, when the file names it.
+        /// Capacity of the buffer in events; `None` if the file does not say.
         max_entries: Option<u64>,
-        /// Whether the file says so itself.
+        /// Whether the file says so. Otherwise it is inferred.
         certain: bool,
     },
-    /// A kind of event is missing whose counterpart is there: recorded with `skip_actions`.
+    /// One kind of event is missing while its counterpart is there: recorded with `skip_actions`.
     SkippedActions {
-        /// The missing one.
+        /// The kind that is missing.
         action: Action,
     },
-    /// Several devices.
+    /// The file has several devices.
     SeveralDevices {
-        /// How many.
+        /// Number of devices.
         devices: u64,
     },
-    /// Allocations failed.
+    /// Requests failed.
     OutOfMemory {
-        /// How often.
+        /// Number of failed requests.
         events: u64,
-        /// The last one's request, rounded.
+        /// Size of the last one in bytes, rounded.
         requested_bytes: u64,
-        /// What the device then reported free.
+        /// Bytes that the device reported free then.
         device_free_bytes: u64,
-        /// The number of that event in the trace, from 1: the moment that begins with it.
+        /// The moment after the last one, which is also its number in the trace, counted from 1.
         event: u32,
     },
-    /// Trace and segments were not copied at the same instant.
+    /// Trace and final state disagree: they were not copied at the same time.
     Skew {
         /// Allocations live at the end of the trace without an active block.
         live_without_block: u64,
-        /// Allocations whose block tells another requested size.
+        /// Allocations whose requested size differs from that of their block.
         size_differs: u64,
-        /// Frees that were requested, but neither completed nor are they pending at the end.
+        /// Frees that were requested, but are neither completed nor pending at the end.
         not_completed: u64,
-        /// Segment events that cannot be undone from the final segments.
+        /// Segment events that contradict the final state.
         segment_events: u64,
     },
-    /// Allocations were made where others were still live: frees are missing.
+    /// Allocations were made at addresses of live ones, so frees are missing.
     FreesMissing {
-        /// How often.
+        /// Number of such allocations.
         allocations: u64,
     },
-    /// More memory was in use than was held from CUDA: trace and segments are not of one run.
+    /// More memory was active than reserved: trace and segments are not from the same run.
     ActiveExceedsReserved {
-        /// Highest sum of requested bytes.
+        /// Peak of active bytes.
         active_bytes: u64,
-        /// Highest sum of segments.
+        /// Peak of reserved bytes.
         reserved_bytes: u64,
     },
-    /// Pinned host memory is there, and no part of the devices' figures.
+    /// The file has pinned host memory, which is not included in the devices' figures.
     HostMemory {
-        /// Bytes held.
+        /// Reserved bytes at the end.
         bytes: u64,
     },
-    /// A captured program ended without notice.
+    /// A captured program ended without notifying the recorder.
     EndedWithoutNotice,
-    /// The recorder of a captured program switched itself off.
+    /// The recorder of a captured program stopped because of an error of its own.
     RecorderFailed,
     /// The log of a captured program was full.
     RecordsLost {
-        /// Records that found no room.
+        /// Number of records that were dropped.
         records: u64,
     },
-    /// Something that the recorder has to say; `text` is its own.
+    /// A remark of the recorder, which is the fact's `text`.
     CaptureNote,
-    /// PyTorch's allocator was at work in a captured program.
+    /// A captured program used PyTorch's allocator.
     TorchCaptured,
-    /// What a device held besides what was captured.
+    /// Memory of a device that was in use but not captured.
     OtherMemory {
-        /// When last asked.
+        /// Bytes at the last sample.
         last_bytes: u64,
-        /// At its highest.
+        /// The most bytes of any sample.
         highest_bytes: u64,
-        /// Of the device in all; `None` if not told.
+        /// Capacity of the device; `None` if unknown.
         device_bytes: Option<u64>,
     },
-    /// Blocks that wait for other streams.
+    /// Frees are pending at the end: other streams may still use the memory.
     PendingFree {
-        /// How many at the end.
+        /// Number of these allocations.
         allocations: u64,
-        /// Requested bytes.
+        /// Their requested bytes.
         bytes: u64,
     },
 }
 
-/// One fact in figures and in words.
+/// A fact as figures and as text.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct Fact {
-    /// What kind.
+    /// The kind, with its figures.
     #[serde(flatten)]
     pub kind: FactKind,
-    /// How much it matters.
+    /// How much it affects the results.
     pub level: FactLevel,
-    /// Which device it concerns; `None` = the whole file.
+    /// The device that it is about; `None` for the whole file.
     pub device: Option<DeviceIndex>,
-    /// What was seen, in one line.
+    /// What was found, in one sentence.
     pub text: String,
-    /// What it means for what is shown.
+    /// What it means for the results; may be empty.
     pub meaning: String,
-    /// How to record better; empty when there is nothing to better.
+    /// How to record better; empty if there is no better way.
     pub advice: String,
 }
 
-/// The facts about a recording, those of the whole file first.
+/// Collects the facts about a recording, those about the whole file first.
 #[must_use]
 pub fn facts(recording: &Recording) -> Vec<Fact> {
     let snapshot = &recording.snapshot;
@@ -219,7 +220,7 @@ fn device_facts(device: Device<'_>) -> Vec<FactKind> {
             kinds.extend(skew(device, &actions));
         }
     }
-    // Where all was given back there are none in the end, but the trace tells of them.
+    // If all segments were released, the final state has none, but the trace has their events.
     if !device.knows_segments() && !has_segments(device) {
         kinds.push(FactKind::NoSegments);
     }
@@ -236,7 +237,7 @@ fn has_segments(device: Device<'_>) -> bool {
     i32::try_from(device.index()).is_ok_and(|index| segments.of_device(index).next().is_some())
 }
 
-/// How often each known action occurs in one device's trace.
+/// Number of events of each known action in one device's trace.
 struct ActionsSeen {
     counts: Vec<(Action, u64)>,
 }
@@ -262,11 +263,11 @@ impl ActionsSeen {
             .map_or(0, |&(_, count)| count)
     }
 
-    /// Actions that are missing although their counterpart occurs more often than chance would have
-    /// it. (A file of another tool may lack them by nature; the meaning is the same.)
+    /// The actions that are missing although their counterpart occurs more often than by chance. (Files from
+    /// other tools may never contain them; the meaning is the same.)
     fn skipped(&self) -> impl Iterator<Item = Action> + '_ {
-        // A request precedes each completion, so that a full ring can cut off one at most; frees
-        // without allocs, and requests that still wait, occur in short genuine traces.
+        // Each completed free follows its request, so a full buffer can cut off one request at most. Frees
+        // without allocs, and pending requests, also occur in short traces from torch.
         let pairs = [
             (Action::Alloc, Action::FreeCompleted, 16),
             (Action::FreeRequested, Action::FreeCompleted, 2),
@@ -281,7 +282,7 @@ impl ActionsSeen {
     }
 }
 
-/// Number and action of a device's events.
+/// The index and action of each event of a device.
 fn events(device: Device<'_>) -> impl Iterator<Item = (u32, Action)> {
     let (snapshot, history) = (device.snapshot(), device.history);
     let start = history.first_event as usize;
@@ -291,8 +292,8 @@ fn events(device: Device<'_>) -> impl Iterator<Item = (u32, Action)> {
     (0..).zip(snapshot.events.action[start.min(end)..end].iter().copied())
 }
 
-/// A full ring is not marked in the file. It is all but certain when the trace begins in the middle
-/// of things (its first event ends or frees something) while memory has passed through the trace.
+/// Before torch wrote `trace_alloc_overflowed`, files did not say whether the buffer was full. It is almost
+/// certain if the trace begins with the completion of a free whose request is missing.
 fn ring_full(device: Device<'_>, actions: &ActionsSeen) -> Option<FactKind> {
     let (settings, history) = (&device.snapshot().settings, device.history);
     let max_entries = settings
@@ -308,12 +309,12 @@ fn ring_full(device: Device<'_>, actions: &ActionsSeen) -> Option<FactKind> {
         });
     }
     let (_, first) = events(device).next()?;
-    // PyTorch's own default, and the round numbers that people choose.
+    // PyTorch's default, and round numbers that people choose.
     let is_round = |count: u32| {
         count >= 1000 && (count.is_multiple_of(10_000) || count.is_power_of_two() || count == 1000)
     };
     let freed_unknown = freed_without_alloc(history);
-    // The free of a pair whose request was overwritten.
+    // The request of this free was overwritten.
     let begins_inside = first == Action::FreeCompleted;
     let is_likely = begins_inside || (is_round(history.event_count) && freed_unknown > 0);
     let has_allocs = actions.count(Action::Alloc) > 0;
@@ -365,7 +366,7 @@ fn no_stacks(device: Device<'_>) -> Option<FactKind> {
     })
 }
 
-/// Requested bytes can never exceed the segments that hold them.
+/// Compares the peaks: requested bytes cannot exceed the segments that contain them.
 fn active_exceeds_reserved(device: Device<'_>) -> Option<FactKind> {
     let history = device.history;
     let active_bytes = history.active_bytes.iter().copied().max().unwrap_or(0);
@@ -404,14 +405,15 @@ fn frees_missing(history: &History) -> Option<FactKind> {
     (allocations > 0).then_some(FactKind::FreesMissing { allocations })
 }
 
-/// Where the trace does not lead to the final state. Nothing to compare where the file lists no segment.
+/// Counts where the trace contradicts the final state. `None` for a file without segments, which has nothing to
+/// compare with.
 fn skew(device: Device<'_>, actions: &ActionsSeen) -> Option<FactKind> {
     let (snapshot, history) = (device.snapshot(), device.history);
     if snapshot.segments.is_empty() {
         return None;
     }
     let found = &history.mismatches;
-    // Without any completion they were not recorded; that is a fact of its own.
+    // If there are no completions at all, they were not recorded, which is a fact of its own.
     let has_completions = actions.count(Action::FreeCompleted) > 0;
     let counts = [
         found.live_without_block,

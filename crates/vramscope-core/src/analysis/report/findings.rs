@@ -1,9 +1,9 @@
-//! What is wrong, or worth knowing, in words: each finding says what was seen, then what it may mean, then
+//! Findings about a device: problems, and what is worth knowing. Each says what was found, what it may mean,
 //! what to try, and where the evidence is.
 //!
-//! A finding is only made of what the recording shows. What cannot be told from it (why the program holds
-//! memory, what else is on the device) is offered as a possibility or left out; gaps of the recording itself
-//! are [`facts`](super::facts), not findings.
+//! A finding relies only on what was recorded. What a recording cannot show (why the program keeps memory, what
+//! else is on the device) is offered as a possibility or left out. Gaps of the recording itself are
+//! [`facts`](super::facts).
 
 mod cached;
 mod captured;
@@ -38,60 +38,60 @@ pub use failed_request::{FailedRequest, FreePlace, Verdict};
 pub use words::{counted, numbered_stream};
 pub use words::{place_label, sized_place_label};
 
-/// Less is never worth a finding that could as well be chance.
+/// Findings about fewer bytes are left out.
 const SMALLEST_BYTES: u64 = 16 << 20;
-/// Call sites and places that a finding lists.
+/// Maximum number of call sites or pools in a table.
 const ROWS: usize = 10;
 
-/// How much a finding matters.
+/// How important a finding is.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Severity {
-    /// Something failed, or will.
+    /// Something failed, or is going to fail.
     Problem,
-    /// Memory is lost that need not be.
+    /// Memory is wasted.
     Warning,
     /// Good to know.
     Note,
 }
 
-/// What kind of finding.
+/// The kind of a finding.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum FindingKind {
     /// A request failed.
     OutOfMemory,
-    /// Live memory grows from step to step.
+    /// Active memory grows from step to step.
     Growth,
-    /// Free memory lies in pieces between memory in use.
+    /// Free memory is scattered between active blocks.
     Fragmentation,
     /// Memory allocated during the steps was not freed.
     NeverFreed,
-    /// Frees wait for other streams.
+    /// Frees are pending: other streams may still use the memory.
     PendingFree,
-    /// Pools of graphs or of the user hold memory.
+    /// Private pools, of CUDA graphs or of the user, hold memory.
     PrivatePools,
-    /// Free memory lies on streams other than the busiest.
+    /// Free memory is on streams other than the one with the most memory.
     OtherStreams,
-    /// Blocks are larger than what was requested.
+    /// Blocks are larger than their requests.
     Rounding,
     /// Segments are wholly free.
     Cached,
-    /// Cached segments had to be given back to serve a request.
+    /// Cached segments had to be released to serve a request.
     Retries,
-    /// A setting does not do what it seems to.
+    /// A setting seems to have no effect.
     Setting,
-    /// Records of a capture were lost.
+    /// Records of a capture were dropped.
     RecordsLost,
-    /// Others hold much of the device.
+    /// Others use much of the device.
     OtherMemory,
 }
 
-/// What a piece of evidence is of: whoever shows it knows where.
+/// What a piece of evidence shows. A front end chooses the view.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum EvidenceOf {
-    /// Live memory over time.
+    /// Active memory over time.
     LiveMemory,
     /// Segments over time.
     Segments,
@@ -107,20 +107,20 @@ pub enum EvidenceOf {
     FileFacts,
 }
 
-/// Where to look: a moment, a range or a set of allocations, and what to see there.
+/// A link to evidence: a view with a moment, a range, or a set of allocations.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct Evidence {
-    /// What is to be seen there, in a few words.
+    /// What can be seen there, in a few words.
     pub label: String,
-    /// What is to be seen.
+    /// What it shows.
     pub of: EvidenceOf,
-    /// The moment to put the cursor at.
+    /// The moment for the cursor; `None` to leave it.
     pub moment: Option<u32>,
-    /// The moments to go to.
+    /// The range to select; `None` to leave it.
     pub range: Option<Moments>,
-    /// Which allocations to count.
+    /// The allocations to sum; `None` to leave it.
     pub selection: Option<Selection>,
-    /// The text of a filter.
+    /// The text of a filter; `None` to leave it.
     pub filter: Option<String>,
 }
 
@@ -144,7 +144,7 @@ impl Evidence {
         }
     }
 
-    /// Whose memory was live at a moment.
+    /// The call stacks of what was live at a moment.
     fn live_at(moment: u32) -> Self {
         Self {
             moment: Some(moment),
@@ -185,20 +185,20 @@ impl Evidence {
 /// A row of a finding's table.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct FindingRow {
-    /// What it is about: a call site, a pool and stream, the rest.
+    /// Its label: a call site, a pool and stream, or the rest.
     pub label: String,
-    /// The call site, if it is one.
+    /// The call site; `None` if the row is something else.
     pub site: Option<CallSiteId>,
-    /// Bytes.
+    /// Its bytes.
     pub bytes: u64,
-    /// Allocations or blocks.
+    /// Number of what [`FindingTable::counted`] names.
     pub count: u64,
-    /// What else there is to say; often empty.
+    /// A remark; may be empty.
     pub remark: String,
 }
 
 impl FindingRow {
-    /// The filter that finds the allocations of the row's call site, if it is one.
+    /// The filter that matches the allocations of the row's call site; `None` if it is not a call site.
     #[must_use]
     pub fn filter(&self) -> Option<Filter> {
         let site = self.site.filter(|&site| site != CallSiteId::NONE);
@@ -206,72 +206,72 @@ impl FindingRow {
     }
 }
 
-/// Who or what the bytes of a finding belong to.
+/// A finding's bytes, split by call site or pool.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct FindingTable {
-    /// What it lists.
+    /// Its title.
     pub title: String,
-    /// What its rows count, e.g. `allocations`.
+    /// What the rows count, such as `allocations`.
     pub counted: String,
-    /// The largest first; the last one may be the rest.
+    /// The rows, largest first. The last one may be the rest.
     pub rows: Vec<FindingRow>,
 }
 
 /// One number of a finding.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct Figure {
-    /// What it is.
+    /// Its label.
     pub label: String,
-    /// Bytes.
+    /// Its value in bytes.
     pub bytes: u64,
 }
 
-/// One finding.
+/// A finding.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct Finding {
-    /// What kind.
+    /// The kind.
     pub kind: FindingKind,
-    /// How much it matters.
+    /// How important it is.
     pub severity: Severity,
-    /// The bytes in question.
+    /// The bytes that it is about.
     pub bytes: u64,
-    /// One line.
+    /// The title: one line.
     pub title: String,
-    /// What was seen: figures, no guesses.
+    /// What was found: figures only.
     pub seen: String,
-    /// The same in numbers, where there are many.
+    /// The figures in `seen` as a list, if there are many; may be empty.
     pub figures: Vec<Figure>,
-    /// What that may mean.
+    /// What it may mean.
     pub may_mean: String,
-    /// What to try.
+    /// What to try: a sentence each.
     #[serde(rename = "try")]
     pub to_try: Vec<String>,
-    /// Whose the bytes are.
+    /// Tables that split its bytes.
     pub tables: Vec<FindingTable>,
-    /// Where to look.
+    /// Links to the evidence.
     pub evidence: Vec<Evidence>,
 }
 
-/// A device, and what its overview has already found out about it.
+/// A device with results that several findings need.
 #[derive(Clone, Copy)]
 pub struct Material<'a> {
     /// The device.
     pub device: Device<'a>,
-    /// What was given back to CUDA.
+    /// Segments that were released to CUDA.
     pub releases: &'a Releases,
-    /// The settings.
+    /// The allocator's settings.
     pub config: &'a AllocatorConfig,
-    /// Whether the file's segments are the allocator's.
+    /// Whether the file's segments are those of the allocator.
     pub has_segments: bool,
-    /// Reserved memory at the peak of what is live.
+    /// Reserved memory at the peak of active memory.
     pub at_peak: &'a Gap,
-    /// At the peak of what is reserved.
+    /// Reserved memory at the peak of reserved memory.
     pub at_reserved_peak: &'a Gap,
-    /// At the end.
+    /// Reserved memory at the end.
     pub at_end: &'a Gap,
 }
 
-/// Everything found about one device: problems first, then by bytes.
+/// All findings about a device, sorted by severity, then by bytes.
 #[must_use]
 pub fn findings(material: Material<'_>) -> Vec<Finding> {
     let mut found: Vec<Finding> = Vec::new();
@@ -286,7 +286,7 @@ pub fn findings(material: Material<'_>) -> Vec<Finding> {
         found.extend(rounding::find(material));
         found.extend(cached::find(material));
     }
-    // The driver gives memory back at once, lets all streams use it, and has none of these settings.
+    // The driver releases memory by itself, shares it between streams, and has none of these settings.
     if is_torch {
         found.extend(pending::find(material));
         found.extend(retries::find(material));
@@ -305,7 +305,7 @@ pub fn findings(material: Material<'_>) -> Vec<Finding> {
     found
 }
 
-/// Whether `bytes` are enough to speak of, and at least `percent` of `whole`.
+/// Whether `bytes` are enough for a finding, and at least `percent` of `whole`.
 fn is_notable(bytes: u64, percent: u64, whole: u64) -> bool {
     bytes >= SMALLEST_BYTES && is_share(bytes, percent, whole)
 }
@@ -315,7 +315,7 @@ fn is_share(bytes: u64, percent: u64, whole: u64) -> bool {
     u128::from(bytes) * 100 >= u128::from(whole) * u128::from(percent)
 }
 
-/// A table of the call sites with the most bytes, and the rest.
+/// A table of the call sites with the most bytes, with the rest as the last row.
 #[must_use]
 pub fn site_table(title: impl Into<String>, sites: &CallSites, top: &TopSites) -> FindingTable {
     let mut rows: Vec<_> = top

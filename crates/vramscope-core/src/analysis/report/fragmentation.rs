@@ -1,13 +1,13 @@
-//! Free memory that can neither serve a large request nor go back to CUDA, because what is in use lies between.
+//! Fragmentation: free memory that can neither serve a large request nor be released to CUDA, because active
+//! blocks lie in between.
 //!
-//! Free memory is in pieces: a request must fit into one of them. What is wholly free (a segment, or whole pages
-//! of an expandable one) `empty_cache()` and a failing request give back to CUDA, so that it can serve
-//! anything; that is *returnable*. The rest is *stuck*. How scattered it is tells the largest piece.
-//! A private pool gives nothing back while its graph or `MemPool` lives: what is returnable there may still
-//! have to wait.
+//! A request must fit into one free block. Segments that are wholly free, and whole free pages of an expandable
+//! segment, are *returnable*: `empty_cache()` and a failing request release them to CUDA, and then they can
+//! serve anything. The other free bytes are *stuck*. The largest free block shows how scattered they are. A
+//! private pool releases nothing while its graph or `MemPool` exists, so its returnable bytes may have to wait.
 //!
-//! [`places`] answers for one moment, [`over_time()`] for all of them in one sweep, and [`pinned()`] tells
-//! whose allocations keep segments that are mostly free.
+//! [`places`] computes one moment, [`over_time()`] all moments in one sweep. [`pinned()`] finds the allocations
+//! that keep segments which are mostly free.
 
 mod over_time;
 mod pinned;
@@ -25,35 +25,36 @@ use crate::analysis::memory::gap::Arena;
 pub use over_time::{FragmentationAt, over_time};
 pub use pinned::{PinnedSegment, PinningGroup, pinned};
 
-/// Free memory, in figures.
+/// Figures of free memory.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 pub struct FreeSums {
-    /// Bytes held from CUDA, whatever they are used for.
+    /// Reserved bytes, used or not.
     pub reserved_bytes: u64,
-    /// Bytes of it that no block uses.
+    /// Free bytes.
     pub free_bytes: u64,
-    /// Bytes of those that could be given back to CUDA.
+    /// Free bytes that could be released to CUDA.
     pub returnable_bytes: u64,
-    /// Number of pieces that are free.
+    /// Number of free blocks.
     pub pieces: u64,
-    /// The largest of them.
+    /// Size of the largest free block.
     pub largest_free_bytes: u64,
 }
 
 impl FreeSums {
-    /// Free bytes that can not be given back.
+    /// Free bytes that cannot be released.
     #[must_use]
     pub fn stuck_bytes(&self) -> u64 {
         self.free_bytes.saturating_sub(self.returnable_bytes)
     }
 
-    /// The part of the reserved memory that is stuck: 0 where all is in use or could be given back.
+    /// Stuck bytes as a share of reserved bytes: 0 if all memory is used or returnable.
     #[must_use]
     pub fn stuck_share(&self) -> f64 {
         share(self.stuck_bytes(), self.reserved_bytes)
     }
 
-    /// The part of the free memory that is not in its largest piece: 0 for one piece, nearly 1 for dust.
+    /// The share of free bytes outside the largest free block: 0 for a single block, nearly 1 for many small
+    /// ones.
     #[must_use]
     pub fn scattered_share(&self) -> f64 {
         share(
@@ -81,7 +82,7 @@ impl FreeSums {
         };
         let free = segment.blocks.iter();
         let free = free.filter(|block| block.usage == BlockUse::Free);
-        // Blocks without any bytes make a segment no less one that is in use.
+        // Active blocks of 0 bytes also keep a segment.
         let is_empty = segment.sums.empty_segments > 0;
         let returnable = free.map(|block| match is_empty {
             true => block.bytes,
@@ -101,16 +102,16 @@ fn share(part: u64, whole: u64) -> f64 {
     part as f64 / whole.max(1) as f64
 }
 
-/// The pages of a segment; `None` = it goes as a whole.
+/// The page size of a segment in bytes; `None` if it is only released as a whole.
 fn page_bytes(is_expandable: bool, class: Option<SizeClass>) -> Option<u64> {
     is_expandable.then_some(match class {
         Some(SizeClass::Small) => SMALL_SEGMENT_BYTES,
-        // The larger ones, where it is not known: rather too little that is returnable.
+        // If the class is unknown, assume large pages, which rather underestimates what is returnable.
         Some(SizeClass::Large) | None => LARGE_SEGMENT_BYTES,
     })
 }
 
-/// Memory that was mapped together.
+/// A range of memory that was mapped as a whole.
 #[derive(Clone, Copy, Debug)]
 struct Span {
     start: u64,
@@ -120,14 +121,14 @@ struct Span {
 }
 
 impl Span {
-    /// How much of a free piece in it could be given back.
+    /// How many bytes of a free block in it could be released.
     fn returnable_bytes(&self, start: u64, bytes: u64) -> u64 {
         let from = start.saturating_sub(self.start);
         let to = from.saturating_add(bytes);
         if from == 0 && to >= self.end - self.start {
             return bytes;
         }
-        // Mapped memory begins with a page.
+        // A range begins at a page boundary.
         self.page_bytes.map_or(0, |page| {
             let pages = (to / page).saturating_sub(from.div_ceil(page));
             pages.saturating_mul(page)
@@ -135,20 +136,20 @@ impl Span {
     }
 }
 
-/// Segments that serve the same requests.
+/// The segments of one pool, stream and size class.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct FragmentedPlace {
     /// The pool and stream.
     pub arena: Arena,
-    /// The sizes of requests; `None` where the segments do not tell.
+    /// The size class; `None` if unknown.
     pub class: Option<SizeClass>,
-    /// What is free there.
+    /// Figures of their free memory.
     pub free: FreeSums,
-    /// What the segments hold.
+    /// Sums over their blocks.
     pub sums: StateSums,
 }
 
-/// Reserved memory at a moment by place, the most stuck bytes first; and all of it together.
+/// The figures of all reserved memory at a moment, and by pool, stream and size class, most stuck bytes first.
 #[must_use]
 pub fn places(state: &AllocatorState) -> (FreeSums, Vec<FragmentedPlace>) {
     let mut total = FreeSums::default();

@@ -1,7 +1,7 @@
-//! Pinned host memory: what was held over the recording, and by whom. Since torch 2.14, where it was recorded.
+//! Pinned host memory over the recording, and its call sites. Recorded since torch 2.14.
 //!
-//! It is no part of any device. Every segment holds one block, so that reserved and in use differ only by
-//! what is cached.
+//! It belongs to no device. Each segment contains one block, so reserved and active bytes differ only by cached
+//! segments.
 
 use std::collections::HashMap;
 
@@ -13,40 +13,40 @@ use crate::analysis::groups::live_at::SiteTotal;
 use crate::ids::EventId;
 use crate::model::{Action, NO_TIME};
 
-/// Pinned memory in figures. Sizes in bytes.
+/// Figures of pinned host memory. Sizes are in bytes.
 #[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 pub struct HostMemory {
-    /// Segments at the end.
+    /// Number of segments at the end.
     pub segments: u64,
-    /// Their bytes.
+    /// Bytes of those segments.
     pub reserved_bytes: u64,
-    /// Bytes of those in use or pending free.
+    /// Bytes of active blocks at the end.
     pub active_bytes: u64,
-    /// Bytes that are cached for reuse.
+    /// Bytes of inactive blocks at the end, which are cached for reuse.
     pub cached_bytes: u64,
-    /// Recorded events.
+    /// Number of recorded events.
     pub events: u64,
-    /// Allocations among them.
+    /// Number of `alloc` events.
     pub allocations: u64,
-    /// Frees among them that completed.
+    /// Number of `free_completed` events.
     pub frees: u64,
-    /// Segments obtained from the system while recording.
+    /// Number of segments obtained from the system during the recording.
     pub segment_allocs: u64,
-    /// Segments given back while recording.
+    /// Number of segments released during the recording.
     pub segment_frees: u64,
-    /// The most bytes in use at once, as far as recorded.
+    /// Peak of active bytes, as far as recorded.
     pub peak_bytes: u64,
-    /// After how many events of the host's trace that was.
+    /// Number of events before the peak, in the host's trace.
     pub peak_event: u64,
-    /// When that was, in µs since the Unix epoch; `None` without times.
+    /// Time of the peak, in µs since the Unix epoch; `None` if the file has no times.
     pub peak_time_us: Option<i64>,
-    /// Who holds what at the end, most bytes first; `limit` of them.
+    /// Active bytes at the end by call site, most bytes first.
     pub sites: Vec<SiteTotal>,
-    /// Bytes of further call sites.
+    /// Active bytes at the end of the call sites not listed.
     pub other_bytes: u64,
 }
 
-/// What a file says of pinned host memory; `None` where it says nothing. `limit`: call sites listed.
+/// The figures of a file's pinned host memory; `None` if it has none. `limit`: maximum number of call sites.
 #[must_use]
 pub fn host_memory(snapshot: &Snapshot, sites: &CallSites, limit: usize) -> Option<HostMemory> {
     let rows = snapshot.host_trace.clone();
@@ -82,7 +82,7 @@ pub fn host_memory(snapshot: &Snapshot, sites: &CallSites, limit: usize) -> Opti
     Some(host)
 }
 
-/// Adds to the totals, whose rows are sites.
+/// Adds a block to the totals, which are indexed by call site.
 fn add(totals: &mut Vec<SiteTotal>, site: CallSiteId, bytes: u64) {
     while totals.len() <= site.index() {
         let site = CallSiteId(totals.len() as u32);
@@ -98,7 +98,7 @@ fn add(totals: &mut Vec<SiteTotal>, site: CallSiteId, bytes: u64) {
 }
 
 impl HostMemory {
-    /// Counts the events, and finds the most in use at once: the end is known, so the events are undone.
+    /// Counts the events and finds the peak. Only the end is known, so events are undone from there.
     fn follow(&mut self, snapshot: &Snapshot, rows: std::ops::Range<u32>) {
         self.events = u64::from(rows.end.saturating_sub(rows.start));
         let block_bytes = block_bytes(snapshot, rows.clone());
@@ -111,7 +111,7 @@ impl HostMemory {
                 continue;
             };
             let size = snapshot.events.size[index];
-            // The events tell what was requested; a block is as large as its segment.
+            // Events have the requested size. A block is as large as its segment.
             let address = snapshot.events.addr[index];
             let bytes = *block_bytes.get(&address).unwrap_or(&size);
             match action {
@@ -138,7 +138,7 @@ impl HostMemory {
     }
 }
 
-/// Address → size of the segment there, the last one known.
+/// Size of the segment at each address, from the last record of it.
 fn block_bytes(snapshot: &Snapshot, rows: std::ops::Range<u32>) -> HashMap<u64, u64> {
     let events = &snapshot.events;
     let of_events = rows

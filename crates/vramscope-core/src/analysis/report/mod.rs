@@ -1,7 +1,7 @@
-//! Answers for people: findings, facts, summaries, tables, and all that is known of one allocation.
+//! Results made for people: findings, facts, summaries, tables, and the details of an allocation.
 //!
-//! Belongs here: what draws on all other rooms, and the words for it. Does not: layout and number formats, which the
-//! page and the command line choose.
+//! Belongs here: whatever combines results of several other rooms, and its wording. Does not: layout and number
+//! formats, which the page and the command line choose.
 
 pub mod allocations;
 pub mod block_stacks;

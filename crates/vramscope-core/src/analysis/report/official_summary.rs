@@ -1,8 +1,9 @@
-//! What torch's own `stats` says of the final state (`segsum` of `_memory_viz.py`, FORMAT.md 4.5), as it says it.
+//! The summary of the final state that torch's `stats` prints: `segsum` of `_memory_viz.py`, docs/FORMAT.md
+//! 4.5.
 //!
-//! That is: one bar per segment of 20 MiB and more, of pages of 20 MiB; what is pending free counts as free;
-//! and rounding is the internal part of what is free. It takes the file at its word and fails
-//! where blocks do not add up to their segment. [`final_state`](crate::analysis::memory::final_state) is the better summary.
+//! It has a bar for each segment of 20 MiB and more, in pages of 20 MiB. Blocks pending free count as free, and
+//! rounding is the internal part of free memory. It does not check the file, and fails if blocks do not add up
+//! to their segment. [`final_state`](crate::analysis::memory::final_state) is the better summary.
 
 use std::fmt;
 
@@ -10,10 +11,10 @@ use crate::Snapshot;
 use crate::analysis::memory::final_state::segment_sums;
 use crate::model::{BlockState, Segment};
 
-/// Bytes of a page, and of the smallest segment that gets a bar.
+/// Bytes of a page. Also the minimum size of a segment with a bar.
 pub const PAGE_BYTES: u64 = 20 << 20;
 
-/// Pages of all bars together: 20 TiB, more than any machine has.
+/// Maximum number of pages of all bars together: 20 TiB, more than any machine has.
 const MAX_PAGES: u64 = 1 << 20;
 
 /// torch's summary.
@@ -21,46 +22,47 @@ const MAX_PAGES: u64 = 1 << 20;
 pub struct OfficialSummary {
     /// Segments of 20 MiB and more, smallest first.
     pub bars: Vec<Bar>,
-    /// Number of all segments.
+    /// Number of segments.
     pub segments: usize,
-    /// Their bytes.
+    /// Bytes of all segments.
     pub reserved_bytes: u128,
-    /// Requested bytes of blocks in use.
+    /// Requested bytes of allocated blocks.
     pub allocated_bytes: u128,
-    /// All that is neither.
+    /// The rest of the segments.
     pub free: Free,
 }
 
-/// One segment.
+/// The bar of a segment.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Bar {
-    /// A character per page: a letter = one block's, a digit = tenths in use by several, `*` = full.
+    /// One character per page: a letter for a single block, a digit for the share in tenths that several blocks
+    /// use, `*` if full.
     pub pages: String,
     /// Bytes of the segment.
     pub bytes: u64,
-    /// What of it is free.
+    /// Free memory of the segment.
     pub free: Free,
-    /// Its stream, a raw handle.
+    /// Its stream's handle.
     pub stream: i64,
 }
 
 /// Free memory as torch counts it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Free {
-    /// Blocks that are not in use.
+    /// Bytes of blocks that are not allocated.
     pub external_bytes: u128,
-    /// What rounding takes.
+    /// Bytes by which allocated blocks are larger than their requests.
     pub internal_bytes: u128,
 }
 
 impl Free {
-    /// Both.
+    /// External plus internal bytes.
     #[must_use]
     pub fn bytes(self) -> u128 {
         self.external_bytes + self.internal_bytes
     }
 
-    /// The internal part in percent; `None` where nothing is free.
+    /// Internal bytes in percent; `None` if nothing is free.
     #[must_use]
     pub fn internal_percent(self) -> Option<f64> {
         let whole = self.bytes();
@@ -71,27 +73,27 @@ impl Free {
 /// Why torch has no summary of a file.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum NoSummary {
-    /// Blocks do not add up to their segment; in torch an `AssertionError`.
+    /// The blocks do not add up to their segment; an `AssertionError` in torch.
     SizeMismatch {
-        /// Of the segment.
+        /// Address of the segment.
         address: u64,
-        /// What its blocks come to.
+        /// Free memory according to its blocks.
         free: Free,
-        /// Requested bytes of its blocks in use.
+        /// Requested bytes of its allocated blocks.
         allocated_bytes: u128,
-        /// Bytes of the segment.
+        /// Size of the segment in bytes.
         total_bytes: u64,
     },
-    /// A block in use is smaller than its request.
+    /// An allocated block is smaller than its request.
     SmallBlock {
-        /// Of the block.
+        /// Address of the block.
         address: u64,
     },
-    /// A segment larger than any device.
+    /// A segment is larger than any device.
     Huge {
-        /// Of the segment.
+        /// Address of the segment.
         address: u64,
-        /// Bytes of the segment.
+        /// Size of the segment in bytes.
         total_bytes: u64,
     },
 }
@@ -126,10 +128,10 @@ impl fmt::Display for NoSummary {
     }
 }
 
-/// Sums the segments of all devices up.
+/// Summarises the segments of all devices.
 ///
 /// # Errors
-/// Where torch fails too.
+/// If torch fails, too, or a segment is larger than any device.
 pub fn official_summary(snapshot: &Snapshot) -> Result<OfficialSummary, NoSummary> {
     let mut segments: Vec<_> = snapshot.segments.rows.iter().collect();
     segments.sort_by_cached_key(|segment| {
@@ -169,9 +171,9 @@ pub fn official_summary(snapshot: &Snapshot) -> Result<OfficialSummary, NoSummar
     Ok(summary)
 }
 
-/// A segment's blocks by what they do.
+/// The blocks of a segment.
 struct Ranges {
-    /// Offset and requested bytes of the blocks in use.
+    /// Offset and requested bytes of allocated blocks.
     in_use: Vec<(u128, u128)>,
     free: Free,
 }
@@ -199,7 +201,7 @@ fn ranges(snapshot: &Snapshot, segment: &Segment) -> Result<Ranges, NoSummary> {
     Ok(ranges)
 }
 
-/// The characters of a segment whose blocks cover it exactly; as many are taken from those left.
+/// The characters of a segment whose blocks cover it exactly. Their number is subtracted from `pages_left`.
 fn pages(
     segment: &Segment,
     in_use: &[(u128, u128)],
@@ -234,7 +236,7 @@ mod tests {
     use super::*;
     use crate::decode;
 
-    /// A segment of 60 MiB with blocks of these MiB; negative ones are free.
+    /// A segment of 60 MiB with blocks of these sizes in MiB; negative ones are pending free.
     fn summary(blocks: &[i64], requested_less: u64) -> Result<OfficialSummary, NoSummary> {
         let mut address = 0;
         let blocks: Vec<_> = blocks

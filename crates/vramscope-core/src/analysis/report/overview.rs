@@ -1,5 +1,5 @@
-//! What one wants to know of a device first: its peaks and what held them, where reserved memory is, what
-//! was asked of CUDA, and what is wrong.
+//! The overview of a device: its peaks and their call sites, how reserved memory was used, what was requested
+//! from CUDA, and findings.
 
 use serde::{Deserialize, Serialize};
 
@@ -17,39 +17,39 @@ use crate::analysis::time::lanes::Steps;
 use crate::ids::EventId;
 use crate::model::DeviceIndex;
 
-/// Steps that are listed, the newest: more are not read, and growth is told by a finding.
+/// Maximum number of steps in an overview; the newest are kept.
 const MOST_STEPS: usize = 200;
 
-/// Which moment of a recording.
+/// What is special about a moment.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Occasion {
-    /// The first moment with the most live bytes.
+    /// The first moment with the most active bytes.
     Peak,
-    /// Of the moments with the most reserved bytes the first with the most live bytes.
+    /// The first moment with the most active bytes among those with the most reserved bytes.
     ReservedPeak,
-    /// The last request that failed.
+    /// The last failed request.
     OutOfMemory,
     /// After the last event.
     End,
 }
 
-/// What a file knows of a device's segments.
+/// Whether a file's segments can be relied on.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum SegmentsKnown {
-    /// They are those of the allocator.
+    /// They are the allocator's segments.
     Real,
-    /// They account for too little of what is live: of a damaged or altered file.
+    /// They contain too little of the live memory: the file is damaged or was altered.
     Doubtful,
-    /// `_profile_to_snapshot` made one up that spans all addresses.
+    /// `_profile_to_snapshot` invented one segment that spans all addresses.
     MadeUp,
-    /// There are none.
+    /// The file has none.
     None,
 }
 
 impl SegmentsKnown {
-    /// What is known of a device's segments, judged at its peaks and at its end.
+    /// Checks the segments of a device at its peaks and at its end.
     #[must_use]
     pub fn of(device: Device<'_>) -> Self {
         let history = device.history;
@@ -64,7 +64,7 @@ impl SegmentsKnown {
         )
     }
 
-    /// Why what is told of segments is doubtful or missing, as a sentence.
+    /// A sentence that says why figures about segments are doubtful or missing; `None` if they are not.
     #[must_use]
     pub fn remark(self) -> Option<&'static str> {
         match self {
@@ -81,13 +81,13 @@ impl SegmentsKnown {
         }
     }
 
-    /// Whether the producer made them up.
+    /// Whether the file's producer invented the segments.
     #[must_use]
     pub fn are_made_up(snapshot: &Snapshot) -> bool {
         snapshot.producer.name.starts_with("_profile_to_snapshot")
     }
 
-    /// As the producer says, and as the segments at some moments suggest.
+    /// Decides by the producer, and by the reserved memory at some moments.
     #[must_use]
     pub fn judged_by(device: Device<'_>, gaps: &[Gap]) -> Self {
         if Self::are_made_up(device.snapshot()) {
@@ -102,64 +102,65 @@ impl SegmentsKnown {
     }
 }
 
-/// Reserved memory on an occasion.
+/// The reserved memory at a special moment.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct GapAt {
-    /// Which.
+    /// What is special about the moment.
     pub occasion: Occasion,
-    /// Where its reserved memory is.
+    /// The reserved memory, split into parts.
     pub gap: Gap,
-    /// Requested bytes of all live allocations then, pending frees included.
+    /// Active bytes at that moment.
     pub active_bytes: u64,
-    /// µs since the Unix epoch; `None` without times.
+    /// Time of the moment, in µs since the Unix epoch; `None` if the file has no times.
     pub time_us: Option<i64>,
 }
 
-/// One device at a glance.
+/// The overview of a device.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct Overview {
-    /// Which device.
+    /// The device's index.
     pub device: DeviceIndex,
-    /// Recorded events.
+    /// Number of recorded events.
     pub events: u32,
-    /// Whose allocations they are.
+    /// The allocator whose allocations the file contains.
     pub allocator: AllocatorKind,
-    /// The raw handles of all streams; a stream's number is its place.
+    /// The handles of all streams. A stream's number is its index here.
     pub streams: Vec<i64>,
-    /// When the recording begins, in µs since the Unix epoch; `None` without times.
+    /// Start of the recording, in µs since the Unix epoch; `None` if the file has no times.
     pub start_us: Option<i64>,
-    /// The highest active memory.
+    /// The peak of active memory.
     pub peak: Peak,
-    /// Where reserved memory is: at the peak, when most was reserved, at the last failure if there is one, at
-    /// the end.
+    /// The reserved memory at the active peak, at the reserved peak, at the last failed request if there is
+    /// one, and at the end.
     pub gaps: Vec<GapAt>,
-    /// Whose the live memory was at its peak: the largest call sites, then the rest.
+    /// The call sites with the most live bytes at the active peak, and the rest.
     pub peak_sites: FindingTable,
-    /// What is known of segments.
+    /// Whether the segments can be relied on.
     pub segments: SegmentsKnown,
-    /// What was asked of CUDA and given back to it.
+    /// Segments obtained from CUDA and released to it.
     pub releases: Releases,
-    /// Requests that failed.
+    /// Number of failed requests.
     pub ooms: u64,
-    /// What was found: problems first, then by bytes.
+    /// The findings, sorted by severity, then by bytes.
     pub findings: Vec<Finding>,
-    /// The newest of the program's steps, if it names any; at most 200.
+    /// The newest steps, at most 200; `None` if the program does not name its steps.
     pub steps: Option<Steps>,
-    /// Older steps that are not among those.
+    /// Number of older steps that are left out of `steps`.
     pub steps_left_out: u64,
 }
 
-/// Reserved memory on occasions that fall together.
+/// The reserved memory at a moment that may be special in several ways.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Bar {
     /// What is special about the moment.
     pub occasions: Vec<Occasion>,
-    /// Where reserved memory is then.
+    /// The reserved memory at that moment.
     pub at: GapAt,
 }
 
 impl Overview {
-    /// Where reserved memory is, occasions of the same moment together; empty where segments are not known.
+    /// The reserved memory at the special moments, equal ones merged. Empty if the segments are unknown or
+    /// invented.
     #[must_use]
     pub fn bars(&self) -> Vec<Bar> {
         let mut bars: Vec<Bar> = Vec::new();
@@ -168,7 +169,7 @@ impl Overview {
         }
         let split = |at: &GapAt| (at.gap.moment, at.gap.parts());
         for at in &self.gaps {
-            // A failure counts what its own request could have used, which can be another split.
+            // The split at a failed request is made for its own arena, so it may differ at the same moment.
             match bars.iter_mut().find(|bar| split(&bar.at) == split(at)) {
                 Some(bar) => bar.occasions.push(at.occasion),
                 None => bars.push(Bar {
@@ -181,10 +182,10 @@ impl Overview {
     }
 }
 
-/// The title of the table of call sites at the peak.
+/// Title of the table of call sites at the peak.
 const PEAK_SITES: &str = "What held the peak, by call site";
 
-/// One device at a glance; `limit`: call sites that are listed.
+/// Computes the overview of a device; `limit`: maximum number of call sites.
 #[must_use]
 pub fn overview(device: Device<'_>, limit: usize) -> Overview {
     let history = device.history;
@@ -261,8 +262,8 @@ fn value_at<T: Copy>(values: &[T], moment: u32) -> Option<T> {
     values.get(moment as usize).copied()
 }
 
-/// Of the moments at which the most is reserved the first with the most live bytes: what is idle even then was
-/// not reserved for what was needed.
+/// The first moment with the most active bytes among those with the most reserved bytes. What is free even then
+/// was not reserved for what is active.
 #[must_use]
 pub fn reserved_peak(history: &History) -> u32 {
     let steps = &history.reserved_steps;
@@ -284,7 +285,7 @@ pub fn reserved_peak(history: &History) -> u32 {
     best.0
 }
 
-/// How many requests failed; the moment that begins with the last, and its arena.
+/// The number of failed requests, and the moment after the last one with its arena.
 fn failures(device: Device<'_>) -> (u64, Option<(u32, Arena)>) {
     let (snapshot, history) = (device.snapshot(), device.history);
     let moments = device.failed_requests();

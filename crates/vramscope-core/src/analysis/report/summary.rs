@@ -1,4 +1,4 @@
-//! What a file is and the figures one asks for first.
+//! Summary of a file and its devices.
 
 use std::collections::BTreeSet;
 
@@ -14,24 +14,24 @@ use crate::analysis::time::history::{History, NEVER};
 use crate::ids::EventId;
 use crate::model::{Action, DeviceIndex, PoolId, Producer, SegmentTable, Source, Warning};
 
-/// A whole snapshot in figures. All sizes are bytes, all times microseconds since the Unix epoch.
+/// A snapshot in figures. Sizes are in bytes, times in microseconds since the Unix epoch.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub struct Summary {
-    /// Wrappings and sizes of the file.
+    /// The containers around the snapshot, and their sizes.
     pub source: Source,
-    /// What wrote it.
+    /// The program that wrote the file.
     pub producer: Producer,
-    /// What a captured snapshot says of its capture; `None` for others.
+    /// The metadata of a captured snapshot; `None` for others.
     pub capture: Option<Capture>,
-    /// Per device, the one with the highest peak first.
+    /// The devices, highest peak first.
     pub devices: Vec<DeviceSummary>,
-    /// Pinned host memory, when the file has any.
+    /// Pinned host memory; `None` if the file has none.
     pub host: Option<HostSummary>,
-    /// Rows of the interned tables.
+    /// Sizes of the tables.
     pub tables: TableSizes,
-    /// `allocator_settings` as they are.
+    /// `allocator_settings` of the file, unchanged.
     pub settings: serde_json::Map<String, serde_json::Value>,
-    /// What was odd about the file.
+    /// What was irregular in the file.
     pub warnings: Vec<Warning>,
 }
 
@@ -42,60 +42,61 @@ pub struct DeviceSummary {
     pub device: DeviceIndex,
     /// Number of events.
     pub events: u64,
-    /// The same by action, the allocator's own order, unknown ones last; those that occur.
+    /// Number of events by action, in the order of the allocator's own actions, unknown ones last. Only actions
+    /// that occur.
     pub events_by_action: Vec<ActionCount>,
-    /// Allocations of which anything is known.
+    /// Number of allocations, including those from before the recording.
     pub allocations: u64,
-    /// Those of them that are older than the recording.
+    /// Number of allocations from before the recording.
     pub allocations_before_recording: u64,
-    /// Requested bytes of those.
+    /// Requested bytes of allocations from before the recording.
     pub bytes_before_recording: u64,
-    /// Those that were live at the end.
+    /// Number of allocations live at the end.
     pub allocations_still_live: u64,
-    /// The first and the last time of the trace.
+    /// The first and the last time of the trace; `None` if the file has no times.
     pub time_span: Option<TimeSpan>,
-    /// Highest total of requested bytes of live allocations, pending frees included.
+    /// The peak of active bytes.
     pub peak: Peak,
-    /// Requested bytes live at the end of the trace.
+    /// Active bytes at the end of the trace.
     pub active_at_end_bytes: u64,
-    /// Bytes held from CUDA: the most there ever were while recording, and at the end.
+    /// Peak of reserved bytes.
     pub reserved_max_bytes: u64,
-    /// See [`reserved_max_bytes`](Self::reserved_max_bytes).
+    /// Reserved bytes at the end of the trace.
     pub reserved_at_end_bytes: u64,
     /// The final state.
     pub state: StateSummary,
-    /// Number of out-of-memory events.
+    /// Number of failed requests.
     pub ooms: u64,
 }
 
-/// How often an action occurs.
+/// Number of events with an action.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct ActionCount {
-    /// As in the file.
+    /// The action's word in the file.
     pub action: String,
     /// Number of events.
     pub count: u64,
 }
 
-/// A stretch of time.
+/// A range of time.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct TimeSpan {
-    /// Begin.
+    /// Start, in µs since the Unix epoch.
     pub start_us: i64,
-    /// End.
+    /// End, in µs since the Unix epoch.
     pub end_us: i64,
 }
 
-/// The moment of the highest active memory.
+/// The peak of active memory.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct Peak {
-    /// Requested bytes.
+    /// Active bytes.
     pub active_bytes: u64,
-    /// The state after this many events.
+    /// The moment: the number of events before it.
     pub moment: u32,
-    /// When it began.
+    /// Time at which the moment begins, in µs since the Unix epoch; `None` if the file has no times.
     pub time_us: Option<i64>,
-    /// Live allocations.
+    /// Number of live allocations.
     pub allocations: u64,
 }
 
@@ -108,19 +109,19 @@ pub struct StateSummary {
     pub blocks: u64,
     /// Bytes of all segments.
     pub reserved_bytes: u64,
-    /// Bytes of blocks in use.
+    /// Bytes of allocated blocks.
     pub allocated_bytes: u64,
-    /// Bytes of blocks in use or pending free.
+    /// Bytes of active blocks.
     pub active_bytes: u64,
-    /// Bytes that programs asked for in those.
+    /// Requested bytes of active blocks.
     pub requested_bytes: u64,
-    /// Bytes of blocks that are neither.
+    /// Bytes of free blocks.
     pub free_bytes: u64,
-    /// The largest of those: a request beyond it needs new memory from CUDA.
+    /// Size of the largest free block: a larger request needs new memory from CUDA.
     pub largest_free_block_bytes: u64,
-    /// Streams that own segments, as the file has them, in order of first appearance.
+    /// Handles of the streams that have segments, in order of first appearance.
     pub streams: Vec<i64>,
-    /// Pools that own segments, ascending. Empty before torch 2.1.
+    /// Memory pools that have segments, ascending. Empty before torch 2.1.
     pub pools: Vec<PoolId>,
 }
 
@@ -133,7 +134,7 @@ pub struct HostSummary {
     pub state: StateSummary,
 }
 
-/// How many distinct things a file holds.
+/// Numbers of distinct items in a file.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct TableSizes {
     /// Events of all devices and the host.
@@ -146,11 +147,11 @@ pub struct TableSizes {
     pub stacks: u64,
     /// Distinct streams.
     pub streams: u64,
-    /// Annotation marks.
+    /// Number of annotations' starts and ends.
     pub annotations: u64,
 }
 
-/// Sums a recording up.
+/// Summarises a recording.
 #[must_use]
 pub fn summary(recording: &Recording) -> Summary {
     let snapshot = &recording.snapshot;
@@ -176,7 +177,7 @@ pub fn summary(recording: &Recording) -> Summary {
     }
 }
 
-/// Pinned host memory; `None` where the file has neither events nor segments of it.
+/// Summarises pinned host memory; `None` if the file has neither events nor segments of it.
 #[must_use]
 pub fn host_summary(snapshot: &Snapshot) -> Option<HostSummary> {
     let trace = &snapshot.host_trace;
@@ -188,7 +189,7 @@ pub fn host_summary(snapshot: &Snapshot) -> Option<HostSummary> {
     })
 }
 
-/// One device's figures.
+/// Summarises a device.
 #[must_use]
 pub fn device_summary(device: Device<'_>) -> DeviceSummary {
     let (snapshot, history) = (device.snapshot(), device.history);
@@ -264,12 +265,12 @@ fn events_by_action(snapshot: &Snapshot, history: &History) -> Vec<ActionCount> 
     counts.into_iter().map(|(_, entry)| entry).collect()
 }
 
-/// A sum of sizes that a hostile file cannot make overflow.
+/// A sum that cannot overflow, for sizes of damaged files.
 pub(crate) fn saturating_sum(sizes: impl Iterator<Item = u64>) -> u64 {
     sizes.fold(0, u64::saturating_add)
 }
 
-/// `device`: whose segments to count; `None` = all of the table.
+/// Sums over the segments of a device, or over all of the table with `None`.
 fn state_summary(
     snapshot: &Snapshot,
     segments: &SegmentTable,

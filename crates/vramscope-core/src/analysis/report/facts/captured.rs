@@ -1,4 +1,4 @@
-//! Facts of captured snapshots, and what the others mean for them.
+//! Facts about captured snapshots, and the wording of other facts for them.
 
 use super::words::{Words, fact, plural};
 use super::{Fact, FactKind};
@@ -6,7 +6,7 @@ use crate::Snapshot;
 use crate::analysis::memory::capture::{AllocatorKind, Capture, Ended, has_torch};
 use crate::units::{Bytes, Count};
 
-/// What is to be known of the capture itself; empty for other snapshots.
+/// The facts about the capture; empty for other snapshots.
 pub(super) fn facts(snapshot: &Snapshot) -> Vec<Fact> {
     let Some(capture) = Capture::of(snapshot) else {
         return Vec::new();
@@ -94,7 +94,8 @@ pub(super) fn words(kind: FactKind) -> Words {
 
 const CAPTURE_ALL: &str = "Capture with --enabled all, which is the default.";
 
-/// What a fact means for a captured snapshot, and how to capture better; `None` where it is the same for all.
+/// The meaning of a fact for a captured snapshot, and how to capture better. `None` if the general text
+/// applies.
 pub(super) fn meaning_and_advice(kind: FactKind) -> Option<[&'static str; 2]> {
     Some(match kind {
         FactKind::Nothing => [

@@ -1,9 +1,9 @@
-//! Facts of small files.
+//! Facts about small files.
 
 use super::*;
 use crate::decode;
 
-/// The kinds of facts of a snapshot written as JSON.
+/// The kinds of the facts about a snapshot written as JSON.
 fn kinds(json: &str) -> Vec<FactKind> {
     let recording = Recording::of(decode(json.as_bytes()).unwrap());
     let facts = facts(&recording).into_iter();
@@ -75,8 +75,8 @@ fn a_file_may_have_no_segments_because_all_were_given_back() {
 
 #[test]
 fn places_where_trace_and_final_state_disagree_are_counted() {
-    // One block of another size, one allocation without a block, one free that is not completed
-    // while another one is, one segment that was never mapped.
+    // One block of another size, one allocation without a block, one free that is not completed while another
+    // is, and one segment that was never mapped.
     let events = r#"{"action": "alloc", "addr": 4096, "size": 400, "stream": 0},
         {"action": "alloc", "addr": 4608, "size": 10, "stream": 0},
         {"action": "alloc", "addr": 9000, "size": 10, "stream": 0},

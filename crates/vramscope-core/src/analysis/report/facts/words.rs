@@ -1,14 +1,14 @@
-//! Facts and warnings in words.
+//! The text of facts and warnings.
 
 use super::{Fact, FactKind, FactLevel, captured, saturating_sum};
 use crate::analysis::memory::capture::AllocatorKind;
 use crate::model::{DeviceIndex, WarningKind};
 use crate::units::{Bytes, Count};
 
-/// Fewer than one in this many is few.
+/// Fewer than one in this many counts as a few.
 const FEW_OF: u64 = 20;
 
-/// Adds the words to the figures.
+/// Builds a fact from its figures: level and text.
 pub(super) fn fact(kind: FactKind, device: Option<DeviceIndex>, allocator: AllocatorKind) -> Fact {
     let level = match kind {
         FactKind::NoStacks {
@@ -42,7 +42,7 @@ pub(super) fn fact(kind: FactKind, device: Option<DeviceIndex>, allocator: Alloc
     }
 }
 
-/// What a fact says, means and advises.
+/// The three texts of a fact.
 #[derive(Default)]
 pub(super) struct Words {
     pub(super) text: String,
@@ -90,7 +90,7 @@ fn words(kind: FactKind) -> Words {
 const RECORD_ALL: &str = "Call torch.cuda.memory._record_memory_history() (without enabled=\"state\") before the \
      code in question, and _dump_snapshot() after it.";
 
-/// What the file has and has not.
+/// Texts of facts about the content of the file.
 fn of_contents(kind: FactKind) -> Words {
     match kind {
         FactKind::Nothing => Words::of(
@@ -136,7 +136,7 @@ fn of_contents(kind: FactKind) -> Words {
     }
 }
 
-/// What the recording left out.
+/// Texts of facts about what was not recorded.
 fn of_omissions(kind: FactKind) -> Words {
     match kind {
         FactKind::NoStacks {
@@ -205,7 +205,7 @@ fn ring_full(max_entries: Option<u64>, certain: bool) -> String {
     format!("The event buffer{size} {likely} full: the oldest events are lost.")
 }
 
-/// Where the file contradicts itself.
+/// Texts of facts about contradictions in the file.
 fn of_contradictions(kind: FactKind) -> Words {
     match kind {
         FactKind::Skew {
@@ -250,7 +250,7 @@ fn of_contradictions(kind: FactKind) -> Words {
     }
 }
 
-/// In how many places trace and final state disagree, and which; kinds without any are left out.
+/// The text of [`FactKind::Skew`]. Counts of 0 are left out.
 fn skew(counts: [u64; 4]) -> String {
     let names = [
         (
@@ -282,7 +282,7 @@ fn skew(counts: [u64; 4]) -> String {
     )
 }
 
-/// What happened.
+/// Texts of facts about events during the recording.
 fn of_events(kind: FactKind) -> Words {
     match kind {
         FactKind::OutOfMemory {
@@ -326,7 +326,7 @@ pub(super) fn plural<'a>(count: u64, one: &'a str, many: &'a str) -> &'a str {
     if count == 1 { one } else { many }
 }
 
-/// A warning's kind in words.
+/// The text of a warning.
 #[must_use]
 pub fn warning_text(kind: &WarningKind) -> String {
     let text = match kind {

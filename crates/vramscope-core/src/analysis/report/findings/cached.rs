@@ -1,11 +1,11 @@
-//! Segments that are wholly free at the very moment when the most is live.
+//! Finding: segments are wholly free at the peak of active memory.
 
 use super::words::{at_moment, at_peak, has_trace, percent};
 use super::{Evidence, Finding, FindingKind, Material, Severity, is_notable};
 use crate::analysis::memory::capture::AllocatorKind;
 use crate::units::Bytes;
 
-/// Share of reserved memory from which on it is worth a word.
+/// Minimum share of reserved memory.
 const SHARE_PERCENT: u64 = 10;
 
 pub(super) fn find(material: Material<'_>) -> Option<Finding> {

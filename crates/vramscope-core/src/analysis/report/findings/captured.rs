@@ -1,11 +1,11 @@
-//! What a capture lost, and what others held of the device while it ran.
+//! Findings about captures: records were dropped, or others used much of the device.
 
 use super::words::percent;
 use super::{Evidence, EvidenceOf, Figure, Finding, FindingKind, Material, Severity, is_notable};
 use crate::analysis::memory::capture::{Capture, CapturedDevice};
 use crate::units::{Bytes, Count};
 
-/// Share of the device from which on others are worth a word, and from which on a warning.
+/// Minimum share of the device for a note, and for a warning.
 const SHARE_PERCENT: u64 = 10;
 const WARNING_PERCENT: u64 = 50;
 
@@ -18,7 +18,7 @@ pub(super) fn find(material: Material<'_>) -> Vec<Finding> {
     found.into_iter().flatten().collect()
 }
 
-/// A log that was too small.
+/// The log was too small.
 fn records_lost(capture: &Capture) -> Option<Finding> {
     let records = capture.dropped_records;
     (records > 0).then(|| Finding {
@@ -39,7 +39,7 @@ fn records_lost(capture: &Capture) -> Option<Finding> {
     })
 }
 
-/// Memory of the device that was neither free nor this program's.
+/// Memory of the device was in use, but not by the captured program.
 fn others(device: &CapturedDevice) -> Option<Finding> {
     let (total, other) = (device.total_bytes?, device.other?);
     if !is_notable(other.highest_bytes, SHARE_PERCENT, total) {

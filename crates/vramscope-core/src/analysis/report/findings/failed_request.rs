@@ -1,4 +1,4 @@
-//! One failed request in figures, and in words (`words`): what was asked, what there was, and why it did not do.
+//! A failed request in figures and in text (`words`): its size, what was free, and why it could not be served.
 
 mod words;
 
@@ -19,35 +19,35 @@ use crate::analysis::recording::Device;
 use crate::ids::{EventId, StackId};
 use crate::units::Bytes;
 
-/// What the driver maps at least.
+/// The driver maps memory in pages of this size.
 const PAGE_BYTES: u64 = 2 << 20;
 
-/// Why the request did not fit: the first of these that holds.
+/// Why a request failed: the first of these that applies.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Verdict {
-    /// The device said it had enough.
+    /// The device reported enough free memory for the segment.
     DeviceHadEnough,
-    /// There are no segments that can be trusted, so that free blocks are not known.
+    /// The file has no reliable segments, so free blocks are unknown.
     Unknown,
-    /// A free block of its own would have been large enough, as far as blocks are known.
+    /// A free block of the request's own arena and size class was large enough, if its derived size is right.
     OwnBlockFits,
-    /// A free block of another pool or stream would have been.
+    /// A free block of another pool, stream or size class was large enough.
     OtherBlockFits,
-    /// Its own free blocks together would have been.
+    /// The free blocks of its own arena and size class were large enough together.
     OwnPiecesSuffice,
-    /// The device had enough for the request, but not for the segment that PyTorch would have put it in.
+    /// The device had enough for the request, but not for the segment that PyTorch allocates for it.
     SegmentTooLarge,
-    /// These and what the device had left would have been.
+    /// The free blocks of its own arena and size class and the free memory of the device were enough together.
     PiecesAndDeviceSuffice,
-    /// Everything free together would have been.
+    /// All free memory together was enough.
     AllFreeSuffices,
-    /// Not even that.
+    /// All free memory together was not enough.
     Short,
 }
 
 impl Verdict {
-    /// The same in a few words, for a table.
+    /// The verdict in a few words, for tables.
     #[must_use]
     pub fn words(self) -> &'static str {
         match self {
@@ -63,51 +63,51 @@ impl Verdict {
     }
 }
 
-/// One failure in figures.
+/// A failed request in figures.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct FailedRequest {
-    /// The moment that begins with it.
+    /// The moment after its `oom` event.
     pub moment: u32,
-    /// The request, rounded up as the allocator does; the event does not tell the bytes before that.
+    /// Size of the request in bytes, rounded up by the allocator. The size before rounding is not recorded.
     pub requested_bytes: u64,
-    /// What the allocator asks CUDA for (the driver: the device) to serve such a request from new memory; in an
-    /// expandable segment the most that it asks for.
+    /// Bytes that the allocator (for the driver: the device) needs to serve the request from new memory. In an
+    /// expandable segment, the most that it needs.
     pub segment_bytes: u64,
-    /// What the device reported free.
+    /// Bytes that the device reported free.
     pub device_free_bytes: u64,
-    /// The pool and stream.
+    /// The pool and stream of the request.
     pub arena: Arena,
-    /// Whether it is one for small segments.
+    /// Whether it is served from segments for small requests.
     pub is_small: bool,
-    /// The stack of the request.
+    /// Its stack.
     pub stack: StackId,
-    /// Where reserved memory was.
+    /// The reserved memory at that moment, split for this request.
     pub gap: Gap,
-    /// Free in segments that may serve the request.
+    /// Free bytes in segments that could serve the request, by arena and size class.
     pub own_free_bytes: u64,
-    /// In so many blocks.
+    /// Number of free blocks in those segments.
     pub own_free_blocks: u64,
-    /// The largest of them.
+    /// Size of the largest free block in those segments.
     pub own_largest_bytes: u64,
-    /// Free blocks elsewhere that are large enough.
+    /// Number of free blocks in other segments that are large enough.
     pub other_fitting: u64,
-    /// The largest free block elsewhere.
+    /// Size of the largest free block in other segments.
     pub other_largest_bytes: u64,
-    /// Bytes of segments given back right before.
+    /// Bytes of segments released right before it.
     pub released_bytes: u64,
-    /// Events that were recorded after it.
+    /// Number of events recorded after it.
     pub events_after: u32,
-    /// Whether the file's segments are the allocator's; else nothing is known of free blocks.
+    /// Whether the file's segments are those of the allocator. Otherwise free blocks are unknown.
     pub has_state: bool,
-    /// Whose request it was.
+    /// The allocator that served the request.
     pub kind: AllocatorKind,
-    /// The device's memory, where the file tells.
+    /// Capacity of the device in bytes; `None` if unknown.
     pub device_bytes: Option<u64>,
 }
 
 impl FailedRequest {
-    /// The failure that a moment of [`Device::failed_requests`] begins with. `state`: the allocator at that moment;
-    /// `has_segments`: whether its segments can be trusted.
+    /// Analyses a failed request. `moment` must be one of [`Device::failed_requests`], `state` the allocator's
+    /// state at that moment. `has_segments`: whether its segments are reliable.
     #[must_use]
     pub fn of(
         device: Device<'_>,
@@ -160,7 +160,7 @@ impl FailedRequest {
         failure
     }
 
-    /// Whether a segment may serve the request.
+    /// Whether a segment could serve the request.
     fn is_own(&self, arena: Option<Arena>, class: Option<SizeClass>) -> bool {
         let serves = match class {
             Some(SizeClass::Small) => self.is_small,
@@ -169,7 +169,7 @@ impl FailedRequest {
         };
         let is_same = match self.kind {
             AllocatorKind::Torch => arena == Some(self.arena),
-            // A pool serves all streams.
+            // The driver's pools serve all streams.
             AllocatorKind::Driver => arena.is_some_and(|arena| arena.pool == self.arena.pool),
         };
         serves && is_same
@@ -186,7 +186,7 @@ impl FailedRequest {
         }
     }
 
-    /// Why it did not fit.
+    /// Why the request failed.
     #[must_use]
     pub fn verdict(&self) -> Verdict {
         let wanted = self.requested_bytes;
@@ -212,14 +212,14 @@ impl FailedRequest {
         }
     }
 
-    /// All that was free, in the allocator and on the device.
+    /// Free bytes of the allocator and the device together.
     #[must_use]
     pub fn all_free_bytes(&self) -> u64 {
         self.gap.free_bytes().saturating_add(self.device_free_bytes)
     }
 
-    /// What others held of the device then: other processes, contexts, modules, the driver itself. `None` where the
-    /// file does not tell how much the device has.
+    /// Bytes of the device used by others: other processes, contexts, modules, the driver itself. `None` if the
+    /// capacity of the device is unknown.
     #[must_use]
     pub fn others_bytes(&self) -> Option<u64> {
         let known = self
@@ -230,7 +230,7 @@ impl FailedRequest {
         Some(device.saturating_sub(known))
     }
 
-    /// Free memory by pool, stream and size, the most first, and whether the request could have used it.
+    /// Free memory by pool, stream and size class, most bytes first.
     #[must_use]
     pub fn free_places(&self, state: &AllocatorState) -> Vec<FreePlace> {
         let mut places: Vec<FreePlace> = Vec::new();
@@ -262,7 +262,7 @@ impl FailedRequest {
         places
     }
 
-    /// The same as a finding's table.
+    /// The largest of [`free_places`](Self::free_places) as a finding's table.
     pub(super) fn free_table(&self, snapshot: &Snapshot, state: &AllocatorState) -> FindingTable {
         let streams = snapshot.streams();
         let places = self.free_places(state).into_iter().take(2 * ROWS);
@@ -274,7 +274,7 @@ impl FailedRequest {
     }
 }
 
-/// What the allocator asks for to serve a request from new memory.
+/// Bytes that the allocator needs to serve a request from new memory.
 fn segment_bytes(kind: AllocatorKind, requested_bytes: u64) -> u64 {
     if kind == AllocatorKind::Driver {
         let pages = requested_bytes.checked_next_multiple_of(PAGE_BYTES);
@@ -284,20 +284,20 @@ fn segment_bytes(kind: AllocatorKind, requested_bytes: u64) -> u64 {
     }
 }
 
-/// Free memory that the same requests may use.
+/// Free memory in segments of the same pool, stream and size class.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct FreePlace {
     /// The pool and stream.
     pub arena: Arena,
-    /// The sizes of requests; `None` where the segments do not tell.
+    /// The size class; `None` if unknown.
     pub class: Option<SizeClass>,
-    /// Bytes that are free there.
+    /// Free bytes.
     pub bytes: u64,
-    /// In so many blocks.
+    /// Number of free blocks.
     pub blocks: u64,
-    /// The largest of them.
+    /// Size of the largest free block.
     pub largest_bytes: u64,
-    /// Whether the request that failed could have used it.
+    /// Whether it could serve the failed request.
     pub is_own: bool,
 }
 

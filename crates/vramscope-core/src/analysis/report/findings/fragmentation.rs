@@ -1,4 +1,5 @@
-//! Free memory in pieces between memory in use: neither one large request nor CUDA can have it.
+//! Finding: free memory is scattered between active blocks. It can neither serve a large request nor be
+//! released to CUDA.
 
 use super::words::{at_moment, at_peak, counted, has_trace, percent};
 use super::{Evidence, EvidenceOf, Finding, FindingKind, Material, Severity, is_notable};
@@ -7,14 +8,14 @@ use crate::analysis::memory::gap::Gap;
 use crate::analysis::memory::settings::AllocatorConfig;
 use crate::units::Bytes;
 
-/// From this share of reserved memory on it is worth a word.
+/// Minimum share of reserved memory.
 const SHARE_PERCENT: u64 = 10;
 
 pub(super) fn find(material: Material<'_>) -> Option<Finding> {
     let history = material.device.history;
-    // The largest piece can serve the largest request: only the others are scattered.
+    // The largest free block can serve the largest request, so only the others count.
     let notable = |gap: &Gap| is_notable(gap.scattered_bytes(), SHARE_PERCENT, gap.reserved_bytes);
-    // What is missing when the most is needed costs most; what is seen at the end may have been all along.
+    // Fragmentation matters most at the peak. At the end it may be temporary, so it is only a note.
     let found = [
         (material.at_peak, at_peak(history), Severity::Warning),
         (

@@ -1,4 +1,4 @@
-//! Live memory that grows from step to step. Only told where the program names its steps.
+//! Finding: active memory grows from step to step. Only for recordings with named steps.
 
 use super::words::{counted, percent, stayed_filter};
 use super::{
@@ -11,9 +11,9 @@ use crate::analysis::time::lanes::WARM_UP;
 use crate::analysis::time::selection::Selection;
 use crate::units::Bytes;
 
-/// So many steps after that are needed to speak of a trend.
+/// Minimum number of steps after the first [`WARM_UP`] ones.
 const ENOUGH: usize = 4;
-/// At least this share of the steps must have grown.
+/// Minimum share of the steps with growth.
 const RISING_PERCENT: usize = 80;
 const SMALLEST_GROWTH_BYTES: u64 = 1 << 20;
 
@@ -73,19 +73,19 @@ pub(super) fn find(material: Material<'_>) -> Option<Finding> {
     })
 }
 
-/// By how much the values rise in all, if they do so for most of the way and for good.
+/// The growth from the first to the last value, if most steps rise and the second half stays above the first.
 fn trend(live: &[u64]) -> Option<u64> {
     let growth = live.last()?.checked_sub(*live.first()?)?;
     let rising = live.windows(2).filter(|pair| pair[1] > pair[0]).count();
     let (early, late) = live.split_at(live.len() / 2);
     let is_lasting = late.iter().min() > early.iter().max();
     let is_rising = rising * 100 >= (live.len() - 1) * RISING_PERCENT;
-    // Half a percent in all is within what allocators' sizes vary by.
+    // Growth by half a percent in all is within normal variation.
     let is_much = growth >= SMALLEST_GROWTH_BYTES && growth.saturating_mul(200) >= live[0];
     (is_rising && is_lasting && is_much).then_some(growth)
 }
 
-/// Call sites that hold more at the second moment than at the first.
+/// The call sites with more live bytes at the second moment than at the first.
 fn grown_sites(material: Material<'_>, (from, to): (u32, u32)) -> FindingTable {
     let history = material.device.history;
     let sites = material.device.call_sites().sites().len();

@@ -1,4 +1,4 @@
-//! Memory that the steps allocated and that was not freed to the end of the recording.
+//! Finding: memory allocated during the steps is still live at the end of the recording.
 
 use super::words::{counted, stayed_filter};
 use super::{
@@ -12,14 +12,14 @@ use crate::analysis::time::selection::Selection;
 use crate::ids::AllocationId;
 use crate::units::{Bytes, Count};
 
-/// Share of what is live after the last step from which on it is worth a word.
+/// Minimum share of the memory live after the last step.
 const SHARE_PERCENT: u64 = 2;
 
 pub(super) fn find(material: Material<'_>) -> Option<Finding> {
     let steps = material.device.steps()?;
     let history = material.device.history;
     let whole: Vec<_> = steps.steps.iter().filter(|step| step.is_whole).collect();
-    // The first step makes what stays on purpose: optimizer state, gradients, workspaces.
+    // The first step allocates what stays on purpose: optimizer state, gradients, workspaces.
     let (second, last) = (whole.get(1)?, whole.last()?);
     let (from, to) = (second.moments.0, last.moments.1);
     if to >= history.event_count {

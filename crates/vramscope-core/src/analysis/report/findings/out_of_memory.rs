@@ -1,4 +1,4 @@
-//! Requests that failed: what was asked, what there was, and what stood in between.
+//! Finding: requests failed.
 
 use super::words::at_site;
 use super::{
@@ -7,10 +7,10 @@ use super::{
 use crate::analysis::groups::live_at::{live_at, top_call_sites};
 use crate::units::{Bytes, Count};
 
-/// How many of several failures are linked to.
+/// Maximum number of earlier failures that are linked to.
 const LINKED: usize = 5;
 
-/// The last failure, and how many came before it.
+/// The finding about the last failure; earlier ones are counted.
 pub(super) fn find(material: Material<'_>) -> Option<Finding> {
     let snapshot = material.device.snapshot();
     let history = material.device.history;

@@ -1,4 +1,4 @@
-//! Memory that the program has freed, but that cannot be used again as other streams may still use it.
+//! Finding: freed memory cannot be reused yet, because other streams may still use it.
 
 use super::words::{at_moment, counted, percent};
 use super::{
@@ -9,7 +9,7 @@ use crate::analysis::time::history::{History, NEVER};
 use crate::ids::AllocationId;
 use crate::units::Bytes;
 
-/// Share of the live peak from which on it is worth a word, and from which on a warning.
+/// Minimum share of the active peak for a note, and for a warning.
 const SHARE_PERCENT: u64 = 1;
 const WARNING_PERCENT: u64 = 10;
 const SMALLEST_BYTES: u64 = 1 << 20;
@@ -65,15 +65,15 @@ pub(super) fn find(material: Material<'_>) -> Option<Finding> {
     })
 }
 
-/// Whether an allocation's free took longer than the event after it. A free is requested and completed by
-/// two events in a row where no other stream is involved.
+/// Whether other events came between the request and the completion of a free. Without another stream, the two
+/// events follow each other.
 fn waits(history: &History, row: usize) -> bool {
     let table = &history.allocations;
     let (requested, died) = (table.free_requested[row], table.died[row]);
     requested != NEVER && (died == NEVER || died > requested.saturating_add(1))
 }
 
-/// The first moment with the most bytes that wait; `None` if none ever do.
+/// The first moment with the most bytes that wait, and these bytes; `None` if there never are any.
 fn most_pending(history: &History) -> Option<(u32, u64)> {
     let table = &history.allocations;
     let mut changes: Vec<(u32, bool, u64)> = Vec::new();

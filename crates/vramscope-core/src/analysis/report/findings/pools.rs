@@ -1,4 +1,4 @@
-//! Memory that private pools hold: of CUDA graphs, or the user's own.
+//! Finding: private pools, of CUDA graphs or of the user, hold memory.
 
 use std::collections::BTreeSet;
 
@@ -14,12 +14,12 @@ use crate::analysis::memory::gap::Arena;
 use crate::model::PoolId;
 use crate::units::Bytes;
 
-/// Share of reserved memory from which on it is worth a word, and free share from which on a warning.
+/// Minimum share of reserved memory for a note, and minimum share that is free for a warning.
 const SHARE_PERCENT: u64 = 1;
 const WARNING_PERCENT: u64 = 20;
 const SMALLEST_BYTES: u64 = 1 << 20;
 
-/// What the private pools hold.
+/// The memory of all private pools.
 #[derive(Default)]
 struct Held {
     reserved_bytes: u64,
@@ -58,7 +58,7 @@ impl Held {
         held
     }
 
-    /// Pools of CUDA graphs.
+    /// Number of pools of CUDA graphs, whose second number is 0.
     fn graphs(&self) -> usize {
         self.pools.iter().filter(|pool| pool.1 == 0).count()
     }
@@ -72,7 +72,7 @@ pub(super) fn find(material: Material<'_>) -> Option<Finding> {
     if reserved < SMALLEST_BYTES || !is_share(reserved, SHARE_PERCENT, total) {
         return None;
     }
-    // What is free in a graph's pool is not idle.
+    // A graph's replays write to what is free in its pool.
     let graphs = held.graphs();
     let warns = graphs == 0 && is_share(held.free_bytes, WARNING_PERCENT, total);
     Some(Finding {

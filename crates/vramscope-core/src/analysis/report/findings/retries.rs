@@ -1,11 +1,11 @@
-//! Cached segments that had to be given back to CUDA so that a request could be served.
+//! Finding: cached segments had to be released to CUDA to serve a request.
 
 use super::words::counted;
 use super::{Evidence, EvidenceOf, Finding, FindingKind, Material, Severity};
 use crate::analysis::memory::releases::ReleaseCause;
 use crate::units::Bytes;
 
-/// How many of them are linked to, the largest.
+/// Maximum number of releases that are linked to; the largest ones.
 const LINKED: usize = 3;
 
 pub(super) fn find(material: Material<'_>) -> Option<Finding> {

@@ -1,11 +1,11 @@
-//! Blocks that are larger than what was requested.
+//! Finding: blocks are larger than their requests.
 
 use super::words::{at_moment, at_peak, percent};
 use super::{Evidence, Finding, FindingKind, Material, Severity, is_notable};
 use crate::analysis::memory::capture::AllocatorKind;
 use crate::units::Bytes;
 
-/// Share of reserved memory from which on it is worth a word.
+/// Minimum share of reserved memory.
 const SHARE_PERCENT: u64 = 5;
 
 pub(super) fn find(material: Material<'_>) -> Option<Finding> {

@@ -1,4 +1,4 @@
-//! Settings that do not do what they seem to, going by this file.
+//! Findings about settings that seem to have no effect in this file.
 
 use super::{Evidence, EvidenceOf, Finding, FindingKind, Material, Severity};
 use crate::units::Count;
@@ -13,7 +13,7 @@ pub(super) fn find(material: Material<'_>) -> Vec<Finding> {
     .collect()
 }
 
-/// `expandable_segments:True`, but the segments are fixed ones.
+/// `expandable_segments:True`, but no segment is expandable.
 fn expandable_without_effect(material: Material<'_>) -> Option<Finding> {
     if material.config.expandable_segments != Some(true) {
         return None;
@@ -41,7 +41,7 @@ fn expandable_without_effect(material: Material<'_>) -> Option<Finding> {
     })
 }
 
-/// A collection threshold without a memory limit: PyTorch only collects where one is set.
+/// `garbage_collection_threshold` is set without a memory limit, without which PyTorch ignores it.
 fn collection_without_limit(material: Material<'_>) -> Option<Finding> {
     let threshold = material.config.garbage_collection_threshold?;
     if threshold <= 0.0 || material.releases.frees > 0 || material.config.memory_fraction.is_some()

@@ -1,4 +1,5 @@
-//! Free memory on streams other than the one that holds most: a request can only use its own stream's.
+//! Finding: free memory is on streams other than the one with the most memory. A request can only use memory of
+//! its own stream.
 
 use super::words::{at_moment, percent, place_label, stream_label};
 use super::{
@@ -7,7 +8,7 @@ use super::{
 use crate::analysis::memory::gap::Arena;
 use crate::units::Bytes;
 
-/// Share of reserved memory from which on it is worth a word.
+/// Minimum share of reserved memory.
 const SHARE_PERCENT: u64 = 5;
 
 pub(super) fn find(material: Material<'_>) -> Option<Finding> {

@@ -1,4 +1,4 @@
-//! Findings that are there, and, as important, those that are not.
+//! Checks findings in recordings that have a problem and, as important, their absence in those that have none.
 
 use super::super::overview::{Occasion, Overview, overview};
 use super::*;
@@ -22,7 +22,7 @@ fn overviews(snapshot: &Snapshot) -> Vec<Overview> {
     of_one.collect()
 }
 
-/// Parts add up to the byte, tables do not exceed their finding, evidence is inside of the recording.
+/// Parts add up exactly, tables do not exceed their finding, evidence lies inside the recording.
 fn check_laws(found: &Overview, history: &History) {
     for at in &found.gaps {
         let gap = &at.gap;
@@ -85,7 +85,7 @@ fn get(found: &Overview, kind: FindingKind) -> &Finding {
     finding.unwrap_or_else(|| panic!("no {kind:?} in {:#?}", found.findings))
 }
 
-/// A healthy loop: weights, and activations that come and go, eight named steps.
+/// A healthy loop: weights, activations that come and go, and eight named steps.
 fn healthy() -> String {
     let mut story = "alloc w 400MiB model.py:1:init\nwait 10us\n".to_owned();
     for step in 0..8 {
@@ -140,7 +140,7 @@ fn a_list_that_is_never_cleared_grows() {
 fn the_last_step_alone_is_only_a_note() {
     let mut story = "alloc w 400MiB model.py:1:init\nwait 10us\n".to_owned();
     for step in 0..6 {
-        // Each step frees what the one before left: zero_grad().
+        // Each step frees what the step before left, as zero_grad() does.
         let before = if step > 0 {
             format!("free g{}\n", step - 1)
         } else {
@@ -179,7 +179,7 @@ fn an_oom_that_nothing_could_have_helped() {
 
 #[test]
 fn an_oom_by_fragmentation() {
-    // Two 100 MiB holes between memory in use; 150 MiB are wanted.
+    // Two holes of 100 MiB between active blocks; the request needs 150 MiB.
     let found = of_story(
         "segment 0x7f0000000000 400MiB\nalloc a 100MiB at 0x7f0000000000 a.py:1:f\nalloc b 100MiB at 0x7f0006400000 a.py:2:f\n\
          alloc c 100MiB at 0x7f000c800000 a.py:3:f\nalloc d 100MiB at 0x7f0012c00000 a.py:4:f\nfree a\nfree c\noom 150MiB free=10MiB a.py:9:f",
@@ -280,7 +280,7 @@ fn frees_that_wait() {
         (120 << 20, Severity::Warning)
     );
     assert_eq!(pending.tables[0].rows.len(), 2);
-    // Ordinary frees are pending for the one event between request and completion.
+    // Without another stream, a free is pending only for the event between request and completion.
     let found = of_story("alloc a 60MiB a.py:2:f\nfree a\nalloc b 60MiB a.py:2:f\nfree b");
     assert!(!kinds(&found).contains(&FindingKind::PendingFree));
 }

@@ -1,4 +1,4 @@
-//! Words that several findings share.
+//! Texts that several findings share.
 
 use crate::analysis::code::call_sites::{CallSiteId, CallSites};
 use crate::analysis::memory::allocator_state::SizeClass;
@@ -7,13 +7,13 @@ use crate::analysis::time::history::History;
 use crate::analysis::time::selection::Moments;
 use crate::units::Count;
 
-/// `1 block`, `2 blocks`.
+/// A number with its noun: `1 block`, `2 blocks`.
 pub fn counted(number: u64, thing: &str) -> String {
     let ending = if number == 1 { "" } else { "s" };
     format!("{} {thing}{ending}", Count(number))
 }
 
-/// `Event 12`, `Before the first event`; of a file without a trace, `In the recorded state`.
+/// `Event 12` or `Before the first event`; for a file without a trace `In the recorded state`.
 pub(super) fn at_moment(history: &History, moment: u32) -> String {
     match moment {
         _ if !has_trace(history) => "In the recorded state".to_owned(),
@@ -22,7 +22,7 @@ pub(super) fn at_moment(history: &History, moment: u32) -> String {
     }
 }
 
-/// `, at the peak of active memory`, where there is a trace to have one.
+/// `, at the peak of active memory`; empty for a file without a trace.
 pub(super) fn at_peak(history: &History) -> &'static str {
     if has_trace(history) {
         ", at the peak of active memory"
@@ -31,12 +31,13 @@ pub(super) fn at_peak(history: &History) -> &'static str {
     }
 }
 
-/// Whether there is more than the final state: a single event is `enabled="state"`.
+/// Whether the file has more than the final state. A trace with a single event was recorded with
+/// `enabled="state"`.
 pub(super) fn has_trace(history: &History) -> bool {
     history.event_count > 1
 }
 
-/// `12 %`, `0.4 %`; of nothing, `0 %`.
+/// A share such as `12 %` or `0.4 %`; `0 %` if `whole` is 0.
 pub(super) fn percent(part: u64, whole: u64) -> String {
     if whole == 0 {
         return "0 %".to_owned();
@@ -49,13 +50,13 @@ pub(super) fn percent(part: u64, whole: u64) -> String {
     }
 }
 
-/// `default stream`, `stream 2`. `streams`: those of the file, as [`Snapshot::streams`](crate::Snapshot::streams) lists them.
-///
+/// `default stream` or `stream 2`. `streams`: all handles, in the order of
+/// [`Snapshot::streams`](crate::Snapshot::streams).
 pub(super) fn stream_label(streams: &[i64], stream: i64) -> String {
     numbered_stream(streams.iter().position(|&known| known == stream))
 }
 
-/// The same of a stream's number; one that the file does not list counts as the default stream.
+/// Like `stream_label`, by a stream's number. `None` counts as the default stream.
 pub fn numbered_stream(number: Option<usize>) -> String {
     match number {
         None | Some(0) => "default stream".to_owned(),
@@ -63,14 +64,14 @@ pub fn numbered_stream(number: Option<usize>) -> String {
     }
 }
 
-/// `default pool, stream 2`. `streams`: those of the file, as [`Snapshot::streams`](crate::Snapshot::streams) lists them.
-///
+/// `default pool, stream 2`. `streams`: all handles, in the order of
+/// [`Snapshot::streams`](crate::Snapshot::streams).
 #[must_use]
 pub fn place_label(streams: &[i64], arena: Arena) -> String {
     format!("{}, {}", arena.pool, stream_label(streams, arena.stream))
 }
 
-/// `default pool, stream 2, up to 1 MiB`: the same, and the requests that are served there.
+/// Like [`place_label`] with the size class: `default pool, stream 2, up to 1 MiB`.
 #[must_use]
 pub fn sized_place_label(streams: &[i64], arena: Arena, class: Option<SizeClass>) -> String {
     let size = match class {
@@ -81,7 +82,7 @@ pub fn sized_place_label(streams: &[i64], arena: Arena, class: Option<SizeClass>
     format!("{}{size}", place_label(streams, arena))
 }
 
-/// ` at train.py:10 step`; empty where no stack was recorded.
+/// ` at train.py:10 step`; empty if no stack was recorded.
 pub(super) fn at_site(sites: &CallSites, site: CallSiteId) -> String {
     if site == CallSiteId::NONE {
         return String::new();
@@ -89,7 +90,7 @@ pub(super) fn at_site(sites: &CallSites, site: CallSiteId) -> String {
     format!(" at {}", sites.get(site).label)
 }
 
-/// The text of a filter for what was allocated between two moments and is still live at the end.
+/// The text of a filter for allocations made between two moments and live at the end.
 pub(super) fn stayed_filter((from, to): Moments) -> String {
     format!("born:{}..{to} !freed", from.saturating_add(1))
 }

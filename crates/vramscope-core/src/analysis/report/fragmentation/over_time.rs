@@ -1,7 +1,7 @@
-//! Fragmentation at every moment: one sweep over the events that keeps the pieces that are free.
+//! Fragmentation at every moment, by one sweep over the events that maintains the set of free blocks.
 //!
-//! An event touches one place: the pieces on both sides of a block, or the ends of a mapped range. So a
-//! moment costs time in proportion to the logarithm of what is live, not to how much it is.
+//! An event changes one place: the free blocks on both sides of an allocation, or at the ends of a mapped
+//! range. So the time per event is logarithmic in the number of live allocations.
 
 use std::collections::BTreeMap;
 
@@ -13,17 +13,17 @@ use crate::analysis::memory::segment_history::{SegmentHistory, SegmentLife};
 use crate::analysis::time::history::{History, NEVER};
 use crate::ids::AllocationId;
 
-/// Fragmentation at a moment.
+/// Fragmentation at one moment.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 pub struct FragmentationAt {
     /// The moment.
     pub moment: u32,
-    /// What is free then.
+    /// Figures of the free memory.
     pub free: FreeSums,
 }
 
-/// Cuts the recording into at most `stretches` of as many events, and finds in each the first moment with the
-/// most stuck bytes. `sizes` and `segments` are of the same history.
+/// Divides the recording into at most `stretches` parts with equal numbers of events, and finds in each part
+/// the first moment with the most stuck bytes. `sizes` and `segments` must belong to `history`.
 #[must_use]
 pub fn over_time(
     history: &History,
@@ -44,7 +44,7 @@ pub fn over_time(
     worst.into_iter().flatten().collect()
 }
 
-/// Visits every moment in order.
+/// Calls `visit` for every moment in order.
 pub(super) fn sweep(
     history: &History,
     sizes: &BlockSizes,
@@ -74,7 +74,7 @@ pub(super) fn sweep(
         }
         while let Some(row) = newborn.next_if(|&row| table.born[row] <= moment) {
             let bytes = sizes.bytes(history, AllocationId::from_index(row));
-            // What dies before it could be seen was never there.
+            // Allocations that end at the moment of their birth are never live.
             if table.died[row] > moment {
                 pieces.allocate(table.address[row], row as u32, bytes);
             }
@@ -84,7 +84,7 @@ pub(super) fn sweep(
     }
 }
 
-/// Rows in order of their end.
+/// Rows sorted by their last moment.
 struct Dying<'a> {
     rows: std::iter::Peekable<std::vec::IntoIter<u32>>,
     died: &'a [u32],
@@ -108,31 +108,31 @@ impl<'a> Dying<'a> {
     }
 }
 
-/// A mapped range; touching ones of an expandable segment are one.
+/// A mapped range. Touching ranges of an expandable segment are merged.
 #[derive(Clone, Copy, Debug)]
 struct Region {
     span: Span,
-    /// Which segment it is of.
+    /// Index of the segment.
     life: u32,
 }
 
-/// A free piece.
+/// A free block.
 #[derive(Clone, Copy, Debug)]
 struct Piece {
     bytes: u64,
     returnable_bytes: u64,
 }
 
-/// Live blocks: by address and number, their bytes.
+/// Address and row of a live allocation.
 type Key = (u64, u32);
 
-/// What is mapped, what is live, and what is free between.
+/// The mapped ranges, the live blocks, and the free blocks in between, at a moment that moves forward.
 #[derive(Default)]
 struct Pieces {
     live: BTreeMap<Key, u64>,
     regions: BTreeMap<u64, Region>,
     free: BTreeMap<u64, Piece>,
-    /// Bytes of a piece → how many there are.
+    /// Number of free blocks of each size.
     by_bytes: BTreeMap<u64, u32>,
     reserved_bytes: u64,
     free_bytes: u64,
@@ -175,7 +175,7 @@ impl Pieces {
         self.live.remove(&key);
     }
 
-    /// Pieces never overlap at one moment: the segment history sees to that.
+    /// Maps a range. [`SegmentHistory`] guarantees that it does not overlap others.
     fn map(&mut self, address: u64, bytes: u64, life: u32, segment: &SegmentLife) {
         let end = address.saturating_add(bytes);
         let class = SizeClass::of_kind(segment.kind);
@@ -262,7 +262,8 @@ impl Pieces {
         (after.0 < region.span.end).then_some(after)
     }
 
-    /// Where the free piece between two neighbouring blocks of a region lies; `None` stands for its ends.
+    /// Start and end of the free block between two neighbours in a region; `None` means the region's start or
+    /// end.
     fn between(&self, region: Region, before: Option<Key>, after: Option<Key>) -> (u64, u64) {
         let end = after.map_or(region.span.end, |after| after.0);
         let start = before.map_or(region.span.start, |key| {
@@ -310,7 +311,7 @@ impl Pieces {
         self.put_between(region, None, self.first_of(region));
     }
 
-    /// Puts the pieces of a region that touch newly mapped addresses.
+    /// Adds the free blocks that touch newly mapped addresses of a region.
     fn put_within(&mut self, region: Region, from: u64, to: u64) {
         let mut before = self.last_before(region, (from, 0));
         let inside: Vec<Key> = self

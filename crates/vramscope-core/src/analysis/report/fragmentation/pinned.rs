@@ -1,4 +1,4 @@
-//! Whose allocations keep segments that are mostly free.
+//! The allocations that keep segments which are mostly free.
 
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
@@ -8,39 +8,39 @@ use crate::analysis::groups::grouping::GroupColumn;
 use crate::analysis::memory::allocator_state::AllocatorState;
 use crate::ids::AllocationId;
 
-/// A segment that is partly free and in which something is in use.
+/// A segment with both free and active blocks.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct PinnedSegment {
-    /// Its row in [`AllocatorState::segments`].
+    /// Index into [`AllocatorState::segments`].
     pub segment: usize,
-    /// What is free in it.
+    /// Figures of its free memory.
     pub free: FreeSums,
-    /// Allocations in it, at least one.
+    /// Number of allocations in it, at least 1.
     pub allocations: u64,
     /// The largest of them.
     pub largest: AllocationId,
 }
 
-/// A group of allocations that lie in pinned segments.
+/// A group of allocations in such segments.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct PinningGroup {
-    /// Row of [`GroupColumn::labels`].
+    /// Index into [`GroupColumn::labels`].
     pub group: u32,
-    /// Stuck bytes of the segments in which it has an allocation. Where several groups share a segment, each
-    /// is told all of it.
+    /// Stuck bytes of the segments that contain an allocation of the group. A segment shared by several groups
+    /// counts fully for each.
     pub stuck_bytes: u64,
-    /// Of those, stuck bytes of segments in which no other group has any.
+    /// Stuck bytes of those segments that contain no other group.
     pub alone_bytes: u64,
-    /// Number of such segments, shared ones included.
+    /// Number of segments that contain an allocation of the group.
     pub segments: u64,
-    /// Its requested bytes in them.
+    /// Requested bytes of the group's allocations in them.
     pub held_bytes: u64,
-    /// Its allocations in them.
+    /// Number of the group's allocations in them.
     pub allocations: u64,
 }
 
-/// The segments of a moment with stuck bytes and the groups that have something in them, the most stuck bytes
-/// first. `only_mostly_free`: only segments of which at least half is free.
+/// The segments of a state that have stuck bytes, and the groups with allocations in them, both with the most
+/// stuck bytes first. `only_mostly_free`: only segments of which at least half is free.
 #[must_use]
 pub fn pinned(
     state: &AllocatorState,

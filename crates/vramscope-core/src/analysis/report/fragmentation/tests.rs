@@ -1,4 +1,4 @@
-//! The sweep against the state of every moment, and small files whose pieces are known.
+//! Compares the sweep with the state of every moment, and checks small files with known results.
 
 use super::over_time::sweep;
 use super::*;
@@ -10,7 +10,7 @@ use crate::decode;
 use vramscope_synth::scenario;
 use vramscope_synth::snapshot::{Producer, WriteOptions};
 
-/// Calls `check` with what the sweep says of each moment, and the state then.
+/// Calls `check` with the sweep's result and the state for each moment.
 fn each_moment(
     snapshot: Snapshot,
     mut check: impl FnMut(FragmentationAt, &AllocatorState, &History),
@@ -29,7 +29,7 @@ fn each_moment(
     }
 }
 
-/// Every moment as by looking at all segments and blocks.
+/// Checks every moment against sums over all segments and blocks.
 fn check_all_moments(name: &str, snapshot: Snapshot) {
     each_moment(snapshot, |at, state, _| {
         let (total, places) = places(state);
@@ -111,7 +111,8 @@ fn a_plain_segment_goes_whole_or_not_at_all() {
 
 #[test]
 fn an_expandable_segment_gives_pages_back() {
-    // After 30 MiB come 10 that share a page; before the second block there is one whole page of 20.
+    // After the 30 MiB come 10 MiB that share a page with the second block. In front of it there is one whole
+    // page of 20 MiB.
     assert_eq!(stuck(file(true, &EVENTS)), [0, 10, 0, 10, 0]);
 }
 

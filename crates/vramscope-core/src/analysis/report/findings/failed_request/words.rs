@@ -1,4 +1,4 @@
-//! A failed request in words, for PyTorch's allocator and for the driver itself.
+//! The text of a failed request, for PyTorch's allocator and for the driver.
 
 use super::super::Figure;
 use super::super::words::{counted, stream_label};
@@ -9,7 +9,7 @@ use crate::analysis::memory::settings::AllocatorConfig;
 use crate::units::{Bytes, Count};
 
 impl FailedRequest {
-    /// What happened, as a text. `failures`: how many requests failed up to this one; `at`: see [`at_site`].
+    /// What happened. `failures`: number of failed requests including this one; `at`: see [`at_site`].
     ///
     /// [`at_site`]: super::words::at_site
     pub(in super::super) fn seen(&self, snapshot: &Snapshot, failures: u64, at: &str) -> String {
@@ -58,7 +58,7 @@ impl FailedRequest {
         text
     }
 
-    /// What free blocks there were, for the request and for others.
+    /// The free blocks of the request's own arena, and of others.
     fn seen_pieces(&self) -> String {
         let keeper = match self.kind {
             AllocatorKind::Torch => "PyTorch",
@@ -101,7 +101,7 @@ impl FailedRequest {
         text
     }
 
-    /// The same in labelled numbers, as far as they are known.
+    /// The figures with their labels, as far as they are known.
     pub(in super::super) fn figures(&self) -> Vec<Figure> {
         let gap = &self.gap;
         let (held, free) = match self.kind {
@@ -136,7 +136,7 @@ impl FailedRequest {
             .collect()
     }
 
-    /// Why, in words.
+    /// Why the request may have failed.
     #[must_use]
     pub fn may_mean(&self, config: &AllocatorConfig) -> String {
         if self.kind == AllocatorKind::Driver {
@@ -187,7 +187,7 @@ impl FailedRequest {
         text.to_owned()
     }
 
-    /// What to try.
+    /// What to try, a sentence each.
     #[must_use]
     pub fn to_try(&self, config: &AllocatorConfig) -> Vec<String> {
         if self.kind == AllocatorKind::Driver {
@@ -216,7 +216,7 @@ impl FailedRequest {
         list.into_iter().map(str::to_owned).collect()
     }
 
-    /// What to try where the driver's own allocations failed.
+    /// What to try if an allocation of the driver failed.
     fn driver_to_try(&self) -> Vec<String> {
         let verdict = self.verdict();
         let mut list: Vec<&str> = Vec::new();
@@ -252,7 +252,7 @@ impl FailedRequest {
     }
 }
 
-/// Why the driver refused, in words.
+/// Why the driver may have refused.
 fn driver_may_mean(verdict: Verdict) -> &'static str {
     match verdict {
         Verdict::DeviceHadEnough => {

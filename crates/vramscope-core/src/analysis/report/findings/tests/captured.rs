@@ -1,11 +1,11 @@
-//! Findings and facts of captured programs: in the driver's words, with what others hold.
+//! Findings and facts about captured programs.
 
 use serde_json::{Value, json};
 
 use super::*;
 use crate::analysis::report::facts::facts;
 
-/// A story as if it had been captured.
+/// A recording turned into a captured one.
 fn captured(story: &str, capture: Value) -> Snapshot {
     let mut snapshot = decoded(story);
     snapshot.settings.clear();
@@ -27,7 +27,7 @@ fn device(total_bytes: u64, free_bytes: u64, tracked_bytes: u64) -> Value {
 
 const GIB: u64 = 1 << 30;
 
-/// Stories in which something is found.
+/// Recordings with findings.
 const STORIES: [&str; 4] = [
     "capacity 1GiB\nalloc w 600MiB model.py:1:init\nalloc a 300MiB model.py:2:forward\noom 512MiB free=124MiB train.py:7:step",
     "alloc a 100MiB a.rs:1:f\nalloc b 100MiB a.rs:2:f\nfree a\nalloc c 10MiB a.rs:3:f",
@@ -70,7 +70,7 @@ fn others_are_named_where_memory_ran_out() {
     let snapshot = captured(STORIES[0], device(2 * GIB, 124 << 20, 900 << 20));
     let found = overviews(&snapshot).swap_remove(0);
     let oom = get(&found, FindingKind::OutOfMemory);
-    // 2 GiB less 900 MiB in segments and 124 MiB free.
+    // 2 GiB minus 900 MiB in segments and 124 MiB free.
     let others = oom
         .figures
         .iter()
