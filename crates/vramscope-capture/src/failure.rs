@@ -3,6 +3,8 @@
 use std::fmt;
 use std::io::{self, ErrorKind};
 
+use vramscope_capture::ConvertError;
+
 /// A failed command.
 #[derive(Debug)]
 pub(crate) struct Failure {
@@ -35,6 +37,17 @@ impl Failure {
     pub(crate) fn io(doing: impl Into<String>) -> impl FnOnce(io::Error) -> Self {
         let doing = doing.into();
         move |error| Self::input(format!("{doing}: {error}")).with_advice(advice_for(&error))
+    }
+
+    /// A log could not be converted. Exit code 1.
+    pub(crate) fn conversion(log: &str, error: ConvertError) -> Self {
+        match error {
+            ConvertError::Io(error) => Self::io(format!("cannot read {log}"))(error),
+            ConvertError::Log(error) => {
+                let advice = error.advice();
+                Self::input(format!("{log}: {error}")).with_advice(advice)
+            }
+        }
     }
 
     /// Adds advice for the user.

@@ -5,14 +5,13 @@ use std::path::Path;
 use vramscope_capture::FileSymbols;
 use vramscope_core::units::Bytes;
 
-use crate::commands::convert::join_names;
 use crate::destination::Destination;
 use crate::failure::Failure;
 use crate::follow::{FollowedLog, Plan, RunLogs};
 use crate::launch::driver_watch::DriverWatch;
 use crate::launch::library;
 use crate::launch::program::Refusal;
-use crate::output::{self, quote};
+use crate::output::{self, join_names, quote};
 use crate::written_snapshot::WrittenSnapshot;
 
 /// Everything known about an ended run.

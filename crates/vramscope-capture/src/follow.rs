@@ -22,9 +22,9 @@ use vramscope_capture::FileSymbols;
 use vramscope_record::model::RecordingOptions;
 
 pub(crate) use self::log::FollowedLog;
-use crate::commands::convert::{LOG_EXTENSION, files_in};
 use crate::destination::Destination;
 use crate::failure::Failure;
+use crate::log_folder::{LOG_EXTENSION, files_in};
 
 /// What to do with the logs.
 pub(crate) struct Plan {

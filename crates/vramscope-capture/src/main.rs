@@ -1,8 +1,8 @@
 //! `vramscope-capture`: records the GPU memory of any CUDA program as a snapshot.
 //!
 //! `commands` has a file per subcommand. `launch` starts a program with the injected library, `follow` follows its
-//! logs while it runs, `finish` writes the snapshots in the end or explains why there are none. `destination` and
-//! `written_snapshot` handle snapshot files.
+//! logs while it runs, `finish` writes the snapshots in the end or explains why there are none. `log_folder` finds raw
+//! logs, `destination` and `written_snapshot` handle snapshot files.
 
 #[cfg_attr(
     not(target_os = "linux"),
@@ -17,6 +17,7 @@ mod finish;
 mod follow;
 #[cfg(target_os = "linux")]
 mod launch;
+mod log_folder;
 mod output;
 mod written_snapshot;
 

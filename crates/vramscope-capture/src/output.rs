@@ -55,6 +55,14 @@ pub(crate) fn quote(path: &Path) -> String {
     }
 }
 
+/// Joins names for a message. Of more than eight, the others become `…`.
+#[cfg(target_os = "linux")]
+pub(crate) fn join_names(names: impl ExactSizeIterator<Item = String>) -> String {
+    let more = if names.len() > 8 { ", …" } else { "" };
+    let names: Vec<_> = names.take(8).collect();
+    format!("{}{more}", names.join(", "))
+}
+
 /// Progress of work that may take long: a bar after the first second, removed at the end. Hidden if standard error
 /// is not a terminal.
 pub(crate) struct Progress {

@@ -1,17 +1,16 @@
 //! `vramscope-capture convert`: turns kept raw logs, or those of crashed programs, into snapshots.
 
 use std::collections::HashMap;
-use std::ffi::OsStr;
-use std::fs;
 use std::path::{Path, PathBuf};
 
 use clap::Args;
-use vramscope_capture::{ConvertError, FileSymbols, convert};
+use vramscope_capture::{FileSymbols, convert};
 use vramscope_record::ConvertOptions;
 
 use crate::commands::Contents;
 use crate::destination::Destination;
 use crate::failure::Failure;
+use crate::log_folder::find_logs;
 use crate::output::{self, Progress};
 use crate::written_snapshot::WrittenSnapshot;
 
@@ -85,7 +84,7 @@ fn convert_one(
     let (snapshot, report) = convert(log, &how, symbols, &mut |done, all| {
         progress.show(done, all)
     })
-    .map_err(|error| conversion_failure(&display, error))?;
+    .map_err(|error| Failure::conversion(&display, error))?;
     drop(progress);
     let written = WrittenSnapshot::write(&snapshot, report, destination)?;
     if !options.quiet {
@@ -123,76 +122,4 @@ fn check_distinct(logs: &[PathBuf], destinations: &[Destination]) -> Result<(), 
         }
     }
     Ok(())
-}
-
-/// Describes why a log could not be converted.
-pub(crate) fn conversion_failure(log: &str, error: ConvertError) -> Failure {
-    match error {
-        ConvertError::Io(error) => Failure::io(format!("cannot read {log}"))(error),
-        ConvertError::Log(error) => {
-            let advice = error.advice();
-            Failure::input(format!("{log}: {error}")).with_advice(advice)
-        }
-    }
-}
-
-/// Joins names for a message: at most eight of them.
-#[cfg(target_os = "linux")]
-pub(crate) fn join_names(names: impl ExactSizeIterator<Item = String>) -> String {
-    let more = if names.len() > 8 { ", …" } else { "" };
-    let names: Vec<_> = names.take(8).collect();
-    format!("{}{more}", names.join(", "))
-}
-
-/// The given logs, and the logs in given folders.
-fn find_logs(named: &[PathBuf]) -> Result<Vec<PathBuf>, Failure> {
-    let mut logs = Vec::new();
-    for path in named {
-        if !path.is_dir() {
-            logs.push(path.clone());
-            continue;
-        }
-        let mut found = files_in(path, LOG_EXTENSION)?;
-        for run in folders_in(path)? {
-            found.extend(files_in(&run, LOG_EXTENSION)?);
-        }
-        if found.is_empty() {
-            return Err(Failure::input(format!(
-                "{} contains no raw log (*.raw), and neither do its folders",
-                path.display()
-            )));
-        }
-        logs.extend(found);
-    }
-    Ok(logs)
-}
-
-/// File name extension of raw logs.
-pub(crate) const LOG_EXTENSION: &str = "raw";
-
-/// The files in a folder with this extension, sorted by name.
-pub(crate) fn files_in(folder: &Path, ending: &str) -> Result<Vec<PathBuf>, Failure> {
-    let mut paths = entries(folder)?;
-    paths.retain(|path| path.extension() == Some(OsStr::new(ending)));
-    Ok(paths)
-}
-
-/// The folders in a folder, sorted by name. `run` creates one for its logs.
-fn folders_in(folder: &Path) -> Result<Vec<PathBuf>, Failure> {
-    let mut paths = entries(folder)?;
-    paths.retain(|path| path.is_dir());
-    Ok(paths)
-}
-
-/// The entries of a folder, sorted by name.
-fn entries(folder: &Path) -> Result<Vec<PathBuf>, Failure> {
-    let read = || {
-        let entries = fs::read_dir(folder)?;
-        entries
-            .map(|entry| Ok(entry?.path()))
-            .collect::<std::io::Result<Vec<_>>>()
-    };
-    let mut paths = read().map_err(Failure::io(format!("cannot read {}", folder.display())))?;
-    paths.sort();
-    Ok(paths)
 }

@@ -10,12 +10,11 @@ use vramscope_record::layout::{HEADER_BYTES, MAGIC};
 use vramscope_record::reader::{Header, Log};
 
 use crate::commands::Contents;
-use crate::commands::convert::{conversion_failure, join_names};
 use crate::destination::Destination;
 use crate::failure::Failure;
 use crate::follow::request;
 use crate::launch::driver_watch::process_tree;
-use crate::output::{self, Progress};
+use crate::output::{self, Progress, join_names};
 use crate::written_snapshot::WrittenSnapshot;
 
 /// Write a snapshot of a program started by `run`, without stopping it
@@ -57,7 +56,7 @@ pub(crate) fn run(options: &Options) -> Result<(), Failure> {
     let display = path.display().to_string();
     let file = LogFile::open(&path).map_err(Failure::io(format!("cannot read {display}")))?;
     let log =
-        Log::open(file.bytes()).map_err(|error| conversion_failure(&display, error.into()))?;
+        Log::open(file.bytes()).map_err(|error| Failure::conversion(&display, error.into()))?;
     let text = if is_consumed(log.header()) {
         request::request_snapshot(&path, destination.path())?
     } else {
@@ -73,7 +72,7 @@ pub(crate) fn run(options: &Options) -> Result<(), Failure> {
             vramscope_record::convert(file.bytes(), &how, &mut symbols, &mut |done, all| {
                 progress.show(done, all)
             })
-            .map_err(|error| conversion_failure(&display, error.into()))?;
+            .map_err(|error| Failure::conversion(&display, error.into()))?;
         drop(progress);
         WrittenSnapshot::write(&snapshot, report, &destination)?.message()
     };

@@ -15,7 +15,6 @@ use vramscope_record::{ConvertOptions, convert};
 use super::Plan;
 use super::reclaim::SpaceReclaimer;
 use super::request;
-use crate::commands::convert::conversion_failure;
 use crate::destination::Destination;
 use crate::failure::Failure;
 use crate::output::{self, Progress};
@@ -53,7 +52,7 @@ impl FollowedLog {
         let display = path.display();
         let file = LogFile::open(path).map_err(Failure::io(format!("cannot read {display}")))?;
         Log::open(file.bytes())
-            .map_err(|error| conversion_failure(&display.to_string(), error.into()))?;
+            .map_err(|error| Failure::conversion(&display.to_string(), error.into()))?;
         let consumed = if plan.is_followed {
             let reclaimer = SpaceReclaimer::open(path)
                 .map_err(Failure::io(format!("cannot write {display}")))?;
@@ -280,7 +279,7 @@ impl FollowedLog {
         convert(self.file.bytes(), &options, symbols, &mut |done, all| {
             progress.show(done, all)
         })
-        .map_err(|error| conversion_failure(&display, error.into()))
+        .map_err(|error| Failure::conversion(&display, error.into()))
     }
 
     /// After the program has ended: reads the content of the log if polling did not, and saves what a later
