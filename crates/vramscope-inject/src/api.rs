@@ -32,8 +32,9 @@ use std::os::unix::ffi::OsStrExt as _;
 
 use vramscope_record::layout::{Call, Event, Kind, NO_DEVICE, header};
 
-use crate::ranges::{self, Domain, NO_PUSH_POP_TRACKING};
-use crate::{driver, log, stack};
+use crate::log::{self, Domain};
+use crate::ranges::{self, NO_PUSH_POP_TRACKING};
+use crate::{driver, stack};
 
 /// Version of this interface.
 const VERSION: u32 = 1;
@@ -76,7 +77,7 @@ extern "C" fn vramscope_is_recording() -> i32 {
 extern "C" fn vramscope_start() {
     log::guard(|| {
         log::set_recording(true);
-        ranges::flush_pending(driver::current_device());
+        log::flush_pending(driver::current_device());
     });
 }
 

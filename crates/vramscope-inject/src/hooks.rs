@@ -20,7 +20,7 @@ use std::ffi::{CStr, c_char, c_int, c_uint, c_void};
 use vramscope_record::layout::Event;
 use vramscope_record::layout::flags::{NOT_OWNED, PER_THREAD_STREAM};
 
-use crate::linker::Hook;
+use crate::hook::Hook;
 use entry::{
     field_u64, hooks, record_alloc, record_creation, record_free, record_pin, record_synchronise,
     record_unpin,

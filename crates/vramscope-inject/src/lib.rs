@@ -2,7 +2,7 @@
 //! a log that survives the program.
 //!
 //! A program finds driver functions by `dlsym`, by the dynamic linker or by `cuGetProcAddress`, and gets hooks by
-//! all three: from `linker`, as exports of `hooks`, and from `hooks::lookup`. A hook knows the real function from
+//! all three: from `linker`, as exports of `hooks`, and from `hooks::lookup`. A `hook` knows the real function from
 //! the lookup. All other queries to the driver bypass the hooks (`driver`).
 //!
 //! A free is written before the driver is called and an allocation after the call returned, into room that one
@@ -10,7 +10,7 @@
 //! Nothing is queried on a stream that is being captured into a graph.
 //!
 //! `nvtx` and `api` record what the program says about itself, by way of `ranges`. `log` writes all records,
-//! `stack` records the callers.
+//! `stack` records the callers. `process` runs at load, fork and exit.
 //!
 //! Nothing here prints, handles signals or unwinds into its callers. After an error of its own, the library stops
 //! recording for good.
@@ -22,10 +22,12 @@
 
 mod api;
 mod driver;
+mod hook;
 mod hooks;
 mod linker;
 mod log;
 mod nvtx;
+mod process;
 mod ranges;
 mod stack;
 

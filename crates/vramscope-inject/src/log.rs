@@ -14,11 +14,17 @@ use std::sync::{Mutex, OnceLock, PoisonError, RwLock};
 use vramscope_record::layout::{Kind, header, state};
 use vramscope_record::settings::{Settings, VARIABLE};
 
-use crate::{driver, linker, ranges};
+use crate::driver;
 
+mod annotations;
 mod file;
+mod names;
 
+pub(crate) use annotations::{
+    PendingRange, add_pending, annotate, flush_pending, has_pending, remove_pending,
+};
 use file::Log;
+pub(crate) use names::{Domain, register, registered};
 
 /// Maximum number of cached texts. Further texts are written at each use.
 const MAX_TEXTS: usize = 1 << 16;
@@ -139,13 +145,24 @@ pub(crate) fn thread() -> u32 {
     match THREAD.get() {
         0 => {
             let (id, name) = file::thread_id_and_name();
-            let name = ranges::thread_name(id).map_or(name, Vec::from);
+            let name = names::thread_name(id).map_or(name, Vec::from);
             if put(Kind::Thread, &[&id.to_le_bytes(), &name]) {
                 THREAD.set(id);
             }
             id
         }
         id => id,
+    }
+}
+
+/// Sets the name of a thread, which replaces the system's name.
+pub(crate) fn name_thread(thread: u32, name: &[u8]) {
+    if !is_enabled() {
+        return;
+    }
+    names::set_thread_name(thread, name);
+    if exists() {
+        put(Kind::Thread, &[&thread.to_le_bytes(), name]);
     }
 }
 
@@ -188,7 +205,7 @@ fn create() -> Option<&'static Log> {
     let log = guard(|| {
         // The driver is queried before the lock is taken: the query may wait for a library that is being loaded,
         // and that library's constructors may wait for the lock.
-        let device = ranges::has_pending().then(driver::current_device).flatten();
+        let device = has_pending().then(driver::current_device).flatten();
         let _guard = CREATING.lock().unwrap_or_else(PoisonError::into_inner);
         // SAFETY: null or a leaked box.
         let log = unsafe { LOG.load(Ordering::Acquire).as_ref() };
@@ -201,11 +218,11 @@ fn create() -> Option<&'static Log> {
             Some(log) => {
                 // Pending ranges are written before other threads write anything.
                 UNPUBLISHED.set(Some(log));
-                ranges::flush_pending(device);
+                flush_pending(device);
                 UNPUBLISHED.set(None);
                 LOG.store(std::ptr::from_ref(log).cast_mut(), Ordering::Release);
                 // Ranges that became pending meanwhile.
-                ranges::flush_pending(device);
+                flush_pending(device);
             }
             None => CREATION.store(DISABLED, Ordering::Relaxed),
         }
@@ -233,9 +250,10 @@ fn create_with_program() -> Option<&'static Log> {
 
 /// Runs in the child of a fork. The log belongs to the parent, and threads that do not exist here may hold locks.
 /// Allocates and frees nothing, as the allocator may not have handled the fork yet.
-extern "C" fn after_fork() {
+pub(crate) fn after_fork() {
     THREAD.set(0);
-    if CREATION.load(Ordering::Relaxed) != UNDECIDED || !ranges::after_fork() {
+    let is_undecided = CREATION.load(Ordering::Relaxed) == UNDECIDED;
+    if !(is_undecided && annotations::after_fork() && names::are_unlocked()) {
         switch_off();
     }
 }
@@ -267,41 +285,18 @@ fn fail() {
     switch_off();
 }
 
-/// Note for a program that loaded the driver but made no recorded call. It would have no log otherwise.
-const BYPASSED: &str = "the CUDA driver was loaded, but no memory call was recorded: either the program made \
-    none, or it looks up the driver in a way that bypasses the injected library (RTLD_DEEPBIND, dlmopen)";
-
-/// Runs when the library is loaded: before the program, which may change its environment.
-extern "C" fn on_load() {
-    let prepare = || {
-        if settings().is_some() {
-            // SAFETY: the handler only touches atomics and thread-local variables, and tries locks.
-            unsafe { libc::pthread_atfork(None, None, Some(after_fork)) };
-        }
-    };
-    guard(prepare);
+/// Whether this process has no log and may still create one.
+pub(crate) fn is_undecided() -> bool {
+    LOG.load(Ordering::Acquire).is_null()
+        && CREATION.load(Ordering::Relaxed) == UNDECIDED
+        && settings().is_some()
 }
 
-/// Calls `on_load` when the dynamic linker has loaded the library.
-#[used]
-#[unsafe(link_section = ".init_array")]
-static LOADED: extern "C" fn() = on_load;
-
-/// Runs when the program ends in an orderly way.
-extern "C" fn on_exit() {
-    let is_missing =
-        LOG.load(Ordering::Acquire).is_null() && CREATION.load(Ordering::Relaxed) == UNDECIDED;
-    if is_missing && settings().is_some() && linker::is_bypassed() {
-        guard(|| note(BYPASSED));
-    }
+/// Marks the log as that of a program that ended in an orderly way.
+pub(crate) fn end() {
     // SAFETY: null or a leaked box.
     if let Some(log) = unsafe { LOG.load(Ordering::Acquire).as_ref() } {
         log.word(header::STATE)
             .store(state::ENDED, Ordering::Relaxed);
     }
 }
-
-/// Calls `on_exit` when the program ends.
-#[used]
-#[unsafe(link_section = ".fini_array")]
-static END: extern "C" fn() = on_exit;

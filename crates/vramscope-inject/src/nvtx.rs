@@ -13,8 +13,8 @@
 use std::ffi::{c_char, c_int, c_void};
 use std::ptr::null_mut;
 
-use crate::log;
-use crate::ranges::{self, Domain, NO_PUSH_POP_TRACKING};
+use crate::log::{self, Domain};
+use crate::ranges::{self, NO_PUSH_POP_TRACKING};
 
 mod slots;
 mod text;
@@ -113,12 +113,12 @@ exports! {
     fn nvtxDomainCreateW(name: *const WideChar) -> Handle, else null_mut() =>
         handle_of(Domain::named(&text::wide(name)).number());
     fn nvtxDomainRegisterStringA(_domain: Handle, string: *const c_char) -> Handle, else null_mut() =>
-        handle_of(ranges::register(&text::narrow(string)));
+        handle_of(log::register(&text::narrow(string)));
     fn nvtxDomainRegisterStringW(_domain: Handle, string: *const WideChar) -> Handle, else null_mut() =>
-        handle_of(ranges::register(&text::wide(string)));
+        handle_of(log::register(&text::wide(string)));
 
     fn nvtxNameOsThreadA(thread: u32, name: *const c_char) -> (), else () =>
-        ranges::name_thread(thread, &text::narrow(name));
+        log::name_thread(thread, &text::narrow(name));
     fn nvtxNameOsThreadW(thread: u32, name: *const WideChar) -> (), else () =>
-        ranges::name_thread(thread, &text::wide(name));
+        log::name_thread(thread, &text::wide(name));
 }

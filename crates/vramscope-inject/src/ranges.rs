@@ -9,17 +9,15 @@
 //! exist there.
 
 use std::cell::Cell;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::atomic::{AtomicU64, Ordering};
 
-use vramscope_record::layout::{Annotation, AnnotationOp, Kind, NO_DEVICE};
+use vramscope_record::layout::{Annotation, AnnotationOp, NO_DEVICE};
 
-use crate::{driver, log};
+use crate::driver;
+use crate::log::{self, Domain, PendingRange};
 
-mod names;
 mod stream;
 
-pub(crate) use names::{Domain, register, registered, thread_name};
 pub(crate) use stream::{end_on_stream, start_on_stream};
 
 /// Result of push and pop, as defined by NVTX, if depths are not tracked.
@@ -30,8 +28,6 @@ const NOTHING_PUSHED: i32 = -1;
 /// Maximum number of domains in which a thread may have pushed ranges at a time. Ranges of further domains are not
 /// recorded.
 const MAX_DOMAINS: usize = 16;
-/// Maximum number of pending ranges. Further ranges are not recorded.
-const MAX_PENDING: usize = 1024;
 
 thread_local! {
     /// Number of pushed ranges by domain. An entry with depth 0 is free.
@@ -42,25 +38,6 @@ thread_local! {
 
 /// No pushed ranges.
 const NO_DEPTHS: [(Domain, u32); MAX_DOMAINS] = [(Domain::DEFAULT, 0); MAX_DOMAINS];
-
-/// A range that began while nothing was recorded.
-struct PendingRange {
-    /// Its record, without the numbers of its texts.
-    annotation: Annotation,
-    domain: Domain,
-    /// For a pushed range: the number of pushed ranges around it.
-    depth: u32,
-    name: Box<[u8]>,
-}
-
-static PENDING: Mutex<Vec<PendingRange>> = Mutex::new(Vec::new());
-/// Whether any ranges may be pending. Changes only while [`PENDING`] is locked, and clears only when all are
-/// written.
-static HAS_PENDING: AtomicBool = AtomicBool::new(false);
-
-fn lock_pending() -> MutexGuard<'static, Vec<PendingRange>> {
-    PENDING.lock().unwrap_or_else(PoisonError::into_inner)
-}
 
 /// Begins a range nested in the open ranges of its thread and domain. Returns the number of ranges around it, or
 /// [`NO_PUSH_POP_TRACKING`].
@@ -127,7 +104,7 @@ pub(crate) fn end(range: u64) {
 /// Marks a point in time.
 pub(crate) fn mark(domain: Domain, name: &[u8]) {
     if is_recording() {
-        write(annotation(AnnotationOp::Mark, 0), domain, name);
+        log::annotate(annotation(AnnotationOp::Mark, 0), domain, name);
     }
 }
 
@@ -137,80 +114,30 @@ fn new_number() -> u64 {
     LAST.fetch_add(1, Ordering::Relaxed) + 1
 }
 
-/// Sets the name of a thread, which replaces the system's name.
-pub(crate) fn name_thread(thread: u32, name: &[u8]) {
-    if !log::is_enabled() {
-        return;
-    }
-    names::set_thread_name(thread, name);
-    if log::exists() {
-        log::put(Kind::Thread, &[&thread.to_le_bytes(), name]);
-    }
-}
-
 /// Whether annotations are written. Creates no log.
 fn is_recording() -> bool {
     log::exists() && log::is_recording()
 }
 
-/// Whether any ranges may be pending.
-pub(crate) fn has_pending() -> bool {
-    HAS_PENDING.load(Ordering::Acquire)
-}
-
-/// Writes pending ranges, if recording is on. `device` is the calling thread's.
-pub(crate) fn flush_pending(device: Option<i16>) {
-    if !log::is_recording() {
-        return;
-    }
-    // The lock is held until all are in the log: a thread that finds nothing pending writes what follows them.
-    let mut pending = lock_pending();
-    for mut one in pending.drain(..) {
-        if one.annotation.device == NO_DEVICE {
-            // No device was current when the range began, so it gets the device that the program begins to use now.
-            one.annotation.device = device.unwrap_or(NO_DEVICE);
-        }
-        write(one.annotation, one.domain, &one.name);
-    }
-    HAS_PENDING.store(false, Ordering::Release);
-}
-
-/// Runs in the child of a fork, which has one thread, and forgets the parent's ranges. Returns false if another
-/// thread of the parent held a lock of this module, which is unusable then. Allocates and frees nothing.
-pub(crate) fn after_fork() -> bool {
+/// Runs in the child of a fork, which has one thread, and forgets the parent's ranges.
+pub(crate) fn after_fork() {
     DEPTHS.set(NO_DEPTHS);
     THREAD.set(0);
-    let Ok(mut pending) = PENDING.try_lock() else {
-        return false;
-    };
-    std::mem::forget(std::mem::take(&mut *pending));
-    HAS_PENDING.store(false, Ordering::Release);
-    names::are_unlocked()
 }
 
 fn begin(op: AnnotationOp, range: u64, depth: u32, domain: Domain, name: &[u8]) {
     let annotation = annotation(op, range);
     if is_recording() {
-        if has_pending() {
-            flush_pending(driver::current_device());
+        if log::has_pending() {
+            log::flush_pending(driver::current_device());
         }
-        write(annotation, domain, name);
+        log::annotate(annotation, domain, name);
         return;
     }
-    let mut pending = lock_pending();
-    if pending.len() < MAX_PENDING {
-        HAS_PENDING.store(true, Ordering::Release);
-        pending.push(PendingRange {
-            annotation,
-            domain,
-            depth,
-            name: name.into(),
-        });
-    }
-    drop(pending);
+    log::add_pending(annotation, domain, depth, name);
     // Recording may have begun meanwhile, before this range was pending.
     if is_recording() {
-        flush_pending(driver::current_device());
+        log::flush_pending(driver::current_device());
     }
 }
 
@@ -221,15 +148,8 @@ fn finish(
     domain: Domain,
     is_match: impl FnMut(&PendingRange) -> bool,
 ) {
-    if has_pending() {
-        let mut pending = lock_pending();
-        if let Some(place) = pending.iter().rposition(is_match) {
-            pending.remove(place);
-            return;
-        }
-    }
-    if log::exists() {
-        write(annotation(op, range), domain, b"");
+    if !log::remove_pending(is_match) && log::exists() {
+        log::annotate(annotation(op, range), domain, b"");
     }
 }
 
@@ -254,15 +174,6 @@ fn annotation(op: AnnotationOp, range: u64) -> Annotation {
         op: op as u8,
         reserved: 0,
     }
-}
-
-/// Writes an annotation and its texts.
-fn write(mut annotation: Annotation, domain: Domain, name: &[u8]) {
-    annotation.domain = domain.text();
-    if !name.is_empty() {
-        annotation.name = log::text(name);
-    }
-    log::put(Kind::Annotation, &[&annotation.to_bytes()]);
 }
 
 /// The calling thread's id. Unlike [`log::thread`] it creates no log.

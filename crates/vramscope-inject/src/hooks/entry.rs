@@ -32,7 +32,7 @@ macro_rules! hooks {
             }
 
             mod $name {
-                pub(super) static HOOK: $crate::linker::Hook = $crate::linker::Hook::new(
+                pub(super) static HOOK: $crate::hook::Hook = $crate::hook::Hook::new(
                     // `stringify!` yields no zero byte, so the error cannot happen.
                     match std::ffi::CStr::from_bytes_with_nul(concat!(stringify!($name), "\0").as_bytes()) {
                         Ok(name) => name,

@@ -9,7 +9,7 @@ use std::ffi::{CStr, c_char, c_int, c_void};
 use vramscope_record::layout::SUCCESS;
 
 use super::{CUresult, Handle, all};
-use crate::linker::Hook;
+use crate::hook::Hook;
 
 /// Older versions use 32-bit addresses.
 const OLDEST: c_int = 3020;

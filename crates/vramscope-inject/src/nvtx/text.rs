@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 use std::ffi::{c_char, c_void};
 
-use crate::ranges;
+use crate::log;
 
 /// Maximum number of characters that are read of a text; bytes for narrow texts.
 pub(super) const MAX_CHARACTERS: usize = 4096;
@@ -92,7 +92,7 @@ pub(super) unsafe fn message<'a>(event: *const Attributes) -> Cow<'a, [u8]> {
         // SAFETY: as the caller promises.
         message_type::UNICODE => unsafe { wide(event.message.cast()) },
         message_type::REGISTERED => {
-            Cow::Borrowed(ranges::registered(event.message.addr()).unwrap_or(b""))
+            Cow::Borrowed(log::registered(event.message.addr()).unwrap_or(b""))
         }
         _ => Cow::Borrowed(b""),
     }

@@ -4,8 +4,9 @@ use std::ffi::{c_int, c_void};
 
 use vramscope_record::layout::{AnnotationOp, SUCCESS};
 
-use super::{Domain, PendingRange, annotation, is_recording, new_number, write};
-use crate::{driver, log};
+use super::{annotation, is_recording, new_number};
+use crate::driver;
+use crate::log::{self, Domain, PendingRange};
 
 /// Begins a range on a stream. Returns its number. Returns 0 if nothing is recorded, if CUDA refuses, or if the
 /// stream is being captured into a graph, which could run the host function more than once.
@@ -79,6 +80,6 @@ unsafe extern "C" fn write_on_stream(pending: *mut c_void) {
         // SAFETY: as the caller promises.
         let mut pending = unsafe { Box::from_raw(pending.cast::<PendingRange>()) };
         pending.annotation.time_ns = log::now_ns();
-        write(pending.annotation, pending.domain, &pending.name);
+        log::annotate(pending.annotation, pending.domain, &pending.name);
     });
 }

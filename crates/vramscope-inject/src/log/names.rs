@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, HashMap};
 use std::sync::{Mutex, PoisonError, RwLock};
 
-use crate::log;
+use super::{is_enabled, text};
 
 /// Maximum number of names of each kind. Further ones are not recorded.
 const MAX_NAMES: usize = 1 << 16;
@@ -22,7 +22,7 @@ impl Domain {
 
     /// The domain of this name. The same name always gives the same domain.
     pub(crate) fn named(name: &[u8]) -> Self {
-        if name.is_empty() || !log::is_enabled() {
+        if name.is_empty() || !is_enabled() {
             return Self::DEFAULT;
         }
         Self(DOMAINS.number(name))
@@ -43,14 +43,14 @@ impl Domain {
 
     /// The number of its name in the log; 0 for the default domain.
     pub(super) fn text(self) -> u32 {
-        DOMAINS.get(self.0).map_or(0, log::text)
+        DOMAINS.get(self.0).map_or(0, text)
     }
 }
 
 /// Registers a string and returns its number; 0 if there are too many.
-pub(crate) fn register(text: &[u8]) -> u32 {
-    if log::is_enabled() {
-        STRINGS.number(text)
+pub(crate) fn register(string: &[u8]) -> u32 {
+    if is_enabled() {
+        STRINGS.number(string)
     } else {
         0
     }
@@ -70,7 +70,7 @@ pub(super) fn set_thread_name(thread: u32, name: &[u8]) {
 }
 
 /// The program's name for a thread.
-pub(crate) fn thread_name(thread: u32) -> Option<Box<[u8]>> {
+pub(super) fn thread_name(thread: u32) -> Option<Box<[u8]>> {
     let threads = THREADS.lock().unwrap_or_else(PoisonError::into_inner);
     threads.get(&thread).cloned()
 }
@@ -120,7 +120,7 @@ impl Names {
     /// whose holder does not exist there.
     fn get(&self, number: u32) -> Option<&'static [u8]> {
         let place = number.checked_sub(1)? as usize;
-        if !log::is_enabled() {
+        if !is_enabled() {
             return None;
         }
         let table = self.0.read().unwrap_or_else(PoisonError::into_inner);

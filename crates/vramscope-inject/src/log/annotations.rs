@@ -1,0 +1,100 @@
+//! Annotations, and the ranges among them that began while nothing was recorded.
+//!
+//! Such ranges are pending in a small buffer until they end, or until recording begins. Then they are written with
+//! their original times.
+
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use vramscope_record::layout::{Annotation, Kind, NO_DEVICE};
+
+use super::names::Domain;
+use super::{is_recording, put, text};
+
+/// Maximum number of pending ranges. Further ranges are not recorded.
+const MAX_PENDING: usize = 1024;
+
+/// A range that began while nothing was recorded.
+pub(crate) struct PendingRange {
+    /// Its record, without the numbers of its texts.
+    pub(crate) annotation: Annotation,
+    pub(crate) domain: Domain,
+    /// For a pushed range: the number of pushed ranges around it.
+    pub(crate) depth: u32,
+    pub(crate) name: Box<[u8]>,
+}
+
+static PENDING: Mutex<Vec<PendingRange>> = Mutex::new(Vec::new());
+/// Whether any ranges may be pending. Changes only while [`PENDING`] is locked, and clears only when all are
+/// written.
+static HAS_PENDING: AtomicBool = AtomicBool::new(false);
+
+fn lock_pending() -> MutexGuard<'static, Vec<PendingRange>> {
+    PENDING.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Writes an annotation and its texts.
+pub(crate) fn annotate(mut annotation: Annotation, domain: Domain, name: &[u8]) {
+    annotation.domain = domain.text();
+    if !name.is_empty() {
+        annotation.name = text(name);
+    }
+    put(Kind::Annotation, &[&annotation.to_bytes()]);
+}
+
+/// Whether any ranges may be pending.
+pub(crate) fn has_pending() -> bool {
+    HAS_PENDING.load(Ordering::Acquire)
+}
+
+/// Makes a range pending, unless there are too many.
+pub(crate) fn add_pending(annotation: Annotation, domain: Domain, depth: u32, name: &[u8]) {
+    let mut pending = lock_pending();
+    if pending.len() < MAX_PENDING {
+        HAS_PENDING.store(true, Ordering::Release);
+        pending.push(PendingRange {
+            annotation,
+            domain,
+            depth,
+            name: name.into(),
+        });
+    }
+}
+
+/// Removes the last pending range for which `is_match` is true. Returns whether there was one.
+pub(crate) fn remove_pending(is_match: impl FnMut(&PendingRange) -> bool) -> bool {
+    if !has_pending() {
+        return false;
+    }
+    let mut pending = lock_pending();
+    let place = pending.iter().rposition(is_match);
+    place.map(|place| pending.remove(place)).is_some()
+}
+
+/// Writes pending ranges, if recording is on. `device` is the calling thread's.
+pub(crate) fn flush_pending(device: Option<i16>) {
+    if !is_recording() {
+        return;
+    }
+    // The lock is held until all are in the log: a thread that finds nothing pending writes what follows them.
+    let mut pending = lock_pending();
+    for mut one in pending.drain(..) {
+        if one.annotation.device == NO_DEVICE {
+            // No device was current when the range began, so it gets the device that the program begins to use now.
+            one.annotation.device = device.unwrap_or(NO_DEVICE);
+        }
+        annotate(one.annotation, one.domain, &one.name);
+    }
+    HAS_PENDING.store(false, Ordering::Release);
+}
+
+/// Runs in the child of a fork and forgets the parent's ranges. Returns false if another thread of the parent held
+/// the lock, which is unusable then. Allocates and frees nothing.
+pub(super) fn after_fork() -> bool {
+    let Ok(mut pending) = PENDING.try_lock() else {
+        return false;
+    };
+    std::mem::forget(std::mem::take(&mut *pending));
+    HAS_PENDING.store(false, Ordering::Release);
+    true
+}

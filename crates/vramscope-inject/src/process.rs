@@ -1,0 +1,42 @@
+//! Runs when this library is loaded, when the process forks, and when it ends.
+
+use crate::{hook, log, ranges};
+
+/// Note for a program that loaded the driver but made no recorded call. It would have no log otherwise.
+const BYPASSED: &str = "the CUDA driver was loaded, but no memory call was recorded: either the program made \
+    none, or it looks up the driver in a way that bypasses the injected library (RTLD_DEEPBIND, dlmopen)";
+
+/// Runs when the library is loaded: before the program, which may change its environment.
+extern "C" fn on_load() {
+    let prepare = || {
+        if log::settings().is_some() {
+            // SAFETY: the handler only touches atomics and thread-local variables, and tries locks.
+            unsafe { libc::pthread_atfork(None, None, Some(after_fork)) };
+        }
+    };
+    log::guard(prepare);
+}
+
+/// Calls `on_load` when the dynamic linker has loaded the library.
+#[used]
+#[unsafe(link_section = ".init_array")]
+static LOADED: extern "C" fn() = on_load;
+
+/// Runs in the child of a fork.
+extern "C" fn after_fork() {
+    ranges::after_fork();
+    log::after_fork();
+}
+
+/// Runs when the program ends in an orderly way.
+extern "C" fn on_exit() {
+    if log::is_undecided() && hook::is_bypassed() {
+        log::guard(|| log::note(BYPASSED));
+    }
+    log::end();
+}
+
+/// Calls `on_exit` when the program ends.
+#[used]
+#[unsafe(link_section = ".fini_array")]
+static END: extern "C" fn() = on_exit;
