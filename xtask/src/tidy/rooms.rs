@@ -21,7 +21,7 @@ pub(super) struct Order<'a> {
 }
 
 /// The order in each folder. A room that is not listed is a finding.
-const ORDERS: [Order; 6] = [
+const ORDERS: [Order; 8] = [
     Order {
         folder: "crates/vramscope-core/src",
         floors: &[
@@ -118,6 +118,29 @@ const ORDERS: [Order; 6] = [
             &["model"],
             &["snapshot"],
             &["convert"],
+        ],
+    },
+    Order {
+        folder: "crates/vramscope-capture/src",
+        floors: &[
+            &["log_file", "symbols"],
+            &["convert"],
+            &["failure"],
+            &["destination", "launch", "log_folder", "output"],
+            &["written_snapshot"],
+            &["follow"],
+            &["finish"],
+            &["commands"],
+        ],
+    },
+    Order {
+        folder: "crates/vramscope-inject/src",
+        floors: &[
+            &["driver", "hook"],
+            &["log"],
+            &["ranges", "stack"],
+            &["api", "hooks", "nvtx"],
+            &["linker", "process"],
         ],
     },
 ];
