@@ -1,12 +1,10 @@
 //! Annotates ranges while it allocates, and prints the results of the annotation functions. The first argument
 //! names the interface.
 
-mod nvtx;
-
 use std::sync::Arc;
 
 use cudarc::driver::{CudaContext, CudaSlice, CudaStream, DriverError};
-use nvtx::Nvtx;
+use scenes::nvtx::{Message, Nvtx};
 use tracing_subscriber::prelude::*;
 use vramscope_api::cudarc::{CudaSliceExt as _, CudaStreamExt as _};
 use vramscope_api::{Domain, mark, range};
@@ -37,13 +35,22 @@ fn main() -> Result<(), DriverError> {
             Ok(())
         }
         Some("without-cuda") => {
-            let nvtx = Nvtx::attach();
+            let nvtx = attach();
             println!("{}", nvtx.push("alone"));
             let _range = range!("alone too");
             Ok(())
         }
         other => panic!("{other:?} is not an interface"),
     }
+}
+
+/// Attaches to the tool, and says so.
+fn attach() -> Nvtx {
+    let nvtx = Nvtx::attach();
+    if nvtx.has_tool {
+        println!("attached");
+    }
+    nvtx
 }
 
 /// Panics when it is formatted.
@@ -58,8 +65,8 @@ fn never_formatted() -> impl std::fmt::Display {
 }
 
 fn annotate_by_nvtx() -> Result<(), DriverError> {
-    let nvtx = Nvtx::attach();
-    nvtx.name_thread(nvtx::this_thread(), "conductor");
+    let nvtx = attach();
+    nvtx.name_this_thread("conductor");
     println!("{}", nvtx.push("program"));
     println!("{} {}", nvtx.push("before cuda"), nvtx.pop());
     let stream = stream()?;
@@ -67,11 +74,11 @@ fn annotate_by_nvtx() -> Result<(), DriverError> {
     println!("{}", nvtx.push_wide("wide é"));
     let cache = nvtx.domain("cache");
     assert_eq!(cache, nvtx.domain_wide("cache"), "one domain per name");
-    let evict = nvtx.register(cache, "evict");
+    let evict = Message::Registered(nvtx.register(cache, "evict"));
     println!(
         "{} {}",
-        nvtx.push_registered(cache, evict),
-        nvtx.push_registered(cache, evict)
+        nvtx.push_in(cache, &evict),
+        nvtx.push_in(cache, &evict)
     );
     let _b = alloc(&stream)?;
     println!(
@@ -80,15 +87,15 @@ fn annotate_by_nvtx() -> Result<(), DriverError> {
         nvtx.pop_in(cache),
         nvtx.pop_in(cache)
     );
-    nvtx.mark("mark");
-    nvtx.mark_null();
+    nvtx.mark_event(&Message::Wide("mark"));
+    nvtx.mark(None);
     nvtx.push_null();
     println!("{}", nvtx.pop());
     let copy = nvtx.start("copy");
     let _c = alloc(&stream)?;
     std::thread::scope(|scope| {
         scope.spawn(|| {
-            nvtx.name_thread(nvtx::this_thread(), "helper");
+            nvtx.name_this_thread("helper");
             println!("{}", nvtx.push("in thread"));
             nvtx.end(copy);
             println!("{} {}", nvtx.pop(), nvtx.pop());

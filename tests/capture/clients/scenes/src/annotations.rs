@@ -1,10 +1,11 @@
-//! Scenes with annotations through `vramscope-api`.
+//! Scenes with annotations through `vramscope-api` and NVTX.
 
 use std::ptr::null_mut;
 
 use vramscope_api::{Domain, range};
 
 use crate::gpu::Gpu;
+use crate::nvtx::{Message, Nvtx};
 
 const MIB: u64 = 1 << 20;
 
@@ -70,4 +71,36 @@ pub(crate) fn dump(gpu: &Gpu) {
     assert_eq!(is_asked, vramscope_api::is_captured());
     gpu.alloc(5 * MIB as usize);
     println!("dump: done");
+}
+
+/// Ranges and marks of every kind in NVTX, around allocations.
+pub(crate) fn nvtx(gpu: &Gpu) {
+    let nvtx = Nvtx::attach();
+    if !nvtx.has_tool {
+        println!("nvtx: no tool");
+        return;
+    }
+    let by_attributes = Message::Ascii(c"by attributes");
+    assert_eq!(nvtx.push("outer"), 0);
+    assert_eq!(nvtx.push_wide("wide ü"), 1);
+    let first = gpu.alloc(1 << 20);
+    assert_eq!(nvtx.push_event(&by_attributes), 2);
+    gpu.free(first);
+    assert_eq!(nvtx.pop(), 2);
+    nvtx.mark(Some(c"a mark"));
+    let started = nvtx.start("started");
+    assert_ne!(started, 0);
+
+    let library = nvtx.domain("a library");
+    assert_eq!(nvtx.push_in(library, &by_attributes), 0);
+    gpu.alloc(1000);
+    assert_eq!(nvtx.pop_in(library), 0);
+
+    std::thread::scope(|scope| {
+        scope.spawn(|| nvtx.end(started));
+    });
+    assert_eq!(nvtx.pop(), 1);
+    assert_eq!(nvtx.pop(), 0);
+    assert!(nvtx.pop() < 0);
+    println!("nvtx: done");
 }

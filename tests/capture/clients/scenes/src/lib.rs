@@ -6,7 +6,7 @@ pub mod driver;
 mod ends;
 mod gpu;
 mod memory;
-mod nvtx;
+pub mod nvtx;
 mod others;
 mod threads;
 
@@ -46,7 +46,7 @@ pub fn main(cuda: &Cuda) {
         "annotations" => annotations::ranges(&gpu),
         "start-stop" => annotations::start_stop(&gpu),
         "dump" => annotations::dump(&gpu),
-        "nvtx" => nvtx::ranges(&gpu),
+        "nvtx" => annotations::nvtx(&gpu),
         _ => panic!("no scene {scene}"),
     }
 }
