@@ -10,23 +10,7 @@ pub use self::bfs::bfs;
 pub use self::dfs::dfs;
 pub use self::lpmf::lpmf;
 
-use super::{Graph, Invalid, Timeline, validate};
-
-/// All nodes of a graph, each once, in an order that can run.
-#[derive(Clone, Default, PartialEq, Eq, Debug)]
-pub struct Order(pub Vec<u32>);
-
-impl Order {
-    /// Per node: the step at which it runs.
-    #[must_use]
-    pub fn steps(&self) -> Vec<u32> {
-        let mut steps = vec![0; self.0.len()];
-        for (step, &node) in (0u32..).zip(&self.0) {
-            steps[node as usize] = step;
-        }
-        steps
-    }
-}
+use super::{Graph, Invalid, Order, Timeline, validate};
 
 /// The way in which inductor finds an order.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]

@@ -1,6 +1,6 @@
 //! The bars from ideal to real: the known ones, and the bytes that each adds.
 
-use super::StepKind;
+use super::plan::StepKind;
 
 /// The known bars in bytes.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]

@@ -3,10 +3,10 @@
 use std::collections::HashMap;
 
 use super::bars::Bars;
+use super::plan::{ArenaPlan, DevicePlan, PackedBytes, Step};
 use super::problems::{ArenaProblem, Needs, problems_of};
 use super::what_if::{Baseline, BaselineWork};
 use super::words::{Words, no_model};
-use super::{ArenaPlan, DevicePlan, PackedBytes, Step};
 use crate::packing::{Packed, Packer};
 use crate::pool_planner;
 use vramscope_core::analysis::memory::capture::AllocatorKind;

@@ -5,7 +5,6 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
-use super::Waiting;
 use crate::packing::Problem;
 use vramscope_core::analysis::memory::capture::AllocatorKind;
 use vramscope_core::analysis::recording::Device;
@@ -75,6 +74,17 @@ pub(super) struct Needs {
     pub(super) rounded_bytes: u64,
     /// Freed memory that waits for other streams.
     pub(super) waiting: Waiting,
+}
+
+/// Memory that the program had freed but that other streams could still be using.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
+pub struct Waiting {
+    /// Peak of the waiting bytes, as requested.
+    pub most_bytes: u64,
+    /// Waiting bytes at the peak of requested bytes.
+    pub at_peak_bytes: u64,
+    /// The peak that requested bytes would have if nothing had to wait.
+    pub peak_without_bytes: u64,
 }
 
 /// A device's packing problems, the largest first, and the least memory that they need together.

@@ -5,6 +5,8 @@
 //! of its peak from empty, and its agreement with the recording event by event from the recorded start. If the latter
 //! is too low, there is no comparison.
 
+mod words;
+
 use std::collections::HashMap;
 
 use serde::{Deserialize, Serialize};
@@ -227,8 +229,8 @@ impl WhatIf {
             let before = recorded.get(&arena.key).copied().unwrap_or(0);
             arena.change_bytes = delta(before, arena.peak_reserved_bytes);
         }
-        self.says = trust::verdict(self, own, error);
-        self.remark = trust::remark(self, own, &baseline.settings, settings);
+        self.says = words::verdict(self, own, error);
+        self.remark = words::remark(self, own, &baseline.settings, settings);
     }
 }
 
@@ -339,7 +341,7 @@ impl Baseline {
         let error = ModelError::of(check.recorded_peak_bytes, modelled, own.peak_reserved_bytes);
         let forged = refused_though_served(device, from_start);
         let mut notes = ModelSettings::not_modelled(device.snapshot());
-        notes.extend(trust::refused_from_empty(&own));
+        notes.extend(trust::refused_from_empty(own.refused_though_served));
         Self {
             trust: vec![
                 trust::from_empty(error),

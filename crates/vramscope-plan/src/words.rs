@@ -2,8 +2,8 @@
 
 use std::collections::BTreeSet;
 
+use super::plan::{ArenaPlan, DevicePlan, StepKind};
 use super::problems::Needs;
-use super::{ArenaPlan, DevicePlan, StepKind};
 use crate::allocator_model::ModelSettings;
 use vramscope_core::analysis::memory::capture::AllocatorKind;
 use vramscope_core::analysis::memory::settings::AllocatorConfig;

@@ -30,7 +30,7 @@ const ORDERS: [Order; 8] = [
             &["error"],
             &["container"],
             &["decode"],
-            &["pack"],
+            &["vram_format"],
             &["open"],
             &["build"],
             &["analysis"],
@@ -51,6 +51,28 @@ const ORDERS: [Order; 8] = [
             &["groups"],
             &["compare"],
             &["report"],
+        ],
+    },
+    Order {
+        folder: "crates/vramscope-plan/src",
+        floors: &[
+            &["ranges"],
+            &["packing"],
+            &["allocator_model", "pool_planner", "problems"],
+            &["plan", "trust"],
+            &["bars", "words"],
+            &["what_if"],
+            &["planner"],
+        ],
+    },
+    Order {
+        folder: "crates/vramscope-inductor/src",
+        floors: &[
+            &["invalid", "lists", "order"],
+            &["graph"],
+            &["build", "timeline", "validate"],
+            &["orders", "read"],
+            &["search"],
         ],
     },
     Order {
