@@ -11,7 +11,7 @@ mod rules;
 pub use buffers::buffers;
 pub use inductor::inductor;
 pub use raw_log::raw_log;
-pub use rules::{decode, decode_chunked, packed, pipeline};
+pub use rules::{decode, decode_chunked, pipeline, vram_format};
 
 /// Runs a rule on the files named on the command line: how a crash is looked at without a fuzzer.
 ///

@@ -13,7 +13,6 @@ use vramscope_core::encode::{difference, encode};
 use vramscope_core::ids::AllocationId;
 use vramscope_core::model::{Warning, WarningKind};
 use vramscope_core::open::{Options, decode_with};
-use vramscope_core::pack::pack;
 use vramscope_core::{Error, ErrorKind, Limits, Snapshot};
 use vramscope_plan::Planner;
 
@@ -142,10 +141,10 @@ pub fn pipeline(data: &[u8]) {
 }
 
 /// Whatever decodes is the same when it is packed and read again.
-pub fn packed(data: &[u8]) {
+pub fn vram_format(data: &[u8]) {
     let Ok(snapshot) = read(data) else { return };
     let mut written = Vec::new();
-    pack(&snapshot, &mut written).expect("a Vec takes every byte");
+    vramscope_core::vram_format::write(&snapshot, &mut written).expect("a Vec takes every byte");
     match read(written.as_slice()) {
         Ok(again) => {
             assert_eq!(difference(&snapshot, &again), None);

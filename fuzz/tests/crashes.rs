@@ -4,7 +4,7 @@
 
 use std::path::Path;
 
-use vramscope_fuzz::{buffers, decode, decode_chunked, inductor, packed, pipeline};
+use vramscope_fuzz::{buffers, decode, decode_chunked, inductor, pipeline, vram_format};
 
 /// Every file in `folder` of this package, with its name.
 fn files(folder: &str) -> Vec<(String, Vec<u8>)> {
@@ -32,7 +32,7 @@ fn no_rule_is_broken_again() {
         decode(&bytes);
         decode_chunked(&bytes);
         pipeline(&bytes);
-        packed(&bytes);
+        vram_format(&bytes);
         buffers(&bytes);
         inductor(&bytes);
     }

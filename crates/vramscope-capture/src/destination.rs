@@ -6,7 +6,7 @@ use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 
 use vramscope_core::Snapshot;
-use vramscope_core::{encode, pack};
+use vramscope_core::{encode, vram_format};
 
 use crate::failure::Failure;
 
@@ -131,7 +131,7 @@ impl Destination {
         match self.format {
             Format::Pickle => encode::encode(snapshot, &mut out)?,
             Format::Json => encode::encode_json(snapshot, &mut out)?,
-            Format::Packed => pack::pack(snapshot, &mut out)?,
+            Format::Packed => vram_format::write(snapshot, &mut out)?,
         }
         out.flush()
     }

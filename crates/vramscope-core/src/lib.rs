@@ -1,7 +1,7 @@
 //! Decodes, models and analyses PyTorch CUDA memory snapshots.
 //!
 //! ```text
-//! bytes ─> container ─> decode ─> model ─> analysis        model (─> cut, anonymise) ─> encode | pack ─> bytes
+//! bytes ─> container ─> decode ─> model ─> analysis        model (─> cut, anonymise) ─> encode | vram_format ─> bytes
 //!                        build ─┘
 //! ```
 //!
@@ -34,10 +34,10 @@ pub mod ids;
 mod limits;
 pub mod model;
 pub mod open;
-pub mod pack;
 pub mod tables;
 mod transfer;
 pub mod units;
+pub mod vram_format;
 
 pub use error::{Error, ErrorKind};
 pub use limits::Limits;

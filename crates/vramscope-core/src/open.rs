@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! container ─┬─> decode (pickle, JSON) ─┬─> invariants
-//!            └─> pack (our own columns) ┘
+//!            └─> vram_format (columns) ┘
 //! ```
 
 use std::io::Read;
@@ -11,7 +11,7 @@ use std::ops::ControlFlow;
 use crate::container::{self, Encoding, Unwrapped};
 use crate::decode::{invariants, read_values};
 use crate::model::WarningKind;
-use crate::pack;
+use crate::vram_format;
 use crate::{Error, ErrorKind, Limits, Snapshot};
 
 /// Progress of decoding.
@@ -60,7 +60,7 @@ pub fn decode_with(input: impl Read, options: Options<'_>) -> Result<Snapshot, E
         }
     };
     let read = match encoding {
-        Encoding::Packed => pack::read(input, &limits, &mut on_events),
+        Encoding::Packed => vram_format::read(input, &limits, &mut on_events),
         Encoding::Pickle | Encoding::Json => {
             read_values(encoding, input, limits, expected_bytes, &mut on_events)
         }

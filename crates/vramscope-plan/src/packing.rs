@@ -30,7 +30,7 @@ pub use self::bound::lower_bound;
 pub use self::greedy::{Fit, greedy};
 pub use self::orders::Order;
 use self::portfolio::Portfolio;
-use self::search::{Descent, Found, Search};
+use self::search::{Descent, Search, SearchResult};
 pub use self::sections::Sections;
 pub use self::verify::{Fault, verify};
 
@@ -263,13 +263,13 @@ fn ask(
 ) -> Option<(Search, u64)> {
     let (mut search, capacity) = within?;
     match search.run(is_over) {
-        Found::Packing(packing) if packing.height < best.packing.height => {
+        SearchResult::Packing(packing) if packing.height < best.packing.height => {
             best.packing = packing;
             best.method = Method::Search;
         }
-        Found::Impossible => best.bound = best.bound.max(capacity.saturating_add(1)),
-        Found::TooLarge => return None,
-        Found::Packing(_) | Found::NotYet => {}
+        SearchResult::Impossible => best.bound = best.bound.max(capacity.saturating_add(1)),
+        SearchResult::TooLarge => return None,
+        SearchResult::Packing(_) | SearchResult::NotYet => {}
     }
     Some((search, capacity))
 }

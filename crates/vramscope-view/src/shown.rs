@@ -7,7 +7,7 @@
 use serde::{Deserialize, Serialize};
 use vramscope_core::Snapshot;
 use vramscope_core::analysis::groups::grouping::pools;
-use vramscope_core::analysis::memory::pool_use::PoolUse;
+use vramscope_core::analysis::memory::private_pools::PoolUse;
 use vramscope_core::analysis::recording::Device;
 use vramscope_core::analysis::time::lanes::{Lane, LaneKind, LaneRange};
 use vramscope_core::analysis::time::selection::Moments;

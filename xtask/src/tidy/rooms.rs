@@ -21,7 +21,7 @@ pub(super) struct Order<'a> {
 }
 
 /// The order in each folder. A room that is not listed is a finding.
-const ORDERS: [Order; 8] = [
+const ORDERS: [Order; 10] = [
     Order {
         folder: "crates/vramscope-core/src",
         floors: &[

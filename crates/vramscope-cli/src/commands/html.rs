@@ -17,8 +17,8 @@ use clap::Args;
 use vramscope_core::Snapshot;
 use vramscope_core::cut::without_freed;
 use vramscope_core::model::DeviceIndex;
-use vramscope_core::pack::pack;
 use vramscope_core::units::Bytes;
+use vramscope_core::vram_format;
 use vramscope_view::address::Address;
 use vramscope_view::colour::ColourMode;
 use vramscope_view::views::ViewKind;
@@ -279,7 +279,7 @@ impl Report {
     }
 
     fn add(&mut self, path: &Path, snapshot: &Snapshot) -> Result<(), Failure> {
-        let packed = compressed(|zstd| pack(snapshot, zstd));
+        let packed = compressed(|zstd| vram_format::write(snapshot, zstd));
         self.embed(path, packed, snapshot.source.file_bytes)
     }
 

@@ -7,8 +7,8 @@ use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use clap::{Arg, Command};
 use vramscope_core::Snapshot;
 use vramscope_core::encode::{encode, encode_json};
-use vramscope_core::pack::pack;
 use vramscope_core::tables::Table;
+use vramscope_core::vram_format;
 
 use super::{Asked, csv, failed, folded, parquet, perfetto, pprof, speedscope};
 use crate::failure::Failure;
@@ -63,7 +63,9 @@ pub(crate) const FORMATS: &[Format] = &[
         is_text: false,
         may_pack: false,
         packing: Some(Packing::Zstd),
-        content: Content::Snapshot(|snapshot, out| pack(snapshot, out).map_err(failed)),
+        content: Content::Snapshot(|snapshot, out| {
+            vram_format::write(snapshot, out).map_err(failed)
+        }),
     },
     Format {
         name: "perfetto",

@@ -15,7 +15,7 @@ use std::cmp::Reverse;
 use std::io::Write;
 
 use serde_json::{Value, json};
-use vramscope_core::analysis::memory::pool_use::pool_uses;
+use vramscope_core::analysis::memory::private_pools::private_pools;
 use vramscope_core::analysis::time::history::{History, NEVER};
 use vramscope_core::analysis::time::markers::MarkerKind;
 use vramscope_core::ids::{AllocationId, EventId};
@@ -103,7 +103,7 @@ fn write_counters(device: &Device<'_>, trace: &mut Trace<'_>) -> Result<(), Fail
     };
     steps("reserved", &history.reserved_steps, trace)?;
     let snapshot = &device.subject.snapshot;
-    for pool in pool_uses(snapshot, history, device.segments()) {
+    for pool in private_pools(snapshot, history, device.segments()) {
         let name = pool
             .pool
             .map_or("other pools".to_owned(), |pool| pool.to_string());

@@ -35,7 +35,7 @@ pub(crate) enum Encoding {
     Pickle,
     /// JSON; a byte order mark has been removed.
     Json,
-    /// Columns: see [`crate::pack`].
+    /// Columns: see [`crate::vram_format`].
     Packed,
 }
 

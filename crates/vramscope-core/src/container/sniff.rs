@@ -21,7 +21,7 @@ pub(super) enum Format {
     Packed,
 }
 
-/// The first bytes of a [packed](crate::pack) snapshot. Neither a pickle nor UTF-8 text begins with the first one,
+/// The first bytes of a [packed](crate::vram_format) snapshot. Neither a pickle nor UTF-8 text begins with the first one,
 /// and a copy in text mode is detected by the line ends.
 pub(crate) const PACKED: &[u8; 8] = b"\x93vram\r\n\n";
 

@@ -35,7 +35,7 @@ pub(super) fn at_end(transfer: &mut Transfer<'_>, piece: &Piece<'_>) {
     }
     ranges.extend(orphans(&ranges, &live));
     ranges.sort_by_key(|range| range.address);
-    let context = Known::of(transfer.from, history, to);
+    let recorded = RecordedSegments::of(transfer.from, history, to);
     let mut rest = live.as_mut_slice();
     for range in &ranges {
         let end = end_of(range);
@@ -45,7 +45,7 @@ pub(super) fn at_end(transfer: &mut Transfer<'_>, piece: &Piece<'_>) {
         let first = transfer.to.blocks.len() as u32;
         blocks(transfer, history, range, own);
         let blocks = first..transfer.to.blocks.len() as u32;
-        let mut segment = context.segment(transfer, device, range, own.first());
+        let mut segment = recorded.segment(transfer, device, range, own.first());
         segment.blocks = blocks;
         sums(&transfer.to, transfer.from, &mut segment);
         transfer.to.segments.rows.push(segment);
@@ -184,14 +184,14 @@ fn block(transfer: &mut Transfer<'_>, history: &History, alive: &Alive, room: u6
 }
 
 /// The whole file's information about segments, by address.
-struct Known {
+struct RecordedSegments {
     /// The stack that last mapped each segment up to the end of the range.
     mapped_by: HashMap<u64, StackId>,
     /// Rows of the final state's segments.
     at_end: HashMap<u64, usize>,
 }
 
-impl Known {
+impl RecordedSegments {
     fn of(snapshot: &Snapshot, history: &History, moment: u32) -> Self {
         let events = &snapshot.events;
         let rows = history.first_event..history.first_event + moment;

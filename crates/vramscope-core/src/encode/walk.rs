@@ -13,17 +13,17 @@ use crate::model::{
 
 /// Writes the whole snapshot.
 pub(super) fn write(snapshot: &Snapshot, sink: impl Sink) -> io::Result<()> {
-    let mut walk = Walk {
+    let mut walker = SnapshotWalker {
         snapshot,
         has_addresses: has_addresses(snapshot),
         sink,
     };
     if snapshot.keys.top == 0 && snapshot.traces.is_empty() {
-        walk.segments(&snapshot.segments.rows)?;
+        walker.segments(&snapshot.segments.rows)?;
     } else {
-        walk.top()?;
+        walker.top()?;
     }
-    walk.sink.finish()
+    walker.sink.finish()
 }
 
 /// Whether blocks get an `address`: if the file had them, or if a reader would compute others from the sizes.
@@ -49,13 +49,13 @@ fn has_addresses(snapshot: &Snapshot) -> bool {
         })
 }
 
-struct Walk<'s, S> {
+struct SnapshotWalker<'s, S> {
     snapshot: &'s Snapshot,
     has_addresses: bool,
     sink: S,
 }
 
-impl<S: Sink> Walk<'_, S> {
+impl<S: Sink> SnapshotWalker<'_, S> {
     /// Whether the file's top level had this key.
     fn had(&self, key: Key) -> bool {
         self.snapshot.keys.top & key.bit() != 0
@@ -117,7 +117,7 @@ impl<S: Sink> Walk<'_, S> {
     }
 
     fn trace(&mut self, rows: &Range<u32>) -> io::Result<()> {
-        self.list(rows.clone(), |walk, row| walk.event(EventId(row)))
+        self.list(rows.clone(), |walker, row| walker.event(EventId(row)))
     }
 
     fn event(&mut self, id: EventId) -> io::Result<()> {
@@ -338,6 +338,6 @@ impl<S: Sink> Walk<'_, S> {
             return Ok(());
         }
         let lines = self.snapshot.contexts.forward_lines(Some(lines));
-        self.items(lines, |walk, line| walk.sink.text(line))
+        self.items(lines, |walker, line| walker.sink.text(line))
     }
 }

@@ -31,7 +31,7 @@ pub enum ContainerKind {
     Pickle(u8),
     /// JSON of the same schema.
     Json,
-    /// Columns, as [`pack`](crate::pack) writes them. The entries after this one describe the file from which they
+    /// Columns, as [`vram_format`](crate::vram_format) writes them. The entries after this one describe the file from which they
     /// were made.
     Packed,
 }

@@ -4,7 +4,7 @@ use vramscope_core::analysis::time::history::History;
 use vramscope_core::analysis::time::lanes::Lanes;
 use vramscope_core::anonymise::{Anonymiser, anonymise};
 use vramscope_core::encode::{difference, encode, encode_json};
-use vramscope_core::pack::pack;
+use vramscope_core::vram_format;
 use vramscope_core::{Snapshot, decode};
 
 fn captured() -> Snapshot {
@@ -37,7 +37,7 @@ fn nothing_is_lost_on_the_way_through_other_encodings() {
     let mut files = [Vec::new(), Vec::new(), Vec::new()];
     encode(&snapshot, &mut files[0]).unwrap();
     encode_json(&snapshot, &mut files[1]).unwrap();
-    pack(&snapshot, &mut files[2]).unwrap();
+    vram_format::write(&snapshot, &mut files[2]).unwrap();
     for file in files {
         let again = decode(&file[..]).unwrap();
         assert_eq!(difference(&snapshot, &again), None);

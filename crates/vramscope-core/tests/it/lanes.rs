@@ -1,6 +1,6 @@
 //! Lanes, marks, capacities and pools of every file: nothing is lost, and sums agree.
 
-use vramscope_core::analysis::memory::pool_use::pool_uses;
+use vramscope_core::analysis::memory::private_pools::private_pools;
 use vramscope_core::analysis::memory::segment_history::SegmentHistory;
 use vramscope_core::analysis::time::annotations::named_ranges;
 use vramscope_core::analysis::time::history::History;
@@ -100,7 +100,7 @@ fn pools_hold_no_more_than_the_device() {
         for device in snapshot.devices() {
             let history = History::of(&snapshot, device);
             let segments = SegmentHistory::of(&snapshot, &history);
-            let uses = pool_uses(&snapshot, &history, &segments);
+            let uses = private_pools(&snapshot, &history, &segments);
             seen += uses.len();
             for moment in (0..=history.event_count).step_by(7) {
                 let reserved: u64 = uses.iter().map(|pool| pool.reserved_bytes(moment)).sum();

@@ -31,7 +31,7 @@ use super::{Packing, Problem, Sections, lower_bound};
 
 /// The result of a search so far.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Found {
+pub enum SearchResult {
     /// A packing within the capacity.
     Packing(Packing),
     /// No packing fits the capacity.
@@ -75,27 +75,27 @@ impl Search {
     }
 
     /// Searches until `is_over`. Every call makes some progress.
-    pub fn run(&mut self, is_over: &mut dyn FnMut() -> bool) -> Found {
+    pub fn run(&mut self, is_over: &mut dyn FnMut() -> bool) -> SearchResult {
         let Some(core) = self.core.as_ref().filter(|_| !self.is_impossible) else {
-            return Found::Impossible;
+            return SearchResult::Impossible;
         };
         while let Some(part) = core.parts.get(self.solved.len()) {
             if part.is_too_large(self.capacity) {
-                return Found::TooLarge;
+                return SearchResult::TooLarge;
             }
             let (round, nodes) = self.current.get_or_insert_with(|| {
                 let nodes = first_nodes(part);
                 (Round::new(part, self.capacity, nodes), nodes)
             });
             match round.run(part, is_over) {
-                None => return Found::NotYet,
+                None => return SearchResult::NotYet,
                 Some(Ended::Limit) => {
                     let nodes = nodes.saturating_mul(2);
                     self.current = Some((Round::new(part, self.capacity, nodes), nodes));
                 }
                 Some(Ended::Impossible) => {
                     self.is_impossible = true;
-                    return Found::Impossible;
+                    return SearchResult::Impossible;
                 }
                 Some(Ended::Solved(offsets)) => {
                     self.solved.push(offsets);
@@ -104,7 +104,7 @@ impl Search {
             }
         }
         let offsets = self.solved.iter().map(Vec::as_slice);
-        Found::Packing(core.complete(&self.problem, &self.sections, offsets))
+        SearchResult::Packing(core.complete(&self.problem, &self.sections, offsets))
     }
 }
 

@@ -5,7 +5,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use vramscope_plan::packing::csv::read;
-use vramscope_plan::packing::search::{Found, Search};
+use vramscope_plan::packing::search::{Search, SearchResult};
 use vramscope_plan::packing::{Packer, Problem, lower_bound, verify};
 use vramscope_synth::files::fixtures_dir;
 
@@ -38,7 +38,7 @@ fn the_benchmark_fits_into_its_capacity() {
     for letter in ["C", "D", "F", "I", "J", "K"] {
         let problem = problem(&format!("minimalloc/{letter}.1048576.csv"));
         match Search::new(problem.clone(), CAPACITY).run(&mut || false) {
-            Found::Packing(packing) => {
+            SearchResult::Packing(packing) => {
                 assert_eq!(verify(&problem, &packing), Ok(()), "{letter}");
                 assert!(packing.height <= CAPACITY, "{letter}");
             }

@@ -1,6 +1,6 @@
 //! Answers to [`protocol::views::lanes`](crate::protocol::views::lanes).
 
-use vramscope_core::analysis::memory::pool_use::{PoolUse, pool_uses};
+use vramscope_core::analysis::memory::private_pools::{PoolUse, private_pools};
 use vramscope_core::analysis::time::markers::{MarkerKind, marker};
 use vramscope_core::bitset::BitSet;
 use vramscope_core::ids::AllocationId;
@@ -125,7 +125,7 @@ impl Cache {
         let of = device.index();
         let place = self.pools.iter().position(|(known, _)| *known == of);
         let place = place.unwrap_or_else(|| {
-            let uses = pool_uses(device.snapshot(), device.history, device.segments());
+            let uses = private_pools(device.snapshot(), device.history, device.segments());
             self.pools.push((of, uses));
             self.pools.len() - 1
         });

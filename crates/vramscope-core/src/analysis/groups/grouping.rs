@@ -15,7 +15,7 @@ use crate::analysis::code::call_sites::{CallSiteId, CallSiteKind, CallSites};
 use crate::analysis::code::frame_groups::{
     Fold, FrameGrouping, FrameGroups, GroupId, GroupOptions, GroupTable,
 };
-use crate::analysis::memory::places::column;
+use crate::analysis::memory::streams_and_pools::column;
 use crate::analysis::recording::Device;
 use crate::analysis::search::filter::{Filter, rows};
 use crate::analysis::time::history::History;

@@ -11,7 +11,7 @@ use std::collections::BTreeMap;
 use std::ops::Range;
 
 use super::allocator_rules::SMALL_SEGMENT_BYTES;
-use super::places::segment_of_addresses;
+use super::streams_and_pools::segment_of_addresses;
 use crate::Snapshot;
 use crate::analysis::time::history::{History, NEVER};
 use crate::analysis::time::replay::{self, MappedRange, SegmentStep};

@@ -11,11 +11,11 @@ use crate::analysis::memory::allocator_state::{
     AllocatorIndex, AllocatorState, BlockSizes, FinalCheck, Replayed, Stepper, check_final,
 };
 use crate::analysis::memory::capacity::{Capacity, capacity};
-use crate::analysis::memory::places;
 use crate::analysis::memory::segment_history::SegmentHistory;
+use crate::analysis::memory::streams_and_pools;
 use crate::analysis::time::history::History;
 use crate::analysis::time::lanes::{Lanes, Steps, steps};
-use crate::analysis::time::markers::{Markers, failed_requests};
+use crate::analysis::time::markers::{MarkerKind, Markers};
 use crate::analysis::time::range_totals::RangeSums;
 use crate::analysis::time::replay::Replay;
 use crate::analysis::time::trace_names::{Step, trace_steps};
@@ -31,7 +31,6 @@ pub(super) struct Prepared {
     stream_of: OnceCell<Vec<Option<i64>>>,
     pool_of: OnceCell<Vec<Option<PoolId>>>,
     notes: OnceCell<Vec<(AllocationId, StringId)>>,
-    failed_requests: OnceCell<Vec<u32>>,
     lanes: OnceCell<Lanes>,
     markers: OnceCell<Markers>,
     sums: OnceCell<RangeSums>,
@@ -153,7 +152,7 @@ impl<'a> Device<'a> {
     #[must_use]
     pub fn context_of(self) -> &'a [ContextId] {
         let context = |id| {
-            let context = places::context_id_of(self.snapshot(), self.history, id);
+            let context = streams_and_pools::context_id_of(self.snapshot(), self.history, id);
             context.unwrap_or(ContextId::ABSENT)
         };
         self.prepared
@@ -175,7 +174,7 @@ impl<'a> Device<'a> {
         self.prepared.stream_of.get_or_init(|| {
             let of_context = |context: &Context| Some(context.stream);
             let of_segment = |segment: &crate::model::Segment| segment.stream;
-            places::column(self.snapshot(), self.history, of_context, of_segment)
+            streams_and_pools::column(self.snapshot(), self.history, of_context, of_segment)
         })
     }
 
@@ -185,7 +184,7 @@ impl<'a> Device<'a> {
         self.prepared.pool_of.get_or_init(|| {
             let of_context = |context: &Context| context.pool;
             let of_segment = |segment: &crate::model::Segment| segment.pool;
-            places::column(self.snapshot(), self.history, of_context, of_segment)
+            streams_and_pools::column(self.snapshot(), self.history, of_context, of_segment)
         })
     }
 
@@ -217,8 +216,7 @@ impl<'a> Device<'a> {
     /// The moments after each failed request, ascending.
     #[must_use]
     pub fn failed_requests(self) -> &'a [u32] {
-        let found = || failed_requests(self.snapshot(), self.history);
-        self.prepared.failed_requests.get_or_init(found)
+        &self.markers().column(MarkerKind::Oom).moments
     }
 
     /// The annotated ranges, arranged in lanes.

@@ -1,8 +1,7 @@
 //! Compares shared results with the analyses that compute them.
 
 use super::*;
-use crate::analysis::memory::places::context_id_of;
-use crate::analysis::time::markers::MarkerKind;
+use crate::analysis::memory::streams_and_pools::context_id_of;
 use crate::ids::{AllocationId, ContextId};
 
 const FILE: &[u8] =
@@ -27,8 +26,6 @@ fn columns_have_a_value_per_allocation() {
             );
             assert_eq!(device.context(id).is_some(), context.is_some());
         }
-        let marks = &device.markers().column(MarkerKind::Oom).moments;
-        assert_eq!(device.failed_requests(), marks);
     }
 }
 

@@ -8,7 +8,7 @@ use std::collections::HashMap;
 
 use serde::{Deserialize, Serialize};
 
-use crate::analysis::memory::places::context_of;
+use crate::analysis::memory::streams_and_pools::context_of;
 use crate::analysis::recording::Device;
 use crate::analysis::time::history::NEVER;
 use crate::analysis::time::lifetime::{Lifetime, lifetime};

@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use crate::Snapshot;
 use crate::analysis::code::frames::{FrameClass, Location, clip};
 use crate::analysis::memory::allocator_rules::UNIT_BYTES;
-use crate::analysis::memory::places::{context_of, place_of, segment_at};
+use crate::analysis::memory::streams_and_pools::{context_of, place_of, segment_at};
 use crate::analysis::recording::{Device, Recording};
 use crate::analysis::time::history::StackSource;
 use crate::analysis::time::lifetime::{Lifetime, lifetime};

@@ -200,13 +200,13 @@ impl Lanes {
                 continue;
             }
             match place(history, &range) {
-                Place::Inside(placed) => {
+                Placement::Inside(placed) => {
                     let is_internal = is_internal(snapshot.strings.get(range.name));
                     let ranges = if is_internal { &mut internal } else { &mut own };
                     ranges.push(((range.thread, range.domain), placed));
                 }
-                Place::Outside => self.outside += 1,
-                Place::WithoutTime => self.without_time += 1,
+                Placement::Outside => self.outside += 1,
+                Placement::WithoutTime => self.without_time += 1,
             }
         }
         for ranges in [&mut own, &mut internal] {
@@ -219,31 +219,31 @@ impl Lanes {
 /// A range with its thread and domain.
 type Placed = ((Option<u64>, Option<StringId>), LaneRange);
 
-enum Place {
+enum Placement {
     Inside(LaneRange),
     Outside,
     WithoutTime,
 }
 
-fn place(history: &History, range: &NamedRange) -> Place {
+fn place(history: &History, range: &NamedRange) -> Placement {
     // Moment m > 0 begins with event m. Moment 0 has the time of the first event.
     let event_times = history.moment_start_us.get(1..).unwrap_or(&[]);
     let (Some(&first), Some(&last)) = (event_times.first(), event_times.last()) else {
-        return Place::WithoutTime;
+        return Placement::WithoutTime;
     };
     if range.start_us.is_none() && range.end_us.is_none() {
-        return Place::WithoutTime;
+        return Placement::WithoutTime;
     }
     let start_us = range
         .start_us
         .unwrap_or(first.min(range.end_us.unwrap_or(first)));
     let end_us = range.end_us.unwrap_or(last.max(start_us)).max(start_us);
     if end_us < first || start_us > last {
-        return Place::Outside;
+        return Placement::Outside;
     }
     let from = event_times.partition_point(|&time| time < start_us) as u32;
     let to = event_times.partition_point(|&time| time <= end_us) as u32;
-    Place::Inside(LaneRange {
+    Placement::Inside(LaneRange {
         name: range.name,
         from,
         to,

@@ -10,18 +10,6 @@ use crate::ids::EventId;
 use crate::model::{Action, PoolId};
 use serde::{Deserialize, Serialize};
 
-/// The moments that begin with a failed request, ascending.
-#[must_use]
-pub fn failed_requests(snapshot: &Snapshot, history: &History) -> Vec<u32> {
-    let first = history.first_event as usize;
-    let rows = first..first.saturating_add(history.event_count as usize);
-    let actions = snapshot.events.action.get(rows).unwrap_or(&[]);
-    let failed = (1..)
-        .zip(actions)
-        .filter(|&(_, &action)| action == Action::Oom);
-    failed.map(|(moment, _)| moment).collect()
-}
-
 /// The kind of a mark.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]

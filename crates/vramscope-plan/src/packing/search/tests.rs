@@ -40,7 +40,7 @@ fn permute(order: &mut [usize], fixed: usize, visit: &mut dyn FnMut(&[usize])) {
 }
 
 /// What a search finds that may go on for this many looks at the time at once.
-fn found(problem: &Arc<Problem>, capacity: u64, patience: usize) -> Found {
+fn found(problem: &Arc<Problem>, capacity: u64, patience: usize) -> SearchResult {
     let mut search = Search::new(problem.clone(), capacity);
     loop {
         let mut left = patience;
@@ -48,7 +48,7 @@ fn found(problem: &Arc<Problem>, capacity: u64, patience: usize) -> Found {
             left = left.saturating_sub(1);
             left == 0
         });
-        if found != Found::NotYet {
+        if found != SearchResult::NotYet {
             return found;
         }
     }
@@ -72,14 +72,14 @@ proptest! {
         let lowest = lowest(&problem);
         let problem = Arc::new(problem);
         match found(&problem, lowest + room, 1) {
-            Found::Packing(packing) => {
+            SearchResult::Packing(packing) => {
                 prop_assert_eq!(verify(&problem, &packing), Ok(()));
                 prop_assert!(packing.height <= lowest + room);
             }
             other => prop_assert!(false, "{:?}", other),
         }
         if lowest > room {
-            prop_assert_eq!(found(&problem, lowest - 1 - room, 1), Found::Impossible);
+            prop_assert_eq!(found(&problem, lowest - 1 - room, 1), SearchResult::Impossible);
         }
     }
 
@@ -125,7 +125,7 @@ proptest! {
 #[test]
 fn nothing_is_packed_into_nothing() {
     let found = found(&Arc::new(Problem::default()), 0, 1);
-    assert_eq!(found, Found::Packing(Packing::default()));
+    assert_eq!(found, SearchResult::Packing(Packing::default()));
 }
 
 #[test]
@@ -138,7 +138,7 @@ fn hostile_sizes_do_not_overflow() {
         alignment: vec![1 << 61, 7, 1, 1 << 63, u64::MAX],
     });
     for capacity in [0, huge, u64::MAX / 2 + huge, u64::MAX - 1, u64::MAX] {
-        if let Found::Packing(packing) = found(&problem, capacity, 1) {
+        if let SearchResult::Packing(packing) = found(&problem, capacity, 1) {
             assert_eq!(verify(&problem, &packing), Ok(()));
         }
     }
@@ -156,5 +156,8 @@ fn what_is_too_large_to_search_is_said_to_be_so() {
         size: [1000, 1001].repeat(1500),
         alignment: Vec::new(),
     };
-    assert_eq!(found(&Arc::new(problem), 3_001_500, 1), Found::TooLarge);
+    assert_eq!(
+        found(&Arc::new(problem), 3_001_500, 1),
+        SearchResult::TooLarge
+    );
 }

@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 use vramscope_core::analysis::groups::grouping::stream_label;
 use vramscope_core::analysis::groups::live_at::live_at;
-use vramscope_core::analysis::memory::pool_use::pool_uses;
+use vramscope_core::analysis::memory::private_pools::private_pools;
 use vramscope_core::analysis::recording::Device;
 use vramscope_core::ids::AllocationId;
 use vramscope_core::units::{Bytes, Count};
@@ -84,7 +84,7 @@ pub(super) fn file(
     let bands = Bands::of(history, view.axis == XUnit::Time);
     let index = TimelineIndex::new(&bands);
     let pools = if lines.pools {
-        pool_uses(device.snapshot(), history, device.segments())
+        private_pools(device.snapshot(), history, device.segments())
     } else {
         Vec::new()
     };

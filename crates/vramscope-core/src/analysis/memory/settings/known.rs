@@ -3,7 +3,7 @@
 use serde_json::Value;
 
 /// A known setting.
-pub(super) struct Known {
+pub(super) struct KnownSetting {
     /// Its canonical spelling.
     pub(super) key: &'static str,
     /// Other spellings: in the variable, and on ROCm.
@@ -14,7 +14,7 @@ pub(super) struct Known {
     pub(super) meaning: &'static str,
 }
 
-impl Known {
+impl KnownSetting {
     /// Whether a recorded value is the default.
     pub(super) fn is_default(&self, value: &Value) -> bool {
         match value {
@@ -31,7 +31,7 @@ impl Known {
 }
 
 /// Finds a setting by any of its spellings.
-pub(super) fn find(key: &str) -> Option<&'static Known> {
+pub(super) fn find(key: &str) -> Option<&'static KnownSetting> {
     KNOWN
         .iter()
         .find(|known| known.key == key || known.aliases.contains(&key))
@@ -47,40 +47,40 @@ pub(super) fn same(one: &str, other: &str) -> bool {
     canonical(one) == canonical(other)
 }
 
-const KNOWN: [Known; 23] = [
-    Known {
+const KNOWN: [KnownSetting; 23] = [
+    KnownSetting {
         key: "PYTORCH_CUDA_ALLOC_CONF",
         aliases: &["PYTORCH_ALLOC_CONF", "PYTORCH_HIP_ALLOC_CONF"],
         default: "not set",
         meaning: "The environment variable, or the last text given to the allocator while running: all that was set by hand.",
     },
-    Known {
+    KnownSetting {
         key: "backend",
         aliases: &[],
         default: "native",
         meaning: "Which allocator serves requests. cudaMallocAsync is CUDA's own; it records no events and keeps no segments.",
     },
-    Known {
+    KnownSetting {
         key: "max_split_size",
         aliases: &["max_split_size_mb"],
         default: "unlimited",
         meaning: "Free blocks larger than this are not split, and only requests of nearly their size may have them: less \
                   fragmentation, more memory bound.",
     },
-    Known {
+    KnownSetting {
         key: "max_non_split_rounding_mb",
         aliases: &["max_non_split_rounding_size"],
         default: "20",
         meaning: "How much larger than a request a free block beyond max_split_size may be and still serve it, in MiB.",
     },
-    Known {
+    KnownSetting {
         key: "garbage_collection_threshold",
         aliases: &[],
         default: "0",
         meaning: "From this share of the allowed memory on, cached segments that were not used lately are given back \
                   before CUDA is asked for more. 0 = never. It only acts where a memory fraction is set.",
     },
-    Known {
+    KnownSetting {
         key: "expandable_segments",
         aliases: &[],
         default: "False",
@@ -88,106 +88,106 @@ const KNOWN: [Known; 23] = [
                   changing size fragment memory far less. Needs CUDA's virtual memory; not shared between processes \
                   by every version.",
     },
-    Known {
+    KnownSetting {
         key: "expandable_segments_reserve",
         aliases: &[],
         default: "",
         meaning: "How much address space an expandable segment reserves: a share of the device, or GiB with a G.",
     },
-    Known {
+    KnownSetting {
         key: "expandable_segments_reserve_by_class",
         aliases: &[],
         default: "",
         meaning: "The address space that expandable segments reserve, by class of stream.",
     },
-    Known {
+    KnownSetting {
         key: "large_segment_size_mb",
         aliases: &["large_segment_size"],
         default: "20",
         meaning: "Bytes asked of CUDA at once for requests above 1 MiB and below 10 MiB, in MiB.",
     },
-    Known {
+    KnownSetting {
         key: "roundup_power2_divisions",
         aliases: &[],
         default: "off",
         meaning: "Requests are rounded up to this many steps between powers of two, so that requests of similar size \
                   reuse each other's blocks: less fragmentation, more rounding.",
     },
-    Known {
+    KnownSetting {
         key: "per_process_memory_fraction",
         aliases: &[],
         default: "1.0",
         meaning: "The share of the device that this process may take. Requests beyond it fail although the device has \
                   memory left.",
     },
-    Known {
+    KnownSetting {
         key: "throw_on_cudamalloc_oom",
         aliases: &["throw_on_hipmalloc_oom"],
         default: "False",
         meaning: "Requests that cannot succeed are refused before CUDA is asked.",
     },
-    Known {
+    KnownSetting {
         key: "graph_capture_record_stream_reuse",
         aliases: &[],
         default: "False",
         meaning: "While a CUDA graph is captured, memory used by other streams is reused as soon as the graph itself \
                   orders it: smaller graph pools.",
     },
-    Known {
+    KnownSetting {
         key: "release_lock_on_cudamalloc",
         aliases: &["release_lock_on_hipmalloc"],
         default: "False",
         meaning: "The allocator's lock is let go during cudaMalloc, so that other threads can go on.",
     },
-    Known {
+    KnownSetting {
         key: "pinned_use_cuda_host_register",
         aliases: &["pinned_use_hip_host_register"],
         default: "False",
         meaning: "Pinned host memory is made by malloc and cudaHostRegister instead of cudaHostAlloc.",
     },
-    Known {
+    KnownSetting {
         key: "pinned_num_register_threads",
         aliases: &[],
         default: "1",
         meaning: "Threads that map the pages of pinned memory; only with pinned_use_cuda_host_register.",
     },
-    Known {
+    KnownSetting {
         key: "pinned_use_background_threads",
         aliases: &[],
         default: "False",
         meaning: "A thread of its own looks after freed pinned memory, so that allocating does not wait for it.",
     },
-    Known {
+    KnownSetting {
         key: "pinned_reserve_segment_size_mb",
         aliases: &[],
         default: "0",
         meaning: "Pinned host memory reserved once and handed out in pieces, in MiB.",
     },
-    Known {
+    KnownSetting {
         key: "pinned_free_catch_all",
         aliases: &[],
         default: "False",
         meaning: "Errors while freeing pinned memory are caught instead of ending the program.",
     },
-    Known {
+    KnownSetting {
         key: "max_round_threshold",
         aliases: &["pinned_max_round_threshold_mb"],
         default: "unlimited",
         meaning: "Pinned requests up to this size are rounded up to a power of two; larger ones are taken as they are.",
     },
-    Known {
+    KnownSetting {
         key: "max_cached_size",
         aliases: &["pinned_max_cached_size_mb"],
         default: "unlimited",
         meaning: "Freed pinned blocks up to this size are kept for reuse; larger ones go back to the system.",
     },
-    Known {
+    KnownSetting {
         key: "trace_alloc_max_entries",
         aliases: &[],
         default: "unlimited",
         meaning: "How many events the recorder keeps per device; older ones are overwritten.",
     },
-    Known {
+    KnownSetting {
         key: "trace_alloc_overflowed",
         aliases: &[],
         default: "False",

@@ -8,7 +8,7 @@ use super::Filter;
 use super::keys::{self, Key, KeyKind};
 use super::lexer::{Operator, TokenKind, Word as WrittenWord, tokens};
 use super::pattern::Pattern;
-use super::term::{Place, Term};
+use super::term::{Term, TextField};
 use super::vocabulary::{Vocabulary, Word};
 
 /// Maximum number of candidates.
@@ -132,19 +132,19 @@ fn anywhere(part: &str, vocabulary: &Vocabulary) -> Vec<Candidate> {
         return Vec::new();
     }
     let kinds = [
-        (Place::Site, &vocabulary.sites, false),
-        (Place::Function, &vocabulary.functions, true),
-        (Place::Category, &vocabulary.categories, true),
-        (Place::Annotation, &vocabulary.annotations, true),
-        (Place::File, &vocabulary.files, true),
-        (Place::Metadata, &vocabulary.metadata, true),
+        (TextField::Site, &vocabulary.sites, false),
+        (TextField::Function, &vocabulary.functions, true),
+        (TextField::Category, &vocabulary.categories, true),
+        (TextField::Annotation, &vocabulary.annotations, true),
+        (TextField::File, &vocabulary.files, true),
+        (TextField::Metadata, &vocabulary.metadata, true),
     ];
     kinds
         .into_iter()
-        .flat_map(|(place, words, is_whole)| {
+        .flat_map(|(field, words, is_whole)| {
             holding(words, part)
                 .take(WORDS_LIMIT)
-                .map(move |word| text_term(place, word, is_whole))
+                .map(move |word| text_term(field, word, is_whole))
         })
         .collect()
 }
@@ -157,14 +157,14 @@ fn holding<'a>(words: &'a [Word], part: &str) -> impl Iterator<Item = &'a Word> 
         .filter(move |word| word.text.to_lowercase().contains(&part))
 }
 
-fn text_term(place: Place, word: &Word, is_whole: bool) -> Candidate {
+fn text_term(field: TextField, word: &Word, is_whole: bool) -> Candidate {
     let pattern = Pattern {
         text: word.text.clone(),
         is_literal: word.text.contains('*'),
         is_whole,
     };
     Candidate {
-        text: Term::Text(place, pattern).to_string(),
+        text: Term::Text(field, pattern).to_string(),
         help: word.help.clone(),
         kind: CandidateKind::Term,
     }
@@ -176,24 +176,24 @@ fn values(key: Key, operator: Operator, part: &str, vocabulary: &Vocabulary) -> 
     let words = |words| {
         holding(words, part)
             .map(|word| match key.kind {
-                KeyKind::Text(place) => text_term(place, word, is_whole),
+                KeyKind::Text(field) => text_term(field, word, is_whole),
                 _ => plain(key, operator, &word.text, &word.help),
             })
             .collect()
     };
     match key.kind {
-        KeyKind::Text(Place::Function) => words(&vocabulary.functions),
-        KeyKind::Text(Place::File) => words(&vocabulary.files),
-        KeyKind::Text(Place::Frame | Place::Anywhere) => {
+        KeyKind::Text(TextField::Function) => words(&vocabulary.functions),
+        KeyKind::Text(TextField::File) => words(&vocabulary.files),
+        KeyKind::Text(TextField::Frame | TextField::Anywhere) => {
             let mut found: Vec<_> = words(&vocabulary.functions);
             found.extend(words(&vocabulary.files));
             found
         }
-        KeyKind::Text(Place::Site) => words(&vocabulary.sites),
-        KeyKind::Text(Place::Metadata) => words(&vocabulary.metadata),
-        KeyKind::Text(Place::Category) => words(&vocabulary.categories),
-        KeyKind::Text(Place::Compile) => words(&vocabulary.compiled),
-        KeyKind::Text(Place::Annotation) => words(&vocabulary.annotations),
+        KeyKind::Text(TextField::Site) => words(&vocabulary.sites),
+        KeyKind::Text(TextField::Metadata) => words(&vocabulary.metadata),
+        KeyKind::Text(TextField::Category) => words(&vocabulary.categories),
+        KeyKind::Text(TextField::Compile) => words(&vocabulary.compiled),
+        KeyKind::Text(TextField::Annotation) => words(&vocabulary.annotations),
         KeyKind::Stream => words(&vocabulary.streams),
         KeyKind::Pool => {
             let mut found = fixed(key, operator, part);

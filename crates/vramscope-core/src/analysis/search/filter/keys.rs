@@ -1,12 +1,12 @@
 //! All keys and flags of the filter language: names, kinds of value, help texts and examples.
 
-use super::term::{BytesField, LengthField, Place, WhenField};
+use super::term::{BytesField, LengthField, TextField, WhenField};
 
 /// The kind of value that a key takes.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum KeyKind {
-    /// Text that is searched for in this place.
-    Text(Place),
+    /// Text that is searched for in this field.
+    Text(TextField),
     /// An address, see [`AddressMatch`](super::AddressMatch).
     Address,
     /// The number or the handle of a stream.
@@ -116,7 +116,7 @@ pub const KEYS: [Key; 20] = [
     key(
         "frame",
         &["stack"],
-        KeyKind::Text(Place::Frame),
+        KeyKind::Text(TextField::Frame),
         "frame:attention",
         "a frame of the stack: function, file, or file:line",
     ),
@@ -137,21 +137,21 @@ pub const KEYS: [Key; 20] = [
     key(
         "site",
         &["at"],
-        KeyKind::Text(Place::Site),
+        KeyKind::Text(TextField::Site),
         "site:model.py",
         "the call site, as the colours show it",
     ),
     key(
         "fn",
         &["function", "func"],
-        KeyKind::Text(Place::Function),
+        KeyKind::Text(TextField::Function),
         "fn=forward",
         "a function on the stack; = asks for the whole name",
     ),
     key(
         "file",
         &["path"],
-        KeyKind::Text(Place::File),
+        KeyKind::Text(TextField::File),
         "file:*/layers/*.py",
         "a file on the stack",
     ),
@@ -172,28 +172,28 @@ pub const KEYS: [Key; 20] = [
     key(
         "category",
         &["cat"],
-        KeyKind::Text(Place::Category),
+        KeyKind::Text(TextField::Category),
         "category:gradient",
         "the profiler's category",
     ),
     key(
         "annotation",
         &["during", "within"],
-        KeyKind::Text(Place::Annotation),
+        KeyKind::Text(TextField::Annotation),
         "annotation:step",
         "allocated within an annotated range of this name",
     ),
     key(
         "meta",
         &["metadata", "note"],
-        KeyKind::Text(Place::Metadata),
+        KeyKind::Text(TextField::Metadata),
         "meta:layer3",
         "texts the program attached to it",
     ),
     key(
         "compile",
         &["compiled"],
-        KeyKind::Text(Place::Compile),
+        KeyKind::Text(TextField::Compile),
         "compile:graph",
         "torch.compile's region",
     ),

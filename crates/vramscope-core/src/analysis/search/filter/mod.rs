@@ -45,7 +45,7 @@ pub(crate) use number::when as parse_when;
 pub use number::{ExactBytes, bytes as parse_bytes};
 pub use pattern::{Matcher, Pattern};
 pub use term::{
-    BytesField, Expression, LengthField, LengthUnit, Live, Place, PoolMatch, Term, Test, When,
+    BytesField, Expression, LengthField, LengthUnit, Live, PoolMatch, Term, Test, TextField, When,
     WhenField,
 };
 pub use totals::{Totals, totals};

@@ -7,7 +7,7 @@ use super::keys::{self, Key, KeyKind};
 use super::lexer::{Operator, Token, TokenKind, Word, tokens};
 use super::number::{self, Instead};
 use super::pattern::Pattern;
-use super::term::{Expression, LengthField, Live, Place, PoolMatch, Term, Test, WhenField};
+use super::term::{Expression, LengthField, Live, PoolMatch, Term, Test, TextField, WhenField};
 use super::{FilterError, TEXT_LIMIT_BYTES};
 use crate::model::PoolId;
 
@@ -194,7 +194,7 @@ fn term(text: &str, token: &Token, word: &Word) -> Parsed<Expression> {
             ));
         }
         let pattern = pattern(word, false);
-        return Ok(Expression::Term(Term::Text(Place::Anywhere, pattern)));
+        return Ok(Expression::Term(Term::Text(TextField::Anywhere, pattern)));
     };
     let name = &text[name_span.clone()];
     let key = keys::find(name).ok_or_else(|| unknown_key(text, token, name_span, name))?;
@@ -243,8 +243,8 @@ fn keyed(token: &Token, word: &Word, key: Key, operator: Operator) -> Parsed<Ter
         return Err(FilterError::new(token.span.clone(), message));
     }
     match key.kind {
-        KeyKind::Text(place) => Ok(Term::Text(
-            place,
+        KeyKind::Text(field) => Ok(Term::Text(
+            field,
             pattern(word, operator == Operator::Equal),
         )),
         KeyKind::Address => AddressMatch::parse(&value.to_ascii_lowercase())

@@ -4,7 +4,7 @@
 use super::Filter;
 use super::keys::Flag;
 use super::pattern::Pattern;
-use super::term::{BytesField, Expression, Place, PoolMatch, Term, Test, When, WhenField};
+use super::term::{BytesField, Expression, PoolMatch, Term, Test, TextField, When, WhenField};
 use crate::Snapshot;
 use crate::analysis::code::call_sites::{short_function, short_path};
 use crate::analysis::code::frame_groups::names::{namespaces, python_module, python_package};
@@ -15,7 +15,7 @@ use crate::model::PoolId;
 /// Selects the allocations of a call site. In the filter language a call site is named by its label.
 #[must_use]
 pub fn of_call_site(label: &str) -> Filter {
-    text(Place::Site, label, true).into()
+    text(TextField::Site, label, true).into()
 }
 
 /// Selects the allocations of the stream with this number.
@@ -53,7 +53,7 @@ pub fn without_pool() -> Filter {
 pub fn of_categories(categories: &[&str]) -> Filter {
     let mut each = categories
         .iter()
-        .map(|name| text(Place::Category, name, true));
+        .map(|name| text(TextField::Category, name, true));
     match (each.next(), each.len()) {
         (Some(only), 0) => only,
         (first, _) => Expression::Or(first.into_iter().chain(each).collect()),
@@ -69,7 +69,7 @@ pub fn without_category() -> Filter {
         is_literal: false,
         is_whole: false,
     };
-    not(Expression::Term(Term::Text(Place::Category, any))).into()
+    not(Expression::Term(Term::Text(TextField::Category, any))).into()
 }
 
 /// Selects the allocations with a requested size of `from_bytes` or more, and below `below_bytes` if given.
@@ -117,12 +117,13 @@ pub fn of_frame(
     class: FrameClass,
 ) -> Option<Filter> {
     let file = short_path(location.file);
-    let of_file = || (!file.is_empty()).then(|| path(Place::File, &file));
+    let of_file = || (!file.is_empty()).then(|| path(TextField::File, &file));
     let function = short_function(location.function);
-    let of_function = || (!function.is_empty()).then(|| text(Place::Function, &function, false));
+    let of_function =
+        || (!function.is_empty()).then(|| text(TextField::Function, &function, false));
     let found = match grouping {
         FrameGrouping::Line if !file.is_empty() && location.line > 0 => {
-            Some(path(Place::Frame, &format!("{file}:{}", location.line)))
+            Some(path(TextField::Frame, &format!("{file}:{}", location.line)))
         }
         FrameGrouping::Line | FrameGrouping::Function => match (of_file(), of_function()) {
             (None, None) => None,
@@ -136,14 +137,14 @@ pub fn of_frame(
                 1
             };
             match namespaces(location.function, levels) {
-                Some(spaces) => Some(text(Place::Function, &format!("{spaces}::"), false)),
+                Some(spaces) => Some(text(TextField::Function, &format!("{spaces}::"), false)),
                 None if is_torch_name(location.function) => None,
                 None => of_file(),
             }
         }
-        FrameGrouping::Module => Some(path(Place::File, python_module(&file))),
+        FrameGrouping::Module => Some(path(TextField::File, python_module(&file))),
         FrameGrouping::Package => {
-            python_package(location, class).map(|package| path(Place::Frame, &package))
+            python_package(location, class).map(|package| path(TextField::Frame, &package))
         }
     };
     found.map(Filter::from)
@@ -174,28 +175,28 @@ fn all(parts: impl IntoIterator<Item = Expression>) -> Expression {
 }
 
 /// A text term that matches `text` literally, asterisks included.
-fn text(place: Place, text: &str, is_whole: bool) -> Expression {
+fn text(field: TextField, text: &str, is_whole: bool) -> Expression {
     let pattern = Pattern {
         text: text.to_owned(),
         is_literal: text.contains('*'),
         is_whole,
     };
-    Expression::Term(Term::Text(place, pattern))
+    Expression::Term(Term::Text(field, pattern))
 }
 
 /// A text term for a shortened path. Shortened paths have `/` even where the file has the `\` of Windows, so
 /// `*` takes its place.
-fn path(place: Place, path: &str) -> Expression {
+fn path(field: TextField, path: &str) -> Expression {
     let is_plain = |c: char| c.is_ascii_alphanumeric() || "_-.:/".contains(c);
     if !path.chars().all(is_plain) {
-        return text(place, path, false);
+        return text(field, path, false);
     }
     let pattern = Pattern {
         text: path.replace('/', "*"),
         is_literal: false,
         is_whole: false,
     };
-    Expression::Term(Term::Text(place, pattern))
+    Expression::Term(Term::Text(field, pattern))
 }
 
 #[cfg(test)]

@@ -27,8 +27,8 @@ pub enum Expression {
 /// A single condition on an allocation.
 #[derive(Clone, PartialEq, Debug)]
 pub enum Term {
-    /// A text in this place matches the pattern.
-    Text(Place, Pattern),
+    /// A text in this field matches the pattern.
+    Text(TextField, Pattern),
     /// Its address meets this condition.
     Address(AddressMatch),
     /// It is on this stream: a stream's number or, if no stream has that number, its handle.
@@ -51,8 +51,8 @@ pub enum Term {
 
 /// Where a text is searched for.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-pub enum Place {
-    /// In all of the other places. A text that looks like an address also matches the address.
+pub enum TextField {
+    /// In all of the other fields. A text that looks like an address also matches the address.
     Anywhere,
     /// In frames of the stack: function, file, `file:line`, the FX node from which the code was generated; and
     /// in the stack of the forward pass.
@@ -239,14 +239,14 @@ fn join(
 impl fmt::Display for Term {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Text(Place::Anywhere, pattern) => {
+            Self::Text(TextField::Anywhere, pattern) => {
                 // A key's name needs quotes, or the lexer joins it with the next word, as in `size >5`.
                 let joins = keys::find(&pattern.text).is_some();
                 pattern.write(f, "", |plain| !joins && plain == self)
             }
-            Self::Text(place, pattern) => {
+            Self::Text(field, pattern) => {
                 let equals = if pattern.is_whole { '=' } else { ':' };
-                let before = format!("{}{equals}", name_of(KeyKind::Text(*place)));
+                let before = format!("{}{equals}", name_of(KeyKind::Text(*field)));
                 pattern.write(f, &before, |plain| plain == self)
             }
             Self::Address(address) => write!(f, "addr:{address}"),

@@ -71,7 +71,7 @@ fn slow_term(term: &Term, subject: &Subject<'_>, known: &Known<'_>) -> bool {
     let (born, died) = (history.allocations.born[row], history.allocations.died[row]);
     let at = |moment: u64| u64::from(born) <= moment && moment < u64::from(died);
     match term {
-        Term::Text(place, pattern) => slow_text(*place, pattern, known),
+        Term::Text(field, pattern) => slow_text(*field, pattern, known),
         Term::Address(address) => slow_address(*address, details),
         Term::Stream(stream) => {
             details.stream_index.map(i64::from) == Some(*stream)
@@ -167,17 +167,18 @@ fn slow_find(pattern: &Pattern, text: &str) -> bool {
     go(&characters(&wanted), &characters(&text.to_lowercase()))
 }
 
-fn slow_text(place: Place, pattern: &Pattern, known: &Known<'_>) -> bool {
+fn slow_text(field: TextField, pattern: &Pattern, known: &Known<'_>) -> bool {
     let details = &known.details;
-    let any = place == Place::Anywhere;
+    let any = field == TextField::Anywhere;
     let found = |text: &str| slow_find(pattern, text);
     let line = pattern.text.rsplit_once(':').and_then(|(file, line)| {
         let line: u32 = line.parse().ok()?;
         (!file.is_empty()).then(|| (file.to_lowercase(), line))
     });
     let frames = details.stack.iter().any(|frame| {
-        let function = place != Place::File && !frame.function.is_empty() && found(&frame.function);
-        let file = place != Place::Function
+        let function =
+            field != TextField::File && !frame.function.is_empty() && found(&frame.function);
+        let file = field != TextField::Function
             && ((!frame.file.is_empty() && found(&frame.file))
                 || line.as_ref().is_some_and(|(file, line)| {
                     let path = frame.file.to_lowercase();
@@ -189,24 +190,27 @@ fn slow_text(place: Place, pattern: &Pattern, known: &Known<'_>) -> bool {
                 .into_iter()
                 .filter(|text| !text.is_empty())
         });
-        let in_frame = any || place == Place::Frame;
+        let in_frame = any || field == TextField::Frame;
         function || file || (in_frame && nodes.clone().any(|text| found(text)))
     });
-    let texts = |wanted: Place, texts: &[&Option<String>]| {
-        (any || place == wanted) && texts.iter().any(|text| text.as_deref().is_some_and(found))
+    let texts = |wanted: TextField, texts: &[&Option<String>]| {
+        (any || field == wanted) && texts.iter().any(|text| text.as_deref().is_some_and(found))
     };
-    let code = [Place::Frame, Place::File, Place::Function].contains(&place) || any;
+    let code = [TextField::Frame, TextField::File, TextField::Function].contains(&field) || any;
     (code && frames)
-        || ((any || place == Place::Frame) && details.forward_frames.iter().any(|text| found(text)))
-        || ((any || place == Place::Site) && found(known.site))
+        || ((any || field == TextField::Frame)
+            && details.forward_frames.iter().any(|text| found(text)))
+        || ((any || field == TextField::Site) && found(known.site))
         || texts(
-            Place::Metadata,
+            TextField::Metadata,
             &[&details.user_metadata, &details.internal_metadata],
         )
-        || ((any || place == Place::Metadata) && details.annotations.iter().any(|text| found(text)))
-        || texts(Place::Category, &[&details.category])
-        || texts(Place::Compile, &[&details.compile_context])
-        || ((any || place == Place::Annotation) && details.ranges.iter().any(|text| found(text)))
+        || ((any || field == TextField::Metadata)
+            && details.annotations.iter().any(|text| found(text)))
+        || texts(TextField::Category, &[&details.category])
+        || texts(TextField::Compile, &[&details.compile_context])
+        || ((any || field == TextField::Annotation)
+            && details.ranges.iter().any(|text| found(text)))
         || (any
             && AddressMatch::of_word(&pattern.text)
                 .is_some_and(|address| slow_address(address, details)))

@@ -6,7 +6,7 @@ use std::collections::HashMap;
 use super::address::AddressMatch;
 use super::moments;
 use super::pattern::{Anchor, Matcher, Pattern};
-use super::term::Place;
+use super::term::TextField;
 use crate::Snapshot;
 use crate::analysis::code::frames::{Location, clip};
 use crate::analysis::recording::Device;
@@ -17,20 +17,20 @@ use crate::model::{Context, LinesId};
 /// How many bytes of a text are searched. A damaged or hostile file may have a text of gigabytes.
 const TEXT_LIMIT_BYTES: usize = 64 << 10;
 
-/// The allocations with a text in this place that matches the pattern.
-pub(super) fn matching(device: Device<'_>, place: Place, pattern: &Pattern) -> BitSet {
+/// The allocations with a text in this field that matches the pattern.
+pub(super) fn matching(device: Device<'_>, field: TextField, pattern: &Pattern) -> BitSet {
     let rows = device.history.allocations.len();
     let mut found = BitSet::new(rows);
-    let anywhere = place == Place::Anywhere;
+    let anywhere = field == TextField::Anywhere;
     if matches!(
-        place,
-        Place::Anywhere | Place::Frame | Place::File | Place::Function
+        field,
+        TextField::Anywhere | TextField::Frame | TextField::File | TextField::Function
     ) {
-        let stacks = stacks(device.snapshot(), place, pattern);
+        let stacks = stacks(device.snapshot(), field, pattern);
         let stack_of = device.stack_of();
         found = BitSet::from_fn(rows, |row| stacks.contains(stack_of[row].index()));
     }
-    if anywhere || place == Place::Site {
+    if anywhere || field == TextField::Site {
         let mut matcher = Matcher::new(pattern);
         let sites = device.call_sites().sites();
         let sites = BitSet::from_fn(sites.len(), |site| matcher.matches(&sites[site].label));
@@ -41,12 +41,12 @@ pub(super) fn matching(device: Device<'_>, place: Place, pattern: &Pattern) -> B
         }));
     }
     if !matches!(
-        place,
-        Place::Site | Place::File | Place::Function | Place::Annotation
+        field,
+        TextField::Site | TextField::File | TextField::Function | TextField::Annotation
     ) {
-        found.union_with(&by_context(device, place, pattern));
+        found.union_with(&by_context(device, field, pattern));
     }
-    if anywhere || place == Place::Annotation {
+    if anywhere || field == TextField::Annotation {
         let (stretches, _) = moments::named(pattern, device);
         let born = &device.history.allocations.born;
         found.union_with(&BitSet::from_fn(rows, |row| {
@@ -127,14 +127,14 @@ struct Frames<'a> {
 }
 
 impl<'a> Frames<'a> {
-    fn new(snapshot: &'a Snapshot, place: Place, pattern: &Pattern) -> Self {
+    fn new(snapshot: &'a Snapshot, field: TextField, pattern: &Pattern) -> Self {
         let texts = || Texts::new(snapshot, Matcher::new(pattern));
         Self {
             snapshot,
-            in_functions: (place != Place::File).then(texts),
-            in_files: (place != Place::Function).then(texts),
-            in_nodes: matches!(place, Place::Anywhere | Place::Frame).then(texts),
-            at_line: (place != Place::Function)
+            in_functions: (field != TextField::File).then(texts),
+            in_files: (field != TextField::Function).then(texts),
+            in_nodes: matches!(field, TextField::Anywhere | TextField::Frame).then(texts),
+            at_line: (field != TextField::Function)
                 .then(|| FileLine::of(snapshot, pattern))
                 .flatten(),
         }
@@ -176,8 +176,8 @@ impl<'a> Frames<'a> {
 }
 
 /// The stacks with a frame that matches.
-fn stacks(snapshot: &Snapshot, place: Place, pattern: &Pattern) -> BitSet {
-    let mut looked = Frames::new(snapshot, place, pattern);
+fn stacks(snapshot: &Snapshot, field: TextField, pattern: &Pattern) -> BitSet {
+    let mut looked = Frames::new(snapshot, field, pattern);
     let frames = BitSet::from_fn(snapshot.frames.len(), |row| {
         looked.matches(FrameId::from_index(row))
     });
@@ -191,11 +191,11 @@ fn stacks(snapshot: &Snapshot, place: Place, pattern: &Pattern) -> BitSet {
 }
 
 /// The allocations whose context, block or `annotate` events have a text that matches.
-fn by_context(device: Device<'_>, place: Place, pattern: &Pattern) -> BitSet {
+fn by_context(device: Device<'_>, field: TextField, pattern: &Pattern) -> BitSet {
     let snapshot = device.snapshot();
     let mut looked = Contexts {
         snapshot,
-        place,
+        field,
         texts: Texts::new(snapshot, Matcher::new(pattern)),
         lines_of: Texts::new(snapshot, Matcher::new(pattern)),
         lines: HashMap::new(),
@@ -206,14 +206,14 @@ fn by_context(device: Device<'_>, place: Place, pattern: &Pattern) -> BitSet {
         let context = device.context_of()[row];
         context != ContextId::ABSENT && contexts.contains(context.index())
     });
-    if looked.has(Place::Metadata) {
+    if looked.has(TextField::Metadata) {
         for &(allocation, text) in device.notes() {
             if looked.texts.holds(snapshot, text) {
                 found.insert(allocation.index());
             }
         }
     }
-    if looked.has(Place::Frame) {
+    if looked.has(TextField::Frame) {
         for &(allocation, block) in &device.history.final_blocks {
             let lines = snapshot.blocks.get(block).forward_lines;
             if lines.is_some_and(|lines| looked.line_matches(lines)) {
@@ -227,35 +227,35 @@ fn by_context(device: Device<'_>, place: Place, pattern: &Pattern) -> BitSet {
 /// Matches contexts.
 struct Contexts<'a> {
     snapshot: &'a Snapshot,
-    place: Place,
+    field: TextField,
     texts: Texts,
     lines_of: Texts,
     lines: HashMap<LinesId, bool>,
 }
 
 impl Contexts<'_> {
-    fn has(&self, place: Place) -> bool {
-        self.place == place || self.place == Place::Anywhere
+    fn has(&self, field: TextField) -> bool {
+        self.field == field || self.field == TextField::Anywhere
     }
 
     fn matches(&mut self, context: &Context) -> bool {
         let snapshot = self.snapshot;
         let candidates = [
-            (Place::Metadata, context.user_metadata),
-            (Place::Metadata, context.internal_metadata),
-            (Place::Category, context.category),
-            (Place::Compile, context.compile_context),
+            (TextField::Metadata, context.user_metadata),
+            (TextField::Metadata, context.internal_metadata),
+            (TextField::Category, context.category),
+            (TextField::Compile, context.compile_context),
         ];
-        for (place, text) in candidates {
-            let Some(text) = text.filter(|&text| self.has(place) && text != StringId(0)) else {
+        for (field, text) in candidates {
+            let Some(text) = text.filter(|&text| self.has(field) && text != StringId(0)) else {
                 continue;
             };
-            let is_outside = place == Place::Compile && snapshot.strings.get(text) == "N/A";
+            let is_outside = field == TextField::Compile && snapshot.strings.get(text) == "N/A";
             if !is_outside && self.texts.holds(snapshot, text) {
                 return true;
             }
         }
-        self.has(Place::Frame)
+        self.has(TextField::Frame)
             && context
                 .forward_lines
                 .is_some_and(|lines| self.line_matches(lines))

@@ -29,7 +29,7 @@ const GHOST: u32 = 1 << 30;
 
 /// The state of an address.
 #[derive(Clone, Copy)]
-struct Place {
+struct AddressState {
     /// The live allocation: a row of `recorded`, or of `before` with [`BEFORE`], or [`NONE`].
     row: u32,
     /// Number of tenancies that have ended here.
@@ -37,7 +37,7 @@ struct Place {
 }
 
 struct Pairing {
-    places: HashMap<u64, Place, RandomState>,
+    addresses: HashMap<u64, AddressState, RandomState>,
     /// Allocations with an alloc event, by birth.
     recorded: AllocationTable,
     /// Allocations known only from their free, in order of the frees.
@@ -58,7 +58,7 @@ pub(super) fn pair(snapshot: &Snapshot, device: DeviceIndex, rows: Range<u32>) -
         .filter(|&&action| action == Action::Alloc)
         .count();
     let mut pairing = Pairing {
-        places: HashMap::default(),
+        addresses: HashMap::default(),
         recorded: with_capacity(allocs),
         before: AllocationTable::default(),
         allocation_of_event: Vec::with_capacity(actions.len()),
@@ -70,7 +70,10 @@ pub(super) fn pair(snapshot: &Snapshot, device: DeviceIndex, rows: Range<u32>) -
             Action::Alloc => pairing.alloc(moment, address, bytes),
             Action::FreeRequested => pairing.free_requested(moment, address, bytes),
             Action::FreeCompleted => pairing.free_completed(moment, address, bytes),
-            Action::Annotate => pairing.places.get(&address).map_or(NONE, |place| place.row),
+            Action::Annotate => pairing
+                .addresses
+                .get(&address)
+                .map_or(NONE, |state| state.row),
             _ => NONE,
         };
         pairing.allocation_of_event.push(allocation);
@@ -120,16 +123,16 @@ impl Pairing {
     }
 
     fn alloc(&mut self, moment: u32, address: u64, bytes: u64) -> u32 {
-        let place = self.places.entry(address).or_insert(Place {
+        let state = self.addresses.entry(address).or_insert(AddressState {
             row: NONE,
             version: 0,
         });
-        let older = place.row;
+        let older = state.row;
         if older != NONE {
-            place.version += 1;
+            state.version += 1;
         }
-        let row = self.recorded.push(address, bytes, moment, place.version);
-        place.row = row;
+        let row = self.recorded.push(address, bytes, moment, state.version);
+        state.row = row;
         if older != NONE {
             let (table, row) = self.row_mut(older);
             // If its free was requested but the completion was not recorded, it ended with the request, and else now.
@@ -164,10 +167,10 @@ impl Pairing {
         if table.free_requested[index] == NEVER {
             self.mismatches.completed_without_request += 1;
         }
-        if let Some(place) = self.places.get_mut(&address) {
-            *place = Place {
+        if let Some(state) = self.addresses.get_mut(&address) {
+            *state = AddressState {
                 row: NONE,
-                version: place.version + 1,
+                version: state.version + 1,
             };
         }
         row
@@ -175,14 +178,14 @@ impl Pairing {
 
     /// The allocation that lives at an address. If none is known, it must be older than the recording, and is added.
     fn live_row(&mut self, address: u64, bytes: u64) -> u32 {
-        let place = self.places.entry(address).or_insert(Place {
+        let state = self.addresses.entry(address).or_insert(AddressState {
             row: NONE,
             version: 0,
         });
-        if place.row == NONE {
-            place.row = self.before.push(address, bytes, 0, place.version) | BEFORE;
+        if state.row == NONE {
+            state.row = self.before.push(address, bytes, 0, state.version) | BEFORE;
         }
-        place.row
+        state.row
     }
 
     fn finish(mut self, snapshot: &Snapshot, device: DeviceIndex, rows: Range<u32>) -> History {
@@ -192,13 +195,13 @@ impl Pairing {
         let mut ghosts = AllocationTable::default();
         let mut final_blocks: Vec<(u32, BlockId)> = Vec::new();
         for &(address, block, state) in &blocks {
-            let place = self.places.get(&address).copied();
-            match place.filter(|place| place.row != NONE) {
-                Some(place) => final_blocks.push((place.row, block)),
+            let known = self.addresses.get(&address).copied();
+            match known.filter(|known| known.row != NONE) {
+                Some(known) => final_blocks.push((known.row, block)),
                 None => {
                     let bytes = snapshot.blocks.requested_bytes(snapshot.blocks.get(block));
                     let row =
-                        ghosts.push(address, bytes, 0, place.map_or(0, |place| place.version));
+                        ghosts.push(address, bytes, 0, known.map_or(0, |known| known.version));
                     if state == BlockState::ActivePendingFree {
                         ghosts.free_requested[row as usize] = 0;
                     }
@@ -225,10 +228,10 @@ impl Pairing {
                 if table.died[row] == NEVER && requested != NEVER && !pending(table.address[row]) {
                     table.died[row] = requested;
                     self.mismatches.requested_without_completion += 1;
-                    if let Some(place) = self.places.get_mut(&table.address[row]) {
-                        *place = Place {
+                    if let Some(state) = self.addresses.get_mut(&table.address[row]) {
+                        *state = AddressState {
                             row: NONE,
-                            version: place.version + 1,
+                            version: state.version + 1,
                         };
                     }
                 }
@@ -276,7 +279,7 @@ impl Pairing {
         for row in 0..self.recorded.len() {
             allocations.append_row(&self.recorded, row);
         }
-        let place = |row: u32| match row {
+        let id_of = |row: u32| match row {
             NONE => NONE,
             row if row & GHOST != 0 => row & !GHOST,
             row if row & BEFORE != 0 => (before_recording as u32 - 1) - (row & !BEFORE),
@@ -284,11 +287,11 @@ impl Pairing {
         };
         let mut allocation_of_event = self.allocation_of_event;
         for row in &mut allocation_of_event {
-            *row = place(*row);
+            *row = id_of(*row);
         }
         let mut final_blocks: Vec<_> = final_blocks
             .iter()
-            .map(|&(row, block)| (AllocationId(place(row)), block))
+            .map(|&(row, block)| (AllocationId(id_of(row)), block))
             .collect();
         final_blocks.sort_unstable();
         History {

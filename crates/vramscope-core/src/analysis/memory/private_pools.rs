@@ -7,8 +7,8 @@
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
-use super::places;
 use super::segment_history::SegmentHistory;
+use super::streams_and_pools;
 use crate::Snapshot;
 use crate::analysis::time::byte_steps::{bytes_at, most_bytes};
 use crate::analysis::time::history::{History, NEVER};
@@ -86,7 +86,7 @@ fn push(changes: &mut Vec<(u32, i128)>, bytes: u64, born: u32, died: u32) {
 /// the highest reserved peaks are listed one by one, in the order of pool and stream. The sum of the others, if
 /// any, comes last.
 #[must_use]
-pub fn pool_uses(
+pub fn private_pools(
     snapshot: &Snapshot,
     history: &History,
     segments: &SegmentHistory,
@@ -111,8 +111,9 @@ pub fn pool_uses(
     if changes.is_empty() && !names_pools {
         return Vec::new();
     }
-    let pools = places::column(snapshot, history, |row| row.pool, |segment| segment.pool);
-    let streams = places::column(
+    let pools =
+        streams_and_pools::column(snapshot, history, |row| row.pool, |segment| segment.pool);
+    let streams = streams_and_pools::column(
         snapshot,
         history,
         |row| Some(row.stream),
@@ -170,7 +171,7 @@ mod tests {
     fn uses(file: &str) -> Vec<PoolUse> {
         let snapshot = decode(file.as_bytes()).unwrap();
         let history = History::of(&snapshot, 0);
-        pool_uses(
+        private_pools(
             &snapshot,
             &history,
             &SegmentHistory::of(&snapshot, &history),

@@ -3,7 +3,7 @@
 use super::{Reader, Result, malformed, most_devices, row_of};
 use crate::ids::ContextId;
 use crate::model::Action;
-use crate::pack::FIRST_OTHER_ACTION;
+use crate::vram_format::FIRST_OTHER_ACTION;
 
 /// The events' columns.
 impl Reader<'_, '_> {

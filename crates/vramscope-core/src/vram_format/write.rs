@@ -17,7 +17,7 @@ use crate::model::{
 ///
 /// # Errors
 /// Those of `out`.
-pub fn pack(snapshot: &Snapshot, out: impl Write) -> io::Result<()> {
+pub fn write(snapshot: &Snapshot, out: impl Write) -> io::Result<()> {
     let mut to = Writer {
         out: BufWriter::new(out),
     };

@@ -3,7 +3,7 @@
 #![expect(clippy::unwrap_used, reason = "a test that can't go on has failed")]
 
 use proptest::prelude::*;
-use vramscope_core::{decode, pack};
+use vramscope_core::{decode, vram_format};
 use vramscope_fuzz::{decode_chunked, pipeline};
 use vramscope_synth::files::fixtures_in;
 use vramscope_synth::random::config;
@@ -15,7 +15,7 @@ fn small() -> Vec<u8> {
     let file = files.find(|file| file.name.ends_with("/pinned.pickle"));
     let snapshot = decode(&file.unwrap().bytes[..]).unwrap();
     let mut packed = Vec::new();
-    pack::pack(&snapshot, &mut packed).unwrap();
+    vram_format::write(&snapshot, &mut packed).unwrap();
     packed
 }
 

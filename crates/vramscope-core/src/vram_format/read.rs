@@ -555,7 +555,7 @@ fn malformed(what: &str) -> ErrorKind {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::pack::pack;
+    use crate::vram_format::write;
 
     /// Reads a torch 1.13 snapshot after `change` to it was packed.
     fn reread(change: impl FnOnce(&mut Snapshot), limits: &Limits) -> Result<Snapshot, Error> {
@@ -563,7 +563,7 @@ mod tests {
         let mut snapshot = crate::decode(file).unwrap();
         change(&mut snapshot);
         let mut packed = Vec::new();
-        pack(&snapshot, &mut packed).unwrap();
+        write(&snapshot, &mut packed).unwrap();
         read(Box::new(packed.as_slice()), limits, &mut |_| Ok(()))
     }
 

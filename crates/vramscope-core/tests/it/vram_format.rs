@@ -8,7 +8,7 @@ use proptest::prelude::*;
 use vramscope_core::encode::difference;
 use vramscope_core::ids::{FrameId, StackId, StringId};
 use vramscope_core::model::ContainerKind;
-use vramscope_core::pack::pack;
+use vramscope_core::vram_format;
 use vramscope_core::{Error, ErrorKind, Snapshot, decode};
 use vramscope_synth::files::{File, all_files, fixtures_in};
 use vramscope_synth::random::{config, nonsense};
@@ -19,7 +19,7 @@ use crate::support::decoded;
 
 fn packed(snapshot: &Snapshot) -> Vec<u8> {
     let mut bytes = Vec::new();
-    pack(snapshot, &mut bytes).unwrap();
+    vram_format::write(snapshot, &mut bytes).unwrap();
     bytes
 }
 

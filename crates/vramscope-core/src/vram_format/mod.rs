@@ -20,7 +20,7 @@ mod read;
 mod write;
 
 pub(crate) use read::read;
-pub use write::pack;
+pub use write::write;
 
 /// The version written, and the newest one read. Annotations of version 1 end with their time.
 const VERSION: u8 = 2;
