@@ -1,5 +1,5 @@
-//! Draws pictures to look at, of made-up timelines and of the snapshots given:
-//! `cargo run -p vramscope-view --features font --example pictures -- DIR [SNAPSHOT…]`.
+//! Draws sample pictures of synthetic timelines and of the given snapshots: `cargo run -p
+//! vramscope-view --features font --example pictures -- DIR [SNAPSHOT…]`.
 
 #[path = "../benches/frame/traces.rs"]
 mod traces;
@@ -17,7 +17,7 @@ use vramscope_view::theme::Theme;
 
 type Outcome = Result<(), Box<dyn std::error::Error>>;
 
-/// The part of the timeline to show.
+/// The visible part of the timeline.
 #[derive(Clone, Copy, Default)]
 struct Part {
     x: Option<(f64, f64)>,
@@ -111,7 +111,7 @@ fn hash(site: u64) -> u64 {
     vramscope_view::colour::stable_hash(&site.to_string())
 }
 
-/// Every device of a snapshot by call site, in turns light over events and dark over time.
+/// Draws every device of a snapshot by call site, alternately light over events and dark over time.
 fn draw_snapshot(folder: &Path, number: usize, file: &Path) -> Outcome {
     let recording = Recording::of(vramscope_core::decode(std::fs::File::open(file)?)?);
     for device in recording.devices() {

@@ -1,4 +1,4 @@
-//! The signed flame graph: widths, shares and hits.
+//! The differential flame graph: widths, shares and hits.
 
 use super::*;
 use proptest::prelude::*;
@@ -89,7 +89,7 @@ fn colours_say_which_way_and_how_much_and_can_be_written_on() {
             let redder = redder - (i32::from(still[0]) - i32::from(still[2]));
             assert_eq!(redder.signum(), (after as i32 - 100).signum(), "{after}");
         }
-        // More is further from grey: the eye can order them.
+        // A larger change is further from grey, so changes can be ordered by eye.
         let distance = |after: u64| contrast(still, change_colour(&theme, 100, after));
         assert!(distance(400) > distance(150) && distance(20) > distance(80));
     }
@@ -177,7 +177,7 @@ proptest! {
                 prop_assert_eq!(flame.at(middle, rect.row - 1).map(|found| found.node), Some(caller));
             }
         }
-        // The focus and all of its paths that are wide enough are there, each once.
+        // Exactly the focus and all paths from it that are wide enough are drawn, each once.
         let whole = flame.rects.iter().filter(|rect| rect.smaller == 0);
         let mut nodes: Vec<u32> = whole.map(|rect| rect.node).collect();
         nodes.sort_unstable();

@@ -1,4 +1,4 @@
-//! Tests of the data colours: stability, round trips, and what the colour-blind see.
+//! Data colours: stability, round trips, and colour blindness.
 
 use super::*;
 
@@ -11,7 +11,7 @@ fn channels_survive_twelve_bits() {
 
 #[test]
 fn the_hash_never_changes() {
-    // Pictures of different versions are compared side by side: these values are part of the format.
+    // Pictures of different versions are compared side by side, so these values must not change.
     assert_eq!(stable_hash(""), stable_hash_of([""]));
     assert_ne!(stable_hash("ab"), stable_hash_of(["a", "b"]));
     assert_eq!(
@@ -27,7 +27,7 @@ fn known_colours() {
     assert_eq!(oklch(0.627_955, 0.257_683, 29.233_88), [255, 0, 0]);
 }
 
-/// How the colour-blind see linear light: Machado, Oliveira and Fernandes 2009, severity 1.
+/// Linear light as seen with a colour blindness: Machado, Oliveira and Fernandes 2009, severity 1.
 const DEFICIENCIES: [(&str, [[f64; 3]; 3]); 4] = [
     ("none", [[1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0]]),
     (
@@ -56,7 +56,7 @@ const DEFICIENCIES: [(&str, [[f64; 3]; 3]); 4] = [
     ),
 ];
 
-/// OKLab of a colour as seen with a deficiency.
+/// OKLab of a colour as seen with a colour blindness.
 fn seen(rgb: Rgb, matrix: &[[f64; 3]; 3]) -> [f64; 3] {
     let light = rgb.map(|channel| f64::from(linear(channel)));
     let [r, g, b] = matrix.map(|row| {
@@ -94,7 +94,7 @@ fn least_distance(colours: &[Rgb], matrix: &[[f64; 3]; 3]) -> f64 {
 
 #[test]
 fn no_two_hues_coincide_for_the_colour_blind() {
-    // Two colours side by side are told apart from a distance of about 0.01 (in OKLab) on.
+    // Two adjacent colours can be told apart from a distance of about 0.01 in OKLab.
     for theme in [Theme::light(), Theme::dark()] {
         for tier in 0..TIERS.len() {
             let ring: Vec<Rgb> = (0..HUES)

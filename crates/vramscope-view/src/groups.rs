@@ -346,7 +346,8 @@ mod tests {
         assert_eq!(label(1), "below 64.0 KiB");
     }
 
-    /// A row of a legend is searched for by its filter: that finds what the row counts, whatever the file holds.
+    /// The filter of a legend's row finds exactly the allocations that the row counts, whatever the
+    /// file holds.
     #[test]
     fn the_filter_of_a_group_finds_exactly_its_allocations() {
         let mut searched = 0;
@@ -375,7 +376,7 @@ mod tests {
         assert!(searched > 1_000, "only {searched} rows");
     }
 
-    /// The committed snapshots, and one that has what they lack.
+    /// The committed snapshots, and a synthetic one with what they lack.
     fn fixtures() -> impl Iterator<Item = Snapshot> {
         let root = concat!(env!("CARGO_MANIFEST_DIR"), "/../../tests/fixtures");
         let entries = |folder: &std::path::Path| {

@@ -4,7 +4,7 @@ mod scene;
 
 use serde::{Deserialize, Serialize};
 
-use crate::lanes::{Item, LaneLayout, Place};
+use crate::lanes::{Item, ItemPosition, LaneLayout};
 use crate::marks::{self, CELL_CSS, Mark, TRACK_CSS};
 use crate::viewport::Viewport;
 
@@ -26,7 +26,7 @@ pub struct Header {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Target {
     /// An item of a lane.
-    Item(Place),
+    Item(ItemPosition),
     /// A mark, by its index in the list.
     Mark(usize),
 }

@@ -19,7 +19,7 @@
 //!   buffers;
 //! - [`groups`]: the names that the colours stand for, for a whole snapshot;
 //! - [`change_flame`], [`stacked_curves`]: two sides compared, by call path and over time;
-//! - [`header`], [`lanes`], [`lines`], [`marks`], [`reserved`], [`ruler`], [`shown`]: what is drawn
+//! - [`header`], [`lanes`], [`lines`], [`marks`], [`reserved`], [`ruler`], [`decorations`]: what is drawn
 //!   above and over the timeline;
 //! - [`waterfall`], [`reserved_chart`]: the steps from ideal to real memory, and reserved memory
 //!   under other settings;
@@ -37,6 +37,7 @@ pub mod change_flame;
 pub mod chart;
 pub mod colour;
 mod coverage;
+pub mod decorations;
 pub mod display;
 pub mod editor;
 pub mod flame;
@@ -56,7 +57,7 @@ pub mod ruler;
 pub mod scene;
 pub mod scroll;
 pub mod segment_bands;
-pub mod shown;
+
 pub mod stacked_curves;
 mod steps;
 pub mod theme;

@@ -6,10 +6,10 @@ use vramscope_core::units::Bytes;
 
 use crate::axes::XUnit;
 use crate::colour::{Rgb, ordinal_colour};
+use crate::decorations::{Decorations, PoolEnvelope};
 use crate::reserved::Curve;
 use crate::ruler::Ruler;
 use crate::scene::{Across, Area, Down, Ink, Point, Scene, Style};
-use crate::shown::{Shown, ShownPool};
 use crate::steps::steps;
 use crate::viewport::Viewport;
 
@@ -28,7 +28,7 @@ const POOL_OPACITY: f64 = 0.22;
 #[derive(Clone, Copy, Debug)]
 pub struct Lines<'a> {
     /// Curves and marks, computed for the visible range or for an earlier one.
-    pub shown: Option<&'a Shown>,
+    pub decorations: Option<&'a Decorations>,
     /// The device's capacity; `None` if it is not drawn.
     pub capacity_bytes: Option<u64>,
     /// All rulers, including the one being drawn.
@@ -69,14 +69,14 @@ struct Canvas<'a> {
 impl Canvas<'_> {
     fn draw(&self, scene: &mut Scene) {
         let theme = self.style.theme;
-        if let Some(shown) = self.lines.shown {
-            for pool in &shown.pools {
-                self.draw_pool(scene, &shown.reserved, pool);
+        if let Some(decorations) = self.lines.decorations {
+            for pool in &decorations.pools {
+                self.draw_pool(scene, &decorations.reserved, pool);
             }
-            if let Some(&last) = shown.reserved.bytes.last() {
-                let line = self.steps(&shown.reserved, &shown.reserved.bytes);
+            if let Some(&last) = decorations.reserved.bytes.last() {
+                let line = self.steps(&decorations.reserved, &decorations.reserved.bytes);
                 scene.line(line, self.css(RESERVED_CSS), theme.reserved);
-                let taken_px = self.taken_px(shown);
+                let taken_px = self.taken_px(decorations);
                 let place = (Across::Right, taken_px);
                 self.words(scene, "reserved", last, theme.reserved, place);
             }
@@ -149,7 +149,7 @@ impl Canvas<'_> {
         scene.text((x, top + y + dy), words, letters);
     }
 
-    fn draw_pool(&self, scene: &mut Scene, curve: &Curve, pool: &ShownPool) {
+    fn draw_pool(&self, scene: &mut Scene, curve: &Curve, pool: &PoolEnvelope) {
         let mut outline = self.steps(curve, &pool.envelope.high_bytes);
         outline.extend(
             self.steps(curve, &pool.envelope.low_bytes)
@@ -166,7 +166,7 @@ impl Canvas<'_> {
     }
 
     /// Writes the pool's name at the right end of its envelope, if that is high enough.
-    fn name_pool(&self, scene: &mut Scene, pool: &ShownPool) {
+    fn name_pool(&self, scene: &mut Scene, pool: &PoolEnvelope) {
         let ((left, top), (width, _)) = (self.area.origin(), self.area.size());
         let name = pool.text();
         let name_px = self.style.width_px(&name, FONT_CSS, false) + self.css(12.0);
@@ -210,8 +210,12 @@ impl Canvas<'_> {
     }
 
     /// How far other labels must stay from the right edge because of the last failure's label.
-    fn taken_px(&self, shown: &Shown) -> f64 {
-        let mut marks = shown.marks.iter().rev().filter(|_| self.lines.has_failures);
+    fn taken_px(&self, decorations: &Decorations) -> f64 {
+        let mut marks = decorations
+            .marks
+            .iter()
+            .rev()
+            .filter(|_| self.lines.has_failures);
         let Some(last) = marks.find(|mark| mark.kind == MarkerKind::Oom) else {
             return 0.0;
         };
@@ -238,7 +242,11 @@ impl Canvas<'_> {
         let ((left, top), (width, _)) = (self.area.origin(), self.area.size());
         let (half, bottom) = (px(4.0), top + px(13.0));
         let mut free_from = f64::NEG_INFINITY;
-        let marks = self.lines.shown.iter().flat_map(|shown| &shown.marks);
+        let marks = self
+            .lines
+            .decorations
+            .iter()
+            .flat_map(|decorations| &decorations.marks);
         for mark in marks.filter(|mark| mark.kind == MarkerKind::Oom) {
             let x = left + self.lines.view.x_px(mark.x).clamp(0.0, width).round();
             // Moved to the left at the end of a recording, where there is no room on the right.
@@ -296,8 +304,8 @@ mod tests {
         }
     }
 
-    fn shown() -> Shown {
-        let pool = ShownPool {
+    fn decorations() -> Decorations {
+        let pool = PoolEnvelope {
             pool: None,
             stream_number: 1,
             ordinal: 2,
@@ -306,7 +314,7 @@ mod tests {
                 high_bytes: vec![300, 300, 300, 500],
             },
         };
-        Shown {
+        Decorations {
             marks: vec![oom(1.0), oom(1.01), oom(4.0)],
             reserved: Curve {
                 x_min: 0.0,
@@ -314,7 +322,7 @@ mod tests {
                 bytes: vec![500, 500, 800, 800],
             },
             pools: vec![pool],
-            ..Shown::default()
+            ..Decorations::default()
         }
     }
 
@@ -323,9 +331,9 @@ mod tests {
             x: (1.0, 3.0),
             bytes: (100.0, 600.0),
         };
-        let shown = shown();
+        let decorations = decorations();
         let lines = Lines {
-            shown: Some(&shown),
+            decorations: Some(&decorations),
             capacity_bytes: Some(990),
             rulers: &[ruler],
             view: VIEW,
@@ -349,9 +357,9 @@ mod tests {
 
     #[test]
     fn nothing_is_drawn_of_nothing() {
-        let shown = Shown::default();
+        let decorations = Decorations::default();
         let lines = Lines {
-            shown: Some(&shown),
+            decorations: Some(&decorations),
             capacity_bytes: None,
             rulers: &[],
             view: VIEW,

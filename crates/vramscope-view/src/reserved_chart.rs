@@ -196,7 +196,7 @@ mod tests {
     #[test]
     fn lines_marks_and_limit_are_drawn() {
         let chart = chart(&[2_048, 4_096], &[3_000, 1_000], &[50.0]);
-        // 72 px left and 200 px wide: the mark of the refused request stands at 172.
+        // The margin is 72 px and the chart 200 px wide: the refused request's mark is at 172 px.
         insta::assert_snapshot!(scene(&chart, (280, 132)));
     }
 

@@ -154,7 +154,7 @@ mod tests {
                 prop_assert!(list.window(top, 0).contains(&row));
                 let back = list.top_of(list.scroll_of(top));
                 prop_assert!((back - top).abs() < 1e-3, "{back} {top}");
-                // Seen where the element is scrolled to.
+                // Its position in the element is within the visible part.
                 let at = list.place_px(top, row) - list.scroll_of(top);
                 prop_assert!(at >= -1e-3 && at + list.row_px <= list.view_px + 1e-3);
                 prop_assert!(list.scroll_of(top) + list.view_px <= list.content_px().max(list.view_px) + 1e-3);

@@ -259,7 +259,7 @@ mod tests {
         let (unit, bounds) = bounds(&rows);
         assert_eq!(unit, XUnit::Events, "what both have");
         assert_eq!(bounds.x_end, 1_000.0);
-        // 64 px left, 600 px of picture: B's curve ends in the middle.
+        // The margin is 64 px and the chart 600 px wide: B's curve ends in the middle.
         insta::assert_snapshot!(scene(&rows, (672, 200)));
     }
 

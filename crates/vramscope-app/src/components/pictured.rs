@@ -4,7 +4,7 @@ use yew::prelude::*;
 
 use super::commands::use_commands;
 use super::hooks::use_plot_area;
-use super::lanes::{Lanes, use_shown, use_stack_step};
+use super::lanes::{Lanes, use_decorations, use_stack_step};
 use super::strip::Strip;
 use super::timeline::Timeline;
 use super::view_props::ViewProps;
@@ -31,7 +31,7 @@ pub(super) fn PicturedView(props: &ViewProps) -> Html {
         .facts()
         .map(|facts| choices.lanes.lines(facts, look.picture));
     let lines = lines.unwrap_or_default();
-    let shown = use_shown(&session, &look, view.region, area, lines);
+    let decorations = use_decorations(&session, &look, view.region, area, lines);
     use_stack_step(&session, &look, view.stack_step, commands.dispatch);
     let (class, label) = match look.picture {
         Picture::Timeline => ("timeline", "Timeline"),
@@ -47,9 +47,9 @@ pub(super) fn PicturedView(props: &ViewProps) -> Html {
                 {capacity_bytes} cursor_x={view.cursor_x()} range={view.range} />
             if let Some((area, facts)) = area.zip(file.facts()) {
                 <Lanes session={session.clone()} look={look.clone()} facts={facts.lines.clone()} choices={choices.lanes}
-                    region={view.region} {area} shown={shown.clone()} />
+                    region={view.region} {area} decorations={decorations.clone()} />
             }
-            <Timeline {session} {look} {bounds} {view} {box_mode} {ruler_mode} {shown}
+            <Timeline {session} {look} {bounds} {view} {box_mode} {ruler_mode} {decorations}
                 capacity_bytes={lines.capacity_bytes} />
         </section>
     }

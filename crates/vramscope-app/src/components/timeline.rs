@@ -5,7 +5,7 @@ use yew::prelude::*;
 
 use super::commands::{Commands, use_commands};
 use super::hooks::{Draft, PointerHandlers, use_plot_area, use_pointer, use_wheel};
-use super::lanes::{Lines, ShownPart};
+use super::lanes::{Lines, SharedDecorations};
 use super::map_labels::{MapLabelList, map_labels};
 use super::marks::Marks;
 use super::tooltip::Tooltip;
@@ -29,7 +29,7 @@ pub(super) struct TimelineProps {
     pub(super) ruler_mode: bool,
     /// The worker's answer for about the visible part.
     #[prop_or_default]
-    pub(super) shown: Option<ShownPart>,
+    pub(super) decorations: Option<SharedDecorations>,
     /// The device's capacity, where it is to be drawn.
     #[prop_or_default]
     pub(super) capacity_bytes: Option<u64>,
@@ -97,7 +97,7 @@ pub(super) fn Timeline(props: &TimelineProps) -> Html {
             <canvas ref={picture} />
             <canvas ref={overlay} />
             if let Some(area) = area {
-                <Lines look={props.look.clone()} {region} {area} shown={props.shown.clone()}
+                <Lines look={props.look.clone()} {region} {area} decorations={props.decorations.clone()}
                     capacity_bytes={props.capacity_bytes} ruler_mode={props.ruler_mode} {draft} />
                 { map_labels(&[], &props.groups, &area, region) }
                 if props.look.picture == Picture::Map {

@@ -8,7 +8,7 @@ use vramscope_view::marks::Mark;
 use vramscope_view::{display, groups};
 
 use super::sentences::count_of;
-use crate::protocol::views::lanes::{LaneFacts, LineFacts, ShownItem, StepMarks};
+use crate::protocol::views::lanes::{LaneFacts, LineFacts, NamedItem, StepMarks};
 
 /// The name of a lane, for the narrow column on its left.
 #[must_use]
@@ -42,7 +42,7 @@ pub fn lane_meaning(lane: &LaneFacts) -> String {
 
 /// The heading of a range's tooltip.
 #[must_use]
-pub fn item(item: &ShownItem) -> String {
+pub fn item(item: &NamedItem) -> String {
     let count = u64::from(item.item.count);
     match (count, item.name.is_empty()) {
         (1, false) => item.name.clone(),
@@ -71,7 +71,7 @@ pub fn totals(totals: &RangeTotals) -> [String; 2] {
 
 /// How long a range is: events, and time where the axis is one of time.
 #[must_use]
-pub fn length(item: &ShownItem, is_time: bool) -> String {
+pub fn length(item: &NamedItem, is_time: bool) -> String {
     let events = u64::from(item.moments.1.saturating_sub(item.moments.0));
     let events = count_of(events, "event", "events");
     let open = if item.is_open {

@@ -1,8 +1,9 @@
-//! How long one frame of the timeline takes: `cargo bench -p vramscope-view -- [part of a name…]`.
+//! The time to draw one frame of the timeline: `cargo bench -p vramscope-view -- [part of a
+//! name…]`.
 //!
-//! Median of 15 frames of 1500 × 700 px on made-up traces: the whole, a tenth of it, and a hundredth of
-//! it at a tenth of the height. Time is this thread's own where the system tells it, so that a busy
-//! machine does not count.
+//! Median of 15 frames of 1500 × 700 px on synthetic traces: all of it, a tenth of it, and a
+//! hundredth of it at a tenth of the height. CPU time of this thread is measured where the system
+//! provides it, so that other programs do not matter.
 
 #![expect(clippy::print_stdout, reason = "a bench prints its table")]
 
@@ -38,7 +39,7 @@ fn main() {
     });
 }
 
-/// Measures a trace unless the command line names others.
+/// Measures a trace, unless the command line names others only.
 fn pick(name: &str, trace: impl FnOnce() -> Trace) {
     let wanted: Vec<String> = std::env::args()
         .skip(1)
@@ -84,7 +85,7 @@ fn measure(name: &str, trace: &Trace) {
     println!("{name:<34} {rows:>9} {index_ms:>7.1} {whole:>7.1} {tenth:>7.1} {hundredth:>7.1}  ms");
 }
 
-/// Milliseconds this thread has run; where Linux does not tell, milliseconds of the wall clock.
+/// Milliseconds that this thread has run; wall-clock time where Linux does not provide it.
 fn clock_ms(epoch: &Instant) -> f64 {
     let ran = std::fs::read_to_string("/proc/thread-self/schedstat").ok();
     let ran_ns = ran.and_then(|text| text.split(' ').next()?.parse::<f64>().ok());

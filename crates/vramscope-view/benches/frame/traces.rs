@@ -1,4 +1,4 @@
-//! Made-up timelines for the bench and the sample pictures: a training run and the worst cases.
+//! Synthetic timelines for the bench and the sample pictures: a training run and worst cases.
 
 /// A timeline that owns its columns.
 #[derive(Default)]
@@ -8,15 +8,15 @@ pub(crate) struct Trace {
     pub(crate) free_requested: Vec<u32>,
     pub(crate) bytes: Vec<u64>,
     pub(crate) total_bytes: Vec<u64>,
-    /// A number for the line of code, per row.
+    /// Per row, the number of a line of code.
     pub(crate) site: Vec<u64>,
 }
 
-/// A small generator (SplitMix64), so that the traces are the same everywhere.
+/// A small random number generator (SplitMix64), so that the traces are the same everywhere.
 pub(crate) struct Random(u64);
 
 impl Random {
-    /// A number in `0..below`.
+    /// A random number in `0..below`.
     pub(crate) fn below(&mut self, below: u64) -> u64 {
         self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
         let mut z = self.0;
@@ -53,7 +53,7 @@ impl Trace {
         self.total_bytes.last().copied().unwrap_or(0)
     }
 
-    /// An allocation from before the recording.
+    /// Adds an allocation from before the recording.
     pub(crate) fn before(&mut self, bytes: u64, site: u64) {
         self.push(0, bytes, site);
         self.total_bytes[0] += bytes;
@@ -74,7 +74,7 @@ impl Trace {
         row
     }
 
-    /// The program's free; the memory stays in use until [`Trace::free_completed`].
+    /// Requests a free; the memory stays in use until [`Trace::free_completed`].
     pub(crate) fn free_requested(&mut self, row: usize) {
         self.free_requested[row] = self.moments();
         self.total_bytes.push(self.total());
@@ -91,8 +91,9 @@ impl Trace {
     }
 }
 
-/// Training steps: parameters at the bottom, optimizer state from the first step on, activations that
-/// grow through the forward pass and go in reverse, temporaries all along, some frees pending for long.
+/// Training steps: parameters at the bottom, optimizer state from the first step on, activations
+/// that grow in the forward pass and are freed in reverse, temporaries throughout, and some frees
+/// that stay pending for long.
 pub(crate) fn training(events: u32) -> Trace {
     let mut random = Random(1);
     let mut trace = Trace::start();

@@ -81,7 +81,7 @@ mod tests {
     proptest! {
         #[test]
         fn every_node_is_found_by_its_key(tree in trees()) {
-            // Groups that no table knows: all have one label, so siblings share a key.
+            // Groups not in the table have no label, so siblings share a key.
             let keys = NodeKeys::of(&tree, &GroupTable::default());
             for node in 0..tree.len() as u32 {
                 let found = keys.node(keys.key(node)).unwrap();

@@ -167,7 +167,7 @@ mod tests {
     use crate::flame::tests::{tree, trees};
     use proptest::prelude::*;
 
-    /// Straight from the definition, by recursion.
+    /// Lays out by recursion, straight from the definition.
     fn naive(tree: &CallTree, node: u32, x_px: f64, scale: f64, boxes: &mut Vec<FlameBox>) {
         let mut x_px = x_px;
         let mut rest: Vec<u32> = Vec::new();
@@ -227,7 +227,7 @@ mod tests {
             }
             expected.sort_by(|a, b| (a.row, a.x_px).partial_cmp(&(b.row, b.x_px)).unwrap());
             prop_assert_eq!(&layout.boxes, &expected);
-            // Rows do not overlap and lie within the whole.
+            // Boxes of a row do not overlap and lie within the width.
             for pair in layout.boxes.windows(2) {
                 let is_next = pair[0].row < pair[1].row || pair[0].x_px + pair[0].width_px <= pair[1].x_px + 1e-6;
                 prop_assert!(is_next, "{:?}", pair);

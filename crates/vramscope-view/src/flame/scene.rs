@@ -263,7 +263,7 @@ mod tests {
                 for (place, cell) in scene.cells.iter().enumerate() {
                     let y_px = (f64::from(shape.place(cell.row, scene.rows)) + 0.5) * ROW_CSS;
                     prop_assert_eq!(scene.hit(shape, cell.x_px + cell.width_px / 2.0, y_px), Some(place));
-                    // Towards the root and on, and everyone gets there.
+                    // Towards the root, then on to other boxes: every box can be reached.
                     let towards = if shape == Shape::Icicle { Step::Up } else { Step::Down };
                     let mut at = Some(place);
                     for _ in 0..scene.rows {

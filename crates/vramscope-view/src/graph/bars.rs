@@ -184,7 +184,7 @@ mod tests {
         assert_eq!(hit(&[], &view, (0.0, 0.0), 9.0), None);
     }
 
-    /// The obvious way: every bar asks every pixel for the share that they have in common.
+    /// The obvious way: every bar adds its share of every pixel.
     fn reference(bars: &[Bar], view: &Viewport) -> Vec<[f32; 4]> {
         let (width, height) = (view.width_px as usize, view.height_px as usize);
         let mut sums = vec![[0.0; 4]; width * height];

@@ -331,7 +331,7 @@ mod tests {
                     step < high - 1e-9 && step + 1.0 > low + 1e-9
                 });
                 let expected = inside.map(|(_, value)| *value).max().unwrap_or(0);
-                // At an edge, rounding may take in the neighbour: that is no lie either.
+                // At an edge, rounding may include the neighbouring step.
                 prop_assert!(value >= expected);
             }
         }

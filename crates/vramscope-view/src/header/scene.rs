@@ -1,10 +1,10 @@
 //! Draws the header.
 
 use super::{Header, Target};
-use crate::lanes::{LayoutRow, Place, drawn_px, elided, lane_fill};
+use crate::decorations::{Decorations, NamedItem};
+use crate::lanes::{ItemPosition, LayoutRow, drawn_px, elided, lane_fill};
 use crate::marks::{self, Mark, SYMBOL_CSS, TRACK_CSS, track};
 use crate::scene::{Across, Area, Down, Scene, Style};
-use crate::shown::{Shown, ShownItem};
 use crate::viewport::Viewport;
 
 /// Font size of labels, css px.
@@ -17,7 +17,7 @@ impl Header {
         &self,
         scene: &mut Scene,
         area: &Area,
-        shown: &Shown,
+        decorations: &Decorations,
         view: &Viewport,
         hovered: Option<Target>,
         style: &Style<'_>,
@@ -29,7 +29,7 @@ impl Header {
             hovered,
             style,
         };
-        scene.clipped(area, |scene| canvas.draw(scene, shown));
+        scene.clipped(area, |scene| canvas.draw(scene, decorations));
     }
 }
 
@@ -43,13 +43,13 @@ struct Canvas<'a> {
 }
 
 impl Canvas<'_> {
-    fn draw(&self, scene: &mut Scene, shown: &Shown) {
+    fn draw(&self, scene: &mut Scene, decorations: &Decorations) {
         for row in &self.header.lanes.rows {
-            let lane = shown.lanes.get(row.lane);
+            let lane = decorations.lanes.get(row.lane);
             let items = lane.and_then(|lane| lane.rows.get(row.row));
             for (item, range) in items.into_iter().flatten().enumerate() {
                 let (lane, row_of_lane) = (row.lane, row.row);
-                let place = Place {
+                let place = ItemPosition {
                     lane,
                     row: row_of_lane,
                     item,
@@ -58,7 +58,7 @@ impl Canvas<'_> {
             }
         }
         // Marks are sorted by importance; the most important is drawn last, over the others.
-        for (place, mark) in shown.marks.iter().enumerate().rev() {
+        for (place, mark) in decorations.marks.iter().enumerate().rev() {
             if let Some(top_css) = self.header.tracks[track(mark.kind)] {
                 self.draw_mark(
                     scene,
@@ -70,7 +70,7 @@ impl Canvas<'_> {
         }
     }
 
-    fn draw_item(&self, scene: &mut Scene, row: &LayoutRow, range: &ShownItem, is_hovered: bool) {
+    fn draw_item(&self, scene: &mut Scene, row: &LayoutRow, range: &NamedItem, is_hovered: bool) {
         let ratio = self.style.pixel_ratio;
         let (from, to) = drawn_px(&range.item, self.view, ratio);
         let (x, y) = self.area.origin();
@@ -132,8 +132,8 @@ impl Canvas<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::decorations::DecoratedLane;
     use crate::lanes::Item;
-    use crate::shown::ShownLane;
     use crate::theme::Theme;
     use vramscope_core::analysis::time::lanes::LaneKind;
     use vramscope_core::analysis::time::markers::MarkerKind;
@@ -147,8 +147,8 @@ mod tests {
         height_px: 1,
     };
 
-    fn item(x: (f64, f64), count: u32, name: &str) -> ShownItem {
-        ShownItem {
+    fn item(x: (f64, f64), count: u32, name: &str) -> NamedItem {
+        NamedItem {
             item: Item { x, first: 0, count },
             name: name.to_owned(),
             label: name.to_owned(),
@@ -157,7 +157,7 @@ mod tests {
         }
     }
 
-    fn shown() -> Shown {
+    fn decorations() -> Decorations {
         let mark = |kind, x, count| Mark {
             kind,
             x,
@@ -167,8 +167,8 @@ mod tests {
             count,
             bytes: 0,
         };
-        Shown {
-            lanes: vec![ShownLane {
+        Decorations {
+            lanes: vec![DecoratedLane {
                 kind: LaneKind::Annotations,
                 rows: vec![
                     vec![
@@ -183,7 +183,7 @@ mod tests {
                 mark(MarkerKind::SegmentAlloc, 5.0, 3),
                 mark(MarkerKind::SegmentFree, 0.0, 1),
             ],
-            ..Shown::default()
+            ..Decorations::default()
         }
     }
 
@@ -198,7 +198,7 @@ mod tests {
         let mut scene = Scene::default();
         let theme = Theme::light();
         let style = Style::new(&theme, 1.0);
-        header.draw(&mut scene, &area, &shown(), &VIEW, hovered, &style);
+        header.draw(&mut scene, &area, &decorations(), &VIEW, hovered, &style);
         scene
     }
 
@@ -209,7 +209,7 @@ mod tests {
 
     #[test]
     fn what_is_hovered_stands_out() {
-        let place = Place {
+        let place = ItemPosition {
             lane: 0,
             row: 1,
             item: 0,

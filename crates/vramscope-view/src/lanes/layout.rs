@@ -46,7 +46,7 @@ pub struct LaneLayout {
 
 /// An item of a lane, by indices.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
-pub struct Place {
+pub struct ItemPosition {
     /// Index of the lane.
     pub lane: usize,
     /// Row within the lane.
@@ -102,7 +102,7 @@ impl LaneLayout {
         view: &Viewport,
         pixel_ratio: f64,
         items: impl Fn(usize, usize) -> Vec<&'a Item>,
-    ) -> Option<Place> {
+    ) -> Option<ItemPosition> {
         let inside =
             |row: &&LayoutRow| (row.top_css..row.top_css + row.height_css).contains(&y_css);
         let row = self.rows.iter().find(inside)?;
@@ -110,7 +110,7 @@ impl LaneLayout {
             let (from, to) = drawn_px(item, view, pixel_ratio);
             (from..to).contains(&x_px)
         })?;
-        Some(Place {
+        Some(ItemPosition {
             lane: row.lane,
             row: row.row,
             item: found,
@@ -216,7 +216,7 @@ mod tests {
                 rows[row].iter().collect()
             })
         };
-        let place = |row, item| Some(Place { lane: 0, row, item });
+        let place = |row, item| Some(ItemPosition { lane: 0, row, item });
         assert_eq!(at(10.0, 5.0), place(0, 0));
         assert_eq!(at(101.0, 5.0), place(0, 1), "of no length, but drawn");
         assert_eq!(at(30.0, ROW_CSS + 2.0), place(1, 0));

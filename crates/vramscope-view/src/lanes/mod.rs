@@ -7,7 +7,9 @@
 
 mod layout;
 
-pub use layout::{LaneLayout, LayoutRow, MOST_ROWS, Place, ROW_CSS, drawn_px, elided, lane_fill};
+pub use layout::{
+    ItemPosition, LaneLayout, LayoutRow, MOST_ROWS, ROW_CSS, drawn_px, elided, lane_fill,
+};
 
 use serde::{Deserialize, Serialize};
 use vramscope_core::analysis::time::lanes::LaneRange;
@@ -185,7 +187,7 @@ mod tests {
                     prop_assert!(start >= item.x.0 && stop <= item.x.1);
                 }
             }
-            // No more than the px can show: each narrow item keeps its distance from the next.
+            // At most as many items as fit: each narrow item keeps its distance from the next.
             prop_assert!(items.len() <= width_px as usize / 2 + 3, "{} items", items.len());
         }
     }

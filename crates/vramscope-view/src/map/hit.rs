@@ -68,7 +68,7 @@ pub enum MapHit {
 
 /// The allocations that overlap a pixel.
 #[derive(Default)]
-struct Found {
+struct Overlaps {
     /// Allocation and the covered part of the pixel's area. An allocation has an entry per tile.
     rows: Vec<(u32, f64)>,
 }
@@ -93,7 +93,7 @@ impl MemoryMap {
         };
         let columns = (viewport.x_at(left), viewport.x_at(left + 1.0));
         let rows = (viewport.bytes_at(top + 1.0), viewport.bytes_at(top));
-        let found = self.found(bands, columns, rows);
+        let found = self.overlaps(bands, columns, rows);
         let lane = self.lanes.at(y);
         let area = (columns.1 - columns.0) * (rows.1 - rows.0);
         if let Some(row) = found.owner(area) {
@@ -130,8 +130,8 @@ impl MemoryMap {
     }
 
     /// The allocations that overlap a pixel.
-    fn found(&self, bands: &Bands<'_>, columns: (f64, f64), rows: (f64, f64)) -> Found {
-        let mut found = Found::default();
+    fn overlaps(&self, bands: &Bands<'_>, columns: (f64, f64), rows: (f64, f64)) -> Overlaps {
+        let mut found = Overlaps::default();
         let Some(moments) = bands.moments_in(columns.0, columns.1) else {
             return found;
         };
@@ -203,7 +203,7 @@ impl MemoryMap {
     }
 }
 
-impl Found {
+impl Overlaps {
     /// The allocation that covers half of the pixel in one tile, or is alone in it.
     fn owner(&self, area: f64) -> Option<u32> {
         let &(first, _) = self.rows.first()?;

@@ -14,7 +14,7 @@
 mod hit;
 mod labels;
 mod lanes;
-mod packed;
+mod packing;
 mod ranks;
 mod raster;
 #[cfg(any(test, feature = "reference"))]
@@ -24,7 +24,7 @@ mod tiles;
 pub use hit::{FreeRange, MapHit};
 pub use labels::{GroupMark, LaneMark, MapLabel, MapLabels};
 pub use lanes::{Lane, LaneGroup, Lanes};
-pub use packed::{PackedGroup, PackedMap};
+pub use packing::{PackedGroup, PackedMap};
 pub use raster::MapRaster;
 pub use tiles::Tile;
 

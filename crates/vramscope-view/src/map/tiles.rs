@@ -32,7 +32,7 @@ pub struct Tile {
 
 /// The lane and the end of an allocation's block.
 #[derive(Clone, Copy)]
-struct Place {
+struct Extent {
     /// Row of its lane.
     lane: u32,
     /// The address after the block, clipped to the lane; 0 if the allocation is in no lane.
@@ -46,7 +46,7 @@ struct Plan<'a> {
     /// Address and row, sorted; without allocations that are in no lane.
     order: Vec<(u64, u32)>,
     /// Per allocation.
-    places: Vec<Place>,
+    extents: Vec<Extent>,
     /// Allocations that die within the recording, sorted by death.
     by_death: Vec<u32>,
 }
@@ -79,7 +79,7 @@ impl<'a> Plan<'a> {
             .zip(0..rows as u32)
             .collect();
         order.sort_unstable();
-        let mut places = vec![Place { lane: 0, end: 0 }; rows];
+        let mut extents = vec![Extent { lane: 0, end: 0 }; rows];
         let mut by_address = lanes.by_address().peekable();
         order.retain(|&(start, row)| {
             while by_address
@@ -90,7 +90,7 @@ impl<'a> Plan<'a> {
             if let Some(&(lane_row, lane)) = found {
                 let index = row as usize;
                 let bytes = held_bytes(index).max(allocations.bytes[index]);
-                places[index] = Place {
+                extents[index] = Extent {
                     lane: lane_row,
                     end: start.saturating_add(bytes).min(lane.end()),
                 };
@@ -103,7 +103,7 @@ impl<'a> Plan<'a> {
             allocations,
             lanes,
             order,
-            places,
+            extents,
             by_death: sorted_by_moment(moments, rows, |row| allocations.died[row]),
         }
     }
@@ -133,8 +133,8 @@ impl<'a> Plan<'a> {
             if at >= starts.len() || born[row] >= died[row] {
                 continue;
             }
-            let end = self.places[row].end;
-            let reaches_in = |below: usize| self.places[tenant[below] as usize].end > starts[at];
+            let end = self.extents[row].end;
+            let reaches_in = |below: usize| self.extents[tenant[below] as usize].end > starts[at];
             if !live.insert(at)
                 || live.below(at).is_some_and(reaches_in)
                 || live.above(at).is_some_and(|above| starts[above] < end)
@@ -156,7 +156,7 @@ impl<'a> Plan<'a> {
             let own = self.order[from..].iter();
             for &(start, row) in own.take_while(|&&(start, _)| start < lane.end()) {
                 let died = self.allocations.died[row as usize];
-                tiles.extend(self.tile(row, start, self.places[row as usize].end, died));
+                tiles.extend(self.tile(row, start, self.extents[row as usize].end, died));
             }
         }
         tiles
@@ -199,7 +199,7 @@ impl<'a> Plan<'a> {
         if start >= end || table.born[index] >= died {
             return None;
         }
-        let lane = &self.lanes.lanes[self.places[index].lane as usize];
+        let lane = &self.lanes.lanes[self.extents[index].lane as usize];
         let y = |address: u64| lane.y + (address - lane.address) as f64;
         let (low, high) = (y(start), y(end));
         let requested_end = table.address[index].saturating_add(table.bytes[index]);
@@ -280,10 +280,10 @@ impl Sweep<'_> {
         let index = row as usize;
         let Plan {
             allocations,
-            places,
+            extents,
             ..
         } = self.plan;
-        (allocations.address[index], places[index].end)
+        (allocations.address[index], extents[index].end)
     }
 
     fn emit(&mut self, row: u32, start: u64, end: u64, died: u32) {

@@ -7,13 +7,13 @@ use crate::axes::XUnit;
 use crate::bitset::BitSet;
 use crate::chart::{draw_axes, draw_x_axis};
 use crate::colour::ColourColumn;
+use crate::decorations::{Decorations, Sources};
 use crate::header::Header;
 use crate::lines::Lines;
 use crate::map::{GroupMark, LaneMark, MapLabel, MapLabels, MapRaster, MemoryMap};
 use crate::marks::track;
 use crate::raster::{Bands, Frame, Paint, TimelineIndex, TimelineRaster};
 use crate::scene::{Across, Area, Down, Ink, Scene, Style};
-use crate::shown::{Shown, Sources};
 use crate::viewport::{Bounds, Viewport};
 
 /// Width of the labels of bytes or addresses, css px.
@@ -75,7 +75,7 @@ pub struct Layout {
     viewport: Viewport,
     header: Header,
     header_top_px: i32,
-    shown: Shown,
+    decorations: Decorations,
 }
 
 impl OverTime<'_> {
@@ -139,15 +139,15 @@ impl Content for OverTime<'_> {
             height_px: size(room.height_px, above + style.px(BELOW_CSS)),
         };
         let viewport = self.viewport(&area);
-        let shown = self
+        let decorations = self
             .around
-            .map(|around| Shown::of(around, &viewport, style.pixel_ratio));
+            .map(|around| Decorations::of(around, &viewport, style.pixel_ratio));
         Layout {
             area,
             viewport,
             header,
             header_top_px: room.y_px,
-            shown: shown.unwrap_or_default(),
+            decorations: decorations.unwrap_or_default(),
         }
     }
 
@@ -176,7 +176,7 @@ impl Content for OverTime<'_> {
             area,
             viewport,
             header,
-            shown,
+            decorations,
             ..
         } = layout;
         match self.stack {
@@ -192,7 +192,7 @@ impl Content for OverTime<'_> {
             height_px: style.px(header.height_css).max(0) as u32,
             ..*area
         };
-        header.draw(scene, &above, shown, viewport, None, style);
+        header.draw(scene, &above, decorations, viewport, None, style);
     }
 
     fn draw_above(&self, scene: &mut Scene, layout: &Layout, style: &Style<'_>) {
@@ -201,7 +201,7 @@ impl Content for OverTime<'_> {
             draw_group_labels(scene, &layout.area, &labels.groups, style);
         }
         let lines = Lines {
-            shown: Some(&layout.shown),
+            decorations: Some(&layout.decorations),
             capacity_bytes: self.capacity_bytes,
             rulers: &[],
             view: layout.viewport,

@@ -3,7 +3,7 @@
 use web_sys::HtmlCanvasElement;
 use yew::prelude::*;
 
-use super::ShownPart;
+use super::SharedDecorations;
 use crate::canvas::{PlotArea, draw_scene};
 use crate::protocol::Look;
 use crate::state::Region;
@@ -20,7 +20,7 @@ pub(in crate::components) struct LinesProps {
     pub(in crate::components) region: Region,
     pub(in crate::components) area: PlotArea,
     /// What the worker found for about this part.
-    pub(in crate::components) shown: Option<ShownPart>,
+    pub(in crate::components) decorations: Option<SharedDecorations>,
     pub(in crate::components) capacity_bytes: Option<u64>,
     /// Whether drags measure; rulers go with it.
     pub(in crate::components) ruler_mode: bool,
@@ -34,16 +34,16 @@ pub(in crate::components) fn Lines(props: &LinesProps) -> Html {
     let node = use_node_ref();
     let rulers = use_rulers(props);
     let wanted = (
-        (props.shown.clone(), props.capacity_bytes, rulers),
+        (props.decorations.clone(), props.capacity_bytes, rulers),
         (props.look.axis, props.look.theme, props.region, props.area),
     );
     let canvas = node.clone();
     use_effect_with(
         wanted,
-        move |((shown, capacity_bytes, rulers), (axis, theme, region, area))| {
+        move |((decorations, capacity_bytes, rulers), (axis, theme, region, area))| {
             if let Some(canvas) = canvas.cast::<HtmlCanvasElement>() {
                 let lines = LinesOver {
-                    shown: shown.as_ref().and_then(ShownPart::get),
+                    decorations: decorations.as_ref().and_then(SharedDecorations::get),
                     capacity_bytes: *capacity_bytes,
                     rulers,
                     view: region.viewport(area.size_px()),

@@ -16,7 +16,7 @@ use super::commands::use_commands;
 use super::hooks::{use_answer, use_wheel};
 use crate::canvas::{PlotArea, draw_scene};
 use crate::engine::Session;
-use crate::protocol::views::lanes::{Answer, LineFacts, Part, Question, Shown};
+use crate::protocol::views::lanes::{Answer, Decorations, LineFacts, Part, Question};
 use crate::protocol::{Axis, Look};
 use crate::state::{Action, Chosen, LanesChoices, Navigation, Region, Shared, lane_words};
 use tip::Tip;
@@ -29,12 +29,12 @@ use vramscope_view::viewport::Viewport;
 
 /// The worker's answer for about the visible part.
 #[derive(Clone, PartialEq)]
-pub(super) struct ShownPart(Shared<Answer>);
+pub(super) struct SharedDecorations(Shared<Answer>);
 
-impl ShownPart {
-    fn get(&self) -> Option<&Shown> {
+impl SharedDecorations {
+    fn get(&self) -> Option<&Decorations> {
         match &*self.0 {
-            Answer::Shown(shown) => Some(shown),
+            Answer::Decorations(decorations) => Some(decorations),
             _ => None,
         }
     }
@@ -43,15 +43,15 @@ impl ShownPart {
 /// Asks what lies above and over the visible part, again whenever that changes. The last answer stays
 /// until the next is there; it is drawn where its places are by then.
 #[hook]
-pub(super) fn use_shown(
+pub(super) fn use_decorations(
     session: &Session,
     look: &Look,
     region: Region,
     area: Option<PlotArea>,
     lines: LinesOver,
-) -> Option<ShownPart> {
+) -> Option<SharedDecorations> {
     let question = area.map(|area| {
-        Question::Shown(Part {
+        Question::Decorations(Part {
             device: look.device,
             axis: look.axis,
             x: (region.x_min, region.x_max),
@@ -62,11 +62,14 @@ pub(super) fn use_shown(
         })
     });
     let answered = use_answer(session, question)?;
-    let Question::Shown(part) = answered.question else {
+    let Question::Decorations(part) = answered.question else {
         return None;
     };
     let is_current = (part.device, part.axis) == (look.device, look.axis);
-    answered.answer.filter(|_| is_current).map(ShownPart)
+    answered
+        .answer
+        .filter(|_| is_current)
+        .map(SharedDecorations)
 }
 
 #[derive(Properties, PartialEq)]
@@ -79,7 +82,7 @@ pub(super) struct LanesProps {
     /// The box of the picture below, for its width.
     pub(super) area: PlotArea,
     /// The worker's answer for about this part.
-    pub(super) shown: Option<ShownPart>,
+    pub(super) decorations: Option<SharedDecorations>,
 }
 
 /// Lanes and marks; nothing where there are none.
@@ -99,7 +102,7 @@ pub(super) fn Lanes(props: &LanesProps) -> Html {
     let target = at.and_then(|at| {
         target(
             &header,
-            props.shown.as_ref().and_then(ShownPart::get),
+            props.decorations.as_ref().and_then(SharedDecorations::get),
             &view,
             &area,
             at,
@@ -113,7 +116,7 @@ pub(super) fn Lanes(props: &LanesProps) -> Html {
         return Html::default();
     }
     let (onpointermove, onpointerleave) = on_pointer(&node, at.setter());
-    let onclick = on_click(target, &props.shown, &commands.dispatch);
+    let onclick = on_click(target, &props.decorations, &commands.dispatch);
     let fold = commands.on(Action::Choose(Chosen::Lanes(LanesChoices {
         folded: !props.choices.folded,
         ..props.choices
@@ -133,9 +136,9 @@ pub(super) fn Lanes(props: &LanesProps) -> Html {
                 <button type="button" class="fold" {title} aria-label={title} aria-expanded={(!props.choices.folded).to_string()}
                     onclick={fold}>{ glyph }</button>
             }
-            if let (Some(at), Some(target), Some(shown)) = (*at, target, &props.shown) {
+            if let (Some(at), Some(target), Some(decorations)) = (*at, target, &props.decorations) {
                 <Tip session={props.session.clone()} device={props.look.device} is_time={props.look.axis == Axis::Time}
-                    {at} width_css={area.box_width_css} {target} shown={shown.clone()} />
+                    {at} width_css={area.box_width_css} {target} decorations={decorations.clone()} />
             }
         </div>
     }
@@ -159,13 +162,15 @@ fn on_pointer(
 
 fn on_click(
     target: Option<Target>,
-    shown: &Option<ShownPart>,
+    decorations: &Option<SharedDecorations>,
     dispatch: &Callback<Action>,
 ) -> Callback<MouseEvent> {
-    let (dispatch, shown) = (dispatch.clone(), shown.clone());
+    let (dispatch, decorations) = (dispatch.clone(), decorations.clone());
     Callback::from(move |event: MouseEvent| {
-        if let (Some(target), Some(shown)) = (target, shown.as_ref().and_then(ShownPart::get))
-            && let Some(action) = action(target, shown, event.alt_key())
+        if let (Some(target), Some(decorations)) = (
+            target,
+            decorations.as_ref().and_then(SharedDecorations::get),
+        ) && let Some(action) = action(target, decorations, event.alt_key())
         {
             dispatch.emit(action);
         }
@@ -180,25 +185,34 @@ fn header(facts: &LineFacts, choices: &LanesChoices) -> Header {
 
 fn target(
     header: &Header,
-    shown: Option<&Shown>,
+    decorations: Option<&Decorations>,
     view: &Viewport,
     area: &PlotArea,
     at: (f64, f64),
 ) -> Option<Target> {
-    let shown = shown?;
+    let decorations = decorations?;
     let items = |lane: usize, row: usize| {
-        let row = shown.lanes.get(lane).and_then(|lane| lane.rows.get(row));
-        row.into_iter().flatten().map(|shown| &shown.item).collect()
+        let row = decorations
+            .lanes
+            .get(lane)
+            .and_then(|lane| lane.rows.get(row));
+        row.into_iter().flatten().map(|item| &item.item).collect()
     };
     let x_px = area.to_px(at).0;
-    header.at((x_px, at.1), view, area.pixel_ratio, items, &shown.marks)
+    header.at(
+        (x_px, at.1),
+        view,
+        area.pixel_ratio,
+        items,
+        &decorations.marks,
+    )
 }
 
 /// What a click does: shows a range, with Alt selects it; goes to a mark, or closer to several.
-fn action(target: Target, shown: &Shown, alt: bool) -> Option<Action> {
+fn action(target: Target, decorations: &Decorations, alt: bool) -> Option<Action> {
     match target {
         Target::Item(place) => {
-            let item = shown
+            let item = decorations
                 .lanes
                 .get(place.lane)?
                 .rows
@@ -212,7 +226,7 @@ fn action(target: Target, shown: &Shown, alt: bool) -> Option<Action> {
             })
         }
         Target::Mark(place) => {
-            let mark = shown.marks.get(place)?;
+            let mark = decorations.marks.get(place)?;
             Some(if mark.count == 1 {
                 Action::Moment(mark.moment)
             } else {
@@ -270,7 +284,7 @@ fn use_drawing(
     target: Option<Target>,
 ) {
     let wanted = (
-        props.shown.clone(),
+        props.decorations.clone(),
         header.clone(),
         area,
         props.region,
@@ -280,9 +294,12 @@ fn use_drawing(
     let canvas = canvas.clone();
     use_effect_with(
         wanted,
-        move |(shown, header, area, region, theme, target)| {
+        move |(decorations, header, area, region, theme, target)| {
             let canvas = canvas.cast::<HtmlCanvasElement>();
-            if let (Some(canvas), Some(shown)) = (canvas, shown.as_ref().and_then(ShownPart::get)) {
+            if let (Some(canvas), Some(decorations)) = (
+                canvas,
+                decorations.as_ref().and_then(SharedDecorations::get),
+            ) {
                 let view = region.viewport((area.size_px().0, 1));
                 let place = Area {
                     y_px: 0,
@@ -290,7 +307,7 @@ fn use_drawing(
                     ..area.picture()
                 };
                 draw_scene(&canvas, area, *theme, |scene, style| {
-                    header.draw(scene, &place, shown, &view, *target, style);
+                    header.draw(scene, &place, decorations, &view, *target, style);
                 });
             }
         },

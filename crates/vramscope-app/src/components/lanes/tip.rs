@@ -2,7 +2,7 @@
 
 use yew::prelude::*;
 
-use super::ShownPart;
+use super::SharedDecorations;
 use crate::components::hooks::use_answer;
 use crate::engine::Session;
 use crate::protocol::views::lanes::{Answer, Question};
@@ -20,7 +20,7 @@ pub(super) struct TipProps {
     /// The box's width.
     pub(super) width_css: f64,
     pub(super) target: Target,
-    pub(super) shown: ShownPart,
+    pub(super) decorations: SharedDecorations,
 }
 
 /// The tooltip: what it is, how long it lasts, what it does to memory, what a click does.
@@ -58,14 +58,14 @@ fn question(props: &TipProps) -> Option<Question> {
     let device = props.device;
     match props.target {
         Target::Item(place) => {
-            let lane = props.shown.get()?.lanes.get(place.lane)?;
+            let lane = props.decorations.get()?.lanes.get(place.lane)?;
             let item = lane.rows.get(place.row)?.get(place.item)?;
             let moments = item.moments;
             Some(Question::Totals { device, moments })
         }
         Target::Mark(place) => {
             let mark = props
-                .shown
+                .decorations
                 .get()?
                 .marks
                 .get(place)
@@ -79,7 +79,7 @@ fn question(props: &TipProps) -> Option<Question> {
 fn words(props: &TipProps) -> Option<(String, Vec<String>, &'static str)> {
     match props.target {
         Target::Item(place) => {
-            let lane = props.shown.get()?.lanes.get(place.lane)?;
+            let lane = props.decorations.get()?.lanes.get(place.lane)?;
             let item = lane.rows.get(place.row)?.get(place.item)?;
             let length = lane_words::length(item, props.is_time);
             Some((
@@ -89,7 +89,7 @@ fn words(props: &TipProps) -> Option<(String, Vec<String>, &'static str)> {
             ))
         }
         Target::Mark(place) => {
-            let mark = props.shown.get()?.marks.get(place)?;
+            let mark = props.decorations.get()?.marks.get(place)?;
             let hint = if mark.count == 1 {
                 "Click goes there"
             } else {

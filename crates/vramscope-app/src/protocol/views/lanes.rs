@@ -8,15 +8,15 @@ use vramscope_core::analysis::time::range_totals::RangeTotals;
 use vramscope_core::analysis::time::selection::Moments;
 use vramscope_core::ids::AllocationId;
 use vramscope_core::model::DeviceIndex;
-pub use vramscope_view::shown::{Shown, ShownItem, ShownLane, ShownPool};
+pub use vramscope_view::decorations::{DecoratedLane, Decorations, NamedItem, PoolEnvelope};
 
 use super::filter::FilterText;
 use crate::protocol::Axis;
 
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub enum Question {
-    /// What lies above and over a part of the x axis. Answered by [`Answer::Shown`].
-    Shown(Part),
+    /// What lies above and over a part of the x axis. Answered by [`Answer::Decorations`].
+    Decorations(Part),
     /// The training steps. Answered by [`Answer::Steps`].
     Steps { device: DeviceIndex, axis: Axis },
     /// One mark in full. Answered by [`Answer::Marker`].
@@ -60,7 +60,7 @@ pub struct Part {
 
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub enum Answer {
-    Shown(Box<Shown>),
+    Decorations(Box<Decorations>),
     Steps(StepMarks),
     Marker(Marker),
     Totals(RangeTotals),

@@ -5,14 +5,14 @@ use vramscope_core::analysis::time::markers::{MarkerKind, marker};
 use vramscope_core::bitset::BitSet;
 use vramscope_core::ids::AllocationId;
 use vramscope_core::model::{DeviceIndex, PoolId};
+use vramscope_view::decorations::Sources;
 use vramscope_view::marks::track;
-use vramscope_view::shown::Sources;
 use vramscope_view::viewport::Viewport;
 
 use super::super::document::{Device, Document};
 use crate::protocol::Axis;
 use crate::protocol::views::lanes::{
-    Answer, LaneFacts, LineFacts, Part, Question, Shown, StepMarks,
+    Answer, Decorations, LaneFacts, LineFacts, Part, Question, StepMarks,
 };
 
 /// Steps sent: more are not told apart on a strip.
@@ -33,8 +33,8 @@ pub(super) fn answer(
 ) -> Option<Answer> {
     let device = |device| document.device(device);
     Some(match *question {
-        Question::Shown(ref part) => {
-            Answer::Shown(Box::new(shown(device(part.device)?, part, cache)))
+        Question::Decorations(ref part) => {
+            Answer::Decorations(Box::new(decorations(device(part.device)?, part, cache)))
         }
         Question::Steps { device: of, axis } => Answer::Steps(step_marks(device(of)?, axis)),
         Question::Marker { device: of, moment } => {
@@ -95,7 +95,7 @@ pub(in crate::worker) fn line_facts(document: &Document, device: Device<'_>) -> 
     }
 }
 
-fn shown(device: Device<'_>, part: &Part, cache: &mut Cache) -> Shown {
+fn decorations(device: Device<'_>, part: &Part, cache: &mut Cache) -> Decorations {
     let bands = device.bands(part.axis);
     let view = Viewport {
         x_min: part.x.0,
@@ -117,7 +117,7 @@ fn shown(device: Device<'_>, part: &Part, cache: &mut Cache) -> Shown {
         },
         pools: if part.pools { cache.pools(device) } else { &[] },
     };
-    Shown::of(sources, &view, part.pixel_ratio)
+    Decorations::of(sources, &view, part.pixel_ratio)
 }
 
 impl Cache {
@@ -195,7 +195,7 @@ mod tests {
         Document::new(vramscope_core::decode(file).unwrap())
     }
 
-    fn whole(document: &Document, axis: Axis) -> Shown {
+    fn whole(document: &Document, axis: Axis) -> Decorations {
         let device = document.devices().next().unwrap();
         let part = Part {
             device: device.history.device,
@@ -206,8 +206,12 @@ mod tests {
             reserved: true,
             pools: true,
         };
-        match answer(&Question::Shown(part), document, &mut Cache::default()) {
-            Some(Answer::Shown(shown)) => *shown,
+        match answer(
+            &Question::Decorations(part),
+            document,
+            &mut Cache::default(),
+        ) {
+            Some(Answer::Decorations(decorations)) => *decorations,
             other => panic!("{other:?}"),
         }
     }
@@ -219,13 +223,13 @@ mod tests {
         let facts = line_facts(&document, device);
         assert!(facts.lanes.len() >= 3 && facts.tracks == [true, true]);
         for axis in [Axis::Events, Axis::Time] {
-            let shown = whole(&document, axis);
-            for (lane, facts) in shown.lanes.iter().zip(&facts.lanes) {
+            let decorations = whole(&document, axis);
+            for (lane, facts) in decorations.lanes.iter().zip(&facts.lanes) {
                 let items = lane.rows.iter().flatten();
-                let count: u64 = items.map(|shown| u64::from(shown.item.count)).sum();
+                let count: u64 = items.map(|item| u64::from(item.item.count)).sum();
                 assert_eq!((lane.kind, count), (facts.kind, facts.ranges));
             }
-            let highest = shown.reserved.bytes.iter().max();
+            let highest = decorations.reserved.bytes.iter().max();
             assert_eq!(
                 highest,
                 device
@@ -257,11 +261,14 @@ mod tests {
         let document = document(POOLS);
         let device = document.devices().next().unwrap();
         assert!(line_facts(&document, device).has_pools);
-        let shown = whole(&document, Axis::Events);
-        assert!(!shown.pools.is_empty());
-        for pool in &shown.pools {
+        let decorations = whole(&document, Axis::Events);
+        assert!(!decorations.pools.is_empty());
+        for pool in &decorations.pools {
             assert!(pool.pool.is_some_and(PoolId::is_private) && pool.ordinal > 0);
-            assert_eq!(pool.envelope.low_bytes.len(), shown.reserved.bytes.len());
+            assert_eq!(
+                pool.envelope.low_bytes.len(),
+                decorations.reserved.bytes.len()
+            );
         }
     }
 

@@ -17,7 +17,7 @@ use crate::plot::{Legend, LegendLine, OverTime, Plot, PlotError, Stack};
 use crate::raster::{Bands, TimelineIndex};
 use crate::reserved::leaves_room;
 use crate::segment_bands::SegmentBands;
-use crate::shown::Sources;
+use crate::decorations::Sources;
 use crate::theme::Theme;
 use crate::views::Picture;
 

@@ -230,7 +230,7 @@ mod tests {
     }
 
     proptest! {
-        /// On disjoint lives everything may lie at 0, and whatever is there is the one that lives.
+        /// Allocations with disjoint lives may all be at offset 0; a hit finds the one alive then.
         #[test]
         fn one_after_the_other(bytes in prop::collection::vec(1_u64..2_000, 1..8)) {
             let rows: Vec<_> = (0..).zip(&bytes).map(|(at, &bytes)| (bytes, at * 2, 2)).collect();

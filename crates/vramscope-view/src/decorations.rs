@@ -1,4 +1,4 @@
-//! The annotations above and over a range of the x axis: lanes of named ranges, marks, reserved
+//! The decorations above and over a range of the x axis: lanes of named ranges, marks, reserved
 //! memory, private pools.
 //!
 //! They are computed for one viewport, and drawn in it or in a later one until its own arrive.
@@ -25,7 +25,7 @@ const COMPARED_NAMES: u32 = 64;
 /// Longer names are cut, in characters.
 const LONGEST_NAME: usize = 300;
 
-/// The data of one device that annotations are computed from.
+/// The data of one device that decorations are computed from.
 #[derive(Clone, Copy)]
 pub struct Sources<'a> {
     /// The device.
@@ -40,31 +40,31 @@ pub struct Sources<'a> {
     pub pools: &'a [PoolUse],
 }
 
-/// The annotations above and over a range of the x axis.
+/// The decorations above and over a range of the x axis.
 #[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize)]
-pub struct Shown {
+pub struct Decorations {
     /// In the order of [`Lanes::lanes`](vramscope_core::analysis::time::lanes::Lanes::lanes).
-    pub lanes: Vec<ShownLane>,
+    pub lanes: Vec<DecoratedLane>,
     /// Sorted by kind, then from left to right.
     pub marks: Vec<Mark>,
     /// Highest reserved memory per device px; empty if it is not requested or not recorded.
     pub reserved: Curve,
     /// The envelopes of the private pools, from the bottom up.
-    pub pools: Vec<ShownPool>,
+    pub pools: Vec<PoolEnvelope>,
 }
 
 /// The visible items of a lane.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
-pub struct ShownLane {
+pub struct DecoratedLane {
     /// What the lane's ranges are.
     pub kind: LaneKind,
     /// The items of each row, outermost ranges first; only the first [`MOST_ROWS`] rows.
-    pub rows: Vec<Vec<ShownItem>>,
+    pub rows: Vec<Vec<NamedItem>>,
 }
 
 /// A range, or several narrow ones drawn as one.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
-pub struct ShownItem {
+pub struct NamedItem {
     /// Position, and number of ranges.
     pub item: Item,
     /// The name of the ranges; empty if they differ.
@@ -79,7 +79,7 @@ pub struct ShownItem {
 
 /// The envelope of a private pool.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
-pub struct ShownPool {
+pub struct PoolEnvelope {
     /// The pool; `None` for the sum of smaller pools, where there are very many.
     pub pool: Option<PoolId>,
     /// Number of its stream.
@@ -91,24 +91,24 @@ pub struct ShownPool {
     pub envelope: Envelope,
 }
 
-impl Shown {
-    /// The annotations of the visible range of the x axis.
+impl Decorations {
+    /// The decorations of the visible range of the x axis.
     #[must_use]
     pub fn of(sources: Sources<'_>, view: &Viewport, pixel_ratio: f64) -> Self {
         let lanes = sources.device.lanes().lanes.iter();
         let cell_px = CELL_CSS * pixel_ratio;
         Self {
             lanes: lanes
-                .map(|lane| shown_lane(sources, lane, view, pixel_ratio))
+                .map(|lane| decorated_lane(sources, lane, view, pixel_ratio))
                 .collect(),
             marks: marks(sources.device.markers(), sources.bands, view, cell_px),
             reserved: curve(sources.reserved_steps, sources.bands, view),
-            pools: shown_pools(sources, view),
+            pools: pool_envelopes(sources, view),
         }
     }
 }
 
-impl ShownItem {
+impl NamedItem {
     /// The text of its label; several ranges begin with their number.
     #[must_use]
     pub fn text(&self) -> String {
@@ -120,7 +120,7 @@ impl ShownItem {
     }
 }
 
-impl ShownPool {
+impl PoolEnvelope {
     /// The text of its envelope's label.
     #[must_use]
     pub fn text(&self) -> String {
@@ -135,20 +135,25 @@ impl ShownPool {
     }
 }
 
-fn shown_lane(sources: Sources<'_>, lane: &Lane, view: &Viewport, pixel_ratio: f64) -> ShownLane {
+fn decorated_lane(
+    sources: Sources<'_>,
+    lane: &Lane,
+    view: &Viewport,
+    pixel_ratio: f64,
+) -> DecoratedLane {
     let rows = lane.rows.iter().take(MOST_ROWS).map(|row| {
         let items = visible(row, sources.bands, view, LEAST_CSS * pixel_ratio).into_iter();
         items
-            .filter_map(|item| shown_item(sources.device.snapshot(), row, item))
+            .filter_map(|item| named_item(sources.device.snapshot(), row, item))
             .collect()
     });
-    ShownLane {
+    DecoratedLane {
         kind: lane.kind,
         rows: rows.collect(),
     }
 }
 
-fn shown_item(snapshot: &Snapshot, row: &[LaneRange], item: Item) -> Option<ShownItem> {
+fn named_item(snapshot: &Snapshot, row: &[LaneRange], item: Item) -> Option<NamedItem> {
     let first = item.first as usize;
     let ranges = row.get(first..first + item.count as usize)?;
     let (from, to) = (ranges.first()?, ranges.last()?);
@@ -159,7 +164,7 @@ fn shown_item(snapshot: &Snapshot, row: &[LaneRange], item: Item) -> Option<Show
     } else {
         ""
     };
-    Some(ShownItem {
+    Some(NamedItem {
         item,
         name: name.chars().take(LONGEST_NAME).collect(),
         label: label(name).chars().take(LONGEST_NAME).collect(),
@@ -185,7 +190,7 @@ fn label(name: &str) -> String {
     words.collect::<Vec<_>>().join(" · ")
 }
 
-fn shown_pools(sources: Sources<'_>, view: &Viewport) -> Vec<ShownPool> {
+fn pool_envelopes(sources: Sources<'_>, view: &Viewport) -> Vec<PoolEnvelope> {
     let uses = sources.pools;
     let steps: Vec<_> = uses
         .iter()
@@ -196,10 +201,10 @@ fn shown_pools(sources: Sources<'_>, view: &Viewport) -> Vec<ShownPool> {
     // The same numbers as for the colours by pool.
     let known = pools(sources.device.snapshot());
     let envelopes = envelopes(&steps, sources.bands, sources.index, view).into_iter();
-    let shown = uses
+    let pools = uses
         .iter()
         .zip(envelopes)
-        .map(|(pool, envelope)| ShownPool {
+        .map(|(pool, envelope)| PoolEnvelope {
             pool: pool.pool,
             stream_number: number(pool.stream).unwrap_or(0) as u32,
             ordinal: pool
@@ -208,7 +213,7 @@ fn shown_pools(sources: Sources<'_>, view: &Viewport) -> Vec<ShownPool> {
                 as u32,
             envelope,
         });
-    shown.collect()
+    pools.collect()
 }
 
 #[cfg(test)]
