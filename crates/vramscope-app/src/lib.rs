@@ -1,16 +1,18 @@
-//! The page: Yew components in the browser's main thread and a worker per file that decodes and draws.
+//! The page: Yew components in the browser's main thread, and one worker per file that decodes,
+//! analyses and draws.
 //!
-//! Both ends are this one wasm module: `www/page.js` compiles it once and calls [`start_page`], each
-//! worker gets the compiled module, makes an instance with memory of its own and calls [`start_worker`].
+//! Page and worker are the same wasm module: `www/page.js` compiles it once and calls
+//! [`start_page`]. Each worker instantiates the compiled module with its own memory and calls
+//! [`start_worker`].
 //!
-//! - [`protocol`]: what the two say to each other;
-//! - [`worker`]: decodes, analyses, draws, answers;
-//! - [`engine`]: the page's side of it: a [`engine::Session`] per open file;
-//! - [`canvas`]: shows the worker's pictures, and axes and outlines over them;
+//! - [`protocol`]: the messages between page and worker;
+//! - [`worker`]: decodes, analyses, draws and answers;
+//! - [`engine`]: the page's access to workers: one [`engine::Session`] per open file;
+//! - [`canvas`]: draws on canvases: the worker's pictures, and axes and outlines around them;
 //! - [`browser`]: files, addresses, clipboard, clock;
 //! - `saving`: saved pictures of views that are tables and texts;
-//! - [`state`]: what the page knows, and how it changes;
-//! - [`components`]: shows the state.
+//! - [`state`]: the page's state, and how actions change it;
+//! - [`components`]: the elements of the page, rendered from the state.
 
 pub mod browser;
 pub mod canvas;
@@ -24,8 +26,8 @@ pub mod worker;
 use wasm_bindgen::JsValue;
 use wasm_bindgen::prelude::wasm_bindgen;
 
-/// Mounts the page; `module` is the compiled module that workers are to use, `worker_url` the address of
-/// their script, `files` are open from the start: those that stand in the page itself.
+/// Mounts the page. `module` is the compiled module for workers, `worker_url` the address of their
+/// script, and `files` are files embedded in the page, which are opened at the start.
 #[wasm_bindgen]
 pub fn start_page(module: JsValue, worker_url: String, files: Vec<web_sys::File>) {
     let engine = engine::Engine::new(engine::Boot { module, worker_url });
@@ -36,7 +38,7 @@ pub fn start_page(module: JsValue, worker_url: String, files: Vec<web_sys::File>
     yew::Renderer::<components::App>::with_props(props).render();
 }
 
-/// Answers messages from the page; called once, in a worker.
+/// Runs a worker, which answers messages from the page. Called once per worker.
 #[wasm_bindgen]
 pub fn start_worker() {
     worker::run();

@@ -2,9 +2,9 @@
 
 use wasm_bindgen_futures::{JsFuture, spawn_local};
 
-/// Puts `text` on the clipboard; `done` is called with whether that worked.
+/// Copies `text` to the clipboard, and calls `done` with whether that worked.
 ///
-/// Browsers allow it only right after a click or key press, on `https:` and on loopback.
+/// Browsers allow it only right after a click or key press, over `https:` or on loopback.
 pub fn copy(text: &str, done: impl FnOnce(bool) + 'static) {
     let Some(window) = web_sys::window().filter(web_sys::Window::is_secure_context) else {
         done(false);

@@ -1,10 +1,11 @@
-//! Time: now, the next frame, an idle moment; and the User Timing marks by which benchmarks and tests measure the page.
+//! Time: now, the next frame, idle moments; and User Timing marks, by which benchmarks and tests
+//! measure the page.
 
 use js_sys::{Function, Reflect};
 use wasm_bindgen::closure::Closure;
 use wasm_bindgen::{JsCast, JsValue};
 
-/// Milliseconds since the page (or the worker) began; monotonic.
+/// Milliseconds since the page (or the worker) started; monotonic.
 #[must_use]
 pub fn now_ms() -> f64 {
     let performance = Reflect::get(&js_sys::global(), &"performance".into());
@@ -13,14 +14,14 @@ pub fn now_ms() -> f64 {
     })
 }
 
-/// Leaves a User Timing mark.
+/// Sets a User Timing mark.
 pub fn mark(name: &str) {
     if let Some(performance) = page_performance() {
         let _ = performance.mark(name);
     }
 }
 
-/// Leaves a User Timing mark with numbers and words beside it.
+/// Sets a User Timing mark with details.
 pub fn mark_with(name: &str, detail: &[(&str, JsValue)]) {
     let Some(performance) = page_performance() else {
         return;
@@ -32,7 +33,7 @@ pub fn mark_with(name: &str, detail: &[(&str, JsValue)]) {
         }
         JsValue::from(object)
     };
-    // web-sys knows `mark` with a name only.
+    // The binding in web-sys takes only a name.
     let options = object(&[("detail", object(detail))]);
     if let Ok(mark) = Reflect::get(&performance, &"mark".into()) {
         let _ = mark
@@ -67,7 +68,7 @@ pub fn later(delay_ms: i32, then: impl FnOnce() + 'static) {
     let _ = window.set_timeout_with_callback_and_timeout_and_arguments_0(&callback, delay_ms);
 }
 
-/// Calls `then` when the browser is idle, after two seconds at the latest.
+/// Calls `then` when the browser is idle, but at most after two seconds.
 pub fn when_idle(then: impl FnOnce() + 'static) {
     let Some(window) = web_sys::window() else {
         return;

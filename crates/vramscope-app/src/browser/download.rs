@@ -1,11 +1,11 @@
-//! Files for the user to save.
+//! Downloads: files that the page offers the user to save.
 
 use wasm_bindgen::{JsCast, JsValue};
 use web_sys::{Blob, BlobPropertyBag, HtmlAnchorElement, Url};
 
 use super::clock;
 
-/// The time that the browser has to begin reading the file, in ms.
+/// How long the object URL stays valid for the browser to read the file, in ms.
 const KEPT_MS: i32 = 60_000;
 
 /// Offers `content` (text or an `ArrayBuffer`) as a file.

@@ -3,14 +3,14 @@
 use wasm_bindgen::JsCast;
 use web_sys::{DataTransfer, File, FileList, HtmlInputElement};
 
-/// The files that a drop or a paste brings.
+/// The files of a drop or a paste.
 #[must_use]
 pub fn of_transfer(transfer: Option<DataTransfer>) -> Vec<File> {
     of_list(transfer.and_then(|transfer| transfer.files()))
 }
 
-/// The files that were picked in an `<input type=file>`; empties it, so that the same file can be picked
-/// again.
+/// The files picked in an `<input type=file>`. Clears the input, so that the same file can be
+/// picked again.
 #[must_use]
 pub fn of_input(target: Option<web_sys::EventTarget>) -> Vec<File> {
     let Some(input) = target.and_then(|target| target.dyn_into::<HtmlInputElement>().ok()) else {
@@ -21,7 +21,7 @@ pub fn of_input(target: Option<web_sys::EventTarget>) -> Vec<File> {
     sources
 }
 
-/// Whether a drag over the page brings files: the page accepts no other drags.
+/// Whether a drag over the page carries files; the page accepts no other drags.
 #[must_use]
 pub fn has_files(transfer: Option<&DataTransfer>) -> bool {
     transfer.is_some_and(|transfer| transfer.types().includes(&"Files".into(), 0))

@@ -19,7 +19,8 @@ pub fn set_fragment(fragment: &str, is_step: bool) {
     let [path, search] = [location.pathname(), location.search()].map(Result::unwrap_or_default);
     let hash = if fragment.is_empty() { "" } else { "#" };
     let address = format!("{path}{search}{hash}{fragment}");
-    // Browsers refuse this only after hundreds of changes within seconds; the next change will do.
+    // Browsers refuse this only after hundreds of changes within seconds, and the next change makes
+    // up for it.
     let _ = if is_step {
         history.push_state_with_url(&JsValue::NULL, "", Some(&address))
     } else {
@@ -27,12 +28,12 @@ pub fn set_fragment(fragment: &str, is_step: bool) {
     };
 }
 
-/// The page's whole address with this fragment, and with the address `src` to open, if there is one.
+/// The page's address with this fragment, and with `src` as the address of a file to open, if any.
 #[must_use]
 pub fn link(src: Option<&str>, fragment: &str) -> String {
     let href = web_sys::window().and_then(|window| window.location().href().ok());
     let href = href.unwrap_or_default();
-    // Not made of origin and path: a page opened from disk has no origin.
+    // Not built from origin and path, because a page opened from disk has no origin.
     let base = href.split(['?', '#']).next().unwrap_or_default();
     let src = src.map(|src| format!("?src={}", String::from(js_sys::encode_uri_component(src))));
     format!("{base}{}#{fragment}", src.unwrap_or_default())

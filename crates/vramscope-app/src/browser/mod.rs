@@ -1,6 +1,6 @@
-//! What the page needs of the browser besides elements and their events, in Rust's words: files, downloads, the
-//! address and its history, the clock, the clipboard. Canvases are [`canvas`](crate::canvas)'s,
-//! workers the [`engine`](crate::engine)'s.
+//! The browser's services apart from elements and their events: files, downloads, the address and
+//! its history, the clock, the clipboard. Canvases are in [`canvas`](crate::canvas), workers in
+//! [`engine`](crate::engine).
 
 pub mod clipboard;
 pub mod clock;
@@ -20,7 +20,7 @@ pub fn error_text(error: &JsValue) -> String {
     }
 }
 
-/// Whether the window is too narrow for the details to stand beside the picture.
+/// Whether the window is too narrow for the details panel beside the picture.
 #[must_use]
 pub fn is_narrow() -> bool {
     let width = web_sys::window().and_then(|window| window.inner_width().ok());

@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use percent_encoding::percent_decode_str;
 use web_sys::{Url, UrlSearchParams};
 
-/// The addresses that the page's own address names: `?src=…&src=…`, in order.
+/// The addresses of files in the page's own address: `?src=…&src=…`, in order.
 #[must_use]
 pub fn sources() -> Vec<String> {
     let search = web_sys::window().and_then(|window| window.location().search().ok());
@@ -20,8 +20,8 @@ pub fn sources() -> Vec<String> {
         .collect()
 }
 
-/// `url` in full; relative ones are relative to the page. What is no address stays as it is: fetching
-/// it will say so.
+/// `url` in full; relative ones are relative to the page. Text that is no address stays as it is,
+/// and fetching it will fail.
 #[must_use]
 pub fn absolute(url: &str) -> String {
     let base = web_sys::window()
@@ -31,7 +31,8 @@ pub fn absolute(url: &str) -> String {
     full.map_or_else(|| url.to_owned(), |full| full.href())
 }
 
-/// The last part of an address's path, decoded: what to show as a file's name. Text that is not UTF-8 then stays as it is.
+/// The last part of an address's path, decoded, as the file's name. Stays encoded if it is not
+/// valid UTF-8.
 #[must_use]
 pub fn file_name(url: &str) -> String {
     let path = url.split(['?', '#']).next().unwrap_or(url);

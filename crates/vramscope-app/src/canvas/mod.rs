@@ -1,11 +1,11 @@
-//! What is drawn on the page's canvases: no other code has a canvas's context.
+//! Drawing on the page's canvases. No other code uses a canvas's context.
 //!
-//! Scenes are drawn by [`draw_scene`], bitmaps from the worker by [`show_bitmap`]. [`TimelineCanvas`] is a picture
-//! that moves: three canvases of the same size lie on each other: at the bottom the *axes* (ticks and grid), then
-//! the *picture* (the worker's bitmaps, transparent where nothing is allocated), then the *overlay* (outlines,
-//! crosshair, box). A change of the viewport is shown in the next animation frame by stretching the last
-//! bitmaps to it, while the worker draws the sharp one; the whole range is kept beneath, so that panning
-//! shows no holes.
+//! [`draw_scene`] draws scenes, [`show_bitmap`] bitmaps from the worker. [`TimelineCanvas`] is a
+//! picture that can be panned and zoomed. It consists of three canvases of the same size: the
+//! *axes* (ticks and grid) at the bottom, then the *picture* (the worker's bitmaps, transparent
+//! where nothing is allocated), then the *overlay* (outlines, crosshair, box). After a change of
+//! the viewport, the next animation frame shows the last bitmaps stretched to it, while the worker
+//! draws the sharp one. A bitmap of the whole range is kept below, so that panning leaves no holes.
 
 mod bitmap;
 mod overlay;
@@ -28,11 +28,11 @@ use web_sys::{CanvasRenderingContext2d, HtmlCanvasElement};
 /// The elements to draw on; each fills the same box.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Canvases {
-    /// For ticks and grid; the lowest.
+    /// For ticks and grid; at the bottom.
     pub axes: HtmlCanvasElement,
     /// For the bands.
     pub picture: HtmlCanvasElement,
-    /// For outlines, crosshair and box; the highest.
+    /// For outlines, crosshair and box; on top.
     pub overlay: HtmlCanvasElement,
 }
 

@@ -15,13 +15,13 @@ const PIN_CSS: f64 = 2.0;
 pub(super) struct Overlay<'a> {
     pub(super) hover: Option<&'a OutlineColumns>,
     pub(super) pin: Option<&'a OutlineColumns>,
-    /// Where the mouse is in the box, css px.
+    /// The mouse's position in the box, css px; `None` outside.
     pub(super) pointer: Option<(f64, f64)>,
     pub(super) selection: Option<BoxCss>,
 }
 
 impl Overlay<'_> {
-    /// Draws it over a picture of `wanted`.
+    /// Draws the overlay over a picture of `wanted`.
     pub(super) fn draw(
         &self,
         context: &CanvasRenderingContext2d,
@@ -69,7 +69,7 @@ impl Overlay<'_> {
     }
 }
 
-/// Two strokes, dark and light, so that the line is seen on every colour.
+/// Strokes twice, dark and light, so that the line is visible on every colour.
 fn stroke_outline(
     context: &CanvasRenderingContext2d,
     outline: &OutlineColumns,

@@ -7,7 +7,7 @@ use crate::protocol::ThemeName;
 use vramscope_view::scene::{Across, Command, Down, Ink, Letters, Measure, Point, Scene, Style};
 use vramscope_view::theme::Theme;
 
-/// The font of all pictures, as CSS has it.
+/// The font of all pictures, as a CSS font family.
 pub(crate) const FONT: &str = "system-ui, sans-serif";
 
 /// Measures texts as the browser writes them.
@@ -17,12 +17,12 @@ struct Measured<'a>(&'a CanvasRenderingContext2d);
 impl Measure for Measured<'_> {
     fn width_px(&self, text: &str, size_px: f64, is_bold: bool) -> f64 {
         self.0.set_font(&font(size_px, is_bold));
-        // Fails for no text.
+        // Fails only without text.
         self.0.measure_text(text).map_or(0.0, |size| size.width())
     }
 }
 
-/// Replaces a canvas's contents by a scene of the size of an area's box. `fill` makes the scene.
+/// Replaces a canvas's contents by a scene of the size of the area's box, which `fill` fills.
 pub(crate) fn draw_scene(
     canvas: &HtmlCanvasElement,
     area: &PlotArea,
@@ -42,7 +42,7 @@ pub(crate) fn draw_scene(
     paint(&context, &scene);
 }
 
-/// A canvas of this size, device px, with nothing on it.
+/// Clears a canvas, sets its size in device px, and returns its context.
 pub(super) fn emptied(
     canvas: &HtmlCanvasElement,
     (width_px, height_px): (u32, u32),
@@ -85,7 +85,7 @@ fn paint(context: &CanvasRenderingContext2d, scene: &Scene) {
             }
             Command::Circle { at, radius_px, ink } => {
                 context.begin_path();
-                // Fails for a negative radius only.
+                // Fails only for a negative radius.
                 let _ = context.arc(at.0, at.1, *radius_px, 0.0, std::f64::consts::TAU);
                 fill_with(context, *ink, || context.fill());
             }
@@ -133,7 +133,7 @@ fn write(context: &CanvasRenderingContext2d, (x, y): Point, text: &str, letters:
         Down::Bottom => "bottom",
     });
     fill_with(context, letters.ink, || {
-        // Fails for no text.
+        // Fails only without text.
         let _ = context.fill_text(text, x, y);
     });
 }

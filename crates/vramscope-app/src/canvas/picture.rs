@@ -1,4 +1,5 @@
-//! Showing bitmaps: the last sharp one, stretched to what is wanted, over the whole range.
+//! The bitmaps of a picture: the last sharp one, stretched to the wanted viewport, over the whole
+//! range.
 
 use std::rc::Rc;
 
@@ -12,7 +13,7 @@ use crate::protocol::{DrawRequest, DrawnFrame, Look};
 pub(super) struct Picture {
     pub(super) frame: DrawnFrame,
     pub(super) bitmap: ImageBitmap,
-    /// Counts the pictures of a canvas.
+    /// The picture's number among those of its canvas.
     pub(super) number: u32,
 }
 
@@ -28,7 +29,7 @@ impl Drop for Picture {
     }
 }
 
-/// The bitmaps at hand.
+/// The bitmaps available for drawing.
 #[derive(Default)]
 pub(super) struct Pictures {
     sharp: Option<Rc<Picture>>,
@@ -36,7 +37,8 @@ pub(super) struct Pictures {
 }
 
 impl Pictures {
-    /// Takes a new bitmap, of the whole range if `is_whole`; `is_shown` if it is (nearly) the wanted one.
+    /// Adds a bitmap. `is_whole` if it shows the whole range, `is_shown` if it is to be drawn as
+    /// the sharp one.
     pub(super) fn take(&mut self, picture: Picture, is_whole: bool, is_shown: bool) {
         let look = &picture.draw().look;
         if self
@@ -55,8 +57,8 @@ impl Pictures {
         }
     }
 
-    /// Forgets bitmaps of other places than `look`'s. Those in other colours stay until the right ones
-    /// come: better than a flash of nothing.
+    /// Drops bitmaps of another device, axis or picture than `look`'s. Those in other colours stay
+    /// until the right ones arrive, which is better than a flash of nothing.
     pub(super) fn keep_only(&mut self, look: &Look) {
         for slot in [&mut self.sharp, &mut self.whole] {
             let is_elsewhere = slot.as_ref().is_some_and(|picture| {
@@ -69,7 +71,7 @@ impl Pictures {
         }
     }
 
-    /// Whether there is a picture of the whole range as `look` has it.
+    /// Whether there is a bitmap of the whole range with this look.
     pub(super) fn has_whole(&self, look: &Look) -> bool {
         self.whole
             .as_ref()
@@ -81,14 +83,14 @@ impl Pictures {
         self.sharp.is_none() && self.whole.is_none()
     }
 
-    /// The picture for exactly this request.
+    /// The bitmap of exactly this request.
     pub(super) fn sharp(&self, wanted: &DrawRequest) -> Option<&Picture> {
         self.sharp
             .as_deref()
             .filter(|picture| picture.draw() == wanted)
     }
 
-    /// Draws them stretched to `wanted`, whose picture begins at `origin`.
+    /// Draws the bitmaps stretched to `wanted`, with the picture's upper left corner at `origin`.
     pub(super) fn present(
         &self,
         context: &CanvasRenderingContext2d,

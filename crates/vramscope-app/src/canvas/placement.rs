@@ -1,4 +1,4 @@
-//! The place of a picture, made for one viewport, in another viewport.
+//! The position of a picture of one viewport in another viewport.
 
 use vramscope_view::viewport::Viewport;
 
@@ -11,25 +11,25 @@ pub(super) struct RectPx {
     pub(super) height: f64,
 }
 
-/// A visible part of a picture and its place.
+/// The visible part of a picture and its position.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Placement {
-    /// The part of the picture that is seen.
+    /// The visible part, in px of the picture.
     pub(super) source: RectPx,
-    /// Where it is seen.
+    /// Its position, in px of the wanted viewport.
     pub(super) target: RectPx,
 }
 
-/// Places a picture of `shown` in `wanted`; `None` if none of it is seen.
+/// Places a picture of the viewport `shown` in `wanted`; `None` if nothing of it is visible.
 ///
-/// Only the visible part is returned: the whole of a picture that is zoomed into would be millions of
-/// px wide.
+/// Only the visible part is returned, because the whole picture could be millions of px wide after
+/// zooming in.
 pub(super) fn place(shown: &Viewport, wanted: &Viewport) -> Option<Placement> {
     let (source_x, target_x) = cut(
         (shown.x_min, shown.x_max, f64::from(shown.width_px)),
         (wanted.x_min, wanted.x_max, f64::from(wanted.width_px)),
     )?;
-    // Upside down: px grow downwards.
+    // Negated, because px grow downwards.
     let (source_y, target_y) = cut(
         (
             -shown.y_max_bytes,

@@ -1,12 +1,12 @@
-//! The picture's place in the timeline's box, and the conversion between css px and device px.
+//! The picture's rectangle in the timeline's box, and conversion between css px and device px.
 
 use vramscope_view::scene::Area;
 
-/// Left of the picture: room for `1,023 MiB` and ticks, css px.
+/// Left margin, css px: room for `1,023 MiB` and ticks.
 const LEFT_CSS: f64 = 72.0;
-/// Below the picture: room for one line of tick labels, css px.
+/// Bottom margin, css px: room for one line of tick labels.
 const BOTTOM_CSS: f64 = 24.0;
-/// Above and right of it: half a tick label, css px.
+/// Top and right margin, css px: half a tick label.
 const MARGIN_CSS: f64 = 8.0;
 
 /// The picture's rectangle in the timeline's box.
@@ -61,7 +61,7 @@ impl PlotArea {
         )
     }
 
-    /// The picture's place in the box, device px.
+    /// The picture's rectangle in the box, device px.
     #[must_use]
     pub fn picture(&self) -> Area {
         let ((left, top), (width_px, height_px)) = (self.origin_px(), self.size_px());
@@ -85,8 +85,8 @@ impl PlotArea {
         }
     }
 
-    /// A place of the box (css px) as a place of the picture (device px): negative, or beyond
-    /// [`size_px`](Self::size_px), outside it.
+    /// Converts a position in the box (css px) to one in the picture (device px). Outside the
+    /// picture it is negative or beyond [`size_px`](Self::size_px).
     #[must_use]
     pub fn to_px(&self, (x_css, y_css): (f64, f64)) -> (f64, f64) {
         let (left, top) = self.origin_px();
@@ -96,7 +96,7 @@ impl PlotArea {
         )
     }
 
-    /// A place of the picture (device px) as a place of the box (css px).
+    /// Converts a position in the picture (device px) to one in the box (css px).
     #[must_use]
     pub fn to_css(&self, (x_px, y_px): (f64, f64)) -> (f64, f64) {
         let (left, top) = self.origin_px();
@@ -106,7 +106,7 @@ impl PlotArea {
         )
     }
 
-    /// Whether a place of the box (css px) lies in the picture.
+    /// Whether a position in the box (css px) is within the picture.
     #[must_use]
     pub fn contains(&self, at_css: (f64, f64)) -> bool {
         let ((x_px, y_px), (width, height)) = (self.to_px(at_css), self.size_px());

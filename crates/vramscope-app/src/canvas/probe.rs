@@ -1,4 +1,5 @@
-//! Data that only a canvas has: colours in any notation, baselines of fonts, pixels of images.
+//! Values that only a canvas provides: colours in any CSS notation, baselines of fonts, pixels of
+//! images.
 
 use std::collections::HashMap;
 
@@ -46,7 +47,7 @@ impl Probe {
     fn look_at(&self, text: &str) -> Option<Ink> {
         let context = &self.context;
         context.clear_rect(0.0, 0.0, 1.0, 1.0);
-        // A text that is no colour leaves this one in place.
+        // A text that is no colour leaves this transparent one in place.
         context.set_fill_style_str("rgba(0, 0, 0, 0)");
         context.set_fill_style_str(text);
         context.fill_rect(0.0, 0.0, 1.0, 1.0);
@@ -79,7 +80,7 @@ impl Probe {
 /// Draws an image with `pixel_ratio` pixels for each of its CSS px.
 ///
 /// # Errors
-/// What the browser says.
+/// The browser's exception.
 pub(crate) fn pixels_of(
     image: &HtmlImageElement,
     pixel_ratio: f64,

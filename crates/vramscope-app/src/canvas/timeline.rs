@@ -1,4 +1,5 @@
-//! One file's timeline on the screen: the wanted picture, the bitmaps at hand, the questions to the worker.
+//! A file's pictures over the x axis on the screen: which picture is wanted, which bitmaps are
+//! available, and what the worker is asked.
 
 use std::cell::{Cell, RefCell};
 use std::rc::{Rc, Weak};
@@ -19,11 +20,11 @@ use crate::protocol::{
 use vramscope_view::chart::{draw_axes, draw_x_axis};
 use vramscope_view::scene::{Scene, Style};
 
-/// The mark left after every finished frame.
+/// The User Timing mark set after every finished frame.
 const PAINTED: &str = "vramscope:painted";
 
-/// One file's timeline on the screen. Cheap to clone; equal if the same. Drawing ends when
-/// the last clone is dropped.
+/// A file's picture over the x axis on the screen. Cheap to clone; equal if the same. Drawing ends
+/// when the last clone is dropped.
 #[derive(Clone)]
 pub struct TimelineCanvas {
     inner: Rc<Inner>,
@@ -41,11 +42,11 @@ struct Inner {
     on_hit: Callback<Hit>,
     own: Weak<Inner>,
     state: RefCell<State>,
-    /// Whether the next animation frame will present.
+    /// Whether the next animation frame will draw.
     is_scheduled: Cell<bool>,
 }
 
-/// The askers, one per kind of question, so that a question replaces only older ones of its kind.
+/// One asker per kind of question, so that a question supersedes only older ones of its kind.
 struct Askers {
     picture: Asker,
     hit: Asker,
@@ -53,10 +54,10 @@ struct Askers {
     pin: Asker,
 }
 
-/// Which of the two outlines.
+/// One of the two outlines.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Outlined {
-    /// The thing under the pointer.
+    /// Around what is under the pointer.
     Hovered,
     Pinned,
 }
@@ -66,19 +67,19 @@ struct State {
     area: PlotArea,
     wanted: Option<(DrawRequest, Bounds)>,
     pictures: Pictures,
-    /// The picture that the worker is asked for: it gets one at a time, so that the next is always the
-    /// newest.
+    /// The picture being drawn by the worker. It gets one request at a time, so that the next one
+    /// is always the newest.
     drawing: Option<DrawRequest>,
-    /// The picture that the worker could not draw: asked for again only after another one.
+    /// The picture that the worker could not draw; it is not requested again before another one.
     refused: Option<DrawRequest>,
-    /// The number of pictures so far.
+    /// Number of pictures received so far.
     pictures_drawn: u32,
-    /// The number of the last sharp picture with a mark.
+    /// Number of the last sharp picture that was marked.
     marked: u32,
     pointer: Option<(f64, f64)>,
-    /// A clicked place that the worker is still to be asked about.
+    /// A clicked position that the worker is still to be asked about.
     clicked: Option<HitOf>,
-    /// Whether the worker is asked about a place, and whether the pointer has moved since.
+    /// Whether the worker is being asked about a position, and whether the pointer has moved since.
     is_hitting: bool,
     is_hit_stale: bool,
     hovered: Option<Thing>,
@@ -86,14 +87,14 @@ struct State {
     hover_outline: Option<OutlineColumns>,
     pin_outline: Option<OutlineColumns>,
     selection: Option<BoxCss>,
-    /// What the axes and the picture's canvas show: a mouse move needs neither drawn again.
+    /// What the axes' and the picture's canvas show now, so that a mouse move does not redraw them.
     axes_show: Option<(PlotArea, DrawRequest)>,
     picture_shows: Option<(PlotArea, DrawRequest)>,
 }
 
 impl TimelineCanvas {
-    /// Shows the pictures of `session` on `canvases` from now on. `on_hit` is called with the thing under the pointer
-    /// or the clicked one; the hover outline moves by itself.
+    /// Shows the pictures of `session` on `canvases` from now on. `on_hit` is called with what is
+    /// under the pointer or was clicked; the hover outline follows without it.
     #[must_use]
     pub fn new(session: &Session, canvases: Canvases, on_hit: Callback<Hit>) -> Self {
         let askers = Askers {
@@ -113,7 +114,7 @@ impl TimelineCanvas {
         Self { inner }
     }
 
-    /// Sets the size of the box. Call it once before [`show`](Self::show) and on every change.
+    /// Sets the size of the box. Must be called before [`show`](Self::show), and on every change.
     pub fn resize(&self, area: PlotArea) {
         let (width, height) = area.box_px();
         let Canvases {
@@ -122,7 +123,7 @@ impl TimelineCanvas {
             overlay,
         } = &self.inner.canvases;
         for canvas in [axes, picture, overlay] {
-            // Setting a size empties a canvas, even to what it was.
+            // Setting a size clears a canvas, even if the size stays the same.
             if canvas.width() != width || canvas.height() != height {
                 canvas.set_width(width);
                 canvas.set_height(height);
@@ -136,8 +137,9 @@ impl TimelineCanvas {
         self.inner.schedule();
     }
 
-    /// Shows a picture. Its viewport's size must be [`PlotArea::size_px`]; `bounds` is the whole of the axis.
-    /// Call it on every change of viewport, axis, device, colours or theme: it returns at once.
+    /// Shows a picture. Its viewport must have the size [`PlotArea::size_px`]; `bounds` are those
+    /// of the whole axis. Must be called on every change of viewport, axis, device, colours or
+    /// theme. Returns at once.
     pub fn show(&self, draw: DrawRequest, bounds: Bounds) {
         {
             let state = &mut *self.inner.state.borrow_mut();
@@ -159,8 +161,8 @@ impl TimelineCanvas {
         self.inner.schedule();
     }
 
-    /// Takes the mouse's place in the box (css px), `None` outside: moves the crosshair and asks the
-    /// worker for the thing there.
+    /// Sets the mouse's position in the box (css px), `None` outside. Moves the crosshair and asks
+    /// the worker what is there.
     pub fn point(&self, at_css: Option<(f64, f64)>) {
         {
             let state = &mut *self.inner.state.borrow_mut();
@@ -174,7 +176,7 @@ impl TimelineCanvas {
         self.inner.schedule();
     }
 
-    /// Outlines the thing under the mouse in another picture beside this one.
+    /// Outlines what is under the mouse in another picture beside this one.
     pub fn echo(&self, thing: Option<Thing>) {
         {
             let state = &mut *self.inner.state.borrow_mut();
@@ -188,13 +190,13 @@ impl TimelineCanvas {
         self.inner.schedule();
     }
 
-    /// Asks for the thing at a place (device px) of a picture, whatever the mouse does meanwhile.
+    /// Asks what is at a position (device px) of a picture, wherever the mouse moves meanwhile.
     pub fn click(&self, draw: DrawRequest, at_px: (f64, f64)) {
         self.inner.state.borrow_mut().clicked = Some(HitOf { draw, at_px });
         self.inner.ask_what_is_there();
     }
 
-    /// Outlines the pinned thing, two pixels wide, until another call.
+    /// Outlines what is pinned, two px wide; `None` removes the outline.
     pub fn pin(&self, thing: Option<Thing>) {
         {
             let state = &mut *self.inner.state.borrow_mut();
@@ -205,7 +207,7 @@ impl TimelineCanvas {
         self.inner.schedule();
     }
 
-    /// Shows the box that the user is drawing.
+    /// Shows the box that the user is drawing; `None` removes it.
     pub fn select(&self, selection: Option<BoxCss>) {
         self.inner.state.borrow_mut().selection = selection;
         self.inner.schedule();
@@ -213,7 +215,7 @@ impl TimelineCanvas {
 }
 
 impl Inner {
-    /// Takes the answer to a request for a picture; `None` if there is none.
+    /// Takes the answer to a request for a picture; `None` if the worker could not draw it.
     fn drawn(&self, frame: Option<DrawnFrame>, bitmap: JsValue) {
         let bitmap = bitmap.dyn_into::<ImageBitmap>().ok();
         let is_shown = match frame.zip(bitmap) {
@@ -251,8 +253,8 @@ impl Inner {
     fn hit(&self, hit: Option<Hit>) {
         if let Some(hit) = &hit {
             let state = &mut *self.state.borrow_mut();
-            // A row of another device is another allocation; of an older view the outline still stands for
-            // what moves away under the pointer, until the answer for the new one comes.
+            // A row of another device is another allocation. An answer for an older viewport is
+            // still useful: its outline is shown until the answer for the new one arrives.
             let is_elsewhere = state.wanted.as_ref().is_none_or(|(wanted, _)| {
                 let (look, asked) = (&wanted.look, &hit.draw.look);
                 (look.device, look.picture) != (asked.device, asked.picture)
@@ -277,7 +279,7 @@ impl Inner {
         }
     }
 
-    /// Asks for the wanted picture, unless it is there or being drawn.
+    /// Requests the next picture, unless it is available or being drawn.
     fn ask_for_picture(&self) {
         let mut state = self.state.borrow_mut();
         let Some(draw) = state
@@ -312,7 +314,7 @@ impl Inner {
         if state.is_hit_stale {
             return;
         }
-        // After a click, what the mouse has moved to since is asked next.
+        // After a click, ask next about where the mouse has moved to.
         state.is_hit_stale = state.clicked.take().is_some();
         state.is_hitting = true;
         drop(state);
@@ -340,7 +342,7 @@ impl Inner {
         });
     }
 
-    /// Presents in the next animation frame.
+    /// Draws in the next animation frame.
     fn schedule(&self) {
         if self.is_scheduled.replace(true) {
             return;
@@ -382,7 +384,7 @@ impl Inner {
                 .pictures
                 .present(&context, &wanted, (f64::from(left), f64::from(top)));
         }
-        // The style sheet says "Drawing…" over a picture that has nothing yet.
+        // The style sheet shows "Drawing…" over a picture that has nothing yet.
         let _ = picture.toggle_attribute_with_force("data-drawn", !state.pictures.is_empty());
         if let Some(context) = emptied(overlay, area.box_px()) {
             let floating = Overlay {
@@ -401,7 +403,7 @@ impl Inner {
 fn draw_ticks(scene: &mut Scene, area: &PlotArea, wanted: &DrawRequest, style: &Style<'_>) {
     let (place, viewport, unit) = (area.picture(), &wanted.viewport, wanted.look.axis);
     match wanted.look.picture {
-        // Its lanes are labelled by the page.
+        // The page labels the map's lanes.
         protocol::Picture::Map => draw_x_axis(scene, &place, viewport, unit, style),
         protocol::Picture::Timeline | protocol::Picture::Segments | protocol::Picture::Packing => {
             draw_axes(scene, &place, viewport, unit, style);
@@ -410,7 +412,7 @@ fn draw_ticks(scene: &mut Scene, area: &PlotArea, wanted: &DrawRequest, style: &
 }
 
 impl State {
-    /// Takes a picture; returns whether it is of the wanted device and colours.
+    /// Stores a picture; returns whether it has the wanted device and colours.
     fn take(&mut self, frame: DrawnFrame, bitmap: ImageBitmap) -> bool {
         (self.drawing, self.refused) = (None, None);
         self.pictures_drawn += 1;
@@ -422,18 +424,19 @@ impl State {
         let drawn = picture.draw();
         let wanted = self.wanted.as_ref();
         let Some((wanted, bounds)) = wanted.filter(|(wanted, _)| wanted.look == drawn.look) else {
-            // The colours or the device have changed since.
+            // Colours or device have changed since it was requested.
             return false;
         };
         let is_whole = shows_all(&drawn.viewport, bounds);
-        // A picture of the whole that was asked for as background is not to hide a sharper one.
+        // A picture of the whole range that was requested as background must not hide a sharper
+        // one.
         let is_shown = drawn == wanted || !is_whole || self.pictures.is_empty();
         self.pictures.take(picture, is_whole, is_shown);
         self.picture_shows = None;
         true
     }
 
-    /// The picture that is to be asked for next: the one that is wanted, then the whole as its background.
+    /// The next picture to request: the wanted one, then the whole range as its background.
     fn missing(&self) -> Option<DrawRequest> {
         let (wanted, bounds) = self.wanted.as_ref()?;
         if self.drawing.is_some() {
@@ -453,7 +456,7 @@ impl State {
         })
     }
 
-    /// The outline that is to be asked for, if it is not at hand.
+    /// The outline to request, unless it is available.
     fn missing_outline(&self, which: Outlined) -> Option<OutlineOf> {
         let (draw, _) = self.wanted.as_ref()?;
         let (thing, known) = match which {
@@ -463,8 +466,9 @@ impl State {
         if known.as_ref().is_some_and(|known| known.draw == *draw) {
             return None;
         }
-        // A band is found by going past all below it. While the view moves, the outline at hand is
-        // stretched with the picture; the next one is asked for when the sharp picture is there.
+        // Finding a band takes a pass over all below it. While the view moves, the available
+        // outline is stretched with the picture; a new one is requested once the sharp picture is
+        // there.
         if self.pictures.sharp(draw).is_none() && self.refused.as_ref() != Some(draw) {
             return None;
         }
@@ -472,7 +476,7 @@ impl State {
         Some(OutlineOf { draw, thing })
     }
 
-    /// Leaves a mark the first time that a sharp picture is presented.
+    /// Sets a User Timing mark the first time that a sharp picture is drawn.
     fn mark(&mut self, wanted: &DrawRequest) {
         let Some(sharp) = self.pictures.sharp(wanted) else {
             return;
@@ -494,7 +498,7 @@ impl State {
     }
 }
 
-/// The view of a picture, as [`ViewKind::name`](crate::state::ViewKind::name) has it.
+/// The name of a picture's view, as [`ViewKind::name`](crate::state::ViewKind::name).
 fn view_name(picture: protocol::Picture) -> &'static str {
     use protocol::Picture;
     match picture {
@@ -505,7 +509,7 @@ fn view_name(picture: protocol::Picture) -> &'static str {
     }
 }
 
-/// Whether nothing lies outside the viewport.
+/// Whether the viewport shows everything.
 fn shows_all(viewport: &Viewport, bounds: &Bounds) -> bool {
     viewport.x_min <= 0.0
         && viewport.x_max >= bounds.x_end

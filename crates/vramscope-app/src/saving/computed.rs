@@ -9,7 +9,7 @@ pub(super) fn value(style: &CssStyleDeclaration, property: &str) -> String {
     style.get_property_value(property).unwrap_or_default()
 }
 
-/// A length in px; 0 where there is none.
+/// A length in px; 0 if the property is not a length.
 pub(super) fn px(style: &CssStyleDeclaration, property: &str) -> f64 {
     let text = value(style, property);
     text.strip_suffix("px")

@@ -9,14 +9,14 @@ use vramscope_view::scene::Ink;
 /// A background with a meaningful pattern.
 #[derive(Clone, PartialEq, Debug)]
 pub(super) enum Hatch {
-    /// Stripes: the angle as CSS has it, and colours with where they begin and end in px.
+    /// Stripes: the angle as in CSS, and colours with start and end in px.
     Stripes(f64, Vec<(String, f64, f64)>),
-    /// Dots of a colour and a radius in px.
+    /// Dots: colour, and radius in px.
     Dots(String, f64),
 }
 
 impl Hatch {
-    /// Reads a computed `background-image`; `None` if it is no hatch.
+    /// Parses a computed `background-image`; `None` if it is no hatch.
     pub(super) fn parse(image: &str) -> Option<Self> {
         if let Some(rest) = image.strip_prefix("repeating-linear-gradient(") {
             let mut parts = parts(rest);
@@ -31,7 +31,7 @@ impl Hatch {
         Some(Self::Dots(colour, radius))
     }
 
-    /// The SVG definition, referred to by `url(#id)`; `size_px` is the distance of dots.
+    /// The SVG definition with this id; `size_px` is the distance between dots.
     pub(super) fn definition(
         &self,
         id: &str,
@@ -114,7 +114,7 @@ fn parts(text: &str) -> impl Iterator<Item = &str> {
     starts.zip(ends).map(|(from, to)| text[from..to].trim())
 }
 
-/// `rgb(1, 2, 3) 0px 3px` or with one place only.
+/// Parses `rgb(1, 2, 3) 0px 3px`, or the same with one position only.
 fn stop(text: &str) -> Option<(String, f64, f64)> {
     let number = |text: &str| text.strip_suffix("px")?.parse::<f64>().ok();
     let (before, last) = text.rsplit_once(' ')?;

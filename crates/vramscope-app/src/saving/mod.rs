@@ -1,10 +1,10 @@
-//! Pictures to save: a part of the page as SVG, and any SVG as PNG.
+//! Saves a visible part of the page as SVG, and any SVG as PNG.
 //!
-//! The part is walked as the browser has laid it out. Grounds, borders and texts become shapes and texts
-//! at their places, canvases become embedded images, icons stay shapes: an SVG that any program opens and
-//! in which text stays text. Left out: shadows, soft gradients, and what style sheets write before or after
-//! elements. Only views of tables and texts need this: of the others, the worker makes the picture that
-//! `vramscope plot` makes.
+//! The elements are visited as the browser has laid them out. Backgrounds, borders and texts become
+//! shapes and texts at their positions, canvases become embedded images, and icons stay shapes. Any
+//! program can open such an SVG, and its text stays text. Shadows, soft gradients and
+//! pseudo-elements of style sheets are left out. Only views of tables and texts need this; for other
+//! views, the worker draws the same picture as `vramscope plot`.
 
 mod computed;
 mod hatch;
@@ -23,7 +23,7 @@ use crate::canvas::pixels_of;
 /// The content type of SVG files.
 pub(crate) const SVG_TYPE: &str = "image/svg+xml";
 
-/// A part of the page as the text of an SVG file; `None` if there is no such part.
+/// A part of the page as the text of an SVG file; `None` if no element matches `selector`.
 pub(crate) fn svg_of(selector: &str) -> Option<String> {
     let root: Element = web_sys::window()?
         .document()?

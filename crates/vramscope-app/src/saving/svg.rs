@@ -1,4 +1,4 @@
-//! The text of an SVG file, piece by piece. No DOM here.
+//! Builds the text of an SVG file element by element. Uses no DOM.
 
 use std::fmt::Write as _;
 
@@ -45,7 +45,7 @@ fn attributes(ink: Ink, name: &str) -> String {
     text
 }
 
-/// How a line of text looks.
+/// The font of a line of text.
 #[derive(Clone, PartialEq, Debug)]
 pub(super) struct Font {
     pub family: String,
@@ -55,7 +55,7 @@ pub(super) struct Font {
 }
 
 impl Font {
-    /// The font as CSS names it.
+    /// The font as a value of CSS's `font` property.
     pub(super) fn css(&self) -> String {
         let Self {
             family,
@@ -67,7 +67,7 @@ impl Font {
     }
 }
 
-/// A growing file.
+/// An SVG file under construction.
 #[derive(Default)]
 pub(super) struct Svg {
     body: String,
@@ -115,7 +115,7 @@ impl Svg {
     }
 
     pub(super) fn frame(&mut self, place: &Box, radius: f64, line_width: f64, colour: Ink) {
-        // A border lies inside its box, a stroke on both sides of its line.
+        // A border is inside its box, a stroke is on both sides of its line.
         let half = line_width / 2.0;
         let inner = Box {
             x: place.x + half,
@@ -142,7 +142,8 @@ impl Svg {
         );
     }
 
-    /// A line of text. It is stretched to its width on the page, as other programs may lack the font.
+    /// Adds a line of text, stretched to its width on the page, because other programs may lack the
+    /// font.
     pub(super) fn text(&mut self, place: &Box, baseline: f64, text: &str, font: &Font, fill: Ink) {
         let Font {
             family,
@@ -219,7 +220,7 @@ impl Svg {
         self.body.push_str("</g>\n");
     }
 
-    /// The whole file.
+    /// The text of the whole file.
     pub(super) fn finish(self, width: f64, height: f64) -> String {
         let (width, height) = (short(width), short(height));
         format!(
@@ -230,10 +231,10 @@ impl Svg {
     }
 }
 
-/// A number with two decimals at most.
+/// A number with at most two decimals.
 pub(super) fn short(value: f64) -> String {
     let rounded = (value * 100.0).round() / 100.0;
-    // `-0` is 0.
+    // Adding 0 turns −0 into 0.
     (rounded + 0.0).to_string()
 }
 

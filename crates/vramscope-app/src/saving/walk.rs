@@ -1,4 +1,4 @@
-//! Walks the elements of a part of the page and draws each.
+//! Visits the elements of a part of the page and draws each.
 
 use wasm_bindgen::JsCast;
 use web_sys::{
@@ -11,10 +11,10 @@ use super::hatch::Hatch;
 use super::svg::{Box, Svg, short};
 use crate::canvas::Probe;
 
-/// The most elements of a picture: more would be an unreadable file of many megabytes.
+/// The most elements of a picture; more would make an unreadable file of many megabytes.
 const MOST_ELEMENTS: usize = 50_000;
 
-/// `root` as the text of an SVG file.
+/// Draws `root` and its descendants as the text of an SVG file.
 pub(super) fn picture(root: &Element) -> Option<String> {
     let place = root.get_bounding_client_rect();
     let mut walk = Walk {
@@ -24,7 +24,7 @@ pub(super) fn picture(root: &Element) -> Option<String> {
         left: MOST_ELEMENTS,
     };
     let whole = walk.place(&place);
-    // Where the part has no ground of its own, the page's is seen.
+    // The page's background is visible where the part has none.
     let page = web_sys::window()?.document()?.document_element()?;
     if let Some(ground) =
         computed(&page).and_then(|style| walk.paint.colour(&value(&style, "background-color")))
@@ -89,7 +89,7 @@ impl Walk {
         }
     }
 
-    /// Ground and borders.
+    /// Draws background and borders.
     fn ground(&mut self, style: &CssStyleDeclaration, place: &Box) {
         let radius = px(style, "border-top-left-radius").min(place.width.min(place.height) / 2.0);
         if let Some(fill) = self.paint.colour(&value(style, "background-color")) {
@@ -204,7 +204,7 @@ impl Walk {
         }
     }
 
-    /// An SVG within the page: its shapes with the colours that style sheets give them.
+    /// Draws an SVG element of the page: its shapes with the colours of the style sheets.
     fn drawing(&mut self, element: &Element, place: &Box) {
         let Ok(copy) = element.clone_node_with_deep(true) else {
             return;
@@ -229,7 +229,7 @@ impl Walk {
         }
     }
 
-    /// The text in an input or a list.
+    /// Draws the text of an input or a select.
     fn field(&mut self, style: &CssStyleDeclaration, place: &Box, text: &str) {
         let Some(fill) = self.paint.colour(&value(style, "color")) else {
             return;
@@ -275,7 +275,7 @@ impl Walk {
         }
     }
 
-    /// A text as its lines, each with its place. Offsets of ranges count UTF-16 units.
+    /// The lines of a text with their positions. Offsets of ranges count UTF-16 units.
     fn lines(&self, node: &Node, content: &str) -> Vec<(Box, String)> {
         let Some(document) = node.owner_document() else {
             return Vec::new();
@@ -297,7 +297,7 @@ impl Walk {
         let mut at = 0;
         for word in content.split_inclusive(char::is_whitespace) {
             let end = at + word.encode_utf16().count() as u32;
-            // The space after a word at a line's end has no place.
+            // A space at the end of a line has no rectangle.
             let visible = word.trim_end().encode_utf16().count() as u32;
             if let Some((place, _)) = place_of(at, at + visible).filter(|_| visible > 0) {
                 match lines.last_mut() {
@@ -314,7 +314,7 @@ impl Walk {
     }
 }
 
-/// The text that an input or a list shows.
+/// The text that an input or a select shows; `None` for other elements.
 fn field_text(element: &Element) -> Option<String> {
     if let Some(select) = element.dyn_ref::<HtmlSelectElement>() {
         let options = select.selected_options();
